@@ -1,0 +1,22 @@
+//! Vocabulary shared by every crate: typed indices, lane masks, three-dimensional sizes, fixed
+//! queues, a seeded generator and digests.
+//!
+//! Invariants: nothing here knows PTX, a GPU or a policy; everything is plain data; nothing
+//! reads a clock or does I/O.
+
+mod digest;
+mod dim;
+mod id;
+mod lanes;
+mod queue;
+mod rng;
+
+pub use digest::Digest;
+pub use dim::Dim3;
+pub use id::{BlockId, ChannelId, KernelSlot, Pc, SmId, SubPartitionId, WarpSlot};
+pub use lanes::{FULL_MASK, LaneIter, LaneMask, WARP_SIZE, lanes_of};
+pub use queue::FixedQueue;
+pub use rng::Rng;
+
+/// A point in time of one clock domain, in that domain's cycles.
+pub type Cycle = u64;

@@ -1,0 +1,1 @@
+//! GPU specifications: keys, presets, overrides, validation.

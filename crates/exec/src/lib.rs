@@ -1,0 +1,1 @@
+//! What instructions do: warp-wide values, memory images, atomics. Knows no cycle.

@@ -1,0 +1,1 @@
+//! The whole machine: clock domains, wiring, dispatch, threads, watchdog.

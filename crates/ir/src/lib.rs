@@ -1,0 +1,1 @@
+//! Executable form of PTX: lowering, control flow, liveness, facts. Knows no time.

@@ -1,0 +1,1 @@
+//! Timing of coalescing, caches, MSHRs, L2 partitions and DRAM channels.

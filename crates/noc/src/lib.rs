@@ -1,0 +1,1 @@
+//! Timing of the interconnect between SMs and memory partitions.

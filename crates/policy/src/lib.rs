@@ -1,0 +1,1 @@
+//! Policy traits, read-only views and every built-in policy, one file each.

@@ -1,0 +1,1 @@
+//! Sessions: modules, buffers, launches, host programs, expectations.

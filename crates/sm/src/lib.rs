@@ -1,0 +1,1 @@
+//! The SM pipeline, one file a stage.

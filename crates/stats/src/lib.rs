@@ -1,0 +1,1 @@
+//! Declared statistics: name, unit, sentence; windows; result schema.

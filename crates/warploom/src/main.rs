@@ -1,0 +1,2 @@
+//! Warploom command line.
+fn main() {}

@@ -1,0 +1,1 @@
+//! Kernels of the papers with seeded inputs and CPU references.
