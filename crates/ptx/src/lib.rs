@@ -1,1 +1,1 @@
-//! PTX text: lexer, syntax tree, parser, printer, checks.
+//! PTX text: lexer, syntax tree, parser, printer, checks. Knows no IR.
