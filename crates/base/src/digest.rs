@@ -50,7 +50,14 @@ mod tests {
             f(&mut d);
             d.hex()
         };
-        assert_ne!(hex(|d| { d.str("ab").str("c"); }), hex(|d| { d.str("a").str("bc"); }));
+        assert_ne!(
+            hex(|d| {
+                d.str("ab").str("c");
+            }),
+            hex(|d| {
+                d.str("a").str("bc");
+            })
+        );
         assert_eq!(hex(|_| ()), "2d06800538d394c2", "XXH3-64 of nothing");
     }
 }

@@ -30,7 +30,11 @@ impl Dim3 {
     /// Coordinates of the point with the given x-fastest rank.
     pub const fn point(self, rank: u64) -> Self {
         let (x, y) = (self.x as u64, self.y as u64);
-        Self::new((rank % x) as u32, (rank / x % y) as u32, (rank / (x * y)) as u32)
+        Self::new(
+            (rank % x) as u32,
+            (rank / x % y) as u32,
+            (rank / (x * y)) as u32,
+        )
     }
 }
 

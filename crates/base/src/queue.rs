@@ -12,7 +12,11 @@ impl<T> FixedQueue<T> {
     /// An empty queue for at most `capacity` entries (at least one).
     pub fn new(capacity: usize) -> Self {
         assert!(capacity > 0, "a queue needs room for one entry");
-        Self { slots: (0..capacity).map(|_| None).collect(), head: 0, len: 0 }
+        Self {
+            slots: (0..capacity).map(|_| None).collect(),
+            head: 0,
+            len: 0,
+        }
     }
 
     /// Entries held.
@@ -41,13 +45,21 @@ impl<T> FixedQueue<T> {
 
     #[inline]
     fn wrap(&self, at: usize) -> usize {
-        if at >= self.slots.len() { at - self.slots.len() } else { at }
+        if at >= self.slots.len() {
+            at - self.slots.len()
+        } else {
+            at
+        }
     }
 
     /// Adds at the back. Panics when full: callers test `is_full` first.
     #[inline]
     pub fn push(&mut self, value: T) {
-        assert!(!self.is_full(), "push on a full queue of {}", self.slots.len());
+        assert!(
+            !self.is_full(),
+            "push on a full queue of {}",
+            self.slots.len()
+        );
         let at = self.wrap(self.head + self.len);
         self.slots[at] = Some(value);
         self.len += 1;
@@ -56,13 +68,21 @@ impl<T> FixedQueue<T> {
     /// Oldest entry.
     #[inline]
     pub fn front(&self) -> Option<&T> {
-        if self.len == 0 { None } else { self.slots[self.head].as_ref() }
+        if self.len == 0 {
+            None
+        } else {
+            self.slots[self.head].as_ref()
+        }
     }
 
     /// Oldest entry, mutable.
     #[inline]
     pub fn front_mut(&mut self) -> Option<&mut T> {
-        if self.len == 0 { None } else { self.slots[self.head].as_mut() }
+        if self.len == 0 {
+            None
+        } else {
+            self.slots[self.head].as_mut()
+        }
     }
 
     /// Removes the oldest entry.

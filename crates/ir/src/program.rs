@@ -1,0 +1,257 @@
+//! A kernel ready to run, and the module that it came from.
+
+use crate::inst::{Dst, Inst, Reg, Src};
+use warploom_base::Pc;
+
+/// Start of the generic window onto a block's shared memory.
+pub const SHARED_WINDOW: u64 = 0x0100_0000;
+/// Bytes of the generic window onto shared memory.
+pub const SHARED_WINDOW_BYTES: u64 = 0x0100_0000;
+/// Start of the generic window onto a thread's local memory.
+pub const LOCAL_WINDOW: u64 = 0x0200_0000;
+/// Bytes of the generic window onto local memory.
+pub const LOCAL_WINDOW_BYTES: u64 = 0x0200_0000;
+/// Start of the generic window onto a launch's parameters.
+pub const PARAM_WINDOW: u64 = 0x0400_0000;
+/// Bytes of the generic window onto parameters.
+pub const PARAM_WINDOW_BYTES: u64 = 0x0001_0000;
+/// First address of constant memory. `.const` addresses are generic addresses.
+pub const CONST_BASE: u64 = 0x1000_0000;
+/// Bytes set aside for constant memory.
+pub const CONST_BYTES: u64 = 0x1000_0000;
+/// First address of global memory, where GPGPU-Sim puts it: published runs keep their addresses.
+pub const GLOBAL_BASE: u64 = 0xC000_0000;
+
+/// A lowered PTX file.
+#[derive(Clone, Debug)]
+pub struct ModuleIr {
+    /// Kernels, in the order of the file.
+    pub kernels: Vec<Program>,
+    /// Variables in global and constant memory.
+    pub globals: Vec<GlobalVar>,
+    /// Texture, sampler and surface references of file scope, by name.
+    pub textures: Vec<String>,
+    /// Bits of an address.
+    pub address_bits: u32,
+}
+
+/// A variable in `.global` or `.const`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GlobalVar {
+    /// Its name.
+    pub name: String,
+    /// In constant memory.
+    pub constant: bool,
+    /// Size in bytes.
+    pub bytes: u64,
+    /// Alignment in bytes.
+    pub align: u64,
+    /// Initial bytes, shorter than `bytes` if the rest is zero.
+    pub init: Vec<u8>,
+    /// Places in `init` that receive an address.
+    pub relocations: Vec<Relocation>,
+}
+
+/// An address stored in a variable's initial value.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Relocation {
+    /// Byte offset in the variable.
+    pub at: u64,
+    /// Bytes written (4 or 8; 1 with a mask).
+    pub bytes: u8,
+    /// The variable whose address it is, by index into [`ModuleIr::globals`].
+    pub global: u32,
+    /// Bytes added.
+    pub addend: i64,
+    /// `mask(..)`: which byte of the address, as a right shift in bits.
+    pub shift: u8,
+}
+
+/// A constant operand, broadcast to all lanes once its value is known.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum ConstValue {
+    /// A literal.
+    Bits(u64),
+    /// Address of `globals[.0]` plus `.1`, known when the module is loaded.
+    Global(u32, i64),
+    /// Handle of `textures[.0]`, known when the module is loaded.
+    Texture(u32),
+}
+
+/// Operands of one instruction that do not fit into it.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct ExtraOperands {
+    /// Vector destinations.
+    pub dsts: Vec<Dst>,
+    /// Vector sources, texture coordinates (PTX order).
+    pub srcs: Vec<Src>,
+    /// Branch targets of `brx.idx`.
+    pub targets: Vec<Pc>,
+    /// `call`: bytes copied between frame offsets before the call, (from, to, bytes).
+    pub copies_in: Vec<(u32, u32, u32)>,
+    /// `call`: bytes copied after the return.
+    pub copies_out: Vec<(u32, u32, u32)>,
+}
+
+/// One parameter of a kernel.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Param {
+    /// Its name.
+    pub name: String,
+    /// Byte offset in the parameter buffer.
+    pub offset: u32,
+    /// Bytes.
+    pub bytes: u32,
+    /// Alignment in bytes.
+    pub align: u32,
+    /// How a launch may give it.
+    pub kind: ParamKind,
+}
+
+/// Declared type of a parameter.
+#[allow(missing_docs, reason = "width and signedness as declared")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ParamKind {
+    Int {
+        bytes: u8,
+        signed: bool,
+    },
+    F16,
+    F32,
+    F64,
+    /// A struct or array by value.
+    Bytes,
+}
+
+/// Where an instruction comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct SourcePos {
+    /// Line in the PTX file, from 1.
+    pub line: u32,
+    /// Column, from 1.
+    pub column: u32,
+}
+
+/// What kind of work an instruction is: the model decides unit and latency from it.
+/// Names follow GPGPU-Sim's opcode classes (model page, section 3.6).
+#[allow(missing_docs, reason = "named after the work")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum InstClass {
+    IntAdd,
+    IntMinMax,
+    IntMul,
+    IntMad,
+    IntDiv,
+    IntMul24,
+    IntMad24,
+    F32Add,
+    F32MinMax,
+    F32Mul,
+    F32Mad,
+    F32Div,
+    F64Add,
+    F64MinMax,
+    F64Mul,
+    F64Mad,
+    F64Div,
+    /// sqrt, rsqrt, rcp, sin, cos, ex2, lg2, tanh.
+    Sfu,
+    Shuffle,
+    /// Moves, conversions, logic, shifts, comparisons: one cycle on SP.
+    Simple,
+    Branch,
+    Call,
+    Return,
+    Exit,
+    Barrier,
+    Membar,
+    Load(MemClass),
+    Store(MemClass),
+    Atomic(MemClass),
+}
+
+/// Which path of the memory unit an access takes. Generic accesses are resolved when they run.
+#[allow(missing_docs, reason = "named after the space")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum MemClass {
+    Generic,
+    Global,
+    Shared,
+    Local,
+    Const,
+    Param,
+    Texture,
+}
+
+/// What the pipeline must know of an instruction besides its meaning.
+#[derive(Clone, Debug, PartialEq)]
+pub struct InstFacts {
+    /// Kind of work.
+    pub class: InstClass,
+    /// Scoreboard entries read, guard and address registers included (see [`Program::score_len`]).
+    pub reads: Vec<u16>,
+    /// Scoreboard entries written.
+    pub writes: Vec<u16>,
+    /// Register-file reads for the operand collector: numbers of the registers in declaration order
+    /// (GPGPU-Sim's `arch_reg`), guard left out.
+    pub bank_reads: Vec<u16>,
+    /// Register-file writes, likewise.
+    pub bank_writes: Vec<u16>,
+    /// Where the lanes that part here meet again: start of the immediate post-dominator.
+    /// `None` for instructions that do not branch, or when paths meet only at the exit.
+    pub reconverge: Option<Pc>,
+    /// Place in the source.
+    pub pos: SourcePos,
+}
+
+/// One kernel with every function that it calls, flattened.
+#[derive(Clone, Debug)]
+pub struct Program {
+    /// The kernel's name.
+    pub name: String,
+    /// Code; execution starts at `Pc(0)`.
+    pub insts: Vec<Inst>,
+    /// Facts, one per instruction.
+    pub facts: Vec<InstFacts>,
+    /// Constant operands.
+    pub consts: Vec<ConstValue>,
+    /// Long operand lists.
+    pub extras: Vec<ExtraOperands>,
+    /// 32-bit slots of a warp's register file that the code uses (its registers share slots by
+    /// liveness: the file is compact, the values are the same).
+    pub reg_slots: u16,
+    /// Predicate registers.
+    pub preds: u16,
+    /// Registers per thread that a compiler such as `ptxas` would need: estimated from the
+    /// pressure of live ranges.
+    pub registers_per_thread: u32,
+    /// Parameters.
+    pub params: Vec<Param>,
+    /// Bytes of the parameter buffer.
+    pub param_bytes: u32,
+    /// Static shared memory in bytes.
+    pub shared_bytes: u32,
+    /// The kernel declares `extern .shared`: dynamic shared memory starts at
+    /// `shared_bytes` rounded up to this alignment.
+    pub dynamic_shared_align: Option<u32>,
+    /// Local memory per thread in bytes: arrays and frames of all functions.
+    pub local_bytes: u32,
+    /// `.maxntid`
+    pub max_threads: Option<[u32; 3]>,
+    /// `.reqntid`
+    pub required_threads: Option<[u32; 3]>,
+    /// Functions in the flat code, for reports: first instruction and name.
+    pub functions: Vec<(Pc, String)>,
+}
+
+impl Program {
+    /// Entries of the scoreboard: slots first, then predicates.
+    pub fn score_len(&self) -> usize {
+        self.reg_slots as usize + self.preds as usize
+    }
+
+    /// The scoreboard's entry for a register: that of its first slot.
+    pub fn score_of(&self, reg: Reg) -> u16 {
+        reg.0
+    }
+}
