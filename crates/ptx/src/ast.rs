@@ -215,6 +215,17 @@ pub enum Initializer {
     Value(Spanned<Constant>),
     /// `{ ... }`, nested as the dimensions are.
     List(Vec<Initializer>),
+    /// `{ filter_mode = nearest, ... }` of a texture reference or sampler.
+    Fields(Vec<(Name, Spanned<FieldValue>)>),
+}
+
+/// What a field of a texture reference or sampler is set to.
+#[derive(Clone, Debug, PartialEq)]
+pub enum FieldValue {
+    /// `nearest`, `clamp_to_border` and the like.
+    Word(String),
+    /// A number or flag.
+    Int(u64),
 }
 
 /// A compile-time constant: literals and constant expressions are folded by the parser.
@@ -235,9 +246,9 @@ pub enum Constant {
         /// Written `generic(name)`.
         generic: bool,
     },
-    /// `mask(symbol+offset)`: one byte of an address (PTX ISA 7.1).
+    /// `0xFF00(symbol+offset)`: one byte of an address, as a `.u8` (PTX ISA 7.1).
     MaskedSymbol {
-        /// The mask, e.g. 0xFF00.
+        /// The mask, e.g. 0xFF00: which byte of the address.
         mask: u64,
         /// The symbol.
         name: String,
@@ -299,6 +310,26 @@ pub enum Operand {
     Address(Address),
     /// `(a, b)` of `call`.
     List(Vec<Spanned<Operand>>),
+    /// `{a, b, c, d}|p`: a texture result with its residency predicate.
+    VectorPair(Vec<Spanned<Operand>>, String),
+    /// `a[4]`, `a[i]`, `a[i+1]`: an element of an array variable, index in elements.
+    Indexed {
+        /// The array.
+        array: String,
+        /// A register that holds the index, if any.
+        index: Option<String>,
+        /// Elements added to it.
+        offset: i64,
+    },
+    /// `a.b0`, `-c`, `d.h10`: a register of a video instruction with its sub-word selector.
+    Selected {
+        /// The register.
+        name: String,
+        /// `-`, of the addend of `vmad`.
+        negated: bool,
+        /// Without its dot: `b0`, `h10`, `b7610`.
+        selector: Option<String>,
+    },
 }
 
 /// A memory operand.
