@@ -1,0 +1,304 @@
+//! What a declared statistic is, and the macro that declares a struct of them.
+
+/// Labels of a counter per number of active lanes, from 1 to 32 (GPGPU-Sim's W1 to W32).
+pub const LANE_COUNTS: &[&str] = &[
+    "w1", "w2", "w3", "w4", "w5", "w6", "w7", "w8", "w9", "w10", "w11", "w12", "w13", "w14", "w15",
+    "w16", "w17", "w18", "w19", "w20", "w21", "w22", "w23", "w24", "w25", "w26", "w27", "w28",
+    "w29", "w30", "w31", "w32",
+];
+
+/// What one step of a counter stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// Clock cycles of the domain that the sentence names.
+    Cycles,
+    /// Cycles of every scheduler or unit added up.
+    Slots,
+    /// Warp instructions: one for up to 32 lanes.
+    WarpInstructions,
+    /// Thread instructions: one for each active lane.
+    ThreadInstructions,
+    /// Accesses to a cache or memory by the part above it.
+    Accesses,
+    /// Requests and replies between parts.
+    Requests,
+    /// Packets on the interconnect.
+    Packets,
+    /// Flits on the interconnect.
+    Flits,
+    /// Commands to DRAM.
+    Commands,
+    /// Bytes.
+    Bytes,
+    /// Threads.
+    Threads,
+    /// Warps.
+    Warps,
+    /// Thread blocks.
+    Blocks,
+    /// Kernel launches.
+    Kernels,
+    /// Things that happened, named by the sentence.
+    Events,
+    /// A number between 0 and 1.
+    Fraction,
+    /// Thread instructions per core cycle.
+    InstructionsPerCycle,
+    /// Seconds of the machine that simulates.
+    Seconds,
+    /// Simulated core cycles per second of the machine that simulates.
+    CyclesPerSecond,
+    /// Simulated warp instructions per second of the machine that simulates.
+    WarpInstructionsPerSecond,
+}
+
+impl Unit {
+    /// The unit in words.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Cycles => "cycles",
+            Self::Slots => "slots",
+            Self::WarpInstructions => "warp instructions",
+            Self::ThreadInstructions => "thread instructions",
+            Self::Accesses => "accesses",
+            Self::Requests => "requests",
+            Self::Packets => "packets",
+            Self::Flits => "flits",
+            Self::Commands => "commands",
+            Self::Bytes => "bytes",
+            Self::Threads => "threads",
+            Self::Warps => "warps",
+            Self::Blocks => "blocks",
+            Self::Kernels => "kernels",
+            Self::Events => "events",
+            Self::Fraction => "0 to 1",
+            Self::InstructionsPerCycle => "instructions/cycle",
+            Self::Seconds => "s",
+            Self::CyclesPerSecond => "cycles/s",
+            Self::WarpInstructionsPerSecond => "warp instructions/s",
+        }
+    }
+}
+
+/// One declared statistic.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StatMeta {
+    /// Stable name, group included: `sm.issued`.
+    pub name: &'static str,
+    /// Unit.
+    pub unit: Unit,
+    /// What it counts, as one sentence or more; may begin with a blank from the doc comment.
+    pub raw_sentence: &'static str,
+    /// The same statistic's name in GPGPU-Sim, where there is one.
+    pub gpgpusim: Option<&'static str>,
+    /// Names of an array's elements, outermost dimension first; empty for a plain counter.
+    pub labels: &'static [&'static [&'static str]],
+}
+
+impl StatMeta {
+    /// What it counts.
+    pub const fn sentence(&self) -> &'static str {
+        self.raw_sentence.trim_ascii()
+    }
+
+    /// Name of one array element: `l1d.accesses.load.hit`.
+    pub fn element_name(&self, at: &[usize]) -> String {
+        let mut name = self.name.to_owned();
+        for (labels, &i) in self.labels.iter().zip(at) {
+            name.push('.');
+            name.push_str(labels[i]);
+        }
+        name
+    }
+}
+
+/// The statistics of one group, as declared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StatTable {
+    /// First word of every name.
+    pub group: &'static str,
+    /// The statistics in order of declaration.
+    pub stats: &'static [StatMeta],
+}
+
+/// An integer counter or an array of counters.
+pub trait Counter {
+    /// Nothing counted.
+    const ZERO: Self;
+    /// Adds another's counts.
+    fn add(&mut self, other: &Self);
+    /// Takes away the counts of an earlier moment. Panics if `earlier` counted more.
+    fn subtract(&mut self, earlier: &Self);
+    /// Calls `f` with the position and value of every element, in order; `at` is the position
+    /// reached so far.
+    fn visit(&self, at: &mut Vec<usize>, f: &mut dyn FnMut(&[usize], u64));
+    /// Sizes of the dimensions, outermost first.
+    fn shape(shape: &mut Vec<usize>);
+}
+
+impl Counter for u64 {
+    const ZERO: Self = 0;
+
+    #[inline]
+    fn add(&mut self, other: &Self) {
+        *self += other;
+    }
+
+    fn subtract(&mut self, earlier: &Self) {
+        *self -= earlier;
+    }
+
+    fn visit(&self, at: &mut Vec<usize>, f: &mut dyn FnMut(&[usize], u64)) {
+        f(at, *self);
+    }
+
+    fn shape(_: &mut Vec<usize>) {}
+}
+
+impl<C: Counter, const N: usize> Counter for [C; N] {
+    const ZERO: Self = [const { C::ZERO }; N];
+
+    #[inline]
+    fn add(&mut self, other: &Self) {
+        for (mine, theirs) in self.iter_mut().zip(other) {
+            mine.add(theirs);
+        }
+    }
+
+    fn subtract(&mut self, earlier: &Self) {
+        for (mine, theirs) in self.iter_mut().zip(earlier) {
+            mine.subtract(theirs);
+        }
+    }
+
+    fn visit(&self, at: &mut Vec<usize>, f: &mut dyn FnMut(&[usize], u64)) {
+        for (i, element) in self.iter().enumerate() {
+            at.push(i);
+            element.visit(at, f);
+            at.pop();
+        }
+    }
+
+    fn shape(shape: &mut Vec<usize>) {
+        shape.push(N);
+        C::shape(shape);
+    }
+}
+
+/// A struct of declared counters.
+pub trait Counters: Clone + Default {
+    /// The declarations.
+    const TABLE: StatTable;
+
+    /// Adds another's counts: SMs into a GPU, windows into a run.
+    fn merge(&mut self, other: &Self);
+
+    /// What was counted since `earlier`, which must be a former state of the same counters.
+    fn since(&self, earlier: &Self) -> Self;
+
+    /// Calls `f` with the declaration, position (empty for a plain counter) and value of every
+    /// counter, in order of declaration.
+    fn visit(&self, f: &mut dyn FnMut(&'static StatMeta, &[usize], u64));
+
+    /// Sizes of every counter's dimensions, in order of declaration.
+    fn shapes() -> Vec<Vec<usize>>;
+
+    /// Every counter by its full name, in order of declaration.
+    fn named(&self) -> Vec<(String, u64)> {
+        let mut all = Vec::new();
+        self.visit(&mut |meta, at, value| all.push((meta.element_name(at), value)));
+        all
+    }
+}
+
+/// Declares a struct of counters.
+///
+/// A field is `name: type = unit;`, its type `u64` or arrays of it. The doc comment is the
+/// statistic's sentence. `as "name"` gives GPGPU-Sim's name for it; `by [LABELS, ...]` names the
+/// elements of an array, one list of strings a dimension, outermost first.
+///
+/// ```
+/// use warploom_stats::{Counters, declare_stats};
+///
+/// const OUTCOMES: &[&str] = &["hit", "miss"];
+///
+/// declare_stats! {
+///     /// What a cache counted.
+///     pub struct CacheStats in "l1d" {
+///         /// Cycles in which the data port moved data.
+///         pub port_busy: u64 = Cycles;
+///         /// Accesses by outcome.
+///         pub accesses: [u64; 2] = Accesses, as "L1D_total_cache_accesses", by [OUTCOMES];
+///     }
+/// }
+///
+/// let mut stats = CacheStats::default();
+/// stats.accesses[1] += 3;
+/// assert_eq!(stats.named()[2], ("l1d.accesses.miss".to_owned(), 3));
+/// ```
+#[macro_export]
+macro_rules! declare_stats {
+    (
+        $(#[$meta:meta])*
+        $vis:vis struct $name:ident in $group:literal {$(
+            $(#[doc = $doc:literal])+
+            $field_vis:vis $field:ident: $ty:ty = $unit:ident
+                $(, as $gpgpusim:literal)? $(, by [$($labels:expr),+ $(,)?])? ;
+        )+}
+    ) => {
+        $(#[$meta])*
+        #[derive(Clone, Debug, PartialEq, Eq)]
+        $vis struct $name {$(
+            $(#[doc = $doc])+
+            $field_vis $field: $ty,
+        )+}
+
+        impl ::core::default::Default for $name {
+            fn default() -> Self {
+                Self {$($field: <$ty as $crate::Counter>::ZERO,)+}
+            }
+        }
+
+        impl $crate::Counters for $name {
+            const TABLE: $crate::StatTable = $crate::StatTable {
+                group: $group,
+                stats: &[$($crate::StatMeta {
+                    name: concat!($group, ".", stringify!($field)),
+                    unit: $crate::Unit::$unit,
+                    raw_sentence: concat!($($doc),+),
+                    gpgpusim: $crate::declare_stats!(@option $($gpgpusim)?),
+                    labels: &[$($($labels),+)?],
+                }),+],
+            };
+
+            fn merge(&mut self, other: &Self) {
+                $($crate::Counter::add(&mut self.$field, &other.$field);)+
+            }
+
+            fn since(&self, earlier: &Self) -> Self {
+                let mut delta = self.clone();
+                $($crate::Counter::subtract(&mut delta.$field, &earlier.$field);)+
+                delta
+            }
+
+            fn visit(&self, f: &mut dyn FnMut(&'static $crate::StatMeta, &[usize], u64)) {
+                let mut metas = <Self as $crate::Counters>::TABLE.stats.iter();
+                let mut at = ::std::vec::Vec::new();
+                $(
+                    let meta = metas.next().expect("one declaration per field");
+                    $crate::Counter::visit(&self.$field, &mut at, &mut |at, v| f(meta, at, v));
+                )+
+            }
+
+            fn shapes() -> ::std::vec::Vec<::std::vec::Vec<usize>> {
+                ::std::vec![$({
+                    let mut shape = ::std::vec::Vec::new();
+                    <$ty as $crate::Counter>::shape(&mut shape);
+                    shape
+                }),+]
+            }
+        }
+    };
+    (@option) => { ::core::option::Option::None };
+    (@option $value:literal) => { ::core::option::Option::Some($value) };
+}

@@ -1,0 +1,192 @@
+//! Lists and checks the tables that the program's parts declare.
+
+use crate::{Counters, StatMeta, StatTable};
+use std::collections::BTreeSet;
+
+/// One line of `list stats`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StatRow {
+    /// Name; an array's dimensions are shown by their labels: `sm.stalls.{idle,scoreboard}`.
+    pub name: String,
+    /// Unit in words.
+    pub unit: &'static str,
+    /// What it counts.
+    pub sentence: &'static str,
+    /// GPGPU-Sim's name, where there is one.
+    pub gpgpusim: Option<&'static str>,
+}
+
+/// The tables as lines, in order of declaration.
+pub fn rows(tables: &[StatTable]) -> Vec<StatRow> {
+    let stats = tables.iter().flat_map(|table| table.stats);
+    stats.map(row).collect()
+}
+
+fn row(meta: &StatMeta) -> StatRow {
+    let mut name = meta.name.to_owned();
+    for labels in meta.labels {
+        name.push('.');
+        name.push_str(&dimension(labels));
+    }
+    StatRow {
+        name,
+        unit: meta.unit.name(),
+        sentence: meta.sentence(),
+        gpgpusim: meta.gpgpusim,
+    }
+}
+
+/// Labels in braces; long lists by their ends.
+fn dimension(labels: &[&str]) -> String {
+    match labels {
+        [first, .., last] if labels.len() > 8 => format!("{{{first}..{last}}}"),
+        _ => format!("{{{}}}", labels.join(",")),
+    }
+}
+
+/// What is wrong with the tables, one line a problem: names that are not lower-case words joined
+/// by dots or not in their group, names used twice, sentences missing or unfinished, labels that
+/// do not name an element each. Empty when all is well.
+pub fn audit(tables: &[StatTable]) -> Vec<String> {
+    let mut problems = Vec::new();
+    let mut seen = BTreeSet::new();
+    if tables.iter().all(|table| table.stats.is_empty()) {
+        problems.push("no statistics at all".to_owned());
+    }
+    for table in tables {
+        for meta in table.stats {
+            if !seen.insert(meta.name) {
+                problems.push(format!("{}: declared twice", meta.name));
+            }
+            problems.extend(audit_one(table.group, meta));
+        }
+    }
+    problems
+}
+
+fn audit_one(group: &str, meta: &StatMeta) -> Vec<String> {
+    let mut problems = Vec::new();
+    if !meta.name.split('.').all(is_word) {
+        problems.push(format!(
+            "{}: not lower-case words joined by dots",
+            meta.name
+        ));
+    }
+    let in_group = meta.name.strip_prefix(group);
+    if !group.is_empty() && !in_group.is_some_and(|rest| rest.starts_with('.')) {
+        problems.push(format!("{}: not in the group `{group}`", meta.name));
+    }
+    let sentence = meta.sentence();
+    if !sentence.ends_with('.') || !sentence.starts_with(char::is_uppercase) {
+        problems.push(format!("{}: `{sentence}` is not a sentence", meta.name));
+    }
+    for labels in meta.labels {
+        let distinct: BTreeSet<_> = labels.iter().collect();
+        if distinct.len() != labels.len() || !labels.iter().all(|label| is_word(label)) {
+            problems.push(format!("{}: labels are not distinct words", meta.name));
+        }
+    }
+    problems
+}
+
+fn is_word(word: &str) -> bool {
+    word.starts_with(|c: char| c.is_ascii_lowercase())
+        && word
+            .chars()
+            .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
+}
+
+/// Problems of one struct of counters that its table alone cannot show: dimensions without as
+/// many labels as elements.
+pub fn audit_shapes<C: Counters>() -> Vec<String> {
+    let shapes = C::shapes();
+    let stats = C::TABLE.stats.iter().zip(shapes);
+    let wrong = stats.filter(|(meta, shape)| {
+        let labelled: Vec<usize> = meta.labels.iter().map(|labels| labels.len()).collect();
+        labelled != *shape
+    });
+    wrong
+        .map(|(meta, shape)| format!("{}: labels do not fit {shape:?}", meta.name))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{audit, audit_shapes, rows};
+    use crate::{Counters, METRICS, StatMeta, StatTable, Unit, declare_stats};
+
+    const LANES: &[&str] = &["one", "two"];
+    const KINDS: &[&str] = &["load", "store", "atomic"];
+
+    declare_stats! {
+        /// For the tests.
+        pub struct Sample in "sample" {
+            /// Cycles that passed
+            /// in the core domain.
+            pub cycles: u64 = Cycles, as "gpu_sim_cycle";
+            /// Accesses by kind and outcome.
+            pub accesses: [[u64; 2]; 3] = Accesses, by [KINDS, LANES];
+        }
+    }
+
+    declare_stats! {
+        /// Three elements, two labels.
+        struct Misfit in "misfit" {
+            /// Accesses by kind.
+            accesses: [u64; 3] = Accesses, by [LANES];
+        }
+    }
+
+    #[test]
+    fn merge_and_since_are_inverse() {
+        let a = Sample {
+            cycles: 5,
+            accesses: [[0, 0], [0, 0], [0, 7]],
+        };
+        let mut b = a.clone();
+        b.merge(&a);
+        assert_eq!(b.accesses[2][1], 14);
+        assert_eq!(b.since(&a), a);
+    }
+
+    #[test]
+    fn elements_are_named_in_order_of_declaration() {
+        let mut sample = Sample::default();
+        sample.accesses[2][0] = 9;
+        let named = sample.named();
+        assert_eq!(named.len(), 7);
+        assert_eq!(named[0].0, "sample.cycles");
+        assert_eq!(named[5], ("sample.accesses.atomic.one".to_owned(), 9));
+    }
+
+    #[test]
+    fn rows_show_dimensions_and_sentences() {
+        let rows = rows(&[Sample::TABLE]);
+        assert_eq!(rows[0].sentence, "Cycles that passed in the core domain.");
+        assert_eq!(rows[0].gpgpusim, Some("gpu_sim_cycle"));
+        assert_eq!(
+            rows[1].name,
+            "sample.accesses.{load,store,atomic}.{one,two}"
+        );
+    }
+
+    #[test]
+    fn audit_accepts_the_good_and_names_the_bad() {
+        assert_eq!(audit(&[Sample::TABLE, METRICS]), Vec::<String>::new());
+        assert_eq!(audit_shapes::<Sample>(), Vec::<String>::new());
+        assert_eq!(audit_shapes::<Misfit>().len(), 1);
+        const BAD: StatTable = StatTable {
+            group: "sm",
+            stats: &[StatMeta {
+                name: "SM.Issued",
+                unit: Unit::Cycles,
+                raw_sentence: "no sentence",
+                gpgpusim: None,
+                labels: &[&["x", "x"]],
+            }],
+        };
+        assert_eq!(audit(&[BAD]).len(), 4);
+        assert_eq!(audit(&[Sample::TABLE, Sample::TABLE]).len(), 2);
+        assert_eq!(audit(&[]).len(), 1);
+    }
+}

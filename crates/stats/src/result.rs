@@ -1,0 +1,364 @@
+//! The schema of a run's result: what `run --json` prints and a results store keeps.
+//!
+//! A dot in a key's documented name is a level of nesting: `l1d.hit_rate` is the member
+//! `hit_rate` of the object `l1d`. Only `statistics` and `config` are flat maps: their keys are
+//! the registry's names and the configuration's keys as one would type them.
+//!
+//! Invariants: maps are ordered; a rate of nothing is `null`, not 0; the digest covers outputs,
+//! cycles and shared statistics, never the time taken or the command.
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use warploom_base::Dim3;
+
+/// A finished run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RunReport {
+    /// What produced the result.
+    pub program: Program,
+    /// The command line.
+    pub command: String,
+    /// The machine.
+    pub gpu: Gpu,
+    /// Digest of the configuration in full.
+    pub config_digest: String,
+    /// Digest of the input: modules, launches, initial buffers.
+    pub input_digest: String,
+    /// How the run ended.
+    pub outcome: Outcome,
+    /// Launches in order of their launch.
+    pub kernels: Vec<KernelReport>,
+    /// The same figures over the whole run.
+    pub totals: Totals,
+    /// Time that the simulation took, in seconds.
+    pub wall_seconds: f64,
+    /// Simulated core cycles over `wall_seconds`.
+    pub cycles_per_second: f64,
+    /// Simulated warp instructions over `wall_seconds`.
+    pub warp_instructions_per_second: f64,
+    /// Comparisons of outputs with references.
+    pub checks: Vec<CheckReport>,
+    /// Digest of outputs, cycles and shared statistics.
+    pub digest: String,
+}
+
+impl RunReport {
+    /// The run ended by itself or where it was asked to, and every check made passed.
+    pub fn succeeded(&self) -> bool {
+        let ended = matches!(self.outcome, Outcome::Finished | Outcome::CycleLimit { .. });
+        ended && self.checks.iter().all(|check| check.passed)
+    }
+}
+
+/// What produced a result.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Program {
+    /// `warploom`.
+    pub name: String,
+    /// Version.
+    pub version: String,
+}
+
+/// The simulated machine.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Gpu {
+    /// Preset's name.
+    pub name: String,
+    /// Every key of the configuration with its value.
+    pub config: BTreeMap<String, ConfigValue>,
+}
+
+/// A value of the configuration.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum ConfigValue {
+    /// A switch.
+    Bool(bool),
+    /// A number.
+    Integer(i64),
+    /// A number with a fraction.
+    Float(f64),
+    /// A name out of a list.
+    Text(String),
+}
+
+/// How a run ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Outcome {
+    /// The program came to its end.
+    Finished,
+    /// `--max-cycles` was reached; outputs were not checked.
+    CycleLimit {
+        /// The limit.
+        cycles: u64,
+    },
+    /// A kernel did what no GPU allows.
+    Fault {
+        /// What, where, and what to do.
+        message: String,
+    },
+    /// Nothing can go on any more.
+    Deadlock {
+        /// What each part waits for.
+        message: String,
+    },
+}
+
+/// A size in three dimensions, as `[x, y, z]`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Size(pub [u32; 3]);
+
+impl From<Dim3> for Size {
+    fn from(dim: Dim3) -> Self {
+        Self([dim.x, dim.y, dim.z])
+    }
+}
+
+impl std::fmt::Display for Size {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.0 {
+            [x, 1, 1] => write!(f, "{x}"),
+            [x, y, 1] => write!(f, "{x}x{y}"),
+            [x, y, z] => write!(f, "{x}x{y}x{z}"),
+        }
+    }
+}
+
+/// What a cache did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CacheFigures {
+    /// Hits over accesses.
+    pub hit_rate: Option<f64>,
+}
+
+impl CacheFigures {
+    /// From counts; no accesses make no rate.
+    pub fn new(hits: u64, accesses: u64) -> Self {
+        Self {
+            hit_rate: ratio(hits, accesses),
+        }
+    }
+}
+
+/// What DRAM did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct DramFigures {
+    /// Command cycles in which data moved, over all channels.
+    pub utilisation: Option<f64>,
+}
+
+impl DramFigures {
+    /// From cycles with data on the bus and all cycles, over all channels.
+    pub fn new(busy: u64, cycles: u64) -> Self {
+        Self {
+            utilisation: ratio(busy, cycles),
+        }
+    }
+}
+
+/// Figures of a stretch of simulated time: a kernel or the whole run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Figures {
+    /// Core cycles.
+    pub cycles: u64,
+    /// Instructions issued, one for up to 32 lanes.
+    pub warp_instructions: u64,
+    /// Instructions issued, one for each active lane.
+    pub thread_instructions: u64,
+    /// Thread instructions per core cycle.
+    pub ipc: f64,
+    /// L1 data caches.
+    pub l1d: CacheFigures,
+    /// L2.
+    pub l2: CacheFigures,
+    /// DRAM.
+    pub dram: DramFigures,
+    /// Shares of the scheduler cycles by cause, issue included; they sum to 1.
+    pub stalls: BTreeMap<String, f64>,
+    /// Every counter of the registry by its name.
+    pub statistics: BTreeMap<String, u64>,
+}
+
+/// One launch.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct KernelReport {
+    /// Kernel's name in its module.
+    pub name: String,
+    /// Blocks.
+    pub grid: Size,
+    /// Threads of a block.
+    pub block: Size,
+    /// Registers of a thread.
+    pub registers_per_thread: u32,
+    /// Shared memory of a block in bytes, static and dynamic.
+    pub shared_bytes: u32,
+    /// Blocks that fit one SM at a time.
+    pub blocks_per_sm: u32,
+    /// What keeps that number down: `threads`, `registers`, `shared-memory`, `block-slots`,
+    /// `grid` or `cap`.
+    pub occupancy_limit: String,
+    /// What it did.
+    #[serde(flatten)]
+    pub figures: Figures,
+}
+
+/// The whole run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Totals {
+    /// Launches.
+    pub launches: u64,
+    /// What they did together.
+    #[serde(flatten)]
+    pub figures: Figures,
+}
+
+/// One comparison of an output with its reference.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CheckReport {
+    /// What was compared.
+    pub name: String,
+    /// It agreed.
+    pub passed: bool,
+    /// The first difference, or what was compared.
+    pub detail: String,
+}
+
+/// Shares of counts by cause, in a form that sums to 1; nothing counted gives no shares.
+pub fn shares<'a>(counts: impl IntoIterator<Item = (&'a str, u64)>) -> BTreeMap<String, f64> {
+    let counts: Vec<_> = counts.into_iter().collect();
+    let total: u64 = counts.iter().map(|(_, count)| count).sum();
+    if total == 0 {
+        return BTreeMap::new();
+    }
+    let share = |(cause, count): (&str, u64)| (cause.to_owned(), count as f64 / total as f64);
+    counts.into_iter().map(share).collect()
+}
+
+/// `part / whole`, unless there is no whole.
+pub fn ratio(part: u64, whole: u64) -> Option<f64> {
+    (whole != 0).then(|| part as f64 / whole as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn report() -> RunReport {
+        let figures = Figures {
+            cycles: 100,
+            warp_instructions: 50,
+            thread_instructions: 1600,
+            ipc: 16.0,
+            l1d: CacheFigures::new(3, 4),
+            l2: CacheFigures::new(0, 0),
+            dram: DramFigures::new(1, 2),
+            stalls: shares([("issued", 1), ("scoreboard", 3)]),
+            statistics: [("sm.cycles".to_owned(), 100)].into(),
+        };
+        RunReport {
+            program: Program {
+                name: "warploom".into(),
+                version: "0.1.0".into(),
+            },
+            command: "warploom run vectoradd".into(),
+            gpu: Gpu {
+                name: "gtx480".into(),
+                config: [("gpu.sms".to_owned(), ConfigValue::Integer(15))].into(),
+            },
+            config_digest: "00".into(),
+            input_digest: "01".into(),
+            outcome: Outcome::Finished,
+            kernels: vec![KernelReport {
+                name: "vectorAdd".into(),
+                grid: Dim3::new(4, 2, 1).into(),
+                block: Dim3::linear(256).into(),
+                registers_per_thread: 8,
+                shared_bytes: 0,
+                blocks_per_sm: 6,
+                occupancy_limit: "threads".into(),
+                figures: figures.clone(),
+            }],
+            totals: Totals {
+                launches: 1,
+                figures,
+            },
+            wall_seconds: 0.5,
+            cycles_per_second: 200.0,
+            warp_instructions_per_second: 100.0,
+            checks: vec![CheckReport {
+                name: "c".into(),
+                passed: true,
+                detail: String::new(),
+            }],
+            digest: "02".into(),
+        }
+    }
+
+    #[test]
+    fn keys_that_stay_are_where_they_are_documented() {
+        let json = serde_json::to_value(report()).unwrap();
+        for path in [
+            "/program/version",
+            "/command",
+            "/gpu/name",
+            "/config_digest",
+            "/input_digest",
+            "/kernels/0/name",
+            "/kernels/0/grid/2",
+            "/kernels/0/block/0",
+            "/kernels/0/registers_per_thread",
+            "/kernels/0/shared_bytes",
+            "/kernels/0/blocks_per_sm",
+            "/kernels/0/occupancy_limit",
+            "/kernels/0/cycles",
+            "/kernels/0/warp_instructions",
+            "/kernels/0/thread_instructions",
+            "/kernels/0/ipc",
+            "/kernels/0/l1d/hit_rate",
+            "/kernels/0/l2/hit_rate",
+            "/kernels/0/dram/utilisation",
+            "/kernels/0/stalls/scoreboard",
+            "/totals/ipc",
+            "/totals/stalls/issued",
+            "/wall_seconds",
+            "/cycles_per_second",
+            "/warp_instructions_per_second",
+            "/checks/0/name",
+            "/checks/0/passed",
+            "/digest",
+        ] {
+            assert!(json.pointer(path).is_some(), "{path} is missing");
+        }
+        assert!(json.pointer("/kernels/0/l2/hit_rate").unwrap().is_null());
+    }
+
+    #[test]
+    fn a_report_reads_back_as_written() {
+        let text = serde_json::to_string(&report()).unwrap();
+        assert_eq!(serde_json::from_str::<RunReport>(&text).unwrap(), report());
+    }
+
+    #[test]
+    fn a_failed_check_or_a_deadlock_is_no_success() {
+        assert!(report().succeeded());
+        let mut failed = report();
+        failed.checks[0].passed = false;
+        assert!(!failed.succeeded());
+        let mut stuck = report();
+        stuck.outcome = Outcome::Deadlock {
+            message: String::new(),
+        };
+        assert!(!stuck.succeeded());
+        let mut cut = report();
+        cut.outcome = Outcome::CycleLimit { cycles: 100 };
+        assert!(cut.succeeded(), "the user asked for the limit");
+    }
+
+    #[test]
+    fn shares_sum_to_one() {
+        let sum: f64 = shares([("a", 1), ("b", 1), ("c", 1)]).values().sum();
+        assert!((sum - 1.0).abs() < 1e-12);
+        assert!(shares([("a", 0)]).is_empty());
+    }
+}

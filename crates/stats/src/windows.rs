@@ -1,0 +1,108 @@
+//! Time series: what was counted in each window of a fixed number of cycles.
+
+use crate::Counters;
+use warploom_base::Cycle;
+
+/// What was counted between two moments.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Window<S> {
+    /// First cycle.
+    pub start: Cycle,
+    /// One past the last cycle.
+    pub end: Cycle,
+    /// Counts within it.
+    pub counts: S,
+}
+
+/// Cuts running counters into windows. The windows' counts add up to the last state recorded.
+#[derive(Clone, Debug)]
+pub struct Windows<S> {
+    cycles_per_window: Cycle,
+    start: Cycle,
+    at_start: S,
+    windows: Vec<Window<S>>,
+}
+
+impl<S: Counters> Windows<S> {
+    /// A recorder with windows of `cycles_per_window` cycles (at least one), from cycle 0.
+    pub fn new(cycles_per_window: Cycle) -> Self {
+        assert!(cycles_per_window > 0, "a window has at least one cycle");
+        Self {
+            cycles_per_window,
+            start: 0,
+            at_start: S::default(),
+            windows: Vec::new(),
+        }
+    }
+
+    /// The cycle at whose beginning the running window is complete.
+    #[inline]
+    pub fn due(&self) -> Cycle {
+        self.start + self.cycles_per_window
+    }
+
+    /// Closes the running window at the beginning of cycle `now`, counters standing at `total`.
+    /// Called when `now` reaches [`Self::due`], and once at the end for what is left.
+    pub fn close(&mut self, now: Cycle, total: &S) {
+        if now == self.start {
+            return;
+        }
+        self.windows.push(Window {
+            start: self.start,
+            end: now,
+            counts: total.since(&self.at_start),
+        });
+        self.start = now;
+        self.at_start = total.clone();
+    }
+
+    /// Complete windows, oldest first.
+    pub fn windows(&self) -> &[Window<S>] {
+        &self.windows
+    }
+
+    /// The same by column: each counter's name with its value in every window.
+    pub fn columns(&self) -> Vec<(String, Vec<u64>)> {
+        let names = S::default().named().into_iter().map(|(name, _)| name);
+        let mut columns: Vec<_> = names.map(|name| (name, Vec::new())).collect();
+        for window in &self.windows {
+            for (column, (_, value)) in columns.iter_mut().zip(window.counts.named()) {
+                column.1.push(value);
+            }
+        }
+        columns
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Windows;
+    use crate::declare_stats;
+
+    declare_stats! {
+        /// For the tests.
+        pub struct Sample in "sample" {
+            /// Instructions issued.
+            pub issued: u64 = WarpInstructions;
+        }
+    }
+
+    #[test]
+    fn windows_add_up_to_the_run() {
+        let mut windows = Windows::new(10);
+        let mut stats = Sample::default();
+        for now in 1..=25 {
+            stats.issued += now;
+            if now == windows.due() {
+                windows.close(now, &stats);
+            }
+        }
+        windows.close(25, &stats);
+        windows.close(25, &stats);
+        let ends: Vec<_> = windows.windows().iter().map(|w| (w.start, w.end)).collect();
+        assert_eq!(ends, [(0, 10), (10, 20), (20, 25)]);
+        let columns = windows.columns();
+        assert_eq!(columns, [("sample.issued".to_owned(), vec![55, 155, 115])]);
+        assert_eq!(columns[0].1.iter().sum::<u64>(), stats.issued);
+    }
+}
