@@ -6,6 +6,7 @@
 
 mod device;
 mod host;
+pub mod launch_file;
 
 pub use device::{Device, DeviceError, DevicePtr, ModuleId, Scalar};
 pub use host::{Arg, Check, HostAction, HostError, HostProgram, Launch};
