@@ -6,10 +6,15 @@
 //! every function's registers and frame have one static place; facts (reconvergence points,
 //! liveness, operand lists) stand beside the code, indexed by [`Pc`](warploom_base::Pc).
 
+pub mod cfg;
 mod inst;
+pub mod liveness;
 mod op;
+mod operands;
 mod program;
+pub mod slots;
 
 pub use inst::{Dst, Extra, Guard, Inst, Pred, Reg, SpecialReg, Src};
 pub use op::*;
+pub use operands::{Code, Var, var_of_dst, var_of_src};
 pub use program::*;

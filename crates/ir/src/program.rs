@@ -192,8 +192,10 @@ pub struct InstFacts {
     pub reads: Vec<u16>,
     /// Scoreboard entries written.
     pub writes: Vec<u16>,
-    /// Register-file reads for the operand collector: numbers of the registers in declaration order
-    /// (GPGPU-Sim's `arch_reg`), guard left out.
+    /// Register-file reads for the operand collector: numbers of the registers as GPGPU-Sim numbers
+    /// them (its `arch_reg`): the first digits in the name, so `%r5`, `%rd5` and `%p5` are all 5; a
+    /// name without digits counts in order of declaration. One entry a source operand, repeated
+    /// registers repeated, the address last, the guard left out.
     pub bank_reads: Vec<u16>,
     /// Register-file writes, likewise.
     pub bank_writes: Vec<u16>,
