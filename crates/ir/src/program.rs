@@ -2,6 +2,7 @@
 
 use crate::inst::{Dst, Inst, Reg, Src};
 use warploom_base::Pc;
+use warploom_diag::Diagnostics;
 
 /// Start of the generic window onto a block's shared memory.
 pub const SHARED_WINDOW: u64 = 0x0100_0000;
@@ -27,6 +28,8 @@ pub const GLOBAL_BASE: u64 = 0xC000_0000;
 pub struct ModuleIr {
     /// Kernels, in the order of the file.
     pub kernels: Vec<Program>,
+    /// Kernels that use what is not supported, with the reasons.
+    pub refused: Vec<(String, Diagnostics)>,
     /// Variables in global and constant memory.
     pub globals: Vec<GlobalVar>,
     /// Texture, sampler and surface references of file scope, by name.
