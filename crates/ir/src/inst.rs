@@ -60,7 +60,10 @@ impl Extra {
 ///
 /// Operand order is PTX's. Memory operations: `src[0]` is the address base, `imm` the byte offset,
 /// stored or combined values follow from `src[1]` (vectors: in the extra). Branches and calls:
-/// `imm` is the target [`Pc`](warploom_base::Pc).
+/// `imm` is the target [`Pc`](warploom_base::Pc). Textures: the handle is `src[0]` (a 64-bit register
+/// or a constant), a separate sampler `src[1]`; the extra's sources are the coordinates in PTX's order
+/// with padding, then the level or the gradients; its destinations are the four texels.
+/// Shift amounts and field positions are 32 bits wide whatever the type.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Inst {
     /// What it does.
@@ -75,6 +78,9 @@ pub struct Inst {
     pub imm: i32,
     /// Operands that do not fit: vectors, calls, branch tables, texture coordinates.
     pub extra: Extra,
+    /// Memory operations and `isspacep`: an address in a register is 64 bits wide, else one slot,
+    /// zero-extended. (Shared addresses are often 32-bit registers in code for 64-bit addresses.)
+    pub wide_addr: bool,
 }
 
 /// Special registers (PTX ISA, "Special Registers").

@@ -1,4 +1,11 @@
 //! PTX text: lexer, syntax tree, parser, printer, checks. Knows no IR.
 
 pub mod ast;
+mod lexer;
+mod parser;
+mod printer;
+pub mod special;
 pub mod tokens;
+
+pub use parser::parse;
+pub use printer::print;

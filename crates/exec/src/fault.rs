@@ -1,0 +1,219 @@
+//! What can go wrong with a simulated program. Faults and findings are results of a run, not
+//! errors of the simulator.
+
+use std::fmt;
+use warploom_base::{Dim3, Pc};
+use warploom_ir::{MemSpace, SourcePos};
+
+/// Kinds of fault: the simulated program cannot go on.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum FaultKind {
+    /// The access leaves every allocation (or the block's, thread's or launch's own space).
+    OutOfBounds,
+    /// The address is not a multiple of the access's size.
+    Misaligned,
+    /// The access lies in memory that was freed.
+    Freed,
+    /// A store or an atomic to constant memory or to kernel parameters.
+    WriteToReadOnly,
+    /// A generic address that lies in no state space.
+    NoSpace,
+    /// A barrier number above 15 or a thread count that is not a multiple of the warp size.
+    BadBarrier,
+    /// `trap`.
+    Trap,
+    /// The program counter left the code, or an operand does not fit the operation.
+    IllegalInstruction,
+    /// `brx.idx` with an index beyond its table.
+    BranchIndex,
+    /// A texture handle that names no texture.
+    BadTexture,
+}
+
+/// Kinds of finding: suspicious, reported on request, execution goes on.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum FindingKind {
+    /// A load of bytes that nobody wrote.
+    Uninitialised,
+    /// Two warps touch the same shared byte without a barrier between, and one of them writes.
+    SharedRace {
+        /// The other warp.
+        other_warp: u16,
+    },
+    /// A warp reached a block barrier with a part of its unexited lanes.
+    BarrierDivergence,
+}
+
+/// Which optional checks a launch makes. All are off by default.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Checks {
+    /// Report loads of bytes that nobody wrote. Global memory is covered when the memory tracks
+    /// it: see [`DeviceMemory::track_initialised`](crate::DeviceMemory::track_initialised).
+    pub uninitialised: bool,
+    /// Report races on shared memory.
+    pub shared_races: bool,
+    /// Report barriers that a part of a warp reaches.
+    pub barrier_divergence: bool,
+}
+
+/// Something suspicious in one instruction of one warp, as `step` notes it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Finding {
+    /// What.
+    pub kind: FindingKind,
+    /// Lowest lane concerned.
+    pub lane: u8,
+    /// Space of the address.
+    pub space: MemSpace,
+    /// Byte address in its space; 0 for findings without one.
+    pub address: u64,
+}
+
+/// An address with what is known about it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct FaultAddress {
+    /// Space that the access was resolved to.
+    pub space: MemSpace,
+    /// Byte address in that space.
+    pub address: u64,
+    /// Bytes accessed.
+    pub bytes: u32,
+    /// The nearest allocation in words, or the size of the space.
+    pub nearest: String,
+}
+
+/// Where in a program something happened.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Place {
+    /// Name of the kernel.
+    pub kernel: String,
+    /// Function in the flat code that holds the instruction.
+    pub function: String,
+    /// Instruction.
+    pub pc: Pc,
+    /// Place in the PTX file.
+    pub pos: SourcePos,
+    /// Block.
+    pub block: Dim3,
+    /// Thread in the block: the lowest one concerned.
+    pub thread: Dim3,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "kernel `{}`, PTX line {}, block {}, thread {}",
+            self.kernel, self.pos.line, self.block, self.thread
+        )?;
+        if self.function != self.kernel {
+            write!(f, ", in function `{}`", self.function)?;
+        }
+        Ok(())
+    }
+}
+
+/// The simulated program cannot go on.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("{what} in {place}{}", address_text(.address), what = kind_text(*.kind))]
+pub struct Fault {
+    /// What happened.
+    pub kind: FaultKind,
+    /// Where.
+    pub place: Place,
+    /// The address, for faults of memory.
+    pub address: Option<FaultAddress>,
+}
+
+/// A finding with its place, for reports.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct FindingReport {
+    /// What.
+    pub kind: FindingKind,
+    /// Where.
+    pub place: Place,
+    /// The address, for findings of memory.
+    pub address: Option<FaultAddress>,
+}
+
+impl fmt::Display for FindingReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.kind {
+            FindingKind::Uninitialised => write!(f, "load of uninitialised memory")?,
+            FindingKind::SharedRace { other_warp } => {
+                write!(f, "race on shared memory with warp {other_warp}")?;
+            }
+            FindingKind::BarrierDivergence => {
+                write!(f, "barrier reached by a part of the warp")?;
+            }
+        }
+        write!(f, " in {}{}", self.place, address_text(&self.address))
+    }
+}
+
+fn kind_text(kind: FaultKind) -> &'static str {
+    match kind {
+        FaultKind::OutOfBounds => "access out of bounds",
+        FaultKind::Misaligned => "misaligned access",
+        FaultKind::Freed => "access to freed memory",
+        FaultKind::WriteToReadOnly => "write to read-only memory",
+        FaultKind::NoSpace => "address outside every state space",
+        FaultKind::BadBarrier => "barrier with an invalid number or thread count",
+        FaultKind::Trap => "trap",
+        FaultKind::IllegalInstruction => "illegal instruction",
+        FaultKind::BranchIndex => "branch index beyond its table",
+        FaultKind::BadTexture => "texture handle that names no texture",
+    }
+}
+
+fn address_text(address: &Option<FaultAddress>) -> String {
+    match address {
+        None => String::new(),
+        Some(a) => format!(
+            ": {} bytes at {} address {:#x}; {}",
+            a.bytes,
+            space_name(a.space),
+            a.address,
+            a.nearest
+        ),
+    }
+}
+
+/// PTX's name of a space, for messages.
+pub(crate) fn space_name(space: MemSpace) -> &'static str {
+    match space {
+        MemSpace::Generic => "generic",
+        MemSpace::Global => "global",
+        MemSpace::Shared => "shared",
+        MemSpace::Local => "local",
+        MemSpace::Const => "const",
+        MemSpace::Param => "param",
+        MemSpace::FrameParam => "function-parameter",
+    }
+}
+
+/// A fault before its place is filled in: what `step` raises inside.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct RawFault {
+    pub kind: FaultKind,
+    pub lane: usize,
+    pub access: Option<(MemSpace, u64, u32)>,
+}
+
+impl RawFault {
+    pub fn plain(kind: FaultKind, lane: usize) -> Self {
+        Self {
+            kind,
+            lane,
+            access: None,
+        }
+    }
+
+    pub fn memory(kind: FaultKind, lane: usize, space: MemSpace, address: u64, bytes: u32) -> Self {
+        Self {
+            kind,
+            lane,
+            access: Some((space, address, bytes)),
+        }
+    }
+}

@@ -1,0 +1,262 @@
+//! Stores of one SM that the others do not see yet.
+//!
+//! While SMs run ahead of each other within an epoch, each reads the memory image as it was when
+//! the epoch began, plus its own stores. At the epoch's end the logs are committed in order of
+//! cycle, then SM, so that results do not depend on the order in which SMs ran.
+
+use crate::memory::DeviceMemory;
+use rustc_hash::FxHashMap;
+
+const LINE_SHIFT: u32 = 7;
+const LINE_BYTES: usize = 1 << LINE_SHIFT;
+/// Words of the filter in front of the line table.
+const FILTER_WORDS: usize = 64;
+
+/// One run of contiguous bytes that one instruction stored.
+#[derive(Clone, Copy, Debug)]
+struct Run {
+    cycle: u64,
+    address: u64,
+    /// Start in `bytes`.
+    at: u32,
+    len: u32,
+    asid: u8,
+}
+
+/// The newest own bytes of one 128-byte line.
+#[derive(Clone, Debug)]
+struct Line {
+    data: [u8; LINE_BYTES],
+    mask: u128,
+}
+
+/// Stores of one SM in the running epoch, in program order.
+#[derive(Clone, Debug)]
+pub struct WriteLog {
+    runs: Vec<Run>,
+    bytes: Vec<u8>,
+    lines: Vec<Line>,
+    index: FxHashMap<(u8, u64), u32>,
+    filter: [u64; FILTER_WORDS],
+}
+
+impl Default for WriteLog {
+    fn default() -> Self {
+        Self {
+            runs: Vec::new(),
+            bytes: Vec::new(),
+            lines: Vec::new(),
+            index: FxHashMap::default(),
+            filter: [0; FILTER_WORDS],
+        }
+    }
+}
+
+#[inline]
+fn filter_bit(line: u64) -> (usize, u64) {
+    let bit = line as usize % (FILTER_WORDS * 64);
+    (bit / 64, 1 << (bit % 64))
+}
+
+/// Splits a byte range at line boundaries: (line number, offset in the line, range of the buffer).
+fn line_parts(
+    address: u64,
+    len: usize,
+) -> impl Iterator<Item = (u64, usize, std::ops::Range<usize>)> {
+    let mut done = 0;
+    std::iter::from_fn(move || {
+        if done == len {
+            return None;
+        }
+        let at = address + done as u64;
+        let offset = at as usize & (LINE_BYTES - 1);
+        let part = done..(done + (LINE_BYTES - offset).min(len - done));
+        done = part.end;
+        Some((at >> LINE_SHIFT, offset, part))
+    })
+}
+
+impl WriteLog {
+    /// An empty log.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Nothing was stored in this epoch.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.runs.is_empty()
+    }
+
+    /// Stored bytes held.
+    pub fn len_bytes(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// Records a store of checked, contiguous bytes.
+    pub(crate) fn store(&mut self, asid: u8, cycle: u64, address: u64, bytes: &[u8]) {
+        self.push_run(asid, cycle, address, bytes);
+        for (line, offset, part) in line_parts(address, bytes.len()) {
+            let len = part.len();
+            let slot = self.line_slot(asid, line);
+            slot.data[offset..offset + len].copy_from_slice(&bytes[part]);
+            slot.mask |= (u128::MAX >> (LINE_BYTES - len)) << offset;
+        }
+    }
+
+    /// Appends to the last run if the bytes follow it in the same cycle.
+    fn push_run(&mut self, asid: u8, cycle: u64, address: u64, bytes: &[u8]) {
+        let at = self.bytes.len() as u32;
+        self.bytes.extend_from_slice(bytes);
+        let len = bytes.len() as u32;
+        if let Some(last) = self.runs.last_mut() {
+            let follows = last.address + u64::from(last.len) == address;
+            if follows && last.cycle == cycle && last.asid == asid {
+                last.len += len;
+                return;
+            }
+        }
+        self.runs.push(Run {
+            cycle,
+            address,
+            at,
+            len,
+            asid,
+        });
+    }
+
+    fn line_slot(&mut self, asid: u8, line: u64) -> &mut Line {
+        let (word, bit) = filter_bit(line);
+        self.filter[word] |= bit;
+        let lines = &mut self.lines;
+        let slot = *self.index.entry((asid, line)).or_insert_with(|| {
+            lines.push(Line {
+                data: [0; LINE_BYTES],
+                mask: 0,
+            });
+            lines.len() as u32 - 1
+        });
+        &mut self.lines[slot as usize]
+    }
+
+    /// May `[address, address + len)` hold own bytes? False answers are certain.
+    #[inline]
+    pub(crate) fn may_touch(&self, address: u64, len: usize) -> bool {
+        if self.runs.is_empty() {
+            return false;
+        }
+        let (first, last) = (
+            address >> LINE_SHIFT,
+            (address + len as u64 - 1) >> LINE_SHIFT,
+        );
+        (first..=last).any(|line| {
+            let (word, bit) = filter_bit(line);
+            self.filter[word] & bit != 0
+        })
+    }
+
+    /// Lays the own bytes over what was read from the image.
+    pub(crate) fn overlay(&self, asid: u8, address: u64, out: &mut [u8]) {
+        for (line, offset, part) in line_parts(address, out.len()) {
+            let Some(&slot) = self.index.get(&(asid, line)) else {
+                continue;
+            };
+            let line = &self.lines[slot as usize];
+            for (i, byte) in out[part].iter_mut().enumerate() {
+                if line.mask >> (offset + i) & 1 == 1 {
+                    *byte = line.data[offset + i];
+                }
+            }
+        }
+    }
+
+    /// Are all these bytes among the own stores?
+    pub(crate) fn covers(&self, asid: u8, address: u64, len: usize) -> bool {
+        line_parts(address, len).all(|(line, offset, part)| {
+            let wanted = (u128::MAX >> (LINE_BYTES - part.len())) << offset;
+            let slot = self.index.get(&(asid, line));
+            slot.is_some_and(|&s| self.lines[s as usize].mask & wanted == wanted)
+        })
+    }
+
+    /// Makes all stores visible, oldest first, and empties the log.
+    pub fn commit(&mut self, memory: &mut DeviceMemory) {
+        for i in 0..self.runs.len() {
+            self.apply(i, memory);
+        }
+        self.clear();
+    }
+
+    fn apply(&self, run: usize, memory: &mut DeviceMemory) {
+        let run = &self.runs[run];
+        let bytes = &self.bytes[run.at as usize..(run.at + run.len) as usize];
+        memory.write_raw(run.asid, run.address, bytes);
+    }
+
+    /// Forgets all stores; keeps the room.
+    fn clear(&mut self) {
+        if self.runs.is_empty() {
+            return;
+        }
+        self.runs.clear();
+        self.bytes.clear();
+        self.lines.clear();
+        self.index.clear();
+        self.filter = [0; FILTER_WORDS];
+    }
+}
+
+/// Commits several SMs' logs (in the order of their SM numbers) by cycle, then SM, and empties
+/// them. Within an SM the order is that of its stores.
+pub fn commit_logs(logs: &mut [&mut WriteLog], memory: &mut DeviceMemory) {
+    let mut next = vec![0; logs.len()];
+    loop {
+        let cycle_of = |sm: usize| logs[sm].runs.get(next[sm]).map(|run| run.cycle);
+        let oldest = (0..logs.len())
+            .filter_map(|sm| Some((cycle_of(sm)?, sm)))
+            .min();
+        let Some((cycle, sm)) = oldest else { break };
+        while logs[sm]
+            .runs
+            .get(next[sm])
+            .is_some_and(|run| run.cycle == cycle)
+        {
+            logs[sm].apply(next[sm], memory);
+            next[sm] += 1;
+        }
+    }
+    logs.iter_mut().for_each(|log| log.clear());
+}
+
+/// One SM's view of device memory while it executes: the image of the epoch's start and its own
+/// stores.
+#[derive(Debug)]
+pub struct MemPort<'a> {
+    /// Memory as all SMs see it.
+    pub image: &'a DeviceMemory,
+    /// This SM's own stores.
+    pub log: &'a mut WriteLog,
+    /// Cycle that new stores carry.
+    pub now: u64,
+}
+
+impl MemPort<'_> {
+    /// Reads checked bytes as this SM sees them.
+    pub(crate) fn read(&self, asid: u8, address: u64, out: &mut [u8]) {
+        self.image.read_raw(asid, address, out);
+        if self.log.may_touch(address, out.len()) {
+            self.log.overlay(asid, address, out);
+        }
+    }
+
+    /// Stores checked bytes.
+    pub(crate) fn write(&mut self, asid: u8, address: u64, bytes: &[u8]) {
+        self.log.store(asid, self.now, address, bytes);
+    }
+
+    /// Were all these bytes written by somebody?
+    pub(crate) fn is_written(&self, asid: u8, address: u64, bytes: usize) -> bool {
+        let byte = |at| self.image.is_written(asid, at, 1) || self.log.covers(asid, at, 1);
+        (address..address + bytes as u64).all(byte)
+    }
+}

@@ -1,0 +1,449 @@
+//! Device memory: what the bytes are. Sparse pages, so that only touched memory costs, and a table of
+//! allocations, so that accesses can be checked. Global and constant memory live here.
+//!
+//! Invariants: pages are never removed; an untouched page reads as zero; allocations of one address
+//! space never overlap and are placed in the order of the calls, as GPGPU-Sim places them.
+
+use warploom_base::Digest;
+use warploom_ir::{CONST_BASE, CONST_BYTES, GLOBAL_BASE};
+
+/// Bytes of a page.
+pub const PAGE_BYTES: usize = 1 << PAGE_SHIFT;
+const PAGE_SHIFT: u32 = 16;
+const DIRECTORY_SHIFT: u32 = 12;
+const DIRECTORY_LEN: usize = 1 << DIRECTORY_SHIFT;
+const NO_PAGE: u32 = u32::MAX;
+
+/// Alignment of global allocations in bytes.
+pub const ALLOC_ALIGN: u64 = 256;
+
+/// A request to the memory's owner that cannot be met.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum MemoryError {
+    /// No room left.
+    #[error("{requested} bytes do not fit: {free} of {capacity} bytes of {space} memory are free")]
+    OutOfMemory {
+        /// Bytes asked for.
+        requested: u64,
+        /// Bytes left.
+        free: u64,
+        /// Size of the memory.
+        capacity: u64,
+        /// "global" or "constant".
+        space: &'static str,
+    },
+    /// `free` of an address that is not the start of a live allocation.
+    #[error("{address:#x} is not the start of a live allocation")]
+    NotAllocated {
+        /// The address.
+        address: u64,
+    },
+    /// A host access outside every live allocation.
+    #[error("{bytes} bytes at {address:#x} are not inside one live allocation")]
+    OutOfBounds {
+        /// First byte.
+        address: u64,
+        /// Number of bytes.
+        bytes: u64,
+    },
+}
+
+/// One allocation.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Allocation {
+    /// First byte.
+    pub base: u64,
+    /// Bytes.
+    pub bytes: u64,
+    /// Not freed yet.
+    pub live: bool,
+}
+
+#[derive(Clone, Debug)]
+struct AddressSpace {
+    /// Page numbers in two levels: `directories[page >> 12][page & 4095]`.
+    directories: Vec<Option<Box<[u32]>>>,
+    /// By base address.
+    allocations: Vec<Allocation>,
+    next_global: u64,
+    next_const: u64,
+}
+
+#[derive(Clone, Debug)]
+struct Page {
+    data: Box<[u8]>,
+    /// One bit per byte, when the memory tracks initialisation.
+    written: Option<Box<[u64]>>,
+}
+
+/// The contents of global and constant memory of every process, by address-space id.
+#[derive(Clone, Debug)]
+pub struct DeviceMemory {
+    spaces: Vec<AddressSpace>,
+    pages: Vec<Page>,
+    capacity: u64,
+    allocated: u64,
+    track: bool,
+}
+
+/// Result of checking an access against the allocation table.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum AccessCheck {
+    /// Inside one live allocation.
+    Ok,
+    /// Inside one freed allocation.
+    Freed,
+    /// Not inside one allocation.
+    Outside,
+}
+
+impl AddressSpace {
+    fn new() -> Self {
+        Self {
+            directories: Vec::new(),
+            allocations: Vec::new(),
+            next_global: GLOBAL_BASE,
+            next_const: CONST_BASE,
+        }
+    }
+
+    #[inline]
+    fn page(&self, address: u64) -> Option<u32> {
+        let page = address >> PAGE_SHIFT;
+        let directory = self
+            .directories
+            .get((page >> DIRECTORY_SHIFT) as usize)?
+            .as_deref()?;
+        let entry = directory[page as usize & (DIRECTORY_LEN - 1)];
+        (entry != NO_PAGE).then_some(entry)
+    }
+
+    /// The allocation that starts last at or before `address`.
+    #[inline]
+    fn candidate(&self, address: u64) -> Option<&Allocation> {
+        let after = self.allocations.partition_point(|a| a.base <= address);
+        self.allocations.get(after.checked_sub(1)?)
+    }
+}
+
+impl DeviceMemory {
+    /// Empty memory with room for `capacity` bytes of global allocations (all processes together).
+    pub fn new(capacity: u64) -> Self {
+        Self {
+            spaces: vec![AddressSpace::new()],
+            pages: Vec::new(),
+            capacity,
+            allocated: 0,
+            track: false,
+        }
+    }
+
+    /// From now on, remember which bytes were written (by the host or by kernels). Call it before
+    /// the first allocation: earlier writes are not known.
+    pub fn track_initialised(&mut self) {
+        self.track = true;
+    }
+
+    fn space_mut(&mut self, asid: u8) -> &mut AddressSpace {
+        let index = asid as usize;
+        while self.spaces.len() <= index {
+            self.spaces.push(AddressSpace::new());
+        }
+        &mut self.spaces[index]
+    }
+
+    /// Allocates global memory, aligned to [`ALLOC_ALIGN`], and returns its address. Zero bytes
+    /// take one unit, so that addresses stay distinct.
+    pub fn alloc(&mut self, asid: u8, bytes: u64) -> Result<u64, MemoryError> {
+        let padded = bytes
+            .max(1)
+            .checked_next_multiple_of(ALLOC_ALIGN)
+            .unwrap_or(u64::MAX);
+        let free = self.capacity - self.allocated;
+        if padded > free {
+            return Err(MemoryError::OutOfMemory {
+                requested: bytes,
+                free,
+                capacity: self.capacity,
+                space: "global",
+            });
+        }
+        self.allocated += padded;
+        let space = self.space_mut(asid);
+        let base = space.next_global;
+        space.next_global += padded;
+        space.allocations.push(Allocation {
+            base,
+            bytes,
+            live: true,
+        });
+        Ok(base)
+    }
+
+    /// Allocates constant memory with the given alignment (a power of two) and returns its address.
+    pub fn alloc_const(&mut self, asid: u8, bytes: u64, align: u64) -> Result<u64, MemoryError> {
+        let space = self.space_mut(asid);
+        let base = space.next_const.next_multiple_of(align.max(1));
+        let free = (CONST_BASE + CONST_BYTES).saturating_sub(base);
+        if bytes > free {
+            return Err(MemoryError::OutOfMemory {
+                requested: bytes,
+                free,
+                capacity: CONST_BYTES,
+                space: "constant",
+            });
+        }
+        space.next_const = base + bytes.max(1);
+        let at = space.allocations.partition_point(|a| a.base < base);
+        space.allocations.insert(
+            at,
+            Allocation {
+                base,
+                bytes,
+                live: true,
+            },
+        );
+        Ok(base)
+    }
+
+    /// Frees a global allocation. Its addresses are not given out again, so that later uses are
+    /// found.
+    pub fn free(&mut self, asid: u8, address: u64) -> Result<(), MemoryError> {
+        let missing = MemoryError::NotAllocated { address };
+        let space = self.spaces.get_mut(asid as usize).ok_or(missing.clone())?;
+        let found = space
+            .allocations
+            .iter_mut()
+            .find(|a| a.base == address && a.live);
+        let allocation = found.ok_or(missing)?;
+        allocation.live = false;
+        self.allocated -= allocation.bytes.max(1).next_multiple_of(ALLOC_ALIGN);
+        Ok(())
+    }
+
+    /// The allocations of a process, by address.
+    pub fn allocations(&self, asid: u8) -> &[Allocation] {
+        self.spaces
+            .get(asid as usize)
+            .map_or(&[], |s| &s.allocations)
+    }
+
+    /// Is the access `[address, address + bytes)` inside one live allocation?
+    #[inline]
+    pub fn check(&self, asid: u8, address: u64, bytes: u64) -> AccessCheck {
+        let Some(a) = self
+            .spaces
+            .get(asid as usize)
+            .and_then(|s| s.candidate(address))
+        else {
+            return AccessCheck::Outside;
+        };
+        // `candidate` starts at or before the address.
+        let offset = address - a.base;
+        if bytes > a.bytes || offset > a.bytes - bytes {
+            AccessCheck::Outside
+        } else if a.live {
+            AccessCheck::Ok
+        } else {
+            AccessCheck::Freed
+        }
+    }
+
+    /// The live allocation around `address`, as (first byte, byte after the last).
+    #[inline]
+    pub(crate) fn live_range(&self, asid: u8, address: u64) -> Option<(u64, u64)> {
+        let a = self.spaces.get(asid as usize)?.candidate(address)?;
+        (a.live && address - a.base < a.bytes).then_some((a.base, a.base + a.bytes))
+    }
+
+    /// The allocation nearest to an address, in words.
+    pub fn nearest(&self, asid: u8, address: u64) -> String {
+        let distance = |a: &Allocation| {
+            if address < a.base {
+                a.base - address
+            } else {
+                address.saturating_sub(a.base + a.bytes.saturating_sub(1))
+            }
+        };
+        match self.allocations(asid).iter().min_by_key(|a| distance(a)) {
+            None => "nothing is allocated".to_owned(),
+            Some(a) => nearest_text(a, address),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn page_data(&self, asid: u8, address: u64) -> Option<&[u8; PAGE_BYTES]> {
+        let page = self.spaces.get(asid as usize)?.page(address)?;
+        self.pages[page as usize].data.first_chunk()
+    }
+
+    fn page_index(&mut self, asid: u8, address: u64) -> usize {
+        let new_page = self.pages.len() as u32;
+        let page = address >> PAGE_SHIFT;
+        let (outer, inner) = (
+            (page >> DIRECTORY_SHIFT) as usize,
+            page as usize & (DIRECTORY_LEN - 1),
+        );
+        let space = self.space_mut(asid);
+        if space.directories.len() <= outer {
+            space.directories.resize(outer + 1, None);
+        }
+        let directory = space.directories[outer]
+            .get_or_insert_with(|| vec![NO_PAGE; DIRECTORY_LEN].into_boxed_slice());
+        if directory[inner] != NO_PAGE {
+            return directory[inner] as usize;
+        }
+        directory[inner] = new_page;
+        let written = self
+            .track
+            .then(|| vec![0; PAGE_BYTES / 64].into_boxed_slice());
+        let data = vec![0; PAGE_BYTES].into_boxed_slice();
+        self.pages.push(Page { data, written });
+        new_page as usize
+    }
+
+    /// Reads bytes without checks; what was never written reads as zero.
+    pub(crate) fn read_raw(&self, asid: u8, address: u64, out: &mut [u8]) {
+        for (at, part) in page_parts(address, out.len()) {
+            let offset = at as usize & (PAGE_BYTES - 1);
+            let target = &mut out[part.clone()];
+            match self.page_data(asid, at) {
+                Some(data) => target.copy_from_slice(&data[offset..offset + part.len()]),
+                None => target.fill(0),
+            }
+        }
+    }
+
+    /// Writes bytes without checks. Callers have checked the range: pages appear on demand.
+    pub(crate) fn write_raw(&mut self, asid: u8, address: u64, bytes: &[u8]) {
+        for (at, part) in page_parts(address, bytes.len()) {
+            let offset = at as usize & (PAGE_BYTES - 1);
+            let index = self.page_index(asid, at);
+            let page = &mut self.pages[index];
+            page.data[offset..offset + part.len()].copy_from_slice(&bytes[part.clone()]);
+            if let Some(written) = &mut page.written {
+                (offset..offset + part.len()).for_each(|b| written[b / 64] |= 1 << (b % 64));
+            }
+        }
+    }
+
+    /// Were all these bytes written? Always true when the memory does not track it.
+    pub(crate) fn is_written(&self, asid: u8, address: u64, bytes: usize) -> bool {
+        if !self.track {
+            return true;
+        }
+        let page_of = |at| {
+            self.spaces
+                .get(asid as usize)
+                .and_then(|s: &AddressSpace| s.page(at))
+        };
+        (address..address + bytes as u64).all(|at| {
+            let bit = at as usize & (PAGE_BYTES - 1);
+            page_of(at).is_some_and(|page| match &self.pages[page as usize].written {
+                Some(written) => written[bit / 64] >> (bit % 64) & 1 == 1,
+                None => true,
+            })
+        })
+    }
+
+    fn host_check(&self, asid: u8, address: u64, bytes: u64) -> Result<(), MemoryError> {
+        match self.check(asid, address, bytes) {
+            AccessCheck::Ok => Ok(()),
+            _ => Err(MemoryError::OutOfBounds { address, bytes }),
+        }
+    }
+
+    /// Host read of bytes inside one live allocation.
+    pub fn read(&self, asid: u8, address: u64, out: &mut [u8]) -> Result<(), MemoryError> {
+        self.host_check(asid, address, out.len() as u64)?;
+        self.read_raw(asid, address, out);
+        Ok(())
+    }
+
+    /// Host write of bytes inside one live allocation.
+    pub fn write(&mut self, asid: u8, address: u64, bytes: &[u8]) -> Result<(), MemoryError> {
+        self.host_check(asid, address, bytes.len() as u64)?;
+        self.write_raw(asid, address, bytes);
+        Ok(())
+    }
+
+    /// Host fill (`cudaMemset`) inside one live allocation.
+    pub fn fill(&mut self, asid: u8, address: u64, byte: u8, len: u64) -> Result<(), MemoryError> {
+        self.host_check(asid, address, len)?;
+        let chunk = vec![byte; len.min(PAGE_BYTES as u64) as usize];
+        let mut done = 0;
+        while done < len {
+            let part = (len - done).min(chunk.len() as u64);
+            self.write_raw(asid, address + done, &chunk[..part as usize]);
+            done += part;
+        }
+        Ok(())
+    }
+
+    /// Bytes of pages in use: what the contents cost.
+    pub fn resident_bytes(&self) -> u64 {
+        self.pages.len() as u64 * PAGE_BYTES as u64
+    }
+
+    /// Adds the contents of every live allocation to a digest. Parts that are all zero count the
+    /// same whether they were touched or not, and cost nothing if they were not.
+    pub fn digest(&self, digest: &mut Digest) {
+        for (asid, space) in self.spaces.iter().enumerate() {
+            for a in space.allocations.iter().filter(|a| a.live) {
+                digest.u64(a.base).u64(a.bytes);
+                for (at, len) in page_spans(a.base, a.bytes) {
+                    self.digest_part(asid as u8, at, len, digest);
+                }
+            }
+        }
+    }
+
+    fn digest_part(&self, asid: u8, address: u64, len: usize, digest: &mut Digest) {
+        let Some(page) = self.page_data(asid, address) else {
+            return;
+        };
+        let offset = address as usize & (PAGE_BYTES - 1);
+        let part = &page[offset..offset + len];
+        if part.iter().any(|&b| b != 0) {
+            digest.u64(address).bytes(part);
+        }
+    }
+}
+
+fn nearest_text(a: &Allocation, address: u64) -> String {
+    let state = if a.live { "live" } else { "freed" };
+    let place = if address < a.base {
+        format!("{} bytes before", a.base - address)
+    } else if address - a.base < a.bytes {
+        format!("{} bytes into", address - a.base)
+    } else {
+        format!("{} bytes after the end of", address - a.base - a.bytes)
+    };
+    format!(
+        "{place} the {state} allocation of {} bytes at {:#x}",
+        a.bytes, a.base
+    )
+}
+
+/// Splits a byte range at page boundaries: (address, bytes).
+fn page_spans(address: u64, len: u64) -> impl Iterator<Item = (u64, usize)> {
+    let mut done = 0;
+    std::iter::from_fn(move || {
+        if done == len {
+            return None;
+        }
+        let at = address + done;
+        let room = PAGE_BYTES as u64 - (at & (PAGE_BYTES as u64 - 1));
+        let part = room.min(len - done);
+        done += part;
+        Some((at, part as usize))
+    })
+}
+
+/// Splits a byte range at page boundaries: (address, range of the buffer).
+fn page_parts(address: u64, len: usize) -> impl Iterator<Item = (u64, std::ops::Range<usize>)> {
+    page_spans(address, len as u64).map(move |(at, part)| {
+        let start = (at - address) as usize;
+        (at, start..start + part)
+    })
+}

@@ -1,0 +1,107 @@
+//! A warp's registers: 32 lanes side by side, so that one operation on all lanes vectorises.
+
+use bytemuck::{Pod, Zeroable};
+use warploom_base::{LaneMask, WARP_SIZE};
+
+/// 32 lanes of 32 bits: one slot of the register file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C, align(64))]
+pub struct Lanes32(pub [u32; WARP_SIZE]);
+
+/// 32 lanes of 64 bits: two consecutive slots.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C, align(64))]
+pub struct Lanes64(pub [u64; WARP_SIZE]);
+
+impl Lanes32 {
+    /// All lanes zero.
+    pub const ZERO: Self = Self([0; WARP_SIZE]);
+}
+
+impl Lanes64 {
+    /// All lanes zero.
+    pub const ZERO: Self = Self([0; WARP_SIZE]);
+}
+
+/// The bit of each lane, for lane-wise tests that vectorise.
+pub(crate) const LANE_BITS: [u32; WARP_SIZE] = {
+    let mut bits = [0; WARP_SIZE];
+    let mut lane = 0;
+    while lane < WARP_SIZE {
+        bits[lane] = 1 << lane;
+        lane += 1;
+    }
+    bits
+};
+
+/// Writes the lanes of `mask`; the others keep their value.
+#[inline(always)]
+pub(crate) fn blend<T: Copy>(old: &mut [T; WARP_SIZE], new: &[T; WARP_SIZE], mask: LaneMask) {
+    if mask == LaneMask::MAX {
+        *old = *new;
+        return;
+    }
+    for lane in 0..WARP_SIZE {
+        old[lane] = if mask & LANE_BITS[lane] != 0 {
+            new[lane]
+        } else {
+            old[lane]
+        };
+    }
+}
+
+/// A warp's register file: slots and predicates.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct RegFile {
+    slots: Vec<Lanes32>,
+    preds: Vec<LaneMask>,
+}
+
+impl RegFile {
+    /// All zero, with the given sizes; keeps the room.
+    pub fn reset(&mut self, slots: usize, preds: usize) {
+        self.slots.clear();
+        self.slots.resize(slots, Lanes32::ZERO);
+        self.preds.clear();
+        self.preds.resize(preds, 0);
+    }
+
+    #[inline(always)]
+    pub fn r32(&self, slot: usize) -> &[u32; WARP_SIZE] {
+        &self.slots[slot].0
+    }
+
+    #[inline(always)]
+    pub fn r32_mut(&mut self, slot: usize) -> &mut [u32; WARP_SIZE] {
+        &mut self.slots[slot].0
+    }
+
+    #[inline(always)]
+    pub fn r64(&self, slot: usize) -> &[u64; WARP_SIZE] {
+        bytemuck::cast_ref::<[Lanes32; 2], _>(first_two(&self.slots[slot..]))
+    }
+
+    #[inline(always)]
+    pub fn r64_mut(&mut self, slot: usize) -> &mut [u64; WARP_SIZE] {
+        let pair = self.slots[slot..].first_chunk_mut::<2>();
+        bytemuck::cast_mut::<[Lanes32; 2], _>(pair.expect(PAIR))
+    }
+
+    #[inline(always)]
+    pub fn pred(&self, index: usize) -> LaneMask {
+        self.preds[index]
+    }
+
+    #[inline(always)]
+    pub fn set_pred(&mut self, index: usize, mask: LaneMask, value: LaneMask) {
+        let old = &mut self.preds[index];
+        *old = (*old & !mask) | (value & mask);
+    }
+}
+
+const PAIR: &str = "the launch checked that 64-bit registers have two slots";
+
+#[inline(always)]
+fn first_two(slots: &[Lanes32]) -> &[Lanes32; 2] {
+    slots.first_chunk::<2>().expect(PAIR)
+}

@@ -1,0 +1,194 @@
+//! The state of one warp: registers, predicates, carry, stack, local memory.
+
+use crate::atomic::AtomicDst;
+use crate::barrier::{BarrierRelease, PendingBarrier};
+use crate::block::BlockState;
+use crate::launch::LaunchContext;
+use crate::regs::{Lanes32, RegFile, blend};
+use crate::stack::{SimtStack, Spin, StackEntry};
+use std::fmt::Write as _;
+use warploom_base::{Dim3, LaneMask, Pc, WARP_SIZE};
+use warploom_ir::{BarrierKind, Dst};
+
+/// A warp in execution.
+#[derive(Clone, Debug)]
+pub struct WarpState {
+    pub(crate) regs: RegFile,
+    /// The condition code's carry, one bit per lane.
+    pub(crate) carry: LaneMask,
+    pub(crate) stack: SimtStack,
+    pub(crate) exited: LaneMask,
+    /// Lanes that exist: all but in the last warp of a block.
+    pub(crate) present: LaneMask,
+    /// Local memory: word `w` of all lanes at `local[w]`. Grows up to the program's frame.
+    pub(crate) local: Vec<Lanes32>,
+    /// Bytes of local memory that were written, one mask of lanes per byte, when checked.
+    pub(crate) local_written: Vec<LaneMask>,
+    pub(crate) tid: [Lanes32; 3],
+    pub(crate) warp_index: u32,
+    pub(crate) pending: Option<PendingBarrier>,
+}
+
+impl Default for WarpState {
+    fn default() -> Self {
+        Self {
+            regs: RegFile::default(),
+            carry: 0,
+            stack: SimtStack::default(),
+            exited: 0,
+            present: 0,
+            local: Vec::new(),
+            local_written: Vec::new(),
+            tid: [Lanes32::ZERO; 3],
+            warp_index: 0,
+            pending: None,
+        }
+    }
+}
+
+impl WarpState {
+    /// A warp that is done; `reset` it before use.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Becomes warp `warp_index` of a block at its start. Registers and local memory are zero.
+    pub fn reset(&mut self, ctx: &LaunchContext, _block: &BlockState, warp_index: u32) {
+        // One slot more than the code uses: a 64-bit view of any slot stays inside.
+        self.regs.reset(
+            ctx.program.reg_slots as usize + 1,
+            ctx.program.preds as usize,
+        );
+        self.carry = 0;
+        self.exited = 0;
+        self.pending = None;
+        self.local.clear();
+        self.local_written.clear();
+        self.warp_index = warp_index;
+        let first = warp_index * WARP_SIZE as u32;
+        let threads = ctx
+            .block_threads
+            .saturating_sub(first)
+            .min(WARP_SIZE as u32);
+        self.present = if threads == 32 {
+            LaneMask::MAX
+        } else {
+            (1 << threads) - 1
+        };
+        self.stack.reset(self.present);
+        for lane in 0..WARP_SIZE {
+            let thread = ctx.block.point(u64::from(first) + lane as u64);
+            self.tid[0].0[lane] = thread.x;
+            self.tid[1].0[lane] = thread.y;
+            self.tid[2].0[lane] = thread.z;
+        }
+    }
+
+    /// Next instruction, `None` when every lane ended.
+    #[inline(always)]
+    pub fn pc(&self) -> Option<Pc> {
+        self.stack.top().map(|(pc, _)| pc)
+    }
+
+    /// Lanes that execute the next instruction, before its guard.
+    #[inline(always)]
+    pub fn active_mask(&self) -> LaneMask {
+        self.stack.top().map_or(0, |(_, lanes)| lanes)
+    }
+
+    /// Every lane ended.
+    #[inline(always)]
+    pub fn is_done(&self) -> bool {
+        self.stack.top().is_none()
+    }
+
+    /// Lanes that exist and have not ended.
+    pub fn unexited(&self) -> LaneMask {
+        self.present & !self.exited
+    }
+
+    /// Index in the block.
+    pub fn warp_index(&self) -> u32 {
+        self.warp_index
+    }
+
+    /// Thread in the block that a lane runs.
+    pub fn thread(&self, lane: usize) -> Dim3 {
+        Dim3::new(
+            self.tid[0].0[lane],
+            self.tid[1].0[lane],
+            self.tid[2].0[lane],
+        )
+    }
+
+    /// Stores the old values of a deferred atomic in its destination.
+    pub fn write_atomic_result(&mut self, dst: AtomicDst, mask: LaneMask, old: &[u64; WARP_SIZE]) {
+        let slot = dst.reg.0 as usize;
+        if dst.wide {
+            blend(self.regs.r64_mut(slot), old, mask);
+        } else {
+            blend(self.regs.r32_mut(slot), &old.map(|v| v as u32), mask);
+        }
+    }
+
+    /// The barrier at which the warp waits, if any.
+    pub fn waits_at_barrier(&self) -> Option<u8> {
+        self.pending.map(|p| p.id)
+    }
+
+    /// A barrier at which the warp waited completed: reductions write their destination.
+    pub fn finish_barrier(&mut self, release: &BarrierRelease) {
+        let Some(pending) = self.pending.take_if(|p| p.id == release.id) else {
+            return;
+        };
+        let truth = |yes: bool| if yes { LaneMask::MAX } else { 0 };
+        match (pending.kind, pending.dst) {
+            (BarrierKind::RedPopc, Dst::Reg(reg)) => {
+                let count = [release.count; WARP_SIZE];
+                blend(self.regs.r32_mut(reg.0 as usize), &count, pending.lanes);
+            }
+            (BarrierKind::RedAnd, Dst::Pred(p)) => {
+                self.regs
+                    .set_pred(p.0 as usize, pending.lanes, truth(release.all));
+            }
+            (BarrierKind::RedOr, Dst::Pred(p)) => {
+                self.regs
+                    .set_pred(p.0 as usize, pending.lanes, truth(release.any));
+            }
+            _ => {}
+        }
+    }
+
+    /// The entries of the divergence stack, bottom first.
+    pub fn stack(&self) -> Vec<StackEntry> {
+        self.stack.entries().collect()
+    }
+
+    /// Lanes that jump back again and again while others of the warp wait for them: after very many
+    /// jumps, a spin lock within the warp is likely, which such a stack cannot run.
+    pub fn spin(&self) -> Option<Spin> {
+        self.stack.spin()
+    }
+
+    /// The stack in words, top first, with PTX lines.
+    pub fn describe(&self, ctx: &LaunchContext) -> String {
+        let mut text = format!("warp {} of the block", self.warp_index);
+        if self.is_done() {
+            text.push_str(": done");
+        }
+        let line = |pc: Option<Pc>| match pc {
+            Some(pc) => format!("line {}", ctx.line(pc)),
+            None => "the end of the function".to_owned(),
+        };
+        for entry in self.stack.entries().rev() {
+            let _ = write!(
+                text,
+                "\n  lanes {:#010x} at {}, meet at {}",
+                entry.lanes,
+                line(entry.pc),
+                line(entry.reconverge)
+            );
+        }
+        text
+    }
+}
