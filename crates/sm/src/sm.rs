@@ -486,6 +486,11 @@ impl Sm {
         }
     }
 
+    /// The atomic that a warp has out.
+    pub fn atomic_batch(&self, warp: WarpSlot) -> &warploom_exec::AtomicBatch {
+        &self.ldst.atomics[warp.index()].batch
+    }
+
     /// Writes the old values of an atomic where its reply will find them.
     pub fn atomic_old_values(&mut self, warp: WarpSlot, lanes: u32, old: &[u64; 32]) {
         let results = &mut self.ldst.atomics[warp.index()].results;
