@@ -8,6 +8,8 @@ use warploom_diag::{Diagnostic, Diagnostics, Source, Style};
 pub enum InputErrors {
     /// A file that cannot be read; the text says which, why, and what to do.
     Unreadable(String),
+    /// The module's PTX was refused; the text holds every problem with its place.
+    Module(String),
     /// Problems with their places.
     Located(Box<Source>, Diagnostics),
 }
@@ -17,6 +19,7 @@ impl InputErrors {
     pub fn render(&self, style: Style) -> String {
         match self {
             Self::Unreadable(message) => format!("error: {message}\n"),
+            Self::Module(problems) => problems.clone(),
             Self::Located(source, diagnostics) => diagnostics.render(source, style),
         }
     }

@@ -437,7 +437,7 @@ fn expect((table, place): Entry<'_>, diagnostics: &mut Diagnostics) -> Option<Ex
     let npy = fields.optional_text("npy");
     let constant = fields.number("constant");
     let tolerance = fields.number("tolerance").map_or(0.0, Number::as_f64);
-    if !(tolerance >= 0.0) {
+    if tolerance.is_nan() || tolerance < 0.0 {
         let place = fields.place("tolerance");
         let problem = Diagnostic::error("impossible-value", place, "a tolerance below 0");
         fields.problem(problem.help("write a number of at least 0"));

@@ -7,11 +7,12 @@ use super::error::InputErrors;
 use super::npy::{self, Array};
 use super::parse::{parse, product, read};
 use super::plan::*;
+use crate::compile::compile;
 use crate::device::{Device, DevicePtr, ModuleId};
 use crate::host::{Arg, Check, HostAction, HostError, HostProgram, Launch};
 use std::path::{Path, PathBuf};
 use warploom_base::Rng;
-use warploom_diag::{Diagnostic, Diagnostics, Source, Span};
+use warploom_diag::{Diagnostic, Diagnostics, Source, Span, Style};
 use warploom_ir::ModuleIr;
 
 /// A launch file with its module and data at hand.
@@ -99,12 +100,23 @@ impl LaunchFile {
         &self.module
     }
 
-    /// The program, once the module is compiled. `refused` names kernels that cannot run, with the
-    /// reason.
+    /// Compiles the module and fits the launches to its kernels and to the GPU.
     ///
     /// # Errors
-    /// Launches that do not fit the kernels or the GPU.
-    pub fn bind(
+    /// Problems of the PTX, or launches that do not fit.
+    pub fn program(self, limits: Limits) -> Result<LaunchProgram, InputErrors> {
+        let ir = compile(&self.module).map_err(|error| InputErrors::Module(error.to_string()))?;
+        let reason = |why: &Diagnostics| why.render(&self.module, Style::Plain);
+        let refused = ir
+            .refused
+            .iter()
+            .map(|(kernel, why)| (kernel.clone(), reason(why)));
+        let refused = refused.collect();
+        self.bind(ir, refused, limits)
+    }
+
+    /// The program of a compiled module. `refused` names kernels that cannot run, with the reason.
+    pub(super) fn bind(
         self,
         ir: ModuleIr,
         refused: Vec<(String, String)>,
@@ -218,6 +230,7 @@ impl LaunchProgram {
         let Some((ir, refused)) = self.compiled.take() else {
             return Ok(());
         };
+        device.note_input(self.file.module.text());
         self.module = device.load(self.file.module.name(), ir, refused)?;
         for (plan, buffer) in self.file.plan.buffers.iter().zip(&mut self.file.buffers) {
             let address = device.alloc(buffer.bytes())?;
@@ -357,7 +370,7 @@ fn generate(init: &Init, buffer: &Buffer) -> Vec<u8> {
 fn uniform(rng: &mut Rng, low: Number, high: Number, float: bool) -> Number {
     if let (Number::Int(low), Number::Int(high), false) = (low, high, float) {
         let span = (high - low) as u128;
-        return Number::Int(low + (u128::from(rng.next_u64()) * span >> 64) as i128);
+        return Number::Int(low + ((u128::from(rng.next_u64()) * span) >> 64) as i128);
     }
     let (low, high) = (low.as_f64(), high.as_f64());
     Number::Float(low + (high - low) * rng.unit_f64())

@@ -49,6 +49,7 @@ fn saxpy() -> ModuleIr {
         globals: Vec::new(),
         textures: Vec::new(),
         address_bits: 64,
+        refused: Vec::new(),
     }
 }
 
