@@ -332,7 +332,8 @@ impl Gpu {
         self.memory
             .partitions()
             .iter()
-            .for_each(|p| sum.l2.add(p.l2_counters()));
+            .filter_map(|p| p.l2_counters())
+            .for_each(|l2| sum.l2.add(l2));
         self.memory
             .channels()
             .iter()

@@ -368,7 +368,7 @@ impl Sm {
         let ldst = &mut self.ldst;
         let taken = match reply.kind {
             AccessKind::TextureRead => {
-                ldst.l1t.fill(now, &reply);
+                ldst.l1t.fill(&reply);
                 true
             }
             AccessKind::ConstRead => fill(&mut ldst.l1c, now, &reply),
