@@ -1,8 +1,35 @@
-//! GPU specifications: what every part of a simulated GPU is like. The raw form (TOML, `--set`)
-//! only parses; resolving it checks everything and yields a [`GpuSpec`] of integers and enums.
+//! GPU specifications: what every part of a simulated GPU is like.
 //!
-//! Invariants: a [`GpuSpec`] that exists is possible; nothing in it is text to be decoded later.
+//! The raw form (TOML, `KEY=VALUE`) only parses; [`resolve`] checks everything, reports all
+//! problems with their places, and yields a [`GpuSpec`] of integers and enums. Every key is
+//! declared once, in `keys/`: reading, printing, documentation and hints come from that.
+//!
+//! Invariants: a [`GpuSpec`] that exists is possible; nothing in it is text to be decoded later;
+//! `resolve(spec.to_toml())` gives the same specification. This crate does no I/O.
+//!
+//! To add a key: add the field to `spec.rs` and its line to the file in `keys/`, give it a value in
+//! every preset without a base, and run the tests with `WARPLOOM_BLESS=1` to renew the
+//! documentation. To add a preset, see `preset.rs`.
 
+mod address_map;
+mod error;
+mod keys;
+mod preset;
+mod print;
+mod read;
+mod resolve;
+mod section;
 mod spec;
+#[cfg(test)]
+mod tests;
+mod validate;
+mod value;
 
+pub use error::ConfigErrors;
+pub use keys::keys;
+pub use preset::{PRESETS, Preset, find};
+pub use print::{Setting, keys_markdown};
+pub use resolve::{Base, preset, resolve};
+pub use section::Key;
 pub use spec::*;
+pub use value::{NamedValue, Rule};

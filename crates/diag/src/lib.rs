@@ -1,10 +1,17 @@
 //! Source text, spans and diagnostics with a caret and a remedy.
+//!
+//! A reader of user input (PTX, TOML) collects [`Diagnostic`]s into [`Diagnostics`] while it goes
+//! on reading, and whoever owns the terminal renders them. Nothing here prints.
+//!
+//! Invariants: offsets are bytes, lines and columns count from 1, columns count characters. A
+//! span that points outside its text or into the middle of a character is moved, never a panic.
 
-/// Half-open byte range in one source text.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
-pub struct Span {
-    /// First byte.
-    pub start: u32,
-    /// One past the last byte.
-    pub end: u32,
-}
+mod diagnostic;
+mod hint;
+mod render;
+mod source;
+
+pub use diagnostic::{Diagnostic, Diagnostics, Label, Severity};
+pub use hint::nearest;
+pub use render::Style;
+pub use source::{Position, Source, SourceError, Span};

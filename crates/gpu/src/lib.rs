@@ -1,1 +1,20 @@
-//! The whole machine: clock domains, wiring, dispatch, threads, watchdog.
+//! The whole machine: SMs, networks, memory partitions, block dispatch, threads.
+//!
+//! Time advances in steps of `gpu.link_cycles` core cycles. Within a step every SM runs on its
+//! own, and so does the memory system: a message between them takes at least a step. At the
+//! end of a step, shared effects are committed in a fixed order: stores by (cycle, SM), atomics by
+//! (cycle, partition). So results depend neither on the order in which SMs run nor on the number
+//! of threads.
+//!
+//! Invariants: no I/O, no clock but simulated time; policies choose, this crate acts.
+
+mod counters;
+mod dispatch;
+mod machine;
+mod memory;
+pub mod registry;
+mod workers;
+
+pub use counters::{CacheTotals, DeviceCounters, MachineCounters};
+pub use dispatch::{KernelEnd, KernelLaunch};
+pub use machine::{Gpu, Stop};

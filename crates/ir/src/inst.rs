@@ -4,7 +4,7 @@ use crate::op::Op;
 
 /// First slot of a register in a warp's register file. A slot is 32 lanes of 32 bits; a 64-bit
 /// register takes two consecutive slots, read as 32 lanes of 64 bits. 8- and 16-bit registers
-/// take one slot and hold their value zero-extended.
+/// take one slot; operations of an 8- or 16-bit type read its low bits only.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Reg(pub u16);
 
@@ -20,6 +20,7 @@ pub enum Src {
     /// A register.
     Reg(Reg),
     /// Entry of [`Program::consts`](crate::Program::consts): immediates, symbols' addresses.
+    /// Where a predicate is read, zero is false and anything else is true.
     Const(u16),
     /// A special register.
     Special(SpecialReg),
@@ -58,9 +59,9 @@ impl Extra {
 
 /// One instruction.
 ///
-/// Operand order is PTX's. Memory operations: `src[0]` is the address base, `imm` the byte offset,
-/// stored or combined values follow from `src[1]` (vectors: in the extra). Branches and calls:
-/// `imm` is the target [`Pc`](warploom_base::Pc). Textures: the handle is `src[0]` (a 64-bit register
+/// Operand order is PTX's. Memory operations: `src[0]` is the address base (absent: zero), `imm` the
+/// byte offset, stored or combined values follow from `src[1]` (vectors: in the extra). Branches and
+/// calls: `imm` is the target [`Pc`](warploom_base::Pc). Textures: the handle is `src[0]` (a 64-bit register
 /// or a constant), a separate sampler `src[1]`; the extra's sources are the coordinates in PTX's order
 /// with padding, then the level or the gradients; its destinations are the four texels.
 /// Shift amounts and field positions are 32 bits wide whatever the type.

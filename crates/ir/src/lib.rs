@@ -6,10 +6,21 @@
 //! every function's registers and frame have one static place; facts (reconvergence points,
 //! liveness, operand lists) stand beside the code, indexed by [`Pc`](warploom_base::Pc).
 
+pub mod cfg;
+mod facts;
 mod inst;
+mod listing;
+pub mod liveness;
+mod lower;
 mod op;
+mod operands;
+pub mod pressure;
 mod program;
+pub mod slots;
 
+pub use facts::class;
 pub use inst::{Dst, Extra, Guard, Inst, Pred, Reg, SpecialReg, Src};
+pub use lower::lower;
 pub use op::*;
+pub use operands::{Code, Var, var_of_dst, var_of_src};
 pub use program::*;

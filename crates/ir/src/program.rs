@@ -2,6 +2,7 @@
 
 use crate::inst::{Dst, Inst, Reg, Src};
 use warploom_base::Pc;
+use warploom_diag::Diagnostics;
 
 /// Start of the generic window onto a block's shared memory.
 pub const SHARED_WINDOW: u64 = 0x0100_0000;
@@ -27,6 +28,8 @@ pub const GLOBAL_BASE: u64 = 0xC000_0000;
 pub struct ModuleIr {
     /// Kernels, in the order of the file.
     pub kernels: Vec<Program>,
+    /// Kernels that use what is not supported, with the reasons.
+    pub refused: Vec<(String, Diagnostics)>,
     /// Variables in global and constant memory.
     pub globals: Vec<GlobalVar>,
     /// Texture, sampler and surface references of file scope, by name.
@@ -192,8 +195,10 @@ pub struct InstFacts {
     pub reads: Vec<u16>,
     /// Scoreboard entries written.
     pub writes: Vec<u16>,
-    /// Register-file reads for the operand collector: numbers of the registers in declaration order
-    /// (GPGPU-Sim's `arch_reg`), guard left out.
+    /// Register-file reads for the operand collector: numbers of the registers as GPGPU-Sim numbers
+    /// them (its `arch_reg`): the first digits in the name, so `%r5`, `%rd5` and `%p5` are all 5; a
+    /// name without digits counts in order of declaration. One entry a source operand, repeated
+    /// registers repeated, the address last, the guard left out.
     pub bank_reads: Vec<u16>,
     /// Register-file writes, likewise.
     pub bank_writes: Vec<u16>,

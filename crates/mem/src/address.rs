@@ -1,7 +1,12 @@
-//! Which channel, L2 bank, DRAM bank, row and column an address belongs to.
+//! Which channel, L2 bank, DRAM bank, row and column an address belongs to (GPGPU-Sim's
+//! `-gpgpu_mem_addr_mapping` and `-gpgpu_memory_partition_indexing`).
+//!
+//! The channel's number is a digit of the address at `channel_bit` (bits when the number of
+//! channels is a power of two, else a remainder); the masks apply to what is left without it.
 
-use warploom_base::{ChannelId, SubPartitionId};
-use warploom_config::GpuSpec;
+use crate::hash::{Ipoly, xor};
+use warploom_base::{ChannelId, Rng, SubPartitionId};
+use warploom_config::{ChannelIndex, GpuSpec};
 
 /// Where an address lives.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -10,7 +15,7 @@ pub struct Location {
     pub channel: ChannelId,
     /// L2 bank, numbered over the whole GPU: channel x banks per channel + local number.
     pub sub_partition: SubPartitionId,
-    /// DRAM bank within the channel.
+    /// DRAM bank within the channel, before any bank hash.
     pub bank: u32,
     /// DRAM row.
     pub row: u32,
@@ -18,28 +23,243 @@ pub struct Location {
     pub column: u32,
 }
 
+/// Gathers the bits under a mask into a number, lowest first, run by run.
+#[derive(Clone, Debug)]
+struct Gather {
+    /// (right shift, mask after the shift) of each run of bits, in place.
+    runs: Box<[(u32, u64)]>,
+}
+
+impl Gather {
+    fn new(mut mask: u64) -> Self {
+        let (mut runs, mut taken) = (Vec::new(), 0);
+        while mask != 0 {
+            let low = mask.trailing_zeros();
+            let len = (mask >> low).trailing_ones();
+            let ones = (u64::MAX >> (64 - len)) << low;
+            runs.push((low - taken, ones >> (low - taken)));
+            taken += len;
+            mask &= !ones;
+        }
+        Self { runs: runs.into() }
+    }
+
+    #[inline]
+    fn of(&self, addr: u64) -> u64 {
+        self.runs
+            .iter()
+            .fold(0, |bits, (shift, mask)| bits | (addr >> shift) & mask)
+    }
+}
+
+/// How the channel's number is hashed, with what that needs.
+#[derive(Clone, Debug)]
+enum Hash {
+    None,
+    Xor,
+    Ipoly(Ipoly),
+    Random(u64),
+}
+
 /// Decodes addresses of one GPU.
 #[derive(Clone, Debug)]
-pub struct AddressDecoder {}
+pub struct AddressDecoder {
+    channel_bit: u32,
+    channels: u64,
+    /// Right shift that replaces the division where the number of channels is a power of two.
+    channel_shift: Option<u32>,
+    sub_partitions: u32,
+    bank: Gather,
+    row: Gather,
+    column: Gather,
+    without_sub_partition: Gather,
+    hash: Hash,
+}
 
 impl AddressDecoder {
     /// A decoder for `spec`.
     pub fn new(spec: &GpuSpec) -> Self {
-        let _ = spec;
-        todo!()
+        let map = spec.partition.address_map;
+        let sub_partitions = spec.gpu.sub_partitions_per_channel;
+        let channels = spec.gpu.channels;
+        let total = channels.next_power_of_two() * sub_partitions;
+        Self {
+            channel_bit: map.channel_bit,
+            channels: u64::from(channels),
+            channel_shift: channels
+                .is_power_of_two()
+                .then(|| channels.trailing_zeros()),
+            sub_partitions,
+            bank: Gather::new(map.bank_mask),
+            row: Gather::new(map.row_mask),
+            column: Gather::new(map.column_mask),
+            without_sub_partition: Gather::new(!lowest_bits(map.bank_mask, sub_partitions)),
+            hash: match spec.partition.channel_index {
+                ChannelIndex::Consecutive => Hash::None,
+                ChannelIndex::Xor => Hash::Xor,
+                ChannelIndex::Ipoly => Hash::Ipoly(Ipoly::new(total)),
+                ChannelIndex::Random => Hash::Random(spec.gpu.seed),
+            },
+        }
     }
+
+    /// The address in channel-sized units: (quotient, channel before hashing).
+    #[inline]
+    fn split(&self, addr: u64) -> (u64, u64) {
+        let upper = addr >> self.channel_bit;
+        match self.channel_shift {
+            Some(shift) => (upper >> shift, upper & (self.channels - 1)),
+            None => (upper / self.channels, upper % self.channels),
+        }
+    }
+
+    /// The address without its channel.
+    #[inline]
+    fn rest(&self, addr: u64, quotient: u64) -> u64 {
+        quotient << self.channel_bit | addr & ((1 << self.channel_bit) - 1)
+    }
+
+    #[inline]
+    fn hashed(&self, addr: u64, quotient: u64, channel: u64, bank: u32) -> u32 {
+        let banks = self.sub_partitions;
+        let plain = channel as u32 * banks + (bank & (banks - 1));
+        match &self.hash {
+            Hash::None => plain,
+            Hash::Xor => {
+                let upper = quotient >> banks.trailing_zeros();
+                xor(upper, channel as u32, self.channels as u32) * banks + (bank & (banks - 1))
+            }
+            Hash::Ipoly(ipoly) => match self.channel_shift {
+                Some(_) => ipoly.hash(quotient >> banks.trailing_zeros(), plain),
+                None => ipoly.hash(quotient, plain) % (self.channels as u32 * banks),
+            },
+            Hash::Random(seed) => {
+                let chunk = addr >> (self.channel_bit - banks.trailing_zeros());
+                Rng::new(seed ^ chunk).below(self.channels as u32 * banks)
+            }
+        }
+    }
+
     /// The whole location of `addr`.
+    #[inline]
     pub fn decode(&self, addr: u64) -> Location {
-        let _ = addr;
-        todo!()
+        let (quotient, channel) = self.split(addr);
+        let rest = self.rest(addr, quotient);
+        let bank = self.bank.of(rest) as u32;
+        let sub_partition = self.hashed(addr, quotient, channel, bank);
+        Location {
+            channel: ChannelId::new((sub_partition / self.sub_partitions) as usize),
+            sub_partition: SubPartitionId::new(sub_partition as usize),
+            bank,
+            row: self.row.of(rest) as u32,
+            column: self.column.of(rest) as u32,
+        }
     }
+
     /// Only the L2 bank of `addr`: what the network needs.
+    #[inline]
     pub fn sub_partition(&self, addr: u64) -> SubPartitionId {
-        self.decode(addr).sub_partition
+        let (quotient, channel) = self.split(addr);
+        let bank = self.bank.of(self.rest(addr, quotient)) as u32;
+        SubPartitionId::new(self.hashed(addr, quotient, channel, bank) as usize)
     }
+
     /// `addr` with the bits that chose channel and L2 bank taken out: what L2 indexes its sets by.
+    #[inline]
     pub fn partition_addr(&self, addr: u64) -> u64 {
-        let _ = addr;
-        todo!()
+        let (quotient, _) = self.split(addr);
+        self.without_sub_partition.of(self.rest(addr, quotient))
+    }
+}
+
+/// The lowest log2(`count`) bits set in `mask`.
+fn lowest_bits(mask: u64, count: u32) -> u64 {
+    let mut left = mask;
+    for _ in 0..count.trailing_zeros() {
+        left &= left.wrapping_sub(1);
+    }
+    mask & !left
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{AddressDecoder, Gather, Location};
+    use crate::testing::{fermi_spec, volta_spec};
+    use proptest::prelude::*;
+    use warploom_base::{ChannelId, SubPartitionId};
+    use warploom_config::ChannelIndex;
+
+    /// Bit by bit.
+    fn gather(addr: u64, mask: u64) -> u64 {
+        (0..64)
+            .filter(|bit| mask >> bit & 1 == 1)
+            .enumerate()
+            .map(|(to, from)| (addr >> from & 1) << to)
+            .sum()
+    }
+
+    proptest! {
+        #[test]
+        fn gathering_runs_is_gathering_bits(addr: u64, mask: u64) {
+            prop_assert_eq!(Gather::new(mask).of(addr), gather(addr, mask));
+        }
+    }
+
+    #[test]
+    fn fermi_addresses_by_hand() {
+        let decoder = AddressDecoder::new(&fermi_spec());
+        // dramid@8, six channels: (0x12345 = 74565) / 256 = 291 = 48 x 6 + 3.
+        // Rest: 48 x 256 + 0x45 = 0x3045, that is bits 0, 2, 6, 12, 13. Under BBBCCCCB.CCSSSSSS
+        // bit 13 is the bank's second lowest, bit 12 the column's eleventh.
+        assert_eq!(
+            decoder.decode(0x12345),
+            Location {
+                channel: ChannelId(3),
+                sub_partition: SubPartitionId(6),
+                bank: 2,
+                row: 0,
+                column: 0x845,
+            }
+        );
+    }
+
+    #[test]
+    fn every_index_covers_all_partitions_and_agrees() {
+        for index in [
+            ChannelIndex::Consecutive,
+            ChannelIndex::Xor,
+            ChannelIndex::Ipoly,
+            ChannelIndex::Random,
+        ] {
+            let mut spec = volta_spec();
+            spec.partition.channel_index = index;
+            let decoder = AddressDecoder::new(&spec);
+            let mut seen = [0_u32; 64];
+            for line in 0..65_536_u64 {
+                let at = decoder.decode(line * 128);
+                assert_eq!(decoder.sub_partition(line * 128), at.sub_partition);
+                assert_eq!(at.channel.index(), at.sub_partition.index() / 2);
+                seen[at.sub_partition.index()] += 1;
+            }
+            assert!(
+                seen.iter().all(|n| (900..1150).contains(n)),
+                "{index:?}: {seen:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn lines_of_a_partition_have_distinct_partition_addresses() {
+        for spec in [fermi_spec(), volta_spec()] {
+            let mut spec = spec;
+            spec.partition.channel_index = ChannelIndex::Consecutive;
+            let decoder = AddressDecoder::new(&spec);
+            let mut seen = std::collections::BTreeSet::new();
+            for line in 0..40_000_u64 {
+                let part = decoder.partition_addr(line * 128);
+                let id = decoder.sub_partition(line * 128);
+                assert!(seen.insert((id, part)), "line {line}");
+            }
+        }
     }
 }

@@ -1,8 +1,11 @@
-//! From the addresses of a warp's lanes to memory transactions, and bank conflicts of shared
-//! memory.
+//! From the addresses of a warp's lanes to memory transactions (model page, section 4.1), and
+//! bank conflicts of shared memory (4.2).
 
-use warploom_base::{LaneMask, WARP_SIZE};
+use warploom_base::{LaneMask, WARP_SIZE, lanes_of};
 use warploom_config::Coalescing;
+
+/// Bytes of the unit that byte masks and sector masks refer to.
+const LINE: u64 = 128;
 
 /// One memory transaction of a warp instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -33,37 +36,176 @@ impl Transactions {
 
     /// An empty list.
     pub const fn new() -> Self {
-        todo!()
+        const EMPTY: Transaction = Transaction {
+            addr: 0,
+            byte_mask: 0,
+            lanes: 0,
+            bytes: 0,
+            sectors: 0,
+        };
+        Self {
+            list: [EMPTY; Self::CAPACITY],
+            len: 0,
+        }
     }
+
     /// Transactions left.
-    pub fn len(&self) -> usize {
+    #[inline]
+    pub const fn len(&self) -> usize {
         self.len
     }
+
     /// None left.
-    pub fn is_empty(&self) -> bool {
+    #[inline]
+    pub const fn is_empty(&self) -> bool {
         self.len == 0
     }
+
     /// Empties the list.
-    pub fn clear(&mut self) {
+    #[inline]
+    pub const fn clear(&mut self) {
         self.len = 0;
     }
+
     /// Next to be sent (the last of `as_slice`).
+    #[inline]
     pub fn last(&self) -> Option<&Transaction> {
         self.as_slice().last()
     }
+
     /// Takes the next to be sent.
+    #[inline]
     pub fn pop(&mut self) -> Option<Transaction> {
-        todo!()
+        self.len = self.len.checked_sub(1)?;
+        Some(self.list[self.len])
     }
+
     /// All that are left, ascending.
+    #[inline]
     pub fn as_slice(&self) -> &[Transaction] {
         &self.list[..self.len]
+    }
+
+    /// The transaction of `segment` to which bytes may be added, made in its place if there is
+    /// none; `usable` says whether one that exists will do.
+    #[inline]
+    fn of_segment(
+        &mut self,
+        segment: u64,
+        bytes: u16,
+        usable: impl Fn(&Transaction) -> bool,
+    ) -> &mut Transaction {
+        // Lanes mostly ascend: look from the back.
+        let mut at = self.len;
+        while at > 0 && self.list[at - 1].addr > segment {
+            at -= 1;
+        }
+        let after = at;
+        let mut first = None;
+        while at > 0 && self.list[at - 1].addr == segment {
+            at -= 1;
+            if usable(&self.list[at]) {
+                first = Some(at);
+            }
+        }
+        let at = first.unwrap_or_else(|| {
+            self.insert(after, segment, bytes);
+            after
+        });
+        &mut self.list[at]
+    }
+
+    fn insert(&mut self, at: usize, segment: u64, bytes: u16) {
+        self.list.copy_within(at..self.len, at + 1);
+        self.list[at] = Transaction {
+            addr: segment,
+            bytes,
+            ..Transaction::default()
+        };
+        self.len += 1;
+    }
+
+    /// Adds a lane's `len` bytes at `addr`, over as many segments as they touch.
+    #[inline]
+    fn add(&mut self, segment_bytes: u64, lane: usize, addr: u64, len: u64, exclusive: bool) {
+        let (mut at, end) = (addr, addr.saturating_add(len));
+        while at < end {
+            let segment = at & !(segment_bytes - 1);
+            let stop = end.min(segment.saturating_add(segment_bytes));
+            let bytes = byte_mask(at, stop - at);
+            let transaction = self.of_segment(segment, segment_bytes as u16, |t| {
+                !exclusive || t.byte_mask & bytes == 0
+            });
+            transaction.byte_mask |= bytes;
+            transaction.lanes |= 1 << lane;
+            at = stop;
+        }
+    }
+
+    /// Shrinks every transaction to the half or quarter in use and notes its sectors.
+    fn finish(&mut self) {
+        for transaction in &mut self.list[..self.len] {
+            transaction.sectors = sectors_of(transaction.byte_mask);
+            shrink(transaction);
+        }
     }
 }
 
 impl Default for Transactions {
     fn default() -> Self {
         Self::new()
+    }
+}
+
+/// Mask of `len` bytes from `addr` within their line.
+#[inline]
+const fn byte_mask(addr: u64, len: u64) -> u128 {
+    let ones = if len >= LINE {
+        u128::MAX
+    } else {
+        (1 << len) - 1
+    };
+    ones << (addr % LINE)
+}
+
+/// Sectors that a byte mask touches.
+#[inline]
+pub(crate) const fn sectors_of(bytes: u128) -> u8 {
+    const SECTOR: u128 = u32::MAX as u128;
+    (bytes & SECTOR != 0) as u8
+        | ((bytes >> 32 & SECTOR != 0) as u8) << 1
+        | ((bytes >> 64 & SECTOR != 0) as u8) << 2
+        | ((bytes >> 96 & SECTOR != 0) as u8) << 3
+}
+
+/// 128 to 64 bytes if one half is used, 64 to 32 if one quarter.
+#[inline]
+fn shrink(transaction: &mut Transaction) {
+    while transaction.bytes > 32 {
+        let half = u64::from(transaction.bytes) / 2;
+        let lower = byte_mask(transaction.addr, half) & transaction.byte_mask != 0;
+        let upper = byte_mask(transaction.addr + half, half) & transaction.byte_mask != 0;
+        match (lower, upper) {
+            (true, true) => return,
+            (false, true) => transaction.addr += half,
+            _ => {}
+        }
+        transaction.bytes /= 2;
+    }
+}
+
+/// Segment size by access size.
+#[inline]
+const fn segment_bytes(rule: Coalescing, skips_l1: bool, bytes_per_lane: u32) -> u64 {
+    let sectored = match rule {
+        Coalescing::Segments => false,
+        Coalescing::SegmentsAndSectors => skips_l1,
+        Coalescing::Sectors => true,
+    };
+    match (sectored, bytes_per_lane) {
+        (true, _) | (false, 1) => 32,
+        (false, 2) => 64,
+        (false, _) => 128,
     }
 }
 
@@ -77,11 +219,16 @@ pub fn coalesce(
     mask: LaneMask,
     out: &mut Transactions,
 ) {
-    let _ = (rule, skips_l1, bytes_per_lane, addrs, mask, out);
-    todo!()
+    let segment = segment_bytes(rule, skips_l1, bytes_per_lane);
+    out.clear();
+    for lane in lanes_of(mask) {
+        out.add(segment, lane, addrs[lane], bytes_per_lane.into(), false);
+    }
+    out.finish();
 }
 
-/// As `coalesce`, for atomics: lanes on the same bytes go to separate transactions.
+/// As `coalesce`, for atomics: lanes on the same bytes go to separate transactions, lowest lanes
+/// in those that come first in the list.
 pub fn coalesce_atomic(
     rule: Coalescing,
     skips_l1: bool,
@@ -90,11 +237,16 @@ pub fn coalesce_atomic(
     mask: LaneMask,
     out: &mut Transactions,
 ) {
-    let _ = (rule, skips_l1, bytes_per_lane, addrs, mask, out);
-    todo!()
+    let segment = segment_bytes(rule, skips_l1, bytes_per_lane);
+    out.clear();
+    for lane in lanes_of(mask) {
+        out.add(segment, lane, addrs[lane], bytes_per_lane.into(), true);
+    }
+    out.finish();
 }
 
-/// One transaction per distinct block of `line_bytes`: constant, parameter and texture accesses.
+/// One transaction per distinct block of `line_bytes` (32 to 128): constant, parameter and texture
+/// accesses.
 pub fn coalesce_lines(
     line_bytes: u32,
     bytes_per_lane: u32,
@@ -102,8 +254,14 @@ pub fn coalesce_lines(
     mask: LaneMask,
     out: &mut Transactions,
 ) {
-    let _ = (line_bytes, bytes_per_lane, addrs, mask, out);
-    todo!()
+    out.clear();
+    let line = u64::from(line_bytes);
+    for lane in lanes_of(mask) {
+        out.add(line, lane, addrs[lane], bytes_per_lane.into(), false);
+    }
+    for transaction in &mut out.list[..out.len] {
+        transaction.sectors = sectors_of(transaction.byte_mask);
+    }
 }
 
 /// How the local memory of a kernel's threads is laid out in the global address space.
@@ -122,9 +280,13 @@ pub struct LocalMap {
 impl LocalMap {
     /// Global address of the byte `local` of thread `thread` (0-based in its block) of block slot
     /// `block` on SM `sm`. Neighbouring threads' four-byte words are neighbours.
+    #[inline]
     pub fn address(&self, sm: u32, block: u32, thread: u32, local: u64) -> u64 {
-        let _ = (sm, block, thread, local);
-        todo!()
+        let padded = u64::from(self.padded_block_threads);
+        let all = padded * u64::from(self.blocks_per_sm) * u64::from(self.sms);
+        let slot = u64::from(sm) + u64::from(self.sms) * u64::from(block);
+        let thread = padded * slot + u64::from(thread);
+        self.base + (local / 4 * all + thread) * 4 + local % 4
     }
 }
 
@@ -144,23 +306,22 @@ pub fn coalesce_local(
     (sm, block, first_thread): (u32, u32, u32),
     out: &mut Transactions,
 ) {
-    let _ = (
-        rule,
-        skips_l1,
-        bytes_per_lane,
-        addrs,
-        mask,
-        map,
-        sm,
-        block,
-        first_thread,
-        out,
-    );
-    todo!()
+    let piece = bytes_per_lane.min(4);
+    let segment = segment_bytes(rule, skips_l1, piece);
+    out.clear();
+    for word in 0..u64::from(bytes_per_lane.div_ceil(4)) {
+        for lane in lanes_of(mask) {
+            let local = addrs[lane].wrapping_add(4 * word);
+            let addr = map.address(sm, block, first_thread + lane as u32, local);
+            out.add(segment, lane, addr, piece.into(), false);
+        }
+    }
+    out.finish();
 }
 
-/// Cycles that a shared-memory access takes: the most distinct words in one bank (at least 1 per
-/// part). `wide` checks every word of 8- and 16-byte accesses, else only the first.
+/// Cycles that a shared-memory access takes: for each of `parts` of the warp the most distinct
+/// words in one of `banks` (at most 64), at least 1 in all. `wide` checks every word of 8- and
+/// 16-byte accesses, else only the first.
 pub fn shared_conflict_cycles(
     banks: u32,
     parts: u32,
@@ -169,6 +330,39 @@ pub fn shared_conflict_cycles(
     addrs: &[u64; WARP_SIZE],
     mask: LaneMask,
 ) -> u32 {
-    let _ = (banks, parts, wide, bytes_per_lane, addrs, mask);
-    todo!()
+    let lanes = WARP_SIZE as u32 / parts;
+    let words = if wide { bytes_per_lane.div_ceil(4) } else { 1 };
+    let mut cycles = 0;
+    for part in 0..parts {
+        let ones = LaneMask::MAX >> (WARP_SIZE as u32 - lanes);
+        cycles += most_words(banks, words, addrs, mask & (ones << (part * lanes)));
+    }
+    cycles.max(1)
+}
+
+/// The most distinct words in one bank.
+fn most_words(banks: u32, words: u32, addrs: &[u64; WARP_SIZE], mask: LaneMask) -> u32 {
+    const MOST: usize = 4 * WARP_SIZE;
+    const NONE: u8 = u8::MAX;
+    let (mut word_of, mut next) = ([0_u64; MOST], [NONE; MOST]);
+    let (mut head, mut count) = ([NONE; 64], [0_u32; 64]);
+    let (mut len, mut most) = (0, 0);
+    for lane in lanes_of(mask) {
+        for piece in 0..u64::from(words) {
+            let word = addrs[lane] / 4 + piece;
+            let bank = (word % u64::from(banks)) as usize;
+            let mut at = head[bank];
+            while at != NONE && word_of[usize::from(at)] != word {
+                at = next[usize::from(at)];
+            }
+            if at == NONE {
+                (word_of[len], next[len]) = (word, head[bank]);
+                head[bank] = len as u8;
+                len += 1;
+                count[bank] += 1;
+                most = most.max(count[bank]);
+            }
+        }
+    }
+    most
 }

@@ -1,13 +1,19 @@
 //! Timing of the memory system: coalescing, caches, MSHRs, L2 partitions and DRAM channels.
 //!
 //! Invariants: no data, only addresses and sizes; every request that wants a reply gets exactly
-//! one; time is passed in; nothing allocates after construction.
+//! one; time is passed in; nothing allocates after construction. Addresses are physical: processes
+//! share caches without sharing lines.
+//!
+//! Facts about GPGPU-Sim are those of `accel-sim/gpgpu-sim_distribution` at 667834cf.
 
 pub mod address;
 pub mod cache;
 pub mod coalesce;
 pub mod dram;
+mod hash;
 pub mod partition;
 mod request;
+#[cfg(test)]
+mod testing;
 
 pub use request::{AccessKind, Request};

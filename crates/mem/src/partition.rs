@@ -1,8 +1,15 @@
-//! A sub-partition: one L2 bank with its queues, between the network and a DRAM channel.
+//! A sub-partition: one L2 bank with its queues, between the network and a DRAM channel (model
+//! page, section 8).
 
-use crate::{Request, cache::CacheCounters};
-use warploom_base::{Cycle, SubPartitionId};
-use warploom_config::GpuSpec;
+use crate::address::AddressDecoder;
+use crate::cache::{Access, AccessOutcome, Cache, CacheCounters, Level, sectors_from};
+use crate::{AccessKind, Request};
+use std::collections::VecDeque;
+use warploom_base::{Cycle, FixedQueue, SubPartitionId};
+use warploom_config::{GpuSpec, ModelStyle, WriteAllocate, WritePolicy};
+
+/// Bytes of an L2 sector.
+const SECTOR_BYTES: u16 = 32;
 
 /// Counters of a sub-partition.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -15,94 +22,339 @@ pub struct PartitionCounters {
 
 /// One L2 bank with its queues.
 #[derive(Clone, Debug)]
-pub struct SubPartition {}
+pub struct SubPartition {
+    id: SubPartitionId,
+    decoder: AddressDecoder,
+    l2: Option<Cache>,
+    ideal: bool,
+    /// Requests are split into sectors.
+    sectored: bool,
+    /// Writes that miss are acknowledged at once.
+    acknowledges_misses: bool,
+    /// Entries that the input queue must have free for a packet to be taken.
+    packet_room: usize,
+    rop_cycles: Cycle,
+    /// Requests in the fixed delay before L2, with the core cycle at which they leave it.
+    rop: VecDeque<(Cycle, Request)>,
+    from_noc: FixedQueue<Request>,
+    to_dram: FixedQueue<Request>,
+    from_dram: FixedQueue<Request>,
+    to_noc: FixedQueue<Request>,
+    /// L2 cycles so far, and one for each sector copied in, so that copies have an order too.
+    now: Cycle,
+    counters: PartitionCounters,
+}
 
 impl SubPartition {
     /// An empty sub-partition. `rop_cycles` is the fixed delay before L2 in core cycles (the
     /// specification's less what links already take).
     pub fn new(spec: &GpuSpec, id: SubPartitionId, rop_cycles: u32) -> Self {
-        let _ = (spec, id, rop_cycles);
-        todo!()
+        let partition = &spec.partition;
+        let l2 = &partition.l2;
+        let lazy = matches!(
+            l2.write_allocate,
+            WriteAllocate::FetchOnWrite | WriteAllocate::LazyFetchOnRead
+        );
+        Self {
+            id,
+            decoder: AddressDecoder::new(spec),
+            l2: l2
+                .enabled
+                .then(|| Cache::new(l2, Level::L2, spec.gpu.style)),
+            ideal: partition.ideal_l2,
+            sectored: l2.enabled && l2.sectored,
+            acknowledges_misses: lazy && l2.write == WritePolicy::WriteBack,
+            packet_room: match spec.gpu.style {
+                ModelStyle::V3 if !l2.sectored => 1,
+                _ => (partition.noc_to_l2 as usize).min(4),
+            },
+            rop_cycles: rop_cycles.into(),
+            rop: VecDeque::with_capacity(512),
+            from_noc: FixedQueue::new(partition.noc_to_l2 as usize),
+            to_dram: FixedQueue::new(partition.l2_to_dram as usize),
+            from_dram: FixedQueue::new(partition.dram_to_l2 as usize),
+            to_noc: FixedQueue::new(partition.l2_to_noc as usize),
+            now: 0,
+            counters: PartitionCounters::default(),
+        }
     }
+
     /// The input can take another packet from the network; when not, the lead counts
     /// `gpu_stall_dramfull` for this L2 cycle.
+    #[inline]
     pub fn can_accept(&self) -> bool {
-        todo!()
+        self.from_noc.room() >= self.packet_room
     }
-    /// Takes a packet from the network. A sectored L2 splits it in 32-byte requests, each of which
-    /// is answered by a reply of its own with the packet's token.
+
+    /// Takes a packet from the network. A sectored L2 splits it in 32-byte requests (`bytes` / 32 of
+    /// them, also for writes that skip a sector), each of which is answered by a reply of its own
+    /// with the packet's token.
     pub fn push(&mut self, now_core: Cycle, request: Request) {
-        let _ = (now_core, request);
-        todo!()
+        if !self.sectored || request.bytes <= SECTOR_BYTES {
+            return self.enqueue(now_core, request);
+        }
+        let line = request.addr & !127;
+        // A write-back is of its dirty sectors, anything else of the bytes that it spans.
+        let sectors = match request.kind {
+            AccessKind::L1WriteBack => request.sectors,
+            _ => sectors_from(request.addr, request.bytes.into()),
+        };
+        for sector in 0..4 {
+            if sectors >> sector & 1 == 1 {
+                let bytes = u128::from(u32::MAX) << (32 * sector);
+                self.enqueue(
+                    now_core,
+                    Request {
+                        addr: line + 32 * sector,
+                        bytes: SECTOR_BYTES,
+                        sectors: 1 << sector,
+                        byte_mask: request.byte_mask & bytes,
+                        ..request
+                    },
+                );
+            }
+        }
     }
+
+    fn enqueue(&mut self, now_core: Cycle, request: Request) {
+        self.counters.requests += 1;
+        if request.kind == AccessKind::TextureRead {
+            self.from_noc.push(request);
+        } else {
+            self.rop.push_back((now_core + self.rop_cycles, request));
+        }
+    }
+
     /// One L2 cycle. Returns whether anything moved.
     pub fn cycle(&mut self, now_core: Cycle) -> bool {
-        let _ = now_core;
-        todo!()
+        self.now += 1;
+        let mut moved = self.answer();
+        moved |= self.take_fill();
+        moved |= self.send_miss();
+        moved |= self.access();
+        moved |= self.leave_rop(now_core);
+        moved
     }
+
+    /// One request whose line came goes back.
+    fn answer(&mut self) -> bool {
+        let Some(l2) = &mut self.l2 else { return false };
+        if !l2.has_ready() || self.to_noc.is_full() {
+            return false;
+        }
+        if let Some(request) = l2.next_ready() {
+            self.reply(request);
+        }
+        true
+    }
+
+    /// Sends a reply, where one is wanted.
+    fn reply(&mut self, request: Request) {
+        if !matches!(
+            request.kind,
+            AccessKind::L1WriteBack | AccessKind::L2WriteBack | AccessKind::L2WriteAllocate
+        ) {
+            self.to_noc.push(request);
+        }
+    }
+
+    /// The oldest reply of DRAM fills L2, or goes on if L2 does not wait for it.
+    fn take_fill(&mut self) -> bool {
+        let Some(reply) = self.from_dram.front() else {
+            return false;
+        };
+        match &mut self.l2 {
+            Some(l2) if l2.waiting_for_fill(reply) => {
+                if !l2.fill_port_free(self.now) {
+                    return false;
+                }
+                l2.fill(self.now, reply);
+            }
+            _ if self.to_noc.is_full() => return false,
+            _ => {
+                let reply = *reply;
+                self.reply(reply);
+            }
+        }
+        self.from_dram.pop();
+        true
+    }
+
+    fn send_miss(&mut self) -> bool {
+        let Some(l2) = &mut self.l2 else { return false };
+        if self.to_dram.is_full() {
+            return false;
+        }
+        let Some(request) = l2.pop_miss() else {
+            return false;
+        };
+        self.to_dram.push(request);
+        true
+    }
+
+    /// The oldest request is looked up.
+    fn access(&mut self) -> bool {
+        if self.to_dram.is_full() {
+            return false;
+        }
+        let Some(request) = self.from_noc.front() else {
+            return false;
+        };
+        let request = *request;
+        let Some(l2) = &mut self.l2 else {
+            self.from_noc.pop();
+            self.to_dram.push(request);
+            return true;
+        };
+        if self.to_noc.is_full() || !l2.data_port_free(self.now) {
+            return false;
+        }
+        if self.ideal {
+            l2.hit_always(self.now, &request);
+            self.from_noc.pop();
+            self.reply(request);
+            return true;
+        }
+        let index_addr = self.decoder.partition_addr(request.addr);
+        let access = l2.access_indexed(self.now, &request, index_addr);
+        if matches!(access.outcome, AccessOutcome::ReservationFail(_)) {
+            return false;
+        }
+        self.from_noc.pop();
+        if self.answers_now(&request, access) {
+            self.reply(request);
+        }
+        true
+    }
+
+    /// The access is answered at once: a hit that was not passed down, or a write that L2 took.
+    fn answers_now(&self, request: &Request, access: Access) -> bool {
+        match access.outcome {
+            AccessOutcome::Hit => !access.write_sent,
+            _ => request.kind.is_write() && self.acknowledges_misses && !access.allocate_sent,
+        }
+    }
+
+    fn leave_rop(&mut self, now_core: Cycle) -> bool {
+        match self.rop.front() {
+            Some(&(ready, request)) if now_core >= ready && !self.from_noc.is_full() => {
+                self.rop.pop_front();
+                self.from_noc.push(request);
+                true
+            }
+            _ => false,
+        }
+    }
+
     /// Reply at the head of the queue to the network.
+    #[inline]
     pub fn reply_front(&self) -> Option<&Request> {
-        todo!()
+        self.to_noc.front()
     }
+
     /// Takes that reply. Replies of kind `GlobalAtomic` are the atomics to execute, in this order.
+    #[inline]
     pub fn pop_reply(&mut self) -> Option<Request> {
-        todo!()
+        let reply = self.to_noc.pop();
+        self.counters.replies += u64::from(reply.is_some());
+        reply
     }
+
     /// Request at the head of the queue to DRAM.
+    #[inline]
     pub fn dram_front(&self) -> Option<&Request> {
-        todo!()
+        self.to_dram.front()
     }
+
     /// Takes that request.
+    #[inline]
     pub fn pop_dram(&mut self) -> Option<Request> {
-        todo!()
+        self.to_dram.pop()
     }
+
     /// There is room for a reply from DRAM.
+    #[inline]
     pub fn can_take_from_dram(&self) -> bool {
-        todo!()
+        !self.from_dram.is_full()
     }
+
     /// Takes a reply from DRAM.
+    #[inline]
     pub fn push_from_dram(&mut self, reply: Request) {
-        let _ = reply;
-        todo!()
+        self.from_dram.push(reply);
     }
+
     /// Nothing inside, in any queue or miss.
     pub fn is_idle(&self) -> bool {
-        todo!()
+        self.queues_empty()
+            && self.rop.is_empty()
+            && self.to_dram.is_empty()
+            && self.to_noc.is_empty()
+            && self.l2.as_ref().is_none_or(Cache::is_idle)
     }
+
+    /// Nothing that `cycle` could move, but for the fixed delay.
+    #[inline]
+    fn queues_empty(&self) -> bool {
+        self.from_noc.is_empty()
+            && self.from_dram.is_empty()
+            && self
+                .l2
+                .as_ref()
+                .is_none_or(|l2| !l2.has_ready() && l2.miss_queue_front().is_none())
+    }
+
     /// Earliest core cycle at which `cycle` can do anything if nothing is pushed before:
     /// `None` when only an input can wake it.
+    #[inline]
     pub fn next_event(&self, now_core: Cycle) -> Option<Cycle> {
-        let _ = now_core;
-        todo!()
+        if !self.queues_empty() {
+            return Some(now_core);
+        }
+        self.rop.front().map(|(ready, _)| (*ready).max(now_core))
     }
+
     /// Accounts for `cycles` L2 cycles that were not run because `next_event` said so.
+    #[inline]
     pub fn skip(&mut self, cycles: u64) {
-        let _ = cycles;
-        todo!()
+        self.now += cycles;
     }
+
     /// Marks 32 bytes at `addr` as present (host-to-device copies).
     pub fn warm(&mut self, addr: u64) {
-        let _ = addr;
-        todo!()
+        if let Some(l2) = &mut self.l2 {
+            let index_addr = self.decoder.partition_addr(addr);
+            l2.warm(self.now, addr, index_addr);
+            self.now += 1;
+        }
     }
+
     /// Drops dirty lines (`flush_l2`).
     pub fn flush(&mut self) {
-        todo!()
+        if let Some(l2) = &mut self.l2 {
+            l2.flush();
+        }
     }
+
     /// Invalidates L2.
     pub fn invalidate_all(&mut self) {
-        todo!()
+        if let Some(l2) = &mut self.l2 {
+            l2.invalidate_all();
+        }
     }
+
     /// Which one this is.
     pub fn id(&self) -> SubPartitionId {
-        todo!()
+        self.id
     }
-    /// L2's counters.
-    pub fn l2_counters(&self) -> &CacheCounters {
-        todo!()
+
+    /// L2's counters, if there is an L2.
+    pub fn l2_counters(&self) -> Option<&CacheCounters> {
+        self.l2.as_ref().map(Cache::counters)
     }
+
     /// Queue counters.
     pub fn counters(&self) -> &PartitionCounters {
-        todo!()
+        &self.counters
     }
 }

@@ -1,1 +1,33 @@
-//! The SM pipeline, one file a stage.
+//! The SM pipeline: one file a stage.
+//!
+//! | stage | file |
+//! |---|---|
+//! | fetch, decode | `frontend` |
+//! | issue, with functional execution | `issue` |
+//! | operand collectors, banks | `collector` |
+//! | function units, result bus | `units` |
+//! | load/store unit | `ldst` |
+//! | blocks, warps and their resources | `blocks`, `warps` |
+//! | links to the network | `link` |
+//!
+//! Invariants: an SM touches only itself and its ends of links; what it does in a step depends on
+//! nothing that others do in that step; time is passed in; no allocation while it runs.
+
+mod blocks;
+mod collector;
+mod counters;
+mod flight;
+mod frontend;
+mod image;
+mod issue;
+mod ldst;
+mod link;
+mod sm;
+mod units;
+mod warps;
+
+pub use blocks::{BlockNeeds, OccupancyLimit, Resources};
+pub use counters::{SLOT_CAUSES, SlotCause, SmCounters};
+pub use image::{CODE_BASE, KernelImage, Pipe, TimedInst};
+pub use link::{Link, Outgoing};
+pub use sm::{FinishedBlock, Sm};

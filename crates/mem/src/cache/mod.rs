@@ -1,12 +1,24 @@
-//! Caches: tags, miss handling, write policies and ports, without data.
+//! Caches: tags, miss handling, write policies and ports, without data (model page, section 5).
+//!
+//! A cache takes accesses, keeps what must go down in its miss queue, takes replies, and gives
+//! back the requests that waited for them. Ports are kept as the cycle at which they are free, so
+//! an idle cache costs nothing.
 
+mod counters;
+mod mshr;
+mod policy;
+mod table;
+mod tags;
 mod texture;
 
+pub use counters::CacheCounters;
 pub use texture::TextureCache;
 
-use crate::{AccessKind, Request};
-use warploom_base::Cycle;
-use warploom_config::{CacheSpec, ModelStyle};
+use crate::Request;
+use mshr::{Fill, Mshrs};
+use tags::{Probe, Tags};
+use warploom_base::{Cycle, FixedQueue};
+use warploom_config::{AllocatePolicy, CacheSpec, ModelStyle};
 
 /// Why a cache could not take an access this cycle.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -21,6 +33,11 @@ pub enum FailReason {
     MshrMergeFail,
     /// A read waits behind a write in the MSHR (fetch on write).
     MshrRwPending,
+}
+
+impl FailReason {
+    /// Reasons, for counters indexed by reason.
+    pub const COUNT: usize = 5;
 }
 
 /// What an access found.
@@ -46,8 +63,8 @@ pub struct Access {
     pub outcome: AccessOutcome,
     /// The request itself (a write) went into the miss queue: its reply comes from below.
     pub write_sent: bool,
-    /// A write miss made the cache read the line (the acknowledgement then waits where the policy
-    /// says so).
+    /// A write miss made the cache read the line. With `WriteAllocate::FetchOnWrite` the write
+    /// itself then comes back from `next_ready`, to be acknowledged.
     pub allocate_sent: bool,
 }
 
@@ -60,125 +77,260 @@ pub enum Level {
     L2,
 }
 
-/// Counters as GPGPU-Sim keeps them.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct CacheCounters {
-    /// Accesses that hit, by `AccessKind::index()`.
-    pub hit: [u64; AccessKind::COUNT],
-    /// Accesses to lines on their way.
-    pub hit_reserved: [u64; AccessKind::COUNT],
-    /// Misses.
-    pub miss: [u64; AccessKind::COUNT],
-    /// Sector misses.
-    pub sector_miss: [u64; AccessKind::COUNT],
-    /// Attempts that failed (each retry counts).
-    pub reservation_fail: [u64; AccessKind::COUNT],
-    /// Accesses merged into an MSHR (these are counted by outcome too).
-    pub mshr_hit: [u64; AccessKind::COUNT],
-    /// Failed attempts by reason (`FailReason as usize`).
-    pub fail: [[u64; 5]; AccessKind::COUNT],
-    /// Cycles in which the data port was busy.
-    pub data_port_busy: u64,
-    /// Cycles in which the fill port was busy.
-    pub fill_port_busy: u64,
-}
-
-impl CacheCounters {
-    /// `*_total_cache_accesses`: all but failed attempts.
-    pub fn accesses(&self) -> u64 {
-        todo!()
-    }
-    /// `*_total_cache_misses`: misses and sector misses.
-    pub fn misses(&self) -> u64 {
-        todo!()
-    }
-    /// `*_total_cache_pending_hits`.
-    pub fn pending_hits(&self) -> u64 {
-        todo!()
-    }
-    /// `*_total_cache_reservation_fails`.
-    pub fn reservation_fails(&self) -> u64 {
-        todo!()
-    }
+/// Sectors of a 128-byte line that `bytes` from `addr` touch, `addr` being a multiple of 32.
+pub(crate) const fn sectors_from(addr: u64, bytes: u32) -> u8 {
+    let count = if bytes >= 128 { 4 } else { bytes.div_ceil(32) };
+    ((((1_u32 << count) - 1) << (addr % 128 / 32)) & 15) as u8
 }
 
 /// A cache with associative MSHRs (L1D, L1I, L1C, L2). `now` counts the cache's own cycles.
 #[derive(Clone, Debug)]
-pub struct Cache {}
+pub struct Cache {
+    spec: CacheSpec,
+    level: Level,
+    style: ModelStyle,
+    allocate: AllocatePolicy,
+    /// What one fill brings: a sector, or a line where there are no sectors.
+    atom_bytes: u16,
+    tags: Tags,
+    mshrs: Mshrs,
+    miss_queue: FixedQueue<Request>,
+    data_port_free_at: Cycle,
+    fill_port_free_at: Cycle,
+    counters: CacheCounters,
+}
 
 impl Cache {
     /// An empty cache. `style` chooses between 3.x and 4.x where they differ.
     pub fn new(spec: &CacheSpec, level: Level, style: ModelStyle) -> Self {
-        let _ = (spec, level, style);
-        todo!()
+        Self::with_max_ways(spec, level, style, spec.ways)
     }
+
+    /// An empty cache whose ways `set_ways` may raise to `max_ways`.
+    pub fn with_max_ways(spec: &CacheSpec, level: Level, style: ModelStyle, max_ways: u32) -> Self {
+        Self {
+            spec: *spec,
+            level,
+            style,
+            allocate: spec.allocate,
+            atom_bytes: if spec.sectored {
+                tags::SECTOR_BYTES as u16
+            } else {
+                spec.line_bytes as u16
+            },
+            tags: Tags::new(spec, max_ways),
+            mshrs: Mshrs::new(spec.mshr_entries, spec.mshr_merge),
+            miss_queue: FixedQueue::new(spec.miss_queue as usize),
+            data_port_free_at: 0,
+            fill_port_free_at: 0,
+            counters: CacheCounters::default(),
+        }
+    }
+
     /// Offers a request, indexed by its own address. Call only when `data_port_free`.
+    #[inline]
     pub fn access(&mut self, now: Cycle, request: &Request) -> Access {
-        let _ = (now, request);
-        todo!()
+        self.access_indexed(now, request, request.addr)
     }
+
+    /// Offers a request whose set is chosen by `index_addr` (in L2: the partition address).
+    pub fn access_indexed(&mut self, now: Cycle, request: &Request, index_addr: u64) -> Access {
+        let place = self.place(now, request, index_addr);
+        let is_write = request.kind.is_write();
+        let probe = self
+            .tags
+            .probe(place.set, place.line, place.sector, is_write);
+        let done = if is_write {
+            self.write(place, probe, request)
+        } else {
+            self.read(place, probe, request)
+        };
+        let access = policy::outcome(probe, done);
+        self.counters.count(request.kind, access.outcome);
+        access
+    }
+
+    #[inline]
+    fn place(&self, now: Cycle, request: &Request, index_addr: u64) -> Place {
+        Place {
+            now,
+            set: self.tags.set(index_addr),
+            line: self.tags.line(request.addr),
+            sector: self.sector(request),
+        }
+    }
+
+    #[inline]
+    fn sector(&self, request: &Request) -> u8 {
+        if self.spec.sectored {
+            request.sectors.trailing_zeros().min(3) as u8
+        } else {
+            0
+        }
+    }
+
+    /// Address that MSHRs go by.
+    #[inline]
+    fn atom(&self, addr: u64) -> u64 {
+        addr & !(u64::from(self.atom_bytes) - 1)
+    }
+
     /// The data port can take an access.
+    #[inline]
     pub fn data_port_free(&self, now: Cycle) -> bool {
-        let _ = now;
-        todo!()
+        now >= self.data_port_free_at
     }
+
     /// The fill port can take a fill.
+    #[inline]
     pub fn fill_port_free(&self, now: Cycle) -> bool {
-        let _ = now;
-        todo!()
+        now >= self.fill_port_free_at
     }
+
     /// Next request to go down, if any. The caller moves at most one per cycle.
+    #[inline]
     pub fn miss_queue_front(&self) -> Option<&Request> {
-        todo!()
+        self.miss_queue.front()
     }
+
     /// Takes the next request to go down.
+    #[inline]
     pub fn pop_miss(&mut self) -> Option<Request> {
-        todo!()
+        self.miss_queue.pop()
     }
+
     /// A reply belongs to a miss of this cache. Replies to accesses that bypassed the cache must
     /// not be asked about: the cache knows only addresses.
+    #[inline]
     pub fn waiting_for_fill(&self, reply: &Request) -> bool {
-        let _ = reply;
-        todo!()
+        !reply.kind.is_write() && self.mshrs.contains(self.atom(reply.addr))
     }
-    /// Takes a reply (one sector, or the line). Requests merged on the line become ready when its
-    /// last reply came.
+
+    /// Takes a reply: the line or sector, or a part of it. Requests merged on it become ready
+    /// when its last part came. Requires `waiting_for_fill`.
     pub fn fill(&mut self, now: Cycle, reply: &Request) {
-        let _ = (now, reply);
-        todo!()
+        let addr = self.atom(reply.addr);
+        let Some((fill, has_atomic)) = self.mshrs.arrive(addr, reply.bytes) else {
+            return;
+        };
+        if let Some(at) = self.line_to_fill(now, &fill) {
+            self.tags
+                .fill(fill.set, at, fill.line, fill.sector, fill.byte_mask);
+            if has_atomic {
+                self.tags.write(fill.set, at, fill.sector, fill.byte_mask);
+            }
+        }
+        let cycles = u64::from(u32::from(self.atom_bytes) / self.spec.port_bytes);
+        self.fill_port_free_at = self.fill_port_free_at.max(now) + cycles;
+        self.counters.fill_port_busy += cycles;
     }
+
+    /// Line reserved at the miss, or one reserved now.
+    fn line_to_fill(&mut self, now: Cycle, fill: &Fill) -> Option<u32> {
+        if self.allocate == AllocatePolicy::OnMiss {
+            return Some(fill.index);
+        }
+        let Fill {
+            set, line, sector, ..
+        } = *fill;
+        match self.tags.probe(set, line, sector, false) {
+            Probe::Full => None,
+            Probe::Miss => Some(self.tags.allocate(set, line, sector, now).0),
+            Probe::SectorMiss(at) => {
+                self.tags.allocate_sector(set, at, sector, now);
+                Some(at)
+            }
+            Probe::Hit(at) | Probe::HitReserved(at) => Some(at),
+        }
+    }
+
     /// A merged request can be answered.
+    #[inline]
     pub fn has_ready(&self) -> bool {
-        todo!()
+        self.mshrs.has_ready()
     }
-    /// The next request that can be answered, in order of arrival; one per call.
+
+    /// The next request that can be answered, in order of arrival; one per call. Requests of kind
+    /// `L1WriteAllocate` and `L2WriteAllocate` are the cache's own and need no answer.
+    #[inline]
     pub fn next_ready(&mut self) -> Option<Request> {
-        todo!()
+        self.mshrs.next_ready()
     }
+
     /// No miss outstanding, nothing to send, nothing ready.
+    #[inline]
     pub fn is_idle(&self) -> bool {
-        todo!()
+        self.miss_queue.is_empty() && self.mshrs.is_empty()
     }
+
     /// Makes every line invalid (dirty lines are dropped, as in GPGPU-Sim).
     pub fn invalidate_all(&mut self) {
-        todo!()
+        self.tags.clear(|_| true);
     }
+
     /// Makes every dirty line invalid.
     pub fn flush(&mut self) {
-        todo!()
+        self.tags.clear(|is_dirty| is_dirty);
     }
-    /// Changes the number of ways in use (Volta's carve-out). The cache must be idle.
+
+    /// Changes the number of ways in use (Volta's carve-out) and invalidates every line. The cache
+    /// must be idle.
     pub fn set_ways(&mut self, ways: u32) {
-        let _ = ways;
-        todo!()
+        assert!(self.is_idle(), "a cache in use cannot change its size");
+        self.tags.set_ways(ways);
     }
+
+    /// Chooses when lines are reserved, for `AllocatePolicy::Streaming`. The cache must be idle.
+    pub fn set_allocate(&mut self, allocate: AllocatePolicy) {
+        assert!(self.is_idle(), "a cache in use cannot change its policy");
+        self.allocate = allocate;
+    }
+
     /// Marks sectors valid without traffic (a host-to-device copy that warms L2).
-    pub fn warm(&mut self, now: Cycle, addr: u64, sectors: u8) {
-        let _ = (now, addr, sectors);
-        todo!()
+    pub fn warm(&mut self, now: Cycle, addr: u64, index_addr: u64) {
+        let set = self.tags.set(index_addr);
+        let line = self.tags.line(addr);
+        let sector = if self.spec.sectored {
+            (addr % 128 / 32) as u8
+        } else {
+            0
+        };
+        let at = match self.tags.probe(set, line, sector, true) {
+            Probe::Full | Probe::Hit(_) | Probe::HitReserved(_) => return,
+            Probe::Miss => self.tags.allocate(set, line, sector, now).0,
+            Probe::SectorMiss(at) => {
+                self.tags.allocate_sector(set, at, sector, now);
+                at
+            }
+        };
+        self.tags.fill(set, at, line, sector, 0);
     }
+
     /// Counters so far.
     pub fn counters(&self) -> &CacheCounters {
-        todo!()
+        &self.counters
+    }
+
+    /// Counts and times a hit without looking at tags (an ideal cache).
+    pub(crate) fn hit_always(&mut self, now: Cycle, request: &Request) {
+        self.use_data_port(now, u32::from(request.bytes).div_ceil(self.spec.port_bytes));
+        self.counters.count(request.kind, AccessOutcome::Hit);
+    }
+
+    fn use_data_port(&mut self, now: Cycle, cycles: u32) {
+        self.data_port_free_at = self.data_port_free_at.max(now) + u64::from(cycles);
+        self.counters.data_port_busy += u64::from(cycles);
     }
 }
+
+/// Where and when an access happens.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    now: Cycle,
+    set: u32,
+    line: u64,
+    sector: u8,
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,60 +1,233 @@
-//! The latency-tolerant texture cache: tags in order at access, data later through FIFOs.
+//! The latency-tolerant texture cache: tags are brought up to date in order at the access, data
+//! comes later through FIFOs (Igehy, Eldridge, Proudfoot, "Prefetching in a texture cache
+//! architecture", 1998).
 
-use super::{Access, CacheCounters};
+use super::tags::{Probe, Tags};
+use super::{Access, AccessOutcome, CacheCounters, FailReason, sectors_from};
 use crate::Request;
-use warploom_base::Cycle;
+use std::collections::VecDeque;
+use warploom_base::{Cycle, FixedQueue};
 use warploom_config::CacheSpec;
 
-/// A texture cache.
+/// An access on its way to the result FIFO.
+#[derive(Clone, Copy, Debug)]
+struct Fragment {
+    request: Request,
+    is_miss: bool,
+}
+
+/// A miss, in order.
+#[derive(Clone, Copy, Debug)]
+struct Pending {
+    line_addr: u64,
+    bytes_left: u16,
+}
+
+/// A texture cache. `CacheSpec::mshr_entries` is the fragment FIFO's length, `mshr_merge` the
+/// request FIFO's, `miss_queue` the reorder buffer's, `result_fifo` the result FIFO's.
 #[derive(Clone, Debug)]
-pub struct TextureCache {}
+pub struct TextureCache {
+    line_bytes: u16,
+    tags: Tags,
+    fragments: FixedQueue<Fragment>,
+    requests: FixedQueue<Request>,
+    reorder: VecDeque<Pending>,
+    reorder_most: usize,
+    results: FixedQueue<Request>,
+    counters: CacheCounters,
+}
 
 impl TextureCache {
     /// An empty cache.
     pub fn new(spec: &CacheSpec) -> Self {
-        let _ = spec;
-        todo!()
+        // A line is allocated whole, whatever parts it comes in.
+        let whole_lines = CacheSpec {
+            sectored: false,
+            ..*spec
+        };
+        Self {
+            line_bytes: spec.line_bytes as u16,
+            tags: Tags::new(&whole_lines, spec.ways),
+            fragments: FixedQueue::new(spec.mshr_entries as usize),
+            requests: FixedQueue::new(spec.mshr_merge as usize),
+            reorder: VecDeque::with_capacity(spec.miss_queue as usize),
+            reorder_most: spec.miss_queue as usize,
+            results: FixedQueue::new(spec.result_fifo.max(1) as usize),
+            counters: CacheCounters::default(),
+        }
     }
+
     /// Offers a request. `HitReserved` and `Miss` are answered by `next_ready`, in order.
     pub fn access(&mut self, now: Cycle, request: &Request) -> Access {
-        let _ = (now, request);
-        todo!()
+        let outcome = self.offer(now, request);
+        self.counters.count(request.kind, outcome);
+        Access {
+            outcome,
+            write_sent: false,
+            allocate_sent: false,
+        }
     }
-    /// One cycle: request FIFO to miss port, fragment FIFO to result FIFO.
+
+    fn offer(&mut self, now: Cycle, request: &Request) -> AccessOutcome {
+        let reorder_full = self.reorder.len() == self.reorder_most;
+        if self.fragments.is_full() || self.requests.is_full() || reorder_full {
+            return AccessOutcome::ReservationFail(FailReason::MissQueueFull);
+        }
+        let is_miss = self.allocate(now, request);
+        self.fragments.push(Fragment {
+            request: *request,
+            is_miss,
+        });
+        if !is_miss {
+            return AccessOutcome::HitReserved;
+        }
+        let line_addr = request.addr & !(u64::from(self.line_bytes) - 1);
+        self.reorder.push_back(Pending {
+            line_addr,
+            bytes_left: self.line_bytes,
+        });
+        self.requests.push(Request {
+            addr: line_addr,
+            bytes: self.line_bytes,
+            sectors: sectors_from(line_addr, self.line_bytes.into()),
+            ..*request
+        });
+        AccessOutcome::Miss
+    }
+
+    /// Brings the tags to where they will be once the data is here; true for a miss.
+    fn allocate(&mut self, now: Cycle, request: &Request) -> bool {
+        let set = self.tags.set(request.addr);
+        let line = self.tags.line(request.addr);
+        match self.tags.probe(set, line, 0, false) {
+            Probe::Hit(at) | Probe::HitReserved(at) | Probe::SectorMiss(at) => {
+                self.tags.touch(at, now);
+                false
+            }
+            Probe::Miss | Probe::Full => {
+                let (at, _) = self.tags.allocate(set, line, 0, now);
+                self.tags.fill(set, at, line, 0, 0);
+                true
+            }
+        }
+    }
+
+    /// One cycle: the oldest access moves to the result FIFO if its data is here.
     pub fn cycle(&mut self) {
-        todo!()
+        let Some(&Fragment { request, is_miss }) = self.fragments.front() else {
+            return;
+        };
+        if self.results.is_full() {
+            return;
+        }
+        if is_miss {
+            if self.reorder.front().is_none_or(|miss| miss.bytes_left > 0) {
+                return;
+            }
+            self.reorder.pop_front();
+        }
+        self.fragments.pop();
+        self.results.push(request);
     }
+
     /// Next request to go down. The caller moves at most one per cycle, before `cycle`.
     pub fn miss_queue_front(&self) -> Option<&Request> {
-        todo!()
+        self.requests.front()
     }
+
     /// Takes the next request to go down.
     pub fn pop_miss(&mut self) -> Option<Request> {
-        todo!()
+        self.requests.pop()
     }
-    /// Takes a reply.
-    pub fn fill(&mut self, now: Cycle, reply: &Request) {
-        let _ = (now, reply);
-        todo!()
+
+    /// Takes a reply: a line or a part of it.
+    pub fn fill(&mut self, reply: &Request) {
+        let line_addr = reply.addr & !(u64::from(self.line_bytes) - 1);
+        let miss = self
+            .reorder
+            .iter_mut()
+            .find(|miss| miss.line_addr == line_addr && miss.bytes_left > 0)
+            .expect("a fill that nothing waits for");
+        miss.bytes_left = miss.bytes_left.saturating_sub(reply.bytes);
     }
+
     /// A request can be answered.
     pub fn has_ready(&self) -> bool {
-        todo!()
+        !self.results.is_empty()
     }
+
     /// Next request that can be answered.
     pub fn next_ready(&mut self) -> Option<Request> {
-        todo!()
+        self.results.pop()
     }
+
     /// Nothing outstanding.
     pub fn is_idle(&self) -> bool {
-        todo!()
+        self.fragments.is_empty() && self.requests.is_empty() && self.results.is_empty()
     }
-    /// Makes every line invalid.
+
+    /// Makes every line invalid. The cache must be idle.
     pub fn invalidate_all(&mut self) {
-        todo!()
+        self.tags.clear(|_| true);
     }
+
     /// Counters so far.
     pub fn counters(&self) -> &CacheCounters {
-        todo!()
+        &self.counters
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::TextureCache;
+    use crate::cache::{AccessOutcome, FailReason};
+    use crate::testing::{cache_spec, read};
+    use warploom_config::{CacheSpec, MshrKind};
+
+    fn cache() -> TextureCache {
+        TextureCache::new(&CacheSpec {
+            mshr: MshrKind::TextureFifo,
+            mshr_entries: 8,
+            mshr_merge: 2,
+            miss_queue: 4,
+            result_fifo: 2,
+            ..cache_spec(4, 2)
+        })
+    }
+
+    #[test]
+    fn a_hit_waits_behind_the_miss_before_it() {
+        let mut cache = cache();
+        assert_eq!(cache.access(0, &read(0, 32)).outcome, AccessOutcome::Miss);
+        let hit = cache.access(1, &read(64, 32)).outcome;
+        assert_eq!(hit, AccessOutcome::HitReserved);
+        let down = cache.pop_miss().expect("the miss");
+        assert_eq!((down.addr, down.bytes, down.sectors), (0, 128, 15));
+        assert!(cache.pop_miss().is_none());
+        for _ in 0..5 {
+            cache.cycle();
+        }
+        assert!(!cache.has_ready());
+        for sector in 0..4 {
+            cache.fill(&read(sector * 32, 32));
+        }
+        cache.cycle();
+        cache.cycle();
+        let order = [cache.next_ready(), cache.next_ready()].map(|r| r.map(|r| r.addr));
+        assert_eq!(order, [Some(0), Some(64)]);
+        assert!(cache.is_idle());
+    }
+
+    #[test]
+    fn refuses_when_a_fifo_is_full() {
+        let mut cache = cache();
+        for line in 0..2 {
+            let outcome = cache.access(0, &read(line * 128, 32)).outcome;
+            assert_eq!(outcome, AccessOutcome::Miss);
+        }
+        let outcome = cache.access(0, &read(256, 32)).outcome;
+        let full = AccessOutcome::ReservationFail(FailReason::MissQueueFull);
+        assert_eq!(outcome, full, "the request FIFO holds two");
+        assert_eq!(cache.counters().reservation_fails(), 1);
     }
 }

@@ -1,8 +1,33 @@
-//! DRAM channels: arbitration between L2 banks, fixed latency, scheduler, banks and buses.
+//! DRAM channels: arbitration between L2 banks, fixed latency, scheduler, banks and buses (model
+//! page, sections 8 and 9).
 
+mod arbiter;
+mod banks;
+mod pipe;
+mod scheduler;
+mod timing;
+
+use crate::address::AddressDecoder;
+use crate::hash::{Ipoly, xor};
 use crate::partition::SubPartition;
-use warploom_base::{ChannelId, Cycle};
-use warploom_config::GpuSpec;
+use crate::{AccessKind, Request};
+use arbiter::Arbiter;
+use banks::Banks;
+use pipe::DataPipe;
+use scheduler::Scheduler;
+use std::collections::VecDeque;
+use warploom_base::{ChannelId, Cycle, FixedQueue};
+use warploom_config::{BankIndex, DramScheduler, GpuSpec};
+
+/// A request with its place in DRAM.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Pending {
+    request: Request,
+    bank: u32,
+    row: u32,
+    /// Bytes for which no column command went out yet.
+    bytes_left: u32,
+}
 
 /// Counters of a channel, with GPGPU-Sim's names.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -17,8 +42,10 @@ pub struct DramCounters {
     pub n_pre: u64,
     /// Requests taken.
     pub n_req: u64,
-    /// Column reads.
+    /// Column reads, but for those that L2 makes for a write.
     pub n_rd: u64,
+    /// Column reads that L2 makes for a write (`n_rd_L2_A`).
+    pub n_rd_l2_alloc: u64,
     /// Column writes that are not write-backs.
     pub n_write: u64,
     /// Column writes of write-backs.
@@ -28,48 +55,258 @@ pub struct DramCounters {
     pub busy: u64,
     /// Cycles with work or a running timer (`n_activity`).
     pub active: u64,
-    /// Column accesses to a row that an earlier request opened.
+    /// Requests to the row that their bank had open (or had last).
     pub row_hits: u64,
-    /// Requests that found another row (or none) open.
+    /// Requests to another row.
     pub row_misses: u64,
     /// Sum over cycles of requests in the scheduler.
     pub queue_occupancy: u64,
 }
 
+/// How a bank's number is hashed.
+#[derive(Clone, Debug)]
+enum BankHash {
+    Linear,
+    Xor,
+    Ipoly(Ipoly),
+}
+
 /// A DRAM channel with the arbitration between its L2 banks.
 #[derive(Clone, Debug)]
-pub struct DramChannel {}
+pub struct DramChannel {
+    id: ChannelId,
+    decoder: AddressDecoder,
+    bank_hash: BankHash,
+    bank_count: u32,
+    latency_cycles: Cycle,
+    arbiter: Arbiter,
+    /// Requests in the fixed delay, with the core cycle at which they leave it.
+    delayed: VecDeque<(Cycle, Request)>,
+    /// What left the delay, to be scheduled from the next cycle on.
+    entering: Option<Pending>,
+    scheduler: Scheduler,
+    /// The bank that is looked at first changes with each request scheduled.
+    takes_turns: bool,
+    banks: Banks,
+    pipe: DataPipe,
+    returns: FixedQueue<Request>,
+    counters: DramCounters,
+}
+
+/// Replies that wait where the specification sets no limit.
+const UNLIMITED_RETURNS: usize = 1024;
 
 impl DramChannel {
     /// An idle channel.
     pub fn new(spec: &GpuSpec, id: ChannelId) -> Self {
-        let _ = (spec, id);
-        todo!()
+        let dram = &spec.dram;
+        let banks = Banks::new(dram, spec.gpu.style);
+        Self {
+            id,
+            decoder: AddressDecoder::new(spec),
+            bank_hash: match dram.bank_index {
+                BankIndex::Linear => BankHash::Linear,
+                BankIndex::Xor => BankHash::Xor,
+                BankIndex::Ipoly => BankHash::Ipoly(Ipoly::new(dram.banks)),
+            },
+            bank_count: dram.banks,
+            latency_cycles: spec.partition.dram_latency_cycles.into(),
+            arbiter: Arbiter::new(spec.gpu.sub_partitions_per_channel, dram),
+            delayed: VecDeque::with_capacity(256),
+            entering: None,
+            scheduler: Scheduler::new(dram.scheduler, dram.queue, dram.banks),
+            takes_turns: dram.scheduler == DramScheduler::FrFcfs,
+            pipe: DataPipe::new(banks.timing().cl),
+            banks,
+            returns: FixedQueue::new(match dram.return_queue {
+                0 => UNLIMITED_RETURNS,
+                n => n as usize,
+            }),
+            counters: DramCounters::default(),
+        }
     }
+
     /// One DRAM cycle: returns one finished request to its L2 bank, steps the banks, takes one
     /// request from the L2 banks into the latency queue and one from there into the scheduler.
     /// `banks` are this channel's sub-partitions in order.
     pub fn cycle(&mut self, now_core: Cycle, banks: &mut [SubPartition]) {
-        let _ = (now_core, banks);
-        todo!()
+        self.return_one(banks);
+        self.step();
+        self.take_one(now_core, banks);
+        self.leave_delay(now_core);
     }
+
+    /// Place of an L2 bank among those of the channel.
+    #[inline]
+    fn local(&self, banks: &[SubPartition], request: &Request) -> usize {
+        if banks.len() == 1 {
+            0
+        } else {
+            self.decoder.sub_partition(request.addr).index() - self.id.index() * banks.len()
+        }
+    }
+
+    fn return_one(&mut self, banks: &mut [SubPartition]) {
+        let Some(reply) = self.returns.front() else {
+            return;
+        };
+        let bank = self.local(banks, reply);
+        if banks[bank].can_take_from_dram()
+            && let Some(reply) = self.returns.pop()
+        {
+            self.arbiter.give_back(bank);
+            if reply.kind != AccessKind::L1WriteBack {
+                banks[bank].push_from_dram(reply);
+            }
+        }
+    }
+
+    /// The DRAM itself.
+    fn step(&mut self) {
+        let now = self.counters.n_cmd;
+        if !self.returns.is_full()
+            && let Some(request) = self.pipe.step()
+        {
+            self.finish(request);
+        }
+        self.schedule();
+        let was_active = !self.banks.is_idle() || now < self.banks.quiet_at();
+        let issued = self.banks.issue(now, &mut self.pipe, &mut self.counters);
+        self.counters.n_cmd += 1;
+        self.counters.n_nop += u64::from(!issued);
+        self.counters.active += u64::from(was_active);
+    }
+
+    /// Write-backs end here; anything else is returned.
+    fn finish(&mut self, request: Request) {
+        if matches!(
+            request.kind,
+            AccessKind::L1WriteBack | AccessKind::L2WriteBack
+        ) {
+            let banks = self.arbiter.banks();
+            let bank = self.decoder.sub_partition(request.addr).index() - self.id.index() * banks;
+            self.arbiter.give_back(bank);
+        } else {
+            self.returns.push(request);
+        }
+    }
+
+    /// Gives at most one bank work.
+    fn schedule(&mut self) {
+        if let Some(pending) = self.entering.take() {
+            self.scheduler.push(pending);
+        }
+        if self.scheduler.len() > 0 {
+            let (idle, first) = (self.banks.idle(), self.banks.first());
+            if let Some(pending) = self.scheduler.take(idle, first, self.banks.rows()) {
+                let hit = self.banks.assign(pending);
+                if self.takes_turns {
+                    self.banks.turn();
+                }
+                self.counters.row_hits += u64::from(hit);
+                self.counters.row_misses += u64::from(!hit);
+            }
+            self.counters.queue_occupancy += self.scheduler.len() as u64;
+        }
+    }
+
+    /// One request from the L2 banks enters the fixed delay.
+    fn take_one(&mut self, now_core: Cycle, banks: &mut [SubPartition]) {
+        for bank in self.arbiter.order() {
+            let side = &mut banks[bank];
+            if side.dram_front().is_none()
+                || !side.can_take_from_dram()
+                || !self.arbiter.has_credit(bank)
+            {
+                continue;
+            }
+            if self.is_full() {
+                return;
+            }
+            if let Some(request) = side.pop_dram() {
+                self.arbiter.borrow(bank);
+                self.delayed
+                    .push_back((now_core + self.latency_cycles, request));
+            }
+            return;
+        }
+    }
+
+    #[inline]
+    fn is_full(&self) -> bool {
+        self.scheduler.is_full()
+    }
+
+    /// One request leaves the fixed delay.
+    fn leave_delay(&mut self, now_core: Cycle) {
+        match self.delayed.front() {
+            Some(&(ready, request)) if now_core >= ready && !self.is_full() => {
+                self.delayed.pop_front();
+                self.entering = Some(self.place(request));
+                self.counters.n_req += 1;
+            }
+            _ => {}
+        }
+    }
+
+    fn place(&self, request: Request) -> Pending {
+        let at = self.decoder.decode(request.addr);
+        let bank = match &self.bank_hash {
+            BankHash::Linear => at.bank,
+            BankHash::Xor => xor(at.row.into(), at.bank, self.bank_count),
+            BankHash::Ipoly(ipoly) => ipoly.hash(at.row.into(), at.bank),
+        };
+        Pending {
+            request,
+            bank: bank % self.bank_count,
+            row: at.row,
+            bytes_left: request.bytes.into(),
+        }
+    }
+
     /// Nothing inside; timers may still run.
+    #[inline]
     pub fn is_idle(&self) -> bool {
-        todo!()
+        self.delayed.is_empty() && self.is_quiet()
     }
-    /// Accounts for `cycles` DRAM cycles while idle, exactly as if `cycle` had run with nothing to
-    /// take.
+
+    /// Nothing inside, but for the fixed delay.
+    #[inline]
+    fn is_quiet(&self) -> bool {
+        self.entering.is_none()
+            && self.scheduler.len() == 0
+            && self.banks.is_idle()
+            && self.pipe.is_empty()
+            && self.returns.is_empty()
+    }
+
+    /// Accounts for `cycles` DRAM cycles that were not run because `next_event` said so, exactly
+    /// as if `cycle` had run with nothing to take.
     pub fn skip(&mut self, cycles: u64) {
-        let _ = cycles;
-        todo!()
+        let now = self.counters.n_cmd;
+        self.counters.n_cmd += cycles;
+        self.counters.n_nop += cycles;
+        self.counters.active += self.banks.quiet_at().saturating_sub(now).min(cycles);
+        self.pipe.skip(cycles);
     }
-    /// Earliest core cycle at which `cycle` does anything but count, without input.
+
+    /// Earliest core cycle at which `cycle` does anything but count, if the L2 banks have nothing
+    /// for it before; `None` when only they can wake it.
+    #[inline]
     pub fn next_event(&self, now_core: Cycle) -> Option<Cycle> {
-        let _ = now_core;
-        todo!()
+        if !self.is_quiet() {
+            return Some(now_core);
+        }
+        self.delayed
+            .front()
+            .map(|(ready, _)| (*ready).max(now_core))
     }
+
     /// Counters so far.
     pub fn counters(&self) -> &DramCounters {
-        todo!()
+        &self.counters
     }
 }
+
+#[cfg(test)]
+mod tests;

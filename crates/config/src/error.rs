@@ -1,0 +1,40 @@
+//! What is wrong with a configuration: every problem with its place, the line and a remedy.
+
+use std::fmt;
+use warploom_diag::{Diagnostic, Source, Style};
+
+/// Why a configuration was refused. Holds every problem found, in order of the texts.
+#[derive(Clone, Debug)]
+pub struct ConfigErrors {
+    pub(crate) sources: Vec<Source>,
+    /// Index of the text, problem.
+    pub(crate) problems: Vec<(usize, Diagnostic)>,
+}
+
+impl ConfigErrors {
+    /// The problems drawn one after the other, each ending with a line break.
+    pub fn render(&self, style: Style) -> String {
+        let mut text = String::new();
+        for (i, (source, problem)) in self.problems.iter().enumerate() {
+            if i > 0 {
+                text.push('\n');
+            }
+            text.push_str(&problem.render(&self.sources[*source], style));
+            text.push('\n');
+        }
+        text
+    }
+
+    /// The problems, in order.
+    pub fn iter(&self) -> impl Iterator<Item = &Diagnostic> {
+        self.problems.iter().map(|(_, problem)| problem)
+    }
+}
+
+impl fmt::Display for ConfigErrors {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.render(Style::Plain).trim_end())
+    }
+}
+
+impl std::error::Error for ConfigErrors {}

@@ -1,0 +1,73 @@
+//! Keys of the clocks and of the GPU as a whole.
+
+use crate::section::section;
+use crate::spec::{BlockScheduler, ModelStyle, SmFilter};
+use crate::value::{Rule, int, names, pow2};
+
+names! {
+    ModelStyle: STYLES {
+        V3 = "gpgpu-sim-3": "GPGPU-Sim 3.2.x, on which the five papers ran",
+        V4 = "gpgpu-sim-4": "GPGPU-Sim 4.2",
+    }
+    BlockScheduler: BLOCK_SCHEDULERS {
+        RoundRobin = "rr": "one block at a time to the next SM with room",
+    }
+    SmFilter: SM_FILTERS {
+        All = "all": "every SM takes blocks",
+    }
+}
+
+section! {
+    ClockSpec {
+        core_khz: "core_mhz", Rule::Megahertz, "MHz",
+            "SM clock; a Fermi warp instruction issues in one such cycle for all 32 lanes.",
+            "GPGPU-Sim -gpgpu_clock_domains, 1st";
+        noc_khz: "noc_mhz", Rule::Megahertz, "MHz",
+            "Interconnect clock.", "GPGPU-Sim -gpgpu_clock_domains, 2nd";
+        l2_khz: "l2_mhz", Rule::Megahertz, "MHz",
+            "L2 clock.", "GPGPU-Sim -gpgpu_clock_domains, 3rd";
+        dram_khz: "dram_mhz", Rule::Megahertz, "MHz",
+            "DRAM command clock.", "GPGPU-Sim -gpgpu_clock_domains, 4th";
+    }
+}
+
+section! {
+    DeviceSpec {
+        sms: "sms", int(1, 1024), "SMs",
+            "Streaming multiprocessors.",
+            "GPGPU-Sim -gpgpu_n_clusters x -gpgpu_n_cores_per_cluster";
+        channels: "channels", int(1, 256), "channels",
+            "Memory channels, each with its DRAM.", "GPGPU-Sim -gpgpu_n_mem";
+        sub_partitions_per_channel: "sub_partitions_per_channel", pow2(1, 16), "L2 banks",
+            "L2 banks of a channel, each with a port of its own to the network.",
+            "GPGPU-Sim -gpgpu_n_sub_partition_per_mchannel";
+        style: "style", STYLES, "",
+            "Generation of the SM model, where the two differ.",
+            "differences between GPGPU-Sim 3.2.2 and 4.2";
+        max_blocks_per_sm: "max_blocks_per_sm", Rule::IntegerOrNone { min: 1, max: 1024 }, "blocks",
+            "Most blocks on an SM, below what its resources allow.", "this program";
+        block_scheduler: "block_scheduler", BLOCK_SCHEDULERS, "",
+            "Which block goes to which SM.", "this program";
+        sm_filter: "sm_filter", SM_FILTERS, "",
+            "Which SMs take new blocks.", "this program";
+        kernel_launch_cycles: "kernel_launch_cycles", int(0, 10_000_000), "core cycles",
+            "Time from a launch to its first block.", "GPGPU-Sim -gpgpu_kernel_launch_latency";
+        block_launch_cycles: "block_launch_cycles", int(0, 1_000_000), "core cycles",
+            "Added to that for each block of the grid.", "GPGPU-Sim -gpgpu_TB_launch_latency";
+        max_concurrent_kernels: "max_concurrent_kernels", int(1, 128), "kernels",
+            "Kernels in flight at once.", "GPGPU-Sim -gpgpu_max_concurrent_kernel";
+        flush_l1_at_kernel_end: "flush_l1_at_kernel_end", Rule::Switch, "",
+            "Invalidate the L1 data caches when a kernel ends.", "GPGPU-Sim -gpgpu_flush_l1_cache";
+        copies_warm_l2: "copies_warm_l2", Rule::Switch, "",
+            "Host-to-device copies leave their lines in L2.", "GPGPU-Sim -gpgpu_perf_sim_memcpy";
+        link_cycles: "link_cycles", int(1, 10_000), "core cycles",
+            "Time of a message between an SM and the network, each way; taken out of \
+             `partition.rop_cycles`, so that the round trip keeps its length.",
+            "this program";
+        compute_capability: "compute_capability", int(10, 130), "major x 10 + minor",
+            "Largest compute capability that the machine has.",
+            "GPGPU-Sim -gpgpu_compute_capability_major, _minor";
+        seed: "seed", int(0, i64::MAX as u64), "",
+            "Seed of every random choice of the machine.", "this program";
+    }
+}

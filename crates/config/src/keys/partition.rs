@@ -1,0 +1,81 @@
+//! Keys of a memory partition and of its L2 bank.
+
+use crate::address_map::{self, Masks};
+use crate::section::{Info, Reader, Section, Writer, section};
+use crate::spec::{AddressMap, ChannelIndex};
+use crate::value::{Rule, int, names};
+
+names! {
+    ChannelIndex: CHANNEL_INDEX {
+        Consecutive = "consecutive": "the address's own bits",
+        Xor = "xor": "XORed with higher bits",
+        Ipoly = "ipoly": "irreducible polynomial",
+        Random = "random": "seeded random table",
+    }
+}
+
+section! {
+    PartitionSpec {
+        ideal_l2: "ideal_l2", Rule::Switch, "", "L2 always hits.", "GPGPU-Sim -l2_ideal";
+        noc_to_l2: "noc_to_l2", int(1, 65_536), "requests",
+            "Queue from the network to L2.", "GPGPU-Sim -gpgpu_dram_partition_queues, 1st";
+        l2_to_dram: "l2_to_dram", int(1, 65_536), "requests",
+            "Queue from L2 to DRAM.", "GPGPU-Sim -gpgpu_dram_partition_queues, 2nd";
+        dram_to_l2: "dram_to_l2", int(1, 65_536), "requests",
+            "Queue from DRAM to L2.", "GPGPU-Sim -gpgpu_dram_partition_queues, 3rd";
+        l2_to_noc: "l2_to_noc", int(1, 65_536), "requests",
+            "Queue from L2 to the network.", "GPGPU-Sim -gpgpu_dram_partition_queues, 4th";
+        rop_cycles: "rop_cycles", int(0, 10_000), "core cycles",
+            "Fixed delay before L2, not for textures.", "GPGPU-Sim -gpgpu_l2_rop_latency";
+        dram_latency_cycles: "dram_latency_cycles", int(0, 10_000), "core cycles",
+            "Fixed delay from L2 to the DRAM scheduler.", "GPGPU-Sim -dram_latency";
+        channel_index: "channel_index", CHANNEL_INDEX, "",
+            "How the channel's number is hashed.", "GPGPU-Sim -gpgpu_memory_partition_indexing";
+    }
+    within {
+        address_map: "address_map";
+        l2: "/l2";
+    }
+}
+
+const CHANNEL_BIT: Info = Info {
+    name: "/partition.channel_bit",
+    rule: int(5, 40),
+    unit: "bit",
+    about: "Address bit at which the channel's number is inserted.",
+    source: "GPGPU-Sim -gpgpu_mem_addr_mapping, dramid@",
+};
+
+const BITS: Info = Info {
+    name: "/partition.address_map",
+    rule: Rule::AddressBits,
+    unit: "",
+    about: "What each address bit chooses, once the channel's number is taken out.",
+    source: "GPGPU-Sim -gpgpu_mem_addr_mapping",
+};
+
+impl Section for AddressMap {
+    fn read(reader: &mut Reader<'_>) -> Self {
+        let channel_bit = reader.take(CHANNEL_BIT);
+        let text: String = reader.take(BITS);
+        let masks = address_map::parse(&text).expect("the rule accepted it");
+        Self {
+            channel_bit,
+            bank_mask: masks.bank,
+            row_mask: masks.row,
+            column_mask: masks.column,
+            burst_mask: masks.burst,
+        }
+    }
+
+    fn write(&self, writer: &mut Writer) {
+        writer.put(CHANNEL_BIT, &self.channel_bit);
+        let masks = Masks {
+            bank: self.bank_mask,
+            row: self.row_mask,
+            column: self.column_mask,
+            burst: self.burst_mask,
+        };
+        writer.put(BITS, &address_map::print(masks));
+    }
+}

@@ -1,0 +1,101 @@
+//! Keys of a streaming multiprocessor.
+
+use crate::section::section;
+use crate::spec::{Coalescing, DivergenceOrder};
+use crate::value::{Rule, int, names, pow2};
+
+names! {
+    DivergenceOrder: DIVERGENCE {
+        TakenFirst = "taken-first": "the taken path (GPGPU-Sim 4.x)",
+        HighestLaneLast = "highest-lane-last":
+            "the path without the highest active lane (GPGPU-Sim 3.2.2)",
+    }
+    Coalescing: COALESCING {
+        Segments = "segments": "segments of 32, 64 or 128 bytes by access size, then shrunk",
+        SegmentsAndSectors = "segments-and-sectors":
+            "segments through L1D, 32-byte sectors past it",
+        Sectors = "sectors": "32-byte sectors",
+    }
+}
+
+section! {
+    SmSpec {
+        max_threads: "max_threads", int(32, 2048), "threads",
+            "Hardware threads, a multiple of 32.", "GPGPU-Sim -gpgpu_shader_core_pipeline, 1st";
+        max_blocks: "max_blocks", int(1, 64), "blocks",
+            "Block slots.", "GPGPU-Sim -gpgpu_shader_cta";
+        registers: "registers", int(256, 1 << 20), "32-bit registers",
+            "Size of the register file.", "GPGPU-Sim -gpgpu_shader_registers";
+        register_granularity: "register_granularity", int(1, 64), "registers per thread",
+            "Registers are granted per thread in multiples of this.",
+            "GPGPU-Sim 3.2.2 and 4.2, source: 4";
+        max_registers_per_thread: "max_registers_per_thread", int(8, 255), "registers",
+            "Most registers that one thread may use.", "CUDA C++ Programming Guide, table of compute capabilities";
+        shared_bytes: "shared_bytes", int(0, 1 << 20), "bytes",
+            "Shared memory.", "GPGPU-Sim -gpgpu_shmem_size";
+        max_shared_bytes_per_block: "max_shared_bytes_per_block", int(0, 1 << 20), "bytes",
+            "Most shared memory of one block.", "GPGPU-Sim -gpgpu_shmem_per_block";
+        barriers_per_block: "barriers_per_block", int(1, 64), "barriers",
+            "Named barriers of a block.", "GPGPU-Sim -gpgpu_num_cta_barriers";
+        schedulers: "schedulers", int(1, 16), "schedulers",
+            "Warp schedulers; warp w belongs to scheduler w modulo this.",
+            "GPGPU-Sim -gpgpu_num_sched_per_core";
+        max_issue_per_warp: "max_issue_per_warp", int(1, 2), "instructions per cycle",
+            "Instructions that a scheduler may take from one warp in a cycle.",
+            "GPGPU-Sim -gpgpu_max_insn_issue_per_warp";
+        dual_issue_different_units: "dual_issue_different_units", Rule::Switch, "",
+            "The second instruction of a dual issue must use another kind of unit.",
+            "GPGPU-Sim -gpgpu_dual_issue_diff_exec_units";
+        fetch_per_cycle: "fetch_per_cycle", int(1, 16), "steps per cycle",
+            "Fetch and decode steps in a cycle.", "GPGPU-Sim -gpgpu_inst_fetch_throughput";
+        ibuffer_entries: "ibuffer_entries", int(1, 8), "instructions per warp",
+            "Instructions that the i-buffer holds per warp.", "GPGPU-Sim, source: 2";
+        sub_cores: "sub_cores", Rule::Switch, "",
+            "Schedulers own register banks, collectors and units.",
+            "GPGPU-Sim -gpgpu_sub_core_model";
+        perfect_inst_const_cache: "perfect_inst_const_cache", Rule::Switch, "",
+            "Instruction and constant caches always hit.",
+            "GPGPU-Sim -gpgpu_perfect_inst_const_cache";
+        writeback_width: "writeback_width", int(1, 64), "results per cycle",
+            "Results written back in a cycle.", "GPGPU-Sim -gpgpu_pipeline_widths, EX_WB";
+        shared_banks: "shared_banks", pow2(1, 32), "banks",
+            "Shared-memory banks, each four bytes wide.", "GPGPU-Sim -gpgpu_shmem_num_banks";
+        shared_warp_parts: "shared_warp_parts", pow2(1, 2), "parts",
+            "Parts in which a warp accesses shared memory.", "GPGPU-Sim -gpgpu_shmem_warp_parts";
+        shared_latency_cycles: "shared_latency_cycles", int(1, 1000), "core cycles",
+            "Depth of the shared-memory pipeline.",
+            "GPGPU-Sim -gpgpu_smem_latency; 3.2.2: 3 stages";
+        wide_shared_conflicts: "wide_shared_conflicts", Rule::Switch, "",
+            "Check 8- and 16-byte shared accesses for conflicts word by word; GPGPU-Sim looks at \
+             the first word only.",
+            "this program";
+        global_skips_l1d: "global_skips_l1d", Rule::Switch, "",
+            "Global loads go past L1D unless marked `.ca`.", "GPGPU-Sim -gpgpu_gmem_skip_L1D";
+        l1d_latency_cycles: "l1d_latency_cycles", int(0, 1000), "core cycles",
+            "L1D hit latency; 0 is the path of GPGPU-Sim 3.x without a latency queue.",
+            "GPGPU-Sim -gpgpu_l1_latency";
+        l1d_banks: "l1d_banks", pow2(1, 32), "banks",
+            "L1D banks, each taking one access per cycle.", "GPGPU-Sim -gpgpu_l1_banks";
+        mem_unit_ports: "mem_unit_ports", int(1, 16), "steps per cycle",
+            "Steps of the load/store unit in a core cycle.", "GPGPU-Sim -gpgpu_mem_unit_ports";
+        coalescing: "coalescing", COALESCING, "",
+            "How the accesses of a warp become requests.", "GPGPU-Sim -gpgpu_coalesce_arch";
+        response_fifo: "response_fifo", int(1, 1024), "packets",
+            "Replies waiting at the load/store unit.",
+            "GPGPU-Sim -gpgpu_n_ldst_response_buffer_size";
+        ejection_fifo: "ejection_fifo", int(1, 1024), "packets",
+            "Packets waiting between the network and the SM.",
+            "GPGPU-Sim -gpgpu_n_cluster_ejection_buffer_size";
+        divergence: "divergence", DIVERGENCE, "",
+            "Which side of a divergent branch runs first.",
+            "SIMT stacks of GPGPU-Sim 3.2.2 and 4.2";
+        skip_idle: "skip_idle", Rule::Switch, "",
+            "Skip SMs that have nothing to do; off only to test that results do not change.",
+            "this program";
+    }
+    within {
+        warp_scheduler: "warp_scheduler";
+        units: "units";
+        collectors: "collectors";
+    }
+}

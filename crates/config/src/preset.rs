@@ -1,0 +1,45 @@
+//! The built-in presets. A preset is a TOML file in `presets/` with a source for every value; to
+//! add one, write the file and add the row.
+
+use crate::read::Layers;
+use crate::value::Raw;
+use warploom_diag::Source;
+
+/// A built-in GPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Preset {
+    /// Name for `--gpu` and `base`.
+    pub name: &'static str,
+    /// The TOML text.
+    pub text: &'static str,
+}
+
+/// Every built-in GPU.
+pub const PRESETS: &[Preset] = &[Preset {
+    name: "gtx480",
+    text: include_str!("../presets/gtx480.toml"),
+}];
+
+impl Preset {
+    /// What it is and where its values come from, in one line.
+    pub fn about(&self) -> String {
+        match Layers::default()
+            .add_toml(self.source())
+            .about
+            .map(|about| about.raw)
+        {
+            Some(Raw::Text(about)) => about,
+            _ => String::new(),
+        }
+    }
+
+    /// The text with the name that messages give.
+    pub fn source(&self) -> Source {
+        Source::new(format!("{}.toml", self.name), self.text)
+    }
+}
+
+/// The preset of that name.
+pub fn find(name: &str) -> Option<&'static Preset> {
+    PRESETS.iter().find(|preset| preset.name == name)
+}

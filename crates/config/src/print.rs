@@ -1,0 +1,157 @@
+//! A specification as TOML and as values by key, its digest, and the keys' documentation.
+
+use crate::keys::keys;
+use crate::section::{Entry, Key, Section, Writer};
+use crate::spec::GpuSpec;
+use crate::value::{Rule, Value};
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use warploom_base::Digest;
+
+/// A value of the configuration as other programs take it.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Setting {
+    /// A switch.
+    Bool(bool),
+    /// A number.
+    Integer(i64),
+    /// A number with a fraction.
+    Float(f64),
+    /// A name or a text.
+    Text(String),
+}
+
+impl GpuSpec {
+    /// Every key with its value in a TOML text that resolves to the same specification. Keys of
+    /// policies that are not chosen are left out. Units and meanings stand behind the values.
+    pub fn to_toml(&self) -> String {
+        let mut tables: Vec<(String, Vec<Entry>)> = Vec::new();
+        for entry in entries(self) {
+            let table = table_of(&entry.name).to_owned();
+            match tables.iter_mut().find(|(name, _)| *name == table) {
+                Some((_, entries)) => entries.push(entry),
+                None => tables.push((table, vec![entry])),
+            }
+        }
+        let mut text = String::new();
+        for (table, entries) in tables {
+            print_table(&mut text, &table, &entries);
+        }
+        text
+    }
+
+    /// Every key with its value, in order of names.
+    pub fn settings(&self) -> BTreeMap<String, Setting> {
+        let entries = entries(self).into_iter();
+        entries
+            .map(|entry| (entry.name, setting(entry.info.rule, entry.value)))
+            .collect()
+    }
+
+    /// Digest of every key and value, the name left out: equal machines have equal digests.
+    pub fn digest(&self) -> String {
+        let mut digest = Digest::new();
+        for entry in entries(self).iter().filter(|entry| entry.name != "name") {
+            digest
+                .str(&entry.name)
+                .str(&entry.info.rule.print(&entry.value));
+        }
+        digest.hex()
+    }
+}
+
+fn entries(spec: &GpuSpec) -> Vec<Entry> {
+    let mut writer = Writer::default();
+    spec.write(&mut writer);
+    writer.entries
+}
+
+fn setting(rule: Rule, value: Value) -> Setting {
+    match value {
+        Value::Bool(on) => Setting::Bool(on),
+        Value::Int(khz) if rule == Rule::Megahertz => Setting::Float(khz as f64 / 1000.0),
+        Value::Int(value) => Setting::Integer(value as i64),
+        Value::Absent => Setting::Text("none".to_owned()),
+        Value::Text(text) => Setting::Text(text),
+    }
+}
+
+fn table_of(name: &str) -> &str {
+    name.rsplit_once('.').map_or("", |(table, _)| table)
+}
+
+fn last_word(name: &str) -> &str {
+    name.rsplit_once('.').map_or(name, |(_, last)| last)
+}
+
+fn print_table(text: &mut String, table: &str, entries: &[Entry]) {
+    if !table.is_empty() {
+        let _ = write!(text, "\n[{table}]\n");
+    }
+    let assignment = |entry: &Entry| {
+        let value = entry.info.rule.print(&entry.value);
+        format!("{} = {value}", last_word(&entry.name))
+    };
+    let width = entries
+        .iter()
+        .map(|entry| assignment(entry).len())
+        .max()
+        .unwrap_or(0);
+    for entry in entries {
+        let unit = match entry.info.unit {
+            "" => String::new(),
+            unit => format!("{unit}: "),
+        };
+        let _ = writeln!(
+            text,
+            "{:width$}  # {unit}{}",
+            assignment(entry),
+            entry.info.about
+        );
+    }
+}
+
+/// Documentation of every key as Markdown, one section a table.
+pub fn keys_markdown() -> String {
+    let mut text = String::from(
+        "# Keys of a GPU's configuration\n\n\
+         Generated from the key table. A key is set in a file (`--gpu FILE.toml`) or with\n\
+         `--set KEY=VALUE`; keys without a default are given by every preset.\n",
+    );
+    let mut table = None;
+    for key in keys() {
+        let own = table_of(&key.name).to_owned();
+        if table.as_ref() != Some(&own) {
+            let title = if own.is_empty() { "top level" } else { &own };
+            let _ = write!(text, "\n## {title}\n\n");
+            text.push_str("| key | accepts | unit | meaning | source |\n|---|---|---|---|---|\n");
+            table = Some(own);
+        }
+        text.push_str(&key_row(&key));
+    }
+    text
+}
+
+fn key_row(key: &Key) -> String {
+    let accepts = match key.rule {
+        Rule::Names(names) => {
+            let lines: Vec<_> = names
+                .iter()
+                .map(|(name, about)| format!("`{name}`: {about}"))
+                .collect();
+            lines.join("<br>")
+        }
+        rule => rule.describe(),
+    };
+    let default = key
+        .default
+        .map_or(String::new(), |value| format!(" (default {value})"));
+    let Key {
+        name,
+        unit,
+        about,
+        source,
+        ..
+    } = key;
+    format!("| `{name}` | {accepts}{default} | {unit} | {about} | {source} |\n")
+}

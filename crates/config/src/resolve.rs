@@ -1,0 +1,237 @@
+//! From a preset or a file and overrides to a validated [`GpuSpec`].
+
+use crate::error::ConfigErrors;
+use crate::keys::keys;
+use crate::preset::{PRESETS, find};
+use crate::read::Layers;
+use crate::section::{Located, Problem, Reader, Section};
+use crate::spec::GpuSpec;
+use crate::validate::validate;
+use crate::value::Raw;
+use warploom_diag::{Diagnostic, Source, Span, nearest};
+
+/// Where a configuration starts.
+#[derive(Clone, Debug)]
+pub enum Base {
+    /// A built-in preset, by name.
+    Preset(String),
+    /// A TOML text; its `base` names the preset that it changes, if any.
+    Text(Source),
+}
+
+/// The specification that `base` describes, changed by `sets` (`KEY=VALUE`, the last one wins).
+///
+/// # Errors
+/// Everything that is wrong, each with its place and what to write instead: bad TOML, unknown keys
+/// and presets, impossible values, missing keys, values that contradict each other.
+pub fn resolve(base: &Base, sets: &[String]) -> Result<GpuSpec, ConfigErrors> {
+    let mut layers = Layers::default();
+    match base {
+        Base::Preset(name) => add_preset_argument(&mut layers, name),
+        Base::Text(source) => add_text(&mut layers, source.clone()),
+    }
+    for set in sets {
+        layers.add_override(set);
+    }
+    finish(layers)
+}
+
+/// A built-in preset without changes.
+///
+/// # Errors
+/// When there is no preset of that name.
+pub fn preset(name: &str) -> Result<GpuSpec, ConfigErrors> {
+    resolve(&Base::Preset(name.to_owned()), &[])
+}
+
+fn add_preset_argument(layers: &mut Layers, name: &str) {
+    match find(name) {
+        Some(preset) => add_text(layers, preset.source()),
+        None => {
+            let index = layers.sources.len();
+            layers.sources.push(Source::new("--gpu", name));
+            let whole = Span::new(0, name.len() as u32);
+            layers.problems.push((index, unknown_preset(name, whole)));
+        }
+    }
+}
+
+fn unknown_preset(name: &str, place: Span) -> Diagnostic {
+    let names: Vec<_> = PRESETS.iter().map(|preset| preset.name).collect();
+    let near = nearest(name, names.iter().copied());
+    Diagnostic::error(
+        "unknown-preset",
+        place,
+        format!("there is no preset `{name}`"),
+    )
+    .maybe_help(near.map(|near| format!("did you mean `{near}`?")))
+    .help(format!(
+        "the presets are {}; a file's name ends in .toml",
+        names.join(", ")
+    ))
+}
+
+/// Adds a text over the preset that it starts from.
+fn add_text(layers: &mut Layers, source: Source) {
+    // A preset's own chain of bases ends: a test walks all of them.
+    let mut own = Layers::default();
+    let header = own.add_toml(source);
+    if let Some(base) = header.base {
+        add_base(layers, &mut own, &base);
+    }
+    let shift = layers.sources.len();
+    layers.sources.append(&mut own.sources);
+    for (name, mut located) in own.values {
+        located.source += shift;
+        layers.values.insert(name, located);
+    }
+    let problems = own.problems.into_iter();
+    layers
+        .problems
+        .extend(problems.map(|(source, problem)| (source + shift, problem)));
+}
+
+fn add_base(layers: &mut Layers, own: &mut Layers, base: &Located) {
+    match &base.raw {
+        Raw::Text(name) => match find(name) {
+            Some(preset) => add_text(layers, preset.source()),
+            None => own.problems.push((0, unknown_preset(name, base.value))),
+        },
+        _ => {
+            let problem = Diagnostic::error("impossible-value", base.value, "`base` is no name")
+                .help("write the name of a preset, for example `base = \"gtx480\"`");
+            own.problems.push((0, problem));
+        }
+    }
+}
+
+fn finish(mut layers: Layers) -> Result<GpuSpec, ConfigErrors> {
+    if layers
+        .problems
+        .iter()
+        .any(|(_, problem)| problem.code == "bad-toml")
+    {
+        return refuse(layers);
+    }
+    report_unknown_keys(&mut layers);
+    let mut reader = Reader::new(Some(&layers.values));
+    let spec = GpuSpec::read(&mut reader);
+    let Reader {
+        mut problems,
+        missing,
+        ..
+    } = reader;
+    let complete = problems.is_empty() && missing.is_empty() && layers.problems.is_empty();
+    if complete {
+        problems = validate(&spec);
+    }
+    for problem in problems {
+        locate(&mut layers, problem);
+    }
+    // An unknown preset leaves everything missing; saying so once is enough.
+    let no_base = layers
+        .problems
+        .iter()
+        .any(|(_, problem)| problem.code == "unknown-preset");
+    if !missing.is_empty() && !no_base {
+        report_missing(&mut layers, &missing);
+    }
+    if layers.problems.is_empty() {
+        Ok(spec)
+    } else {
+        refuse(layers)
+    }
+}
+
+fn refuse(mut layers: Layers) -> Result<GpuSpec, ConfigErrors> {
+    let place = |(source, problem): &(usize, Diagnostic)| (*source, problem.primary.span.start);
+    layers.problems.sort_by_key(place);
+    Err(ConfigErrors {
+        sources: layers.sources,
+        problems: layers.problems,
+    })
+}
+
+fn report_unknown_keys(layers: &mut Layers) {
+    let keys = keys();
+    let known = |name: &str| keys.iter().any(|key| key.name == name);
+    let unknown = layers.values.iter().filter(|(name, _)| !known(name));
+    for (name, located) in unknown {
+        let names = keys.iter().map(|key| key.name.as_str());
+        let message = format!("there is no key `{name}`");
+        let near = near_key(name, names.clone().collect());
+        let is_table = names
+            .clone()
+            .any(|key| key.starts_with(&format!("{name}.")));
+        let help = match near {
+            _ if is_table => format!("`{name}` is a table: set one of its keys"),
+            Some(near) => format!("did you mean `{near}`?"),
+            None => "`warploom show gpu gtx480` prints every key".to_owned(),
+        };
+        let problem = Diagnostic::error("unknown-key", located.key, message).help(help);
+        layers.problems.push((located.source, problem));
+    }
+}
+
+/// The key that a wrong name most likely meant: a near spelling of the whole name, or the same or
+/// nearly the same last word in another table.
+fn near_key<'a>(name: &str, names: Vec<&'a str>) -> Option<&'a str> {
+    let last = |name: &'a str| name.rsplit('.').next().unwrap_or(name);
+    let wanted = name.rsplit('.').next().unwrap_or(name);
+    let word = names.iter().map(|name| last(name));
+    let near_word = word
+        .clone()
+        .find(|word| *word == wanted)
+        .or_else(|| nearest(wanted, word));
+    nearest(name, names.iter().copied()).or_else(|| {
+        names
+            .iter()
+            .copied()
+            .find(|name| near_word == Some(last(name)))
+    })
+}
+
+/// Puts a problem where the key that was written last stands, and marks the others if they stand
+/// in the same text.
+fn locate(layers: &mut Layers, problem: Problem) {
+    let places: Vec<_> = problem
+        .keys
+        .iter()
+        .filter_map(|key| layers.values.get(key))
+        .collect();
+    let last = places
+        .iter()
+        .max_by_key(|place| (place.source, place.value.start));
+    let Some(last) = last else {
+        // Only keys with a default are not written anywhere, and a default is no problem.
+        unreachable!("{:?} are nowhere given", problem.keys)
+    };
+    let mut diagnostic = Diagnostic::error(problem.code, last.value, problem.reason);
+    for place in &places {
+        if place.source == last.source && place.value != last.value {
+            diagnostic = diagnostic.and(place.value, "");
+        }
+    }
+    let source = last.source;
+    layers
+        .problems
+        .push((source, diagnostic.help(problem.remedy)));
+}
+
+fn report_missing(layers: &mut Layers, missing: &[String]) {
+    let source = layers.sources.len() - 1;
+    let some: Vec<_> = missing
+        .iter()
+        .take(5)
+        .map(|name| format!("`{name}`"))
+        .collect();
+    let more = match missing.len() {
+        n if n > 5 => format!(" and {} more", n - 5),
+        _ => String::new(),
+    };
+    let message = format!("{}{more} not given", some.join(", "));
+    let problem = Diagnostic::error("missing-key", Span::default(), message)
+        .help("start from a preset: put `base = \"gtx480\"` at the top")
+        .help("`warploom show gpu gtx480` prints every key with a value");
+    layers.problems.push((source, problem));
+}

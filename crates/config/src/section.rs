@@ -1,0 +1,219 @@
+//! The one table of keys. Every struct of the specification declares its keys once with
+//! [`section!`]; from that come reading, writing, documentation and the list of valid names.
+//!
+//! Reading builds the struct by its literal, so a field of the specification without a key does
+//! not compile. Reading never stops at a problem: a refused value is replaced by one that the rule
+//! accepts, and the problem is kept, so that all of them are reported together.
+
+use crate::value::{Field, Raw, Refusal, Rule, Value};
+use std::collections::BTreeMap;
+use warploom_diag::Span;
+
+/// A key of the configuration.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Key {
+    /// Full name: `sm.units.sp.count`.
+    pub name: String,
+    /// What it accepts.
+    pub rule: Rule,
+    /// Unit of a number; empty for names and switches.
+    pub unit: &'static str,
+    /// What it is, in a sentence.
+    pub about: &'static str,
+    /// Where it comes from: an option of GPGPU-Sim, or a paper.
+    pub source: &'static str,
+    /// Value when not given; `None` when it must be given.
+    pub default: Option<&'static str>,
+}
+
+/// What a declaration says about a key, its prefix left out.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Info {
+    pub name: &'static str,
+    pub rule: Rule,
+    pub unit: &'static str,
+    pub about: &'static str,
+    pub source: &'static str,
+}
+
+/// A value with its place.
+#[derive(Clone, Debug)]
+pub(crate) struct Located {
+    pub raw: Raw,
+    /// Index of its text.
+    pub source: usize,
+    /// Place of the key.
+    pub key: Span,
+    /// Place of the value.
+    pub value: Span,
+}
+
+/// Something wrong with the values of keys.
+#[derive(Clone, Debug)]
+pub(crate) struct Problem {
+    /// Stable short name of the kind of problem.
+    pub code: &'static str,
+    /// The keys concerned; the one written last gets the caret.
+    pub keys: Vec<String>,
+    /// What is wrong.
+    pub reason: String,
+    /// What to do.
+    pub remedy: String,
+}
+
+/// A part of the specification that is read from and written to keys.
+pub(crate) trait Section {
+    fn read(reader: &mut Reader<'_>) -> Self;
+    fn write(&self, writer: &mut Writer);
+}
+
+/// Full name of `name` under `prefix`; a leading `/` starts from the top.
+fn join(prefix: &str, name: &str) -> String {
+    match name.strip_prefix('/') {
+        Some(top) => top.to_owned(),
+        None if prefix.is_empty() => name.to_owned(),
+        None => format!("{prefix}.{name}"),
+    }
+}
+
+/// Takes values by key, and notes every key asked for and every problem found.
+pub(crate) struct Reader<'a> {
+    values: Option<&'a BTreeMap<String, Located>>,
+    prefix: String,
+    pub keys: Vec<Key>,
+    pub problems: Vec<Problem>,
+    pub missing: Vec<String>,
+}
+
+impl<'a> Reader<'a> {
+    /// A reader of values; with `None` it only lists keys.
+    pub fn new(values: Option<&'a BTreeMap<String, Located>>) -> Self {
+        Self {
+            values,
+            prefix: String::new(),
+            keys: Vec::new(),
+            problems: Vec::new(),
+            missing: Vec::new(),
+        }
+    }
+
+    /// The value of a key that must be given.
+    pub fn take<T: Field>(&mut self, info: Info) -> T {
+        let name = join(&self.prefix, info.name);
+        self.declare(&name, info, None);
+        match self.lookup(&name, info.rule) {
+            Some(value) => T::read(&value),
+            None => {
+                if self
+                    .values
+                    .is_some_and(|values| !values.contains_key(&name))
+                {
+                    self.missing.push(name);
+                }
+                T::read(&info.rule.example())
+            }
+        }
+    }
+
+    /// The value of a key that may be left out.
+    pub fn take_or(&mut self, info: Info, default: u32, shown: &'static str) -> u32 {
+        let name = join(&self.prefix, info.name);
+        self.declare(&name, info, Some(shown));
+        self.lookup(&name, info.rule)
+            .map_or(default, |value| u32::read(&value))
+    }
+
+    /// A part with its keys under `prefix`.
+    pub fn section<S: Section>(&mut self, prefix: &str) -> S {
+        let inner = join(&self.prefix, prefix);
+        let outer = std::mem::replace(&mut self.prefix, inner);
+        let section = S::read(self);
+        self.prefix = outer;
+        section
+    }
+
+    fn declare(&mut self, name: &str, info: Info, default: Option<&'static str>) {
+        self.keys.push(Key {
+            name: name.to_owned(),
+            rule: info.rule,
+            unit: info.unit,
+            about: info.about,
+            source: info.source,
+            default,
+        });
+    }
+
+    fn lookup(&mut self, name: &str, rule: Rule) -> Option<Value> {
+        let located = self.values?.get(name)?;
+        match rule.check(&located.raw) {
+            Ok(value) => Some(value),
+            Err(Refusal { reason, remedy }) => {
+                self.problems.push(Problem {
+                    code: "impossible-value",
+                    keys: vec![name.to_owned()],
+                    reason: format!("`{name}`: {reason}"),
+                    remedy,
+                });
+                Some(rule.example())
+            }
+        }
+    }
+}
+
+/// Collects every key with its value and declaration, in order.
+#[derive(Default)]
+pub(crate) struct Writer {
+    prefix: String,
+    pub entries: Vec<Entry>,
+}
+
+/// A key with its value.
+pub(crate) struct Entry {
+    pub name: String,
+    pub info: Info,
+    pub value: Value,
+}
+
+impl Writer {
+    pub fn put<T: Field>(&mut self, info: Info, field: &T) {
+        self.entries.push(Entry {
+            name: join(&self.prefix, info.name),
+            info,
+            value: field.write(),
+        });
+    }
+
+    pub fn section<S: Section>(&mut self, prefix: &str, section: &S) {
+        let inner = join(&self.prefix, prefix);
+        let outer = std::mem::replace(&mut self.prefix, inner);
+        section.write(self);
+        self.prefix = outer;
+    }
+}
+
+/// Declares the keys of a struct: `field: "key", rule, "unit", "sentence", "source";` for values,
+/// and behind `within` `field: "prefix";` for parts with keys of their own.
+macro_rules! section {
+    ($ty:ident {
+        $($field:ident: $name:literal, $rule:expr, $unit:literal, $about:literal, $source:literal;)*
+    } $(within { $($part:ident: $prefix:literal;)+ })?) => {
+        impl $crate::section::Section for $crate::spec::$ty {
+            fn read(reader: &mut $crate::section::Reader<'_>) -> Self {
+                Self {
+                    $($field: reader.take($crate::section::Info {
+                        name: $name, rule: $rule, unit: $unit, about: $about, source: $source,
+                    }),)*
+                    $($($part: reader.section($prefix),)+)?
+                }
+            }
+
+            fn write(&self, writer: &mut $crate::section::Writer) {
+                $(writer.put($crate::section::Info {
+                    name: $name, rule: $rule, unit: $unit, about: $about, source: $source,
+                }, &self.$field);)*
+                $($(writer.section($prefix, &self.$part);)+)?
+            }
+        }
+    };
+}
+pub(crate) use section;

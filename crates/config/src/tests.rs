@@ -1,0 +1,214 @@
+//! Whole configurations: presets, overrides, messages, round trips.
+
+use crate::*;
+use warploom_diag::Source;
+
+fn with(sets: &[&str]) -> Result<GpuSpec, ConfigErrors> {
+    let sets: Vec<_> = sets.iter().map(|set| (*set).to_owned()).collect();
+    resolve(&Base::Preset("gtx480".to_owned()), &sets)
+}
+
+fn text(toml: &str) -> Result<GpuSpec, ConfigErrors> {
+    resolve(&Base::Text(Source::new("my.toml", toml)), &[])
+}
+
+#[test]
+fn gtx480_is_the_machine_of_the_paper() {
+    let gpu = preset("gtx480").unwrap_or_else(|errors| panic!("{errors}"));
+    assert_eq!(gpu.gpu.sms, 15);
+    assert_eq!(gpu.sm.max_threads / 32, 48);
+    let bytes = |cache: &CacheSpec| cache.sets * cache.ways * cache.line_bytes;
+    assert_eq!(bytes(&gpu.l1d), 16 << 10);
+    assert_eq!(bytes(&gpu.l1i), 2 << 10);
+    let banks = gpu.gpu.channels * gpu.gpu.sub_partitions_per_channel;
+    assert_eq!((banks, banks * bytes(&gpu.partition.l2)), (12, 768 << 10));
+    assert_eq!(
+        gpu.partition.rop_cycles + gpu.partition.dram_latency_cycles,
+        220
+    );
+    assert_eq!(gpu.clocks.dram_khz, 924_000);
+    assert_eq!(gpu.dram.timing.rc, 35);
+}
+
+#[test]
+fn every_preset_resolves_prints_and_describes_itself() {
+    assert!(!PRESETS.is_empty());
+    for built_in in PRESETS {
+        let spec = preset(built_in.name).unwrap_or_else(|errors| panic!("{errors}"));
+        assert_eq!(spec.name, built_in.name);
+        assert!(built_in.about().len() > 20, "{}", built_in.name);
+        let printed = spec.to_toml();
+        assert_eq!(
+            text(&printed).unwrap_or_else(|errors| panic!("{errors}")),
+            spec
+        );
+        for line in built_in.text.lines().filter(|line| line.contains(" = ")) {
+            let whole_table_has_source = line.contains('{') || !line.contains('#');
+            assert!(whole_table_has_source || !line.ends_with('#'), "{line}");
+        }
+    }
+}
+
+#[test]
+fn overrides_change_the_key_they_name_and_the_last_wins() {
+    let spec = with(&["gpu.sms=4", "clocks.core_mhz=1417.5", "gpu.sms = 8"]).unwrap();
+    assert_eq!((spec.gpu.sms, spec.clocks.core_khz), (8, 1_417_500));
+    let spec = with(&["sm.warp_scheduler=two-level", "two-level.active_warps=6"]).unwrap();
+    assert_eq!(
+        spec.sm.warp_scheduler,
+        WarpScheduler::TwoLevel { active_warps: 6 }
+    );
+    let spec = with(&["gpu.max_blocks_per_sm=3"]).unwrap();
+    assert_eq!(spec.gpu.max_blocks_per_sm, Some(3));
+    let spec = with(&["sm.warp_scheduler=\"lrr\""]).unwrap();
+    assert_eq!(spec.sm.warp_scheduler, WarpScheduler::Lrr);
+}
+
+#[test]
+fn a_setting_of_a_policy_shows_only_when_the_policy_is_chosen() {
+    assert!(!preset("gtx480").unwrap().to_toml().contains("two-level"));
+    let spec = with(&["sm.warp_scheduler=two-level"]).unwrap();
+    assert!(spec.to_toml().contains("[two-level]\nactive_warps = 8"));
+    assert_eq!(text(&spec.to_toml()).unwrap(), spec);
+}
+
+#[test]
+fn digests_name_machines_and_not_names() {
+    let digest = |sets: &[&str]| with(sets).unwrap().digest();
+    assert_eq!(digest(&[]), digest(&["name=other", "gpu.sms=15"]));
+    assert_ne!(digest(&[]), digest(&["gpu.sms=14"]));
+}
+
+#[test]
+fn a_file_changes_its_base() {
+    let spec = text("base = \"gtx480\"\nname = \"half\"\n[gpu]\nsms = 7\n").unwrap();
+    assert_eq!(
+        (spec.name.as_str(), spec.gpu.sms, spec.gpu.channels),
+        ("half", 7, 6)
+    );
+}
+
+#[test]
+fn settings_list_every_key_by_name() {
+    let settings = preset("gtx480").unwrap().settings();
+    assert_eq!(settings["clocks.dram_mhz"], Setting::Float(924.0));
+    assert_eq!(settings["gpu.sms"], Setting::Integer(15));
+    assert_eq!(
+        settings["gpu.max_blocks_per_sm"],
+        Setting::Text("none".to_owned())
+    );
+}
+
+#[test]
+fn all_problems_are_reported_at_their_places() {
+    let toml =
+        "base = \"gtx480\"\n[sm]\nschedulerz = 2\nmax_threads = \"many\"\n[l1d]\nsets = 33\n";
+    insta::assert_snapshot!(text(toml).unwrap_err());
+}
+
+#[test]
+fn unknown_names_get_the_nearest() {
+    let message = |set: &str| with(&[set]).unwrap_err().to_string();
+    insta::assert_snapshot!(
+        [
+            message("sm.warp_scheduler=gtoo"),
+            message("sm.warp_schedular=gto"),
+            message("warp_scheduler=gto"),
+            message("sm=3"),
+            message("frobnicate.it=3"),
+            message("gpu.sms"),
+            message("gpu.sms=99999999999999999999"),
+            message("gpu.sms=[1, 2]"),
+        ]
+        .join("\n\n")
+    );
+    insta::assert_snapshot!(preset("gtx48").unwrap_err());
+}
+
+#[test]
+fn contradictions_name_both_keys() {
+    let message = |sets: &[&str]| with(sets).unwrap_err().to_string();
+    insta::assert_snapshot!(
+        [
+            message(&["sm.max_threads=1000"]),
+            message(&["gpu.link_cycles=61"]),
+            message(&["sm.shared_bytes=16384"]),
+            message(&[
+                "l1d.sectored=true",
+                "l1d.line_bytes=64",
+                "l1d.port_bytes=64"
+            ]),
+            message(&["l1d.index=fermi-hash", "l1d.sets=16"]),
+            message(&["l2.allocate=on-fill"]),
+            message(&["dram.banks=8"]),
+            message(&["partition.channel_index=xor"]),
+            message(&["sm.units.sfu.count=0"]),
+            message(&["sm.units.f32_timing.add.interval_cycles=9"]),
+            message(&["sm.collectors.mem.in_ports=0"]),
+            message(&[
+                "sm.warp_scheduler=two-level",
+                "sm.max_threads=64",
+                "two-level.active_warps=6"
+            ]),
+        ]
+        .join("\n\n")
+    );
+}
+
+#[test]
+fn broken_files_are_located() {
+    let message = |toml: &str| text(toml).unwrap_err().to_string();
+    insta::assert_snapshot!(
+        [
+            message("[gpu\nsms = 3\n"),
+            message("[gpu]\nsms = 3\nsms = 4\n"),
+            message("name = \"empty\"\n"),
+            message("base = \"gtx481\"\n"),
+            message("base = 480\n"),
+            message(""),
+        ]
+        .join("\n\n")
+    );
+}
+
+#[test]
+fn hostile_texts_are_refused_without_a_panic() {
+    for toml in [
+        "\u{0}",
+        "[[sm]]",
+        "sm = [",
+        "a.b.c.d = 1979-05-27",
+        "[sm]\nunits = []",
+        "\u{feff}x",
+    ] {
+        assert!(text(toml).is_err(), "{toml:?}");
+    }
+    let nested = format!("sm = {}1{}", "[".repeat(5000), "]".repeat(5000));
+    assert!(text(&nested).is_err());
+    for set in [
+        "",
+        "=",
+        "==",
+        "gpu.sms=",
+        "=3",
+        "gpu.sms=0x",
+        "gpu.sms=1e400",
+        "gpu..sms=3",
+    ] {
+        assert!(with(&[set]).is_err(), "{set:?}");
+    }
+}
+
+/// Generated documentation is checked in; `WARPLOOM_BLESS=1` renews it.
+#[test]
+fn documentation_of_the_keys_is_current() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/generated/keys.md");
+    if std::env::var_os("WARPLOOM_BLESS").is_some() {
+        std::fs::write(path, keys_markdown()).unwrap();
+    }
+    let current = std::fs::read_to_string(path).unwrap_or_default();
+    assert!(
+        current == keys_markdown(),
+        "run `WARPLOOM_BLESS=1 cargo test -p warploom-config`"
+    );
+}

@@ -1,0 +1,346 @@
+//! Rules between keys: what no single value can show. Each names the keys and what to change.
+
+use crate::section::Problem;
+use crate::spec::*;
+
+/// Everything about the specification that contradicts itself.
+pub(crate) fn validate(spec: &GpuSpec) -> Vec<Problem> {
+    let mut rules = Rules::default();
+    sm(&mut rules, &spec.sm);
+    units(&mut rules, &spec.sm);
+    device(&mut rules, spec);
+    let caches = [
+        ("l1d", &spec.l1d),
+        ("l1i", &spec.l1i),
+        ("l1c", &spec.l1c),
+        ("l1t", &spec.l1t),
+        ("l2", &spec.partition.l2),
+    ];
+    for (name, spec) in caches {
+        cache(&mut rules, name, spec);
+    }
+    for (name, spec) in [("l1i", &spec.l1i), ("l1c", &spec.l1c), ("l1t", &spec.l1t)] {
+        rules.require(
+            spec.write == WritePolicy::ReadOnly,
+            &[&format!("{name}.write")],
+            format!("`{name}` is never written"),
+            "write \"read-only\"",
+        );
+    }
+    dram(&mut rules, &spec.dram);
+    addresses(&mut rules, spec);
+    rules.broken
+}
+
+#[derive(Default)]
+struct Rules {
+    broken: Vec<Problem>,
+}
+
+impl Rules {
+    fn require(&mut self, holds: bool, keys: &[&str], reason: String, remedy: &str) {
+        if !holds {
+            self.broken.push(Problem {
+                code: "contradiction",
+                keys: keys.iter().map(|key| (*key).to_owned()).collect(),
+                reason,
+                remedy: remedy.to_owned(),
+            });
+        }
+    }
+}
+
+fn sm(rules: &mut Rules, sm: &SmSpec) {
+    rules.require(
+        sm.max_threads.is_multiple_of(32),
+        &["sm.max_threads"],
+        format!("{} threads are not whole warps of 32", sm.max_threads),
+        "write a multiple of 32",
+    );
+    rules.require(
+        sm.schedulers <= sm.max_threads / 32,
+        &["sm.schedulers", "sm.max_threads"],
+        format!(
+            "{} schedulers share {} warps",
+            sm.schedulers,
+            sm.max_threads / 32
+        ),
+        "write at most one scheduler per warp",
+    );
+    rules.require(
+        sm.max_shared_bytes_per_block <= sm.shared_bytes,
+        &["sm.max_shared_bytes_per_block", "sm.shared_bytes"],
+        format!(
+            "a block may use {} bytes of shared memory, an SM has {}",
+            sm.max_shared_bytes_per_block, sm.shared_bytes
+        ),
+        "lower `sm.max_shared_bytes_per_block` or raise `sm.shared_bytes`",
+    );
+    rules.require(
+        !sm.sub_cores || sm.collectors.banks.is_multiple_of(sm.schedulers),
+        &["sm.collectors.banks", "sm.schedulers", "sm.sub_cores"],
+        format!(
+            "{} banks do not divide among {} schedulers",
+            sm.collectors.banks, sm.schedulers
+        ),
+        "write a multiple of `sm.schedulers`, or turn `sm.sub_cores` off",
+    );
+    let limit = match sm.warp_scheduler {
+        WarpScheduler::TwoLevel { active_warps } => Some(("two-level.active_warps", active_warps)),
+        WarpScheduler::StaticLimit { warps } => Some(("static-limit.warps", warps)),
+        _ => None,
+    };
+    if let Some((key, warps)) = limit {
+        rules.require(
+            warps <= sm.max_threads / 32,
+            &[key, "sm.max_threads"],
+            format!("{warps} warps, but an SM holds {}", sm.max_threads / 32),
+            "write at most that many",
+        );
+    }
+}
+
+fn units(rules: &mut Rules, sm: &SmSpec) {
+    let (units, sets) = (&sm.units, &sm.collectors);
+    let kinds = [
+        ("sp", units.sp, sets.sp, true),
+        ("dp", units.dp, sets.dp, false),
+        ("int", units.int, sets.int, false),
+        ("sfu", units.sfu, sets.sfu, true),
+        ("tensor", units.tensor, sets.tensor, false),
+        ("mem", units.mem, sets.mem, true),
+    ];
+    for (kind, unit, set, needed) in kinds {
+        let key = |field: &str| format!("sm.units.{kind}.{field}");
+        rules.require(
+            unit.count > 0 || !needed,
+            &[&key("count")],
+            format!("an SM without `{kind}` units runs no kernel"),
+            "write at least 1",
+        );
+        let widths = unit.issue_width > 0 && unit.dispatch_width > 0;
+        rules.require(
+            unit.count == 0 || widths,
+            &[&key("count"), &key("issue_width"), &key("dispatch_width")],
+            format!("`{kind}` units that no instruction can reach"),
+            "write at least 1 for both widths, or 0 for the count",
+        );
+        let collected = usable(set) || usable(sets.general);
+        rules.require(
+            unit.count == 0 || collected,
+            &[
+                &format!("sm.collectors.{kind}.units"),
+                "sm.collectors.general.units",
+            ],
+            format!("`{kind}` units without operand collectors"),
+            "give them a set with units, in_ports and out_ports of at least 1, or use \
+             `sm.collectors.general`",
+        );
+    }
+    for (name, timing) in timings(units) {
+        rules.require(
+            timing.interval_cycles <= timing.latency_cycles,
+            &[
+                &format!("sm.units.{name}.interval_cycles"),
+                &format!("sm.units.{name}.latency_cycles"),
+            ],
+            format!(
+                "`{name}`: the unit is held for {} cycles, longer than its result takes ({})",
+                timing.interval_cycles, timing.latency_cycles
+            ),
+            "write an interval of at most the latency",
+        );
+    }
+}
+
+fn usable(set: CollectorSet) -> bool {
+    set.units > 0 && set.in_ports > 0 && set.out_ports > 0
+}
+
+fn timings(units: &UnitSpecs) -> Vec<(String, OpTiming)> {
+    let types = [
+        ("int_timing", units.int_timing),
+        ("f32_timing", units.f32_timing),
+        ("f64_timing", units.f64_timing),
+    ];
+    let mut all = vec![
+        ("sfu_timing".to_owned(), units.sfu_timing),
+        ("shuffle_timing".to_owned(), units.shuffle_timing),
+        ("tensor_timing".to_owned(), units.tensor_timing),
+    ];
+    for (name, timing) in types {
+        let classes = [
+            ("add", timing.add),
+            ("minmax", timing.minmax),
+            ("mul", timing.mul),
+            ("mad", timing.mad),
+            ("div", timing.div),
+        ];
+        all.extend(classes.map(|(class, timing)| (format!("{name}.{class}"), timing)));
+    }
+    all
+}
+
+fn device(rules: &mut Rules, spec: &GpuSpec) {
+    let (link, rop) = (spec.gpu.link_cycles, spec.partition.rop_cycles);
+    rules.require(
+        2 * link <= rop,
+        &["gpu.link_cycles", "partition.rop_cycles"],
+        format!(
+            "a message takes {link} cycles each way, but the fixed delay that pays for both is {rop}"
+        ),
+        "write a `gpu.link_cycles` of at most half of `partition.rop_cycles`",
+    );
+}
+
+fn cache(rules: &mut Rules, name: &str, cache: &CacheSpec) {
+    if !cache.enabled {
+        return;
+    }
+    let key = |field: &str| format!("{name}.{field}");
+    rules.require(
+        !cache.sectored || cache.line_bytes == 128,
+        &[&key("sectored"), &key("line_bytes")],
+        format!("`{name}`: a line of {} bytes in sectors", cache.line_bytes),
+        "write `line_bytes = 128` (four sectors of 32 bytes), or turn `sectored` off",
+    );
+    rules.require(
+        cache.port_bytes <= cache.line_bytes,
+        &[&key("port_bytes"), &key("line_bytes")],
+        format!("`{name}`: the data port is wider than a line"),
+        "write at most `line_bytes`",
+    );
+    let hashed = match cache.index {
+        SetIndex::FermiHash => matches!(cache.sets, 32 | 64),
+        SetIndex::Ipoly => matches!(cache.sets, 16 | 32 | 64),
+        SetIndex::Linear | SetIndex::Xor => true,
+    };
+    rules.require(
+        hashed,
+        &[&key("index"), &key("sets")],
+        format!("`{name}`: the hash is not defined for {} sets", cache.sets),
+        "write 32 or 64 sets (`ipoly` takes 16 too), or `index = \"linear\"`",
+    );
+    let keeps_writes = cache.write == WritePolicy::WriteBack;
+    rules.require(
+        !keeps_writes || cache.allocate == AllocatePolicy::OnMiss,
+        &[&key("write"), &key("allocate")],
+        format!("`{name}`: write-back needs its line at the miss, or fills and evictions block each other"),
+        "write `allocate = \"on-miss\"`",
+    );
+    let fills = matches!(
+        cache.write_allocate,
+        WriteAllocate::FetchOnWrite | WriteAllocate::LazyFetchOnRead
+    );
+    rules.require(
+        !fills || cache.allocate == AllocatePolicy::OnMiss,
+        &[&key("write_allocate"), &key("allocate")],
+        format!("`{name}`: this write allocation keeps bytes in a line before the fill"),
+        "write `allocate = \"on-miss\"`",
+    );
+    let fifo = matches!(
+        cache.mshr,
+        MshrKind::TextureFifo | MshrKind::SectorTextureFifo
+    );
+    rules.require(
+        !fifo || cache.result_fifo > 0,
+        &[&key("mshr"), &key("result_fifo")],
+        format!("`{name}`: a texture FIFO without room for results"),
+        "write at least 1 for `result_fifo`",
+    );
+    rules.require(
+        fifo == (name == "l1t"),
+        &[&key("mshr")],
+        format!("`{name}`: a texture FIFO belongs to `l1t`, and only there"),
+        if fifo {
+            "write \"associative\""
+        } else {
+            "write \"texture-fifo\""
+        },
+    );
+}
+
+fn dram(rules: &mut Rules, dram: &DramSpec) {
+    let timing = &dram.timing;
+    rules.require(
+        dram.bank_groups <= dram.banks,
+        &["dram.bank_groups", "dram.banks"],
+        format!("{} groups of {} banks", dram.bank_groups, dram.banks),
+        "write at most one group per bank",
+    );
+    rules.require(
+        dram.data_ratio <= dram.burst_length,
+        &["dram.data_ratio", "dram.burst_length"],
+        "a burst shorter than a command cycle".to_owned(),
+        "write a `dram.burst_length` of at least `dram.data_ratio`",
+    );
+    rules.require(
+        timing.rcd > timing.wl,
+        &["dram.timing.rcd", "dram.timing.wl"],
+        format!(
+            "activate to write is RCD - (WL + 1), which RCD {} and WL {} make negative",
+            timing.rcd, timing.wl
+        ),
+        "raise `dram.timing.rcd` or lower `dram.timing.wl`",
+    );
+    let burst = dram.burst_length / dram.data_ratio;
+    rules.require(
+        timing.cl + burst + 2 >= timing.wl,
+        &["dram.timing.cl", "dram.timing.wl"],
+        "read to write is CL + burst + 2 - WL, which is negative here".to_owned(),
+        "raise `dram.timing.cl` or lower `dram.timing.wl`",
+    );
+}
+
+fn addresses(rules: &mut Rules, spec: &GpuSpec) {
+    let map = &spec.partition.address_map;
+    let bank_bits = map.bank_mask.count_ones();
+    rules.require(
+        1u64.checked_shl(bank_bits) == Some(u64::from(spec.dram.banks)),
+        &["partition.address_map", "dram.banks"],
+        format!(
+            "the address map has {bank_bits} bank bits for {} banks",
+            spec.dram.banks
+        ),
+        "give it as many letters B as `dram.banks` has bits",
+    );
+    rules.require(
+        spec.gpu.sub_partitions_per_channel <= spec.dram.banks,
+        &["gpu.sub_partitions_per_channel", "dram.banks"],
+        "more L2 banks than DRAM banks to choose them by".to_owned(),
+        "write at most `dram.banks`",
+    );
+    let atom = u64::from(spec.dram.burst_length * spec.dram.bus_bytes * spec.dram.chips);
+    let burst_bytes = 1u64 << map.burst_mask.count_ones().min(63);
+    rules.require(
+        burst_bytes.is_multiple_of(atom) || atom.is_multiple_of(burst_bytes),
+        &[
+            "partition.address_map",
+            "dram.burst_length",
+            "dram.bus_bytes",
+            "dram.chips",
+        ],
+        format!("a burst moves {atom} bytes, the address map's S bits name {burst_bytes}"),
+        "give the address map as many letters S as a burst's size has bits",
+    );
+    rules.require(
+        1u64 << map.channel_bit >= u64::from(spec.partition.l2.line_bytes),
+        &["partition.channel_bit", "l2.line_bytes"],
+        "an L2 line would lie in two channels".to_owned(),
+        "write a `partition.channel_bit` of at least the line's number of offset bits",
+    );
+    let channels = spec.gpu.channels;
+    rules.require(
+        spec.partition.channel_index != ChannelIndex::Xor || channels.is_power_of_two(),
+        &["partition.channel_index", "gpu.channels"],
+        format!("{channels} channels cannot be XORed"),
+        "write \"consecutive\", or a power of two for `gpu.channels`",
+    );
+    let ids = channels.next_power_of_two() * spec.gpu.sub_partitions_per_channel;
+    rules.require(
+        spec.partition.channel_index != ChannelIndex::Ipoly || matches!(ids, 16 | 32 | 64),
+        &["partition.channel_index", "gpu.channels"],
+        format!("no polynomial for {ids} L2 banks"),
+        "write \"consecutive\", or channels and banks whose product is 16, 32 or 64",
+    );
+}

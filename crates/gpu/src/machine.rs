@@ -1,0 +1,368 @@
+//! The machine: one step after the other, with what must happen in between in a fixed order.
+
+use crate::counters::{MachineCounters, add_dram};
+use crate::dispatch::{Dispatcher, InFlight, KernelEnd, KernelLaunch};
+use crate::memory::MemorySystem;
+use crate::workers::SmArray;
+use std::sync::Arc;
+use warploom_base::{Cycle, KernelSlot, SmId};
+use warploom_config::GpuSpec;
+use warploom_exec::{DeviceMemory, Fault, WriteLog, apply_atomic, commit_logs};
+use warploom_mem::partition::SubPartition;
+use warploom_policy::DeviceView;
+use warploom_sm::{BlockNeeds, KernelImage, Sm};
+use warploom_stats::Counters;
+
+/// Core cycles between two looks at whether anything still goes forward (GPGPU-Sim's interval).
+const WATCHDOG_CYCLES: Cycle = 50_000;
+
+/// Why the machine cannot go on.
+#[derive(Debug)]
+pub enum Stop {
+    /// The simulated program did what no GPU allows.
+    Fault(Box<Fault>),
+    /// Nothing goes forward any more: what each warp waits for.
+    Deadlock {
+        /// Core cycle.
+        at: Cycle,
+        /// One line a warp.
+        waits: Vec<String>,
+    },
+}
+
+/// A GPU.
+pub struct Gpu {
+    spec: GpuSpec,
+    now: Cycle,
+    sms: SmArray,
+    memory: MemorySystem,
+    dispatcher: Dispatcher,
+    ended: Vec<KernelEnd>,
+    atomics_done: u64,
+    watch: Watchdog,
+}
+
+/// Sees to it that a run that cannot end is reported.
+#[derive(Default)]
+struct Watchdog {
+    next_at: Cycle,
+    instructions: u64,
+}
+
+impl Gpu {
+    /// A GPU of `spec` whose SMs are run by `threads` threads.
+    pub fn new(spec: GpuSpec, threads: usize) -> Self {
+        let sms = (0..spec.gpu.sms as usize)
+            .map(|i| Sm::new(&spec, SmId::new(i)))
+            .collect();
+        Self {
+            now: 0,
+            sms: SmArray::new(sms, threads),
+            memory: MemorySystem::new(&spec),
+            dispatcher: Dispatcher::new(&spec),
+            ended: Vec::new(),
+            atomics_done: 0,
+            watch: Watchdog {
+                next_at: WATCHDOG_CYCLES,
+                instructions: 0,
+            },
+            spec,
+        }
+    }
+
+    /// Its specification.
+    pub fn spec(&self) -> &GpuSpec {
+        &self.spec
+    }
+
+    /// Core cycle.
+    pub fn now(&self) -> Cycle {
+        self.now
+    }
+
+    /// A kernel can be launched.
+    pub fn has_free_slot(&self) -> bool {
+        self.dispatcher.kernels.iter().any(Option::is_none)
+    }
+
+    /// No kernel is in flight.
+    pub fn is_idle(&self) -> bool {
+        self.dispatcher.in_flight().next().is_none()
+    }
+
+    /// Launches a kernel. Requires a free slot, and that at least one block fits an SM: the caller
+    /// has checked with [`BlockNeeds::blocks_per_sm`].
+    pub fn launch(&mut self, launch: KernelLaunch) -> KernelSlot {
+        let slot = self
+            .dispatcher
+            .kernels
+            .iter()
+            .position(Option::is_none)
+            .expect("a free slot");
+        let slot = KernelSlot::new(slot);
+        let blocks = launch.context.grid().count();
+        let needs = self.needs(&launch);
+        let (blocks_per_sm, limit) = needs.blocks_per_sm(blocks, &self.spec.sm, &self.spec.gpu);
+        assert!(blocks_per_sm > 0, "not one block fits an SM: {needs:?}");
+        let asid = launch.context.asid();
+        let threads = launch.context.block().count() as u32;
+        let image = Arc::new(KernelImage::new(
+            launch.context,
+            launch.program,
+            slot,
+            asid,
+            threads,
+            launch.registers_per_thread,
+            needs.shared_bytes,
+            blocks_per_sm,
+            &self.spec.sm,
+            self.spec.gpu.style,
+        ));
+        self.sms
+            .for_each(|_, sm| sm.load_kernel(Arc::clone(&image)));
+        let gpu = &self.spec.gpu;
+        let delay =
+            u64::from(gpu.kernel_launch_cycles) + blocks * u64::from(gpu.block_launch_cycles);
+        let before = self.counters();
+        let sms = self.sms.len();
+        let occupancy = (blocks_per_sm, limit);
+        let ready = self.now + delay;
+        let kernel = InFlight::new(
+            image, needs, occupancy, self.now, ready, blocks, sms, before,
+        );
+        self.dispatcher.kernels[slot.index()] = Some(kernel);
+        slot
+    }
+
+    /// What one block of a launch takes of an SM.
+    pub fn needs(&self, launch: &KernelLaunch) -> BlockNeeds {
+        let threads = launch.context.block().count() as u32;
+        let shared = launch.context.shared_bytes();
+        BlockNeeds::new(threads, launch.registers_per_thread, shared, &self.spec.sm)
+    }
+
+    /// Marks the lines of a host-to-device copy as present in L2, where the machine does so.
+    pub fn note_copy(&mut self, addr: u64, bytes: u64) {
+        if self.spec.gpu.copies_warm_l2 && bytes > 0 {
+            self.memory.warm(addr, bytes);
+        }
+    }
+
+    /// Kernels that have ended since the last call, in the order of their ends.
+    pub fn take_ended(&mut self) -> Vec<KernelEnd> {
+        std::mem::take(&mut self.ended)
+    }
+
+    /// Advances by one step, at most to cycle `limit`.
+    pub fn step(&mut self, device: &mut DeviceMemory, limit: Cycle) -> Result<(), Stop> {
+        let from = self.now;
+        let to = (from + Cycle::from(self.spec.gpu.link_cycles.max(1))).min(limit);
+        let view = self.device_view();
+        self.dispatcher.dispatch(from, to, &mut self.sms, &view);
+        let memory = &mut self.memory;
+        self.sms.run(from, to, device, || memory.run(from, to));
+        self.now = to;
+        self.exchange();
+        self.commit(device);
+        self.check_fault()?;
+        self.end_kernels();
+        self.check_progress()
+    }
+
+    fn device_view(&self) -> DeviceView {
+        DeviceView {
+            now: self.now,
+            sms: self.spec.gpu.sms,
+            dram_full_stalls: self.memory.dram_full_stalls,
+            reply_stalls: self.memory.reply_stalls,
+        }
+    }
+
+    /// Packets and credits cross the links; ended blocks are noted. SMs in order.
+    fn exchange(&mut self) {
+        let Self {
+            sms,
+            memory,
+            dispatcher,
+            ..
+        } = self;
+        sms.for_each(|index, sm| {
+            let id = SmId::new(index);
+            sm.counters.packets_sent += sm.link.outgoing.len() as u64;
+            memory.take(id, &mut sm.link.outgoing);
+            let port = &mut memory.ports[index];
+            sm.link.add_credits(std::mem::take(&mut port.freed_flits));
+            for (at, reply) in port.outbound.drain(..) {
+                sm.link.deliver(at, reply);
+            }
+            port.waiting = sm.link.waiting() as u32;
+            let mut finished = std::mem::take(&mut sm.finished);
+            for block in finished.drain(..) {
+                dispatcher.block_finished(id, sm, &block);
+            }
+            sm.finished = finished;
+        });
+    }
+
+    /// Stores of this step become visible to all; then atomics act, in their order. A store that an
+    /// atomic follows in time is in memory before it: stores are visible from the step's end, and
+    /// an atomic acts at its partition later than its SM issued it.
+    fn commit(&mut self, device: &mut DeviceMemory) {
+        self.commit_stores(device);
+        let events = std::mem::take(&mut self.memory.atomics);
+        for event in &events {
+            debug_assert!(event.at < self.now);
+            let mut sm = self.sms.get(event.reply.sm.index());
+            let (warp, lanes) = sm.atomic_lanes(&event.reply);
+            let old = apply_atomic(device, sm.atomic_batch(warp), lanes);
+            sm.atomic_old_values(warp, lanes, &old);
+            self.atomics_done += u64::from(lanes.count_ones());
+        }
+        self.memory.atomics = events;
+        self.memory.atomics.clear();
+    }
+
+    fn commit_stores(&mut self, device: &mut DeviceMemory) {
+        let mut logs: Vec<(usize, WriteLog)> = Vec::new();
+        self.sms.for_each(|index, sm| {
+            if !sm.log.is_empty() {
+                logs.push((index, std::mem::take(&mut sm.log)));
+            }
+        });
+        if logs.is_empty() {
+            return;
+        }
+        let mut refs: Vec<&mut WriteLog> = logs.iter_mut().map(|(_, log)| log).collect();
+        commit_logs(&mut refs, device);
+        for (index, log) in logs {
+            self.sms.get(index).log = log;
+        }
+    }
+
+    /// The earliest fault of the step, by cycle, then SM.
+    fn check_fault(&mut self) -> Result<(), Stop> {
+        let mut first: Option<(Cycle, Fault)> = None;
+        self.sms.for_each(|_, sm| {
+            if let Some((at, fault)) = sm.fault.take()
+                && first.as_ref().is_none_or(|(earliest, _)| at < *earliest)
+            {
+                first = Some((at, fault));
+            }
+        });
+        first.map_or(Ok(()), |(_, fault)| Err(Stop::Fault(Box::new(fault))))
+    }
+
+    fn end_kernels(&mut self) {
+        for slot in 0..self.dispatcher.kernels.len() {
+            let finished = self.dispatcher.kernels[slot]
+                .as_ref()
+                .is_some_and(InFlight::is_finished);
+            if finished && let Some(kernel) = self.dispatcher.kernels[slot].take() {
+                let end = self.kernel_end(KernelSlot::new(slot), &kernel, kernel.last_end);
+                self.ended.push(end);
+                self.unload(KernelSlot::new(slot));
+            }
+        }
+    }
+
+    fn kernel_end(&mut self, slot: KernelSlot, kernel: &InFlight, ended_at: Cycle) -> KernelEnd {
+        KernelEnd {
+            slot,
+            launched_at: kernel.launched_at,
+            ended_at,
+            blocks_per_sm: kernel.blocks_per_sm,
+            limit: kernel.limit,
+            shared_bytes: kernel.needs.shared_bytes,
+            registers_per_thread: kernel.image.registers_per_thread,
+            counters: self.counters().since(&kernel.before),
+        }
+    }
+
+    fn unload(&mut self, slot: KernelSlot) {
+        let flush = self.spec.gpu.flush_l1_at_kernel_end;
+        self.sms.for_each(|_, sm| {
+            sm.unload_kernel(slot);
+            if flush && sm.is_idle() {
+                sm.flush_l1();
+            }
+        });
+    }
+
+    /// What kernels in flight have come to, for a run that is cut here.
+    pub fn cut_short(&mut self) -> Vec<KernelEnd> {
+        let kernels = std::mem::take(&mut self.dispatcher.kernels);
+        let ends = kernels.iter().enumerate().filter_map(|(slot, kernel)| {
+            let kernel = kernel.as_ref()?;
+            Some(self.kernel_end(KernelSlot::new(slot), kernel, self.now))
+        });
+        let ends = ends.collect();
+        self.dispatcher.kernels = kernels;
+        ends
+    }
+
+    /// Blocks that have ended, and all, of the kernels in flight.
+    pub fn blocks_done(&self) -> (u64, u64) {
+        let sum = |f: fn(&InFlight) -> u64| self.dispatcher.in_flight().map(f).sum();
+        (sum(|k| k.finished), sum(|k| k.blocks))
+    }
+
+    /// No instruction between two looks, though kernels are in flight: a deadlock.
+    fn check_progress(&mut self) -> Result<(), Stop> {
+        if self.now < self.watch.next_at {
+            return Ok(());
+        }
+        self.watch.next_at = self.now + WATCHDOG_CYCLES;
+        let mut issued = 0;
+        self.sms
+            .for_each(|_, sm| issued += sm.counters.warp_instructions);
+        let stuck = issued == self.watch.instructions && self.in_flight_since(WATCHDOG_CYCLES);
+        self.watch.instructions = issued;
+        if stuck { Err(self.deadlock()) } else { Ok(()) }
+    }
+
+    fn in_flight_since(&self, cycles: Cycle) -> bool {
+        self.dispatcher
+            .in_flight()
+            .any(|k| k.ready_at + cycles <= self.now)
+    }
+
+    fn deadlock(&mut self) -> Stop {
+        let mut waits = Vec::new();
+        self.sms.for_each(|_, sm| sm.describe_waits(&mut waits));
+        Stop::Deadlock {
+            at: self.now,
+            waits,
+        }
+    }
+
+    /// Everything counted so far.
+    pub fn counters(&mut self) -> MachineCounters {
+        let mut sum = MachineCounters::default();
+        sum.device.cycles = self.now;
+        sum.device.dram_full_stalls = self.memory.dram_full_stalls;
+        sum.device.reply_stalls = self.memory.reply_stalls;
+        sum.device.atomics = self.atomics_done;
+        self.sms.for_each(|_, sm| {
+            sum.sm.merge(&sm.counters);
+            if let Some(l1d) = &sm.ldst.l1d {
+                sum.l1d.add(l1d.counters());
+            }
+            sum.l1i.add(sm.front.l1i.counters());
+            sum.l1c.add(sm.ldst.l1c.counters());
+            sum.l1t.add(sm.ldst.l1t.counters());
+        });
+        self.memory
+            .partitions()
+            .iter()
+            .filter_map(SubPartition::l2_counters)
+            .for_each(|c| sum.l2.add(c));
+        self.memory
+            .channels()
+            .iter()
+            .for_each(|c| add_dram(&mut sum.dram, c.counters()));
+        let (requests, replies) = self.memory.networks();
+        sum.requests = *requests.counters();
+        sum.replies = *replies.counters();
+        sum
+    }
+}

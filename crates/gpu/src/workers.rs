@@ -1,0 +1,241 @@
+//! SMs, and the threads that run them. Each SM is behind a lock of its own, taken once a step by
+//! whoever runs it; which thread that is cannot matter, because an SM in a step touches nothing
+//! but itself. With one thread there are no locks.
+
+use std::any::Any;
+use std::ops::{Deref, DerefMut};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::thread::JoinHandle;
+use warploom_base::Cycle;
+use warploom_exec::DeviceMemory;
+use warploom_sm::Sm;
+
+/// Turns of a waiting loop before the thread gives way to others.
+const SPINS: u32 = 1 << 12;
+
+/// What threads share.
+struct Shared {
+    sms: Vec<Mutex<Sm>>,
+    /// Device memory while a step runs; empty between steps.
+    memory: RwLock<DeviceMemory>,
+    /// Number of the step to run; workers wait for it to change.
+    step: AtomicU64,
+    from: AtomicU64,
+    to: AtomicU64,
+    /// Next SM to run.
+    next: AtomicUsize,
+    /// SMs done in this step.
+    done: AtomicUsize,
+    quit: AtomicBool,
+    /// What a worker panicked with.
+    panic: Mutex<Option<Box<dyn Any + Send>>>,
+    failed: AtomicBool,
+}
+
+/// A thread that panicked while it held a lock takes the run down anyway.
+fn unpoisoned<T>(result: Result<T, PoisonError<T>>) -> T {
+    result.unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Shared {
+    fn sm(&self, index: usize) -> MutexGuard<'_, Sm> {
+        unpoisoned(self.sms[index].lock())
+    }
+
+    /// Runs SMs until none is left in this step.
+    fn run_some(&self, memory: &DeviceMemory) {
+        loop {
+            // Acquire: pairs with the release that opens the step, so `from` and `to` are its own.
+            let index = self.next.fetch_add(1, Ordering::AcqRel);
+            if index >= self.sms.len() {
+                return;
+            }
+            let (from, to) = (
+                self.from.load(Ordering::Relaxed),
+                self.to.load(Ordering::Relaxed),
+            );
+            self.sm(index).run(from, to, memory);
+            self.done.fetch_add(1, Ordering::Release);
+        }
+    }
+
+    fn work(&self) {
+        let mut seen = 0;
+        loop {
+            let current = || self.step.load(Ordering::Acquire);
+            wait_until(|| current() != seen || self.quit.load(Ordering::Acquire));
+            if self.quit.load(Ordering::Acquire) {
+                return;
+            }
+            seen = current();
+            let run = || {
+                let memory = unpoisoned(self.memory.read());
+                self.run_some(&memory);
+            };
+            if let Err(payload) = catch_unwind(AssertUnwindSafe(run)) {
+                *unpoisoned(self.panic.lock()) = Some(payload);
+                self.failed.store(true, Ordering::Release);
+                return;
+            }
+        }
+    }
+
+    fn rethrow(&self) {
+        if self.failed.load(Ordering::Acquire)
+            && let Some(payload) = unpoisoned(self.panic.lock()).take()
+        {
+            resume_unwind(payload);
+        }
+    }
+}
+
+fn wait_until(mut ready: impl FnMut() -> bool) {
+    let mut turns = 0u32;
+    while !ready() {
+        turns = turns.saturating_add(1);
+        if turns < SPINS {
+            std::hint::spin_loop()
+        } else {
+            std::thread::yield_now()
+        }
+    }
+}
+
+/// An SM, borrowed or locked.
+pub(crate) enum SmRef<'a> {
+    Own(&'a mut Sm),
+    Locked(MutexGuard<'a, Sm>),
+}
+
+impl Deref for SmRef<'_> {
+    type Target = Sm;
+    fn deref(&self) -> &Sm {
+        match self {
+            Self::Own(sm) => sm,
+            Self::Locked(sm) => sm,
+        }
+    }
+}
+
+impl DerefMut for SmRef<'_> {
+    fn deref_mut(&mut self) -> &mut Sm {
+        match self {
+            Self::Own(sm) => sm,
+            Self::Locked(sm) => sm,
+        }
+    }
+}
+
+/// The SMs of a GPU.
+pub(crate) struct SmArray {
+    /// The SMs when there is one thread.
+    own: Vec<Sm>,
+    /// The SMs and what threads share when there are more.
+    shared: Option<Arc<Shared>>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl SmArray {
+    /// `sms`, run by `threads` threads, the caller's among them.
+    pub fn new(sms: Vec<Sm>, threads: usize) -> Self {
+        let threads = threads.min(sms.len());
+        if threads <= 1 {
+            return Self {
+                own: sms,
+                shared: None,
+                threads: Vec::new(),
+            };
+        }
+        let shared = Arc::new(Shared {
+            next: AtomicUsize::new(sms.len()),
+            sms: sms.into_iter().map(Mutex::new).collect(),
+            memory: RwLock::new(DeviceMemory::new(0)),
+            step: AtomicU64::new(0),
+            from: AtomicU64::new(0),
+            to: AtomicU64::new(0),
+            done: AtomicUsize::new(0),
+            quit: AtomicBool::new(false),
+            panic: Mutex::new(None),
+            failed: AtomicBool::new(false),
+        });
+        let spawn = |_| {
+            let shared = Arc::clone(&shared);
+            std::thread::spawn(move || shared.work())
+        };
+        let threads = (1..threads).map(spawn).collect();
+        Self {
+            own: Vec::new(),
+            shared: Some(shared),
+            threads,
+        }
+    }
+
+    /// SMs.
+    pub fn len(&self) -> usize {
+        self.shared.as_ref().map_or(self.own.len(), |s| s.sms.len())
+    }
+
+    /// One SM.
+    pub fn get(&mut self, index: usize) -> SmRef<'_> {
+        match &self.shared {
+            None => SmRef::Own(&mut self.own[index]),
+            Some(shared) => SmRef::Locked(shared.sm(index)),
+        }
+    }
+
+    /// Calls `f` on every SM, in order.
+    pub fn for_each(&mut self, mut f: impl FnMut(usize, &mut Sm)) {
+        for index in 0..self.len() {
+            f(index, &mut self.get(index));
+        }
+    }
+
+    /// Runs every SM from `from` to `to`, and `beside` on the caller's thread meanwhile.
+    pub fn run(
+        &mut self,
+        from: Cycle,
+        to: Cycle,
+        memory: &mut DeviceMemory,
+        beside: impl FnOnce(),
+    ) {
+        let Some(shared) = &self.shared else {
+            for sm in &mut self.own {
+                sm.run(from, to, memory);
+            }
+            beside();
+            return;
+        };
+        // The write lock waits for workers that came too late for the last step.
+        std::mem::swap(&mut *unpoisoned(shared.memory.write()), memory);
+        shared.from.store(from, Ordering::Relaxed);
+        shared.to.store(to, Ordering::Relaxed);
+        shared.done.store(0, Ordering::Relaxed);
+        shared.next.store(0, Ordering::Release);
+        shared.step.fetch_add(1, Ordering::Release);
+        beside();
+        {
+            let memory = unpoisoned(shared.memory.read());
+            shared.run_some(&memory);
+        }
+        let all = shared.sms.len();
+        wait_until(|| {
+            shared.rethrow();
+            shared.done.load(Ordering::Acquire) == all
+        });
+        std::mem::swap(&mut *unpoisoned(shared.memory.write()), memory);
+    }
+}
+
+impl Drop for SmArray {
+    fn drop(&mut self) {
+        if let Some(shared) = &self.shared {
+            shared.quit.store(true, Ordering::Release);
+        }
+        for thread in self.threads.drain(..) {
+            // A worker's panic has been passed on by `run` already.
+            let _ = thread.join();
+        }
+    }
+}

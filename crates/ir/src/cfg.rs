@@ -1,0 +1,222 @@
+//! Control flow inside one function: basic blocks, edges, immediate post-dominators.
+//!
+//! Conventions of GPGPU-Sim: every way out of the function leads to one virtual exit; a guarded
+//! `exit` or `ret` leads there and to the next instruction; where lanes that part meet again is the
+//! start of the immediate post-dominator. Code that can never leave (an endless loop) is given an
+//! edge to the exit from its last block, so that branches inside it still have a meeting point.
+
+use crate::inst::Inst;
+use crate::op::Op;
+use crate::operands::Code;
+use fixedbitset::FixedBitSet;
+use petgraph::algo::dominators::{Dominators, simple_fast};
+use petgraph::graph::{DiGraph, NodeIndex};
+use smallvec::SmallVec;
+use warploom_base::Pc;
+
+/// A straight run of instructions, by position in the function (not absolute).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Block {
+    /// First instruction.
+    pub start: usize,
+    /// One past the last instruction.
+    pub end: usize,
+    /// Blocks that may follow, without repeats, in ascending order.
+    pub succs: SmallVec<[usize; 2]>,
+    /// The function may be left here.
+    pub leaves: bool,
+}
+
+/// Blocks of one function in the order of the code; block 0 is the entry.
+#[derive(Clone, Debug)]
+pub struct Cfg {
+    /// The blocks.
+    pub blocks: Vec<Block>,
+    start: Pc,
+    block_of: Vec<u32>,
+}
+
+/// Where control may go after an instruction.
+struct Flow {
+    targets: SmallVec<[usize; 2]>,
+    falls: bool,
+    leaves: bool,
+}
+
+fn flow(code: &Code, inst: &Inst) -> Flow {
+    let local = |pc: u32| (pc - code.start.0) as usize;
+    let guarded = inst.guard.is_some();
+    let (targets, ends, leaves) = match inst.op {
+        Op::Bra(_) => (SmallVec::from_slice(&[local(inst.imm as u32)]), true, false),
+        Op::BrxIdx => {
+            let table = code.extra(inst).map_or(&[][..], |e| &e.targets);
+            (table.iter().map(|pc| local(pc.0)).collect(), true, false)
+        }
+        Op::Ret | Op::Exit | Op::Trap => (SmallVec::new(), true, true),
+        _ => (SmallVec::new(), false, false),
+    };
+    Flow {
+        targets,
+        falls: guarded || !ends,
+        leaves,
+    }
+}
+
+/// The instruction may send lanes to different places.
+pub fn may_diverge(inst: &Inst) -> bool {
+    match inst.op {
+        Op::Bra(_) => inst.guard.is_some(),
+        Op::BrxIdx => true,
+        _ => false,
+    }
+}
+
+fn ends_block(inst: &Inst) -> bool {
+    matches!(
+        inst.op,
+        Op::Bra(_) | Op::BrxIdx | Op::Ret | Op::Exit | Op::Trap
+    )
+}
+
+impl Cfg {
+    /// Finds the blocks of a function. Branch targets must lie inside `code`.
+    pub fn new(code: &Code) -> Self {
+        let count = code.insts.len();
+        let leaders = find_leaders(code);
+        let starts: Vec<usize> = leaders.ones().collect();
+        let mut block_of = vec![0; count];
+        let mut blocks = Vec::with_capacity(starts.len());
+        for (index, &start) in starts.iter().enumerate() {
+            let end = starts.get(index + 1).copied().unwrap_or(count);
+            block_of[start..end].fill(index as u32);
+            blocks.push(Block {
+                start,
+                end,
+                succs: SmallVec::new(),
+                leaves: false,
+            });
+        }
+        let mut cfg = Self {
+            blocks,
+            start: code.start,
+            block_of,
+        };
+        cfg.connect(code);
+        cfg
+    }
+
+    fn connect(&mut self, code: &Code) {
+        let count = code.insts.len();
+        for block in &mut self.blocks {
+            let flow = flow(code, &code.insts[block.end - 1]);
+            let next = (flow.falls && block.end < count).then_some(block.end);
+            let mut succs: SmallVec<[usize; 2]> = flow
+                .targets
+                .iter()
+                .copied()
+                .chain(next)
+                .map(|at| self.block_of[at] as usize)
+                .collect();
+            succs.sort_unstable();
+            succs.dedup();
+            block.succs = succs;
+            block.leaves = flow.leaves || (flow.falls && block.end == count);
+        }
+    }
+
+    /// The block that holds an instruction, by its position in the function.
+    pub fn block_of(&self, at: usize) -> usize {
+        self.block_of[at] as usize
+    }
+
+    /// For every block its immediate post-dominator; `None` if only the virtual exit is.
+    pub fn post_dominators(&self) -> Vec<Option<usize>> {
+        let exit = NodeIndex::new(self.blocks.len());
+        let tree = self.post_dominator_tree(exit);
+        (0..self.blocks.len())
+            .map(|block| tree.immediate_dominator(NodeIndex::new(block)))
+            .map(|idom| idom.filter(|node| *node != exit).map(NodeIndex::index))
+            .collect()
+    }
+
+    fn post_dominator_tree(&self, exit: NodeIndex) -> Dominators<NodeIndex> {
+        let mut reversed: DiGraph<(), ()> = DiGraph::new();
+        for _ in 0..=self.blocks.len() {
+            reversed.add_node(());
+        }
+        let endless = self.endless_exits();
+        for (index, block) in self.blocks.iter().enumerate() {
+            let node = NodeIndex::new(index);
+            for &succ in &block.succs {
+                reversed.add_edge(NodeIndex::new(succ), node, ());
+            }
+            if block.leaves || endless.contains(index) {
+                reversed.add_edge(exit, node, ());
+            }
+        }
+        simple_fast(&reversed, exit)
+    }
+
+    /// Blocks that are given an edge to the exit because nothing after them ever leaves: the last
+    /// in the code of every group from which the exit cannot be reached.
+    fn endless_exits(&self) -> FixedBitSet {
+        let preds = self.predecessors();
+        let mut leaving = FixedBitSet::with_capacity(self.blocks.len());
+        let mut chosen = FixedBitSet::with_capacity(self.blocks.len());
+        let mut work: Vec<usize> = (0..self.blocks.len())
+            .filter(|b| self.blocks[*b].leaves)
+            .collect();
+        loop {
+            while let Some(block) = work.pop() {
+                if !leaving.put(block) {
+                    work.extend(preds[block].iter().copied());
+                }
+            }
+            let Some(last) = (0..self.blocks.len()).rev().find(|b| !leaving.contains(*b)) else {
+                return chosen;
+            };
+            chosen.insert(last);
+            work.push(last);
+        }
+    }
+
+    /// For every block the blocks that may come before it.
+    pub fn predecessors(&self) -> Vec<SmallVec<[usize; 2]>> {
+        let mut preds = vec![SmallVec::new(); self.blocks.len()];
+        for (index, block) in self.blocks.iter().enumerate() {
+            for &succ in &block.succs {
+                preds[succ].push(index);
+            }
+        }
+        preds
+    }
+
+    /// For every instruction where its lanes meet again if they part there.
+    pub fn reconvergence(&self, code: &Code) -> Vec<Option<Pc>> {
+        let ipdom = self.post_dominators();
+        let meet = |at: usize| {
+            let block = ipdom[self.block_of(at)]?;
+            Some(Pc(self.start.0 + self.blocks[block].start as u32))
+        };
+        (code.insts.iter().enumerate())
+            .map(|(at, inst)| may_diverge(inst).then(|| meet(at)).flatten())
+            .collect()
+    }
+}
+
+fn find_leaders(code: &Code) -> FixedBitSet {
+    let count = code.insts.len();
+    let mut leaders = FixedBitSet::with_capacity(count);
+    if count > 0 {
+        leaders.insert(0);
+    }
+    for (at, inst) in code.insts.iter().enumerate() {
+        for target in flow(code, inst).targets {
+            leaders.insert(target);
+        }
+        if ends_block(inst) && at + 1 < count {
+            leaders.insert(at + 1);
+        }
+    }
+    leaders
+}

@@ -1,0 +1,112 @@
+//! Facts about single instructions that the pipeline model needs.
+//!
+//! Classes and register-bank accesses follow GPGPU-Sim (its tables of opcode latencies and its
+//! decoding of operands).
+
+use crate::inst::Inst;
+use crate::op::{FloatBin, FloatTy, FloatUn, IntBin, MemSpace, Op};
+use crate::operands::{Code, Var, var_of_src};
+use crate::program::{InstClass, MemClass};
+
+/// What kind of work an operation is.
+pub fn class(op: Op) -> InstClass {
+    use InstClass as C;
+    match op {
+        Op::Int(op, _) => match op {
+            IntBin::Add | IntBin::Sub | IntBin::AddSat | IntBin::SubSat => C::IntAdd,
+            IntBin::Min | IntBin::Max | IntBin::MinRelu | IntBin::MaxRelu => C::IntMinMax,
+            IntBin::Div | IntBin::Rem => C::IntDiv,
+        },
+        Op::AddC { .. } | Op::SubC { .. } => C::IntAdd,
+        Op::Mul(..) => C::IntMul,
+        Op::Mad(..) | Op::MadC { .. } | Op::Dp4a(..) | Op::Dp2a(..) => C::IntMad,
+        Op::Mul24(..) => C::IntMul24,
+        Op::Mad24(..) => C::IntMad24,
+        Op::Float(op, ty, _) => float_class(op, ty),
+        Op::Fma(ty, _) => pick(ty, C::F32Mad, C::F64Mad),
+        Op::FloatMinMax(_, ty) => pick(ty, C::F32MinMax, C::F64MinMax),
+        Op::FloatUn(FloatUn::Abs | FloatUn::Neg, ..) => C::Simple,
+        Op::FloatUn(..) => C::Sfu,
+        Op::Shfl(_) => C::Shuffle,
+        Op::Bra(_) | Op::BrxIdx => C::Branch,
+        Op::Call => C::Call,
+        Op::Ret => C::Return,
+        Op::Exit => C::Exit,
+        Op::Barrier(_) => C::Barrier,
+        Op::Membar(_) => C::Membar,
+        Op::Ld(space, ..) => C::Load(memory_class(space)),
+        Op::St(space, ..) => C::Store(memory_class(space)),
+        Op::Atom(space, ..) => C::Atomic(memory_class(space)),
+        Op::Tex { .. } | Op::Tld4 { .. } => C::Load(MemClass::Texture),
+        _ => C::Simple,
+    }
+}
+
+fn pick(ty: FloatTy, single: InstClass, double: InstClass) -> InstClass {
+    if ty == FloatTy::F64 { double } else { single }
+}
+
+fn float_class(op: FloatBin, ty: FloatTy) -> InstClass {
+    use InstClass as C;
+    match op {
+        FloatBin::Add | FloatBin::Sub => pick(ty, C::F32Add, C::F64Add),
+        FloatBin::Mul => pick(ty, C::F32Mul, C::F64Mul),
+        FloatBin::Div | FloatBin::DivFull | FloatBin::DivApprox => pick(ty, C::F32Div, C::F64Div),
+    }
+}
+
+/// Parameters of device functions live in the thread's frame: local memory, as in GPGPU-Sim.
+fn memory_class(space: MemSpace) -> MemClass {
+    match space {
+        MemSpace::Generic => MemClass::Generic,
+        MemSpace::Global => MemClass::Global,
+        MemSpace::Shared => MemClass::Shared,
+        MemSpace::Local | MemSpace::FrameParam => MemClass::Local,
+        MemSpace::Const => MemClass::Const,
+        MemSpace::Param => MemClass::Param,
+    }
+}
+
+/// Scoreboard entries that a final instruction reads and writes, each once, in operand order.
+pub(crate) fn scoreboard(code: &Code, inst: &Inst, reg_slots: u16) -> (Vec<u16>, Vec<u16>) {
+    let entry = |var: Var| match var {
+        Var::Reg(reg) => reg.0,
+        Var::Pred(pred) => reg_slots + pred.0,
+    };
+    (
+        unique(code.reads(inst).map(entry)),
+        unique(code.writes(inst).map(entry)),
+    )
+}
+
+fn unique(entries: impl Iterator<Item = u16>) -> Vec<u16> {
+    let mut found = Vec::new();
+    for entry in entries {
+        if !found.contains(&entry) {
+            found.push(entry);
+        }
+    }
+    found
+}
+
+/// Register-bank reads and writes of an instruction: see
+/// [`InstFacts::bank_reads`](crate::InstFacts::bank_reads).
+pub(crate) fn banks(
+    code: &Code,
+    inst: &Inst,
+    bank: impl Fn(Var) -> Option<u16>,
+) -> (Vec<u16>, Vec<u16>) {
+    let has_address = matches!(
+        inst.op,
+        Op::Ld(..) | Op::St(..) | Op::Atom(..) | Op::Prefetch(_)
+    );
+    let first = usize::from(has_address);
+    let values = code.sources(inst).skip(first);
+    let address = code.sources(inst).take(first);
+    let reads = values
+        .chain(address)
+        .filter_map(var_of_src)
+        .filter_map(&bank);
+    let writes = code.writes(inst).filter_map(&bank);
+    (reads.collect(), writes.collect())
+}

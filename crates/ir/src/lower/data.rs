@@ -1,0 +1,136 @@
+//! `mov`: registers, constants, addresses, predicates, packing and unpacking.
+
+use super::builder::Builder;
+use super::error::{Res, invalid, unsupported};
+use super::form::Form;
+use super::scope::Symbol;
+use super::types;
+use crate::inst::{Dst, Src};
+use crate::op::Op;
+use warploom_ptx::ast::{Operand, Spanned};
+use warploom_ptx::tokens::ScalarType;
+
+pub(super) fn mov(b: &mut Builder, form: &mut Form) -> Res<()> {
+    let ty = form.ty()?;
+    form.finish(2)?;
+    let (to, from) = (form.operand(0)?, form.operand(1)?);
+    if ty == ScalarType::Pred {
+        let dst = b.dst_pred(to)?;
+        let src = predicate_value(b, from)?;
+        b.emit(Op::MovPred, &[dst], &[src]);
+        return Ok(());
+    }
+    let Some(width) = types::width(ty) else {
+        return form.bad_type(ty);
+    };
+    match (&to.node, &from.node) {
+        (Operand::Vector(parts), _) => unpack(b, form, ty, parts, from),
+        (_, Operand::Vector(parts)) => pack(b, form, ty, to, parts),
+        _ => {
+            let dst = b.dst(to, ty)?;
+            let src = b.src(from, ty)?;
+            b.emit(Op::Mov(width), &[dst], &[src]);
+            Ok(())
+        }
+    }
+}
+
+/// A predicate, or the special register that is one.
+fn predicate_value(b: &mut Builder, from: &Spanned<Operand>) -> Res<Src> {
+    match &from.node {
+        Operand::Name(name) if b.find(name).is_none() => match super::special::find(name) {
+            Some(special) => Ok(Src::Special(special)),
+            None => b.src_pred(from),
+        },
+        _ => b.src_pred(from),
+    }
+}
+
+/// Type of the parts that make up a whole.
+fn part_type(form: &Form, whole: ScalarType, parts: usize) -> Res<ScalarType> {
+    let bits = whole.bits() / (parts as u32).max(1);
+    if matches!(parts, 2 | 4) && bits >= 8 {
+        return Ok(types::bits(bits));
+    }
+    let message = format!("`{}` cannot take {parts} parts", form.spelling());
+    Err(invalid("vector-length", form.span(), message))
+}
+
+fn pack(
+    b: &mut Builder,
+    form: &Form,
+    ty: ScalarType,
+    to: &Spanned<Operand>,
+    parts: &[Spanned<Operand>],
+) -> Res<()> {
+    let part = part_type(form, ty, parts.len())?;
+    let dst = b.dst(to, ty)?;
+    let mut srcs = Vec::with_capacity(parts.len());
+    for operand in parts {
+        srcs.push(b.src(operand, part)?);
+    }
+    let extra = b.extra(Vec::new(), srcs);
+    let op = Op::Pack {
+        part: widths(part)?,
+        whole: widths(ty)?,
+    };
+    b.emit(op, &[dst], &[]).extra = extra;
+    Ok(())
+}
+
+fn unpack(
+    b: &mut Builder,
+    form: &Form,
+    ty: ScalarType,
+    parts: &[Spanned<Operand>],
+    from: &Spanned<Operand>,
+) -> Res<()> {
+    let part = part_type(form, ty, parts.len())?;
+    let src = b.src(from, ty)?;
+    let mut dsts = Vec::with_capacity(parts.len());
+    for operand in parts {
+        dsts.push(b.dst(operand, part)?);
+    }
+    let extra = b.extra(dsts, Vec::new());
+    let op = Op::Unpack {
+        part: widths(part)?,
+        whole: widths(ty)?,
+    };
+    b.emit(op, &[], &[src]).extra = extra;
+    Ok(())
+}
+
+fn widths(ty: ScalarType) -> Res<crate::op::Width> {
+    let span = warploom_diag::Span::default();
+    types::width(ty).ok_or_else(|| unsupported(span, &format!("parts of type `.{ty}`")))
+}
+
+impl Builder<'_, '_> {
+    /// The parts of a vector operand: what stands in braces, the elements of a vector register, or
+    /// the operand itself.
+    pub(super) fn elements(&self, operand: &Spanned<Operand>) -> Vec<Spanned<Operand>> {
+        match &operand.node {
+            Operand::Vector(parts) => parts.clone(),
+            Operand::Name(name) => match self.find(name) {
+                Some(Symbol::Reg(decl)) if decl.vector > 1 => (0..decl.vector)
+                    .map(|element| Spanned {
+                        node: Operand::Element(name.clone(), element),
+                        span: operand.span,
+                    })
+                    .collect(),
+                _ => vec![operand.clone()],
+            },
+            _ => vec![operand.clone()],
+        }
+    }
+
+    /// Destinations of a vector operand.
+    pub(super) fn vector_dst(
+        &mut self,
+        operand: &Spanned<Operand>,
+        ty: ScalarType,
+    ) -> Res<Vec<Dst>> {
+        let elements = self.elements(operand);
+        elements.iter().map(|part| self.dst(part, ty)).collect()
+    }
+}

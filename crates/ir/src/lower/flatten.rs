@@ -1,0 +1,298 @@
+//! From lowered functions to one program: slots, places in the code, facts.
+
+use super::builder::FunctionCode;
+use super::error::{Res, unsupported};
+use super::kernel::{Formal, Kernel};
+use super::pools::Pools;
+use crate::cfg::Cfg;
+use crate::facts;
+use crate::inst::{Dst, Extra, Inst, Pred, Reg, Src};
+use crate::liveness::{Liveness, Universe};
+use crate::op::Op;
+use crate::operands::{Code, Var};
+use crate::pressure;
+use crate::program::{ExtraOperands, InstFacts, Param, ParamKind, Program, SourcePos};
+use crate::slots::{self, Assignment};
+use warploom_base::Pc;
+use warploom_diag::Source;
+use warploom_ptx::ast::FunctionDirective;
+use warploom_ptx::tokens::ScalarType;
+
+/// What the analyses found of one function.
+struct Analysed {
+    assignment: Assignment,
+    reconverge: Vec<Option<Pc>>,
+    pressure: u32,
+}
+
+/// Where a function's code and registers start.
+#[derive(Clone, Copy, Default)]
+struct Base {
+    pc: usize,
+    regs: usize,
+    preds: usize,
+    /// Registers per thread that its callers hold while it runs.
+    pressure: u32,
+}
+
+/// Puts the functions of a kernel one behind the other.
+pub(super) fn flatten(
+    kernel: &Kernel,
+    functions: Vec<FunctionCode>,
+    mut pools: Pools,
+    source: &Source,
+) -> Res<Program> {
+    let analysed: Vec<Analysed> = functions.iter().map(|f| analyse(f, &pools)).collect();
+    let bases = place(kernel, &functions, &analysed);
+    let extent = |start: fn(&Base) -> usize, size: fn(&Assignment) -> usize| {
+        let ends = bases.iter().zip(&analysed);
+        ends.map(|(b, a)| start(b) + size(&a.assignment)).max()
+    };
+    let reg_slots = extent(|b| b.regs, |a| a.reg_slots).unwrap_or(0);
+    let preds = extent(|b| b.preds, |a| a.pred_slots).unwrap_or(0);
+    if reg_slots + preds > usize::from(u16::MAX) {
+        let span = kernel.functions[0].function.name.span;
+        return Err(unsupported(
+            span,
+            "kernels that need more than 65,535 registers at a time",
+        ));
+    }
+    let mut program = empty_program(kernel, &pools);
+    program.reg_slots = reg_slots as u16;
+    program.preds = preds as u16;
+    program.registers_per_thread = registers_per_thread(&bases, &analysed);
+    for (nth, code) in functions.iter().enumerate() {
+        let name = kernel.functions[nth].function.name.node.clone();
+        program.functions.push((Pc::new(bases[nth].pc), name));
+        append(
+            &mut program,
+            code,
+            &analysed[nth],
+            &bases,
+            nth,
+            &mut pools,
+            source,
+        );
+    }
+    program.extras = pools.extras;
+    Ok(program)
+}
+
+fn analyse(code: &FunctionCode, pools: &Pools) -> Analysed {
+    let view = Code {
+        insts: &code.insts,
+        extras: &pools.extras,
+        start: Pc(0),
+    };
+    let cfg = Cfg::new(&view);
+    let universe = Universe {
+        regs: code.regs.len(),
+        preds: code.preds.len(),
+    };
+    let live = Liveness::new(&view, &cfg, universe);
+    let wide: Vec<bool> = code.regs.iter().map(|r| r.wide).collect();
+    let assignment = slots::assign(&view, &cfg, &live, &wide);
+    debug_assert_eq!(
+        slots::verify(&view, &cfg, universe, &assignment, &wide),
+        Ok(())
+    );
+    Analysed {
+        reconverge: cfg.reconvergence(&view),
+        pressure: pressure::estimate(&view, &cfg, &live, &wide),
+        assignment,
+    }
+}
+
+/// Gives every function a place in the code, and slots behind those of all its callers.
+fn place(kernel: &Kernel, functions: &[FunctionCode], analysed: &[Analysed]) -> Vec<Base> {
+    let mut bases = vec![Base::default(); functions.len()];
+    let mut pc = 0;
+    for nth in 0..functions.len() {
+        bases[nth].pc = pc;
+        pc += functions[nth].insts.len();
+        let own = bases[nth];
+        let found = &analysed[nth];
+        for &callee in &kernel.functions[nth].callees {
+            let base = &mut bases[callee];
+            let regs = (own.regs + found.assignment.reg_slots).next_multiple_of(2);
+            base.regs = base.regs.max(regs);
+            base.preds = base.preds.max(own.preds + found.assignment.pred_slots);
+            base.pressure = base.pressure.max(own.pressure + found.pressure);
+        }
+    }
+    bases
+}
+
+fn registers_per_thread(bases: &[Base], analysed: &[Analysed]) -> u32 {
+    let totals = bases
+        .iter()
+        .zip(analysed)
+        .map(|(b, a)| b.pressure + a.pressure);
+    pressure::registers_per_thread(totals.max().unwrap_or(0))
+}
+
+fn empty_program(kernel: &Kernel, pools: &Pools) -> Program {
+    let entry = kernel.functions[0].function;
+    let dims =
+        |pick: fn(&FunctionDirective) -> Option<[u32; 3]>| entry.directives.iter().find_map(pick);
+    Program {
+        name: entry.name.node.clone(),
+        insts: Vec::new(),
+        facts: Vec::new(),
+        consts: pools.consts.clone(),
+        extras: Vec::new(),
+        reg_slots: 0,
+        preds: 0,
+        registers_per_thread: 0,
+        params: kernel.functions[0].params.iter().map(param).collect(),
+        param_bytes: kernel.param_bytes,
+        shared_bytes: kernel.shared_bytes,
+        dynamic_shared_align: kernel.dynamic_shared_align,
+        local_bytes: kernel.frame_bytes,
+        max_threads: dims(|d| match d {
+            FunctionDirective::MaxThreads(dims) => Some(*dims),
+            _ => None,
+        }),
+        required_threads: dims(|d| match d {
+            FunctionDirective::RequiredThreads(dims) => Some(*dims),
+            _ => None,
+        }),
+        functions: Vec::new(),
+    }
+}
+
+fn param(formal: &Formal) -> Param {
+    let variable = formal.variable;
+    let ty = variable.ty;
+    let scalar = variable.dims.is_empty() && variable.vector <= 1;
+    let kind = match ty {
+        _ if !scalar || formal.bytes > 8 => ParamKind::Bytes,
+        ScalarType::F16 => ParamKind::F16,
+        ScalarType::F32 => ParamKind::F32,
+        ScalarType::F64 => ParamKind::F64,
+        _ => ParamKind::Int {
+            bytes: formal.bytes as u8,
+            signed: ty.is_signed(),
+        },
+    };
+    Param {
+        name: variable.name.node.clone(),
+        offset: formal.offset,
+        bytes: formal.bytes,
+        align: formal.align,
+        kind,
+    }
+}
+
+/// From a function's virtual registers to slots of the program.
+struct Renaming<'a> {
+    assignment: &'a Assignment,
+    base: Base,
+}
+
+impl Renaming<'_> {
+    fn reg(&self, reg: Reg) -> Reg {
+        Reg(self.assignment.regs[reg.0 as usize].0 + self.base.regs as u16)
+    }
+
+    fn pred(&self, pred: Pred) -> Pred {
+        Pred(self.assignment.preds[pred.0 as usize].0 + self.base.preds as u16)
+    }
+
+    fn src(&self, src: Src) -> Src {
+        match src {
+            Src::Reg(reg) => Src::Reg(self.reg(reg)),
+            Src::Pred(pred, negated) => Src::Pred(self.pred(pred), negated),
+            other => other,
+        }
+    }
+
+    fn dst(&self, dst: Dst) -> Dst {
+        match dst {
+            Dst::Reg(reg) => Dst::Reg(self.reg(reg)),
+            Dst::Pred(pred) => Dst::Pred(self.pred(pred)),
+            Dst::None => Dst::None,
+        }
+    }
+
+    fn inst(&self, inst: &Inst) -> Inst {
+        let mut renamed = *inst;
+        renamed.src = inst.src.map(|s| self.src(s));
+        renamed.dst = inst.dst.map(|d| self.dst(d));
+        if let Some(guard) = &mut renamed.guard {
+            guard.pred = self.pred(guard.pred);
+        }
+        if matches!(inst.op, Op::Bra(_)) {
+            renamed.imm += self.base.pc as i32;
+        }
+        renamed
+    }
+
+    fn extra(&self, extra: &ExtraOperands) -> ExtraOperands {
+        ExtraOperands {
+            dsts: extra.dsts.iter().map(|d| self.dst(*d)).collect(),
+            srcs: extra.srcs.iter().map(|s| self.src(*s)).collect(),
+            targets: (extra.targets.iter())
+                .map(|pc| Pc::new(pc.index() + self.base.pc))
+                .collect(),
+            ..extra.clone()
+        }
+    }
+}
+
+fn append(
+    program: &mut Program,
+    code: &FunctionCode,
+    analysed: &Analysed,
+    bases: &[Base],
+    nth: usize,
+    pools: &mut Pools,
+    source: &Source,
+) {
+    let renaming = Renaming {
+        assignment: &analysed.assignment,
+        base: bases[nth],
+    };
+    let banks = |var: Var| match var {
+        Var::Reg(reg) => code.regs[reg.0 as usize].bank,
+        Var::Pred(pred) => code.preds[pred.0 as usize],
+    };
+    let mut calls = code.calls.iter().peekable();
+    for (at, inst) in code.insts.iter().enumerate() {
+        let virtual_code = Code {
+            insts: &code.insts,
+            extras: &pools.extras,
+            start: Pc(0),
+        };
+        let (bank_reads, bank_writes) = facts::banks(&virtual_code, inst, banks);
+        let mut renamed = renaming.inst(inst);
+        if inst.extra != Extra::NONE {
+            let extra = &mut pools.extras[inst.extra.0 as usize];
+            *extra = renaming.extra(extra);
+        }
+        if calls.peek().is_some_and(|(place, _)| *place == at) {
+            let target = calls.next().map_or(0, |(_, function)| bases[*function].pc);
+            renamed.imm = target as i32;
+        }
+        let view = Code {
+            insts: &[],
+            extras: &pools.extras,
+            start: Pc(0),
+        };
+        let (reads, writes) = facts::scoreboard(&view, &renamed, program.reg_slots);
+        let position = source.position(code.spans[at].start);
+        program.facts.push(InstFacts {
+            class: facts::class(renamed.op),
+            reads,
+            writes,
+            bank_reads,
+            bank_writes,
+            reconverge: analysed.reconverge[at].map(|pc| Pc::new(pc.index() + bases[nth].pc)),
+            pos: SourcePos {
+                line: position.line,
+                column: position.column,
+            },
+        });
+        program.insts.push(renamed);
+    }
+}

@@ -1,0 +1,152 @@
+//! Places of registers in a warp's register file: greedy colouring of the interference graph.
+//!
+//! Invariants: registers whose values are needed at the same time share no slot; a 64-bit register
+//! starts at an even slot; a destination may take over exactly the slots of a source that dies in
+//! the same instruction, and no other overlap of destinations with sources exists, because an
+//! operation may write its first slot before it has read everything; what is read before it is
+//! written keeps its slots from the start of the function. `slots/verify.rs` checks an assignment
+//! by other means.
+
+#[cfg(test)]
+mod tests;
+mod verify;
+
+pub use verify::{SlotError, verify};
+
+use crate::cfg::Cfg;
+use crate::inst::{Pred, Reg};
+use crate::liveness::{Liveness, Universe};
+use crate::operands::Code;
+use fixedbitset::FixedBitSet;
+
+/// Where every virtual register and predicate of a function lives.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Assignment {
+    /// First slot, by virtual register.
+    pub regs: Vec<Reg>,
+    /// Predicate, by virtual predicate.
+    pub preds: Vec<Pred>,
+    /// Slots used.
+    pub reg_slots: usize,
+    /// Predicates used.
+    pub pred_slots: usize,
+}
+
+/// Assigns slots. `wide[r]` says that virtual register `r` has 64 bits; its length is the number
+/// of virtual registers.
+pub fn assign(code: &Code, cfg: &Cfg, live: &Liveness, wide: &[bool]) -> Assignment {
+    let graph = Interference::new(code, cfg, live, wide);
+    let mut colours = vec![None; live.universe.len()];
+    for var in order_of_appearance(code, live.universe) {
+        let width = graph.width(var);
+        colours[var] = Some(graph.first_fit(var, width, &colours));
+    }
+    let place = |var: usize| colours[var].unwrap_or(0);
+    let extent = |vars: std::ops::Range<usize>| {
+        let used = vars.filter_map(|v| colours[v].map(|c| c as usize + graph.width(v)));
+        used.max().unwrap_or(0)
+    };
+    let Universe { regs, preds } = live.universe;
+    Assignment {
+        regs: (0..regs).map(|v| Reg(place(v))).collect(),
+        preds: (regs..regs + preds).map(|v| Pred(place(v))).collect(),
+        reg_slots: extent(0..regs),
+        pred_slots: extent(regs..regs + preds),
+    }
+}
+
+/// Variables in the order in which the code first mentions them.
+fn order_of_appearance(code: &Code, universe: Universe) -> Vec<usize> {
+    let mut seen = FixedBitSet::with_capacity(universe.len());
+    let mut order = Vec::new();
+    for inst in code.insts {
+        for var in code.reads(inst).chain(code.writes(inst)) {
+            let index = universe.index(var);
+            if !seen.put(index) {
+                order.push(index);
+            }
+        }
+    }
+    order
+}
+
+/// Which variables may not share a slot. Registers and predicates never meet.
+struct Interference<'a> {
+    universe: Universe,
+    wide: &'a [bool],
+    neighbours: Vec<Vec<u32>>,
+}
+
+impl<'a> Interference<'a> {
+    fn new(code: &Code, cfg: &Cfg, live: &Liveness, wide: &'a [bool]) -> Self {
+        let mut graph = Self {
+            universe: live.universe,
+            wide,
+            neighbours: vec![Vec::new(); live.universe.len()],
+        };
+        if !cfg.blocks.is_empty() {
+            graph.add_unwritten(live.live_in(0));
+        }
+        live.for_each(code, cfg, |at, after| graph.add_writes(code, at, after));
+        for list in &mut graph.neighbours {
+            list.sort_unstable();
+            list.dedup();
+        }
+        graph
+    }
+
+    /// What is live at the entry exists from the start.
+    fn add_unwritten(&mut self, entry: &FixedBitSet) {
+        for a in entry.ones() {
+            for b in entry.ones().take_while(|b| *b < a) {
+                self.add_edge(a, b);
+            }
+        }
+    }
+
+    fn add_writes(&mut self, code: &Code, at: usize, after: &FixedBitSet) {
+        let inst = &code.insts[at];
+        let universe = self.universe;
+        let writes: Vec<usize> = code.writes(inst).map(|v| universe.index(v)).collect();
+        for (nth, &dst) in writes.iter().enumerate() {
+            for other in after.ones().chain(writes[..nth].iter().copied()) {
+                self.add_edge(dst, other);
+            }
+            for src in code.reads(inst).map(|v| universe.index(v)) {
+                if writes.len() > 1 || self.width(src) != self.width(dst) {
+                    self.add_edge(dst, src);
+                }
+            }
+        }
+    }
+
+    fn add_edge(&mut self, a: usize, b: usize) {
+        let regs = self.universe.regs;
+        if a != b && (a < regs) == (b < regs) {
+            self.neighbours[a].push(b as u32);
+            self.neighbours[b].push(a as u32);
+        }
+    }
+
+    /// Slots that a variable takes.
+    fn width(&self, var: usize) -> usize {
+        1 + usize::from(var < self.universe.regs && self.wide[var])
+    }
+
+    /// The lowest place, aligned to the width, that no coloured neighbour holds.
+    fn first_fit(&self, var: usize, width: usize, colours: &[Option<u16>]) -> u16 {
+        let mut taken = FixedBitSet::with_capacity(self.neighbours[var].len() * 2 + 2);
+        for &other in &self.neighbours[var] {
+            let other = other as usize;
+            if let Some(colour) = colours[other] {
+                let start = colour as usize;
+                let end = start + self.width(other);
+                taken.grow(end);
+                taken.insert_range(start..end);
+            }
+        }
+        let free = |start: &usize| (*start..*start + width).all(|slot| !taken.contains(slot));
+        let start = (0..).step_by(width).find(free);
+        start.expect("slots beyond the taken ones are free") as u16
+    }
+}

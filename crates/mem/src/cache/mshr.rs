@@ -1,0 +1,263 @@
+//! Miss status holding registers: lines on their way, and the requests that wait for each.
+
+use super::table::AddressTable;
+use crate::Request;
+use warploom_base::FixedQueue;
+
+/// End of a list.
+const NONE: u32 = u32::MAX;
+
+/// One line on its way.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Entry {
+    /// Address of the line or sector.
+    addr: u64,
+    /// What the tags must do when it comes.
+    pub(super) fill: Fill,
+    /// Bytes still to come.
+    bytes_left: u16,
+    waiting: u16,
+    has_atomic: bool,
+    /// A write waits, and then a read.
+    write_waits: bool,
+    read_after_write: bool,
+    head: u32,
+    tail: u32,
+}
+
+/// Where a fill goes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Fill {
+    /// Set of the line.
+    pub(super) set: u32,
+    /// Its number: address / line size.
+    pub(super) line: u64,
+    /// Line reserved at the miss; meaningless when lines are allocated at the fill.
+    pub(super) index: u32,
+    /// Sector of the line.
+    pub(super) sector: u8,
+    /// Bytes that the first request touched.
+    pub(super) byte_mask: u128,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Node {
+    request: Request,
+    next: u32,
+}
+
+/// Whether a request can be taken.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Room {
+    /// The line is on its way and has room for another request.
+    Merge(u32),
+    /// The line is on its way, but may not take more.
+    MergeFull,
+    /// A new entry is free.
+    New,
+    /// No entry is free.
+    Full,
+}
+
+/// The table.
+#[derive(Clone, Debug)]
+pub(super) struct Mshrs {
+    by_addr: AddressTable,
+    entries: Vec<Entry>,
+    free_entries: Vec<u32>,
+    nodes: Vec<Node>,
+    free_nodes: Vec<u32>,
+    /// Entries whose line came, in order of arrival.
+    ready: FixedQueue<u32>,
+    most_entries: usize,
+    most_waiting: u16,
+}
+
+impl Mshrs {
+    pub(super) fn new(entries: u32, merge: u32) -> Self {
+        let most_entries = entries as usize;
+        let nodes = most_entries * merge as usize;
+        Self {
+            by_addr: AddressTable::new(most_entries),
+            entries: Vec::with_capacity(most_entries),
+            free_entries: Vec::with_capacity(most_entries),
+            nodes: Vec::with_capacity(nodes),
+            free_nodes: Vec::with_capacity(nodes),
+            ready: FixedQueue::new(most_entries.max(1)),
+            most_entries,
+            most_waiting: merge as u16,
+        }
+    }
+
+    /// What a request for the line or sector at `addr` would find.
+    #[inline]
+    pub(super) fn room(&self, addr: u64) -> Room {
+        match self.by_addr.get(addr) {
+            Some(entry) if self.entries[entry as usize].waiting < self.most_waiting => {
+                Room::Merge(entry)
+            }
+            Some(_) => Room::MergeFull,
+            None if self.in_use() < self.most_entries => Room::New,
+            None => Room::Full,
+        }
+    }
+
+    #[inline]
+    fn in_use(&self) -> usize {
+        self.entries.len() - self.free_entries.len()
+    }
+
+    /// Nothing on its way or waiting to be answered.
+    #[inline]
+    pub(super) fn is_empty(&self) -> bool {
+        self.in_use() == 0
+    }
+
+    /// Starts an entry for `bytes` at `addr`. Requires `Room::New`.
+    pub(super) fn start(&mut self, addr: u64, bytes: u16, fill: Fill, request: &Request) {
+        let entry = Entry {
+            addr,
+            fill,
+            bytes_left: bytes,
+            waiting: 0,
+            has_atomic: false,
+            write_waits: false,
+            read_after_write: false,
+            head: NONE,
+            tail: NONE,
+        };
+        let index = match self.free_entries.pop() {
+            Some(index) => {
+                self.entries[index as usize] = entry;
+                index
+            }
+            None => {
+                self.entries.push(entry);
+                self.entries.len() as u32 - 1
+            }
+        };
+        self.by_addr.insert(addr, index);
+        self.merge(index, request);
+    }
+
+    /// Adds a request to an entry. Requires `Room::Merge`.
+    pub(super) fn merge(&mut self, entry: u32, request: &Request) {
+        let node = Node {
+            request: *request,
+            next: NONE,
+        };
+        let index = match self.free_nodes.pop() {
+            Some(index) => {
+                self.nodes[index as usize] = node;
+                index
+            }
+            None => {
+                self.nodes.push(node);
+                self.nodes.len() as u32 - 1
+            }
+        };
+        let entry = &mut self.entries[entry as usize];
+        match entry.tail {
+            NONE => entry.head = index,
+            tail => self.nodes[tail as usize].next = index,
+        }
+        entry.tail = index;
+        entry.waiting += 1;
+        entry.has_atomic |= request.kind == crate::AccessKind::GlobalAtomic;
+        entry.read_after_write |= entry.write_waits && !request.kind.is_write();
+        entry.write_waits |= request.kind.is_write();
+    }
+
+    /// A read waits behind a write in this entry.
+    #[inline]
+    pub(super) fn read_after_write(&self, entry: u32) -> bool {
+        self.entries[entry as usize].read_after_write
+    }
+
+    /// The line or sector at `addr` is on its way.
+    #[inline]
+    pub(super) fn contains(&self, addr: u64) -> bool {
+        self.by_addr.get(addr).is_some()
+    }
+
+    /// Takes `bytes` of the line or sector at `addr`. When that was the last of it, its requests
+    /// become ready, and where it goes and whether an atomic waits for it is returned.
+    pub(super) fn arrive(&mut self, addr: u64, bytes: u16) -> Option<(Fill, bool)> {
+        let index = self
+            .by_addr
+            .get(addr)
+            .expect("a fill that nothing waits for");
+        let entry = &mut self.entries[index as usize];
+        entry.bytes_left = entry.bytes_left.saturating_sub(bytes);
+        if entry.bytes_left > 0 {
+            return None;
+        }
+        self.ready.push(index);
+        Some((entry.fill, entry.has_atomic))
+    }
+
+    #[inline]
+    pub(super) fn has_ready(&self) -> bool {
+        !self.ready.is_empty()
+    }
+
+    /// Next request of the line that came first.
+    pub(super) fn next_ready(&mut self) -> Option<Request> {
+        let index = *self.ready.front()?;
+        let entry = &mut self.entries[index as usize];
+        let node = entry.head;
+        let Node { request, next } = self.nodes[node as usize];
+        entry.head = next;
+        entry.waiting -= 1;
+        self.free_nodes.push(node);
+        if next == NONE {
+            self.ready.pop();
+            self.by_addr.remove(entry.addr);
+            self.free_entries.push(index);
+        }
+        Some(request)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Fill, Mshrs, Room};
+    use crate::testing::read;
+
+    const FILL: Fill = Fill {
+        set: 0,
+        line: 0,
+        index: 0,
+        sector: 0,
+        byte_mask: 0,
+    };
+
+    #[test]
+    fn merges_up_to_the_limit_and_answers_in_order() {
+        let mut mshrs = Mshrs::new(2, 2);
+        assert_eq!(mshrs.room(0), Room::New);
+        mshrs.start(0, 128, FILL, &read(0, 32));
+        assert_eq!(mshrs.room(0), Room::Merge(0));
+        mshrs.merge(0, &read(64, 32));
+        assert_eq!(mshrs.room(0), Room::MergeFull);
+        mshrs.start(128, 128, FILL, &read(128, 32));
+        assert_eq!(mshrs.room(256), Room::Full);
+
+        assert!(mshrs.arrive(128, 128).is_some());
+        assert!(mshrs.arrive(0, 96).is_none(), "32 bytes are missing");
+        assert!(mshrs.arrive(0, 32).is_some());
+        let order = std::iter::from_fn(|| mshrs.next_ready()).map(|r| r.addr);
+        assert_eq!(order.collect::<Vec<_>>(), [128, 0, 64]);
+        assert!(mshrs.is_empty() && !mshrs.has_ready());
+    }
+
+    #[test]
+    fn a_line_that_came_still_takes_requests_until_it_is_answered() {
+        let mut mshrs = Mshrs::new(1, 2);
+        mshrs.start(0, 32, FILL, &read(0, 32));
+        mshrs.arrive(0, 32);
+        assert_eq!(mshrs.room(0), Room::Merge(0));
+        mshrs.next_ready();
+        assert_eq!(mshrs.room(0), Room::New);
+    }
+}

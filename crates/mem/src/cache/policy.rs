@@ -1,0 +1,350 @@
+//! What hits and misses do under each policy (the matrix of the model page, section 5).
+
+use super::mshr::{Fill, Room};
+use super::tags::{Evicted, Probe};
+use super::{Access, AccessOutcome, Cache, FailReason, Level, Place, sectors_from};
+use crate::{AccessKind, Request};
+use warploom_config::{AllocatePolicy, ModelStyle, WriteAllocate, WritePolicy};
+
+/// An access that was taken.
+#[derive(Clone, Copy, Default, Debug)]
+pub(super) struct Done {
+    hit: bool,
+    write_sent: bool,
+    allocate_sent: bool,
+}
+
+const HIT: Done = Done {
+    hit: true,
+    write_sent: false,
+    allocate_sent: false,
+};
+
+/// What to report, from what the tags said and what was done.
+#[inline]
+pub(super) fn outcome(probe: Probe, done: Result<Done, FailReason>) -> Access {
+    let done = match done {
+        Ok(done) => done,
+        Err(reason) => {
+            return Access {
+                outcome: AccessOutcome::ReservationFail(reason),
+                write_sent: false,
+                allocate_sent: false,
+            };
+        }
+    };
+    let outcome = match probe {
+        _ if done.hit => AccessOutcome::Hit,
+        Probe::HitReserved(_) => AccessOutcome::HitReserved,
+        Probe::SectorMiss(_) => AccessOutcome::SectorMiss,
+        _ => AccessOutcome::Miss,
+    };
+    Access {
+        outcome,
+        write_sent: done.write_sent,
+        allocate_sent: done.allocate_sent,
+    }
+}
+
+impl Cache {
+    /// The miss queue has room for `more` requests.
+    #[inline]
+    fn queue_has(&self, more: usize) -> Result<(), FailReason> {
+        if self.miss_queue.room() < more {
+            Err(FailReason::MissQueueFull)
+        } else {
+            Ok(())
+        }
+    }
+
+    pub(super) fn read(
+        &mut self,
+        place: Place,
+        probe: Probe,
+        request: &Request,
+    ) -> Result<Done, FailReason> {
+        let read_only = self.spec.write == WritePolicy::ReadOnly;
+        match probe {
+            Probe::Full => Err(FailReason::LineAllocFail),
+            Probe::Hit(at) => {
+                self.tags.touch(at, place.now);
+                if request.kind == AccessKind::GlobalAtomic {
+                    self.tags
+                        .write(place.set, at, place.sector, request.byte_mask);
+                }
+                if !read_only {
+                    self.hit_port(place, request);
+                }
+                Ok(HIT)
+            }
+            _ => {
+                // A line that is replaced may have to be written back.
+                self.queue_has(if read_only { 1 } else { 2 })?;
+                let evicted = self.fetch(place, probe, request, request.kind)?;
+                self.write_back(place, evicted, request, true);
+                Ok(Done::default())
+            }
+        }
+    }
+
+    pub(super) fn write(
+        &mut self,
+        place: Place,
+        probe: Probe,
+        request: &Request,
+    ) -> Result<Done, FailReason> {
+        if let Probe::Hit(at) = probe {
+            return self.write_hit(place, at, request);
+        }
+        match self.spec.write_allocate {
+            WriteAllocate::None => {
+                self.queue_has(1)?;
+                self.miss_queue.push(*request);
+                Ok(Done {
+                    write_sent: true,
+                    ..Done::default()
+                })
+            }
+            _ if probe == Probe::Full => Err(FailReason::LineAllocFail),
+            WriteAllocate::WriteAndRead => self.write_and_read(place, probe, request),
+            WriteAllocate::FetchOnWrite => self.fetch_on_write(place, probe, request),
+            WriteAllocate::LazyFetchOnRead => self.write_lazily(place, probe, request),
+        }
+    }
+
+    fn write_hit(&mut self, place: Place, at: u32, request: &Request) -> Result<Done, FailReason> {
+        let (sends, stays) = match self.spec.write {
+            WritePolicy::WriteBack => (false, true),
+            WritePolicy::WriteThrough => (true, true),
+            WritePolicy::WriteEvict | WritePolicy::ReadOnly => (true, false),
+            WritePolicy::LocalBackGlobalEvict => {
+                let local = request.kind != AccessKind::GlobalWrite;
+                (!local, local)
+            }
+        };
+        if sends {
+            self.queue_has(1)?;
+            self.miss_queue.push(*request);
+        }
+        if stays {
+            self.tags.touch(at, place.now);
+            self.tags
+                .write(place.set, at, place.sector, request.byte_mask);
+            if self.tags.fully_written(at, place.sector) {
+                self.tags.set_readable(at, place.sector, true);
+            }
+        } else {
+            self.tags.invalidate(place.set, at, place.sector);
+        }
+        self.hit_port(place, request);
+        Ok(Done {
+            write_sent: sends,
+            ..HIT
+        })
+    }
+
+    /// Forwards the write and reads the line.
+    fn write_and_read(
+        &mut self,
+        place: Place,
+        probe: Probe,
+        request: &Request,
+    ) -> Result<Done, FailReason> {
+        self.queue_has(3)?;
+        self.mshr_has_room(request)?;
+        self.miss_queue.push(*request);
+        let read = Request {
+            kind: self.allocate_kind(),
+            bytes: self.atom_bytes,
+            ..*request
+        };
+        let evicted = self.fetch(place, probe, &read, read.kind)?;
+        self.write_back(place, evicted, request, false);
+        Ok(Done {
+            write_sent: true,
+            allocate_sent: true,
+            ..Done::default()
+        })
+    }
+
+    /// Writes the sector if all of it is written, else reads it first and acknowledges then.
+    fn fetch_on_write(
+        &mut self,
+        place: Place,
+        probe: Probe,
+        request: &Request,
+    ) -> Result<Done, FailReason> {
+        if request.byte_mask.count_ones() == u32::from(self.atom_bytes) {
+            self.queue_has(1)?;
+            let (at, evicted) = self.take_line(place, probe);
+            self.tags
+                .write(place.set, at, place.sector, request.byte_mask);
+            self.write_back(place, evicted, request, false);
+            return Ok(Done::default());
+        }
+        self.queue_has(2)?;
+        if let Room::Merge(entry) = self.mshr_has_room(request)?
+            && self.mshrs.read_after_write(entry)
+        {
+            return Err(FailReason::MshrRwPending);
+        }
+        let evicted = self.fetch(place, probe, request, self.allocate_kind())?;
+        if let Some(at) = self.tag_of(place) {
+            self.tags.dirty_on_fill(at, place.sector, false);
+        }
+        self.write_back(place, evicted, request, false);
+        Ok(Done {
+            allocate_sent: true,
+            ..Done::default()
+        })
+    }
+
+    /// Writes the bytes now; a later read of bytes that are missing fetches the sector.
+    fn write_lazily(
+        &mut self,
+        place: Place,
+        probe: Probe,
+        request: &Request,
+    ) -> Result<Done, FailReason> {
+        self.queue_has(1)?;
+        let write_sent = self.spec.write == WritePolicy::WriteThrough;
+        if write_sent {
+            self.miss_queue.push(*request);
+        }
+        let (at, evicted) = self.take_line(place, probe);
+        let was_reserved = matches!(probe, Probe::HitReserved(_));
+        self.tags
+            .write(place.set, at, place.sector, request.byte_mask);
+        let readable = self.tags.fully_written(at, place.sector);
+        self.tags.set_readable(at, place.sector, readable);
+        if was_reserved {
+            self.tags.dirty_on_fill(at, place.sector, !readable);
+        }
+        self.write_back(place, evicted, request, false);
+        Ok(Done {
+            write_sent,
+            ..Done::default()
+        })
+    }
+
+    /// The MSHRs could take a request for this address, or why not.
+    fn mshr_has_room(&self, request: &Request) -> Result<Room, FailReason> {
+        match self.mshrs.room(self.atom(request.addr)) {
+            Room::Full => Err(FailReason::MshrEntryFail),
+            Room::MergeFull => Err(FailReason::MshrMergeFail),
+            room => Ok(room),
+        }
+    }
+
+    /// Merges a request into the MSHR of its line, or starts one and sends a read of kind `down`.
+    fn fetch(
+        &mut self,
+        place: Place,
+        probe: Probe,
+        waiting: &Request,
+        down: AccessKind,
+    ) -> Result<Option<Evicted>, FailReason> {
+        let room = self.mshr_has_room(waiting)?;
+        let (index, evicted) = match (self.allocate, probe) {
+            (AllocatePolicy::OnMiss, _) => self.take_line(place, probe),
+            (_, Probe::HitReserved(at)) => (at, None),
+            _ => (0, None),
+        };
+        if let Room::Merge(entry) = room {
+            self.mshrs.merge(entry, waiting);
+            self.counters.mshr_hit[down.index()] += 1;
+            return Ok(evicted);
+        }
+        let addr = self.atom(waiting.addr);
+        let fill = Fill {
+            set: place.set,
+            line: place.line,
+            index,
+            sector: place.sector,
+            byte_mask: waiting.byte_mask,
+        };
+        self.mshrs.start(addr, self.atom_bytes, fill, waiting);
+        self.miss_queue.push(Request {
+            addr,
+            bytes: self.atom_bytes,
+            sectors: sectors_from(addr, self.atom_bytes.into()),
+            kind: down,
+            ..*waiting
+        });
+        Ok(evicted)
+    }
+
+    /// Reserves the line or sector that a miss needs.
+    fn take_line(&mut self, place: Place, probe: Probe) -> (u32, Option<Evicted>) {
+        let Place {
+            now,
+            set,
+            line,
+            sector,
+        } = place;
+        match probe {
+            Probe::SectorMiss(at) => {
+                self.tags.allocate_sector(set, at, sector, now);
+                (at, None)
+            }
+            Probe::Hit(at) | Probe::HitReserved(at) => {
+                self.tags.touch(at, now);
+                (at, None)
+            }
+            Probe::Miss | Probe::Full => self.tags.allocate(set, line, sector, now),
+        }
+    }
+
+    fn tag_of(&self, place: Place) -> Option<u32> {
+        match self.tags.probe(place.set, place.line, place.sector, true) {
+            Probe::Hit(at) | Probe::HitReserved(at) | Probe::SectorMiss(at) => Some(at),
+            Probe::Miss | Probe::Full => None,
+        }
+    }
+
+    /// Sends a dirty line down, unless lower levels have it already, and reads it out of the data
+    /// array. GPGPU-Sim 4.2 forgets the size where a read replaced the line, so that such a
+    /// write-back does not use the port; 3.2.2 always reads out the whole line.
+    fn write_back(
+        &mut self,
+        place: Place,
+        evicted: Option<Evicted>,
+        cause: &Request,
+        by_read: bool,
+    ) {
+        let Some(evicted) = evicted else { return };
+        if self.spec.write == WritePolicy::WriteThrough {
+            return;
+        }
+        self.miss_queue.push(Request {
+            addr: evicted.addr,
+            byte_mask: evicted.byte_mask,
+            bytes: evicted.bytes,
+            sectors: evicted.sectors,
+            kind: match self.level {
+                Level::L1 => AccessKind::L1WriteBack,
+                Level::L2 => AccessKind::L2WriteBack,
+            },
+            token: u32::MAX,
+            ..*cause
+        });
+        let bytes = match self.style {
+            ModelStyle::V3 => self.spec.line_bytes,
+            ModelStyle::V4 if by_read => 0,
+            ModelStyle::V4 => evicted.bytes.into(),
+        };
+        self.use_data_port(place.now, bytes / self.spec.port_bytes);
+    }
+
+    fn hit_port(&mut self, place: Place, request: &Request) {
+        let cycles = u32::from(request.bytes).div_ceil(self.spec.port_bytes);
+        self.use_data_port(place.now, cycles);
+    }
+
+    const fn allocate_kind(&self) -> AccessKind {
+        match self.level {
+            Level::L1 => AccessKind::L1WriteAllocate,
+            Level::L2 => AccessKind::L2WriteAllocate,
+        }
+    }
+}

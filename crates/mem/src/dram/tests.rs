@@ -1,0 +1,264 @@
+//! A channel under test, driven cycle by cycle: nothing at t-1, done at t.
+
+use super::*;
+use crate::testing::{fermi_spec, request, volta_spec};
+use warploom_base::SubPartitionId;
+use warploom_config::ModelStyle;
+
+/// A channel without the fixed delay and L2 banks that only pass on.
+struct Bench {
+    channel: DramChannel,
+    sides: Vec<SubPartition>,
+    sent: usize,
+    answered: Vec<(u64, u64)>,
+}
+
+impl Bench {
+    fn new(mut spec: GpuSpec) -> Self {
+        spec.partition.dram_latency_cycles = 0;
+        spec.partition.l2.enabled = false;
+        let side = |id| SubPartition::new(&spec, SubPartitionId::new(id), 0);
+        Self {
+            channel: DramChannel::new(&spec, ChannelId(0)),
+            sides: vec![side(0), side(1)],
+            sent: 0,
+            answered: Vec::new(),
+        }
+    }
+
+    /// Hands a request to the scheduler, around queues.
+    fn send(&mut self, kind: AccessKind, addr: u64, bytes: u16) {
+        let pending = self.channel.place(request(kind, addr, bytes));
+        let bank = self.channel.local(&self.sides, &pending.request);
+        self.channel.arbiter.borrow(bank);
+        self.channel.scheduler.push(pending);
+        self.sent += 1;
+    }
+
+    fn counters(&self) -> DramCounters {
+        self.channel.counters
+    }
+
+    /// Runs cycles up to `last`, noting which command cycles had a command.
+    fn run(&mut self, last: u64) -> Vec<u64> {
+        let mut commands = Vec::new();
+        while self.channel.counters.n_cmd < last {
+            let before = self.counters();
+            self.channel.cycle(before.n_cmd, &mut self.sides);
+            if self.counters().n_nop == before.n_nop {
+                commands.push(before.n_cmd);
+            }
+            for side in &mut self.sides {
+                while side.cycle(0) {}
+                while let Some(reply) = side.pop_reply() {
+                    self.answered.push((before.n_cmd, reply.addr));
+                }
+            }
+        }
+        commands
+    }
+}
+
+/// An address of channel 0 of the Fermi map.
+fn at(bank: u64, row: u64, column: u64) -> u64 {
+    let rest = row << 16 | bank >> 1 << 13 | column >> 8 << 9 | (bank & 1) << 8 | column & 0xff;
+    (rest >> 8) * 6 << 8 | rest & 0xff
+}
+
+#[test]
+fn addresses_of_the_bench_decode_back() {
+    let decoder = AddressDecoder::new(&fermi_spec());
+    let place = decoder.decode(at(13, 5, 0x3c0));
+    assert_eq!((place.channel, place.bank), (ChannelId(0), 13));
+    assert_eq!((place.row, place.column), (5, 0x3c0));
+}
+
+#[test]
+fn one_read_takes_activate_rcd_cl() {
+    let mut bench = Bench::new(fermi_spec());
+    bench.send(AccessKind::GlobalRead, at(0, 1, 0), 32);
+    // Activate in cycle 0, read at tRCD = 12, data CL = 12 after that, returned a cycle later.
+    assert_eq!(bench.run(25), [0, 12]);
+    assert_eq!(bench.answered, []);
+    bench.run(26);
+    assert_eq!(bench.answered, [(25, at(0, 1, 0))]);
+    let c = bench.counters();
+    assert_eq!((c.n_act, c.n_pre, c.n_rd, c.n_write), (1, 0, 1, 0));
+    assert_eq!((c.n_cmd, c.n_nop, c.busy), (26, 24, 2));
+}
+
+#[test]
+fn a_line_takes_two_columns_ccdl_apart() {
+    let mut bench = Bench::new(fermi_spec());
+    bench.send(AccessKind::GlobalRead, at(0, 1, 0), 128);
+    assert_eq!(bench.run(30), [0, 12, 15], "64-byte atoms, tCCDL = 3");
+    assert_eq!(bench.answered, [(28, at(0, 1, 0))]);
+}
+
+#[test]
+fn reads_of_two_groups_go_ccd_apart() {
+    let mut bench = Bench::new(fermi_spec());
+    for bank in [0, 1] {
+        bench.send(AccessKind::GlobalRead, at(bank, 1, 0), 32);
+        bench.send(AccessKind::GlobalRead, at(bank, 1, 64), 32);
+    }
+    // Activates tRRD = 6 apart (bank 1 in cycle 6); reads 12 and 15 of bank 0, 18 and 21 of bank 1.
+    assert_eq!(bench.run(40), [0, 6, 12, 15, 18, 21]);
+}
+
+#[test]
+fn another_row_waits_for_ras_and_precharge() {
+    let mut bench = Bench::new(fermi_spec());
+    bench.send(AccessKind::GlobalRead, at(0, 1, 0), 32);
+    bench.send(AccessKind::GlobalRead, at(0, 2, 0), 32);
+    // Precharge at tRAS = 28, activate at max(28 + tRP = 40, tRC = 40), read tRCD later.
+    assert_eq!(bench.run(60), [0, 12, 28, 40, 52]);
+    let c = bench.counters();
+    assert_eq!((c.n_act, c.n_pre, c.row_hits, c.row_misses), (2, 1, 0, 2));
+}
+
+#[test]
+fn rc_holds_the_next_activate() {
+    let mut spec = fermi_spec();
+    spec.dram.timing.rc = 50;
+    let mut bench = Bench::new(spec);
+    bench.send(AccessKind::GlobalRead, at(0, 1, 0), 32);
+    bench.send(AccessKind::GlobalRead, at(0, 2, 0), 32);
+    assert_eq!(bench.run(63), [0, 12, 28, 50, 62]);
+}
+
+#[test]
+fn a_read_after_a_write_waits_for_the_turnaround() {
+    let mut bench = Bench::new(fermi_spec());
+    bench.send(AccessKind::GlobalWrite, at(0, 1, 0), 32);
+    bench.send(AccessKind::GlobalRead, at(0, 1, 64), 32);
+    // Write at tRCDWR = 12 - (4 + 1) = 7; read tWTR = 4 + 2 + 5 = 11 later.
+    assert_eq!(bench.run(40), [0, 7, 18]);
+}
+
+#[test]
+fn a_write_after_a_read_waits_for_the_turnaround() {
+    let mut bench = Bench::new(fermi_spec());
+    bench.send(AccessKind::GlobalRead, at(0, 1, 0), 32);
+    bench.send(AccessKind::GlobalWrite, at(0, 1, 64), 32);
+    // tRTW = 12 + 2 + 2 - 4 = 12.
+    assert_eq!(bench.run(40), [0, 12, 24]);
+}
+
+#[test]
+fn precharge_after_a_write_waits_for_recovery() {
+    let mut spec = fermi_spec();
+    spec.dram.timing.ras = 10;
+    spec.dram.timing.rc = 20;
+    let mut bench = Bench::new(spec);
+    bench.send(AccessKind::GlobalWrite, at(0, 1, 0), 32);
+    bench.send(AccessKind::GlobalRead, at(0, 2, 0), 32);
+    // tWTP = 4 + 2 + 12 = 18 after the write in cycle 7; activate tRP later; read tRCD later.
+    assert_eq!(bench.run(60), [0, 7, 25, 37, 49]);
+}
+
+#[test]
+fn buses_of_the_two_versions() {
+    // Bank 4's row command and bank 0's column command are both possible in cycle 12.
+    let commands = |style, dual_bus| {
+        let mut spec = fermi_spec();
+        (spec.gpu.style, spec.dram.dual_bus) = (style, dual_bus);
+        spec.dram.timing.rrd = 12;
+        let mut bench = Bench::new(spec);
+        bench.send(AccessKind::GlobalRead, at(0, 1, 0), 32);
+        bench.send(AccessKind::GlobalRead, at(4, 1, 0), 32);
+        bench.run(12);
+        let before = bench.counters();
+        bench.run(13);
+        let after = bench.counters();
+        (after.n_rd - before.n_rd, after.n_act - before.n_act)
+    };
+    assert_eq!(commands(ModelStyle::V4, true), (1, 1), "a bus each");
+    assert_eq!(
+        commands(ModelStyle::V3, false),
+        (0, 1),
+        "bank 4 is first in turn"
+    );
+    assert_eq!(
+        commands(ModelStyle::V4, false),
+        (1, 1),
+        "the column comes after the row"
+    );
+}
+
+#[test]
+fn hits_reach_the_peak_of_the_data_bus() {
+    // Four banks of different groups, all reads to open rows: one column every tCCD = 2 cycles.
+    let mut bench = Bench::new(fermi_spec());
+    let mut next = 0;
+    for _ in 0..4000 {
+        while bench.channel.scheduler.len() < 60 {
+            let (bank, column) = (next % 4, next / 4 * 64 % 2048);
+            bench.send(AccessKind::GlobalRead, at(bank, 1, column), 64);
+            next += 1;
+        }
+        let cycle = bench.counters().n_cmd + 1;
+        bench.run(cycle);
+    }
+    let c = bench.counters();
+    let utilisation = c.busy as f64 / c.n_cmd as f64;
+    assert!(utilisation > 0.99, "{utilisation}");
+    assert_eq!(c.n_act, 4);
+}
+
+#[test]
+fn write_backs_end_here_and_writes_are_acknowledged() {
+    let mut bench = Bench::new(fermi_spec());
+    bench.send(AccessKind::L2WriteBack, at(0, 1, 0), 128);
+    bench.send(AccessKind::GlobalWrite, at(0, 1, 128), 32);
+    bench.run(60);
+    assert_eq!(bench.answered.len(), 1);
+    let c = bench.counters();
+    assert_eq!((c.n_wr_bk, c.n_write), (2, 1));
+    assert!(bench.channel.is_idle());
+}
+
+#[test]
+fn skipping_idle_cycles_changes_nothing() {
+    let mut walked = Bench::new(fermi_spec());
+    walked.send(AccessKind::GlobalRead, at(0, 1, 0), 32);
+    walked.run(30);
+    let mut skipped = walked.channel.clone();
+    assert!(skipped.is_idle());
+    for step in [3, 1000] {
+        walked.run(walked.counters().n_cmd + step);
+        skipped.skip(step);
+        assert_eq!(skipped.counters(), &walked.counters());
+    }
+    assert_eq!(
+        walked.counters().active,
+        40,
+        "tRC = 40 is the longest timer"
+    );
+}
+
+#[test]
+fn both_configurations_drain_random_traffic() {
+    for spec in [fermi_spec(), volta_spec()] {
+        let mut bench = Bench::new(spec.clone());
+        let mut rng = warploom_base::Rng::new(3);
+        let decoder = AddressDecoder::new(&spec);
+        let mut reads = 0;
+        for _ in 0..20_000 {
+            let addr = u64::from(rng.next_u32()) & 0x0fff_ffe0;
+            let mine = decoder.decode(addr).channel == ChannelId(0);
+            if mine && !bench.channel.scheduler.is_full() {
+                let kind = match rng.below(3) {
+                    0 => AccessKind::L2WriteBack,
+                    _ => AccessKind::GlobalRead,
+                };
+                reads += usize::from(kind == AccessKind::GlobalRead);
+                bench.send(kind, addr, 32);
+            }
+            bench.run(bench.counters().n_cmd + 1);
+        }
+        bench.run(bench.counters().n_cmd + 20_000);
+        assert_eq!(bench.answered.len(), reads);
+        assert!(bench.channel.is_idle() && bench.sent > 500);
+    }
+}

@@ -1,0 +1,278 @@
+//! Tokens into the syntax tree: recursive descent with recovery.
+//!
+//! Source: PTX ISA chapters 4 (syntax), 5.4 (variables), 10.2 and 11 (directives); where the
+//! manual is silent, what NVIDIA's assembler accepts.
+//!
+//! Invariants: every problem is a diagnostic and parsing goes on, usually at the next statement;
+//! nesting is bounded by [`MAX_DEPTH`], so no input can exhaust the stack; every loop consumes a
+//! token or ends, so parsing is linear in the length of the text.
+
+mod constant;
+mod directive;
+mod function;
+mod instruction;
+mod literal;
+mod module;
+mod operand;
+mod statement;
+mod variable;
+
+use crate::ast::{Kept, Module, Name, Spanned};
+use crate::lexer::{Kind, Token, Unknown, tokenize};
+use warploom_diag::{Diagnostic, Diagnostics, Source, Span};
+
+/// Deepest nesting of braces, parentheses and operators that is read.
+const MAX_DEPTH: u32 = 64;
+
+/// Reads a PTX file.
+///
+/// The module holds whatever could be read; it means what the text says only if the diagnostics
+/// hold no error.
+pub fn parse(source: &Source) -> (Module, Diagnostics) {
+    let mut parser = Parser {
+        text: source.text(),
+        tokens: tokenize(source.text()),
+        next: 0,
+        depth: 0,
+        diagnostics: Diagnostics::new(),
+    };
+    let module = parser.module();
+    (module, parser.diagnostics)
+}
+
+/// The rest of the construct cannot be read; a diagnostic has been given. Whoever can resume
+/// catches it.
+pub(crate) struct Abandoned;
+
+type Parsed<T> = Result<T, Abandoned>;
+
+struct Parser<'s> {
+    text: &'s str,
+    tokens: Vec<Token>,
+    next: usize,
+    depth: u32,
+    diagnostics: Diagnostics,
+}
+
+impl<'s> Parser<'s> {
+    fn token(&self) -> Token {
+        self.tokens[self.next]
+    }
+
+    fn peek(&self) -> Kind {
+        self.token().kind
+    }
+
+    /// Kind of the token `ahead` places behind the next one.
+    fn peek_at(&self, ahead: usize) -> Kind {
+        let last = self.tokens.len() - 1;
+        self.tokens[(self.next + ahead).min(last)].kind
+    }
+
+    fn span(&self) -> Span {
+        self.token().span
+    }
+
+    /// Place of the token that was taken last.
+    fn previous_span(&self) -> Span {
+        self.next
+            .checked_sub(1)
+            .map_or(Span::default(), |index| self.tokens[index].span)
+    }
+
+    fn slice(&self, span: Span) -> &'s str {
+        &self.text[span.start as usize..span.end as usize]
+    }
+
+    /// Text of the next token.
+    fn word(&self) -> &'s str {
+        self.slice(self.span())
+    }
+
+    /// Takes the next token; the `End` stays where it is.
+    fn bump(&mut self) -> Token {
+        let token = self.token();
+        if token.kind != Kind::End {
+            self.next += 1;
+        }
+        token
+    }
+
+    fn eat(&mut self, kind: Kind) -> bool {
+        let found = self.peek() == kind;
+        if found {
+            self.bump();
+        }
+        found
+    }
+
+    /// Takes the directive `text` (with its dot) if it comes next.
+    fn eat_directive(&mut self, text: &str) -> bool {
+        let found = self.at_directive(text);
+        if found {
+            self.bump();
+        }
+        found
+    }
+
+    fn at_directive(&self, text: &str) -> bool {
+        self.peek() == Kind::Dotted && self.word() == text
+    }
+
+    fn expect(&mut self, kind: Kind, what: &str) -> Parsed<Token> {
+        if self.peek() == kind {
+            Ok(self.bump())
+        } else {
+            self.unexpected(what)
+        }
+    }
+
+    fn error(&mut self, diagnostic: Diagnostic) -> Abandoned {
+        self.diagnostics.push(diagnostic);
+        Abandoned
+    }
+
+    /// Says that `what` was expected where something else stands.
+    fn unexpected<T>(&mut self, what: &str) -> Parsed<T> {
+        let span = self.span();
+        let found = self.describe_next();
+        let diagnostic = match self.peek() {
+            Kind::Unknown(Unknown::OpenComment) => {
+                Diagnostic::error("open-comment", span, "comment without an end")
+                    .label("starts here")
+                    .help("close the comment with `*/`")
+            }
+            Kind::Unknown(_) if self.word().starts_with('"') => {
+                Diagnostic::error("open-string", span, "string without an end")
+                    .label("starts here")
+                    .help("close the string with `\"` on the same line")
+            }
+            _ => Diagnostic::error("syntax", span, format!("expected {what}, found {found}"))
+                .label(format!("expected {what}")),
+        };
+        Err(self.error(diagnostic))
+    }
+
+    fn describe_next(&self) -> String {
+        match self.peek() {
+            Kind::End => "the end of the file".to_owned(),
+            Kind::Text => "a string".to_owned(),
+            _ => format!("`{}`", self.word()),
+        }
+    }
+
+    fn name(&mut self, what: &str) -> Parsed<Name> {
+        let token = self.expect(Kind::Word, what)?;
+        Ok(self.named(token.span))
+    }
+
+    fn named(&self, span: Span) -> Name {
+        Spanned {
+            node: self.slice(span).to_owned(),
+            span,
+        }
+    }
+
+    /// Runs `inner` one level deeper; refuses when that is too deep.
+    fn nested<T>(&mut self, inner: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
+        if self.depth == MAX_DEPTH {
+            let span = self.span();
+            return Err(self.error(
+                Diagnostic::error("too-deep", span, "nested too deeply")
+                    .label(format!("more than {MAX_DEPTH} levels"))
+                    .help("flatten the nesting; compilers never emit this much"),
+            ));
+        }
+        self.depth += 1;
+        let result = inner(self);
+        self.depth -= 1;
+        result
+    }
+
+    /// Whether the next token stands on a later line than the one before it.
+    fn at_new_line(&self) -> bool {
+        let gap = Span::new(self.previous_span().end, self.span().start);
+        self.slice(gap).contains('\n')
+    }
+
+    /// Ends a statement. A missing semicolon at the end of a line loses nothing: the next line is
+    /// read as the next statement.
+    fn semicolon(&mut self) -> Parsed<()> {
+        if self.eat(Kind::Semicolon) {
+            return Ok(());
+        }
+        let ends = matches!(self.peek(), Kind::CloseBrace | Kind::End);
+        let starts = matches!(self.peek(), Kind::Word | Kind::At | Kind::Dotted);
+        if ends || (starts && self.at_new_line()) {
+            let place = self.previous_span().after();
+            let diagnostic = Diagnostic::error("missing-semicolon", place, "missing `;`")
+                .label("expected `;` here")
+                .help("end every statement with `;`");
+            self.error(diagnostic);
+            return Ok(());
+        }
+        self.unexpected("`;`")
+    }
+
+    /// Skips a broken statement: behind its semicolon, or before a brace that closes the block
+    /// around it, the end of the text, or a line that starts like a function. Braces inside it are
+    /// skipped whole.
+    fn skip_statement(&mut self) {
+        let mut open = 0_u32;
+        let first = self.next;
+        loop {
+            match self.peek() {
+                Kind::End => return,
+                Kind::Dotted if self.next > first && self.at_function() => return,
+                Kind::OpenBrace => open += 1,
+                Kind::CloseBrace if open == 0 => return,
+                Kind::CloseBrace => open -= 1,
+                Kind::Semicolon if open == 0 => {
+                    self.bump();
+                    return;
+                }
+                _ => {}
+            }
+            self.bump();
+        }
+    }
+
+    /// Whether a function starts here: it cannot stand inside a body, so a body that meets one
+    /// lacks its closing brace.
+    fn at_function(&self) -> bool {
+        const LINKAGE: [&str; 3] = [".visible", ".extern", ".weak"];
+        let is_function = |text: &str| matches!(text, ".entry" | ".func");
+        let text = self.word();
+        is_function(text)
+            || (LINKAGE.contains(&text)
+                && self.peek_at(1) == Kind::Dotted
+                && is_function(self.slice(self.tokens[self.next + 1].span)))
+    }
+
+    /// The text from token `first` to the token before the next, comments left out and white
+    /// space folded to single blanks. What fits no token cannot be kept: folded, it could become
+    /// part of one.
+    fn kept_since(&mut self, first: usize) -> Kept {
+        if let Some(at) = self.tokens[first..self.next]
+            .iter()
+            .position(|t| t.kind.is_unknown())
+        {
+            let end = std::mem::replace(&mut self.next, first + at);
+            let _: Parsed<()> = self.unexpected("a token");
+            self.next = end;
+        }
+        let tokens = &self.tokens[first..self.next];
+        let mut text = String::new();
+        for (index, token) in tokens.iter().enumerate() {
+            if index > 0 && tokens[index - 1].span.end != token.span.start {
+                text.push(' ');
+            }
+            text.push_str(self.slice(token.span));
+        }
+        let span = tokens
+            .first()
+            .map_or(self.span(), |t| t.span)
+            .to(self.previous_span());
+        Kept(Spanned { node: text, span })
+    }
+}

@@ -1,0 +1,202 @@
+//! File level: `.version`, `.target`, `.address_size`, and what follows (PTX ISA 11.1).
+
+use super::{Parsed, Parser};
+use crate::ast::{Item, Module, Name};
+use crate::lexer::Kind;
+use warploom_diag::{Diagnostic, Span};
+
+/// Directives at file level, for hints.
+const KNOWN: &[&str] = &[
+    ".version",
+    ".target",
+    ".address_size",
+    ".entry",
+    ".func",
+    ".visible",
+    ".extern",
+    ".weak",
+    ".common",
+    ".global",
+    ".const",
+    ".shared",
+    ".alias",
+    ".file",
+    ".section",
+    ".pragma",
+    ".loc",
+];
+
+/// Which of the three header directives have been seen, and where.
+#[derive(Default)]
+struct Seen {
+    version: Option<Span>,
+    target: Option<Span>,
+    address_size: Option<Span>,
+}
+
+impl Parser<'_> {
+    pub(super) fn module(&mut self) -> Module {
+        let mut module = Module {
+            version: (0, 0),
+            target: Vec::new(),
+            address_bits: 64,
+            items: Vec::new(),
+        };
+        let mut seen = Seen::default();
+        while self.peek() != Kind::End {
+            let before = self.next;
+            if self.item(&mut module, &mut seen).is_err() {
+                self.skip_item();
+            }
+            if self.next == before {
+                self.bump();
+            }
+        }
+        self.require_header(&seen);
+        module
+    }
+
+    fn item(&mut self, module: &mut Module, seen: &mut Seen) -> Parsed<()> {
+        if self.peek() == Kind::At && self.peek_at(1) == Kind::At {
+            module.items.push(Item::Kept(self.kept_line()));
+            return Ok(());
+        }
+        if self.peek() != Kind::Dotted {
+            return self.unexpected("a directive such as `.entry` or `.global`");
+        }
+        match self.word() {
+            ".version" => module.version = self.version(&mut seen.version)?,
+            ".target" => module.target = self.target(&mut seen.target)?,
+            ".address_size" => module.address_bits = self.address_size(&mut seen.address_size)?,
+            ".alias" => module.items.push(self.alias()?),
+            _ if self.at_function() => module.items.push(Item::Function(self.function()?)),
+            _ if self.at_variable() => {
+                module
+                    .items
+                    .extend(self.variables()?.into_iter().map(Item::Variable));
+            }
+            _ => match self.kept_directive()? {
+                Some(kept) => module.items.push(Item::Kept(kept)),
+                None => return Err(self.unknown_directive(KNOWN, "a directive at file level")),
+            },
+        }
+        Ok(())
+    }
+
+    /// Skips a broken item: behind its semicolon or its body, or before a line that starts with a
+    /// directive.
+    fn skip_item(&mut self) {
+        let first = self.next;
+        loop {
+            match self.peek() {
+                Kind::End => return,
+                Kind::Dotted
+                    if self.next > first && self.at_new_line() && KNOWN.contains(&self.word()) =>
+                {
+                    return;
+                }
+                Kind::OpenBrace => {
+                    // Reads the body of a function with a broken header for its own errors.
+                    let _ = self.body();
+                    return;
+                }
+                Kind::Semicolon | Kind::CloseBrace => {
+                    self.bump();
+                    return;
+                }
+                _ => {
+                    self.bump();
+                }
+            }
+        }
+    }
+
+    /// Takes a header directive and complains when it is the second of its kind.
+    fn header_directive(&mut self, seen: &mut Option<Span>) {
+        let span = self.bump().span;
+        if let Some(first) = *seen {
+            let message = format!("second `{}`", self.slice(span));
+            self.error(
+                Diagnostic::error("duplicate-directive", span, message)
+                    .label("again here")
+                    .and(first, "first here")
+                    .help("a file has one; split concatenated modules into files"),
+            );
+        }
+        *seen = Some(span);
+    }
+
+    fn version(&mut self, seen: &mut Option<Span>) -> Parsed<(u32, u32)> {
+        self.header_directive(seen);
+        let span = self.span();
+        let text = self.word();
+        let parts = text.split_once('.').filter(|_| self.peek() == Kind::Float);
+        let parsed =
+            parts.and_then(|(major, minor)| Some((major.parse().ok()?, minor.parse().ok()?)));
+        match parsed {
+            Some(version) => {
+                self.bump();
+                Ok(version)
+            }
+            None => {
+                let diagnostic = Diagnostic::error("bad-version", span, "not a version")
+                    .label("expected major.minor")
+                    .help("write for example `.version 8.0`");
+                Err(self.error(diagnostic))
+            }
+        }
+    }
+
+    fn target(&mut self, seen: &mut Option<Span>) -> Parsed<Vec<Name>> {
+        self.header_directive(seen);
+        let mut names = vec![self.name("a target such as `sm_70`")?];
+        while self.eat(Kind::Comma) {
+            names.push(self.name("a target option")?);
+        }
+        Ok(names)
+    }
+
+    fn address_size(&mut self, seen: &mut Option<Span>) -> Parsed<u32> {
+        self.header_directive(seen);
+        let size = self.integer("32 or 64")?;
+        match size.node {
+            32 => Ok(32),
+            64 => Ok(64),
+            _ => {
+                let message = "an address has 32 or 64 bits";
+                let diagnostic = Diagnostic::error("bad-address-size", size.span, message)
+                    .label("neither 32 nor 64")
+                    .help("write `.address_size 64`");
+                Err(self.error(diagnostic))
+            }
+        }
+    }
+
+    /// `.alias a, b;`
+    fn alias(&mut self) -> Parsed<Item> {
+        self.bump();
+        let alias = self.name("a function")?;
+        self.expect(Kind::Comma, "`,`")?;
+        let aliasee = self.name("a function")?;
+        self.semicolon()?;
+        Ok(Item::Alias(alias, aliasee))
+    }
+
+    fn require_header(&mut self, seen: &Seen) {
+        let start = Span::new(0, 0);
+        if seen.version.is_none() {
+            self.error(
+                Diagnostic::error("no-version", start, "the file has no `.version`")
+                    .label("expected here")
+                    .help("start the file with the PTX version, e.g. `.version 8.0`"),
+            );
+        }
+        if seen.target.is_none() {
+            self.error(
+                Diagnostic::error("no-target", start, "the file has no `.target`")
+                    .label("expected here, behind `.version`")
+                    .help("name the architecture, e.g. `.target sm_50`"),
+            );
+        }
+    }
+}

@@ -1,0 +1,276 @@
+//! A process's view of the device: its memory and its modules.
+
+use std::sync::Arc;
+use warploom_base::Digest;
+use warploom_exec::{DeviceMemory, MemoryError};
+use warploom_ir::{GlobalVar, ModuleIr, Program};
+
+/// An address in device memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct DevicePtr(pub u64);
+
+impl DevicePtr {
+    /// This address plus `bytes`.
+    pub const fn offset(self, bytes: u64) -> Self {
+        Self(self.0 + bytes)
+    }
+}
+
+/// A loaded module.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct ModuleId(pub u32);
+
+/// Why a device operation failed.
+#[derive(Debug, thiserror::Error)]
+pub enum DeviceError {
+    /// Memory could not be had or accessed.
+    #[error(transparent)]
+    Memory(#[from] MemoryError),
+    /// The PTX was refused; the text holds every diagnostic with its place.
+    #[error("{0}")]
+    Ptx(String),
+    /// No such kernel.
+    #[error("module `{module}` has no kernel `{kernel}`{hint}")]
+    UnknownKernel {
+        /// The module's name.
+        module: String,
+        /// The name asked for.
+        kernel: String,
+        /// Nearest name, or the names that exist.
+        hint: String,
+    },
+    /// The kernel uses something that is not supported.
+    #[error("kernel `{kernel}` cannot run: {reason}")]
+    Refused {
+        /// The kernel.
+        kernel: String,
+        /// Every diagnostic with its place.
+        reason: String,
+    },
+    /// No such variable.
+    #[error("module `{module}` has no variable `{variable}`")]
+    UnknownVariable {
+        /// The module's name.
+        module: String,
+        /// The name asked for.
+        variable: String,
+    },
+}
+
+/// Element types that buffers are made of.
+pub trait Scalar: Copy {
+    /// Bytes of one element.
+    const BYTES: usize;
+    /// Appends the element in little-endian order.
+    fn put(self, out: &mut Vec<u8>);
+    /// Reads an element from its bytes.
+    fn get(bytes: &[u8]) -> Self;
+}
+
+macro_rules! scalars {
+    ($($ty:ty),+) => {$(
+        impl Scalar for $ty {
+            const BYTES: usize = size_of::<$ty>();
+            fn put(self, out: &mut Vec<u8>) {
+                out.extend_from_slice(&self.to_le_bytes());
+            }
+            fn get(bytes: &[u8]) -> Self {
+                let mut raw = [0; size_of::<$ty>()];
+                raw.copy_from_slice(bytes);
+                Self::from_le_bytes(raw)
+            }
+        }
+    )+};
+}
+scalars!(u8, i8, u16, i16, u32, i32, u64, i64, f32, f64);
+
+/// A module in device memory.
+pub struct LoadedModule {
+    /// Its name, for messages.
+    pub name: String,
+    /// Kernels, ready to launch.
+    pub kernels: Vec<Arc<Program>>,
+    /// Kernels that use what is not supported, with the reason.
+    pub refused: Vec<(String, String)>,
+    /// Variables.
+    pub globals: Vec<GlobalVar>,
+    /// Their addresses.
+    pub addresses: Vec<u64>,
+}
+
+/// A process's memory and modules.
+pub struct Device {
+    /// All device memory.
+    pub(crate) memory: DeviceMemory,
+    /// The process's address space.
+    pub(crate) asid: u8,
+    modules: Vec<LoadedModule>,
+    /// Everything that came in from the host so far.
+    input: Digest,
+    /// Copies to the device since they were last asked for: address and bytes.
+    copies: Vec<(u64, u64)>,
+}
+
+impl Device {
+    /// An empty device of `capacity` bytes for the process `asid`.
+    pub fn new(capacity: u64, asid: u8) -> Self {
+        Self {
+            memory: DeviceMemory::new(capacity),
+            asid,
+            modules: Vec::new(),
+            input: Digest::new(),
+            copies: Vec::new(),
+        }
+    }
+
+    /// Allocates `bytes`, aligned to 256, after what was allocated before.
+    pub fn alloc(&mut self, bytes: u64) -> Result<DevicePtr, DeviceError> {
+        Ok(DevicePtr(self.memory.alloc(self.asid, bytes)?))
+    }
+
+    /// Allocates and fills a buffer.
+    pub fn alloc_slice<T: Scalar>(&mut self, values: &[T]) -> Result<DevicePtr, DeviceError> {
+        let ptr = self.alloc((values.len() * T::BYTES).max(1) as u64)?;
+        self.write_slice(ptr, values)?;
+        Ok(ptr)
+    }
+
+    /// Frees a buffer.
+    pub fn free(&mut self, ptr: DevicePtr) -> Result<(), DeviceError> {
+        Ok(self.memory.free(self.asid, ptr.0)?)
+    }
+
+    /// Copies bytes to the device.
+    pub fn write(&mut self, ptr: DevicePtr, bytes: &[u8]) -> Result<(), DeviceError> {
+        self.input.u64(ptr.0).u64(bytes.len() as u64).bytes(bytes);
+        Ok(self.memory.write(self.asid, ptr.0, bytes)?)
+    }
+
+    /// Copies elements to the device.
+    pub fn write_slice<T: Scalar>(
+        &mut self,
+        ptr: DevicePtr,
+        values: &[T],
+    ) -> Result<(), DeviceError> {
+        let mut bytes = Vec::with_capacity(values.len() * T::BYTES);
+        values.iter().for_each(|v| v.put(&mut bytes));
+        self.write(ptr, &bytes)
+    }
+
+    /// Fills with one byte (`cudaMemset`).
+    pub fn fill(&mut self, ptr: DevicePtr, byte: u8, bytes: u64) -> Result<(), DeviceError> {
+        self.input.u64(ptr.0).u64(bytes).u64(byte.into());
+        Ok(self.memory.fill(self.asid, ptr.0, byte, bytes)?)
+    }
+
+    /// Copies bytes from the device.
+    pub fn read(&self, ptr: DevicePtr, out: &mut [u8]) -> Result<(), DeviceError> {
+        Ok(self.memory.read(self.asid, ptr.0, out)?)
+    }
+
+    /// Copies `count` elements from the device.
+    pub fn read_vec<T: Scalar>(&self, ptr: DevicePtr, count: usize) -> Result<Vec<T>, DeviceError> {
+        let mut bytes = vec![0; count * T::BYTES];
+        self.read(ptr, &mut bytes)?;
+        Ok(bytes.chunks_exact(T::BYTES).map(T::get).collect())
+    }
+
+    /// Copies to the device since the last call, as (address, bytes).
+    pub(crate) fn take_copies(&mut self) -> Vec<(u64, u64)> {
+        std::mem::take(&mut self.copies)
+    }
+
+    /// Digest of everything that came in: modules, copies, launches.
+    pub fn input_digest(&self) -> String {
+        self.input.hex()
+    }
+
+    /// Adds to the input's digest.
+    pub(crate) fn note_input(&mut self, text: &str) {
+        self.input.str(text);
+    }
+
+    /// Puts a lowered module into memory: allocates its variables and writes their values.
+    pub fn load(
+        &mut self,
+        name: &str,
+        ir: ModuleIr,
+        refused: Vec<(String, String)>,
+    ) -> Result<ModuleId, DeviceError> {
+        let addresses = self.place(&ir.globals)?;
+        for (var, &address) in ir.globals.iter().zip(&addresses) {
+            self.memory
+                .write(self.asid, address, &initial_bytes(var, &addresses))?;
+        }
+        self.modules.push(LoadedModule {
+            name: name.to_owned(),
+            kernels: ir.kernels.into_iter().map(Arc::new).collect(),
+            refused,
+            globals: ir.globals,
+            addresses,
+        });
+        Ok(ModuleId(self.modules.len() as u32 - 1))
+    }
+
+    fn place(&mut self, globals: &[GlobalVar]) -> Result<Vec<u64>, DeviceError> {
+        let (memory, asid) = (&mut self.memory, self.asid);
+        let place = |var: &GlobalVar| match var.constant {
+            true => memory.alloc_const(asid, var.bytes, var.align),
+            false => memory.alloc(asid, var.bytes),
+        };
+        Ok(globals.iter().map(place).collect::<Result<_, _>>()?)
+    }
+
+    /// A loaded module.
+    pub fn module(&self, id: ModuleId) -> &LoadedModule {
+        &self.modules[id.0 as usize]
+    }
+
+    /// A kernel by name.
+    pub fn kernel(&self, id: ModuleId, name: &str) -> Result<&Arc<Program>, DeviceError> {
+        let module = self.module(id);
+        if let Some(program) = module.kernels.iter().find(|k| k.name == name) {
+            return Ok(program);
+        }
+        if let Some((kernel, reason)) = module.refused.iter().find(|(k, _)| k == name) {
+            return Err(DeviceError::Refused {
+                kernel: kernel.clone(),
+                reason: reason.clone(),
+            });
+        }
+        let names: Vec<&str> = module.kernels.iter().map(|k| k.name.as_str()).collect();
+        let hint = match names.as_slice() {
+            [] => "; it has none".to_owned(),
+            names => format!("; it has: {}", names.join(", ")),
+        };
+        Err(DeviceError::UnknownKernel {
+            module: module.name.clone(),
+            kernel: name.to_owned(),
+            hint,
+        })
+    }
+
+    /// Address of a module's variable (`cudaGetSymbolAddress`).
+    pub fn variable(&self, id: ModuleId, name: &str) -> Result<DevicePtr, DeviceError> {
+        let module = self.module(id);
+        let at = module.globals.iter().position(|g| g.name == name);
+        at.map(|i| DevicePtr(module.addresses[i]))
+            .ok_or_else(|| DeviceError::UnknownVariable {
+                module: module.name.clone(),
+                variable: name.to_owned(),
+            })
+    }
+}
+
+/// A variable's initial bytes with the addresses that they name.
+fn initial_bytes(var: &GlobalVar, addresses: &[u64]) -> Vec<u8> {
+    let mut bytes = var.init.clone();
+    bytes.resize(var.bytes as usize, 0);
+    for r in &var.relocations {
+        let value = addresses[r.global as usize].wrapping_add_signed(r.addend) >> r.shift;
+        let at = r.at as usize;
+        bytes[at..at + usize::from(r.bytes)]
+            .copy_from_slice(&value.to_le_bytes()[..usize::from(r.bytes)]);
+    }
+    bytes
+}

@@ -1,0 +1,102 @@
+//! What a host program says to the simulator.
+
+use crate::device::{Device, DeviceError, DevicePtr, ModuleId};
+use warploom_base::Dim3;
+
+/// One argument of a launch.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Arg {
+    /// `.u32`, `.b32`
+    U32(u32),
+    /// `.s32`
+    I32(i32),
+    /// `.u64`, `.b64`
+    U64(u64),
+    /// `.s64`
+    I64(i64),
+    /// `.f32`
+    F32(f32),
+    /// `.f64`
+    F64(f64),
+    /// The address of a buffer.
+    Pointer(DevicePtr),
+    /// A struct or an array by value, or a small integer, in little-endian bytes.
+    Bytes(Vec<u8>),
+}
+
+/// A kernel launch.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Launch {
+    /// Module that holds the kernel.
+    pub module: ModuleId,
+    /// Name of the `.entry`.
+    pub kernel: String,
+    /// Blocks.
+    pub grid: Dim3,
+    /// Threads of a block.
+    pub block: Dim3,
+    /// Dynamic shared memory in bytes.
+    pub dynamic_shared_bytes: u32,
+    /// Stream: launches of one stream run one after the other.
+    pub stream: u32,
+    /// Arguments in order.
+    pub args: Vec<Arg>,
+    /// Registers per thread, where they are known; the compiler's estimate otherwise.
+    pub registers_per_thread: Option<u32>,
+}
+
+impl Launch {
+    /// A launch without dynamic shared memory on stream 0.
+    pub fn new(module: ModuleId, kernel: &str, grid: Dim3, block: Dim3, args: Vec<Arg>) -> Self {
+        Self {
+            module,
+            kernel: kernel.to_owned(),
+            grid,
+            block,
+            dynamic_shared_bytes: 0,
+            stream: 0,
+            args,
+            registers_per_thread: None,
+        }
+    }
+}
+
+/// What a host program does next. Copies are made directly on the [`Device`] and take no time.
+#[derive(Clone, Debug, PartialEq)]
+pub enum HostAction {
+    /// Launches a kernel and waits for its end.
+    Launch(Launch),
+    /// The program is at its end.
+    Done,
+}
+
+/// One comparison of outputs with what they must be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Check {
+    /// What was compared.
+    pub name: String,
+    /// It is as it must be.
+    pub passed: bool,
+    /// How many differ and the first of them, or how the comparison was made.
+    pub detail: String,
+}
+
+/// Why a host program cannot go on.
+#[derive(Debug, thiserror::Error)]
+pub enum HostError {
+    /// A device operation failed.
+    #[error(transparent)]
+    Device(#[from] DeviceError),
+    /// The input is wrong; the message says where and what to do.
+    #[error("{0}")]
+    Input(String),
+}
+
+/// The host side of a CUDA program.
+pub trait HostProgram: Send {
+    /// The next action. All earlier launches have finished, so device memory may be read.
+    fn next(&mut self, device: &mut Device) -> Result<HostAction, HostError>;
+
+    /// Compares outputs with their references, after `Done`.
+    fn checks(&mut self, device: &Device) -> Result<Vec<Check>, HostError>;
+}

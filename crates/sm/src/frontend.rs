@@ -1,0 +1,167 @@
+//! Fetch and decode (model page, section 3.1): one fetch buffer an SM, two instructions a fetch,
+//! one warp tried a cycle.
+
+use crate::image::{CODE_BASE, INST_BYTES};
+use crate::ldst::image_of;
+use crate::sm::Sm;
+use crate::warps::IBUFFER;
+use warploom_base::{Cycle, KernelSlot, Pc, WarpSlot};
+use warploom_config::{GpuSpec, ModelStyle};
+use warploom_mem::cache::{AccessOutcome, Cache, Level};
+use warploom_mem::{AccessKind, Request};
+use warploom_policy::WarpMask;
+
+/// Fetch and its cache.
+pub struct Frontend {
+    /// Instruction cache.
+    pub l1i: Cache,
+    /// Fetched and not yet decoded.
+    buffer: Option<(WarpSlot, Pc)>,
+    /// Warp that fetched last.
+    last: WarpSlot,
+    perfect: bool,
+    line_bytes: u64,
+    per_cycle: u32,
+}
+
+impl Frontend {
+    /// The front end of an SM of `spec` with `warps` slots.
+    pub fn new(spec: &GpuSpec, warps: usize) -> Self {
+        let style: ModelStyle = spec.gpu.style;
+        Self {
+            l1i: Cache::new(&spec.l1i, Level::L1, style),
+            buffer: None,
+            last: WarpSlot(warps as u16 - 1),
+            perfect: spec.sm.perfect_inst_const_cache,
+            line_bytes: u64::from(spec.l1i.line_bytes),
+            per_cycle: spec.sm.fetch_per_cycle.max(1),
+        }
+    }
+
+    /// Decode, fetch and the cache have nothing to do, given the warps that want to fetch.
+    pub fn is_quiet(&self, wanting: WarpMask) -> bool {
+        wanting == 0
+            && self.buffer.is_none()
+            && !self.l1i.has_ready()
+            && self.l1i.miss_queue_front().is_none()
+    }
+}
+
+impl Sm {
+    /// Warps whose buffer is empty and which could fetch.
+    #[inline]
+    pub(crate) fn wanting_fetch(&self) -> WarpMask {
+        let w = &self.warps;
+        w.live & !w.done & !w.buffered & !w.fetching
+    }
+
+    /// Decode, then fetch, as often as the configuration says.
+    pub(crate) fn front_end(&mut self, now: Cycle) {
+        for _ in 0..self.front.per_cycle {
+            self.decode();
+            self.fetch(now);
+        }
+        if self
+            .front
+            .l1i
+            .miss_queue_front()
+            .is_some_and(|r| self.link.can_send(r))
+            && let Some(request) = self.front.l1i.pop_miss()
+        {
+            self.link.send(now, request);
+        }
+    }
+
+    fn decode(&mut self) {
+        let Some((warp, pc)) = self.front.buffer.take() else {
+            return;
+        };
+        let slot = warp.index();
+        if self.warps.done >> slot & 1 != 0 {
+            return;
+        }
+        let image = image_of(&self.kernels, self.warps.kernel[slot]);
+        let left = image.timed.len().saturating_sub(pc.index());
+        self.warps.buffer_pc[slot] = pc;
+        self.warps.buffer_len[slot] = left.min(usize::from(IBUFFER)) as u8;
+        self.warps.refresh(slot, image);
+        self.policy_saw_change = true;
+    }
+
+    fn fetch(&mut self, now: Cycle) {
+        if self.front.buffer.is_some() {
+            return;
+        }
+        if let Some(reply) = self.front.l1i.next_ready() {
+            let slot = reply.token as usize;
+            self.warps.fetching &= !(1 << slot);
+            // The warp may have jumped meanwhile (it cannot have issued): its pc decides.
+            if let Some(pc) = self.warps.exec[slot]
+                .pc()
+                .filter(|_| self.warps.running() >> slot & 1 != 0)
+            {
+                self.front.buffer = Some((WarpSlot::new(slot), pc));
+            }
+            return;
+        }
+        self.reclaim_warps(now);
+        let wanting = self.wanting_fetch();
+        if wanting == 0 {
+            return;
+        }
+        let above = wanting & (!0u64 << self.front.last.index() << 1);
+        let slot = if above != 0 { above } else { wanting }.trailing_zeros() as usize;
+        self.front.last = WarpSlot::new(slot);
+        self.fetch_for(now, slot);
+    }
+
+    fn fetch_for(&mut self, now: Cycle, slot: usize) {
+        let Some(pc) = self.warps.exec[slot].pc() else {
+            return;
+        };
+        if self.front.perfect {
+            self.front.buffer = Some((WarpSlot::new(slot), pc));
+            return;
+        }
+        let kernel = self.warps.kernel[slot];
+        let request = self.fetch_request(now, slot, kernel, pc);
+        match self.front.l1i.access(now, &request).outcome {
+            AccessOutcome::Hit => self.front.buffer = Some((WarpSlot::new(slot), pc)),
+            AccessOutcome::ReservationFail(_) => {}
+            _ => self.warps.fetching |= 1 << slot,
+        }
+    }
+
+    fn fetch_request(&self, now: Cycle, slot: usize, kernel: KernelSlot, pc: Pc) -> Request {
+        let addr = CODE_BASE + u64::from(pc.0) * INST_BYTES;
+        let offset = addr % self.front.line_bytes;
+        let bytes = (2 * INST_BYTES).min(self.front.line_bytes - offset);
+        Request {
+            addr,
+            byte_mask: ((1u128 << bytes) - 1) << (addr % 128),
+            issued_at: now,
+            token: slot as u32,
+            bytes: bytes as u16,
+            sm: self.id,
+            kind: AccessKind::InstRead,
+            sectors: 1 << (addr % 128 / 32),
+            kernel,
+            asid: image_of(&self.kernels, kernel).asid,
+        }
+    }
+
+    /// Frees the slots of warps that exited and have nothing outstanding.
+    fn reclaim_warps(&mut self, now: Cycle) {
+        for slot in warploom_policy::warps_of(self.warps.live & self.warps.done) {
+            let slot = slot.index();
+            let idle = self.warps.in_flight[slot] == 0
+                && self.warps.stores[slot] == 0
+                && self.warps.fetching >> slot & 1 == 0
+                && !self.warps.has_pending(slot);
+            if idle {
+                self.warps.release(slot);
+                self.warp_gone(now, slot);
+            }
+        }
+    }
+}

@@ -1,0 +1,251 @@
+//! A kernel prepared for one GPU: every instruction's pipe, latency and register lists as small
+//! integers, looked up by program counter. Made once per launch, shared by all SMs.
+
+use std::sync::Arc;
+use warploom_base::{KernelSlot, Pc};
+use warploom_config::{ModelStyle, OpTiming, SmSpec, TypeTiming, UnitSpecs};
+use warploom_exec::LaunchContext;
+use warploom_ir::{InstClass, InstFacts, MemClass, Program};
+
+/// Where instructions are fetched from: GPGPU-Sim's place for code, eight bytes an instruction.
+pub const CODE_BASE: u64 = 0xF000_0000;
+/// Bytes that a PTX instruction takes in the instruction cache.
+pub const INST_BYTES: u64 = 8;
+
+/// Kinds of pipes from issue to the function units.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Pipe {
+    /// Single precision, and integers where there is no unit for them.
+    Sp,
+    /// Double precision.
+    Dp,
+    /// Integers.
+    Int,
+    /// Special functions.
+    Sfu,
+    /// Tensor cores.
+    Tensor,
+    /// Load/store.
+    Mem,
+}
+
+impl Pipe {
+    /// Kinds of pipes.
+    pub const COUNT: usize = 6;
+    /// All, in order.
+    pub const ALL: [Pipe; Self::COUNT] = [
+        Pipe::Sp,
+        Pipe::Dp,
+        Pipe::Int,
+        Pipe::Sfu,
+        Pipe::Tensor,
+        Pipe::Mem,
+    ];
+}
+
+/// A range in [`KernelImage::lists`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct ListRange {
+    start: u32,
+    len: u16,
+}
+
+/// What the pipeline needs of one instruction.
+#[derive(Clone, Copy, Debug)]
+pub struct TimedInst {
+    /// Pipe that it issues to.
+    pub pipe: Pipe,
+    /// Its destination comes from memory other than shared: a long wait.
+    pub long: bool,
+    /// It is a fence.
+    pub fence: bool,
+    /// Cycles in the unit.
+    pub latency: u16,
+    /// Cycles until the unit takes another.
+    pub interval: u16,
+    /// Scoreboard entries that it needs free: read or written.
+    pub needs: ListRange,
+    /// Scoreboard entries that it writes.
+    pub writes: ListRange,
+    /// Registers read through the collector.
+    pub bank_reads: ListRange,
+    /// Registers written to the banks.
+    pub bank_writes: ListRange,
+}
+
+/// A kernel in flight.
+pub struct KernelImage {
+    /// What executes.
+    pub launch: LaunchContext,
+    /// Its code.
+    pub program: Arc<Program>,
+    /// Its place among the kernels in flight.
+    pub slot: KernelSlot,
+    /// Address space.
+    pub asid: u8,
+    /// Threads of a block.
+    pub block_threads: u32,
+    /// Warps of a block.
+    pub block_warps: u32,
+    /// Registers of a thread, as granted.
+    pub registers_per_thread: u32,
+    /// Shared memory of a block, dynamic included, in bytes.
+    pub shared_bytes: u32,
+    /// Most blocks of it on one SM: fixes the layout of local memory.
+    pub blocks_per_sm: u32,
+    /// By program counter.
+    pub timed: Vec<TimedInst>,
+    lists: Vec<u16>,
+}
+
+impl KernelImage {
+    /// Prepares `program` for SMs of `spec`.
+    #[expect(clippy::too_many_arguments, reason = "the facts of one launch")]
+    pub fn new(
+        launch: LaunchContext,
+        program: Arc<Program>,
+        slot: KernelSlot,
+        asid: u8,
+        block_threads: u32,
+        registers_per_thread: u32,
+        shared_bytes: u32,
+        blocks_per_sm: u32,
+        spec: &SmSpec,
+        style: ModelStyle,
+    ) -> Self {
+        let mut lists = Vec::new();
+        let timed = program
+            .facts
+            .iter()
+            .map(|f| time(f, spec, style, &mut lists))
+            .collect();
+        Self {
+            launch,
+            program,
+            slot,
+            asid,
+            block_threads,
+            block_warps: block_threads.div_ceil(32),
+            registers_per_thread,
+            shared_bytes,
+            blocks_per_sm,
+            timed,
+            lists,
+        }
+    }
+
+    /// The entries of a list.
+    #[inline]
+    pub fn list(&self, range: ListRange) -> &[u16] {
+        &self.lists[range.start as usize..][..range.len as usize]
+    }
+
+    /// The pipeline's view of an instruction.
+    #[inline]
+    pub fn at(&self, pc: Pc) -> &TimedInst {
+        &self.timed[pc.index()]
+    }
+
+    /// Scoreboard words of a warp.
+    pub fn score_words(&self) -> usize {
+        self.program.score_len().div_ceil(64).max(1)
+    }
+}
+
+fn push_list(lists: &mut Vec<u16>, entries: impl Iterator<Item = u16>) -> ListRange {
+    let start = lists.len();
+    lists.extend(entries);
+    ListRange {
+        start: start as u32,
+        len: (lists.len() - start) as u16,
+    }
+}
+
+fn time(facts: &InstFacts, spec: &SmSpec, style: ModelStyle, lists: &mut Vec<u16>) -> TimedInst {
+    let timing = timing_of(facts.class, &spec.units);
+    let mut needs: Vec<u16> = facts.reads.iter().chain(&facts.writes).copied().collect();
+    needs.sort_unstable();
+    needs.dedup();
+    let mut bank_reads = facts.bank_reads.clone();
+    if style == ModelStyle::V4 {
+        // 4.2 reads a register that stands twice among the sources once (section 3.5).
+        bank_reads.sort_unstable();
+        bank_reads.dedup();
+    }
+    TimedInst {
+        pipe: pipe_of(facts.class, &spec.units, style),
+        long: is_long(facts.class),
+        fence: facts.class == InstClass::Membar,
+        latency: timing.latency_cycles as u16,
+        interval: timing.interval_cycles as u16,
+        needs: push_list(lists, needs.into_iter()),
+        writes: push_list(lists, facts.writes.iter().copied()),
+        bank_reads: push_list(lists, bank_reads.into_iter()),
+        bank_writes: push_list(lists, facts.bank_writes.iter().copied()),
+    }
+}
+
+/// Loads whose result the two-level scheduler calls long (model page, section 3.2).
+fn is_long(class: InstClass) -> bool {
+    match class {
+        InstClass::Load(space) => space != MemClass::Shared,
+        InstClass::Atomic(space) => space != MemClass::Shared,
+        _ => false,
+    }
+}
+
+/// Issue's choice of a pipe (model page, section 3.3).
+fn pipe_of(class: InstClass, units: &UnitSpecs, style: ModelStyle) -> Pipe {
+    use InstClass as C;
+    match class {
+        C::Load(_) | C::Store(_) | C::Atomic(_) | C::Membar => Pipe::Mem,
+        C::Sfu | C::IntDiv | C::F32Div => Pipe::Sfu,
+        C::F64Div if units.dp.count == 0 || style == ModelStyle::V3 => Pipe::Sfu,
+        C::F64Add | C::F64MinMax | C::F64Mul | C::F64Mad | C::F64Div if style == ModelStyle::V4 => {
+            if units.dp.count > 0 {
+                Pipe::Dp
+            } else {
+                Pipe::Sfu
+            }
+        }
+        C::F32Add | C::F32MinMax | C::F32Mul | C::F32Mad => Pipe::Sp,
+        _ if units.int.count > 0 => Pipe::Int,
+        _ => Pipe::Sp,
+    }
+}
+
+/// Latency and interval by class (model page, section 3.6).
+fn timing_of(class: InstClass, units: &UnitSpecs) -> OpTiming {
+    use InstClass as C;
+    const SIMPLE: OpTiming = OpTiming {
+        latency_cycles: 1,
+        interval_cycles: 1,
+    };
+    let plus_one = |t: OpTiming| OpTiming {
+        latency_cycles: t.latency_cycles + 1,
+        interval_cycles: t.interval_cycles + 1,
+    };
+    let of = |t: &TypeTiming, class| match class {
+        C::IntAdd | C::F32Add | C::F64Add => t.add,
+        C::IntMinMax | C::F32MinMax | C::F64MinMax => t.minmax,
+        C::IntMul | C::F32Mul | C::F64Mul => t.mul,
+        C::IntMad | C::F32Mad | C::F64Mad => t.mad,
+        _ => t.div,
+    };
+    match class {
+        C::IntMul24 => plus_one(units.int_timing.mul),
+        C::IntMad24 => plus_one(units.int_timing.mad),
+        C::IntAdd | C::IntMinMax | C::IntMul | C::IntMad | C::IntDiv => {
+            of(&units.int_timing, class)
+        }
+        C::F32Add | C::F32MinMax | C::F32Mul | C::F32Mad | C::F32Div => {
+            of(&units.f32_timing, class)
+        }
+        C::F64Add | C::F64MinMax | C::F64Mul | C::F64Mad | C::F64Div => {
+            of(&units.f64_timing, class)
+        }
+        C::Sfu => units.sfu_timing,
+        C::Shuffle => units.shuffle_timing,
+        _ => SIMPLE,
+    }
+}

@@ -1,0 +1,507 @@
+//! Issue (model page, section 3.3): each scheduler asks its policy for a warp among those whose
+//! next instruction is decoded, passes the scoreboard and finds its pipe free. The instruction
+//! executes functionally here; everything after is time.
+
+use crate::counters::SlotCause;
+use crate::flight::{Flight, FlightId, MemId};
+use crate::image::{KernelImage, Pipe};
+use crate::ldst::{MemInst, Path, image_of};
+use crate::sm::Sm;
+use warploom_base::{BlockId, Cycle, WarpSlot};
+use warploom_config::ModelStyle;
+use warploom_exec::{
+    AtomicMode, BarrierArrival, BarrierOutcome, BarrierRelease, DeviceMemory, Effect, Env, Fault,
+    MemEffect, MemKind, MemPort, step,
+};
+use warploom_ir::{CacheOp, MemSpace};
+use warploom_mem::AccessKind;
+use warploom_mem::coalesce::{
+    LocalMap, coalesce, coalesce_atomic, coalesce_lines, coalesce_local, shared_conflict_cycles,
+};
+use warploom_policy::{WarpMask, WarpScheduler, WarpView, warps_of};
+
+/// Where kernel parameters lie for the constant cache: apart from `.const` variables.
+const PARAM_TIMING_BASE: u64 = warploom_ir::PARAM_WINDOW;
+/// Where local memory lies for the data cache and below: above what the device allocates.
+const LOCAL_TIMING_BASE: u64 = 1 << 40;
+
+impl Sm {
+    /// One cycle of all schedulers.
+    pub(crate) fn issue(&mut self, now: Cycle, memory: &DeviceMemory) -> Result<(), Fault> {
+        self.empty_flushed_buffers();
+        let n = self.schedulers.len();
+        let first = if self.style == ModelStyle::V4 {
+            now as usize % n
+        } else {
+            0
+        };
+        for i in 0..n {
+            let s = (first + i) % n;
+            let cause = self.schedule(s, now, memory)?;
+            self.counters.slots[cause as usize] += 1;
+        }
+        Ok(())
+    }
+
+    /// Buffers with instructions from the wrong path are emptied in the cycle after the branch.
+    fn empty_flushed_buffers(&mut self) {
+        for slot in warps_of(std::mem::take(&mut self.warps.flush)) {
+            self.warps.drop_buffer(slot.index());
+        }
+    }
+
+    /// Warps of a mask whose next instruction finds its pipe's input register free.
+    #[inline]
+    fn with_free_pipe(&self, mask: WarpMask) -> WarpMask {
+        let mut free = 0;
+        for pipe in Pipe::ALL {
+            if !self.collectors.input[pipe as usize].is_full() {
+                free |= self.warps.next_pipe[pipe as usize];
+            }
+        }
+        if !self.ldst.has_room() {
+            free &= !self.warps.next_pipe[Pipe::Mem as usize];
+        }
+        mask & free
+    }
+
+    fn schedule(
+        &mut self,
+        s: usize,
+        now: Cycle,
+        memory: &DeviceMemory,
+    ) -> Result<SlotCause, Fault> {
+        let own = self.schedulers[s].own;
+        let valid = own & self.warps.buffered & !self.warps.waiting();
+        let clear = valid & self.warps.clear;
+        let ready = self.with_free_pipe(clear);
+        if ready == 0 && !self.schedulers[s].wants_cycles {
+            return Ok(self.why_not(own, valid, clear));
+        }
+        let view = WarpView {
+            own,
+            live: self.warps.running(),
+            waiting: self.warps.waiting(),
+            long_wait: self.warps.long_wait,
+            age: &self.warps.age,
+        };
+        let policy = &mut self.schedulers[s].policy;
+        policy.begin_cycle(&view);
+        if ready == 0 {
+            return Ok(self.why_not(own, valid, clear));
+        }
+        let Some(slot) = policy.pick(&view, ready) else {
+            return Ok(SlotCause::Policy);
+        };
+        debug_assert!(ready >> slot.index() & 1 != 0, "{slot} is not ready");
+        policy.on_issue(slot);
+        self.issue_from(slot, now, memory)?;
+        Ok(SlotCause::Issued)
+    }
+
+    /// Issues from one warp, more than once where the machine allows it.
+    fn issue_from(
+        &mut self,
+        slot: WarpSlot,
+        now: Cycle,
+        memory: &DeviceMemory,
+    ) -> Result<(), Fault> {
+        let bit = 1 << slot.index();
+        let mut last = None;
+        for _ in 0..self.max_issue_per_warp {
+            let open = bit & self.warps.buffered & self.warps.clear & !self.warps.waiting();
+            if open & !self.warps.flush == 0 || self.with_free_pipe(bit) == 0 {
+                break;
+            }
+            let pipe = Pipe::ALL
+                .into_iter()
+                .find(|p| self.warps.next_pipe[*p as usize] & bit != 0);
+            if last.is_some() && self.dual_issue_different && pipe == last {
+                break;
+            }
+            last = pipe;
+            self.issue_one(slot, now, memory)?;
+        }
+        Ok(())
+    }
+
+    /// Why nothing issued.
+    pub(crate) fn why_not(&self, own: WarpMask, valid: WarpMask, clear: WarpMask) -> SlotCause {
+        let w = &self.warps;
+        if clear != 0 {
+            let memory = clear & w.next_pipe[Pipe::Mem as usize] != 0;
+            if memory {
+                SlotCause::MemoryPipe
+            } else {
+                SlotCause::ExecutionPipe
+            }
+        } else if valid != 0 {
+            let long = valid & w.long_wait != 0;
+            if long {
+                SlotCause::MemoryDependence
+            } else {
+                SlotCause::ExecutionDependence
+            }
+        } else if own & w.running() == 0 {
+            SlotCause::NoWarp
+        } else if own & w.running() & !w.waiting() == 0 {
+            SlotCause::Barrier
+        } else {
+            SlotCause::InstructionBuffer
+        }
+    }
+
+    /// Executes the next instruction of a warp and sends it on its way.
+    fn issue_one(
+        &mut self,
+        slot: WarpSlot,
+        now: Cycle,
+        memory: &DeviceMemory,
+    ) -> Result<(), Fault> {
+        let w = slot.index();
+        let kernel = self.warps.kernel[w];
+        let block = self.warps.block[w];
+        let env = Env {
+            sm: self.id.0,
+            n_sm: self.n_sm,
+            warp_slot: slot.0,
+            n_warps: self.warps.slots() as u16,
+            clock: now,
+            nanoseconds: now * 1_000_000 / self.core_khz,
+            atomics: AtomicMode::Deferred,
+        };
+        let image = image_of(&self.kernels, kernel);
+        let mut port = MemPort {
+            image: memory,
+            log: &mut self.log,
+            now,
+        };
+        let state = &mut self.blocks[block.index()].state;
+        step(
+            &image.launch,
+            state,
+            &mut self.warps.exec[w],
+            &mut port,
+            &env,
+            &mut self.out,
+        )?;
+        debug_assert_eq!(
+            self.out.pc, self.warps.buffer_pc[w],
+            "buffer and execution disagree"
+        );
+        self.count_issue();
+        self.send_on(slot, now);
+        self.advance_buffer(slot);
+        self.act_on_effect(slot, block);
+        Ok(())
+    }
+
+    fn count_issue(&mut self) {
+        let lanes = self.out.active.count_ones();
+        self.counters.warp_instructions += 1;
+        self.counters.thread_instructions += u64::from(lanes);
+        match lanes {
+            0 => self.counters.issued_without_lanes += 1,
+            n => self.counters.issued_by_lanes[n as usize - 1] += 1,
+        }
+    }
+
+    /// Reserves destinations and puts the instruction into its pipe's input register.
+    fn send_on(&mut self, slot: WarpSlot, now: Cycle) {
+        let w = slot.index();
+        let pc = self.out.pc;
+        let kernel = self.warps.kernel[w];
+        let mem = match self.out.effect {
+            Effect::Memory(effect) => Some(self.memory_record(slot, now, effect)),
+            _ => None,
+        };
+        let image = image_of(&self.kernels, kernel);
+        let inst = image.at(pc);
+        let is_plain_memory = inst.pipe == Pipe::Mem && mem.is_none() && !inst.fence;
+        // A memory instruction whose guard is false everywhere has nothing to send.
+        let mem = if is_plain_memory {
+            Some(self.empty_record(slot))
+        } else {
+            mem
+        };
+        let image = image_of(&self.kernels, kernel);
+        let inst = image.at(pc);
+        self.warps.reserve(w, image.list(inst.writes), inst.long);
+        self.warps.in_flight[w] += 1;
+        if inst.fence {
+            self.warps.fenced |= 1 << w;
+        }
+        let id = self
+            .flights
+            .take()
+            .expect("flight records outnumber the stages that hold them");
+        self.flights[id] = Flight {
+            warp: slot,
+            kernel,
+            pc,
+            pipe: inst.pipe,
+            mem,
+        };
+        self.collectors.input[inst.pipe as usize].push(FlightId(id));
+    }
+
+    /// Steps the buffer, or marks it for emptying when the warp went elsewhere.
+    fn advance_buffer(&mut self, slot: WarpSlot) {
+        let w = slot.index();
+        let next = self.warps.buffer_pc[w].0 + 1;
+        self.warps.buffer_pc[w].0 = next;
+        self.warps.buffer_len[w] -= 1;
+        let bit = 1 << w;
+        let here = self.warps.exec[w].pc();
+        if here.is_none_or(|pc| pc.0 != next) && self.warps.buffer_len[w] > 0 {
+            self.warps.flush |= bit;
+        }
+        let image = image_of(&self.kernels, self.warps.kernel[w]);
+        self.warps.refresh(w, image);
+    }
+
+    fn act_on_effect(&mut self, slot: WarpSlot, block: BlockId) {
+        match self.out.effect {
+            Effect::Barrier(arrival) => self.arrive(slot, block, &arrival),
+            Effect::Exit if self.warps.exec[slot.index()].is_done() => self.warp_done(slot, block),
+            _ => {}
+        }
+    }
+
+    fn arrive(&mut self, slot: WarpSlot, block: BlockId, arrival: &BarrierArrival) {
+        self.counters.barriers += 1;
+        let b = &mut self.blocks[block.index()];
+        let index = u32::from(slot.0) - b.first_warp;
+        match b.state.barriers.arrive(index, arrival) {
+            BarrierOutcome::Wait => self.warps.at_barrier |= 1 << slot.index(),
+            BarrierOutcome::Continue => {}
+            BarrierOutcome::Release(release) => self.release_barrier(block, &release),
+        }
+    }
+
+    fn release_barrier(&mut self, block: BlockId, release: &BarrierRelease) {
+        let first = self.blocks[block.index()].first_warp;
+        let released = release.warps << first;
+        self.warps.at_barrier &= !released;
+        for slot in warps_of(released) {
+            self.warps.exec[slot.index()].finish_barrier(release);
+        }
+    }
+
+    /// All lanes of a warp have exited.
+    fn warp_done(&mut self, slot: WarpSlot, block: BlockId) {
+        let w = slot.index();
+        self.warps.done |= 1 << w;
+        self.warps.flush &= !(1 << w);
+        self.warps.drop_buffer(w);
+        let scheduler = w % self.schedulers.len();
+        self.schedulers[scheduler].policy.on_exit(slot);
+        let b = &mut self.blocks[block.index()];
+        let index = u32::from(slot.0) - b.first_warp;
+        let mut releases = std::mem::take(&mut self.releases);
+        b.state
+            .barriers
+            .warp_exited(index, |release| releases.push(release));
+        for release in releases.drain(..) {
+            self.release_barrier(block, &release);
+        }
+        self.releases = releases;
+    }
+
+    /// A fence ends when the warp's scoreboard is empty.
+    pub(crate) fn release_fence(&mut self, w: usize) {
+        if self.warps.fenced >> w & 1 != 0 && !self.warps.has_pending(w) {
+            self.warps.fenced &= !(1 << w);
+        }
+    }
+
+    /// Makes the load/store unit's record of a memory instruction: its transactions and its way.
+    fn memory_record(&mut self, slot: WarpSlot, now: Cycle, effect: MemEffect) -> MemId {
+        let _ = now;
+        let list = self
+            .ldst
+            .lists
+            .take()
+            .expect("issue checks for a free list");
+        let id = self
+            .ldst
+            .insts
+            .take()
+            .expect("issue checks for a free record");
+        let path = self.path_of(&effect);
+        let replies = effect.kind != MemKind::Store;
+        self.fill_list(slot, list, path, &effect);
+        let transactions = self.ldst.lists[list].len();
+        let w = slot.index();
+        let shared_cycles = if path == Path::Shared {
+            self.shared_cycles(&effect)
+        } else {
+            0
+        };
+        let kind = kind_of(&effect);
+        let pending = if path == Path::Shared {
+            1
+        } else {
+            transactions as u32
+        };
+        self.ldst.insts[id] = MemInst {
+            warp: slot,
+            kernel: self.warps.kernel[w],
+            pc: self.out.pc,
+            path,
+            replies,
+            kind,
+            pending: if replies { pending } else { 0 },
+            shared_cycles,
+            list,
+        };
+        if kind == AccessKind::GlobalAtomic {
+            self.keep_atomic(w, list);
+        }
+        self.count_memory(path, transactions, shared_cycles);
+        MemId(id)
+    }
+
+    /// The record of a memory instruction that takes effect in no lane.
+    fn empty_record(&mut self, slot: WarpSlot) -> MemId {
+        let list = self
+            .ldst
+            .lists
+            .take()
+            .expect("issue checks for a free list");
+        let id = self
+            .ldst
+            .insts
+            .take()
+            .expect("issue checks for a free record");
+        self.ldst.lists[list].clear();
+        self.ldst.insts[id] = MemInst {
+            warp: slot,
+            kernel: self.warps.kernel[slot.index()],
+            pc: self.out.pc,
+            path: Path::Around,
+            replies: true,
+            kind: AccessKind::GlobalRead,
+            pending: 0,
+            shared_cycles: 0,
+            list,
+        };
+        MemId(id)
+    }
+
+    fn path_of(&self, effect: &MemEffect) -> Path {
+        match (effect.kind, effect.space) {
+            (_, MemSpace::Shared) => Path::Shared,
+            (MemKind::Texture, _) => Path::Texture,
+            (_, MemSpace::Const | MemSpace::Param) => Path::Constant,
+            (MemKind::Atomic, _) => Path::Around,
+            (_, MemSpace::Local | MemSpace::FrameParam) if self.ldst.l1d.is_some() => Path::Data,
+            _ if self.ldst.l1d.is_none() || self.bypasses_l1(effect.cache_op) => Path::Around,
+            _ => Path::Data,
+        }
+    }
+
+    fn bypasses_l1(&self, op: CacheOp) -> bool {
+        match op {
+            CacheOp::Cg => true,
+            CacheOp::Ca | CacheOp::NonCoherent => false,
+            _ => self.global_skips_l1d,
+        }
+    }
+
+    fn fill_list(&mut self, slot: WarpSlot, list: u16, path: Path, effect: &MemEffect) {
+        let w = slot.index();
+        let block = self.warps.block[w];
+        let image: &KernelImage = image_of(&self.kernels, self.warps.kernel[w]);
+        let out = &mut self.ldst.lists[list];
+        let (addrs, mask, bytes) = (
+            &mut self.out.addrs,
+            self.out.active,
+            u32::from(effect.bytes),
+        );
+        let around = path == Path::Around;
+        match path {
+            Path::Shared => out.clear(),
+            Path::Constant => {
+                if effect.space == MemSpace::Param {
+                    addrs.iter_mut().for_each(|a| *a += PARAM_TIMING_BASE);
+                }
+                coalesce_lines(self.constant_line, bytes, addrs, mask, out);
+            }
+            Path::Texture => coalesce_lines(self.texture_line, bytes, addrs, mask, out),
+            _ if effect.kind == MemKind::Atomic => {
+                coalesce_atomic(self.coalescing, true, bytes, addrs, mask, out);
+            }
+            _ if matches!(effect.space, MemSpace::Local | MemSpace::FrameParam) => {
+                let map = LocalMap {
+                    base: LOCAL_TIMING_BASE,
+                    padded_block_threads: image.block_warps * 32,
+                    blocks_per_sm: image.blocks_per_sm,
+                    sms: u32::from(self.n_sm),
+                };
+                let first = (u32::from(slot.0) - self.blocks[block.index()].first_warp) * 32;
+                let place = (u32::from(self.id.0), u32::from(block.0), first);
+                coalesce_local(
+                    self.coalescing,
+                    around,
+                    bytes,
+                    addrs,
+                    mask,
+                    &map,
+                    place,
+                    out,
+                );
+            }
+            _ => coalesce(self.coalescing, around, bytes, addrs, mask, out),
+        }
+    }
+
+    fn shared_cycles(&self, effect: &MemEffect) -> u32 {
+        shared_conflict_cycles(
+            self.shared_banks,
+            self.shared_parts,
+            self.wide_shared,
+            effect.bytes.into(),
+            &self.out.addrs,
+            self.out.active,
+        )
+    }
+
+    fn keep_atomic(&mut self, w: usize, list: u16) {
+        let atomic = &mut self.ldst.atomics[w];
+        atomic.batch.clone_from(&self.out.atomic);
+        for (i, t) in self.ldst.lists[list].as_slice().iter().enumerate() {
+            atomic.lanes[i + 1] = t.lanes;
+        }
+        self.warps.atomics[w] += 1;
+        self.warps.atomic |= 1 << w;
+    }
+
+    fn count_memory(&mut self, path: Path, transactions: usize, shared_cycles: u32) {
+        let c = &mut self.counters;
+        match path {
+            Path::Shared => {
+                c.shared_instructions += 1;
+                c.shared_conflict_cycles += u64::from(shared_cycles.saturating_sub(1));
+            }
+            Path::Constant => {}
+            _ => {
+                c.memory_instructions += 1;
+                c.memory_transactions += transactions as u64;
+            }
+        }
+    }
+}
+
+fn kind_of(effect: &MemEffect) -> AccessKind {
+    match (effect.kind, effect.space) {
+        (MemKind::Texture, _) => AccessKind::TextureRead,
+        (_, MemSpace::Const | MemSpace::Param) => AccessKind::ConstRead,
+        (MemKind::Atomic, MemSpace::Shared) => AccessKind::GlobalRead,
+        (MemKind::Atomic, _) => AccessKind::GlobalAtomic,
+        (MemKind::Load, MemSpace::Local | MemSpace::FrameParam) => AccessKind::LocalRead,
+        (MemKind::Store, MemSpace::Local | MemSpace::FrameParam) => AccessKind::LocalWrite,
+        (MemKind::Load, _) => AccessKind::GlobalRead,
+        (MemKind::Store, _) => AccessKind::GlobalWrite,
+    }
+}

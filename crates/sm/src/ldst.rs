@@ -1,0 +1,687 @@
+//! The load/store unit: shared memory, constant, texture and data caches, and the path around
+//! them (model page, section 4).
+//!
+//! Order within a cycle: write-back arbitration, replies, caches' way down, then the instruction
+//! in the dispatch register tries its path. Every transaction of a load is counted in its record;
+//! the destination is released when the count reaches zero.
+
+use crate::flight::{FlightId, MemId, Pool};
+use crate::image::KernelImage;
+use crate::link::Link;
+use crate::sm::Sm;
+use warploom_base::{Cycle, FixedQueue, KernelSlot, LaneMask, Pc, SmId, WarpSlot};
+use warploom_config::{CacheSpec, GpuSpec};
+use warploom_exec::AtomicBatch;
+use warploom_mem::cache::{AccessOutcome, Cache, Level, TextureCache};
+use warploom_mem::coalesce::{Transaction, Transactions};
+use warploom_mem::{AccessKind, Request};
+
+/// Memory instructions between issue and their last reply.
+const MEM_RECORDS: usize = 4096;
+/// Memory instructions between issue and their last transaction.
+const LISTS: usize = 64;
+
+/// Which way an instruction goes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Path {
+    /// Shared memory.
+    Shared,
+    /// Constant cache: `ld.const`, kernel parameters.
+    Constant,
+    /// Texture cache.
+    Texture,
+    /// Data cache.
+    Data,
+    /// Straight to the network.
+    Around,
+}
+
+/// One memory instruction.
+#[derive(Clone, Copy, Debug)]
+pub struct MemInst {
+    /// Who issued it.
+    pub warp: WarpSlot,
+    /// Of which kernel.
+    pub kernel: KernelSlot,
+    /// Which instruction.
+    pub pc: Pc,
+    /// Which way it goes.
+    pub path: Path,
+    /// Something waits for its replies (loads, atomics, texture reads).
+    pub replies: bool,
+    /// Kind of its transactions.
+    pub kind: AccessKind,
+    /// Replies to come, for transactions not yet sent too.
+    pub pending: u32,
+    /// Cycles that shared memory needs.
+    pub shared_cycles: u32,
+    /// Its transactions.
+    pub list: u16,
+}
+
+/// An atomic instruction on its way: a warp has at most one.
+#[derive(Clone, Debug)]
+pub struct PendingAtomic {
+    /// What to do in which lanes.
+    pub batch: AtomicBatch,
+    /// Lanes of each transaction, by the number in the request's token.
+    pub lanes: [LaneMask; 33],
+    /// Old values by lane, as far as they have arrived.
+    pub results: [u64; 32],
+}
+
+/// What goes to the registers next.
+#[derive(Clone, Copy, Debug)]
+enum WriteBack {
+    /// A shared-memory load.
+    Shared(MemId),
+    /// One reply of a load.
+    Reply(MemId),
+}
+
+/// The unit.
+pub struct Ldst {
+    /// Instruction trying its path.
+    dispatch: Option<FlightId>,
+    /// Memory instructions.
+    pub insts: Pool<MemInst>,
+    /// Lists of transactions.
+    pub lists: Pool<Transactions>,
+    /// By warp slot.
+    pub atomics: Vec<PendingAtomic>,
+    /// Shared-memory loads with the cycle in which they may write back.
+    shared: FixedQueue<(Cycle, MemId)>,
+    shared_latency: u32,
+    /// Data cache.
+    pub l1d: Option<Cache>,
+    /// Constant cache.
+    pub l1c: Cache,
+    /// Texture cache.
+    pub l1t: TextureCache,
+    perfect_constant: bool,
+    /// 4.x: accesses on their way to the tags, by bank, with the cycle of their lookup.
+    banks: Vec<FixedQueue<(Cycle, Request)>>,
+    bank_entered: Vec<Cycle>,
+    l1_latency: u32,
+    bank_bytes: u64,
+    write_back: Option<WriteBack>,
+    next_client: u8,
+    around: Option<Request>,
+    responses: FixedQueue<Request>,
+    sectored_l2: bool,
+    sm: SmId,
+}
+
+impl Ldst {
+    /// The unit of SM `sm`.
+    pub fn new(spec: &GpuSpec, sm: SmId, warps: usize) -> Self {
+        let style = spec.gpu.style;
+        let blank = MemInst {
+            warp: WarpSlot(0),
+            kernel: KernelSlot(0),
+            pc: Pc(0),
+            path: Path::Shared,
+            replies: false,
+            kind: AccessKind::GlobalRead,
+            pending: 0,
+            shared_cycles: 0,
+            list: 0,
+        };
+        let atomic = PendingAtomic {
+            batch: AtomicBatch::default(),
+            lanes: [0; 33],
+            results: [0; 32],
+        };
+        let banks = spec.sm.l1d_banks.max(1) as usize;
+        let cache = |c: &CacheSpec| Cache::new(c, Level::L1, style);
+        Self {
+            dispatch: None,
+            insts: Pool::new(MEM_RECORDS, blank),
+            lists: Pool::new(LISTS, Transactions::new()),
+            atomics: vec![atomic; warps],
+            shared: FixedQueue::new(spec.sm.shared_latency_cycles.max(1) as usize),
+            shared_latency: spec.sm.shared_latency_cycles,
+            l1d: spec.l1d.enabled.then(|| cache(&spec.l1d)),
+            l1c: cache(&spec.l1c),
+            l1t: TextureCache::new(&spec.l1t),
+            perfect_constant: spec.sm.perfect_inst_const_cache,
+            banks: vec![FixedQueue::new(spec.sm.l1d_latency_cycles.max(1) as usize); banks],
+            bank_entered: vec![Cycle::MAX; banks],
+            l1_latency: spec.sm.l1d_latency_cycles,
+            bank_bytes: 32,
+            write_back: None,
+            next_client: 0,
+            around: None,
+            responses: FixedQueue::new(spec.sm.response_fifo.max(1) as usize),
+            sectored_l2: spec.partition.l2.sectored,
+            sm,
+        }
+    }
+
+    /// The dispatch register is free.
+    #[inline]
+    pub fn can_accept(&self) -> bool {
+        self.dispatch.is_none()
+    }
+
+    /// Takes an instruction from the collectors.
+    #[inline]
+    pub fn accept(&mut self, flight: FlightId) {
+        self.dispatch = Some(flight);
+    }
+
+    /// There are records for another instruction to issue.
+    #[inline]
+    pub fn has_room(&self) -> bool {
+        self.insts.available() > 0 && self.lists.available() > 0
+    }
+
+    /// Replies that memory sends for one request: a sectored L2 answers by 32-byte sectors.
+    pub fn replies_to(&self, request: &Request) -> u32 {
+        if self.sectored_l2 {
+            u32::from(request.bytes).div_ceil(32)
+        } else {
+            1
+        }
+    }
+
+    /// A reply may be handed over.
+    #[inline]
+    pub fn can_respond(&self) -> bool {
+        !self.responses.is_full()
+    }
+
+    /// Hands over a reply.
+    #[inline]
+    pub fn respond(&mut self, reply: Request) {
+        self.responses.push(reply);
+    }
+
+    /// A request for one transaction of `id`.
+    fn request(&self, now: Cycle, id: MemId, number: usize, t: &Transaction, asid: u8) -> Request {
+        let inst = &self.insts[id.0];
+        Request {
+            addr: t.addr,
+            byte_mask: t.byte_mask,
+            issued_at: now,
+            token: (number as u32) << 16 | u32::from(id.0),
+            bytes: t.bytes,
+            sm: self.sm,
+            kind: inst.kind,
+            sectors: t.sectors,
+            kernel: inst.kernel,
+            asid,
+        }
+    }
+
+    /// Nothing can happen before `next_event` or an arrival.
+    pub fn is_quiet(&self) -> bool {
+        let cache_quiet = |c: &Cache| c.miss_queue_front().is_none() && !c.has_ready();
+        self.dispatch.is_none()
+            && self.write_back.is_none()
+            && self.around.is_none()
+            && self.responses.is_empty()
+            && self.l1d.as_ref().is_none_or(cache_quiet)
+            && cache_quiet(&self.l1c)
+            && self.l1t.is_idle()
+    }
+
+    /// When a shared-memory load or a delayed cache access comes due.
+    pub fn next_event(&self) -> Option<Cycle> {
+        let shared = self.shared.front().map(|(at, _)| *at);
+        self.banks
+            .iter()
+            .filter_map(|b| b.front().map(|(at, _)| *at))
+            .chain(shared)
+            .min()
+    }
+
+    /// Nothing inside at all.
+    pub fn is_empty(&self) -> bool {
+        self.is_quiet() && self.next_event().is_none() && self.insts.used() == 0
+    }
+}
+
+/// Record that a request's token names.
+#[inline]
+pub fn mem_of(token: u32) -> MemId {
+    MemId(token as u16)
+}
+
+/// Number of the transaction that a request's token names.
+#[inline]
+pub fn transaction_of(token: u32) -> usize {
+    (token >> 16) as usize
+}
+
+/// The next request that can be answered, but for those that a cache made for itself.
+fn next_of_program(cache: Option<&mut Cache>) -> Option<Request> {
+    let cache = cache?;
+    std::iter::from_fn(|| cache.next_ready()).find(|r| r.kind != AccessKind::L1WriteAllocate)
+}
+
+fn send_miss(cache: &mut Cache, link: &mut Link, now: Cycle) {
+    if cache.miss_queue_front().is_some_and(|r| link.can_send(r))
+        && let Some(request) = cache.pop_miss()
+    {
+        link.send(now, request);
+    }
+}
+
+/// What trying a path came to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Try {
+    Done,
+    /// More transactions to send.
+    Coalesce,
+    /// Cache reservation failed or network full.
+    Resource,
+    /// Data port busy.
+    DataPort,
+    /// Bank busy.
+    BankConflict,
+}
+
+impl Sm {
+    /// One cycle of the load/store unit.
+    pub(crate) fn ldst_cycle(&mut self, now: Cycle) {
+        self.write_back(now);
+        self.take_response(now);
+        self.send_misses(now);
+        self.look_up_delayed(now);
+        if let Some(flight) = self.ldst.dispatch {
+            self.dispatch_memory(now, flight);
+        }
+    }
+
+    /// Writes one result to the registers and picks the next (five clients in turn).
+    fn write_back(&mut self, now: Cycle) {
+        if let Some(wb) = self.ldst.write_back {
+            let id = match wb {
+                WriteBack::Shared(id) | WriteBack::Reply(id) => id,
+            };
+            let inst = self.ldst.insts[id.0];
+            let image = image_of(&self.kernels, inst.kernel);
+            let banks = image.list(image.at(inst.pc).bank_writes);
+            if !self.collectors.try_write(banks, inst.warp.0) {
+                return;
+            }
+            self.ldst.write_back = None;
+            self.reply_done(id);
+        }
+        for _ in 0..5 {
+            let client = self.ldst.next_client;
+            self.ldst.next_client = (client + 1) % 5;
+            if let Some(wb) = self.poll_client(client, now) {
+                self.ldst.write_back = Some(wb);
+                return;
+            }
+        }
+    }
+
+    fn poll_client(&mut self, client: u8, now: Cycle) -> Option<WriteBack> {
+        let ldst = &mut self.ldst;
+        let reply = match client {
+            0 => {
+                ldst.shared.front().filter(|(at, _)| *at <= now)?;
+                return ldst.shared.pop().map(|(_, id)| WriteBack::Shared(id));
+            }
+            1 => ldst.l1t.next_ready(),
+            2 => ldst.l1c.next_ready(),
+            3 => ldst.around.take(),
+            _ => next_of_program(ldst.l1d.as_mut()),
+        };
+        reply.map(|r| WriteBack::Reply(mem_of(r.token)))
+    }
+
+    /// One reply of a load has been written.
+    fn reply_done(&mut self, id: MemId) {
+        let inst = &mut self.ldst.insts[id.0];
+        inst.pending -= 1;
+        if inst.pending == 0 {
+            self.complete_memory(id);
+        }
+    }
+
+    /// All replies have come: the destination is free to read.
+    fn complete_memory(&mut self, id: MemId) {
+        let inst = self.ldst.insts[id.0];
+        let slot = inst.warp.index();
+        let image = image_of(&self.kernels, inst.kernel);
+        if inst.kind == AccessKind::GlobalAtomic {
+            let atomic = &self.ldst.atomics[slot];
+            let batch = &atomic.batch;
+            if let Some(dst) = batch.dst {
+                self.warps.exec[slot].write_atomic_result(dst, batch.mask, &atomic.results);
+            }
+            self.warps.atomics[slot] -= 1;
+            self.warps.atomic &= !(1 << slot);
+        }
+        self.warps
+            .clear_pending(slot, image.list(image.at(inst.pc).writes));
+        self.warps.in_flight[slot] -= 1;
+        self.warps.refresh(slot, image);
+        self.release_fence(slot);
+        self.ldst.insts.give(id.0);
+    }
+
+    /// Takes one reply from the network to where it belongs.
+    fn take_response(&mut self, now: Cycle) {
+        let Some(reply) = self.ldst.responses.front().copied() else {
+            return;
+        };
+        let ldst = &mut self.ldst;
+        let taken = match reply.kind {
+            AccessKind::TextureRead => {
+                ldst.l1t.fill(&reply);
+                true
+            }
+            AccessKind::ConstRead => fill(&mut ldst.l1c, now, &reply),
+            AccessKind::GlobalWrite | AccessKind::LocalWrite => {
+                self.store_acknowledged(&reply);
+                true
+            }
+            AccessKind::L1WriteBack => true,
+            _ if self.ldst.goes_around(&reply) => {
+                let free = self.ldst.around.is_none();
+                if free {
+                    self.ldst.around = Some(reply);
+                }
+                free
+            }
+            _ => match &mut self.ldst.l1d {
+                Some(l1d) => fill(l1d, now, &reply),
+                None => unreachable!("a reply to a cache that does not exist: {reply:?}"),
+            },
+        };
+        if taken {
+            self.ldst.responses.pop();
+        }
+    }
+
+    fn store_acknowledged(&mut self, reply: &Request) {
+        let warp = (reply.token & 0xffff) as usize;
+        self.warps.stores[warp] -= 1;
+    }
+
+    fn send_misses(&mut self, now: Cycle) {
+        let Self { ldst, link, .. } = self;
+        if ldst
+            .l1t
+            .miss_queue_front()
+            .is_some_and(|r| link.can_send(r))
+            && let Some(request) = ldst.l1t.pop_miss()
+        {
+            link.send(now, request);
+        }
+        if !ldst.l1t.is_idle() {
+            ldst.l1t.cycle();
+        }
+        send_miss(&mut ldst.l1c, link, now);
+        if let Some(l1d) = &mut ldst.l1d {
+            send_miss(l1d, link, now);
+        }
+    }
+
+    /// 4.x: the tag lookup at the end of the data cache's latency, one a bank.
+    fn look_up_delayed(&mut self, now: Cycle) {
+        for bank in 0..self.ldst.banks.len() {
+            let Some((at, request)) = self.ldst.banks[bank].front().copied() else {
+                continue;
+            };
+            if at > now || !self.look_up(now, &request) {
+                continue;
+            }
+            self.ldst.banks[bank].pop();
+        }
+    }
+
+    /// Offers a delayed access to the data cache; false if it must be tried again.
+    fn look_up(&mut self, now: Cycle, request: &Request) -> bool {
+        let is_store = request.kind.is_write();
+        let Some(l1d) = &mut self.ldst.l1d else {
+            return true;
+        };
+        let access = l1d.access(now, request);
+        if matches!(access.outcome, AccessOutcome::ReservationFail(_)) {
+            return false;
+        }
+        if is_store {
+            let warp = (request.token & 0xffff) as usize;
+            self.warps.stores[warp] -= 1;
+            if access.write_sent {
+                self.warps.stores[warp] += self.ldst.replies_to(request);
+            }
+        } else if access.outcome == AccessOutcome::Hit {
+            self.reply_done(mem_of(request.token));
+        }
+        true
+    }
+
+    /// The instruction in the dispatch register tries its path.
+    fn dispatch_memory(&mut self, now: Cycle, flight: FlightId) {
+        let Some(id) = self.flights[flight.0].mem else {
+            // A fence: nothing to send.
+            self.finish_fence(flight);
+            return;
+        };
+        let outcome = match self.ldst.insts[id.0].path {
+            Path::Shared => self.try_shared(id),
+            Path::Constant => self.try_constant(now, id),
+            Path::Texture => self.try_texture(now, id),
+            Path::Data if self.ldst.l1_latency > 0 => self.try_banks(now, id),
+            Path::Data => self.try_data(now, id),
+            Path::Around => self.try_around(now, id),
+        };
+        self.count_try(self.ldst.insts[id.0].path, outcome);
+        if outcome == Try::Done {
+            self.leave_dispatch(now, flight, id);
+        }
+    }
+
+    fn count_try(&mut self, path: Path, outcome: Try) {
+        let c = &mut self.counters;
+        match (outcome, path) {
+            (Try::Done, _) => {}
+            (_, Path::Constant) => c.ldst_stall_constant += 1,
+            (Try::BankConflict, _) => c.ldst_stall_bank_conflict += 1,
+            (Try::Coalesce, _) => c.ldst_stall_coalesce += 1,
+            (Try::Resource, _) => c.ldst_stall_resource += 1,
+            (Try::DataPort, _) => c.ldst_stall_data_port += 1,
+        }
+    }
+
+    /// The instruction has sent all it has to send.
+    fn leave_dispatch(&mut self, now: Cycle, flight: FlightId, id: MemId) {
+        let inst = self.ldst.insts[id.0];
+        if inst.path == Path::Shared && inst.replies {
+            if self.ldst.shared.is_full() {
+                return;
+            }
+            let at = now + Cycle::from(self.ldst.shared_latency);
+            self.ldst.shared.push((at, id));
+        }
+        self.ldst.dispatch = None;
+        self.flights.give(flight.0);
+        self.ldst.lists.give(inst.list);
+        if !inst.replies {
+            self.warps.in_flight[inst.warp.index()] -= 1;
+            self.ldst.insts.give(id.0);
+        } else if inst.pending == 0 {
+            self.complete_memory(id);
+        }
+    }
+
+    fn finish_fence(&mut self, flight: FlightId) {
+        let slot = self.flights[flight.0].warp.index();
+        self.warps.in_flight[slot] -= 1;
+        self.flights.give(flight.0);
+        self.ldst.dispatch = None;
+        self.release_fence(slot);
+    }
+
+    fn try_shared(&mut self, id: MemId) -> Try {
+        let inst = &mut self.ldst.insts[id.0];
+        inst.shared_cycles = inst.shared_cycles.saturating_sub(1);
+        if inst.shared_cycles > 0 {
+            Try::BankConflict
+        } else {
+            Try::Done
+        }
+    }
+
+    fn try_constant(&mut self, now: Cycle, id: MemId) -> Try {
+        if self.ldst.perfect_constant {
+            let list = self.ldst.insts[id.0].list;
+            self.ldst.lists[list].clear();
+            self.ldst.insts[id.0].pending = 0;
+            return Try::Done;
+        }
+        self.try_cache(now, id, |ldst| Some(&mut ldst.l1c))
+    }
+
+    fn try_data(&mut self, now: Cycle, id: MemId) -> Try {
+        self.try_cache(now, id, |ldst| ldst.l1d.as_mut())
+    }
+
+    /// One access of a cache whose lookup takes no time (3.x).
+    fn try_cache(
+        &mut self,
+        now: Cycle,
+        id: MemId,
+        cache: impl Fn(&mut Ldst) -> Option<&mut Cache>,
+    ) -> Try {
+        let Some((mut request, left)) = self.next_transaction(now, id) else {
+            return Try::Done;
+        };
+        if request.kind.is_write() {
+            request.token = u32::from(self.ldst.insts[id.0].warp.0);
+        }
+        let Some(cache) = cache(&mut self.ldst) else {
+            return Try::Done;
+        };
+        if !cache.data_port_free(now) {
+            return Try::DataPort;
+        }
+        let access = cache.access(now, &request);
+        if matches!(access.outcome, AccessOutcome::ReservationFail(_)) {
+            return Try::Resource;
+        }
+        if access.write_sent {
+            let warp = self.ldst.insts[id.0].warp.index();
+            self.warps.stores[warp] += self.ldst.replies_to(&request);
+        }
+        if access.outcome == AccessOutcome::Hit && self.ldst.insts[id.0].replies {
+            self.ldst.insts[id.0].pending -= 1;
+        }
+        self.sent(id, left)
+    }
+
+    fn try_texture(&mut self, now: Cycle, id: MemId) -> Try {
+        let Some((request, left)) = self.next_transaction(now, id) else {
+            return Try::Done;
+        };
+        let access = self.ldst.l1t.access(now, &request);
+        if matches!(access.outcome, AccessOutcome::ReservationFail(_)) {
+            return Try::Resource;
+        }
+        self.sent(id, left)
+    }
+
+    /// 4.x: accesses enter the banks of the data cache, one a bank and cycle.
+    fn try_banks(&mut self, now: Cycle, id: MemId) -> Try {
+        for _ in 0..self.ldst.banks.len() {
+            let Some((mut request, left)) = self.next_transaction(now, id) else {
+                return Try::Done;
+            };
+            let bank = (request.addr / self.ldst.bank_bytes) as usize % self.ldst.banks.len();
+            if self.ldst.banks[bank].is_full() || self.ldst.bank_entered[bank] == now {
+                return Try::BankConflict;
+            }
+            if request.kind.is_write() {
+                request.token = u32::from(self.ldst.insts[id.0].warp.0);
+                self.warps.stores[request.token as usize] += 1;
+            }
+            self.ldst.bank_entered[bank] = now;
+            let at = now + Cycle::from(self.ldst.l1_latency);
+            self.ldst.banks[bank].push((at, request));
+            if self.sent(id, left) == Try::Done {
+                return Try::Done;
+            }
+        }
+        Try::Coalesce
+    }
+
+    fn try_around(&mut self, now: Cycle, id: MemId) -> Try {
+        let Some((mut request, left)) = self.next_transaction(now, id) else {
+            return Try::Done;
+        };
+        if !self.link.can_send(&request) {
+            return Try::Resource;
+        }
+        let inst = self.ldst.insts[id.0];
+        let replies = self.ldst.replies_to(&request);
+        if inst.replies {
+            self.ldst.insts[id.0].pending += replies - 1;
+        } else {
+            request.token = u32::from(inst.warp.0);
+            self.warps.stores[inst.warp.index()] += replies;
+        }
+        self.link.send(now, request);
+        self.sent(id, left)
+    }
+
+    /// The next transaction to send as a request, and how many stand before it in the list.
+    fn next_transaction(&self, now: Cycle, id: MemId) -> Option<(Request, usize)> {
+        let inst = &self.ldst.insts[id.0];
+        let list = &self.ldst.lists[inst.list];
+        let last = list.last()?;
+        let asid = image_of(&self.kernels, inst.kernel).asid;
+        let number = list.len();
+        Some((self.ldst.request(now, id, number, last, asid), number - 1))
+    }
+
+    /// Drops the transaction that was sent.
+    fn sent(&mut self, id: MemId, left: usize) -> Try {
+        let list = self.ldst.insts[id.0].list;
+        self.ldst.lists[list].pop();
+        if left == 0 { Try::Done } else { Try::Coalesce }
+    }
+
+    /// Lanes whose atomic a reply stands for.
+    pub fn atomic_lanes(&self, reply: &Request) -> (WarpSlot, LaneMask) {
+        let warp = self.ldst.insts[mem_of(reply.token).0].warp;
+        let atomic = &self.ldst.atomics[warp.index()];
+        let lanes = atomic.lanes[transaction_of(reply.token)];
+        let range = reply.addr..reply.addr + u64::from(reply.bytes);
+        let inside = (0..32).filter(|&l| range.contains(&atomic.batch.addrs[l]));
+        (warp, lanes & inside.fold(0, |m, l| m | 1 << l))
+    }
+}
+
+impl Ldst {
+    /// Whether the access that a reply answers went around the data cache.
+    fn goes_around(&self, reply: &Request) -> bool {
+        reply.kind != AccessKind::L1WriteAllocate
+            && self.insts[mem_of(reply.token).0].path == Path::Around
+    }
+}
+
+fn fill(cache: &mut Cache, now: Cycle, reply: &Request) -> bool {
+    let free = cache.fill_port_free(now);
+    if free {
+        cache.fill(now, reply);
+    }
+    free
+}
+
+/// The image of a kernel that has instructions in flight.
+#[inline]
+pub(crate) fn image_of(
+    kernels: &[Option<std::sync::Arc<KernelImage>>],
+    slot: KernelSlot,
+) -> &KernelImage {
+    kernels[slot.index()]
+        .as_deref()
+        .expect("a kernel with instructions in flight is loaded")
+}

@@ -1,0 +1,546 @@
+//! One SM: its state, its cycle, and how it runs ahead by a step of several cycles.
+//!
+//! Stages run back to front within a cycle, so that each sees what the stage before it left in
+//! the cycle before (model page, section 3). A cycle in which nothing can happen until a known
+//! time is skipped together with those that follow; counters are the same either way.
+
+use crate::blocks::{BlockNeeds, BlockSlot, Resources, free_run, warp_run};
+use crate::collector::{Collectors, Sources};
+use crate::counters::{SlotCause, SmCounters};
+use crate::flight::{Flight, FlightId, FlightPool, Pool};
+use crate::frontend::Frontend;
+use crate::image::{KernelImage, Pipe};
+use crate::ldst::{Ldst, image_of};
+use crate::link::Link;
+use crate::units::Units;
+use crate::warps::Warps;
+use std::collections::VecDeque;
+use std::sync::Arc;
+use warploom_base::{BlockId, Cycle, KernelSlot, Pc, SmId, WarpSlot};
+use warploom_config::{Coalescing, GpuSpec, ModelStyle};
+use warploom_exec::{BarrierRelease, DeviceMemory, Fault, StepOut, WriteLog};
+use warploom_mem::AccessKind;
+use warploom_policy::{WarpMask, WarpPolicy, WarpScheduler};
+
+/// Instructions between issue and the function units.
+const FLIGHTS: usize = 8192;
+
+/// One warp scheduler.
+pub(crate) struct Scheduler {
+    /// Slots that it serves.
+    pub own: WarpMask,
+    /// Who goes first.
+    pub policy: WarpPolicy,
+    /// The policy must see every cycle.
+    pub wants_cycles: bool,
+}
+
+/// A block that has ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct FinishedBlock {
+    /// Cycle of its end.
+    pub at: Cycle,
+    /// Its kernel.
+    pub kernel: KernelSlot,
+    /// Its rank in the grid.
+    pub rank: u64,
+    /// Its slot in the SM.
+    pub slot: BlockId,
+}
+
+/// A block assigned to the SM that has not started.
+#[derive(Clone, Copy, Debug)]
+struct Start {
+    at: Cycle,
+    kernel: KernelSlot,
+    rank: u64,
+    slot: BlockId,
+    first_warp: u32,
+}
+
+/// One SM.
+pub struct Sm {
+    pub(crate) id: SmId,
+    pub(crate) n_sm: u16,
+    pub(crate) core_khz: u64,
+    pub(crate) style: ModelStyle,
+    pub(crate) kernels: Vec<Option<Arc<KernelImage>>>,
+    pub(crate) warps: Warps,
+    pub(crate) blocks: Vec<BlockSlot>,
+    pub(crate) schedulers: Vec<Scheduler>,
+    pub(crate) flights: FlightPool,
+    pub(crate) collectors: Collectors,
+    pub(crate) units: Units,
+    /// The load/store unit.
+    pub ldst: Ldst,
+    /// Fetch and decode.
+    pub front: Frontend,
+    /// Links to the network.
+    pub link: Link,
+    /// Stores of the running step.
+    pub log: WriteLog,
+    /// Counters.
+    pub counters: SmCounters,
+    /// Blocks that ended in the running step.
+    pub finished: Vec<FinishedBlock>,
+    /// What the simulated program did wrong, with the cycle.
+    pub fault: Option<(Cycle, Fault)>,
+    pub(crate) out: StepOut,
+    pub(crate) releases: Vec<BarrierRelease>,
+    pub(crate) policy_saw_change: bool,
+    pub(crate) max_issue_per_warp: u32,
+    pub(crate) dual_issue_different: bool,
+    pub(crate) global_skips_l1d: bool,
+    pub(crate) coalescing: Coalescing,
+    pub(crate) constant_line: u32,
+    pub(crate) texture_line: u32,
+    pub(crate) shared_banks: u32,
+    pub(crate) shared_parts: u32,
+    pub(crate) wide_shared: bool,
+    collector_steps: u32,
+    mem_unit_ports: u32,
+    skip_idle: bool,
+    /// What is left, blocks that have not started counted.
+    resources: Resources,
+    /// Block slots and warp slots of those blocks.
+    taken_blocks: u64,
+    taken_warps: WarpMask,
+    starts: VecDeque<Start>,
+    warps_started: u64,
+    finished_flights: Vec<FlightId>,
+    max_threads: u32,
+}
+
+impl Sm {
+    /// An SM of `spec`, empty.
+    pub fn new(spec: &GpuSpec, id: SmId) -> Self {
+        let sm = &spec.sm;
+        let units = &sm.units;
+        let slots = (sm.max_threads / 32) as usize;
+        let widths = [
+            &units.sp,
+            &units.dp,
+            &units.int,
+            &units.sfu,
+            &units.tensor,
+            &units.mem,
+        ];
+        let counts: Vec<(Pipe, u32)> = Pipe::ALL
+            .into_iter()
+            .zip(widths)
+            .map(|(p, w)| (p, w.count))
+            .collect();
+        let blank = Flight {
+            warp: WarpSlot(0),
+            kernel: KernelSlot(0),
+            pc: Pc(0),
+            pipe: Pipe::Sp,
+            mem: None,
+        };
+        let credits = spec.noc.input_buffer + 2 * spec.gpu.link_cycles;
+        Self {
+            id,
+            n_sm: spec.gpu.sms as u16,
+            core_khz: u64::from(spec.clocks.core_khz),
+            style: spec.gpu.style,
+            kernels: vec![None; spec.gpu.max_concurrent_kernels as usize],
+            warps: Warps::new(slots),
+            blocks: (0..sm.max_blocks).map(|_| BlockSlot::free()).collect(),
+            schedulers: schedulers(spec, slots),
+            flights: Pool::new(FLIGHTS, blank),
+            collectors: Collectors::new(&sm.collectors, widths, spec.gpu.style),
+            units: Units::new(&counts[..Pipe::Mem as usize], sm.writeback_width),
+            ldst: Ldst::new(spec, id, slots),
+            front: Frontend::new(spec, slots),
+            link: Link::new(spec.noc.flit_bytes, credits),
+            log: WriteLog::new(),
+            counters: SmCounters::default(),
+            finished: Vec::with_capacity(16),
+            fault: None,
+            out: StepOut::default(),
+            releases: Vec::with_capacity(16),
+            policy_saw_change: false,
+            max_issue_per_warp: sm.max_issue_per_warp.max(1),
+            dual_issue_different: sm.dual_issue_different_units,
+            global_skips_l1d: sm.global_skips_l1d,
+            coalescing: sm.coalescing,
+            constant_line: spec.l1c.line_bytes,
+            texture_line: spec.l1t.line_bytes,
+            shared_banks: sm.shared_banks,
+            shared_parts: sm.shared_warp_parts,
+            wide_shared: sm.wide_shared_conflicts,
+            collector_steps: sm.collectors.steps_per_cycle.max(1),
+            mem_unit_ports: sm.mem_unit_ports.max(1),
+            skip_idle: sm.skip_idle,
+            resources: Resources::of(sm),
+            taken_blocks: 0,
+            taken_warps: 0,
+            starts: VecDeque::new(),
+            warps_started: 0,
+            finished_flights: Vec::with_capacity(64),
+            max_threads: sm.max_threads,
+        }
+    }
+
+    /// Makes a kernel known, before its first block.
+    pub fn load_kernel(&mut self, image: Arc<KernelImage>) {
+        self.warps.reserve_scoreboard(image.score_words());
+        let slot = image.slot.index();
+        debug_assert!(self.kernels[slot].is_none(), "kernel slot {slot} is taken");
+        self.kernels[slot] = Some(image);
+    }
+
+    /// Forgets a kernel whose blocks have all ended.
+    pub fn unload_kernel(&mut self, slot: KernelSlot) {
+        self.kernels[slot.index()] = None;
+    }
+
+    /// Invalidates the data cache (at a kernel's end, where the machine does so).
+    pub fn flush_l1(&mut self) {
+        if let Some(l1d) = &mut self.ldst.l1d {
+            l1d.invalidate_all();
+        }
+    }
+
+    /// A block with these needs would fit next to what runs and what is about to start.
+    pub fn has_room(&self, needs: &BlockNeeds) -> bool {
+        self.resources.fits(needs) && self.free_warps(needs).is_some()
+    }
+
+    fn free_warps(&self, needs: &BlockNeeds) -> Option<u32> {
+        free_run(self.taken_warps, needs.threads / 32, self.max_threads / 32)
+    }
+
+    /// Assigns a block that starts in cycle `at`. Requires `has_room`; calls come in order of
+    /// `at`.
+    pub fn assign(&mut self, at: Cycle, kernel: KernelSlot, rank: u64, needs: &BlockNeeds) {
+        let first_warp = self.free_warps(needs).expect("the caller asked for room");
+        let slot = BlockId::new((!self.taken_blocks).trailing_zeros() as usize);
+        self.resources.take(needs);
+        self.taken_blocks |= 1 << slot.index();
+        self.taken_warps |= warp_run(first_warp, needs.threads / 32);
+        self.starts.push_back(Start {
+            at,
+            kernel,
+            rank,
+            slot,
+            first_warp,
+        });
+    }
+
+    /// Gives back the resources of an ended block: when the device has seen its end.
+    pub fn release(&mut self, slot: BlockId, needs: &BlockNeeds) {
+        self.resources.give(needs);
+        self.taken_blocks &= !(1 << slot.index());
+        let first_warp = self.blocks[slot.index()].first_warp;
+        self.taken_warps &= !warp_run(first_warp, needs.threads / 32);
+    }
+
+    /// No block runs or is about to start, and nothing is outstanding.
+    pub fn is_idle(&self) -> bool {
+        self.warps.live == 0 && self.starts.is_empty() && self.ldst.is_empty()
+    }
+
+    /// Runs the cycles from `from` up to, not including, `to`.
+    pub fn run(&mut self, from: Cycle, to: Cycle, memory: &DeviceMemory) {
+        let mut now = from;
+        while now < to && self.fault.is_none() {
+            let wake = if self.skip_idle {
+                self.sleeps_until(now).min(to)
+            } else {
+                now
+            };
+            if wake > now {
+                self.account(wake - now);
+                now = wake;
+                continue;
+            }
+            if let Err(fault) = self.cycle(now, memory) {
+                self.fault = Some((now, fault));
+            }
+            now += 1;
+        }
+    }
+
+    /// One cycle, stages back to front.
+    fn cycle(&mut self, now: Cycle, memory: &DeviceMemory) -> Result<(), Fault> {
+        self.start_blocks(now);
+        self.take_replies(now);
+        self.count_residents(1);
+        self.finish_flights(now);
+        self.execute(now);
+        self.issue(now, memory)?;
+        self.front_end(now);
+        Ok(())
+    }
+
+    fn count_residents(&mut self, cycles: u64) {
+        if self.warps.live != 0 {
+            self.counters.active_cycles += cycles;
+            self.counters.resident_warp_cycles += cycles * u64::from(self.warps.live.count_ones());
+        }
+    }
+
+    /// Hands at most one reply to the part that it is for.
+    fn take_replies(&mut self, now: Cycle) {
+        let Some(reply) = self.link.front(now) else {
+            return;
+        };
+        let taken = if reply.kind == AccessKind::InstRead {
+            let free = self.front.l1i.fill_port_free(now);
+            if free {
+                self.front.l1i.fill(now, reply);
+            }
+            free
+        } else {
+            let free = self.ldst.can_respond();
+            if free {
+                self.ldst.respond(*reply);
+            }
+            free
+        };
+        if taken {
+            self.link.pop();
+            self.counters.packets_received += 1;
+        }
+    }
+
+    /// Write-back of the function units.
+    fn finish_flights(&mut self, now: Cycle) {
+        let mut finished = std::mem::take(&mut self.finished_flights);
+        self.units.take_finished(now, &mut finished);
+        for id in finished.drain(..) {
+            let flight = self.flights[id.0];
+            let image = image_of(&self.kernels, flight.kernel);
+            let inst = image.at(flight.pc);
+            let slot = flight.warp.index();
+            self.collectors
+                .write(image.list(inst.bank_writes), flight.warp.0);
+            self.warps.clear_pending(slot, image.list(inst.writes));
+            self.warps.in_flight[slot] -= 1;
+            self.warps.refresh(slot, image);
+            self.release_fence(slot);
+            self.flights.give(id.0);
+        }
+        self.finished_flights = finished;
+    }
+
+    /// Function units take instructions from the collectors; memory and collectors step.
+    fn execute(&mut self, now: Cycle) {
+        for unit in 0..self.units.count() {
+            self.feed_unit(unit, now);
+        }
+        for _ in 0..self.mem_unit_ports {
+            self.ldst_cycle(now);
+            self.feed_ldst();
+        }
+        if self.collectors.is_idle() {
+            return;
+        }
+        let Self {
+            collectors,
+            flights,
+            kernels,
+            counters,
+            ..
+        } = self;
+        for _ in 0..self.collector_steps {
+            counters.register_bank_conflicts += collectors.step(|id| {
+                let flight = flights[id.0];
+                let image = image_of(kernels, flight.kernel);
+                let registers = image.list(image.at(flight.pc).bank_reads);
+                (
+                    flight.pipe,
+                    Sources {
+                        registers,
+                        warp: flight.warp.0,
+                    },
+                )
+            });
+        }
+    }
+
+    fn feed_unit(&mut self, unit: usize, now: Cycle) {
+        let pipe = self.units.pipe(unit) as usize;
+        let Some(&id) = self.collectors.output[pipe].front() else {
+            return;
+        };
+        let flight = self.flights[id.0];
+        let inst = image_of(&self.kernels, flight.kernel).at(flight.pc);
+        let (latency, interval) = (u32::from(inst.latency), u32::from(inst.interval));
+        if self.units.can_accept(unit, now, latency) {
+            self.collectors.output[pipe].pop();
+            self.units.accept(unit, now, latency, interval, id);
+        }
+    }
+
+    fn feed_ldst(&mut self) {
+        if self.ldst.can_accept()
+            && let Some(id) = self.collectors.output[Pipe::Mem as usize].pop()
+        {
+            self.ldst.accept(id);
+        }
+    }
+
+    /// Starts the blocks that are due.
+    fn start_blocks(&mut self, now: Cycle) {
+        while self.starts.front().is_some_and(|s| s.at <= now) {
+            if let Some(start) = self.starts.pop_front() {
+                self.start_block(start);
+            }
+        }
+    }
+
+    fn start_block(&mut self, start: Start) {
+        let image = self.kernels[start.kernel.index()]
+            .clone()
+            .expect("an assigned block's kernel");
+        let (slot, first) = (start.slot.index(), start.first_warp);
+        let block = &mut self.blocks[slot];
+        block.kernel = start.kernel;
+        block.rank = start.rank;
+        block.first_warp = first;
+        block.live_warps = image.block_warps;
+        block
+            .state
+            .reset(&image.launch, image.launch.grid().point(start.rank));
+        for i in 0..image.block_warps {
+            let w = (first + i) as usize;
+            self.warps.exec[w].reset(&image.launch, &self.blocks[slot].state, i);
+            self.warps
+                .start(w, BlockId::new(slot), start.kernel, self.warps_started);
+            self.warps_started += 1;
+            let scheduler = w % self.schedulers.len();
+            self.schedulers[scheduler].policy.on_start(WarpSlot::new(w));
+        }
+        self.counters.blocks_started += 1;
+    }
+
+    /// A warp's slot was freed: its block may be at its end.
+    pub(crate) fn warp_gone(&mut self, now: Cycle, slot: usize) {
+        let block = &mut self.blocks[self.warps.block[slot].index()];
+        block.live_warps -= 1;
+        if block.live_warps == 0 {
+            self.counters.blocks_finished += 1;
+            self.finished.push(FinishedBlock {
+                at: now,
+                kernel: block.kernel,
+                rank: block.rank,
+                slot: self.warps.block[slot],
+            });
+        }
+    }
+
+    /// The next cycle, from `now` on, in which anything can happen.
+    fn sleeps_until(&self, now: Cycle) -> Cycle {
+        if !self.is_quiet() {
+            return now;
+        }
+        let events = [
+            self.link.next_arrival(),
+            self.starts.front().map(|s| s.at),
+            self.units.next_write_back(now),
+            self.ldst.next_event(),
+        ];
+        events
+            .into_iter()
+            .flatten()
+            .min()
+            .unwrap_or(Cycle::MAX)
+            .max(now)
+    }
+
+    /// Nothing can happen before an event whose time is known.
+    fn is_quiet(&self) -> bool {
+        let w = &self.warps;
+        let could_issue = w.buffered & w.clear & !w.waiting();
+        could_issue == 0
+            && w.flush == 0
+            && self.collectors.is_idle()
+            && self.collectors.output.iter().all(|o| o.is_empty())
+            && self.ldst.is_quiet()
+            && self.front.is_quiet(self.wanting_fetch())
+            && !self.can_reclaim()
+            && self.schedulers.iter().all(|s| !s.wants_cycles)
+    }
+
+    fn can_reclaim(&self) -> bool {
+        let w = &self.warps;
+        warploom_policy::warps_of(w.live & w.done).any(|slot| {
+            let slot = slot.index();
+            w.in_flight[slot] == 0
+                && w.stores[slot] == 0
+                && w.fetching >> slot & 1 == 0
+                && !w.has_pending(slot)
+        })
+    }
+
+    /// Counts `cycles` cycles in which nothing happened.
+    fn account(&mut self, cycles: u64) {
+        self.count_residents(cycles);
+        for s in 0..self.schedulers.len() {
+            let own = self.schedulers[s].own;
+            let valid = own & self.warps.buffered & !self.warps.waiting();
+            let cause: SlotCause = self.why_not(own, valid, valid & self.warps.clear);
+            self.counters.slots[cause as usize] += cycles;
+        }
+    }
+
+    /// The atomic that a warp has out.
+    pub fn atomic_batch(&self, warp: WarpSlot) -> &warploom_exec::AtomicBatch {
+        &self.ldst.atomics[warp.index()].batch
+    }
+
+    /// Writes the old values of an atomic where its reply will find them.
+    pub fn atomic_old_values(&mut self, warp: WarpSlot, lanes: u32, old: &[u64; 32]) {
+        let results = &mut self.ldst.atomics[warp.index()].results;
+        for lane in warploom_base::lanes_of(lanes) {
+            results[lane] = old[lane];
+        }
+    }
+
+    /// What every unfinished warp of the SM waits for, a line each: for reports of deadlocks.
+    pub fn describe_waits(&self, out: &mut Vec<String>) {
+        for slot in warploom_policy::warps_of(self.warps.running()) {
+            let w = slot.index();
+            let block = &self.blocks[self.warps.block[w].index()];
+            let image = image_of(&self.kernels, self.warps.kernel[w]);
+            let bit = 1 << w;
+            let why = if self.warps.at_barrier & bit != 0 {
+                let id = self.warps.exec[w].waits_at_barrier().unwrap_or(0);
+                format!("at {}", block.state.barriers.describe(id))
+            } else if self.warps.atomic & bit != 0 {
+                "for an atomic".to_owned()
+            } else if self.warps.fenced & bit != 0 {
+                "behind a fence".to_owned()
+            } else {
+                format!("at {}", self.warps.exec[w].describe(&image.launch))
+            };
+            out.push(format!(
+                "{}, block {} of `{}`, warp {}: {why}",
+                self.id,
+                block.state.ctaid(),
+                image.program.name,
+                slot.0 as u32 - block.first_warp,
+            ));
+        }
+    }
+}
+
+fn schedulers(spec: &GpuSpec, slots: usize) -> Vec<Scheduler> {
+    let n = spec.sm.schedulers.max(1) as usize;
+    let own = |s: usize| {
+        (s..slots)
+            .step_by(n)
+            .fold(0, |mask, slot| mask | 1u64 << slot)
+    };
+    let scheduler = |s| {
+        let policy = WarpPolicy::new(spec.sm.warp_scheduler);
+        Scheduler {
+            own: own(s),
+            wants_cycles: policy.wants_cycles(),
+            policy,
+        }
+    };
+    (0..n).map(scheduler).collect()
+}

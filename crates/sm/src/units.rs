@@ -1,0 +1,190 @@
+//! Function units: a dispatch register that holds an instruction for its initiation interval, a
+//! pipeline of its latency, and a result bus shared by all (model page, section 3.6).
+//!
+//! Nothing moves from stage to stage here: a unit's result slot and the result bus are tables by
+//! the cycle in which a result arrives, and finished instructions wait in a wheel of cycles.
+//! An instruction accepted in cycle t with latency L writes back in cycle t + L + 2.
+
+use crate::flight::FlightId;
+use crate::image::Pipe;
+use warploom_base::Cycle;
+
+/// Cycles that the tables look ahead; latencies stay below it less two.
+pub const HORIZON: usize = 1024;
+
+/// One function unit.
+#[derive(Clone, Debug)]
+struct Unit {
+    pipe: Pipe,
+    /// The dispatch register is free from this cycle on.
+    free_at: Cycle,
+    /// By arrival cycle modulo `HORIZON`: the cycle reserved, to tell laps apart.
+    reserved: Box<[Cycle; HORIZON]>,
+}
+
+/// All function units but load/store, with result bus and write-back wheel.
+#[derive(Clone, Debug)]
+pub struct Units {
+    units: Vec<Unit>,
+    bus_width: u32,
+    /// By arrival cycle modulo `HORIZON`: that cycle and results due in it.
+    bus: Vec<(Cycle, u32)>,
+    wheel: Vec<Vec<FlightId>>,
+    /// Bit set where `wheel` holds something.
+    occupied: [u64; HORIZON / 64],
+}
+
+impl Units {
+    /// Units of the given kinds and counts, results limited to `bus_width` per cycle.
+    pub fn new(counts: &[(Pipe, u32)], bus_width: u32) -> Self {
+        let unit = |pipe| Unit {
+            pipe,
+            free_at: 0,
+            reserved: Box::new([Cycle::MAX; HORIZON]),
+        };
+        Self {
+            units: counts
+                .iter()
+                .flat_map(|&(pipe, count)| (0..count).map(move |_| unit(pipe)))
+                .collect(),
+            bus_width,
+            bus: vec![(Cycle::MAX, 0); HORIZON],
+            wheel: vec![Vec::with_capacity(8); HORIZON],
+            occupied: [0; HORIZON / 64],
+        }
+    }
+
+    /// Units, of all kinds.
+    pub fn count(&self) -> usize {
+        self.units.len()
+    }
+
+    /// Kind of a unit.
+    #[inline]
+    pub fn pipe(&self, unit: usize) -> Pipe {
+        self.units[unit].pipe
+    }
+
+    fn bus_load(&self, at: Cycle) -> u32 {
+        let (cycle, load) = self.bus[at as usize % HORIZON];
+        if cycle == at { load } else { 0 }
+    }
+
+    /// Whether `unit` can take an instruction of this latency now.
+    #[inline]
+    pub fn can_accept(&self, unit: usize, now: Cycle, latency: u32) -> bool {
+        let arrival = now + Cycle::from(latency);
+        let u = &self.units[unit];
+        u.free_at <= now
+            && u.reserved[arrival as usize % HORIZON] != arrival
+            && self.bus_load(arrival) < self.bus_width
+    }
+
+    /// Takes an instruction. Requires `can_accept`.
+    pub fn accept(&mut self, unit: usize, now: Cycle, latency: u32, interval: u32, id: FlightId) {
+        debug_assert!(self.can_accept(unit, now, latency));
+        debug_assert!(
+            (latency as usize) < HORIZON - 2,
+            "latency {latency} beyond the horizon"
+        );
+        let arrival = now + Cycle::from(latency);
+        let u = &mut self.units[unit];
+        u.free_at = now + Cycle::from(interval);
+        u.reserved[arrival as usize % HORIZON] = arrival;
+        self.bus[arrival as usize % HORIZON] = (arrival, self.bus_load(arrival) + 1);
+        let slot = (arrival + 2) as usize % HORIZON;
+        self.wheel[slot].push(id);
+        self.occupied[slot / 64] |= 1 << (slot % 64);
+    }
+
+    /// Moves the instructions that write back in this cycle to `out`.
+    #[inline]
+    pub fn take_finished(&mut self, now: Cycle, out: &mut Vec<FlightId>) {
+        let slot = now as usize % HORIZON;
+        if self.occupied[slot / 64] >> (slot % 64) & 1 != 0 {
+            self.occupied[slot / 64] &= !(1 << (slot % 64));
+            out.append(&mut self.wheel[slot]);
+        }
+    }
+
+    /// The next cycle, from `now` on, in which something writes back.
+    pub fn next_write_back(&self, now: Cycle) -> Option<Cycle> {
+        let start = now as usize % HORIZON;
+        let words = HORIZON / 64;
+        // One word more than the table has, because the first is cut in two.
+        (0..=words).find_map(|i| {
+            let w = (start / 64 + i) % words;
+            let mut bits = self.occupied[w];
+            if i == 0 {
+                bits &= !0 << (start % 64);
+            } else if i == words {
+                bits &= !(!0 << (start % 64));
+            }
+            (bits != 0).then(|| {
+                let slot = w * 64 + bits.trailing_zeros() as usize;
+                now + ((slot + HORIZON - start) % HORIZON) as Cycle
+            })
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn one_unit() -> Units {
+        Units::new(&[(Pipe::Sp, 1)], 1)
+    }
+
+    fn finished(units: &mut Units, now: Cycle) -> usize {
+        let mut out = Vec::new();
+        units.take_finished(now, &mut out);
+        out.len()
+    }
+
+    #[test]
+    fn writes_back_latency_plus_two_cycles_after_acceptance() {
+        let mut units = one_unit();
+        units.accept(0, 100, 4, 1, FlightId(7));
+        assert_eq!(units.next_write_back(101), Some(106));
+        assert_eq!(
+            (101..106).map(|t| finished(&mut units, t)).sum::<usize>(),
+            0
+        );
+        assert_eq!(finished(&mut units, 106), 1);
+        assert_eq!(units.next_write_back(107), None);
+    }
+
+    #[test]
+    fn is_blocked_for_the_initiation_interval() {
+        let mut units = one_unit();
+        units.accept(0, 10, 39, 4, FlightId(0));
+        assert!(!units.can_accept(0, 13, 39));
+        assert!(units.can_accept(0, 14, 39));
+    }
+
+    #[test]
+    fn two_results_do_not_arrive_in_one_cycle_of_a_unit() {
+        let mut units = Units::new(&[(Pipe::Sp, 1)], 2);
+        units.accept(0, 10, 5, 1, FlightId(0));
+        assert!(!units.can_accept(0, 11, 4), "same arrival");
+        assert!(units.can_accept(0, 11, 5));
+    }
+
+    #[test]
+    fn result_bus_limits_all_units_together() {
+        let mut units = Units::new(&[(Pipe::Sp, 2), (Pipe::Sfu, 1)], 2);
+        units.accept(0, 10, 4, 1, FlightId(0));
+        units.accept(1, 10, 4, 1, FlightId(1));
+        assert!(!units.can_accept(2, 10, 4), "third result in the cycle");
+        assert!(units.can_accept(2, 10, 8));
+    }
+
+    #[test]
+    fn the_wheel_finds_events_across_its_seam() {
+        let mut units = one_unit();
+        let now = HORIZON as Cycle * 3 - 2;
+        units.accept(0, now, 8, 1, FlightId(1));
+        assert_eq!(units.next_write_back(now + 1), Some(now + 10));
+    }
+}

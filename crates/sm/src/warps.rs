@@ -1,0 +1,239 @@
+//! Warp slots of an SM: per-slot arrays and masks (bit i for slot i). A question about all warps
+//! is one operation on masks; nothing scans warps that sleep.
+
+use crate::image::{KernelImage, Pipe};
+use warploom_base::{BlockId, KernelSlot, Pc};
+use warploom_exec::WarpState;
+use warploom_policy::WarpMask;
+
+/// Decoded instructions that a warp's buffer holds.
+pub const IBUFFER: u8 = 2;
+
+/// All warp slots.
+pub struct Warps {
+    /// What executes, by slot.
+    pub exec: Vec<WarpState>,
+    /// Block of the warp.
+    pub block: Vec<BlockId>,
+    /// Kernel of the warp.
+    pub kernel: Vec<KernelSlot>,
+    /// How many warps had started on the SM before it.
+    pub age: Vec<u64>,
+    /// First instruction in the buffer.
+    pub buffer_pc: Vec<Pc>,
+    /// Instructions in the buffer.
+    pub buffer_len: Vec<u8>,
+    /// Stores whose acknowledgement is out.
+    pub stores: Vec<u32>,
+    /// Instructions between issue and write-back.
+    pub in_flight: Vec<u32>,
+    /// Atomic instructions without their reply.
+    pub atomics: Vec<u32>,
+    /// Scoreboard: `words` words a warp, set while a result is pending.
+    pending: Vec<u64>,
+    /// The same for results of long loads.
+    pending_long: Vec<u64>,
+    words: usize,
+    /// Number of slots.in use.
+    pub live: WarpMask,
+    /// All lanes have exited.
+    pub done: WarpMask,
+    /// The buffer holds an instruction.
+    pub buffered: WarpMask,
+    /// An instruction-cache miss is out.
+    pub fetching: WarpMask,
+    /// The buffer holds instructions from the wrong path: emptied in the next cycle.
+    pub flush: WarpMask,
+    /// At a block barrier.
+    pub at_barrier: WarpMask,
+    /// Behind a fence.
+    pub fenced: WarpMask,
+    /// An atomic is out.
+    pub atomic: WarpMask,
+    /// The next instruction passes the scoreboard.
+    pub clear: WarpMask,
+    /// The next instruction waits for a long load.
+    pub long_wait: WarpMask,
+    /// By pipe: the next instruction goes there.
+    pub next_pipe: [WarpMask; Pipe::COUNT],
+}
+
+impl Warps {
+    /// `slots` empty slots.
+    pub fn new(slots: usize) -> Self {
+        assert!(slots <= 64, "masks hold 64 warps");
+        Self {
+            exec: (0..slots).map(|_| WarpState::default()).collect(),
+            block: vec![BlockId(0); slots],
+            kernel: vec![KernelSlot(0); slots],
+            age: vec![0; slots],
+            buffer_pc: vec![Pc(0); slots],
+            buffer_len: vec![0; slots],
+            stores: vec![0; slots],
+            in_flight: vec![0; slots],
+            atomics: vec![0; slots],
+            pending: Vec::new(),
+            pending_long: Vec::new(),
+            words: 0,
+            live: 0,
+            done: 0,
+            buffered: 0,
+            fetching: 0,
+            flush: 0,
+            at_barrier: 0,
+            fenced: 0,
+            atomic: 0,
+            clear: 0,
+            long_wait: 0,
+            next_pipe: [0; Pipe::COUNT],
+        }
+    }
+
+    /// Number of slots.
+    pub fn slots(&self) -> usize {
+        self.exec.len()
+    }
+
+    /// Warps kept from issuing by a barrier, a fence or an atomic, and those that exited.
+    #[inline]
+    pub fn waiting(&self) -> WarpMask {
+        self.at_barrier | self.fenced | self.atomic | self.done
+    }
+
+    /// Warps that still run.
+    #[inline]
+    pub fn running(&self) -> WarpMask {
+        self.live & !self.done
+    }
+
+    /// Makes room for scoreboards of `words` words. Only grows, and only while no warp runs or
+    /// by re-laying out those that do.
+    pub fn reserve_scoreboard(&mut self, words: usize) {
+        if words <= self.words {
+            return;
+        }
+        let slots = self.slots();
+        for board in [&mut self.pending, &mut self.pending_long] {
+            let mut wide = vec![0; slots * words];
+            for slot in 0..slots {
+                wide[slot * words..][..self.words]
+                    .copy_from_slice(&board[slot * self.words..][..self.words]);
+            }
+            *board = wide;
+        }
+        self.words = words;
+    }
+
+    /// Puts a new warp, whose `exec` is set, into `slot`.
+    pub fn start(&mut self, slot: usize, block: BlockId, kernel: KernelSlot, age: u64) {
+        let bit = 1 << slot;
+        debug_assert!(self.live & bit == 0, "slot {slot} is taken");
+        self.block[slot] = block;
+        self.kernel[slot] = kernel;
+        self.age[slot] = age;
+        self.buffer_len[slot] = 0;
+        self.live |= bit;
+        for mask in self.flags() {
+            *mask &= !bit;
+        }
+    }
+
+    /// Frees `slot`.
+    pub fn release(&mut self, slot: usize) {
+        debug_assert!(self.in_flight[slot] == 0 && self.stores[slot] == 0);
+        debug_assert!(!self.has_pending(slot));
+        let bit: WarpMask = 1 << slot;
+        self.live &= !bit;
+        for mask in self.flags() {
+            *mask &= !bit;
+        }
+    }
+
+    fn flags(&mut self) -> [&mut WarpMask; 9] {
+        [
+            &mut self.done,
+            &mut self.buffered,
+            &mut self.fetching,
+            &mut self.flush,
+            &mut self.at_barrier,
+            &mut self.fenced,
+            &mut self.atomic,
+            &mut self.clear,
+            &mut self.long_wait,
+        ]
+    }
+
+    /// A result is pending.
+    #[inline]
+    pub fn has_pending(&self, slot: usize) -> bool {
+        self.pending[slot * self.words..][..self.words]
+            .iter()
+            .any(|w| *w != 0)
+    }
+
+    /// Marks results as pending.
+    #[inline]
+    pub fn reserve(&mut self, slot: usize, entries: &[u16], long: bool) {
+        let base = slot * self.words;
+        for &e in entries {
+            let (word, bit) = (base + usize::from(e / 64), 1 << (e % 64));
+            debug_assert!(
+                self.pending[word] & bit == 0,
+                "entry {e} of warp {slot} reserved twice"
+            );
+            self.pending[word] |= bit;
+            if long {
+                self.pending_long[word] |= bit;
+            }
+        }
+    }
+
+    /// Results have arrived.
+    #[inline]
+    pub fn clear_pending(&mut self, slot: usize, entries: &[u16]) {
+        let base = slot * self.words;
+        for &e in entries {
+            let (word, bit) = (base + usize::from(e / 64), 1u64 << (e % 64));
+            self.pending[word] &= !bit;
+            self.pending_long[word] &= !bit;
+        }
+    }
+
+    /// Works out anew what the first instruction in the buffer needs: its pipe, and whether it
+    /// passes the scoreboard.
+    #[inline]
+    pub fn refresh(&mut self, slot: usize, kernel: &KernelImage) {
+        let bit: WarpMask = 1 << slot;
+        for mask in &mut self.next_pipe {
+            *mask &= !bit;
+        }
+        self.clear &= !bit;
+        self.long_wait &= !bit;
+        if self.buffer_len[slot] == 0 {
+            self.buffered &= !bit;
+            return;
+        }
+        self.buffered |= bit;
+        let inst = kernel.at(self.buffer_pc[slot]);
+        self.next_pipe[inst.pipe as usize] |= bit;
+        let base = slot * self.words;
+        let (mut hit, mut long) = (0, 0);
+        for &e in kernel.list(inst.needs) {
+            let word = base + usize::from(e / 64);
+            hit |= self.pending[word] >> (e % 64) & 1;
+            long |= self.pending_long[word] >> (e % 64) & 1;
+        }
+        self.clear |= bit * (1 - hit);
+        self.long_wait |= bit * long;
+    }
+
+    /// Empties a buffer.
+    #[inline]
+    pub fn drop_buffer(&mut self, slot: usize) {
+        let bit: WarpMask = 1 << slot;
+        self.buffer_len[slot] = 0;
+        self.buffered &= !bit;
+        self.clear &= !bit;
+        self.long_wait &= !bit;
+    }
+}
