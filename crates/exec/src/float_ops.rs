@@ -516,3 +516,114 @@ fn finish_if(mods: FloatMods, x: f32) -> f32 {
     let x = flush_if(mods.ftz, x);
     if mods.sat { saturate(x) } else { x }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use warploom_base::Rng;
+
+    /// Operands whose exponents lie close, so that cancellation and ties occur.
+    fn operand(rng: &mut Rng) -> f32 {
+        let bits = rng.next_u32();
+        f32::from_bits(match rng.below(4) {
+            0 => bits,
+            1 => bits & 0x807f_ffff | (120 + rng.below(16)) << 23,
+            2 => bits & 0x8000_0000 | rng.below(1 << 24),
+            _ => (bits & 0xff80_0000) | (1 << rng.below(23)),
+        })
+    }
+
+    #[test]
+    fn fma_rounds_once_like_the_host() {
+        let mut rng = Rng::new(31);
+        for _ in 0..3_000_000 {
+            let (a, b, c) = (operand(&mut rng), operand(&mut rng), operand(&mut rng));
+            // Sums near a tie: c is close to -a*b or to half a unit of it.
+            let c = if rng.below(4) == 0 { -(a * b) } else { c };
+            let (got, want) = (fma32(a, b, c), a.mul_add(b, c));
+            let same = got.to_bits() == want.to_bits() || (got.is_nan() && want.is_nan());
+            assert!(same, "{a:e} x {b:e} + {c:e}: {got:e}, host {want:e}");
+        }
+    }
+
+    #[test]
+    fn narrow_floats_widen_exactly() {
+        for bits in 0..=u16::MAX {
+            let (x, y) = (
+                widen(bits, Format::F16),
+                half::f16::from_bits(bits).to_f64(),
+            );
+            assert!(
+                x.to_bits() == y.to_bits() || (x.is_nan() && y.is_nan()),
+                "{bits:x}"
+            );
+            let (x, y) = (
+                widen(bits, Format::BF16),
+                half::bf16::from_bits(bits).to_f64(),
+            );
+            assert!(
+                x.to_bits() == y.to_bits() || (x.is_nan() && y.is_nan()),
+                "{bits:x}"
+            );
+        }
+    }
+
+    /// Half-precision products and sums by way of f64 against the soft ones.
+    #[test]
+    fn half_fma_rounds_once() {
+        let mut rng = Rng::new(32);
+        for format in [Format::F16, Format::BF16] {
+            for _ in 0..300_000 {
+                let [a, b, c] = [(); 3].map(|()| rng.next_u32() as u16);
+                let load = |x| widen(x, format);
+                let got = narrow(add_to_odd(load(a) * load(b), load(c)), format, Round::Near);
+                let [a, b, c] = [a, b, c].map(u64::from);
+                let want = soft::fma(a, b, c, format, Round::Near).unwrap_or(format.nan);
+                assert_eq!(u64::from(got), want, "{a:x} {b:x} {c:x}");
+            }
+        }
+    }
+
+    #[test]
+    fn minimum_and_maximum_order_zeros_and_skip_nans() {
+        let how = |max, nan| FloatMinMax {
+            max,
+            nan,
+            xorsign_abs: false,
+            ftz: false,
+        };
+        let min = |a, b| min_max32::<false>(how(false, false), a, b);
+        let max = |a, b| min_max32::<false>(how(true, false), a, b);
+        assert_eq!(min(0.0, -0.0).to_bits(), (-0f32).to_bits());
+        assert_eq!(min(-0.0, 0.0).to_bits(), (-0f32).to_bits());
+        assert_eq!(max(-0.0, 0.0).to_bits(), 0);
+        assert_eq!((min(f32::NAN, 1.0), max(1.0, f32::NAN)), (1.0, 1.0));
+        assert_eq!(min(f32::NAN, f32::NAN).to_bits(), NAN32.to_bits());
+        assert_eq!((min(-2.0, -3.0), max(-2.0, -3.0)), (-3.0, -2.0));
+        let strict = min_max32::<false>(how(false, true), 1.0, f32::NAN);
+        assert_eq!(strict.to_bits(), NAN32.to_bits());
+        let xor = FloatMinMax {
+            max: true,
+            nan: false,
+            xorsign_abs: true,
+            ftz: false,
+        };
+        assert_eq!(min_max32::<false>(xor, -2.0, 1.0), -2.0);
+        assert_eq!(min_max32::<false>(xor, -1.0, -2.0), 2.0);
+    }
+
+    #[test]
+    fn tests_of_classes() {
+        let f = Format::F32;
+        let bits = |x: f32| u64::from(x.to_bits());
+        assert!(
+            test(TestKind::Normal, bits(0.0), f),
+            "zeros count as normal"
+        );
+        assert!(test(TestKind::Subnormal, 1, f) && !test(TestKind::Normal, 1, f));
+        assert!(test(TestKind::Infinite, bits(f32::NEG_INFINITY), f));
+        assert!(test(TestKind::NotANumber, bits(f32::NAN), f));
+        assert!(!test(TestKind::Finite, bits(f32::INFINITY), f));
+        assert!(test(TestKind::Number, bits(f32::INFINITY), f));
+    }
+}
