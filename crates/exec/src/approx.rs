@@ -111,8 +111,8 @@ pub(crate) fn lg2(x: f32) -> f32 {
     }
 }
 
-/// Beyond this the one-step reduction of [`sin_cos`] loses bits; `libm` reduces with a long pi.
-const NEAR: f32 = 4096.0;
+/// Beyond this the one-step reduction of [`sine`] loses bits; `libm` reduces with a long pi.
+pub(crate) const NEAR: f32 = 4096.0;
 
 /// pi/2 in two parts: the first has 33 significant bits, so that its multiples below 2^20 are exact.
 const HALF_PI_HIGH: f64 = f64::from_bits(std::f64::consts::FRAC_PI_2.to_bits() & !((1 << 20) - 1));
@@ -122,9 +122,9 @@ const HALF_PI_LOW: f64 = {
     (std::f64::consts::FRAC_PI_2 - HALF_PI_HIGH) + BELOW
 };
 
-/// Sine of x + quarter turns x pi/2.
+/// Sine of x + `quarter` x pi/2, for |x| below [`NEAR`].
 #[inline(always)]
-fn sine(x: f32, quarter: u64) -> f32 {
+pub(crate) fn sine(x: f32, quarter: u64) -> f32 {
     let wide = f64::from(x);
     let (turns, quadrant) = nearest(wide * FRAC_2_PI);
     let r = (wide - turns * HALF_PI_HIGH) - turns * HALF_PI_LOW;
@@ -338,7 +338,7 @@ mod tests {
     fn gross_f64_reciprocals_keep_twenty_bits() {
         let mut rng = Rng::new(23);
         for _ in 0..100_000 {
-            let x = f64::from_bits(rng.next_u64() & !(1 << 63) % (0x7fd << 52) | 1 << 60);
+            let x = f64::from_bits(rng.next_u64() & (!(1 << 63) % (0x7fd << 52)) | 1 << 60);
             for (got, exact) in [(rcp_f64(x), 1.0 / x), (rsqrt_f64(x), 1.0 / x.sqrt())] {
                 assert_eq!(got.to_bits() as u32, 0, "the low word is zero");
                 assert!(

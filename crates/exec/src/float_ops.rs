@@ -33,7 +33,16 @@ fn finish<const FTZ: bool, const SAT: bool>(x: f32) -> f32 {
     if SAT {
         return saturate(x);
     }
-    if x.is_nan() { NAN32 } else { x }
+    canonical(x)
+}
+
+/// The canonical NaN for any NaN. On the bits: for a compiler the NaN of an operation has no bits of its
+/// own, so it may drop a choice between that NaN and another.
+#[inline(always)]
+pub(crate) fn canonical(x: f32) -> f32 {
+    let bits = x.to_bits();
+    let nan = (bits & !SIGN32) as i32 > EXPONENT32 as i32;
+    f32::from_bits(if nan { NAN32.to_bits() } else { bits })
 }
 
 /// [0, 1]; NaN and -0 give +0.
@@ -70,14 +79,19 @@ fn add_to_odd(p: f64, c: f64) -> f64 {
 /// a x b + c with one rounding to nearest. The product is exact in f64.
 #[inline(always)]
 pub(crate) fn fma32(a: f32, b: f32, c: f32) -> f32 {
+    if cfg!(target_feature = "fma") {
+        return a.mul_add(b, c);
+    }
     add_to_odd(f64::from(a) * f64::from(b), f64::from(c)) as f32
 }
 
 /// The NaN of an f64 operation, if the result is one.
 #[inline(always)]
 pub(crate) fn nan64(result: f64, operands: &[f64]) -> f64 {
+    // NaNs that operations give are quiet. On the bits, as in `canonical`.
+    const QUIET_NAN: u64 = 0x7ff8 << 48;
     const QUIET: u64 = 1 << 51;
-    if !result.is_nan() {
+    if result.to_bits() & QUIET_NAN != QUIET_NAN {
         return result;
     }
     let first = operands.iter().find(|x| x.is_nan());
@@ -415,6 +429,12 @@ impl Machine<'_, '_> {
             FloatUn::Rcp | FloatUn::RcpApprox => self.un(|a: f32| fin(1.0 / load(a))),
             FloatUn::Sqrt | FloatUn::SqrtApprox => self.un(|a: f32| fin(load(a).sqrt())),
             FloatUn::RsqrtApprox => self.un(|a: f32| fin(approx::rsqrt(load(a)))),
+            FloatUn::SinApprox if self.all_near() => {
+                self.un(|a: f32| fin(approx::sine(load(a), 0)))
+            }
+            FloatUn::CosApprox if self.all_near() => {
+                self.un(|a: f32| fin(approx::sine(load(a), 1)))
+            }
             FloatUn::SinApprox => self.un(|a: f32| fin(approx::sin(load(a)))),
             FloatUn::CosApprox => self.un(|a: f32| fin(approx::cos(load(a)))),
             FloatUn::Lg2Approx => self.un(|a: f32| fin(approx::lg2(load(a)))),
@@ -422,6 +442,12 @@ impl Machine<'_, '_> {
             FloatUn::TanhApprox => self.un(|a: f32| fin(approx::tanh(load(a)))),
             FloatUn::RcpApproxF64 | FloatUn::RsqrtApproxF64 => Err(self.illegal()),
         }
+    }
+
+    /// Are all arguments small enough for the sine that vectorises?
+    fn all_near(&self) -> bool {
+        let small = |&bits: &u32| f32::from_bits(bits).abs() < approx::NEAR;
+        self.src::<u32>(0).iter().all(small)
     }
 
     fn un32_directed(&mut self, op: FloatUn, mods: FloatMods) -> Exec {

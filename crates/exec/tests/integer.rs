@@ -186,7 +186,7 @@ fn products_and_sums_of_products() {
         // Halves of a 128-bit product do not fit i128 for u64: take them from u128.
         let product = |o: &[u64; 4]| (v(o[0])).wrapping_mul(v(o[1]));
         let high = |o: &[u64; 4]| match (width, signed) {
-            (64, false) => (u128::from(o[0]) * u128::from(o[1]) >> 64) as i128,
+            (64, false) => ((u128::from(o[0]) * u128::from(o[1])) >> 64) as i128,
             _ => product(o) >> width,
         };
         let w = wide(width);
@@ -217,7 +217,7 @@ fn products_and_sums_of_products() {
     }
     check(Op::Mad(Half::Hi, IntTy::S32, true), 3, wide(32), 32, |o| {
         let v = |x| value(x, 32, true);
-        let sum = (v(o[0]) * v(o[1]) >> 32) + v(o[2]);
+        let sum = ((v(o[0]) * v(o[1])) >> 32) + v(o[2]);
         low(sum.clamp(i32::MIN.into(), i32::MAX.into()), 32)
     });
 }
@@ -240,7 +240,7 @@ fn twenty_four_bit_products() {
     }
     check(Op::Mad24(true, true, IntTy::S32), 3, wide(32), 32, |o| {
         let v = |x| value(x, 24, true);
-        let sum = value((v(o[0]) * v(o[1]) >> 16) as u64, 32, true) + value(o[2], 32, true);
+        let sum = value(((v(o[0]) * v(o[1])) >> 16) as u64, 32, true) + value(o[2], 32, true);
         low(sum.clamp(i32::MIN.into(), i32::MAX.into()), 32)
     });
 }
