@@ -7,6 +7,7 @@
 mod compile;
 mod device;
 mod host;
+pub mod launch_file;
 mod params;
 mod result;
 mod session;
