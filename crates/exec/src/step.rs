@@ -309,16 +309,17 @@ fn fault(
 ) -> Fault {
     let address = raw.access.map(|(space, address, bytes)| {
         let nearest = nearest(ctx, port.image, space, address);
-        FaultAddress {
+        Box::new(FaultAddress {
             space,
             address,
             bytes,
             nearest,
-        }
+        })
     });
+    let place = Box::new(place(ctx, block, warp, pc, raw.lane));
     Fault {
         kind: raw.kind,
-        place: place(ctx, block, warp, pc, raw.lane),
+        place,
         address,
     }
 }
