@@ -303,8 +303,9 @@ pub(crate) fn div(a: u64, b: u64, format: Format, round: Round) -> Option<u64> {
         (Num::Inf(_), _) | (_, Num::Zero(_)) => format.infinity(negative),
         (Num::Zero(_), _) | (_, Num::Inf(_)) => format.zero(negative),
         (Num::Finite(x), Num::Finite(y)) => {
-            // At least 62 quotient bits (even from a subnormal dividend), and one for the rest.
-            let up = x.sig.leading_zeros();
+            // At least 73 quotient bits (even from a subnormal dividend), and one for the rest. The
+            // top bit stays free for it: a divisor of one bit leaves the dividend as it is.
+            let up = x.sig.leading_zeros() - 1;
             let (dividend, exp) = (x.sig << up, x.exp - up as i32);
             let sig = (dividend / y.sig) << 1 | u128::from(dividend % y.sig != 0);
             pack(
