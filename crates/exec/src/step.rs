@@ -174,7 +174,7 @@ impl Machine<'_, '_> {
             .inst
             .src
             .iter()
-            .any(|src| matches!(src, Src::Special(_) | Src::Pred(..)))
+            .any(|src| matches!(src, Src::Special(_)))
         {
             self.stage_sources();
         }
