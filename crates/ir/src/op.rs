@@ -156,7 +156,8 @@ pub enum FloatUn {
     Lg2Approx,
     Ex2Approx,
     TanhApprox,
-    /// `rcp.approx.ftz.f64` and `rsqrt.approx.ftz.f64`: on the high word only.
+    /// `rcp.approx.ftz.f64` and `rsqrt.approx.ftz.f64`: on the high word only (`rsqrt.approx.f64`, without
+    /// `.ftz`, on the whole).
     RcpApproxF64,
     RsqrtApproxF64,
 }
