@@ -4,7 +4,9 @@ use crate::value::{Expect, Kind, POISON};
 use std::sync::Arc;
 use warploom_base::Dim3;
 use warploom_diag::{Source, Style};
-use warploom_exec::{DeviceMemory, FunctionalOptions, LaunchContext, LaunchSpec, load_module, run_grid};
+use warploom_exec::{
+    DeviceMemory, FunctionalOptions, LaunchContext, LaunchSpec, load_module, run_grid,
+};
 use warploom_ir::{ModuleIr, Program};
 
 /// Warp instructions after which a test is given up.
@@ -116,7 +118,8 @@ impl Job {
         let results = vec![POISON; 8 * self.threads() * self.outputs.len()];
         let buffers = self.buffers.iter().map(Buffer::bytes);
         let all = [inputs, results].into_iter().chain(buffers);
-        let placed: Result<_, warploom_exec::MemoryError> = all.map(|bytes| place(&bytes)).collect();
+        let placed: Result<_, warploom_exec::MemoryError> =
+            all.map(|bytes| place(&bytes)).collect();
         placed.map_err(|error| error.to_string())
     }
 
@@ -129,7 +132,9 @@ impl Job {
     ) -> Result<LaunchContext, String> {
         let image = load_module(module, memory, 0).map_err(|error| error.to_string())?;
         let mut params = vec![0; program.param_bytes as usize];
-        let pointers = addresses.iter().map(|address| address.to_le_bytes().to_vec());
+        let pointers = addresses
+            .iter()
+            .map(|address| address.to_le_bytes().to_vec());
         let values = pointers.chain([self.param.clone()]);
         for (param, bytes) in program.params.iter().zip(values) {
             params[param.offset as usize..][..bytes.len()].copy_from_slice(&bytes);
@@ -148,7 +153,12 @@ impl Job {
 
     fn compare(&self, memory: &DeviceMemory, addresses: &[u64]) -> Vec<String> {
         let mut wrong = Vec::new();
-        let results = read(memory, addresses[1], self.threads() * self.outputs.len(), 64);
+        let results = read(
+            memory,
+            addresses[1],
+            self.threads() * self.outputs.len(),
+            64,
+        );
         for (output, got) in self.outputs.iter().zip(results.chunks(self.threads())) {
             wrong.extend(self.compare_output(output, got));
         }
@@ -170,13 +180,17 @@ impl Job {
             .map(|(thread, ((line, expect), got))| {
                 let shown = output.kind.show(got);
                 let (title, name) = (&self.title, &output.name);
-                format!("{line}: `{title}`: {name} of thread {thread} is {shown}, not {expect:?}; {}", self.inputs_of(thread))
+                format!(
+                    "{line}: `{title}`: {name} of thread {thread} is {shown}, not {expect:?}; {}",
+                    self.inputs_of(thread)
+                )
             })
             .collect()
     }
 
     fn inputs_of(&self, thread: usize) -> String {
-        let show = |input: &Input| format!("{} {}", input.name, input.kind.show(input.values[thread]));
+        let show =
+            |input: &Input| format!("{} {}", input.name, input.kind.show(input.values[thread]));
         self.inputs.iter().map(show).collect::<Vec<_>>().join(", ")
     }
 
@@ -229,8 +243,13 @@ impl Job {
             let (name, place) = (&input.name, 8 * index * self.threads());
             text += &declare(name, input.kind);
             text += &match input.kind {
-                Kind::Pred => format!("ld.global.b32 %word, [%in+{place}];\nsetp.ne.b32 {name}, %word, 0;\n"),
-                kind => format!("ld.global.b{} {name}, [%in+{place}];\n", kind.register_bits()),
+                Kind::Pred => {
+                    format!("ld.global.b32 %word, [%in+{place}];\nsetp.ne.b32 {name}, %word, 0;\n")
+                }
+                kind => format!(
+                    "ld.global.b{} {name}, [%in+{place}];\n",
+                    kind.register_bits()
+                ),
             };
         }
         text
@@ -240,8 +259,13 @@ impl Job {
         let store = |(index, output): (usize, &Output)| {
             let (name, place) = (&output.name, 8 * index * self.threads());
             match output.kind {
-                Kind::Pred => format!("selp.b32 %word, 1, 0, {name};\nst.global.b32 [%out+{place}], %word;\n"),
-                kind => format!("st.global.b{} [%out+{place}], {name};\n", kind.register_bits()),
+                Kind::Pred => {
+                    format!("selp.b32 %word, 1, 0, {name};\nst.global.b32 [%out+{place}], %word;\n")
+                }
+                kind => format!(
+                    "st.global.b{} [%out+{place}], {name};\n",
+                    kind.register_bits()
+                ),
             }
         };
         self.outputs.iter().enumerate().map(store).collect()
@@ -288,7 +312,8 @@ impl Buffer {
     fn bytes(&self) -> Vec<u8> {
         let width = self.kind.bits() as usize / 8;
         let each = self.initial.iter().map(|value| value.to_le_bytes());
-        each.flat_map(|bytes| bytes.into_iter().take(width)).collect()
+        each.flat_map(|bytes| bytes.into_iter().take(width))
+            .collect()
     }
 }
 
@@ -296,7 +321,9 @@ impl Buffer {
 fn read(memory: &DeviceMemory, address: u64, count: usize, bits: u32) -> Vec<u64> {
     let width = bits as usize / 8;
     let mut bytes = vec![0; count * width];
-    memory.read(0, address, &mut bytes).expect("the buffer is allocated");
+    memory
+        .read(0, address, &mut bytes)
+        .expect("the buffer is allocated");
     let each = bytes.chunks(width).map(|chunk| {
         let mut value = [0; 8];
         value[..width].copy_from_slice(chunk);

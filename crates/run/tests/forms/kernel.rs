@@ -6,7 +6,10 @@ use warploom_base::Dim3;
 
 /// Reads a kernel: the forms that it tests, then its lines with their numbers.
 pub fn read(line: usize, covers: &str, lines: &[(usize, &str)]) -> Result<Job, String> {
-    let covers = covers.split(',').map(|form| form.trim().to_owned()).collect();
+    let covers = covers
+        .split(',')
+        .map(|form| form.trim().to_owned())
+        .collect();
     let mut job = Job {
         line,
         title: covers_title(&covers),
@@ -55,7 +58,9 @@ fn setting(job: &mut Job, line: usize, key: &str, rest: &str) -> Result<(), Stri
     match key {
         "grid" => job.grid = dim(rest)?,
         "block" => job.block = dim(rest)?,
-        "shared" => job.dynamic_shared = rest.parse().map_err(|_| format!("`{rest}` is no size"))?,
+        "shared" => {
+            job.dynamic_shared = rest.parse().map_err(|_| format!("`{rest}` is no size"))?
+        }
         "fault" => job.fault = Some(rest.to_owned()),
         "in" => {
             let (name, kind, values) = declaration(rest)?;
@@ -94,11 +99,18 @@ fn setting(job: &mut Job, line: usize, key: &str, rest: &str) -> Result<(), Stri
 
 fn after(job: &mut Job, line: usize, rest: &str) -> Result<(), String> {
     let (name, values) = rest.split_once('=').ok_or("`=` is missing")?;
-    let buffer = job.buffers.iter_mut().find(|buffer| buffer.name == name.trim());
+    let buffer = job
+        .buffers
+        .iter_mut()
+        .find(|buffer| buffer.name == name.trim());
     let buffer = buffer.ok_or(format!("no `mem {name}`"))?;
     let values = list(values)?;
     if values.len() != buffer.initial.len() {
-        return Err(format!("{} values for {} elements", values.len(), buffer.initial.len()));
+        return Err(format!(
+            "{} values for {} elements",
+            values.len(),
+            buffer.initial.len()
+        ));
     }
     let expect = values.iter().map(|value| buffer.kind.expect(value));
     let expect = expect.collect::<Result<Vec<Expect>, String>>()?;
@@ -117,7 +129,10 @@ fn check_count(job: &Job, found: usize) -> Result<(), String> {
 /// `name:type = values`
 fn declaration(text: &str) -> Result<(String, Kind, Vec<String>), String> {
     let (head, values) = text.split_once('=').ok_or("`=` is missing")?;
-    let (name, ty) = head.trim().split_once(':').ok_or("`:` and a type are missing")?;
+    let (name, ty) = head
+        .trim()
+        .split_once(':')
+        .ok_or("`:` and a type are missing")?;
     Ok((name.to_owned(), Kind::parse(ty)?, list(values)?))
 }
 
@@ -139,7 +154,9 @@ pub fn list(text: &str) -> Result<Vec<String>, String> {
     while !rest.is_empty() {
         let (group, tail) = match rest.strip_prefix('(') {
             Some(inner) => {
-                let (inner, tail) = inner.rsplit_once(')').map_or(Err("`)` is missing"), |_| closing(inner))?;
+                let (inner, tail) = inner
+                    .rsplit_once(')')
+                    .map_or(Err("`)` is missing"), |_| closing(inner))?;
                 (list(inner)?, tail)
             }
             None => {
@@ -150,7 +167,9 @@ pub fn list(text: &str) -> Result<Vec<String>, String> {
         let (times, tail) = match tail.strip_prefix('*') {
             Some(tail) => {
                 let end = tail.find(' ').unwrap_or(tail.len());
-                let times: usize = tail[..end].parse().map_err(|_| format!("bad count in `{text}`"))?;
+                let times: usize = tail[..end]
+                    .parse()
+                    .map_err(|_| format!("bad count in `{text}`"))?;
                 (times, &tail[end..])
             }
             None => (1, tail),
@@ -180,11 +199,16 @@ fn range(text: &str) -> Result<Vec<String>, String> {
         return Ok(vec![text.to_owned()]);
     };
     let (last, step) = rest.split_once('/').unwrap_or((rest, "1"));
-    let number = |text: &str| text.parse::<i64>().map_err(|_| format!("`{text}` is no number"));
+    let number = |text: &str| {
+        text.parse::<i64>()
+            .map_err(|_| format!("`{text}` is no number"))
+    };
     let (first, last, step) = (number(first)?, number(last)?, number(step)?);
     let count = (last - first).abs() / step;
     let sign = (last - first).signum() * step;
-    Ok((0..=count).map(|index| (first + sign * index).to_string()).collect())
+    Ok((0..=count)
+        .map(|index| (first + sign * index).to_string())
+        .collect())
 }
 
 #[test]
@@ -192,6 +216,9 @@ fn lists_are_written_out() {
     let values = |text: &str| list(text).map(|values| values.join(" "));
     assert_eq!(values("7*3 1.5").as_deref(), Ok("7 7 7 1.5"));
     assert_eq!(values("0..3 6..0/3").as_deref(), Ok("0 1 2 3 6 3 0"));
-    assert_eq!(values("(0 (1 2)*2)*2 9").as_deref(), Ok("0 1 2 1 2 0 1 2 1 2 9"));
+    assert_eq!(
+        values("(0 (1 2)*2)*2 9").as_deref(),
+        Ok("0 1 2 1 2 0 1 2 1 2 9")
+    );
     assert!(list("(1").is_err() && list("1..x").is_err());
 }

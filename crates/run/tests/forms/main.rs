@@ -25,7 +25,10 @@ fn folder() -> &'static Path {
 /// Reads a file of forms and kernels: unindented lines start a test, indented ones belong to it.
 fn read_file(name: &str) -> Vec<Job> {
     let text = std::fs::read_to_string(folder().join(name)).expect("the file exists");
-    let numbered = text.lines().enumerate().map(|(index, line)| (index + 1, line));
+    let numbered = text
+        .lines()
+        .enumerate()
+        .map(|(index, line)| (index + 1, line));
     let lines: Vec<(usize, &str)> = numbered
         .filter(|(_, line)| !line.trim().is_empty() && !line.starts_with('#'))
         .collect();
@@ -47,7 +50,11 @@ fn check(name: &str) {
     let jobs = read_file(name);
     let wrong: Vec<String> = jobs.iter().flat_map(Job::run).collect();
     let list = wrong.join(&format!("\n{name}:"));
-    assert!(wrong.is_empty(), "{} mismatches\n{name}:{list}", wrong.len());
+    assert!(
+        wrong.is_empty(),
+        "{} mismatches\n{name}:{list}",
+        wrong.len()
+    );
 }
 
 macro_rules! files {
@@ -76,7 +83,11 @@ files! {
 }
 
 fn covered() -> BTreeSet<String> {
-    FILES.iter().flat_map(|name| read_file(name)).flat_map(|job| job.covers).collect()
+    FILES
+        .iter()
+        .flat_map(|name| read_file(name))
+        .flat_map(|job| job.covers)
+        .collect()
 }
 
 #[test]
@@ -99,7 +110,13 @@ fn enough_forms_are_covered() {
 #[test]
 fn every_executed_opcode_is_covered() {
     let covered = covered();
-    let bases: BTreeSet<&str> = covered.iter().filter_map(|form| form.split('.').next()).collect();
-    let missing: Vec<&str> = OPCODES.split_whitespace().filter(|op| !bases.contains(op)).collect();
+    let bases: BTreeSet<&str> = covered
+        .iter()
+        .filter_map(|form| form.split('.').next())
+        .collect();
+    let missing: Vec<&str> = OPCODES
+        .split_whitespace()
+        .filter(|op| !bases.contains(op))
+        .collect();
     assert_eq!(missing, [""; 0], "base opcodes without a test");
 }

@@ -88,7 +88,9 @@ impl Form {
     /// Adds an instruction: what it declares, and its text with bare names.
     fn instruction(&mut self, text: &str) -> Result<(), String> {
         let (guard, rest) = match text.strip_prefix('@') {
-            Some(_) => text.split_once(' ').ok_or("a guard without an instruction")?,
+            Some(_) => text
+                .split_once(' ')
+                .ok_or("a guard without an instruction")?,
             None => ("", text),
         };
         let (opcode, operands) = rest.split_once(' ').unwrap_or((rest, ""));
@@ -109,7 +111,9 @@ impl Form {
         let mut rest = text;
         while let Some(colon) = rest.find(':') {
             let head = &rest[..colon];
-            let start = head.rfind(|c: char| !c.is_alphanumeric() && c != '_').map_or(0, |at| at + 1);
+            let start = head
+                .rfind(|c: char| !c.is_alphanumeric() && c != '_')
+                .map_or(0, |at| at + 1);
             let tail = &rest[colon + 1..];
             let end = tail
                 .find(|c: char| !c.is_alphanumeric() && c != '*' && c != '@')
@@ -150,7 +154,11 @@ impl Form {
             values: Vec::new(),
         }));
         let changed = self.cells.iter().filter(|cells| cells.changes);
-        let outputs = self.outputs.iter().cloned().chain(changed.flat_map(Cells::columns));
+        let outputs = self
+            .outputs
+            .iter()
+            .cloned()
+            .chain(changed.flat_map(Cells::columns));
         job.outputs.extend(outputs.map(|(name, kind)| Output {
             name,
             kind,
@@ -194,7 +202,9 @@ impl Cells {
         Ok(Self {
             name,
             kind: Kind::parse(ty)?,
-            count: count.parse().map_err(|_| format!("`{count}` is no count"))?,
+            count: count
+                .parse()
+                .map_err(|_| format!("`{count}` is no count"))?,
             space,
             generic,
             changes: !opcode.starts_with("ld"),
@@ -223,7 +233,9 @@ impl Cells {
     fn address(&self, job: &mut Job, bytes: &[u8], rows: usize) -> String {
         let name = &self.name;
         let size = CELL_BYTES * rows;
-        let mine = format!(".reg .b64 {name};\nmov.u64 {name}, cells;\nmul.wide.u32 %at, %thread, {CELL_BYTES};\nadd.u64 {name}, {name}, %at;\n");
+        let mine = format!(
+            ".reg .b64 {name};\nmov.u64 {name}, cells;\nmul.wide.u32 %at, %thread, {CELL_BYTES};\nadd.u64 {name}, {name}, %at;\n"
+        );
         match self.space {
             Space::Global => {
                 job.buffers.push(Buffer {
@@ -310,8 +322,18 @@ fn a_form_becomes_columns_and_code() {
     let job = read(1, "mad.x {d:u32, e:f32}, a:u32, !b:s16", &rows).expect("a correct form");
     assert_eq!(job.covers, ["mad.x"]);
     assert_eq!(job.code, " mad.x {d, e}, a, !b;\n");
-    let inputs: Vec<_> = job.inputs.iter().map(|i| (i.name.as_str(), i.values.clone())).collect();
+    let inputs: Vec<_> = job
+        .inputs
+        .iter()
+        .map(|i| (i.name.as_str(), i.values.clone()))
+        .collect();
     assert_eq!(inputs, [("a", vec![1, 4]), ("b", vec![2, 5])]);
-    assert_eq!(job.outputs[0].expect, [(2, Expect::Bits(3)), (3, Expect::Any)]);
-    assert_eq!(job.outputs[1].expect, [(2, Expect::Nan), (3, Expect::Bits(0x3fc0_0000))]);
+    assert_eq!(
+        job.outputs[0].expect,
+        [(2, Expect::Bits(3)), (3, Expect::Any)]
+    );
+    assert_eq!(
+        job.outputs[1].expect,
+        [(2, Expect::Nan), (3, Expect::Bits(0x3fc0_0000))]
+    );
 }

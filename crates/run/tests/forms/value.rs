@@ -6,7 +6,10 @@ use half::{bf16, f16};
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
     Pred,
-    Int { bits: u32, signed: bool },
+    Int {
+        bits: u32,
+        signed: bool,
+    },
     F16,
     Bf16,
     F32,
@@ -155,7 +158,9 @@ impl Kind {
         }
         match text.split_once('~') {
             Some((value, tolerance)) => {
-                let value = value.parse().map_err(|_| format!("`{value}` is no number"))?;
+                let value = value
+                    .parse()
+                    .map_err(|_| format!("`{value}` is no number"))?;
                 Ok(Expect::Near(value, Tolerance::parse(tolerance)?))
             }
             None => Ok(Expect::Bits(self.literal(text)?)),
@@ -287,7 +292,13 @@ fn literals_are_bits() {
     assert_eq!(bits("f32", "-0.0"), Ok(0x8000_0000));
     assert_eq!(bits("f16", "1.5"), Ok(0x3e00));
     assert_eq!(bits("f16x2", "1.0|-inf"), Ok(0xfc00_3c00));
-    for (kind, text) in [("u8", "256"), ("s8", "-129"), ("f16", "0.1"), ("pred", "2"), ("f32", "0f1")] {
+    for (kind, text) in [
+        ("u8", "256"),
+        ("s8", "-129"),
+        ("f16", "0.1"),
+        ("pred", "2"),
+        ("f32", "0f1"),
+    ] {
         assert!(bits(kind, text).is_err(), "{kind} {text}");
     }
 }
