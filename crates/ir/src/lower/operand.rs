@@ -79,6 +79,9 @@ impl Builder<'_, '_> {
                 }
             }
             Some(_) => Ok((self.symbol_address(name, 0, span)?, ty.bits())),
+            None if self.kernel.is_function(name) => {
+                Err(unsupported(span, "addresses of functions (indirect calls)"))
+            }
             None => {
                 let special = special::find(name).ok_or_else(|| self.undefined(name, span))?;
                 Ok((Src::Special(special), ty.bits()))
@@ -114,9 +117,6 @@ impl Builder<'_, '_> {
             }
             Some(Symbol::Texture(index)) if offset == 0 => {
                 self.pools.constant(ConstValue::Texture(index), span)
-            }
-            _ if self.kernel.is_function(name) => {
-                Err(unsupported(span, "addresses of functions (indirect calls)"))
             }
             _ => Err(self.undefined(name, span)),
         }
