@@ -433,10 +433,14 @@ pub struct NocSpec {
     pub kind: NocKind,
     /// Bytes of a flit.
     pub flit_bytes: u32,
-    /// Input buffer of a port: flits (fly) or packets (crossbar).
+    /// Input buffer of a port: flits per virtual channel (fly) or packets (crossbar).
     pub input_buffer: u32,
     /// Output (ejection) buffer of a port, same unit.
     pub output_buffer: u32,
+    /// Flits that wait at a port to enter the network (fly).
+    pub injection_buffer: u32,
+    /// Flits that wait at a port after the network, in whole and unfinished packets (fly).
+    pub boundary_buffer: u32,
     /// Virtual channels (fly).
     pub virtual_channels: u32,
     /// Flits that one input may send in a cycle (fly).
@@ -445,7 +449,8 @@ pub struct NocSpec {
     pub output_speedup: u32,
     /// Switch clock over link clock, in percent (fly, BookSim `internal_speedup`).
     pub internal_speedup_percent: u32,
-    /// Network cycles from input buffer to output buffer without contention.
+    /// Network cycles from input buffer to output buffer without contention. Fly: steps of the
+    /// router's pipeline, at least 3 (virtual channel, switch, traversal).
     pub hop_cycles: u32,
 }
 

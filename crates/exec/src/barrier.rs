@@ -1,6 +1,7 @@
 //! Barriers of a block (`bar`, `barrier`). Counting is by warp, as in GPGPU-Sim: a warp arrives as a whole,
 //! whatever part of its lanes executes the instruction.
 
+use crate::race::RaceTable;
 use warploom_base::{LaneMask, lanes_of};
 use warploom_ir::{BarrierKind, Dst};
 
@@ -88,6 +89,8 @@ pub struct BarrierTable {
     barriers: [Barrier; BARRIERS],
     /// Warps that have not exited.
     live: u64,
+    /// Races on shared memory, when they are looked for: barriers order accesses.
+    pub(crate) races: Option<Box<RaceTable>>,
 }
 
 impl Default for BarrierTable {
@@ -95,6 +98,7 @@ impl Default for BarrierTable {
         Self {
             barriers: [Barrier::IDLE; BARRIERS],
             live: 0,
+            races: None,
         }
     }
 }
@@ -113,6 +117,9 @@ impl BarrierTable {
     /// A warp (by index in the block) arrives.
     pub fn arrive(&mut self, warp: u32, arrival: &BarrierArrival) -> BarrierOutcome {
         let blocks = !matches!(arrival.kind, BarrierKind::Arrive);
+        if let Some(races) = &mut self.races {
+            races.arrive(warp, arrival.id);
+        }
         let barrier = &mut self.barriers[arrival.id as usize];
         barrier.arrived |= 1 << warp;
         barrier.waiting |= u64::from(blocks) << warp;
@@ -129,7 +136,7 @@ impl BarrierTable {
 
     /// Completes the barrier if its condition holds.
     fn test(&mut self, id: u8) -> Option<BarrierRelease> {
-        let barrier = &mut self.barriers[id as usize];
+        let barrier = &self.barriers[id as usize];
         let all_live = barrier.arrived & self.live == self.live;
         let counted = barrier.expected > 0 && barrier.arrived.count_ones() >= barrier.expected;
         let complete = if barrier.expected == 0 {
@@ -137,7 +144,29 @@ impl BarrierTable {
         } else {
             counted
         };
-        complete.then(|| release(barrier, id))
+        complete.then(|| self.complete(id))
+    }
+
+    fn complete(&mut self, id: u8) -> BarrierRelease {
+        let done = std::mem::replace(&mut self.barriers[id as usize], Barrier::IDLE);
+        let Barrier {
+            waiting: warps,
+            count,
+            all,
+            any,
+            ..
+        } = done;
+        let release = BarrierRelease {
+            id,
+            warps,
+            count,
+            all,
+            any,
+        };
+        if let Some(races) = &mut self.races {
+            races.release(&release);
+        }
+        release
     }
 
     /// A warp exits: barriers that waited only for it complete. Every barrier is tested, also those
@@ -145,9 +174,9 @@ impl BarrierTable {
     pub fn warp_exited(&mut self, warp: u32, mut released: impl FnMut(BarrierRelease)) {
         self.live &= !(1 << warp);
         for id in 0..BARRIERS as u8 {
-            let barrier = &mut self.barriers[id as usize];
+            let barrier = &self.barriers[id as usize];
             if barrier.waiting != 0 && barrier.arrived & self.live == self.live {
-                released(release(barrier, id));
+                released(self.complete(id));
             }
         }
     }
@@ -187,16 +216,5 @@ impl BarrierTable {
                 list(missing)
             ),
         }
-    }
-}
-
-fn release(barrier: &mut Barrier, id: u8) -> BarrierRelease {
-    let done = std::mem::replace(barrier, Barrier::IDLE);
-    BarrierRelease {
-        id,
-        warps: done.waiting,
-        count: done.count,
-        all: done.all,
-        any: done.any,
     }
 }

@@ -12,7 +12,6 @@ pub struct BlockState {
     pub(crate) shared: Vec<u8>,
     /// One bit per shared byte that was written, when that is checked.
     pub(crate) shared_written: Vec<u64>,
-    pub(crate) races: Option<Box<RaceTable>>,
     /// Barriers; the caller reports arrivals and exits to it.
     pub barriers: BarrierTable,
 }
@@ -33,11 +32,13 @@ impl BlockState {
         if ctx.checks.uninitialised {
             self.shared_written.resize(bytes.div_ceil(64), 0);
         }
-        self.barriers.reset(ctx.warps_per_block());
-        self.races = ctx
+        let warps = ctx.warps_per_block();
+        self.barriers.reset(warps);
+        let races = ctx
             .checks
             .shared_races
-            .then(|| Box::new(RaceTable::new(bytes, ctx.warps_per_block())));
+            .then(|| Box::new(RaceTable::new(bytes, warps)));
+        self.barriers.races = races;
     }
 
     /// Place in the grid.
@@ -48,5 +49,15 @@ impl BlockState {
     /// Shared memory.
     pub fn shared(&self) -> &[u8] {
         &self.shared
+    }
+
+    pub(crate) fn mark_written(&mut self, at: usize, bytes: usize) {
+        if !self.shared_written.is_empty() {
+            (at..at + bytes).for_each(|b| self.shared_written[b / 64] |= 1 << (b % 64));
+        }
+    }
+
+    pub(crate) fn is_written(&self, at: usize, bytes: usize) -> bool {
+        (at..at + bytes).all(|b| self.shared_written[b / 64] >> (b % 64) & 1 == 1)
     }
 }

@@ -7,7 +7,7 @@ use crate::stack::BranchOrder;
 use crate::texture::TextureTable;
 use std::sync::Arc;
 use warploom_base::{Dim3, Pc};
-use warploom_ir::{ConstValue, Program};
+use warploom_ir::{ConstValue, Dst, Program, Src};
 
 /// Most threads that a block may have.
 pub const MAX_BLOCK_THREADS: u64 = 1024;
@@ -280,6 +280,7 @@ fn check_extent(what: &'static str, size: Dim3, limit: Dim3) -> Result<(), Launc
     }
 }
 
+/// Everything that `step` takes for granted of the code.
 fn check_program(program: &Program) -> Result<(), LaunchError> {
     let bad = |reason| LaunchError::BadProgram {
         kernel: program.name.clone(),
@@ -291,5 +292,31 @@ fn check_program(program: &Program) -> Result<(), LaunchError> {
     if program.facts.len() != program.insts.len() {
         return Err(bad("facts and instructions differ in number"));
     }
+    let in_insts = program.insts.iter().all(|inst| {
+        let guard = inst.guard.is_none_or(|guard| guard.pred.0 < program.preds);
+        guard && valid_operands(program, &inst.dst, &inst.src)
+    });
+    let in_extras = program
+        .extras
+        .iter()
+        .all(|e| valid_operands(program, &e.dsts, &e.srcs));
+    if !in_insts || !in_extras {
+        return Err(bad("an operand lies outside its table"));
+    }
     Ok(())
+}
+
+fn valid_operands(program: &Program, dsts: &[Dst], srcs: &[Src]) -> bool {
+    let dst = |dst: &Dst| match *dst {
+        Dst::None => true,
+        Dst::Reg(reg) => reg.0 < program.reg_slots,
+        Dst::Pred(pred) => pred.0 < program.preds,
+    };
+    let src = |src: &Src| match *src {
+        Src::None | Src::Special(_) => true,
+        Src::Reg(reg) => reg.0 < program.reg_slots,
+        Src::Pred(pred, _) => pred.0 < program.preds,
+        Src::Const(index) => (index as usize) < program.consts.len(),
+    };
+    dsts.iter().all(dst) && srcs.iter().all(src)
 }

@@ -9,19 +9,40 @@
 //! lie within them and are the same on every machine. Faults of the simulated program are results
 //! ([`Fault`]), never panics.
 
+#![allow(
+    clippy::needless_range_loop,
+    reason = "loops over lanes index several arrays alike; this form is the one that vectorises"
+)]
+
+mod approx;
 mod atomic;
 mod barrier;
+mod bit_ops;
 mod block;
+mod compare;
+mod control;
+mod convert;
 mod fault;
+mod float_ops;
+mod functional;
+mod int_ops;
 mod launch;
 mod log;
+mod machine;
 mod memory;
+mod memory_ops;
+mod module;
+mod move_ops;
 mod race;
 mod regs;
+mod soft;
+mod special;
 mod stack;
 mod step;
 mod texture;
+mod vals;
 mod warp;
+mod warp_ops;
 
 pub use atomic::{AtomicBatch, AtomicDst, AtomicMode, apply_atomic, atom_bytes};
 pub use barrier::{BARRIERS, BarrierArrival, BarrierOutcome, BarrierRelease, BarrierTable};
@@ -29,10 +50,12 @@ pub use block::BlockState;
 pub use fault::{
     Checks, Fault, FaultAddress, FaultKind, Finding, FindingKind, FindingReport, Place,
 };
+pub use functional::{FunctionalOptions, FunctionalStats, RunError, StuckReport, run_grid};
 pub use launch::{LaunchContext, LaunchError, LaunchSpec, MAX_BLOCK_THREADS};
 pub use log::{MemPort, WriteLog, commit_logs};
 pub use memory::{ALLOC_ALIGN, AccessCheck, Allocation, DeviceMemory, MemoryError, PAGE_BYTES};
+pub use module::{ModuleImage, load_module};
 pub use stack::{BranchOrder, Spin, StackEntry};
-pub use step::{Effect, Env, MemEffect, MemKind, StepOut, step};
-pub use texture::TextureTable;
+pub use step::{Effect, Env, MemEffect, MemKind, StepOut, report_finding, step};
+pub use texture::{AddressMode, ChannelKind, Texture, TextureTable};
 pub use warp::WarpState;

@@ -10,7 +10,7 @@
 use warploom_base::{LaneMask, Pc};
 
 /// Where no further instruction is: paths meet only at the function's end.
-const FUNCTION_END: Pc = Pc(u32::MAX);
+pub(crate) const FUNCTION_END: Pc = Pc(u32::MAX);
 
 /// Which group of a divergent branch runs first.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
@@ -123,11 +123,6 @@ impl SimtStack {
             self.jumps += 1;
         }
         self.advance(pc)
-    }
-
-    /// Lanes of the top entry that return from the function: they wait at its end.
-    pub fn function_end(&mut self) -> Pc {
-        FUNCTION_END
     }
 
     /// Parts the lanes of the top entry. `groups` are (next pc, lanes), pushed in this order, the

@@ -3,12 +3,15 @@
 use crate::atomic::{AtomicBatch, AtomicMode};
 use crate::barrier::BarrierArrival;
 use crate::block::BlockState;
-use crate::fault::{Fault, Finding};
+use crate::convert::Cvt;
+use crate::fault::{Fault, FaultAddress, FaultKind, Finding, FindingReport, Place, RawFault};
 use crate::launch::LaunchContext;
 use crate::log::MemPort;
+use crate::machine::{Exec, Machine};
+use crate::memory::DeviceMemory;
 use crate::warp::WarpState;
 use warploom_base::{LaneMask, Pc, WARP_SIZE};
-use warploom_ir::{CacheOp, MemSpace, Scope};
+use warploom_ir::{CacheOp, Inst, MemSpace, Op, Scope, Src};
 
 /// Where and when an instruction runs: what special registers show.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -111,7 +114,8 @@ impl Default for StepOut {
 
 /// Executes the instruction at the warp's pc for its active lanes and moves the warp on.
 ///
-/// A warp that is done, or waits at a barrier that has not released it, must not be stepped.
+/// A warp that is done, or waits at a barrier that has not released it, must not be stepped: the
+/// call does nothing then.
 pub fn step(
     ctx: &LaunchContext,
     block: &mut BlockState,
@@ -120,6 +124,270 @@ pub fn step(
     env: &Env,
     out: &mut StepOut,
 ) -> Result<(), Fault> {
-    let _ = (ctx, block, warp, port, env, out);
-    Ok(())
+    out.effect = Effect::None;
+    out.finding = None;
+    out.atomic.mask = 0;
+    out.active = 0;
+    let (Some(pc), None) = (warp.pc(), warp.waits_at_barrier()) else {
+        return Ok(());
+    };
+    out.pc = pc;
+    out.stack_active = warp.active_mask();
+    let Some(inst) = ctx.program.insts.get(pc.index()) else {
+        let lane = out.stack_active.trailing_zeros() as usize;
+        let raw = RawFault::plain(FaultKind::IllegalInstruction, lane);
+        return Err(fault(ctx, block, warp, port, pc, raw));
+    };
+    let mask = out.stack_active & guard_mask(inst, warp);
+    out.active = mask;
+    let mut machine = Machine {
+        ctx,
+        block,
+        warp,
+        port,
+        env,
+        out,
+        inst,
+        pc,
+        mask,
+    };
+    match machine.execute() {
+        Ok(()) => Ok(()),
+        Err(raw) => Err(fault(ctx, block, warp, port, pc, raw)),
+    }
+}
+
+#[inline(always)]
+fn guard_mask(inst: &Inst, warp: &WarpState) -> LaneMask {
+    match inst.guard {
+        None => LaneMask::MAX,
+        Some(guard) => {
+            let value = warp.regs.pred(guard.pred.0 as usize);
+            if guard.negated { !value } else { value }
+        }
+    }
+}
+
+impl Machine<'_, '_> {
+    fn execute(&mut self) -> Exec {
+        if self
+            .inst
+            .src
+            .iter()
+            .any(|src| matches!(src, Src::Special(_) | Src::Pred(..)))
+        {
+            self.stage_sources();
+        }
+        match self.inst.op {
+            Op::Bra(_) => return self.branch(),
+            Op::BrxIdx => return self.branch_table(),
+            Op::Call => return self.call(),
+            Op::Ret => return self.ret(),
+            Op::Exit => return self.exit(),
+            _ => {}
+        }
+        if self.mask != 0 {
+            self.operate()?;
+        }
+        self.fall_through();
+        Ok(())
+    }
+
+    /// Everything but control flow, for at least one lane.
+    fn operate(&mut self) -> Exec {
+        match self.inst.op {
+            Op::Nop | Op::Prefetch(_) | Op::Brkpt | Op::Nanosleep => Ok(()),
+            // Control flow is done already.
+            Op::Bra(_) | Op::BrxIdx | Op::Call | Op::Ret | Op::Exit => Ok(()),
+            Op::Trap => Err(RawFault::plain(FaultKind::Trap, self.lowest_lane())),
+            Op::Mov(width) => self.mov(width),
+            Op::MovPred => self.mov_pred(false),
+            Op::NotPred => self.mov_pred(true),
+            Op::Pack { part, whole } => self.pack(part, whole),
+            Op::Unpack { part, whole } => self.unpack(part, whole),
+            Op::Int(op, ty) => self.int_bin(op, ty),
+            Op::IntUn(op, ty) => self.int_un(op, ty),
+            Op::Mul(half, ty) => self.mul(half, ty),
+            Op::Mad(half, ty, sat) => self.mad(half, ty, sat),
+            Op::Mul24(hi, ty) => self.mul24(hi, ty),
+            Op::Mad24(hi, sat, ty) => self.mad24(hi, sat, ty),
+            Op::Sad(ty) => self.sad(ty),
+            Op::AddC { cin, cout, ty } => self.add_carry(cin, cout, ty),
+            Op::SubC { cin, cout, ty } => self.sub_carry(cin, cout, ty),
+            Op::MadC {
+                half,
+                cin,
+                cout,
+                ty,
+            } => self.mad_carry(half, cin, cout, ty),
+            Op::Dp4a(a, b) => self.dp4a(a, b),
+            Op::Dp2a(hi, a, b) => self.dp2a(hi, a, b),
+            Op::Bfe(ty) => self.bfe(ty),
+            Op::Bfi(width) => self.bfi(width),
+            Op::Bmsk(clamp) => self.bmsk(clamp),
+            Op::Szext(clamp, ty) => self.szext(clamp, ty),
+            Op::Fns => self.fns(),
+            Op::Logic(op, width) => self.logic(op, width),
+            Op::Not(width) => self.not(width),
+            Op::Cnot(width) => self.cnot(width),
+            Op::LogicPred(op) => self.logic_pred(op),
+            Op::Lop3(table, how) => self.lop3(table, how),
+            Op::Shl(width) => self.shl(width),
+            Op::Shr(ty) => self.shr(ty),
+            Op::Shf(left, wrap) => self.shf(left, wrap),
+            Op::Prmt(mode) => self.prmt(mode),
+            Op::Float(op, ty, mods) => self.float_bin(op, ty, mods),
+            Op::Fma(ty, mods) => self.fma(ty, mods),
+            Op::FloatUn(op, ty, mods) => self.float_un(op, ty, mods),
+            Op::FloatMinMax(how, ty) => self.float_min_max(how, ty),
+            Op::Copysign(ty) => self.copysign(ty),
+            Op::Testp(kind, ty) => self.testp(kind, ty),
+            Op::Setp(cmp, how, ty, ftz) => self.setp(cmp, how, ty, ftz),
+            Op::Set(cmp, how, ty, ftz, dst) => self.set(cmp, how, ty, ftz, dst),
+            Op::Selp(width) => self.selp(width),
+            Op::Slct { width, float, ftz } => self.slct(width, float, ftz),
+            Op::Cvt {
+                to,
+                from,
+                round,
+                ftz,
+                sat,
+            } => self.cvt(Cvt {
+                to,
+                from,
+                round,
+                ftz,
+                sat,
+            }),
+            Op::CvtPack2 { to, round, relu } => self.cvt_pack2(to, round, relu),
+            Op::CvtPackInt { to, .. } => self.cvt_pack_int(to),
+            Op::CvtTf32(round, relu) => self.cvt_tf32(round, relu),
+            Op::Cvta(space, to, width) => self.cvta(space, to, width),
+            Op::Isspacep(space) => self.isspacep(space),
+            Op::Ld(space, ty, cache_op) => self.load(space, ty, cache_op),
+            Op::St(space, ty, cache_op) => self.store(space, ty, cache_op),
+            Op::Atom(space, op, ty) => self.atomic(space, op, ty),
+            Op::Tex {
+                geom,
+                lod,
+                texel,
+                coord,
+            } => self.texture(geom, lod, texel, coord),
+            Op::Tld4 {
+                channel,
+                geom,
+                texel,
+            } => self.texture_gather(channel, geom, texel),
+            Op::Txq(query) => self.texture_query(query),
+            Op::Barrier(kind) => self.barrier(kind),
+            Op::BarWarp => self.tell(Effect::WarpBarrier),
+            Op::Membar(scope) => self.tell(Effect::Membar(scope)),
+            Op::Vote(mode) => self.vote(mode),
+            Op::Match(any, width) => self.match_lanes(any, width),
+            Op::Shfl(mode) => self.shfl(mode),
+            Op::Activemask => self.activemask(),
+            Op::Redux(op, ty) => self.redux(op, ty),
+            Op::Elect => self.elect(),
+        }
+    }
+
+    fn tell(&mut self, effect: Effect) -> Exec {
+        self.effect(effect);
+        Ok(())
+    }
+}
+
+/// Fills in where a fault happened and what its address is near to.
+#[cold]
+fn fault(
+    ctx: &LaunchContext,
+    block: &BlockState,
+    warp: &WarpState,
+    port: &MemPort<'_>,
+    pc: Pc,
+    raw: RawFault,
+) -> Fault {
+    let address = raw.access.map(|(space, address, bytes)| {
+        let nearest = nearest(ctx, port.image, space, address);
+        FaultAddress {
+            space,
+            address,
+            bytes,
+            nearest,
+        }
+    });
+    Fault {
+        kind: raw.kind,
+        place: place(ctx, block, warp, pc, raw.lane),
+        address,
+    }
+}
+
+fn place(ctx: &LaunchContext, block: &BlockState, warp: &WarpState, pc: Pc, lane: usize) -> Place {
+    let program = &ctx.program;
+    let function = program
+        .functions
+        .iter()
+        .rev()
+        .find(|(first, _)| *first <= pc);
+    Place {
+        kernel: program.name.clone(),
+        function: function.map_or_else(|| program.name.clone(), |(_, name)| name.clone()),
+        pc,
+        pos: program
+            .facts
+            .get(pc.index())
+            .map(|facts| facts.pos)
+            .unwrap_or_default(),
+        block: block.ctaid,
+        thread: warp.thread(lane.min(WARP_SIZE - 1)),
+    }
+}
+
+fn nearest(ctx: &LaunchContext, image: &DeviceMemory, space: MemSpace, address: u64) -> String {
+    match space {
+        MemSpace::Shared => format!("the block has {} bytes of shared memory", ctx.shared_bytes),
+        MemSpace::Local | MemSpace::FrameParam => {
+            format!(
+                "the thread has {} bytes of local memory",
+                ctx.program.local_bytes
+            )
+        }
+        MemSpace::Param => format!("the kernel has {} bytes of parameters", ctx.params.len()),
+        _ => image.nearest(ctx.asid, address),
+    }
+}
+
+/// The full report of a finding that [`step`] noted for this warp's last instruction.
+pub fn report_finding(
+    ctx: &LaunchContext,
+    block: &BlockState,
+    warp: &WarpState,
+    image: &DeviceMemory,
+    out: &StepOut,
+) -> Option<FindingReport> {
+    let Finding {
+        kind,
+        lane,
+        space,
+        address,
+    } = out.finding?;
+    let bytes = match out.effect {
+        Effect::Memory(effect) => u32::from(effect.bytes),
+        _ => 0,
+    };
+    let address = (bytes > 0).then(|| {
+        let nearest = nearest(ctx, image, space, address);
+        FaultAddress {
+            space,
+            address,
+            bytes,
+            nearest,
+        }
+    });
+    Some(FindingReport {
+        kind,
+        place: place(ctx, block, warp, out.pc, lane.into()),
+        address,
+    })
 }

@@ -4,7 +4,7 @@ use crate::atomic::AtomicDst;
 use crate::barrier::{BarrierRelease, PendingBarrier};
 use crate::block::BlockState;
 use crate::launch::LaunchContext;
-use crate::regs::{Lanes32, RegFile, blend};
+use crate::regs::{Lanes32, Lanes64, RegFile, blend};
 use crate::stack::{SimtStack, Spin, StackEntry};
 use std::fmt::Write as _;
 use warploom_base::{Dim3, LaneMask, Pc, WARP_SIZE};
@@ -26,6 +26,9 @@ pub struct WarpState {
     pub(crate) local_written: Vec<LaneMask>,
     pub(crate) tid: [Lanes32; 3],
     pub(crate) warp_index: u32,
+    /// Sources of the running instruction that are not registers or constants.
+    pub(crate) staged32: [Lanes32; 4],
+    pub(crate) staged64: [Lanes64; 4],
     pub(crate) pending: Option<PendingBarrier>,
 }
 
@@ -41,6 +44,8 @@ impl Default for WarpState {
             local_written: Vec::new(),
             tid: [Lanes32::ZERO; 3],
             warp_index: 0,
+            staged32: [Lanes32::ZERO; 4],
+            staged64: [Lanes64::ZERO; 4],
             pending: None,
         }
     }
@@ -157,6 +162,44 @@ impl WarpState {
             }
             _ => {}
         }
+    }
+
+    /// Makes room for local memory up to `rows` words. Untouched words read as zero.
+    pub(crate) fn grow_local(&mut self, rows: usize) {
+        if self.local.len() < rows {
+            self.local.resize(rows, Lanes32::ZERO);
+        }
+    }
+
+    pub(crate) fn local_byte(&self, lane: usize, at: usize) -> u8 {
+        let row = self.local.get(at / 4);
+        row.map_or(0, |row| row.0[lane].to_le_bytes()[at % 4])
+    }
+
+    pub(crate) fn set_local_byte(&mut self, lane: usize, at: usize, byte: u8) {
+        self.grow_local(at / 4 + 1);
+        let word = &mut self.local[at / 4].0[lane];
+        let mut bytes = word.to_le_bytes();
+        bytes[at % 4] = byte;
+        *word = u32::from_le_bytes(bytes);
+    }
+
+    pub(crate) fn mark_local(&mut self, lane: usize, at: usize, bytes: usize) {
+        if self.local_written.len() < at + bytes {
+            self.local_written.resize(at + bytes, 0);
+        }
+        self.local_written[at..at + bytes]
+            .iter_mut()
+            .for_each(|lanes| *lanes |= 1 << lane);
+    }
+
+    pub(crate) fn local_is_written(&self, lane: usize, at: usize, bytes: usize) -> bool {
+        let written = |at| {
+            self.local_written
+                .get(at)
+                .is_some_and(|&lanes| lanes >> lane & 1 == 1)
+        };
+        (at..at + bytes).all(written)
     }
 
     /// The entries of the divergence stack, bottom first.

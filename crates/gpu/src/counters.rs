@@ -159,6 +159,7 @@ pub(crate) fn add_dram(sum: &mut DramCounters, c: &DramCounters) {
     sum.n_pre += c.n_pre;
     sum.n_req += c.n_req;
     sum.n_rd += c.n_rd;
+    sum.n_rd_l2_alloc += c.n_rd_l2_alloc;
     sum.n_write += c.n_write;
     sum.n_wr_bk += c.n_wr_bk;
     sum.busy += c.busy;
@@ -176,6 +177,7 @@ fn dram_since(now: &DramCounters, then: &DramCounters) -> DramCounters {
         n_pre: now.n_pre - then.n_pre,
         n_req: now.n_req - then.n_req,
         n_rd: now.n_rd - then.n_rd,
+        n_rd_l2_alloc: now.n_rd_l2_alloc - then.n_rd_l2_alloc,
         n_write: now.n_write - then.n_write,
         n_wr_bk: now.n_wr_bk - then.n_wr_bk,
         busy: now.busy - then.busy,

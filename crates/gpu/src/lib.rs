@@ -12,6 +12,7 @@ mod counters;
 mod dispatch;
 mod machine;
 mod memory;
+pub mod registry;
 mod workers;
 
 pub use counters::{CacheTotals, DeviceCounters, MachineCounters};

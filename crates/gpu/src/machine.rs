@@ -8,6 +8,7 @@ use std::sync::Arc;
 use warploom_base::{Cycle, KernelSlot, SmId};
 use warploom_config::GpuSpec;
 use warploom_exec::{DeviceMemory, Fault, WriteLog, apply_atomic, commit_logs};
+use warploom_mem::partition::SubPartition;
 use warploom_policy::DeviceView;
 use warploom_sm::{BlockNeeds, KernelImage, Sm};
 use warploom_stats::Counters;
@@ -253,35 +254,56 @@ impl Gpu {
 
     fn end_kernels(&mut self) {
         for slot in 0..self.dispatcher.kernels.len() {
-            if !self.dispatcher.kernels[slot]
+            let finished = self.dispatcher.kernels[slot]
                 .as_ref()
-                .is_some_and(InFlight::is_finished)
-            {
-                continue;
+                .is_some_and(InFlight::is_finished);
+            if finished && let Some(kernel) = self.dispatcher.kernels[slot].take() {
+                let end = self.kernel_end(KernelSlot::new(slot), &kernel, kernel.last_end);
+                self.ended.push(end);
+                self.unload(KernelSlot::new(slot));
             }
-            let Some(kernel) = self.dispatcher.kernels[slot].take() else {
-                continue;
-            };
-            let counters = self.counters().since(&kernel.before);
-            let id = KernelSlot::new(slot);
-            let flush = self.spec.gpu.flush_l1_at_kernel_end;
-            self.sms.for_each(|_, sm| {
-                sm.unload_kernel(id);
-                if flush && sm.is_idle() {
-                    sm.flush_l1();
-                }
-            });
-            self.ended.push(KernelEnd {
-                slot: id,
-                launched_at: kernel.launched_at,
-                ended_at: kernel.last_end,
-                blocks_per_sm: kernel.blocks_per_sm,
-                limit: kernel.limit,
-                shared_bytes: kernel.needs.shared_bytes,
-                registers_per_thread: kernel.image.registers_per_thread,
-                counters,
-            });
         }
+    }
+
+    fn kernel_end(&mut self, slot: KernelSlot, kernel: &InFlight, ended_at: Cycle) -> KernelEnd {
+        KernelEnd {
+            slot,
+            launched_at: kernel.launched_at,
+            ended_at,
+            blocks_per_sm: kernel.blocks_per_sm,
+            limit: kernel.limit,
+            shared_bytes: kernel.needs.shared_bytes,
+            registers_per_thread: kernel.image.registers_per_thread,
+            counters: self.counters().since(&kernel.before),
+        }
+    }
+
+    fn unload(&mut self, slot: KernelSlot) {
+        let flush = self.spec.gpu.flush_l1_at_kernel_end;
+        self.sms.for_each(|_, sm| {
+            sm.unload_kernel(slot);
+            if flush && sm.is_idle() {
+                sm.flush_l1();
+            }
+        });
+    }
+
+    /// What kernels in flight have come to, for a run that is cut here.
+    pub fn cut_short(&mut self) -> Vec<KernelEnd> {
+        let kernels = std::mem::take(&mut self.dispatcher.kernels);
+        let ends = kernels.iter().enumerate().filter_map(|(slot, kernel)| {
+            let kernel = kernel.as_ref()?;
+            Some(self.kernel_end(KernelSlot::new(slot), kernel, self.now))
+        });
+        let ends = ends.collect();
+        self.dispatcher.kernels = kernels;
+        ends
+    }
+
+    /// Blocks that have ended, and all, of the kernels in flight.
+    pub fn blocks_done(&self) -> (u64, u64) {
+        let sum = |f: fn(&InFlight) -> u64| self.dispatcher.in_flight().map(f).sum();
+        (sum(|k| k.finished), sum(|k| k.blocks))
     }
 
     /// No instruction between two looks, though kernels are in flight: a deadlock.
@@ -332,7 +354,8 @@ impl Gpu {
         self.memory
             .partitions()
             .iter()
-            .for_each(|p| sum.l2.add(p.l2_counters()));
+            .filter_map(SubPartition::l2_counters)
+            .for_each(|c| sum.l2.add(c));
         self.memory
             .channels()
             .iter()

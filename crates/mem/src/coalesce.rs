@@ -366,3 +366,6 @@ fn most_words(banks: u32, words: u32, addrs: &[u64; WARP_SIZE], mask: LaneMask) 
     }
     most
 }
+
+#[cfg(test)]
+mod tests;

@@ -358,3 +358,6 @@ impl SubPartition {
         &self.counters
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -143,13 +143,15 @@ fn any_spec() -> GpuSpec {
         noc: NocSpec {
             kind: NocKind::Fly,
             flit_bytes: 40,
-            input_buffer: 9,
+            input_buffer: 64,
             output_buffer: 64,
+            injection_buffer: 9,
+            boundary_buffer: 16,
             virtual_channels: 1,
             input_speedup: 1,
             output_speedup: 1,
             internal_speedup_percent: 200,
-            hop_cycles: 1,
+            hop_cycles: 3,
         },
         partition: PartitionSpec {
             l2: cache,

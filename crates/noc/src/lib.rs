@@ -2,9 +2,19 @@
 //!
 //! One `Network` is one direction: requests (inputs are SMs, outputs are sub-partitions) or
 //! replies (the reverse). A GPU has two.
+//!
+//! Invariants: every packet injected comes out once, at its output; packets from one input to one
+//! output keep their order; nothing allocates after construction.
 
-use warploom_base::Cycle;
-use warploom_config::NocSpec;
+mod fly;
+mod local;
+mod ports;
+mod random;
+
+use fly::Fly;
+use local::LocalCrossbar;
+use random::RandomCrossbar;
+use warploom_config::{NocKind, NocSpec};
 use warploom_mem::Request;
 
 /// Counters of one network.
@@ -16,57 +26,126 @@ pub struct NocCounters {
     pub packets: u64,
     /// Flits that crossed the switch.
     pub flits: u64,
-    /// Bytes of delivered packets.
+    /// Bytes of packets that crossed the switch.
     pub bytes: u64,
-    /// Heads that wanted an output another input got, summed over cycles.
+    /// Heads that wanted an output another input got, summed over cycles (fly: over the switch's
+    /// steps).
     pub conflicts: u64,
+}
+
+/// A packet in a network.
+#[derive(Clone, Copy, Debug)]
+struct Packet {
+    request: Request,
+    bytes: u32,
+    output: u32,
 }
 
 /// One direction of the interconnect.
 #[derive(Clone, Debug)]
-pub struct Network {}
+pub struct Network {
+    kind: Kind,
+    /// Packets inside, outputs included.
+    inside: u64,
+    counters: NocCounters,
+}
+
+#[derive(Clone, Debug)]
+enum Kind {
+    Random(Box<RandomCrossbar>),
+    Local(Box<LocalCrossbar>),
+    Fly(Box<Fly>),
+}
+
+/// Calls a method of whichever kind of network this is.
+macro_rules! each_kind {
+    ($on:expr, $net:ident => $call:expr) => {
+        match $on {
+            Kind::Random($net) => $call,
+            Kind::Local($net) => $call,
+            Kind::Fly($net) => $call,
+        }
+    };
+}
 
 impl Network {
-    /// An empty network.
+    /// An empty network. `seed` starts the generator of random arbitration.
     pub fn new(spec: &NocSpec, inputs: usize, outputs: usize, seed: u64) -> Self {
-        let _ = (spec, inputs, outputs, seed);
-        todo!()
+        Self {
+            kind: match spec.kind {
+                NocKind::RandomCrossbar => {
+                    Kind::Random(Box::new(RandomCrossbar::new(spec, inputs, outputs, seed)))
+                }
+                NocKind::LocalCrossbar => {
+                    Kind::Local(Box::new(LocalCrossbar::new(spec, inputs, outputs)))
+                }
+                NocKind::Fly => Kind::Fly(Box::new(Fly::new(spec, inputs, outputs))),
+            },
+            inside: 0,
+            counters: NocCounters::default(),
+        }
     }
+
     /// A packet of `bytes` fits the input's buffer.
+    #[inline]
     pub fn can_inject(&self, input: usize, bytes: u32) -> bool {
-        let _ = (input, bytes);
-        todo!()
+        each_kind!(&self.kind, net => net.can_inject(input, bytes))
     }
+
     /// Puts a packet of `bytes` into an input's buffer. Requires `can_inject`.
     pub fn inject(&mut self, input: usize, output: usize, request: Request, bytes: u32) {
-        let _ = (input, output, request, bytes);
-        todo!()
+        let packet = Packet {
+            request,
+            bytes,
+            output: output as u32,
+        };
+        self.inside += 1;
+        self.counters.packets += 1;
+        each_kind!(&mut self.kind, net => net.inject(input, packet));
     }
+
     /// One network cycle.
     pub fn cycle(&mut self) {
-        todo!()
+        self.counters.cycles += 1;
+        if self.inside == 0 {
+            each_kind!(&mut self.kind, net => net.skip(1));
+        } else {
+            each_kind!(&mut self.kind, net => net.cycle(&mut self.counters));
+        }
     }
+
     /// Accounts for cycles not run while idle.
-    pub fn skip(&mut self, cycles: Cycle) {
-        let _ = cycles;
-        todo!()
+    pub fn skip(&mut self, cycles: u64) {
+        debug_assert!(self.is_idle(), "packets cannot skip cycles");
+        self.counters.cycles += cycles;
+        each_kind!(&mut self.kind, net => net.skip(cycles));
     }
+
     /// Packet waiting at an output.
+    #[inline]
     pub fn front(&self, output: usize) -> Option<&Request> {
-        let _ = output;
-        todo!()
+        each_kind!(&self.kind, net => net.front(output))
     }
+
     /// Takes the packet waiting at an output.
+    #[inline]
     pub fn pop(&mut self, output: usize) -> Option<Request> {
-        let _ = output;
-        todo!()
+        if self.inside == 0 {
+            return None;
+        }
+        let packet = each_kind!(&mut self.kind, net => net.pop(output));
+        self.inside -= u64::from(packet.is_some());
+        packet
     }
+
     /// No packet inside, outputs included.
+    #[inline]
     pub fn is_idle(&self) -> bool {
-        todo!()
+        self.inside == 0
     }
+
     /// Counters so far.
     pub fn counters(&self) -> &NocCounters {
-        todo!()
+        &self.counters
     }
 }

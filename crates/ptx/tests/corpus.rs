@@ -4,7 +4,7 @@ mod support;
 
 use support::{corpus, read};
 use warploom_diag::Style;
-use warploom_ptx::{parse, print};
+use warploom_ptx::{check, parse, print};
 
 #[test]
 fn every_file_parses_and_survives_printing() {
@@ -34,6 +34,19 @@ fn every_file_parses_and_survives_printing() {
             printed,
             "{}: printing is not stable",
             path.display()
+        );
+    }
+}
+
+#[test]
+fn every_file_passes_the_checks() {
+    for path in corpus() {
+        let source = read(&path);
+        let diagnostics = check(&parse(&source).0);
+        assert!(
+            diagnostics.is_empty(),
+            "{}",
+            diagnostics.render(&source, Style::Plain)
         );
     }
 }

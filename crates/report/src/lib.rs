@@ -1,1 +1,14 @@
-//! Tables and pages: data in, bytes out.
+//! Reports: tables and charts as text. Data in, text out.
+//!
+//! Invariants: nothing here starts a simulation, reads a clock or a terminal; equal data gives
+//! equal text. Width is a parameter.
+
+mod chart;
+mod format;
+mod run;
+mod table;
+
+pub use chart::bar;
+pub use format::{grouped, percent, rate, seconds};
+pub use run::run_report;
+pub use table::listing;

@@ -107,6 +107,8 @@ pub struct Device {
     modules: Vec<LoadedModule>,
     /// Everything that came in from the host so far.
     input: Digest,
+    /// Copies to the device since they were last asked for: address and bytes.
+    copies: Vec<(u64, u64)>,
 }
 
 impl Device {
@@ -117,6 +119,7 @@ impl Device {
             asid,
             modules: Vec::new(),
             input: Digest::new(),
+            copies: Vec::new(),
         }
     }
 
@@ -170,6 +173,11 @@ impl Device {
         let mut bytes = vec![0; count * T::BYTES];
         self.read(ptr, &mut bytes)?;
         Ok(bytes.chunks_exact(T::BYTES).map(T::get).collect())
+    }
+
+    /// Copies to the device since the last call, as (address, bytes).
+    pub(crate) fn take_copies(&mut self) -> Vec<(u64, u64)> {
+        std::mem::take(&mut self.copies)
     }
 
     /// Digest of everything that came in: modules, copies, launches.

@@ -4,8 +4,16 @@
 //! A [`HostProgram`] plays the part of a CUDA host: it is asked for its next action, copies to and
 //! from [`Device`] memory between actions, and finally checks its outputs.
 
+mod compile;
 mod device;
 mod host;
+pub mod launch_file;
+mod params;
+mod result;
+mod session;
 
+pub use compile::compile;
 pub use device::{Device, DeviceError, DevicePtr, ModuleId, Scalar};
 pub use host::{Arg, Check, HostAction, HostError, HostProgram, Launch};
+pub use params::ArgError;
+pub use session::{Options, Progress, RunError, Session};

@@ -178,11 +178,10 @@ impl Ldst {
 
     /// Replies that memory sends for one request: a sectored L2 answers by 32-byte sectors.
     pub fn replies_to(&self, request: &Request) -> u32 {
-        match (self.sectored_l2, request.bytes) {
-            (false, _) => 1,
-            (true, 128) => 4,
-            (true, 64) => 2,
-            (true, _) => request.sectors.count_ones().max(1),
+        if self.sectored_l2 {
+            u32::from(request.bytes).div_ceil(32)
+        } else {
+            1
         }
     }
 
@@ -255,6 +254,12 @@ pub fn transaction_of(token: u32) -> usize {
     (token >> 16) as usize
 }
 
+/// The next request that can be answered, but for those that a cache made for itself.
+fn next_of_program(cache: Option<&mut Cache>) -> Option<Request> {
+    let cache = cache?;
+    std::iter::from_fn(|| cache.next_ready()).find(|r| r.kind != AccessKind::L1WriteAllocate)
+}
+
 fn send_miss(cache: &mut Cache, link: &mut Link, now: Cycle) {
     if cache.miss_queue_front().is_some_and(|r| link.can_send(r))
         && let Some(request) = cache.pop_miss()
@@ -324,7 +329,7 @@ impl Sm {
             1 => ldst.l1t.next_ready(),
             2 => ldst.l1c.next_ready(),
             3 => ldst.around.take(),
-            _ => ldst.l1d.as_mut().and_then(Cache::next_ready),
+            _ => next_of_program(ldst.l1d.as_mut()),
         };
         reply.map(|r| WriteBack::Reply(mem_of(r.token)))
     }
@@ -368,7 +373,7 @@ impl Sm {
         let ldst = &mut self.ldst;
         let taken = match reply.kind {
             AccessKind::TextureRead => {
-                ldst.l1t.fill(now, &reply);
+                ldst.l1t.fill(&reply);
                 true
             }
             AccessKind::ConstRead => fill(&mut ldst.l1c, now, &reply),
@@ -657,7 +662,8 @@ impl Sm {
 impl Ldst {
     /// Whether the access that a reply answers went around the data cache.
     fn goes_around(&self, reply: &Request) -> bool {
-        self.insts[mem_of(reply.token).0].path == Path::Around
+        reply.kind != AccessKind::L1WriteAllocate
+            && self.insts[mem_of(reply.token).0].path == Path::Around
     }
 }
 

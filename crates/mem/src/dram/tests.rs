@@ -62,7 +62,7 @@ impl Bench {
 /// An address of channel 0 of the Fermi map.
 fn at(bank: u64, row: u64, column: u64) -> u64 {
     let rest = row << 16 | bank >> 1 << 13 | column >> 8 << 9 | (bank & 1) << 8 | column & 0xff;
-    (rest >> 8) * 6 << 8 | rest & 0xff
+    ((rest >> 8) * 6) << 8 | rest & 0xff
 }
 
 #[test]

@@ -149,6 +149,7 @@ modifiers! {
     L2128B = "L2::128B",
     L2256B = "L2::256B",
     Fractional = "fractional",
+    Cvt = "cvt",
     Range = "range",
     // Memory semantics, scopes and sub-qualified spaces.
     Weak = "weak",

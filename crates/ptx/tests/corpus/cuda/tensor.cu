@@ -25,7 +25,8 @@ extern "C" __global__ void halves(unsigned short *h, unsigned *o)
     asm volatile("tanh.approx.f32 %0, %1;" : "=f"(f) : "f"(f)); o[9] = f;
 #endif
 #if __CUDA_ARCH__ >= 900
-    H2("min.NaN.f16") H2("max.xorsign.abs.f16") W2("max.NaN.bf16x2") H2("add.rn.bf16") W2("fma.rn.relu.bf16x2 %0, %1, %2,")
+    H2("min.NaN.f16") H2("max.xorsign.abs.f16") W2("max.NaN.bf16x2") H2("add.rn.bf16")
+    asm volatile("fma.rn.relu.bf16x2 %0, %1, %2, %3;" : "=r"(w) : "r"(x), "r"(y), "r"(z)); o[12] = w;
     asm volatile("cvt.rn.bf16x2.f32 %0, %1, %1;" : "=r"(w) : "f"(f)); o[10] = w;
     asm volatile("cvt.rz.satfinite.f16.f32 %0, %1;" : "=h"(r) : "f"(f)); h[11] = r;
     asm volatile("cvt.rn.satfinite.e4m3x2.f32 %0, %1, %1;" : "=h"(r) : "f"(f)); h[12] = r;

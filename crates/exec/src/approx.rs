@@ -1,0 +1,228 @@
+//! The transcendental functions, computed in f64 by short series and rounded once to f32: far inside
+//! the error bounds that NVIDIA documents, and the same on every machine, because only IEEE additions
+//! and multiplications take part. Coefficients are computed, not typed in.
+
+use std::f64::consts::{FRAC_2_PI, LN_2, LOG2_E};
+
+/// 1/n!
+const fn inverse_factorial(n: u32) -> f64 {
+    let mut product = 1.0;
+    let mut i = 2;
+    while i <= n {
+        product *= i as f64;
+        i += 1;
+    }
+    1.0 / product
+}
+
+/// Terms of the exponential's Taylor series: |x| <= ln(2)/2, so the rest is below 2^-40.
+const EXP: [f64; 12] = {
+    let mut c = [0.0; 12];
+    let mut n = 0;
+    while n < c.len() {
+        c[n] = inverse_factorial(n as u32);
+        n += 1;
+    }
+    c
+};
+
+/// Odd and even terms of sine and cosine, signs included, for |x| <= pi/4: the rest is below 2^-50.
+const SIN: [f64; 8] = trigonometric(1);
+const COS: [f64; 8] = trigonometric(0);
+
+const fn trigonometric(first: u32) -> [f64; 8] {
+    let mut c = [0.0; 8];
+    let mut i = 0;
+    while i < c.len() {
+        let sign = if i % 2 == 0 { 1.0 } else { -1.0 };
+        c[i] = sign * inverse_factorial(first + 2 * i as u32);
+        i += 1;
+    }
+    c
+}
+
+/// Terms 1/(2n+1) of the inverse hyperbolic tangent, for |s| <= 0.172: the rest is below 2^-45.
+const ATANH: [f64; 9] = {
+    let mut c = [0.0; 9];
+    let mut n = 0;
+    while n < c.len() {
+        c[n] = 1.0 / (2 * n + 1) as f64;
+        n += 1;
+    }
+    c
+};
+
+#[inline(always)]
+fn polynomial<const N: usize>(c: &[f64; N], x: f64) -> f64 {
+    let mut sum = c[N - 1];
+    let mut i = N - 1;
+    while i > 0 {
+        i -= 1;
+        sum = sum * x + c[i];
+    }
+    sum
+}
+
+/// Adding and subtracting this rounds an f64 below 2^51 to an integer.
+const ROUNDER: f64 = 1.5 * (1u64 << 52) as f64;
+const F64_BIAS: u64 = 1023;
+
+/// The nearest integer of an f64 below 2^51, as a float and as a (wrapping) integer. Without the
+/// conversions between float and integer that keep a loop from vectorising.
+#[inline(always)]
+fn nearest(x: f64) -> (f64, u64) {
+    let biased = x + ROUNDER;
+    (
+        biased - ROUNDER,
+        biased.to_bits().wrapping_sub(ROUNDER.to_bits()),
+    )
+}
+
+/// 2^x.
+#[inline(always)]
+pub(crate) fn ex2(x: f32) -> f32 {
+    // Beyond these exponents the result is 0 or infinity anyway.
+    let x = f64::from(x).clamp(-200.0, 200.0);
+    let (whole, exponent) = nearest(x);
+    let fraction = polynomial(&EXP, (x - whole) * LN_2);
+    let scale = f64::from_bits(exponent.wrapping_add(F64_BIAS) << 52);
+    (fraction * scale) as f32
+}
+
+/// log2(x), for every sign and size.
+#[inline(always)]
+pub(crate) fn lg2(x: f32) -> f32 {
+    let bits = f64::from(x).to_bits();
+    // Moves the significand to [sqrt(1/2), sqrt(2)).
+    let offset = std::f64::consts::FRAC_1_SQRT_2.to_bits();
+    let exponent = (bits.wrapping_sub(offset) as i64) >> 52;
+    let m = f64::from_bits(bits.wrapping_sub((exponent << 52) as u64));
+    let s = (m - 1.0) / (m + 1.0);
+    let ln = 2.0 * s * polynomial(&ATANH, s * s);
+    let value = exponent as f64 + ln * LOG2_E;
+    if x > 0.0 && x < f32::INFINITY {
+        value as f32
+    } else if x == 0.0 {
+        f32::NEG_INFINITY
+    } else if x > 0.0 {
+        x
+    } else {
+        f32::NAN
+    }
+}
+
+/// Beyond this the one-step reduction of [`sin_cos`] loses bits; `libm` reduces with a long pi.
+const NEAR: f32 = 4096.0;
+
+/// pi/2 in two parts: the first has 33 significant bits, so that its multiples below 2^20 are exact.
+const HALF_PI_HIGH: f64 = f64::from_bits(std::f64::consts::FRAC_PI_2.to_bits() & !((1 << 20) - 1));
+const HALF_PI_LOW: f64 = {
+    // pi/2 beyond f64: FRAC_PI_2 + 6.123233995736766e-17.
+    const BELOW: f64 = 6.123_233_995_736_766e-17;
+    (std::f64::consts::FRAC_PI_2 - HALF_PI_HIGH) + BELOW
+};
+
+/// Sine of x + quarter turns x pi/2.
+#[inline(always)]
+fn sine(x: f32, quarter: u64) -> f32 {
+    let wide = f64::from(x);
+    let (turns, quadrant) = nearest(wide * FRAC_2_PI);
+    let r = (wide - turns * HALF_PI_HIGH) - turns * HALF_PI_LOW;
+    let quadrant = quadrant.wrapping_add(quarter);
+    let odd = r * polynomial(&SIN, r * r);
+    let even = polynomial(&COS, r * r);
+    let magnitude = if quadrant & 1 == 0 { odd } else { even };
+    (if quadrant & 2 == 0 {
+        magnitude
+    } else {
+        -magnitude
+    }) as f32
+}
+
+/// sin(x).
+pub(crate) fn sin(x: f32) -> f32 {
+    if x.abs() < NEAR {
+        sine(x, 0)
+    } else {
+        libm::sin(f64::from(x)) as f32
+    }
+}
+
+/// cos(x).
+pub(crate) fn cos(x: f32) -> f32 {
+    if x.abs() < NEAR {
+        sine(x, 1)
+    } else {
+        libm::cos(f64::from(x)) as f32
+    }
+}
+
+/// tanh(x).
+pub(crate) fn tanh(x: f32) -> f32 {
+    libm::tanh(f64::from(x)) as f32
+}
+
+/// 1/sqrt(x); -0 gives -infinity.
+#[inline(always)]
+pub(crate) fn rsqrt(x: f32) -> f32 {
+    let value = (1.0 / f64::from(x).sqrt()) as f32;
+    if x == 0.0 {
+        f32::INFINITY.copysign(x)
+    } else {
+        value
+    }
+}
+
+/// `div.approx.f32`: the quotient, but 0 (or NaN) for divisors of 2^126 and more.
+#[inline(always)]
+pub(crate) fn div(a: f32, b: f32) -> f32 {
+    const HUGE: f32 = f32::from_bits((126 + 127) << 23);
+    let quotient = a / b;
+    let huge = b.abs() > HUGE && b.abs() < f32::INFINITY;
+    match (huge, a.is_infinite()) {
+        (false, _) => quotient,
+        (true, true) => f32::NAN,
+        (true, false) if a.is_nan() => f32::NAN,
+        (true, false) => 0f32.copysign(quotient),
+    }
+}
+
+/// Keeps the upper 32 bits of an f64, rounded to nearest.
+fn upper_word(x: f64) -> f64 {
+    let bits = x.to_bits();
+    let rounded = bits + 0x7fff_ffff + (bits >> 32 & 1);
+    f64::from_bits(rounded & !0xffff_ffff)
+}
+
+/// `rcp.approx.ftz.f64` and `rsqrt.approx.ftz.f64`: of the upper word only, subnormals as zero.
+fn gross(x: f64, f: impl Fn(f64) -> f64) -> f64 {
+    let x = f64::from_bits(x.to_bits() & !0xffff_ffff);
+    let x = if x.is_subnormal() {
+        0f64.copysign(x)
+    } else {
+        x
+    };
+    let y = f(x);
+    match y {
+        _ if y.is_nan() => f64::from_bits(0x7fff_ffff_0000_0000),
+        _ if y.is_subnormal() => 0f64.copysign(y),
+        _ if y.is_infinite() || y == 0.0 => y,
+        _ => upper_word(y),
+    }
+}
+
+/// `rcp.approx.ftz.f64`.
+pub(crate) fn rcp_f64(x: f64) -> f64 {
+    gross(x, |x| 1.0 / x)
+}
+
+/// `rsqrt.approx.ftz.f64`.
+pub(crate) fn rsqrt_f64(x: f64) -> f64 {
+    gross(x, |x| {
+        if x == 0.0 {
+            f64::INFINITY.copysign(x)
+        } else {
+            1.0 / x.sqrt()
+        }
+    })
+}

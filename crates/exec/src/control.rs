@@ -1,0 +1,189 @@
+//! Control flow: branches, calls, returns, ends, barriers.
+
+use crate::barrier::{BARRIERS, BarrierArrival, PendingBarrier};
+use crate::fault::{FaultKind, FindingKind, RawFault};
+use crate::machine::{Exec, Machine};
+use crate::stack::BranchOrder;
+use crate::step::Effect;
+use warploom_base::{LaneMask, Pc, WARP_SIZE, lanes_of};
+use warploom_ir::{BarrierKind, MemSpace, Src};
+
+impl Machine<'_, '_> {
+    fn next(&self) -> Pc {
+        Pc(self.pc.0 + 1)
+    }
+
+    /// Lets the top entry go on behind the instruction, all lanes alike.
+    #[inline(always)]
+    pub fn fall_through(&mut self) {
+        let next = self.next();
+        if self.warp.stack.advance(next) {
+            self.settle();
+        }
+    }
+
+    /// Drops finished entries of the stack; ended calls copy their results.
+    fn settle(&mut self) {
+        while let Some(returned) = self.warp.stack.settle() {
+            let lanes = returned.lanes & !self.warp.exited;
+            self.copy_results(returned.call, lanes);
+        }
+    }
+
+    fn copy_results(&mut self, call: Pc, lanes: LaneMask) {
+        let program = &self.ctx.program;
+        let inst = &program.insts[call.index()];
+        if let Some(extra) = program.extras.get(inst.extra.0 as usize) {
+            for &(from, to, bytes) in &extra.copies_out {
+                self.copy_frame(from, to, bytes, lanes);
+            }
+        }
+    }
+
+    /// Where an instruction's lanes go: those of its guard to `target`, the others onwards.
+    fn part(&mut self, target: Pc) {
+        let all = self.warp.active_mask();
+        let (taken, next) = (self.mask, self.next());
+        if taken == all || (taken != 0 && target == next) {
+            if self.warp.stack.jump(target) {
+                self.settle();
+            }
+        } else if taken == 0 {
+            self.fall_through();
+        } else {
+            self.diverge(&mut [(next, all & !taken), (target, taken)]);
+        }
+    }
+
+    /// Parts the top entry's lanes into groups. For [`BranchOrder::TakenFirst`] the last group runs
+    /// first; for the other order they are sorted by their highest lane, which runs last.
+    fn diverge(&mut self, groups: &mut [(Pc, LaneMask)]) {
+        if self.ctx.branch_order == BranchOrder::HighestLaneLast {
+            groups.sort_unstable_by_key(|&(_, lanes)| lanes.leading_zeros());
+        }
+        let reconverge = self.ctx.program.facts[self.pc.index()].reconverge;
+        self.warp.stack.diverge(groups, reconverge);
+        self.settle();
+    }
+
+    pub fn branch(&mut self) -> Exec {
+        self.part(Pc(self.inst.imm as u32));
+        Ok(())
+    }
+
+    pub fn branch_table(&mut self) -> Exec {
+        let targets = &self.extra()?.targets;
+        let index = *self.src::<u32>(0);
+        let beyond = lanes_of(self.mask).find(|&lane| index[lane] as usize >= targets.len());
+        if let Some(lane) = beyond {
+            return Err(RawFault::plain(FaultKind::BranchIndex, lane));
+        }
+        let mut groups = [(Pc(0), 0); WARP_SIZE + 1];
+        let mut count = 0;
+        let rest = self.warp.active_mask() & !self.mask;
+        let mut add = |pc: Pc, lanes: LaneMask| match groups[..count]
+            .iter_mut()
+            .find(|group| group.0 == pc)
+        {
+            Some(group) => group.1 |= lanes,
+            None => {
+                groups[count] = (pc, lanes);
+                count += 1;
+            }
+        };
+        if rest != 0 {
+            add(self.next(), rest);
+        }
+        for lane in (0..WARP_SIZE)
+            .rev()
+            .filter(|&lane| self.mask >> lane & 1 == 1)
+        {
+            add(targets[index[lane] as usize], 1 << lane);
+        }
+        if let [(pc, _)] = groups[..count] {
+            if self.warp.stack.jump(pc) {
+                self.settle();
+            }
+        } else {
+            self.diverge(&mut groups[..count]);
+        }
+        Ok(())
+    }
+
+    pub fn call(&mut self) -> Exec {
+        if self.mask == 0 {
+            self.fall_through();
+            return Ok(());
+        }
+        let target = Pc(self.inst.imm as u32);
+        if let Some(extra) = self.ctx.program.extras.get(self.inst.extra.0 as usize) {
+            for &(from, to, bytes) in &extra.copies_in {
+                self.copy_frame(from, to, bytes, self.mask);
+            }
+        }
+        self.warp.stack.call(self.pc, target, self.mask);
+        Ok(())
+    }
+
+    pub fn ret(&mut self) -> Exec {
+        if self.warp.stack.call_depth() == 0 {
+            return self.exit();
+        }
+        self.part(crate::stack::FUNCTION_END);
+        Ok(())
+    }
+
+    pub fn exit(&mut self) -> Exec {
+        let stays = self.warp.active_mask() & !self.mask != 0;
+        if self.mask != 0 {
+            self.warp.exited |= self.mask;
+            self.warp.stack.exit(self.mask);
+            self.effect(Effect::Exit);
+        }
+        if stays {
+            self.fall_through();
+        } else {
+            self.settle();
+        }
+        Ok(())
+    }
+
+    pub fn barrier(&mut self, kind: BarrierKind) -> Exec {
+        let lane = self.lowest_lane();
+        let id = self.src::<u32>(0)[lane];
+        let threads = match self.inst.src[1] {
+            Src::None => None,
+            _ => Some(self.src::<u32>(1)[lane]).filter(|&n| n != 0),
+        };
+        let whole = threads.is_none_or(|n| n % WARP_SIZE as u32 == 0);
+        if id as usize >= BARRIERS || !whole {
+            return Err(RawFault::plain(FaultKind::BadBarrier, lane));
+        }
+        let id = id as u8;
+        let partial = self.warp.unexited() != self.mask;
+        if partial && self.ctx.checks.barrier_divergence {
+            self.note(FindingKind::BarrierDivergence, lane, MemSpace::Shared, 0);
+        }
+        if kind != BarrierKind::Arrive {
+            let dst = self.inst.dst[0];
+            self.warp.pending = Some(PendingBarrier {
+                kind,
+                id,
+                lanes: self.mask,
+                dst,
+            });
+        }
+        let votes = self.src_pred(2) & self.mask;
+        let lanes = self.mask;
+        let arrival = BarrierArrival {
+            kind,
+            id,
+            threads,
+            lanes,
+            votes,
+            partial,
+        };
+        self.effect(Effect::Barrier(arrival));
+        Ok(())
+    }
+}

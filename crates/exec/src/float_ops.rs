@@ -1,0 +1,518 @@
+//! Floating-point arithmetic. Rounding to nearest runs on the host's f32 and f64 in loops that
+//! vectorise; directed rounding and the narrow formats go through [`soft`](crate::soft) or through f64.
+//!
+//! NaN results: f32 and narrower give the canonical NaN; f64 keeps the payload of the first NaN
+//! operand, quieted, or gives the default NaN. A subnormal result is flushed by `.ftz` after rounding.
+
+use crate::approx;
+use crate::machine::{Exec, Machine};
+use crate::soft::{self, Format};
+use warploom_ir::{FloatBin, FloatMinMax, FloatMods, FloatTy, FloatUn, Round, TestKind};
+
+/// f32's NaN.
+pub(crate) const NAN32: f32 = f32::from_bits(0x7fff_ffff);
+const SIGN32: u32 = 1 << 31;
+const EXPONENT32: u32 = 0x7f80_0000;
+
+/// `.ftz` on an input or a result.
+#[inline(always)]
+pub(crate) fn flush<const FTZ: bool>(x: f32) -> f32 {
+    let bits = x.to_bits();
+    let flushed = if bits & EXPONENT32 == 0 {
+        bits & SIGN32
+    } else {
+        bits
+    };
+    if FTZ { f32::from_bits(flushed) } else { x }
+}
+
+/// `.ftz`, `.sat` and the canonical NaN.
+#[inline(always)]
+fn finish<const FTZ: bool, const SAT: bool>(x: f32) -> f32 {
+    let x = flush::<FTZ>(x);
+    if SAT {
+        return saturate(x);
+    }
+    if x.is_nan() { NAN32 } else { x }
+}
+
+/// [0, 1]; NaN and -0 give +0.
+#[inline(always)]
+pub(crate) fn saturate(x: f32) -> f32 {
+    let low = if x > 0.0 { x } else { 0.0 };
+    if low < 1.0 { low } else { 1.0 }
+}
+
+fn saturate64(x: f64) -> f64 {
+    let low = if x > 0.0 { x } else { 0.0 };
+    if low < 1.0 { low } else { 1.0 }
+}
+
+/// Sum with all its bits below the 53rd pressed into the last one ("round to odd"): a later rounding
+/// to 51 bits or fewer is then the only one.
+#[inline(always)]
+fn add_to_odd(p: f64, c: f64) -> f64 {
+    let s = p + c;
+    let part = s - p;
+    let error = (p - (s - part)) + (c - part);
+    let bits = s.to_bits();
+    // An infinite or NaN sum has a NaN error, which is not above zero.
+    let inexact = error.abs() > 0.0 && bits & 1 == 0;
+    let outward = (error > 0.0) == (s > 0.0);
+    let odd = if outward {
+        bits.wrapping_add(1)
+    } else {
+        bits.wrapping_sub(1)
+    };
+    f64::from_bits(if inexact { odd } else { bits })
+}
+
+/// a x b + c with one rounding to nearest. The product is exact in f64.
+#[inline(always)]
+pub(crate) fn fma32(a: f32, b: f32, c: f32) -> f32 {
+    add_to_odd(f64::from(a) * f64::from(b), f64::from(c)) as f32
+}
+
+/// The NaN of an f64 operation, if the result is one.
+#[inline(always)]
+pub(crate) fn nan64(result: f64, operands: &[f64]) -> f64 {
+    const QUIET: u64 = 1 << 51;
+    if !result.is_nan() {
+        return result;
+    }
+    let first = operands.iter().find(|x| x.is_nan());
+    f64::from_bits(first.map_or(Format::F64.nan, |x| x.to_bits() | QUIET))
+}
+
+/// Result bits of a soft operation on f64.
+fn or_nan64(bits: Option<u64>, operands: &[f64]) -> f64 {
+    bits.map_or_else(|| nan64(f64::NAN, operands), f64::from_bits)
+}
+
+fn or_nan32(bits: Option<u64>) -> f32 {
+    bits.map_or(NAN32, |b| f32::from_bits(b as u32))
+}
+
+/// Format of one element of a type.
+pub(crate) fn format_of(ty: FloatTy) -> Format {
+    match ty {
+        FloatTy::F16 | FloatTy::F16x2 => Format::F16,
+        FloatTy::Bf16 | FloatTy::Bf16x2 => Format::BF16,
+        FloatTy::F32 => Format::F32,
+        FloatTy::F64 => Format::F64,
+    }
+}
+
+/// Exact value of a 16-bit float.
+pub(crate) fn widen(bits: u16, format: Format) -> f64 {
+    if format == Format::BF16 {
+        return f64::from(f32::from_bits(u32::from(bits) << 16));
+    }
+    let magnitude = f64::from(bits & 0x3ff);
+    let exponent = bits >> 10 & 0x1f;
+    let unit = |e: u16| f64::from_bits(u64::from(e + 1023 - 15 - 10) << 52);
+    let value = match exponent {
+        0 => magnitude * unit(1),
+        31 if magnitude == 0.0 => f64::INFINITY,
+        31 => f64::NAN,
+        e => (magnitude + 1024.0) * unit(e),
+    };
+    if bits >> 15 == 1 { -value } else { value }
+}
+
+/// Rounds to a 16-bit float.
+pub(crate) fn narrow(value: f64, format: Format, round: Round) -> u16 {
+    soft::convert(value.to_bits(), Format::F64, format, round).unwrap_or(format.nan) as u16
+}
+
+/// `.ftz` on a 16-bit float.
+fn flush16(bits: u16, format: Format, ftz: bool) -> u16 {
+    if ftz && soft::is_subnormal(bits.into(), format) {
+        bits & 0x8000
+    } else {
+        bits
+    }
+}
+
+/// Rounds a result and applies `.ftz`, `.sat` and `.relu`.
+fn finish16(value: f64, format: Format, mods: FloatMods) -> u16 {
+    let value = if mods.sat { saturate64(value) } else { value };
+    let bits = flush16(narrow(value, format, mods.round), format, mods.ftz);
+    relu16(bits, format, mods.relu)
+}
+
+/// `.relu` on a 16-bit float: NaN stays.
+pub(crate) fn relu16(bits: u16, format: Format, relu: bool) -> u16 {
+    let negative = bits & 0x8000 != 0 && !soft::is_nan(bits.into(), format);
+    if relu && negative { 0 } else { bits }
+}
+
+/// One f64 operation that stands for one on 16-bit floats: with 53 bits against at most 11, rounding
+/// twice is rounding once for these.
+fn bin64(op: FloatBin, a: f64, b: f64) -> f64 {
+    match op {
+        FloatBin::Add => a + b,
+        FloatBin::Sub => a - b,
+        FloatBin::Mul => a * b,
+        FloatBin::Div | FloatBin::DivFull | FloatBin::DivApprox => a / b,
+    }
+}
+
+fn un64(op: FloatUn, a: f64) -> f64 {
+    let approx = |f: fn(f32) -> f32| f64::from(f(a as f32));
+    match op {
+        FloatUn::Abs => a.abs(),
+        FloatUn::Neg => -a,
+        FloatUn::Rcp | FloatUn::RcpApprox => 1.0 / a,
+        FloatUn::Sqrt | FloatUn::SqrtApprox => a.sqrt(),
+        FloatUn::RsqrtApprox => 1.0 / a.sqrt(),
+        FloatUn::SinApprox => approx(approx::sin),
+        FloatUn::CosApprox => approx(approx::cos),
+        FloatUn::Lg2Approx => approx(approx::lg2),
+        FloatUn::Ex2Approx => approx(approx::ex2),
+        FloatUn::TanhApprox => approx(approx::tanh),
+        FloatUn::RcpApproxF64 => approx::rcp_f64(a),
+        FloatUn::RsqrtApproxF64 => approx::rsqrt_f64(a),
+    }
+}
+
+fn min_max32<const FTZ: bool>(how: FloatMinMax, a: f32, b: f32) -> f32 {
+    let (a, b) = (flush::<FTZ>(a), flush::<FTZ>(b));
+    let sign = (a.to_bits() ^ b.to_bits()) & SIGN32;
+    let (a, b) = if how.xorsign_abs {
+        (a.abs(), b.abs())
+    } else {
+        (a, b)
+    };
+    if a.is_nan() || b.is_nan() {
+        return match (a.is_nan() && b.is_nan(), how.nan) {
+            (true, _) | (_, true) => NAN32,
+            _ => xor_sign(if a.is_nan() { b } else { a }, sign, how.xorsign_abs),
+        };
+    }
+    // As integers with the sign's meaning, -0 is below +0.
+    let key = |x: f32| (x.to_bits() as i32) ^ ((x.to_bits() as i32 >> 31) & i32::MAX);
+    let a_first = if how.max {
+        key(a) >= key(b)
+    } else {
+        key(a) <= key(b)
+    };
+    xor_sign(if a_first { a } else { b }, sign, how.xorsign_abs)
+}
+
+fn xor_sign(x: f32, sign: u32, apply: bool) -> f32 {
+    if apply {
+        f32::from_bits(x.to_bits() & !SIGN32 | sign)
+    } else {
+        x
+    }
+}
+
+fn min_max64(how: FloatMinMax, a: f64, b: f64) -> f64 {
+    if a.is_nan() || b.is_nan() {
+        return match (a.is_nan() && b.is_nan(), how.nan) {
+            (true, _) | (_, true) => nan64(f64::NAN, &[a, b]),
+            _ if a.is_nan() => b,
+            _ => a,
+        };
+    }
+    let a_first = if how.max {
+        a.total_cmp(&b).is_ge()
+    } else {
+        a.total_cmp(&b).is_le()
+    };
+    if a_first { a } else { b }
+}
+
+/// Minimum or maximum of 16-bit floats. Any two of them compare like the f32 they widen to.
+pub(crate) fn min_max16(how: FloatMinMax, format: Format, a: u16, b: u16) -> u16 {
+    let (a, b) = (flush16(a, format, how.ftz), flush16(b, format, how.ftz));
+    let [x, y] = [a, b].map(|bits| widen(bits, format) as f32);
+    let picked = min_max32::<false>(how, x, y);
+    if picked.is_nan() {
+        format.nan as u16
+    } else {
+        narrow(picked.into(), format, Round::Near)
+    }
+}
+
+fn test(kind: TestKind, bits: u64, format: Format) -> bool {
+    let nan = soft::is_nan(bits, format);
+    let infinite = bits & !(format.zero(true)) == format.infinity(false);
+    let subnormal = soft::is_subnormal(bits, format);
+    match kind {
+        TestKind::Finite => !nan && !infinite,
+        TestKind::Infinite => infinite,
+        TestKind::Number => !nan,
+        TestKind::NotANumber => nan,
+        // Zeros count as normal.
+        TestKind::Normal => !nan && !infinite && !subnormal,
+        TestKind::Subnormal => subnormal,
+    }
+}
+
+/// Applies `f` to the one or two 16-bit elements of registers.
+macro_rules! by_halves {
+    ($packed:expr, |$($x:ident),+| $body:expr) => {
+        |$($x: u32),+| {
+            let low = { $(let $x = $x as u16;)+ $body };
+            if !$packed {
+                return u32::from(low);
+            }
+            let high = { $(let $x = ($x >> 16) as u16;)+ $body };
+            u32::from(high) << 16 | u32::from(low)
+        }
+    };
+}
+
+fn is_packed(ty: FloatTy) -> bool {
+    matches!(ty, FloatTy::F16x2 | FloatTy::Bf16x2)
+}
+
+impl Machine<'_, '_> {
+    pub fn float_bin(&mut self, op: FloatBin, ty: FloatTy, mods: FloatMods) -> Exec {
+        match ty {
+            FloatTy::F32 => match (mods.round, mods.ftz, mods.sat) {
+                (Round::Near, false, false) => self.bin32::<false, false>(op),
+                (Round::Near, true, false) => self.bin32::<true, false>(op),
+                (Round::Near, false, true) => self.bin32::<false, true>(op),
+                (Round::Near, true, true) => self.bin32::<true, true>(op),
+                _ => self.bin32_directed(op, mods),
+            },
+            FloatTy::F64 => self.bin64(op, mods.round),
+            _ => {
+                let (format, packed) = (format_of(ty), is_packed(ty));
+                let load = move |x| widen(flush16(x, format, mods.ftz), format);
+                self.bin(by_halves!(packed, |a, b| {
+                    finish16(bin64(op, load(a), load(b)), format, mods)
+                }))
+            }
+        }
+    }
+
+    fn bin32<const FTZ: bool, const SAT: bool>(&mut self, op: FloatBin) -> Exec {
+        let fin = finish::<FTZ, SAT>;
+        let load = flush::<FTZ>;
+        match op {
+            FloatBin::Add => self.bin(|a: f32, b: f32| fin(load(a) + load(b))),
+            FloatBin::Sub => self.bin(|a: f32, b: f32| fin(load(a) - load(b))),
+            FloatBin::Mul => self.bin(|a: f32, b: f32| fin(load(a) * load(b))),
+            // `div.full` promises two units in the last place; this is the nearest.
+            FloatBin::Div | FloatBin::DivFull => self.bin(|a: f32, b: f32| fin(load(a) / load(b))),
+            FloatBin::DivApprox => self.bin(|a: f32, b: f32| fin(approx::div(load(a), load(b)))),
+        }
+    }
+
+    fn bin32_directed(&mut self, op: FloatBin, mods: FloatMods) -> Exec {
+        let f = match op {
+            FloatBin::Add | FloatBin::Sub => soft::add,
+            FloatBin::Mul => soft::mul,
+            _ => soft::div,
+        };
+        let flip = if op == FloatBin::Sub { SIGN32 } else { 0 };
+        self.bin(|a: f32, b: f32| {
+            let [a, b] = [a, b].map(|x| flush_if(mods.ftz, x).to_bits());
+            finish_if(
+                mods,
+                or_nan32(f(a.into(), (b ^ flip).into(), Format::F32, mods.round)),
+            )
+        })
+    }
+
+    fn bin64(&mut self, op: FloatBin, round: Round) -> Exec {
+        if round != Round::Near {
+            let f = match op {
+                FloatBin::Add | FloatBin::Sub => soft::add,
+                FloatBin::Mul => soft::mul,
+                _ => soft::div,
+            };
+            let flip = if op == FloatBin::Sub { 1 << 63 } else { 0 };
+            return self.bin(|a: f64, b: f64| {
+                or_nan64(
+                    f(a.to_bits(), b.to_bits() ^ flip, Format::F64, round),
+                    &[a, b],
+                )
+            });
+        }
+        match op {
+            FloatBin::Add => self.bin(|a: f64, b: f64| nan64(a + b, &[a, b])),
+            FloatBin::Sub => self.bin(|a: f64, b: f64| nan64(a - b, &[a, b])),
+            FloatBin::Mul => self.bin(|a: f64, b: f64| nan64(a * b, &[a, b])),
+            _ => self.bin(|a: f64, b: f64| nan64(a / b, &[a, b])),
+        }
+    }
+
+    pub fn fma(&mut self, ty: FloatTy, mods: FloatMods) -> Exec {
+        match ty {
+            FloatTy::F32 => match (mods.round, mods.ftz, mods.sat) {
+                (Round::Near, false, false) => self.fma32::<false, false>(),
+                (Round::Near, true, false) => self.fma32::<true, false>(),
+                (Round::Near, false, true) => self.fma32::<false, true>(),
+                (Round::Near, true, true) => self.fma32::<true, true>(),
+                _ => self.fma32_directed(mods),
+            },
+            FloatTy::F64 => self.fma64(mods.round),
+            _ => {
+                let (format, packed) = (format_of(ty), is_packed(ty));
+                let load = move |x| widen(flush16(x, format, mods.ftz), format);
+                self.tri(by_halves!(packed, |a, b, c| {
+                    finish16(add_to_odd(load(a) * load(b), load(c)), format, mods)
+                }))
+            }
+        }
+    }
+
+    fn fma32<const FTZ: bool, const SAT: bool>(&mut self) -> Exec {
+        let load = flush::<FTZ>;
+        self.tri(|a: f32, b: f32, c: f32| finish::<FTZ, SAT>(fma32(load(a), load(b), load(c))))
+    }
+
+    fn fma32_directed(&mut self, mods: FloatMods) -> Exec {
+        self.tri(|a: f32, b: f32, c: f32| {
+            let [a, b, c] = [a, b, c].map(|x| u64::from(flush_if(mods.ftz, x).to_bits()));
+            finish_if(mods, or_nan32(soft::fma(a, b, c, Format::F32, mods.round)))
+        })
+    }
+
+    fn fma64(&mut self, round: Round) -> Exec {
+        if round == Round::Near {
+            return self.tri(|a: f64, b: f64, c: f64| nan64(a.mul_add(b, c), &[a, b, c]));
+        }
+        self.tri(|a: f64, b: f64, c: f64| {
+            let bits = soft::fma(a.to_bits(), b.to_bits(), c.to_bits(), Format::F64, round);
+            or_nan64(bits, &[a, b, c])
+        })
+    }
+
+    pub fn float_un(&mut self, op: FloatUn, ty: FloatTy, mods: FloatMods) -> Exec {
+        match ty {
+            FloatTy::F32 if mods.round != Round::Near => self.un32_directed(op, mods),
+            FloatTy::F32 => match (mods.ftz, mods.sat) {
+                (false, false) => self.un32::<false, false>(op),
+                (true, false) => self.un32::<true, false>(op),
+                (false, true) => self.un32::<false, true>(op),
+                (true, true) => self.un32::<true, true>(op),
+            },
+            FloatTy::F64 => self.un64(op, mods.round),
+            _ => {
+                let (format, packed) = (format_of(ty), is_packed(ty));
+                let load = move |x| widen(flush16(x, format, mods.ftz), format);
+                self.un(by_halves!(packed, |a| finish16(
+                    un64(op, load(a)),
+                    format,
+                    mods
+                )))
+            }
+        }
+    }
+
+    fn un32<const FTZ: bool, const SAT: bool>(&mut self, op: FloatUn) -> Exec {
+        let fin = finish::<FTZ, SAT>;
+        let load = flush::<FTZ>;
+        match op {
+            FloatUn::Abs => self.un(|a: f32| fin(load(a).abs())),
+            FloatUn::Neg => self.un(|a: f32| fin(-load(a))),
+            FloatUn::Rcp | FloatUn::RcpApprox => self.un(|a: f32| fin(1.0 / load(a))),
+            FloatUn::Sqrt | FloatUn::SqrtApprox => self.un(|a: f32| fin(load(a).sqrt())),
+            FloatUn::RsqrtApprox => self.un(|a: f32| fin(approx::rsqrt(load(a)))),
+            FloatUn::SinApprox => self.un(|a: f32| fin(approx::sin(load(a)))),
+            FloatUn::CosApprox => self.un(|a: f32| fin(approx::cos(load(a)))),
+            FloatUn::Lg2Approx => self.un(|a: f32| fin(approx::lg2(load(a)))),
+            FloatUn::Ex2Approx => self.un(|a: f32| fin(approx::ex2(load(a)))),
+            FloatUn::TanhApprox => self.un(|a: f32| fin(approx::tanh(load(a)))),
+            FloatUn::RcpApproxF64 | FloatUn::RsqrtApproxF64 => Err(self.illegal()),
+        }
+    }
+
+    fn un32_directed(&mut self, op: FloatUn, mods: FloatMods) -> Exec {
+        let one = u64::from(1f32.to_bits());
+        let round = mods.round;
+        self.un(|a: f32| {
+            let a = u64::from(flush_if(mods.ftz, a).to_bits());
+            let bits = match op {
+                FloatUn::Sqrt => soft::sqrt(a, Format::F32, round),
+                _ => soft::div(one, a, Format::F32, round),
+            };
+            finish_if(mods, or_nan32(bits))
+        })
+    }
+
+    fn un64(&mut self, op: FloatUn, round: Round) -> Exec {
+        let one = 1f64.to_bits();
+        match (op, round) {
+            // Signs of NaNs too: only the sign bit changes.
+            (FloatUn::Abs, _) => self.un(|a: u64| a & !(1 << 63)),
+            (FloatUn::Neg, _) => self.un(|a: u64| a ^ 1 << 63),
+            (FloatUn::RcpApproxF64, _) => self.un(approx::rcp_f64),
+            (FloatUn::RsqrtApproxF64 | FloatUn::RsqrtApprox, _) => self.un(approx::rsqrt_f64),
+            (FloatUn::Rcp, Round::Near) => self.un(|a: f64| nan64(1.0 / a, &[a])),
+            (FloatUn::Sqrt, Round::Near) => self.un(|a: f64| nan64(a.sqrt(), &[a])),
+            (FloatUn::Rcp, _) => {
+                self.un(|a: f64| or_nan64(soft::div(one, a.to_bits(), Format::F64, round), &[a]))
+            }
+            (FloatUn::Sqrt, _) => {
+                self.un(|a: f64| or_nan64(soft::sqrt(a.to_bits(), Format::F64, round), &[a]))
+            }
+            _ => Err(self.illegal()),
+        }
+    }
+
+    pub fn float_min_max(&mut self, how: FloatMinMax, ty: FloatTy) -> Exec {
+        let third = self.inst.src[2] != warploom_ir::Src::None;
+        // With `.xorsign` the third operand's sign takes part in the second step.
+        match ty {
+            FloatTy::F32 if third => self.tri(|a: f32, b: f32, c: f32| {
+                let f = if how.ftz {
+                    min_max32::<true>
+                } else {
+                    min_max32::<false>
+                };
+                f(how, f(how, a, b), c)
+            }),
+            FloatTy::F32 if how.ftz => self.bin(|a: f32, b: f32| min_max32::<true>(how, a, b)),
+            FloatTy::F32 => self.bin(|a: f32, b: f32| min_max32::<false>(how, a, b)),
+            FloatTy::F64 if third => {
+                self.tri(|a: f64, b: f64, c: f64| min_max64(how, min_max64(how, a, b), c))
+            }
+            FloatTy::F64 => self.bin(|a: f64, b: f64| min_max64(how, a, b)),
+            _ => {
+                let (format, packed) = (format_of(ty), is_packed(ty));
+                let pick = move |a, b| min_max16(how, format, a, b);
+                if third {
+                    self.tri(by_halves!(packed, |a, b, c| pick(pick(a, b), c)))
+                } else {
+                    self.bin(by_halves!(packed, |a, b| pick(a, b)))
+                }
+            }
+        }
+    }
+
+    pub fn copysign(&mut self, ty: FloatTy) -> Exec {
+        match ty {
+            FloatTy::F32 => self.bin(|a: u32, b: u32| (a & SIGN32) | (b & !SIGN32)),
+            FloatTy::F64 => self.bin(|a: u64, b: u64| (a & 1 << 63) | (b & !(1 << 63))),
+            _ => Err(self.illegal()),
+        }
+    }
+
+    pub fn testp(&mut self, kind: TestKind, ty: FloatTy) -> Exec {
+        let holds = match ty {
+            FloatTy::F64 => self.test(|a: u64| test(kind, a, Format::F64)),
+            FloatTy::F32 => self.test(|a: u32| test(kind, a.into(), Format::F32)),
+            FloatTy::F16 | FloatTy::Bf16 => self.test(|a: u16| test(kind, a.into(), format_of(ty))),
+            FloatTy::F16x2 | FloatTy::Bf16x2 => return Err(self.illegal()),
+        };
+        self.put_pred(self.inst.dst[0], holds);
+        Ok(())
+    }
+}
+
+/// `.ftz` decided when it runs.
+pub(crate) fn flush_if(ftz: bool, x: f32) -> f32 {
+    if ftz { flush::<true>(x) } else { x }
+}
+
+fn finish_if(mods: FloatMods, x: f32) -> f32 {
+    let x = flush_if(mods.ftz, x);
+    if mods.sat { saturate(x) } else { x }
+}

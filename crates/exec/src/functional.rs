@@ -1,0 +1,326 @@
+//! Running a grid without timing: what the outputs are, and whether the program ends.
+//!
+//! Blocks start in order, a few at a time; warps take turns. Everything is visible at once.
+
+use crate::atomic::AtomicMode;
+use crate::barrier::{BarrierOutcome, BarrierRelease};
+use crate::block::BlockState;
+use crate::fault::{Fault, FindingReport};
+use crate::launch::LaunchContext;
+use crate::log::{MemPort, WriteLog};
+use crate::memory::DeviceMemory;
+use crate::step::{Effect, Env, StepOut, report_finding, step};
+use crate::warp::WarpState;
+use std::collections::VecDeque;
+use std::fmt;
+use warploom_base::{Dim3, lanes_of};
+
+/// How to run a grid.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct FunctionalOptions {
+    /// Blocks in flight. Programs whose blocks wait for later ones need as many as those.
+    pub resident_blocks: usize,
+    /// Instructions of one warp before the next takes its turn.
+    pub quantum: u32,
+    /// Warp instructions after which the run is given up.
+    pub budget: u64,
+    /// Jumps back by a part of a warp, with nothing else happening, after which it counts as stuck.
+    pub spin_limit: u64,
+    /// Most findings kept; further ones only count.
+    pub max_findings: usize,
+}
+
+impl Default for FunctionalOptions {
+    fn default() -> Self {
+        Self {
+            resident_blocks: 1,
+            quantum: 256,
+            budget: u64::MAX,
+            spin_limit: 1 << 24,
+            max_findings: 64,
+        }
+    }
+}
+
+/// What a functional run did.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FunctionalStats {
+    /// Blocks completed.
+    pub blocks: u64,
+    /// Warp instructions.
+    pub warp_instructions: u64,
+    /// Instructions times lanes in which they took effect.
+    pub thread_instructions: u64,
+    /// Findings of the launch's checks, one per instruction and kind.
+    pub findings: Vec<FindingReport>,
+    /// Findings left out.
+    pub findings_dropped: u64,
+}
+
+/// What each unfinished warp waits for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StuckReport {
+    /// Kernel.
+    pub kernel: String,
+    /// One entry per block: its place and what its warps wait for.
+    pub blocks: Vec<(Dim3, Vec<String>)>,
+}
+
+impl fmt::Display for StuckReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "kernel `{}`", self.kernel)?;
+        for (ctaid, warps) in &self.blocks {
+            write!(f, "\nblock {ctaid}:")?;
+            for warp in warps {
+                write!(f, "\n  {}", warp.replace('\n', "\n  "))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Why a functional run did not end well.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RunError {
+    /// A fault of the program.
+    #[error(transparent)]
+    Fault(#[from] Box<Fault>),
+    /// Every unfinished warp waits at a barrier.
+    #[error("deadlock at barriers: {0}")]
+    Deadlock(Box<StuckReport>),
+    /// Lanes of a warp wait for others of the same warp, which spin.
+    #[error(
+        "lanes of one warp wait for each other; a warp runs its lanes by a divergence stack, which \
+         cannot interleave them: {0}"
+    )]
+    Livelock(Box<StuckReport>),
+    /// The budget is used up.
+    #[error("not finished after {budget} warp instructions: {report}")]
+    OutOfBudget {
+        /// The budget.
+        budget: u64,
+        /// Where the warps are.
+        report: Box<StuckReport>,
+    },
+}
+
+struct Resident {
+    block: BlockState,
+    warps: Vec<WarpState>,
+    /// Warps not done.
+    left: usize,
+}
+
+struct Driver<'a> {
+    ctx: &'a LaunchContext,
+    memory: &'a mut DeviceMemory,
+    options: FunctionalOptions,
+    log: WriteLog,
+    out: StepOut,
+    stats: FunctionalStats,
+}
+
+/// Runs a whole grid. Memory holds its results, also when it fails.
+pub fn run_grid(
+    ctx: &LaunchContext,
+    memory: &mut DeviceMemory,
+    options: FunctionalOptions,
+) -> Result<FunctionalStats, RunError> {
+    let (log, out, stats) = Default::default();
+    let mut driver = Driver {
+        ctx,
+        memory,
+        options,
+        log,
+        out,
+        stats,
+    };
+    driver.run()?;
+    Ok(driver.stats)
+}
+
+impl Driver<'_> {
+    fn run(&mut self) -> Result<(), RunError> {
+        let total = self.ctx.grid().count();
+        let (mut next, mut idle) = (0, Vec::new());
+        let mut resident: VecDeque<Resident> = VecDeque::new();
+        loop {
+            while next < total && resident.len() < self.options.resident_blocks.max(1) {
+                resident.push_back(self.start(next, idle.pop()));
+                next += 1;
+            }
+            if resident.is_empty() {
+                return Ok(());
+            }
+            let mut progress = false;
+            for block in &mut resident {
+                progress |= self.turn(block)?;
+            }
+            if !progress {
+                return Err(RunError::Deadlock(Box::new(self.stuck(&resident))));
+            }
+            if self.stats.warp_instructions >= self.options.budget {
+                let (budget, report) = (self.options.budget, Box::new(self.stuck(&resident)));
+                return Err(RunError::OutOfBudget { budget, report });
+            }
+            for _ in 0..resident.len() {
+                match resident.pop_front() {
+                    Some(block) if block.left == 0 => {
+                        self.stats.blocks += 1;
+                        idle.push(block);
+                    }
+                    Some(block) => resident.push_back(block),
+                    None => {}
+                }
+            }
+        }
+    }
+
+    fn start(&self, rank: u64, reuse: Option<Resident>) -> Resident {
+        let count = self.ctx.warps_per_block();
+        let mut resident = reuse.unwrap_or_else(|| Resident {
+            block: BlockState::new(),
+            warps: vec![WarpState::new(); count as usize],
+            left: 0,
+        });
+        resident.block.reset(self.ctx, self.ctx.grid().point(rank));
+        for (warp, index) in resident.warps.iter_mut().zip(0..) {
+            warp.reset(self.ctx, &resident.block, index);
+        }
+        resident.left = count as usize;
+        resident
+    }
+
+    /// Every warp of a block runs for a while. Returns whether any instruction was executed.
+    fn turn(&mut self, resident: &mut Resident) -> Result<bool, RunError> {
+        let mut progress = false;
+        for index in 0..resident.warps.len() {
+            for _ in 0..self.options.quantum {
+                let warp = &resident.warps[index];
+                if warp.is_done() || warp.waits_at_barrier().is_some() {
+                    break;
+                }
+                self.step(resident, index)?;
+                progress = true;
+            }
+            self.log.commit(self.memory);
+            self.look_for_spin(resident, index)?;
+        }
+        Ok(progress)
+    }
+
+    fn step(&mut self, resident: &mut Resident, index: usize) -> Result<(), RunError> {
+        let now = self.stats.warp_instructions;
+        let env = Env {
+            n_sm: 1,
+            n_warps: resident.warps.len() as u16,
+            warp_slot: index as u16,
+            clock: now,
+            nanoseconds: now,
+            atomics: AtomicMode::Immediate,
+            sm: 0,
+        };
+        let Resident { block, warps, left } = resident;
+        let warp = &mut warps[index];
+        let mut port = MemPort {
+            image: self.memory,
+            log: &mut self.log,
+            now,
+        };
+        let result = step(self.ctx, block, warp, &mut port, &env, &mut self.out);
+        if let Err(fault) = result {
+            self.log.commit(self.memory);
+            return Err(Box::new(fault).into());
+        }
+        self.stats.warp_instructions += 1;
+        self.stats.thread_instructions += u64::from(self.out.active.count_ones());
+        self.keep_finding(block, &warps[index]);
+        match self.out.effect {
+            Effect::Barrier(arrival) => {
+                if let BarrierOutcome::Release(release) =
+                    block.barriers.arrive(index as u32, &arrival)
+                {
+                    release_warps(warps, &release);
+                }
+            }
+            Effect::Exit if warps[index].is_done() => {
+                *left -= 1;
+                block
+                    .barriers
+                    .warp_exited(index as u32, |release| release_warps(warps, &release));
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn keep_finding(&mut self, block: &BlockState, warp: &WarpState) {
+        let Some(finding) = self.out.finding else {
+            return;
+        };
+        let known = |report: &FindingReport| {
+            report.place.pc == self.out.pc
+                && std::mem::discriminant(&report.kind) == std::mem::discriminant(&finding.kind)
+        };
+        if self.stats.findings.iter().any(known) {
+            return;
+        }
+        if self.stats.findings.len() >= self.options.max_findings {
+            self.stats.findings_dropped += 1;
+            return;
+        }
+        let report = report_finding(self.ctx, block, warp, self.memory, &self.out);
+        self.stats.findings.extend(report);
+    }
+
+    /// A part of a warp that has jumped back beyond all measure, while its other lanes wait.
+    fn look_for_spin(&self, resident: &Resident, index: usize) -> Result<(), RunError> {
+        let spin = resident.warps[index].spin();
+        if spin.is_none_or(|spin| spin.jumps < self.options.spin_limit) {
+            return Ok(());
+        }
+        let warps = vec![resident.warps[index].describe(self.ctx)];
+        let blocks = vec![(resident.block.ctaid(), warps)];
+        let report = StuckReport {
+            kernel: self.ctx.program().name.clone(),
+            blocks,
+        };
+        Err(RunError::Livelock(Box::new(report)))
+    }
+
+    fn stuck(&self, resident: &VecDeque<Resident>) -> StuckReport {
+        let blocks = resident
+            .iter()
+            .map(|r| (r.block.ctaid(), describe_block(self.ctx, r)));
+        StuckReport {
+            kernel: self.ctx.program().name.clone(),
+            blocks: blocks.collect(),
+        }
+    }
+}
+
+fn release_warps(warps: &mut [WarpState], release: &BarrierRelease) {
+    for half in 0..2 {
+        for bit in lanes_of((release.warps >> (32 * half)) as u32) {
+            if let Some(warp) = warps.get_mut(bit + 32 * half) {
+                warp.finish_barrier(release);
+            }
+        }
+    }
+}
+
+fn describe_block(ctx: &LaunchContext, resident: &Resident) -> Vec<String> {
+    let unfinished = resident.warps.iter().filter(|warp| !warp.is_done());
+    unfinished
+        .map(|warp| match warp.waits_at_barrier() {
+            // The warp stands behind its barrier instruction already.
+            Some(id) => format!(
+                "warp {} waits at the barrier before line {}; {}",
+                warp.warp_index(),
+                warp.pc().map_or(0, |pc| ctx.line(pc)),
+                resident.block.barriers.describe(id)
+            ),
+            None => warp.describe(ctx),
+        })
+        .collect()
+}

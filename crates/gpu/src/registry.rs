@@ -1,0 +1,223 @@
+//! The declared form of what memory counts: names, units and sentences for results, one group a
+//! part. Parts count in plain structs of their own; these are made from them when a result is.
+
+use crate::counters::{CacheTotals, DeviceCounters, MachineCounters};
+use warploom_noc::NocCounters;
+use warploom_sm::SmCounters;
+use warploom_stats::{Counters, StatTable, declare_stats};
+
+/// Labels of access outcomes.
+pub const OUTCOMES: &[&str] = &[
+    "hit",
+    "hit_reserved",
+    "miss",
+    "sector_miss",
+    "reservation_fail",
+    "mshr_hit",
+];
+/// Labels of access kinds, in the order of `AccessKind`.
+pub const KINDS: &[&str] = &[
+    "global_read",
+    "global_write",
+    "global_atomic",
+    "local_read",
+    "local_write",
+    "const_read",
+    "texture_read",
+    "inst_read",
+    "l1_write_back",
+    "l2_write_back",
+    "l2_write_allocate",
+    "l1_write_allocate",
+];
+/// Labels of the reasons why an access was not taken.
+pub const FAIL_REASONS: &[&str] = &[
+    "line_alloc",
+    "miss_queue_full",
+    "mshr_entry",
+    "mshr_merge",
+    "mshr_rw_pending",
+];
+
+macro_rules! cache_group {
+    ($($name:ident in $group:literal, $sentence:literal, $gpgpusim:literal;)+) => {$(
+        declare_stats! {
+            #[doc = $sentence]
+            pub struct $name in $group {
+                #[doc = $sentence]
+                #[doc = " Accesses by outcome and kind; retries after a failed reservation count again, merged ones count twice."]
+                pub accesses: [[u64; 12]; 6] = Accesses, as $gpgpusim, by [OUTCOMES, KINDS];
+                /// Failed attempts by kind and reason.
+                pub fails: [[u64; 5]; 12] = Accesses, by [KINDS, FAIL_REASONS];
+                /// Cycles in which the data port moved data.
+                pub data_port_busy: u64 = Cycles;
+                /// Cycles in which the fill port moved data.
+                pub fill_port_busy: u64 = Cycles;
+            }
+        }
+
+        impl From<&CacheTotals> for $name {
+            fn from(c: &CacheTotals) -> Self {
+                Self {
+                    accesses: c.by_outcome,
+                    fails: c.fail,
+                    data_port_busy: c.data_port_busy,
+                    fill_port_busy: c.fill_port_busy,
+                }
+            }
+        }
+    )+};
+}
+
+cache_group! {
+    L1dStats in "l1d", "L1 data caches of all SMs.", "Total_core_cache_stats_breakdown";
+    L1iStats in "l1i", "Instruction caches of all SMs.", "L1I_total_cache_accesses";
+    L1cStats in "l1c", "Constant caches of all SMs.", "L1C_total_cache_accesses";
+    L1tStats in "l1t", "Texture caches of all SMs.", "L1T_total_cache_accesses";
+    L2Stats in "l2", "L2 of all partitions.", "L2_cache_stats_breakdown";
+}
+
+declare_stats! {
+    /// All DRAM channels.
+    pub struct DramStats in "dram" {
+        /// Command cycles, summed over channels.
+        pub cycles: u64 = Cycles, as "n_cmd";
+        /// Command cycles without a command.
+        pub idle_commands: u64 = Cycles, as "n_nop";
+        /// Rows opened.
+        pub activates: u64 = Commands, as "n_act";
+        /// Rows closed.
+        pub precharges: u64 = Commands, as "n_pre";
+        /// Requests taken by the schedulers.
+        pub requests: u64 = Requests, as "n_req";
+        /// Column reads.
+        pub reads: u64 = Commands, as "n_rd";
+        /// Column reads of lines that L2 reads because of a write miss; `reads` has the others.
+        pub allocate_reads: u64 = Commands, as "n_rd_L2_A";
+        /// Column writes that are not write-backs.
+        pub writes: u64 = Commands, as "n_write";
+        /// Column writes of write-backs from L2.
+        pub write_backs: u64 = Commands, as "n_wr_bk";
+        /// Command cycles in which data moved.
+        pub data_cycles: u64 = Cycles, as "bw_util";
+        /// Command cycles with work or a running timer.
+        pub active_cycles: u64 = Cycles, as "n_activity";
+        /// Column accesses to a row that an earlier request opened.
+        pub row_hits: u64 = Commands;
+        /// Requests that found another row open, or none.
+        pub row_misses: u64 = Commands;
+        /// Requests in the schedulers, summed over cycles.
+        pub queue_occupancy: u64 = Requests;
+    }
+}
+
+macro_rules! noc_group {
+    ($($name:ident in $group:literal, $sentence:literal, $gpgpusim:literal;)+) => {$(
+        declare_stats! {
+            #[doc = $sentence]
+            pub struct $name in $group {
+                /// Network cycles.
+                pub cycles: u64 = Cycles;
+                #[doc = $sentence]
+                #[doc = " Packets injected."]
+                pub packets: u64 = Packets, as $gpgpusim;
+                /// Flits that crossed the switch.
+                pub flits: u64 = Flits;
+                /// Bytes of delivered packets.
+                pub bytes: u64 = Bytes;
+                /// Heads that wanted an output another input got, summed over cycles.
+                pub conflicts: u64 = Events;
+            }
+        }
+
+        impl From<&NocCounters> for $name {
+            fn from(c: &NocCounters) -> Self {
+                Self {
+                    cycles: c.cycles,
+                    packets: c.packets,
+                    flits: c.flits,
+                    bytes: c.bytes,
+                    conflicts: c.conflicts,
+                }
+            }
+        }
+    )+};
+}
+
+noc_group! {
+    RequestNetworkStats in "noc_to_l2", "The network from SMs to L2.", "icnt_total_pkts_simt_to_mem";
+    ReplyNetworkStats in "noc_to_sm", "The network from L2 to SMs.", "icnt_total_pkts_mem_to_simt";
+}
+
+impl From<&warploom_mem::dram::DramCounters> for DramStats {
+    fn from(c: &warploom_mem::dram::DramCounters) -> Self {
+        Self {
+            cycles: c.n_cmd,
+            idle_commands: c.n_nop,
+            activates: c.n_act,
+            precharges: c.n_pre,
+            requests: c.n_req,
+            reads: c.n_rd,
+            allocate_reads: c.n_rd_l2_alloc,
+            writes: c.n_write,
+            write_backs: c.n_wr_bk,
+            data_cycles: c.busy,
+            active_cycles: c.active,
+            row_hits: c.row_hits,
+            row_misses: c.row_misses,
+            queue_occupancy: c.queue_occupancy,
+        }
+    }
+}
+
+/// Every table of the machine: the registry that `list stats` prints.
+pub const TABLES: &[StatTable] = &[
+    DeviceCounters::TABLE,
+    SmCounters::TABLE,
+    L1dStats::TABLE,
+    L1iStats::TABLE,
+    L1cStats::TABLE,
+    L1tStats::TABLE,
+    L2Stats::TABLE,
+    DramStats::TABLE,
+    RequestNetworkStats::TABLE,
+    ReplyNetworkStats::TABLE,
+];
+
+impl MachineCounters {
+    /// Every counter by its full name.
+    pub fn named(&self) -> Vec<(String, u64)> {
+        [
+            self.device.named(),
+            self.sm.named(),
+            L1dStats::from(&self.l1d).named(),
+            L1iStats::from(&self.l1i).named(),
+            L1cStats::from(&self.l1c).named(),
+            L1tStats::from(&self.l1t).named(),
+            L2Stats::from(&self.l2).named(),
+            DramStats::from(&self.dram).named(),
+            RequestNetworkStats::from(&self.requests).named(),
+            ReplyNetworkStats::from(&self.replies).named(),
+        ]
+        .concat()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_registry_is_sound() {
+        assert_eq!(warploom_stats::audit(TABLES), Vec::<String>::new());
+        assert!(TABLES.len() >= 10);
+    }
+
+    #[test]
+    fn every_counter_has_a_name_of_its_own() {
+        let named = MachineCounters::default().named();
+        let names: std::collections::BTreeSet<_> = named.iter().map(|(n, _)| n).collect();
+        assert_eq!(names.len(), named.len());
+        assert!(names.contains(&"l2.accesses.hit.global_read".to_owned()));
+    }
+}

@@ -1,0 +1,230 @@
+//! Tables of patterns, and a byte-by-byte model.
+
+use super::*;
+use Coalescing::{Sectors, Segments, SegmentsAndSectors};
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+
+const ALL: LaneMask = u32::MAX;
+
+fn strided(first: u64, stride: u64) -> [u64; WARP_SIZE] {
+    std::array::from_fn(|lane| first + stride * lane as u64)
+}
+
+/// (address, bytes) of each transaction.
+fn parts(out: &Transactions) -> Vec<(u64, u16)> {
+    out.as_slice().iter().map(|t| (t.addr, t.bytes)).collect()
+}
+
+fn coalesced(
+    rule: Coalescing,
+    skips_l1: bool,
+    bytes: u32,
+    addrs: [u64; WARP_SIZE],
+    mask: LaneMask,
+) -> Vec<(u64, u16)> {
+    let mut out = Transactions::new();
+    coalesce(rule, skips_l1, bytes, &addrs, mask, &mut out);
+    parts(&out)
+}
+
+#[test]
+fn segments_by_size_and_pattern() {
+    for (bytes, first, stride, mask, expected) in [
+        // Whole lines.
+        (4, 0x1000, 4, ALL, vec![(0x1000, 128)]),
+        (8, 0x1000, 8, ALL, vec![(0x1000, 128), (0x1080, 128)]),
+        (16, 0x1000, 16, 0xff, vec![(0x1000, 128)]),
+        // Two lines touched.
+        (4, 0x1040, 4, ALL, vec![(0x1040, 64), (0x1080, 64)]),
+        // Shrunk to a half, to a quarter, and not below 32 bytes.
+        (4, 0x1000, 4, 0x0000_ffff, vec![(0x1000, 64)]),
+        (4, 0x1000, 4, 0xff00_0000, vec![(0x1060, 32)]),
+        (4, 0x1000, 0, ALL, vec![(0x1000, 32)]),
+        // Small accesses use smaller segments.
+        (1, 0x1000, 1, ALL, vec![(0x1000, 32)]),
+        (2, 0x1000, 2, ALL, vec![(0x1000, 64)]),
+        (2, 0x1000, 4, ALL, vec![(0x1000, 64), (0x1040, 64)]),
+        (1, 0x1000, 4, 0xff, vec![(0x1000, 32)]),
+        // The two middle quarters are not one half.
+        (4, 0x1020, 4, 0xffff, vec![(0x1000, 128)]),
+        // Every lane its own line.
+        (4, 0, 4096, 0b11, vec![(0, 32), (4096, 32)]),
+        (4, 0, 4, 0, vec![]),
+    ] {
+        let found = coalesced(Segments, false, bytes, strided(first, stride), mask);
+        assert_eq!(
+            found, expected,
+            "{bytes} bytes from {first:#x} by {stride}, lanes {mask:#x}"
+        );
+    }
+}
+
+#[test]
+fn sectors_are_always_32_bytes() {
+    let line = |first| (0..4_u64).map(|i| (first + 32 * i, 32)).collect::<Vec<_>>();
+    assert_eq!(coalesced(Sectors, false, 4, strided(0, 4), ALL), line(0));
+    assert_eq!(
+        coalesced(Sectors, false, 2, strided(0, 2), ALL),
+        line(0)[..2]
+    );
+    assert_eq!(
+        coalesced(Sectors, false, 4, strided(0, 0), ALL),
+        line(0)[..1]
+    );
+    assert_eq!(
+        coalesced(SegmentsAndSectors, true, 4, strided(0, 4), ALL),
+        line(0)
+    );
+    let through_l1 = coalesced(SegmentsAndSectors, false, 4, strided(0, 4), ALL);
+    assert_eq!(through_l1, [(0, 128)]);
+}
+
+#[test]
+fn an_access_across_segments_adds_the_next() {
+    let found = coalesced(Segments, false, 4, strided(126, 0), 1);
+    assert_eq!(found, [(96, 32), (128, 32)]);
+}
+
+#[test]
+fn the_highest_address_is_sent_first() {
+    let mut out = Transactions::new();
+    coalesce(Segments, false, 8, &strided(0, 8), ALL, &mut out);
+    assert_eq!(out.last().map(|t| t.addr), Some(128));
+    let order = std::iter::from_fn(|| out.pop()).map(|t| t.addr);
+    assert_eq!(order.collect::<Vec<_>>(), [128, 0]);
+    assert!(out.is_empty());
+}
+
+#[test]
+fn atomics_on_one_word_are_apart() {
+    let mut out = Transactions::new();
+    // Lanes 0, 1 and 2 on one word, lane 3 on the next.
+    let mut addrs = [0; WARP_SIZE];
+    addrs[3] = 4;
+    coalesce_atomic(Segments, true, 4, &addrs, 0b1111, &mut out);
+    let lanes: Vec<_> = out.as_slice().iter().map(|t| t.lanes).collect();
+    assert_eq!(lanes, [0b1001, 0b0010, 0b0100]);
+    coalesce_atomic(Segments, true, 4, &strided(0, 4), ALL, &mut out);
+    assert_eq!(out.len(), 1);
+    coalesce_atomic(Segments, true, 4, &strided(0, 0), ALL, &mut out);
+    assert_eq!(out.len(), 32);
+}
+
+#[test]
+fn constants_go_by_line() {
+    let mut out = Transactions::new();
+    coalesce_lines(64, 4, &strided(0, 4), ALL, &mut out);
+    assert_eq!(parts(&out), [(0, 64), (64, 64)]);
+    coalesce_lines(64, 4, &strided(8, 0), ALL, &mut out);
+    assert_eq!(parts(&out), [(0, 64)]);
+}
+
+#[test]
+fn local_words_of_neighbours_are_neighbours() {
+    let map = LocalMap {
+        base: 0x1000_0000,
+        padded_block_threads: 64,
+        blocks_per_sm: 8,
+        sms: 15,
+    };
+    // Thread 33 of block slot 1 on SM 2: 64 x (2 + 15 x 1) + 33 = 1121.
+    let all = 64 * 8 * 15;
+    assert_eq!(map.address(2, 1, 33, 0), 0x1000_0000 + 4 * 1121);
+    assert_eq!(
+        map.address(2, 1, 33, 9),
+        0x1000_0000 + 4 * (2 * all + 1121) + 1
+    );
+    let mut out = Transactions::new();
+    let place = (2, 1, 32);
+    coalesce_local(Segments, false, 4, &[8; 32], ALL, &map, place, &mut out);
+    assert_eq!(out.len(), 1, "a warp's words make one line");
+    coalesce_local(Segments, false, 8, &[8; 32], ALL, &map, place, &mut out);
+    assert_eq!(out.len(), 2, "wide accesses go in four-byte pieces");
+    let apart: [u64; 32] = std::array::from_fn(|lane| 16 * lane as u64);
+    coalesce_local(Segments, false, 16, &apart, ALL, &map, place, &mut out);
+    assert_eq!(out.len(), Transactions::CAPACITY);
+}
+
+#[test]
+fn shared_memory_conflicts() {
+    for (name, stride, bytes, wide, expected) in [
+        ("one word each", 4, 4, false, 1),
+        ("one word for all", 0, 4, false, 1),
+        ("two words a bank", 8, 4, false, 2),
+        ("one bank", 128, 4, false, 32),
+        ("odd stride", 12, 4, false, 1),
+        ("padded rows", 33 * 4, 4, false, 1),
+        ("bytes of a word", 1, 1, false, 1),
+        ("doubles, first word only", 8, 8, false, 2),
+        ("doubles, every word", 8, 8, true, 2),
+        ("quads, first word only", 16, 16, false, 4),
+        ("quads, every word", 16, 16, true, 4),
+        ("doubles by 16 bytes", 16, 8, true, 4),
+    ] {
+        let found = shared_conflict_cycles(32, 1, wide, bytes, &strided(0, stride), ALL);
+        assert_eq!(found, expected, "{name}");
+    }
+    let halves = shared_conflict_cycles(16, 2, false, 4, &strided(0, 4), ALL);
+    assert_eq!(halves, 2, "each half-warp takes a cycle");
+    assert_eq!(
+        shared_conflict_cycles(32, 1, false, 4, &strided(0, 0), 0),
+        1
+    );
+}
+
+/// Bytes that each lane touches, from the transactions.
+fn covered(out: &Transactions) -> BTreeMap<u64, u32> {
+    let mut bytes = BTreeMap::new();
+    for t in out.as_slice() {
+        for bit in 0..128 {
+            if t.byte_mask >> bit & 1 == 1 {
+                *bytes.entry((t.addr & !127) + bit).or_default() |= t.lanes;
+            }
+        }
+    }
+    bytes
+}
+
+proptest! {
+    #[test]
+    fn transactions_cover_what_lanes_touch(
+        seeds in prop::array::uniform32(0_u64..2048),
+        mask: u32,
+        size in 0_u32..5,
+        rule in prop::sample::select(vec![Segments, SegmentsAndSectors, Sectors]),
+        skips: bool,
+        atomic: bool,
+    ) {
+        let bytes = 1 << size;
+        let addrs = seeds.map(|seed| seed & !(u64::from(bytes) - 1));
+        let mut out = Transactions::new();
+        let call = if atomic { coalesce_atomic } else { coalesce };
+        call(rule, skips, bytes, &addrs, mask, &mut out);
+
+        let covered = covered(&out);
+        let mut touched = std::collections::BTreeSet::new();
+        for lane in lanes_of(mask) {
+            for byte in 0..u64::from(bytes) {
+                touched.insert(addrs[lane] + byte);
+                prop_assert!(covered[&(addrs[lane] + byte)] >> lane & 1 == 1);
+            }
+        }
+        prop_assert_eq!(covered.len(), touched.len());
+        for t in out.as_slice() {
+            prop_assert_eq!(t.addr % u64::from(t.bytes), 0);
+            let inside = byte_mask(t.addr, t.bytes.into());
+            prop_assert!(t.byte_mask & !inside == 0 && t.byte_mask != 0);
+            prop_assert_eq!(t.sectors, sectors_of(t.byte_mask));
+            let half = u64::from(t.bytes) / 2;
+            if t.bytes > 32 {
+                prop_assert!(t.byte_mask & byte_mask(t.addr, half) != 0);
+                prop_assert!(t.byte_mask & byte_mask(t.addr + half, half) != 0);
+            }
+            if atomic {
+                prop_assert_eq!(t.byte_mask.count_ones(), t.lanes.count_ones() * bytes);
+            }
+        }
+        prop_assert!(out.as_slice().is_sorted_by_key(|t| t.addr & !127));
+    }
+}

@@ -1,0 +1,306 @@
+//! A sub-partition alone, and whole partitions with DRAM under random traffic.
+
+use super::*;
+use crate::dram::DramChannel;
+use crate::testing::{fermi_spec, read, request, volta_spec};
+use proptest::prelude::*;
+use warploom_base::{ChannelId, Rng};
+
+const ROP: u32 = 20;
+
+fn sub() -> SubPartition {
+    SubPartition::new(&fermi_spec(), SubPartitionId(0), ROP)
+}
+
+/// Runs L2 cycles, DRAM answering at once, until a reply is there; returns the cycle and it.
+fn reply_at(sub: &mut SubPartition, from: Cycle, to: Cycle) -> Option<(Cycle, Request)> {
+    for now in from..to {
+        sub.cycle(now);
+        while let Some(down) = sub.pop_dram() {
+            if !down.kind.is_write() {
+                sub.push_from_dram(down);
+            }
+        }
+        if let Some(reply) = sub.pop_reply() {
+            return Some((now, reply));
+        }
+    }
+    None
+}
+
+#[test]
+fn a_request_waits_for_the_rop_delay() {
+    let mut sub = sub();
+    sub.push(100, read(0, 32));
+    assert_eq!(sub.next_event(100), Some(120));
+    // Out of the delay in cycle 120, looked up in 121 (miss), sent down in 122, filled in 123,
+    // answered in 124.
+    assert_eq!(reply_at(&mut sub, 100, 200).map(|r| r.0), Some(124));
+    assert!(sub.is_idle());
+    // A hit is answered by the look-up.
+    sub.push(200, read(0, 32));
+    assert_eq!(reply_at(&mut sub, 200, 300).map(|r| r.0), Some(221));
+}
+
+#[test]
+fn texture_skips_the_delay() {
+    let mut sub = sub();
+    sub.push(100, request(AccessKind::TextureRead, 0, 32));
+    assert_eq!(reply_at(&mut sub, 100, 200).map(|r| r.0), Some(103));
+}
+
+#[test]
+fn a_packet_is_split_into_sectors_that_are_answered_one_by_one() {
+    for (kind, addr, bytes, expected) in [
+        (AccessKind::GlobalRead, 0, 128, vec![0, 32, 64, 96]),
+        (AccessKind::ConstRead, 64, 64, vec![64, 96]),
+        (AccessKind::GlobalWrite, 64, 64, vec![64, 96]),
+        (AccessKind::GlobalRead, 96, 32, vec![96]),
+        (AccessKind::L1WriteBack, 0, 128, vec![]),
+    ] {
+        let mut sub = sub();
+        sub.push(0, request(kind, addr, bytes));
+        let mut found = Vec::new();
+        while let Some((_, reply)) = reply_at(&mut sub, 0, 100) {
+            assert_eq!((reply.kind, reply.bytes), (kind, 32));
+            found.push(reply.addr);
+        }
+        assert_eq!(found, expected, "{kind:?}");
+        assert!(sub.is_idle());
+    }
+}
+
+#[test]
+fn writes_are_acknowledged_by_l2() {
+    let mut sub = sub();
+    sub.push(0, request(AccessKind::GlobalWrite, 0, 32));
+    let (now, reply) = reply_at(&mut sub, 0, 100).expect("an acknowledgement");
+    assert_eq!((now, reply.kind), (21, AccessKind::GlobalWrite));
+    let l2 = sub.l2_counters().expect("an L2");
+    assert_eq!(l2.miss[AccessKind::GlobalWrite.index()], 1);
+}
+
+#[test]
+fn input_stops_when_the_queue_lacks_room_for_four() {
+    let mut sub = sub();
+    let mut pushed = 0;
+    while sub.can_accept() {
+        sub.push(0, request(AccessKind::TextureRead, pushed * 128, 32));
+        pushed += 1;
+    }
+    assert_eq!(pushed, 64 - 3);
+}
+
+#[test]
+fn copies_warm_l2() {
+    let mut sub = sub();
+    sub.warm(64);
+    sub.push(0, read(64, 32));
+    assert_eq!(reply_at(&mut sub, 0, 100).map(|r| r.0), Some(21), "a hit");
+}
+
+#[test]
+fn an_ideal_l2_always_hits() {
+    let mut spec = fermi_spec();
+    spec.partition.ideal_l2 = true;
+    let mut sub = SubPartition::new(&spec, SubPartitionId(0), ROP);
+    sub.push(0, read(0, 32));
+    assert_eq!(reply_at(&mut sub, 0, 100).map(|r| r.0), Some(21));
+}
+
+#[test]
+fn a_version_3_l2_takes_whole_lines() {
+    let mut spec = fermi_spec();
+    spec.gpu.style = ModelStyle::V3;
+    spec.partition.l2.sectored = false;
+    spec.partition.l2.write_allocate = WriteAllocate::WriteAndRead;
+    let mut sub = SubPartition::new(&spec, SubPartitionId(0), ROP);
+    sub.push(0, read(0, 128));
+    assert_eq!(reply_at(&mut sub, 0, 100).map(|r| r.1.bytes), Some(128));
+    // A write that misses is passed on, acknowledged by DRAM, and makes L2 read the line.
+    sub.push(100, request(AccessKind::GlobalWrite, 4096, 32));
+    let mut down = Vec::new();
+    for now in 100..200 {
+        sub.cycle(now);
+        if let Some(request) = sub.pop_dram() {
+            down.push((request.kind, request.bytes));
+            sub.push_from_dram(request);
+        }
+    }
+    let expected = [
+        (AccessKind::GlobalWrite, 32),
+        (AccessKind::L2WriteAllocate, 128),
+    ];
+    assert_eq!(down, expected);
+    assert_eq!(
+        sub.pop_reply().map(|r| r.kind),
+        Some(AccessKind::GlobalWrite)
+    );
+    assert!(sub.pop_reply().is_none() && sub.is_idle());
+}
+
+/// A channel with its L2 banks under random traffic.
+struct Bench {
+    spec: GpuSpec,
+    subs: Vec<SubPartition>,
+    channel: DramChannel,
+    now: Cycle,
+}
+
+impl Bench {
+    fn new(spec: GpuSpec) -> Self {
+        let sub = |id| SubPartition::new(&spec, SubPartitionId::new(id), ROP);
+        Self {
+            subs: vec![sub(0), sub(1)],
+            channel: DramChannel::new(&spec, ChannelId(0)),
+            now: 0,
+            spec,
+        }
+    }
+
+    fn cycle(&mut self) {
+        self.channel.cycle(self.now, &mut self.subs);
+        for sub in &mut self.subs {
+            sub.cycle(self.now);
+        }
+        self.now += 1;
+    }
+
+    fn is_idle(&self) -> bool {
+        self.channel.is_idle() && self.subs.iter().all(SubPartition::is_idle)
+    }
+}
+
+const KINDS: [AccessKind; 8] = [
+    AccessKind::GlobalRead,
+    AccessKind::GlobalRead,
+    AccessKind::GlobalWrite,
+    AccessKind::GlobalAtomic,
+    AccessKind::LocalWrite,
+    AccessKind::ConstRead,
+    AccessKind::TextureRead,
+    AccessKind::L1WriteBack,
+];
+
+/// Random requests to a few lines, so that they merge, conflict and write back.
+fn traffic(spec: &GpuSpec, seed: u64, count: usize, lines: u32) -> Vec<Request> {
+    let decoder = AddressDecoder::new(spec);
+    let mut rng = Rng::new(seed);
+    let mut requests = Vec::new();
+    while requests.len() < count {
+        let line = u64::from(rng.below(lines)) * 128;
+        if decoder.decode(line).channel != ChannelId(0) {
+            continue;
+        }
+        let kind = KINDS[rng.below(8) as usize];
+        let part = u64::from(rng.below(4)) * 32;
+        let (part, bytes) = match rng.below(3) {
+            0 => (0, 128),
+            1 => (part & !63, 64),
+            _ => (part, 32),
+        };
+        requests.push(Request {
+            token: requests.len() as u32,
+            ..request(kind, line + part, bytes)
+        });
+    }
+    requests
+}
+
+/// Replies that a packet gets from a sectored L2.
+fn replies_to(request: &Request) -> u32 {
+    match request.kind {
+        AccessKind::L1WriteBack => 0,
+        _ => u32::from(request.bytes) / 32,
+    }
+}
+
+fn conserve(spec: GpuSpec, seed: u64, lines: u32) -> Result<(), TestCaseError> {
+    let requests = traffic(&spec, seed, 600, lines);
+    let mut replies = vec![0; requests.len()];
+    let mut bench = Bench::new(spec);
+    let decoder = AddressDecoder::new(&bench.spec);
+    let mut next = 0;
+    let mut rng = Rng::new(seed);
+    while next < requests.len() || !bench.is_idle() {
+        prop_assert!(bench.now < 200_000, "stuck: {replies:?}");
+        if let Some(request) = requests.get(next) {
+            let bank = decoder.sub_partition(request.addr).index();
+            if bench.subs[bank].can_accept() {
+                bench.subs[bank].push(bench.now, *request);
+                next += 1;
+            }
+        }
+        bench.cycle();
+        for sub in &mut bench.subs {
+            if rng.below(3) > 0
+                && let Some(reply) = sub.pop_reply()
+            {
+                prop_assert_eq!(reply.kind, requests[reply.token as usize].kind);
+                replies[reply.token as usize] += 1;
+            }
+        }
+    }
+    for (request, got) in requests.iter().zip(replies) {
+        prop_assert_eq!(got, replies_to(request), "{:?}", request);
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn every_request_is_answered_once(seed: u64, lines in 20_u32..4000) {
+        conserve(fermi_spec(), seed, lines)?;
+        conserve(volta_spec(), seed, lines * 8)?;
+    }
+
+    #[test]
+    fn tiny_queues_lose_nothing(seed: u64, lines in 20_u32..4000) {
+        let mut spec = fermi_spec();
+        let partition = &mut spec.partition;
+        (partition.noc_to_l2, partition.l2_to_dram) = (4, 1);
+        (partition.dram_to_l2, partition.l2_to_noc) = (1, 1);
+        (partition.l2.sets, partition.l2.ways, partition.l2.mshr_entries) = (1, 2, 3);
+        partition.l2.miss_queue = 2;
+        (spec.dram.queue, spec.dram.return_queue) = (1, 1);
+        conserve(spec, seed, lines)?;
+    }
+
+    #[test]
+    fn skipping_when_told_to_changes_nothing(seed: u64, gap in 1_u64..400) {
+        let spec = fermi_spec();
+        let requests = traffic(&spec, seed, 30, 400);
+        let run = |skips: bool| {
+            let mut bench = Bench::new(spec.clone());
+            let decoder = AddressDecoder::new(&spec);
+            let mut log = Vec::new();
+            for (n, request) in requests.iter().enumerate() {
+                let bank = decoder.sub_partition(request.addr).index();
+                bench.subs[bank].push(bench.now, *request);
+                let end = (n as u64 + 1) * gap;
+                while bench.now < end {
+                    let now = bench.now;
+                    let quiet = |at: Option<Cycle>| at.is_none_or(|at| at > now);
+                    let can_skip = quiet(bench.channel.next_event(now))
+                        && bench.subs.iter().all(|s| {
+                            quiet(s.next_event(now)) && s.dram_front().is_none()
+                        });
+                    if skips && can_skip {
+                        bench.channel.skip(1);
+                        bench.subs.iter_mut().for_each(|s| s.skip(1));
+                        bench.now += 1;
+                    } else {
+                        bench.cycle();
+                    }
+                    for sub in &mut bench.subs {
+                        log.extend(sub.pop_reply().map(|r| (bench.now, r.token, r.addr)));
+                    }
+                }
+            }
+            (log, *bench.channel.counters())
+        };
+        prop_assert_eq!(run(false), run(true));
+    }
+}

@@ -1,0 +1,355 @@
+//! Networks as black boxes: latency, throughput, fairness, conservation, order.
+
+use proptest::prelude::*;
+use std::collections::VecDeque;
+use warploom_base::{KernelSlot, Rng, SmId};
+use warploom_config::{NocKind, NocSpec};
+use warploom_mem::{AccessKind, Request};
+use warploom_noc::Network;
+
+fn spec(kind: NocKind) -> NocSpec {
+    NocSpec {
+        kind,
+        flit_bytes: 32,
+        input_buffer: 8,
+        output_buffer: 8,
+        injection_buffer: 9,
+        boundary_buffer: 16,
+        virtual_channels: 1,
+        input_speedup: 1,
+        output_speedup: 1,
+        internal_speedup_percent: 200,
+        hop_cycles: if kind == NocKind::Fly { 3 } else { 1 },
+    }
+}
+
+fn packet(token: u32) -> Request {
+    Request {
+        addr: 0,
+        byte_mask: 0,
+        issued_at: 0,
+        token,
+        bytes: 32,
+        sm: SmId(0),
+        kind: AccessKind::GlobalRead,
+        sectors: 1,
+        kernel: KernelSlot(0),
+        asid: 0,
+    }
+}
+
+/// Cycles from injection until a lone packet of `bytes` is at its output.
+fn latency(spec: &NocSpec, bytes: u32) -> u64 {
+    let mut net = Network::new(spec, 4, 4, 1);
+    net.inject(1, 2, packet(7), bytes);
+    for cycle in 1..100 {
+        net.cycle();
+        if net.front(2).is_some() {
+            assert_eq!(net.pop(2).map(|p| p.token), Some(7));
+            assert!(net.is_idle());
+            return cycle;
+        }
+    }
+    panic!("lost");
+}
+
+#[test]
+fn latency_without_contention() {
+    // Crossbars: flits, then hop_cycles - 1 more.
+    assert_eq!(latency(&spec(NocKind::LocalCrossbar), 136), 1);
+    assert_eq!(latency(&spec(NocKind::RandomCrossbar), 32), 1);
+    assert_eq!(latency(&spec(NocKind::RandomCrossbar), 136), 5);
+    // Fly: cycle 1 injects; the channel takes 2; in cycle 3 the router gives a virtual channel and
+    // the switch (two steps a cycle), in cycle 4 the flit crosses; the channel takes 2.
+    let fast = spec(NocKind::Fly);
+    assert_eq!(latency(&fast, 32), 6);
+    assert_eq!(latency(&fast, 136), 10);
+    // One step a cycle: virtual channel, switch, traversal in cycles 3, 4, 5.
+    let slow = NocSpec {
+        internal_speedup_percent: 100,
+        ..fast
+    };
+    assert_eq!(latency(&slow, 32), 7);
+    let longer = NocSpec {
+        hop_cycles: 5,
+        ..slow
+    };
+    assert_eq!(latency(&longer, 32), 9);
+}
+
+/// Packets per output and cycle when every input always has packets of `bytes` to random outputs.
+fn throughput(spec: &NocSpec, ports: usize, bytes: u32) -> f64 {
+    const CYCLES: usize = 20_000;
+    let mut net = Network::new(spec, ports, ports, 5);
+    let mut rng = Rng::new(11);
+    let mut delivered = 0;
+    for _ in 0..CYCLES {
+        for input in 0..ports {
+            while net.can_inject(input, bytes) {
+                let output = rng.below(ports as u32) as usize;
+                net.inject(input, output, packet(0), bytes);
+            }
+        }
+        net.cycle();
+        for output in 0..ports {
+            delivered += usize::from(net.pop(output).is_some());
+        }
+    }
+    delivered as f64 / (CYCLES * ports) as f64
+}
+
+#[test]
+fn head_of_line_blocking_follows_karol() {
+    // Karol, Hluchyj and Morgan 1987, table I; 0.5858 for infinitely many ports.
+    let table = [
+        (2, 0.75),
+        (3, 0.6825),
+        (4, 0.6553),
+        (5, 0.6399),
+        (8, 0.6184),
+        (64, 0.5858),
+    ];
+    for (ports, expected) in table {
+        let found = throughput(&spec(NocKind::RandomCrossbar), ports, 32);
+        assert!(
+            (found - expected).abs() < 0.015,
+            "{ports}: {found} {expected}"
+        );
+    }
+}
+
+#[test]
+fn long_packets_keep_their_output() {
+    // 136 bytes are 5 flits; the law holds per flit.
+    let found = 5.0 * throughput(&spec(NocKind::RandomCrossbar), 4, 136);
+    assert!((found - 0.6553).abs() < 0.015, "{found}");
+}
+
+#[test]
+fn one_output_takes_one_flit_a_cycle_and_shares_it_fairly() {
+    for kind in [
+        NocKind::RandomCrossbar,
+        NocKind::LocalCrossbar,
+        NocKind::Fly,
+    ] {
+        let mut net = Network::new(&spec(kind), 4, 2, 3);
+        let mut got = [0_u32; 4];
+        for _ in 0..2000 {
+            for input in 0..4 {
+                if net.can_inject(input, 32) {
+                    net.inject(input, 1, packet(input as u32), 32);
+                }
+            }
+            net.cycle();
+            if let Some(p) = net.pop(1) {
+                got[p.token as usize] += 1;
+            }
+        }
+        let all: u32 = got.iter().sum();
+        assert!((1990..=2000).contains(&all), "{kind:?}: {all}");
+        assert!(
+            got.iter().all(|n| n.abs_diff(all / 4) < 60),
+            "{kind:?}: {got:?}"
+        );
+        assert!(net.counters().conflicts > 0);
+    }
+}
+
+#[test]
+fn a_slow_router_gives_a_virtual_channel_every_other_cycle() {
+    let slow = NocSpec {
+        internal_speedup_percent: 100,
+        ..spec(NocKind::Fly)
+    };
+    let per_cycle = |channels| {
+        let spec = NocSpec {
+            virtual_channels: channels,
+            ..slow
+        };
+        let mut net = Network::new(&spec, 1, 1, 0);
+        let mut got = 0;
+        for _ in 0..1000 {
+            if net.can_inject(0, 32) {
+                net.inject(0, 0, packet(0), 32);
+            }
+            net.cycle();
+            got += u32::from(net.pop(0).is_some());
+        }
+        got
+    };
+    assert!((490..=500).contains(&per_cycle(1)));
+    assert!((985..=1000).contains(&per_cycle(2)), "two channels hide it");
+}
+
+#[test]
+fn an_output_that_nobody_empties_stops_its_inputs() {
+    for kind in [
+        NocKind::RandomCrossbar,
+        NocKind::LocalCrossbar,
+        NocKind::Fly,
+    ] {
+        let mut net = Network::new(&spec(kind), 2, 2, 3);
+        for _ in 0..500 {
+            if net.can_inject(0, 32) {
+                net.inject(0, 0, packet(0), 32);
+            }
+            net.cycle();
+        }
+        assert!(!net.can_inject(0, 32) && net.can_inject(1, 32), "{kind:?}");
+        let inside = net.counters().packets;
+        // Crossbars: 8 + 8 packets. Fly: 9 to inject, 8 at the input, 8 ejected, 16 beyond.
+        let most = if kind == NocKind::Fly { 41 } else { 16 };
+        assert_eq!(inside, most, "{kind:?}");
+    }
+}
+
+#[test]
+fn skipping_idle_cycles_changes_nothing() {
+    for kind in [
+        NocKind::RandomCrossbar,
+        NocKind::LocalCrossbar,
+        NocKind::Fly,
+    ] {
+        let mut spec = spec(kind);
+        spec.internal_speedup_percent = 150;
+        let mut walked = Network::new(&spec, 2, 2, 3);
+        let mut skipped = walked.clone();
+        let mut out = [Vec::new(), Vec::new()];
+        for (net, out) in [&mut walked, &mut skipped].into_iter().zip(&mut out) {
+            for round in 0..20 {
+                for n in 0..3 {
+                    net.inject(n % 2, 0, packet(n as u32), 32);
+                }
+                for cycle in 0..40 {
+                    net.cycle();
+                    out.extend(net.pop(0).map(|p| (round, cycle, p.token)));
+                }
+                assert!(net.is_idle());
+                net.cycle();
+                net.cycle();
+                net.cycle();
+            }
+        }
+        assert_eq!(out[0], out[1], "{kind:?}");
+        walked = Network::new(&spec, 2, 2, 3);
+        skipped = walked.clone();
+        for steps in [1, 2, 7, 1001] {
+            (0..steps).for_each(|_| walked.cycle());
+            skipped.skip(steps);
+            for net in [&mut walked, &mut skipped] {
+                net.inject(0, 1, packet(1), 136);
+            }
+            for _ in 0..40 {
+                walked.cycle();
+                skipped.cycle();
+                assert_eq!(walked.pop(1), skipped.pop(1), "{kind:?} {steps}");
+            }
+        }
+        assert_eq!(walked.counters(), skipped.counters());
+    }
+}
+
+/// Injects `traffic` (input, output, bytes) as room allows, takes replies only in cycles that
+/// `stalls` allows, and checks that every packet comes out once and in order.
+fn conserve(
+    spec: &NocSpec,
+    traffic: &[(usize, usize, u32)],
+    stalls: u64,
+) -> Result<(), TestCaseError> {
+    const PORTS: usize = 5;
+    let mut net = Network::new(spec, PORTS, PORTS, 9);
+    let mut waiting = vec![VecDeque::new(); PORTS];
+    for (n, &(input, output, bytes)) in traffic.iter().enumerate() {
+        waiting[input].push_back((n as u32, output, bytes));
+    }
+    let mut last = std::collections::BTreeMap::new();
+    let mut left = traffic.len();
+    for cycle in 0..20_000_u64 {
+        for (input, queue) in waiting.iter_mut().enumerate() {
+            if let Some(&(n, output, bytes)) = queue.front()
+                && net.can_inject(input, bytes)
+            {
+                net.inject(input, output, packet(n), bytes);
+                queue.pop_front();
+            }
+        }
+        net.cycle();
+        for output in 0..PORTS {
+            if stalls >> (cycle % 64) & 1 == 1 {
+                continue;
+            }
+            let Some(p) = net.pop(output) else { continue };
+            let (input, wanted, _) = traffic[p.token as usize];
+            prop_assert_eq!(wanted, output);
+            let before = last.insert((input, output), p.token);
+            prop_assert!(before < Some(p.token), "order");
+            left -= 1;
+        }
+        if left == 0 {
+            prop_assert!(net.is_idle());
+            let bytes: u64 = traffic.iter().map(|t| u64::from(t.2)).sum();
+            prop_assert_eq!(net.counters().packets, traffic.len() as u64);
+            prop_assert_eq!(net.counters().bytes, bytes);
+            return Ok(());
+        }
+    }
+    Err(TestCaseError::fail(format!("{left} packets never came")))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn every_packet_comes_out_once(
+        traffic in prop::collection::vec((0_usize..5, 0_usize..5, 8_u32..=136), 1..300),
+        stalls in any::<u64>().prop_map(|bits| bits >> 1),
+        speedup in 100_u32..300,
+    ) {
+        for kind in [NocKind::RandomCrossbar, NocKind::LocalCrossbar, NocKind::Fly] {
+            let spec = NocSpec { internal_speedup_percent: speedup, ..spec(kind) };
+            conserve(&spec, &traffic, stalls)?;
+        }
+    }
+
+    #[test]
+    fn virtual_channels_conserve_too(
+        traffic in prop::collection::vec((0_usize..5, Just(0_usize), 8_u32..=136), 1..200),
+        input_speedup in 1_u32..3,
+    ) {
+        // With one input in use per output, order holds within a virtual channel only: use one
+        // input each.
+        let traffic: Vec<_> = traffic.iter().map(|&(i, _, bytes)| (i, i, bytes)).collect();
+        let spec = NocSpec { virtual_channels: 1, input_speedup, output_speedup: 2, ..spec(NocKind::Fly) };
+        conserve(&spec, &traffic, 0)?;
+    }
+}
+
+#[test]
+fn several_virtual_channels_lose_nothing() {
+    let spec = NocSpec {
+        virtual_channels: 3,
+        input_speedup: 2,
+        output_speedup: 2,
+        ..spec(NocKind::Fly)
+    };
+    let mut net = Network::new(&spec, 4, 4, 0);
+    let mut rng = Rng::new(2);
+    let mut seen = vec![0_u32; 3000];
+    let mut sent = 0;
+    for _ in 0..20_000 {
+        let (input, output) = (rng.below(4) as usize, rng.below(4) as usize);
+        let bytes = 8 + 32 * rng.below(5);
+        if sent < seen.len() && net.can_inject(input, bytes) {
+            net.inject(input, output, packet(sent as u32), bytes);
+            sent += 1;
+        }
+        net.cycle();
+        for output in 0..4 {
+            if let Some(p) = net.pop(output) {
+                seen[p.token as usize] += 1;
+            }
+        }
+    }
+    assert_eq!(sent, seen.len());
+    assert!(net.is_idle() && seen.iter().all(|&n| n == 1));
+}

@@ -1,0 +1,151 @@
+//! Semantic checks over a module that was read without errors: names, instruction forms, operand
+//! kinds and types, declarations, calls, kernels' rules.
+//!
+//! Source: PTX ISA chapters 5, 6, 9 and 11; where the manual is silent, what NVIDIA's assembler
+//! refuses. What a correct module may contain that the simulator cannot run is not decided here
+//! but by lowering.
+//!
+//! Rules checked, by file:
+//! - `names`: every name is declared, once, in a scope around its use and before it; labels
+//!   anywhere in the block or the blocks around it.
+//! - `forms` and `instruction`: an instruction's modifiers and operand count have a form in the
+//!   table; the target has it; guards are predicates; branch targets are labels.
+//! - `operands`: registers fit the instruction's type (PTX ISA 9.2 and 9.4.1), destinations are
+//!   registers, addresses are of the right space and width, immediates are of the right kind and
+//!   in range.
+//! - `variables`: alignment, sizes, initial values, what each state space allows.
+//! - `functions`: kernels' parameters and limits, declarations against definitions, calls against
+//!   signatures.
+
+mod functions;
+mod instruction;
+mod names;
+mod operands;
+mod variables;
+
+use crate::ast::{Body, Function, FunctionKind, Item, Module, Statement};
+use crate::forms::Forms;
+use names::{Scopes, Symbol};
+use warploom_diag::{Diagnostic, Diagnostics};
+
+/// Checks a module that was parsed without errors.
+pub fn check(module: &Module) -> Diagnostics {
+    let forms = Forms::new();
+    let mut checker = Checker {
+        forms: &forms,
+        address_bits: module.address_bits,
+        architecture: architecture(module),
+        scopes: Scopes::default(),
+        kind: FunctionKind::Entry,
+        diagnostics: Diagnostics::new(),
+    };
+    checker.module(module);
+    let mut diagnostics = checker.diagnostics;
+    diagnostics.sort();
+    diagnostics
+}
+
+/// The number of `sm_75`; `None` when no target is one that we know.
+fn architecture(module: &Module) -> Option<u32> {
+    let numbers = module.target.iter().filter_map(|name| {
+        let digits = name.node.strip_prefix("sm_")?;
+        digits
+            .trim_end_matches(|c: char| c.is_ascii_lowercase())
+            .parse()
+            .ok()
+    });
+    numbers.max()
+}
+
+struct Checker<'m> {
+    forms: &'m Forms,
+    address_bits: u32,
+    architecture: Option<u32>,
+    scopes: Scopes<'m>,
+    /// Kind of the function whose body is being checked.
+    kind: FunctionKind,
+    diagnostics: Diagnostics,
+}
+
+impl<'m> Checker<'m> {
+    fn report(&mut self, diagnostic: Diagnostic) {
+        self.diagnostics.push(diagnostic);
+    }
+
+    /// No further diagnostic will be kept: searching for hints would only cost time, quadratic in
+    /// the length of a hopeless file.
+    fn is_full(&self) -> bool {
+        self.diagnostics.error_count() >= Diagnostics::LIMIT
+    }
+
+    fn module(&mut self, module: &'m Module) {
+        self.scopes.enter();
+        // Functions may be called above their definition; variables are declared before use.
+        for item in &module.items {
+            if let Item::Function(function) = item {
+                self.declare_function(function);
+            }
+        }
+        for item in &module.items {
+            match item {
+                Item::Variable(variable) => self.file_variable(variable),
+                Item::Function(function) => self.function(function),
+                Item::Alias(alias, aliasee) => self.alias(alias, aliasee),
+                Item::Kept(_) => {}
+            }
+        }
+        self.scopes.leave();
+    }
+
+    fn function(&mut self, function: &'m Function) {
+        self.kind = function.kind;
+        self.function_header(function);
+        let Some(body) = &function.body else { return };
+        self.scopes.enter();
+        for parameter in function.returns.iter().chain(&function.params) {
+            self.declare(&parameter.name, Symbol::of_variable(parameter));
+        }
+        self.body(body);
+        self.scopes.leave();
+    }
+
+    /// A block: its labels are known throughout, its other names from their declaration on.
+    fn body(&mut self, body: &'m Body) {
+        self.scopes.enter();
+        for statement in &body.statements {
+            self.declare_label(statement);
+        }
+        for statement in &body.statements {
+            match statement {
+                Statement::Variable(variable) => self.local_variable(variable),
+                Statement::Instruction(instruction) => self.instruction(instruction),
+                Statement::Block(block) => self.body(block),
+                Statement::BranchTargets(_, labels) => {
+                    labels
+                        .iter()
+                        .for_each(|label| self.label(&label.node, label.span));
+                }
+                Statement::CallTargets(_, functions) => {
+                    functions
+                        .iter()
+                        .for_each(|name| self.function_name(&name.node, name.span));
+                }
+                Statement::CallPrototype(prototype) => self.prototype(prototype),
+                Statement::Label(_) | Statement::Kept(_) => {}
+            }
+        }
+        self.scopes.leave();
+    }
+
+    fn declare_label(&mut self, statement: &'m Statement) {
+        match statement {
+            Statement::Label(name) => self.declare(name, Symbol::Label),
+            Statement::BranchTargets(name, _) => self.declare(name, Symbol::BranchTable),
+            Statement::CallTargets(name, _) => self.declare(name, Symbol::CallTable),
+            Statement::CallPrototype(prototype) => {
+                self.declare(&prototype.name, Symbol::Prototype(prototype));
+            }
+            _ => {}
+        }
+    }
+}

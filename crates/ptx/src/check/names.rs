@@ -1,0 +1,293 @@
+//! Scopes and what their names mean (PTX ISA 5.4, 6.4).
+
+use super::Checker;
+use crate::ast::{CallPrototype, Function, Name, Variable};
+use crate::special;
+use crate::tokens::{ScalarType, Space};
+use indexmap::IndexMap;
+use rustc_hash::FxBuildHasher;
+use warploom_diag::{Diagnostic, Span, nearest};
+
+/// What a name stands for.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Symbol<'m> {
+    /// A register, or a family `%r<count>`.
+    Register {
+        ty: ScalarType,
+        vector: u32,
+        count: Option<u32>,
+    },
+    /// A variable or parameter in memory.
+    Variable(&'m Variable),
+    Function(&'m Function),
+    Label,
+    BranchTable,
+    CallTable,
+    Prototype(&'m CallPrototype),
+    /// `%tid.x` and the like.
+    Special(special::Special),
+}
+
+impl<'m> Symbol<'m> {
+    pub(super) fn of_variable(variable: &'m Variable) -> Self {
+        match variable.space {
+            Space::Reg => Self::Register {
+                ty: variable.ty,
+                vector: variable.vector,
+                count: variable.count,
+            },
+            _ => Self::Variable(variable),
+        }
+    }
+
+    /// In words, with an article.
+    pub(super) fn describe(&self) -> String {
+        match self {
+            Self::Register { ty, vector: 1, .. } => format!("a `.{ty}` register"),
+            Self::Register { ty, vector, .. } => format!("a `.v{vector} .{ty}` register"),
+            Self::Variable(variable) => format!("a variable in `.{}`", variable.space),
+            Self::Function(_) => "a function".to_owned(),
+            Self::Label => "a label".to_owned(),
+            Self::BranchTable => "a list of branch targets".to_owned(),
+            Self::CallTable => "a list of call targets".to_owned(),
+            Self::Prototype(_) => "a call prototype".to_owned(),
+            Self::Special(_) => "a special register".to_owned(),
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Entry<'m> {
+    symbol: Symbol<'m>,
+    span: Span,
+}
+
+type Names<'m> = IndexMap<&'m str, Entry<'m>, FxBuildHasher>;
+
+/// The scopes around a place, outermost first.
+#[derive(Default)]
+pub(super) struct Scopes<'m> {
+    stack: Vec<Names<'m>>,
+}
+
+impl<'m> Scopes<'m> {
+    pub(super) fn enter(&mut self) {
+        self.stack.push(Names::default());
+    }
+
+    pub(super) fn leave(&mut self) {
+        self.stack.pop();
+    }
+
+    /// What `name` means here: the innermost declaration, a member of a register family, or a
+    /// special register.
+    pub(super) fn find(&self, name: &str) -> Option<Symbol<'m>> {
+        for names in self.stack.iter().rev() {
+            if let Some(entry) = names.get(name)
+                && !matches!(entry.symbol, Symbol::Register { count: Some(_), .. })
+            {
+                return Some(entry.symbol);
+            }
+            if let Some((entry, index)) = family(names, name)
+                && let Symbol::Register {
+                    ty,
+                    vector,
+                    count: Some(count),
+                } = entry.symbol
+                && index < count
+            {
+                return Some(Symbol::Register {
+                    ty,
+                    vector,
+                    count: None,
+                });
+            }
+        }
+        special::lookup(name).map(Symbol::Special)
+    }
+
+    /// The function called `name`, past any local name.
+    pub(super) fn function(&self, name: &str) -> Option<Symbol<'m>> {
+        self.stack.first()?.get(name).map(|entry| entry.symbol)
+    }
+
+    /// Names of functions, for hints.
+    pub(super) fn functions(&self) -> impl Iterator<Item = &'m str> {
+        let all = self.stack.first().into_iter().flatten();
+        all.filter(|(_, entry)| matches!(entry.symbol, Symbol::Function(_)))
+            .map(|(name, _)| *name)
+    }
+
+    /// The label that a mistyped name most likely meant.
+    pub(super) fn nearest_label(&self, name: &str) -> Option<&'m str> {
+        let labels = self
+            .all()
+            .filter(|(_, symbol)| matches!(symbol, Symbol::Label));
+        nearest(name, labels.map(|(name, _)| name))
+    }
+
+    fn all(&self) -> impl Iterator<Item = (&'m str, Symbol<'m>)> {
+        let names = self.stack.iter().rev().flatten();
+        names.map(|(name, entry)| (*name, entry.symbol))
+    }
+}
+
+/// `%r12` as the family `%r` and 12.
+fn split_family(name: &str) -> Option<(&str, u32)> {
+    let prefix = name.trim_end_matches(|c: char| c.is_ascii_digit());
+    let digits = &name[prefix.len()..];
+    let canonical = digits == "0" || !digits.starts_with('0');
+    digits
+        .parse()
+        .ok()
+        .filter(|_| canonical)
+        .map(|index| (prefix, index))
+}
+
+/// A family prefix may itself end in digits (`%p1_<3>` does not, `x1<3>` does): every split counts.
+fn family<'a, 'm>(names: &'a Names<'m>, name: &str) -> Option<(&'a Entry<'m>, u32)> {
+    let (prefix, index) = split_family(name)?;
+    let is_family =
+        |entry: &&Entry| matches!(entry.symbol, Symbol::Register { count: Some(_), .. });
+    if let Some(entry) = names.get(prefix).filter(is_family) {
+        return Some((entry, index));
+    }
+    let splits = prefix.len() + 1..name.len();
+    splits
+        .filter(|at| &name[*at..*at + 1] != "0" || *at + 1 == name.len())
+        .find_map(|at| {
+            let entry = names.get(&name[..at]).filter(is_family)?;
+            Some((entry, name[at..].parse().ok()?))
+        })
+}
+
+impl<'m> Checker<'m> {
+    /// Adds a name to the innermost scope; a second one is an error.
+    pub(super) fn declare(&mut self, name: &'m Name, symbol: Symbol<'m>) {
+        if name.node == "_" {
+            return;
+        }
+        let Some(names) = self.scopes.stack.last_mut() else {
+            return;
+        };
+        let entry = Entry {
+            symbol,
+            span: name.span,
+        };
+        if let Some(first) = names.get(name.node.as_str()) {
+            let first = *first;
+            if !may_repeat(first.symbol, symbol) {
+                self.report_duplicate(name, first.span);
+            }
+            return;
+        }
+        names.insert(&name.node, entry);
+    }
+
+    /// Where the innermost scope declares a name.
+    pub(super) fn declared_here(&self, name: &str) -> Option<(Symbol<'m>, Span)> {
+        let entry = self.scopes.stack.last()?.get(name)?;
+        Some((entry.symbol, entry.span))
+    }
+
+    pub(super) fn replace(&mut self, name: &'m Name, symbol: Symbol<'m>) {
+        if let Some(names) = self.scopes.stack.last_mut() {
+            names.insert(
+                &name.node,
+                Entry {
+                    symbol,
+                    span: name.span,
+                },
+            );
+        }
+    }
+
+    pub(super) fn report_duplicate(&mut self, name: &Name, first: Span) {
+        self.report(
+            Diagnostic::error(
+                "duplicate-name",
+                name.span,
+                format!("`{}` is declared twice", name.node),
+            )
+            .label("again here")
+            .and(first, "first here")
+            .help("rename one of them, or open a scope with `{ }`"),
+        );
+    }
+
+    /// What a name means, or a diagnostic.
+    pub(super) fn resolve(&mut self, name: &str, span: Span) -> Option<Symbol<'m>> {
+        let found = self.scopes.find(name);
+        if found.is_none() {
+            let help = if self.is_full() {
+                String::new()
+            } else {
+                self.hint(name)
+            };
+            self.report(
+                Diagnostic::error("undefined-name", span, format!("`{name}` is not declared"))
+                    .label("unknown name")
+                    .help(help),
+            );
+        }
+        found
+    }
+
+    /// The remedy for an unknown name: the family that is too small, the nearest name, or a
+    /// declaration.
+    fn hint(&self, name: &str) -> String {
+        let families = self.scopes.stack.iter().rev();
+        if let Some((entry, _)) = families.filter_map(|names| family(names, name)).next()
+            && let Symbol::Register {
+                count: Some(count),
+                ty,
+                ..
+            } = entry.symbol
+            && let Some((prefix, index)) = split_family(name)
+        {
+            let wanted = u64::from(index) + 1;
+            return match count {
+                0 => format!(
+                    "`{prefix}<0>` declares no register; declare `.reg .{ty} {prefix}<{wanted}>;`"
+                ),
+                _ => format!(
+                    "`{prefix}<{count}>` declares {prefix}0 to {prefix}{}; declare `{prefix}<{wanted}>`",
+                    count - 1
+                ),
+            };
+        }
+        let mut candidates: Vec<String> = Vec::new();
+        for (known, symbol) in self.scopes.all() {
+            match (symbol, split_family(name)) {
+                (
+                    Symbol::Register {
+                        count: Some(count), ..
+                    },
+                    Some((_, index)),
+                ) if index < count => {
+                    candidates.push(format!("{known}{index}"));
+                }
+                (Symbol::Register { count: Some(_), .. }, _) => {}
+                _ => candidates.push(known.to_owned()),
+            }
+        }
+        candidates.extend(special::names().map(str::to_owned));
+        match nearest(name, candidates.iter().map(String::as_str)) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => "declare it before this line, e.g. `.reg .b32 name;`".to_owned(),
+        }
+    }
+}
+
+/// A forward declaration of a function and its definition share a name; both are checked against
+/// each other when the function is declared. So do an `.extern` variable and its definition.
+fn may_repeat(first: Symbol<'_>, second: Symbol<'_>) -> bool {
+    use crate::ast::Linkage;
+    match (first, second) {
+        (Symbol::Function(_), Symbol::Function(_)) => true,
+        (Symbol::Variable(a), Symbol::Variable(b)) => {
+            a.linkage == Linkage::Extern || b.linkage == Linkage::Extern
+        }
+        _ => false,
+    }
+}

@@ -1,0 +1,436 @@
+//! Instruction forms: which modifiers and operands each opcode takes.
+//!
+//! The table is text in the notation of `forms.txt`, which explains itself; here it is read into
+//! slots and matched. An instruction fits a form when each of its modifiers fills a slot of its
+//! own and no slot that must be filled stays empty. Order matters only between types, because
+//! NVIDIA's assembler takes the other modifiers in any order too.
+
+use crate::ast::Spanned;
+use crate::tokens::{Modifier, Opcode, ScalarType};
+use std::fmt;
+
+const TABLE: &str = include_str!("forms.txt");
+
+/// What an operand has to be; the letters of the table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Role {
+    /// `d`: destination register.
+    Destination,
+    /// `a`: register or immediate.
+    Source,
+    /// `c`: like a source, special registers too.
+    ConvertSource,
+    /// `r`: register.
+    Register,
+    /// `i`: integer immediate.
+    Immediate,
+    /// `p`: predicate, perhaps negated.
+    Predicate,
+    /// `P`: destination predicate.
+    PredicateDestination,
+    /// `Q`: destination predicate or pair of them.
+    PredicatePair,
+    /// `O`: destination register, perhaps with a predicate.
+    DestinationWithPredicate,
+    /// `D`: destination register or vector, as `.v2` and so on say.
+    MemoryDestination,
+    /// `S`: source register or vector, likewise.
+    MemorySource,
+    /// `V`: destination vector of any length.
+    VectorDestination,
+    /// `v`: source vector of any length, or scalar.
+    VectorSource,
+    /// `m`: address in brackets.
+    Address,
+    /// `l`: label.
+    Label,
+    /// `t`: name of a branch table.
+    BranchTable,
+    /// `g`: register with an optional selector, or immediate.
+    Video,
+    /// `y`: operand of `mov`.
+    Move,
+    /// `z`: register or symbol with an address.
+    AddressValue,
+    /// `f`: operand of `call`.
+    Call,
+    /// `x`: not checked beyond its names.
+    Any,
+}
+
+/// Which type an operand is held against.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TypeRule {
+    /// The instruction's n-th type, from 0.
+    Nth(usize),
+    /// A fixed type.
+    Fixed(ScalarType),
+    /// The first type, twice as wide.
+    Wide,
+}
+
+/// One operand of a form.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shape {
+    pub(crate) role: Role,
+    pub(crate) ty: TypeRule,
+    /// A wider register will do (PTX ISA 9.4.1).
+    pub(crate) relaxed: bool,
+    /// `_` will do.
+    pub(crate) sink: bool,
+    pub(crate) optional: bool,
+    pub(crate) repeated: bool,
+}
+
+/// A choice of modifiers.
+#[derive(Clone, Debug)]
+struct Slot {
+    choices: Vec<Modifier>,
+    optional: bool,
+}
+
+impl Slot {
+    fn is_type(&self) -> bool {
+        self.choices
+            .iter()
+            .all(|modifier| modifier.scalar_type().is_some())
+    }
+}
+
+/// One line of the table, for one opcode.
+#[derive(Clone, Debug)]
+pub(crate) struct Form {
+    opcode: Opcode,
+    slots: Vec<Slot>,
+    /// Admits modifiers beyond the slots.
+    open: bool,
+    pub(crate) shapes: Vec<Shape>,
+    /// First architecture that has it, e.g. 70; 0 for all.
+    pub(crate) since: u32,
+}
+
+/// How an instruction's modifiers fall short of a form.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Misfit {
+    /// The modifier at this index fills no slot.
+    Surplus(usize),
+    /// The slot at this index must be filled.
+    Missing(usize),
+}
+
+impl Form {
+    /// Checks modifiers; on failure says what is wrong first and how many did fit.
+    pub(crate) fn admits(&self, modifiers: &[Spanned<Modifier>]) -> Result<(), (Misfit, usize)> {
+        let mut filled = 0_u32;
+        let mut first_type_slot = 0;
+        let mut surplus = None;
+        let mut fitting = 0;
+        for (index, modifier) in modifiers.iter().enumerate() {
+            match self.free_slot(modifier.node, filled, first_type_slot) {
+                Some(slot) => {
+                    filled |= 1 << slot;
+                    fitting += 1;
+                    if modifier.node.scalar_type().is_some() {
+                        first_type_slot = slot + 1;
+                    }
+                }
+                None if self.open => {}
+                None => surplus = surplus.or(Some(index)),
+            }
+        }
+        let required = |slot: &usize| !self.slots[*slot].optional && filled & (1 << slot) == 0;
+        let missing = (0..self.slots.len()).find(required);
+        match (surplus, missing) {
+            (None, None) => Ok(()),
+            (Some(index), _) => Err((Misfit::Surplus(index), fitting)),
+            (None, Some(slot)) => Err((Misfit::Missing(slot), fitting)),
+        }
+    }
+
+    fn free_slot(&self, modifier: Modifier, filled: u32, first_type_slot: usize) -> Option<usize> {
+        let from = if modifier.scalar_type().is_some() {
+            first_type_slot
+        } else {
+            0
+        };
+        let slots = self.slots.iter().enumerate().skip(from);
+        let mut fitting = slots
+            .filter(|(index, slot)| filled & (1 << index) == 0 && slot.choices.contains(&modifier));
+        fitting.next().map(|(index, _)| index)
+    }
+
+    /// Whether some slot takes the modifier.
+    pub(crate) fn mentions(&self, modifier: Modifier) -> bool {
+        self.open
+            || self
+                .slots
+                .iter()
+                .any(|slot| slot.choices.contains(&modifier))
+    }
+
+    /// Every modifier that some slot takes.
+    pub(crate) fn modifiers(&self) -> impl Iterator<Item = Modifier> {
+        self.slots
+            .iter()
+            .flat_map(|slot| slot.choices.iter().copied())
+    }
+
+    /// The choices of a slot, as text.
+    pub(crate) fn slot_text(&self, slot: usize) -> String {
+        let texts: Vec<String> = self.slots[slot]
+            .choices
+            .iter()
+            .map(Modifier::to_string)
+            .collect();
+        texts.join(", ")
+    }
+
+    /// Whether the slot is for types.
+    pub(crate) fn is_type_slot(&self, slot: usize) -> bool {
+        self.slots[slot].is_type()
+    }
+
+    /// Smallest and largest number of operands; `None` if there is no largest.
+    pub(crate) fn operand_counts(&self) -> (usize, Option<usize>) {
+        let least = self
+            .shapes
+            .iter()
+            .filter(|s| !s.optional && !s.repeated)
+            .count();
+        let bounded = self.shapes.iter().all(|shape| !shape.repeated);
+        (least, bounded.then_some(self.shapes.len()))
+    }
+
+    /// Shapes for `count` operands: optional ones are dropped from the right until it fits.
+    pub(crate) fn shapes_for(&self, count: usize) -> Vec<Shape> {
+        let mut shapes: Vec<Shape> = self.shapes.clone();
+        if let Some(last) = shapes.last().copied().filter(|last| last.repeated) {
+            shapes.pop();
+            shapes.resize(count.max(shapes.len()), last);
+        }
+        while shapes.len() > count
+            && let Some(index) = shapes.iter().rposition(|shape| shape.optional)
+        {
+            shapes.remove(index);
+        }
+        shapes
+    }
+}
+
+/// The form in the notation of the manual: `add{.sat}.s32 d, a, b`.
+impl fmt::Display for Form {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.opcode)?;
+        for slot in &self.slots {
+            let joined: Vec<String> = slot.choices.iter().map(Modifier::to_string).collect();
+            let joined = joined.join("|");
+            match (slot.optional, slot.choices.len()) {
+                (true, _) => write!(f, "{{{joined}}}")?,
+                (false, 1) => f.write_str(&joined)?,
+                (false, _) => write!(f, "({joined})")?,
+            }
+        }
+        if self.open {
+            f.write_str("...")?;
+        }
+        let mut letters = 'a'..='z';
+        for (index, shape) in self.shapes.iter().enumerate() {
+            f.write_str(if index == 0 { " " } else { ", " })?;
+            if shape.optional {
+                f.write_str("{")?;
+            }
+            match shape.role {
+                Role::Destination | Role::MemoryDestination | Role::VectorDestination => {
+                    f.write_str("d")?;
+                }
+                Role::PredicateDestination | Role::Predicate => f.write_str("p")?,
+                Role::PredicatePair => f.write_str("p|q")?,
+                Role::DestinationWithPredicate => f.write_str("d|p")?,
+                Role::Address => f.write_str("[address]")?,
+                Role::Label => f.write_str("label")?,
+                Role::BranchTable => f.write_str("table")?,
+                Role::Immediate => f.write_str("constant")?,
+                Role::Any | Role::Call => f.write_str("...")?,
+                _ => write!(f, "{}", letters.next().unwrap_or('z'))?,
+            }
+            if shape.optional {
+                f.write_str("}")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The table, by opcode.
+pub(crate) struct Forms {
+    by_opcode: Vec<Vec<Form>>,
+}
+
+impl Forms {
+    /// Reads the table.
+    pub(crate) fn new() -> Self {
+        let mut forms = Self {
+            by_opcode: vec![Vec::new(); Opcode::ALL.len()],
+        };
+        let mut sets: Vec<(&str, Vec<Modifier>)> = Vec::new();
+        for line in TABLE
+            .lines()
+            .map(str::trim)
+            .filter(|l| !l.is_empty() && !l.starts_with('#'))
+        {
+            match line.strip_prefix("let ") {
+                Some(definition) => {
+                    let (name, choices) = definition.split_once(" = ").expect("let name = choices");
+                    let choices = read_choices(choices, &sets);
+                    sets.push((name, choices));
+                }
+                None => forms.add_line(line, &sets),
+            }
+        }
+        forms
+    }
+
+    fn add_line(&mut self, line: &str, sets: &[(&str, Vec<Modifier>)]) {
+        let (left, right) = line.split_once(" :").expect("modifiers : operands");
+        let mut left = left.split_ascii_whitespace();
+        let opcodes = left.next().expect("an opcode");
+        let mut form = Form {
+            opcode: Opcode::Add,
+            slots: Vec::new(),
+            open: false,
+            shapes: Vec::new(),
+            since: 0,
+        };
+        for word in left {
+            match word
+                .strip_prefix('[')
+                .and_then(|word| word.strip_suffix(']'))
+            {
+                _ if word == "*" => form.open = true,
+                Some(inner) => {
+                    form.slots.push(Slot {
+                        choices: read_choices(inner, sets),
+                        optional: true,
+                    });
+                }
+                None => form.slots.push(Slot {
+                    choices: read_choices(word, sets),
+                    optional: false,
+                }),
+            }
+        }
+        for word in right.split_ascii_whitespace() {
+            match word.strip_prefix("@sm_") {
+                Some(number) => form.since = number.parse().expect("an architecture"),
+                None => form.shapes.push(read_shape(word)),
+            }
+        }
+        for opcode in opcodes.split('|') {
+            form.opcode = Opcode::from_text(opcode).expect("an opcode");
+            self.by_opcode[form.opcode as usize].push(form.clone());
+        }
+    }
+
+    /// The forms of one opcode, in the table's order.
+    pub(crate) fn of(&self, opcode: Opcode) -> &[Form] {
+        &self.by_opcode[opcode as usize]
+    }
+}
+
+fn read_choices(text: &str, sets: &[(&str, Vec<Modifier>)]) -> Vec<Modifier> {
+    let mut choices = Vec::new();
+    for word in text.split('|') {
+        match word.strip_prefix('$') {
+            Some(name) => {
+                let set = sets
+                    .iter()
+                    .find(|(set, _)| *set == name)
+                    .expect("a set defined above");
+                choices.extend_from_slice(&set.1);
+            }
+            None => match Modifier::from_text(word) {
+                Some(modifier) => choices.push(modifier),
+                None => panic!("no such modifier in the table of forms: {word}"),
+            },
+        }
+    }
+    choices
+}
+
+fn read_shape(word: &str) -> Shape {
+    let (role, rest) = word.split_at(1);
+    let mut shape = Shape {
+        role: read_role(role),
+        ty: TypeRule::Nth(0),
+        relaxed: rest.contains('~'),
+        sink: rest.contains('_'),
+        optional: rest.contains('?'),
+        repeated: rest.contains('*'),
+    };
+    let rule = rest.trim_end_matches(['~', '_', '?', '*']);
+    shape.ty = match (rule.strip_prefix('.'), rule) {
+        (Some(ty), _) => TypeRule::Fixed(ScalarType::from_text(ty).expect("a type")),
+        (None, "") => TypeRule::Nth(0),
+        (None, "w") => TypeRule::Wide,
+        (None, digit) => TypeRule::Nth(digit.parse::<usize>().expect("a digit") - 1),
+    };
+    shape
+}
+
+fn read_role(letter: &str) -> Role {
+    match letter {
+        "d" => Role::Destination,
+        "a" => Role::Source,
+        "c" => Role::ConvertSource,
+        "r" => Role::Register,
+        "i" => Role::Immediate,
+        "p" => Role::Predicate,
+        "P" => Role::PredicateDestination,
+        "Q" => Role::PredicatePair,
+        "O" => Role::DestinationWithPredicate,
+        "D" => Role::MemoryDestination,
+        "S" => Role::MemorySource,
+        "V" => Role::VectorDestination,
+        "v" => Role::VectorSource,
+        "m" => Role::Address,
+        "l" => Role::Label,
+        "t" => Role::BranchTable,
+        "g" => Role::Video,
+        "y" => Role::Move,
+        "z" => Role::AddressValue,
+        "f" => Role::Call,
+        "x" => Role::Any,
+        _ => panic!("no such role in the table of forms: {letter}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Forms;
+    use crate::tokens::Opcode;
+
+    #[test]
+    fn the_table_reads_and_covers_every_opcode() {
+        let forms = Forms::new();
+        for &opcode in Opcode::ALL {
+            assert!(!forms.of(opcode).is_empty(), "no form of {opcode}");
+            for form in forms.of(opcode) {
+                assert!(
+                    form.slots.len() <= 32,
+                    "{form}: slots are counted in 32 bits"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn forms_show_as_in_the_manual() {
+        let forms = Forms::new();
+        let shown: Vec<String> = forms
+            .of(Opcode::Shf)
+            .iter()
+            .map(ToString::to_string)
+            .collect();
+        assert_eq!(shown, ["shf(.l|.r)(.clamp|.wrap).b32 d, a, b, c"]);
+    }
+}

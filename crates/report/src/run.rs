@@ -1,0 +1,255 @@
+//! The report of one run.
+
+use crate::chart::bar;
+use crate::format::{grouped, percent, rate, seconds};
+use crate::table::figures;
+use std::fmt::Write;
+use warploom_stats::result::{Figures, KernelReport, Outcome, RunReport};
+
+/// Launches shown one by one; of more, the first ones stand for the rest.
+const LAUNCHES_SHOWN: usize = 16;
+const BAR_WIDTH: usize = 40;
+
+/// The report of a run for a terminal: launches, where cycles went, checks, speed.
+pub fn run_report(run: &RunReport) -> String {
+    let mut text = String::new();
+    let Figures { cycles, .. } = run.totals.figures;
+    let _ = writeln!(
+        text,
+        "{} on {}: {} cycles\n",
+        run.command,
+        run.gpu.name,
+        grouped(cycles)
+    );
+    launches(&mut text, run);
+    stalls(&mut text, &run.totals.figures);
+    outcome(&mut text, &run.outcome);
+    checks(&mut text, run);
+    let _ = writeln!(
+        text,
+        "simulated in {}: {} cycles/s, {} warp instructions/s\ndigest {}",
+        seconds(run.wall_seconds),
+        rate(run.cycles_per_second),
+        rate(run.warp_instructions_per_second),
+        run.digest,
+    );
+    text
+}
+
+fn launches(text: &mut String, run: &RunReport) {
+    if run.kernels.is_empty() {
+        return;
+    }
+    let header = [
+        "kernel",
+        "grid",
+        "block",
+        "regs",
+        "shared",
+        "blocks/SM",
+        "limit",
+        "cycles",
+        "IPC",
+        "L1D hit",
+        "L2 hit",
+        "DRAM",
+    ];
+    let shown = run.kernels.iter().take(LAUNCHES_SHOWN);
+    let mut rows: Vec<_> = shown.map(launch_row).collect();
+    if run.kernels.len() > 1 {
+        let label = format!("all {} launches", run.kernels.len());
+        let mut row = vec![label];
+        row.extend(std::iter::repeat_n(String::new(), 6));
+        row.extend(figure_cells(&run.totals.figures));
+        rows.push(row);
+    }
+    text.push_str(&figures(&header, &rows));
+    if run.kernels.len() > LAUNCHES_SHOWN {
+        let hidden = run.kernels.len() - LAUNCHES_SHOWN;
+        let _ = writeln!(text, "({hidden} further launches in --json and --stats)");
+    }
+    text.push('\n');
+}
+
+fn launch_row(kernel: &KernelReport) -> Vec<String> {
+    let mut row = vec![
+        kernel.name.clone(),
+        kernel.grid.to_string(),
+        kernel.block.to_string(),
+        kernel.registers_per_thread.to_string(),
+        grouped(kernel.shared_bytes.into()),
+        kernel.blocks_per_sm.to_string(),
+        kernel.occupancy_limit.clone(),
+    ];
+    row.extend(figure_cells(&kernel.figures));
+    row
+}
+
+fn figure_cells(figures: &Figures) -> [String; 5] {
+    [
+        grouped(figures.cycles),
+        format!("{:.1}", figures.ipc),
+        percent(figures.l1d.hit_rate),
+        percent(figures.l2.hit_rate),
+        percent(figures.dram.utilisation),
+    ]
+}
+
+fn stalls(text: &mut String, figures: &Figures) {
+    if figures.stalls.is_empty() {
+        return;
+    }
+    text.push_str("scheduler cycles\n");
+    let mut shares: Vec<_> = figures.stalls.iter().collect();
+    shares.sort_by(|(a, x), (b, y)| y.total_cmp(x).then(a.cmp(b)));
+    let width = shares
+        .iter()
+        .map(|(cause, _)| cause.len())
+        .max()
+        .unwrap_or(0);
+    for (cause, &share) in shares.into_iter().filter(|(_, share)| **share > 0.0) {
+        let percent = percent(Some(share));
+        let _ = writeln!(
+            text,
+            "  {cause:width$} {percent:>6} {}",
+            bar(share, BAR_WIDTH)
+        );
+    }
+    text.push('\n');
+}
+
+fn outcome(text: &mut String, outcome: &Outcome) {
+    let _ = match outcome {
+        Outcome::Finished => Ok(()),
+        Outcome::CycleLimit { cycles } => {
+            let limit = grouped(*cycles);
+            writeln!(
+                text,
+                "stopped at --max-cycles {limit}; outputs were not checked\n"
+            )
+        }
+        Outcome::Fault { message } => writeln!(text, "FAULT: {message}\n"),
+        Outcome::Deadlock { message } => writeln!(text, "DEADLOCK: {message}\n"),
+    };
+}
+
+fn checks(text: &mut String, run: &RunReport) {
+    for check in &run.checks {
+        let verdict = if check.passed { "passed" } else { "FAILED" };
+        let detail = match check.detail.as_str() {
+            "" => String::new(),
+            detail => format!(": {detail}"),
+        };
+        let _ = writeln!(text, "check {} {verdict}{detail}", check.name);
+    }
+    if !run.checks.is_empty() {
+        text.push('\n');
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::run_report;
+    use warploom_base::Dim3;
+    use warploom_stats::result::*;
+
+    fn figures(cycles: u64) -> Figures {
+        Figures {
+            cycles,
+            warp_instructions: 2048,
+            thread_instructions: 65_536,
+            ipc: 65_536.0 / cycles as f64,
+            l1d: CacheFigures::new(0, 96),
+            l2: CacheFigures::new(12, 96),
+            dram: DramFigures::new(310, 1000),
+            stalls: shares([
+                ("issued", 20),
+                ("scoreboard", 70),
+                ("barrier", 0),
+                ("idle", 10),
+            ]),
+            ..Figures::default()
+        }
+    }
+
+    fn kernel(name: &str, cycles: u64) -> KernelReport {
+        KernelReport {
+            name: name.into(),
+            grid: Dim3::new(32, 2, 1).into(),
+            block: Dim3::linear(256).into(),
+            registers_per_thread: 10,
+            shared_bytes: 2048,
+            blocks_per_sm: 6,
+            occupancy_limit: "threads".into(),
+            figures: figures(cycles),
+        }
+    }
+
+    fn run(launches: u64) -> RunReport {
+        RunReport {
+            program: Program {
+                name: "warploom".into(),
+                version: "0.1.0".into(),
+            },
+            command: "warploom run vectoradd".into(),
+            gpu: Gpu {
+                name: "gtx480".into(),
+                config: Default::default(),
+            },
+            config_digest: "c".into(),
+            input_digest: "i".into(),
+            outcome: Outcome::Finished,
+            kernels: (0..launches)
+                .map(|i| kernel("vectorAdd", 1000 + i))
+                .collect(),
+            totals: Totals {
+                launches,
+                figures: figures(1000 * launches),
+            },
+            wall_seconds: 0.25,
+            cycles_per_second: 4000.0 * launches as f64,
+            warp_instructions_per_second: 8192.0,
+            checks: vec![CheckReport {
+                name: "c".into(),
+                passed: true,
+                detail: "8,192 values".into(),
+            }],
+            digest: "0123456789abcdef".into(),
+        }
+    }
+
+    #[test]
+    fn one_launch() {
+        insta::assert_snapshot!(run_report(&run(1)));
+    }
+
+    #[test]
+    fn many_launches_and_a_failed_check() {
+        let mut many = run(18);
+        many.checks[0] = CheckReport {
+            name: "c".into(),
+            passed: false,
+            detail: "3 of 8,192 differ, first at 17: 1 instead of 2".into(),
+        };
+        insta::assert_snapshot!(run_report(&many));
+    }
+
+    #[test]
+    fn early_ends_say_why() {
+        let end = |outcome| {
+            let mut early = run(1);
+            early.checks.clear();
+            early.kernels.clear();
+            early.totals.figures.stalls.clear();
+            run_report(&RunReport { outcome, ..early })
+        };
+        let limit = end(Outcome::CycleLimit { cycles: 1000 });
+        let fault = end(Outcome::Fault {
+            message: "misaligned load".into(),
+        });
+        let deadlock = end(Outcome::Deadlock {
+            message: "warp 3 waits at barrier 0".into(),
+        });
+        insta::assert_snapshot!([limit, fault, deadlock].join("---\n"));
+    }
+}

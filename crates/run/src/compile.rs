@@ -1,0 +1,30 @@
+//! From PTX text to a lowered module.
+
+use crate::device::{Device, DeviceError, ModuleId};
+use warploom_diag::{Source, Style};
+use warploom_ir::ModuleIr;
+
+impl Device {
+    /// Reads, lowers and loads a PTX file. `name` is what messages call it.
+    pub fn load_ptx(&mut self, name: &str, text: &str) -> Result<ModuleId, DeviceError> {
+        self.note_input(text);
+        let source = Source::new(name, text);
+        let ir = compile(&source)?;
+        let refused = ir
+            .refused
+            .iter()
+            .map(|(kernel, why)| (kernel.clone(), why.render(&source, Style::Plain)));
+        let refused = refused.collect();
+        self.load(name, ir, refused)
+    }
+}
+
+/// Reads and lowers a PTX file; the error holds every diagnostic, rendered.
+pub fn compile(source: &Source) -> Result<ModuleIr, DeviceError> {
+    let (module, problems) = warploom_ptx::parse(source);
+    if problems.has_errors() {
+        return Err(DeviceError::Ptx(problems.render(source, Style::Plain)));
+    }
+    warploom_ir::lower(&module, source)
+        .map_err(|problems| DeviceError::Ptx(problems.render(source, Style::Plain)))
+}

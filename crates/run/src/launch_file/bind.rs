@@ -1,0 +1,356 @@
+//! Launches against what the kernels declare and what the GPU allows.
+
+use super::element::{Element, Number};
+use super::plan::{ArgPlan, LaunchPlan, Plan, Scalar};
+use crate::host::Arg;
+use warploom_base::Dim3;
+use warploom_config::GpuSpec;
+use warploom_diag::{Diagnostic, Diagnostics, Span, nearest};
+use warploom_ir::{ModuleIr, Param, ParamKind, Program};
+
+/// What a launch may ask of a GPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Shared memory of a block in bytes.
+    pub shared_bytes: u32,
+    /// Registers of a thread.
+    pub registers_per_thread: u32,
+}
+
+impl Limits {
+    /// Those of a GPU.
+    pub fn of(gpu: &GpuSpec) -> Self {
+        Self {
+            shared_bytes: gpu.sm.max_shared_bytes_per_block,
+            registers_per_thread: gpu.sm.max_registers_per_thread,
+        }
+    }
+}
+
+/// Largest extents of a grid and of a block, and most threads of a block (CUDA C++ Programming
+/// Guide, compute capabilities 3.0 and up).
+const MOST_BLOCKS: Dim3 = Dim3::new(0x7fff_ffff, 65_535, 65_535);
+const MOST_THREADS: Dim3 = Dim3::new(1024, 1024, 64);
+const MOST_THREADS_IN_ALL: u64 = 1024;
+
+/// An argument whose buffer, if it is one, has no address yet.
+#[derive(Clone, Debug, PartialEq)]
+pub enum BoundArg {
+    /// A value.
+    Value(Arg),
+    /// The address of the buffer at this position of the plan.
+    Buffer(usize),
+}
+
+/// The arguments of every launch, in the form that the kernels declare. `refused` names kernels
+/// that cannot run, with the reason.
+///
+/// # Errors
+/// Adds to `diagnostics` whatever does not fit: unknown kernels and buffers, extents, shared
+/// memory, number and types of arguments. The result is complete only if that has no errors.
+pub fn bind(
+    plan: &Plan,
+    module: &ModuleIr,
+    refused: &[(String, String)],
+    limits: Limits,
+    diagnostics: &mut Diagnostics,
+) -> Vec<Vec<BoundArg>> {
+    let names: Vec<&str> = plan
+        .buffers
+        .iter()
+        .map(|buffer| buffer.name.as_str())
+        .collect();
+    let mut binder = Binder {
+        names,
+        limits,
+        diagnostics,
+    };
+    for (name, place) in plan.expects.iter().map(|expect| &expect.buffer) {
+        binder.buffer(name, *place);
+    }
+    for (name, place) in plan.dumps.iter().map(|dump| &dump.buffer) {
+        binder.buffer(name, *place);
+    }
+    let launches = plan.launches.iter();
+    launches
+        .map(|launch| binder.launch(launch, module, refused))
+        .collect()
+}
+
+struct Binder<'a> {
+    names: Vec<&'a str>,
+    limits: Limits,
+    diagnostics: &'a mut Diagnostics,
+}
+
+impl Binder<'_> {
+    fn problem(&mut self, code: &'static str, place: Span, message: String, help: String) {
+        self.diagnostics
+            .push(Diagnostic::error(code, place, message).help(help));
+    }
+
+    fn buffer(&mut self, name: &str, place: Span) -> Option<usize> {
+        let found = self.names.iter().position(|other| *other == name);
+        if found.is_none() {
+            let help = match nearest(name, self.names.iter().copied()) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => format!("declare it: `[[buffer]]` with `name = \"{name}\"`"),
+            };
+            self.problem(
+                "unknown-buffer",
+                place,
+                format!("there is no buffer `{name}`"),
+                help,
+            );
+        }
+        found
+    }
+
+    fn launch(
+        &mut self,
+        launch: &LaunchPlan,
+        module: &ModuleIr,
+        refused: &[(String, String)],
+    ) -> Vec<BoundArg> {
+        let Some(kernel) = self.kernel(launch, module, refused) else {
+            return Vec::new();
+        };
+        self.extents("grid", launch.grid, MOST_BLOCKS);
+        self.extents("block", launch.block, MOST_THREADS);
+        self.block(launch, kernel);
+        self.shared(launch, kernel);
+        self.registers(launch);
+        self.args(launch, kernel)
+    }
+
+    fn kernel<'m>(
+        &mut self,
+        launch: &LaunchPlan,
+        module: &'m ModuleIr,
+        refused: &[(String, String)],
+    ) -> Option<&'m Program> {
+        let (name, place) = &launch.kernel;
+        let found = module.kernels.iter().find(|kernel| kernel.name == *name);
+        if found.is_some() {
+            return found;
+        }
+        if let Some((_, reason)) = refused.iter().find(|(kernel, _)| kernel == name) {
+            let message = format!("kernel `{name}` cannot run: {reason}");
+            self.problem(
+                "unsupported-kernel",
+                *place,
+                message,
+                "see the places named".to_owned(),
+            );
+            return None;
+        }
+        let kernels: Vec<&str> = module.kernels.iter().map(|k| k.name.as_str()).collect();
+        let help = match (nearest(name, kernels.iter().copied()), kernels.as_slice()) {
+            (Some(near), _) => format!("did you mean `{near}`?"),
+            (None, []) => "the module has no kernel (`.entry`) at all".to_owned(),
+            (None, all) => format!("the module has {}", all.join(", ")),
+        };
+        self.problem(
+            "unknown-kernel",
+            *place,
+            format!("there is no kernel `{name}`"),
+            help,
+        );
+        None
+    }
+
+    fn extents(&mut self, what: &str, (size, place): (Dim3, Span), most: Dim3) {
+        let within = |extent: u32, most: u32| (1..=most).contains(&extent);
+        if !(within(size.x, most.x) && within(size.y, most.y) && within(size.z, most.z)) {
+            let message = format!("a {what} of {size}");
+            let help = format!("write extents from 1 to {most}");
+            self.problem("bad-extent", place, message, help);
+        }
+    }
+
+    fn block(&mut self, launch: &LaunchPlan, kernel: &Program) {
+        let (block, place) = launch.block;
+        let threads = block.count();
+        if threads > MOST_THREADS_IN_ALL {
+            let message = format!("a block of {threads} threads");
+            let help = format!("write extents whose product is at most {MOST_THREADS_IN_ALL}");
+            self.problem("block-too-large", place, message, help);
+        }
+        let declared = |[x, y, z]: [u32; 3]| Dim3::new(x, y, z);
+        if let Some(required) = kernel
+            .required_threads
+            .map(declared)
+            .filter(|r| *r != block)
+        {
+            let message = format!("`{}` requires blocks of {required}", kernel.name);
+            let help = format!(
+                "write `block = [{}, {}, {}]`",
+                required.x, required.y, required.z
+            );
+            self.problem("wrong-block", place, message, help);
+        }
+        if let Some(most) = kernel
+            .max_threads
+            .map(declared)
+            .filter(|m| m.count() < threads)
+        {
+            let message = format!(
+                "`{}` allows blocks of {} threads",
+                kernel.name,
+                most.count()
+            );
+            let help = "use a smaller block, or compile with other launch bounds".to_owned();
+            self.problem("block-too-large", place, message, help);
+        }
+    }
+
+    fn shared(&mut self, launch: &LaunchPlan, kernel: &Program) {
+        let (dynamic, place) = launch.dynamic_shared_bytes;
+        let align = kernel.dynamic_shared_align.unwrap_or(1).max(1);
+        let fixed = kernel.shared_bytes.next_multiple_of(align);
+        let needed = u64::from(fixed) + u64::from(dynamic);
+        let limit = self.limits.shared_bytes;
+        if needed > u64::from(limit) {
+            let message = format!(
+                "a block of `{}` needs {needed} bytes of shared memory, {fixed} of them its own",
+                kernel.name
+            );
+            let help = match fixed <= limit {
+                true => format!("write at most {} for `dynamic_shared_bytes`", limit - fixed),
+                false => {
+                    format!("this GPU gives a block {limit}; raise `sm.max_shared_bytes_per_block`")
+                }
+            };
+            self.problem("shared-too-large", place, message, help);
+        }
+    }
+
+    fn registers(&mut self, launch: &LaunchPlan) {
+        let limit = self.limits.registers_per_thread;
+        if let Some((registers, place)) = launch.registers_per_thread.filter(|(n, _)| *n > limit) {
+            let message = format!("{registers} registers per thread");
+            let help = format!("this GPU gives a thread {limit}; write at most that many");
+            self.problem("too-many-registers", place, message, help);
+        }
+    }
+
+    fn args(&mut self, launch: &LaunchPlan, kernel: &Program) -> Vec<BoundArg> {
+        if launch.args.len() != kernel.params.len() {
+            let message = format!(
+                "`{}` takes {} arguments, not {}",
+                kernel.name,
+                kernel.params.len(),
+                launch.args.len()
+            );
+            let help = match signature(kernel) {
+                empty if empty.is_empty() => "leave `args` out".to_owned(),
+                list => format!("it declares {list}"),
+            };
+            self.problem("wrong-arguments", launch.args_place, message, help);
+            return Vec::new();
+        }
+        let pairs = launch.args.iter().zip(&kernel.params).enumerate();
+        let bound = pairs.map(|(i, ((arg, place), param))| self.arg(i, arg, *place, param));
+        bound.collect::<Vec<_>>().into_iter().flatten().collect()
+    }
+
+    fn arg(&mut self, i: usize, arg: &ArgPlan, place: Span, param: &Param) -> Option<BoundArg> {
+        let value = match arg {
+            ArgPlan::Buffer(name) => {
+                let buffer = self.buffer(name, place)?;
+                if matches!(param.kind, ParamKind::Int { bytes: 8, .. }) {
+                    return Some(BoundArg::Buffer(buffer));
+                }
+                None
+            }
+            ArgPlan::Scalar(scalar) => scalar_arg(*scalar, param),
+            ArgPlan::Bytes(bytes) if bytes.len() == param.bytes as usize => {
+                Some(Arg::Bytes(bytes.clone()))
+            }
+            ArgPlan::Bytes(_) => None,
+        };
+        if value.is_none() {
+            let message = format!("argument {} is {}, not {}", i + 1, kind(param), given(arg));
+            self.problem("wrong-argument", place, message, wanted(param));
+        }
+        value.map(BoundArg::Value)
+    }
+}
+
+/// The number in the form that the parameter has; `None` if it has no such form.
+fn scalar_arg(scalar: Scalar, param: &Param) -> Option<Arg> {
+    if let Some(element) = scalar.element {
+        let mut bytes = Vec::new();
+        element.put(scalar.number, &mut bytes)?;
+        return (bytes.len() == param.bytes as usize).then_some(Arg::Bytes(bytes));
+    }
+    let number = scalar.number;
+    match (param.kind, number) {
+        (ParamKind::F32, _) => Some(Arg::F32(number.as_f64() as f32)),
+        (ParamKind::F64, _) => Some(Arg::F64(number.as_f64())),
+        (ParamKind::F16, _) => {
+            let mut bytes = Vec::new();
+            Element::F16.put(number, &mut bytes)?;
+            Some(Arg::Bytes(bytes))
+        }
+        (ParamKind::Int { bytes, .. }, Number::Int(value)) => integer_arg(bytes, value),
+        _ => None,
+    }
+}
+
+/// A whole number of that width. PTX seldom says whether it is signed, so both ranges are taken.
+fn integer_arg(bytes: u8, value: i128) -> Option<Arg> {
+    let bits = u32::from(bytes) * 8;
+    let range = -(1i128 << (bits - 1))..1i128 << bits;
+    if !range.contains(&value) {
+        return None;
+    }
+    Some(match bytes {
+        4 => Arg::U32(value as u32),
+        8 => Arg::U64(value as u64),
+        _ => Arg::Bytes(value.to_le_bytes()[..usize::from(bytes)].to_vec()),
+    })
+}
+
+fn signature(kernel: &Program) -> String {
+    kernel
+        .params
+        .iter()
+        .map(kind)
+        .collect::<Vec<_>>()
+        .join(", ")
+}
+
+fn kind(param: &Param) -> String {
+    match param.kind {
+        ParamKind::Int { bytes: 8, .. } => "a 64-bit integer or address".to_owned(),
+        ParamKind::Int { bytes, .. } => format!("a {}-bit integer", u32::from(bytes) * 8),
+        ParamKind::F16 => "an f16".to_owned(),
+        ParamKind::F32 => "an f32".to_owned(),
+        ParamKind::F64 => "an f64".to_owned(),
+        ParamKind::Bytes => format!("{} bytes", param.bytes),
+    }
+}
+
+fn given(arg: &ArgPlan) -> String {
+    match arg {
+        ArgPlan::Buffer(name) => format!("the buffer `{name}`"),
+        ArgPlan::Scalar(Scalar {
+            number,
+            element: Some(element),
+        }) => format!("{number} as {}", element.name()),
+        ArgPlan::Scalar(Scalar { number, .. }) => format!("{number}"),
+        ArgPlan::Bytes(bytes) => format!("{} bytes", bytes.len()),
+    }
+}
+
+fn wanted(param: &Param) -> String {
+    match param.kind {
+        ParamKind::Int { bytes: 8, .. } => "write a buffer's name or a whole number".to_owned(),
+        ParamKind::Int { .. } => "write a whole number in range, or name the bits: \
+                                  `{ f32 = 1.0 }`"
+            .to_owned(),
+        ParamKind::F16 | ParamKind::F32 | ParamKind::F64 => "write a number".to_owned(),
+        ParamKind::Bytes => format!("write `{{ bytes = [..] }}` with {} numbers", param.bytes),
+    }
+}

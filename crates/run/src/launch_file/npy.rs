@@ -1,0 +1,180 @@
+//! `.npy` files (NumPy's format) to and from elements in C order, little-endian.
+
+use super::element::Element;
+use super::parse::product;
+use npyz::{DType, Endianness, NpyHeader, Order, TypeChar, TypeStr, WriteOptions, WriterBuilder};
+use std::io::Write;
+use std::path::Path;
+
+/// An array in host memory.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Array {
+    /// Type of the elements.
+    pub element: Element,
+    /// Extents; a scalar has none.
+    pub shape: Vec<u64>,
+    /// Elements in C order, little-endian.
+    pub bytes: Vec<u8>,
+}
+
+/// Reads a file; the message of an error says what to do.
+pub(crate) fn load(path: &Path) -> Result<Array, String> {
+    let bytes = std::fs::read(path).map_err(|error| format!("cannot read it: {error}"))?;
+    decode(&bytes)
+}
+
+/// The array of a file's contents.
+fn decode(file: &[u8]) -> Result<Array, String> {
+    let mut rest = file;
+    let header = NpyHeader::from_reader(&mut rest)
+        .map_err(|error| format!("it is no .npy file ({error}); save it with `numpy.save`"))?;
+    let DType::Plain(ty) = header.dtype() else {
+        return Err("it holds records; save one plain array".to_owned());
+    };
+    let element = element_of(&ty).ok_or_else(|| {
+        format!("its type `{ty}` is none of this program's; convert it with `astype`")
+    })?;
+    let shape = header.shape().to_vec();
+    // The library multiplies without checks; the data's own length decides.
+    let wanted = product(&shape).and_then(|count| count.checked_mul(element.bytes() as u64));
+    let Some(data) = wanted
+        .filter(|&n| n <= rest.len() as u64)
+        .map(|n| &rest[..n as usize])
+    else {
+        return Err(format!(
+            "its data ends after {} bytes; save it again",
+            rest.len()
+        ));
+    };
+    let mut bytes = data.to_vec();
+    if ty.endianness() == Endianness::Big {
+        bytes
+            .chunks_exact_mut(element.bytes())
+            .for_each(<[u8]>::reverse);
+    }
+    if header.order() == Order::Fortran && shape.len() > 1 {
+        bytes = to_c_order(&bytes, &shape, element.bytes());
+    }
+    Ok(Array {
+        element,
+        shape,
+        bytes,
+    })
+}
+
+fn element_of(ty: &TypeStr) -> Option<Element> {
+    let name = match (ty.type_char(), ty.size_field()) {
+        (TypeChar::Bool, 1) => "u8".to_owned(),
+        (TypeChar::Uint, bytes) => format!("u{}", bytes.checked_mul(8)?),
+        (TypeChar::Int, bytes) => format!("i{}", bytes.checked_mul(8)?),
+        (TypeChar::Float, bytes) => format!("f{}", bytes.checked_mul(8)?),
+        _ => return None,
+    };
+    Element::find(&name)
+}
+
+/// Elements stored with the first index fastest, rearranged with the last index fastest.
+fn to_c_order(bytes: &[u8], shape: &[u64], width: usize) -> Vec<u8> {
+    let mut out = Vec::with_capacity(bytes.len());
+    let mut index = vec![0u64; shape.len()];
+    for _ in 0..bytes.len() / width {
+        let mut at = 0;
+        for (i, extent) in index.iter().zip(shape).rev() {
+            at = at * extent + i;
+        }
+        out.extend_from_slice(&bytes[at as usize * width..][..width]);
+        for (i, extent) in index.iter_mut().zip(shape).rev() {
+            *i += 1;
+            if *i < *extent {
+                break;
+            }
+            *i = 0;
+        }
+    }
+    out
+}
+
+/// Writes a file. It replaces an older one only when it is complete.
+pub(crate) fn store(path: &Path, array: &Array) -> std::io::Result<()> {
+    let folder = path
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty());
+    let mut file = tempfile::NamedTempFile::new_in(folder.unwrap_or(Path::new(".")))?;
+    encode(&mut file, array)?;
+    file.persist(path).map_err(|error| error.error)?;
+    Ok(())
+}
+
+fn encode(mut out: impl Write, array: &Array) -> std::io::Result<()> {
+    let name = array.element.name();
+    let order = if array.element.bytes() == 1 { '|' } else { '<' };
+    let descr = format!("{order}{}{}", &name[..1], array.element.bytes());
+    let ty: TypeStr = descr.parse().expect("a type string of the format's own");
+    WriteOptions::new_header_only()
+        .dtype(DType::Plain(ty))
+        .shape(&array.shape)
+        .writer(&mut out)
+        .write_header_only()?;
+    out.write_all(&array.bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(header: &str, data: &[u8]) -> Vec<u8> {
+        let mut file = b"\x93NUMPY\x01\x00".to_vec();
+        file.extend((header.len() as u16).to_le_bytes());
+        file.extend(header.as_bytes());
+        file.extend(data);
+        file
+    }
+
+    fn dict(descr: &str, fortran: &str, shape: &str) -> String {
+        format!("{{'descr': '{descr}', 'fortran_order': {fortran}, 'shape': {shape}, }}\n")
+    }
+
+    #[test]
+    fn arrays_come_back_as_written() {
+        for name in Element::NAMES {
+            let element = Element::find(name).unwrap();
+            let array = Array {
+                element,
+                shape: vec![2, 3],
+                bytes: (0..6 * element.bytes() as u8).collect(),
+            };
+            let mut file = Vec::new();
+            encode(&mut file, &array).unwrap();
+            assert_eq!(decode(&file).unwrap(), array);
+        }
+    }
+
+    #[test]
+    fn other_orders_are_rearranged() {
+        // numpy.asfortranarray([[0, 1, 2], [3, 4, 5]])
+        let fortran = file(&dict("|u1", "True", "(2, 3)"), &[0, 3, 1, 4, 2, 5]);
+        assert_eq!(decode(&fortran).unwrap().bytes, [0, 1, 2, 3, 4, 5]);
+        let big = file(&dict(">u2", "False", "(2,)"), &[0, 1, 2, 3]);
+        assert_eq!(decode(&big).unwrap().bytes, [1, 0, 3, 2]);
+        let scalar = file(&dict("<f4", "False", "()"), &1.5f32.to_le_bytes());
+        assert_eq!(decode(&scalar).unwrap().shape, Vec::<u64>::new());
+    }
+
+    #[test]
+    fn broken_files_are_refused_with_a_remedy() {
+        let huge = format!("({0}, {0}, {0})", u64::MAX / 2);
+        let refusals = [
+            decode(b"not an array"),
+            decode(&[]),
+            decode(&file(&dict("<c8", "False", "(1,)"), &[0; 8])),
+            decode(&file(&dict("<u4", "False", "(4,)"), &[0; 15])),
+            decode(&file(&dict("<u4", "False", &huge), &[0; 16])),
+            decode(&file(
+                "{'descr': [('a', '<u4')], 'fortran_order': False, 'shape': (1,)}\n",
+                &[0; 4],
+            )),
+        ];
+        let messages = refusals.map(|refusal| refusal.unwrap_err());
+        insta::assert_snapshot!(messages.join("\n"));
+    }
+}

@@ -1,0 +1,473 @@
+//! Text of a launch file to a [`Plan`].
+
+use super::element::{Element, Number};
+use super::error::InputErrors;
+use super::fields::{Fields, number, span};
+use super::plan::*;
+use std::path::Path;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+use warploom_base::Dim3;
+use warploom_diag::{Diagnostic, Diagnostics, Source, Span, nearest};
+
+/// Reads a file as text.
+///
+/// # Errors
+/// A file that cannot be read or is no text.
+pub fn read(path: &Path) -> Result<Source, InputErrors> {
+    let shown = path.display();
+    let bytes = std::fs::read(path).map_err(|error| {
+        let remedy = match error.kind() {
+            std::io::ErrorKind::NotFound => "check the path",
+            std::io::ErrorKind::IsADirectory => "give a file, not a folder",
+            _ => "check that it may be read",
+        };
+        InputErrors::Unreadable(format!("cannot read {shown}: {error}; {remedy}"))
+    })?;
+    Source::from_bytes(shown.to_string(), bytes)
+        .map_err(|error| InputErrors::Unreadable(error.to_string()))
+}
+
+/// What a launch file says.
+///
+/// # Errors
+/// Everything wrong with the text by itself, each with its place and a remedy.
+pub fn parse(source: &Source) -> Result<Plan, InputErrors> {
+    let mut diagnostics = Diagnostics::new();
+    let (document, errors) = DeTable::parse_recoverable(source.text());
+    for error in errors {
+        let place = error.span().map_or(Span::default(), span);
+        let problem = Diagnostic::error("bad-toml", place, error.message().to_owned());
+        diagnostics
+            .push(problem.help("this must be TOML: `key = value` lines under `[[table]]` headers"));
+    }
+    InputErrors::check(source, std::mem::take(&mut diagnostics))?;
+    let plan = plan(document.get_ref(), &mut diagnostics);
+    diagnostics.sort();
+    InputErrors::check(source, diagnostics)?;
+    Ok(plan.expect("a plan without problems is complete"))
+}
+
+fn plan(table: &DeTable<'_>, diagnostics: &mut Diagnostics) -> Option<Plan> {
+    let allowed = ["module", "buffer", "launch", "expect", "dump"];
+    let top = Span::default();
+    let mut fields = Fields::new(table, top, "a launch file", &allowed, diagnostics);
+    let module_place = fields.place("module");
+    let module = fields.text("module", "\"kernel.ptx\"");
+    fields.required("launch", "[{ kernel = \"name\", grid = 1, block = 32 }]")?;
+    let list = |key: &str, diagnostics: &mut Diagnostics| tables(table, key, diagnostics);
+    let buffers = each(list("buffer", diagnostics), diagnostics, buffer);
+    report_duplicates(&buffers, diagnostics);
+    let launches = each(list("launch", diagnostics), diagnostics, launch);
+    let expects = each(list("expect", diagnostics), diagnostics, expect);
+    let dumps = each(list("dump", diagnostics), diagnostics, dump);
+    Some(Plan {
+        module: (module?, module_place),
+        buffers,
+        launches,
+        expects,
+        dumps,
+    })
+}
+
+type Entry<'t> = (&'t DeTable<'t>, Span);
+
+fn tables<'t>(table: &'t DeTable<'t>, key: &str, diagnostics: &mut Diagnostics) -> Vec<Entry<'t>> {
+    let Some(value) = table.get(key) else {
+        return Vec::new();
+    };
+    let mut wrong = |value: &Spanned<DeValue<'_>>| {
+        let message = format!("`{key}` is not a list of tables");
+        let problem = Diagnostic::error("wrong-type", span(value.span()), message);
+        diagnostics.push(problem.help(format!("write `[[{key}]]` above its keys")));
+    };
+    let Some(array) = value.get_ref().as_array() else {
+        wrong(value);
+        return Vec::new();
+    };
+    let mut entries = Vec::new();
+    for entry in array.iter() {
+        match entry.get_ref().as_table() {
+            Some(inner) => entries.push((inner, span(entry.span()))),
+            None => wrong(entry),
+        }
+    }
+    entries
+}
+
+fn each<'t, T>(
+    entries: Vec<Entry<'t>>,
+    diagnostics: &mut Diagnostics,
+    read: fn(Entry<'t>, &mut Diagnostics) -> Option<T>,
+) -> Vec<T> {
+    entries
+        .into_iter()
+        .filter_map(|entry| read(entry, diagnostics))
+        .collect()
+}
+
+fn report_duplicates(buffers: &[BufferPlan], diagnostics: &mut Diagnostics) {
+    for (i, buffer) in buffers.iter().enumerate() {
+        if let Some(first) = buffers[..i].iter().find(|other| other.name == buffer.name) {
+            let message = format!("a second buffer `{}`", buffer.name);
+            let problem = Diagnostic::error("duplicate-name", buffer.place, message)
+                .and(first.place, "the first one")
+                .help("give each buffer a name of its own");
+            diagnostics.push(problem);
+        }
+    }
+}
+
+const BUFFER_KEYS: [&str; 10] = [
+    "name",
+    "type",
+    "shape",
+    "init",
+    "value",
+    "low",
+    "high",
+    "mean",
+    "deviation",
+    "seed",
+];
+
+fn buffer((table, place): Entry<'_>, diagnostics: &mut Diagnostics) -> Option<BufferPlan> {
+    let mut fields = Fields::new(table, place, "[[buffer]]", &BUFFER_KEYS, diagnostics);
+    let name = fields.text("name", "\"x\"");
+    let element = element(&mut fields);
+    let shape = fields
+        .get("shape")
+        .and_then(|value| shape(&mut fields, value));
+    let init = init(&mut fields, element);
+    if !matches!(init, Some(Init::Npy(_)) | None) {
+        fields.required("type", "\"f32\"");
+        fields.required("shape", "[1024]");
+    }
+    Some(BufferPlan {
+        name: name?,
+        place: fields.place("name"),
+        element,
+        shape,
+        init: init?,
+        init_place: fields.place("init"),
+    })
+}
+
+fn element(fields: &mut Fields<'_, '_>) -> Option<Element> {
+    let name = fields.optional_text("type")?;
+    let element = Element::find(&name);
+    if element.is_none() {
+        let message = format!("there is no element type `{name}`");
+        let problem = Diagnostic::error("unknown-type", fields.place("type"), message);
+        fields.problem(problem.help(Element::hint(&name)));
+    }
+    element
+}
+
+/// Extents of at least 1 whose product a memory could hold.
+fn shape(fields: &mut Fields<'_, '_>, value: &Spanned<DeValue<'_>>) -> Option<Vec<u64>> {
+    let extent = |value: &DeValue<'_>| match number(value) {
+        Some(Number::Int(int)) => u64::try_from(int).ok().filter(|&int| int > 0),
+        _ => None,
+    };
+    let extents: Option<Vec<u64>> = match value.get_ref() {
+        DeValue::Array(list) => list.iter().map(|value| extent(value.get_ref())).collect(),
+        single => extent(single).map(|extent| vec![extent]),
+    };
+    let extents = extents.filter(|extents| !extents.is_empty());
+    let product = extents.as_ref().and_then(|extents| product(extents));
+    if product.is_none_or(|elements| elements > MOST_ELEMENTS) {
+        let message = "not a shape of 1 to 4,294,967,296 elements";
+        let problem = Diagnostic::error("bad-shape", span(value.span()), message);
+        fields.problem(problem.help("write extents of at least 1, for example `[64, 64]`"));
+        return None;
+    }
+    extents
+}
+
+/// Elements of the largest buffer.
+const MOST_ELEMENTS: u64 = 1 << 32;
+
+/// Number of elements, if it can be counted.
+pub(super) fn product(extents: &[u64]) -> Option<u64> {
+    extents
+        .iter()
+        .try_fold(1u64, |product, &extent| product.checked_mul(extent))
+}
+
+const INITS: [&str; 5] = ["zeros", "iota", "constant", "uniform", "normal"];
+
+fn init(fields: &mut Fields<'_, '_>, element: Option<Element>) -> Option<Init> {
+    let name = match fields.get("init") {
+        None => "zeros".to_owned(),
+        Some(_) => fields.optional_text("init")?,
+    };
+    let seed = fields.integer("seed", 0, u64::MAX.into()).unwrap_or(0) as u64;
+    let taken: &[&str] = match name.as_str() {
+        "constant" => &["value"],
+        "uniform" => &["low", "high", "seed"],
+        "normal" => &["mean", "deviation", "seed"],
+        _ => &[],
+    };
+    report_unused(fields, &name, taken);
+    match name.as_str() {
+        "zeros" => Some(Init::Zeros),
+        "iota" => Some(Init::Iota),
+        "constant" => {
+            fields.required("value", "1");
+            constant(fields, "value", element).map(Init::Constant)
+        }
+        "uniform" => uniform(fields, element, seed),
+        "normal" => normal(fields, seed),
+        path if path.ends_with(".npy") => Some(Init::Npy(name)),
+        other => {
+            let message = format!("there is no initial content `{other}`");
+            let hint = match nearest(other, INITS) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => format!(
+                    "write one of {}, or the name of a .npy file",
+                    INITS.join(", ")
+                ),
+            };
+            let problem = Diagnostic::error("unknown-init", fields.place("init"), message);
+            fields.problem(problem.help(hint));
+            None
+        }
+    }
+}
+
+fn report_unused(fields: &mut Fields<'_, '_>, init: &str, taken: &[&str]) {
+    let settings = ["value", "low", "high", "mean", "deviation", "seed"];
+    let unused = settings.iter().filter(|key| !taken.contains(key));
+    for key in unused
+        .filter(|key| fields.get(key).is_some())
+        .collect::<Vec<_>>()
+    {
+        let message = format!("`{key}` says nothing about `init = \"{init}\"`");
+        let problem = Diagnostic::error("unused-key", fields.place(key), message);
+        fields.problem(problem.help("leave it out, or choose an `init` that takes it"));
+    }
+}
+
+/// A number that the element type can hold.
+fn constant(fields: &mut Fields<'_, '_>, key: &str, element: Option<Element>) -> Option<Number> {
+    let number = fields.number(key)?;
+    let Some(element) = element else {
+        return Some(number);
+    };
+    if element.put(number, &mut Vec::new()).is_none() {
+        let message = format!("{number} is no value of type {}", element.name());
+        let problem = Diagnostic::error("impossible-value", fields.place(key), message);
+        fields.problem(problem.help("write a number in the type's range, or change the type"));
+        return None;
+    }
+    Some(number)
+}
+
+fn uniform(fields: &mut Fields<'_, '_>, element: Option<Element>, seed: u64) -> Option<Init> {
+    let float = element.is_none_or(Element::is_float);
+    if !float {
+        fields.required("high", "100");
+    }
+    let (zero, one) = match float {
+        true => (Number::Float(0.0), Number::Float(1.0)),
+        false => (Number::Int(0), Number::Int(1)),
+    };
+    let low = match fields.get("low") {
+        Some(_) => constant(fields, "low", element)?,
+        None => zero,
+    };
+    let high = match fields.get("high") {
+        Some(_) => constant(fields, "high", element)?,
+        None => one,
+    };
+    let (from, to) = (low.as_f64(), high.as_f64());
+    if !(from < to && from.is_finite() && to.is_finite()) {
+        let message = format!("nothing lies from {low} to {high}");
+        let place = fields.place(if fields.get("high").is_some() {
+            "high"
+        } else {
+            "low"
+        });
+        let problem = Diagnostic::error("impossible-value", place, message);
+        fields.problem(problem.help("write a finite `low` below a finite `high`"));
+        return None;
+    }
+    Some(Init::Uniform { low, high, seed })
+}
+
+fn normal(fields: &mut Fields<'_, '_>, seed: u64) -> Option<Init> {
+    let mean = fields.number("mean").map_or(0.0, Number::as_f64);
+    let deviation = fields.number("deviation").map_or(1.0, Number::as_f64);
+    if !(mean.is_finite() && deviation.is_finite() && deviation >= 0.0) {
+        let place = fields.place(if fields.get("deviation").is_some() {
+            "deviation"
+        } else {
+            "mean"
+        });
+        let problem = Diagnostic::error("impossible-value", place, "no such distribution");
+        fields.problem(problem.help("write a finite `mean` and a `deviation` of at least 0"));
+        return None;
+    }
+    Some(Init::Normal {
+        mean,
+        deviation,
+        seed,
+    })
+}
+
+const LAUNCH_KEYS: [&str; 7] = [
+    "kernel",
+    "grid",
+    "block",
+    "dynamic_shared_bytes",
+    "stream",
+    "registers_per_thread",
+    "args",
+];
+
+fn launch((table, place): Entry<'_>, diagnostics: &mut Diagnostics) -> Option<LaunchPlan> {
+    let mut fields = Fields::new(table, place, "[[launch]]", &LAUNCH_KEYS, diagnostics);
+    let kernel = fields.text("kernel", "\"name\"");
+    let grid = dim(&mut fields, "grid", "[4, 1, 1]");
+    let block = dim(&mut fields, "block", "[256, 1, 1]");
+    let most = i128::from(u32::MAX);
+    let shared = fields.integer("dynamic_shared_bytes", 0, most).unwrap_or(0) as u32;
+    let stream = fields.integer("stream", 0, most).unwrap_or(0) as u32;
+    let registers = fields.integer("registers_per_thread", 1, 255);
+    let args = args(&mut fields);
+    Some(LaunchPlan {
+        kernel: (kernel?, fields.place("kernel")),
+        grid: (grid?, fields.place("grid")),
+        block: (block?, fields.place("block")),
+        dynamic_shared_bytes: (shared, fields.place("dynamic_shared_bytes")),
+        stream,
+        registers_per_thread: registers.map(|n| (n as u32, fields.place("registers_per_thread"))),
+        args,
+        args_place: fields.place("args"),
+    })
+}
+
+/// One to three extents; x alone may stand without brackets.
+fn dim(fields: &mut Fields<'_, '_>, key: &str, example: &str) -> Option<Dim3> {
+    let value = fields.required(key, example)?;
+    let extent = |value: &DeValue<'_>| match number(value) {
+        Some(Number::Int(int)) => u32::try_from(int).ok(),
+        _ => None,
+    };
+    let extents: Option<Vec<u32>> = match value.get_ref() {
+        DeValue::Array(list) => list.iter().map(|value| extent(value.get_ref())).collect(),
+        single => extent(single).map(|extent| vec![extent]),
+    };
+    match extents.as_deref() {
+        Some([x]) => Some(Dim3::linear(*x)),
+        Some([x, y]) => Some(Dim3::new(*x, *y, 1)),
+        Some([x, y, z]) => Some(Dim3::new(*x, *y, *z)),
+        _ => {
+            let message = format!("`{key}` is not one to three whole numbers of at least 1");
+            let problem = Diagnostic::error("bad-extent", span(value.span()), message);
+            fields.problem(problem.help(format!("write `{key} = {example}`")));
+            None
+        }
+    }
+}
+
+fn args(fields: &mut Fields<'_, '_>) -> Vec<(ArgPlan, Span)> {
+    let Some(value) = fields.get("args") else {
+        return Vec::new();
+    };
+    let Some(list) = value.get_ref().as_array() else {
+        fields.wrong(value, "args", "a list such as `[\"x\", 1024, 2.0]`");
+        return Vec::new();
+    };
+    let read = |value: &Spanned<DeValue<'_>>| (arg(fields, value), span(value.span()));
+    let args: Vec<_> = list.iter().map(read).collect();
+    args.into_iter()
+        .filter_map(|(arg, place)| Some((arg?, place)))
+        .collect()
+}
+
+fn arg(fields: &mut Fields<'_, '_>, value: &Spanned<DeValue<'_>>) -> Option<ArgPlan> {
+    let arg = match value.get_ref() {
+        DeValue::String(name) => Some(ArgPlan::Buffer(name.to_string())),
+        DeValue::Boolean(on) => Some(scalar(Number::Int(i128::from(*on)), None)),
+        DeValue::Table(table) => typed(table),
+        other => number(other).map(|number| scalar(number, None)),
+    };
+    if arg.is_none() {
+        let wanted = "a buffer's name, a number, `{ f32 = 1.0 }` or `{ bytes = [1, 2] }`";
+        fields.wrong(value, "argument", wanted);
+    }
+    arg
+}
+
+fn scalar(number: Number, element: Option<Element>) -> ArgPlan {
+    ArgPlan::Scalar(Scalar { number, element })
+}
+
+/// `{ TYPE = NUMBER }` or `{ bytes = [..] }`.
+fn typed(table: &DeTable<'_>) -> Option<ArgPlan> {
+    let mut entries = table.iter();
+    let (Some((key, value)), None) = (entries.next(), entries.next()) else {
+        return None;
+    };
+    match (key.get_ref().as_ref(), value.get_ref()) {
+        ("bytes", DeValue::Array(list)) => {
+            let byte = |value: &Spanned<DeValue<'_>>| match number(value.get_ref()) {
+                Some(Number::Int(int)) => u8::try_from(int).ok(),
+                _ => None,
+            };
+            list.iter()
+                .map(byte)
+                .collect::<Option<_>>()
+                .map(ArgPlan::Bytes)
+        }
+        (name, value) => {
+            let (element, number) = (Element::find(name)?, number(value)?);
+            element.put(number, &mut Vec::new())?;
+            Some(scalar(number, Some(element)))
+        }
+    }
+}
+
+fn expect((table, place): Entry<'_>, diagnostics: &mut Diagnostics) -> Option<ExpectPlan> {
+    let keys = ["buffer", "npy", "constant", "tolerance"];
+    let mut fields = Fields::new(table, place, "[[expect]]", &keys, diagnostics);
+    let buffer = fields.text("buffer", "\"x\"");
+    let npy = fields.optional_text("npy");
+    let constant = fields.number("constant");
+    let tolerance = fields.number("tolerance").map_or(0.0, Number::as_f64);
+    if tolerance.is_nan() || tolerance < 0.0 {
+        let place = fields.place("tolerance");
+        let problem = Diagnostic::error("impossible-value", place, "a tolerance below 0");
+        fields.problem(problem.help("write a number of at least 0"));
+    }
+    let place = fields.place(if npy.is_some() { "npy" } else { "constant" });
+    let expected = match (npy, constant) {
+        (Some(path), None) => Some(Expected::Npy(path)),
+        (None, Some(number)) => Some(Expected::Constant(number)),
+        _ => {
+            let message = "[[expect]] needs one of `npy` and `constant`";
+            let problem = Diagnostic::error("bad-expectation", fields.span, message);
+            fields.problem(problem.help("write `npy = \"expected.npy\"` or `constant = 1`"));
+            None
+        }
+    };
+    Some(ExpectPlan {
+        buffer: (buffer?, fields.place("buffer")),
+        expected: expected?,
+        place,
+        tolerance,
+    })
+}
+
+fn dump((table, place): Entry<'_>, diagnostics: &mut Diagnostics) -> Option<DumpPlan> {
+    let mut fields = Fields::new(table, place, "[[dump]]", &["buffer", "npy"], diagnostics);
+    let buffer = fields.text("buffer", "\"x\"");
+    let path = fields.text("npy", "\"out.npy\"");
+    Some(DumpPlan {
+        buffer: (buffer?, fields.place("buffer")),
+        path: path?,
+        place: fields.place("npy"),
+    })
+}

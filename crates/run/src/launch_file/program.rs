@@ -1,0 +1,388 @@
+//! A launch file as a host program.
+
+use super::bind::{BoundArg, Limits, bind};
+use super::compare::compare;
+use super::element::{Element, Number};
+use super::error::InputErrors;
+use super::npy::{self, Array};
+use super::parse::{parse, product, read};
+use super::plan::*;
+use crate::compile::compile;
+use crate::device::{Device, DevicePtr, ModuleId};
+use crate::host::{Arg, Check, HostAction, HostError, HostProgram, Launch};
+use std::path::{Path, PathBuf};
+use warploom_base::Rng;
+use warploom_diag::{Diagnostic, Diagnostics, Source, Span, Style};
+use warploom_ir::ModuleIr;
+
+/// A launch file with its module and data at hand.
+#[derive(Debug)]
+pub struct LaunchFile {
+    source: Source,
+    plan: Plan,
+    folder: PathBuf,
+    module: Source,
+    buffers: Vec<Buffer>,
+    expected: Vec<Option<Array>>,
+}
+
+/// A buffer whose type and size are known.
+#[derive(Debug)]
+struct Buffer {
+    element: Element,
+    shape: Vec<u64>,
+    /// Contents of its `.npy` file.
+    contents: Option<Vec<u8>>,
+}
+
+impl Buffer {
+    fn elements(&self) -> u64 {
+        product(&self.shape).expect("checked when it was read")
+    }
+
+    fn bytes(&self) -> u64 {
+        self.elements() * self.element.bytes() as u64
+    }
+}
+
+impl LaunchFile {
+    /// Reads a launch file, its module and its data files.
+    ///
+    /// # Errors
+    /// Every problem of the file, or files that cannot be read.
+    pub fn load(path: &Path) -> Result<Self, InputErrors> {
+        let source = read(path)?;
+        let plan = parse(&source)?;
+        let folder = path.parent().unwrap_or(Path::new("")).to_owned();
+        let (name, place) = &plan.module;
+        let module = read(&folder.join(name)).map_err(|error| {
+            let message = error.to_string().replacen("error: ", "", 1);
+            let problem = Diagnostic::error("no-module", *place, message)
+                .help("`module` is a path from the launch file's folder");
+            InputErrors::one(&source, problem)
+        })?;
+        Self::new(source, plan, folder, module)
+    }
+
+    /// A plan made from elsewhere: `source` holds the places that it names, `folder` is where its
+    /// paths start.
+    ///
+    /// # Errors
+    /// Data files that cannot be read or do not fit.
+    pub fn new(
+        source: Source,
+        plan: Plan,
+        folder: PathBuf,
+        module: Source,
+    ) -> Result<Self, InputErrors> {
+        let mut diagnostics = Diagnostics::new();
+        let buffers = plan.buffers.iter();
+        let buffers: Vec<_> = buffers
+            .filter_map(|buffer| fill(buffer, &folder, &mut diagnostics))
+            .collect();
+        let expects = plan.expects.iter();
+        let expected = expects
+            .map(|expect| expected(expect, &folder, &mut diagnostics))
+            .collect();
+        InputErrors::check(&source, diagnostics)?;
+        Ok(Self {
+            source,
+            plan,
+            folder,
+            module,
+            buffers,
+            expected,
+        })
+    }
+
+    /// The PTX text.
+    pub fn module(&self) -> &Source {
+        &self.module
+    }
+
+    /// Compiles the module and fits the launches to its kernels and to the GPU.
+    ///
+    /// # Errors
+    /// Problems of the PTX, or launches that do not fit.
+    pub fn program(self, limits: Limits) -> Result<LaunchProgram, InputErrors> {
+        let ir = compile(&self.module).map_err(|error| InputErrors::Module(error.to_string()))?;
+        let reason = |why: &Diagnostics| why.render(&self.module, Style::Plain);
+        let refused = ir
+            .refused
+            .iter()
+            .map(|(kernel, why)| (kernel.clone(), reason(why)));
+        let refused = refused.collect();
+        self.bind(ir, refused, limits)
+    }
+
+    /// The program of a compiled module. `refused` names kernels that cannot run, with the reason.
+    pub(super) fn bind(
+        self,
+        ir: ModuleIr,
+        refused: Vec<(String, String)>,
+        limits: Limits,
+    ) -> Result<LaunchProgram, InputErrors> {
+        let mut diagnostics = Diagnostics::new();
+        let args = bind(&self.plan, &ir, &refused, limits, &mut diagnostics);
+        self.check_expected_shapes(&mut diagnostics);
+        diagnostics.sort();
+        InputErrors::check(&self.source, diagnostics)?;
+        Ok(LaunchProgram {
+            file: self,
+            args,
+            compiled: Some((ir, refused)),
+            module: ModuleId(0),
+            addresses: Vec::new(),
+            next: 0,
+        })
+    }
+
+    fn buffer(&self, name: &str) -> Option<(usize, &Buffer)> {
+        let at = self
+            .plan
+            .buffers
+            .iter()
+            .position(|buffer| buffer.name == name)?;
+        Some((at, &self.buffers[at]))
+    }
+
+    fn check_expected_shapes(&self, diagnostics: &mut Diagnostics) {
+        for (plan, array) in self.plan.expects.iter().zip(&self.expected) {
+            let (Some(array), Some((_, buffer))) = (array, self.buffer(&plan.buffer.0)) else {
+                continue;
+            };
+            let (has, wants) = (product(&array.shape), buffer.elements());
+            if has != Some(wants) {
+                let message = format!(
+                    "{:?} values for a buffer of {:?}",
+                    array.shape, buffer.shape
+                );
+                let problem = Diagnostic::error("wrong-size", plan.place, message);
+                diagnostics.push(problem.help("save as many values as the buffer has elements"));
+            }
+        }
+    }
+}
+
+/// A file's array, or a problem at `place`.
+fn load(path: &str, folder: &Path, place: Span, diagnostics: &mut Diagnostics) -> Option<Array> {
+    npy::load(&folder.join(path))
+        .map_err(|why| {
+            let problem = Diagnostic::error("bad-npy", place, format!("`{path}`: {why}"));
+            diagnostics.push(problem.help("paths start at the launch file's folder"));
+        })
+        .ok()
+}
+
+fn fill(plan: &BufferPlan, folder: &Path, diagnostics: &mut Diagnostics) -> Option<Buffer> {
+    let Init::Npy(path) = &plan.init else {
+        return Some(Buffer {
+            element: plan.element.expect("given unless there is a file"),
+            shape: plan.shape.clone().expect("given unless there is a file"),
+            contents: None,
+        });
+    };
+    let array = load(path, folder, plan.init_place, diagnostics)?;
+    let element_fits = plan.element.is_none_or(|element| element == array.element);
+    let shape_fits = plan
+        .shape
+        .as_ref()
+        .is_none_or(|shape| product(shape) == product(&array.shape));
+    if !(element_fits && shape_fits) {
+        let message = format!(
+            "`{path}` holds {} of shape {:?}",
+            array.element.name(),
+            array.shape
+        );
+        let problem = Diagnostic::error("wrong-size", plan.init_place, message);
+        diagnostics.push(problem.help("leave `type` and `shape` out, or write the file's own"));
+        return None;
+    }
+    Some(Buffer {
+        element: array.element,
+        shape: plan.shape.clone().unwrap_or(array.shape),
+        contents: Some(array.bytes),
+    })
+}
+
+fn expected(plan: &ExpectPlan, folder: &Path, diagnostics: &mut Diagnostics) -> Option<Array> {
+    match &plan.expected {
+        Expected::Npy(path) => load(path, folder, plan.place, diagnostics),
+        Expected::Constant(_) => None,
+    }
+}
+
+/// The host program of a launch file: copies its buffers, launches in order, writes the dumps,
+/// checks the expectations.
+#[derive(Debug)]
+pub struct LaunchProgram {
+    file: LaunchFile,
+    args: Vec<Vec<BoundArg>>,
+    /// Taken by the first action.
+    compiled: Option<(ModuleIr, Vec<(String, String)>)>,
+    module: ModuleId,
+    addresses: Vec<DevicePtr>,
+    next: usize,
+}
+
+impl LaunchProgram {
+    fn set_up(&mut self, device: &mut Device) -> Result<(), HostError> {
+        let Some((ir, refused)) = self.compiled.take() else {
+            return Ok(());
+        };
+        device.note_input(self.file.module.text());
+        self.module = device.load(self.file.module.name(), ir, refused)?;
+        for (plan, buffer) in self.file.plan.buffers.iter().zip(&mut self.file.buffers) {
+            let address = device.alloc(buffer.bytes())?;
+            match (&plan.init, buffer.contents.take()) {
+                (_, Some(contents)) => device.write(address, &contents)?,
+                (Init::Zeros, None) => device.fill(address, 0, buffer.bytes())?,
+                (init, None) => device.write(address, &generate(init, buffer))?,
+            }
+            self.addresses.push(address);
+        }
+        Ok(())
+    }
+
+    fn launch(&self, at: usize) -> Launch {
+        let plan = &self.file.plan.launches[at];
+        let arg = |arg: &BoundArg| match arg {
+            BoundArg::Value(value) => value.clone(),
+            BoundArg::Buffer(buffer) => Arg::Pointer(self.addresses[*buffer]),
+        };
+        Launch {
+            module: self.module,
+            kernel: plan.kernel.0.clone(),
+            grid: plan.grid.0,
+            block: plan.block.0,
+            dynamic_shared_bytes: plan.dynamic_shared_bytes.0,
+            stream: plan.stream,
+            args: self.args[at].iter().map(arg).collect(),
+            registers_per_thread: plan.registers_per_thread.map(|(registers, _)| registers),
+        }
+    }
+
+    /// The contents of a buffer, named in the plan and so known to exist.
+    fn contents(&self, name: &str, device: &Device) -> Result<Array, HostError> {
+        let (at, buffer) = self.file.buffer(name).expect("bound to a buffer");
+        let mut bytes = vec![0; buffer.bytes() as usize];
+        device.read(self.addresses[at], &mut bytes)?;
+        Ok(Array {
+            element: buffer.element,
+            shape: buffer.shape.clone(),
+            bytes,
+        })
+    }
+
+    fn dump(&self, device: &Device) -> Result<(), HostError> {
+        for plan in &self.file.plan.dumps {
+            let array = self.contents(&plan.buffer.0, device)?;
+            npy::store(&self.file.folder.join(&plan.path), &array).map_err(|error| {
+                let message = format!("`{}` cannot be written: {error}", plan.path);
+                let problem = Diagnostic::error("no-dump", plan.place, message)
+                    .help("paths start at the launch file's folder, which must be writable");
+                HostError::Input(InputErrors::one(&self.file.source, problem).to_string())
+            })?;
+        }
+        Ok(())
+    }
+}
+
+impl HostProgram for LaunchProgram {
+    fn next(&mut self, device: &mut Device) -> Result<HostAction, HostError> {
+        self.set_up(device)?;
+        if self.next == self.file.plan.launches.len() {
+            self.dump(device)?;
+            return Ok(HostAction::Done);
+        }
+        self.next += 1;
+        Ok(HostAction::Launch(self.launch(self.next - 1)))
+    }
+
+    fn checks(&mut self, device: &Device) -> Result<Vec<Check>, HostError> {
+        let expects = self.file.plan.expects.iter().zip(&self.file.expected);
+        let check = |(plan, expected): (&ExpectPlan, &Option<Array>)| {
+            let got = self.contents(&plan.buffer.0, device)?;
+            let comparison = compare(
+                got.element,
+                &got.bytes,
+                |i| expected_value(plan, expected.as_ref(), i),
+                plan.tolerance,
+            );
+            Ok(Check {
+                name: plan.buffer.0.clone(),
+                passed: comparison.passed,
+                detail: comparison.detail,
+            })
+        };
+        expects.map(check).collect()
+    }
+}
+
+fn expected_value(plan: &ExpectPlan, array: Option<&Array>, i: usize) -> Number {
+    match (&plan.expected, array) {
+        (Expected::Constant(number), _) => *number,
+        (Expected::Npy(_), Some(array)) => {
+            array.element.get(&array.bytes[i * array.element.bytes()..])
+        }
+        (Expected::Npy(path), None) => panic!("`{path}` was not loaded"),
+    }
+}
+
+/// The bytes of a buffer that is neither zero nor from a file.
+fn generate(init: &Init, buffer: &Buffer) -> Vec<u8> {
+    let mut out = Vec::with_capacity(buffer.bytes() as usize);
+    let mut put = |number: Number| {
+        buffer
+            .element
+            .put(number, &mut out)
+            .expect("the range was checked");
+    };
+    let count = buffer.elements();
+    let float = buffer.element.is_float();
+    match init {
+        Init::Zeros | Init::Npy(_) => unreachable!("no generated contents"),
+        Init::Constant(number) => (0..count).for_each(|_| put(*number)),
+        Init::Iota => {
+            let modulo = 1i128 << (buffer.element.bytes() * 8 - usize::from(!float)).min(64);
+            (0..count).for_each(|i| put(Number::Int(i128::from(i) % modulo)));
+        }
+        Init::Uniform { low, high, seed } => {
+            let mut rng = Rng::new(*seed);
+            (0..count).for_each(|_| put(uniform(&mut rng, *low, *high, float)));
+        }
+        Init::Normal {
+            mean,
+            deviation,
+            seed,
+        } => {
+            let mut rng = Rng::new(*seed);
+            let mut number = || mean + deviation * rng.normal_f64();
+            match float {
+                true => (0..count).for_each(|_| put(Number::Float(number()))),
+                false => (0..count).for_each(|_| put(saturated(buffer.element, number()))),
+            }
+        }
+    }
+    out
+}
+
+fn uniform(rng: &mut Rng, low: Number, high: Number, float: bool) -> Number {
+    if let (Number::Int(low), Number::Int(high), false) = (low, high, float) {
+        let span = (high - low) as u128;
+        return Number::Int(low + ((u128::from(rng.next_u64()) * span) >> 64) as i128);
+    }
+    let (low, high) = (low.as_f64(), high.as_f64());
+    Number::Float(low + (high - low) * rng.unit_f64())
+}
+
+/// The whole number nearest to `value` that an integer type holds.
+fn saturated(element: Element, value: f64) -> Number {
+    let bits = element.bytes() * 8;
+    let signed = element.name().starts_with('i');
+    let (least, most) = match signed {
+        true => (-(1i128 << (bits - 1)), (1i128 << (bits - 1)) - 1),
+        false => (0, (1i128 << bits) - 1),
+    };
+    Number::Int((value.round() as i128).clamp(least, most))
+}

@@ -1,0 +1,290 @@
+//! Launch files: messages, binding, and the host program without a GPU.
+
+use super::*;
+use crate::{Device, HostAction, HostProgram};
+use std::path::Path;
+use warploom_diag::Source;
+use warploom_ir::{ModuleIr, Param, ParamKind, Program};
+
+fn param(name: &str, offset: u32, bytes: u32, kind: ParamKind) -> Param {
+    Param {
+        name: name.to_owned(),
+        offset,
+        bytes,
+        align: bytes,
+        kind,
+    }
+}
+
+/// `void saxpy(float *x, int n, float a)`, with 64 bytes of shared memory.
+fn saxpy() -> ModuleIr {
+    let int = |bytes| ParamKind::Int {
+        bytes,
+        signed: false,
+    };
+    let kernel = Program {
+        name: "saxpy".to_owned(),
+        insts: Vec::new(),
+        facts: Vec::new(),
+        consts: Vec::new(),
+        extras: Vec::new(),
+        reg_slots: 4,
+        preds: 1,
+        registers_per_thread: 8,
+        params: vec![
+            param("x", 0, 8, int(8)),
+            param("n", 8, 4, int(4)),
+            param("a", 12, 4, ParamKind::F32),
+        ],
+        param_bytes: 16,
+        shared_bytes: 64,
+        dynamic_shared_align: Some(16),
+        local_bytes: 0,
+        max_threads: None,
+        required_threads: None,
+        functions: Vec::new(),
+    };
+    ModuleIr {
+        kernels: vec![kernel],
+        globals: Vec::new(),
+        textures: Vec::new(),
+        address_bits: 64,
+        refused: Vec::new(),
+    }
+}
+
+const LIMITS: Limits = Limits {
+    shared_bytes: 49_152,
+    registers_per_thread: 63,
+};
+
+fn file(text: &str) -> Result<LaunchFile, InputErrors> {
+    file_in(text, Path::new(""))
+}
+
+fn file_in(text: &str, folder: &Path) -> Result<LaunchFile, InputErrors> {
+    let source = Source::new("run.toml", text);
+    let plan = parse(&source)?;
+    LaunchFile::new(
+        source,
+        plan,
+        folder.to_owned(),
+        Source::new("saxpy.ptx", ""),
+    )
+}
+
+fn bound(text: &str) -> Result<LaunchProgram, InputErrors> {
+    file(text)?.bind(
+        saxpy(),
+        vec![("wmma".to_owned(), "no wmma yet".to_owned())],
+        LIMITS,
+    )
+}
+
+const HEAD: &str = "module = \"saxpy.ptx\"\n\
+    [[buffer]]\nname = \"x\"\ntype = \"f32\"\nshape = 256\ninit = \"iota\"\n";
+
+fn with_launch(launch: &str) -> String {
+    format!("{HEAD}[[launch]]\n{launch}\n")
+}
+
+fn messages(texts: &[&str], load: impl Fn(&str) -> String) -> String {
+    texts
+        .iter()
+        .map(|text| load(text))
+        .collect::<Vec<_>>()
+        .join("\n\n")
+}
+
+#[test]
+fn mistakes_in_the_text_are_located() {
+    let refuse = |text: &str| file(text).unwrap_err().to_string();
+    insta::assert_snapshot!(messages(
+        &[
+            "module = ",
+            "",
+            "module = \"saxpy.ptx\"\nlaunch = 3\n",
+            "modul = \"saxpy.ptx\"\n[[launch]]\nkernel = \"saxpy\"\ngrid = 0.5\nblok = 32\n",
+            "module = \"saxpy.ptx\"\n[[launch]]\nkernel = 3\ngrid = [1, 2, 3, 4]\nblock = -1\nargs = 5\n",
+            "module = \"m.ptx\"\n[[buffer]]\nname = \"x\"\ntype = \"float\"\nshape = [0]\n\
+             [[buffer]]\nname = \"x\"\ntype = \"f31\"\nshape = 1\ninit = \"random\"\n\
+             [[launch]]\nkernel = \"k\"\ngrid = 1\nblock = 1\n",
+        ],
+        refuse
+    ));
+}
+
+#[test]
+fn impossible_contents_are_located() {
+    let refuse = |buffer: &str| {
+        let text = format!(
+            "module = \"m.ptx\"\n[[buffer]]\nname = \"x\"\n{buffer}\n\
+             [[launch]]\nkernel = \"k\"\ngrid = 1\nblock = 1\n"
+        );
+        file(&text).unwrap_err().to_string()
+    };
+    insta::assert_snapshot!(messages(
+        &[
+            "type = \"u8\"\nshape = 4\ninit = \"constant\"\nvalue = 256",
+            "type = \"i32\"\nshape = 4\ninit = \"constant\"",
+            "type = \"u32\"\nshape = 4\ninit = \"uniform\"",
+            "type = \"f32\"\nshape = 4\ninit = \"uniform\"\nlow = 1.0\nhigh = 1.0",
+            "type = \"f32\"\nshape = 4\ninit = \"normal\"\ndeviation = -1\nseed = -1",
+            "type = \"f32\"\nshape = 4\ninit = \"iota\"\nseed = 1",
+            "type = \"f32\"\nshape = [65536, 65536, 2]",
+            "init = \"zeros\"",
+            "init = \"missing.npy\"",
+        ],
+        refuse
+    ));
+}
+
+#[test]
+fn launches_that_cannot_be_are_located() {
+    let refuse = |launch: &str| bound(&with_launch(launch)).unwrap_err().to_string();
+    insta::assert_snapshot!(messages(
+        &[
+            "kernel = \"saxpi\"\ngrid = 1\nblock = 32",
+            "kernel = \"other\"\ngrid = 1\nblock = 32",
+            "kernel = \"wmma\"\ngrid = 1\nblock = 32",
+            "kernel = \"saxpy\"\ngrid = 0\nblock = 32\nargs = [\"x\", 1, 2]",
+            "kernel = \"saxpy\"\ngrid = [1, 70000]\nblock = [1, 1, 65]\nargs = [\"x\", 1, 2]",
+            "kernel = \"saxpy\"\ngrid = 1\nblock = [64, 17]\nargs = [\"x\", 1, 2]",
+            "kernel = \"saxpy\"\ngrid = 1\nblock = 32\nargs = [\"x\", 1, 2]\ndynamic_shared_bytes = 49152",
+            "kernel = \"saxpy\"\ngrid = 1\nblock = 32\nargs = [\"x\", 1, 2]\nregisters_per_thread = 64",
+            "kernel = \"saxpy\"\ngrid = 1\nblock = 32\nargs = [\"x\", 1]",
+            "kernel = \"saxpy\"\ngrid = 1\nblock = 32",
+            "kernel = \"saxpy\"\ngrid = 1\nblock = 32\nargs = [\"y\", 1.5, \"x\"]",
+            "kernel = \"saxpy\"\ngrid = 1\nblock = 32\nargs = [{ f32 = 1.0 }, 4294967296, { bytes = [1, 2] }]",
+            "kernel = \"saxpy\"\ngrid = 1\nblock = 32\nargs = [[1], { f99 = 2 }, { bytes = [256] }]",
+        ],
+        refuse
+    ));
+}
+
+#[test]
+fn expectations_and_dumps_must_name_buffers() {
+    let launch = "kernel = \"saxpy\"\ngrid = 1\nblock = 32\nargs = [\"x\", 1, 2]\n";
+    let refuse = |tail: &str| {
+        let text = with_launch(launch) + tail;
+        bound(&text).unwrap_err().to_string()
+    };
+    insta::assert_snapshot!(messages(
+        &[
+            "[[expect]]\nbuffer = \"z\"\nconstant = 1",
+            "[[expect]]\nbuffer = \"x\"",
+            "[[expect]]\nbuffer = \"x\"\nconstant = 1\nnpy = \"a.npy\"",
+            "[[expect]]\nbuffer = \"x\"\nconstant = 1\ntolerance = nan",
+            "[[expect]]\nbuffer = \"x\"\nnpy = \"missing.npy\"",
+            "[[dump]]\nbuffer = \"z\"\nnpy = \"z.npy\"",
+            "[[dump]]\nbuffer = \"x\"",
+        ],
+        refuse
+    ));
+}
+
+#[test]
+fn arguments_take_the_kernels_types() {
+    let launch = "kernel = \"saxpy\"\ngrid = [4, 2]\nblock = 64\nargs = [\"x\", -1, 2]";
+    let mut program = bound(&with_launch(launch)).unwrap();
+    let mut device = Device::new(1 << 30, 0);
+    let HostAction::Launch(launch) = program.next(&mut device).unwrap() else {
+        panic!("no launch")
+    };
+    assert_eq!((launch.grid.count(), launch.block.count()), (8, 64));
+    let crate::Arg::Pointer(x) = launch.args[0] else {
+        panic!("no address")
+    };
+    assert_eq!(
+        launch.args[1..],
+        [crate::Arg::U32(u32::MAX), crate::Arg::F32(2.0)]
+    );
+    let contents: Vec<f32> = device.read_vec(x, 256).unwrap();
+    assert_eq!((contents[0], contents[255]), (0.0, 255.0));
+    assert_eq!(program.next(&mut device).unwrap(), HostAction::Done);
+}
+
+#[test]
+fn contents_have_the_stated_distribution() {
+    let contents = |buffer: &str| -> Vec<f64> {
+        let text = format!(
+            "module = \"saxpy.ptx\"\n[[buffer]]\nname = \"x\"\nshape = 4000\n{buffer}\n\
+             [[launch]]\nkernel = \"saxpy\"\ngrid = 1\nblock = 1\nargs = [\"x\", 1, 1]\n"
+        );
+        let mut program = bound(&text).unwrap();
+        let mut device = Device::new(1 << 30, 0);
+        let HostAction::Launch(launch) = program.next(&mut device).unwrap() else {
+            panic!("no launch")
+        };
+        let crate::Arg::Pointer(x) = launch.args[0] else {
+            panic!("no address")
+        };
+        let values: Vec<f64> = device.read_vec::<f64>(x, 4000).unwrap();
+        values
+    };
+    let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
+    let uniform = contents("type = \"f64\"\ninit = \"uniform\"\nlow = -2\nhigh = 4\nseed = 3");
+    assert!(uniform.iter().all(|value| (-2.0..4.0).contains(value)));
+    assert!((mean(&uniform) - 1.0).abs() < 0.1);
+    let normal = contents("type = \"f64\"\ninit = \"normal\"\nmean = 5\ndeviation = 2\nseed = 3");
+    let squares: Vec<f64> = normal.iter().map(|value| (value - 5.0).powi(2)).collect();
+    assert!((mean(&normal) - 5.0).abs() < 0.1 && (mean(&squares).sqrt() - 2.0).abs() < 0.1);
+    let same = contents("type = \"f64\"\ninit = \"normal\"\nmean = 5\ndeviation = 2\nseed = 3");
+    assert_eq!(normal, same);
+}
+
+#[test]
+fn expectations_compare_and_dumps_write() {
+    let folder = tempfile::tempdir().unwrap();
+    let tail = "[[expect]]\nbuffer = \"x\"\nconstant = 0\n\
+                [[expect]]\nbuffer = \"x\"\nnpy = \"x.npy\"\n\
+                [[dump]]\nbuffer = \"x\"\nnpy = \"out.npy\"\n";
+    let head = "kernel = \"saxpy\"\ngrid = 1\nblock = 32\nargs = [\"x\", 1, 2]\n";
+    let array = npy::Array {
+        element: Element::I64,
+        shape: vec![16, 16],
+        bytes: (0..256i64).flat_map(i64::to_le_bytes).collect(),
+    };
+    npy::store(&folder.path().join("x.npy"), &array).unwrap();
+    let file = file_in(&(with_launch(head) + tail), folder.path()).unwrap();
+    let mut program = file.bind(saxpy(), Vec::new(), LIMITS).unwrap();
+    let mut device = Device::new(1 << 30, 0);
+    while program.next(&mut device).unwrap() != HostAction::Done {}
+    let checks = program.checks(&device).unwrap();
+    assert_eq!(
+        checks[0].detail,
+        "255 of 256 differ, first at 1: 1 instead of 0"
+    );
+    assert!(!checks[0].passed && checks[1].passed);
+    let dumped = npy::load(&folder.path().join("out.npy")).unwrap();
+    assert_eq!(
+        (dumped.element, dumped.shape.as_slice()),
+        (Element::F32, &[256][..])
+    );
+}
+
+#[test]
+fn a_missing_file_says_what_to_check() {
+    let error = LaunchFile::load(Path::new("nowhere/run.toml"))
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.contains("nowhere/run.toml") && error.contains("check the path"),
+        "{error}"
+    );
+}
+
+#[test]
+fn hostile_texts_are_refused_without_a_panic() {
+    for text in [
+        "module = []",
+        "[module]\nlaunch = []",
+        "module = \"a\"\nlaunch = [1]",
+        "module = \"a\"\nlaunch = []",
+        "module = \"a\"\n[[launch]]\nkernel = \"k\"\ngrid = [[1]]\nblock = [99999999999999999999]",
+        "module = \"a\"\n[[buffer]]\nshape = [4294967295, 4294967295, 4294967295]\n[[launch]]",
+    ] {
+        // An empty list of launches is allowed by the text; nothing here may panic.
+        let _ = file(text).map_err(|error| error.to_string());
+    }
+}

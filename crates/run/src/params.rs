@@ -1,0 +1,135 @@
+//! The parameter buffer of a launch: arguments checked against the kernel's declaration.
+
+use crate::host::Arg;
+use warploom_ir::{Param, ParamKind, Program};
+
+/// Why arguments do not fit.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ArgError {
+    /// Too few or too many.
+    #[error(
+        "kernel `{kernel}` takes {expected} arguments, {given} were given; it declares: {declared}"
+    )]
+    Count {
+        /// The kernel.
+        kernel: String,
+        /// Parameters declared.
+        expected: usize,
+        /// Arguments given.
+        given: usize,
+        /// The declaration in words.
+        declared: String,
+    },
+    /// Another type.
+    #[error(
+        "argument {index} of kernel `{kernel}` is {given}, but parameter `{param}` is {expected}; \
+         give a value of that type"
+    )]
+    Type {
+        /// The kernel.
+        kernel: String,
+        /// Position, from 1.
+        index: usize,
+        /// Parameter's name.
+        param: String,
+        /// What is declared.
+        expected: String,
+        /// What was given.
+        given: &'static str,
+    },
+}
+
+/// Lays arguments out as the kernel declares its parameters.
+pub fn lay_out(program: &Program, args: &[Arg]) -> Result<Vec<u8>, ArgError> {
+    if args.len() != program.params.len() {
+        return Err(ArgError::Count {
+            kernel: program.name.clone(),
+            expected: program.params.len(),
+            given: args.len(),
+            declared: declaration(program),
+        });
+    }
+    let mut buffer = vec![0; program.param_bytes as usize];
+    for (index, (param, arg)) in program.params.iter().zip(args).enumerate() {
+        let bytes = encode(param, arg).ok_or_else(|| ArgError::Type {
+            kernel: program.name.clone(),
+            index: index + 1,
+            param: param.name.clone(),
+            expected: describe(param),
+            given: arg.type_name(),
+        })?;
+        buffer[param.offset as usize..][..bytes.len()].copy_from_slice(&bytes);
+    }
+    Ok(buffer)
+}
+
+/// A kernel's parameters in words.
+pub fn declaration(program: &Program) -> String {
+    if program.params.is_empty() {
+        return "nothing".to_owned();
+    }
+    let each = program
+        .params
+        .iter()
+        .map(|p| format!("{} ({})", p.name, describe(p)));
+    each.collect::<Vec<_>>().join(", ")
+}
+
+fn describe(param: &Param) -> String {
+    match param.kind {
+        ParamKind::Int {
+            bytes,
+            signed: true,
+        } => format!("a signed {}-bit integer", bytes * 8),
+        ParamKind::Int {
+            bytes,
+            signed: false,
+        } => format!("a {}-bit integer or address", bytes * 8),
+        ParamKind::F16 => "an f16".to_owned(),
+        ParamKind::F32 => "an f32".to_owned(),
+        ParamKind::F64 => "an f64".to_owned(),
+        ParamKind::Bytes => format!("a value of {} bytes", param.bytes),
+    }
+}
+
+/// The bytes of an argument, if it is of the parameter's type. PTX does not tell signed from
+/// unsigned or addresses from integers reliably, so only widths and float against integer count.
+fn encode(param: &Param, arg: &Arg) -> Option<Vec<u8>> {
+    let bytes = match arg {
+        Arg::U32(v) => v.to_le_bytes().to_vec(),
+        Arg::I32(v) => v.to_le_bytes().to_vec(),
+        Arg::U64(v) => v.to_le_bytes().to_vec(),
+        Arg::I64(v) => v.to_le_bytes().to_vec(),
+        Arg::F32(v) => v.to_le_bytes().to_vec(),
+        Arg::F64(v) => v.to_le_bytes().to_vec(),
+        Arg::Bytes(v) => v.clone(),
+        Arg::Pointer(p) if param.bytes == 4 => u32::try_from(p.0).ok()?.to_le_bytes().to_vec(),
+        Arg::Pointer(p) => p.0.to_le_bytes().to_vec(),
+    };
+    let float = matches!(arg, Arg::F32(_) | Arg::F64(_));
+    let fits = match param.kind {
+        ParamKind::Int { .. } => !float,
+        ParamKind::F32 | ParamKind::F64 => float,
+        ParamKind::F16 | ParamKind::Bytes => matches!(arg, Arg::Bytes(_)),
+    };
+    // NVRTC and clang declare some floats as `.b32`; a float is then taken by width.
+    let untyped = matches!(param.kind, ParamKind::Int { .. }) && float;
+    ((fits || untyped || matches!(arg, Arg::Bytes(_))) && bytes.len() == param.bytes as usize)
+        .then_some(bytes)
+}
+
+impl Arg {
+    /// The argument's type in words.
+    pub const fn type_name(&self) -> &'static str {
+        match self {
+            Self::U32(_) => "a u32",
+            Self::I32(_) => "an i32",
+            Self::U64(_) => "a u64",
+            Self::I64(_) => "an i64",
+            Self::F32(_) => "an f32",
+            Self::F64(_) => "an f64",
+            Self::Pointer(_) => "a buffer",
+            Self::Bytes(_) => "bytes of another length",
+        }
+    }
+}

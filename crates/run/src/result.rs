@@ -1,0 +1,166 @@
+//! From counters to the schema of a result.
+
+use crate::device::Device;
+use crate::host::Check;
+use warploom_base::{Digest, Dim3};
+use warploom_config::{GpuSpec, Setting};
+use warploom_gpu::{KernelEnd, MachineCounters};
+use warploom_sm::SLOT_CAUSES;
+use warploom_stats::result::{
+    CacheFigures, ConfigValue, DramFigures, Figures, Gpu, KernelReport, Outcome, Program,
+    RunReport, Totals, shares,
+};
+
+/// What a run has come to so far.
+pub(crate) struct Summary {
+    gpu: Gpu,
+    config_digest: String,
+    command: String,
+    kernels: Vec<KernelReport>,
+    totals: MachineCounters,
+    kernel_cycles: u64,
+}
+
+impl Summary {
+    pub fn new(spec: &GpuSpec, command: &str) -> Self {
+        let config = spec
+            .settings()
+            .into_iter()
+            .map(|(key, value)| (key, config_value(value)));
+        Self {
+            gpu: Gpu {
+                name: spec.name.clone(),
+                config: config.collect(),
+            },
+            config_digest: spec.digest(),
+            command: command.to_owned(),
+            kernels: Vec::new(),
+            totals: MachineCounters::default(),
+            kernel_cycles: 0,
+        }
+    }
+
+    pub fn launches(&self) -> u64 {
+        self.kernels.len() as u64
+    }
+
+    pub fn add(&mut self, kernel: KernelReport) {
+        self.kernel_cycles += kernel.figures.cycles;
+        self.kernels.push(kernel);
+    }
+
+    /// Counters of the whole run.
+    pub fn whole(&mut self, counters: MachineCounters) {
+        self.totals = counters;
+    }
+
+    /// The result. Its digest covers device memory, launches with their cycles, and counters.
+    pub fn finish(
+        self,
+        device: &Device,
+        outcome: Outcome,
+        checks: Vec<Check>,
+        wall_seconds: f64,
+    ) -> RunReport {
+        let figures = figures(self.kernel_cycles, &self.totals);
+        let digest = digest(device, &self.kernels, &figures, &outcome);
+        let per_second = |n: u64| {
+            if wall_seconds > 0.0 {
+                n as f64 / wall_seconds
+            } else {
+                0.0
+            }
+        };
+        RunReport {
+            program: Program {
+                name: "warploom".to_owned(),
+                version: env!("CARGO_PKG_VERSION").to_owned(),
+            },
+            command: self.command,
+            gpu: self.gpu,
+            config_digest: self.config_digest,
+            input_digest: device.input_digest(),
+            outcome,
+            totals: Totals {
+                launches: self.kernels.len() as u64,
+                figures: figures.clone(),
+            },
+            kernels: self.kernels,
+            wall_seconds,
+            cycles_per_second: per_second(figures.cycles),
+            warp_instructions_per_second: per_second(figures.warp_instructions),
+            checks: checks.into_iter().map(Into::into).collect(),
+            digest,
+        }
+    }
+}
+
+fn config_value(setting: Setting) -> ConfigValue {
+    match setting {
+        Setting::Bool(v) => ConfigValue::Bool(v),
+        Setting::Integer(v) => ConfigValue::Integer(v),
+        Setting::Float(v) => ConfigValue::Float(v),
+        Setting::Text(v) => ConfigValue::Text(v),
+    }
+}
+
+/// A launch that has ended.
+pub(crate) fn kernel_report(name: &str, grid: Dim3, block: Dim3, end: &KernelEnd) -> KernelReport {
+    KernelReport {
+        name: name.to_owned(),
+        grid: grid.into(),
+        block: block.into(),
+        registers_per_thread: end.registers_per_thread,
+        shared_bytes: end.shared_bytes,
+        blocks_per_sm: end.blocks_per_sm,
+        occupancy_limit: end.limit.name().to_owned(),
+        figures: figures(end.ended_at - end.launched_at, &end.counters),
+    }
+}
+
+pub(crate) fn figures(cycles: u64, counters: &MachineCounters) -> Figures {
+    let instructions = counters.sm.thread_instructions;
+    let causes = SLOT_CAUSES.iter().copied().zip(counters.sm.slots);
+    Figures {
+        cycles,
+        warp_instructions: counters.sm.warp_instructions,
+        thread_instructions: instructions,
+        ipc: if cycles > 0 {
+            instructions as f64 / cycles as f64
+        } else {
+            0.0
+        },
+        l1d: CacheFigures::new(counters.l1d.hits(), counters.l1d.accesses()),
+        l2: CacheFigures::new(counters.l2.hits(), counters.l2.accesses()),
+        dram: DramFigures::new(counters.dram.busy, counters.dram.n_cmd),
+        stalls: shares(causes),
+        statistics: counters
+            .named()
+            .into_iter()
+            .filter(|(_, value)| *value != 0)
+            .collect(),
+    }
+}
+
+fn digest(
+    device: &Device,
+    kernels: &[KernelReport],
+    totals: &Figures,
+    outcome: &Outcome,
+) -> String {
+    let mut digest = Digest::new();
+    device.memory.digest(&mut digest);
+    digest.str(&format!("{outcome:?}"));
+    for kernel in kernels {
+        digest.str(&kernel.name).u64(kernel.figures.cycles);
+        add_statistics(&mut digest, &kernel.figures);
+    }
+    add_statistics(&mut digest, totals);
+    digest.hex()
+}
+
+fn add_statistics(digest: &mut Digest, figures: &Figures) {
+    for (name, value) in &figures.statistics {
+        digest.str(name).u64(*value);
+    }
+}

@@ -1,0 +1,344 @@
+//! A run from its first action to its checks.
+
+use crate::device::{Device, DeviceError, ModuleId};
+use crate::host::{Check, HostAction, HostError, HostProgram, Launch};
+use crate::params::{ArgError, lay_out};
+use crate::result::{Summary, kernel_report};
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::time::Instant;
+use warploom_base::{Cycle, Dim3};
+use warploom_config::{DivergenceOrder, GpuSpec};
+use warploom_exec::{
+    BranchOrder, Checks, Fault, LaunchContext, LaunchError, LaunchSpec, TextureTable,
+};
+use warploom_gpu::{Gpu, KernelEnd, KernelLaunch, Stop};
+use warploom_ir::Program;
+use warploom_sm::BlockNeeds;
+use warploom_stats::result::{Outcome, RunReport};
+
+/// Core cycles between two calls of the progress function, about.
+const PROGRESS_CYCLES: Cycle = 4096;
+
+/// How a run is made.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Threads that run SMs; the result is the same for any number.
+    pub threads: usize,
+    /// Stop after this many core cycles.
+    pub max_cycles: Option<Cycle>,
+    /// Device memory in bytes.
+    pub memory_bytes: u64,
+    /// Optional checks of the simulated program.
+    pub checks: Checks,
+    /// The command line, for the result.
+    pub command: String,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            threads: 1,
+            max_cycles: None,
+            memory_bytes: 4 << 30,
+            checks: Checks::default(),
+            command: String::new(),
+        }
+    }
+}
+
+/// How far a run is.
+#[derive(Clone, Debug)]
+pub struct Progress {
+    /// Core cycles so far.
+    pub cycles: Cycle,
+    /// Launches that have ended.
+    pub launches: u64,
+    /// Kernel that runs.
+    pub kernel: String,
+    /// Its blocks that have ended, and all.
+    pub blocks: (u64, u64),
+}
+
+/// Why a run could not be made: the user's input.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// The host program.
+    #[error(transparent)]
+    Host(#[from] HostError),
+    /// Memory or modules.
+    #[error(transparent)]
+    Device(#[from] DeviceError),
+    /// Arguments of a launch.
+    #[error(transparent)]
+    Args(#[from] ArgError),
+    /// Sizes of a launch.
+    #[error("kernel `{kernel}` cannot be launched: {source}")]
+    Launch {
+        /// The kernel.
+        kernel: String,
+        /// Why.
+        source: LaunchError,
+    },
+    /// Not one block fits an SM.
+    #[error(
+        "not one block of kernel `{kernel}` fits an SM of `{gpu}`: a block needs {threads} threads, \
+         {registers} registers and {shared} bytes of shared memory, an SM has {max_threads}, \
+         {max_registers} and {max_shared}; use smaller blocks or another GPU"
+    )]
+    TooLarge {
+        /// The kernel.
+        kernel: String,
+        /// The GPU.
+        gpu: String,
+        /// Threads of a block in whole warps.
+        threads: u32,
+        /// Registers of a block.
+        registers: u32,
+        /// Shared memory of a block.
+        shared: u32,
+        /// Threads of an SM.
+        max_threads: u32,
+        /// Registers of an SM.
+        max_registers: u32,
+        /// Shared memory of an SM.
+        max_shared: u32,
+    },
+    /// The caller asked to stop.
+    #[error("interrupted")]
+    Interrupted,
+}
+
+/// Runs host programs on GPUs of one specification.
+pub struct Session {
+    spec: GpuSpec,
+    options: Options,
+}
+
+/// A launch that has been checked and can go to the machine.
+pub(crate) struct Prepared {
+    pub launch: KernelLaunch,
+    pub grid: Dim3,
+    pub block: Dim3,
+}
+
+impl Session {
+    /// A session.
+    pub fn new(spec: GpuSpec, options: Options) -> Self {
+        Self { spec, options }
+    }
+
+    /// The GPU.
+    pub fn spec(&self) -> &GpuSpec {
+        &self.spec
+    }
+
+    /// Runs a host program to its end and checks its outputs. `progress` is called now and then;
+    /// `Break` stops the run.
+    pub fn run(
+        &self,
+        program: &mut dyn HostProgram,
+        progress: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
+    ) -> Result<RunReport, RunError> {
+        let started = Instant::now();
+        let mut device = Device::new(self.options.memory_bytes, 0);
+        let mut summary = Summary::new(&self.spec, &self.options.command);
+        let outcome = self.simulate(program, &mut device, &mut summary, progress)?;
+        let checks = match outcome {
+            Outcome::Finished => program.checks(&device)?,
+            _ => Vec::new(),
+        };
+        Ok(summary.finish(&device, outcome, checks, started.elapsed().as_secs_f64()))
+    }
+
+    fn simulate(
+        &self,
+        program: &mut dyn HostProgram,
+        device: &mut Device,
+        summary: &mut Summary,
+        progress: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
+    ) -> Result<Outcome, RunError> {
+        let mut gpu = Gpu::new(self.spec.clone(), self.options.threads);
+        let limit = self.options.max_cycles.unwrap_or(Cycle::MAX);
+        loop {
+            let action = program.next(device)?;
+            for (address, bytes) in device.take_copies() {
+                gpu.note_copy(address, bytes);
+            }
+            let launch = match action {
+                HostAction::Done => break,
+                HostAction::Launch(launch) => launch,
+            };
+            let prepared = self.prepare(device, &launch, summary.launches())?;
+            let (grid, block) = (prepared.grid, prepared.block);
+            gpu.launch(prepared.launch);
+            let end = self.until_end(&mut gpu, device, &launch, limit, summary, progress)?;
+            match end {
+                Ok(ends) => ends.iter().for_each(|end| {
+                    summary.add(kernel_report(&launch.kernel, grid, block, end));
+                }),
+                Err(outcome) => return Ok(outcome),
+            }
+        }
+        summary.whole(gpu.counters());
+        Ok(Outcome::Finished)
+    }
+
+    /// Steps until a kernel ends, or the run does.
+    fn until_end(
+        &self,
+        gpu: &mut Gpu,
+        device: &mut Device,
+        launch: &Launch,
+        limit: Cycle,
+        summary: &mut Summary,
+        progress: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
+    ) -> Result<Result<Vec<KernelEnd>, Outcome>, RunError> {
+        let mut next_report = gpu.now() + PROGRESS_CYCLES;
+        loop {
+            if let Err(stop) = gpu.step(&mut device.memory, limit) {
+                summary.whole(gpu.counters());
+                return Ok(Err(outcome_of(stop)));
+            }
+            let ended = gpu.take_ended();
+            if !ended.is_empty() {
+                return Ok(Ok(ended));
+            }
+            if gpu.now() >= limit {
+                let partial = gpu.cut_short();
+                for end in &partial {
+                    summary.add(kernel_report(
+                        &launch.kernel,
+                        launch.grid,
+                        launch.block,
+                        end,
+                    ));
+                }
+                summary.whole(gpu.counters());
+                return Ok(Err(Outcome::CycleLimit { cycles: limit }));
+            }
+            if gpu.now() >= next_report {
+                next_report = gpu.now() + PROGRESS_CYCLES;
+                let now = Progress {
+                    cycles: gpu.now(),
+                    launches: summary.launches(),
+                    kernel: launch.kernel.clone(),
+                    blocks: gpu.blocks_done(),
+                };
+                if progress(&now).is_break() {
+                    return Err(RunError::Interrupted);
+                }
+            }
+        }
+    }
+
+    /// Checks a launch and makes it ready.
+    pub(crate) fn prepare(
+        &self,
+        device: &mut Device,
+        launch: &Launch,
+        grid_id: u64,
+    ) -> Result<Prepared, RunError> {
+        let program = Arc::clone(device.kernel(launch.module, &launch.kernel)?);
+        let params = lay_out(&program, &launch.args)?;
+        device.note_input(&format!("{launch:?}"));
+        let context = self.context(device, launch.module, &program, launch, params, grid_id)?;
+        let registers = launch
+            .registers_per_thread
+            .unwrap_or(program.registers_per_thread)
+            .clamp(1, self.spec.sm.max_registers_per_thread);
+        let launched = KernelLaunch {
+            context,
+            program,
+            registers_per_thread: registers,
+        };
+        self.check_fit(&launched, &launch.kernel)?;
+        Ok(Prepared {
+            launch: launched,
+            grid: launch.grid,
+            block: launch.block,
+        })
+    }
+
+    fn context(
+        &self,
+        device: &Device,
+        module: ModuleId,
+        program: &Arc<Program>,
+        launch: &Launch,
+        params: Vec<u8>,
+        grid_id: u64,
+    ) -> Result<LaunchContext, RunError> {
+        let spec = LaunchSpec {
+            grid: launch.grid,
+            block: launch.block,
+            dynamic_shared_bytes: launch.dynamic_shared_bytes,
+            max_shared_bytes: self.spec.sm.max_shared_bytes_per_block,
+            params,
+            globals: device.module(module).addresses.clone(),
+            texture_refs: Vec::new(),
+            textures: Arc::new(TextureTable::default()),
+            grid_id,
+            asid: device.asid,
+            checks: self.options.checks,
+            branch_order: match self.spec.sm.divergence {
+                DivergenceOrder::TakenFirst => BranchOrder::TakenFirst,
+                DivergenceOrder::HighestLaneLast => BranchOrder::HighestLaneLast,
+            },
+        };
+        LaunchContext::new(Arc::clone(program), spec).map_err(|source| RunError::Launch {
+            kernel: launch.kernel.clone(),
+            source,
+        })
+    }
+
+    fn check_fit(&self, launch: &KernelLaunch, kernel: &str) -> Result<(), RunError> {
+        let sm = &self.spec.sm;
+        let threads = launch.context.block().count() as u32;
+        let shared = launch.context.shared_bytes();
+        let needs = BlockNeeds::new(threads, launch.registers_per_thread, shared, sm);
+        let (fit, _) = needs.blocks_per_sm(u64::MAX, sm, &self.spec.gpu);
+        if fit > 0 {
+            return Ok(());
+        }
+        Err(RunError::TooLarge {
+            kernel: kernel.to_owned(),
+            gpu: self.spec.name.clone(),
+            threads: needs.threads,
+            registers: needs.registers,
+            shared: needs.shared_bytes,
+            max_threads: sm.max_threads,
+            max_registers: sm.registers,
+            max_shared: sm.shared_bytes,
+        })
+    }
+}
+
+fn outcome_of(stop: Stop) -> Outcome {
+    match stop {
+        Stop::Fault(fault) => fault_outcome(&fault),
+        Stop::Deadlock { at, waits } => Outcome::Deadlock {
+            message: format!(
+                "nothing goes forward in cycle {at}; {} warps wait:\n{}",
+                waits.len(),
+                waits.join("\n")
+            ),
+        },
+    }
+}
+
+pub(crate) fn fault_outcome(fault: &Fault) -> Outcome {
+    Outcome::Fault {
+        message: fault.to_string(),
+    }
+}
+
+impl From<Check> for warploom_stats::result::CheckReport {
+    fn from(check: Check) -> Self {
+        Self {
+            name: check.name,
+            passed: check.passed,
+            detail: check.detail,
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! The machine's timing against formulas: small kernels whose cycles can be worked out by hand
+//! from the specification (model page, sections 3.5, 3.6 and 4).
+
+use std::ops::ControlFlow;
+use warploom_base::Dim3;
+use warploom_config::{GpuSpec, preset};
+use warploom_run::{
+    Arg, Check, Device, HostAction, HostError, HostProgram, Launch, Options, Session,
+};
+use warploom_stats::result::{Outcome, RunReport};
+
+/// Launches one kernel with one buffer of `words` zeros.
+struct OneKernel {
+    ptx: String,
+    grid: Dim3,
+    block: Dim3,
+    words: usize,
+    launched: bool,
+}
+
+impl HostProgram for OneKernel {
+    fn next(&mut self, device: &mut Device) -> Result<HostAction, HostError> {
+        if std::mem::replace(&mut self.launched, true) {
+            return Ok(HostAction::Done);
+        }
+        let module = device.load_ptx("test.ptx", &self.ptx)?;
+        let buffer = device.alloc_slice(&vec![0u32; self.words])?;
+        let args = vec![Arg::Pointer(buffer)];
+        Ok(HostAction::Launch(Launch::new(module, "k", self.grid, self.block, args)))
+    }
+
+    fn checks(&mut self, _: &Device) -> Result<Vec<Check>, HostError> {
+        Ok(Vec::new())
+    }
+}
+
+fn kernel(body: &str) -> String {
+    format!(
+        ".version 7.0\n.target sm_50\n.address_size 64\n\
+         .visible .entry k(.param .u64 buf) {{\n\
+         .reg .pred %p<8>; .reg .b32 %r<64>; .reg .f32 %f<64>; .reg .b64 %rd<16>;\n\
+         .shared .align 4 .b8 s[4096];\n{body}\nret;\n}}\n"
+    )
+}
+
+fn run_on(spec: &GpuSpec, body: &str, grid: u32, block: u32, threads: usize) -> RunReport {
+    let mut program = OneKernel {
+        ptx: kernel(body),
+        grid: Dim3::linear(grid),
+        block: Dim3::linear(block),
+        words: 1 << 16,
+        launched: false,
+    };
+    let session = Session::new(spec.clone(), Options { threads, ..Options::default() });
+    session.run(&mut program, &mut |_| ControlFlow::Continue(())).expect("the kernel is sound")
+}
+
+fn cycles(spec: &GpuSpec, body: &str, block: u32) -> u64 {
+    let report = run_on(spec, body, 1, block, 1);
+    assert_eq!(report.outcome, Outcome::Finished);
+    report.totals.figures.cycles
+}
+
+/// Cycles that `count` more copies of an instruction add.
+fn cost(spec: &GpuSpec, start: &str, instruction: &str, count: u64) -> f64 {
+    let few = format!("{start}{}", instruction.repeat(64));
+    let many = format!("{start}{}", instruction.repeat(64 + count as usize));
+    (cycles(spec, &many, 32) - cycles(spec, &few, 32)) as f64 / count as f64
+}
+
+fn gtx480() -> GpuSpec {
+    let mut spec = preset("gtx480").expect("a built-in preset");
+    // Fetch costs are not what these tests are about.
+    spec.sm.perfect_inst_const_cache = true;
+    spec
+}
+
+/// Issue t, collector t+1, operands t+2, dispatch t+3, unit t+4, write-back latency + 2 later, and
+/// the next issue in that cycle.
+#[test]
+fn dependent_instructions_are_latency_plus_six_apart() {
+    let spec = gtx480();
+    let add = spec.sm.units.f32_timing.add.latency_cycles;
+    let measured = cost(&spec, "mov.f32 %f1, 0f3F800000;\n", "add.f32 %f1, %f1, %f1;\n", 64);
+    assert_eq!(measured, f64::from(add + 6));
+    let mad = spec.sm.units.int_timing.mad.latency_cycles;
+    let measured = cost(&spec, "mov.u32 %r1, 1;\n", "mad.lo.s32 %r1, %r1, 3, 7;\n", 64);
+    assert_eq!(measured, f64::from(mad + 6));
+}
+
+/// The unit's dispatch register is taken for the initiation interval, and one collector of SFU
+/// instructions is enough to keep it busy.
+#[test]
+fn independent_special_functions_are_an_interval_apart() {
+    let spec = gtx480();
+    let start = (0..32).map(|i| format!("mov.f32 %f{i}, 0f3F800000;\n")).collect::<String>();
+    let group = (0..32).map(|i| format!("sqrt.approx.f32 %f{}, %f{i};\n", i + 32)).collect::<String>();
+    let one = cycles(&spec, &format!("{start}{}", group.repeat(4)), 32);
+    let two = cycles(&spec, &format!("{start}{}", group.repeat(8)), 32);
+    let interval = u64::from(spec.sm.units.sfu_timing.interval_cycles);
+    assert_eq!((two - one) / 128, interval);
+}
+
+/// A conflict of n lanes on one bank takes n cycles in the load/store unit.
+#[test]
+fn shared_memory_conflicts_cost_a_cycle_a_way() {
+    let spec = gtx480();
+    let start = |stride: u32| {
+        format!("mov.u32 %r1, %tid.x;\nmul.lo.s32 %r2, %r1, {stride};\nmov.u32 %r3, s;\nadd.s32 %r4, %r3, %r2;\n")
+    };
+    let load = (0..16).map(|i| format!("ld.shared.u32 %r{}, [%r4];\n", i + 8)).collect::<String>();
+    let per_load = |stride| {
+        let few = cycles(&spec, &format!("{}{}", start(stride), load.repeat(2)), 32);
+        let many = cycles(&spec, &format!("{}{}", start(stride), load.repeat(6)), 32);
+        (many - few) as f64 / 64.0
+    };
+    let (none, eight) = (per_load(4), per_load(4 * 8));
+    assert!((eight - 8.0).abs() < 0.51, "eight lanes a bank: {eight} cycles a load");
+    assert!(none < 2.6, "no conflict: {none} cycles a load");
+}
+
+/// Skipping of idle cycles and the number of threads change nothing.
+#[test]
+fn skipping_and_threads_leave_every_bit_as_it_is() {
+    let mut spec = preset("gtx480").expect("a built-in preset");
+    let body = "
+        ld.param.u64 %rd1, [buf];
+        cvta.to.global.u64 %rd1, %rd1;
+        mov.u32 %r1, %tid.x; mov.u32 %r2, %ctaid.x; mov.u32 %r3, %ntid.x;
+        mad.lo.s32 %r1, %r2, %r3, %r1;
+        and.b32 %r4, %r1, 1023;
+        mul.wide.u32 %rd2, %r4, 4;
+        add.s64 %rd3, %rd1, %rd2;
+        ld.global.u32 %r5, [%rd3];
+        atom.global.add.u32 %r6, [%rd1+8192], 3;
+        add.s32 %r5, %r5, %r6;
+        st.global.u32 [%rd3+4096], %r5;
+        bar.sync 0;
+        red.global.max.u32 [%rd1+8196], %r5;";
+    let digest = |spec: &GpuSpec, threads| {
+        let report = run_on(spec, body, 64, 128, threads);
+        assert_eq!(report.outcome, Outcome::Finished);
+        report.digest
+    };
+    let one = digest(&spec, 1);
+    assert_eq!(one, digest(&spec, 1), "the same run twice");
+    assert_eq!(one, digest(&spec, 2), "two threads");
+    assert_eq!(one, digest(&spec, 3), "three threads");
+    spec.sm.skip_idle = false;
+    assert_eq!(one, digest(&spec, 1), "no skipping");
+}
+
+/// Every scheduler cycle has exactly one cause.
+#[test]
+fn scheduler_cycles_add_up() {
+    let spec = preset("gtx480").expect("a built-in preset");
+    let report = run_on(&spec, "bar.sync 0;\nadd.s32 %r1, %r1, 1;\n", 30, 256, 1);
+    let statistics = &report.totals.figures.statistics;
+    let slots: u64 =
+        statistics.iter().filter(|(n, _)| n.starts_with("sm.slots.")).map(|(_, v)| v).sum();
+    let sm_cycles = statistics["gpu.cycles"] * u64::from(spec.gpu.sms);
+    assert_eq!(slots, sm_cycles * u64::from(spec.sm.schedulers));
+    assert_eq!(statistics["sm.slots.issued"], report.totals.figures.warp_instructions);
+}
+
+/// A warp that waits for a thread count that never comes: reported, with what each warp waits for.
+#[test]
+fn a_barrier_that_nobody_reaches_is_a_deadlock() {
+    let spec = preset("gtx480").expect("a built-in preset");
+    let body = "mov.u32 %r1, %tid.x;\nsetp.lt.u32 %p1, %r1, 32;\n@%p1 bra W;\nbar.sync 1, 64;\nret;\nW:\nbar.sync 2, 64;\n";
+    let report = run_on(&spec, body, 1, 64, 1);
+    match report.outcome {
+        Outcome::Deadlock { message } => assert!(message.contains("barrier"), "{message}"),
+        other => panic!("{other:?}"),
+    }
+}
