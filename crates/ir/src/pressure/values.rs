@@ -77,7 +77,8 @@ pub(super) fn short_addresses(code: &Code, wide: &[bool]) -> FixedBitSet {
             for (nth, src) in code.sources(inst).enumerate() {
                 let Src::Reg(reg) = src else { continue };
                 used.insert(usize::from(reg.0));
-                if !carries && !(nth == 0 && is_short_access(inst.op)) {
+                let address = nth == 0 && is_short_access(inst.op);
+                if !carries && !address {
                     smaller.set(usize::from(reg.0), false);
                 }
             }

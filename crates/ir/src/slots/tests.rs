@@ -95,7 +95,8 @@ fn make(choice: u8, a: u16, b: u16, c: u16, guard: u8, len: usize, sample: &mut 
         },
         _ => inst(Op::Exit),
     };
-    if guard % 3 == 0 || matches!(made.op, Op::Exit) && guard % 4 != 0 {
+    let exits = matches!(made.op, Op::Exit);
+    if guard.is_multiple_of(3) || exits && !guard.is_multiple_of(4) {
         made.guard = Some(Guard {
             pred: pred(u16::from(guard)),
             negated: false,
