@@ -8,6 +8,8 @@ use warploom_stats::result::{Figures, KernelReport, Outcome, RunReport};
 
 /// Launches shown one by one; of more, the first ones stand for the rest.
 const LAUNCHES_SHOWN: usize = 16;
+/// Lines shown of why a run ended early.
+const LINES_SHOWN: usize = 24;
 const BAR_WIDTH: usize = 40;
 
 /// The report of a run for a terminal: launches, where cycles went, checks, speed.
@@ -128,9 +130,22 @@ fn outcome(text: &mut String, outcome: &Outcome) {
                 "stopped at --max-cycles {limit}; outputs were not checked\n"
             )
         }
-        Outcome::Fault { message } => writeln!(text, "FAULT: {message}\n"),
-        Outcome::Deadlock { message } => writeln!(text, "DEADLOCK: {message}\n"),
+        Outcome::Fault { message } => writeln!(text, "FAULT: {}\n", shortened(message)),
+        Outcome::Deadlock { message } => writeln!(text, "DEADLOCK: {}\n", shortened(message)),
     };
+}
+
+/// The first lines of a message, and how many more there are.
+fn shortened(message: &str) -> String {
+    let lines: Vec<&str> = message.lines().collect();
+    if lines.len() <= LINES_SHOWN {
+        return message.to_owned();
+    }
+    let hidden = lines.len() - LINES_SHOWN;
+    format!(
+        "{}\n({hidden} further lines in --json and --stats)",
+        lines[..LINES_SHOWN].join("\n")
+    )
 }
 
 fn checks(text: &mut String, run: &RunReport) {
@@ -248,7 +263,9 @@ mod tests {
             message: "misaligned load".into(),
         });
         let deadlock = end(Outcome::Deadlock {
-            message: "warp 3 waits at barrier 0".into(),
+            message: (0..26)
+                .map(|w| format!("warp {w} waits at barrier 0\n"))
+                .collect(),
         });
         insta::assert_snapshot!([limit, fault, deadlock].join("---\n"));
     }

@@ -164,8 +164,14 @@ impl Collectors {
             waited = self.read_banks();
         }
         self.take_in(sources);
-        self.written = 0;
+        self.end_writes();
         waited
+    }
+
+    /// Ends the cycle for the banks: they may be written again. `step` does so itself.
+    #[inline]
+    pub fn end_writes(&mut self) {
+        self.written = 0;
     }
 
     fn send_ready(&mut self) {

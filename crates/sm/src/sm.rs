@@ -335,6 +335,7 @@ impl Sm {
             self.feed_ldst();
         }
         if self.collectors.is_idle() {
+            self.collectors.end_writes();
             return;
         }
         let Self {

@@ -1,2 +1,26 @@
-//! Warploom command line.
-fn main() {}
+//! The command line. This crate alone prints, exits and reads the environment; what it shows
+//! comes from the libraries as data or text.
+//!
+//! Exit status: 0 success, 1 the run failed (wrong output, deadlock, a fault in the kernel), 2 bad
+//! usage or input. A bug of Warploom itself ends with 101 and a message that asks for a report.
+
+mod cli;
+mod failure;
+mod gpu;
+mod launch_args;
+mod output;
+mod panic;
+mod progress;
+mod target;
+mod verbs;
+
+use clap::Parser;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    panic::install();
+    match cli::Cli::parse().run() {
+        Ok(status) => status,
+        Err(failure) => failure.report(),
+    }
+}

@@ -1,0 +1,74 @@
+//! Verbs and what they share.
+
+use crate::failure::Failure;
+use crate::verbs::{check, completions, list, run, show};
+use clap::{Parser, Subcommand};
+use std::process::ExitCode;
+
+const EXAMPLES: &str = "\
+Examples:
+  warploom run                      what can be run
+  warploom run vectoradd            run a workload and check its outputs
+  warploom run my.toml              run a kernel of your own from a launch file
+  warploom list policies            the schedulers and other policies there are
+  warploom show gpu gtx480          every key of a GPU with value, unit and meaning";
+
+/// A fast GPU simulator for research on thread-level parallelism: runs CUDA kernels from their PTX
+/// on a cycle-level model of a GPU.
+#[derive(Parser)]
+#[command(version, after_help = EXAMPLES, arg_required_else_help = true, max_term_width = 100)]
+pub struct Cli {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Subcommand)]
+enum Verb {
+    Run(run::Args),
+    Check(check::Args),
+    List(list::Args),
+    Show(show::Args),
+    Completions(completions::Args),
+}
+
+impl Cli {
+    /// Does what was asked.
+    pub fn run(self) -> Result<ExitCode, Failure> {
+        match self.verb {
+            Verb::Run(args) => run::run(&args),
+            Verb::Check(args) => check::run(&args),
+            Verb::List(args) => list::run(&args),
+            Verb::Show(args) => show::run(&args),
+            Verb::Completions(args) => completions::run(&args),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Cli;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_sound() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn every_verb_has_examples() {
+        let command = Cli::command();
+        let verbs: Vec<_> = command.get_subcommands().collect();
+        assert!(verbs.len() >= 5);
+        for verb in verbs {
+            let examples = verb
+                .get_after_help()
+                .map(ToString::to_string)
+                .unwrap_or_default();
+            assert!(
+                examples.starts_with("Examples:\n"),
+                "{} has none",
+                verb.get_name()
+            );
+        }
+    }
+}

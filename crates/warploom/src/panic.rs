@@ -1,0 +1,33 @@
+//! The last word when Warploom itself is wrong.
+
+use crate::output::command_line;
+use std::io::Write;
+use std::panic::PanicHookInfo;
+
+/// Replaces the default message of a panic by one that says whose fault it is and what to send.
+/// `RUST_BACKTRACE=1` adds where it happened.
+pub fn install() {
+    std::panic::set_hook(Box::new(|info| {
+        let _ = std::io::stderr().write_all(message(info).as_bytes());
+    }));
+}
+
+fn message(info: &PanicHookInfo<'_>) -> String {
+    let what = info.payload_as_str().unwrap_or("a panic without a message");
+    let place = info
+        .location()
+        .map_or(String::new(), |place| format!(" ({place})"));
+    let backtrace = std::backtrace::Backtrace::capture();
+    let trace = match backtrace.status() {
+        std::backtrace::BacktraceStatus::Captured => format!("\n{backtrace}"),
+        _ => String::new(),
+    };
+    format!(
+        "\nThis is a bug in Warploom {version}, not in your input or kernel.\n\
+         Please report it at {repository}/issues with this text and the files you ran:\n\n  \
+         {command}\n  {what}{place}\n{trace}",
+        version = env!("CARGO_PKG_VERSION"),
+        repository = env!("CARGO_PKG_REPOSITORY"),
+        command = command_line(),
+    )
+}

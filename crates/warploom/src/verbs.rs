@@ -1,0 +1,7 @@
+//! The verbs, one file each.
+
+pub mod check;
+pub mod completions;
+pub mod list;
+pub mod run;
+pub mod show;

@@ -1,0 +1,135 @@
+//! `warploom check`.
+
+use crate::failure::Failure;
+use crate::output::{error_style, print, print_json};
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use warploom_diag::Source;
+use warploom_ir::{ModuleIr, Program};
+use warploom_report::{grouped, listing};
+use warploom_run::launch_file::read;
+
+const EXAMPLES: &str = "\
+Examples:
+  warploom check kernel.ptx
+  warploom check kernel.ptx --json";
+
+/// Read a PTX file, say what is wrong with it, and show its kernels
+///
+/// Exit status 0: every kernel can run; 1: some kernel uses what is not supported; 2: the file has
+/// errors.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// PTX file
+    file: PathBuf,
+    /// Print as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct Report {
+    file: String,
+    kernels: Vec<KernelRow>,
+    refused: Vec<Refused>,
+}
+
+#[derive(Serialize)]
+struct KernelRow {
+    name: String,
+    instructions: usize,
+    parameters: usize,
+    /// Estimated from the pressure of live ranges.
+    registers_per_thread: u32,
+    shared_bytes: u32,
+    local_bytes: u32,
+}
+
+#[derive(Serialize)]
+struct Refused {
+    kernel: String,
+    /// Every place that cannot run, as text.
+    reason: String,
+}
+
+pub fn run(args: &Args) -> Result<ExitCode, Failure> {
+    let source = read(Path::new(&args.file))?;
+    let module = compile(&source)?;
+    let report = report(&source, &module);
+    match args.json {
+        true => print_json(&report)?,
+        false => print(&text(&report))?,
+    }
+    Ok(ExitCode::from(u8::from(!report.refused.is_empty())))
+}
+
+/// Reads and lowers a file, its problems drawn for the terminal.
+fn compile(source: &Source) -> Result<ModuleIr, Failure> {
+    let (module, problems) = warploom_ptx::parse(source);
+    if problems.has_errors() {
+        return Err(Failure::Ptx(problems.render(source, error_style())));
+    }
+    warploom_ir::lower(&module, source)
+        .map_err(|problems| Failure::Ptx(problems.render(source, error_style())))
+}
+
+fn report(source: &Source, module: &ModuleIr) -> Report {
+    let refused = module.refused.iter().map(|(kernel, why)| Refused {
+        kernel: kernel.clone(),
+        reason: why.render(source, error_style()),
+    });
+    Report {
+        file: source.name().to_owned(),
+        kernels: module.kernels.iter().map(kernel_row).collect(),
+        refused: refused.collect(),
+    }
+}
+
+fn kernel_row(kernel: &Program) -> KernelRow {
+    KernelRow {
+        name: kernel.name.clone(),
+        instructions: kernel.insts.len(),
+        parameters: kernel.params.len(),
+        registers_per_thread: kernel.registers_per_thread,
+        shared_bytes: kernel.shared_bytes,
+        local_bytes: kernel.local_bytes,
+    }
+}
+
+fn text(report: &Report) -> String {
+    let header = [
+        "kernel",
+        "instructions",
+        "parameters",
+        "registers",
+        "shared",
+        "local",
+    ];
+    let row = |kernel: &KernelRow| {
+        vec![
+            kernel.name.clone(),
+            grouped(kernel.instructions as u64),
+            kernel.parameters.to_string(),
+            kernel.registers_per_thread.to_string(),
+            grouped(kernel.shared_bytes.into()),
+            grouped(kernel.local_bytes.into()),
+        ]
+    };
+    let rows: Vec<_> = report.kernels.iter().map(row).collect();
+    let mut text = match rows.is_empty() {
+        true => String::new(),
+        false => listing(&header, &rows, None),
+    };
+    for refused in &report.refused {
+        text.push_str(&format!(
+            "\nkernel {} cannot run:\n{}",
+            refused.kernel, refused.reason
+        ));
+    }
+    if report.kernels.is_empty() && report.refused.is_empty() {
+        text.push_str("no kernels\n");
+    }
+    text
+}

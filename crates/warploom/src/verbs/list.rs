@@ -1,0 +1,130 @@
+//! `warploom list`.
+
+use crate::failure::Failure;
+use crate::output::{print, print_json, width};
+use clap::ValueEnum;
+use serde_json::{Map, Value};
+use std::process::ExitCode;
+use warploom_report::listing;
+use warploom_stats::{METRICS, rows};
+
+const EXAMPLES: &str = "\
+Examples:
+  warploom list workloads
+  warploom list gpus
+  warploom list policies
+  warploom list stats --json";
+
+/// List everything there is of a kind, each with what it is and where it comes from
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// What to list
+    what: Kind,
+    /// Print as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Kind {
+    /// Presets for --gpu
+    Gpus,
+    /// Workloads for run
+    Workloads,
+    /// Schedulers and other policies, with the key that chooses them
+    Policies,
+    /// Statistics of a result
+    Stats,
+}
+
+/// A table whose columns have the same names in text and in JSON.
+struct Columns {
+    header: &'static [&'static str],
+    rows: Vec<Vec<String>>,
+}
+
+pub fn run(args: &Args) -> Result<ExitCode, Failure> {
+    let Columns { header, rows } = match args.what {
+        Kind::Gpus => gpus(),
+        Kind::Workloads => workloads(),
+        Kind::Policies => policies(),
+        Kind::Stats => stats(),
+    };
+    if args.json {
+        let object = |row: &Vec<String>| -> Value {
+            let members = header
+                .iter()
+                .zip(row)
+                .map(|(name, cell)| ((*name).to_owned(), cell.as_str().into()));
+            Value::Object(members.collect::<Map<_, _>>())
+        };
+        print_json(&rows.iter().map(object).collect::<Vec<_>>())?;
+    } else {
+        print(&listing(header, &rows, width()))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn gpus() -> Columns {
+    let row = |preset: &warploom_config::Preset| vec![preset.name.to_owned(), preset.about()];
+    Columns {
+        header: &["name", "about"],
+        rows: warploom_config::PRESETS.iter().map(row).collect(),
+    }
+}
+
+fn workloads() -> Columns {
+    let row = |workload: &warploom_workloads::WorkloadInfo| {
+        let names = |names: Vec<&str>| names.join(", ");
+        vec![
+            workload.name.to_owned(),
+            workload.suite.to_string(),
+            names(workload.kernels.iter().map(|kernel| kernel.name).collect()),
+            names(
+                workload
+                    .variants
+                    .iter()
+                    .map(|variant| variant.name)
+                    .collect(),
+            ),
+            workload.sentence.to_owned(),
+            workload.source.to_owned(),
+        ]
+    };
+    Columns {
+        header: &["name", "suite", "kernels", "variants", "about", "source"],
+        rows: warploom_workloads::all().iter().map(row).collect(),
+    }
+}
+
+fn policies() -> Columns {
+    let row = |policy: warploom_policy::PolicyInfo| {
+        vec![
+            policy.key.to_owned(),
+            policy.name.to_owned(),
+            policy.about.to_owned(),
+        ]
+    };
+    Columns {
+        header: &["key", "name", "about"],
+        rows: warploom_policy::all().map(row).collect(),
+    }
+}
+
+fn stats() -> Columns {
+    let row = |stat: warploom_stats::StatRow| {
+        vec![
+            stat.name,
+            stat.unit.to_owned(),
+            stat.gpgpusim.unwrap_or("").to_owned(),
+            stat.sentence.to_owned(),
+        ]
+    };
+    let mut tables = vec![METRICS];
+    tables.extend_from_slice(warploom_gpu::registry::TABLES);
+    Columns {
+        header: &["name", "unit", "gpgpusim", "about"],
+        rows: rows(&tables).into_iter().map(row).collect(),
+    }
+}

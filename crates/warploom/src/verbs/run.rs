@@ -1,0 +1,105 @@
+//! `warploom run`.
+
+use crate::failure::Failure;
+use crate::gpu::GpuArgs;
+use crate::launch_args::LaunchArgs;
+use crate::output::{command_line, json, print, width, write_file};
+use crate::progress::Display;
+use crate::target;
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use warploom_report::{listing, run_report};
+use warploom_run::{Options, Session};
+use warploom_workloads::{Size, all};
+
+const EXAMPLES: &str = "\
+Examples:
+  warploom run                                     what can be run
+  warploom run bfs                                 a workload
+  warploom run bfs --size paper                    with the paper's data set
+  warploom run matrixmul --set sm.warp_scheduler=lrr --set sm.max_blocks=4
+  warploom run hotspot --gpu my-gpu.toml --json    the result for programs
+  warploom run my.toml --stats result.json         a launch file; the result kept
+  warploom run saxpy.ptx --kernel saxpy --grid 4 --block 256 \\
+      --arg 'f32[1024]=iota' --arg 1024 --arg 2.0";
+
+/// Simulate a workload, a launch file or a PTX file, and check its outputs
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// Workload (`warploom list workloads`), launch file (*.toml) or PTX file (*.ptx); none lists
+    /// what can be run
+    target: Option<String>,
+    /// Size of a workload: test, small or paper
+    #[arg(long, value_name = "test|small|paper", default_value_t = Size::Small)]
+    size: Size,
+    /// Seed of a workload's inputs
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+    #[command(flatten)]
+    gpu: GpuArgs,
+    /// Stop after this many core cycles, without a check of the outputs
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    max_cycles: Option<u64>,
+    /// Threads that simulate; the result is the same for any number
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = threads)]
+    threads: usize,
+    /// Write the result as JSON to a file, too
+    #[arg(long, value_name = "FILE.json")]
+    stats: Option<PathBuf>,
+    /// Print the result as JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    launch: LaunchArgs,
+}
+
+fn threads(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(threads @ 1..=1024) => Ok(threads),
+        _ => Err("write a number from 1 to 1024".to_owned()),
+    }
+}
+
+pub fn run(args: &Args) -> Result<ExitCode, Failure> {
+    let Some(target) = &args.target else {
+        print(&what_can_be_run())?;
+        return Ok(ExitCode::SUCCESS);
+    };
+    let gpu = args.gpu.spec()?;
+    let mut program = target::program(target, args.size, args.seed, &args.launch, &gpu)?;
+    let options = Options {
+        threads: args.threads,
+        max_cycles: args.max_cycles,
+        command: command_line(),
+        ..Options::default()
+    };
+    let mut display = Display::new();
+    let result = Session::new(gpu, options).run(program.as_mut(), &mut |progress| {
+        display.update(progress);
+        ControlFlow::Continue(())
+    });
+    display.finish();
+    let result = result?;
+    if let Some(path) = &args.stats {
+        write_file(path, &json(&result))?;
+    }
+    print(&match args.json {
+        true => json(&result),
+        false => run_report(&result),
+    })?;
+    Ok(ExitCode::from(u8::from(!result.succeeded())))
+}
+
+fn what_can_be_run() -> String {
+    let row = |workload: &warploom_workloads::WorkloadInfo| {
+        vec![workload.name.to_owned(), workload.sentence.to_owned()]
+    };
+    let rows: Vec<_> = all().iter().map(row).collect();
+    let table = listing(&["workload", "what it computes"], &rows, width());
+    format!(
+        "{table}\nwarploom run WORKLOAD runs one; a launch file (*.toml) or a PTX file (*.ptx) runs \
+         a kernel of your own.\nwarploom run --help shows examples.\n"
+    )
+}

@@ -1,0 +1,109 @@
+//! `spmv`: a sparse matrix times a vector.
+
+mod jds;
+mod matrix;
+
+use warploom_base::Dim3;
+use warploom_run::{Arg, Device, DeviceError, HostError, HostProgram, ModuleId};
+
+use crate::check::equal;
+use crate::info::{KernelInfo, LaunchShape, Request, Size, Suite, Variant, WorkloadInfo};
+use crate::program::{Plan, Sequence, alloc_output, load};
+use jds::Jds;
+use matrix::Problem;
+
+pub(crate) const WORKLOAD: WorkloadInfo = WorkloadInfo {
+    name: "spmv",
+    suite: Suite::Parboil,
+    sentence: "Sparse matrix times vector in jagged diagonals: streamed rows, gathered vector.",
+    source: "Parboil, spmv; SPMV in seeds 000 and 002, MVP in 003",
+    notes: include_str!("notes.md"),
+    ptx: include_str!("kernel.ptx"),
+    kernels: &[KernelInfo {
+        name: "spmv_jds",
+        sentence: "One row a thread, rows sorted by length.",
+        entries: &["spmv_jds"],
+        alone: true,
+    }],
+    variants: &[Variant {
+        name: "fem",
+        sentence: "Bicubic finite elements; at size paper the large data set's 146,689 rows, 765 blocks.",
+        launches: |request| vec![shape(elements(request.size))],
+        program,
+    }],
+};
+
+const BLOCK: u32 = 192;
+
+/// Elements along each side of the mesh.
+fn elements(size: Size) -> u32 {
+    size.pick(16, 64, 128)
+}
+
+fn shape(elements: u32) -> LaunchShape {
+    let grid = Dim3::linear(matrix::rows(elements).div_ceil(BLOCK));
+    LaunchShape::once("spmv_jds", grid, Dim3::linear(BLOCK))
+}
+
+fn program(request: &Request) -> Box<dyn HostProgram> {
+    let (elements, seed) = (elements(request.size), request.seed);
+    Sequence::boxed(move |device| plan(device, elements, seed))
+}
+
+fn plan(device: &mut Device, elements: u32, seed: u64) -> Result<Plan, HostError> {
+    let problem = Problem::generate(elements, seed);
+    let jds = Jds::new(&problem.matrix);
+    let module = load(device, &WORKLOAD)?;
+    set_constants(device, module, &jds)?;
+    let rows = matrix::rows(elements);
+    let y = alloc_output::<f32>(device, rows as usize)?;
+    let args = vec![
+        Arg::Pointer(y),
+        Arg::Pointer(device.alloc_slice(&jds.values)?),
+        Arg::Pointer(device.alloc_slice(&jds.columns)?),
+        Arg::Pointer(device.alloc_slice(&jds.permutation)?),
+        Arg::Pointer(device.alloc_slice(&problem.x)?),
+        Arg::U32(rows),
+    ];
+    let launch = shape(elements).launch(module, args);
+    Ok(Plan::new(vec![launch], move |device| {
+        let actual = device.read_vec(y, rows as usize)?;
+        Ok(vec![equal("y", &actual, &problem.reference())])
+    }))
+}
+
+fn set_constants(device: &mut Device, module: ModuleId, jds: &Jds) -> Result<(), DeviceError> {
+    for (name, values) in [
+        ("diagonal_start", &jds.diagonal_start),
+        ("group_length", &jds.group_length),
+    ] {
+        let variable = device.variable(module, name)?;
+        device.write_slice(variable, values)?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Entries of each constant array in the kernel.
+    const CAPACITY: usize = 5000;
+
+    #[test]
+    fn the_paper_launches_765_blocks_of_192() {
+        let shape = shape(elements(Size::Paper));
+        assert_eq!(
+            (shape.grid, shape.block),
+            (Dim3::linear(765), Dim3::linear(192))
+        );
+    }
+
+    #[test]
+    fn constants_fit_at_every_size() {
+        for size in Size::ALL {
+            let groups = matrix::rows(elements(size)).div_ceil(jds::GROUP as u32);
+            assert!(groups as usize <= CAPACITY);
+        }
+    }
+}

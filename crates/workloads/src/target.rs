@@ -1,0 +1,200 @@
+//! From what a user types to a workload.
+
+use warploom_run::HostProgram;
+
+use crate::alias::{Alias, aliases};
+use crate::all;
+use crate::info::{KernelInfo, LaunchShape, Request, Size, Variant, WorkloadInfo};
+
+/// A workload with the variant and the kernel that are meant.
+#[derive(Clone, Copy, Debug)]
+pub struct Target {
+    /// The workload.
+    pub workload: &'static WorkloadInfo,
+    /// Its inputs and launch shape.
+    pub variant: &'static Variant,
+    /// The kernel whose figures are of interest; all of them if none.
+    pub kernel: Option<&'static KernelInfo>,
+    /// Registers a thread that the paper in question prints or implies.
+    pub registers: Option<u32>,
+}
+
+/// A name that is no target.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("no {what} is called `{name}`; there are: {}", known.join(", "))]
+pub struct UnknownTarget {
+    /// What was looked for: a workload, a kernel of one, a variant of one, an abbreviation.
+    pub what: String,
+    /// The name that was not found.
+    pub name: String,
+    /// The names that there are.
+    pub known: Vec<String>,
+}
+
+impl Target {
+    /// Reads `NAME`, `NAME:KERNEL`, `NAME@VARIANT`, `NAME@VARIANT:KERNEL` or `PAPER/ABBREVIATION`.
+    ///
+    /// # Errors
+    /// When a part names nothing, with the names that there are.
+    pub fn resolve(text: &str) -> Result<Self, UnknownTarget> {
+        if let Some((paper, abbreviation)) = text.split_once('/') {
+            return Self::of_alias(find_alias(paper, abbreviation)?);
+        }
+        let (rest, kernel) = split(text, ':');
+        let (name, variant) = split(rest, '@');
+        Self::of_names(name, variant, kernel)
+    }
+
+    /// The target of an abbreviation.
+    fn of_alias(alias: &Alias) -> Result<Self, UnknownTarget> {
+        let target = Self::of_names(alias.workload, Some(alias.variant), alias.kernel)?;
+        Ok(Self {
+            registers: alias.registers,
+            ..target
+        })
+    }
+
+    fn of_names(
+        name: &str,
+        variant: Option<&str>,
+        kernel: Option<&str>,
+    ) -> Result<Self, UnknownTarget> {
+        let workload = find("workload", name, all(), |workload| workload.name)?;
+        let (kernels, variants) = (workload.kernels, workload.variants);
+        let of = |part: &str| format!("{part} of {name}");
+        let kernel = kernel.map(|kernel| find(&of("kernel"), kernel, kernels, |k| k.name));
+        let variant = variant.map(|variant| find(&of("variant"), variant, variants, |v| v.name));
+        let variant = variant.transpose()?.unwrap_or(workload.default_variant());
+        Ok(Self {
+            workload,
+            variant,
+            kernel: kernel.transpose()?,
+            registers: None,
+        })
+    }
+
+    /// What is asked of the workload at a size. Kernels that need the others bring them along.
+    fn request(&self, size: Size, seed: u64) -> Request {
+        let only = self
+            .kernel
+            .filter(|kernel| kernel.alone)
+            .map(|kernel| kernel.name);
+        Request { size, seed, only }
+    }
+
+    /// The launches at a size, in order.
+    pub fn launches(&self, size: Size) -> Vec<LaunchShape> {
+        (self.variant.launches)(&self.request(size, 0))
+    }
+
+    /// The host program at a size; inputs are made from the seed at its first action.
+    pub fn program(&self, size: Size, seed: u64) -> Box<dyn HostProgram> {
+        (self.variant.program)(&self.request(size, seed))
+    }
+}
+
+fn split(text: &str, separator: char) -> (&str, Option<&str>) {
+    text.split_once(separator)
+        .map_or((text, None), |(left, right)| (left, Some(right)))
+}
+
+fn find<T>(
+    what: &str,
+    name: &str,
+    table: &'static [T],
+    name_of: impl Fn(&'static T) -> &'static str,
+) -> Result<&'static T, UnknownTarget> {
+    table
+        .iter()
+        .find(|row| name_of(row) == name)
+        .ok_or_else(|| UnknownTarget {
+            what: what.to_owned(),
+            name: name.to_owned(),
+            known: table.iter().map(|row| name_of(row).to_owned()).collect(),
+        })
+}
+
+fn find_alias(paper: &str, abbreviation: &str) -> Result<&'static Alias, UnknownTarget> {
+    let meant = |alias: &&Alias| {
+        alias.paper == paper && alias.abbreviation.eq_ignore_ascii_case(abbreviation)
+    };
+    aliases().iter().find(meant).ok_or_else(|| UnknownTarget {
+        what: "abbreviation of a paper".to_owned(),
+        name: format!("{paper}/{abbreviation}"),
+        known: aliases()
+            .iter()
+            .map(|a| format!("{}/{}", a.paper, a.abbreviation))
+            .collect(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parts(
+        text: &str,
+    ) -> (
+        &'static str,
+        &'static str,
+        Option<&'static str>,
+        Option<u32>,
+    ) {
+        let target = Target::resolve(text).unwrap();
+        let kernel = target.kernel.map(|kernel| kernel.name);
+        (
+            target.workload.name,
+            target.variant.name,
+            kernel,
+            target.registers,
+        )
+    }
+
+    #[test]
+    fn reads_every_form() {
+        assert_eq!(parts("bfs"), ("bfs", "power-law", None, None));
+        assert_eq!(parts("bfs@road"), ("bfs", "road", None, None));
+        assert_eq!(
+            parts("bfs@road:kernel2"),
+            ("bfs", "road", Some("kernel2"), None)
+        );
+        assert_eq!(
+            parts("duet/BP_1"),
+            ("backprop", "default", Some("layerforward"), None)
+        );
+        assert_eq!(parts("slicer/mvp"), ("spmv", "fem", None, Some(16)));
+    }
+
+    #[test]
+    fn says_what_there_is() {
+        let message = |text: &str| Target::resolve(text).unwrap_err().to_string();
+        assert_eq!(
+            message("bsf"),
+            "no workload is called `bsf`; there are: backprop, bfs, histogram, hotspot, matrixmul, \
+             spmv, transpose, vectoradd"
+        );
+        assert_eq!(
+            message("bfs:expand"),
+            "no kernel of bfs is called `expand`; there are: kernel, kernel2"
+        );
+        assert_eq!(
+            message("matrixmul@8"),
+            "no variant of matrixmul is called `8`; there are: tile32, tile16"
+        );
+        let unknown = message("duet/XYZ");
+        assert!(
+            unknown.starts_with("no abbreviation of a paper is called `duet/XYZ`"),
+            "{unknown}"
+        );
+    }
+
+    #[test]
+    fn a_kernel_that_needs_the_others_brings_them() {
+        let count = |text: &str| Target::resolve(text).unwrap().launches(Size::Test).len();
+        assert_eq!(
+            (count("backprop"), count("backprop:adjust_weights")),
+            (2, 1)
+        );
+        assert_eq!((count("bfs"), count("bfs:kernel2")), (2, 2));
+    }
+}
