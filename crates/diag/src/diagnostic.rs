@@ -135,6 +135,11 @@ impl Diagnostics {
         self.errors = errors;
     }
 
+    /// Whether a further one would only be counted. Whoever spends time on hints need not.
+    pub fn is_full(&self) -> bool {
+        self.kept.len() >= Self::LIMIT
+    }
+
     /// Puts them in the order of the text; those of one place keep their order.
     pub fn sort(&mut self) {
         self.kept

@@ -2,7 +2,7 @@
 //! carets, remedies.
 
 use crate::{Diagnostic, Diagnostics, Label, Severity, Source, Span};
-use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
+use annotate_snippets::{Annotation, AnnotationKind, Group, Level, Origin, Renderer, Snippet};
 use std::ops::Range;
 
 /// How diagnostics are drawn.
@@ -34,32 +34,60 @@ impl Diagnostic {
             Severity::Error => Level::ERROR,
             Severity::Warning => Level::WARNING,
         };
-        let secondary = self.secondary.iter().map(|label| source.clamp(label.span));
-        let window = secondary.fold(source.clamp(self.primary.span), Span::to);
-        let (lines, first_line) = source.lines_around(window);
-        let mark = |kind: AnnotationKind, label: &'a Label| {
-            let annotation = kind.span(relative(source.clamp(label.span), lines));
-            annotation.label((!label.text.is_empty()).then_some(label.text.as_str()))
-        };
-        let snippet = Snippet::source(source.slice(lines))
-            .line_start(first_line as usize)
-            .path(source.name())
-            .annotation(mark(AnnotationKind::Primary, &self.primary))
-            .annotations(
-                self.secondary
-                    .iter()
-                    .map(|l| mark(AnnotationKind::Context, l)),
-            );
-        let help = self
-            .help
+        let primary = (AnnotationKind::Primary, &self.primary);
+        let secondary = self
+            .secondary
             .iter()
-            .map(|text| Level::HELP.message(text.as_str()));
-        level
-            .primary_title(self.message.as_str())
-            .id(self.code)
-            .element(snippet)
-            .elements(help)
+            .map(|label| (AnnotationKind::Context, label));
+        let labels: Vec<_> = std::iter::once(primary).chain(secondary).collect();
+        let title = level.primary_title(self.message.as_str()).id(self.code);
+        let group = match excerpt(source, &labels) {
+            Some(snippet) => title.element(snippet),
+            // Too far apart for one excerpt: one each.
+            None => labels
+                .iter()
+                .fold(Group::with_title(title), |group, label| {
+                    match excerpt(source, std::slice::from_ref(label)) {
+                        Some(snippet) => group.element(snippet),
+                        None => group.element(place(source, label.1)),
+                    }
+                }),
+        };
+        group.elements(
+            self.help
+                .iter()
+                .map(|text| Level::HELP.message(text.as_str())),
+        )
     }
+}
+
+type Marked<'a> = (AnnotationKind, &'a Label);
+
+/// Longest excerpt in bytes. Drawing takes time in proportion to it, and a diagnostic in a file
+/// that is one long line should not.
+const MAX_EXCERPT: u32 = 1 << 14;
+
+/// The lines that hold all of the labels, marked; `None` when they are too long.
+fn excerpt<'a>(source: &'a Source, labels: &[Marked<'a>]) -> Option<Snippet<'a, Annotation<'a>>> {
+    let spans = labels.iter().map(|(_, label)| source.clamp(label.span));
+    let (lines, first_line) = source.lines_around(spans.reduce(Span::to)?);
+    if lines.end - lines.start > MAX_EXCERPT {
+        return None;
+    }
+    let marks = labels.iter().map(|(kind, label)| {
+        let annotation = kind.span(relative(source.clamp(label.span), lines));
+        annotation.label((!label.text.is_empty()).then_some(label.text.as_str()))
+    });
+    let snippet = Snippet::source(source.slice(lines)).line_start(first_line as usize);
+    Some(snippet.path(source.name()).annotations(marks))
+}
+
+/// The place alone, for a line too long to show.
+fn place<'a>(source: &'a Source, label: &Label) -> Origin<'a> {
+    let position = source.position(label.span.start);
+    Origin::path(source.name())
+        .line(position.line as usize)
+        .char_column(position.column as usize)
 }
 
 fn relative(span: Span, base: Span) -> Range<usize> {
@@ -132,6 +160,38 @@ mod tests {
         assert_eq!(text.matches("k.ptx:2:6").count(), Diagnostics::LIMIT);
         assert!(text.ends_with("\n\nand 3 more\n"));
         assert_eq!(Diagnostics::new().render(&source, Style::Plain), "");
+    }
+
+    #[test]
+    fn labels_far_apart_have_excerpts_of_their_own() {
+        let text = format!("first\n{}last\n", "x\n".repeat(100_000));
+        let at = text.len() as u32 - 5;
+        let source = Source::new("far.ptx", text);
+        let diagnostic = Diagnostic::error("twice", Span::new(at, at + 4), "declared twice")
+            .label("again here")
+            .and(Span::new(0, 5), "first here");
+        insta::assert_snapshot!(diagnostic.render(&source, Style::Plain), @r"
+        error[twice]: declared twice
+              --> far.ptx:100002:1
+               |
+        100002 | last
+               | ^^^^ again here
+               |
+              ::: far.ptx:1:1
+               |
+             1 | first
+               | ----- first here
+        ");
+    }
+
+    #[test]
+    fn a_line_too_long_to_show_is_named() {
+        let source = Source::new("long.ptx", "x".repeat(1 << 20));
+        let diagnostic = Diagnostic::error("odd", Span::new(500_000, 500_001), "odd");
+        insta::assert_snapshot!(diagnostic.render(&source, Style::Plain), @r"
+        error[odd]: odd
+        --> long.ptx:1:500001
+        ");
     }
 
     #[test]

@@ -198,10 +198,12 @@ impl Source {
     pub(crate) fn lines_around(&self, span: Span) -> (Span, u32) {
         let span = self.clamp(span);
         let (first, last) = (self.line_index(span.start), self.line_index(span.end));
-        let end = self
-            .line_starts
-            .get(last + 1)
-            .map_or(self.text.len() as u32, |next| next - 1);
+        let next = self.line_starts.get(last + 1);
+        let mut end = next.map_or(self.text.len() as u32, |next| next - 1);
+        // The carriage return is part of the line break, unless the span takes it in.
+        if end > span.end && self.text[..end as usize].ends_with('\r') {
+            end -= 1;
+        }
         (
             Span {
                 start: self.line_starts[first],

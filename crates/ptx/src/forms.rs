@@ -97,6 +97,24 @@ impl Slot {
     }
 }
 
+/// Choices of a slot that are shown; more are hinted at.
+const SHOWN_CHOICES: usize = 4;
+
+impl fmt::Display for Slot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let cut = self.choices.len() > SHOWN_CHOICES;
+        let shown = if cut {
+            SHOWN_CHOICES / 2
+        } else {
+            self.choices.len()
+        };
+        for (index, choice) in self.choices[..shown].iter().enumerate() {
+            write!(f, "{}{choice}", if index > 0 { "|" } else { "" })?;
+        }
+        f.write_str(if cut { "|..." } else { "" })
+    }
+}
+
 /// One line of the table, for one opcode.
 #[derive(Clone, Debug)]
 pub(crate) struct Form {
@@ -118,33 +136,60 @@ pub(crate) enum Misfit {
     Missing(usize),
 }
 
+/// How far an instruction's modifiers are from a form.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Distance {
+    /// What is wrong first.
+    pub(crate) first: Misfit,
+    /// Modifiers without a slot and slots without their modifier.
+    pub(crate) misfits: usize,
+    /// Modifiers that have a slot.
+    pub(crate) placed: usize,
+    /// Types among them.
+    pub(crate) types: usize,
+}
+
 impl Form {
-    /// Checks modifiers; on failure says what is wrong first and how many did fit.
-    pub(crate) fn admits(&self, modifiers: &[Spanned<Modifier>]) -> Result<(), (Misfit, usize)> {
+    /// Checks modifiers.
+    ///
+    /// # Errors
+    /// When they do not make up this form: how far they are from it.
+    pub(crate) fn admits(&self, modifiers: &[Spanned<Modifier>]) -> Result<(), Distance> {
         let mut filled = 0_u32;
         let mut first_type_slot = 0;
+        let mut types = 0;
         let mut surplus = None;
-        let mut fitting = 0;
+        let mut misfits = 0;
         for (index, modifier) in modifiers.iter().enumerate() {
             match self.free_slot(modifier.node, filled, first_type_slot) {
                 Some(slot) => {
                     filled |= 1 << slot;
-                    fitting += 1;
                     if modifier.node.scalar_type().is_some() {
                         first_type_slot = slot + 1;
+                        types += 1;
                     }
                 }
                 None if self.open => {}
-                None => surplus = surplus.or(Some(index)),
+                None => {
+                    surplus = surplus.or(Some(index));
+                    misfits += 1;
+                }
             }
         }
-        let required = |slot: &usize| !self.slots[*slot].optional && filled & (1 << slot) == 0;
-        let missing = (0..self.slots.len()).find(required);
-        match (surplus, missing) {
-            (None, None) => Ok(()),
-            (Some(index), _) => Err((Misfit::Surplus(index), fitting)),
-            (None, Some(slot)) => Err((Misfit::Missing(slot), fitting)),
-        }
+        let missing = |slot: &usize| !self.slots[*slot].optional && filled & (1 << slot) == 0;
+        misfits += (0..self.slots.len()).filter(missing).count();
+        let first = match (surplus, (0..self.slots.len()).find(missing)) {
+            (None, None) => return Ok(()),
+            (Some(index), _) => Misfit::Surplus(index),
+            (None, Some(slot)) => Misfit::Missing(slot),
+        };
+        let placed = filled.count_ones() as usize;
+        Err(Distance {
+            first,
+            misfits,
+            placed,
+            types,
+        })
     }
 
     fn free_slot(&self, modifier: Modifier, filled: u32, first_type_slot: usize) -> Option<usize> {
@@ -222,8 +267,7 @@ impl fmt::Display for Form {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.opcode)?;
         for slot in &self.slots {
-            let joined: Vec<String> = slot.choices.iter().map(Modifier::to_string).collect();
-            let joined = joined.join("|");
+            let joined = slot.to_string();
             match (slot.optional, slot.choices.len()) {
                 (true, _) => write!(f, "{{{joined}}}")?,
                 (false, 1) => f.write_str(&joined)?,

@@ -223,8 +223,12 @@ impl<'m> Checker<'m> {
         let Operand::Name(name) = &target.node else {
             return self.call_shape(target.span);
         };
-        if operands.len() > 1 {
-            return self.call_shape(operands[1].span);
+        let odd = operands
+            .iter()
+            .skip(1)
+            .chain(table.filter(|t| !matches!(t.node, Operand::Name(_))));
+        if let Some(odd) = odd.last() {
+            return self.call_shape(odd.span);
         }
         for argument in returns.iter().chain(params) {
             self.call_argument(argument);

@@ -3,12 +3,16 @@
 use super::Checker;
 use super::names::Symbol;
 use crate::ast::{Constant, Guard, Instruction, Operand, Spanned};
-use crate::forms::{Form, Misfit};
+use crate::forms::{Distance, Form, Misfit};
 use crate::tokens::{Modifier, Opcode, ScalarType};
+use std::cmp::Reverse;
 use warploom_diag::{Diagnostic, Span, nearest};
 
 /// Forms shown as a remedy, at most.
 const SHOWN_FORMS: usize = 3;
+
+/// Modifiers listed as a remedy, at most.
+const SHOWN_MODIFIERS: usize = 16;
 
 impl<'m> Checker<'m> {
     pub(super) fn instruction(&mut self, instruction: &'m Instruction) {
@@ -115,26 +119,12 @@ impl<'m> Checker<'m> {
         if let Some(stranger) = stranger {
             return self.report_stranger(instruction, stranger, forms);
         }
-        // The closest form: most modifiers placed, then one that lacks something over one that has
-        // too much. The first wins a tie, as the table puts the common forms first.
-        let mut best: Option<(usize, bool, &Form, Misfit)> = None;
-        for form in forms {
-            let Err((misfit, fitting)) = form.admits(&instruction.modifiers) else {
-                continue;
-            };
-            let missing = matches!(misfit, Misfit::Missing(_));
-            if best.is_none_or(|(most, was_missing, ..)| (fitting, missing) > (most, was_missing)) {
-                best = Some((fitting, missing, form, misfit));
-            }
-        }
-        match best {
-            Some((_, _, form, Misfit::Missing(slot))) => {
-                self.report_missing(instruction, form, slot)
-            }
-            Some((_, _, form, Misfit::Surplus(index))) => {
-                self.report_combination(instruction, form, index, forms);
-            }
-            None => {}
+        let Some((form, distance)) = closest(instruction, forms) else {
+            return;
+        };
+        match distance.first {
+            Misfit::Missing(slot) => self.report_missing(instruction, form, slot),
+            Misfit::Surplus(index) => self.report_combination(instruction, form, index, forms),
         }
     }
 
@@ -145,20 +135,26 @@ impl<'m> Checker<'m> {
         forms: &[Form],
     ) {
         let opcode = instruction.opcode.node;
+        let is_type = stranger.node.scalar_type().is_some();
         let mut known: Vec<String> = Vec::new();
         for modifier in forms.iter().flat_map(Form::modifiers) {
             let text = modifier.to_string();
-            if !known.contains(&text) {
+            if modifier.scalar_type().is_some() == is_type && !known.contains(&text) {
                 known.push(text);
             }
         }
+        let kind = if is_type { "types" } else { "modifiers" };
         let text = stranger.node.to_string();
         let help = match nearest(&text, known.iter().map(String::as_str)) {
-            _ if known.is_empty() => format!("`{opcode}` takes no modifiers"),
-            Some(near) => format!(
-                "did you mean `{near}`? `{opcode}` takes {}",
-                known.join(" ")
-            ),
+            Some(near) => format!("did you mean `{near}`?"),
+            None if known.is_empty() => format!("remove it: `{opcode}` takes no {kind}"),
+            None if known.len() > SHOWN_MODIFIERS => {
+                let more = known.len() - SHOWN_MODIFIERS;
+                format!(
+                    "`{opcode}` takes {} and {more} more",
+                    known[..SHOWN_MODIFIERS].join(" ")
+                )
+            }
             None => format!("`{opcode}` takes {}", known.join(" ")),
         };
         self.report(
@@ -198,17 +194,15 @@ impl<'m> Checker<'m> {
             .iter()
             .filter(|form| form.mentions(modifier.node))
             .collect();
-        let shown = if with.is_empty() { vec![form] } else { with };
         let message = format!(
             "`{}` does not go with the rest of `{}`",
             modifier.node,
             mnemonic(instruction)
         );
-        self.report(
-            Diagnostic::error("modifier-combination", modifier.span, message)
-                .label("no form has this here")
-                .help(format!("forms with it: `{}`", show(&shown))),
-        );
+        let diagnostic = Diagnostic::error("modifier-combination", modifier.span, message)
+            .label("no form has this here")
+            .help(format!("closest form: `{form}`"));
+        self.report(diagnostic.help(format!("forms with `{}`: `{}`", modifier.node, show(&with))));
     }
 
     /// Immediates with ranges of their own.
@@ -282,6 +276,37 @@ impl<'m> Checker<'m> {
             .help(format!("write a value from 0 to {most}")),
         );
     }
+}
+
+/// The form with the fewest misfits; then, where the order of several types matters, with most
+/// types in place; then with most modifiers in place; then one that objects to the type rather
+/// than to the operation. The first wins a tie, as the table puts the common forms first.
+fn closest<'f>(instruction: &Instruction, forms: &'f [Form]) -> Option<(&'f Form, Distance)> {
+    let is_type = |index: usize| instruction.modifiers[index].node.scalar_type().is_some();
+    let typed_twice = (0..instruction.modifiers.len())
+        .filter(|i| is_type(*i))
+        .count()
+        > 1;
+    let rank = |distance: &Distance| {
+        let types = if typed_twice { distance.types } else { 0 };
+        let objects_to_type = matches!(distance.first, Misfit::Surplus(index) if is_type(index));
+        (
+            Reverse(distance.misfits),
+            types,
+            distance.placed,
+            objects_to_type,
+        )
+    };
+    let misfits = forms
+        .iter()
+        .filter_map(|form| Some((form, form.admits(&instruction.modifiers).err()?)));
+    misfits.reduce(|best, next| {
+        if rank(&next.1) > rank(&best.1) {
+            next
+        } else {
+            best
+        }
+    })
 }
 
 fn has(instruction: &Instruction, modifier: Modifier) -> bool {

@@ -75,7 +75,7 @@ impl<'m> Checker<'m> {
     /// No further diagnostic will be kept: searching for hints would only cost time, quadratic in
     /// the length of a hopeless file.
     fn is_full(&self) -> bool {
-        self.diagnostics.error_count() >= Diagnostics::LIMIT
+        self.diagnostics.is_full()
     }
 
     fn module(&mut self, module: &'m Module) {

@@ -211,7 +211,7 @@ impl<'m> Checker<'m> {
             )
             .label("again here")
             .and(first, "first here")
-            .help("rename one of them, or open a scope with `{ }`"),
+            .help("rename one of them"),
         );
     }
 
@@ -274,7 +274,10 @@ impl<'m> Checker<'m> {
         candidates.extend(special::names().map(str::to_owned));
         match nearest(name, candidates.iter().map(String::as_str)) {
             Some(near) => format!("did you mean `{near}`?"),
-            None => "declare it before this line, e.g. `.reg .b32 name;`".to_owned(),
+            None if name.starts_with('%') => {
+                format!("declare it before this line, e.g. `.reg .b32 {name};`")
+            }
+            None => "declare it before this line".to_owned(),
         }
     }
 }

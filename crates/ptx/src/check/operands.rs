@@ -140,11 +140,16 @@ impl<'m> Checker<'m> {
 
     fn destination(&mut self, operand: &'m Spanned<Operand>, wanted: Wanted) {
         match &operand.node {
+            Operand::Name(name) if matches!(self.scopes.find(name), Some(Symbol::Special(_))) => {
+                let message = format!("`{name}` can only be read");
+                let help = "write the result to a register of your own";
+                self.operand_kind(operand.span, &message, "a special register", help);
+            }
             Operand::Name(name) => self.register(name, operand.span, wanted, false),
             Operand::Element(name, _) => self.element(name, operand.span, wanted),
             _ => {
                 self.any(operand);
-                self.not_a_register(operand, "the result");
+                self.not_a_register(operand, RESULT);
             }
         }
     }
@@ -167,6 +172,7 @@ impl<'m> Checker<'m> {
 
     fn not_a_register(&mut self, operand: &Spanned<Operand>, what: &str) {
         let (found, help) = match &operand.node {
+            Operand::Immediate(_) if what == RESULT => ("a constant", "name the register to write"),
             Operand::Immediate(_) => (
                 "a constant",
                 "put the constant into a register with `mov` first",
@@ -256,6 +262,8 @@ impl<'m> Checker<'m> {
             "turn the predicate into a number with `selp`".to_owned()
         } else if wanted.ty == ScalarType::Pred {
             "compare with `setp` to get a predicate".to_owned()
+        } else if wanted.relaxed && wanted.ty.is_integer() && ty.is_float() {
+            "use an integer register here, and `cvt` or `mov` between it and this one".to_owned()
         } else if ty.bits() == wanted.ty.bits() {
             format!(
                 "move the bits with `mov.b{}`, or convert with `cvt`",
@@ -267,7 +275,11 @@ impl<'m> Checker<'m> {
                 wanted.ty.bits()
             )
         };
-        let at_least = if wanted.relaxed { "or wider " } else { "" };
+        let at_least = if wanted.relaxed && !wanted.ty.is_float() {
+            "or wider "
+        } else {
+            ""
+        };
         let message = format!(
             "`{name}` is a `.{ty}` register, the instruction works on `.{}`",
             wanted.ty
@@ -373,6 +385,7 @@ impl<'m> Checker<'m> {
             .iter()
             .find_map(|m| m.node.vector_len())
             .unwrap_or(1);
+        self.access_width(operand.span, lanes * wanted.ty.bits());
         match &operand.node {
             Operand::Vector(elements) if lanes > 1 => {
                 if elements.len() != lanes as usize {
@@ -397,6 +410,21 @@ impl<'m> Checker<'m> {
                 self.memory_element(&elements[0], wanted, role);
             }
             _ => self.memory_element(operand, wanted, role),
+        }
+    }
+
+    /// 128 bits, 256 since sm_100.
+    fn access_width(&mut self, span: Span, bits: u32) {
+        let widest = if self.architecture.is_none_or(|number| number >= 100) {
+            256
+        } else {
+            128
+        };
+        if bits > widest {
+            let message = format!("an access of {bits} bits is too wide");
+            let help = "use a shorter vector or a narrower type";
+            let label = format!("at most {widest} bits on this target");
+            self.operand_kind(span, &message, &label, help);
         }
     }
 
@@ -698,6 +726,9 @@ impl<'m> Checker<'m> {
         }
     }
 }
+
+/// How messages call the destination.
+const RESULT: &str = "the result";
 
 const PREDICATE: Wanted = Wanted {
     ty: ScalarType::Pred,

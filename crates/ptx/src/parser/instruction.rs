@@ -1,6 +1,6 @@
 //! Instructions: guard, mnemonic, modifiers, operands (PTX ISA 4.3.2 and chapter 9).
 
-use super::{Parsed, Parser};
+use super::{Parsed, Parser, shortened};
 use crate::ast::{Guard, Instruction, Operand, Spanned};
 use crate::lexer::Kind;
 use crate::tokens::{Modifier, Opcode, ScalarType, Space};
@@ -12,9 +12,9 @@ impl Parser<'_> {
     pub(super) fn instruction(&mut self) -> Parsed<Instruction> {
         let guard = self.guard()?;
         let opcode = self.opcode()?;
-        let modifiers = self.modifiers();
-        let operands = self.operands(opcode.node)?;
-        self.semicolon()?;
+        let mut modifiers = self.modifiers();
+        let operands = self.operands(opcode.node, &mut modifiers)?;
+        self.end_statement("`,` or `;`")?;
         Ok(Instruction {
             guard,
             opcode,
@@ -45,12 +45,15 @@ impl Parser<'_> {
     }
 
     fn unknown_opcode(&mut self, text: &str, span: Span) -> super::Abandoned {
+        if self.diagnostics.is_full() {
+            return self.error(Diagnostic::error("unknown-instruction", span, ""));
+        }
         let names = Opcode::ALL.iter().map(|opcode| opcode.text());
         let hint = match nearest(text, names) {
             Some(name) => format!("did you mean `{name}`?"),
             None => "instructions are spelled in lower case, as in the PTX ISA manual".to_owned(),
         };
-        let message = format!("there is no instruction `{text}`");
+        let message = format!("there is no instruction `{}`", shortened(text));
         let diagnostic = Diagnostic::error("unknown-instruction", span, message);
         self.error(diagnostic.label("unknown instruction").help(hint))
     }
@@ -69,6 +72,10 @@ impl Parser<'_> {
     }
 
     fn unknown_modifier(&mut self, text: &str, span: Span) {
+        if self.diagnostics.is_full() {
+            self.error(Diagnostic::error("unknown-modifier", span, ""));
+            return;
+        }
         let plain: Vec<String> = Modifier::PLAIN.iter().map(|m| m.to_string()).collect();
         let types = ScalarType::ALL.iter().map(|ty| ty.text());
         let spaces = Space::ALL.iter().map(|space| space.text());
@@ -77,12 +84,17 @@ impl Parser<'_> {
             Some(name) => format!("did you mean `.{name}`?"),
             None => "remove it, or see the PTX ISA manual for what the instruction takes".into(),
         };
-        let message = format!("there is no modifier `.{text}`");
+        let message = format!("there is no modifier `.{}`", shortened(text));
         let diagnostic = Diagnostic::error("unknown-modifier", span, message);
         self.error(diagnostic.label("unknown modifier").help(hint));
     }
 
-    fn operands(&mut self, opcode: Opcode) -> Parsed<Vec<Spanned<Operand>>> {
+    /// The operands; `.unified`, which the manual puts behind an address, joins the modifiers.
+    fn operands(
+        &mut self,
+        opcode: Opcode,
+        modifiers: &mut Vec<Spanned<Modifier>>,
+    ) -> Parsed<Vec<Spanned<Operand>>> {
         let mut operands = Vec::new();
         if self.at_end_of_instruction() {
             return Ok(operands);
@@ -90,6 +102,13 @@ impl Parser<'_> {
         operands.reserve_exact(3);
         loop {
             operands.push(self.operand(opcode == Opcode::Call)?);
+            if self.at_directive(".unified") {
+                let span = self.bump().span;
+                modifiers.push(Spanned {
+                    node: Modifier::Unified,
+                    span,
+                });
+            }
             if !self.eat(Kind::Comma) {
                 return Ok(operands);
             }

@@ -24,6 +24,9 @@ use warploom_diag::{Diagnostic, Diagnostics, Source, Span};
 /// Deepest nesting of braces, parentheses and operators that is read.
 const MAX_DEPTH: u32 = 64;
 
+/// Characters of a word that a message quotes.
+const MAX_QUOTED: usize = 60;
+
 /// Reads a PTX file.
 ///
 /// The module holds whatever could be read; it means what the text says only if the diagnostics
@@ -38,6 +41,14 @@ pub fn parse(source: &Source) -> (Module, Diagnostics) {
     };
     let module = parser.module();
     (module, parser.diagnostics)
+}
+
+/// The beginning of a word too long to quote in full.
+fn shortened(word: &str) -> std::borrow::Cow<'_, str> {
+    match word.char_indices().nth(MAX_QUOTED) {
+        Some((end, _)) => format!("{}...", &word[..end]).into(),
+        None => word.into(),
+    }
 }
 
 /// The rest of the construct cannot be read; a diagnostic has been given. Whoever can resume
@@ -147,8 +158,13 @@ impl<'s> Parser<'s> {
                     .label("starts here")
                     .help("close the string with `\"` on the same line")
             }
-            _ => Diagnostic::error("syntax", span, format!("expected {what}, found {found}"))
-                .label(format!("expected {what}")),
+            kind => Diagnostic::error("syntax", span, format!("expected {what}, found {found}"))
+                .label(format!("expected {what}"))
+                .help(match kind {
+                    Kind::End => "the text stops too early: restore its end".to_owned(),
+                    Kind::Unknown(_) => format!("remove {found}: PTX has no such character here"),
+                    _ => format!("write {what} before {found}, or remove {found}"),
+                }),
         };
         Err(self.error(diagnostic))
     }
@@ -157,7 +173,7 @@ impl<'s> Parser<'s> {
         match self.peek() {
             Kind::End => "the end of the file".to_owned(),
             Kind::Text => "a string".to_owned(),
-            _ => format!("`{}`", self.word()),
+            _ => format!("`{}`", shortened(self.word())),
         }
     }
 
@@ -198,6 +214,11 @@ impl<'s> Parser<'s> {
     /// Ends a statement. A missing semicolon at the end of a line loses nothing: the next line is
     /// read as the next statement.
     fn semicolon(&mut self) -> Parsed<()> {
+        self.end_statement("`;`")
+    }
+
+    /// The same, where more than a semicolon may come.
+    fn end_statement(&mut self, expected: &str) -> Parsed<()> {
         if self.eat(Kind::Semicolon) {
             return Ok(());
         }
@@ -211,15 +232,14 @@ impl<'s> Parser<'s> {
             self.error(diagnostic);
             return Ok(());
         }
-        self.unexpected("`;`")
+        self.unexpected(expected)
     }
 
-    /// Skips a broken statement: behind its semicolon, or before a brace that closes the block
+    /// Skips a broken statement that began with token `first`: behind its semicolon, or before a brace that closes the block
     /// around it, the end of the text, or a line that starts like a function. Braces inside it are
     /// skipped whole.
-    fn skip_statement(&mut self) {
+    fn skip_statement(&mut self, first: usize) {
         let mut open = 0_u32;
-        let first = self.next;
         loop {
             match self.peek() {
                 Kind::End => return,

@@ -46,7 +46,7 @@ impl Parser<'_> {
         while self.peek() != Kind::End {
             let before = self.next;
             if self.item(&mut module, &mut seen).is_err() {
-                self.skip_item();
+                self.skip_item(before);
             }
             if self.next == before {
                 self.bump();
@@ -83,10 +83,9 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// Skips a broken item: behind its semicolon or its body, or before a line that starts with a
+    /// Skips a broken item that began with token `first`: behind its semicolon or its body, or before a line that starts with a
     /// directive.
-    fn skip_item(&mut self) {
-        let first = self.next;
+    fn skip_item(&mut self, first: usize) {
         loop {
             match self.peek() {
                 Kind::End => return,

@@ -3,6 +3,7 @@
 use super::{Parsed, Parser};
 use crate::ast::{Body, CallPrototype, Name, Statement};
 use crate::lexer::Kind;
+use crate::tokens::ScalarType;
 use warploom_diag::{Diagnostic, Span, nearest};
 
 /// Directives that may start a statement, for hints.
@@ -22,7 +23,7 @@ impl Parser<'_> {
             }
             let before = self.next;
             if self.statement(&mut statements).is_err() {
-                self.skip_statement();
+                self.skip_statement(before);
             }
             if self.next == before {
                 // Nothing was taken, e.g. a stray closing parenthesis: leave it behind.
@@ -144,7 +145,9 @@ impl Parser<'_> {
 
     pub(super) fn unknown_directive(&mut self, known: &[&str], what: &str) -> super::Abandoned {
         let (text, span) = (self.word(), self.span());
+        let is_type = ScalarType::from_text(&text[1..]).is_some();
         let hint = match nearest(text, known.iter().copied()) {
+            _ if is_type => format!("start with the state space, e.g. `.global {text}`"),
             Some(name) => format!("did you mean `{name}`?"),
             None => format!("known here: {}", known.join(" ")),
         };

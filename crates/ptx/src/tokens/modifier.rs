@@ -183,7 +183,6 @@ modifiers! {
     SyncRestrictSharedCta = "sync_restrict::shared::cta",
     SyncRestrictSharedCluster = "sync_restrict::shared::cluster",
     MbarrierInit = "mbarrier_init",
-    OpRestrictMbarrierInit = "op_restrict::mbarrier_init",
     // Warp-wide and block-wide instructions.
     Sync = "sync",
     Aligned = "aligned",

@@ -37,6 +37,7 @@ def compile(nvrtc, text, name, options):
 
 def main():
     nvrtc = load()
+    os.chdir("/")  # NVRTC writes the working directory into debug sections.
     for path in sorted(glob.glob(os.path.join(HERE, "cuda", "*.cu"))):
         stem = os.path.basename(path)[:-3]
         text = open(path).read()
@@ -55,10 +56,10 @@ def main():
             bodies.add(body)
             open(os.path.join(HERE, "nvrtc", name + ".ptx"), "w").write(ptx)
     for path in sorted(glob.glob(os.path.join(HERE, "clang", "*.cu"))):
-        for arch in ["50", "75"]:
-            output = path[:-3] + f".sm_{arch}.ptx"
-            subprocess.run(["clang-14", "-x", "cuda", "--cuda-device-only", "-nocudainc", "-nocudalib",
-                            f"--cuda-gpu-arch=sm_{arch}", "-O2", "-S", path, "-o", output], check=True)
+        for name, options in [("sm_50", ["--cuda-gpu-arch=sm_50", "-O2"]), ("debug", ["--cuda-gpu-arch=sm_75", "-O0", "-g", "-fdebug-compilation-dir=."])]:
+            subprocess.run(["clang-14", "-x", "cuda", "--cuda-device-only", "-nocudainc", "-nocudalib", *options,
+                            "-S", os.path.basename(path), "-o", f"{os.path.basename(path)[:-3]}.{name}.ptx"],
+                           cwd=os.path.dirname(path), check=True)
 
 
 if __name__ == "__main__":

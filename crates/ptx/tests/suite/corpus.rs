@@ -1,8 +1,6 @@
 //! Every file of the corpus is read without a diagnostic, and printing loses nothing.
 
-mod support;
-
-use support::{corpus, read};
+use crate::files::{corpus, read};
 use warploom_diag::Style;
 use warploom_ptx::{check, parse, print};
 
