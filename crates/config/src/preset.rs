@@ -15,10 +15,20 @@ pub struct Preset {
 }
 
 /// Every built-in GPU.
-pub const PRESETS: &[Preset] = &[Preset {
-    name: "gtx480",
-    text: include_str!("../presets/gtx480.toml"),
-}];
+pub const PRESETS: &[Preset] = &[
+    Preset {
+        name: "gtx480",
+        text: include_str!("../presets/gtx480.toml"),
+    },
+    Preset {
+        name: "gtx480-gpgpusim4",
+        text: include_str!("../presets/gtx480-gpgpusim4.toml"),
+    },
+    Preset {
+        name: "qv100-volta",
+        text: include_str!("../presets/qv100-volta.toml"),
+    },
+];
 
 impl Preset {
     /// What it is and where its values come from, in one line.

@@ -42,11 +42,48 @@ fn every_preset_resolves_prints_and_describes_itself() {
             text(&printed).unwrap_or_else(|errors| panic!("{errors}")),
             spec
         );
-        for line in built_in.text.lines().filter(|line| line.contains(" = ")) {
-            let whole_table_has_source = line.contains('{') || !line.contains('#');
-            assert!(whole_table_has_source || !line.ends_with('#'), "{line}");
+    }
+}
+
+/// Every value of a preset names its source: beside it, or beside its table's header.
+#[test]
+fn every_value_of_a_preset_has_a_source() {
+    for built_in in PRESETS {
+        let mut table_has_source = false;
+        let body = built_in
+            .text
+            .lines()
+            .skip_while(|line| !line.starts_with('['));
+        for line in body {
+            let has_source = line
+                .split_once('#')
+                .is_some_and(|(_, source)| source.len() > 3);
+            if line.starts_with('[') {
+                table_has_source = has_source;
+            } else if line.contains(" = ") {
+                assert!(has_source || table_has_source, "{}: {line}", built_in.name);
+            }
         }
     }
+}
+
+#[test]
+fn presets_for_calibration_are_gpgpusim_4s_machines() {
+    let fermi = preset("gtx480-gpgpusim4").unwrap();
+    assert_eq!((fermi.dram.timing.rrd, fermi.dram.timing.rc), (6, 40));
+    assert_eq!(fermi.noc.internal_speedup_percent, 200);
+    let volta = preset("qv100-volta").unwrap();
+    let bytes = |cache: &CacheSpec| cache.sets * cache.ways * cache.line_bytes;
+    let banks = volta.gpu.channels * volta.gpu.sub_partitions_per_channel;
+    assert_eq!(banks * bytes(&volta.partition.l2), 6 << 20);
+    assert_eq!(bytes(&volta.l1d) + volta.sm.shared_bytes, 128 << 10);
+    let dram = &volta.dram;
+    assert_eq!(
+        dram.chips * dram.bus_bytes * dram.burst_length,
+        32,
+        "one sector a command"
+    );
+    assert_eq!(volta.sm.warp_scheduler, WarpScheduler::Lrr);
 }
 
 #[test]

@@ -111,8 +111,8 @@ pub(crate) fn lg2(x: f32) -> f32 {
     }
 }
 
-/// Beyond this the one-step reduction of [`sin_cos`] loses bits; `libm` reduces with a long pi.
-const NEAR: f32 = 4096.0;
+/// Beyond this the one-step reduction of [`sine`] loses bits; `libm` reduces with a long pi.
+pub(crate) const NEAR: f32 = 4096.0;
 
 /// pi/2 in two parts: the first has 33 significant bits, so that its multiples below 2^20 are exact.
 const HALF_PI_HIGH: f64 = f64::from_bits(std::f64::consts::FRAC_PI_2.to_bits() & !((1 << 20) - 1));
@@ -122,9 +122,9 @@ const HALF_PI_LOW: f64 = {
     (std::f64::consts::FRAC_PI_2 - HALF_PI_HIGH) + BELOW
 };
 
-/// Sine of x + quarter turns x pi/2.
+/// Sine of x + `quarter` x pi/2, for |x| below [`NEAR`].
 #[inline(always)]
-fn sine(x: f32, quarter: u64) -> f32 {
+pub(crate) fn sine(x: f32, quarter: u64) -> f32 {
     let wide = f64::from(x);
     let (turns, quadrant) = nearest(wide * FRAC_2_PI);
     let r = (wide - turns * HALF_PI_HIGH) - turns * HALF_PI_LOW;
@@ -225,4 +225,130 @@ pub(crate) fn rsqrt_f64(x: f64) -> f64 {
             1.0 / x.sqrt()
         }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use warploom_base::Rng;
+
+    /// Error in units of the last place of the exact value's f32.
+    fn ulps(got: f32, exact: f64) -> f64 {
+        let nearest = exact as f32;
+        let unit = if nearest.abs() < f32::MIN_POSITIVE {
+            f64::from(f32::from_bits(1))
+        } else {
+            f64::from(f32::from_bits(
+                (nearest.to_bits() & 0x7f80_0000) + (1 << 23),
+            )) / f64::from(1 << 24)
+        };
+        (f64::from(got) - exact).abs() / unit
+    }
+
+    fn samples(range: f32) -> impl Iterator<Item = f32> {
+        let mut rng = Rng::new(21);
+        (0..200_000).map(move |_| (rng.unit_f32() * 2.0 - 1.0) * range)
+    }
+
+    /// Documented: 2 units in the last place over the full range.
+    #[test]
+    fn ex2_stays_within_its_bound() {
+        for x in samples(150.0).chain(samples(1.0)) {
+            let exact = libm::exp2(f64::from(x));
+            assert!(
+                exact > f64::from(f32::MAX) || ulps(ex2(x), exact) < 0.51,
+                "{x}"
+            );
+        }
+        let whole: Vec<f32> = (-149..128).map(|n| ex2(n as f32)).collect();
+        let exact: Vec<f32> = (-149..128)
+            .map(|n| libm::exp2(f64::from(n)) as f32)
+            .collect();
+        assert_eq!(whole, exact, "powers of two are exact");
+        assert_eq!(ex2(f32::NEG_INFINITY), 0.0);
+        assert_eq!(ex2(f32::INFINITY), f32::INFINITY);
+        assert_eq!((ex2(128.0), ex2(-200.0)), (f32::INFINITY, 0.0));
+        assert_eq!(ex2(-0.0), 1.0);
+        assert!(ex2(f32::NAN).is_nan());
+    }
+
+    /// Documented: absolute error 2^-22 in (0.5, 2), relative 2^-22 elsewhere.
+    #[test]
+    fn lg2_stays_within_its_bound() {
+        let mut rng = Rng::new(22);
+        for _ in 0..200_000 {
+            let x = f32::from_bits(rng.below(0x7f80_0000).max(1));
+            let exact = libm::log2(f64::from(x));
+            assert!(ulps(lg2(x), exact) < 0.51, "{x:e}");
+        }
+        for x in samples(0.5).map(|x| 1.0 + x) {
+            assert!(
+                (f64::from(lg2(x)) - libm::log2(f64::from(x))).abs() < 1e-7,
+                "{x}"
+            );
+        }
+        assert_eq!(
+            (lg2(0.0), lg2(-0.0)),
+            (f32::NEG_INFINITY, f32::NEG_INFINITY)
+        );
+        assert_eq!(lg2(f32::INFINITY), f32::INFINITY);
+        assert!(lg2(-1.0).is_nan() && lg2(f32::NAN).is_nan());
+        assert_eq!(lg2(1.0).to_bits(), 0);
+    }
+
+    /// Documented: absolute error 2^-20.5 in [-2pi, 2pi]. Ours holds for every argument.
+    #[test]
+    fn sine_and_cosine_stay_within_their_bounds() {
+        for x in samples(6.3).chain(samples(4000.0)).chain(samples(1.0e9)) {
+            assert!(ulps(sin(x), libm::sin(f64::from(x))) < 0.51, "sin {x}");
+            assert!(ulps(cos(x), libm::cos(f64::from(x))) < 0.51, "cos {x}");
+        }
+        assert_eq!((sin(0.0).to_bits(), sin(-0.0).to_bits()), (0, 1 << 31));
+        assert!(sin(f32::INFINITY).is_nan() && cos(f32::NEG_INFINITY).is_nan());
+        let tiny = f32::from_bits(1);
+        assert_eq!((sin(tiny), cos(tiny)), (tiny, 1.0));
+    }
+
+    /// Documented: relative error 2^-11 for tanh; 2^-22.9 for rsqrt.
+    #[test]
+    fn tanh_and_rsqrt_stay_within_their_bounds() {
+        for x in samples(10.0) {
+            assert!(ulps(tanh(x), libm::tanh(f64::from(x))) < 0.51, "{x}");
+            let (y, exact) = (x.abs(), 1.0 / f64::from(x.abs()).sqrt());
+            assert!(ulps(rsqrt(y), exact) < 0.51, "{y}");
+        }
+        assert_eq!(
+            (rsqrt(0.0), rsqrt(-0.0)),
+            (f32::INFINITY, f32::NEG_INFINITY)
+        );
+        assert_eq!(rsqrt(f32::INFINITY), 0.0);
+        assert!(rsqrt(-1.0).is_nan());
+    }
+
+    #[test]
+    fn approximate_division_gives_up_on_huge_divisors() {
+        assert_eq!(div(6.0, 3.0), 2.0);
+        assert_eq!(div(1.0, 1.5 * 2f32.powi(126)).to_bits(), 0);
+        assert_eq!(div(-1.0, 1.5 * 2f32.powi(126)).to_bits(), 1 << 31);
+        assert!(div(f32::INFINITY, 1.5 * 2f32.powi(126)).is_nan());
+        assert_eq!(div(f32::INFINITY, 2.0), f32::INFINITY);
+    }
+
+    #[test]
+    fn gross_f64_reciprocals_keep_twenty_bits() {
+        let mut rng = Rng::new(23);
+        for _ in 0..100_000 {
+            let x = f64::from_bits(rng.next_u64() & (!(1 << 63) % (0x7fd << 52)) | 1 << 60);
+            for (got, exact) in [(rcp_f64(x), 1.0 / x), (rsqrt_f64(x), 1.0 / x.sqrt())] {
+                assert_eq!(got.to_bits() as u32, 0, "the low word is zero");
+                assert!(
+                    ((got - exact) / exact).abs() < 1.0 / f64::from(1 << 19),
+                    "{x:e}"
+                );
+            }
+        }
+        assert_eq!(rcp_f64(f64::from_bits(1)), f64::INFINITY);
+        assert_eq!(rcp_f64(f64::NEG_INFINITY).to_bits(), 1 << 63);
+        assert!(rsqrt_f64(-1.0).is_nan());
+    }
 }

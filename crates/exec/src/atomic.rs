@@ -1,7 +1,7 @@
 //! Atomic operations on memory: what one lane does to one value, and batches of them that the
 //! memory system applies in its own order.
 
-use crate::float_ops::{NAN32, flush_if, min_max16, nan64, narrow, widen};
+use crate::float_ops::{canonical, flush_if, min_max16, nan64, narrow, widen};
 use crate::memory::DeviceMemory;
 use crate::soft::Format;
 use warploom_base::{LaneMask, WARP_SIZE, lanes_of};
@@ -146,7 +146,7 @@ fn add(ty: AtomTy, old: u64, a: u64, ftz: bool) -> u64 {
         AtomTy::F32 => {
             let load = |bits: u64| flush_if(ftz, f32::from_bits(bits as u32));
             let sum = flush_if(ftz, load(old) + load(a));
-            u64::from(if sum.is_nan() { NAN32 } else { sum }.to_bits())
+            u64::from(canonical(sum).to_bits())
         }
         AtomTy::F64 => {
             let (x, y) = (f64::from_bits(old), f64::from_bits(a));

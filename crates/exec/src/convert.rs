@@ -5,7 +5,7 @@
 //! destination has 64 bits (PTX ISA, `cvt`). Results of 8- and 16-bit signed types are extended to the
 //! slot, since the destination register may be wider than the type.
 
-use crate::float_ops::{NAN32, flush_if, format_of, narrow, relu16, saturate};
+use crate::float_ops::{NAN32, canonical, flush_if, format_of, narrow, relu16, saturate};
 use crate::machine::{Exec, Machine};
 use crate::soft::{self, Finite, Format, Num};
 use crate::vals::with_int;
@@ -252,7 +252,7 @@ impl Machine<'_, '_> {
             (Ty::Float(F32), Ty::Float(F64)) if near => self.un(|a: f64| {
                 let x = flush_if(cvt.ftz, a as f32);
                 let x = if cvt.sat { saturate(x) } else { x };
-                if x.is_nan() { NAN32 } else { x }
+                canonical(x)
             }),
             (Ty::Float(F32), Ty::Float(F32)) => self.integral32(cvt),
             (Ty::Float(F64), Ty::Float(F32)) if !cvt.sat => self.un(|a: f32| {
@@ -295,7 +295,7 @@ impl Machine<'_, '_> {
         self.un(|a: f32| {
             let x = round(flush_if(cvt.ftz, a));
             let x = if cvt.sat { saturate(x) } else { x };
-            if x.is_nan() { NAN32 } else { x }
+            canonical(x)
         })
     }
 

@@ -115,14 +115,14 @@ impl fmt::Display for Place {
 
 /// The simulated program cannot go on.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("{what} in {place}{}", address_text(.address), what = kind_text(*.kind))]
+#[error("{what} in {place}{}", address_text(.address.as_deref()), what = kind_text(*.kind))]
 pub struct Fault {
     /// What happened.
     pub kind: FaultKind,
     /// Where.
-    pub place: Place,
+    pub place: Box<Place>,
     /// The address, for faults of memory.
-    pub address: Option<FaultAddress>,
+    pub address: Option<Box<FaultAddress>>,
 }
 
 /// A finding with its place, for reports.
@@ -147,7 +147,12 @@ impl fmt::Display for FindingReport {
                 write!(f, "barrier reached by a part of the warp")?;
             }
         }
-        write!(f, " in {}{}", self.place, address_text(&self.address))
+        write!(
+            f,
+            " in {}{}",
+            self.place,
+            address_text(self.address.as_ref())
+        )
     }
 }
 
@@ -166,7 +171,7 @@ fn kind_text(kind: FaultKind) -> &'static str {
     }
 }
 
-fn address_text(address: &Option<FaultAddress>) -> String {
+fn address_text(address: Option<&FaultAddress>) -> String {
     match address {
         None => String::new(),
         Some(a) => format!(

@@ -33,7 +33,16 @@ fn finish<const FTZ: bool, const SAT: bool>(x: f32) -> f32 {
     if SAT {
         return saturate(x);
     }
-    if x.is_nan() { NAN32 } else { x }
+    canonical(x)
+}
+
+/// The canonical NaN for any NaN. On the bits: for a compiler the NaN of an operation has no bits of its
+/// own, so it may drop a choice between that NaN and another.
+#[inline(always)]
+pub(crate) fn canonical(x: f32) -> f32 {
+    let bits = x.to_bits();
+    let nan = (bits & !SIGN32) as i32 > EXPONENT32 as i32;
+    f32::from_bits(if nan { NAN32.to_bits() } else { bits })
 }
 
 /// [0, 1]; NaN and -0 give +0.
@@ -70,14 +79,19 @@ fn add_to_odd(p: f64, c: f64) -> f64 {
 /// a x b + c with one rounding to nearest. The product is exact in f64.
 #[inline(always)]
 pub(crate) fn fma32(a: f32, b: f32, c: f32) -> f32 {
+    if cfg!(target_feature = "fma") {
+        return a.mul_add(b, c);
+    }
     add_to_odd(f64::from(a) * f64::from(b), f64::from(c)) as f32
 }
 
 /// The NaN of an f64 operation, if the result is one.
 #[inline(always)]
 pub(crate) fn nan64(result: f64, operands: &[f64]) -> f64 {
+    // NaNs that operations give are quiet. On the bits, as in `canonical`.
+    const QUIET_NAN: u64 = 0x7ff8 << 48;
     const QUIET: u64 = 1 << 51;
-    if !result.is_nan() {
+    if result.to_bits() & QUIET_NAN != QUIET_NAN {
         return result;
     }
     let first = operands.iter().find(|x| x.is_nan());
@@ -415,6 +429,12 @@ impl Machine<'_, '_> {
             FloatUn::Rcp | FloatUn::RcpApprox => self.un(|a: f32| fin(1.0 / load(a))),
             FloatUn::Sqrt | FloatUn::SqrtApprox => self.un(|a: f32| fin(load(a).sqrt())),
             FloatUn::RsqrtApprox => self.un(|a: f32| fin(approx::rsqrt(load(a)))),
+            FloatUn::SinApprox if self.all_near() => {
+                self.un(|a: f32| fin(approx::sine(load(a), 0)))
+            }
+            FloatUn::CosApprox if self.all_near() => {
+                self.un(|a: f32| fin(approx::sine(load(a), 1)))
+            }
             FloatUn::SinApprox => self.un(|a: f32| fin(approx::sin(load(a)))),
             FloatUn::CosApprox => self.un(|a: f32| fin(approx::cos(load(a)))),
             FloatUn::Lg2Approx => self.un(|a: f32| fin(approx::lg2(load(a)))),
@@ -422,6 +442,12 @@ impl Machine<'_, '_> {
             FloatUn::TanhApprox => self.un(|a: f32| fin(approx::tanh(load(a)))),
             FloatUn::RcpApproxF64 | FloatUn::RsqrtApproxF64 => Err(self.illegal()),
         }
+    }
+
+    /// Are all arguments small enough for the sine that vectorises?
+    fn all_near(&self) -> bool {
+        let small = |&bits: &u32| f32::from_bits(bits).abs() < approx::NEAR;
+        self.src::<u32>(0).iter().all(small)
     }
 
     fn un32_directed(&mut self, op: FloatUn, mods: FloatMods) -> Exec {
@@ -515,4 +541,115 @@ pub(crate) fn flush_if(ftz: bool, x: f32) -> f32 {
 fn finish_if(mods: FloatMods, x: f32) -> f32 {
     let x = flush_if(mods.ftz, x);
     if mods.sat { saturate(x) } else { x }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use warploom_base::Rng;
+
+    /// Operands whose exponents lie close, so that cancellation and ties occur.
+    fn operand(rng: &mut Rng) -> f32 {
+        let bits = rng.next_u32();
+        f32::from_bits(match rng.below(4) {
+            0 => bits,
+            1 => bits & 0x807f_ffff | (120 + rng.below(16)) << 23,
+            2 => bits & 0x8000_0000 | rng.below(1 << 24),
+            _ => (bits & 0xff80_0000) | (1 << rng.below(23)),
+        })
+    }
+
+    #[test]
+    fn fma_rounds_once_like_the_host() {
+        let mut rng = Rng::new(31);
+        for _ in 0..3_000_000 {
+            let (a, b, c) = (operand(&mut rng), operand(&mut rng), operand(&mut rng));
+            // Sums near a tie: c is close to -a*b or to half a unit of it.
+            let c = if rng.below(4) == 0 { -(a * b) } else { c };
+            let (got, want) = (fma32(a, b, c), a.mul_add(b, c));
+            let same = got.to_bits() == want.to_bits() || (got.is_nan() && want.is_nan());
+            assert!(same, "{a:e} x {b:e} + {c:e}: {got:e}, host {want:e}");
+        }
+    }
+
+    #[test]
+    fn narrow_floats_widen_exactly() {
+        for bits in 0..=u16::MAX {
+            let (x, y) = (
+                widen(bits, Format::F16),
+                half::f16::from_bits(bits).to_f64(),
+            );
+            assert!(
+                x.to_bits() == y.to_bits() || (x.is_nan() && y.is_nan()),
+                "{bits:x}"
+            );
+            let (x, y) = (
+                widen(bits, Format::BF16),
+                half::bf16::from_bits(bits).to_f64(),
+            );
+            assert!(
+                x.to_bits() == y.to_bits() || (x.is_nan() && y.is_nan()),
+                "{bits:x}"
+            );
+        }
+    }
+
+    /// Half-precision products and sums by way of f64 against the soft ones.
+    #[test]
+    fn half_fma_rounds_once() {
+        let mut rng = Rng::new(32);
+        for format in [Format::F16, Format::BF16] {
+            for _ in 0..300_000 {
+                let [a, b, c] = [(); 3].map(|()| rng.next_u32() as u16);
+                let load = |x| widen(x, format);
+                let got = narrow(add_to_odd(load(a) * load(b), load(c)), format, Round::Near);
+                let [a, b, c] = [a, b, c].map(u64::from);
+                let want = soft::fma(a, b, c, format, Round::Near).unwrap_or(format.nan);
+                assert_eq!(u64::from(got), want, "{a:x} {b:x} {c:x}");
+            }
+        }
+    }
+
+    #[test]
+    fn minimum_and_maximum_order_zeros_and_skip_nans() {
+        let how = |max, nan| FloatMinMax {
+            max,
+            nan,
+            xorsign_abs: false,
+            ftz: false,
+        };
+        let min = |a, b| min_max32::<false>(how(false, false), a, b);
+        let max = |a, b| min_max32::<false>(how(true, false), a, b);
+        assert_eq!(min(0.0, -0.0).to_bits(), (-0f32).to_bits());
+        assert_eq!(min(-0.0, 0.0).to_bits(), (-0f32).to_bits());
+        assert_eq!(max(-0.0, 0.0).to_bits(), 0);
+        assert_eq!((min(f32::NAN, 1.0), max(1.0, f32::NAN)), (1.0, 1.0));
+        assert_eq!(min(f32::NAN, f32::NAN).to_bits(), NAN32.to_bits());
+        assert_eq!((min(-2.0, -3.0), max(-2.0, -3.0)), (-3.0, -2.0));
+        let strict = min_max32::<false>(how(false, true), 1.0, f32::NAN);
+        assert_eq!(strict.to_bits(), NAN32.to_bits());
+        let xor = FloatMinMax {
+            max: true,
+            nan: false,
+            xorsign_abs: true,
+            ftz: false,
+        };
+        assert_eq!(min_max32::<false>(xor, -2.0, 1.0), -2.0);
+        assert_eq!(min_max32::<false>(xor, -1.0, -2.0), 2.0);
+    }
+
+    #[test]
+    fn tests_of_classes() {
+        let f = Format::F32;
+        let bits = |x: f32| u64::from(x.to_bits());
+        assert!(
+            test(TestKind::Normal, bits(0.0), f),
+            "zeros count as normal"
+        );
+        assert!(test(TestKind::Subnormal, 1, f) && !test(TestKind::Normal, 1, f));
+        assert!(test(TestKind::Infinite, bits(f32::NEG_INFINITY), f));
+        assert!(test(TestKind::NotANumber, bits(f32::NAN), f));
+        assert!(!test(TestKind::Finite, bits(f32::INFINITY), f));
+        assert!(test(TestKind::Number, bits(f32::INFINITY), f));
+    }
 }

@@ -84,7 +84,7 @@ impl fmt::Display for StuckReport {
 pub enum RunError {
     /// A fault of the program.
     #[error(transparent)]
-    Fault(#[from] Box<Fault>),
+    Fault(#[from] Fault),
     /// Every unfinished warp waits at a barrier.
     #[error("deadlock at barriers: {0}")]
     Deadlock(Box<StuckReport>),
@@ -230,7 +230,7 @@ impl Driver<'_> {
         let result = step(self.ctx, block, warp, &mut port, &env, &mut self.out);
         if let Err(fault) = result {
             self.log.commit(self.memory);
-            return Err(Box::new(fault).into());
+            return Err(fault.into());
         }
         self.stats.warp_instructions += 1;
         self.stats.thread_instructions += u64::from(self.out.active.count_ones());

@@ -38,6 +38,8 @@ pub struct WriteLog {
     lines: Vec<Line>,
     index: FxHashMap<(u8, u64), u32>,
     filter: [u64; FILTER_WORDS],
+    /// The line stored to last, by key and slot: most stores of an epoch follow each other.
+    last: Option<((u8, u64), u32)>,
 }
 
 impl Default for WriteLog {
@@ -48,6 +50,7 @@ impl Default for WriteLog {
             lines: Vec::new(),
             index: FxHashMap::default(),
             filter: [0; FILTER_WORDS],
+            last: None,
         }
     }
 }
@@ -126,17 +129,32 @@ impl WriteLog {
     }
 
     fn line_slot(&mut self, asid: u8, line: u64) -> &mut Line {
+        let key = (asid, line);
+        if let Some((last, slot)) = self.last
+            && last == key
+        {
+            return &mut self.lines[slot as usize];
+        }
         let (word, bit) = filter_bit(line);
         self.filter[word] |= bit;
         let lines = &mut self.lines;
-        let slot = *self.index.entry((asid, line)).or_insert_with(|| {
+        let slot = *self.index.entry(key).or_insert_with(|| {
             lines.push(Line {
                 data: [0; LINE_BYTES],
                 mask: 0,
             });
             lines.len() as u32 - 1
         });
+        self.last = Some((key, slot));
         &mut self.lines[slot as usize]
+    }
+
+    fn find_line(&self, key: (u8, u64)) -> Option<&Line> {
+        let slot = match self.last {
+            Some((last, slot)) if last == key => slot,
+            _ => *self.index.get(&key)?,
+        };
+        Some(&self.lines[slot as usize])
     }
 
     /// May `[address, address + len)` hold own bytes? False answers are certain.
@@ -158,10 +176,9 @@ impl WriteLog {
     /// Lays the own bytes over what was read from the image.
     pub(crate) fn overlay(&self, asid: u8, address: u64, out: &mut [u8]) {
         for (line, offset, part) in line_parts(address, out.len()) {
-            let Some(&slot) = self.index.get(&(asid, line)) else {
+            let Some(line) = self.find_line((asid, line)) else {
                 continue;
             };
-            let line = &self.lines[slot as usize];
             for (i, byte) in out[part].iter_mut().enumerate() {
                 if line.mask >> (offset + i) & 1 == 1 {
                     *byte = line.data[offset + i];
@@ -174,8 +191,8 @@ impl WriteLog {
     pub(crate) fn covers(&self, asid: u8, address: u64, len: usize) -> bool {
         line_parts(address, len).all(|(line, offset, part)| {
             let wanted = (u128::MAX >> (LINE_BYTES - part.len())) << offset;
-            let slot = self.index.get(&(asid, line));
-            slot.is_some_and(|&s| self.lines[s as usize].mask & wanted == wanted)
+            let line = self.find_line((asid, line));
+            line.is_some_and(|line| line.mask & wanted == wanted)
         })
     }
 
@@ -203,6 +220,7 @@ impl WriteLog {
         self.lines.clear();
         self.index.clear();
         self.filter = [0; FILTER_WORDS];
+        self.last = None;
     }
 }
 

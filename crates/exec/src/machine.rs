@@ -35,8 +35,9 @@ impl<'a> Machine<'a, '_> {
         match self.inst.src[k] {
             Src::Reg(reg) => R::reg(&self.warp.regs, reg.0 as usize),
             Src::Const(index) => R::constant(self.ctx, index as usize),
-            Src::Special(_) | Src::Pred(..) => R::staged(self.warp, k),
-            Src::None => R::zeros(),
+            Src::Special(_) => R::staged(self.warp, k),
+            // Predicates are read as masks only: see `src_pred`.
+            Src::Pred(..) | Src::None => R::zeros(),
         }
     }
 
@@ -254,7 +255,7 @@ impl<'a> Machine<'a, '_> {
     }
 }
 
-/// A width in which staged sources (special registers, predicates as numbers) can be read.
+/// A width in which staged sources (special registers) can be read.
 pub(crate) trait SrcRaw: Raw {
     fn staged(warp: &WarpState, k: usize) -> &[Self; WARP_SIZE];
 }

@@ -92,6 +92,7 @@ mod tests {
             globals,
             textures: Vec::new(),
             address_bits: 64,
+            refused: Vec::new(),
         };
         let mut memory = DeviceMemory::new(1 << 20);
         let image = load_module(&module, &mut memory, 0).unwrap();

@@ -9,7 +9,7 @@ impl Machine<'_, '_> {
     pub fn stage_sources(&mut self) {
         for k in 0..self.inst.src.len() {
             let src = self.inst.src[k];
-            if matches!(src, Src::Special(_) | Src::Pred(..)) {
+            if matches!(src, Src::Special(_)) {
                 let lanes: [u64; WARP_SIZE] = std::array::from_fn(|lane| self.lane_wide(src, lane));
                 self.warp.staged64[k].0 = lanes;
                 self.warp.staged32[k].0 = lanes.map(|v| v as u32);

@@ -174,7 +174,7 @@ impl Machine<'_, '_> {
             .inst
             .src
             .iter()
-            .any(|src| matches!(src, Src::Special(_) | Src::Pred(..)))
+            .any(|src| matches!(src, Src::Special(_)))
         {
             self.stage_sources();
         }
@@ -309,16 +309,17 @@ fn fault(
 ) -> Fault {
     let address = raw.access.map(|(space, address, bytes)| {
         let nearest = nearest(ctx, port.image, space, address);
-        FaultAddress {
+        Box::new(FaultAddress {
             space,
             address,
             bytes,
             nearest,
-        }
+        })
     });
+    let place = Box::new(place(ctx, block, warp, pc, raw.lane));
     Fault {
         kind: raw.kind,
-        place: place(ctx, block, warp, pc, raw.lane),
+        place,
         address,
     }
 }

@@ -63,7 +63,7 @@ pub enum Round {
 }
 
 /// Modifiers common to floating-point arithmetic.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct FloatMods {
     /// Rounding.
     pub round: Round,
@@ -271,7 +271,7 @@ pub enum CacheOp {
 }
 
 /// Type of a memory element, with how a register receives it.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct MemTy {
     /// Bytes in memory: 1, 2, 4, 8 or 16.
     pub bytes: u8,

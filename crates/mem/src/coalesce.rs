@@ -86,33 +86,24 @@ impl Transactions {
         &self.list[..self.len]
     }
 
-    /// The transaction of `segment` to which bytes may be added, made in its place if there is
-    /// none; `usable` says whether one that exists will do.
-    #[inline]
-    fn of_segment(
-        &mut self,
-        segment: u64,
-        bytes: u16,
-        usable: impl Fn(&Transaction) -> bool,
-    ) -> &mut Transaction {
+    /// The transaction of `segment`, made in its place if there is none.
+    fn of_segment(&mut self, segment: u64, bytes: u16) -> &mut Transaction {
         // Lanes mostly ascend: look from the back.
         let mut at = self.len;
         while at > 0 && self.list[at - 1].addr > segment {
             at -= 1;
         }
-        let after = at;
-        let mut first = None;
-        while at > 0 && self.list[at - 1].addr == segment {
+        if at > 0 && self.list[at - 1].addr == segment {
             at -= 1;
-            if usable(&self.list[at]) {
-                first = Some(at);
-            }
+        } else {
+            self.insert(at, segment, bytes);
         }
-        let at = first.unwrap_or_else(|| {
-            self.insert(after, segment, bytes);
-            after
-        });
         &mut self.list[at]
+    }
+
+    fn push(&mut self, transaction: Transaction) {
+        self.list[self.len] = transaction;
+        self.len += 1;
     }
 
     fn insert(&mut self, at: usize, segment: u64, bytes: u16) {
@@ -126,17 +117,13 @@ impl Transactions {
     }
 
     /// Adds a lane's `len` bytes at `addr`, over as many segments as they touch.
-    #[inline]
-    fn add(&mut self, segment_bytes: u64, lane: usize, addr: u64, len: u64, exclusive: bool) {
+    fn add(&mut self, segment_bytes: u64, lane: usize, addr: u64, len: u64) {
         let (mut at, end) = (addr, addr.saturating_add(len));
         while at < end {
             let segment = at & !(segment_bytes - 1);
             let stop = end.min(segment.saturating_add(segment_bytes));
-            let bytes = byte_mask(at, stop - at);
-            let transaction = self.of_segment(segment, segment_bytes as u16, |t| {
-                !exclusive || t.byte_mask & bytes == 0
-            });
-            transaction.byte_mask |= bytes;
+            let transaction = self.of_segment(segment, segment_bytes as u16);
+            transaction.byte_mask |= byte_mask(at, stop - at);
             transaction.lanes |= 1 << lane;
             at = stop;
         }
@@ -181,14 +168,16 @@ pub(crate) const fn sectors_of(bytes: u128) -> u8 {
 /// 128 to 64 bytes if one half is used, 64 to 32 if one quarter.
 #[inline]
 fn shrink(transaction: &mut Transaction) {
+    let mut sectors = transaction.sectors >> (transaction.addr % LINE / 32);
     while transaction.bytes > 32 {
-        let half = u64::from(transaction.bytes) / 2;
-        let lower = byte_mask(transaction.addr, half) & transaction.byte_mask != 0;
-        let upper = byte_mask(transaction.addr + half, half) & transaction.byte_mask != 0;
-        match (lower, upper) {
-            (true, true) => return,
-            (false, true) => transaction.addr += half,
-            _ => {}
+        let quarters = transaction.bytes / 64;
+        let (lower, upper) = (sectors & (3 >> (2 - quarters)), sectors >> quarters);
+        if lower != 0 && upper != 0 {
+            return;
+        }
+        if lower == 0 {
+            transaction.addr += u64::from(transaction.bytes) / 2;
+            sectors = upper;
         }
         transaction.bytes /= 2;
     }
@@ -209,6 +198,64 @@ const fn segment_bytes(rule: Coalescing, skips_l1: bool, bytes_per_lane: u32) ->
     }
 }
 
+/// Bits of a key that hold the lane; segments are at least as large.
+const LANE_BITS: u64 = 31;
+
+/// (segment | lane) of every segment that a lane touches, ascending.
+struct Keys {
+    list: [u64; 2 * WARP_SIZE],
+    len: usize,
+}
+
+impl Keys {
+    #[inline]
+    fn new(segment: u64, len: u64, addrs: &[u64; WARP_SIZE], mask: LaneMask) -> Self {
+        let mut keys = Self {
+            list: [0; 2 * WARP_SIZE],
+            len: 0,
+        };
+        let (mut ascending, mut before) = (true, 0);
+        for lane in lanes_of(mask) {
+            let first = addrs[lane] & !(segment - 1);
+            let last = addrs[lane].saturating_add(len - 1) & !(segment - 1);
+            keys.list[keys.len] = first | lane as u64;
+            keys.len += 1;
+            ascending &= before <= first;
+            before = last;
+            if last != first {
+                keys.list[keys.len] = last | lane as u64;
+                keys.len += 1;
+            }
+        }
+        if !ascending {
+            keys.list[..keys.len].sort_unstable();
+        }
+        keys
+    }
+
+    /// (segment, lane), by segment and then by lane.
+    fn iter(&self) -> impl Iterator<Item = (u64, usize)> {
+        self.list[..self.len]
+            .iter()
+            .map(|key| (key & !LANE_BITS, (key & LANE_BITS) as usize))
+    }
+}
+
+/// Bytes that an access of `len` (up to 16, a power of two) bytes at `addr` has in a segment.
+#[inline]
+fn bytes_within(segment: u64, segment_bytes: u64, addr: u64, len: u64) -> u128 {
+    if addr & (len - 1) == 0 {
+        // Aligned: within one segment, and within one half of the line.
+        let half = u128::from(((1_u64 << len) - 1) << (addr % 64));
+        return if addr & 64 == 0 { half } else { half << 64 };
+    }
+    let from = addr.max(segment);
+    let to = addr
+        .saturating_add(len)
+        .min(segment.saturating_add(segment_bytes));
+    byte_mask(from, to - from)
+}
+
 /// Coalesces a global access of `bytes_per_lane` (1, 2, 4, 8 or 16) into `out` (cleared first).
 /// `skips_l1`: the access bypasses L1, which matters to `Coalescing::SegmentsAndSectors`.
 pub fn coalesce(
@@ -219,10 +266,24 @@ pub fn coalesce(
     mask: LaneMask,
     out: &mut Transactions,
 ) {
-    let segment = segment_bytes(rule, skips_l1, bytes_per_lane);
+    let (size, len) = (
+        segment_bytes(rule, skips_l1, bytes_per_lane),
+        u64::from(bytes_per_lane),
+    );
     out.clear();
-    for lane in lanes_of(mask) {
-        out.add(segment, lane, addrs[lane], bytes_per_lane.into(), false);
+    let mut current = Transaction::default();
+    for (segment, lane) in Keys::new(size, len, addrs, mask).iter() {
+        if current.lanes != 0 && current.addr != segment {
+            out.push(current);
+            current = Transaction::default();
+        }
+        current.addr = segment;
+        current.bytes = size as u16;
+        current.byte_mask |= bytes_within(segment, size, addrs[lane], len);
+        current.lanes |= 1 << lane;
+    }
+    if current.lanes != 0 {
+        out.push(current);
     }
     out.finish();
 }
@@ -237,10 +298,27 @@ pub fn coalesce_atomic(
     mask: LaneMask,
     out: &mut Transactions,
 ) {
-    let segment = segment_bytes(rule, skips_l1, bytes_per_lane);
+    let (size, len) = (
+        segment_bytes(rule, skips_l1, bytes_per_lane),
+        u64::from(bytes_per_lane),
+    );
     out.clear();
-    for lane in lanes_of(mask) {
-        out.add(segment, lane, addrs[lane], bytes_per_lane.into(), true);
+    let mut first = 0;
+    for (segment, lane) in Keys::new(size, len, addrs, mask).iter() {
+        let bytes = bytes_within(segment, size, addrs[lane], len);
+        if out.last().is_none_or(|last| last.addr != segment) {
+            first = out.len;
+        }
+        let free = out.list[first..out.len]
+            .iter()
+            .position(|t| t.byte_mask & bytes == 0);
+        let at = free.map_or(out.len, |at| first + at);
+        if at == out.len {
+            out.insert(at, segment, size as u16);
+        }
+        let transaction = &mut out.list[at];
+        transaction.byte_mask |= bytes;
+        transaction.lanes |= 1 << lane;
     }
     out.finish();
 }
@@ -257,7 +335,7 @@ pub fn coalesce_lines(
     out.clear();
     let line = u64::from(line_bytes);
     for lane in lanes_of(mask) {
-        out.add(line, lane, addrs[lane], bytes_per_lane.into(), false);
+        out.add(line, lane, addrs[lane], bytes_per_lane.into());
     }
     for transaction in &mut out.list[..out.len] {
         transaction.sectors = sectors_of(transaction.byte_mask);
@@ -313,7 +391,7 @@ pub fn coalesce_local(
         for lane in lanes_of(mask) {
             let local = addrs[lane].wrapping_add(4 * word);
             let addr = map.address(sm, block, first_thread + lane as u32, local);
-            out.add(segment, lane, addr, piece.into(), false);
+            out.add(segment, lane, addr, piece.into());
         }
     }
     out.finish();

@@ -1,7 +1,8 @@
 //! Timing of the memory system: coalescing, caches, MSHRs, L2 partitions and DRAM channels.
 //!
 //! Invariants: no data, only addresses and sizes; every request that wants a reply gets exactly
-//! one; time is passed in; nothing allocates after construction. Addresses are physical: processes
+//! one; time is passed in; nothing allocates once buffers without a limit (the fixed delays) have
+//! reached the size that a load needs. Addresses are physical: processes
 //! share caches without sharing lines.
 //!
 //! Facts about GPGPU-Sim are those of `accel-sim/gpgpu-sim_distribution` at 667834cf.

@@ -55,7 +55,7 @@ impl Builder<'_, '_> {
                 Ok((self.symbol_address(name, *offset, span)?, ty.bits()))
             }
             Operand::Element(name, element) => self.named_src(name, *element, ty, fit, span),
-            _ => Err(wrong_kind(span, "a value")),
+            _ => Err(wrong_kind(operand, "a value")),
         }
     }
 
@@ -79,6 +79,9 @@ impl Builder<'_, '_> {
                 }
             }
             Some(_) => Ok((self.symbol_address(name, 0, span)?, ty.bits())),
+            None if self.kernel.is_function(name) => {
+                Err(unsupported(span, "addresses of functions (indirect calls)"))
+            }
             None => {
                 let special = special::find(name).ok_or_else(|| self.undefined(name, span))?;
                 Ok((Src::Special(special), ty.bits()))
@@ -115,9 +118,6 @@ impl Builder<'_, '_> {
             Some(Symbol::Texture(index)) if offset == 0 => {
                 self.pools.constant(ConstValue::Texture(index), span)
             }
-            _ if self.kernel.is_function(name) => {
-                Err(unsupported(span, "addresses of functions (indirect calls)"))
-            }
             _ => Err(self.undefined(name, span)),
         }
     }
@@ -128,7 +128,7 @@ impl Builder<'_, '_> {
             Operand::Name(name) => Ok(Src::Pred(self.predicate(name, operand.span)?, false)),
             Operand::Not(name) => Ok(Src::Pred(self.predicate(name, operand.span)?, true)),
             Operand::Immediate(Constant::Int(value, _)) => self.bits(u64::from(*value != 0)),
-            _ => Err(wrong_kind(operand.span, "a predicate")),
+            _ => Err(wrong_kind(operand, "a predicate")),
         }
     }
 
@@ -151,7 +151,7 @@ impl Builder<'_, '_> {
             Operand::Name(name) if name == "_" => return Ok(None),
             Operand::Name(name) => (name, 0),
             Operand::Element(name, element) => (name, *element),
-            _ => return Err(wrong_kind(span, "a register")),
+            _ => return Err(wrong_kind(operand, "a register")),
         };
         let Some(Symbol::Reg(decl)) = self.find(name) else {
             return Err(self.undefined(name, span));
@@ -171,7 +171,7 @@ impl Builder<'_, '_> {
         match &operand.node {
             Operand::Sink => Ok(Dst::None),
             Operand::Name(name) => self.dst_pred_named(name, operand.span),
-            _ => Err(wrong_kind(operand.span, "a predicate register")),
+            _ => Err(wrong_kind(operand, "a predicate register")),
         }
     }
 
@@ -218,7 +218,7 @@ impl Builder<'_, '_> {
         space: Option<Space>,
     ) -> Res<Addr> {
         let Operand::Address(address) = &operand.node else {
-            return Err(wrong_kind(operand.span, "an address in brackets"));
+            return Err(wrong_kind(operand, "an address in brackets"));
         };
         if let Some(more) = address.rest.first() {
             return Err(invalid(
@@ -364,8 +364,14 @@ fn is_predicate(name: &str, span: Span) -> Box<Diagnostic> {
     )
 }
 
-fn wrong_kind(span: Span, wanted: &str) -> Box<Diagnostic> {
-    invalid("operand-kind", span, format!("{wanted} is needed here"))
+fn wrong_kind(operand: &Spanned<Operand>, wanted: &str) -> Box<Diagnostic> {
+    let span = operand.span;
+    match &operand.node {
+        Operand::Indexed { .. } => unsupported(span, "elements of arrays as operands"),
+        Operand::VectorPair(..) => unsupported(span, "residency predicates of textures"),
+        Operand::Selected { .. } => unsupported(span, "parts of registers as operands"),
+        _ => invalid("operand-kind", span, format!("{wanted} is needed here")),
+    }
 }
 
 /// Bits of a literal as a value of the type (PTX ISA, "Constants"): integers are truncated, decimal

@@ -130,6 +130,9 @@ impl DramChannel {
     /// request from the L2 banks into the latency queue and one from there into the scheduler.
     /// `banks` are this channel's sub-partitions in order.
     pub fn cycle(&mut self, now_core: Cycle, banks: &mut [SubPartition]) {
+        if self.is_idle() && banks.iter().all(|bank| bank.dram_front().is_none()) {
+            return self.skip(1);
+        }
         self.return_one(banks);
         self.step();
         self.take_one(now_core, banks);

@@ -8,6 +8,7 @@
 
 mod router;
 
+use crate::ports::PortSet;
 use crate::{NocCounters, Packet};
 use router::{FlitOut, Router};
 use std::collections::VecDeque;
@@ -107,8 +108,10 @@ pub(crate) struct Fly {
     sinks: Box<[Sink]>,
     /// Virtual channel that each output's node looks at first.
     turn: Box<[u32]>,
-    /// Flits in ejection buffers.
-    ejecting: u32,
+    /// Inputs with packets to send.
+    sending: PortSet,
+    /// Sinks with flits in their ejection buffers.
+    ejecting: PortSet,
 }
 
 impl Fly {
@@ -143,7 +146,8 @@ impl Fly {
             to_output: Delayed::new(outputs),
             sinks: vec![sink; outputs * channels].into(),
             turn: vec![0; outputs].into(),
-            ejecting: 0,
+            sending: PortSet::new(inputs),
+            ejecting: PortSet::new(outputs * channels),
         }
     }
 
@@ -176,6 +180,7 @@ impl Fly {
             }
         };
         self.sources[input].packets.push_back(id);
+        self.sending.insert(input);
         self.sources[input].flits += flits;
     }
 
@@ -203,19 +208,21 @@ impl Fly {
     fn eject(&mut self) {
         for (index, id) in self.to_sink.arrived().drain(..) {
             self.sinks[index as usize].ejection.push_back(id);
-            self.ejecting += 1;
+            self.ejecting.insert(index as usize);
         }
-        if self.ejecting == 0 {
-            return;
-        }
-        for (index, sink) in self.sinks.iter_mut().enumerate() {
+        let mut from = 0;
+        while let Some(index) = self.ejecting.at_or_after(from) {
+            from = index + 1;
+            let sink = &mut self.sinks[index];
             if sink.flits >= self.boundary_buffer {
                 continue;
             }
             let Some(id) = sink.ejection.pop_front() else {
                 continue;
             };
-            self.ejecting -= 1;
+            if sink.ejection.is_empty() {
+                self.ejecting.remove(index);
+            }
             sink.flits += 1;
             self.to_output.send(index as u32);
             let traveller = &mut self.arena[id as usize];
@@ -242,7 +249,9 @@ impl Fly {
 
     /// Each node sends one flit, if its virtual channel has room.
     fn send(&mut self) {
-        for input in 0..self.sources.len() {
+        let mut from = 0;
+        while let Some(input) = self.sending.at_or_after(from) {
+            from = input + 1;
             if let Some(&id) = self.sources[input].packets.front()
                 && let Some(channel) = self.channel_to_send(input)
             {
@@ -281,6 +290,9 @@ impl Fly {
         if traveller.sent == traveller.flits {
             source.channel = None;
             source.packets.pop_front();
+            if source.packets.is_empty() {
+                self.sending.remove(input);
+            }
         }
     }
 

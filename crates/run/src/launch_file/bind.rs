@@ -3,6 +3,7 @@
 use super::element::{Element, Number};
 use super::plan::{ArgPlan, LaunchPlan, Plan, Scalar};
 use crate::host::Arg;
+use crate::params::declaration;
 use warploom_base::Dim3;
 use warploom_config::GpuSpec;
 use warploom_diag::{Diagnostic, Diagnostics, Span, nearest};
@@ -242,9 +243,9 @@ impl Binder<'_> {
                 kernel.params.len(),
                 launch.args.len()
             );
-            let help = match signature(kernel) {
-                empty if empty.is_empty() => "leave `args` out".to_owned(),
-                list => format!("it declares {list}"),
+            let help = match kernel.params.is_empty() {
+                true => "leave `args` out".to_owned(),
+                false => format!("it declares {}", declaration(kernel)),
             };
             self.problem("wrong-arguments", launch.args_place, message, help);
             return Vec::new();
@@ -310,15 +311,6 @@ fn integer_arg(bytes: u8, value: i128) -> Option<Arg> {
         8 => Arg::U64(value as u64),
         _ => Arg::Bytes(value.to_le_bytes()[..usize::from(bytes)].to_vec()),
     })
-}
-
-fn signature(kernel: &Program) -> String {
-    kernel
-        .params
-        .iter()
-        .map(kind)
-        .collect::<Vec<_>>()
-        .join(", ")
 }
 
 fn kind(param: &Param) -> String {

@@ -73,7 +73,7 @@ mod tests {
         let comparison = floats(&[1.0, 2.5, 3.5], &[1.0, 2.0, 3.0], 0.0);
         assert_eq!(
             comparison.detail,
-            "2 of 3 differ, first at 1: 2.5 instead of 2"
+            "2 of 3 differ, first at 1: 2.5 instead of 2.0"
         );
     }
 

@@ -26,7 +26,8 @@ impl std::fmt::Display for Number {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Int(value) => value.fmt(f),
-            Self::Float(value) => value.fmt(f),
+            // With a decimal point, so that nobody takes it for a whole number.
+            Self::Float(value) => write!(f, "{value:?}"),
         }
     }
 }

@@ -253,7 +253,7 @@ fn expectations_compare_and_dumps_write() {
     let checks = program.checks(&device).unwrap();
     assert_eq!(
         checks[0].detail,
-        "255 of 256 differ, first at 1: 1 instead of 0"
+        "255 of 256 differ, first at 1: 1.0 instead of 0"
     );
     assert!(!checks[0].passed && checks[1].passed);
     let dumped = npy::load(&folder.path().join("out.npy")).unwrap();

@@ -1,0 +1,384 @@
+//! The command as a user meets it: help, lists, errors with their exit status, runs. Text is
+//! compared with snapshots; commands that touch files run in a folder of their own.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+/// What a command wrote, and its exit status.
+struct Ran {
+    status: i32,
+    out: String,
+    err: String,
+}
+
+fn warploom_in(folder: &Path, args: &[&str]) -> Ran {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_warploom"));
+    command.args(args).current_dir(folder).env("NO_COLOR", "1");
+    let Output {
+        status,
+        stdout,
+        stderr,
+    } = command.output().unwrap();
+    Ran {
+        status: status.code().unwrap(),
+        out: String::from_utf8(stdout).unwrap(),
+        err: String::from_utf8(stderr).unwrap(),
+    }
+}
+
+/// Standard output of a command that must succeed and say nothing else.
+fn output(args: &[&str]) -> String {
+    let Ran { status, out, err } = warploom_in(Path::new("."), args);
+    assert_eq!((status, err.as_str()), (0, ""), "{args:?}");
+    out
+}
+
+/// Standard error of a command that must fail with `status` and print no result.
+fn refusal(folder: &Path, status: i32, args: &[&str]) -> String {
+    let ran = warploom_in(folder, args);
+    let message = &ran.err;
+    assert_eq!(
+        (ran.status, ran.out.as_str()),
+        (status, ""),
+        "{args:?}: {message}"
+    );
+    format!("$ warploom {}\n{message}", args.join(" "))
+}
+
+fn json(text: &str) -> serde_json::Value {
+    serde_json::from_str(text).unwrap()
+}
+
+#[test]
+fn help_of_every_verb() {
+    let verbs = ["run", "check", "list", "show", "completions"];
+    let texts = verbs.map(|verb| output(&[verb, "--help"]));
+    insta::assert_snapshot!(texts.join("\n---\n"));
+    insta::assert_snapshot!(output(&["--help"]));
+}
+
+#[test]
+fn lists_name_everything_with_what_it_is() {
+    insta::assert_snapshot!(output(&["list", "gpus"]) + "---\n" + &output(&["list", "policies"]));
+    for what in ["gpus", "workloads", "policies", "stats"] {
+        let list = json(&output(&["list", what, "--json"]));
+        let rows = list.as_array().unwrap();
+        assert!(!rows.is_empty(), "{what}");
+        let described = |row: &serde_json::Value| !row["about"].as_str().unwrap().is_empty();
+        assert!(rows.iter().all(described), "{what}");
+    }
+}
+
+#[test]
+fn run_without_a_target_lists_what_can_be_run() {
+    let text = output(&["run"]);
+    for workload in warploom_workloads::all() {
+        assert!(text.contains(workload.name) && text.contains(workload.sentence));
+    }
+}
+
+#[test]
+fn a_shown_gpu_is_a_file_that_gives_the_same_gpu() {
+    let folder = tempfile::tempdir().unwrap();
+    let shown = output(&["show", "gpu", "gtx480"]);
+    std::fs::write(folder.path().join("my.toml"), shown).unwrap();
+    let settings = |name: &str| warploom_in(folder.path(), &["show", "gpu", name, "--json"]).out;
+    assert_eq!(settings("my.toml"), settings("gtx480"));
+    assert_eq!(json(&settings("my.toml"))["gpu.sms"], 15);
+    let args = ["show", "gpu", "my.toml", "--set", "gpu.sms=3"];
+    let changed = warploom_in(folder.path(), &args).out;
+    assert!(changed.contains("\nsms = 3 "), "{changed}");
+}
+
+#[test]
+fn completions_for_every_shell() {
+    for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
+        assert!(
+            output(&["completions", shell]).contains("warploom"),
+            "{shell}"
+        );
+    }
+}
+
+const VECTOR_ADD: &str = r#"module = "kernel.ptx"
+
+[[buffer]]
+name = "a"
+type = "f32"
+shape = 1000
+init = "iota"
+
+[[buffer]]
+name = "b"
+type = "f32"
+shape = 1000
+init = "constant"
+value = 0.5
+
+[[buffer]]
+name = "c"
+type = "f32"
+shape = 1000
+
+[[launch]]
+kernel = "vector_add"
+grid = 4
+block = 256
+args = ["a", "b", "c", 1000]
+
+[[expect]]
+buffer = "b"
+constant = 0.5
+
+[[dump]]
+buffer = "c"
+npy = "c.npy"
+"#;
+
+/// A folder with `kernel.ptx` (vector addition) and `run.toml`: [`VECTOR_ADD`] with `from` replaced
+/// by `to`.
+fn folder_with(from: &str, to: &str) -> tempfile::TempDir {
+    assert!(VECTOR_ADD.contains(from), "{from}");
+    let folder = tempfile::tempdir().unwrap();
+    let mut workloads = warploom_workloads::all().iter();
+    let ptx = workloads
+        .find(|workload| workload.name == "vectoradd")
+        .unwrap()
+        .ptx;
+    std::fs::write(folder.path().join("kernel.ptx"), ptx).unwrap();
+    let launch_file = VECTOR_ADD.replace(from, to);
+    std::fs::write(folder.path().join("run.toml"), launch_file).unwrap();
+    folder
+}
+
+#[test]
+fn bad_usage_is_refused_with_status_2() {
+    let nowhere = tempfile::tempdir().unwrap();
+    let refuse = |args: &[&str]| refusal(nowhere.path(), 2, args);
+    insta::assert_snapshot!(
+        [
+            refuse(&["run", "bsf"]),
+            refuse(&["run", "quicksort3"]),
+            refuse(&["run", "bfs:kernel9"]),
+            refuse(&["run", "bfs", "--size", "huge"]),
+            refuse(&["run", "bfs", "--gpu", "gtx490"]),
+            refuse(&["run", "bfs", "--gpu", "missing.toml"]),
+            refuse(&["run", "bfs", "--set", "sm.warp_schduler=gto"]),
+            refuse(&[
+                "run",
+                "bfs",
+                "--set",
+                "sm.warp_scheduler=gtp",
+                "--set",
+                "gpu.sms=0"
+            ]),
+            refuse(&["run", "bfs", "--threads", "0"]),
+            refuse(&["run", "bfs", "--max-cycles", "0"]),
+            refuse(&["run", "bfs", "--grid", "4"]),
+            refuse(&["run", "missing.toml"]),
+            refuse(&[
+                "run",
+                "missing.ptx",
+                "--kernel",
+                "k",
+                "--grid",
+                "1",
+                "--block",
+                "1"
+            ]),
+            refuse(&["run", "--kernels", "k"]),
+            refuse(&["check", "missing.ptx"]),
+            refuse(&["show", "gpu", "gtx999"]),
+            refuse(&["list", "everything"]),
+            refuse(&["analyse", "bfs"]),
+        ]
+        .join("\n")
+    );
+}
+
+#[test]
+fn bad_launches_are_refused_with_status_2() {
+    let refuse = |from: &str, to: &str| {
+        let folder = folder_with(from, to);
+        refusal(folder.path(), 2, &["run", "run.toml"])
+    };
+    insta::assert_snapshot!(
+        [
+            refuse("\"vector_add\"", "\"vector_sub\""),
+            refuse("\"c\", 1000]", "\"c\"]"),
+            refuse("\"c\", 1000]", "\"c\", \"a\"]"),
+            refuse("\"c\", 1000]", "\"c\", 1e3]"),
+            refuse("grid = 4", "grid = 0"),
+            refuse("block = 256", "block = [512, 4]"),
+            refuse("block = 256", "block = 256\ndynamic_shared_bytes = 49153"),
+            refuse("\"kernel.ptx\"", "\"kernels.ptx\""),
+            refuse("grid = 4", "grid = "),
+            refuse("grid = 4", "gird = 4"),
+            refuse("constant = 0.5", "npy = \"b.npy\""),
+        ]
+        .join("\n")
+    );
+}
+
+#[test]
+fn bad_ptx_is_located() {
+    let folder = folder_with("", "");
+    let path = folder.path().join("kernel.ptx");
+    let ptx = std::fs::read_to_string(&path).unwrap();
+    let broken = ptx.replacen("mad.lo.s32", "mad.lo.s31", 1);
+    assert_ne!(broken, ptx);
+    std::fs::write(&path, broken).unwrap();
+    for args in [["check", "kernel.ptx"], ["run", "run.toml"]] {
+        let message = refusal(folder.path(), 2, &args);
+        assert!(
+            message.contains("kernel.ptx:") && message.contains("s31"),
+            "{message}"
+        );
+    }
+}
+
+#[test]
+fn check_shows_the_kernels_of_a_file() {
+    let folder = folder_with("", "");
+    let ran = warploom_in(folder.path(), &["check", "kernel.ptx", "--json"]);
+    assert_eq!(ran.status, 0, "{}", ran.err);
+    let report = json(&ran.out);
+    assert_eq!(report["kernels"][0]["name"], "vector_add");
+    assert_eq!(report["kernels"][0]["parameters"], 4);
+    assert_eq!(report["refused"], serde_json::json!([]));
+}
+
+#[test]
+fn a_launch_file_runs_checks_and_dumps() {
+    let folder = folder_with("", "");
+    let ran = warploom_in(folder.path(), &["run", "run.toml"]);
+    assert_eq!((ran.status, ran.err.as_str()), (0, ""), "{}", ran.out);
+    assert!(
+        ran.out.contains("check b passed: 1000 values"),
+        "{}",
+        ran.out
+    );
+    let dumped = std::fs::read(folder.path().join("c.npy")).unwrap();
+    let last = f32::from_le_bytes(dumped[dumped.len() - 4..].try_into().unwrap());
+    assert_eq!(last, 999.5);
+    // What was dumped is what must come out the next time.
+    let expect = "buffer = \"c\"\nnpy = \"c.npy\"";
+    let again = VECTOR_ADD.replace("buffer = \"b\"\nconstant = 0.5", expect);
+    std::fs::write(folder.path().join("run.toml"), again).unwrap();
+    let ran = warploom_in(folder.path(), &["run", "run.toml", "--json"]);
+    assert_eq!(ran.status, 0, "{}{}", ran.out, ran.err);
+    assert_eq!(json(&ran.out)["checks"][0]["passed"], true);
+}
+
+#[test]
+fn a_wrong_output_is_status_1() {
+    let folder = folder_with("buffer = \"b\"\nconstant", "buffer = \"c\"\nconstant");
+    let ran = warploom_in(folder.path(), &["run", "run.toml"]);
+    assert_eq!(ran.status, 1, "{}", ran.err);
+    let check = "check c FAILED: 999 of 1000 differ, first at 1: 1.5 instead of 0.5";
+    assert!(ran.out.contains(check), "{}", ran.out);
+}
+
+#[test]
+fn a_fault_is_status_1() {
+    let folder = folder_with("\"c\", 1000]", "\"c\", 1024]");
+    let ran = warploom_in(folder.path(), &["run", "run.toml"]);
+    assert_eq!(ran.status, 1, "{}{}", ran.out, ran.err);
+    assert!(
+        ran.out.contains("FAULT: ") && ran.out.contains("vector_add"),
+        "{}",
+        ran.out
+    );
+}
+
+#[test]
+fn a_cycle_limit_that_was_asked_for_is_no_failure() {
+    let ran = output(&["run", "vectoradd", "--size", "test", "--max-cycles", "50"]);
+    assert!(ran.contains("stopped at --max-cycles 50"), "{ran}");
+}
+
+#[test]
+fn a_ptx_file_runs_from_the_command_line() {
+    let folder = folder_with("", "");
+    let launch = [
+        "run",
+        "kernel.ptx",
+        "--kernel",
+        "vector_add",
+        "--grid",
+        "4",
+        "--block",
+        "256",
+    ];
+    let inputs = ["--arg", "f32[1000]=iota", "--arg", "f32[1000]=0.5"];
+    let others = ["--arg", "f32[1000]", "--arg", "1000", "--json"];
+    let ran = warploom_in(
+        folder.path(),
+        &[&launch[..], &inputs[..], &others[..]].concat(),
+    );
+    assert_eq!(ran.status, 0, "{}", ran.err);
+    let result = json(&ran.out);
+    assert_eq!(result["kernels"][0]["grid"], serde_json::json!([4, 1, 1]));
+    // The same launch as the file's: the same memory in the end, so the same digest.
+    let file = warploom_in(folder.path(), &["run", "run.toml", "--json"]);
+    assert_eq!(result["digest"], json(&file.out)["digest"]);
+}
+
+#[test]
+fn bad_launches_from_the_command_line_are_refused() {
+    let folder = folder_with("", "");
+    let refuse = |args: &[&str]| {
+        let all = [&["run", "kernel.ptx"], args].concat();
+        refusal(folder.path(), 2, &all)
+    };
+    insta::assert_snapshot!(
+        [
+            refuse(&[]),
+            refuse(&["--kernel", "vector_add", "--grid", "1"]),
+            refuse(&[
+                "--kernel",
+                "vector_add",
+                "--grid",
+                "1",
+                "--block",
+                "2048",
+                "--arg",
+                "x"
+            ]),
+            refuse(&[
+                "--kernel",
+                "vector_add",
+                "--grid",
+                "0",
+                "--block",
+                "32",
+                "--arg",
+                "f32[4]"
+            ]),
+        ]
+        .join("\n")
+    );
+}
+
+#[test]
+fn results_are_the_same_twice_and_for_any_number_of_threads() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = |threads: &str, file: &str| {
+        let target = ["run", "transpose", "--size", "test"];
+        let options = ["--threads", threads, "--stats", file];
+        let ran = warploom_in(folder.path(), &[&target[..], &options[..]].concat());
+        assert_eq!(ran.status, 0, "{}{}", ran.out, ran.err);
+        json(&std::fs::read_to_string(folder.path().join(file)).unwrap())
+    };
+    let first = run("1", "1.json");
+    assert_eq!(first["digest"], run("1", "1.json")["digest"]);
+    assert_eq!(first["digest"], run("2", "2.json")["digest"]);
+    let stalls = first["totals"]["stalls"].as_object().unwrap().values();
+    let sum: f64 = stalls.map(|share| share.as_f64().unwrap()).sum();
+    assert!((sum - 1.0).abs() < 1e-9, "{sum}");
+    let command = first["command"].as_str().unwrap();
+    assert!(
+        command.starts_with("warploom run transpose --size test"),
+        "{command}"
+    );
+}
