@@ -507,7 +507,7 @@ pub enum Op {
     /// Not of a predicate.
     NotPred,
     /// Any function of three inputs. With a predicate destination (`lop3.BoolOp`) `dst[1]` is
-    /// p = (d != 0) BoolOp src[3].
+    /// p = (d != 0) BoolOp `src[3]`.
     Lop3(u8, Combine),
     /// Shift left; amounts beyond the width are clamped.
     Shl(Width),
