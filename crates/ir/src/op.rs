@@ -63,7 +63,7 @@ pub enum Round {
 }
 
 /// Modifiers common to floating-point arithmetic.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct FloatMods {
     /// Rounding.
     pub round: Round,
@@ -272,7 +272,7 @@ pub enum CacheOp {
 }
 
 /// Type of a memory element, with how a register receives it.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct MemTy {
     /// Bytes in memory: 1, 2, 4, 8 or 16.
     pub bytes: u8,
@@ -508,7 +508,7 @@ pub enum Op {
     /// Not of a predicate.
     NotPred,
     /// Any function of three inputs. With a predicate destination (`lop3.BoolOp`) `dst[1]` is
-    /// p = (d != 0) BoolOp src[3].
+    /// p = (d != 0) BoolOp `src[3]`.
     Lop3(u8, Combine),
     /// Shift left; amounts beyond the width are clamped.
     Shl(Width),
