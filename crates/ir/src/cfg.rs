@@ -2,14 +2,14 @@
 //!
 //! Conventions of GPGPU-Sim: every way out of the function leads to one virtual exit; a guarded
 //! `exit` or `ret` leads there and to the next instruction; where lanes that part meet again is the
-//! start of the immediate post-dominator. Code that can never leave (an endless loop) is given an
-//! edge to the exit from its last block, so that branches inside it still have a meeting point.
+//! start of the immediate post-dominator. For code that can never leave (an endless loop) an edge to
+//! the exit from its last block is assumed, so that branches inside it still have a meeting point.
 
 use crate::inst::Inst;
 use crate::op::Op;
 use crate::operands::Code;
 use fixedbitset::FixedBitSet;
-use petgraph::algo::dominators::{Dominators, simple_fast};
+use petgraph::algo::dominators::simple_fast;
 use petgraph::graph::{DiGraph, NodeIndex};
 use smallvec::SmallVec;
 use warploom_base::Pc;
@@ -131,53 +131,67 @@ impl Cfg {
 
     /// For every block its immediate post-dominator; `None` if only the virtual exit is.
     pub fn post_dominators(&self) -> Vec<Option<usize>> {
+        let mut found = self.post_dominators_with(&FixedBitSet::new());
+        let endless = self.endless_exits();
+        if !endless.is_clear() {
+            let with_exits = self.post_dominators_with(&endless);
+            let stuck = self.leaving().zeroes().collect::<Vec<_>>();
+            stuck.into_iter().for_each(|b| found[b] = with_exits[b]);
+        }
+        found
+    }
+
+    /// The same, with edges to the exit from `extra` blocks too.
+    fn post_dominators_with(&self, extra: &FixedBitSet) -> Vec<Option<usize>> {
         let exit = NodeIndex::new(self.blocks.len());
-        let tree = self.post_dominator_tree(exit);
+        let mut reversed: DiGraph<(), ()> = DiGraph::new();
+        for _ in 0..=self.blocks.len() {
+            reversed.add_node(());
+        }
+        for (index, block) in self.blocks.iter().enumerate() {
+            let node = NodeIndex::new(index);
+            for &succ in &block.succs {
+                reversed.add_edge(NodeIndex::new(succ), node, ());
+            }
+            if block.leaves || extra.contains(index) {
+                reversed.add_edge(exit, node, ());
+            }
+        }
+        let tree = simple_fast(&reversed, exit);
         (0..self.blocks.len())
             .map(|block| tree.immediate_dominator(NodeIndex::new(block)))
             .map(|idom| idom.filter(|node| *node != exit).map(NodeIndex::index))
             .collect()
     }
 
-    fn post_dominator_tree(&self, exit: NodeIndex) -> Dominators<NodeIndex> {
-        let mut reversed: DiGraph<(), ()> = DiGraph::new();
-        for _ in 0..=self.blocks.len() {
-            reversed.add_node(());
-        }
-        let endless = self.endless_exits();
-        for (index, block) in self.blocks.iter().enumerate() {
-            let node = NodeIndex::new(index);
-            for &succ in &block.succs {
-                reversed.add_edge(NodeIndex::new(succ), node, ());
+    /// Blocks from which the function can be left.
+    fn leaving(&self) -> FixedBitSet {
+        let mut leaving = FixedBitSet::with_capacity(self.blocks.len());
+        let work = (0..self.blocks.len()).filter(|b| self.blocks[*b].leaves);
+        self.reach_back(work.collect(), &mut leaving);
+        leaving
+    }
+
+    /// Adds everything from which a block of `work` can be reached.
+    fn reach_back(&self, mut work: Vec<usize>, reached: &mut FixedBitSet) {
+        let preds = self.predecessors();
+        while let Some(block) = work.pop() {
+            if !reached.put(block) {
+                work.extend(preds[block].iter().copied());
             }
-            if block.leaves || endless.contains(index) {
-                reversed.add_edge(exit, node, ());
-            }
         }
-        simple_fast(&reversed, exit)
     }
 
     /// Blocks that are given an edge to the exit because nothing after them ever leaves: the last
     /// in the code of every group from which the exit cannot be reached.
     fn endless_exits(&self) -> FixedBitSet {
-        let preds = self.predecessors();
-        let mut leaving = FixedBitSet::with_capacity(self.blocks.len());
+        let mut leaving = self.leaving();
         let mut chosen = FixedBitSet::with_capacity(self.blocks.len());
-        let mut work: Vec<usize> = (0..self.blocks.len())
-            .filter(|b| self.blocks[*b].leaves)
-            .collect();
-        loop {
-            while let Some(block) = work.pop() {
-                if !leaving.put(block) {
-                    work.extend(preds[block].iter().copied());
-                }
-            }
-            let Some(last) = (0..self.blocks.len()).rev().find(|b| !leaving.contains(*b)) else {
-                return chosen;
-            };
+        while let Some(last) = (0..self.blocks.len()).rev().find(|b| !leaving.contains(*b)) {
             chosen.insert(last);
-            work.push(last);
+            self.reach_back(vec![last], &mut leaving);
         }
+        chosen
     }
 
     /// For every block the blocks that may come before it.
@@ -220,3 +234,6 @@ fn find_leaders(code: &Code) -> FixedBitSet {
     }
     leaders
 }
+
+#[cfg(test)]
+mod tests;

@@ -6,9 +6,9 @@
 //! its lanes meet again.
 
 use crate::inst::{Dst, Inst, Src};
-use crate::op::Op;
+use crate::op::{FloatMods, MemTy, Op};
 use crate::program::{ConstValue, ExtraOperands, InstFacts, Program};
-use std::fmt::{self, Display, Formatter};
+use std::fmt::{self, Debug, Display, Formatter};
 use warploom_base::Pc;
 
 impl Display for Program {
@@ -138,6 +138,33 @@ impl Display for Dst {
             Dst::Reg(reg) => write!(f, "r{}", reg.0),
             Dst::Pred(pred) => write!(f, "p{}", pred.0),
         }
+    }
+}
+
+/// Short, for listings: `s8`, `u32x4`; `u32 to 64` where the register is wider.
+impl Debug for MemTy {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let sign = if self.signed { 's' } else { 'u' };
+        write!(f, "{sign}{}", u32::from(self.bytes) * 8)?;
+        if self.count != 1 {
+            write!(f, "x{}", self.count)?;
+        }
+        match (self.wide_reg, self.bytes) {
+            (true, ..8) => write!(f, " to 64"),
+            (false, 8..) => write!(f, " to 32"),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Short, for listings: `Near+ftz`.
+impl Debug for FloatMods {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}", self.round)?;
+        for (set, name) in [(self.ftz, "+ftz"), (self.sat, "+sat"), (self.relu, "+relu")] {
+            f.write_str(if set { name } else { "" })?;
+        }
+        Ok(())
     }
 }
 

@@ -130,3 +130,97 @@ fn step_back(code: &Code, universe: Universe, at: usize, live: &mut FixedBitSet)
         live.insert(universe.index(var));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Liveness, Universe};
+    use crate::cfg::Cfg;
+    use crate::inst::{Dst, Extra, Guard, Inst, Pred, Reg, Src};
+    use crate::op::{Op, Width};
+    use crate::operands::{Code, Var};
+    use warploom_base::Pc;
+
+    fn mov(dst: u16, src: u16, guard: Option<u16>) -> Inst {
+        Inst {
+            op: Op::Mov(Width::B32),
+            guard: guard.map(|p| Guard {
+                pred: Pred(p),
+                negated: false,
+            }),
+            dst: [Dst::Reg(Reg(dst)), Dst::None],
+            src: [Src::Reg(Reg(src)), Src::None, Src::None, Src::None],
+            imm: 0,
+            extra: Extra::NONE,
+            wide_addr: false,
+        }
+    }
+
+    fn branch(to: i32, guard: Option<u16>) -> Inst {
+        Inst {
+            op: Op::Bra(false),
+            dst: [Dst::None; 2],
+            src: [Src::None; 4],
+            imm: to,
+            ..mov(0, 0, guard)
+        }
+    }
+
+    /// What is live after each instruction, as text.
+    fn check(insts: &[Inst], expected: &[&str]) {
+        let code = Code {
+            insts,
+            extras: &[],
+            start: Pc(0),
+        };
+        let cfg = Cfg::new(&code);
+        let universe = Universe::of(&code);
+        let live = Liveness::new(&code, &cfg, universe);
+        let mut found = vec![String::new(); insts.len()];
+        live.for_each(&code, &cfg, |at, after| {
+            let names = after.ones().map(|v| match v < universe.regs {
+                true => format!("r{v}"),
+                false => format!("p{}", v - universe.regs),
+            });
+            found[at] = names.collect::<Vec<_>>().join(" ");
+        });
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn a_write_ends_a_life_and_a_guarded_one_does_not() {
+        check(
+            &[mov(0, 1, None), mov(0, 2, None), mov(3, 0, None)],
+            &["r2", "r0", ""],
+        );
+        check(
+            &[mov(0, 1, None), mov(0, 2, Some(0)), mov(3, 0, None)],
+            &["r0 r2 p0", "r0", ""],
+        );
+    }
+
+    #[test]
+    fn values_live_around_a_loop() {
+        // 0: r0 = r1; 1: r2 = r0; 2: @p0 bra 1; 3: r3 = r2
+        let insts = [
+            mov(0, 1, None),
+            mov(2, 0, None),
+            branch(1, Some(0)),
+            mov(3, 2, None),
+        ];
+        check(&insts, &["r0 p0", "r0 r2 p0", "r0 r2 p0", ""]);
+    }
+
+    #[test]
+    fn the_universe_holds_what_is_mentioned() {
+        let insts = [mov(4, 1, Some(2))];
+        let code = Code {
+            insts: &insts,
+            extras: &[],
+            start: Pc(0),
+        };
+        let universe = Universe::of(&code);
+        assert_eq!(universe, Universe { regs: 5, preds: 3 });
+        assert_eq!(universe.index(Var::Pred(Pred(2))), 7);
+        assert_eq!((universe.len(), universe.is_empty()), (8, false));
+    }
+}

@@ -50,13 +50,14 @@ fn scalar(b: &mut Builder, form: &mut Form, to: ScalarType) -> Res<()> {
     let ftz = form.has(Modifier::Ftz);
     let sat = form.has(Modifier::Sat);
     let relu = form.has(Modifier::Relu);
+    let finite = form.has(Modifier::Satfinite);
     let round = rounding(form, to, from)?;
-    form.finish(2)?;
     for ty in [to, from] {
         if types::any(ty).is_none() {
             return form.bad_type(ty);
         }
     }
+    form.finish(2)?;
     let conversion = Conversion {
         to,
         from,
@@ -68,7 +69,11 @@ fn scalar(b: &mut Builder, form: &mut Form, to: ScalarType) -> Res<()> {
         true => Fit::Exact,
         false => Fit::Wider,
     };
-    let (src, _) = b.src_fit(form.operand(1)?, from, fit)?;
+    let (src, bits) = b.src_fit(form.operand(1)?, from, fit)?;
+    let src = match bits > 32 && from.bits() <= 32 {
+        true => lower_word(b, src)?,
+        false => src,
+    };
     let fit = match to.is_float() {
         true => Fit::Exact,
         false => Fit::Wider,
@@ -83,18 +88,25 @@ fn scalar(b: &mut Builder, form: &mut Form, to: ScalarType) -> Res<()> {
     if relu {
         clamp_negative(b, form, to, dst)?;
     }
-    Ok(())
+    match (finite, types::float(to)) {
+        (false, _) => Ok(()),
+        (true, Some(float)) => clamp_finite(b, form, float, dst),
+        (true, None) => form.unsupported(),
+    }
 }
 
-/// The rounding of a conversion; those that lose bits must say one.
+/// The rounding of a conversion; those to fewer bits must say one, and between formats of one width
+/// it is to nearest.
 fn rounding(form: &mut Form, to: ScalarType, from: ScalarType) -> Res<CvtRound> {
     let loses = match (from.is_float(), to.is_float()) {
-        (true, true) => to.bits() < from.bits() || to != from && to.bits() == from.bits(),
+        (true, true) => to.bits() < from.bits(),
         (a, b) => a != b,
     };
+    let same_width = from.is_float() && to.is_float() && from.bits() == to.bits();
     match form.take(round_any) {
         Some(round) => Ok(round),
         None if loses => form.need("a rounding, such as `.rn` or `.rzi`", |_| None),
+        None if same_width && from != to => Ok(CvtRound::Float(Round::Near)),
         None => Ok(CvtRound::None),
     }
 }
@@ -114,6 +126,13 @@ fn emit(b: &mut Builder, conversion: &Conversion, dst: Reg, src: Src) {
     b.emit(op, &[Dst::Reg(dst)], &[src]);
 }
 
+/// A 64-bit source of a narrower type: its lower word in a register of its own.
+fn lower_word(b: &mut Builder, src: Src) -> Res<Src> {
+    let word = b.temp(false)?;
+    emit_extension(b, ScalarType::B64, Ty::Bits(Width::B32), word, src);
+    Ok(Src::Reg(word))
+}
+
 /// The destination register is wider than the type: the result is extended to its width.
 fn widened(b: &mut Builder, how: &Conversion, dst: Reg, bits: u32, src: Src) -> Res<()> {
     let extended = match how.to.is_signed() {
@@ -121,7 +140,8 @@ fn widened(b: &mut Builder, how: &Conversion, dst: Reg, bits: u32, src: Src) -> 
         false => Ty::Int(types::unsigned_of_bits(bits)),
     };
     let plain = how.round == CvtRound::None && !how.sat;
-    if plain && how.from.bits() >= how.to.bits() {
+    // A 64-bit register cannot be read as a narrower type.
+    if plain && (how.to.bits()..=32).contains(&how.from.bits()) {
         emit_extension(b, how.to, extended, dst, src);
         return Ok(());
     }
@@ -159,6 +179,29 @@ fn clamp_negative(b: &mut Builder, form: &Form, to: ScalarType, dst: Reg) -> Res
     Ok(())
 }
 
+/// `.satfinite`: infinities become the largest finite number of their sign, NaN the canonical one.
+fn clamp_finite(b: &mut Builder, form: &Form, ty: FloatTy, dst: Reg) -> Res<()> {
+    let (largest, sign) = match ty {
+        FloatTy::F16 => (0x7BFF, 0x8000),
+        FloatTy::F16x2 => (0x7BFF_7BFF, 0x8000_8000),
+        FloatTy::Bf16 => (0x7F7F, 0x8000),
+        FloatTy::Bf16x2 => (0x7F7F_7F7F, 0x8000_8000),
+        FloatTy::F32 | FloatTy::F64 => return form.unsupported(),
+    };
+    for (max, bound) in [(false, largest), (true, largest | sign)] {
+        let clamp = FloatMinMax {
+            max,
+            nan: true,
+            xorsign_abs: false,
+            ftz: false,
+        };
+        let bound = b.bits(bound)?;
+        let op = Op::FloatMinMax(clamp, ty);
+        b.emit(op, &[Dst::Reg(dst)], &[Src::Reg(dst), bound]);
+    }
+    Ok(())
+}
+
 /// `cvt.rn.f16x2.f32 d, a, b`.
 fn pack_floats(b: &mut Builder, form: &mut Form, ty: ScalarType, to: FloatTy) -> Res<()> {
     let from = form.ty()?;
@@ -167,6 +210,7 @@ fn pack_floats(b: &mut Builder, form: &mut Form, ty: ScalarType, to: FloatTy) ->
     }
     let round = form.need("a rounding", float::round)?;
     let relu = form.has(Modifier::Relu);
+    let finite = form.has(Modifier::Satfinite);
     form.finish(3)?;
     let dst = b.dst(form.operand(0)?, ty)?;
     let src = [
@@ -174,7 +218,10 @@ fn pack_floats(b: &mut Builder, form: &mut Form, ty: ScalarType, to: FloatTy) ->
         b.src(form.operand(2)?, from)?,
     ];
     b.emit(Op::CvtPack2 { to, round, relu }, &[dst], &src);
-    Ok(())
+    match dst {
+        Dst::Reg(reg) if finite => clamp_finite(b, form, to, reg),
+        _ => Ok(()),
+    }
 }
 
 fn to_tf32(b: &mut Builder, form: &mut Form) -> Res<()> {

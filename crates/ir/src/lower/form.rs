@@ -48,14 +48,19 @@ impl<'a> Form<'a> {
         })
     }
 
-    /// Takes the first modifier that `pick` knows, or refuses the instruction for want of `what`.
+    /// Takes the first modifier that `pick` knows, or refuses the instruction for want of `what`. If
+    /// it has modifiers that nobody knows, it is another form, which is not supported.
     pub(super) fn need<T>(&mut self, what: &str, pick: impl Fn(Modifier) -> Option<T>) -> Res<T> {
-        let missing = || {
-            let message = format!("`{}` lacks {what}", self.inst.opcode.node);
-            invalid("missing-modifier", self.inst.opcode.span, message)
-        };
-        let missing = missing();
-        self.take(pick).ok_or(missing)
+        if let Some(found) = self.take(pick) {
+            return Ok(found);
+        }
+        let mut left = self.inst.modifiers.iter().zip(&self.taken);
+        let foreign = |m: Modifier| m.scalar_type().is_none() && m.space().is_none();
+        if left.any(|(modifier, taken)| !taken && foreign(modifier.node)) {
+            return self.unsupported();
+        }
+        let message = format!("`{}` lacks {what}", self.inst.opcode.node);
+        Err(invalid("missing-modifier", self.inst.opcode.span, message))
     }
 
     /// Takes and ignores every modifier that `known` accepts: hints without effect on values.

@@ -1,8 +1,8 @@
 //! Initial values of variables (PTX ISA, "Initializers"): bytes, and places for addresses.
 
-use super::error::{Res, invalid};
+use super::error::{Res, invalid, unsupported};
+use super::literal::literal_bits;
 use super::module::Symbols;
-use super::operand::literal_bits;
 use crate::program::Relocation;
 use warploom_ptx::ast::{Constant, Initializer, Spanned, Variable};
 
@@ -39,6 +39,9 @@ pub(super) fn initialise(
     Ok((image.bytes, image.relocations))
 }
 
+/// Longest initial value in bytes.
+const MAX_IMAGE: u64 = 256 << 20;
+
 struct Image<'a, 'm> {
     variable: &'a Variable,
     symbols: &'a Symbols<'m>,
@@ -64,9 +67,11 @@ impl Image<'_, '_> {
                 if list.len() as u64 > *extent {
                     return Err(self.too_many(list.len(), *extent));
                 }
-                let stride = inner.iter().product::<u64>() * u64::from(self.variable.ty.bytes());
+                let element = u64::from(self.variable.ty.bytes());
+                let stride = inner.iter().fold(element, |all, n| all.saturating_mul(*n));
                 for (nth, part) in list.iter().enumerate() {
-                    self.fill(part, inner, at + nth as u64 * stride)?;
+                    let at = at.saturating_add(stride.saturating_mul(nth as u64));
+                    self.fill(part, inner, at)?;
                 }
                 Ok(())
             }
@@ -74,6 +79,9 @@ impl Image<'_, '_> {
     }
 
     fn value(&mut self, value: &Spanned<Constant>, at: u64) -> Res<()> {
+        if at >= MAX_IMAGE {
+            return Err(unsupported(value.span, "initial values beyond 256 MiB"));
+        }
         let size = self.variable.ty.bytes() as usize;
         match &value.node {
             Constant::Symbol { name, offset, .. } => {

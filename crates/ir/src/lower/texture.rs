@@ -182,7 +182,7 @@ pub(super) fn tld4(b: &mut Builder, form: &mut Form) -> Res<()> {
     })?;
     let geom = form.need(GEOMETRY, geometry)?;
     let (texel_ty, texel, coord_ty, _) = texel_types(form)?;
-    if coord_ty != ScalarType::F32 || geom != TexGeom::D2 {
+    if coord_ty != ScalarType::F32 || !matches!(geom, TexGeom::D2 | TexGeom::A2) {
         return form.unsupported();
     }
     form.finish(2)?;

@@ -636,12 +636,20 @@ impl<'m> Checker<'m> {
             .is_some_and(|first| first.span == operand.span);
         match &operand.node {
             Operand::Vector(elements) => self.packed(operand, elements, wanted, is_result),
+            Operand::Name(name) if self.is_whole_vector(name, wanted) => {}
             _ if is_result => self.destination(operand, wanted),
             Operand::Name(name) => self.move_name(name, operand.span, wanted),
             Operand::NameOffset(name, _) => self.move_name(name, operand.span, wanted),
             Operand::Indexed { .. } => self.any(operand),
             _ => self.source(operand, wanted, Role::Source),
         }
+    }
+
+    /// A vector register whose elements make up the wanted width: packed or unpacked as a whole.
+    fn is_whole_vector(&self, name: &str, wanted: Wanted) -> bool {
+        let symbol = self.scopes.find(name);
+        matches!(symbol, Some(Symbol::Register { ty, vector, .. })
+            if vector > 1 && vector * ty.bits() == wanted.ty.bits())
     }
 
     /// Source of a `mov`: also the address of a symbol, and special registers.
