@@ -214,7 +214,9 @@ impl<'m> Checker<'m> {
                     &help,
                 );
             }
-            Some(Symbol::Special(_)) if special_allowed => {}
+            Some(Symbol::Special(special))
+                if special_allowed
+                    || (wanted.accepts(special.ty) && special.ty == ScalarType::Pred) => {}
             Some(Symbol::Special(_)) => {
                 let message = format!("`{name}` can only be read by `mov` and `cvt`");
                 let help = format!("`mov` it into a register first: `mov.u32 r, {name};`");
