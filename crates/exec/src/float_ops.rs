@@ -407,7 +407,7 @@ impl Machine<'_, '_> {
                 (false, true) => self.un32::<false, true>(op),
                 (true, true) => self.un32::<true, true>(op),
             },
-            FloatTy::F64 => self.un64(op, mods.round),
+            FloatTy::F64 => self.un64(op, mods),
             _ => {
                 let (format, packed) = (format_of(ty), is_packed(ty));
                 let load = move |x| widen(flush16(x, format, mods.ftz), format);
@@ -463,14 +463,27 @@ impl Machine<'_, '_> {
         })
     }
 
-    fn un64(&mut self, op: FloatUn, round: Round) -> Exec {
+    fn un64(&mut self, op: FloatUn, mods: FloatMods) -> Exec {
+        let round = mods.round;
         let one = 1f64.to_bits();
         match (op, round) {
             // Signs of NaNs too: only the sign bit changes.
             (FloatUn::Abs, _) => self.un(|a: u64| a & !(1 << 63)),
             (FloatUn::Neg, _) => self.un(|a: u64| a ^ 1 << 63),
             (FloatUn::RcpApproxF64, _) => self.un(approx::rcp_f64),
-            (FloatUn::RsqrtApproxF64 | FloatUn::RsqrtApprox, _) => self.un(approx::rsqrt_f64),
+            // Only the form with `.ftz` works on the upper word.
+            (FloatUn::RsqrtApproxF64, _) if mods.ftz => self.un(approx::rsqrt_f64),
+            (FloatUn::RsqrtApproxF64 | FloatUn::RsqrtApprox, _) => self.un(|a: f64| {
+                let value = 1.0 / a.sqrt();
+                nan64(
+                    if a == 0.0 {
+                        f64::INFINITY.copysign(a)
+                    } else {
+                        value
+                    },
+                    &[a],
+                )
+            }),
             (FloatUn::Rcp, Round::Near) => self.un(|a: f64| nan64(1.0 / a, &[a])),
             (FloatUn::Sqrt, Round::Near) => self.un(|a: f64| nan64(a.sqrt(), &[a])),
             (FloatUn::Rcp, _) => {

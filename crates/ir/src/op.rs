@@ -156,7 +156,8 @@ pub enum FloatUn {
     Lg2Approx,
     Ex2Approx,
     TanhApprox,
-    /// `rcp.approx.ftz.f64` and `rsqrt.approx.ftz.f64`: on the high word only.
+    /// `rcp.approx.ftz.f64` and `rsqrt.approx.ftz.f64`: on the high word only (`rsqrt.approx.f64`, without
+    /// `.ftz`, on the whole).
     RcpApproxF64,
     RsqrtApproxF64,
 }
@@ -507,7 +508,7 @@ pub enum Op {
     /// Not of a predicate.
     NotPred,
     /// Any function of three inputs. With a predicate destination (`lop3.BoolOp`) `dst[1]` is
-    /// p = (d != 0) BoolOp src[3].
+    /// p = (d != 0) BoolOp `src[3]`.
     Lop3(u8, Combine),
     /// Shift left; amounts beyond the width are clamped.
     Shl(Width),

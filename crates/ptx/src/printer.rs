@@ -413,3 +413,45 @@ impl Display for Address {
         f.write_str("]")
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::{parse, print};
+    use warploom_diag::Source;
+
+    #[test]
+    fn the_layout_is_that_of_the_compilers() {
+        let text = "
+            .version 8.0 .target sm_75, debug .global .align 4 .u32 a [ 2 ] = { 1U , -2 } ; // gone
+            .visible .entry k ( .param .u64 .ptr .global p , .param .f32 f ) .maxntid 64
+            { .reg .b32 %r<4>; .reg .pred q; loop: @!q ld.global.v2.u32 { %r1 , _ } , [ %r2 + 0x10 ] ;
+              { mov.f32 %r3 , 1.0 ; } @q bra loop ; call ( %r1 ) , g , ( %r2 , - 5 ) ; ret ; }";
+        let (module, diagnostics) = parse(&Source::new("t", text));
+        assert!(diagnostics.is_empty());
+        let expected = [
+            ".version 8.0",
+            ".target sm_75, debug",
+            ".address_size 64",
+            "",
+            ".global .align 4 .u32 a[2] = {1U, -2};",
+            ".visible .entry k(",
+            "\t.param .u64 .ptr .global p,",
+            "\t.param .f32 f",
+            ")",
+            ".maxntid 64, 1, 1",
+            "{",
+            "\t.reg .b32 %r<4>;",
+            "\t.reg .pred q;",
+            "loop:",
+            "\t@!q ld.global.v2.u32 \t{%r1, _}, [%r2+16];",
+            "\t{",
+            "\t\tmov.f32 \t%r3, 0d3FF0000000000000;",
+            "\t}",
+            "\t@q bra \tloop;",
+            "\tcall \t(%r1), g, (%r2, -5);",
+            "\tret;",
+            "}",
+        ];
+        assert_eq!(print(&module).trim_end(), expected.join("\n"));
+    }
+}

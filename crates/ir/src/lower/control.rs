@@ -6,10 +6,11 @@
 //! starts and stores its results before it returns.
 
 use super::builder::{Builder, Place};
+use super::calls::callee;
 use super::error::{Res, invalid, unsupported};
 use super::form::Form;
 use super::function::{is_assurance, scalar_param};
-use super::kernel::{Formal, callee};
+use super::kernel::Formal;
 use super::scope::Symbol;
 use crate::inst::{Dst, Src};
 use crate::op::{CacheOp, MemSpace, MemTy, Op};

@@ -69,7 +69,11 @@ fn scalar(b: &mut Builder, form: &mut Form, to: ScalarType) -> Res<()> {
         true => Fit::Exact,
         false => Fit::Wider,
     };
-    let (src, _) = b.src_fit(form.operand(1)?, from, fit)?;
+    let (src, bits) = b.src_fit(form.operand(1)?, from, fit)?;
+    let src = match bits > 32 && from.bits() <= 32 {
+        true => lower_word(b, src)?,
+        false => src,
+    };
     let fit = match to.is_float() {
         true => Fit::Exact,
         false => Fit::Wider,
@@ -122,6 +126,13 @@ fn emit(b: &mut Builder, conversion: &Conversion, dst: Reg, src: Src) {
     b.emit(op, &[Dst::Reg(dst)], &[src]);
 }
 
+/// A 64-bit source of a narrower type: its lower word in a register of its own.
+fn lower_word(b: &mut Builder, src: Src) -> Res<Src> {
+    let word = b.temp(false)?;
+    emit_extension(b, ScalarType::B64, Ty::Bits(Width::B32), word, src);
+    Ok(Src::Reg(word))
+}
+
 /// The destination register is wider than the type: the result is extended to its width.
 fn widened(b: &mut Builder, how: &Conversion, dst: Reg, bits: u32, src: Src) -> Res<()> {
     let extended = match how.to.is_signed() {
@@ -129,7 +140,8 @@ fn widened(b: &mut Builder, how: &Conversion, dst: Reg, bits: u32, src: Src) -> 
         false => Ty::Int(types::unsigned_of_bits(bits)),
     };
     let plain = how.round == CvtRound::None && !how.sat;
-    if plain && how.from.bits() >= how.to.bits() {
+    // A 64-bit register cannot be read as a narrower type.
+    if plain && (how.to.bits()..=32).contains(&how.from.bits()) {
         emit_extension(b, how.to, extended, dst, src);
         return Ok(());
     }

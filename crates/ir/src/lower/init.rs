@@ -1,8 +1,8 @@
 //! Initial values of variables (PTX ISA, "Initializers"): bytes, and places for addresses.
 
 use super::error::{Res, invalid, unsupported};
+use super::literal::literal_bits;
 use super::module::Symbols;
-use super::operand::literal_bits;
 use crate::program::Relocation;
 use warploom_ptx::ast::{Constant, Initializer, Spanned, Variable};
 

@@ -1,10 +1,11 @@
 //! Loads, stores and atomics (PTX ISA, "Data Movement", "Parallel Synchronization").
 
+use super::address::Addr;
 use super::builder::Builder;
 use super::cache;
 use super::error::{Res, invalid};
 use super::form::Form;
-use super::operand::{Addr, Fit};
+use super::operand::Fit;
 use crate::inst::{Dst, Inst, Src};
 use crate::op::{AtomOp, AtomTy, MemSpace, MemTy, Op};
 use warploom_diag::Span;

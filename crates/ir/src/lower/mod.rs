@@ -6,10 +6,12 @@
 //! one behind the other (`flatten`). What the simulator does not execute refuses the kernels that
 //! reach it, with the place and the instruction's name; other kernels of the file stay usable.
 
+mod address;
 mod arith;
 mod bits;
 mod builder;
 mod cache;
+mod calls;
 mod compare;
 mod control;
 mod convert;
@@ -22,6 +24,7 @@ mod function;
 mod init;
 mod instruction;
 mod kernel;
+mod literal;
 mod memory;
 mod module;
 mod operand;

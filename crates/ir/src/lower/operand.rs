@@ -2,15 +2,14 @@
 
 use super::builder::{Builder, Place};
 use super::error::{Res, invalid, invalid_help, unsupported};
+use super::literal::literal_bits;
 use super::scope::Symbol;
 use super::special;
 use crate::inst::{Dst, Reg, Src};
-use crate::op::MemSpace;
 use crate::program::ConstValue;
-use half::{bf16, f16};
 use warploom_diag::{Diagnostic, Span};
-use warploom_ptx::ast::{Address, AddressBase, Constant, Operand, Spanned};
-use warploom_ptx::tokens::{ScalarType, Space};
+use warploom_ptx::ast::{Constant, Operand, Spanned};
+use warploom_ptx::tokens::ScalarType;
 
 /// How wide a register may be against the instruction's type.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -19,19 +18,6 @@ pub(super) enum Fit {
     Exact,
     /// At least as wide (`ld`, `st`, `cvt`: PTX ISA, "Operand Size Exceeding Instruction-Type Size").
     Wider,
-}
-
-/// A memory operand.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Addr {
-    /// The space that the access goes to.
-    pub space: MemSpace,
-    /// Base.
-    pub base: Src,
-    /// Bytes added.
-    pub offset: i32,
-    /// The base is a 64-bit register.
-    pub wide: bool,
 }
 
 impl Builder<'_, '_> {
@@ -210,119 +196,6 @@ impl Builder<'_, '_> {
             self.dst_pred_named(p, span)?,
         ])
     }
-
-    /// `[base+offset]` in a named space, or in the space of the symbol that it names.
-    pub(super) fn address(
-        &mut self,
-        operand: &Spanned<Operand>,
-        space: Option<Space>,
-    ) -> Res<Addr> {
-        let Operand::Address(address) = &operand.node else {
-            return Err(wrong_kind(operand, "an address in brackets"));
-        };
-        if let Some(more) = address.rest.first() {
-            return Err(invalid(
-                "operand-kind",
-                more.span,
-                "only textures and surfaces have coordinates in an address".to_owned(),
-            ));
-        }
-        self.plain_address(address, space)
-    }
-
-    fn plain_address(&mut self, address: &Address, space: Option<Space>) -> Res<Addr> {
-        let span = address.base.span;
-        match &address.base.node {
-            AddressBase::Absolute(at) => {
-                let at = at.wrapping_add(address.offset as u64);
-                Ok(Addr {
-                    space: self.register_space(space, span)?,
-                    base: self.bits(at)?,
-                    offset: 0,
-                    wide: true,
-                })
-            }
-            AddressBase::Name(name) => match self.find(name) {
-                Some(Symbol::Reg(decl)) => {
-                    let Place::Reg(reg, ty) = self.place(decl, 0, name)? else {
-                        return Err(is_predicate(name, span));
-                    };
-                    if ty.bits() < 32 || ty.is_float() {
-                        let message = format!("`{name}` is a `.{ty}` register, not an address");
-                        return Err(invalid("operand-type", span, message));
-                    }
-                    Ok(Addr {
-                        space: self.register_space(space, span)?,
-                        base: Src::Reg(reg),
-                        offset: small_offset(address.offset, span)?,
-                        wide: ty.bits() == 64,
-                    })
-                }
-                Some(symbol) => self.symbol_memory(symbol, name, address.offset, space, span),
-                None => Err(self.undefined(name, span)),
-            },
-        }
-    }
-
-    /// The space of an access through a register.
-    fn register_space(&self, space: Option<Space>, span: Span) -> Res<MemSpace> {
-        Ok(match space {
-            None | Some(Space::Generic) => MemSpace::Generic,
-            Some(Space::Global) => MemSpace::Global,
-            Some(Space::Shared) => MemSpace::Shared,
-            Some(Space::Local) => MemSpace::Local,
-            Some(Space::Const) => MemSpace::Const,
-            Some(Space::Param) if self.function == 0 => MemSpace::Param,
-            Some(Space::Param) => MemSpace::FrameParam,
-            Some(other) => {
-                return Err(unsupported(span, &format!("memory accesses in `.{other}`")));
-            }
-        })
-    }
-
-    fn symbol_memory(
-        &mut self,
-        symbol: Symbol,
-        name: &str,
-        offset: i64,
-        space: Option<Space>,
-        span: Span,
-    ) -> Res<Addr> {
-        let (own, found) = match symbol {
-            Symbol::Shared(_) => (Space::Shared, MemSpace::Shared),
-            Symbol::Local(_) => (Space::Local, MemSpace::Local),
-            Symbol::Frame(_) => (Space::Param, MemSpace::FrameParam),
-            Symbol::Param(_) => (Space::Param, MemSpace::Param),
-            Symbol::Global(_) => (Space::Global, MemSpace::Global),
-            Symbol::Const(_) => (Space::Const, MemSpace::Const),
-            _ => return Err(self.undefined(name, span)),
-        };
-        if space.is_some_and(|s| s != own && s != Space::Generic) {
-            let message = format!("`{name}` is a `.{own}` variable");
-            let help = format!("write `.{own}` in the instruction");
-            return Err(invalid_help("wrong-space", span, message, help));
-        }
-        let (base, offset) = match symbol {
-            Symbol::Shared(at) | Symbol::Local(at) | Symbol::Frame(at) | Symbol::Param(at) => (
-                Src::None,
-                small_offset(i64::from(at).wrapping_add(offset), span)?,
-            ),
-            _ => (
-                self.symbol_address(name, 0, span)?,
-                small_offset(offset, span)?,
-            ),
-        };
-        Ok(Addr {
-            space: found,
-            base,
-            offset,
-            wide: true,
-        })
-    }
-}
-
-fn small_offset(offset: i64, span: Span) -> Res<i32> {
-    i32::try_from(offset).map_err(|_| unsupported(span, "address offsets beyond 2 GiB"))
 }
 
 fn check_element(vector: u32, element: u32, name: &str, span: Span) -> Res<()> {
@@ -354,7 +227,7 @@ fn check_fit(name: &str, declared: ScalarType, ty: ScalarType, fit: Fit, span: S
     ))
 }
 
-fn is_predicate(name: &str, span: Span) -> Box<Diagnostic> {
+pub(super) fn is_predicate(name: &str, span: Span) -> Box<Diagnostic> {
     let message = format!("`{name}` is a predicate, a value is needed here");
     invalid_help(
         "operand-type",
@@ -364,85 +237,12 @@ fn is_predicate(name: &str, span: Span) -> Box<Diagnostic> {
     )
 }
 
-fn wrong_kind(operand: &Spanned<Operand>, wanted: &str) -> Box<Diagnostic> {
+pub(super) fn wrong_kind(operand: &Spanned<Operand>, wanted: &str) -> Box<Diagnostic> {
     let span = operand.span;
     match &operand.node {
         Operand::Indexed { .. } => unsupported(span, "elements of arrays as operands"),
         Operand::VectorPair(..) => unsupported(span, "residency predicates of textures"),
         Operand::Selected { .. } => unsupported(span, "parts of registers as operands"),
         _ => invalid("operand-kind", span, format!("{wanted} is needed here")),
-    }
-}
-
-/// Bits of a literal as a value of the type (PTX ISA, "Constants"): integers are truncated, decimal
-/// and `0d` literals are rounded to nearest in `.f32` and `.f16`.
-pub(super) fn literal_bits(value: &Constant, ty: ScalarType, span: Span) -> Res<u64> {
-    use ScalarType as S;
-    let mask = |bits: u64| bits & (u64::MAX >> (64 - ty.bits().clamp(1, 64)));
-    let packed = matches!(ty, S::F16x2 | S::Bf16x2 | S::F32x2);
-    Ok(match (value, ty) {
-        (Constant::Int(bits, _), _) if !ty.is_float() || packed => mask(*bits),
-        (Constant::F32(bits), S::F32 | S::B32) => u64::from(*bits),
-        (Constant::F64(bits), S::F64 | S::B64) => *bits,
-        (Constant::F32(bits), S::F64) => f64::from(f32::from_bits(*bits)).to_bits(),
-        (Constant::F64(bits), S::F32) => u64::from((f64::from_bits(*bits) as f32).to_bits()),
-        (Constant::F64(bits), S::F16) => u64::from(f16::from_f64(f64::from_bits(*bits)).to_bits()),
-        (Constant::F32(bits), S::F16) => u64::from(f16::from_f32(f32::from_bits(*bits)).to_bits()),
-        (Constant::F64(bits), S::Bf16) => {
-            u64::from(bf16::from_f64(f64::from_bits(*bits)).to_bits())
-        }
-        (Constant::F32(bits), S::Bf16) => {
-            u64::from(bf16::from_f32(f32::from_bits(*bits)).to_bits())
-        }
-        (Constant::Int(..), _) => {
-            let message = format!("an integer literal where a `.{ty}` value is needed");
-            let help = "write `0f` and 8 hexadecimal digits, `0d` and 16, or a decimal point";
-            return Err(invalid_help("literal-type", span, message, help));
-        }
-        (Constant::F32(_) | Constant::F64(_), _) => {
-            let message = format!("a floating-point literal where a `.{ty}` value is needed");
-            return Err(invalid("literal-type", span, message));
-        }
-        (Constant::Symbol { .. } | Constant::MaskedSymbol { .. }, _) => {
-            let message = format!("an address where a literal of type `.{ty}` is needed");
-            return Err(invalid("literal-type", span, message));
-        }
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::literal_bits;
-    use warploom_diag::Span;
-    use warploom_ptx::ast::Constant;
-    use warploom_ptx::tokens::ScalarType as S;
-
-    fn check(value: Constant, ty: S, expected: Option<u64>) {
-        let bits = literal_bits(&value, ty, Span::default());
-        assert_eq!(bits.ok(), expected, "{value:?} as .{ty}");
-    }
-
-    #[test]
-    fn literals_take_the_instructions_type() {
-        check(Constant::Int(u64::MAX, false), S::S32, Some(0xFFFF_FFFF));
-        check(Constant::Int(0x1_2345, false), S::B16, Some(0x2345));
-        check(Constant::Int(1, false), S::F32, None);
-        check(
-            Constant::Int(0x3C00_3C00, false),
-            S::F16x2,
-            Some(0x3C00_3C00),
-        );
-        check(Constant::F32(0x3F80_0000), S::F32, Some(0x3F80_0000));
-        check(Constant::F32(0x3F80_0000), S::B32, Some(0x3F80_0000));
-        check(Constant::F32(0x3F80_0000), S::U32, None);
-        check(Constant::F64(1.5_f64.to_bits()), S::F32, Some(0x3FC0_0000));
-        check(Constant::F64(1.5_f64.to_bits()), S::F16, Some(0x3E00));
-        check(Constant::F64(1.5_f64.to_bits()), S::Bf16, Some(0x3FC0));
-        check(
-            Constant::F64(1.5_f64.to_bits()),
-            S::F64,
-            Some(0x3FF8_0000_0000_0000),
-        );
-        check(Constant::F64(0), S::S32, None);
     }
 }

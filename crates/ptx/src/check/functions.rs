@@ -359,7 +359,7 @@ impl<'m> Checker<'m> {
             return;
         };
         let given = match self.scopes.find(name) {
-            Some(Symbol::Register { ty, .. }) => Some(u64::from(ty.bytes())),
+            Some(Symbol::Register { ty, vector, .. }) => Some(u64::from(ty.bytes() * vector)),
             Some(Symbol::Variable(variable)) if variable.space == Space::Param => size(variable),
             _ => return,
         };

@@ -273,6 +273,7 @@ impl<'m> Checker<'m> {
         }
         candidates.extend(special::names().map(str::to_owned));
         match nearest(name, candidates.iter().map(String::as_str)) {
+            Some(near) if special::is_vector(near) => format!("did you mean `{near}.x`?"),
             Some(near) => format!("did you mean `{near}`?"),
             None if name.starts_with('%') => {
                 format!("declare it before this line, e.g. `.reg .b32 {name};`")

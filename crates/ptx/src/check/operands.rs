@@ -214,7 +214,9 @@ impl<'m> Checker<'m> {
                     &help,
                 );
             }
-            Some(Symbol::Special(_)) if special_allowed => {}
+            Some(Symbol::Special(special))
+                if special_allowed
+                    || (wanted.accepts(special.ty) && special.ty == ScalarType::Pred) => {}
             Some(Symbol::Special(_)) => {
                 let message = format!("`{name}` can only be read by `mov` and `cvt`");
                 let help = format!("`mov` it into a register first: `mov.u32 r, {name};`");
@@ -636,12 +638,20 @@ impl<'m> Checker<'m> {
             .is_some_and(|first| first.span == operand.span);
         match &operand.node {
             Operand::Vector(elements) => self.packed(operand, elements, wanted, is_result),
+            Operand::Name(name) if self.is_whole_vector(name, wanted) => {}
             _ if is_result => self.destination(operand, wanted),
             Operand::Name(name) => self.move_name(name, operand.span, wanted),
             Operand::NameOffset(name, _) => self.move_name(name, operand.span, wanted),
             Operand::Indexed { .. } => self.any(operand),
             _ => self.source(operand, wanted, Role::Source),
         }
+    }
+
+    /// A vector register whose elements make up the wanted width: packed or unpacked as a whole.
+    fn is_whole_vector(&self, name: &str, wanted: Wanted) -> bool {
+        let symbol = self.scopes.find(name);
+        matches!(symbol, Some(Symbol::Register { ty, vector, .. })
+            if vector > 1 && vector * ty.bits() == wanted.ty.bits())
     }
 
     /// Source of a `mov`: also the address of a symbol, and special registers.

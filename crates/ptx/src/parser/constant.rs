@@ -419,3 +419,123 @@ fn apply_floats(operator: Kind, a: f64, b: f64) -> Result<Value, Refusal> {
         _ => return Err(Refusal::NeedsIntegers),
     }))
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::ast::{Constant, Initializer, Item};
+    use crate::parse;
+    use warploom_diag::Source;
+
+    /// The value that an expression folds to; `None` if it is refused.
+    fn fold(expression: &str) -> Option<Constant> {
+        let text = format!(".version 8.0\n.target sm_75\n.global .b64 x = {expression};");
+        let (module, diagnostics) = parse(&Source::new("t", text));
+        let Some(Item::Variable(variable)) = module.items.into_iter().next() else {
+            return None;
+        };
+        match variable.init {
+            Some(Initializer::Value(value)) if diagnostics.is_empty() => Some(value.node),
+            _ => None,
+        }
+    }
+
+    fn signed(expression: &str, value: i64) {
+        assert_eq!(
+            fold(expression),
+            Some(Constant::Int(value as u64, false)),
+            "{expression}"
+        );
+    }
+
+    fn unsigned(expression: &str, value: u64) {
+        assert_eq!(
+            fold(expression),
+            Some(Constant::Int(value, true)),
+            "{expression}"
+        );
+    }
+
+    fn float(expression: &str, value: f64) {
+        assert_eq!(
+            fold(expression),
+            Some(Constant::F64(value.to_bits())),
+            "{expression}"
+        );
+    }
+
+    #[test]
+    fn operators_bind_as_in_c() {
+        signed("1 + 2 * 3", 7);
+        signed("(1 + 2) * 3", 9);
+        signed("20 - 3 - 2", 15);
+        signed("100 / 7 % 4", 2);
+        signed("1 << 2 + 1", 8);
+        signed("6 & 3 | 8 ^ 1", 11);
+        signed("1 < 2 == 1", 1);
+        signed("0 || 2 && 3", 1);
+        signed("!0 + ~0", 0);
+        signed("- - 5", 5);
+        signed("2 > 1 ? 10 : 2 > 1 ? 20 : 30", 10);
+        signed("0 ? 10 : 0 ? 20 : 30", 30);
+        signed("WARP_SZ * 2", 64);
+    }
+
+    #[test]
+    fn integers_have_64_bits_and_wrap() {
+        signed("0x7FFFFFFFFFFFFFFF + 1", i64::MIN);
+        signed("(-9223372036854775807 - 1) / -1", i64::MIN);
+        signed("(-9223372036854775807 - 1) % -1", 0);
+        signed("-7 / 2", -3);
+        signed("-7 % 2", -1);
+        signed("-8 >> 1", -4);
+        signed("-1 >> 64", -1);
+        signed("1 << 64", 0);
+        unsigned("0U - 1", u64::MAX);
+        unsigned("-9223372036854775808", 1 << 63);
+        unsigned("0xFFFFFFFFFFFFFFFF >> 60", 15);
+        unsigned("-1 + 0U", u64::MAX);
+        unsigned("1 ? -1 : 0U", u64::MAX);
+        unsigned("(.u64) -1", u64::MAX);
+        signed("(.s64) 0xFFFFFFFFFFFFFFFF", -1);
+        signed("-1 < 0U", 0);
+        signed("(.s64) 2.9", 2);
+    }
+
+    #[test]
+    fn floats_are_doubles() {
+        float("1.5 + 1", 2.5);
+        float("1 / 4.0", 0.25);
+        float("-0.0", -0.0);
+        float("1e400", f64::INFINITY);
+        float("0 ? 1.0 : 2", 2.0);
+        float("-0d3FF0000000000000", -1.0);
+        signed("1.5 > 1", 1);
+        signed("0.0 || 0", 0);
+        assert_eq!(fold("0f3FC00000"), Some(Constant::F32(1.5_f32.to_bits())));
+        // The payload of a NaN is kept.
+        assert_eq!(
+            fold("0d7FF8000000000123"),
+            Some(Constant::F64(0x7FF8_0000_0000_0123))
+        );
+    }
+
+    #[test]
+    fn what_has_no_value_is_refused() {
+        for expression in [
+            "1 / 0",
+            "1 % 0",
+            "1U / 0U",
+            "1.5 % 2",
+            "~1.5",
+            "1.5 << 1",
+            "0f3F800000 + 1",
+            "1 ? 2",
+            "(1",
+            "(.f32) 1",
+            "1 +",
+            "",
+        ] {
+            assert_eq!(fold(expression), None, "{expression}");
+        }
+    }
+}

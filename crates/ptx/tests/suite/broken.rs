@@ -4,15 +4,13 @@
 use crate::files::{ptx_files, read};
 use std::path::Path;
 use warploom_diag::{Source, Style};
-use warploom_ptx::{check, parse};
+use warploom_ptx::load;
 
 /// What the user is told about a file.
 fn told(source: &Source) -> String {
-    let (module, mut diagnostics) = parse(source);
-    if !diagnostics.has_errors() {
-        diagnostics.append(check(&module));
-    }
-    assert!(diagnostics.has_errors(), "{} is not broken", source.name());
+    let Err(diagnostics) = load(source) else {
+        panic!("{} is not broken", source.name())
+    };
     for diagnostic in &diagnostics {
         assert!(
             !diagnostic.help.is_empty(),

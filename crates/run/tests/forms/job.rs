@@ -1,0 +1,333 @@
+//! One kernel to run, what it reads, and what its threads must give.
+
+use crate::value::{Expect, Kind, POISON};
+use std::sync::Arc;
+use warploom_base::Dim3;
+use warploom_diag::{Source, Style};
+use warploom_exec::{
+    DeviceMemory, FunctionalOptions, LaunchContext, LaunchSpec, load_module, run_grid,
+};
+use warploom_ir::{ModuleIr, Program};
+
+/// Warp instructions after which a test is given up.
+const BUDGET: u64 = 1 << 20;
+/// Room for all buffers.
+const MEMORY_BYTES: u64 = 1 << 24;
+/// Shared memory that a block may have.
+const SHARED_BYTES: u32 = 96 << 10;
+
+/// A value that every thread reads before the tested code, into a register of its name.
+pub struct Input {
+    pub name: String,
+    pub kind: Kind,
+    /// One value a thread.
+    pub values: Vec<u64>,
+}
+
+/// A value that every thread stores after the tested code.
+pub struct Output {
+    pub name: String,
+    pub kind: Kind,
+    /// Line of the file and expectation, one a thread.
+    pub expect: Vec<(usize, Expect)>,
+    /// Threads give the values in any order.
+    pub sorted: bool,
+}
+
+/// Global memory that all threads share; a register of its name holds the address.
+pub struct Buffer {
+    pub name: String,
+    pub kind: Kind,
+    pub initial: Vec<u64>,
+    /// Line and contents after the run.
+    pub after: Option<(usize, Vec<Expect>)>,
+}
+
+/// A test.
+#[derive(Default)]
+pub struct Job {
+    /// Line of the file.
+    pub line: usize,
+    /// What the file calls it.
+    pub title: String,
+    /// Opcodes with modifiers that it tests.
+    pub covers: Vec<String>,
+    pub grid: Dim3,
+    pub block: Dim3,
+    pub dynamic_shared: u32,
+    pub inputs: Vec<Input>,
+    pub outputs: Vec<Output>,
+    pub buffers: Vec<Buffer>,
+    /// Bytes of a kernel parameter `cells`.
+    pub param: Vec<u8>,
+    /// Declarations outside the kernel.
+    pub module: String,
+    /// The tested code.
+    pub code: String,
+    /// Part of the message of the fault that the kernel must end with.
+    pub fault: Option<String>,
+}
+
+impl Job {
+    fn threads(&self) -> usize {
+        (self.grid.count() * self.block.count()) as usize
+    }
+
+    /// Runs the test; returns what is wrong, one line each.
+    pub fn run(&self) -> Vec<String> {
+        match self.results() {
+            Ok((memory, addresses)) => self.compare(&memory, &addresses),
+            Err(message) => vec![format!("{}: `{}`: {message}", self.line, self.title)],
+        }
+    }
+
+    fn results(&self) -> Result<(DeviceMemory, Vec<u64>), String> {
+        let text = self.ptx();
+        let source = Source::new("form.ptx", &text);
+        let module = warploom_run::compile(&source).map_err(|error| error.to_string())?;
+        if let Some((_, why)) = module.refused.first() {
+            return Err(why.render(&source, Style::Plain));
+        }
+        let mut memory = DeviceMemory::new(MEMORY_BYTES);
+        let addresses = self.place_buffers(&mut memory)?;
+        let program = Arc::new(module.kernels[0].clone());
+        let context = self.context(&module, program, &mut memory, &addresses)?;
+        let options = FunctionalOptions {
+            budget: BUDGET,
+            resident_blocks: self.grid.count() as usize,
+            ..FunctionalOptions::default()
+        };
+        let end = run_grid(&context, &mut memory, options).map_err(|error| error.to_string());
+        match (&self.fault, end) {
+            (None, Ok(_)) => Ok((memory, addresses)),
+            (None, Err(message)) => Err(message),
+            (Some(part), Err(message)) if message.contains(part) => Ok((memory, addresses)),
+            (Some(part), end) => Err(format!("should end with `{part}`, ended with {end:?}")),
+        }
+    }
+
+    /// Inputs, results, then the buffers.
+    fn place_buffers(&self, memory: &mut DeviceMemory) -> Result<Vec<u64>, String> {
+        let mut place = |bytes: &[u8]| {
+            let address = memory.alloc(0, bytes.len() as u64)?;
+            memory.write(0, address, bytes)?;
+            Ok(address)
+        };
+        let inputs = self.inputs.iter().flat_map(|input| &input.values);
+        let inputs: Vec<u8> = inputs.flat_map(|value| value.to_le_bytes()).collect();
+        let results = vec![POISON; 8 * self.threads() * self.outputs.len()];
+        let buffers = self.buffers.iter().map(Buffer::bytes);
+        let all = [inputs, results].into_iter().chain(buffers);
+        let placed: Result<_, warploom_exec::MemoryError> =
+            all.map(|bytes| place(&bytes)).collect();
+        placed.map_err(|error| error.to_string())
+    }
+
+    fn context(
+        &self,
+        module: &ModuleIr,
+        program: Arc<Program>,
+        memory: &mut DeviceMemory,
+        addresses: &[u64],
+    ) -> Result<LaunchContext, String> {
+        let image = load_module(module, memory, 0).map_err(|error| error.to_string())?;
+        let mut params = vec![0; program.param_bytes as usize];
+        let pointers = addresses
+            .iter()
+            .map(|address| address.to_le_bytes().to_vec());
+        let values = pointers.chain([self.param.clone()]);
+        for (param, bytes) in program.params.iter().zip(values) {
+            params[param.offset as usize..][..bytes.len()].copy_from_slice(&bytes);
+        }
+        let spec = LaunchSpec {
+            grid: self.grid,
+            block: self.block,
+            dynamic_shared_bytes: self.dynamic_shared,
+            max_shared_bytes: SHARED_BYTES,
+            params,
+            globals: image.globals,
+            ..LaunchSpec::default()
+        };
+        LaunchContext::new(program, spec).map_err(|error| error.to_string())
+    }
+
+    fn compare(&self, memory: &DeviceMemory, addresses: &[u64]) -> Vec<String> {
+        let mut wrong = Vec::new();
+        let results = read(
+            memory,
+            addresses[1],
+            self.threads() * self.outputs.len(),
+            64,
+        );
+        for (output, got) in self.outputs.iter().zip(results.chunks(self.threads())) {
+            wrong.extend(self.compare_output(output, got));
+        }
+        for (buffer, &address) in self.buffers.iter().zip(&addresses[2..]) {
+            let got = read(memory, address, buffer.initial.len(), buffer.kind.bits());
+            wrong.extend(self.compare_buffer(buffer, &got));
+        }
+        wrong
+    }
+
+    fn compare_output(&self, output: &Output, got: &[u64]) -> Vec<String> {
+        let mut got = got.to_vec();
+        if output.sorted {
+            got.sort_unstable_by_key(|value| value & (u64::MAX >> (64 - output.kind.bits())));
+        }
+        let all = output.expect.iter().zip(got).enumerate();
+        let wrong = all.filter(|(_, ((_, expect), got))| !output.kind.meets(*got, expect));
+        wrong
+            .map(|(thread, ((line, expect), got))| {
+                let shown = output.kind.show(got);
+                let (title, name) = (&self.title, &output.name);
+                format!(
+                    "{line}: `{title}`: {name} of thread {thread} is {shown}, not {expect:?}; {}",
+                    self.inputs_of(thread)
+                )
+            })
+            .collect()
+    }
+
+    fn inputs_of(&self, thread: usize) -> String {
+        let show =
+            |input: &Input| format!("{} {}", input.name, input.kind.show(input.values[thread]));
+        self.inputs.iter().map(show).collect::<Vec<_>>().join(", ")
+    }
+
+    fn compare_buffer(&self, buffer: &Buffer, got: &[u64]) -> Vec<String> {
+        let Some((line, after)) = &buffer.after else {
+            return Vec::new();
+        };
+        let all = after.iter().zip(got).enumerate();
+        let wrong = all.filter(|(_, (expect, got))| !buffer.kind.meets(**got, expect));
+        wrong
+            .map(|(index, (expect, got))| {
+                let shown = buffer.kind.show(*got);
+                let (title, name) = (&self.title, &buffer.name);
+                format!("{line}: `{title}`: {name}[{index}] is {shown}, not {expect:?}")
+            })
+            .collect()
+    }
+
+    /// The module: inputs into registers, the tested code, results out of them.
+    pub fn ptx(&self) -> String {
+        let mut text = ".version 8.6\n.target sm_90\n.address_size 64\n".to_owned();
+        text += &self.module;
+        text += "\n.visible .entry form(.param .u64 %in_param, .param .u64 %out_param";
+        for buffer in &self.buffers {
+            text += &format!(", .param .u64 %{}_param", buffer.name);
+        }
+        if !self.param.is_empty() {
+            text += &format!(", .param .align 32 .b8 cells_param[{}]", self.param.len());
+        }
+        text += ")\n{\n";
+        text += &self.prologue();
+        text += &self.code;
+        text += &self.epilogue();
+        text += "ret;\n}\n";
+        text
+    }
+
+    fn prologue(&self) -> String {
+        let mut text = PROLOGUE.to_owned();
+        for buffer in &self.buffers {
+            let name = &buffer.name;
+            text += &format!(".reg .b64 {name};\nld.param.u64 {name}, [%{name}_param];\n");
+        }
+        for output in &self.outputs {
+            if self.inputs.iter().all(|input| input.name != output.name) {
+                text += &declare(&output.name, output.kind);
+            }
+        }
+        for (index, input) in self.inputs.iter().enumerate() {
+            let (name, place) = (&input.name, 8 * index * self.threads());
+            text += &declare(name, input.kind);
+            text += &match input.kind {
+                Kind::Pred => {
+                    format!("ld.global.b32 %word, [%in+{place}];\nsetp.ne.b32 {name}, %word, 0;\n")
+                }
+                kind => format!(
+                    "ld.global.b{} {name}, [%in+{place}];\n",
+                    kind.register_bits()
+                ),
+            };
+        }
+        text
+    }
+
+    fn epilogue(&self) -> String {
+        let store = |(index, output): (usize, &Output)| {
+            let (name, place) = (&output.name, 8 * index * self.threads());
+            match output.kind {
+                Kind::Pred => {
+                    format!("selp.b32 %word, 1, 0, {name};\nst.global.b32 [%out+{place}], %word;\n")
+                }
+                kind => format!(
+                    "st.global.b{} [%out+{place}], {name};\n",
+                    kind.register_bits()
+                ),
+            }
+        };
+        self.outputs.iter().enumerate().map(store).collect()
+    }
+}
+
+/// `%thread`: number of the thread in the grid; `%in` and `%out`: its first input and result.
+const PROLOGUE: &str = "\
+.reg .b32 %word, %x, %y, %z, %thread, %size, %cta;
+.reg .b64 %in, %out, %at;
+mov.u32 %x, %ntid.x;
+mov.u32 %y, %ntid.y;
+mov.u32 %z, %tid.z;
+mov.u32 %word, %tid.y;
+mad.lo.u32 %thread, %z, %y, %word;
+mov.u32 %word, %tid.x;
+mad.lo.u32 %thread, %thread, %x, %word;
+mul.lo.u32 %size, %x, %y;
+mov.u32 %z, %ntid.z;
+mul.lo.u32 %size, %size, %z;
+mov.u32 %x, %nctaid.x;
+mov.u32 %y, %nctaid.y;
+mov.u32 %z, %ctaid.z;
+mov.u32 %word, %ctaid.y;
+mad.lo.u32 %cta, %z, %y, %word;
+mov.u32 %word, %ctaid.x;
+mad.lo.u32 %cta, %cta, %x, %word;
+mad.lo.u32 %thread, %cta, %size, %thread;
+mul.wide.u32 %at, %thread, 8;
+ld.param.u64 %in, [%in_param];
+ld.param.u64 %out, [%out_param];
+add.u64 %in, %in, %at;
+add.u64 %out, %out, %at;
+";
+
+fn declare(name: &str, kind: Kind) -> String {
+    match kind {
+        Kind::Pred => format!(".reg .pred {name};\n"),
+        _ => format!(".reg .b{} {name};\n", kind.register_bits()),
+    }
+}
+
+impl Buffer {
+    fn bytes(&self) -> Vec<u8> {
+        let width = self.kind.bits() as usize / 8;
+        let each = self.initial.iter().map(|value| value.to_le_bytes());
+        each.flat_map(|bytes| bytes.into_iter().take(width))
+            .collect()
+    }
+}
+
+/// Values of `bits` bits, from memory that the test itself allocated.
+fn read(memory: &DeviceMemory, address: u64, count: usize, bits: u32) -> Vec<u64> {
+    let width = bits as usize / 8;
+    let mut bytes = vec![0; count * width];
+    memory
+        .read(0, address, &mut bytes)
+        .expect("the buffer is allocated");
+    let each = bytes.chunks(width).map(|chunk| {
+        let mut value = [0; 8];
+        value[..width].copy_from_slice(chunk);
+        u64::from_le_bytes(value)
+    });
+    each.collect()
+}
