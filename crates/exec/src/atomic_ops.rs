@@ -3,6 +3,7 @@
 use crate::access::Access;
 use crate::atomic::{AtomicDst, AtomicMode, atom_bytes, combine};
 use crate::machine::{Exec, Machine};
+use crate::regs::map_lanes;
 use crate::step::MemKind;
 use warploom_base::{LaneMask, WARP_SIZE, lanes_of};
 use warploom_ir::{AtomOp, AtomTy, CacheOp, Dst, MemSpace};
@@ -13,7 +14,7 @@ impl Machine<'_, '_> {
         if atom_bytes(ty) == 8 {
             *self.src::<u64>(k)
         } else {
-            self.src::<u32>(k).map(u64::from)
+            map_lanes(self.src::<u32>(k), u64::from)
         }
     }
 

@@ -3,7 +3,7 @@
 use crate::access::{Access, LANE_BYTES};
 use crate::machine::{Exec, Machine};
 use crate::memory::PAGE_BYTES;
-use crate::regs::Lanes32;
+use crate::regs::{Lanes32, map_lanes};
 use crate::step::MemKind;
 use crate::store_ops::is_word;
 use warploom_base::{LaneMask, WARP_SIZE, lanes_of};
@@ -113,7 +113,7 @@ impl Machine<'_, '_> {
     fn load_row(&mut self, bytes: &[u8]) {
         let mut d = [0u32; WARP_SIZE];
         bytemuck::bytes_of_mut(&mut d).copy_from_slice(&bytes[..4 * WARP_SIZE]);
-        self.put0(&d.map(u32::from_le));
+        self.put0(&map_lanes(&d, u32::from_le));
     }
 
     /// Loads every element with `word`, which takes an address and reads `N` bytes there.

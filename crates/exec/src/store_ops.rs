@@ -2,7 +2,7 @@
 
 use crate::access::{Access, LANE_BYTES};
 use crate::machine::{Exec, Machine};
-use crate::regs::blend;
+use crate::regs::{blend, map_lanes};
 use crate::step::MemKind;
 use warploom_base::{LaneMask, WARP_SIZE, lanes_of};
 use warploom_ir::{CacheOp, GLOBAL_BASE, MemSpace, MemTy, Src};
@@ -72,7 +72,7 @@ impl Machine<'_, '_> {
             return false;
         };
         if span.coalesced && is_word(ty) {
-            let bytes = self.src::<u32>(1).map(u32::to_le);
+            let bytes = map_lanes(self.src::<u32>(1), u32::to_le);
             self.port
                 .write(self.ctx.asid, span.low, bytemuck::bytes_of(&bytes));
         } else {
@@ -133,7 +133,7 @@ impl Machine<'_, '_> {
         let Some(span) = self.plain_shared(access) else {
             return false;
         };
-        let value = self.src::<u32>(1).map(u32::to_le);
+        let value = map_lanes(self.src::<u32>(1), u32::to_le);
         if span.coalesced {
             let range = span.low as usize..span.high as usize;
             self.block.shared[range].copy_from_slice(bytemuck::bytes_of(&value));
