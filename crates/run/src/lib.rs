@@ -19,3 +19,4 @@ pub use functional::FunctionalRun;
 pub use host::{Arg, Check, HostAction, HostError, HostProgram, Launch};
 pub use params::ArgError;
 pub use session::{Options, Progress, RunError, Session};
+pub use warploom_exec::Checks;
