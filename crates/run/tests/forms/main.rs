@@ -70,16 +70,24 @@ macro_rules! files {
 }
 
 files! {
+    address
     approx
+    atomic
+    barrier
     bits
     carry
     compare
+    contention
+    control
     convert_float
     convert_int
     float16
     float32
     float64
     integer
+    memory
+    special
+    warp
 }
 
 fn covered() -> BTreeSet<String> {
