@@ -24,8 +24,8 @@ pub struct FunctionalOptions {
     pub quantum: u32,
     /// Warp instructions after which the run is given up.
     pub budget: u64,
-    /// Jumps back by a part of a warp, with nothing else happening, after which it counts as stuck.
-    pub spin_limit: u64,
+    /// Turns of a warp without a barrier or an exit after which its state is watched for repetition.
+    pub patience: u32,
     /// Most findings kept; further ones only count.
     pub max_findings: usize,
 }
@@ -36,7 +36,7 @@ impl Default for FunctionalOptions {
             resident_blocks: 1,
             quantum: 256,
             budget: u64::MAX,
-            spin_limit: 1 << 24,
+            patience: 1024,
             max_findings: 64,
         }
     }
@@ -88,10 +88,12 @@ pub enum RunError {
     /// Every unfinished warp waits at a barrier.
     #[error("deadlock at barriers: {0}")]
     Deadlock(Box<StuckReport>),
-    /// Lanes of a warp wait for others of the same warp, which spin.
+    /// Every unfinished warp waits at a barrier or repeats itself: it spins on something that nobody
+    /// left can change.
     #[error(
-        "lanes of one warp wait for each other; a warp runs its lanes by a divergence stack, which \
-         cannot interleave them: {0}"
+        "livelock: warps spin and nobody can end it (lanes of one warp that wait for each other, or \
+         blocks that wait for blocks not started; a warp runs its lanes by a divergence stack, which \
+         cannot interleave them): {0}"
     )]
     Livelock(Box<StuckReport>),
     /// The budget is used up.
@@ -104,11 +106,54 @@ pub enum RunError {
     },
 }
 
+/// Watches one warp for states that come back (Brent's cycle detection over its turns).
+#[derive(Clone, Copy, Default)]
+struct Watch {
+    /// Turns since the last barrier or exit.
+    turns: u32,
+    saved: u64,
+    /// Turn at which `saved` is replaced next.
+    renew: u32,
+    repeats: bool,
+}
+
+impl Watch {
+    fn turn(&mut self, warp: &WarpState, patience: u32) {
+        self.turns = self.turns.saturating_add(1);
+        if self.turns <= patience {
+            return;
+        }
+        let state = warp.fingerprint();
+        self.repeats |= self.renew > 0 && state == self.saved;
+        if self.turns >= self.renew {
+            (self.saved, self.renew) = (state, self.turns.saturating_mul(2));
+            self.repeats = false;
+        }
+    }
+}
+
 struct Resident {
     block: BlockState,
     warps: Vec<WarpState>,
+    watches: Vec<Watch>,
     /// Warps not done.
     left: usize,
+}
+
+impl Resident {
+    /// Every unfinished warp waits or repeats itself.
+    fn is_stuck(&self) -> bool {
+        let mut pairs = self.warps.iter().zip(&self.watches);
+        self.left > 0
+            && pairs.all(|(warp, watch)| {
+                warp.is_done() || warp.waits_at_barrier().is_some() || watch.repeats
+            })
+    }
+
+    /// Something happened that may end others' waiting: watch anew.
+    fn wake(&mut self) {
+        self.watches.fill(Watch::default());
+    }
 }
 
 struct Driver<'a> {
@@ -152,12 +197,18 @@ impl Driver<'_> {
             if resident.is_empty() {
                 return Ok(());
             }
-            let mut progress = false;
             for block in &mut resident {
-                progress |= self.turn(block)?;
+                self.turn(block)?;
             }
-            if !progress {
-                return Err(RunError::Deadlock(Box::new(self.stuck(&resident))));
+            if resident.iter().all(Resident::is_stuck) {
+                let spins = |r: &Resident| r.watches.iter().any(|watch| watch.repeats);
+                let report = Box::new(self.stuck(&resident));
+                let livelock = resident.iter().any(spins);
+                return Err(if livelock {
+                    RunError::Livelock
+                } else {
+                    RunError::Deadlock
+                }(report));
             }
             if self.stats.warp_instructions >= self.options.budget {
                 let (budget, report) = (self.options.budget, Box::new(self.stuck(&resident)));
@@ -181,19 +232,21 @@ impl Driver<'_> {
         let mut resident = reuse.unwrap_or_else(|| Resident {
             block: BlockState::new(),
             warps: vec![WarpState::new(); count as usize],
+            watches: Vec::new(),
             left: 0,
         });
         resident.block.reset(self.ctx, self.ctx.grid().point(rank));
         for (warp, index) in resident.warps.iter_mut().zip(0..) {
             warp.reset(self.ctx, &resident.block, index);
         }
+        resident.watches.clear();
+        resident.watches.resize(count as usize, Watch::default());
         resident.left = count as usize;
         resident
     }
 
-    /// Every warp of a block runs for a while. Returns whether any instruction was executed.
-    fn turn(&mut self, resident: &mut Resident) -> Result<bool, RunError> {
-        let mut progress = false;
+    /// Every warp of a block runs for a while.
+    fn turn(&mut self, resident: &mut Resident) -> Result<(), RunError> {
         for index in 0..resident.warps.len() {
             for _ in 0..self.options.quantum {
                 let warp = &resident.warps[index];
@@ -201,12 +254,11 @@ impl Driver<'_> {
                     break;
                 }
                 self.step(resident, index)?;
-                progress = true;
             }
             self.log.commit(self.memory);
-            self.look_for_spin(resident, index)?;
+            resident.watches[index].turn(&resident.warps[index], self.options.patience);
         }
-        Ok(progress)
+        Ok(())
     }
 
     fn step(&mut self, resident: &mut Resident, index: usize) -> Result<(), RunError> {
@@ -220,7 +272,9 @@ impl Driver<'_> {
             atomics: AtomicMode::Immediate,
             sm: 0,
         };
-        let Resident { block, warps, left } = resident;
+        let Resident {
+            block, warps, left, ..
+        } = resident;
         let warp = &mut warps[index];
         let mut port = MemPort {
             image: self.memory,
@@ -249,8 +303,9 @@ impl Driver<'_> {
                     .barriers
                     .warp_exited(index as u32, |release| release_warps(warps, &release));
             }
-            _ => {}
+            _ => return Ok(()),
         }
+        resident.wake();
         Ok(())
     }
 
@@ -271,21 +326,6 @@ impl Driver<'_> {
         }
         let report = report_finding(self.ctx, block, warp, self.memory, &self.out);
         self.stats.findings.extend(report);
-    }
-
-    /// A part of a warp that has jumped back beyond all measure, while its other lanes wait.
-    fn look_for_spin(&self, resident: &Resident, index: usize) -> Result<(), RunError> {
-        let spin = resident.warps[index].spin();
-        if spin.is_none_or(|spin| spin.jumps < self.options.spin_limit) {
-            return Ok(());
-        }
-        let warps = vec![resident.warps[index].describe(self.ctx)];
-        let blocks = vec![(resident.block.ctaid(), warps)];
-        let report = StuckReport {
-            kernel: self.ctx.program().name.clone(),
-            blocks,
-        };
-        Err(RunError::Livelock(Box::new(report)))
     }
 
     fn stuck(&self, resident: &VecDeque<Resident>) -> StuckReport {

@@ -1,7 +1,7 @@
 //! A warp's registers: 32 lanes side by side, so that one operation on all lanes vectorises.
 
 use bytemuck::{Pod, Zeroable};
-use warploom_base::{LaneMask, WARP_SIZE};
+use warploom_base::{Digest, LaneMask, WARP_SIZE};
 
 /// 32 lanes of 32 bits: one slot of the register file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
@@ -64,6 +64,12 @@ impl RegFile {
         self.slots.resize(slots, Lanes32::ZERO);
         self.preds.clear();
         self.preds.resize(preds, 0);
+    }
+
+    /// Adds the contents to a digest.
+    pub fn digest(&self, digest: &mut Digest) {
+        digest.bytes(bytemuck::cast_slice(&self.slots));
+        digest.bytes(bytemuck::cast_slice(&self.preds));
     }
 
     #[inline(always)]

@@ -7,7 +7,7 @@ use crate::launch::LaunchContext;
 use crate::regs::{Lanes32, Lanes64, RegFile, blend};
 use crate::stack::{SimtStack, Spin, StackEntry};
 use std::fmt::Write as _;
-use warploom_base::{Dim3, LaneMask, Pc, WARP_SIZE};
+use warploom_base::{Digest, Dim3, LaneMask, Pc, WARP_SIZE, lanes_of};
 use warploom_ir::{BarrierKind, Dst};
 
 /// A warp in execution.
@@ -213,25 +213,59 @@ impl WarpState {
         self.stack.spin()
     }
 
-    /// The stack in words, top first, with PTX lines.
+    /// A number that two equal states of the warp share: registers, predicates, place. A warp that
+    /// comes back to a state while nothing else changes will do so for ever.
+    pub fn fingerprint(&self) -> u64 {
+        let mut digest = Digest::new();
+        self.regs.digest(&mut digest);
+        digest.u64(self.carry.into());
+        for entry in self.stack.entries() {
+            digest.u64(entry.lanes.into());
+            digest.u64(entry.pc.map_or(u64::MAX, |pc| pc.0.into()));
+        }
+        digest.bytes(bytemuck::cast_slice(&self.local));
+        digest.finish()
+    }
+
+    /// Where the warp is, in words: which lanes run, which wait for them and where, with PTX lines.
     pub fn describe(&self, ctx: &LaunchContext) -> String {
         let mut text = format!("warp {} of the block", self.warp_index);
+        let mut inner: LaneMask = 0;
+        for entry in self.stack.entries().rev() {
+            let place = match entry.pc {
+                Some(pc) => format!("line {}", ctx.line(pc)),
+                None => "the end of the function".to_owned(),
+            };
+            let own = entry.lanes & !inner;
+            let _ = match (inner, own) {
+                (0, _) => {
+                    let verb = if self.spin().is_some() { "spin" } else { "are" };
+                    write!(text, ": lanes {} {verb} at {place}", lane_list(own))
+                }
+                (_, 0) => Ok(()),
+                _ => write!(text, "; lanes {} wait at {place} for them", lane_list(own)),
+            };
+            inner |= entry.lanes;
+        }
         if self.is_done() {
             text.push_str(": done");
         }
-        let line = |pc: Option<Pc>| match pc {
-            Some(pc) => format!("line {}", ctx.line(pc)),
-            None => "the end of the function".to_owned(),
-        };
-        for entry in self.stack.entries().rev() {
-            let _ = write!(
-                text,
-                "\n  lanes {:#010x} at {}, meet at {}",
-                entry.lanes,
-                line(entry.pc),
-                line(entry.reconverge)
-            );
-        }
         text
     }
+}
+
+/// The lanes of a mask as ranges: `0-7, 12`.
+fn lane_list(mask: LaneMask) -> String {
+    let mut ranges: Vec<(usize, usize)> = Vec::new();
+    for lane in lanes_of(mask) {
+        match ranges.last_mut() {
+            Some(range) if range.1 + 1 == lane => range.1 = lane,
+            _ => ranges.push((lane, lane)),
+        }
+    }
+    let text = |&(first, last): &(usize, usize)| match first == last {
+        true => first.to_string(),
+        false => format!("{first}-{last}"),
+    };
+    ranges.iter().map(text).collect::<Vec<_>>().join(", ")
 }

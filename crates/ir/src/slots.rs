@@ -1,7 +1,9 @@
 //! Places of registers in a warp's register file: greedy colouring of the interference graph.
 //!
 //! Invariants: registers whose values are needed at the same time share no slot; a 64-bit register
-//! starts at an even slot; a destination may take over exactly the slots of a source that dies in
+//! starts at an even slot, and 64-bit and 32-bit registers never share slots: the file keeps the
+//! 64-bit values of 32 lanes side by side in two slots, so a lane's value lies in other lanes' words
+//! of a 32-bit register, which lanes that wait elsewhere may still need; a destination may take over exactly the slots of a source that dies in
 //! the same instruction, and no other overlap of destinations with sources exists, because an
 //! operation may write its first slot before it has read everything; what is read before it is
 //! written keeps its slots from the start of the function. `slots/verify.rs` checks an assignment
@@ -37,9 +39,22 @@ pub struct Assignment {
 pub fn assign(code: &Code, cfg: &Cfg, live: &Liveness, wide: &[bool]) -> Assignment {
     let graph = Interference::new(code, cfg, live, wide);
     let mut colours = vec![None; live.universe.len()];
-    for var in order_of_appearance(code, live.universe) {
-        let width = graph.width(var);
-        colours[var] = Some(graph.first_fit(var, width, &colours));
+    let (wide_vars, others): (Vec<_>, Vec<_>) = order_of_appearance(code, live.universe)
+        .into_iter()
+        .partition(|var| graph.width(*var) == 2);
+    let mut wide_end = 0;
+    for var in wide_vars {
+        let place = graph.first_fit(var, 2, 0, &colours);
+        colours[var] = Some(place);
+        wide_end = wide_end.max(usize::from(place) + 2);
+    }
+    for var in others {
+        let start = if var < live.universe.regs {
+            wide_end
+        } else {
+            0
+        };
+        colours[var] = Some(graph.first_fit(var, 1, start, &colours));
     }
     let place = |var: usize| colours[var].unwrap_or(0);
     let extent = |vars: std::ops::Range<usize>| {
@@ -133,8 +148,8 @@ impl<'a> Interference<'a> {
         1 + usize::from(var < self.universe.regs && self.wide[var])
     }
 
-    /// The lowest place, aligned to the width, that no coloured neighbour holds.
-    fn first_fit(&self, var: usize, width: usize, colours: &[Option<u16>]) -> u16 {
+    /// The lowest place from `start` on, a multiple of the width, that no coloured neighbour holds.
+    fn first_fit(&self, var: usize, width: usize, start: usize, colours: &[Option<u16>]) -> u16 {
         let mut taken = FixedBitSet::with_capacity(self.neighbours[var].len() * 2 + 2);
         for &other in &self.neighbours[var] {
             let other = other as usize;
@@ -146,7 +161,7 @@ impl<'a> Interference<'a> {
             }
         }
         let free = |start: &usize| (*start..*start + width).all(|slot| !taken.contains(slot));
-        let start = (0..).step_by(width).find(free);
-        start.expect("slots beyond the taken ones are free") as u16
+        let place = (start..).step_by(width).find(free);
+        place.expect("slots beyond the taken ones are free") as u16
     }
 }

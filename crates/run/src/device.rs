@@ -143,6 +143,7 @@ impl Device {
     /// Copies bytes to the device.
     pub fn write(&mut self, ptr: DevicePtr, bytes: &[u8]) -> Result<(), DeviceError> {
         self.input.u64(ptr.0).u64(bytes.len() as u64).bytes(bytes);
+        self.copies.push((ptr.0, bytes.len() as u64));
         Ok(self.memory.write(self.asid, ptr.0, bytes)?)
     }
 

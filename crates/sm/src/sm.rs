@@ -137,7 +137,7 @@ impl Sm {
             pipe: Pipe::Sp,
             mem: None,
         };
-        let credits = spec.noc.input_buffer + 2 * spec.gpu.link_cycles;
+        let credits = spec.noc.injection_buffer + 2 * spec.gpu.link_cycles;
         Self {
             id,
             n_sm: spec.gpu.sms as u16,

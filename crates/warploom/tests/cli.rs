@@ -382,3 +382,21 @@ fn results_are_the_same_twice_and_for_any_number_of_threads() {
         "{command}"
     );
 }
+
+#[test]
+fn an_abbreviation_of_a_paper_brings_its_registers() {
+    let registers = |target: &str| {
+        let args = [
+            "run",
+            target,
+            "--size",
+            "test",
+            "--max-cycles",
+            "100",
+            "--json",
+        ];
+        json(&output(&args))["kernels"][0]["registers_per_thread"].clone()
+    };
+    assert_eq!(registers("slicer/MVP"), 16);
+    assert_ne!(registers("spmv"), 16);
+}

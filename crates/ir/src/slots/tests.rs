@@ -256,9 +256,29 @@ fn a_dying_source_gives_its_slots_to_the_destination() {
     assert_eq!(assigned(&sample).reg_slots, 2);
     sample.wide[2] = true;
     let wider = assigned(&sample);
+    let places = [wider.regs[2], wider.regs[0], wider.regs[1]];
     assert_eq!(
-        wider.regs[2],
-        Reg(2),
+        places,
+        [Reg(0), Reg(2), Reg(3)],
         "another width takes slots of its own"
     );
+}
+
+#[test]
+fn widths_never_share_a_slot() {
+    // r0 is dead when r2 is written, but lanes that wait elsewhere may still need theirs.
+    let mut sample = two_live();
+    let def = Inst {
+        dst: [Dst::Reg(Reg(2)), Dst::None],
+        src: [Src::None; 4],
+        ..sample.insts[0]
+    };
+    sample.insts.insert(3, def);
+    sample.wide[2] = true;
+    let good = assigned(&sample);
+    assert_eq!(check(&sample, &good), Ok(()));
+    let mut bad = good;
+    bad.regs[2] = Reg(2);
+    let error = check(&sample, &bad).expect_err("r2 lies in the lanes of r0 and r1");
+    assert_eq!((error.at, error.var), (3, Var::Reg(Reg(2))));
 }

@@ -62,6 +62,7 @@ pub fn verify(
         assignment,
         wide,
     };
+    checker.check_widths()?;
     let states = checker.solve(cfg);
     for (block, state) in cfg.blocks.iter().zip(states) {
         let Some(mut cells) = state else { continue };
@@ -124,6 +125,25 @@ impl Checker<'_> {
             }
         }
         self.check_overlap(at, inst)
+    }
+
+    /// No slot belongs to both a 64-bit and a 32-bit register: lanes of the first lie in other lanes
+    /// of the second.
+    fn check_widths(&self) -> Result<(), SlotError> {
+        let mut owner_is_wide = vec![None; self.assignment.reg_slots];
+        for (at, inst) in self.code.insts.iter().enumerate() {
+            for var in self.code.reads(inst).chain(self.code.writes(inst)) {
+                let Var::Reg(reg) = var else { continue };
+                let wide = self.wide[reg.0 as usize];
+                for slot in self.slots(var) {
+                    if *owner_is_wide[slot].get_or_insert(wide) != wide {
+                        let reason = "shares a slot with a register of another width";
+                        return Err(SlotError { at, var, reason });
+                    }
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Destinations overlap no other destination, and a source only as the sole destination and

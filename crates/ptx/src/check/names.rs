@@ -295,3 +295,55 @@ fn may_repeat(first: Symbol<'_>, second: Symbol<'_>) -> bool {
         _ => false,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::{check, parse};
+    use warploom_diag::Source;
+
+    /// Codes of what is wrong with a body.
+    fn codes(body: &str) -> Vec<&'static str> {
+        let text =
+            format!(".version 8.0\n.target sm_75\n.global .u32 g;\n.func f() {{ {body} ret; }}");
+        let (module, diagnostics) = parse(&Source::new("t", text));
+        assert!(diagnostics.is_empty());
+        check(&module)
+            .iter()
+            .map(|diagnostic| diagnostic.code)
+            .collect()
+    }
+
+    #[test]
+    fn families_end_at_their_count() {
+        assert!(codes(".reg .b32 %r<3>; mov.b32 %r0, %r2;").is_empty());
+        assert_eq!(
+            codes(".reg .b32 %r<3>; mov.b32 %r0, %r3;"),
+            ["undefined-name"]
+        );
+        assert_eq!(
+            codes(".reg .b32 %r<3>; mov.b32 %r0, %r;"),
+            ["undefined-name"]
+        );
+        assert_eq!(
+            codes(".reg .b32 %r<3>; mov.b32 %r0, %r01;"),
+            ["undefined-name"]
+        );
+        assert!(codes(".reg .b32 x1<3>; mov.b32 x10, x12;").is_empty());
+    }
+
+    #[test]
+    fn inner_scopes_hide_outer_ones_and_end() {
+        assert!(codes(".reg .b32 x; { .reg .b64 x; mov.b64 x, 1; } mov.b32 x, 1;").is_empty());
+        assert!(codes(".reg .b32 g; mov.b32 g, 1;").is_empty());
+        assert_eq!(codes("{ .reg .b32 x; } mov.b32 x, 1;"), ["undefined-name"]);
+        assert_eq!(codes("mov.b32 x, 1; .reg .b32 x;"), ["undefined-name"]);
+        assert_eq!(codes(".reg .b32 x; .reg .b32 x;"), ["duplicate-name"]);
+    }
+
+    #[test]
+    fn labels_are_seen_from_inside_and_before() {
+        assert!(codes("bra done; { bra done; } done:").is_empty());
+        assert_eq!(codes("{ inner: } bra inner;"), ["undefined-name"]);
+        assert_eq!(codes("a: a:"), ["duplicate-name"]);
+    }
+}

@@ -4,21 +4,20 @@ use super::Checker;
 use super::names::Symbol;
 use crate::ast::{Address, AddressBase, Constant, Instruction, Operand, Spanned};
 use crate::forms::{Role, Shape, TypeRule};
-use crate::special::Special;
-use crate::tokens::{Modifier, Opcode, ScalarType, Space};
+use crate::tokens::ScalarType;
 use warploom_diag::{Diagnostic, Span};
 
 /// A type that an operand is held against, and how strictly.
 #[derive(Clone, Copy)]
-struct Wanted {
-    ty: ScalarType,
-    relaxed: bool,
+pub(super) struct Wanted {
+    pub(super) ty: ScalarType,
+    pub(super) relaxed: bool,
 }
 
 impl Wanted {
     /// Same width, and not a float where an integer is wanted or the reverse; untyped bits go with
     /// everything. Relaxed, a wider register will do unless it is a float of another width.
-    fn accepts(self, register: ScalarType) -> bool {
+    pub(super) fn accepts(self, register: ScalarType) -> bool {
         let (wide, narrow) = (register.bits(), self.ty.bits());
         if register == ScalarType::Pred || self.ty == ScalarType::Pred {
             return register == self.ty;
@@ -138,7 +137,7 @@ impl<'m> Checker<'m> {
         address.rest.iter().for_each(|operand| self.any(operand));
     }
 
-    fn destination(&mut self, operand: &'m Spanned<Operand>, wanted: Wanted) {
+    pub(super) fn destination(&mut self, operand: &'m Spanned<Operand>, wanted: Wanted) {
         match &operand.node {
             Operand::Name(name) if matches!(self.scopes.find(name), Some(Symbol::Special(_))) => {
                 let message = format!("`{name}` can only be read");
@@ -154,7 +153,7 @@ impl<'m> Checker<'m> {
         }
     }
 
-    fn source(&mut self, operand: &'m Spanned<Operand>, wanted: Wanted, role: Role) {
+    pub(super) fn source(&mut self, operand: &'m Spanned<Operand>, wanted: Wanted, role: Role) {
         match &operand.node {
             Operand::Name(name) => {
                 self.register(name, operand.span, wanted, role == Role::ConvertSource);
@@ -170,7 +169,7 @@ impl<'m> Checker<'m> {
         }
     }
 
-    fn not_a_register(&mut self, operand: &Spanned<Operand>, what: &str) {
+    pub(super) fn not_a_register(&mut self, operand: &Spanned<Operand>, what: &str) {
         let (found, help) = match &operand.node {
             Operand::Immediate(_) if what == RESULT => ("a constant", "name the register to write"),
             Operand::Immediate(_) => (
@@ -200,7 +199,13 @@ impl<'m> Checker<'m> {
     }
 
     /// A name that must be a register of the wanted type.
-    fn register(&mut self, name: &str, span: Span, wanted: Wanted, special_allowed: bool) {
+    pub(super) fn register(
+        &mut self,
+        name: &str,
+        span: Span,
+        wanted: Wanted,
+        special_allowed: bool,
+    ) {
         match self.resolve(name, span) {
             None => {}
             Some(Symbol::Register { ty, vector: 1, .. }) if wanted.accepts(ty) => {}
@@ -214,7 +219,9 @@ impl<'m> Checker<'m> {
                     &help,
                 );
             }
-            Some(Symbol::Special(_)) if special_allowed => {}
+            Some(Symbol::Special(special))
+                if special_allowed
+                    || (wanted.accepts(special.ty) && special.ty == ScalarType::Pred) => {}
             Some(Symbol::Special(_)) => {
                 let message = format!("`{name}` can only be read by `mov` and `cvt`");
                 let help = format!("`mov` it into a register first: `mov.u32 r, {name};`");
@@ -249,7 +256,7 @@ impl<'m> Checker<'m> {
         }
     }
 
-    fn operand_kind(&mut self, span: Span, message: &str, label: &str, help: &str) {
+    pub(super) fn operand_kind(&mut self, span: Span, message: &str, label: &str, help: &str) {
         self.report(
             Diagnostic::error("operand-kind", span, message)
                 .label(label)
@@ -257,7 +264,7 @@ impl<'m> Checker<'m> {
         );
     }
 
-    fn wrong_type(&mut self, name: &str, span: Span, ty: ScalarType, wanted: Wanted) {
+    pub(super) fn wrong_type(&mut self, name: &str, span: Span, ty: ScalarType, wanted: Wanted) {
         let help = if ty == ScalarType::Pred {
             "turn the predicate into a number with `selp`".to_owned()
         } else if wanted.ty == ScalarType::Pred {
@@ -371,368 +378,6 @@ impl<'m> Checker<'m> {
             }
         }
     }
-
-    /// The value of a load or store: a vector if the instruction says `.v2` and so on.
-    fn memory_value(
-        &mut self,
-        instruction: &Instruction,
-        operand: &'m Spanned<Operand>,
-        wanted: Wanted,
-        role: Role,
-    ) {
-        let lanes = instruction
-            .modifiers
-            .iter()
-            .find_map(|m| m.node.vector_len())
-            .unwrap_or(1);
-        self.access_width(operand.span, lanes * wanted.ty.bits());
-        match &operand.node {
-            Operand::Vector(elements) if lanes > 1 => {
-                if elements.len() != lanes as usize {
-                    return self.vector_length(operand, elements.len(), lanes);
-                }
-                for element in elements {
-                    self.memory_element(element, wanted, role);
-                }
-            }
-            Operand::Name(name) if lanes > 1 => self.vector_register(name, operand, lanes, wanted),
-            _ if lanes > 1 => {
-                self.any(operand);
-                let help = format!("write {lanes} registers in braces");
-                self.operand_kind(
-                    operand.span,
-                    "a vector instruction needs a vector",
-                    "not a vector",
-                    &help,
-                );
-            }
-            Operand::Vector(elements) if elements.len() == 1 => {
-                self.memory_element(&elements[0], wanted, role);
-            }
-            _ => self.memory_element(operand, wanted, role),
-        }
-    }
-
-    /// 128 bits, 256 since sm_100.
-    fn access_width(&mut self, span: Span, bits: u32) {
-        let widest = if self.architecture.is_none_or(|number| number >= 100) {
-            256
-        } else {
-            128
-        };
-        if bits > widest {
-            let message = format!("an access of {bits} bits is too wide");
-            let help = "use a shorter vector or a narrower type";
-            let label = format!("at most {widest} bits on this target");
-            self.operand_kind(span, &message, &label, help);
-        }
-    }
-
-    fn memory_element(&mut self, operand: &'m Spanned<Operand>, wanted: Wanted, role: Role) {
-        match (role, &operand.node) {
-            (Role::MemoryDestination, Operand::Sink) => {}
-            (Role::MemoryDestination, _) => self.destination(operand, wanted),
-            _ => self.source(operand, wanted, Role::Source),
-        }
-    }
-
-    fn vector_length(&mut self, operand: &'m Spanned<Operand>, found: usize, lanes: u32) {
-        self.any(operand);
-        let message = format!("a vector of {found}, the instruction has `.v{lanes}`");
-        let help = format!("write {lanes} registers in braces");
-        self.operand_kind(operand.span, &message, "wrong length", &help);
-    }
-
-    fn vector_register(
-        &mut self,
-        name: &str,
-        operand: &Spanned<Operand>,
-        lanes: u32,
-        wanted: Wanted,
-    ) {
-        match self.resolve(name, operand.span) {
-            Some(Symbol::Register { ty, vector, .. }) if vector == lanes && wanted.accepts(ty) => {}
-            Some(Symbol::Special(Special { vector: true, .. })) if lanes == 4 => {}
-            Some(symbol) => {
-                let message = format!("`{name}` is {}, not a vector of {lanes}", symbol.describe());
-                let help = format!("write {lanes} registers in braces");
-                self.operand_kind(operand.span, &message, "not such a vector", &help);
-            }
-            None => {}
-        }
-    }
-
-    fn address_operand(&mut self, instruction: &'m Instruction, operand: &'m Spanned<Operand>) {
-        match &operand.node {
-            Operand::Address(address) => self.address(instruction, address),
-            Operand::Indexed { array, index, .. } => {
-                if let Some(Symbol::Variable(variable)) = self.resolve(array, operand.span) {
-                    self.space(instruction, array, variable.space, operand.span);
-                }
-                if let Some(index) = index {
-                    self.resolve(index, operand.span);
-                }
-            }
-            _ => {
-                self.any(operand);
-                let help = "write the address in brackets, e.g. `[%rd1+4]`";
-                self.operand_kind(
-                    operand.span,
-                    "this operand must be an address",
-                    "not in brackets",
-                    help,
-                );
-            }
-        }
-    }
-
-    fn address(&mut self, instruction: &'m Instruction, address: &'m Address) {
-        address.rest.iter().for_each(|operand| self.any(operand));
-        let AddressBase::Name(name) = &address.base.node else {
-            return;
-        };
-        let span = address.base.span;
-        match self.resolve(name, span) {
-            None | Some(Symbol::Label | Symbol::Function(_)) => {}
-            Some(Symbol::Register { ty, vector: 1, .. }) => {
-                self.address_register(instruction, name, ty, span);
-            }
-            Some(Symbol::Variable(variable)) => self.space(instruction, name, variable.space, span),
-            Some(symbol) => {
-                let message = format!("`{name}` is {}, which is no address", symbol.describe());
-                let help = "use a register with an address, or the name of a variable";
-                self.operand_kind(span, &message, "no address", help);
-            }
-        }
-    }
-
-    /// Addresses of global memory and generic ones have the module's width; the other spaces are
-    /// small enough for 32 bits too.
-    fn address_register(
-        &mut self,
-        instruction: &Instruction,
-        name: &str,
-        ty: ScalarType,
-        span: Span,
-    ) {
-        let integer = ty.is_bits() || ty.is_integer();
-        let any_width = !matches!(space_of(instruction), Some(None | Some(Space::Global)));
-        let width = ty.bits() == self.address_bits || (any_width && matches!(ty.bits(), 32 | 64));
-        if integer && width {
-            return;
-        }
-        let message = format!(
-            "`{name}` is a `.{ty}` register, an address has {} bits",
-            self.address_bits
-        );
-        let help = format!(
-            "use a `.b{0}` register; widen with `cvt.u{0}.u32`",
-            self.address_bits
-        );
-        self.report(
-            Diagnostic::error("operand-type", span, message)
-                .label("not an address")
-                .help(help),
-        );
-    }
-
-    /// A variable in another space than the instruction's.
-    fn space(&mut self, instruction: &Instruction, name: &str, space: Space, span: Span) {
-        let Some(Some(named)) = space_of(instruction) else {
-            return;
-        };
-        let same = named == space || (named == Space::Global && space == Space::Tex);
-        if same {
-            return;
-        }
-        let message = format!("`{name}` lives in `.{space}`, the instruction accesses `.{named}`");
-        let help = format!("write `.{space}` in the instruction");
-        self.report(
-            Diagnostic::error("wrong-space", span, message)
-                .label("other space")
-                .help(help),
-        );
-    }
-
-    fn label_operand(&mut self, operand: &'m Spanned<Operand>) {
-        match &operand.node {
-            Operand::Name(name) => self.label(name, operand.span),
-            _ => {
-                self.any(operand);
-                self.operand_kind(
-                    operand.span,
-                    "a branch goes to a label",
-                    "not a label",
-                    "name a label",
-                );
-            }
-        }
-    }
-
-    /// A name that must be a label's.
-    pub(super) fn label(&mut self, name: &str, span: Span) {
-        match self.scopes.find(name) {
-            Some(Symbol::Label) => {}
-            Some(symbol) => {
-                let message = format!("`{name}` is {}", symbol.describe());
-                let help = "branch to a label; use `brx.idx` with a table for computed targets";
-                self.operand_kind(span, &message, "expected a label", help);
-            }
-            None => self.unknown_label(name, span),
-        }
-    }
-
-    fn unknown_label(&mut self, name: &str, span: Span) {
-        let near = if self.is_full() {
-            None
-        } else {
-            self.scopes.nearest_label(name)
-        };
-        let help = match near {
-            Some(near) => format!("did you mean `{near}`?"),
-            None => format!(
-                "write `{name}:` before the statement to go to; labels in inner blocks are not seen"
-            ),
-        };
-        self.report(
-            Diagnostic::error(
-                "undefined-name",
-                span,
-                format!("there is no label `{name}` here"),
-            )
-            .label("unknown label")
-            .help(help),
-        );
-    }
-
-    fn branch_table(&mut self, operand: &'m Spanned<Operand>) {
-        let Operand::Name(name) = &operand.node else {
-            return self.any(operand);
-        };
-        let Some(symbol) = self.resolve(name, operand.span) else {
-            return;
-        };
-        if !matches!(symbol, Symbol::BranchTable) {
-            let message = format!("`{name}` is {}", symbol.describe());
-            let help = "declare `name: .branchtargets label0, label1;` and name it here";
-            self.operand_kind(
-                operand.span,
-                &message,
-                "expected a list of branch targets",
-                help,
-            );
-        }
-    }
-
-    fn move_operand(
-        &mut self,
-        instruction: &Instruction,
-        operand: &'m Spanned<Operand>,
-        wanted: Wanted,
-    ) {
-        let is_result = instruction
-            .operands
-            .first()
-            .is_some_and(|first| first.span == operand.span);
-        match &operand.node {
-            Operand::Vector(elements) => self.packed(operand, elements, wanted, is_result),
-            Operand::Name(name) if self.is_whole_vector(name, wanted) => {}
-            _ if is_result => self.destination(operand, wanted),
-            Operand::Name(name) => self.move_name(name, operand.span, wanted),
-            Operand::NameOffset(name, _) => self.move_name(name, operand.span, wanted),
-            Operand::Indexed { .. } => self.any(operand),
-            _ => self.source(operand, wanted, Role::Source),
-        }
-    }
-
-    /// A vector register whose elements make up the wanted width: packed or unpacked as a whole.
-    fn is_whole_vector(&self, name: &str, wanted: Wanted) -> bool {
-        let symbol = self.scopes.find(name);
-        matches!(symbol, Some(Symbol::Register { ty, vector, .. })
-            if vector > 1 && vector * ty.bits() == wanted.ty.bits())
-    }
-
-    /// Source of a `mov`: also the address of a symbol, and special registers.
-    fn move_name(&mut self, name: &str, span: Span, wanted: Wanted) {
-        match self.scopes.find(name) {
-            Some(Symbol::Special(special)) => self.move_special(name, span, special, wanted),
-            Some(Symbol::Variable(_) | Symbol::Function(_) | Symbol::Label) => {
-                if wanted.ty.is_float() || wanted.ty.bits() < 32 {
-                    let message =
-                        format!("the address of `{name}` does not fit in `.{}`", wanted.ty);
-                    let help = format!("use `mov.u{}`", self.address_bits);
-                    self.operand_kind(span, &message, "an address", &help);
-                }
-            }
-            _ => self.register(name, span, wanted, false),
-        }
-    }
-
-    /// 32-bit ones may be read as 16 bits, as PTX before 2.0 had them.
-    fn move_special(&mut self, name: &str, span: Span, special: Special, wanted: Wanted) {
-        if special.vector {
-            let help = format!("name an element, e.g. `{name}.x`");
-            return self.operand_kind(
-                span,
-                &format!("`{name}` is a vector"),
-                "expected a scalar",
-                &help,
-            );
-        }
-        let legacy = special.ty.bits() == 32 && wanted.ty.bits() == 16;
-        if wanted.ty.is_float() || !(wanted.accepts(special.ty) || legacy || name == "%gridid") {
-            self.wrong_type(name, span, special.ty, wanted);
-        }
-    }
-
-    /// `{a, b}` packs or unpacks: the parts make up the whole.
-    fn packed(
-        &mut self,
-        operand: &'m Spanned<Operand>,
-        elements: &'m [Spanned<Operand>],
-        wanted: Wanted,
-        is_result: bool,
-    ) {
-        let count = elements.len() as u32;
-        let part = match wanted.ty.bits().checked_div(count) {
-            Some(8) if count * 8 == wanted.ty.bits() => ScalarType::B8,
-            Some(16) if count * 16 == wanted.ty.bits() => ScalarType::B16,
-            Some(32) if count * 32 == wanted.ty.bits() => ScalarType::B32,
-            Some(64) if count * 64 == wanted.ty.bits() => ScalarType::B64,
-            _ => {
-                let message = format!("{count} parts do not make up `.{}`", wanted.ty);
-                let help = "parts have 8, 16, 32 or 64 bits and add up to the whole";
-                return self.operand_kind(operand.span, &message, "wrong number of parts", help);
-            }
-        };
-        let wanted = Wanted {
-            ty: part,
-            relaxed: false,
-        };
-        for element in elements {
-            match &element.node {
-                Operand::Sink if is_result => {}
-                _ if is_result => self.destination(element, wanted),
-                _ => self.source(element, wanted, Role::Source),
-            }
-        }
-    }
-
-    /// A register with an address, or a symbol.
-    fn address_value(&mut self, operand: &'m Spanned<Operand>) {
-        let (Operand::Name(name) | Operand::NameOffset(name, _)) = &operand.node else {
-            self.any(operand);
-            return self.not_a_register(operand, "an address");
-        };
-        match self.resolve(name, operand.span) {
-            Some(Symbol::Register { ty, vector: 1, .. }) if ty.bits() < 32 || ty.is_float() => {
-                let message = format!("`{name}` is a `.{ty}` register, which holds no address");
-                let help = format!("use a `.b{}` register", self.address_bits);
-                self.operand_kind(operand.span, &message, "no address", &help);
-            }
-            _ => {}
-        }
-    }
 }
 
 /// How messages call the destination.
@@ -760,17 +405,64 @@ fn wanted_type(instruction: &Instruction, rule: TypeRule) -> ScalarType {
     }
 }
 
-/// The space that a memory instruction accesses: the one it names, `Some(None)` for a generic
-/// access, `None` for instructions whose addresses are not plain memory or that name two spaces.
-fn space_of(instruction: &Instruction) -> Option<Option<Space>> {
-    let memory = matches!(
-        instruction.opcode.node,
-        Opcode::Ld | Opcode::St | Opcode::Ldu | Opcode::Atom | Opcode::Red | Opcode::Prefetch
-    );
-    let simple = memory
-        && !instruction
-            .modifiers
-            .iter()
-            .any(|m| m.node == Modifier::Async);
-    simple.then(|| instruction.modifiers.iter().find_map(|m| m.node.space()))
+#[cfg(test)]
+mod tests {
+    use super::Wanted;
+    use crate::ast::Constant;
+    use crate::tokens::ScalarType::{self, *};
+
+    fn accepts(ty: ScalarType, register: ScalarType, relaxed: bool) -> bool {
+        Wanted { ty, relaxed }.accepts(register)
+    }
+
+    #[test]
+    fn widths_agree_and_kinds_are_compatible() {
+        for (ty, register) in [
+            (S32, U32),
+            (B32, F32),
+            (F32, B32),
+            (F16, B16),
+            (Bf16, U16),
+            (Pred, Pred),
+        ] {
+            assert!(accepts(ty, register, false), "{ty} {register}");
+        }
+        for (ty, register) in [
+            (S32, F32),
+            (F32, U32),
+            (S32, S64),
+            (F64, F32),
+            (B32, Pred),
+            (Pred, B32),
+        ] {
+            assert!(!accepts(ty, register, false), "{ty} {register}");
+            assert!(
+                !accepts(ty, register, true) || register.bits() > ty.bits(),
+                "{ty} {register}"
+            );
+        }
+    }
+
+    #[test]
+    fn wider_registers_will_do_where_the_manual_says_so() {
+        for (ty, register) in [(U8, U32), (S16, B64), (B32, F64), (F32, B64)] {
+            assert!(accepts(ty, register, true), "{ty} {register}");
+            assert!(!accepts(ty, register, false), "{ty} {register}");
+        }
+        for (ty, register) in [(U8, F32), (F32, F64), (U64, U32)] {
+            assert!(!accepts(ty, register, true), "{ty} {register}");
+        }
+    }
+
+    #[test]
+    fn constants_have_a_kind_too() {
+        let accepts =
+            |ty, constant: &Constant| Wanted { ty, relaxed: false }.accepts_constant(constant);
+        let (int, single, double) = (Constant::Int(1, false), Constant::F32(0), Constant::F64(0));
+        assert!(
+            accepts(S32, &int) && accepts(B32, &int) && !accepts(F32, &int) && !accepts(F16, &int)
+        );
+        assert!(accepts(F32, &single) && accepts(B32, &single) && !accepts(U32, &single));
+        assert!(accepts(F32, &double) && accepts(B64, &double) && !accepts(B32, &double));
+    }
 }

@@ -5,8 +5,8 @@ use crate::output::{error_style, print, print_json};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use warploom_diag::Source;
-use warploom_ir::{ModuleIr, Program};
+use warploom_diag::{Source, Style};
+use warploom_ir::Program;
 use warploom_report::{grouped, listing};
 use warploom_run::launch_file::read;
 
@@ -32,6 +32,8 @@ pub struct Args {
 #[derive(Serialize)]
 struct Report {
     file: String,
+    /// What is taken but probably not meant, as text.
+    warnings: String,
     kernels: Vec<KernelRow>,
     refused: Vec<Refused>,
 }
@@ -56,8 +58,7 @@ struct Refused {
 
 pub fn run(args: &Args) -> Result<ExitCode, Failure> {
     let source = read(Path::new(&args.file))?;
-    let module = compile(&source)?;
-    let report = report(&source, &module);
+    let report = report(&source)?;
     match args.json {
         true => print_json(&report)?,
         false => print(&text(&report))?,
@@ -65,26 +66,24 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
     Ok(ExitCode::from(u8::from(!report.refused.is_empty())))
 }
 
-/// Reads and lowers a file, its problems drawn for the terminal.
-fn compile(source: &Source) -> Result<ModuleIr, Failure> {
+/// Reads and lowers a file.
+fn report(source: &Source) -> Result<Report, Failure> {
     let (module, problems) = warploom_ptx::parse(source);
     if problems.has_errors() {
         return Err(Failure::Ptx(problems.render(source, error_style())));
     }
-    warploom_ir::lower(&module, source)
-        .map_err(|problems| Failure::Ptx(problems.render(source, error_style())))
-}
-
-fn report(source: &Source, module: &ModuleIr) -> Report {
+    let module = warploom_ir::lower(&module, source)
+        .map_err(|problems| Failure::Ptx(problems.render(source, error_style())))?;
     let refused = module.refused.iter().map(|(kernel, why)| Refused {
         kernel: kernel.clone(),
-        reason: why.render(source, error_style()),
+        reason: why.render(source, Style::Plain),
     });
-    Report {
+    Ok(Report {
         file: source.name().to_owned(),
+        warnings: problems.render(source, Style::Plain),
         kernels: module.kernels.iter().map(kernel_row).collect(),
         refused: refused.collect(),
-    }
+    })
 }
 
 fn kernel_row(kernel: &Program) -> KernelRow {
@@ -122,6 +121,9 @@ fn text(report: &Report) -> String {
         true => String::new(),
         false => listing(&header, &rows, None),
     };
+    if !report.warnings.is_empty() {
+        text.push_str(&format!("\n{}", report.warnings));
+    }
     for refused in &report.refused {
         text.push_str(&format!(
             "\nkernel {} cannot run:\n{}",
