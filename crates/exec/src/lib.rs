@@ -14,8 +14,10 @@
     reason = "loops over lanes index several arrays alike; this form is the one that vectorises"
 )]
 
+mod access;
 mod approx;
 mod atomic;
+mod atomic_ops;
 mod barrier;
 mod bit_ops;
 mod block;
@@ -27,18 +29,20 @@ mod float_ops;
 mod functional;
 mod int_ops;
 mod launch;
+mod load_ops;
 mod log;
 mod machine;
 mod memory;
-mod memory_ops;
 mod module;
 mod move_ops;
 mod race;
 mod regs;
 mod soft;
+mod space;
 mod special;
 mod stack;
 mod step;
+mod store_ops;
 mod texture;
 mod vals;
 mod warp;

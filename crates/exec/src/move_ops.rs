@@ -1,6 +1,7 @@
 //! Moves, packing and unpacking of registers.
 
 use crate::machine::{Exec, Machine, SrcRaw};
+use crate::regs::map_lanes;
 use warploom_base::WARP_SIZE;
 use warploom_ir::Width;
 
@@ -55,7 +56,7 @@ impl Machine<'_, '_> {
         if whole == Width::B64 {
             self.put0(&d);
         } else {
-            self.put0(&d.map(|v| v as u32));
+            self.put0(&map_lanes(&d, |v| v as u32));
         }
         Ok(())
     }
@@ -65,18 +66,18 @@ impl Machine<'_, '_> {
         let value: [u64; WARP_SIZE] = if whole == Width::B64 {
             *self.src::<u64>(0)
         } else {
-            self.src::<u32>(0).map(u64::from)
+            map_lanes(self.src::<u32>(0), u64::from)
         };
         for (i, &dst) in extra.dsts.iter().enumerate() {
             let shift = i as u32 * bits(part);
             if shift >= bits(whole) {
                 return Err(self.illegal());
             }
-            let piece = value.map(|v| v >> shift & low_bits(part));
+            let piece = map_lanes(&value, |v| v >> shift & low_bits(part));
             if part == Width::B64 {
                 self.put(dst, &piece);
             } else {
-                self.put(dst, &piece.map(|v| v as u32));
+                self.put(dst, &map_lanes(&piece, |v| v as u32));
             }
         }
         Ok(())

@@ -34,6 +34,19 @@ pub(crate) const LANE_BITS: [u32; WARP_SIZE] = {
     bits
 };
 
+/// `f` of every lane. (The array's own `map` is not inlined at this length.)
+#[inline(always)]
+pub(crate) fn map_lanes<T: Copy, U: Copy + Default>(
+    a: &[T; WARP_SIZE],
+    f: impl Fn(T) -> U,
+) -> [U; WARP_SIZE] {
+    let mut d = [U::default(); WARP_SIZE];
+    for lane in 0..WARP_SIZE {
+        d[lane] = f(a[lane]);
+    }
+    d
+}
+
 /// Writes the lanes of `mask`; the others keep their value.
 #[inline(always)]
 pub(crate) fn blend<T: Copy>(old: &mut [T; WARP_SIZE], new: &[T; WARP_SIZE], mask: LaneMask) {

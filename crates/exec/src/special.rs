@@ -1,6 +1,7 @@
 //! Special registers.
 
 use crate::machine::Machine;
+use crate::regs::map_lanes;
 use warploom_base::WARP_SIZE;
 use warploom_ir::{SpecialReg, Src};
 
@@ -9,11 +10,28 @@ impl Machine<'_, '_> {
     pub fn stage_sources(&mut self) {
         for k in 0..self.inst.src.len() {
             let src = self.inst.src[k];
-            if matches!(src, Src::Special(_)) {
-                let lanes: [u64; WARP_SIZE] = std::array::from_fn(|lane| self.lane_wide(src, lane));
+            if let Src::Special(special) = src {
+                let lanes = self.special_lanes(special);
                 self.warp.staged64[k].0 = lanes;
-                self.warp.staged32[k].0 = lanes.map(|v| v as u32);
+                self.warp.staged32[k].0 = map_lanes(&lanes, |v| v as u32);
             }
+        }
+    }
+
+    /// Value of a special register in every lane.
+    fn special_lanes(&self, special: SpecialReg) -> [u64; WARP_SIZE] {
+        use SpecialReg as S;
+        match special {
+            S::TidX => map_lanes(&self.warp.tid[0].0, u64::from),
+            S::TidY => map_lanes(&self.warp.tid[1].0, u64::from),
+            S::TidZ => map_lanes(&self.warp.tid[2].0, u64::from),
+            S::LaneId
+            | S::LanemaskEq
+            | S::LanemaskLe
+            | S::LanemaskLt
+            | S::LanemaskGe
+            | S::LanemaskGt => std::array::from_fn(|lane| self.special(special, lane)),
+            uniform => [self.special(uniform, 0); WARP_SIZE],
         }
     }
 

@@ -4,7 +4,7 @@ use crate::atomic::AtomicDst;
 use crate::barrier::{BarrierRelease, PendingBarrier};
 use crate::block::BlockState;
 use crate::launch::LaunchContext;
-use crate::regs::{Lanes32, Lanes64, RegFile, blend};
+use crate::regs::{Lanes32, Lanes64, RegFile, blend, map_lanes};
 use crate::stack::{SimtStack, Spin, StackEntry};
 use std::fmt::Write as _;
 use warploom_base::{Digest, Dim3, LaneMask, Pc, WARP_SIZE, lanes_of};
@@ -132,7 +132,7 @@ impl WarpState {
         if dst.wide {
             blend(self.regs.r64_mut(slot), old, mask);
         } else {
-            blend(self.regs.r32_mut(slot), &old.map(|v| v as u32), mask);
+            blend(self.regs.r32_mut(slot), &map_lanes(old, |v| v as u32), mask);
         }
     }
 

@@ -3,6 +3,7 @@
 //! register as it is.
 
 use crate::machine::{Exec, Machine};
+use crate::regs::map_lanes;
 use warploom_base::{LaneMask, WARP_SIZE, lanes_of};
 use warploom_ir::{IntTy, ReduxOp, ShflMode, Src, VoteMode, Width};
 
@@ -74,7 +75,7 @@ impl Machine<'_, '_> {
         let value: [u64; WARP_SIZE] = if wide {
             *self.src::<u64>(0)
         } else {
-            self.src::<u32>(0).map(u64::from)
+            map_lanes(self.src::<u32>(0), u64::from)
         };
         let equal_to = |lane: usize| {
             let same = |&other: &usize| value[other] == value[lane];

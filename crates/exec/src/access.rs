@@ -1,0 +1,300 @@
+//! One memory access of a warp: addresses, checks, and the bytes of single lanes.
+
+use crate::fault::{FaultKind, FindingKind, RawFault};
+use crate::machine::{Exec, Machine};
+use crate::memory::{AccessCheck, PAGE_BYTES};
+use crate::step::{Effect, MemEffect, MemKind};
+use warploom_base::{LaneMask, WARP_SIZE, lanes_of};
+use warploom_ir::{CONST_BASE, CONST_BYTES, CacheOp, MemSpace, MemTy, Src};
+
+/// Most bytes that one lane moves: PTX has no longer vectors.
+pub(crate) const LANE_BYTES: usize = 32;
+
+/// One access of all lanes, after its addresses are known.
+#[derive(Clone, Copy)]
+pub(crate) struct Access {
+    pub space: MemSpace,
+    pub kind: MemKind,
+    /// Bytes of a lane.
+    pub bytes: usize,
+    /// The address must be a multiple of this.
+    pub align: u64,
+}
+
+impl Access {
+    pub fn new(space: MemSpace, kind: MemKind, ty: MemTy) -> Self {
+        let bytes = ty.bytes as usize * ty.count as usize;
+        let align = bytes.next_power_of_two() as u64;
+        Self {
+            space,
+            kind,
+            bytes,
+            align,
+        }
+    }
+
+    pub fn within(self, space: MemSpace) -> Self {
+        Self { space, ..self }
+    }
+}
+
+/// The range of a warp's addresses.
+#[derive(Clone, Copy)]
+pub(crate) struct Span {
+    pub low: u64,
+    /// Byte after the last.
+    pub high: u64,
+    /// All addresses or-ed: the alignment that they share.
+    pub bits: u64,
+    /// All 32 lanes take part and follow each other without gaps.
+    pub coalesced: bool,
+}
+
+impl Span {
+    #[inline(always)]
+    pub fn new(addrs: &[u64; WARP_SIZE], mask: LaneMask, bytes: u64) -> Self {
+        if mask == LaneMask::MAX
+            && let Some(span) = Self::of_row(addrs, bytes)
+        {
+            return span;
+        }
+        let (mut low, mut high, mut bits) = (u64::MAX, 0, 0);
+        for lane in lanes_of(mask) {
+            low = low.min(addrs[lane]);
+            high = high.max(addrs[lane]);
+            bits |= addrs[lane];
+        }
+        Self {
+            low,
+            high: high.saturating_add(bytes),
+            bits,
+            coalesced: false,
+        }
+    }
+
+    /// The span of addresses that follow each other, found without branches. Addresses near the end
+    /// of the address space are left to the general way.
+    #[inline(always)]
+    fn of_row(addrs: &[u64; WARP_SIZE], bytes: u64) -> Option<Self> {
+        let low = addrs[0];
+        let mut unlike = 0;
+        for lane in 0..WARP_SIZE {
+            unlike |= addrs[lane] ^ low.wrapping_add(lane as u64 * bytes);
+        }
+        let high = low.checked_add(WARP_SIZE as u64 * bytes)?;
+        (unlike == 0).then_some(Self {
+            low,
+            high,
+            bits: low | bytes,
+            coalesced: true,
+        })
+    }
+}
+
+impl Machine<'_, '_> {
+    /// Fills `out.addrs` with base plus offset in every lane.
+    #[inline(always)]
+    pub(crate) fn addresses(&mut self) {
+        let offset = self.inst.imm;
+        if self.inst.wide_addr || !matches!(self.inst.src[0], Src::Reg(_)) {
+            let base = *self.src::<u64>(0);
+            for lane in 0..WARP_SIZE {
+                self.out.addrs[lane] = base[lane].wrapping_add_signed(offset.into());
+            }
+        } else {
+            let base = *self.src::<u32>(0);
+            for lane in 0..WARP_SIZE {
+                self.out.addrs[lane] = u64::from(base[lane].wrapping_add_signed(offset));
+            }
+        }
+    }
+
+    pub(crate) fn memory_effect(&mut self, access: Access, cache_op: CacheOp, returns: bool) {
+        let Access {
+            space, kind, bytes, ..
+        } = access;
+        let bytes = bytes as u8;
+        self.effect(Effect::Memory(MemEffect {
+            space,
+            kind,
+            bytes,
+            cache_op,
+            returns,
+        }));
+    }
+
+    pub(crate) fn memory_fault(&self, kind: FaultKind, access: Access, lane: usize) -> RawFault {
+        let address = self.out.addrs[lane];
+        RawFault::memory(kind, lane, access.space, address, access.bytes as u32)
+    }
+
+    /// Are all lanes aligned and inside one live allocation and one page?
+    #[inline(always)]
+    pub(crate) fn one_page(&self, access: Access) -> Option<Span> {
+        let span = Span::new(&self.out.addrs, self.mask, access.bytes as u64);
+        if span.bits & (access.align - 1) != 0 || self.ctx.checks.uninitialised {
+            return None;
+        }
+        let (start, end) = self.port.image.live_range(self.ctx.asid, span.low)?;
+        let inside = start <= span.low && span.high <= end;
+        let page = |address: u64| address / PAGE_BYTES as u64;
+        (inside && page(span.low) == page(span.high - 1)).then_some(span)
+    }
+
+    /// May some lane read what this SM stored and has not committed?
+    #[inline(always)]
+    pub(crate) fn own_stores(&self, span: Span, access: Access) -> bool {
+        const DENSE: u64 = 4096;
+        if self.port.log.is_empty() {
+            return false;
+        }
+        if span.high - span.low <= DENSE {
+            return self
+                .port
+                .log
+                .may_touch(span.low, (span.high - span.low) as usize);
+        }
+        lanes_of(self.mask).any(|lane| self.port.log.may_touch(self.out.addrs[lane], access.bytes))
+    }
+
+    /// May this lane make this access?
+    pub(crate) fn check(&self, access: Access, lane: usize) -> Exec {
+        let (address, bytes) = (self.out.addrs[lane], access.bytes as u64);
+        let fault = |kind| Err(self.memory_fault(kind, access, lane));
+        let end = address.checked_add(bytes);
+        let within = |size: usize| end.is_some_and(|end| end <= size as u64);
+        let inside = match access.space {
+            MemSpace::Shared => within(self.block.shared.len()),
+            MemSpace::Local | MemSpace::FrameParam => within(self.ctx.program.local_bytes as usize),
+            MemSpace::Param => within(self.ctx.params.len()),
+            MemSpace::Global | MemSpace::Const | MemSpace::Generic => {
+                match self.port.image.check(self.ctx.asid, address, bytes) {
+                    AccessCheck::Ok => true,
+                    AccessCheck::Freed => return fault(FaultKind::Freed),
+                    AccessCheck::Outside => false,
+                }
+            }
+        };
+        if !inside {
+            return fault(FaultKind::OutOfBounds);
+        }
+        if address % access.align != 0 {
+            return fault(FaultKind::Misaligned);
+        }
+        let constant = (CONST_BASE..CONST_BASE + CONST_BYTES).contains(&address);
+        let read_only = match access.space {
+            MemSpace::Const | MemSpace::Param => true,
+            MemSpace::Global => constant,
+            _ => false,
+        };
+        if read_only && matches!(access.kind, MemKind::Store | MemKind::Atomic) {
+            return fault(FaultKind::WriteToReadOnly);
+        }
+        Ok(())
+    }
+
+    /// Reads checked bytes of one lane.
+    pub(crate) fn read_lane(&self, space: MemSpace, lane: usize, address: u64, out: &mut [u8]) {
+        let at = address as usize;
+        match space {
+            MemSpace::Shared => out.copy_from_slice(&self.block.shared[at..at + out.len()]),
+            MemSpace::Param => out.copy_from_slice(&self.ctx.params[at..at + out.len()]),
+            MemSpace::Local | MemSpace::FrameParam => {
+                for (i, byte) in out.iter_mut().enumerate() {
+                    *byte = self.warp.local_byte(lane, at + i);
+                }
+            }
+            _ => self.port.read(self.ctx.asid, address, out),
+        }
+    }
+
+    /// Writes checked bytes of one lane.
+    pub(crate) fn write_lane(&mut self, space: MemSpace, lane: usize, address: u64, bytes: &[u8]) {
+        let at = address as usize;
+        match space {
+            MemSpace::Shared => {
+                self.block.shared[at..at + bytes.len()].copy_from_slice(bytes);
+                self.block.mark_written(at, bytes.len());
+            }
+            MemSpace::Local | MemSpace::FrameParam => {
+                for (i, &byte) in bytes.iter().enumerate() {
+                    self.warp.set_local_byte(lane, at + i, byte);
+                }
+                if self.ctx.checks.uninitialised {
+                    self.warp.mark_local(lane, at, bytes.len());
+                }
+            }
+            _ => self.port.write(self.ctx.asid, address, bytes),
+        }
+    }
+
+    pub(crate) fn look_for_uninitialised(&mut self, access: Access, lane: usize) {
+        if !self.ctx.checks.uninitialised {
+            return;
+        }
+        let (address, bytes) = (self.out.addrs[lane], access.bytes);
+        let at = address as usize;
+        let written = match access.space {
+            MemSpace::Shared => self.block.is_written(at, bytes),
+            MemSpace::Local => self.warp.local_is_written(lane, at, bytes),
+            MemSpace::Param | MemSpace::FrameParam | MemSpace::Const => true,
+            _ => self.port.is_written(self.ctx.asid, address, bytes),
+        };
+        if !written {
+            self.note(FindingKind::Uninitialised, lane, access.space, address);
+        }
+    }
+
+    pub(crate) fn look_for_races(&mut self, access: Access, lanes: LaneMask) {
+        let Some(races) = &mut self.block.barriers.races else {
+            return;
+        };
+        if access.space != MemSpace::Shared {
+            return;
+        }
+        for lane in lanes_of(lanes) {
+            let address = self.out.addrs[lane];
+            let bytes = address as usize..address as usize + access.bytes;
+            let other = races.access(self.warp.warp_index, bytes, access.kind);
+            if let Some(other_warp) = other {
+                let finding = FindingKind::SharedRace {
+                    other_warp: other_warp as u16,
+                };
+                self.note(finding, lane, access.space, address);
+                return;
+            }
+        }
+    }
+
+    /// Copies bytes of the lanes' frames, for calls.
+    pub(crate) fn copy_frame(&mut self, from: u32, to: u32, bytes: u32, lanes: LaneMask) {
+        for i in 0..bytes as usize {
+            for lane in lanes_of(lanes) {
+                let byte = self.warp.local_byte(lane, from as usize + i);
+                self.warp.set_local_byte(lane, to as usize + i, byte);
+            }
+        }
+    }
+
+    /// Are all lanes inside shared memory and aligned, and is nothing looked for?
+    #[inline(always)]
+    pub(crate) fn plain_shared(&self, access: Access) -> Option<Span> {
+        let checks = self.ctx.checks.uninitialised || self.ctx.checks.shared_races;
+        let span = Span::new(&self.out.addrs, self.mask, access.bytes as u64);
+        let inside = span.high <= self.block.shared.len() as u64;
+        let aligned = span.bits & (access.align - 1) == 0;
+        (!checks && inside && aligned).then_some(span)
+    }
+
+    /// One aligned word of local memory at the same place in all lanes: one row.
+    #[inline(always)]
+    pub(crate) fn uniform_row(&self, access: Access, ty: MemTy) -> Option<usize> {
+        let first = self.out.addrs[self.lowest_lane()];
+        let uniform = ty.bytes == 4 && ty.count == 1 && !ty.wide_reg && first.is_multiple_of(4);
+        let same = || lanes_of(self.mask).all(|lane| self.out.addrs[lane] == first);
+        let inside =
+            first.saturating_add(access.bytes as u64) <= u64::from(self.ctx.program.local_bytes);
+        let plain = uniform && !self.ctx.checks.uninitialised;
+        (plain && inside && same()).then_some(first as usize / 4)
+    }
+}

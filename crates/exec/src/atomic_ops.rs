@@ -1,0 +1,112 @@
+//! Atomic instructions.
+
+use crate::access::Access;
+use crate::atomic::{AtomicDst, AtomicMode, atom_bytes, combine};
+use crate::machine::{Exec, Machine};
+use crate::regs::map_lanes;
+use crate::step::MemKind;
+use warploom_base::{LaneMask, WARP_SIZE, lanes_of};
+use warploom_ir::{AtomOp, AtomTy, CacheOp, Dst, MemSpace};
+
+impl Machine<'_, '_> {
+    /// Operands of an atomic in every lane.
+    fn atomic_operand(&self, k: usize, ty: AtomTy) -> [u64; WARP_SIZE] {
+        if atom_bytes(ty) == 8 {
+            *self.src::<u64>(k)
+        } else {
+            map_lanes(self.src::<u32>(k), u64::from)
+        }
+    }
+
+    pub fn atomic(&mut self, space: MemSpace, op: AtomOp, ty: AtomTy) -> Exec {
+        self.addresses();
+        let bytes = atom_bytes(ty);
+        let align = u64::from(bytes);
+        let access = Access {
+            space,
+            kind: MemKind::Atomic,
+            bytes: bytes.into(),
+            align,
+        };
+        let groups = match space {
+            MemSpace::Generic => self.split_spaces(access)?,
+            space => {
+                let mut groups = [(space, 0); 5];
+                groups[0].1 = self.mask;
+                groups
+            }
+        };
+        for &(space, lanes) in &groups {
+            for lane in lanes_of(lanes) {
+                self.check(access.within(space), lane)?;
+            }
+        }
+        let returns = self.inst.dst[0] != Dst::None;
+        self.memory_effect(access.within(groups[0].0), CacheOp::Default, returns);
+        let (a, b) = (self.atomic_operand(1, ty), self.atomic_operand(2, ty));
+        for (space, lanes) in groups {
+            let access = access.within(space);
+            if lanes == 0 {
+                continue;
+            }
+            if space == MemSpace::Global && self.env.atomics == AtomicMode::Deferred {
+                self.defer_atomic(op, ty, lanes, &a, &b);
+            } else {
+                self.look_for_races(access, lanes);
+                self.atomic_now(access, op, ty, lanes, &a, &b);
+            }
+        }
+        Ok(())
+    }
+
+    fn atomic_dst(&self, ty: AtomTy) -> Option<AtomicDst> {
+        match self.inst.dst[0] {
+            Dst::Reg(reg) => Some(AtomicDst {
+                reg,
+                wide: atom_bytes(ty) == 8,
+            }),
+            _ => None,
+        }
+    }
+
+    fn defer_atomic(
+        &mut self,
+        op: AtomOp,
+        ty: AtomTy,
+        lanes: LaneMask,
+        a: &[u64; WARP_SIZE],
+        b: &[u64; WARP_SIZE],
+    ) {
+        let dst = self.atomic_dst(ty);
+        let batch = &mut self.out.atomic;
+        (batch.asid, batch.op, batch.ty) = (self.ctx.asid, op, ty);
+        (batch.mask, batch.dst) = (lanes, dst);
+        (batch.a, batch.b) = (*a, *b);
+        batch.addrs = self.out.addrs;
+    }
+
+    fn atomic_now(
+        &mut self,
+        access: Access,
+        op: AtomOp,
+        ty: AtomTy,
+        lanes: LaneMask,
+        a: &[u64; WARP_SIZE],
+        b: &[u64; WARP_SIZE],
+    ) {
+        let mut old = [0; WARP_SIZE];
+        for lane in lanes_of(lanes) {
+            let address = self.out.addrs[lane];
+            let mut raw = [0; 8];
+            self.read_lane(access.space, lane, address, &mut raw[..access.bytes]);
+            old[lane] = u64::from_le_bytes(raw);
+            let ftz = access.space == MemSpace::Global;
+            let new = combine(op, ty, old[lane], a[lane], b[lane], ftz);
+            let new = &new.to_le_bytes()[..access.bytes];
+            self.write_lane(access.space, lane, address, new);
+        }
+        if let Some(dst) = self.atomic_dst(ty) {
+            self.warp.write_atomic_result(dst, lanes, &old);
+        }
+    }
+}

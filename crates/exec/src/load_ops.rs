@@ -1,0 +1,242 @@
+//! Loads.
+
+use crate::access::{Access, LANE_BYTES};
+use crate::machine::{Exec, Machine};
+use crate::memory::PAGE_BYTES;
+use crate::regs::{Lanes32, map_lanes};
+use crate::step::MemKind;
+use crate::store_ops::is_word;
+use warploom_base::{LaneMask, WARP_SIZE, lanes_of};
+use warploom_ir::{CacheOp, Dst, MemSpace, MemTy, Src};
+
+/// Extends an element to the register that receives it.
+#[inline(always)]
+fn extend(raw: u64, ty: MemTy) -> u64 {
+    let unused = 64 - 8 * u32::from(ty.bytes.min(8));
+    if ty.signed {
+        ((raw << unused) as i64 >> unused) as u64
+    } else {
+        raw
+    }
+}
+
+/// `N` bytes at an offset in a page, as a number. Offsets are multiples of `N`.
+#[inline(always)]
+fn page_word<const N: usize>(page: &[u8; PAGE_BYTES], address: u64) -> u64 {
+    let offset = address as usize & (PAGE_BYTES - N);
+    let mut raw = [0; 8];
+    raw[..N].copy_from_slice(&page[offset..offset + N]);
+    u64::from_le_bytes(raw)
+}
+
+/// `N` bytes of shared memory as a number; zero for lanes that do not take part and point outside.
+#[inline(always)]
+fn shared_word<const N: usize>(shared: &[u8], address: u64) -> u64 {
+    let at = address as usize;
+    let mut raw = [0; 8];
+    if let Some(bytes) = at.checked_add(N).and_then(|end| shared.get(at..end)) {
+        raw[..N].copy_from_slice(bytes);
+    }
+    u64::from_le_bytes(raw)
+}
+
+impl Machine<'_, '_> {
+    pub fn load(&mut self, space: MemSpace, ty: MemTy, cache_op: CacheOp) -> Exec {
+        self.addresses();
+        let mut access = Access::new(space, MemKind::Load, ty);
+        if access.bytes > LANE_BYTES || ty.bytes > 8 {
+            return Err(self.illegal());
+        }
+        if space == MemSpace::Generic {
+            match self.uniform_space() {
+                Some(space) => access.space = space,
+                None => return self.load_mixed(access, ty, cache_op),
+            }
+        }
+        self.memory_effect(access, cache_op, true);
+        let fast = match access.space {
+            MemSpace::Global | MemSpace::Const => self.load_page(access, ty),
+            MemSpace::Param => self.load_param(access, ty),
+            MemSpace::Local | MemSpace::FrameParam => self.load_local(access, ty),
+            MemSpace::Shared => self.load_shared(access, ty),
+            MemSpace::Generic => false,
+        };
+        if fast {
+            Ok(())
+        } else {
+            self.load_lanes(access, ty, self.mask)
+        }
+    }
+
+    /// Generic addresses of several spaces: each space's lanes on their own.
+    fn load_mixed(&mut self, access: Access, ty: MemTy, cache_op: CacheOp) -> Exec {
+        let groups = self.split_spaces(access)?;
+        self.memory_effect(access.within(groups[0].0), cache_op, true);
+        for (space, lanes) in groups {
+            if lanes != 0 {
+                self.load_lanes(access.within(space), ty, lanes)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Load from one page that no own store covers.
+    #[inline(always)]
+    fn load_page(&mut self, access: Access, ty: MemTy) -> bool {
+        let Some(span) = self.one_page(access) else {
+            return false;
+        };
+        if self.own_stores(span, access) {
+            return false;
+        }
+        const UNTOUCHED: &[u8; PAGE_BYTES] = &[0; PAGE_BYTES];
+        let image = self.port.image;
+        let page = image
+            .page_data(self.ctx.asid, span.low)
+            .unwrap_or(UNTOUCHED);
+        if span.coalesced && is_word(ty) {
+            let offset = span.low as usize % PAGE_BYTES;
+            self.load_row(&page[offset..]);
+            return true;
+        }
+        match ty.bytes {
+            1 => self.load_elements::<1>(ty, |_, at| page_word::<1>(page, at)),
+            2 => self.load_elements::<2>(ty, |_, at| page_word::<2>(page, at)),
+            4 => self.load_elements::<4>(ty, |_, at| page_word::<4>(page, at)),
+            _ => self.load_elements::<8>(ty, |_, at| page_word::<8>(page, at)),
+        }
+        true
+    }
+
+    /// One word per lane from bytes that follow each other.
+    #[inline(always)]
+    fn load_row(&mut self, bytes: &[u8]) {
+        let mut d = [0u32; WARP_SIZE];
+        bytemuck::bytes_of_mut(&mut d).copy_from_slice(&bytes[..4 * WARP_SIZE]);
+        self.put0(&map_lanes(&d, u32::from_le));
+    }
+
+    /// Loads every element with `word`, which takes an address and reads `N` bytes there.
+    #[inline(always)]
+    fn load_elements<const N: usize>(&mut self, ty: MemTy, word: impl Fn(&Self, u64) -> u64) {
+        for element in 0..ty.count as usize {
+            let dst = self.element_dst(ty, element);
+            let at = (element * N) as u64;
+            if ty.wide_reg {
+                let mut d = [0u64; WARP_SIZE];
+                for lane in 0..WARP_SIZE {
+                    let address = self.out.addrs[lane].wrapping_add(at);
+                    d[lane] = extend(word(self, address), ty);
+                }
+                self.put(dst, &d);
+            } else {
+                let mut d = [0u32; WARP_SIZE];
+                for lane in 0..WARP_SIZE {
+                    let address = self.out.addrs[lane].wrapping_add(at);
+                    d[lane] = extend(word(self, address), ty) as u32;
+                }
+                self.put(dst, &d);
+            }
+        }
+    }
+
+    /// Load from shared memory when nothing is looked for.
+    #[inline(always)]
+    fn load_shared(&mut self, access: Access, ty: MemTy) -> bool {
+        let Some(span) = self.plain_shared(access) else {
+            return false;
+        };
+        if span.coalesced && is_word(ty) {
+            let mut row = [0; 4 * WARP_SIZE];
+            row.copy_from_slice(&self.block.shared[span.low as usize..span.high as usize]);
+            self.load_row(&row);
+            return true;
+        }
+        match ty.bytes {
+            1 => self.load_elements::<1>(ty, |m, at| shared_word::<1>(&m.block.shared, at)),
+            2 => self.load_elements::<2>(ty, |m, at| shared_word::<2>(&m.block.shared, at)),
+            4 => self.load_elements::<4>(ty, |m, at| shared_word::<4>(&m.block.shared, at)),
+            _ => self.load_elements::<8>(ty, |m, at| shared_word::<8>(&m.block.shared, at)),
+        }
+        true
+    }
+
+    fn element_dst(&self, ty: MemTy, element: usize) -> Dst {
+        if ty.count == 1 {
+            return self.inst.dst[0];
+        }
+        let extra = self.ctx.program.extras.get(self.inst.extra.0 as usize);
+        extra
+            .and_then(|e| e.dsts.get(element))
+            .copied()
+            .unwrap_or(Dst::None)
+    }
+
+    /// Kernel parameters at one address for all lanes, the usual case.
+    #[inline(always)]
+    fn load_param(&mut self, access: Access, ty: MemTy) -> bool {
+        if matches!(self.inst.src[0], Src::Reg(_)) {
+            return false;
+        }
+        let address = self.out.addrs[0];
+        let end = address.saturating_add(access.bytes as u64);
+        let aligned = address & (access.align - 1) == 0;
+        let Some(bytes) = self.ctx.params.get(address as usize..end as usize) else {
+            return false;
+        };
+        if !aligned {
+            return false;
+        }
+        for (element, part) in bytes.chunks_exact(ty.bytes as usize).enumerate() {
+            let mut raw = [0; 8];
+            raw[..part.len()].copy_from_slice(part);
+            let value = extend(u64::from_le_bytes(raw), ty);
+            let dst = self.element_dst(ty, element);
+            if ty.wide_reg {
+                self.put(dst, &[value; WARP_SIZE]);
+            } else {
+                self.put(dst, &[value as u32; WARP_SIZE]);
+            }
+        }
+        true
+    }
+
+    fn load_local(&mut self, access: Access, ty: MemTy) -> bool {
+        let Some(row) = self.uniform_row(access, ty) else {
+            return false;
+        };
+        let value = self.warp.local.get(row).copied().unwrap_or(Lanes32::ZERO);
+        self.put0(&value.0);
+        true
+    }
+
+    /// Any load, lane by lane.
+    fn load_lanes(&mut self, access: Access, ty: MemTy, lanes: LaneMask) -> Exec {
+        let mut data = [[0u8; LANE_BYTES]; WARP_SIZE];
+        for lane in lanes_of(lanes) {
+            self.check(access, lane)?;
+        }
+        self.look_for_races(access, lanes);
+        for lane in lanes_of(lanes) {
+            let address = self.out.addrs[lane];
+            self.read_lane(access.space, lane, address, &mut data[lane][..access.bytes]);
+            self.look_for_uninitialised(access, lane);
+        }
+        let outer = std::mem::replace(&mut self.mask, lanes);
+        for element in 0..ty.count as usize {
+            let (dst, size) = (self.element_dst(ty, element), ty.bytes as usize);
+            let word = |lane: usize| {
+                let mut raw = [0; 8];
+                raw[..size].copy_from_slice(&data[lane][element * size..(element + 1) * size]);
+                extend(u64::from_le_bytes(raw), ty)
+            };
+            if ty.wide_reg {
+                self.put::<u64>(dst, &std::array::from_fn(word));
+            } else {
+                self.put::<u32>(dst, &std::array::from_fn(|lane| word(lane) as u32));
+            }
+        }
+        self.mask = outer;
+        Ok(())
+    }
+}

@@ -1,0 +1,159 @@
+//! Stores.
+
+use crate::access::{Access, LANE_BYTES};
+use crate::machine::{Exec, Machine};
+use crate::regs::{blend, map_lanes};
+use crate::step::MemKind;
+use warploom_base::{LaneMask, WARP_SIZE, lanes_of};
+use warploom_ir::{CacheOp, GLOBAL_BASE, MemSpace, MemTy, Src};
+
+/// One 32-bit element in a 32-bit register.
+pub(crate) fn is_word(ty: MemTy) -> bool {
+    ty.bytes == 4 && ty.count == 1 && !ty.wide_reg
+}
+
+impl Machine<'_, '_> {
+    pub fn store(&mut self, space: MemSpace, ty: MemTy, cache_op: CacheOp) -> Exec {
+        self.addresses();
+        let mut access = Access::new(space, MemKind::Store, ty);
+        if access.bytes > LANE_BYTES || ty.bytes > 8 {
+            return Err(self.illegal());
+        }
+        if space == MemSpace::Generic {
+            match self.uniform_space() {
+                Some(space) => access.space = space,
+                None => return self.store_mixed(access, ty, cache_op),
+            }
+        }
+        self.memory_effect(access, cache_op, false);
+        match access.space {
+            MemSpace::Global if self.store_page(access, ty) => Ok(()),
+            MemSpace::Local | MemSpace::FrameParam if self.store_local(access, ty) => Ok(()),
+            MemSpace::Shared if self.store_shared(access, ty) => Ok(()),
+            _ => self.store_lanes(access, ty, self.mask),
+        }
+    }
+
+    fn store_mixed(&mut self, access: Access, ty: MemTy, cache_op: CacheOp) -> Exec {
+        let groups = self.split_spaces(access)?;
+        self.memory_effect(access.within(groups[0].0), cache_op, false);
+        for (space, lanes) in groups {
+            if lanes != 0 {
+                self.store_lanes(access.within(space), ty, lanes)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The values to store, side by side per lane.
+    #[inline(always)]
+    fn store_data(&self, ty: MemTy) -> [[u8; LANE_BYTES]; WARP_SIZE] {
+        let mut data = [[0u8; LANE_BYTES]; WARP_SIZE];
+        let size = ty.bytes as usize;
+        for element in 0..ty.count as usize {
+            let src = self.element_src(ty, element);
+            let at = element * size;
+            for (lane, data) in data.iter_mut().enumerate() {
+                let value = if ty.wide_reg {
+                    self.lane_wide(src, lane)
+                } else {
+                    self.lane_value(src, lane)
+                };
+                data[at..at + size].copy_from_slice(&value.to_le_bytes()[..size]);
+            }
+        }
+        data
+    }
+
+    /// Stores within one page of global memory.
+    #[inline(always)]
+    fn store_page(&mut self, access: Access, ty: MemTy) -> bool {
+        let Some(span) = self.one_page(access).filter(|span| span.low >= GLOBAL_BASE) else {
+            return false;
+        };
+        if span.coalesced && is_word(ty) {
+            let bytes = map_lanes(self.src::<u32>(1), u32::to_le);
+            self.port
+                .write(self.ctx.asid, span.low, bytemuck::bytes_of(&bytes));
+        } else {
+            self.store_runs(access, ty);
+        }
+        true
+    }
+
+    /// Checked stores to global memory: neighbouring lanes go to the log as one run.
+    fn store_runs(&mut self, access: Access, ty: MemTy) {
+        let (asid, data) = (self.ctx.asid, self.store_data(ty));
+        let mut run = [0u8; LANE_BYTES * WARP_SIZE];
+        let (mut start, mut len) = (0, 0);
+        for lane in lanes_of(self.mask) {
+            let address = self.out.addrs[lane];
+            if len > 0 && address != start + len as u64 {
+                self.port.write(asid, start, &run[..len]);
+                len = 0;
+            }
+            if len == 0 {
+                start = address;
+            }
+            run[len..len + access.bytes].copy_from_slice(&data[lane][..access.bytes]);
+            len += access.bytes;
+        }
+        self.port.write(asid, start, &run[..len]);
+    }
+
+    fn store_local(&mut self, access: Access, ty: MemTy) -> bool {
+        let Some(row) = self.uniform_row(access, ty) else {
+            return false;
+        };
+        let value: [u32; WARP_SIZE] = *self.src::<u32>(1);
+        self.warp.grow_local(row + 1);
+        blend(&mut self.warp.local[row].0, &value, self.mask);
+        true
+    }
+
+    fn store_lanes(&mut self, access: Access, ty: MemTy, lanes: LaneMask) -> Exec {
+        for lane in lanes_of(lanes) {
+            self.check(access, lane)?;
+        }
+        self.look_for_races(access, lanes);
+        let data = self.store_data(ty);
+        for lane in lanes_of(lanes) {
+            let address = self.out.addrs[lane];
+            self.write_lane(access.space, lane, address, &data[lane][..access.bytes]);
+        }
+        Ok(())
+    }
+
+    /// One-word stores to shared memory when nothing is looked for.
+    #[inline(always)]
+    fn store_shared(&mut self, access: Access, ty: MemTy) -> bool {
+        if !is_word(ty) {
+            return false;
+        }
+        let Some(span) = self.plain_shared(access) else {
+            return false;
+        };
+        let value = map_lanes(self.src::<u32>(1), u32::to_le);
+        if span.coalesced {
+            let range = span.low as usize..span.high as usize;
+            self.block.shared[range].copy_from_slice(bytemuck::bytes_of(&value));
+            return true;
+        }
+        for lane in lanes_of(self.mask) {
+            let at = self.out.addrs[lane] as usize;
+            self.block.shared[at..at + 4].copy_from_slice(&value[lane].to_ne_bytes());
+        }
+        true
+    }
+
+    fn element_src(&self, ty: MemTy, element: usize) -> Src {
+        if ty.count == 1 {
+            return self.inst.src[1];
+        }
+        let extra = self.ctx.program.extras.get(self.inst.extra.0 as usize);
+        extra
+            .and_then(|e| e.srcs.get(element))
+            .copied()
+            .unwrap_or(Src::None)
+    }
+}
