@@ -13,6 +13,7 @@ mod dispatch;
 mod machine;
 mod memory;
 pub mod registry;
+mod watchdog;
 mod workers;
 
 pub use counters::{CacheTotals, DeviceCounters, MachineCounters};

@@ -6,6 +6,7 @@
 
 mod compile;
 mod device;
+mod functional;
 mod host;
 pub mod launch_file;
 mod params;
@@ -14,6 +15,7 @@ mod session;
 
 pub use compile::compile;
 pub use device::{Device, DeviceError, DevicePtr, ModuleId, Scalar};
+pub use functional::FunctionalRun;
 pub use host::{Arg, Check, HostAction, HostError, HostProgram, Launch};
 pub use params::ArgError;
 pub use session::{Options, Progress, RunError, Session};

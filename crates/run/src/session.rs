@@ -133,6 +133,10 @@ impl Session {
         &self.spec
     }
 
+    pub(crate) fn options(&self) -> &Options {
+        &self.options
+    }
+
     /// Runs a host program to its end and checks its outputs. `progress` is called now and then;
     /// `Break` stops the run.
     pub fn run(
