@@ -7,8 +7,8 @@ use std::sync::Arc;
 use warploom_base::Dim3;
 use warploom_diag::{Source, Style};
 use warploom_exec::{
-    DeviceMemory, FunctionalOptions, LaunchContext, LaunchSpec, MemoryError, TextureTable,
-    load_module, run_grid,
+    BranchOrder, DeviceMemory, FunctionalOptions, LaunchContext, LaunchSpec, MemoryError,
+    TextureTable, load_module, run_grid,
 };
 use warploom_ir::{ModuleIr, Program};
 
@@ -78,9 +78,14 @@ impl Job {
         (self.grid.count() * self.block.count()) as usize
     }
 
-    /// Runs the test without timing; returns what is wrong, one line each.
+    /// Runs the test without timing; returns what is wrong, one line each. Which side of a
+    /// divergent branch goes first must not matter.
     pub fn run(&self) -> Vec<String> {
-        self.judge(self.results())
+        let wrong = self.judge(self.results(BranchOrder::TakenFirst));
+        match wrong.is_empty() {
+            true => self.judge(self.results(BranchOrder::HighestLaneLast)),
+            false => wrong,
+        }
     }
 
     /// What is wrong with the contents of results and buffers, or why there are none.
@@ -93,7 +98,7 @@ impl Job {
     }
 
     /// Contents of the results and of each buffer after a run.
-    fn results(&self) -> Result<Vec<Vec<u8>>, String> {
+    fn results(&self, order: BranchOrder) -> Result<Vec<Vec<u8>>, String> {
         let text = self.ptx();
         let source = Source::new("form.ptx", &text);
         let module = warploom_run::compile(&source).map_err(|error| error.to_string())?;
@@ -103,7 +108,12 @@ impl Job {
         let mut memory = DeviceMemory::new(MEMORY_BYTES);
         let addresses = self.place_buffers(&mut memory)?;
         let program = Arc::new(module.kernels[0].clone());
-        let context = self.context(&module, program, &mut memory, &addresses)?;
+        let spec = self.launch(&module, &program, &mut memory, &addresses)?;
+        let spec = LaunchSpec {
+            branch_order: order,
+            ..spec
+        };
+        let context = LaunchContext::new(program, spec).map_err(|error| error.to_string())?;
         let options = FunctionalOptions {
             budget: BUDGET,
             resident_blocks: self.grid.count() as usize,
@@ -155,13 +165,13 @@ impl Job {
         placed.map_err(|error| error.to_string())
     }
 
-    fn context(
+    fn launch(
         &self,
         module: &ModuleIr,
-        program: Arc<Program>,
+        program: &Program,
         memory: &mut DeviceMemory,
         addresses: &[u64],
-    ) -> Result<LaunchContext, String> {
+    ) -> Result<LaunchSpec, String> {
         let image = load_module(module, memory, 0).map_err(|error| error.to_string())?;
         let mut table = TextureTable::default();
         let mut handles = BTreeMap::new();
@@ -176,7 +186,7 @@ impl Job {
         for (param, bytes) in program.params.iter().zip(values) {
             params[param.offset as usize..][..bytes.len()].copy_from_slice(&bytes);
         }
-        let spec = LaunchSpec {
+        Ok(LaunchSpec {
             grid: self.grid,
             block: self.block,
             dynamic_shared_bytes: self.dynamic_shared,
@@ -190,8 +200,7 @@ impl Job {
                 .collect(),
             textures: Arc::new(table),
             ..LaunchSpec::default()
-        };
-        LaunchContext::new(program, spec).map_err(|error| error.to_string())
+        })
     }
 
     fn compare(&self, contents: &[Vec<u8>]) -> Vec<String> {
