@@ -12,9 +12,11 @@ mod counters;
 mod dispatch;
 mod machine;
 mod memory;
+mod probe;
 pub mod registry;
 mod workers;
 
 pub use counters::{CacheTotals, DeviceCounters, MachineCounters};
 pub use dispatch::{KernelEnd, KernelLaunch};
 pub use machine::{Gpu, Stop};
+pub use probe::{Part, Probe};

@@ -6,6 +6,7 @@
 
 mod compile;
 mod device;
+mod functional;
 mod host;
 pub mod launch_file;
 mod params;
@@ -14,6 +15,8 @@ mod session;
 
 pub use compile::compile;
 pub use device::{Device, DeviceError, DevicePtr, ModuleId, Scalar};
+pub use functional::FunctionalReport;
 pub use host::{Arg, Check, HostAction, HostError, HostProgram, Launch};
 pub use params::ArgError;
 pub use session::{Options, Progress, RunError, Session};
+pub use warploom_gpu::{Part, Probe};

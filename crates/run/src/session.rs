@@ -12,7 +12,7 @@ use warploom_config::{DivergenceOrder, GpuSpec};
 use warploom_exec::{
     BranchOrder, Checks, Fault, LaunchContext, LaunchError, LaunchSpec, TextureTable,
 };
-use warploom_gpu::{Gpu, KernelEnd, KernelLaunch, Stop};
+use warploom_gpu::{Gpu, KernelEnd, KernelLaunch, Probe, Stop};
 use warploom_ir::Program;
 use warploom_sm::BlockNeeds;
 use warploom_stats::result::{Outcome, RunReport};
@@ -33,6 +33,8 @@ pub struct Options {
     pub checks: Checks,
     /// The command line, for the result.
     pub command: String,
+    /// Where the machine notes which part of it runs.
+    pub probe: Probe,
 }
 
 impl Default for Options {
@@ -43,6 +45,7 @@ impl Default for Options {
             memory_bytes: 4 << 30,
             checks: Checks::default(),
             command: String::new(),
+            probe: Probe::default(),
         }
     }
 }
@@ -141,7 +144,7 @@ impl Session {
         progress: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
     ) -> Result<RunReport, RunError> {
         let started = Instant::now();
-        let mut device = Device::new(self.options.memory_bytes, 0);
+        let mut device = self.device();
         let mut summary = Summary::new(&self.spec, &self.options.command);
         let outcome = self.simulate(program, &mut device, &mut summary, progress)?;
         let checks = match outcome {
@@ -151,6 +154,11 @@ impl Session {
         Ok(summary.finish(&device, outcome, checks, started.elapsed().as_secs_f64()))
     }
 
+    /// Device memory as the options have it.
+    pub(crate) fn device(&self) -> Device {
+        Device::new(self.options.memory_bytes, 0)
+    }
+
     fn simulate(
         &self,
         program: &mut dyn HostProgram,
@@ -158,7 +166,11 @@ impl Session {
         summary: &mut Summary,
         progress: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
     ) -> Result<Outcome, RunError> {
-        let mut gpu = Gpu::new(self.spec.clone(), self.options.threads);
+        let mut gpu = Gpu::new(
+            self.spec.clone(),
+            self.options.threads,
+            self.options.probe.clone(),
+        );
         let limit = self.options.max_cycles.unwrap_or(Cycle::MAX);
         loop {
             let action = program.next(device)?;
