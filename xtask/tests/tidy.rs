@@ -139,7 +139,11 @@ fn files_are_short() {
 
 #[test]
 fn lines_are_short() {
-    check_lines(|_| true, |line| line.chars().count() > MAX_COLUMNS);
+    // rustfmt cannot break a string.
+    check_lines(
+        |_| true,
+        |line| line.chars().count() > MAX_COLUMNS && !line.contains('"'),
+    );
 }
 
 #[test]

@@ -14,6 +14,7 @@ mod machine;
 mod memory;
 mod probe;
 pub mod registry;
+mod watchdog;
 mod workers;
 
 pub use counters::{CacheTotals, DeviceCounters, MachineCounters};

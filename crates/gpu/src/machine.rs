@@ -4,18 +4,16 @@ use crate::counters::{MachineCounters, add_dram};
 use crate::dispatch::{Dispatcher, InFlight, KernelEnd, KernelLaunch};
 use crate::memory::MemorySystem;
 use crate::probe::{Part, Probe};
+use crate::watchdog::{Stuck, Watchdog};
 use crate::workers::SmArray;
 use std::sync::Arc;
 use warploom_base::{Cycle, KernelSlot, SmId};
 use warploom_config::GpuSpec;
-use warploom_exec::{DeviceMemory, Fault, WriteLog, apply_atomic, commit_logs};
+use warploom_exec::{DeviceMemory, Fault, FindingReport, WriteLog, apply_atomic, commit_logs};
 use warploom_mem::partition::SubPartition;
 use warploom_policy::DeviceView;
 use warploom_sm::{BlockNeeds, KernelImage, Sm};
 use warploom_stats::Counters;
-
-/// Core cycles between two looks at whether anything still goes forward (GPGPU-Sim's interval).
-const WATCHDOG_CYCLES: Cycle = 50_000;
 
 /// Why the machine cannot go on.
 #[derive(Debug)]
@@ -24,6 +22,14 @@ pub enum Stop {
     Fault(Box<Fault>),
     /// Nothing goes forward any more: what each warp waits for.
     Deadlock {
+        /// Core cycle.
+        at: Cycle,
+        /// One line a warp.
+        waits: Vec<String>,
+    },
+    /// Warps spin on what nobody left can change: lanes of one warp that wait for each other, which
+    /// a divergence stack cannot run, or blocks that wait for blocks which have not started.
+    Livelock {
         /// Core cycle.
         at: Cycle,
         /// One line a warp.
@@ -44,13 +50,6 @@ pub struct Gpu {
     probe: Probe,
 }
 
-/// Sees to it that a run that cannot end is reported.
-#[derive(Default)]
-struct Watchdog {
-    next_at: Cycle,
-    instructions: u64,
-}
-
 impl Gpu {
     /// A GPU of `spec` whose SMs are run by `threads` threads, noting in `probe` what it does.
     pub fn new(spec: GpuSpec, threads: usize, probe: Probe) -> Self {
@@ -64,10 +63,7 @@ impl Gpu {
             dispatcher: Dispatcher::new(&spec),
             ended: Vec::new(),
             atomics_done: 0,
-            watch: Watchdog {
-                next_at: WATCHDOG_CYCLES,
-                instructions: 0,
-            },
+            watch: Watchdog::new(),
             probe,
             spec,
         }
@@ -324,33 +320,36 @@ impl Gpu {
         (sum(|k| k.finished), sum(|k| k.blocks))
     }
 
-    /// No instruction between two looks, though kernels are in flight: a deadlock.
+    /// Stops a run that cannot end.
     fn check_progress(&mut self) -> Result<(), Stop> {
-        if self.now < self.watch.next_at {
+        let busy_since = self.dispatcher.in_flight().map(|k| k.ready_at).min();
+        let Some(stuck) = self.watch.look(self.now, busy_since, &mut self.sms) else {
             return Ok(());
-        }
-        self.watch.next_at = self.now + WATCHDOG_CYCLES;
-        let mut issued = 0;
-        self.sms
-            .for_each(|_, sm| issued += sm.counters.warp_instructions);
-        let stuck = issued == self.watch.instructions && self.in_flight_since(WATCHDOG_CYCLES);
-        self.watch.instructions = issued;
-        if stuck { Err(self.deadlock()) } else { Ok(()) }
-    }
-
-    fn in_flight_since(&self, cycles: Cycle) -> bool {
-        self.dispatcher
-            .in_flight()
-            .any(|k| k.ready_at + cycles <= self.now)
-    }
-
-    fn deadlock(&mut self) -> Stop {
+        };
+        let at = self.now;
         let mut waits = Vec::new();
         self.sms.for_each(|_, sm| sm.describe_waits(&mut waits));
-        Stop::Deadlock {
-            at: self.now,
-            waits,
-        }
+        Err(match stuck {
+            Stuck::Deadlock => Stop::Deadlock { at, waits },
+            Stuck::Livelock => Stop::Livelock { at, waits },
+        })
+    }
+
+    /// Suspicious things that the launches' checks found, SMs in order, each instruction and kind
+    /// once.
+    pub fn take_findings(&mut self) -> Vec<FindingReport> {
+        let mut all: Vec<FindingReport> = Vec::new();
+        self.sms.for_each(|_, sm| {
+            for report in sm.findings.drain(..) {
+                let same = |known: &FindingReport| {
+                    known.place.pc == report.place.pc && known.kind == report.kind
+                };
+                if !all.iter().any(same) {
+                    all.push(report);
+                }
+            }
+        });
+        all
     }
 
     /// Everything counted so far.

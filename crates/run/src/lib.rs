@@ -15,7 +15,7 @@ mod session;
 
 pub use compile::compile;
 pub use device::{Device, DeviceError, DevicePtr, ModuleId, Scalar};
-pub use functional::FunctionalReport;
+pub use functional::FunctionalRun;
 pub use host::{Arg, Check, HostAction, HostError, HostProgram, Launch};
 pub use params::ArgError;
 pub use session::{Options, Progress, RunError, Session};

@@ -136,6 +136,10 @@ impl Session {
         &self.spec
     }
 
+    pub(crate) fn options(&self) -> &Options {
+        &self.options
+    }
+
     /// Runs a host program to its end and checks its outputs. `progress` is called now and then;
     /// `Break` stops the run.
     pub fn run(
@@ -144,7 +148,7 @@ impl Session {
         progress: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
     ) -> Result<RunReport, RunError> {
         let started = Instant::now();
-        let mut device = self.device();
+        let mut device = Device::new(self.options.memory_bytes, 0);
         let mut summary = Summary::new(&self.spec, &self.options.command);
         let outcome = self.simulate(program, &mut device, &mut summary, progress)?;
         let checks = match outcome {
@@ -152,11 +156,6 @@ impl Session {
             _ => Vec::new(),
         };
         Ok(summary.finish(&device, outcome, checks, started.elapsed().as_secs_f64()))
-    }
-
-    /// Device memory as the options have it.
-    pub(crate) fn device(&self) -> Device {
-        Device::new(self.options.memory_bytes, 0)
     }
 
     fn simulate(

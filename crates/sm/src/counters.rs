@@ -61,6 +61,8 @@ declare_stats! {
         pub blocks_finished: u64 = Blocks;
         /// Global loads and stores, local ones, texture reads.
         pub memory_instructions: u64 = WarpInstructions;
+        /// Store instructions to any space.
+        pub store_instructions: u64 = WarpInstructions, as "gpgpu_n_store_insn";
         /// Transactions that global and local accesses were coalesced into.
         pub memory_transactions: u64 = Requests;
         /// Shared-memory instructions.

@@ -7,11 +7,12 @@ use crate::flight::{Flight, FlightId, MemId};
 use crate::image::{KernelImage, Pipe};
 use crate::ldst::{MemInst, Path, image_of};
 use crate::sm::Sm;
+use std::mem::discriminant;
 use warploom_base::{BlockId, Cycle, WarpSlot};
 use warploom_config::ModelStyle;
 use warploom_exec::{
     AtomicMode, BarrierArrival, BarrierOutcome, BarrierRelease, DeviceMemory, Effect, Env, Fault,
-    MemEffect, MemKind, MemPort, step,
+    FindingReport, MemEffect, MemKind, MemPort, report_finding, step,
 };
 use warploom_ir::{CacheOp, MemSpace};
 use warploom_mem::AccessKind;
@@ -20,6 +21,8 @@ use warploom_mem::coalesce::{
 };
 use warploom_policy::{WarpMask, WarpScheduler, WarpView, warps_of};
 
+/// Findings that an SM keeps.
+const MAX_FINDINGS: usize = 64;
 /// Where kernel parameters lie for the constant cache: apart from `.const` variables.
 const PARAM_TIMING_BASE: u64 = warploom_ir::PARAM_WINDOW;
 /// Where local memory lies for the data cache and below: above what the device allocates.
@@ -189,11 +192,33 @@ impl Sm {
             self.out.pc, self.warps.buffer_pc[w],
             "buffer and execution disagree"
         );
+        if self.out.finding.is_some() {
+            self.keep_finding(w, memory);
+        }
         self.count_issue();
         self.send_on(slot, now);
         self.advance_buffer(slot);
         self.act_on_effect(slot, block);
         Ok(())
+    }
+
+    /// Keeps the first finding of each kind at each instruction, up to a limit.
+    fn keep_finding(&mut self, w: usize, memory: &DeviceMemory) {
+        if self.findings.len() >= MAX_FINDINGS {
+            return;
+        }
+        let image = image_of(&self.kernels, self.warps.kernel[w]);
+        let block = &self.blocks[self.warps.block[w].index()].state;
+        let warp = &self.warps.exec[w];
+        let report = report_finding(&image.launch, block, warp, memory, &self.out);
+        let same = |a: &FindingReport, b: &FindingReport| {
+            a.place.pc == b.place.pc && discriminant(&a.kind) == discriminant(&b.kind)
+        };
+        if let Some(report) = report
+            && !self.findings.iter().any(|known| same(known, &report))
+        {
+            self.findings.push(report);
+        }
     }
 
     fn count_issue(&mut self) {
@@ -358,6 +383,7 @@ impl Sm {
         if kind == AccessKind::GlobalAtomic {
             self.keep_atomic(w, list);
         }
+        self.counters.store_instructions += u64::from(effect.kind == MemKind::Store);
         self.count_memory(path, transactions, shared_cycles);
         MemId(id)
     }

@@ -18,7 +18,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use warploom_base::{BlockId, Cycle, KernelSlot, Pc, SmId, WarpSlot};
 use warploom_config::{Coalescing, GpuSpec, ModelStyle};
-use warploom_exec::{BarrierRelease, DeviceMemory, Fault, StepOut, WriteLog};
+use warploom_exec::{BarrierRelease, DeviceMemory, Fault, FindingReport, StepOut, WriteLog};
 use warploom_mem::AccessKind;
 use warploom_policy::{WarpMask, WarpPolicy, WarpScheduler};
 
@@ -85,6 +85,8 @@ pub struct Sm {
     pub finished: Vec<FinishedBlock>,
     /// What the simulated program did wrong, with the cycle.
     pub fault: Option<(Cycle, Fault)>,
+    /// Suspicious things seen, when the launch asks for checks.
+    pub findings: Vec<FindingReport>,
     pub(crate) out: StepOut,
     pub(crate) releases: Vec<BarrierRelease>,
     pub(crate) policy_saw_change: bool,
@@ -157,6 +159,7 @@ impl Sm {
             counters: SmCounters::default(),
             finished: Vec::with_capacity(16),
             fault: None,
+            findings: Vec::new(),
             out: StepOut::default(),
             releases: Vec::with_capacity(16),
             policy_saw_change: false,
@@ -497,6 +500,14 @@ impl Sm {
         let results = &mut self.ldst.atomics[warp.index()].results;
         for lane in warploom_base::lanes_of(lanes) {
             results[lane] = old[lane];
+        }
+    }
+
+    /// Calls `f` with slot and fingerprint of every warp that runs and does not wait at a barrier:
+    /// a warp whose fingerprint comes back while nothing else changes will spin for ever.
+    pub fn fingerprints(&self, mut f: impl FnMut(usize, u64)) {
+        for slot in warploom_policy::warps_of(self.warps.running() & !self.warps.at_barrier) {
+            f(slot.index(), self.warps.exec[slot.index()].fingerprint());
         }
     }
 

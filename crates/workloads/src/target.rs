@@ -1,6 +1,6 @@
 //! From what a user types to a workload.
 
-use warploom_run::HostProgram;
+use warploom_run::{Check, Device, HostAction, HostError, HostProgram};
 
 use crate::alias::{Alias, aliases};
 use crate::all;
@@ -87,9 +87,34 @@ impl Target {
         (self.variant.launches)(&self.request(size, 0))
     }
 
-    /// The host program at a size; inputs are made from the seed at its first action.
+    /// The host program at a size; inputs are made from the seed at its first action. Launches
+    /// take the target's registers a thread, where it has them.
     pub fn program(&self, size: Size, seed: u64) -> Box<dyn HostProgram> {
-        (self.variant.program)(&self.request(size, seed))
+        let program = (self.variant.program)(&self.request(size, seed));
+        match self.registers {
+            Some(registers) => Box::new(WithRegisters { program, registers }),
+            None => program,
+        }
+    }
+}
+
+/// A program whose launches take a given number of registers a thread.
+struct WithRegisters {
+    program: Box<dyn HostProgram>,
+    registers: u32,
+}
+
+impl HostProgram for WithRegisters {
+    fn next(&mut self, device: &mut Device) -> Result<HostAction, HostError> {
+        let mut action = self.program.next(device)?;
+        if let HostAction::Launch(launch) = &mut action {
+            launch.registers_per_thread = Some(self.registers);
+        }
+        Ok(action)
+    }
+
+    fn checks(&mut self, device: &Device) -> Result<Vec<Check>, HostError> {
+        self.program.checks(device)
     }
 }
 
@@ -185,6 +210,21 @@ mod tests {
         assert!(
             unknown.starts_with("no abbreviation of a paper is called `duet/XYZ`"),
             "{unknown}"
+        );
+    }
+
+    #[test]
+    fn a_papers_registers_reach_the_launches() {
+        let registers = |text: &str| {
+            let mut program = Target::resolve(text).unwrap().program(Size::Test, 0);
+            match program.next(&mut Device::new(1 << 30, 0)).unwrap() {
+                HostAction::Launch(launch) => launch.registers_per_thread,
+                HostAction::Done => panic!("no launch"),
+            }
+        };
+        assert_eq!(
+            (registers("slicer/MVP"), registers("spmv")),
+            (Some(16), None)
         );
     }
 

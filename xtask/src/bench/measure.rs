@@ -85,12 +85,15 @@ impl Case {
 
     fn run_functional(&self, program: &mut Stopwatch) -> Result<(Run, bool)> {
         let session = Session::new(self.spec.clone(), Options::default());
+        let started = Instant::now();
         let report = session.run_functional(program)?;
+        let wall = started.elapsed().saturating_sub(program.host);
         let passed = !report.checks.is_empty() && report.checks.iter().all(|check| check.passed);
+        let launches = report.launches.iter();
         let run = Run {
             cycles: 0,
-            warp_instructions: report.warp_instructions,
-            wall: report.wall,
+            warp_instructions: launches.map(|(_, counts)| counts.warp_instructions).sum(),
+            wall,
             parts: Counts::default(),
         };
         Ok((run, passed))

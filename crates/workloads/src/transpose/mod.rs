@@ -92,7 +92,7 @@ const TILE_16: Geometry = Geometry {
 
 /// Width and height of the input; multiples of 32.
 fn extents(size: Size) -> (u32, u32) {
-    size.pick((128, 96), (512, 512), (1024, 1024))
+    size.pick((96, 64), (384, 320), (1024, 1024))
 }
 
 /// The kernels of a request: the one that is asked for, or the geometry's default.

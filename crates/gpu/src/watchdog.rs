@@ -1,0 +1,133 @@
+//! Sees to it that a run that cannot end is reported: deadlocks, where nothing issues, and
+//! livelocks, where warps spin on what nobody left can change (the limit of a divergence stack,
+//! and blocks that wait for blocks which have not started).
+//!
+//! A livelock is proved, not guessed: since some moment no block ended, no barrier was reached and
+//! nothing was stored, and every warp that is not at a barrier has come back to a state that it
+//! was in since. States are sampled at the ends of steps and the sample to compare with is renewed
+//! at doubling intervals (Brent's cycle detection).
+
+use crate::workers::SmArray;
+use std::collections::BTreeMap;
+use warploom_base::Cycle;
+
+/// Core cycles between two looks at whether anything still goes forward (GPGPU-Sim's interval).
+const INTERVAL: Cycle = 50_000;
+/// Quiet looks before warps' states are watched.
+const PATIENCE: u32 = 3;
+
+/// What the machine is stuck in.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Stuck {
+    Deadlock,
+    Livelock,
+}
+
+/// One warp's state at an earlier moment.
+#[derive(Clone, Copy)]
+struct Sample {
+    state: u64,
+    /// The warp has been in another state since; one that waits for memory stands still.
+    left: bool,
+    came_back: bool,
+}
+
+impl Sample {
+    fn new(state: u64) -> Self {
+        Self {
+            state,
+            left: false,
+            came_back: false,
+        }
+    }
+
+    fn observe(&mut self, state: u64) {
+        if state != self.state {
+            self.left = true;
+        } else if self.left {
+            self.came_back = true;
+        }
+    }
+}
+
+/// The watchdog.
+pub(crate) struct Watchdog {
+    next_at: Cycle,
+    instructions: u64,
+    changes: u64,
+    quiet: u32,
+    /// By (SM, warp slot), while states are watched.
+    samples: BTreeMap<(usize, usize), Sample>,
+    renew_at: Cycle,
+    renew_after: Cycle,
+}
+
+impl Watchdog {
+    pub fn new() -> Self {
+        Self {
+            next_at: INTERVAL,
+            instructions: 0,
+            changes: 0,
+            quiet: 0,
+            samples: BTreeMap::new(),
+            renew_at: 0,
+            renew_after: INTERVAL,
+        }
+    }
+
+    /// At the end of a step. `busy_since`: launch of the oldest kernel whose blocks may run.
+    pub fn look(
+        &mut self,
+        now: Cycle,
+        busy_since: Option<Cycle>,
+        sms: &mut SmArray,
+    ) -> Option<Stuck> {
+        if self.quiet >= PATIENCE && self.all_came_back(now, sms) {
+            return Some(Stuck::Livelock);
+        }
+        if now < self.next_at {
+            return None;
+        }
+        self.next_at = now + INTERVAL;
+        let (mut issued, mut changes) = (0, 0);
+        sms.for_each(|_, sm| {
+            let c = &sm.counters;
+            issued += c.warp_instructions;
+            changes += c.store_instructions + c.barriers + c.blocks_finished + c.blocks_started;
+        });
+        let changed = changes != self.changes;
+        self.changes = changes;
+        self.quiet = if changed { 0 } else { self.quiet + 1 };
+        if changed || self.quiet == PATIENCE {
+            self.samples.clear();
+            (self.renew_at, self.renew_after) = (now, INTERVAL);
+        }
+        let stopped = issued == self.instructions;
+        self.instructions = issued;
+        let due = busy_since.is_some_and(|since| since + INTERVAL <= now);
+        (stopped && due).then_some(Stuck::Deadlock)
+    }
+
+    /// Every warp that spins has come back to a former state, and at least one does.
+    fn all_came_back(&mut self, now: Cycle, sms: &mut SmArray) -> bool {
+        let renew = now >= self.renew_at;
+        if renew {
+            self.samples.clear();
+            self.renew_at = now + self.renew_after;
+            self.renew_after *= 2;
+        }
+        let (mut all, mut any) = (true, false);
+        let samples = &mut self.samples;
+        sms.for_each(|sm, core| {
+            core.fingerprints(|slot, state| {
+                let sample = samples
+                    .entry((sm, slot))
+                    .or_insert_with(|| Sample::new(state));
+                sample.observe(state);
+                all &= sample.came_back;
+                any = true;
+            });
+        });
+        all && any
+    }
+}
