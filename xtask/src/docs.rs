@@ -41,8 +41,8 @@ pub fn run(root: &Path) -> Result<()> {
 fn policies() -> String {
     let mut text = String::from(
         "# Policies\n\n\
-         Generated from the policies' tables. Choose one with `--set KEY=NAME`; `warploom list policies`\n\
-         prints the same.\n\n\
+         Generated from the policies' tables. Choose one with `--set KEY=NAME`. `warploom list\n\
+         policies` prints the same.\n\n\
          | key | name | what it does, and its source |\n|---|---|---|\n",
     );
     for policy in warploom_policy::all() {
@@ -58,8 +58,9 @@ fn policies() -> String {
 fn statistics() -> String {
     let mut text = String::from(
         "# Statistics\n\n\
-         Generated from the declarations. `{a,b}` in a name stands for one statistic a word. Figures that\n\
-         are computed from counters come first. The last column is GPGPU-Sim's name for the same.\n\n\
+         Generated from the declarations. `{a,b}` in a name stands for one statistic a word.\n\
+         Figures that are computed from counters come first. The last column is GPGPU-Sim's name\n\
+         for the same.\n\n\
          | name | unit | meaning | GPGPU-Sim |\n|---|---|---|---|\n",
     );
     let tables: Vec<_> = std::iter::once(METRICS)

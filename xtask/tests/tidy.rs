@@ -224,13 +224,16 @@ fn no_file_is_dead() {
     assert!(dead.is_empty(), "in no module tree: {dead:#?}");
 }
 
-/// What Cargo compiles by itself: `src/lib.rs`, `src/main.rs`, `build.rs`, tests, examples, benches.
+/// What Cargo compiles by itself: `src/lib.rs`, `src/main.rs`, `build.rs`, tests, examples,
+/// benches. `tests/NAME/main.rs` is a root too.
 fn is_crate_root(path: &str) -> bool {
     let mut parts = path.rsplit('/');
-    let (file, folder) = (parts.next().unwrap_or(""), parts.next().unwrap_or(""));
+    let mut part = || parts.next().unwrap_or("");
+    let (file, folder, above) = (part(), part(), part());
     let in_folder = ["tests", "examples", "benches", "bin", "fuzz_targets"].contains(&folder);
     (folder == "src" && ["lib.rs", "main.rs"].contains(&file))
         || file == "build.rs"
+        || (above == "tests" && file == "main.rs" && !path.contains("/src/"))
         || (in_folder && !path.contains("/src/") && path.ends_with(".rs"))
 }
 

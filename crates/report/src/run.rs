@@ -16,17 +16,16 @@ const BAR_WIDTH: usize = 40;
 pub fn run_report(run: &RunReport) -> String {
     let mut text = String::new();
     let Figures { cycles, .. } = run.totals.figures;
-    let _ = writeln!(
-        text,
-        "{} on {}: {} cycles\n",
-        run.command,
-        run.gpu.name,
-        grouped(cycles)
-    );
+    let length = match cycles {
+        0 => "executed without timing".to_owned(),
+        cycles => format!("{} cycles", grouped(cycles)),
+    };
+    let _ = writeln!(text, "{} on {}: {length}\n", run.command, run.gpu.name);
     launches(&mut text, run);
     stalls(&mut text, &run.totals.figures);
     outcome(&mut text, &run.outcome);
     checks(&mut text, run);
+    findings(&mut text, run);
     let _ = writeln!(
         text,
         "simulated in {}: {} cycles/s, {} warp instructions/s\ndigest {}",
@@ -132,6 +131,7 @@ fn outcome(text: &mut String, outcome: &Outcome) {
         }
         Outcome::Fault { message } => writeln!(text, "FAULT: {}\n", shortened(message)),
         Outcome::Deadlock { message } => writeln!(text, "DEADLOCK: {}\n", shortened(message)),
+        Outcome::Livelock { message } => writeln!(text, "LIVELOCK: {}\n", shortened(message)),
     };
 }
 
@@ -159,6 +159,15 @@ fn checks(text: &mut String, run: &RunReport) {
     }
     if !run.checks.is_empty() {
         text.push('\n');
+    }
+}
+
+fn findings(text: &mut String, run: &RunReport) {
+    for finding in run.findings.iter().take(LINES_SHOWN) {
+        let _ = writeln!(text, "warning: {finding}");
+    }
+    if !run.findings.is_empty() {
+        let _ = writeln!(text, "{} warnings\n", run.findings.len());
     }
 }
 
@@ -229,6 +238,7 @@ mod tests {
                 passed: true,
                 detail: "8,192 values".into(),
             }],
+            findings: Vec::new(),
             digest: "0123456789abcdef".into(),
         }
     }

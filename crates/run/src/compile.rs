@@ -1,7 +1,7 @@
 //! From PTX text to a lowered module.
 
 use crate::device::{Device, DeviceError, ModuleId};
-use warploom_diag::{Source, Style};
+use warploom_diag::{Diagnostics, Source, Style};
 use warploom_ir::ModuleIr;
 
 impl Device {
@@ -21,10 +21,7 @@ impl Device {
 
 /// Reads and lowers a PTX file; the error holds every diagnostic, rendered.
 pub fn compile(source: &Source) -> Result<ModuleIr, DeviceError> {
-    let (module, problems) = warploom_ptx::parse(source);
-    if problems.has_errors() {
-        return Err(DeviceError::Ptx(problems.render(source, Style::Plain)));
-    }
-    warploom_ir::lower(&module, source)
-        .map_err(|problems| DeviceError::Ptx(problems.render(source, Style::Plain)))
+    let refused = |problems: Diagnostics| DeviceError::Ptx(problems.render(source, Style::Plain));
+    let (module, _warnings) = warploom_ptx::load(source).map_err(refused)?;
+    warploom_ir::lower(&module, source).map_err(refused)
 }

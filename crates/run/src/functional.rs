@@ -2,7 +2,8 @@
 
 use crate::device::Device;
 use crate::host::{Check, HostAction, HostProgram};
-use crate::session::{RunError, Session, fault_outcome};
+use crate::result::{Summary, functional_report};
+use crate::session::{LIVELOCK, Prepared, RunError, Session, fault_outcome};
 use warploom_exec::{FunctionalOptions, FunctionalStats, run_grid};
 use warploom_stats::result::Outcome;
 
@@ -23,33 +24,63 @@ impl Session {
     pub fn run_functional(&self, program: &mut dyn HostProgram) -> Result<FunctionalRun, RunError> {
         let mut device = Device::new(self.options().memory_bytes, 0);
         let mut launches = Vec::new();
-        while let HostAction::Launch(launch) = program.next(&mut device)? {
-            let prepared = self.prepare(&mut device, &launch, launches.len() as u64)?;
-            let context = &prepared.launch.context;
-            match run_grid(context, &mut device.memory, FunctionalOptions::default()) {
-                Ok(stats) => launches.push((launch.kernel, stats)),
-                Err(error) => {
-                    let outcome = outcome_of(error);
-                    return Ok(FunctionalRun {
-                        outcome,
-                        launches,
-                        checks: Vec::new(),
-                    });
-                }
-            }
-        }
-        let checks = program.checks(&device)?;
+        let outcome = self.each_launch(program, &mut device, |prepared, stats| {
+            launches.push((prepared.launch.program.name.clone(), stats));
+        })?;
+        let checks = match outcome {
+            Outcome::Finished => program.checks(&device)?,
+            _ => Vec::new(),
+        };
         Ok(FunctionalRun {
-            outcome: Outcome::Finished,
+            outcome,
             launches,
             checks,
         })
     }
+
+    /// The same, into a summary.
+    pub(crate) fn execute(
+        &self,
+        program: &mut dyn HostProgram,
+        device: &mut Device,
+        summary: &mut Summary,
+    ) -> Result<Outcome, RunError> {
+        self.each_launch(program, device, |prepared, stats| {
+            summary.add_functional(functional_report(prepared, &stats), stats);
+        })
+    }
+
+    fn each_launch(
+        &self,
+        program: &mut dyn HostProgram,
+        device: &mut Device,
+        mut done: impl FnMut(&Prepared, FunctionalStats),
+    ) -> Result<Outcome, RunError> {
+        let mut number = 0;
+        while let HostAction::Launch(launch) = program.next(device)? {
+            device.take_copies();
+            let prepared = self.prepare(device, &launch, number)?;
+            number += 1;
+            let options = FunctionalOptions {
+                resident_blocks: self.resident_blocks(&prepared),
+                ..FunctionalOptions::default()
+            };
+            match run_grid(&prepared.launch.context, &mut device.memory, options) {
+                Ok(stats) => done(&prepared, stats),
+                Err(error) => return Ok(outcome_of(error)),
+            }
+        }
+        Ok(Outcome::Finished)
+    }
 }
 
 fn outcome_of(error: warploom_exec::RunError) -> Outcome {
+    use warploom_exec::RunError as E;
     match error {
-        warploom_exec::RunError::Fault(fault) => fault_outcome(&fault),
+        E::Fault(fault) => fault_outcome(&fault),
+        E::Livelock(report) => Outcome::Livelock {
+            message: format!("{LIVELOCK}: {report}"),
+        },
         other => Outcome::Deadlock {
             message: other.to_string(),
         },

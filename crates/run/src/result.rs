@@ -2,8 +2,10 @@
 
 use crate::device::Device;
 use crate::host::Check;
+use crate::session::Prepared;
 use warploom_base::{Digest, Dim3};
 use warploom_config::{GpuSpec, Setting};
+use warploom_exec::{FindingReport, FunctionalStats};
 use warploom_gpu::{KernelEnd, MachineCounters};
 use warploom_sm::SLOT_CAUSES;
 use warploom_stats::result::{
@@ -19,6 +21,7 @@ pub(crate) struct Summary {
     kernels: Vec<KernelReport>,
     totals: MachineCounters,
     kernel_cycles: u64,
+    findings: Vec<String>,
 }
 
 impl Summary {
@@ -37,6 +40,7 @@ impl Summary {
             kernels: Vec::new(),
             totals: MachineCounters::default(),
             kernel_cycles: 0,
+            findings: Vec::new(),
         }
     }
 
@@ -47,6 +51,20 @@ impl Summary {
     pub fn add(&mut self, kernel: KernelReport) {
         self.kernel_cycles += kernel.figures.cycles;
         self.kernels.push(kernel);
+    }
+
+    /// A launch that was executed without timing.
+    pub fn add_functional(&mut self, kernel: KernelReport, stats: FunctionalStats) {
+        self.kernels.push(kernel);
+        self.totals.sm.warp_instructions += stats.warp_instructions;
+        self.totals.sm.thread_instructions += stats.thread_instructions;
+        self.find(stats.findings);
+    }
+
+    /// Adds what checks found.
+    pub fn find(&mut self, findings: impl IntoIterator<Item = FindingReport>) {
+        self.findings
+            .extend(findings.into_iter().map(|f| f.to_string()));
     }
 
     /// Counters of the whole run.
@@ -90,6 +108,7 @@ impl Summary {
             cycles_per_second: per_second(figures.cycles),
             warp_instructions_per_second: per_second(figures.warp_instructions),
             checks: checks.into_iter().map(Into::into).collect(),
+            findings: self.findings,
             digest,
         }
     }
@@ -116,6 +135,27 @@ pub(crate) fn kernel_report(name: &str, grid: Dim3, block: Dim3, end: &KernelEnd
         occupancy_limit: end.limit.name().to_owned(),
         figures: figures(end.ended_at - end.launched_at, &end.counters),
     }
+}
+
+/// A launch that was executed without timing.
+pub(crate) fn functional_report(prepared: &Prepared, stats: &FunctionalStats) -> KernelReport {
+    KernelReport {
+        name: prepared.launch.program.name.clone(),
+        grid: prepared.grid.into(),
+        block: prepared.block.into(),
+        registers_per_thread: prepared.launch.registers_per_thread,
+        shared_bytes: prepared.launch.context.shared_bytes(),
+        blocks_per_sm: prepared.blocks_per_sm,
+        occupancy_limit: prepared.limit.name().to_owned(),
+        figures: figures(0, &functional_counters(stats)),
+    }
+}
+
+fn functional_counters(stats: &FunctionalStats) -> MachineCounters {
+    let mut counters = MachineCounters::default();
+    counters.sm.warp_instructions = stats.warp_instructions;
+    counters.sm.thread_instructions = stats.thread_instructions;
+    counters
 }
 
 pub(crate) fn figures(cycles: u64, counters: &MachineCounters) -> Figures {

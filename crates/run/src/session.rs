@@ -14,7 +14,7 @@ use warploom_exec::{
 };
 use warploom_gpu::{Gpu, KernelEnd, KernelLaunch, Probe, Stop};
 use warploom_ir::Program;
-use warploom_sm::BlockNeeds;
+use warploom_sm::{BlockNeeds, OccupancyLimit};
 use warploom_stats::result::{Outcome, RunReport};
 
 /// Core cycles between two calls of the progress function, about.
@@ -27,6 +27,8 @@ pub struct Options {
     pub threads: usize,
     /// Stop after this many core cycles.
     pub max_cycles: Option<Cycle>,
+    /// Execute only, without timing: results have no cycles.
+    pub functional: bool,
     /// Device memory in bytes.
     pub memory_bytes: u64,
     /// Optional checks of the simulated program.
@@ -42,6 +44,7 @@ impl Default for Options {
         Self {
             threads: 1,
             max_cycles: None,
+            functional: false,
             memory_bytes: 4 << 30,
             checks: Checks::default(),
             command: String::new(),
@@ -123,6 +126,8 @@ pub(crate) struct Prepared {
     pub launch: KernelLaunch,
     pub grid: Dim3,
     pub block: Dim3,
+    pub blocks_per_sm: u32,
+    pub limit: OccupancyLimit,
 }
 
 impl Session {
@@ -150,7 +155,14 @@ impl Session {
         let started = Instant::now();
         let mut device = Device::new(self.options.memory_bytes, 0);
         let mut summary = Summary::new(&self.spec, &self.options.command);
-        let outcome = self.simulate(program, &mut device, &mut summary, progress)?;
+        if self.options.checks.uninitialised {
+            device.memory.track_initialised();
+        }
+        let outcome = if self.options.functional {
+            self.execute(program, &mut device, &mut summary)?
+        } else {
+            self.simulate(program, &mut device, &mut summary, progress)?
+        };
         let checks = match outcome {
             Outcome::Finished => program.checks(&device)?,
             _ => Vec::new(),
@@ -192,6 +204,7 @@ impl Session {
             }
         }
         summary.whole(gpu.counters());
+        summary.find(gpu.take_findings());
         Ok(Outcome::Finished)
     }
 
@@ -263,12 +276,19 @@ impl Session {
             program,
             registers_per_thread: registers,
         };
-        self.check_fit(&launched, &launch.kernel)?;
+        let (blocks_per_sm, limit) = self.occupancy(&launched, &launch.kernel)?;
         Ok(Prepared {
             launch: launched,
             grid: launch.grid,
             block: launch.block,
+            blocks_per_sm,
+            limit,
         })
+    }
+
+    /// Blocks of a launch that the whole GPU holds at once.
+    pub(crate) fn resident_blocks(&self, prepared: &Prepared) -> usize {
+        prepared.blocks_per_sm as usize * self.spec.gpu.sms as usize
     }
 
     fn context(
@@ -303,14 +323,20 @@ impl Session {
         })
     }
 
-    fn check_fit(&self, launch: &KernelLaunch, kernel: &str) -> Result<(), RunError> {
+    /// Blocks of a launch that fit one SM, at least one, and what limits them.
+    fn occupancy(
+        &self,
+        launch: &KernelLaunch,
+        kernel: &str,
+    ) -> Result<(u32, OccupancyLimit), RunError> {
         let sm = &self.spec.sm;
         let threads = launch.context.block().count() as u32;
         let shared = launch.context.shared_bytes();
         let needs = BlockNeeds::new(threads, launch.registers_per_thread, shared, sm);
-        let (fit, _) = needs.blocks_per_sm(u64::MAX, sm, &self.spec.gpu);
+        let grid = launch.context.grid().count();
+        let (fit, limit) = needs.blocks_per_sm(grid, sm, &self.spec.gpu);
         if fit > 0 {
-            return Ok(());
+            return Ok((fit, limit));
         }
         Err(RunError::TooLarge {
             kernel: kernel.to_owned(),
@@ -329,13 +355,25 @@ fn outcome_of(stop: Stop) -> Outcome {
     match stop {
         Stop::Fault(fault) => fault_outcome(&fault),
         Stop::Deadlock { at, waits } => Outcome::Deadlock {
-            message: format!(
-                "nothing goes forward in cycle {at}; {} warps wait:\n{}",
-                waits.len(),
-                waits.join("\n")
-            ),
+            message: waits_message("nothing goes forward", at, &waits),
+        },
+        Stop::Livelock { at, waits } => Outcome::Livelock {
+            message: waits_message(LIVELOCK, at, &waits),
         },
     }
+}
+
+/// What a livelock is and what to do about it.
+pub(crate) const LIVELOCK: &str = "warps spin on what nobody can change any more: lanes of one warp \
+    that wait for each other (a warp runs its lanes by a divergence stack, which cannot interleave \
+    them; let one lane take the lock for its warp), or blocks that wait for blocks not started";
+
+fn waits_message(what: &str, at: Cycle, waits: &[String]) -> String {
+    format!(
+        "{what} (cycle {at}); {} warps are unfinished:\n{}",
+        waits.len(),
+        waits.join("\n")
+    )
 }
 
 pub(crate) fn fault_outcome(fault: &Fault) -> Outcome {

@@ -38,6 +38,9 @@ pub struct RunReport {
     pub warp_instructions_per_second: f64,
     /// Comparisons of outputs with references.
     pub checks: Vec<CheckReport>,
+    /// What the checks asked for found in the simulated program, one finding a line; not errors.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub findings: Vec<String>,
     /// Digest of outputs, cycles and shared statistics.
     pub digest: String,
 }
@@ -100,6 +103,11 @@ pub enum Outcome {
     },
     /// Nothing can go on any more.
     Deadlock {
+        /// What each part waits for.
+        message: String,
+    },
+    /// Warps spin on what nobody left can change.
+    Livelock {
         /// What each part waits for.
         message: String,
     },
@@ -291,6 +299,7 @@ mod tests {
                 passed: true,
                 detail: String::new(),
             }],
+            findings: Vec::new(),
             digest: "02".into(),
         }
     }

@@ -1,11 +1,13 @@
 //! One kernel to run, what it reads, and what its threads must give.
 
+use crate::texture::Bound;
 use crate::value::{Expect, Kind, POISON};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use warploom_base::Dim3;
 use warploom_diag::{Source, Style};
 use warploom_exec::{
-    DeviceMemory, FunctionalOptions, LaunchContext, LaunchSpec, load_module, run_grid,
+    DeviceMemory, FunctionalOptions, LaunchContext, LaunchSpec, TextureTable, load_module, run_grid,
 };
 use warploom_ir::{ModuleIr, Program};
 
@@ -58,6 +60,8 @@ pub struct Job {
     pub inputs: Vec<Input>,
     pub outputs: Vec<Output>,
     pub buffers: Vec<Buffer>,
+    /// Textures: a reference if the module declares one of the name, else an object in a register.
+    pub textures: Vec<Bound>,
     /// Bytes of a kernel parameter `cells`.
     pub param: Vec<u8>,
     /// Declarations outside the kernel.
@@ -69,7 +73,7 @@ pub struct Job {
 }
 
 impl Job {
-    fn threads(&self) -> usize {
+    pub fn threads(&self) -> usize {
         (self.grid.count() * self.block.count()) as usize
     }
 
@@ -106,6 +110,12 @@ impl Job {
         }
     }
 
+    /// Textures that no reference of the module names.
+    pub fn objects(&self) -> impl Iterator<Item = &Bound> {
+        let named = |texture: &&Bound| !self.module.contains(&format!(".texref {};", texture.name));
+        self.textures.iter().filter(named)
+    }
+
     /// Inputs, results, then the buffers.
     fn place_buffers(&self, memory: &mut DeviceMemory) -> Result<Vec<u64>, String> {
         let mut place = |bytes: &[u8]| {
@@ -131,10 +141,15 @@ impl Job {
         addresses: &[u64],
     ) -> Result<LaunchContext, String> {
         let image = load_module(module, memory, 0).map_err(|error| error.to_string())?;
+        let mut table = TextureTable::default();
+        let mut handles = BTreeMap::new();
+        for texture in &self.textures {
+            handles.insert(texture.name.as_str(), texture.bind(memory, &mut table)?);
+        }
+        let objects = self.objects().map(|texture| handles[texture.name.as_str()]);
         let mut params = vec![0; program.param_bytes as usize];
-        let pointers = addresses
-            .iter()
-            .map(|address| address.to_le_bytes().to_vec());
+        let pointers = addresses.iter().copied().chain(objects);
+        let pointers = pointers.map(|address| address.to_le_bytes().to_vec());
         let values = pointers.chain([self.param.clone()]);
         for (param, bytes) in program.params.iter().zip(values) {
             params[param.offset as usize..][..bytes.len()].copy_from_slice(&bytes);
@@ -146,6 +161,12 @@ impl Job {
             max_shared_bytes: SHARED_BYTES,
             params,
             globals: image.globals,
+            texture_refs: module
+                .textures
+                .iter()
+                .map(|name| handles[name.as_str()])
+                .collect(),
+            textures: Arc::new(table),
             ..LaunchSpec::default()
         };
         LaunchContext::new(program, spec).map_err(|error| error.to_string())
@@ -207,104 +228,6 @@ impl Job {
                 format!("{line}: `{title}`: {name}[{index}] is {shown}, not {expect:?}")
             })
             .collect()
-    }
-
-    /// The module: inputs into registers, the tested code, results out of them.
-    pub fn ptx(&self) -> String {
-        let mut text = ".version 8.6\n.target sm_90\n.address_size 64\n".to_owned();
-        text += &self.module;
-        text += "\n.visible .entry form(.param .u64 %in_param, .param .u64 %out_param";
-        for buffer in &self.buffers {
-            text += &format!(", .param .u64 %{}_param", buffer.name);
-        }
-        if !self.param.is_empty() {
-            text += &format!(", .param .align 32 .b8 cells_param[{}]", self.param.len());
-        }
-        text += ")\n{\n";
-        text += &self.prologue();
-        text += &self.code;
-        text += &self.epilogue();
-        text += "ret;\n}\n";
-        text
-    }
-
-    fn prologue(&self) -> String {
-        let mut text = PROLOGUE.to_owned();
-        for buffer in &self.buffers {
-            let name = &buffer.name;
-            text += &format!(".reg .b64 {name};\nld.param.u64 {name}, [%{name}_param];\n");
-        }
-        for output in &self.outputs {
-            if self.inputs.iter().all(|input| input.name != output.name) {
-                text += &declare(&output.name, output.kind);
-            }
-        }
-        for (index, input) in self.inputs.iter().enumerate() {
-            let (name, place) = (&input.name, 8 * index * self.threads());
-            text += &declare(name, input.kind);
-            text += &match input.kind {
-                Kind::Pred => {
-                    format!("ld.global.b32 %word, [%in+{place}];\nsetp.ne.b32 {name}, %word, 0;\n")
-                }
-                kind => format!(
-                    "ld.global.b{} {name}, [%in+{place}];\n",
-                    kind.register_bits()
-                ),
-            };
-        }
-        text
-    }
-
-    fn epilogue(&self) -> String {
-        let store = |(index, output): (usize, &Output)| {
-            let (name, place) = (&output.name, 8 * index * self.threads());
-            match output.kind {
-                Kind::Pred => {
-                    format!("selp.b32 %word, 1, 0, {name};\nst.global.b32 [%out+{place}], %word;\n")
-                }
-                kind => format!(
-                    "st.global.b{} [%out+{place}], {name};\n",
-                    kind.register_bits()
-                ),
-            }
-        };
-        self.outputs.iter().enumerate().map(store).collect()
-    }
-}
-
-/// `%thread`: number of the thread in the grid; `%in` and `%out`: its first input and result.
-const PROLOGUE: &str = "\
-.reg .b32 %word, %x, %y, %z, %thread, %size, %cta;
-.reg .b64 %in, %out, %at;
-mov.u32 %x, %ntid.x;
-mov.u32 %y, %ntid.y;
-mov.u32 %z, %tid.z;
-mov.u32 %word, %tid.y;
-mad.lo.u32 %thread, %z, %y, %word;
-mov.u32 %word, %tid.x;
-mad.lo.u32 %thread, %thread, %x, %word;
-mul.lo.u32 %size, %x, %y;
-mov.u32 %z, %ntid.z;
-mul.lo.u32 %size, %size, %z;
-mov.u32 %x, %nctaid.x;
-mov.u32 %y, %nctaid.y;
-mov.u32 %z, %ctaid.z;
-mov.u32 %word, %ctaid.y;
-mad.lo.u32 %cta, %z, %y, %word;
-mov.u32 %word, %ctaid.x;
-mad.lo.u32 %cta, %cta, %x, %word;
-mad.lo.u32 %thread, %cta, %size, %thread;
-mul.wide.u32 %at, %thread, 8;
-ld.param.u64 %in, [%in_param];
-ld.param.u64 %out, [%out_param];
-add.u64 %in, %in, %at;
-add.u64 %out, %out, %at;
-";
-
-fn declare(name: &str, kind: Kind) -> String {
-    match kind {
-        Kind::Pred => format!(".reg .pred {name};\n"),
-        _ => format!(".reg .b{} {name};\n", kind.register_bits()),
     }
 }
 

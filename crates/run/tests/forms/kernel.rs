@@ -1,18 +1,19 @@
 //! `kernel`: code of many threads that depend on each other, with values for each thread.
 
 use crate::job::{Buffer, Input, Job, Output};
+use crate::texture::Bound;
 use crate::value::{Expect, Kind};
 use warploom_base::Dim3;
 
 /// Reads a kernel: the forms that it tests, then its lines with their numbers.
 pub fn read(line: usize, covers: &str, lines: &[(usize, &str)]) -> Result<Job, String> {
-    let covers = covers
+    let covers: Vec<String> = covers
         .split(',')
         .map(|form| form.trim().to_owned())
         .collect();
     let mut job = Job {
         line,
-        title: covers_title(&covers),
+        title: covers.join(", "),
         covers,
         grid: Dim3::new(1, 1, 1),
         block: Dim3::new(32, 1, 1),
@@ -42,10 +43,6 @@ pub fn read(line: usize, covers: &str, lines: &[(usize, &str)]) -> Result<Job, S
         Some(form) => Err(format!("{line}: the code has no `{form}`")),
         None => Ok(job),
     }
-}
-
-fn covers_title(covers: &Vec<String>) -> String {
-    covers.join(", ")
 }
 
 /// Does the code contain a form as a whole word?
@@ -91,6 +88,7 @@ fn setting(job: &mut Job, line: usize, key: &str, rest: &str) -> Result<(), Stri
                 after: None,
             });
         }
+        "texture" => job.textures.push(Bound::parse(rest)?),
         "after" => after(job, line, rest)?,
         _ => return Err(format!("unknown line `{key}`")),
     }

@@ -5,14 +5,16 @@
 
 mod job;
 mod kernel;
+mod ptx;
 mod table;
+mod texture;
 mod value;
 
 use job::Job;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// Distinct forms that the files must cover at least.
+/// Distinct forms that the files must cover at least. They cover many more; this many are asked for.
 const LEAST_FORMS: usize = 300;
 
 /// Base opcodes that the files must cover.
@@ -70,16 +72,25 @@ macro_rules! files {
 }
 
 files! {
+    address
     approx
+    atomic
+    barrier
     bits
     carry
     compare
+    contention
+    control
     convert_float
     convert_int
     float16
     float32
     float64
     integer
+    memory
+    special
+    textures
+    warp
 }
 
 fn covered() -> BTreeSet<String> {
@@ -119,4 +130,26 @@ fn every_executed_opcode_is_covered() {
         .filter(|op| !bases.contains(op))
         .collect();
     assert_eq!(missing, [""; 0], "base opcodes without a test");
+}
+
+#[test]
+fn wrong_values_are_reported_with_their_lines() {
+    let rows = [(2, "1, 2 -> 3"), (3, "1, 2 -> 4"), (4, "-1, 1 -> 1")];
+    let job = table::read(1, "add.s32 d:s32, a:s32, b:s32", &rows).expect("a correct form");
+    let wrong = job.run();
+    assert_eq!(wrong.len(), 2, "{wrong:?}");
+    assert!(
+        wrong[0].starts_with("3: ") && wrong[0].contains("is 3 (0x3)"),
+        "{wrong:?}"
+    );
+    assert!(
+        wrong[1].starts_with("4: ") && wrong[1].contains("a -1"),
+        "{wrong:?}"
+    );
+    let refused = table::read(1, "add.nothing.s32 d:s32, a:s32, b:s32", &rows[..1]);
+    let wrong = refused.expect("a readable form").run();
+    assert!(
+        wrong.len() == 1 && wrong[0].contains("add.nothing"),
+        "{wrong:?}"
+    );
 }

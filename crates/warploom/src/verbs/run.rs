@@ -10,7 +10,7 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use warploom_report::{listing, run_report};
-use warploom_run::{Options, Session};
+use warploom_run::{Checks, Options, Session};
 use warploom_workloads::{Size, all};
 
 const EXAMPLES: &str = "\
@@ -20,6 +20,8 @@ Examples:
   warploom run bfs --size paper                    with the paper's data set
   warploom run matrixmul --set sm.warp_scheduler=lrr --set sm.max_blocks=4
   warploom run hotspot --gpu my-gpu.toml --json    the result for programs
+  warploom run bfs --size paper --functional       outputs only, without timing
+  warploom run my.toml --check shared-races,uninitialised
   warploom run my.toml --stats result.json         a launch file; the result kept
   warploom run saxpy.ptx --kernel saxpy --grid 4 --block 256 \\
       --arg 'f32[1024]=iota' --arg 1024 --arg 2.0";
@@ -45,6 +47,13 @@ pub struct Args {
     /// Threads that simulate; the result is the same for any number
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = threads)]
     threads: usize,
+    /// Execute only, without timing: checks outputs as fast as possible
+    #[arg(long, conflicts_with = "max_cycles")]
+    functional: bool,
+    /// Look for what no fault shows and warn of it: loads of memory that nobody wrote, races on
+    /// shared memory, barriers that a part of a warp reaches
+    #[arg(long, value_name = "KIND", value_delimiter = ',')]
+    check: Vec<CheckKind>,
     /// Write the result as JSON to a file, too
     #[arg(long, value_name = "FILE.json")]
     stats: Option<PathBuf>,
@@ -53,6 +62,22 @@ pub struct Args {
     json: bool,
     #[command(flatten)]
     launch: LaunchArgs,
+}
+
+/// What `--check` looks for.
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum CheckKind {
+    Uninitialised,
+    SharedRaces,
+    Barriers,
+}
+
+fn checks(kinds: &[CheckKind]) -> Checks {
+    Checks {
+        uninitialised: kinds.contains(&CheckKind::Uninitialised),
+        shared_races: kinds.contains(&CheckKind::SharedRaces),
+        barrier_divergence: kinds.contains(&CheckKind::Barriers),
+    }
 }
 
 fn threads(text: &str) -> Result<usize, String> {
@@ -72,6 +97,8 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
     let options = Options {
         threads: args.threads,
         max_cycles: args.max_cycles,
+        functional: args.functional,
+        checks: checks(&args.check),
         command: command_line(),
         ..Options::default()
     };
