@@ -155,6 +155,38 @@ impl Collectors {
         self.busy == 0 && self.input.iter().all(FixedQueue::is_empty)
     }
 
+    /// `step` would move nothing, and will not before an output register is emptied: collectors
+    /// hold instructions that have all operands and nowhere to go. `memory_full` says that the
+    /// load/store unit takes nothing; every other output register must be empty, for units free
+    /// themselves by time.
+    pub fn is_stalled(&self, memory_full: bool) -> bool {
+        let mem = Pipe::Mem as usize;
+        let outputs = self.output.iter().enumerate();
+        let drained = outputs
+            .clone()
+            .all(|(p, o)| o.is_empty() || (p == mem && memory_full));
+        drained && self.waiting == 0 && self.sets.iter().all(|set| self.set_is_stalled(set))
+    }
+
+    fn set_is_stalled(&self, set: &Set) -> bool {
+        let occupied = !set.free & (!0 >> (64 - set.units));
+        let stuck = bits(occupied).all(|i| {
+            let pipe = self.collectors[set.first + i as usize].pipe;
+            set.ready >> i & 1 != 0 && self.output[pipe as usize].is_full()
+        });
+        let nothing_enters =
+            set.free == 0 || set.pipes.iter().all(|p| self.input[*p as usize].is_empty());
+        stuck && nothing_enters
+    }
+
+    /// Accounts for `cycles` cycles that were not stepped because `is_stalled`.
+    pub fn skip(&mut self, cycles: u64, steps_per_cycle: u32) {
+        if self.busy > 0 {
+            let steps = cycles * u64::from(steps_per_cycle) % u64::from(self.banks);
+            self.first_bank = (self.first_bank + steps as u32) % self.banks;
+        }
+    }
+
     /// One cycle. `sources` tells what an entering instruction reads. Returns reads that had to
     /// wait for their bank.
     pub fn step<'a>(&mut self, sources: impl Fn(FlightId) -> (Pipe, Sources<'a>)) -> u64 {

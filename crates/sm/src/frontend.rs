@@ -3,6 +3,7 @@
 
 use crate::image::{CODE_BASE, INST_BYTES};
 use crate::ldst::image_of;
+use crate::link::Link;
 use crate::sm::Sm;
 use crate::warps::IBUFFER;
 use warploom_base::{Cycle, KernelSlot, Pc, WarpSlot};
@@ -39,11 +40,14 @@ impl Frontend {
     }
 
     /// Decode, fetch and the cache have nothing to do, given the warps that want to fetch.
-    pub fn is_quiet(&self, wanting: WarpMask) -> bool {
+    pub fn is_quiet(&self, wanting: WarpMask, link: &Link) -> bool {
         wanting == 0
             && self.buffer.is_none()
             && !self.l1i.has_ready()
-            && self.l1i.miss_queue_front().is_none()
+            && self
+                .l1i
+                .miss_queue_front()
+                .is_none_or(|r| !link.can_send(r))
     }
 }
 
@@ -95,6 +99,7 @@ impl Sm {
         if let Some(reply) = self.front.l1i.next_ready() {
             let slot = reply.token as usize;
             self.warps.fetching &= !(1 << slot);
+            self.warps.touched |= 1 << slot;
             // The warp may have jumped meanwhile (it cannot have issued): its pc decides.
             if let Some(pc) = self.warps.exec[slot]
                 .pc()
@@ -152,13 +157,10 @@ impl Sm {
 
     /// Frees the slots of warps that exited and have nothing outstanding.
     fn reclaim_warps(&mut self, now: Cycle) {
-        for slot in warploom_policy::warps_of(self.warps.live & self.warps.done) {
+        for slot in warploom_policy::warps_of(self.warps.to_reclaim()) {
             let slot = slot.index();
-            let idle = self.warps.in_flight[slot] == 0
-                && self.warps.stores[slot] == 0
-                && self.warps.fetching >> slot & 1 == 0
-                && !self.warps.has_pending(slot);
-            if idle {
+            self.warps.touched &= !(1 << slot);
+            if self.warps.is_drained(slot) {
                 self.warps.release(slot);
                 self.warp_gone(now, slot);
             }

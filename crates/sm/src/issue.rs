@@ -55,7 +55,7 @@ impl Sm {
 
     /// Warps of a mask whose next instruction finds its pipe's input register free.
     #[inline]
-    fn with_free_pipe(&self, mask: WarpMask) -> WarpMask {
+    pub(crate) fn with_free_pipe(&self, mask: WarpMask) -> WarpMask {
         let mut free = 0;
         for pipe in Pipe::ALL {
             if !self.collectors.input[pipe as usize].is_full() {
@@ -317,6 +317,7 @@ impl Sm {
     fn warp_done(&mut self, slot: WarpSlot, block: BlockId) {
         let w = slot.index();
         self.warps.done |= 1 << w;
+        self.warps.touched |= 1 << w;
         self.warps.flush &= !(1 << w);
         self.warps.drop_buffer(w);
         let scheduler = w % self.schedulers.len();

@@ -12,7 +12,7 @@ use crate::sm::Sm;
 use warploom_base::{Cycle, FixedQueue, KernelSlot, LaneMask, Pc, SmId, WarpSlot};
 use warploom_config::{CacheSpec, GpuSpec};
 use warploom_exec::AtomicBatch;
-use warploom_mem::cache::{AccessOutcome, Cache, Level, TextureCache};
+use warploom_mem::cache::{AccessOutcome, Cache, FailReason, Level, TextureCache};
 use warploom_mem::coalesce::{Transaction, Transactions};
 use warploom_mem::{AccessKind, Request};
 
@@ -83,6 +83,9 @@ enum WriteBack {
 pub struct Ldst {
     /// Instruction trying its path.
     dispatch: Option<FlightId>,
+    /// How the last try of that instruction failed, if it will fail so again until a reply or a
+    /// credit comes.
+    blocked: Option<Blocked>,
     /// Memory instructions.
     pub insts: Pool<MemInst>,
     /// Lists of transactions.
@@ -102,6 +105,8 @@ pub struct Ldst {
     /// 4.x: accesses on their way to the tags, by bank, with the cycle of their lookup.
     banks: Vec<FixedQueue<(Cycle, Request)>>,
     bank_entered: Vec<Cycle>,
+    /// By bank: how its oldest access failed in the last cycle.
+    bank_blocked: Vec<Option<(AccessKind, FailReason)>>,
     l1_latency: u32,
     bank_bytes: u64,
     write_back: Option<WriteBack>,
@@ -136,6 +141,7 @@ impl Ldst {
         let cache = |c: &CacheSpec| Cache::new(c, Level::L1, style);
         Self {
             dispatch: None,
+            blocked: None,
             insts: Pool::new(MEM_RECORDS, blank),
             lists: Pool::new(LISTS, Transactions::new()),
             atomics: vec![atomic; warps],
@@ -147,6 +153,7 @@ impl Ldst {
             perfect_constant: spec.sm.perfect_inst_const_cache,
             banks: vec![FixedQueue::new(spec.sm.l1d_latency_cycles.max(1) as usize); banks],
             bank_entered: vec![Cycle::MAX; banks],
+            bank_blocked: vec![None; banks],
             l1_latency: spec.sm.l1d_latency_cycles,
             bank_bytes: 32,
             write_back: None,
@@ -214,10 +221,12 @@ impl Ldst {
         }
     }
 
-    /// Nothing can happen before `next_event` or an arrival.
-    pub fn is_quiet(&self) -> bool {
-        let cache_quiet = |c: &Cache| c.miss_queue_front().is_none() && !c.has_ready();
-        self.dispatch.is_none()
+    /// Nothing can happen before `next_event`, an arrival or a credit: what is inside was tried in
+    /// the last cycle and will fail in the same way until then.
+    pub fn is_quiet(&self, link: &Link) -> bool {
+        let stuck = |r: Option<&Request>| r.is_none_or(|r| !link.can_send(r));
+        let cache_quiet = |c: &Cache| stuck(c.miss_queue_front()) && !c.has_ready();
+        (self.dispatch.is_none() || self.blocked.is_some())
             && self.write_back.is_none()
             && self.around.is_none()
             && self.responses.is_empty()
@@ -229,16 +238,25 @@ impl Ldst {
     /// When a shared-memory load or a delayed cache access comes due.
     pub fn next_event(&self) -> Option<Cycle> {
         let shared = self.shared.front().map(|(at, _)| *at);
-        self.banks
+        let open = self
+            .banks
             .iter()
-            .filter_map(|b| b.front().map(|(at, _)| *at))
+            .zip(&self.bank_blocked)
+            .filter(|(_, b)| b.is_none());
+        open.filter_map(|(bank, _)| bank.front().map(|(at, _)| *at))
             .chain(shared)
             .min()
     }
 
     /// Nothing inside at all.
     pub fn is_empty(&self) -> bool {
-        self.is_quiet() && self.next_event().is_none() && self.insts.used() == 0
+        self.insts.used() == 0
+            && self.responses.is_empty()
+            && self.write_back.is_none()
+            && self.banks.iter().all(FixedQueue::is_empty)
+            && self.l1d.as_ref().is_none_or(Cache::is_idle)
+            && self.l1c.is_idle()
+            && self.l1t.is_idle()
     }
 }
 
@@ -266,6 +284,15 @@ fn send_miss(cache: &mut Cache, link: &mut Link, now: Cycle) {
     {
         link.send(now, request);
     }
+}
+
+/// A try that will fail again in the same way.
+#[derive(Clone, Copy, Debug)]
+struct Blocked {
+    path: Path,
+    outcome: Try,
+    /// The cache counted a failed attempt.
+    fail: Option<(AccessKind, FailReason)>,
 }
 
 /// What trying a path came to.
@@ -360,6 +387,7 @@ impl Sm {
         self.warps
             .clear_pending(slot, image.list(image.at(inst.pc).writes));
         self.warps.in_flight[slot] -= 1;
+        self.warps.touched |= 1 << slot;
         self.warps.refresh(slot, image);
         self.release_fence(slot);
         self.ldst.insts.give(id.0);
@@ -402,6 +430,7 @@ impl Sm {
     fn store_acknowledged(&mut self, reply: &Request) {
         let warp = (reply.token & 0xffff) as usize;
         self.warps.stores[warp] -= 1;
+        self.warps.touched |= 1 << warp;
     }
 
     fn send_misses(&mut self, now: Cycle) {
@@ -426,36 +455,41 @@ impl Sm {
     /// 4.x: the tag lookup at the end of the data cache's latency, one a bank.
     fn look_up_delayed(&mut self, now: Cycle) {
         for bank in 0..self.ldst.banks.len() {
+            self.ldst.bank_blocked[bank] = None;
             let Some((at, request)) = self.ldst.banks[bank].front().copied() else {
                 continue;
             };
-            if at > now || !self.look_up(now, &request) {
+            if at > now {
                 continue;
             }
-            self.ldst.banks[bank].pop();
+            match self.look_up(now, &request) {
+                None => {
+                    self.ldst.banks[bank].pop();
+                }
+                Some(reason) => self.ldst.bank_blocked[bank] = Some((request.kind, reason)),
+            }
         }
     }
 
-    /// Offers a delayed access to the data cache; false if it must be tried again.
-    fn look_up(&mut self, now: Cycle, request: &Request) -> bool {
+    /// Offers a delayed access to the data cache; why it must be tried again, if so.
+    fn look_up(&mut self, now: Cycle, request: &Request) -> Option<FailReason> {
         let is_store = request.kind.is_write();
-        let Some(l1d) = &mut self.ldst.l1d else {
-            return true;
-        };
+        let l1d = self.ldst.l1d.as_mut()?;
         let access = l1d.access(now, request);
-        if matches!(access.outcome, AccessOutcome::ReservationFail(_)) {
-            return false;
+        if let AccessOutcome::ReservationFail(reason) = access.outcome {
+            return Some(reason);
         }
         if is_store {
             let warp = (request.token & 0xffff) as usize;
             self.warps.stores[warp] -= 1;
+            self.warps.touched |= 1 << warp;
             if access.write_sent {
                 self.warps.stores[warp] += self.ldst.replies_to(request);
             }
         } else if access.outcome == AccessOutcome::Hit {
             self.reply_done(mem_of(request.token));
         }
-        true
+        None
     }
 
     /// The instruction in the dispatch register tries its path.
@@ -465,6 +499,7 @@ impl Sm {
             self.finish_fence(flight);
             return;
         };
+        self.ldst.blocked = None;
         let outcome = match self.ldst.insts[id.0].path {
             Path::Shared => self.try_shared(id),
             Path::Constant => self.try_constant(now, id),
@@ -473,21 +508,43 @@ impl Sm {
             Path::Data => self.try_data(now, id),
             Path::Around => self.try_around(now, id),
         };
-        self.count_try(self.ldst.insts[id.0].path, outcome);
+        self.count_try(self.ldst.insts[id.0].path, outcome, 1);
         if outcome == Try::Done {
             self.leave_dispatch(now, flight, id);
         }
     }
 
-    fn count_try(&mut self, path: Path, outcome: Try) {
+    /// Counts what `cycles` more cycles of failed attempts would have.
+    pub(crate) fn ldst_retries(&mut self, cycles: u64) {
+        if let Some(blocked) = self.ldst.blocked.filter(|_| self.ldst.dispatch.is_some()) {
+            self.count_try(blocked.path, blocked.outcome, cycles);
+            if let Some((kind, reason)) = blocked.fail {
+                let cache = match blocked.path {
+                    Path::Constant => Some(&mut self.ldst.l1c),
+                    _ => self.ldst.l1d.as_mut(),
+                };
+                cache
+                    .into_iter()
+                    .for_each(|c| c.count_failed(kind, reason, cycles));
+            }
+        }
+        for &(kind, reason) in self.ldst.bank_blocked.iter().flatten() {
+            self.ldst
+                .l1d
+                .iter_mut()
+                .for_each(|c| c.count_failed(kind, reason, cycles));
+        }
+    }
+
+    fn count_try(&mut self, path: Path, outcome: Try, times: u64) {
         let c = &mut self.counters;
         match (outcome, path) {
             (Try::Done, _) => {}
-            (_, Path::Constant) => c.ldst_stall_constant += 1,
-            (Try::BankConflict, _) => c.ldst_stall_bank_conflict += 1,
-            (Try::Coalesce, _) => c.ldst_stall_coalesce += 1,
-            (Try::Resource, _) => c.ldst_stall_resource += 1,
-            (Try::DataPort, _) => c.ldst_stall_data_port += 1,
+            (_, Path::Constant) => c.ldst_stall_constant += times,
+            (Try::BankConflict, _) => c.ldst_stall_bank_conflict += times,
+            (Try::Coalesce, _) => c.ldst_stall_coalesce += times,
+            (Try::Resource, _) => c.ldst_stall_resource += times,
+            (Try::DataPort, _) => c.ldst_stall_data_port += times,
         }
     }
 
@@ -506,6 +563,7 @@ impl Sm {
         self.ldst.lists.give(inst.list);
         if !inst.replies {
             self.warps.in_flight[inst.warp.index()] -= 1;
+            self.warps.touched |= 1 << inst.warp.index();
             self.ldst.insts.give(id.0);
         } else if inst.pending == 0 {
             self.complete_memory(id);
@@ -515,6 +573,7 @@ impl Sm {
     fn finish_fence(&mut self, flight: FlightId) {
         let slot = self.flights[flight.0].warp.index();
         self.warps.in_flight[slot] -= 1;
+        self.warps.touched |= 1 << slot;
         self.flights.give(flight.0);
         self.ldst.dispatch = None;
         self.release_fence(slot);
@@ -564,8 +623,8 @@ impl Sm {
             return Try::DataPort;
         }
         let access = cache.access(now, &request);
-        if matches!(access.outcome, AccessOutcome::ReservationFail(_)) {
-            return Try::Resource;
+        if let AccessOutcome::ReservationFail(reason) = access.outcome {
+            return self.block(id, Try::Resource, Some((request.kind, reason)));
         }
         if access.write_sent {
             let warp = self.ldst.insts[id.0].warp.index();
@@ -590,11 +649,14 @@ impl Sm {
 
     /// 4.x: accesses enter the banks of the data cache, one a bank and cycle.
     fn try_banks(&mut self, now: Cycle, id: MemId) -> Try {
-        for _ in 0..self.ldst.banks.len() {
+        for attempt in 0..self.ldst.banks.len() {
             let Some((mut request, left)) = self.next_transaction(now, id) else {
                 return Try::Done;
             };
             let bank = (request.addr / self.ldst.bank_bytes) as usize % self.ldst.banks.len();
+            if self.ldst.banks[bank].is_full() && attempt == 0 {
+                return self.block(id, Try::BankConflict, None);
+            }
             if self.ldst.banks[bank].is_full() || self.ldst.bank_entered[bank] == now {
                 return Try::BankConflict;
             }
@@ -617,7 +679,7 @@ impl Sm {
             return Try::Done;
         };
         if !self.link.can_send(&request) {
-            return Try::Resource;
+            return self.block(id, Try::Resource, None);
         }
         let inst = self.ldst.insts[id.0];
         let replies = self.ldst.replies_to(&request);
@@ -629,6 +691,17 @@ impl Sm {
         }
         self.link.send(now, request);
         self.sent(id, left)
+    }
+
+    /// Notes that the instruction will fail in this way until a reply or a credit comes.
+    fn block(&mut self, id: MemId, outcome: Try, fail: Option<(AccessKind, FailReason)>) -> Try {
+        let path = self.ldst.insts[id.0].path;
+        self.ldst.blocked = Some(Blocked {
+            path,
+            outcome,
+            fail,
+        });
+        outcome
     }
 
     /// The next transaction to send as a request, and how many stand before it in the list.

@@ -321,6 +321,7 @@ impl Sm {
                 .write(image.list(inst.bank_writes), flight.warp.0);
             self.warps.clear_pending(slot, image.list(inst.writes));
             self.warps.in_flight[slot] -= 1;
+            self.warps.touched |= 1 << slot;
             self.warps.refresh(slot, image);
             self.release_fence(slot);
             self.flights.give(id.0);
@@ -454,34 +455,24 @@ impl Sm {
             .max(now)
     }
 
-    /// Nothing can happen before an event whose time is known.
+    /// Nothing can happen before an event whose time is known: either there is nothing to do, or
+    /// what there is to do was tried in the last cycle and cannot go on before such an event.
     fn is_quiet(&self) -> bool {
         let w = &self.warps;
-        let could_issue = w.buffered & w.clear & !w.waiting();
-        could_issue == 0
+        self.with_free_pipe(w.buffered & w.clear & !w.waiting()) == 0
             && w.flush == 0
-            && self.collectors.is_idle()
-            && self.collectors.output.iter().all(|o| o.is_empty())
-            && self.ldst.is_quiet()
-            && self.front.is_quiet(self.wanting_fetch())
-            && !self.can_reclaim()
+            && w.to_reclaim() == 0
+            && self.collectors.is_stalled(!self.ldst.can_accept())
+            && self.ldst.is_quiet(&self.link)
+            && self.front.is_quiet(self.wanting_fetch(), &self.link)
             && self.schedulers.iter().all(|s| !s.wants_cycles)
-    }
-
-    fn can_reclaim(&self) -> bool {
-        let w = &self.warps;
-        warploom_policy::warps_of(w.live & w.done).any(|slot| {
-            let slot = slot.index();
-            w.in_flight[slot] == 0
-                && w.stores[slot] == 0
-                && w.fetching >> slot & 1 == 0
-                && !w.has_pending(slot)
-        })
     }
 
     /// Counts `cycles` cycles in which nothing happened.
     fn account(&mut self, cycles: u64) {
         self.count_residents(cycles);
+        self.collectors.skip(cycles, self.collector_steps);
+        self.ldst_retries(cycles * u64::from(self.mem_unit_ports));
         for s in 0..self.schedulers.len() {
             let own = self.schedulers[s].own;
             let valid = own & self.warps.buffered & !self.warps.waiting();

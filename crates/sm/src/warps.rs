@@ -54,6 +54,8 @@ pub struct Warps {
     pub clear: WarpMask,
     /// The next instruction waits for a long load.
     pub long_wait: WarpMask,
+    /// Something of the warp came to its end since it was last looked at for reclaiming.
+    pub touched: WarpMask,
     /// By pipe: the next instruction goes there.
     pub next_pipe: [WarpMask; Pipe::COUNT],
 }
@@ -85,6 +87,7 @@ impl Warps {
             atomic: 0,
             clear: 0,
             long_wait: 0,
+            touched: 0,
             next_pipe: [0; Pipe::COUNT],
         }
     }
@@ -161,6 +164,20 @@ impl Warps {
             &mut self.clear,
             &mut self.long_wait,
         ]
+    }
+
+    /// Exited warps that may have become free to reclaim.
+    #[inline]
+    pub fn to_reclaim(&self) -> WarpMask {
+        self.live & self.done & self.touched
+    }
+
+    /// Nothing of the warp is outstanding.
+    pub fn is_drained(&self, slot: usize) -> bool {
+        self.in_flight[slot] == 0
+            && self.stores[slot] == 0
+            && self.fetching >> slot & 1 == 0
+            && !self.has_pending(slot)
     }
 
     /// A result is pending.

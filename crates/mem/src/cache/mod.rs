@@ -14,7 +14,7 @@ mod texture;
 pub use counters::CacheCounters;
 pub use texture::TextureCache;
 
-use crate::Request;
+use crate::{AccessKind, Request};
 use mshr::{Fill, Mshrs};
 use tags::{Probe, Tags};
 use warploom_base::{Cycle, FixedQueue};
@@ -309,6 +309,12 @@ impl Cache {
     /// Counters so far.
     pub fn counters(&self) -> &CacheCounters {
         &self.counters
+    }
+
+    /// Counts attempts that were not made because they would have failed like the one before.
+    pub fn count_failed(&mut self, kind: AccessKind, reason: FailReason, attempts: u64) {
+        self.counters.reservation_fail[kind.index()] += attempts;
+        self.counters.fail[kind.index()][reason as usize] += attempts;
     }
 
     /// Counts and times a hit without looking at tags (an ideal cache).

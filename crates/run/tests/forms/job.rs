@@ -7,7 +7,8 @@ use std::sync::Arc;
 use warploom_base::Dim3;
 use warploom_diag::{Source, Style};
 use warploom_exec::{
-    DeviceMemory, FunctionalOptions, LaunchContext, LaunchSpec, TextureTable, load_module, run_grid,
+    DeviceMemory, FunctionalOptions, LaunchContext, LaunchSpec, MemoryError, TextureTable,
+    load_module, run_grid,
 };
 use warploom_ir::{ModuleIr, Program};
 
@@ -77,15 +78,22 @@ impl Job {
         (self.grid.count() * self.block.count()) as usize
     }
 
-    /// Runs the test; returns what is wrong, one line each.
+    /// Runs the test without timing; returns what is wrong, one line each.
     pub fn run(&self) -> Vec<String> {
-        match self.results() {
-            Ok((memory, addresses)) => self.compare(&memory, &addresses),
+        self.judge(self.results())
+    }
+
+    /// What is wrong with the contents of results and buffers, or why there are none.
+    pub fn judge(&self, contents: Result<Vec<Vec<u8>>, String>) -> Vec<String> {
+        match contents {
+            Ok(_) if self.fault.is_some() => Vec::new(),
+            Ok(contents) => self.compare(&contents),
             Err(message) => vec![format!("{}: `{}`: {message}", self.line, self.title)],
         }
     }
 
-    fn results(&self) -> Result<(DeviceMemory, Vec<u64>), String> {
+    /// Contents of the results and of each buffer after a run.
+    fn results(&self) -> Result<Vec<Vec<u8>>, String> {
         let text = self.ptx();
         let source = Source::new("form.ptx", &text);
         let module = warploom_run::compile(&source).map_err(|error| error.to_string())?;
@@ -101,11 +109,22 @@ impl Job {
             resident_blocks: self.grid.count() as usize,
             ..FunctionalOptions::default()
         };
-        let end = run_grid(&context, &mut memory, options).map_err(|error| error.to_string());
-        match (&self.fault, end) {
-            (None, Ok(_)) => Ok((memory, addresses)),
-            (None, Err(message)) => Err(message),
-            (Some(part), Err(message)) if message.contains(part) => Ok((memory, addresses)),
+        let end = run_grid(&context, &mut memory, options);
+        self.check_end(end.err().map(|error| error.to_string()))?;
+        let places = addresses.iter().zip(self.memory());
+        let contents = places.skip(1).map(|(&address, mut bytes)| {
+            let read = memory.read(0, address, &mut bytes);
+            read.map(|()| bytes).map_err(|error| error.to_string())
+        });
+        contents.collect()
+    }
+
+    /// Did the run end as it must? `failure`: why it did not end well.
+    pub fn check_end(&self, failure: Option<String>) -> Result<(), String> {
+        match (&self.fault, failure) {
+            (None, None) => Ok(()),
+            (None, Some(message)) => Err(message),
+            (Some(part), Some(message)) if message.contains(part) => Ok(()),
             (Some(part), end) => Err(format!("should end with `{part}`, ended with {end:?}")),
         }
     }
@@ -116,20 +135,23 @@ impl Job {
         self.textures.iter().filter(named)
     }
 
-    /// Inputs, results, then the buffers.
+    /// What memory holds at first: inputs, results, then the buffers.
+    pub fn memory(&self) -> Vec<Vec<u8>> {
+        let inputs = self.inputs.iter().flat_map(|input| &input.values);
+        let inputs: Vec<u8> = inputs.flat_map(|value| value.to_le_bytes()).collect();
+        let results = vec![POISON; 8 * self.threads() * self.outputs.len()];
+        let buffers = self.buffers.iter().map(Buffer::bytes);
+        [inputs, results].into_iter().chain(buffers).collect()
+    }
+
     fn place_buffers(&self, memory: &mut DeviceMemory) -> Result<Vec<u64>, String> {
         let mut place = |bytes: &[u8]| {
             let address = memory.alloc(0, bytes.len() as u64)?;
             memory.write(0, address, bytes)?;
             Ok(address)
         };
-        let inputs = self.inputs.iter().flat_map(|input| &input.values);
-        let inputs: Vec<u8> = inputs.flat_map(|value| value.to_le_bytes()).collect();
-        let results = vec![POISON; 8 * self.threads() * self.outputs.len()];
-        let buffers = self.buffers.iter().map(Buffer::bytes);
-        let all = [inputs, results].into_iter().chain(buffers);
-        let placed: Result<_, warploom_exec::MemoryError> =
-            all.map(|bytes| place(&bytes)).collect();
+        let all = self.memory();
+        let placed: Result<_, MemoryError> = all.iter().map(|bytes| place(bytes)).collect();
         placed.map_err(|error| error.to_string())
     }
 
@@ -172,20 +194,14 @@ impl Job {
         LaunchContext::new(program, spec).map_err(|error| error.to_string())
     }
 
-    fn compare(&self, memory: &DeviceMemory, addresses: &[u64]) -> Vec<String> {
+    fn compare(&self, contents: &[Vec<u8>]) -> Vec<String> {
         let mut wrong = Vec::new();
-        let results = read(
-            memory,
-            addresses[1],
-            self.threads() * self.outputs.len(),
-            64,
-        );
+        let results = values(&contents[0], 64);
         for (output, got) in self.outputs.iter().zip(results.chunks(self.threads())) {
             wrong.extend(self.compare_output(output, got));
         }
-        for (buffer, &address) in self.buffers.iter().zip(&addresses[2..]) {
-            let got = read(memory, address, buffer.initial.len(), buffer.kind.bits());
-            wrong.extend(self.compare_buffer(buffer, &got));
+        for (buffer, bytes) in self.buffers.iter().zip(&contents[1..]) {
+            wrong.extend(self.compare_buffer(buffer, &values(bytes, buffer.kind.bits())));
         }
         wrong
     }
@@ -240,13 +256,9 @@ impl Buffer {
     }
 }
 
-/// Values of `bits` bits, from memory that the test itself allocated.
-fn read(memory: &DeviceMemory, address: u64, count: usize, bits: u32) -> Vec<u64> {
+/// Values of `bits` bits.
+fn values(bytes: &[u8], bits: u32) -> Vec<u64> {
     let width = bits as usize / 8;
-    let mut bytes = vec![0; count * width];
-    memory
-        .read(0, address, &mut bytes)
-        .expect("the buffer is allocated");
     let each = bytes.chunks(width).map(|chunk| {
         let mut value = [0; 8];
         value[..width].copy_from_slice(chunk);

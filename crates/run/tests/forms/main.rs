@@ -5,6 +5,7 @@
 
 mod job;
 mod kernel;
+mod machine;
 mod ptx;
 mod table;
 mod texture;
@@ -51,7 +52,21 @@ fn read_file(name: &str) -> Vec<Job> {
 
 fn check(name: &str) {
     let jobs = read_file(name);
-    let wrong: Vec<String> = jobs.iter().flat_map(Job::run).collect();
+    expect_none(name, jobs.iter().flat_map(Job::run).collect());
+}
+
+/// On the timed machine, where textures cannot be bound yet.
+fn check_timed(name: &str) {
+    let spec = warploom_config::preset("gtx480").expect("the preset is sound");
+    let jobs = read_file(name);
+    let jobs = jobs.iter().filter(|job| job.textures.is_empty());
+    expect_none(
+        name,
+        jobs.flat_map(|job| machine::run(job, &spec)).collect(),
+    );
+}
+
+fn expect_none(name: &str, wrong: Vec<String>) {
     let list = wrong.join(&format!("\n{name}:"));
     assert!(
         wrong.is_empty(),
@@ -69,6 +84,14 @@ macro_rules! files {
                 check(concat!(stringify!($test), ".txt"));
             }
         )*
+        mod timed {
+            $(
+                #[test]
+                fn $test() {
+                    super::check_timed(concat!(stringify!($test), ".txt"));
+                }
+            )*
+        }
     };
 }
 

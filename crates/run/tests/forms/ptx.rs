@@ -6,7 +6,7 @@ use crate::value::Kind;
 impl Job {
     /// The whole text.
     pub fn ptx(&self) -> String {
-        let mut text = ".version 8.6\n.target sm_90\n.address_size 64\n".to_owned();
+        let mut text = ".version 8.8\n.target sm_100\n.address_size 64\n".to_owned();
         text += &self.module;
         text += "\n.visible .entry form(.param .u64 %in_param, .param .u64 %out_param";
         for name in self.pointers() {
