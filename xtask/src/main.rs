@@ -1,5 +1,9 @@
 //! Project chores that Cargo has no verb for, as `cargo xtask VERB`. One file a verb.
 
+mod bench;
+mod bless;
+mod ci;
+mod docs;
 mod ptx;
 
 use std::path::{Path, PathBuf};
@@ -16,12 +20,24 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Verb {
+    /// Measure how fast the simulator is on the workloads, and where its time goes
+    Bench(bench::Args),
+    /// Run the tests so that they accept what they see: snapshots and generated files
+    Bless(bless::Args),
+    /// Run everything that must hold before a change lands
+    Ci(ci::Args),
+    /// Write docs/generated from the program's own tables
+    Docs,
     /// Compile every kernel.cu to the kernel.ptx beside it
     Ptx(ptx::Args),
 }
 
 fn main() -> anyhow::Result<()> {
     match Cli::parse().verb {
+        Verb::Bench(args) => bench::run(&args, &root()),
+        Verb::Bless(args) => bless::run(&args, &root()),
+        Verb::Ci(args) => ci::run(&args, &root()),
+        Verb::Docs => docs::run(&root()),
         Verb::Ptx(args) => ptx::run(&args, &root()),
     }
 }

@@ -1,6 +1,6 @@
 //! GPU specifications: what every part of a simulated GPU is like.
 //!
-//! The raw form (TOML, `KEY=VALUE`) only parses; [`resolve`] checks everything, reports all
+//! The raw form (TOML, `KEY=VALUE`) only parses; [`resolve()`] checks everything, reports all
 //! problems with their places, and yields a [`GpuSpec`] of integers and enums. Every key is
 //! declared once, in `keys/`: reading, printing, documentation and hints come from that.
 //!

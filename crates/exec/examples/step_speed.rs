@@ -1,5 +1,5 @@
-//! Time per warp instruction, by kind of instruction: `cargo run --release -p warploom-exec --example step_speed`,
-//! with a part of a name to measure only that.
+//! Time per warp instruction, by kind of instruction: `cargo run --release -p warploom-exec
+//! --example step_speed`, with a part of a name to measure only that.
 
 #![allow(clippy::print_stdout, reason = "a measurement prints its results")]
 

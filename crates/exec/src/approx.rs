@@ -1,6 +1,6 @@
-//! The transcendental functions, computed in f64 by short series and rounded once to f32: far inside
-//! the error bounds that NVIDIA documents, and the same on every machine, because only IEEE additions
-//! and multiplications take part. Coefficients are computed, not typed in.
+//! The transcendental functions, computed in f64 by short series and rounded once to f32: far
+//! inside the error bounds that NVIDIA documents, and the same on every machine, because only IEEE
+//! additions and multiplications take part. Coefficients are computed, not typed in.
 
 use std::f64::consts::{FRAC_2_PI, LN_2, LOG2_E};
 
@@ -114,7 +114,8 @@ pub(crate) fn lg2(x: f32) -> f32 {
 /// Beyond this the one-step reduction of [`sine`] loses bits; `libm` reduces with a long pi.
 pub(crate) const NEAR: f32 = 4096.0;
 
-/// pi/2 in two parts: the first has 33 significant bits, so that its multiples below 2^20 are exact.
+/// pi/2 in two parts: the first has 33 significant bits, so that its multiples below 2^20 are
+/// exact.
 const HALF_PI_HIGH: f64 = f64::from_bits(std::f64::consts::FRAC_PI_2.to_bits() & !((1 << 20) - 1));
 const HALF_PI_LOW: f64 = {
     // pi/2 beyond f64: FRAC_PI_2 + 6.123233995736766e-17.

@@ -91,8 +91,8 @@ pub fn apply_atomic(
     old
 }
 
-/// What one lane's atomic leaves in memory, from the old value and its operands. `ftz`: f32 additions
-/// flush subnormals, as they do on global memory (not on shared memory).
+/// What one lane's atomic leaves in memory, from the old value and its operands. `ftz`: f32
+/// additions flush subnormals, as they do on global memory (not on shared memory).
 pub(crate) fn combine(op: AtomOp, ty: AtomTy, old: u64, a: u64, b: u64, ftz: bool) -> u64 {
     match op {
         AtomOp::And => old & a,

@@ -1,5 +1,5 @@
-//! Barriers of a block (`bar`, `barrier`). Counting is by warp, as in GPGPU-Sim: a warp arrives as a whole,
-//! whatever part of its lanes executes the instruction.
+//! Barriers of a block (`bar`, `barrier`). Counting is by warp, as in GPGPU-Sim: a warp arrives as
+//! a whole, whatever part of its lanes executes the instruction.
 
 use crate::race::RaceTable;
 use warploom_base::{LaneMask, lanes_of};

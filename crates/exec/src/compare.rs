@@ -7,7 +7,8 @@ use crate::vals::{with_int, with_width};
 use warploom_base::{LaneMask, WARP_SIZE};
 use warploom_ir::{Cmp, Combine, FloatTy, IntTy, SetDst, Ty, Width};
 
-/// Signed or unsigned order as the type has it; `lo`, `ls`, `hi`, `hs` come with unsigned types only.
+/// Signed or unsigned order as the type has it; `lo`, `ls`, `hi`, `hs` come with unsigned types
+/// only.
 macro_rules! ordered {
     ($m:expr, $cmp:expr, $T:ty) => {
         match $cmp {

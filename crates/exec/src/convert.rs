@@ -1,9 +1,9 @@
 //! `cvt` in all its forms. The common conversions have loops of their own; every other one goes
 //! lane by lane through an exact intermediate value.
 //!
-//! Floats to integers saturate. A NaN gives 0, or the highest bit alone when the source is f64 or the
-//! destination has 64 bits (PTX ISA, `cvt`). Results of 8- and 16-bit signed types are extended to the
-//! slot, since the destination register may be wider than the type.
+//! Floats to integers saturate. A NaN gives 0, or the highest bit alone when the source is f64 or
+//! the destination has 64 bits (PTX ISA, `cvt`). Results of 8- and 16-bit signed types are extended
+//! to the slot, since the destination register may be wider than the type.
 
 use crate::float_ops::{NAN32, canonical, flush_if, format_of, narrow, relu16, saturate};
 use crate::machine::{Exec, Machine};

@@ -1,8 +1,10 @@
 //! Floating-point arithmetic. Rounding to nearest runs on the host's f32 and f64 in loops that
-//! vectorise; directed rounding and the narrow formats go through [`soft`](crate::soft) or through f64.
+//! vectorise; directed rounding and the narrow formats go through [`soft`] or through
+//! f64.
 //!
 //! NaN results: f32 and narrower give the canonical NaN; f64 keeps the payload of the first NaN
-//! operand, quieted, or gives the default NaN. A subnormal result is flushed by `.ftz` after rounding.
+//! operand, quieted, or gives the default NaN. A subnormal result is flushed by `.ftz` after
+//! rounding.
 
 use crate::approx;
 use crate::machine::{Exec, Machine};
@@ -36,8 +38,8 @@ fn finish<const FTZ: bool, const SAT: bool>(x: f32) -> f32 {
     canonical(x)
 }
 
-/// The canonical NaN for any NaN. On the bits: for a compiler the NaN of an operation has no bits of its
-/// own, so it may drop a choice between that NaN and another.
+/// The canonical NaN for any NaN. On the bits: for a compiler the NaN of an operation has no bits
+/// of its own, so it may drop a choice between that NaN and another.
 #[inline(always)]
 pub(crate) fn canonical(x: f32) -> f32 {
     let bits = x.to_bits();
@@ -57,8 +59,8 @@ fn saturate64(x: f64) -> f64 {
     if low < 1.0 { low } else { 1.0 }
 }
 
-/// Sum with all its bits below the 53rd pressed into the last one ("round to odd"): a later rounding
-/// to 51 bits or fewer is then the only one.
+/// Sum with all its bits below the 53rd pressed into the last one ("round to odd"): a later
+/// rounding to 51 bits or fewer is then the only one.
 #[inline(always)]
 fn add_to_odd(p: f64, c: f64) -> f64 {
     let s = p + c;
@@ -161,8 +163,8 @@ pub(crate) fn relu16(bits: u16, format: Format, relu: bool) -> u16 {
     if relu && negative { 0 } else { bits }
 }
 
-/// One f64 operation that stands for one on 16-bit floats: with 53 bits against at most 11, rounding
-/// twice is rounding once for these.
+/// One f64 operation that stands for one on 16-bit floats: with 53 bits against at most 11,
+/// rounding twice is rounding once for these.
 fn bin64(op: FloatBin, a: f64, b: f64) -> f64 {
     match op {
         FloatBin::Add => a + b,

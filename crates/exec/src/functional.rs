@@ -24,7 +24,8 @@ pub struct FunctionalOptions {
     pub quantum: u32,
     /// Warp instructions after which the run is given up.
     pub budget: u64,
-    /// Turns of a warp without a barrier or an exit after which its state is watched for repetition.
+    /// Turns of a warp without a barrier or an exit after which its state is watched for
+    /// repetition.
     pub patience: u32,
     /// Most findings kept; further ones only count.
     pub max_findings: usize,
@@ -88,12 +89,12 @@ pub enum RunError {
     /// Every unfinished warp waits at a barrier.
     #[error("deadlock at barriers: {0}")]
     Deadlock(Box<StuckReport>),
-    /// Every unfinished warp waits at a barrier or repeats itself: it spins on something that nobody
-    /// left can change.
+    /// Every unfinished warp waits at a barrier or repeats itself: it spins on something that
+    /// nobody left can change.
     #[error(
-        "livelock: warps spin and nobody can end it (lanes of one warp that wait for each other, or \
-         blocks that wait for blocks not started; a warp runs its lanes by a divergence stack, which \
-         cannot interleave them): {0}"
+        "livelock: warps spin and nobody can end it (lanes of one warp that wait for each other, \
+         or blocks that wait for blocks not started; a warp runs its lanes by a divergence stack, \
+         which cannot interleave them): {0}"
     )]
     Livelock(Box<StuckReport>),
     /// The budget is used up.

@@ -1,5 +1,5 @@
 //! A launch: what stays the same for all blocks of a grid. Validated once, then read by every
-//! [`step`](crate::step).
+//! [`step()`](crate::step()).
 
 use crate::fault::Checks;
 use crate::regs::{Lanes32, Lanes64};

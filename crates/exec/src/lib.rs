@@ -1,9 +1,9 @@
 //! What instructions do: warp-wide values, memory images, atomics. Knows no cycle.
 //!
-//! A [`LaunchContext`] holds what a grid shares; [`BlockState`] and [`WarpState`] hold what runs. [`step`]
-//! executes one instruction of one warp and says what the timing must know of it: lanes, addresses,
-//! barriers. Stores go to the SM's [`WriteLog`] and reach [`DeviceMemory`] when it is committed; atomics on
-//! global memory can be left to the memory system ([`AtomicMode::Deferred`]).
+//! A [`LaunchContext`] holds what a grid shares; [`BlockState`] and [`WarpState`] hold what runs.
+//! [`step()`] executes one instruction of one warp and says what the timing must know of it: lanes,
+//! addresses, barriers. Stores go to the SM's [`WriteLog`] and reach [`DeviceMemory`] when it is
+//! committed; atomics on global memory can be left to the memory system ([`AtomicMode::Deferred`]).
 //!
 //! Semantics are those of the PTX ISA, bit by bit; where NVIDIA promises only error bounds, results
 //! lie within them and are the same on every machine. Faults of the simulated program are results

@@ -61,7 +61,8 @@ impl<'a> Machine<'a, '_> {
         }
     }
 
-    /// One lane of any source, zero-extended from a slot (64-bit registers need [`Self::lane_wide`]).
+    /// One lane of any source, zero-extended from a slot (64-bit registers need
+    /// [`Self::lane_wide`]).
     pub fn lane_value(&self, src: Src, lane: usize) -> u64 {
         match src {
             Src::Reg(reg) => u64::from(self.warp.regs.r32(reg.0 as usize)[lane]),

@@ -1,5 +1,5 @@
-//! Device memory: what the bytes are. Sparse pages, so that only touched memory costs, and a table of
-//! allocations, so that accesses can be checked. Global and constant memory live here.
+//! Device memory: what the bytes are. Sparse pages, so that only touched memory costs, and a table
+//! of allocations, so that accesses can be checked. Global and constant memory live here.
 //!
 //! Invariants: pages are never removed; an untouched page reads as zero; allocations of one address
 //! space never overlap and are placed in the order of the calls, as GPGPU-Sim places them.

@@ -1,6 +1,6 @@
 //! Races on shared memory, found by happens-before over barriers (vector clocks, as in FastTrack,
-//! Flanagan and Freund, PLDI 2009), at warp granularity. Accesses that warps order by other means (flags with
-//! fences) are reported too, which is why the check is made on request only.
+//! Flanagan and Freund, PLDI 2009), at warp granularity. Accesses that warps order by other means
+//! (flags with fences) are reported too, which is why the check is made on request only.
 
 use crate::barrier::{BARRIERS, BarrierRelease};
 use crate::step::MemKind;

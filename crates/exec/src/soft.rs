@@ -516,7 +516,8 @@ mod tests {
         }
     }
 
-    /// The exact side decides: f16 operations are exact in f64, so the bracket can be checked by value.
+    /// The exact side decides: f16 operations are exact in f64, so the bracket can be checked by
+    /// value.
     #[test]
     fn f16_rounding_is_exact_by_value() {
         let value = |bits: u64| f16::from_bits(bits as u16).to_f64();

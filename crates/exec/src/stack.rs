@@ -1,11 +1,12 @@
-//! Divergence by the immediate post-dominator stack (Fung et al., MICRO 2007), as GPGPU-Sim keeps it.
+//! Divergence by the immediate post-dominator stack (Fung et al., MICRO 2007), as GPGPU-Sim keeps
+//! it.
 //!
 //! The top entry executes. Where lanes part, the top entry becomes the place where they meet again
 //! and one entry per group goes on top; a group that reaches its meeting place is dropped. A call
 //! pushes an entry of its own; returns of parted lanes meet at its end.
 //!
-//! Limit: lanes of one warp that wait for each other (a spin lock within a warp) never progress; see
-//! [`Spin`].
+//! Limit: lanes of one warp that wait for each other (a spin lock within a warp) never progress;
+//! see [`Spin`].
 
 use warploom_base::{LaneMask, Pc};
 

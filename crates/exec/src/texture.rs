@@ -1,7 +1,9 @@
-//! Textures: bindings, addressing modes, filtering (CUDA C++ Programming Guide, "Texture Fetching").
+//! Textures: bindings, addressing modes, filtering (CUDA C++ Programming Guide, "Texture
+//! Fetching").
 //!
 //! A texture is pitch-linear memory. Linear filtering takes weights of 8 fractional bits, as the
-//! hardware does. There is one mipmap level: a level of detail or gradients do not change the texel.
+//! hardware does. There is one mipmap level: a level of detail or gradients do not change the
+//! texel.
 
 use crate::fault::{FaultKind, RawFault};
 use crate::float_ops::{narrow, widen};

@@ -1,6 +1,6 @@
-//! Operations across the lanes of a warp. The warp runs in lockstep, so the lanes that take part are the
-//! active ones of the member mask; a shuffle from a lane that does not take part reads that lane's
-//! register as it is.
+//! Operations across the lanes of a warp. The warp runs in lockstep, so the lanes that take part
+//! are the active ones of the member mask; a shuffle from a lane that does not take part reads that
+//! lane's register as it is.
 
 use crate::machine::{Exec, Machine};
 use crate::regs::map_lanes;
@@ -43,8 +43,8 @@ fn reduce(op: ReduxOp, ty: IntTy, a: u32, b: u32) -> u32 {
 }
 
 impl Machine<'_, '_> {
-    /// The active lanes that a member mask names (all active lanes without one). The mask is that of
-    /// the lowest active lane.
+    /// The active lanes that a member mask names (all active lanes without one). The mask is that
+    /// of the lowest active lane.
     fn members(&self, k: usize) -> LaneMask {
         match self.inst.src[k] {
             Src::None => self.mask,

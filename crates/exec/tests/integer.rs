@@ -1,4 +1,5 @@
-//! Integer arithmetic, logic, shifts and fields against 128-bit arithmetic and bit-by-bit definitions.
+//! Integer arithmetic, logic, shifts and fields against 128-bit arithmetic and bit-by-bit
+//! definitions.
 
 mod support;
 use support::*;

@@ -363,7 +363,8 @@ fn faults_name_place_address_and_neighbour() {
     assert_eq!(kind(MemSpace::Param, 0, true), OutOfBounds);
 }
 
-/// What an atomic leaves and returns, for one type at a time, shared memory and global memory alike.
+/// What an atomic leaves and returns, for one type at a time, shared memory and global memory
+/// alike.
 #[test]
 fn atomics_of_every_kind() {
     let f = |x: f32| u64::from(x.to_bits());

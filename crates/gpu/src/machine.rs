@@ -3,6 +3,7 @@
 use crate::counters::{MachineCounters, add_dram};
 use crate::dispatch::{Dispatcher, InFlight, KernelEnd, KernelLaunch};
 use crate::memory::MemorySystem;
+use crate::probe::{Part, Probe};
 use crate::watchdog::{Stuck, Watchdog};
 use crate::workers::SmArray;
 use std::sync::Arc;
@@ -46,11 +47,12 @@ pub struct Gpu {
     ended: Vec<KernelEnd>,
     atomics_done: u64,
     watch: Watchdog,
+    probe: Probe,
 }
 
 impl Gpu {
-    /// A GPU of `spec` whose SMs are run by `threads` threads.
-    pub fn new(spec: GpuSpec, threads: usize) -> Self {
+    /// A GPU of `spec` whose SMs are run by `threads` threads, noting in `probe` what it does.
+    pub fn new(spec: GpuSpec, threads: usize, probe: Probe) -> Self {
         let sms = (0..spec.gpu.sms as usize)
             .map(|i| Sm::new(&spec, SmId::new(i)))
             .collect();
@@ -62,6 +64,7 @@ impl Gpu {
             ended: Vec::new(),
             atomics_done: 0,
             watch: Watchdog::new(),
+            probe,
             spec,
         }
     }
@@ -154,11 +157,26 @@ impl Gpu {
         let from = self.now;
         let to = (from + Cycle::from(self.spec.gpu.link_cycles.max(1))).min(limit);
         let view = self.device_view();
+        self.probe.enter(Part::Dispatch);
         self.dispatcher.dispatch(from, to, &mut self.sms, &view);
-        let memory = &mut self.memory;
-        self.sms.run(from, to, device, || memory.run(from, to));
+        let Self { memory, probe, .. } = self;
+        probe.enter(Part::Sms);
+        self.sms.run(from, to, device, || {
+            probe.enter(Part::Memory);
+            memory.run(from, to);
+            probe.enter(Part::Sms);
+        });
         self.now = to;
+        self.probe.enter(Part::Exchange);
         self.exchange();
+        self.probe.enter(Part::Commit);
+        let result = self.settle(device);
+        self.probe.enter(Part::Outside);
+        result
+    }
+
+    /// What happens between steps once packets have crossed.
+    fn settle(&mut self, device: &mut DeviceMemory) -> Result<(), Stop> {
         self.commit(device);
         self.check_fault()?;
         self.end_kernels();

@@ -2,8 +2,9 @@
 //!
 //! Conventions of GPGPU-Sim: every way out of the function leads to one virtual exit; a guarded
 //! `exit` or `ret` leads there and to the next instruction; where lanes that part meet again is the
-//! start of the immediate post-dominator. For code that can never leave (an endless loop) an edge to
-//! the exit from its last block is assumed, so that branches inside it still have a meeting point.
+//! start of the immediate post-dominator. For code that can never leave (an endless loop) an edge
+//! to the exit from its last block is assumed, so that branches inside it still have a meeting
+//! point.
 
 use crate::inst::Inst;
 use crate::op::Op;

@@ -59,12 +59,12 @@ impl Extra {
 
 /// One instruction.
 ///
-/// Operand order is PTX's. Memory operations: `src[0]` is the address base (absent: zero), `imm` the
-/// byte offset, stored or combined values follow from `src[1]` (vectors: in the extra). Branches and
-/// calls: `imm` is the target [`Pc`](warploom_base::Pc). Textures: the handle is `src[0]` (a 64-bit register
-/// or a constant), a separate sampler `src[1]`; the extra's sources are the coordinates in PTX's order
-/// with padding, then the level or the gradients; its destinations are the four texels.
-/// Shift amounts and field positions are 32 bits wide whatever the type.
+/// Operand order is PTX's. Memory operations: `src[0]` is the address base (absent: zero), `imm`
+/// the byte offset, stored or combined values follow from `src[1]` (vectors: in the extra).
+/// Branches and calls: `imm` is the target [`Pc`](warploom_base::Pc). Textures: the handle is
+/// `src[0]` (a 64-bit register or a constant), a separate sampler `src[1]`; the extra's sources are
+/// the coordinates in PTX's order with padding, then the level or the gradients; its destinations
+/// are the four texels. Shift amounts and field positions are 32 bits wide whatever the type.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Inst {
     /// What it does.

@@ -1,9 +1,9 @@
 //! A program as text, for people and for tests: `{}` lists the code, `{:#}` adds every
 //! instruction's facts.
 //!
-//! `r4` is slot 4 (a 64-bit value takes r4 and r5), `p1` a predicate, `#0x10` a literal, `&g0+4` the
-//! address of variable 0 plus 4, `&t0` texture 0. `-> 7` is where a branch leads, `meet 9` where
-//! its lanes meet again.
+//! `r4` is slot 4 (a 64-bit value takes r4 and r5), `p1` a predicate, `#0x10` a literal, `&g0+4`
+//! the address of variable 0 plus 4, `&t0` texture 0. `-> 7` is where a branch leads, `meet 9`
+//! where its lanes meet again.
 
 use crate::inst::{Dst, Inst, Src};
 use crate::op::{FloatMods, MemTy, Op};

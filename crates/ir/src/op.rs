@@ -156,8 +156,8 @@ pub enum FloatUn {
     Lg2Approx,
     Ex2Approx,
     TanhApprox,
-    /// `rcp.approx.ftz.f64` and `rsqrt.approx.ftz.f64`: on the high word only (`rsqrt.approx.f64`, without
-    /// `.ftz`, on the whole).
+    /// `rcp.approx.ftz.f64` and `rsqrt.approx.ftz.f64`: on the high word only (`rsqrt.approx.f64`,
+    /// without `.ftz`, on the whole).
     RcpApproxF64,
     RsqrtApproxF64,
 }
@@ -626,7 +626,8 @@ pub enum Op {
     Brkpt,
     /// Sleep for about `src[0]` nanoseconds: no effect on values.
     Nanosleep,
-    /// Block barrier: number in `src[0]`, thread count in `src[1]` (or none), predicate in `src[2]`.
+    /// Block barrier: number in `src[0]`, thread count in `src[1]` (or none), predicate in
+    /// `src[2]`.
     Barrier(BarrierKind),
     /// `bar.warp.sync`: member mask in `src[0]`.
     BarWarp,

@@ -34,8 +34,8 @@ const OVERHEAD: u32 = 3;
 /// Fewest registers that `ptxas` gives a thread.
 const FEWEST: u32 = 4;
 
-/// Registers that one function of a kernel needs by itself. `wide[r]` says that virtual register `r`
-/// has 64 bits.
+/// Registers that one function of a kernel needs by itself. `wide[r]` says that virtual register
+/// `r` has 64 bits.
 pub fn estimate(code: &Code, cfg: &Cfg, live: &Liveness, wide: &[bool]) -> u32 {
     let costs = Costs::new(code, wide);
     let mut after = vec![0; code.insts.len()];

@@ -2,12 +2,12 @@
 //!
 //! Invariants: registers whose values are needed at the same time share no slot; a 64-bit register
 //! starts at an even slot, and 64-bit and 32-bit registers never share slots: the file keeps the
-//! 64-bit values of 32 lanes side by side in two slots, so a lane's value lies in other lanes' words
-//! of a 32-bit register, which lanes that wait elsewhere may still need; a destination may take over exactly the slots of a source that dies in
-//! the same instruction, and no other overlap of destinations with sources exists, because an
-//! operation may write its first slot before it has read everything; what is read before it is
-//! written keeps its slots from the start of the function. `slots/verify.rs` checks an assignment
-//! by other means.
+//! 64-bit values of 32 lanes side by side in two slots, so a lane's value lies in other lanes'
+//! words of a 32-bit register, which lanes that wait elsewhere may still need; a destination may
+//! take over exactly the slots of a source that dies in the same instruction, and no other overlap
+//! of destinations with sources exists, because an operation may write its first slot before it has
+//! read everything; what is read before it is written keeps its slots from the start of the
+//! function. `slots/verify.rs` checks an assignment by other means.
 
 #[cfg(test)]
 mod tests;

@@ -86,9 +86,9 @@ impl SubPartition {
         self.from_noc.room() >= self.packet_room
     }
 
-    /// Takes a packet from the network. A sectored L2 splits it in 32-byte requests (`bytes` / 32 of
-    /// them, also for writes that skip a sector), each of which is answered by a reply of its own
-    /// with the packet's token.
+    /// Takes a packet from the network. A sectored L2 splits it in 32-byte requests (`bytes` / 32
+    /// of them, also for writes that skip a sector), each of which is answered by a reply of its
+    /// own with the packet's token.
     pub fn push(&mut self, now_core: Cycle, request: Request) {
         if !self.sectored || request.bytes <= SECTOR_BYTES {
             return self.enqueue(now_core, request);

@@ -319,7 +319,12 @@ proptest! {
         // With one input in use per output, order holds within a virtual channel only: use one
         // input each.
         let traffic: Vec<_> = traffic.iter().map(|&(i, _, bytes)| (i, i, bytes)).collect();
-        let spec = NocSpec { virtual_channels: 1, input_speedup, output_speedup: 2, ..spec(NocKind::Fly) };
+        let spec = NocSpec {
+            virtual_channels: 1,
+            input_speedup,
+            output_speedup: 2,
+            ..spec(NocKind::Fly)
+        };
         conserve(&spec, &traffic, 0)?;
     }
 }

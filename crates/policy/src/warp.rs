@@ -45,7 +45,8 @@ pub struct WarpView<'a> {
     pub waiting: WarpMask,
     /// Warps whose next instruction needs the result of an outstanding load.
     pub long_wait: WarpMask,
-    /// By slot: how many warps had started on this SM before this one (GPGPU-Sim's dynamic warp id).
+    /// By slot: how many warps had started on this SM before this one (GPGPU-Sim's dynamic warp
+    /// id).
     pub age: &'a [u64],
 }
 
@@ -97,7 +98,7 @@ pub(crate) fn next_after(mask: WarpMask, last: WarpSlot) -> Option<WarpSlot> {
 
 /// Declares the table of warp schedulers: dispatch without a virtual call for those built in.
 macro_rules! warp_schedulers {
-    ($($(#[$doc:meta])* $variant:ident = $name:literal, $about:literal, $choice:pat => $make:expr;)+) => {
+    ($($variant:ident = $name:literal, $about:literal, $choice:pat => $make:expr;)+) => {
         /// A warp scheduler of one of the built-in kinds, or a user's own.
         pub enum WarpPolicy {
             $(#[doc = $about] $variant($variant),)+
@@ -120,33 +121,65 @@ macro_rules! warp_schedulers {
         impl WarpScheduler for WarpPolicy {
             #[inline]
             fn pick(&mut self, view: &WarpView<'_>, ready: WarpMask) -> Option<WarpSlot> {
-                match self { $(Self::$variant(p) => p.pick(view, ready),)+ Self::Custom(p) => p.pick(view, ready) }
+                match self {
+                    $(Self::$variant(p) => p.pick(view, ready),)+
+                    Self::Custom(p) => p.pick(view, ready),
+                }
             }
             fn begin_cycle(&mut self, view: &WarpView<'_>) {
-                match self { $(Self::$variant(p) => p.begin_cycle(view),)+ Self::Custom(p) => p.begin_cycle(view) }
+                match self {
+                    $(Self::$variant(p) => p.begin_cycle(view),)+
+                    Self::Custom(p) => p.begin_cycle(view),
+                }
             }
             fn wants_cycles(&self) -> bool {
-                match self { $(Self::$variant(p) => p.wants_cycles(),)+ Self::Custom(p) => p.wants_cycles() }
+                match self {
+                    $(Self::$variant(p) => p.wants_cycles(),)+
+                    Self::Custom(p) => p.wants_cycles(),
+                }
             }
             #[inline]
             fn on_issue(&mut self, slot: WarpSlot) {
-                match self { $(Self::$variant(p) => p.on_issue(slot),)+ Self::Custom(p) => p.on_issue(slot) }
+                match self {
+                    $(Self::$variant(p) => p.on_issue(slot),)+
+                    Self::Custom(p) => p.on_issue(slot),
+                }
             }
             fn on_start(&mut self, slot: WarpSlot) {
-                match self { $(Self::$variant(p) => p.on_start(slot),)+ Self::Custom(p) => p.on_start(slot) }
+                match self {
+                    $(Self::$variant(p) => p.on_start(slot),)+
+                    Self::Custom(p) => p.on_start(slot),
+                }
             }
             fn on_exit(&mut self, slot: WarpSlot) {
-                match self { $(Self::$variant(p) => p.on_exit(slot),)+ Self::Custom(p) => p.on_exit(slot) }
+                match self {
+                    $(Self::$variant(p) => p.on_exit(slot),)+
+                    Self::Custom(p) => p.on_exit(slot),
+                }
             }
         }
     };
 }
 
 warp_schedulers! {
-    Lrr = "lrr", "Loose round robin: the next warp after the last one issued (GPGPU-Sim).", Choice::Lrr => Lrr::default();
-    Grr = "grr", "Greedy then round robin: the last warp until it stalls, then the next.", Choice::Grr => Grr::default();
-    Gto = "gto", "Greedy then oldest: the last warp until it stalls, then the oldest (Rogers et al., MICRO 2012).", Choice::Gto => Gto::default();
-    Oldest = "oldest", "Oldest first, never greedy (GPGPU-Sim `old`).", Choice::Oldest => Oldest;
-    TwoLevel = "two-level", "Active group in round robin; long waits go to the pending group (Narasiman et al., MICRO 2011).", Choice::TwoLevel { active_warps } => TwoLevel::new(active_warps);
-    StaticLimit = "static-limit", "Greedy then oldest among the oldest warps only (SWL, Rogers et al., MICRO 2012).", Choice::StaticLimit { warps } => StaticLimit::new(warps);
+    Lrr = "lrr",
+        "Loose round robin: the next warp after the last one issued (GPGPU-Sim).",
+        Choice::Lrr => Lrr::default();
+    Grr = "grr",
+        "Greedy then round robin: the last warp until it stalls, then the next.",
+        Choice::Grr => Grr::default();
+    Gto = "gto",
+        "Greedy then oldest: the last warp until it stalls, then the oldest (Rogers et al., MICRO \
+         2012).",
+        Choice::Gto => Gto::default();
+    Oldest = "oldest",
+        "Oldest first, never greedy (GPGPU-Sim `old`).",
+        Choice::Oldest => Oldest;
+    TwoLevel = "two-level",
+        "Active group in round robin; long waits go to the pending group (Narasiman et al., MICRO \
+         2011).",
+        Choice::TwoLevel { active_warps } => TwoLevel::new(active_warps);
+    StaticLimit = "static-limit",
+        "Greedy then oldest among the oldest warps only (SWL, Rogers et al., MICRO 2012).",
+        Choice::StaticLimit { warps } => StaticLimit::new(warps);
 }

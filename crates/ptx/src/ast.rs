@@ -41,13 +41,15 @@ pub struct Module {
 /// What stands at file level.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Item {
-    /// A variable in `.global`, `.const`, `.shared` or `.tex`, or a `.texref`/`.samplerref`/`.surfref`.
+    /// A variable in `.global`, `.const`, `.shared` or `.tex`, or a
+    /// `.texref`/`.samplerref`/`.surfref`.
     Variable(Variable),
     /// A kernel or device function, declared or defined.
     Function(Function),
     /// `.alias a, b;`
     Alias(Name, Name),
-    /// A directive without meaning for simulation (`.file`, `.section`, `.loc`, `.pragma`), kept as written.
+    /// A directive without meaning for simulation (`.file`, `.section`, `.loc`, `.pragma`), kept as
+    /// written.
     Kept(Kept),
 }
 

@@ -1,7 +1,7 @@
 //! PTX text: lexer, syntax tree, parser, printer, checks. Knows no IR.
 //!
-//! [`parse`] reads whatever can be read and says what cannot; [`check`] looks for what the tree
-//! says wrongly; [`print`] writes the tree as text again. [`load`] is the first two together.
+//! [`parse`] reads whatever can be read and says what cannot; [`check()`] looks for what the tree
+//! says wrongly; [`print()`] writes the tree as text again. [`load`] is the first two together.
 //!
 //! Source: PTX ISA up to 9.0. Invariants: no input makes any of them panic; time is linear in the
 //! length of the input; for a text without errors, `parse(print(parse(text))) == parse(text)`.

@@ -20,3 +20,4 @@ pub use host::{Arg, Check, HostAction, HostError, HostProgram, Launch};
 pub use params::ArgError;
 pub use session::{Options, Progress, RunError, Session};
 pub use warploom_exec::Checks;
+pub use warploom_gpu::{Part, Probe};

@@ -12,7 +12,7 @@ use warploom_config::{DivergenceOrder, GpuSpec};
 use warploom_exec::{
     BranchOrder, Checks, Fault, LaunchContext, LaunchError, LaunchSpec, TextureTable,
 };
-use warploom_gpu::{Gpu, KernelEnd, KernelLaunch, Stop};
+use warploom_gpu::{Gpu, KernelEnd, KernelLaunch, Probe, Stop};
 use warploom_ir::Program;
 use warploom_sm::{BlockNeeds, OccupancyLimit};
 use warploom_stats::result::{Outcome, RunReport};
@@ -35,6 +35,8 @@ pub struct Options {
     pub checks: Checks,
     /// The command line, for the result.
     pub command: String,
+    /// Where the machine notes which part of it runs.
+    pub probe: Probe,
 }
 
 impl Default for Options {
@@ -46,6 +48,7 @@ impl Default for Options {
             memory_bytes: 4 << 30,
             checks: Checks::default(),
             command: String::new(),
+            probe: Probe::default(),
         }
     }
 }
@@ -174,7 +177,11 @@ impl Session {
         summary: &mut Summary,
         progress: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
     ) -> Result<Outcome, RunError> {
-        let mut gpu = Gpu::new(self.spec.clone(), self.options.threads);
+        let mut gpu = Gpu::new(
+            self.spec.clone(),
+            self.options.threads,
+            self.options.probe.clone(),
+        );
         let limit = self.options.max_cycles.unwrap_or(Cycle::MAX);
         loop {
             let action = program.next(device)?;

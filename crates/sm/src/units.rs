@@ -49,7 +49,7 @@ impl Units {
                 .collect(),
             bus_width,
             bus: vec![(Cycle::MAX, 0); HORIZON],
-            wheel: vec![Vec::with_capacity(8); HORIZON],
+            wheel: (0..HORIZON).map(|_| Vec::with_capacity(8)).collect(),
             occupied: [0; HORIZON / 64],
         }
     }

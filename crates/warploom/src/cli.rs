@@ -24,7 +24,7 @@ pub struct Cli {
 
 #[derive(Subcommand)]
 enum Verb {
-    Run(run::Args),
+    Run(Box<run::Args>),
     Check(check::Args),
     List(list::Args),
     Show(show::Args),

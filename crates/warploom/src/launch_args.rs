@@ -20,7 +20,7 @@ pub struct LaunchArgs {
     #[arg(long, value_name = "X[,Y[,Z]]", help_heading = "Launch of a PTX file", value_parser = extents)]
     pub block: Option<String>,
     /// Next argument of the kernel: a number (`7`, `2.5`), a typed number (`f32:1`), or a buffer:
-    /// TYPE[SHAPE]=INIT with INIT one of zeros, iota, uniform, normal, a number or a .npy file
+    /// `TYPE[SHAPE]=INIT` with INIT one of zeros, iota, uniform, normal, a number or a .npy file
     #[arg(
         long = "arg",
         value_name = "ARG",

@@ -5,8 +5,8 @@
 //! reference and its host program) and one row in [`all`]. [`Target::resolve`] reads the names that
 //! users type; a [`Target`] makes [`HostProgram`](warploom_run::HostProgram)s.
 //!
-//! Invariants: inputs come from [`warploom_base::Rng`] and a size alone, so that they are the same on
-//! every machine and in every version; references use the PTX's own operations in its order
+//! Invariants: inputs come from [`warploom_base::Rng`] and a size alone, so that they are the same
+//! on every machine and in every version; references use the PTX's own operations in its order
 //! (`mul_add` where it has `fma`), so that outputs must be equal bit by bit; references work from
 //! the inputs, never from the layout that the kernel uses.
 

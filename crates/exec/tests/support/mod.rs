@@ -195,9 +195,10 @@ impl Bench {
     }
 }
 
-/// Runs one instruction on up to 32 operand tuples, one per lane. Operands are 64 bits wide in slots 0,
-/// 2, 4, 6 (32-bit operations read the low half: the first slot of a pair is then written apart);
-/// predicates 0 and 1 hold `preds`. Returns slot 8 as 32 and as 64 bits per lane, and predicates 2 and 3.
+/// Runs one instruction on up to 32 operand tuples, one per lane. Operands are 64 bits wide in
+/// slots 0, 2, 4, 6 (32-bit operations read the low half: the first slot of a pair is then written
+/// apart); predicates 0 and 1 hold `preds`. Returns slot 8 as 32 and as 64 bits per lane, and
+/// predicates 2 and 3.
 pub struct One {
     pub r32: [u32; 32],
     pub r64: [u64; 32],

@@ -48,8 +48,8 @@ impl<'a> Form<'a> {
         })
     }
 
-    /// Takes the first modifier that `pick` knows, or refuses the instruction for want of `what`. If
-    /// it has modifiers that nobody knows, it is another form, which is not supported.
+    /// Takes the first modifier that `pick` knows, or refuses the instruction for want of `what`.
+    /// If it has modifiers that nobody knows, it is another form, which is not supported.
     pub(super) fn need<T>(&mut self, what: &str, pick: impl Fn(Modifier) -> Option<T>) -> Res<T> {
         if let Some(found) = self.take(pick) {
             return Ok(found);

@@ -152,8 +152,8 @@ impl<'a> Kernel<'a> {
         (self.symbols.texture_names.get(name)).is_some_and(|(_, set)| *set)
     }
 
-    /// Places static variables in shared memory, then dynamic ones behind them. Gives the offsets of
-    /// the functions' own variables, in order.
+    /// Places static variables in shared memory, then dynamic ones behind them. Gives the offsets
+    /// of the functions' own variables, in order.
     fn lay_out_shared(&mut self, order: &[usize]) -> Res<Vec<Vec<u32>>> {
         let mut named: FxHashSet<&str> = FxHashSet::default();
         for &function in order {

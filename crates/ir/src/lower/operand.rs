@@ -16,7 +16,8 @@ use warploom_ptx::tokens::ScalarType;
 pub(super) enum Fit {
     /// As wide as the type.
     Exact,
-    /// At least as wide (`ld`, `st`, `cvt`: PTX ISA, "Operand Size Exceeding Instruction-Type Size").
+    /// At least as wide (`ld`, `st`, `cvt`: PTX ISA, "Operand Size Exceeding Instruction-Type
+    /// Size").
     Wider,
 }
 

@@ -128,7 +128,8 @@ impl Scope<'_> {
             return Some(*symbol);
         }
         let stem = name.trim_end_matches(|c: char| c.is_ascii_digit());
-        // A range's own name may end in digits (`%r1_<4>` does not, `%v2<4>` does): try every split.
+        // A range's own name may end in digits (`%r1_<4>` does not, `%v2<4>` does): try every
+        // split.
         (stem.len().max(1)..name.len())
             .filter(|at| name.is_char_boundary(*at))
             .find_map(|at| {

@@ -1,3 +1,5 @@
+//! Register pressure of small kernels, counted by hand.
+
 use super::{OVERHEAD, estimate, registers_per_thread};
 use crate::cfg::Cfg;
 use crate::inst::{Dst, Extra, Inst, Reg, SpecialReg, Src};

@@ -127,8 +127,8 @@ impl Checker<'_> {
         self.check_overlap(at, inst)
     }
 
-    /// No slot belongs to both a 64-bit and a 32-bit register: lanes of the first lie in other lanes
-    /// of the second.
+    /// No slot belongs to both a 64-bit and a 32-bit register: lanes of the first lie in other
+    /// lanes of the second.
     fn check_widths(&self) -> Result<(), SlotError> {
         let mut owner_is_wide = vec![None; self.assignment.reg_slots];
         for (at, inst) in self.code.insts.iter().enumerate() {

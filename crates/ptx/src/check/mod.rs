@@ -10,9 +10,9 @@
 //!   anywhere in the block or the blocks around it.
 //! - `forms` and `instruction`: an instruction's modifiers and operand count have a form in the
 //!   table; the target has it; guards are predicates; branch targets are labels.
-//! - `operands`, `memory`, `moves`, `labels`: registers fit the instruction's type (PTX ISA 9.2 and 9.4.1), destinations are
-//!   registers, addresses are of the right space and width, immediates are of the right kind and
-//!   in range.
+//! - `operands`, `memory`, `moves`, `labels`: registers fit the instruction's type (PTX ISA 9.2 and
+//!   9.4.1), destinations are registers, addresses are of the right space and width, immediates are
+//!   of the right kind and in range.
 //! - `variables`: alignment, sizes, initial values, what each state space allows.
 //! - `functions`: kernels' parameters and limits, declarations against definitions, calls against
 //!   signatures.

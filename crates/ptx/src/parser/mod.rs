@@ -235,9 +235,9 @@ impl<'s> Parser<'s> {
         self.unexpected(expected)
     }
 
-    /// Skips a broken statement that began with token `first`: behind its semicolon, or before a brace that closes the block
-    /// around it, the end of the text, or a line that starts like a function. Braces inside it are
-    /// skipped whole.
+    /// Skips a broken statement that began with token `first`: behind its semicolon, or before a
+    /// brace that closes the block around it, the end of the text, or a line that starts like a
+    /// function. Braces inside it are skipped whole.
     fn skip_statement(&mut self, first: usize) {
         let mut open = 0_u32;
         loop {

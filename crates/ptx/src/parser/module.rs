@@ -83,8 +83,8 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// Skips a broken item that began with token `first`: behind its semicolon or its body, or before a line that starts with a
-    /// directive.
+    /// Skips a broken item that began with token `first`: behind its semicolon or its body, or
+    /// before a line that starts with a directive.
     fn skip_item(&mut self, first: usize) {
         loop {
             match self.peek() {

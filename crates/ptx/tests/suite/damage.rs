@@ -157,7 +157,10 @@ fn apply(text: &mut String, damage: &Damage) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(400) })]
+    #![proptest_config(ProptestConfig {
+        failure_persistence: None,
+        ..ProptestConfig::with_cases(400)
+    })]
 
     #[test]
     fn damaged_files_cause_no_panic(file in any::<Index>(), damages in vec(damage(), 1..8)) {

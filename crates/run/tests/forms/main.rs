@@ -15,7 +15,8 @@ use job::Job;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// Distinct forms that the files must cover at least. They cover many more; this many are asked for.
+/// Distinct forms that the files must cover at least. They cover many more; this many are asked
+/// for.
 const LEAST_FORMS: usize = 300;
 
 /// Base opcodes that the files must cover.

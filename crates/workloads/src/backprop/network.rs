@@ -97,7 +97,8 @@ impl Network {
             .collect()
     }
 
-    /// The network after the second kernel: weights of hidden units moved, the bias's without input.
+    /// The network after the second kernel: weights of hidden units moved, the bias's without
+    /// input.
     pub(super) fn adjusted(&self, hidden_errors: &[f32]) -> Self {
         let mut after = self.clone();
         let weights = after

@@ -35,9 +35,9 @@ impl Graph {
     }
 
     /// A connected graph with 6 neighbours a node on average, whose degrees fall off as the third
-    /// power of the degree, up to some hundreds. Every node is joined to an earlier one and to two at
-    /// random; earlier nodes are the likelier, the i-th with probability proportional to (i + s)^-1/2.
-    /// Nodes are then renumbered, so that those with many neighbours are spread.
+    /// power of the degree, up to some hundreds. Every node is joined to an earlier one and to two
+    /// at random; earlier nodes are the likelier, the i-th with probability proportional to (i +
+    /// s)^-1/2. Nodes are then renumbered, so that those with many neighbours are spread.
     pub(super) fn power_law(nodes: u32, seed: u64) -> Self {
         let mut rng = Rng::new(seed);
         let shift = 1.0 + f64::from(nodes) / 16_384.0;
@@ -74,7 +74,8 @@ impl Graph {
     }
 
     /// A map of streets on a square of crossings (`nodes` is its area): every crossing has a street
-    /// to the west or to the north, which reaches them all, and 3 in 8 of the remaining streets exist.
+    /// to the west or to the north, which reaches them all, and 3 in 8 of the remaining streets
+    /// exist.
     pub(super) fn road(nodes: u32, seed: u64) -> Self {
         let mut rng = Rng::new(seed);
         let side = nodes.isqrt();

@@ -1,7 +1,7 @@
 //! A finite-element matrix in compressed rows, a vector, and their product.
 //!
-//! The mesh is a square of `n` x `n` bicubic elements: nodes at thirds of an element's side, those on
-//! the boundary left out, which makes (3n - 1)^2 rows. Two nodes are coupled when they share an
+//! The mesh is a square of `n` x `n` bicubic elements: nodes at thirds of an element's side, those
+//! on the boundary left out, which makes (3n - 1)^2 rows. Two nodes are coupled when they share an
 //! element: 7 x 7 nodes around a corner of elements, 4 x 7 around an edge's node, 4 x 4 around an
 //! element's inner node. For n = 128 that is Parboil's large data set to the row (383^2 = 146,689)
 //! and nearly to the nonzero (3,636,649), with its longest row of 49.

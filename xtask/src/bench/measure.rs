@@ -1,0 +1,156 @@
+//! One run of one case, timed without the host program's part.
+
+use std::fmt;
+use std::ops::ControlFlow;
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, ensure};
+use warploom_config::GpuSpec;
+use warploom_run::{
+    Check, Device, HostAction, HostError, HostProgram, Options, Part, Probe, Session,
+};
+use warploom_workloads::{Size, Target};
+
+use super::sample::{Counts, sample};
+
+/// Seed of the workloads' inputs.
+const SEED: u64 = 1;
+
+/// How a workload is run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Mode {
+    /// Values only.
+    Functional,
+    /// The whole machine.
+    Timed {
+        /// Threads that simulate.
+        threads: usize,
+    },
+}
+
+impl fmt::Display for Mode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Functional => f.write_str("functional"),
+            Self::Timed { threads } => write!(f, "{threads} thread{}", plural(*threads)),
+        }
+    }
+}
+
+fn plural(count: usize) -> &'static str {
+    if count == 1 { "" } else { "s" }
+}
+
+/// What is measured.
+pub struct Case {
+    /// The workload.
+    pub target: Target,
+    /// How much of it.
+    pub size: Size,
+    /// On which GPU.
+    pub spec: GpuSpec,
+    /// How.
+    pub mode: Mode,
+}
+
+/// What one run took.
+#[derive(Clone, Debug)]
+pub struct Run {
+    /// Simulated core cycles in which kernels ran; none without timing.
+    pub cycles: u64,
+    /// Warp instructions.
+    pub warp_instructions: u64,
+    /// Time without the host program's.
+    pub wall: Duration,
+    /// How often each part of the machine was seen running.
+    pub parts: Counts,
+}
+
+impl Case {
+    /// Runs the case once. Wrong outputs are an error: their speed is of no interest.
+    pub fn run(&self) -> Result<Run> {
+        let mut program = Stopwatch::new(self.target.program(self.size, SEED));
+        let (run, passed) = match self.mode {
+            Mode::Functional => self.run_functional(&mut program)?,
+            Mode::Timed { threads } => self.run_timed(&mut program, threads)?,
+        };
+        ensure!(
+            passed,
+            "{} ({}) computes wrong outputs",
+            self.target.workload.name,
+            self.mode
+        );
+        Ok(run)
+    }
+
+    fn run_functional(&self, program: &mut Stopwatch) -> Result<(Run, bool)> {
+        let session = Session::new(self.spec.clone(), Options::default());
+        let started = Instant::now();
+        let report = session.run_functional(program)?;
+        let wall = started.elapsed().saturating_sub(program.host);
+        let passed = !report.checks.is_empty() && report.checks.iter().all(|check| check.passed);
+        let launches = report.launches.iter();
+        let run = Run {
+            cycles: 0,
+            warp_instructions: launches.map(|(_, counts)| counts.warp_instructions).sum(),
+            wall,
+            parts: Counts::default(),
+        };
+        Ok((run, passed))
+    }
+
+    fn run_timed(&self, program: &mut Stopwatch, threads: usize) -> Result<(Run, bool)> {
+        let probe = Probe::default();
+        let options = Options {
+            threads,
+            probe: probe.clone(),
+            ..Options::default()
+        };
+        let session = Session::new(self.spec.clone(), options);
+        let started = Instant::now();
+        let (report, mut parts) = sample(&probe, || {
+            session.run(program, &mut |_| ControlFlow::Continue(()))
+        });
+        let report = report?;
+        parts.remove(&Part::Outside.name());
+        let run = Run {
+            cycles: report.totals.figures.cycles,
+            warp_instructions: report.totals.figures.warp_instructions,
+            wall: started.elapsed().saturating_sub(program.host),
+            parts,
+        };
+        Ok((run, report.succeeded()))
+    }
+}
+
+/// A host program that notes how long it takes itself.
+struct Stopwatch {
+    program: Box<dyn HostProgram>,
+    host: Duration,
+}
+
+impl Stopwatch {
+    fn new(program: Box<dyn HostProgram>) -> Self {
+        Self {
+            program,
+            host: Duration::ZERO,
+        }
+    }
+
+    fn time<T>(&mut self, act: impl FnOnce(&mut dyn HostProgram) -> T) -> T {
+        let started = Instant::now();
+        let result = act(self.program.as_mut());
+        self.host += started.elapsed();
+        result
+    }
+}
+
+impl HostProgram for Stopwatch {
+    fn next(&mut self, device: &mut Device) -> Result<HostAction, HostError> {
+        self.time(|program| program.next(device))
+    }
+
+    fn checks(&mut self, device: &Device) -> Result<Vec<Check>, HostError> {
+        self.time(|program| program.checks(device))
+    }
+}

@@ -1,0 +1,176 @@
+//! `cargo xtask ci`: everything that must hold before a change lands, in one list.
+
+use std::io::{self, Write};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+use anyhow::{Context, Result, ensure};
+
+/// Settings of `cargo xtask ci`.
+#[derive(clap::Args)]
+pub struct Args {
+    /// Run only the steps of these names
+    #[arg(value_name = "STEP")]
+    only: Vec<String>,
+
+    /// List the steps and their commands
+    #[arg(long)]
+    list: bool,
+}
+
+/// One command that must succeed.
+struct Step {
+    name: &'static str,
+    /// Variables set for it.
+    env: &'static [(&'static str, &'static str)],
+    /// Arguments of `cargo`.
+    args: &'static [&'static str],
+}
+
+/// In order of how soon they fail. `cargo deny` reads no advisories here: those need the network.
+const STEPS: &[Step] = &[
+    Step {
+        name: "format",
+        env: &[],
+        args: &["fmt", "--all", "--check"],
+    },
+    Step {
+        name: "licences",
+        env: &[],
+        args: &["deny", "--offline", "check", "bans", "licenses", "sources"],
+    },
+    Step {
+        name: "tests",
+        env: &[],
+        args: &["test", "--workspace", "--locked"],
+    },
+    Step {
+        name: "lints",
+        env: &[],
+        args: &[
+            "clippy",
+            "--workspace",
+            "--all-targets",
+            "--locked",
+            "--",
+            "-D",
+            "warnings",
+        ],
+    },
+    Step {
+        name: "documentation",
+        env: &[("RUSTDOCFLAGS", "-D warnings")],
+        args: &[
+            "doc",
+            "--workspace",
+            "--no-deps",
+            "--document-private-items",
+            "--locked",
+        ],
+    },
+];
+
+impl Step {
+    /// The command as a user would type it.
+    fn command_line(&self) -> String {
+        let assignments = self
+            .env
+            .iter()
+            .map(|(name, value)| format!("{name}='{value}'"));
+        let words = self.args.iter().map(|word| (*word).to_owned());
+        let all: Vec<_> = assignments
+            .chain(["cargo".to_owned()])
+            .chain(words)
+            .collect();
+        all.join(" ")
+    }
+
+    fn run(&self, root: &Path) -> Result<()> {
+        let mut command = Command::new("cargo");
+        command
+            .current_dir(root)
+            .args(self.args)
+            .stdin(Stdio::null());
+        let status = command
+            .envs(self.env.iter().copied())
+            .status()
+            .context("cannot start cargo")?;
+        ensure!(
+            status.success(),
+            "step `{}` failed: {}",
+            self.name,
+            self.command_line()
+        );
+        Ok(())
+    }
+}
+
+/// Runs the steps that `args` asks for in the workspace at `root`; stops at the first failure.
+pub fn run(args: &Args, root: &Path) -> Result<()> {
+    let steps = chosen(&args.only)?;
+    let mut out = io::stdout();
+    for step in steps {
+        writeln!(out, "== {}: {}", step.name, step.command_line())?;
+        if !args.list {
+            let started = Instant::now();
+            step.run(root)?;
+            writeln!(
+                out,
+                "== {}: passed in {:.0} s",
+                step.name,
+                started.elapsed().as_secs_f64()
+            )?;
+        }
+    }
+    Ok(())
+}
+
+fn chosen(names: &[String]) -> Result<Vec<&'static Step>> {
+    for name in names {
+        let known: Vec<_> = STEPS.iter().map(|step| step.name).collect();
+        ensure!(
+            known.contains(&name.as_str()),
+            "no step `{name}`; there are: {}",
+            known.join(", ")
+        );
+    }
+    let wanted = |step: &&Step| names.is_empty() || names.iter().any(|name| name == step.name);
+    Ok(STEPS.iter().filter(wanted).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{STEPS, chosen};
+    use std::fs;
+    use std::path::Path;
+
+    #[test]
+    fn all_steps_run_unless_some_are_named() {
+        assert_eq!(chosen(&[]).unwrap().len(), STEPS.len());
+        let named = chosen(&["lints".to_owned(), "format".to_owned()]).unwrap();
+        let names: Vec<_> = named.iter().map(|step| step.name).collect();
+        assert_eq!(names, ["format", "lints"], "in the order of the list");
+        let Err(error) = chosen(&["lint".to_owned()]) else {
+            panic!("`lint` is no step");
+        };
+        let message = error.to_string();
+        assert!(
+            message.starts_with("no step `lint`; there are: format,"),
+            "{message}"
+        );
+    }
+
+    #[test]
+    fn the_readme_tells_the_tests_command() {
+        let readme = Path::new(env!("CARGO_MANIFEST_DIR")).join("../README.md");
+        let readme = fs::read_to_string(readme).unwrap();
+        let tests = STEPS.iter().find(|step| step.name == "tests").unwrap();
+        let command = tests.command_line();
+        let command = command.trim_end_matches(" --locked");
+        assert!(
+            readme.lines().any(|line| line.trim() == command),
+            "{command}"
+        );
+    }
+}

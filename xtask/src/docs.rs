@@ -1,0 +1,147 @@
+//! `cargo xtask docs`: writes `docs/generated` from the program's own tables.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::io::{self, Write as _};
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use warploom_gpu::registry::TABLES;
+use warploom_stats::METRICS;
+use warploom_workloads::{KernelInfo, Variant, all};
+
+/// A generated page.
+struct Page {
+    file: &'static str,
+    text: String,
+}
+
+fn pages() -> [Page; 4] {
+    let page = |file, text| Page { file, text };
+    [
+        page("keys.md", warploom_config::keys_markdown()),
+        page("policies.md", policies()),
+        page("statistics.md", statistics()),
+        page("workloads.md", workloads()),
+    ]
+}
+
+/// Writes every page below the workspace at `root`.
+pub fn run(root: &Path) -> Result<()> {
+    let folder = root.join("docs/generated");
+    fs::create_dir_all(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
+    for page in pages() {
+        let path = folder.join(page.file);
+        fs::write(&path, page.text).with_context(|| format!("cannot write {}", path.display()))?;
+        writeln!(io::stdout(), "{}", path.display())?;
+    }
+    Ok(())
+}
+
+fn policies() -> String {
+    let mut text = String::from(
+        "# Policies\n\n\
+         Generated from the policies' tables. Choose one with `--set KEY=NAME`. `warploom list\n\
+         policies` prints the same.\n\n\
+         | key | name | what it does, and its source |\n|---|---|---|\n",
+    );
+    for policy in warploom_policy::all() {
+        let _ = writeln!(
+            text,
+            "| `{}` | `{}` | {} |",
+            policy.key, policy.name, policy.about
+        );
+    }
+    text
+}
+
+fn statistics() -> String {
+    let mut text = String::from(
+        "# Statistics\n\n\
+         Generated from the declarations. `{a,b}` in a name stands for one statistic a word.\n\
+         Figures that are computed from counters come first. The last column is GPGPU-Sim's name\n\
+         for the same.\n\n\
+         | name | unit | meaning | GPGPU-Sim |\n|---|---|---|---|\n",
+    );
+    let tables: Vec<_> = std::iter::once(METRICS)
+        .chain(TABLES.iter().copied())
+        .collect();
+    for row in warploom_stats::rows(&tables) {
+        let theirs = row
+            .gpgpusim
+            .map_or(String::new(), |name| format!("`{name}`"));
+        let _ = writeln!(
+            text,
+            "| `{}` | {} | {} | {theirs} |",
+            row.name, row.unit, row.sentence
+        );
+    }
+    text
+}
+
+fn workloads() -> String {
+    let mut text = String::from(
+        "# Workloads\n\n\
+         Generated from the workloads' own descriptions. `warploom run NAME`, `NAME@VARIANT`,\n\
+         `NAME:KERNEL` or `NAME@VARIANT:KERNEL`, each with `--size test`, `small` or `paper`.\n\n\
+         | name | what it computes | variants, the default first | kernels | source |\n\
+         |---|---|---|---|---|\n",
+    );
+    for workload in all() {
+        let variant = |v: &Variant| format!("`{}`: {}", v.name, v.sentence);
+        let variants: Vec<_> = workload.variants.iter().map(variant).collect();
+        let kernel = |k: &KernelInfo| format!("`{}`: {}", k.name, k.sentence);
+        let kernels: Vec<_> = workload.kernels.iter().map(kernel).collect();
+        let _ = writeln!(
+            text,
+            "| `{}` | {} | {} | {} | {}: {} |",
+            workload.name,
+            workload.sentence,
+            variants.join("<br>"),
+            kernels.join("<br>"),
+            workload.suite,
+            workload.source,
+        );
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::pages;
+    use std::fs;
+    use std::path::Path;
+
+    /// `cargo xtask docs` or `WARPLOOM_BLESS=1` renews them.
+    #[test]
+    fn generated_pages_are_current() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        if std::env::var_os("WARPLOOM_BLESS").is_some() {
+            super::run(&root).unwrap();
+        }
+        for page in pages() {
+            let path = root.join("docs/generated").join(page.file);
+            let current = fs::read_to_string(path).unwrap_or_default();
+            assert!(
+                current == page.text,
+                "{} is old: run `cargo xtask docs`",
+                page.file
+            );
+        }
+    }
+
+    #[test]
+    fn pages_are_tables_of_more_than_a_few_rows() {
+        for page in pages() {
+            let rows: Vec<_> = page
+                .text
+                .lines()
+                .filter(|line| line.starts_with("| `"))
+                .collect();
+            assert!(rows.len() >= 8, "{}", page.file);
+            let cells = rows[0].matches(" | ").count();
+            let even = rows.iter().all(|row| row.matches(" | ").count() == cells);
+            assert!(even, "{}: a row breaks the table", page.file);
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! The table of crates in `ARCHITECTURE.md` is the law: nothing uses what its row does not name.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+use cargo_metadata::{DependencyKind, Metadata, MetadataCommand};
+
+/// What each crate may use, by name, in the order of the table.
+type Layers = Vec<(String, BTreeSet<String>)>;
+
+/// Rows `| crate | purpose | may use |` of the section "Crates".
+fn layers(architecture: &str) -> Layers {
+    let mut sections = architecture.split("\n## ");
+    let section = sections.find(|section| section.starts_with("Crates\n"));
+    let lines = section.unwrap_or_default().lines();
+    let rows = lines.filter(|line| line.starts_with("| "));
+    rows.skip(1).map(layer).collect()
+}
+
+fn layer(row: &str) -> (String, BTreeSet<String>) {
+    let cells: Vec<_> = row.trim_matches('|').split('|').map(str::trim).collect();
+    let [name, _purpose, uses] = cells[..] else {
+        panic!("not three cells: {row}");
+    };
+    let uses = uses.split(", ").filter(|name| *name != "-");
+    (name.to_owned(), uses.map(str::to_owned).collect())
+}
+
+fn uses<'a>(layers: &'a Layers, of: &str) -> &'a BTreeSet<String> {
+    let row = layers.iter().find(|(name, _)| name == of);
+    &row.unwrap_or_else(|| panic!("{of} has no row")).1
+}
+
+/// Everything that a crate reaches through the table.
+fn reach(layers: &Layers, from: &str) -> BTreeSet<String> {
+    let mut reached = BTreeSet::new();
+    let mut open = vec![from];
+    while let Some(name) = open.pop() {
+        for used in uses(layers, name) {
+            if reached.insert(used.clone()) {
+                open.push(used);
+            }
+        }
+    }
+    reached
+}
+
+/// A crate's use of another, within the workspace.
+struct Edge {
+    from: String,
+    to: String,
+    only_in_tests: bool,
+}
+
+fn metadata() -> Metadata {
+    let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("../Cargo.toml");
+    let mut command = MetadataCommand::new();
+    command.manifest_path(manifest).no_deps();
+    command.exec().expect("cargo metadata")
+}
+
+fn short(name: &str) -> String {
+    name.strip_prefix("warploom-").unwrap_or(name).to_owned()
+}
+
+fn edges(metadata: &Metadata) -> Vec<Edge> {
+    let packages = metadata.packages.iter();
+    packages
+        .flat_map(|package| {
+            let inside = package.dependencies.iter().filter(|d| d.path.is_some());
+            inside.map(|dependency| Edge {
+                from: short(&package.name),
+                to: short(&dependency.name),
+                only_in_tests: dependency.kind == DependencyKind::Development,
+            })
+        })
+        .collect()
+}
+
+fn table() -> Layers {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../ARCHITECTURE.md");
+    layers(&fs::read_to_string(path).expect("ARCHITECTURE.md"))
+}
+
+#[test]
+fn the_table_names_every_crate_and_no_other() {
+    let packages = metadata().packages;
+    let crates: BTreeSet<_> = packages.iter().map(|p| short(&p.name)).collect();
+    let named: BTreeSet<_> = table().into_iter().map(|(name, _)| name).collect();
+    assert!(crates.len() >= 17, "{crates:?}");
+    assert_eq!(named, crates);
+}
+
+#[test]
+fn a_crate_uses_only_what_stands_above_it() {
+    let mut above = BTreeSet::new();
+    for (name, uses) in table() {
+        let below: Vec<_> = uses.difference(&above).collect();
+        assert!(below.is_empty(), "{name} uses {below:?}");
+        above.insert(name);
+    }
+}
+
+#[test]
+fn no_crate_uses_what_its_row_does_not_name() {
+    let table = table();
+    let edges = edges(&metadata());
+    assert!(edges.len() >= 40, "only {} edges", edges.len());
+    let forbidden = |edge: &&Edge| {
+        let allowed = if edge.only_in_tests {
+            reach(&table, &edge.from)
+        } else {
+            uses(&table, &edge.from).clone()
+        };
+        !allowed.contains(&edge.to)
+    };
+    let found = edges.iter().filter(forbidden);
+    let found: Vec<_> = found.map(|e| format!("{} -> {}", e.from, e.to)).collect();
+    assert_eq!(found, Vec::<String>::new());
+}
+
+#[test]
+fn the_reader_sees_rows_and_what_they_reach() {
+    let text = "# A\n\n## Crates\n\n| crate | purpose | may use |\n|---|---|---|\n\
+        | a | x | - |\n| b | x | a |\n| c | x | b |\n\n## Next\n\n| z | x | y |\n";
+    let layers = layers(text);
+    let names: Vec<_> = layers.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(names, ["a", "b", "c"]);
+    assert!(uses(&layers, "a").is_empty());
+    let reached = reach(&layers, "c");
+    assert_eq!(reached.into_iter().collect::<Vec<_>>(), ["a", "b"]);
+}
