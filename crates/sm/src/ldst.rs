@@ -226,7 +226,8 @@ impl Ldst {
     pub fn is_quiet(&self, link: &Link) -> bool {
         let stuck = |r: Option<&Request>| r.is_none_or(|r| !link.can_send(r));
         let cache_quiet = |c: &Cache| stuck(c.miss_queue_front()) && !c.has_ready();
-        (self.dispatch.is_none() || self.blocked.is_some())
+        let blocked = |b: &Blocked| stuck(b.unsent.as_ref());
+        (self.dispatch.is_none() || self.blocked.as_ref().is_some_and(blocked))
             && self.write_back.is_none()
             && self.around.is_none()
             && self.responses.is_empty()
@@ -293,6 +294,8 @@ struct Blocked {
     outcome: Try,
     /// The cache counted a failed attempt.
     fail: Option<(AccessKind, FailReason)>,
+    /// The request for which the network had no room.
+    unsent: Option<Request>,
 }
 
 /// What trying a path came to.
@@ -624,7 +627,7 @@ impl Sm {
         }
         let access = cache.access(now, &request);
         if let AccessOutcome::ReservationFail(reason) = access.outcome {
-            return self.block(id, Try::Resource, Some((request.kind, reason)));
+            return self.block(id, Try::Resource, Some((request.kind, reason)), None);
         }
         if access.write_sent {
             let warp = self.ldst.insts[id.0].warp.index();
@@ -655,7 +658,7 @@ impl Sm {
             };
             let bank = (request.addr / self.ldst.bank_bytes) as usize % self.ldst.banks.len();
             if self.ldst.banks[bank].is_full() && attempt == 0 {
-                return self.block(id, Try::BankConflict, None);
+                return self.block(id, Try::BankConflict, None, None);
             }
             if self.ldst.banks[bank].is_full() || self.ldst.bank_entered[bank] == now {
                 return Try::BankConflict;
@@ -679,7 +682,7 @@ impl Sm {
             return Try::Done;
         };
         if !self.link.can_send(&request) {
-            return self.block(id, Try::Resource, None);
+            return self.block(id, Try::Resource, None, Some(request));
         }
         let inst = self.ldst.insts[id.0];
         let replies = self.ldst.replies_to(&request);
@@ -694,12 +697,19 @@ impl Sm {
     }
 
     /// Notes that the instruction will fail in this way until a reply or a credit comes.
-    fn block(&mut self, id: MemId, outcome: Try, fail: Option<(AccessKind, FailReason)>) -> Try {
+    fn block(
+        &mut self,
+        id: MemId,
+        outcome: Try,
+        fail: Option<(AccessKind, FailReason)>,
+        unsent: Option<Request>,
+    ) -> Try {
         let path = self.ldst.insts[id.0].path;
         self.ldst.blocked = Some(Blocked {
             path,
             outcome,
             fail,
+            unsent,
         });
         outcome
     }

@@ -258,8 +258,18 @@ impl Sm {
                 now = wake;
                 continue;
             }
+            let claimed =
+                cfg!(debug_assertions).then(|| (self.sleeps_until(now), self.footprint()));
             if let Err(fault) = self.cycle(now, memory) {
                 self.fault = Some((now, fault));
+            }
+            if let Some((wake, before)) = claimed.filter(|(wake, _)| *wake > now) {
+                let after = self.footprint();
+                assert_eq!(
+                    before, after,
+                    "{} moved in cycle {now}, asleep until {wake}",
+                    self.id
+                );
             }
             now += 1;
         }
@@ -453,6 +463,26 @@ impl Sm {
             .min()
             .unwrap_or(Cycle::MAX)
             .max(now)
+    }
+
+    /// What must stay as it is in a cycle that could have been skipped.
+    fn footprint(&self) -> [u64; 12] {
+        let w = &self.warps;
+        let c = &self.collectors;
+        [
+            self.counters.warp_instructions,
+            self.link.outgoing.len() as u64,
+            self.link.waiting() as u64,
+            w.live,
+            w.buffered,
+            w.clear,
+            w.fetching,
+            w.at_barrier,
+            self.flights.used() as u64,
+            self.ldst.insts.used() as u64,
+            c.input.iter().map(|r| r.len() as u64).sum(),
+            c.output.iter().map(|r| r.len() as u64).sum(),
+        ]
     }
 
     /// Nothing can happen before an event whose time is known: either there is nothing to do, or
