@@ -38,7 +38,7 @@ const STEPS: &[Step] = &[
     Step {
         name: "licences",
         env: &[],
-        args: &["deny", "--offline", "check", "bans", "licenses", "sources"],
+        args: &["deny", "check", "bans", "licenses", "sources"],
     },
     Step {
         name: "tests",
