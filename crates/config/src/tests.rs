@@ -169,6 +169,7 @@ fn contradictions_name_both_keys() {
         [
             message(&["sm.max_threads=1000"]),
             message(&["gpu.link_cycles=61"]),
+            message(&["noc.flit_bytes=8"]),
             message(&["sm.shared_bytes=16384"]),
             message(&[
                 "l1d.sectored=true",

@@ -181,6 +181,9 @@ fn timings(units: &UnitSpecs) -> Vec<(String, OpTiming)> {
     all
 }
 
+/// Header of a packet (GPGPU-Sim's control size).
+const PACKET_HEADER_BYTES: u32 = 8;
+
 fn device(rules: &mut Rules, spec: &GpuSpec) {
     let (link, rop) = (spec.gpu.link_cycles, spec.partition.rop_cycles);
     rules.require(
@@ -190,6 +193,17 @@ fn device(rules: &mut Rules, spec: &GpuSpec) {
             "a message takes {link} cycles each way, but the fixed delay that pays for both is {rop}"
         ),
         "write a `gpu.link_cycles` of at most half of `partition.rop_cycles`",
+    );
+    let packet = PACKET_HEADER_BYTES + spec.l1d.line_bytes.max(128);
+    let (flits, buffer) = (
+        packet.div_ceil(spec.noc.flit_bytes),
+        spec.noc.injection_buffer,
+    );
+    rules.require(
+        flits <= buffer,
+        &["noc.flit_bytes", "noc.injection_buffer"],
+        format!("a packet of {packet} bytes has {flits} flits, but its input buffers {buffer}"),
+        "write wider flits or a larger `noc.injection_buffer`: such a packet could never be sent",
     );
 }
 

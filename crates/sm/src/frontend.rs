@@ -89,7 +89,6 @@ impl Sm {
         self.warps.buffer_pc[slot] = pc;
         self.warps.buffer_len[slot] = left.min(usize::from(IBUFFER)) as u8;
         self.warps.refresh(slot, image);
-        self.policy_saw_change = true;
     }
 
     fn fetch(&mut self, now: Cycle) {

@@ -196,7 +196,7 @@ impl Sm {
             self.keep_finding(w, memory);
         }
         self.count_issue();
-        self.send_on(slot, now);
+        self.send_on(slot);
         self.advance_buffer(slot);
         self.act_on_effect(slot, block);
         Ok(())
@@ -232,12 +232,12 @@ impl Sm {
     }
 
     /// Reserves destinations and puts the instruction into its pipe's input register.
-    fn send_on(&mut self, slot: WarpSlot, now: Cycle) {
+    fn send_on(&mut self, slot: WarpSlot) {
         let w = slot.index();
         let pc = self.out.pc;
         let kernel = self.warps.kernel[w];
         let mem = match self.out.effect {
-            Effect::Memory(effect) => Some(self.memory_record(slot, now, effect)),
+            Effect::Memory(effect) => Some(self.memory_record(slot, effect)),
             _ => None,
         };
         let image = image_of(&self.kernels, kernel);
@@ -342,8 +342,7 @@ impl Sm {
     }
 
     /// Makes the load/store unit's record of a memory instruction: its transactions and its way.
-    fn memory_record(&mut self, slot: WarpSlot, now: Cycle, effect: MemEffect) -> MemId {
-        let _ = now;
+    fn memory_record(&mut self, slot: WarpSlot, effect: MemEffect) -> MemId {
         let list = self
             .ldst
             .lists

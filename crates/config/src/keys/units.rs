@@ -66,7 +66,7 @@ section! {
 
 section! {
     CollectorSpec {
-        banks: "banks", int(1, 256), "banks",
+        banks: "banks", int(1, 64), "banks",
             "Register-file banks.", "GPGPU-Sim -gpgpu_num_reg_banks";
         steps_per_cycle: "steps_per_cycle", int(1, 16), "steps per cycle",
             "Collector steps in a core cycle.", "GPGPU-Sim -gpgpu_reg_file_port_throughput";
