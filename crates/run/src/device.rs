@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use warploom_base::Digest;
-use warploom_exec::{DeviceMemory, MemoryError};
+use warploom_exec::{DeviceMemory, MemoryError, Texture, TextureTable, load_module};
 use warploom_ir::{GlobalVar, ModuleIr, Program};
 
 /// An address in device memory.
@@ -96,6 +96,10 @@ pub struct LoadedModule {
     pub globals: Vec<GlobalVar>,
     /// Their addresses.
     pub addresses: Vec<u64>,
+    /// Texture references.
+    pub textures: Vec<String>,
+    /// Handles of the textures bound to them.
+    pub texture_refs: Vec<u64>,
 }
 
 /// A process's memory and modules.
@@ -105,6 +109,7 @@ pub struct Device {
     /// The process's address space.
     pub(crate) asid: u8,
     modules: Vec<LoadedModule>,
+    textures: Arc<TextureTable>,
     /// Everything that came in from the host so far.
     input: Digest,
     /// Copies to the device since they were last asked for: address and bytes.
@@ -118,6 +123,7 @@ impl Device {
             memory: DeviceMemory::new(capacity),
             asid,
             modules: Vec::new(),
+            textures: Arc::default(),
             input: Digest::new(),
             copies: Vec::new(),
         }
@@ -198,28 +204,46 @@ impl Device {
         ir: ModuleIr,
         refused: Vec<(String, String)>,
     ) -> Result<ModuleId, DeviceError> {
-        let addresses = self.place(&ir.globals)?;
-        for (var, &address) in ir.globals.iter().zip(&addresses) {
-            self.memory
-                .write(self.asid, address, &initial_bytes(var, &addresses))?;
-        }
+        let image = load_module(&ir, &mut self.memory, self.asid)?;
         self.modules.push(LoadedModule {
             name: name.to_owned(),
             kernels: ir.kernels.into_iter().map(Arc::new).collect(),
             refused,
             globals: ir.globals,
-            addresses,
+            addresses: image.globals,
+            texture_refs: vec![0; ir.textures.len()],
+            textures: ir.textures,
         });
         Ok(ModuleId(self.modules.len() as u32 - 1))
     }
 
-    fn place(&mut self, globals: &[GlobalVar]) -> Result<Vec<u64>, DeviceError> {
-        let (memory, asid) = (&mut self.memory, self.asid);
-        let place = |var: &GlobalVar| match var.constant {
-            true => memory.alloc_const(asid, var.bytes, var.align),
-            false => memory.alloc(asid, var.bytes),
-        };
-        Ok(globals.iter().map(place).collect::<Result<_, _>>()?)
+    /// Makes a texture object, for a kernel's argument: the handle that `tex` instructions take.
+    pub fn texture_object(&mut self, texture: Texture) -> u64 {
+        self.note_input(&format!("{texture:?}"));
+        Arc::make_mut(&mut self.textures).bind(texture)
+    }
+
+    /// Binds a texture to a module's texture reference (`cudaBindTexture`).
+    pub fn bind_texture(
+        &mut self,
+        id: ModuleId,
+        reference: &str,
+        texture: Texture,
+    ) -> Result<(), DeviceError> {
+        let handle = self.texture_object(texture);
+        let module = &mut self.modules[id.0 as usize];
+        let at = module.textures.iter().position(|name| name == reference);
+        let at = at.ok_or_else(|| DeviceError::UnknownVariable {
+            module: module.name.clone(),
+            variable: reference.to_owned(),
+        })?;
+        module.texture_refs[at] = handle;
+        Ok(())
+    }
+
+    /// Textures that handles name.
+    pub(crate) fn textures(&self) -> &Arc<TextureTable> {
+        &self.textures
     }
 
     /// A loaded module.
@@ -261,17 +285,4 @@ impl Device {
                 variable: name.to_owned(),
             })
     }
-}
-
-/// A variable's initial bytes with the addresses that they name.
-fn initial_bytes(var: &GlobalVar, addresses: &[u64]) -> Vec<u8> {
-    let mut bytes = var.init.clone();
-    bytes.resize(var.bytes as usize, 0);
-    for r in &var.relocations {
-        let value = addresses[r.global as usize].wrapping_add_signed(r.addend) >> r.shift;
-        let at = r.at as usize;
-        bytes[at..at + usize::from(r.bytes)]
-            .copy_from_slice(&value.to_le_bytes()[..usize::from(r.bytes)]);
-    }
-    bytes
 }

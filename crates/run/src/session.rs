@@ -9,9 +9,7 @@ use std::sync::Arc;
 use std::time::Instant;
 use warploom_base::{Cycle, Dim3};
 use warploom_config::{DivergenceOrder, GpuSpec};
-use warploom_exec::{
-    BranchOrder, Checks, Fault, LaunchContext, LaunchError, LaunchSpec, TextureTable,
-};
+use warploom_exec::{BranchOrder, Checks, Fault, LaunchContext, LaunchError, LaunchSpec};
 use warploom_gpu::{Gpu, KernelEnd, KernelLaunch, Probe, Stop};
 use warploom_ir::Program;
 use warploom_sm::{BlockNeeds, OccupancyLimit};
@@ -307,8 +305,8 @@ impl Session {
             max_shared_bytes: self.spec.sm.max_shared_bytes_per_block,
             params,
             globals: device.module(module).addresses.clone(),
-            texture_refs: Vec::new(),
-            textures: Arc::new(TextureTable::default()),
+            texture_refs: device.module(module).texture_refs.clone(),
+            textures: Arc::clone(device.textures()),
             grid_id,
             asid: device.asid,
             checks: self.options.checks,
