@@ -56,7 +56,7 @@ pub use fault::{
 };
 pub use functional::{FunctionalOptions, FunctionalStats, RunError, StuckReport, run_grid};
 pub use launch::{LaunchContext, LaunchError, LaunchSpec, MAX_BLOCK_THREADS};
-pub use log::{MemPort, WriteLog, commit_logs};
+pub use log::{MemPort, WriteLog};
 pub use memory::{ALLOC_ALIGN, AccessCheck, Allocation, DeviceMemory, MemoryError, PAGE_BYTES};
 pub use module::{ModuleImage, load_module};
 pub use stack::{BranchOrder, Spin, StackEntry};

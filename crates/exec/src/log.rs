@@ -34,6 +34,8 @@ struct Line {
 #[derive(Clone, Debug)]
 pub struct WriteLog {
     runs: Vec<Run>,
+    /// Stores already visible to all.
+    committed: usize,
     bytes: Vec<u8>,
     lines: Vec<Line>,
     index: FxHashMap<(u8, u64), u32>,
@@ -46,6 +48,7 @@ impl Default for WriteLog {
     fn default() -> Self {
         Self {
             runs: Vec::new(),
+            committed: 0,
             bytes: Vec::new(),
             lines: Vec::new(),
             index: FxHashMap::default(),
@@ -198,10 +201,24 @@ impl WriteLog {
 
     /// Makes all stores visible, oldest first, and empties the log.
     pub fn commit(&mut self, memory: &mut DeviceMemory) {
-        for i in 0..self.runs.len() {
-            self.apply(i, memory);
+        self.commit_until(u64::MAX, memory);
+    }
+
+    /// Makes the stores of cycles up to `cycle` visible to all, and forgets all stores once every
+    /// one is. Committing several SMs' logs cycle by cycle, SMs in order, gives shared memory one
+    /// defined order of stores: by (cycle, SM, program).
+    pub fn commit_until(&mut self, cycle: u64, memory: &mut DeviceMemory) {
+        while self
+            .runs
+            .get(self.committed)
+            .is_some_and(|run| run.cycle <= cycle)
+        {
+            self.apply(self.committed, memory);
+            self.committed += 1;
         }
-        self.clear();
+        if self.committed == self.runs.len() {
+            self.clear();
+        }
     }
 
     fn apply(&self, run: usize, memory: &mut DeviceMemory) {
@@ -216,34 +233,13 @@ impl WriteLog {
             return;
         }
         self.runs.clear();
+        self.committed = 0;
         self.bytes.clear();
         self.lines.clear();
         self.index.clear();
         self.filter = [0; FILTER_WORDS];
         self.last = None;
     }
-}
-
-/// Commits several SMs' logs (in the order of their SM numbers) by cycle, then SM, and empties
-/// them. Within an SM the order is that of its stores.
-pub fn commit_logs(logs: &mut [&mut WriteLog], memory: &mut DeviceMemory) {
-    let mut next = vec![0; logs.len()];
-    loop {
-        let cycle_of = |sm: usize| logs[sm].runs.get(next[sm]).map(|run| run.cycle);
-        let oldest = (0..logs.len())
-            .filter_map(|sm| Some((cycle_of(sm)?, sm)))
-            .min();
-        let Some((cycle, sm)) = oldest else { break };
-        while logs[sm]
-            .runs
-            .get(next[sm])
-            .is_some_and(|run| run.cycle == cycle)
-        {
-            logs[sm].apply(next[sm], memory);
-            next[sm] += 1;
-        }
-    }
-    logs.iter_mut().for_each(|log| log.clear());
 }
 
 /// One SM's view of device memory while it executes: the image of the epoch's start and its own

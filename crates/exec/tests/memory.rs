@@ -162,8 +162,10 @@ fn logs_commit_by_cycle_then_sm() {
             .unwrap();
         }
     }
-    let [a, b] = &mut logs;
-    commit_logs(&mut [a, b], &mut memory);
+    for cycle in 5..=7 {
+        logs.iter_mut()
+            .for_each(|log| log.commit_until(cycle, &mut memory));
+    }
     assert_eq!(word(&memory, base), 10);
     assert!(logs.iter().all(WriteLog::is_empty));
 }

@@ -9,7 +9,7 @@ use crate::workers::SmArray;
 use std::sync::Arc;
 use warploom_base::{Cycle, KernelSlot, SmId};
 use warploom_config::GpuSpec;
-use warploom_exec::{DeviceMemory, Fault, FindingReport, WriteLog, apply_atomic, commit_logs};
+use warploom_exec::{DeviceMemory, Fault, FindingReport, apply_atomic};
 use warploom_mem::partition::SubPartition;
 use warploom_policy::DeviceView;
 use warploom_sm::{BlockNeeds, KernelImage, Sm};
@@ -170,14 +170,14 @@ impl Gpu {
         self.probe.enter(Part::Exchange);
         self.exchange();
         self.probe.enter(Part::Commit);
-        let result = self.settle(device);
+        let result = self.settle(from, device);
         self.probe.enter(Part::Outside);
         result
     }
 
     /// What happens between steps once packets have crossed.
-    fn settle(&mut self, device: &mut DeviceMemory) -> Result<(), Stop> {
-        self.commit(device);
+    fn settle(&mut self, from: Cycle, device: &mut DeviceMemory) -> Result<(), Stop> {
+        self.commit(from, device);
         self.check_fault()?;
         self.end_kernels();
         self.check_progress()
@@ -221,8 +221,8 @@ impl Gpu {
     /// Stores of this step become visible to all; then atomics act, in their order. A store that an
     /// atomic follows in time is in memory before it: stores are visible from the step's end, and
     /// an atomic acts at its partition later than its SM issued it.
-    fn commit(&mut self, device: &mut DeviceMemory) {
-        self.commit_stores(device);
+    fn commit(&mut self, from: Cycle, device: &mut DeviceMemory) {
+        self.commit_stores(from, device);
         let events = std::mem::take(&mut self.memory.atomics);
         for event in &events {
             debug_assert!(event.at < self.now);
@@ -236,20 +236,15 @@ impl Gpu {
         self.memory.atomics.clear();
     }
 
-    fn commit_stores(&mut self, device: &mut DeviceMemory) {
-        let mut logs: Vec<(usize, WriteLog)> = Vec::new();
-        self.sms.for_each(|index, sm| {
-            if !sm.log.is_empty() {
-                logs.push((index, std::mem::take(&mut sm.log)));
-            }
-        });
-        if logs.is_empty() {
+    fn commit_stores(&mut self, from: Cycle, device: &mut DeviceMemory) {
+        let mut any = false;
+        self.sms.for_each(|_, sm| any |= !sm.log.is_empty());
+        if !any {
             return;
         }
-        let mut refs: Vec<&mut WriteLog> = logs.iter_mut().map(|(_, log)| log).collect();
-        commit_logs(&mut refs, device);
-        for (index, log) in logs {
-            self.sms.get(index).log = log;
+        for cycle in from..self.now {
+            self.sms
+                .for_each(|_, sm| sm.log.commit_until(cycle, device));
         }
     }
 
