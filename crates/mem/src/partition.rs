@@ -79,7 +79,7 @@ impl SubPartition {
         }
     }
 
-    /// The input can take another packet from the network; when not, the lead counts
+    /// The input can take another packet from the network; when not, the machine counts
     /// `gpu_stall_dramfull` for this L2 cycle.
     #[inline]
     pub fn can_accept(&self) -> bool {
