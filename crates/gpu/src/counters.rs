@@ -1,6 +1,5 @@
 //! Counters of the whole machine, summed from its parts.
 
-use warploom_mem::AccessKind;
 use warploom_mem::cache::CacheCounters;
 use warploom_mem::dram::DramCounters;
 use warploom_noc::NocCounters;
@@ -21,89 +20,6 @@ declare_stats! {
     }
 }
 
-/// Sums of one kind of cache.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct CacheTotals {
-    /// Hits, hits on lines on their way, misses, sector misses, failed attempts, merged, by kind.
-    pub by_outcome: [[u64; AccessKind::COUNT]; 6],
-    /// Failed attempts by kind and reason.
-    pub fail: [[u64; 5]; AccessKind::COUNT],
-    /// Cycles in which the data port was busy.
-    pub data_port_busy: u64,
-    /// Cycles in which the fill port was busy.
-    pub fill_port_busy: u64,
-}
-
-impl CacheTotals {
-    /// Adds one cache.
-    pub fn add(&mut self, c: &CacheCounters) {
-        let rows = [
-            &c.hit,
-            &c.hit_reserved,
-            &c.miss,
-            &c.sector_miss,
-            &c.reservation_fail,
-            &c.mshr_hit,
-        ];
-        for (sum, row) in self.by_outcome.iter_mut().zip(rows) {
-            sum.iter_mut().zip(row).for_each(|(s, v)| *s += v);
-        }
-        for (sum, row) in self.fail.iter_mut().zip(&c.fail) {
-            sum.iter_mut().zip(row).for_each(|(s, v)| *s += v);
-        }
-        self.data_port_busy += c.data_port_busy;
-        self.fill_port_busy += c.fill_port_busy;
-    }
-
-    /// What was counted since an earlier moment.
-    pub fn since(&self, earlier: &Self) -> Self {
-        let mut delta = self.clone();
-        for (row, old) in delta.by_outcome.iter_mut().zip(&earlier.by_outcome) {
-            row.iter_mut().zip(old).for_each(|(v, o)| *v -= o);
-        }
-        for (row, old) in delta.fail.iter_mut().zip(&earlier.fail) {
-            row.iter_mut().zip(old).for_each(|(v, o)| *v -= o);
-        }
-        delta.data_port_busy -= earlier.data_port_busy;
-        delta.fill_port_busy -= earlier.fill_port_busy;
-        delta
-    }
-
-    fn outcome(&self, row: usize) -> u64 {
-        self.by_outcome[row].iter().sum()
-    }
-
-    /// Accesses that hit.
-    pub fn hits(&self) -> u64 {
-        self.outcome(0)
-    }
-
-    /// Accesses to lines on their way (`pending_hits`).
-    pub fn pending_hits(&self) -> u64 {
-        self.outcome(1)
-    }
-
-    /// Misses, sector misses included.
-    pub fn misses(&self) -> u64 {
-        self.outcome(2) + self.outcome(3)
-    }
-
-    /// Attempts that failed.
-    pub fn reservation_fails(&self) -> u64 {
-        self.outcome(4)
-    }
-
-    /// Accesses that were taken.
-    pub fn accesses(&self) -> u64 {
-        self.hits() + self.pending_hits() + self.misses()
-    }
-
-    /// Hits over accesses; `None` without accesses.
-    pub fn hit_rate(&self) -> Option<f64> {
-        (self.accesses() > 0).then(|| self.hits() as f64 / self.accesses() as f64)
-    }
-}
-
 /// Everything that the machine counts, at one moment or between two.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct MachineCounters {
@@ -112,15 +28,15 @@ pub struct MachineCounters {
     /// All SMs.
     pub sm: SmCounters,
     /// Data caches.
-    pub l1d: CacheTotals,
+    pub l1d: CacheCounters,
     /// Instruction caches.
-    pub l1i: CacheTotals,
+    pub l1i: CacheCounters,
     /// Constant caches.
-    pub l1c: CacheTotals,
+    pub l1c: CacheCounters,
     /// Texture caches.
-    pub l1t: CacheTotals,
+    pub l1t: CacheCounters,
     /// L2.
-    pub l2: CacheTotals,
+    pub l2: CacheCounters,
     /// All channels.
     pub dram: DramCounters,
     /// Network towards memory.

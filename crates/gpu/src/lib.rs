@@ -17,7 +17,7 @@ pub mod registry;
 mod watchdog;
 mod workers;
 
-pub use counters::{CacheTotals, DeviceCounters, MachineCounters};
+pub use counters::{DeviceCounters, MachineCounters};
 pub use dispatch::{KernelEnd, KernelLaunch};
 pub use machine::{Gpu, Stop};
 pub use probe::{Part, Probe};

@@ -1,7 +1,8 @@
 //! The declared form of what memory counts: names, units and sentences for results, one group a
 //! part. Parts count in plain structs of their own; these are made from them when a result is.
 
-use crate::counters::{CacheTotals, DeviceCounters, MachineCounters};
+use crate::counters::{DeviceCounters, MachineCounters};
+use warploom_mem::cache::CacheCounters;
 use warploom_noc::NocCounters;
 use warploom_sm::SmCounters;
 use warploom_stats::{Counters, StatTable, declare_stats};
@@ -56,10 +57,17 @@ macro_rules! cache_group {
             }
         }
 
-        impl From<&CacheTotals> for $name {
-            fn from(c: &CacheTotals) -> Self {
+        impl From<&CacheCounters> for $name {
+            fn from(c: &CacheCounters) -> Self {
                 Self {
-                    accesses: c.by_outcome,
+                    accesses: [
+                        c.hit,
+                        c.hit_reserved,
+                        c.miss,
+                        c.sector_miss,
+                        c.reservation_fail,
+                        c.mshr_hit,
+                    ],
                     fails: c.fail,
                     data_port_busy: c.data_port_busy,
                     fill_port_busy: c.fill_port_busy,

@@ -29,7 +29,12 @@ pub struct CacheCounters {
 impl CacheCounters {
     /// `*_total_cache_accesses`: all but failed attempts.
     pub fn accesses(&self) -> u64 {
-        self.misses() + self.pending_hits() + self.hit.iter().sum::<u64>()
+        self.misses() + self.pending_hits() + self.hits()
+    }
+
+    /// Accesses that hit.
+    pub fn hits(&self) -> u64 {
+        self.hit.iter().sum()
     }
 
     /// `*_total_cache_misses`: misses and sector misses.
@@ -67,6 +72,28 @@ impl CacheCounters {
         self.fill_port_busy += other.fill_port_busy;
     }
 
+    /// What was counted since `earlier`, a former state of the same counters.
+    pub fn since(&self, earlier: &Self) -> Self {
+        let mut delta = self.clone();
+        let pairs = [
+            (&mut delta.hit, &earlier.hit),
+            (&mut delta.hit_reserved, &earlier.hit_reserved),
+            (&mut delta.miss, &earlier.miss),
+            (&mut delta.sector_miss, &earlier.sector_miss),
+            (&mut delta.reservation_fail, &earlier.reservation_fail),
+            (&mut delta.mshr_hit, &earlier.mshr_hit),
+        ];
+        for (now, then) in pairs {
+            now.iter_mut().zip(then).for_each(|(now, n)| *now -= n);
+        }
+        for (now, then) in delta.fail.iter_mut().zip(&earlier.fail) {
+            now.iter_mut().zip(then).for_each(|(now, n)| *now -= n);
+        }
+        delta.data_port_busy -= earlier.data_port_busy;
+        delta.fill_port_busy -= earlier.fill_port_busy;
+        delta
+    }
+
     #[inline]
     pub(super) fn count(&mut self, kind: AccessKind, outcome: AccessOutcome) {
         let kind = kind.index();
@@ -80,5 +107,31 @@ impl CacheCounters {
                 self.fail[kind][reason as usize] += 1;
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn since_undoes_add() {
+        let mut one = CacheCounters::default();
+        one.count(AccessKind::GlobalRead, AccessOutcome::Hit);
+        one.count(
+            AccessKind::GlobalWrite,
+            AccessOutcome::ReservationFail(FailReason::MissQueueFull),
+        );
+        one.data_port_busy = 3;
+        let mut both = one.clone();
+        let mut two = CacheCounters::default();
+        two.count(AccessKind::LocalRead, AccessOutcome::SectorMiss);
+        two.fill_port_busy = 5;
+        both.add(&two);
+        assert_eq!(both.since(&one), two);
+        assert_eq!(
+            (both.hits(), both.accesses(), both.reservation_fails()),
+            (1, 2, 1)
+        );
     }
 }
