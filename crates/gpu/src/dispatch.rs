@@ -120,7 +120,21 @@ pub(crate) struct Dispatcher {
     sm_filter: SmFilterPolicy,
     /// SM that took a block last.
     last_sm: usize,
-    sms: usize,
+    /// By SM: it may have room for a block. One that has none is not asked again before a block
+    /// ends there or a kernel is launched.
+    open: Vec<bool>,
+    /// Slots of the kernels in flight, in order.
+    slots: Vec<usize>,
+}
+
+/// What came of offering a block to an SM.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Offer {
+    Taken,
+    /// It has no room for a block of any kernel that has one.
+    Full,
+    /// Not in this cycle.
+    Later,
 }
 
 impl Dispatcher {
@@ -131,18 +145,50 @@ impl Dispatcher {
             block_policy: BlockPolicy::new(spec.gpu.block_scheduler),
             sm_filter: SmFilterPolicy::new(spec.gpu.sm_filter),
             last_sm: sms - 1,
-            sms,
+            open: vec![false; sms],
+            slots: Vec::new(),
         }
     }
 
-    /// Kernels in flight.
+    /// Kernels in flight, in order of their slots.
     pub fn in_flight(&self) -> impl Iterator<Item = &InFlight> {
-        self.kernels.iter().flatten()
+        self.slots.iter().filter_map(|slot| self.kernels[*slot].as_ref())
+    }
+
+    /// A slot without a kernel.
+    pub fn free_slot(&self) -> Option<usize> {
+        self.kernels.iter().position(Option::is_none)
+    }
+
+    /// Puts a kernel into a free slot.
+    pub fn put(&mut self, slot: usize, kernel: InFlight) {
+        debug_assert!(self.kernels[slot].is_none(), "kernel slot {slot} is taken");
+        self.kernels[slot] = Some(kernel);
+        self.slots.insert(self.slots.partition_point(|s| *s < slot), slot);
+        self.open.fill(true);
+    }
+
+    /// Takes out a kernel whose blocks have all ended.
+    pub fn take_finished(&mut self) -> Option<(usize, InFlight)> {
+        let ended = |slot: &usize| self.kernels[*slot].as_ref().is_some_and(InFlight::is_finished);
+        let at = self.slots.iter().position(ended)?;
+        let slot = self.slots.remove(at);
+        self.kernels[slot].take().map(|kernel| (slot, kernel))
+    }
+
+    /// The first cycle from `now` on in which a block may be given to an SM that has room.
+    pub fn next_offer(&self, now: Cycle) -> Cycle {
+        if !self.open.contains(&true) {
+            return Cycle::MAX;
+        }
+        let waiting = self.in_flight().filter(|k| k.has_waiting());
+        let ready = waiting.map(|k| k.ready_at).min();
+        ready.map_or(Cycle::MAX, |at| at.max(now))
     }
 
     /// Gives blocks to SMs for the cycles from `from` up to, not including, `to`.
     pub fn dispatch(&mut self, from: Cycle, to: Cycle, sms: &mut SmArray, view: &DeviceView) {
-        if !self.kernels.iter().flatten().any(InFlight::has_waiting) {
+        if !self.in_flight().any(InFlight::has_waiting) {
             return;
         }
         self.sm_filter.update(view);
@@ -150,7 +196,7 @@ impl Dispatcher {
             if !self.dispatch_cycle(now, sms) {
                 // Nothing changes before the step's end unless a kernel becomes ready.
                 let wakes = |k: &InFlight| k.has_waiting() && (now + 1..to).contains(&k.ready_at);
-                if !self.kernels.iter().flatten().any(wakes) {
+                if !self.in_flight().any(wakes) {
                     return;
                 }
             }
@@ -159,30 +205,40 @@ impl Dispatcher {
 
     /// One cycle: each SM may take one block. Returns whether any did.
     fn dispatch_cycle(&mut self, now: Cycle, sms: &mut SmArray) -> bool {
-        let base = self.last_sm;
+        let (base, n) = (self.last_sm, self.open.len());
         let mut any = false;
-        for i in 0..self.sms {
-            let sm = (base + 1 + i) % self.sms;
-            if self.sm_filter.allows(SmId::new(sm))
-                && self.give_block(now, SmId::new(sm), &mut sms.get(sm))
-            {
-                self.last_sm = sm;
-                any = true;
+        for i in 0..n {
+            let sm = (base + 1 + i) % n;
+            if !self.open[sm] || !self.sm_filter.allows(SmId::new(sm)) {
+                continue;
+            }
+            let offer = self.give_block(now, SmId::new(sm), &mut sms.get(sm));
+            match offer {
+                Offer::Taken => {
+                    sms.wake(sm, now);
+                    self.last_sm = sm;
+                    any = true;
+                }
+                Offer::Full => self.open[sm] = false,
+                Offer::Later => {}
             }
         }
         any
     }
 
     /// Starts one block on `sm` if one fits: the first kernel in slot order that has one.
-    fn give_block(&mut self, now: Cycle, id: SmId, sm: &mut Sm) -> bool {
-        for (slot, kernel) in self.kernels.iter_mut().enumerate() {
-            let Some(k) = kernel else { continue };
+    fn give_block(&mut self, now: Cycle, id: SmId, sm: &mut Sm) -> Offer {
+        let mut offer = Offer::Full;
+        for &slot in &self.slots {
+            let Some(k) = &mut self.kernels[slot] else {
+                continue;
+            };
             let here = k.running[id.index()].len() as u32;
-            if k.ready_at > now
-                || here >= k.blocks_per_sm
-                || !k.has_waiting()
-                || !sm.has_room(&k.needs)
-            {
+            if !k.has_waiting() || here >= k.blocks_per_sm || !sm.has_room(&k.needs) {
+                continue;
+            }
+            if k.ready_at > now {
+                offer = Offer::Later;
                 continue;
             }
             k.fill_window(self.block_policy.look_ahead());
@@ -191,6 +247,7 @@ impl Dispatcher {
                 running: &k.running,
             };
             let Some(at) = self.block_policy.pick(id, &view) else {
+                offer = Offer::Later;
                 continue;
             };
             let rank = k
@@ -199,9 +256,9 @@ impl Dispatcher {
                 .expect("the policy's choice is in the window");
             k.running[id.index()].push(rank);
             sm.assign(now, KernelSlot::new(slot), rank, &k.needs);
-            return true;
+            return Offer::Taken;
         }
-        false
+        offer
     }
 
     /// Notes the end of a block.
@@ -213,5 +270,6 @@ impl Dispatcher {
         kernel.finished += 1;
         kernel.last_end = kernel.last_end.max(block.at + 1);
         sm.release(block.slot, &kernel.needs);
+        self.open[id.index()] = true;
     }
 }

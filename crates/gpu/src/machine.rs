@@ -15,6 +15,9 @@ use warploom_policy::DeviceView;
 use warploom_sm::{BlockNeeds, KernelImage, Sm};
 use warploom_stats::Counters;
 
+/// Core cycles that one step may skip, so that a caller who watches progress sees some.
+const MOST_SKIPPED: Cycle = 10_000;
+
 /// Why the machine cannot go on.
 #[derive(Debug)]
 pub enum Stop {
@@ -81,7 +84,7 @@ impl Gpu {
 
     /// A kernel can be launched.
     pub fn has_free_slot(&self) -> bool {
-        self.dispatcher.kernels.iter().any(Option::is_none)
+        self.dispatcher.free_slot().is_some()
     }
 
     /// No kernel is in flight.
@@ -92,12 +95,7 @@ impl Gpu {
     /// Launches a kernel. Requires a free slot, and that at least one block fits an SM: the caller
     /// has checked with [`BlockNeeds::blocks_per_sm`].
     pub fn launch(&mut self, launch: KernelLaunch) -> KernelSlot {
-        let slot = self
-            .dispatcher
-            .kernels
-            .iter()
-            .position(Option::is_none)
-            .expect("a free slot");
+        let slot = self.dispatcher.free_slot().expect("a free slot");
         let slot = KernelSlot::new(slot);
         let blocks = launch.context.grid().count();
         let needs = self.needs(&launch);
@@ -129,7 +127,7 @@ impl Gpu {
         let kernel = InFlight::new(
             image, needs, occupancy, self.now, ready, blocks, sms, before,
         );
-        self.dispatcher.kernels[slot.index()] = Some(kernel);
+        self.dispatcher.put(slot.index(), kernel);
         slot
     }
 
@@ -155,7 +153,7 @@ impl Gpu {
     /// Advances by one step, at most to cycle `limit`.
     pub fn step(&mut self, device: &mut DeviceMemory, limit: Cycle) -> Result<(), Stop> {
         let from = self.now;
-        let to = (from + Cycle::from(self.spec.gpu.link_cycles.max(1))).min(limit);
+        let to = self.step_end().min(limit);
         let view = self.device_view();
         self.probe.enter(Part::Dispatch);
         self.dispatcher.dispatch(from, to, &mut self.sms, &view);
@@ -173,6 +171,17 @@ impl Gpu {
         let result = self.settle(from, device);
         self.probe.enter(Part::Outside);
         result
+    }
+
+    /// The end of the step that starts now. Steps in which nothing can happen are taken at once.
+    fn step_end(&self) -> Cycle {
+        let length = Cycle::from(self.spec.gpu.link_cycles.max(1));
+        if !self.memory.is_idle() {
+            return self.now + length;
+        }
+        let next = self.sms.next_wake().min(self.dispatcher.next_offer(self.now));
+        let idle = next.saturating_sub(self.now).min(MOST_SKIPPED) / length;
+        self.now + length * idle.max(1)
     }
 
     /// What happens between steps once packets have crossed.
@@ -195,26 +204,37 @@ impl Gpu {
     /// Packets and credits cross the links; ended blocks are noted. SMs in order.
     fn exchange(&mut self) {
         let Self {
+            now,
             sms,
             memory,
             dispatcher,
             ..
         } = self;
-        sms.for_each(|index, sm| {
+        sms.for_each_awake(|index, sm| {
             let id = SmId::new(index);
             sm.counters.packets_sent += sm.link.outgoing.len() as u64;
             memory.take(id, &mut sm.link.outgoing);
-            let port = &mut memory.ports[index];
-            sm.link.add_credits(std::mem::take(&mut port.freed_flits));
-            for (at, reply) in port.outbound.drain(..) {
-                sm.link.deliver(at, reply);
-            }
-            port.waiting = sm.link.waiting() as u32;
+            memory.ports[index].waiting = sm.link.waiting() as u32;
             let mut finished = std::mem::take(&mut sm.finished);
             for block in finished.drain(..) {
                 dispatcher.block_finished(id, sm, &block);
             }
             sm.finished = finished;
+        });
+        memory.for_each_reached(|index, port| {
+            let mut wake = Cycle::MAX;
+            let mut sm = sms.get(index);
+            if port.freed_flits > 0 {
+                sm.link.add_credits(std::mem::take(&mut port.freed_flits));
+                wake = if sm.waits_for_credits() { *now } else { wake };
+            }
+            for (at, reply) in port.outbound.drain(..) {
+                sm.link.deliver(at, reply);
+                wake = wake.min(at);
+            }
+            port.waiting = sm.link.waiting() as u32;
+            drop(sm);
+            sms.wake(index, wake);
         });
     }
 
@@ -238,20 +258,20 @@ impl Gpu {
 
     fn commit_stores(&mut self, from: Cycle, device: &mut DeviceMemory) {
         let mut any = false;
-        self.sms.for_each(|_, sm| any |= !sm.log.is_empty());
+        self.sms.for_each_awake(|_, sm| any |= !sm.log.is_empty());
         if !any {
             return;
         }
         for cycle in from..self.now {
             self.sms
-                .for_each(|_, sm| sm.log.commit_until(cycle, device));
+                .for_each_awake(|_, sm| sm.log.commit_until(cycle, device));
         }
     }
 
     /// The earliest fault of the step, by cycle, then SM.
     fn check_fault(&mut self) -> Result<(), Stop> {
         let mut first: Option<(Cycle, Fault)> = None;
-        self.sms.for_each(|_, sm| {
+        self.sms.for_each_awake(|_, sm| {
             if let Some((at, fault)) = sm.fault.take()
                 && first.as_ref().is_none_or(|(earliest, _)| at < *earliest)
             {
@@ -262,15 +282,11 @@ impl Gpu {
     }
 
     fn end_kernels(&mut self) {
-        for slot in 0..self.dispatcher.kernels.len() {
-            let finished = self.dispatcher.kernels[slot]
-                .as_ref()
-                .is_some_and(InFlight::is_finished);
-            if finished && let Some(kernel) = self.dispatcher.kernels[slot].take() {
-                let end = self.kernel_end(KernelSlot::new(slot), &kernel, kernel.last_end);
-                self.ended.push(end);
-                self.unload(KernelSlot::new(slot));
-            }
+        while let Some((slot, kernel)) = self.dispatcher.take_finished() {
+            let slot = KernelSlot::new(slot);
+            let end = self.kernel_end(slot, &kernel, kernel.last_end);
+            self.ended.push(end);
+            self.unload(slot);
         }
     }
 
@@ -317,6 +333,9 @@ impl Gpu {
 
     /// Stops a run that cannot end.
     fn check_progress(&mut self) -> Result<(), Stop> {
+        if !self.watch.is_due(self.now) {
+            return Ok(());
+        }
         let busy_since = self.dispatcher.in_flight().map(|k| k.ready_at).min();
         let Some(stuck) = self.watch.look(self.now, busy_since, &mut self.sms) else {
             return Ok(());
@@ -354,7 +373,9 @@ impl Gpu {
         sum.device.dram_full_stalls = self.memory.dram_full_stalls;
         sum.device.reply_stalls = self.memory.reply_stalls;
         sum.device.atomics = self.atomics_done;
+        let now = self.now;
         self.sms.for_each(|_, sm| {
+            sm.settle(now);
             sum.sm.merge(&sm.counters);
             if let Some(l1d) = &sm.ldst.l1d {
                 sum.l1d.add(l1d.counters());

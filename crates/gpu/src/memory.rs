@@ -44,10 +44,15 @@ struct Domain {
 }
 
 impl Domain {
-    fn ticks(&mut self, core_khz: u64) -> u64 {
-        self.credit += self.khz;
+    /// Its ticks in the next `cycles` core cycles.
+    #[inline]
+    fn ticks(&mut self, cycles: u64, core_khz: u64) -> u64 {
+        self.credit += self.khz * cycles;
+        if self.credit < core_khz {
+            return 0;
+        }
         let ticks = self.credit / core_khz;
-        self.credit %= core_khz;
+        self.credit -= ticks * core_khz;
         ticks
     }
 }
@@ -64,6 +69,8 @@ pub(crate) struct MemorySystem {
     decoder: AddressDecoder,
     /// By SM.
     pub ports: Vec<Port>,
+    /// By SM: something for it came to its port since the last exchange.
+    reached: Vec<bool>,
     requests: Network,
     replies: Network,
     partitions: Vec<SubPartition>,
@@ -98,6 +105,7 @@ impl MemorySystem {
             flit_bytes: spec.noc.flit_bytes,
             decoder: AddressDecoder::new(spec),
             ports: vec![Port::default(); sms],
+            reached: vec![false; sms],
             requests: Network::new(&spec.noc, sms, subs, spec.gpu.seed),
             replies: Network::new(&spec.noc, subs, sms, spec.gpu.seed.wrapping_add(1)),
             partitions: (0..subs)
@@ -116,6 +124,16 @@ impl MemorySystem {
     /// Takes what an SM sent in the last step.
     pub fn take(&mut self, sm: SmId, sent: &mut Vec<Outgoing>) {
         self.ports[sm.index()].inbound.extend(sent.drain(..));
+    }
+
+    /// Calls `f` on the ports at which replies or credits wait for their SM, in order.
+    #[inline]
+    pub fn for_each_reached(&mut self, mut f: impl FnMut(usize, &mut Port)) {
+        for (sm, reached) in self.reached.iter_mut().enumerate() {
+            if std::mem::take(reached) {
+                f(sm, &mut self.ports[sm]);
+            }
+        }
     }
 
     /// Nothing is anywhere behind the links.
@@ -142,9 +160,9 @@ impl MemorySystem {
     }
 
     fn cycle(&mut self, now: Cycle) {
-        let noc = self.noc_clock.ticks(self.core_khz);
-        let l2 = self.l2_clock.ticks(self.core_khz);
-        let dram = self.dram_clock.ticks(self.core_khz);
+        let noc = self.noc_clock.ticks(1, self.core_khz);
+        let l2 = self.l2_clock.ticks(1, self.core_khz);
+        let dram = self.dram_clock.ticks(1, self.core_khz);
         self.deliver_replies(now);
         for _ in 0..noc {
             self.inject_replies(now);
@@ -167,16 +185,13 @@ impl MemorySystem {
 
     /// Accounts for core cycles in which nothing is inside.
     fn skip(&mut self, cycles: u64) {
-        let mut ticks = [0u64; 3];
-        for _ in 0..cycles {
-            ticks[0] += self.noc_clock.ticks(self.core_khz);
-            ticks[1] += self.l2_clock.ticks(self.core_khz);
-            ticks[2] += self.dram_clock.ticks(self.core_khz);
-        }
-        self.requests.skip(ticks[0]);
-        self.replies.skip(ticks[0]);
-        self.partitions.iter_mut().for_each(|p| p.skip(ticks[1]));
-        self.channels.iter_mut().for_each(|c| c.skip(ticks[2]));
+        let noc = self.noc_clock.ticks(cycles, self.core_khz);
+        let l2 = self.l2_clock.ticks(cycles, self.core_khz);
+        let dram = self.dram_clock.ticks(cycles, self.core_khz);
+        self.requests.skip(noc);
+        self.replies.skip(noc);
+        self.partitions.iter_mut().for_each(|p| p.skip(l2));
+        self.channels.iter_mut().for_each(|c| c.skip(dram));
     }
 
     /// One packet a cycle from the network to each SM, if its FIFO has room.
@@ -190,6 +205,7 @@ impl MemorySystem {
             {
                 port.waiting += 1;
                 port.outbound.push((now + self.link, reply));
+                self.reached[sm] = true;
             }
         }
     }
@@ -241,6 +257,7 @@ impl MemorySystem {
                 let to = self.decoder.sub_partition(sent.request.addr).index();
                 self.requests.inject(sm, to, sent.request, bytes);
                 port.freed_flits += bytes.div_ceil(self.flit_bytes);
+                self.reached[sm] = true;
                 port.inbound.pop_front();
             }
         }

@@ -75,6 +75,12 @@ impl Watchdog {
         }
     }
 
+    /// There is something to look at in this cycle.
+    #[inline]
+    pub fn is_due(&self, now: Cycle) -> bool {
+        now >= self.next_at || self.quiet >= PATIENCE
+    }
+
     /// At the end of a step. `busy_since`: launch of the oldest kernel whose blocks may run.
     pub fn look(
         &mut self,

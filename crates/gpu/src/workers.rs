@@ -1,6 +1,9 @@
 //! SMs, and the threads that run them. Each SM is behind a lock of its own, taken once a step by
 //! whoever runs it; which thread that is cannot matter, because an SM in a step touches nothing
 //! but itself. With one thread there are no locks.
+//!
+//! A step runs only SMs that are awake: an SM says when it has something to do again, and what
+//! comes from outside (a block, a reply, credits it waits for) wakes it before.
 
 use std::any::Any;
 use std::ops::{Deref, DerefMut};
@@ -18,13 +21,12 @@ const SPINS: u32 = 1 << 12;
 /// What threads share.
 struct Shared {
     sms: Vec<Mutex<Sm>>,
-    /// Device memory while a step runs; empty between steps.
-    memory: RwLock<DeviceMemory>,
+    job: RwLock<Job>,
     /// Number of the step to run; workers wait for it to change.
     step: AtomicU64,
     from: AtomicU64,
     to: AtomicU64,
-    /// Next SM to run.
+    /// Next of the job's SMs to run.
     next: AtomicUsize,
     /// SMs done in this step.
     done: AtomicUsize,
@@ -32,6 +34,14 @@ struct Shared {
     /// What a worker panicked with.
     panic: Mutex<Option<Box<dyn Any + Send>>>,
     failed: AtomicBool,
+}
+
+/// What a step works on.
+struct Job {
+    /// Device memory while a step runs; empty between steps.
+    memory: DeviceMemory,
+    /// SMs to run, in order.
+    awake: Vec<usize>,
 }
 
 /// A thread that panicked while it held a lock takes the run down anyway.
@@ -45,18 +55,18 @@ impl Shared {
     }
 
     /// Runs SMs until none is left in this step.
-    fn run_some(&self, memory: &DeviceMemory) {
+    fn run_some(&self, job: &Job) {
         loop {
             // Acquire: pairs with the release that opens the step, so `from` and `to` are its own.
-            let index = self.next.fetch_add(1, Ordering::AcqRel);
-            if index >= self.sms.len() {
+            let turn = self.next.fetch_add(1, Ordering::AcqRel);
+            let Some(&index) = job.awake.get(turn) else {
                 return;
-            }
+            };
             let (from, to) = (
                 self.from.load(Ordering::Relaxed),
                 self.to.load(Ordering::Relaxed),
             );
-            self.sm(index).run(from, to, memory);
+            self.sm(index).run(from, to, &job.memory);
             self.done.fetch_add(1, Ordering::Release);
         }
     }
@@ -71,8 +81,8 @@ impl Shared {
             }
             seen = current();
             let run = || {
-                let memory = unpoisoned(self.memory.read());
-                self.run_some(&memory);
+                let job = unpoisoned(self.job.read());
+                self.run_some(&job);
             };
             if let Err(payload) = catch_unwind(AssertUnwindSafe(run)) {
                 *unpoisoned(self.panic.lock()) = Some(payload);
@@ -80,6 +90,40 @@ impl Shared {
                 return;
             }
         }
+    }
+
+    /// One step of the SMs in `awake`, this thread and the workers together.
+    fn run(
+        &self,
+        from: Cycle,
+        to: Cycle,
+        memory: &mut DeviceMemory,
+        awake: &mut Vec<usize>,
+        beside: impl FnOnce(),
+    ) {
+        let swap = |memory: &mut DeviceMemory, awake: &mut Vec<usize>| {
+            // The write lock waits for workers that came too late for the last step.
+            let mut job = unpoisoned(self.job.write());
+            std::mem::swap(&mut job.memory, memory);
+            std::mem::swap(&mut job.awake, awake);
+        };
+        let all = awake.len();
+        swap(memory, awake);
+        self.from.store(from, Ordering::Relaxed);
+        self.to.store(to, Ordering::Relaxed);
+        self.done.store(0, Ordering::Relaxed);
+        self.next.store(0, Ordering::Release);
+        self.step.fetch_add(1, Ordering::Release);
+        beside();
+        {
+            let job = unpoisoned(self.job.read());
+            self.run_some(&job);
+        }
+        wait_until(|| {
+            self.rethrow();
+            self.done.load(Ordering::Acquire) == all
+        });
+        swap(memory, awake);
     }
 
     fn rethrow(&self) {
@@ -135,23 +179,34 @@ pub(crate) struct SmArray {
     /// The SMs and what threads share when there are more.
     shared: Option<Arc<Shared>>,
     threads: Vec<JoinHandle<()>>,
+    /// By SM: it has nothing to do before this cycle.
+    wake_at: Vec<Cycle>,
+    /// SMs that ran in the last step, in order.
+    awake: Vec<usize>,
 }
 
 impl SmArray {
     /// `sms`, run by `threads` threads, the caller's among them.
     pub fn new(sms: Vec<Sm>, threads: usize) -> Self {
         let threads = threads.min(sms.len());
+        let wake_at = vec![0; sms.len()];
+        let awake = Vec::with_capacity(sms.len());
         if threads <= 1 {
             return Self {
                 own: sms,
                 shared: None,
                 threads: Vec::new(),
+                wake_at,
+                awake,
             };
         }
         let shared = Arc::new(Shared {
-            next: AtomicUsize::new(sms.len()),
+            next: AtomicUsize::new(0),
+            job: RwLock::new(Job {
+                memory: DeviceMemory::new(0),
+                awake: Vec::with_capacity(sms.len()),
+            }),
             sms: sms.into_iter().map(Mutex::new).collect(),
-            memory: RwLock::new(DeviceMemory::new(0)),
             step: AtomicU64::new(0),
             from: AtomicU64::new(0),
             to: AtomicU64::new(0),
@@ -169,12 +224,26 @@ impl SmArray {
             own: Vec::new(),
             shared: Some(shared),
             threads,
+            wake_at,
+            awake,
         }
     }
 
     /// SMs.
     pub fn len(&self) -> usize {
-        self.shared.as_ref().map_or(self.own.len(), |s| s.sms.len())
+        self.wake_at.len()
+    }
+
+    /// Wakes an SM in cycle `at` if it sleeps longer.
+    #[inline]
+    pub fn wake(&mut self, index: usize, at: Cycle) {
+        let wake_at = &mut self.wake_at[index];
+        *wake_at = at.min(*wake_at);
+    }
+
+    /// The first cycle in which an SM has something to do.
+    pub fn next_wake(&self) -> Cycle {
+        self.wake_at.iter().copied().min().unwrap_or(Cycle::MAX)
     }
 
     /// One SM.
@@ -192,7 +261,17 @@ impl SmArray {
         }
     }
 
-    /// Runs every SM from `from` to `to`, and `beside` on the caller's thread meanwhile.
+    /// Calls `f` on every SM that ran in the last step, in order.
+    #[inline]
+    pub fn for_each_awake(&mut self, mut f: impl FnMut(usize, &mut Sm)) {
+        for turn in 0..self.awake.len() {
+            let index = self.awake[turn];
+            f(index, &mut self.get(index));
+        }
+    }
+
+    /// Runs the SMs that are awake from `from` to `to`, and `beside` on the caller's thread
+    /// meanwhile.
     pub fn run(
         &mut self,
         from: Cycle,
@@ -200,31 +279,25 @@ impl SmArray {
         memory: &mut DeviceMemory,
         beside: impl FnOnce(),
     ) {
-        let Some(shared) = &self.shared else {
-            for sm in &mut self.own {
-                sm.run(from, to, memory);
+        self.awake.clear();
+        let due = |at: &Cycle| *at < to;
+        let awake = self.wake_at.iter().enumerate();
+        self.awake.extend(awake.filter(|(_, at)| due(at)).map(|(i, _)| i));
+        match &self.shared {
+            None => {
+                for &index in &self.awake {
+                    self.own[index].run(from, to, memory);
+                }
+                beside();
             }
-            beside();
-            return;
-        };
-        // The write lock waits for workers that came too late for the last step.
-        std::mem::swap(&mut *unpoisoned(shared.memory.write()), memory);
-        shared.from.store(from, Ordering::Relaxed);
-        shared.to.store(to, Ordering::Relaxed);
-        shared.done.store(0, Ordering::Relaxed);
-        shared.next.store(0, Ordering::Release);
-        shared.step.fetch_add(1, Ordering::Release);
-        beside();
-        {
-            let memory = unpoisoned(shared.memory.read());
-            shared.run_some(&memory);
+            Some(_) if self.awake.is_empty() => beside(),
+            Some(shared) => shared.run(from, to, memory, &mut self.awake, beside),
         }
-        let all = shared.sms.len();
-        wait_until(|| {
-            shared.rethrow();
-            shared.done.load(Ordering::Acquire) == all
-        });
-        std::mem::swap(&mut *unpoisoned(shared.memory.write()), memory);
+        for turn in 0..self.awake.len() {
+            let index = self.awake[turn];
+            let at = self.get(index).wake_at();
+            self.wake_at[index] = at;
+        }
     }
 }
 

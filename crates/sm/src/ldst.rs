@@ -236,6 +236,15 @@ impl Ldst {
             && self.l1t.is_idle()
     }
 
+    /// Something would go to the network if it had room.
+    pub fn waits_for_credits(&self) -> bool {
+        let data = self.l1d.as_ref().and_then(Cache::miss_queue_front);
+        data.is_some()
+            || self.l1c.miss_queue_front().is_some()
+            || self.l1t.miss_queue_front().is_some()
+            || self.blocked.as_ref().is_some_and(|b| b.unsent.is_some())
+    }
+
     /// When a shared-memory load or a delayed cache access comes due.
     pub fn next_event(&self) -> Option<Cycle> {
         let shared = self.shared.front().map(|(at, _)| *at);

@@ -110,6 +110,10 @@ pub struct Sm {
     warps_started: u64,
     finished_flights: Vec<FlightId>,
     max_threads: u32,
+    /// Cycles before this one are counted.
+    settled: Cycle,
+    /// Nothing can happen before this cycle, unless something comes from outside.
+    wake_at: Cycle,
 }
 
 impl Sm {
@@ -180,6 +184,8 @@ impl Sm {
             warps_started: 0,
             finished_flights: Vec::with_capacity(64),
             max_threads: sm.max_threads,
+            settled: 0,
+            wake_at: 0,
         }
     }
 
@@ -242,35 +248,67 @@ impl Sm {
         self.warps.live == 0 && self.starts.is_empty() && self.ldst.is_empty()
     }
 
+    /// When the SM must run again; it need not before, unless a block is assigned to it, a reply
+    /// arrives, or it gets credits while it `waits_for_credits`.
+    #[inline]
+    pub fn wake_at(&self) -> Cycle {
+        self.wake_at
+    }
+
+    /// Something inside could go on if the network had room.
+    pub fn waits_for_credits(&self) -> bool {
+        self.front.l1i.miss_queue_front().is_some() || self.ldst.waits_for_credits()
+    }
+
+    /// Counts cycles before `now` through which the SM slept.
+    #[inline]
+    pub fn settle(&mut self, now: Cycle) {
+        if self.settled < now {
+            self.account(now - self.settled);
+            self.settled = now;
+        }
+    }
+
     /// Runs the cycles from `from` up to, not including, `to`.
     pub fn run(&mut self, from: Cycle, to: Cycle, memory: &DeviceMemory) {
+        self.settle(from);
         let mut now = from;
+        let mut issued = false;
         while now < to && self.fault.is_none() {
-            let wake = if self.skip_idle {
-                self.sleeps_until(now).min(to)
+            // After a cycle that issued, sleep is unlikely: not worth the look.
+            self.wake_at = if self.skip_idle && !issued {
+                self.sleeps_until(now)
             } else {
                 now
             };
-            if wake > now {
-                self.account(wake - now);
-                now = wake;
+            if self.wake_at > now {
+                now = self.wake_at.min(to);
+                self.settle(now);
                 continue;
             }
-            let claimed =
-                cfg!(debug_assertions).then(|| (self.sleeps_until(now), self.footprint()));
-            if let Err(fault) = self.cycle(now, memory) {
-                self.fault = Some((now, fault));
-            }
-            if let Some((wake, before)) = claimed.filter(|(wake, _)| *wake > now) {
-                let after = self.footprint();
-                assert_eq!(
-                    before, after,
-                    "{} moved in cycle {now}, asleep until {wake}",
-                    self.id
-                );
-            }
+            issued = self.run_cycle(now, memory);
             now += 1;
+            self.settled = now;
         }
+        self.wake_at = self.wake_at.max(now);
+    }
+
+    /// Runs one cycle; returns whether something issued.
+    fn run_cycle(&mut self, now: Cycle, memory: &DeviceMemory) -> bool {
+        let claimed = cfg!(debug_assertions).then(|| (self.sleeps_until(now), self.footprint()));
+        let instructions = self.counters.warp_instructions;
+        if let Err(fault) = self.cycle(now, memory) {
+            self.fault = Some((now, fault));
+        }
+        if let Some((wake, before)) = claimed.filter(|(wake, _)| *wake > now) {
+            let after = self.footprint();
+            assert_eq!(
+                before, after,
+                "{} moved in cycle {now}, asleep until {wake}",
+                self.id
+            );
+        }
+        self.counters.warp_instructions != instructions
     }
 
     /// One cycle, stages back to front.
