@@ -59,6 +59,19 @@ impl Span {
             return span;
         }
         let (mut low, mut high, mut bits) = (u64::MAX, 0, 0);
+        if mask == LaneMask::MAX {
+            for &address in addrs {
+                low = low.min(address);
+                high = high.max(address);
+                bits |= address;
+            }
+            return Self {
+                low,
+                high: high.saturating_add(bytes),
+                bits,
+                coalesced: false,
+            };
+        }
         for lane in lanes_of(mask) {
             low = low.min(addrs[lane]);
             high = high.max(addrs[lane]);

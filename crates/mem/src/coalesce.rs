@@ -420,6 +420,12 @@ pub fn shared_conflict_cycles(
 
 /// The most distinct words in one bank.
 fn most_words(banks: u32, words: u32, addrs: &[u64; WARP_SIZE], mask: LaneMask) -> u32 {
+    if words == 1
+        && banks.is_power_of_two()
+        && let Some(most) = without_conflict(banks, addrs, mask)
+    {
+        return most;
+    }
     const MOST: usize = 4 * WARP_SIZE;
     const NONE: u8 = u8::MAX;
     let (mut word_of, mut next) = ([0_u64; MOST], [NONE; MOST]);
@@ -443,6 +449,24 @@ fn most_words(banks: u32, words: u32, addrs: &[u64; WARP_SIZE], mask: LaneMask) 
         }
     }
     most
+}
+
+/// `most_words` where no bank has two words, the usual case: 1, or 0 without lanes. `None` where
+/// some bank has.
+#[inline]
+fn without_conflict(banks: u32, addrs: &[u64; WARP_SIZE], mask: LaneMask) -> Option<u32> {
+    let mut word_of = [0_u64; 64];
+    let mut taken = 0_u64;
+    let mut unlike = 0;
+    for lane in lanes_of(mask) {
+        let word = addrs[lane] / 4;
+        let bank = (word as usize & (banks as usize - 1)) % 64;
+        let is_taken = 0_u64.wrapping_sub(taken >> bank & 1);
+        unlike |= (word ^ word_of[bank]) & is_taken;
+        word_of[bank] = word;
+        taken |= 1 << bank;
+    }
+    (unlike == 0).then_some(u32::from(taken != 0))
 }
 
 #[cfg(test)]

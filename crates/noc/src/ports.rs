@@ -1,5 +1,20 @@
 //! A set of small numbers with search in turn.
 
+/// Runs a block for every member of a set, upwards. The block may remove the member at hand.
+macro_rules! each_port {
+    ($set:expr, $port:ident => $body:block) => {
+        for index in 0..$set.words() {
+            let mut left = $set.word(index);
+            while left != 0 {
+                let $port = index * 64 + left.trailing_zeros() as usize;
+                left &= left - 1;
+                $body
+            }
+        }
+    };
+}
+pub(crate) use each_port;
+
 /// Numbers below a bound fixed at construction.
 #[derive(Clone, Debug)]
 pub(crate) struct PortSet {
@@ -21,6 +36,23 @@ impl PortSet {
     #[inline]
     pub(crate) fn remove(&mut self, port: usize) {
         self.words[port / 64] &= !(1 << (port % 64));
+    }
+
+    /// Words of the set, for `each_port`.
+    #[inline]
+    pub(crate) fn words(&self) -> usize {
+        self.words.len()
+    }
+
+    /// Members from 64 `index` on, as bits.
+    #[inline]
+    pub(crate) fn word(&self, index: usize) -> u64 {
+        self.words[index]
+    }
+
+    #[inline]
+    pub(crate) fn contains(&self, port: usize) -> bool {
+        self.words[port / 64] >> (port % 64) & 1 != 0
     }
 
     #[inline]

@@ -67,6 +67,8 @@ pub struct TimedInst {
     pub needs: ListRange,
     /// Scoreboard entries that it writes.
     pub writes: ListRange,
+    /// Those of `needs` below 64, a bit each: all, where a warp's scoreboard is one word.
+    pub needs_word: u64,
     /// Registers read through the collector.
     pub bank_reads: ListRange,
     /// Registers written to the banks.
@@ -172,7 +174,10 @@ fn time(facts: &InstFacts, spec: &SmSpec, style: ModelStyle, lists: &mut Vec<u16
         bank_reads.sort_unstable();
         bank_reads.dedup();
     }
+    let first_word = needs.iter().filter(|e| **e < 64);
+    let needs_word = first_word.fold(0, |word, e| word | 1 << e);
     TimedInst {
+        needs_word,
         pipe: pipe_of(facts.class, &spec.units, style),
         long: is_long(facts.class),
         fence: facts.class == InstClass::Membar,

@@ -400,7 +400,7 @@ impl Sm {
             .clear_pending(slot, image.list(image.at(inst.pc).writes));
         self.warps.in_flight[slot] -= 1;
         self.warps.touched |= 1 << slot;
-        self.warps.refresh(slot, image);
+        self.warps.refresh_arrived(slot, image);
         self.release_fence(slot);
         self.ldst.insts.give(id.0);
     }

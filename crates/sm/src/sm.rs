@@ -368,7 +368,7 @@ impl Sm {
             self.warps.clear_pending(slot, image.list(inst.writes));
             self.warps.in_flight[slot] -= 1;
             self.warps.touched |= 1 << slot;
-            self.warps.refresh(slot, image);
+            self.warps.refresh_arrived(slot, image);
             self.release_fence(slot);
             self.flights.give(id.0);
         }

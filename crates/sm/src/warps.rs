@@ -235,13 +235,27 @@ impl Warps {
         self.next_pipe[inst.pipe as usize] |= bit;
         let base = slot * self.words;
         let (mut hit, mut long) = (0, 0);
-        for &e in kernel.list(inst.needs) {
-            let word = base + usize::from(e / 64);
-            hit |= self.pending[word] >> (e % 64) & 1;
-            long |= self.pending_long[word] >> (e % 64) & 1;
+        if self.words == 1 {
+            hit = self.pending[base] & inst.needs_word;
+            long = self.pending_long[base] & inst.needs_word;
+        } else {
+            for &e in kernel.list(inst.needs) {
+                let word = base + usize::from(e / 64);
+                hit |= self.pending[word] >> (e % 64) & 1;
+                long |= self.pending_long[word] >> (e % 64) & 1;
+            }
         }
-        self.clear |= bit * (1 - hit);
-        self.long_wait |= bit * long;
+        self.clear |= bit * WarpMask::from(hit == 0);
+        self.long_wait |= bit * WarpMask::from(long != 0);
+    }
+
+    /// As `refresh`, after results have arrived. An instruction that passed the scoreboard before
+    /// still does.
+    #[inline]
+    pub fn refresh_arrived(&mut self, slot: usize, kernel: &KernelImage) {
+        if (self.buffered & !self.clear) >> slot & 1 != 0 {
+            self.refresh(slot, kernel);
+        }
     }
 
     /// Empties a buffer.

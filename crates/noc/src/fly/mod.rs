@@ -8,7 +8,7 @@
 
 mod router;
 
-use crate::ports::PortSet;
+use crate::ports::{PortSet, each_port};
 use crate::{NocCounters, Packet};
 use router::{FlitOut, Router};
 use std::collections::VecDeque;
@@ -112,6 +112,8 @@ pub(crate) struct Fly {
     sending: PortSet,
     /// Sinks with flits in their ejection buffers.
     ejecting: PortSet,
+    /// Sinks with whole packets in their boundary buffers.
+    waiting: PortSet,
 }
 
 impl Fly {
@@ -148,6 +150,7 @@ impl Fly {
             turn: vec![0; outputs].into(),
             sending: PortSet::new(inputs),
             ejecting: PortSet::new(outputs * channels),
+            waiting: PortSet::new(outputs * channels),
         }
     }
 
@@ -210,9 +213,7 @@ impl Fly {
             self.sinks[index as usize].ejection.push_back(id);
             self.ejecting.insert(index as usize);
         }
-        let mut from = 0;
-        while let Some(index) = self.ejecting.at_or_after(from) {
-            from = index + 1;
+        each_port!(self.ejecting, index => {
             let sink = &mut self.sinks[index];
             if sink.flits >= self.boundary_buffer {
                 continue;
@@ -229,8 +230,9 @@ impl Fly {
             traveller.received += 1;
             if traveller.received == traveller.flits {
                 sink.packets.push_back(id);
+                self.waiting.insert(index);
             }
-        }
+        });
     }
 
     /// Credits and flits that crossed their channels are taken.
@@ -249,15 +251,13 @@ impl Fly {
 
     /// Each node sends one flit, if its virtual channel has room.
     fn send(&mut self) {
-        let mut from = 0;
-        while let Some(input) = self.sending.at_or_after(from) {
-            from = input + 1;
+        each_port!(self.sending, input => {
             if let Some(&id) = self.sources[input].packets.front()
                 && let Some(channel) = self.channel_to_send(input)
             {
                 self.send_flit(input, id, channel);
             }
-        }
+        });
     }
 
     /// Virtual channel of the packet being sent, or one for the next packet.
@@ -266,6 +266,7 @@ impl Fly {
         let has_room = |channel: &u32| self.credits[self.index(input, *channel)] > 0;
         match source.channel {
             Some(channel) => Some(channel).filter(has_room),
+            None if self.channels == 1 => Some(0).filter(has_room),
             None => (1..=self.channels)
                 .map(|step| (source.last_channel + step) % self.channels)
                 .find(has_room),
@@ -322,9 +323,13 @@ impl Fly {
     /// Virtual channel whose packet is next at an output.
     #[inline]
     fn ready(&self, output: usize) -> Option<u32> {
+        let waits = |channel: &u32| self.waiting.contains(self.index(output, *channel));
+        if self.channels == 1 {
+            return Some(0).filter(waits);
+        }
         (0..self.channels)
             .map(|step| (self.turn[output] + step) % self.channels)
-            .find(|&channel| !self.sinks[self.index(output, channel)].packets.is_empty())
+            .find(waits)
     }
 
     #[inline]
@@ -338,10 +343,18 @@ impl Fly {
     pub(crate) fn pop(&mut self, output: usize) -> Option<Request> {
         let channel = self.ready(output)?;
         let index = self.index(output, channel);
-        let id = self.sinks[index].packets.pop_front()?;
+        let sink = &mut self.sinks[index];
+        let id = sink.packets.pop_front()?;
+        if sink.packets.is_empty() {
+            self.waiting.remove(index);
+        }
         let Traveller { packet, flits, .. } = self.arena[id as usize];
-        self.sinks[index].flits -= flits;
-        self.turn[output] = (channel + 1) % self.channels;
+        sink.flits -= flits;
+        self.turn[output] = if channel + 1 == self.channels {
+            0
+        } else {
+            channel + 1
+        };
         self.free.push(id);
         Some(packet.request)
     }

@@ -7,7 +7,7 @@
 
 use super::{Delayed, PacketId};
 use crate::NocCounters;
-use crate::ports::PortSet;
+use crate::ports::{PortSet, each_port};
 use std::collections::VecDeque;
 use warploom_config::NocSpec;
 
@@ -128,12 +128,18 @@ impl Islip {
         let count = self.accepting.len() as u32;
         for input in self.accepting.drain(..) {
             let accept = std::mem::replace(&mut self.accepts[input as usize], NOBODY);
-            self.grant_turn[accept.who as usize] = (input + 1) % inputs;
-            self.accept_turn[input as usize] = (accept.who + 1) % outputs;
+            self.grant_turn[accept.who as usize] = after(input, inputs);
+            self.accept_turn[input as usize] = after(accept.who, outputs);
             matched(accept.channel, accept.who);
         }
         count
     }
+}
+
+/// The port after `port`.
+#[inline]
+const fn after(port: u32, ports: u32) -> u32 {
+    if port + 1 == ports { 0 } else { port + 1 }
 }
 
 /// Steps from `first` on to `port`.
@@ -144,6 +150,12 @@ const fn turns(port: u32, first: u32, ports: u32) -> u32 {
     } else {
         port + ports - first
     }
+}
+
+/// Quotient and remainder; most networks divide by one.
+#[inline]
+const fn split(value: u32, by: u32) -> (u32, u32) {
+    if by == 1 { (value, 0) } else { (value / by, value % by) }
 }
 
 /// The router.
@@ -256,9 +268,7 @@ impl Router {
     /// Heads ask for the free virtual channels of their outputs.
     fn match_channels(&mut self, counters: &mut NocCounters) {
         let mut asking = 0;
-        let mut from = 0;
-        while let Some(at) = self.routing.at_or_after(from) {
-            from = at + 1;
+        each_port!(self.routing, at => {
             asking += 1;
             let Some(head) = self.inputs[at].packets.front() else {
                 continue;
@@ -270,7 +280,7 @@ impl Router {
                         .request(at as u32, index, at as u32, |_| false);
                 }
             }
-        }
+        });
         if asking > 0 {
             let matches = &mut self.channel_matches;
             let matched = self
@@ -283,23 +293,21 @@ impl Router {
     /// First packets with a virtual channel ask for the switch.
     fn match_switch(&mut self, counters: &mut NocCounters) {
         let mut asking = 0;
-        let mut from = 0;
-        while let Some(at) = self.active.at_or_after(from) {
-            from = at + 1;
+        each_port!(self.active, at => {
             let holds = self.inputs[at].holds;
             if self.outputs[holds as usize].credits == 0 {
                 continue;
             }
             asking += 1;
-            let (input, channel) = (at as u32 / self.channels, at as u32 % self.channels);
-            let row = input * self.input_speedup + channel % self.input_speedup;
-            let output = holds / self.channels;
-            let column = output * self.output_speedup + input % self.output_speedup;
+            let (input, channel) = split(at as u32, self.channels);
+            let row = input * self.input_speedup + split(channel, self.input_speedup).1;
+            let output = split(holds, self.channels).0;
+            let column = output * self.output_speedup + split(input, self.output_speedup).1;
             let (first, channels) = (self.channel_turn[row as usize], self.channels);
             self.switch_islip.request(row, column, at as u32, |other| {
-                turns(channel, first, channels) < turns(other % channels, first, channels)
+                turns(channel, first, channels) < turns(split(other, channels).1, first, channels)
             });
-        }
+        });
         if asking > 0 {
             let matches = &mut self.switch_matches;
             let matched = self.switch_islip.allocate(|at, _| matches.push(at));
@@ -313,7 +321,7 @@ impl Router {
             && due <= self.steps
         {
             self.crossing.pop_front();
-            let output = (flit.index / self.channels) as usize;
+            let output = split(flit.index, self.channels).0 as usize;
             self.queues[output].push_back(flit);
             self.leaving.insert(output);
         }
@@ -336,9 +344,9 @@ impl Router {
     }
 
     fn send_flit(&mut self, at: usize) {
-        let (input, channel) = (at as u32 / self.channels, at as u32 % self.channels);
-        let row = input * self.input_speedup + channel % self.input_speedup;
-        self.channel_turn[row as usize] = (channel + self.input_speedup) % self.channels;
+        let (input, channel) = split(at as u32, self.channels);
+        let row = input * self.input_speedup + split(channel, self.input_speedup).1;
+        self.channel_turn[row as usize] = split(channel + self.input_speedup, self.channels).1;
         let source = &mut self.inputs[at];
         let holds = source.holds;
         let Some(head) = source.packets.front_mut() else {
@@ -372,15 +380,13 @@ impl Router {
     /// Each output queue gives one flit to `leave`.
     #[inline]
     pub(super) fn drain(&mut self, mut leave: impl FnMut(FlitOut)) {
-        let mut from = 0;
-        while let Some(output) = self.leaving.at_or_after(from) {
-            from = output + 1;
+        each_port!(self.leaving, output => {
             if let Some(flit) = self.queues[output].pop_front() {
                 leave(flit);
             }
             if self.queues[output].is_empty() {
                 self.leaving.remove(output);
             }
-        }
+        });
     }
 }
