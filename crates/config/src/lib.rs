@@ -14,6 +14,7 @@
 mod address_map;
 mod error;
 mod keys;
+mod peaks;
 mod preset;
 mod print;
 mod read;
@@ -27,6 +28,7 @@ mod value;
 
 pub use error::ConfigErrors;
 pub use keys::keys;
+pub use peaks::{Bandwidth, Peaks, Rate};
 pub use preset::{PRESETS, Preset, find};
 pub use print::{Setting, keys_markdown};
 pub use resolve::{Base, preset, resolve};
