@@ -8,6 +8,8 @@ use crate::spec::{Coalescing, GpuSpec, ModelStyle, NocKind, OpTiming, SmSpec, Un
 
 /// Lanes of a warp.
 const LANES: u32 = 32;
+/// Instructions that one step of fetch and decode brings (model page, section 3.1).
+const INSTRUCTIONS_PER_FETCH: u32 = 2;
 /// Bytes of a register of a warp: a 32-bit word a lane.
 const REGISTER_BYTES: u32 = 4 * LANES;
 
@@ -189,9 +191,9 @@ impl GpuSpec {
     }
 }
 
-/// Warp instructions that all schedulers issue in a cycle.
+/// Warp instructions that all schedulers issue in a cycle, as far as fetch brings them.
 fn issue_width(sm: &SmSpec) -> u32 {
-    sm.schedulers * sm.max_issue_per_warp
+    (sm.schedulers * sm.max_issue_per_warp).min(INSTRUCTIONS_PER_FETCH * sm.fetch_per_cycle)
 }
 
 /// 10^9 a second.
