@@ -14,6 +14,7 @@
 mod address_map;
 mod error;
 mod keys;
+mod latency;
 mod peaks;
 mod preset;
 mod print;
@@ -28,6 +29,7 @@ mod value;
 
 pub use error::ConfigErrors;
 pub use keys::keys;
+pub use latency::Latencies;
 pub use peaks::{Bandwidth, Peaks, Rate};
 pub use preset::{PRESETS, Preset, find};
 pub use print::{Setting, keys_markdown};
