@@ -122,7 +122,7 @@ impl Block<'_> {
         let lanes = |space: &str| get(&format!("sm.memory_lanes.{space}"));
         let shared = get("sm.shared_instructions") + get("sm.shared_conflict_cycles");
         let constant = ["reservation", "bank_conflict", "coalesce"];
-        let rows: [(&str, u64); 17] = [
+        let rows = [
             ("gpgpu_n_tot_thrd_icount", get("sm.thread_instructions")),
             ("gpgpu_n_tot_w_icount", get("sm.warp_instructions")),
             ("gpgpu_n_stall_shd_mem", self.stalls(&STAGES, &STALLS)),
@@ -141,6 +141,8 @@ impl Block<'_> {
             ("gpgpu_n_load_insn ", lanes("load")),
             ("gpgpu_n_store_insn", lanes("store")),
             ("gpgpu_n_shmem_insn", lanes("shared")),
+            // PTX has no such space, and GPGPU-Sim never counts such a merge.
+            ("gpgpu_n_sstarr_insn", 0),
             ("gpgpu_n_tex_insn", lanes("texture")),
             ("gpgpu_n_const_mem_insn", lanes("constant")),
             ("gpgpu_n_param_mem_insn", lanes("param")),
@@ -149,14 +151,14 @@ impl Block<'_> {
                 "gpgpu_n_l1cache_bkconflict",
                 self.stalls(&DATA, &["bank_conflict"]),
             ),
+            ("gpgpu_n_intrawarp_mshr_merge", 0),
+            (
+                "gpgpu_n_cmem_portconflict",
+                self.stalls(&["constant"], &constant),
+            ),
         ];
         rows.iter()
             .for_each(|(name, value)| line(text, name, value));
-        line(
-            text,
-            "gpgpu_n_cmem_portconflict",
-            self.stalls(&["constant"], &constant),
-        );
         let stall = |stage: &str, reason: &str| format!("gpgpu_stall_shd_mem[{stage}][{reason}]");
         let resource = ["reservation", "bank_conflict"];
         let rows: [(&str, &str, &[&str], &[&str]); 5] = [
