@@ -9,7 +9,7 @@ use warploom_run::{
 };
 use warploom_stats::result::{Counts, RunReport, accumulate};
 
-/// Three launches that read, write, add atomically and leave dirty lines in L2.
+/// Two launches that read, write, add atomically and leave dirty lines in L2.
 const PTX: &str = "
     .version 7.0
     .target sm_50
@@ -32,7 +32,7 @@ const PTX: &str = "
     st.global.u32 [%rd3], %r9;
     ret;
     }";
-const LAUNCHES: u64 = 3;
+const LAUNCHES: u64 = 2;
 
 struct Program {
     left: u64,
@@ -53,7 +53,7 @@ impl HostProgram for Program {
             return Ok(HostAction::Done);
         }
         self.left -= 1;
-        let (grid, block) = (Dim3::linear(40), Dim3::linear(128));
+        let (grid, block) = (Dim3::linear(20), Dim3::linear(64));
         let args = vec![Arg::Pointer(buffer)];
         Ok(HostAction::Launch(Launch::new(
             module, "k", grid, block, args,

@@ -281,6 +281,13 @@ pub trait Counters: Clone + Default {
         self.visit(&mut |meta, at, value| all.push((meta.element_name(at), value)));
         all
     }
+
+    /// The values alone, in the same order.
+    fn values(&self) -> Vec<u64> {
+        let mut all = Vec::new();
+        self.visit(&mut |_, _, value| all.push(value));
+        all
+    }
 }
 
 /// Declares a struct of counters.
