@@ -10,10 +10,9 @@ mod summary;
 
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
-use std::process::Command;
 
-use anyhow::{Context, Result, ensure};
-use warploom_workloads::{Size, Target, all};
+use anyhow::Result;
+use warploom_workloads::{Size, Suite, Target, all};
 
 use measure::{Case, Mode};
 use summary::Row;
@@ -21,7 +20,7 @@ use summary::Row;
 /// Settings of `cargo xtask bench`.
 #[derive(clap::Args, Clone, Debug)]
 pub struct Args {
-    /// Workloads [default: all]
+    /// Workloads [default: all but the reference kernels]
     workloads: Vec<String>,
 
     /// Size of the workloads
@@ -49,7 +48,7 @@ pub struct Args {
 /// given.
 pub fn run(args: &Args, root: &Path) -> Result<()> {
     if cfg!(debug_assertions) {
-        return run_optimised(root);
+        return crate::run_optimised(root);
     }
     let rows = measure_all(args)?;
     let text = if args.json {
@@ -58,18 +57,6 @@ pub fn run(args: &Args, root: &Path) -> Result<()> {
         summary::table(&rows)
     };
     io::stdout().write_all(text.as_bytes())?;
-    Ok(())
-}
-
-fn run_optimised(root: &Path) -> Result<()> {
-    let mut command = Command::new("cargo");
-    command.args(["run", "--quiet", "--release", "--package", "xtask", "--"]);
-    let status = command
-        .args(std::env::args().skip(1))
-        .current_dir(root)
-        .status()
-        .context("cannot start cargo")?;
-    ensure!(status.success(), "the measurement failed");
     Ok(())
 }
 
@@ -103,10 +90,8 @@ fn show_progress(round: usize, case: &Case) -> Result<()> {
 
 fn cases(args: &Args) -> Result<Vec<Case>> {
     let spec = warploom_config::preset(&args.gpu)?;
-    let names: Vec<_> = all()
-        .iter()
-        .map(|workload| workload.name.to_owned())
-        .collect();
+    let benchmarks = all().iter().filter(|w| w.suite != Suite::Reference);
+    let names: Vec<_> = benchmarks.map(|w| w.name.to_owned()).collect();
     let names = if args.workloads.is_empty() {
         &names
     } else {

@@ -4,10 +4,13 @@ mod bench;
 mod bless;
 mod ci;
 mod docs;
+mod fidelity;
 mod ptx;
 
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
+use anyhow::{Context, Result, ensure};
 use clap::{Parser, Subcommand};
 
 /// Project chores.
@@ -28,16 +31,19 @@ enum Verb {
     Ci(ci::Args),
     /// Write docs/generated from the program's own tables
     Docs,
+    /// Run the reference kernels and write docs/fidelity.md: our figures beside GPGPU-Sim's
+    Fidelity(fidelity::Args),
     /// Compile every kernel.cu to the kernel.ptx beside it
     Ptx(ptx::Args),
 }
 
-fn main() -> anyhow::Result<()> {
+fn main() -> Result<()> {
     match Cli::parse().verb {
         Verb::Bench(args) => bench::run(&args, &root()),
         Verb::Bless(args) => bless::run(&args, &root()),
         Verb::Ci(args) => ci::run(&args, &root()),
         Verb::Docs => docs::run(&root()),
+        Verb::Fidelity(args) => fidelity::run(&args, &root()),
         Verb::Ptx(args) => ptx::run(&args, &root()),
     }
 }
@@ -46,4 +52,17 @@ fn main() -> anyhow::Result<()> {
 fn root() -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     here.parent().unwrap_or(here).to_path_buf()
+}
+
+/// Builds this program with optimisation and passes on what it was given.
+fn run_optimised(root: &Path) -> Result<()> {
+    let mut command = Command::new("cargo");
+    command.args(["run", "--quiet", "--release", "--package", "xtask", "--"]);
+    let status = command
+        .args(std::env::args().skip(1))
+        .current_dir(root)
+        .status()
+        .context("cannot start cargo")?;
+    ensure!(status.success(), "the run failed");
+    Ok(())
 }

@@ -3,7 +3,8 @@
 //! Every folder `crates/workloads/src/NAME` holds a `kernel.cu` and the `kernel.ptx` made from it.
 //! PTX is checked in so that nobody needs CUDA to build, test or run; this verb is for whoever
 //! changes a kernel, and its `--check` proves that sources and PTX belong together. The compiler's
-//! version is pinned in `xtask/nvrtc-requirements.txt`.
+//! version is pinned in `xtask/nvrtc-requirements.txt`. Kernels that lie deeper, those of
+//! `reference/`, keep the PTX that GPGPU-Sim ran.
 
 use std::fs;
 use std::io::{self, Write};
@@ -161,6 +162,8 @@ mod tests {
         for name in ["b", "a", "empty"] {
             fs::create_dir(dir.path().join(name)).unwrap();
         }
+        fs::create_dir(dir.path().join("b/deeper")).unwrap();
+        fs::write(dir.path().join("b/deeper/kernel.cu"), "").unwrap();
         fs::write(dir.path().join("lib.rs"), "").unwrap();
         fs::write(dir.path().join("a/kernel.cu"), "").unwrap();
         fs::write(dir.path().join("b/kernel.cu"), "").unwrap();

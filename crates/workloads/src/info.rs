@@ -15,6 +15,8 @@ pub enum Suite {
     Parboil,
     /// The samples of NVIDIA's CUDA SDK.
     CudaSdk,
+    /// No benchmark: the kernels that GPGPU-Sim's own figures were recorded for.
+    Reference,
 }
 
 impl fmt::Display for Suite {
@@ -23,6 +25,7 @@ impl fmt::Display for Suite {
             Self::Rodinia => "Rodinia",
             Self::Parboil => "Parboil",
             Self::CudaSdk => "CUDA SDK",
+            Self::Reference => "reference",
         })
     }
 }

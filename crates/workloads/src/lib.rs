@@ -1,5 +1,6 @@
 //! The kernels of the papers, ready to run: own CUDA C++ and the PTX that NVRTC made of it, inputs
 //! generated from a seed, the host side, and a reference on the CPU that the outputs must equal.
+//! Beside them stand those that GPGPU-Sim's own figures were recorded for ([`Suite::Reference`]).
 //!
 //! A workload is one folder (`kernel.cu`, `kernel.ptx`, `notes.md`, and in Rust its inputs, its
 //! reference and its host program) and one row in [`all`]. [`Target::resolve`] reads the names that
@@ -21,6 +22,7 @@ mod bfs;
 mod histogram;
 mod hotspot;
 mod matrixmul;
+mod reference;
 mod spmv;
 mod transpose;
 mod vectoradd;
@@ -39,6 +41,11 @@ pub fn all() -> &'static [WorkloadInfo] {
         histogram::WORKLOAD,
         hotspot::WORKLOAD,
         matrixmul::WORKLOAD,
+        reference::gather::WORKLOAD,
+        reference::matmul_naive::WORKLOAD,
+        reference::matmul_tiled::WORKLOAD,
+        reference::transpose_naive::WORKLOAD,
+        reference::vecadd::WORKLOAD,
         spmv::WORKLOAD,
         transpose::WORKLOAD,
         vectoradd::WORKLOAD,

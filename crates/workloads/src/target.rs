@@ -196,7 +196,8 @@ mod tests {
         assert_eq!(
             message("bsf"),
             "no workload is called `bsf`; there are: backprop, bfs, histogram, hotspot, matrixmul, \
-             spmv, transpose, vectoradd"
+             ref-gather, ref-matmul-naive, ref-matmul-tiled, ref-transpose-naive, ref-vecadd, spmv, \
+             transpose, vectoradd"
         );
         assert_eq!(
             message("bfs:expand"),

@@ -1,0 +1,254 @@
+//! What is compared: the same counts of both simulators.
+//!
+//! Cache counts are GPGPU-Sim's `*_total_cache_*` lines: every access of any kind has one outcome,
+//! hit, pending hit (HIT_RESERVED: the line is on its way) or miss (MISS and SECTOR_MISS), and
+//! attempts that failed (RESERVATION_FAIL) are no accesses.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Context, Result, ensure};
+use serde::{Deserialize, Serialize};
+use warploom_stats::result::RunReport;
+
+/// GPGPU-Sim's figures, recorded once.
+const RECORDED: &str = include_str!("../../data/gpgpusim-4.2.json");
+
+/// All that was recorded.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Recorded {
+    /// What ran.
+    pub source: String,
+    /// The runs, in order of configuration.
+    pub runs: Vec<RecordedRun>,
+}
+
+/// One run of GPGPU-Sim.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RecordedRun {
+    /// Its name of the configuration.
+    pub configuration: String,
+    /// Our name of the kernel, at size `paper`.
+    pub workload: String,
+    /// What it reported.
+    pub counts: Counts,
+}
+
+/// The figures of a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Counts {
+    /// Blocks that an SM holds at a time.
+    pub blocks_per_sm: u64,
+    /// Core cycles.
+    pub cycles: u64,
+    /// Instructions, one a lane that they take effect in.
+    pub thread_instructions: u64,
+    /// Instructions, one a warp.
+    pub warp_instructions: u64,
+    /// L1 data caches.
+    pub l1d: CacheCounts,
+    /// L2.
+    pub l2: CacheCounts,
+    /// Memory channels.
+    pub dram: DramCounts,
+    /// Scheduler cycles without an instruction.
+    pub slots: SlotCounts,
+    /// `gpu_stall_dramfull`.
+    pub dram_full_stalls: u64,
+    /// `gpu_stall_icnt2sh`.
+    pub reply_stalls: u64,
+    /// Packets of the networks.
+    pub packets: PacketCounts,
+}
+
+/// Accesses of caches by outcome.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CacheCounts {
+    /// Hits, pending hits and misses.
+    pub accesses: u64,
+    /// HIT.
+    pub hits: u64,
+    /// HIT_RESERVED.
+    pub pending_hits: u64,
+    /// MISS and SECTOR_MISS.
+    pub misses: u64,
+    /// RESERVATION_FAIL, once an attempt.
+    pub failed_attempts: u64,
+}
+
+/// What memory channels did, all together.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DramCounts {
+    /// Column reads.
+    pub reads: u64,
+    /// Column writes, write-backs included.
+    pub writes: u64,
+    /// Rows opened.
+    pub activates: u64,
+    /// Rows closed.
+    pub precharges: u64,
+    /// Requests that found their row open, of all; none without requests. GPGPU-Sim's figure is
+    /// the mean of its channels'.
+    pub row_locality: Option<f64>,
+    /// Command cycles in which data moved, of all.
+    pub utilisation: f64,
+}
+
+/// Scheduler cycles in GPGPU-Sim's three classes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SlotCounts {
+    /// `W0_Idle`: no warp had an instruction to offer.
+    pub idle: u64,
+    /// `W0_Scoreboard`: what they had waited for operands.
+    pub scoreboard: u64,
+    /// `Stall`: no pipe was free, or the instruction took effect in no lane.
+    pub stall: u64,
+}
+
+/// Packets that SMs and L2 exchanged.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PacketCounts {
+    /// `icnt_total_pkts_simt_to_mem`.
+    pub to_memory: u64,
+    /// `icnt_total_pkts_mem_to_simt`.
+    pub from_memory: u64,
+}
+
+/// GPGPU-Sim's figures.
+pub fn recorded() -> Result<Recorded> {
+    serde_json::from_str(RECORDED).context("cannot read the recorded figures")
+}
+
+impl Counts {
+    /// The counts of one of our runs: of a single launch that ended with right outputs.
+    pub fn of(report: &RunReport) -> Result<Self> {
+        ensure!(report.succeeded(), "the run failed: {:?}", report.outcome);
+        let [kernel] = &report.kernels[..] else {
+            anyhow::bail!("{} launches instead of one", report.kernels.len());
+        };
+        let figures = &report.totals.figures;
+        let counters = Counters(&figures.statistics);
+        Ok(Self {
+            blocks_per_sm: kernel.blocks_per_sm.into(),
+            cycles: figures.cycles,
+            thread_instructions: figures.thread_instructions,
+            warp_instructions: figures.warp_instructions,
+            l1d: counters.cache("l1d"),
+            l2: counters.cache("l2"),
+            dram: counters.dram(),
+            slots: counters.slots(),
+            dram_full_stalls: counters.sum("gpu.dram_full_stalls"),
+            reply_stalls: counters.sum("gpu.reply_stalls"),
+            packets: PacketCounts {
+                to_memory: counters.sum("sm.packets_sent"),
+                from_memory: counters.sum("sm.packets_received"),
+            },
+        })
+    }
+}
+
+/// Counters of a result by name; those that are 0 are left out there.
+struct Counters<'a>(&'a BTreeMap<String, u64>);
+
+impl Counters<'_> {
+    /// A counter, or the sum of those whose names go on with labels.
+    fn sum(&self, name: &str) -> u64 {
+        let labels = format!("{name}.");
+        let named = |key: &str| key == name || key.starts_with(&labels);
+        let counters = self.0.iter().filter(|(key, _)| named(key));
+        counters.map(|(_, value)| value).sum()
+    }
+
+    fn cache(&self, cache: &str) -> CacheCounts {
+        let outcome = |outcome| self.sum(&format!("{cache}.accesses.{outcome}"));
+        let (hits, pending_hits) = (outcome("hit"), outcome("hit_reserved"));
+        let misses = outcome("miss") + outcome("sector_miss");
+        CacheCounts {
+            accesses: hits + pending_hits + misses,
+            hits,
+            pending_hits,
+            misses,
+            failed_attempts: outcome("reservation_fail"),
+        }
+    }
+
+    fn dram(&self) -> DramCounts {
+        let (hits, misses) = (self.sum("dram.row_hits"), self.sum("dram.row_misses"));
+        let share = |part: u64, whole: u64| (whole > 0).then(|| part as f64 / whole as f64);
+        let busy = share(self.sum("dram.data_cycles"), self.sum("dram.cycles"));
+        DramCounts {
+            reads: self.sum("dram.reads"),
+            writes: self.sum("dram.writes") + self.sum("dram.write_backs"),
+            activates: self.sum("dram.activates"),
+            precharges: self.sum("dram.precharges"),
+            row_locality: share(hits, hits + misses),
+            utilisation: busy.unwrap_or(0.0),
+        }
+    }
+
+    /// Our causes in GPGPU-Sim's classes. There a warp at a barrier has nothing to offer, and a
+    /// policy that lets a cycle pass leaves a ready instruction behind.
+    fn slots(&self) -> SlotCounts {
+        let causes = |causes: &[&str]| -> u64 {
+            let slots = causes.iter().map(|cause| format!("sm.slots.{cause}"));
+            slots.map(|name| self.sum(&name)).sum()
+        };
+        SlotCounts {
+            idle: causes(&["no_warp", "barrier", "instruction_buffer"]),
+            scoreboard: causes(&["memory_dependence", "execution_dependence"]),
+            stall: causes(&["memory_pipe", "execution_pipe", "policy"])
+                + self.sum("sm.issued_without_lanes"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Counters, recorded};
+    use std::collections::{BTreeMap, BTreeSet};
+
+    #[test]
+    fn the_record_is_whole_and_adds_up() {
+        let recorded = recorded().unwrap();
+        let configurations: BTreeSet<_> = recorded.runs.iter().map(|r| &r.configuration).collect();
+        let workloads: BTreeSet<_> = recorded.runs.iter().map(|run| &run.workload).collect();
+        assert_eq!((configurations.len(), workloads.len()), (2, 5));
+        assert_eq!(recorded.runs.len(), 10);
+        for run in &recorded.runs {
+            for cache in [&run.counts.l1d, &run.counts.l2] {
+                let outcomes = cache.hits + cache.pending_hits + cache.misses;
+                assert_eq!(outcomes, cache.accesses, "{}", run.workload);
+            }
+        }
+    }
+
+    #[test]
+    fn labels_are_summed_and_longer_names_are_not() {
+        let map: BTreeMap<_, _> = [
+            ("l2.accesses.hit.global_read", 3),
+            ("l2.accesses.hit.global_write", 4),
+            ("l2.accesses.hit_reserved.global_read", 10),
+            ("l2.accesses.sector_miss.global_read", 1),
+            ("gpu.cycles", 9),
+            ("sm.slots.barrier", 5),
+            ("sm.slots.policy", 6),
+            ("sm.issued_without_lanes", 7),
+        ]
+        .map(|(name, value)| (name.to_owned(), value))
+        .into();
+        let counters = Counters(&map);
+        let l2 = counters.cache("l2");
+        assert_eq!((l2.hits, l2.pending_hits, l2.misses), (7, 10, 1));
+        assert_eq!((l2.accesses, l2.failed_attempts), (18, 0));
+        assert_eq!(counters.sum("gpu.cycles"), 9);
+        let slots = counters.slots();
+        assert_eq!((slots.idle, slots.scoreboard, slots.stall), (5, 0, 13));
+        assert_eq!(counters.dram().row_locality, None);
+    }
+}
