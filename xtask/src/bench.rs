@@ -1,10 +1,12 @@
-//! `cargo xtask bench`: how fast the simulator is on the workloads, and where its time goes.
+//! `cargo xtask bench`: how fast the simulator is, beside GPGPU-Sim's recorded speed and beside
+//! functional execution alone, and where its time goes.
 //!
 //! `benches/README.md` says how to read and compare the figures. Cases are interleaved: every
 //! round runs each once, so that a disturbance of the machine hits all of them, and the first
 //! round, which warms caches, is dropped.
 
 mod measure;
+mod memory;
 mod sample;
 mod summary;
 
@@ -15,20 +17,25 @@ use anyhow::Result;
 use warploom_workloads::{Size, Suite, Target, all};
 
 use measure::{Case, Mode};
-use summary::Row;
+use summary::Summary;
 
 /// Settings of `cargo xtask bench`.
 #[derive(clap::Args, Clone, Debug)]
+#[command(after_help = "\
+Examples:
+  cargo xtask bench                           the kernels that GPGPU-Sim's speed is known for
+  cargo xtask bench --size small --gpu gtx480 all
+  cargo xtask bench --json ref-gather > gather.json")]
 pub struct Args {
-    /// Workloads [default: all but the reference kernels]
+    /// Workloads, or `all` [default: the reference kernels]
     workloads: Vec<String>,
 
     /// Size of the workloads
-    #[arg(long, default_value_t = Size::Small)]
+    #[arg(long, default_value_t = Size::Paper)]
     size: Size,
 
     /// Preset of the GPU
-    #[arg(long, default_value = "gtx480")]
+    #[arg(long, default_value = "gtx480-gpgpusim4")]
     gpu: String,
 
     /// Numbers of threads to measure with
@@ -50,17 +57,17 @@ pub fn run(args: &Args, root: &Path) -> Result<()> {
     if cfg!(debug_assertions) {
         return crate::run_optimised(root);
     }
-    let rows = measure_all(args)?;
+    let summary = measure_all(args)?;
     let text = if args.json {
-        serde_json::to_string_pretty(&rows)? + "\n"
+        serde_json::to_string_pretty(&summary)? + "\n"
     } else {
-        summary::table(&rows)
+        summary.to_string()
     };
     io::stdout().write_all(text.as_bytes())?;
     Ok(())
 }
 
-fn measure_all(args: &Args) -> Result<Vec<Row>> {
+fn measure_all(args: &Args) -> Result<Summary> {
     let cases = cases(args)?;
     let mut runs: Vec<Vec<measure::Run>> = cases.iter().map(|_| Vec::new()).collect();
     for round in 0..=args.rounds.max(1) {
@@ -72,8 +79,8 @@ fn measure_all(args: &Args) -> Result<Vec<Row>> {
             }
         }
     }
-    let rows = cases.iter().zip(&runs);
-    Ok(rows.map(|(case, runs)| Row::new(case, runs)).collect())
+    let runs: Vec<_> = cases.iter().zip(runs).collect();
+    Summary::new(&args.gpu, &runs)
 }
 
 fn show_progress(round: usize, case: &Case) -> Result<()> {
@@ -88,20 +95,13 @@ fn show_progress(round: usize, case: &Case) -> Result<()> {
     Ok(())
 }
 
+/// The cases of each workload, without timing first.
 fn cases(args: &Args) -> Result<Vec<Case>> {
     let spec = warploom_config::preset(&args.gpu)?;
-    let benchmarks = all().iter().filter(|w| w.suite != Suite::Reference);
-    let names: Vec<_> = benchmarks.map(|w| w.name.to_owned()).collect();
-    let names = if args.workloads.is_empty() {
-        &names
-    } else {
-        &args.workloads
-    };
     let timed = args.threads.iter().map(|&threads| Mode::Timed { threads });
     let modes: Vec<_> = std::iter::once(Mode::Functional).chain(timed).collect();
     let mut cases = Vec::new();
-    for name in names {
-        let target = Target::resolve(name)?;
+    for target in targets(&args.workloads)? {
         let case = |mode: &Mode| Case {
             target,
             size: args.size,
@@ -113,16 +113,32 @@ fn cases(args: &Args) -> Result<Vec<Case>> {
     Ok(cases)
 }
 
+fn targets(names: &[String]) -> Result<Vec<Target>> {
+    let of_suite = |reference: bool| {
+        let chosen = all()
+            .iter()
+            .filter(move |w| (w.suite == Suite::Reference) == reference);
+        chosen.map(|w| w.name.to_owned()).collect()
+    };
+    let names: Vec<String> = match names {
+        [] => of_suite(true),
+        [name] if name == "all" => of_suite(false),
+        names => names.to_vec(),
+    };
+    let targets = names.iter().map(|name| Ok(Target::resolve(name)?));
+    targets.collect()
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{Args, cases, measure_all, summary};
+    use super::{Args, cases, measure_all};
     use warploom_workloads::Size;
 
-    fn args(workload: &str) -> Args {
+    fn args(workload: &str, size: Size, gpu: &str) -> Args {
         Args {
             workloads: vec![workload.to_owned()],
-            size: Size::Test,
-            gpu: "gtx480".to_owned(),
+            size,
+            gpu: gpu.to_owned(),
             threads: vec![1, 2],
             rounds: 1,
             json: false,
@@ -130,39 +146,30 @@ mod tests {
     }
 
     #[test]
-    fn every_mode_runs_the_same_instructions() {
-        let rows = measure_all(&args("vectoradd")).unwrap();
-        assert_eq!(rows.len(), 3);
-        assert!(
-            rows.iter()
-                .all(|row| row.warp_instructions == rows[0].warp_instructions)
+    fn a_row_tells_speed_and_ratios() {
+        let summary = measure_all(&args("ref-vecadd", Size::Test, "gtx480-gpgpusim4")).unwrap();
+        let [row] = summary.rows.as_slice() else {
+            panic!("one kernel, one row");
+        };
+        assert_eq!(row.kernel, "ref-vecadd");
+        assert!(row.cycles > 0 && row.thread_instructions > row.warp_instructions);
+        assert!(row.cycles_per_second > 0.0 && row.ratio_to_functional < 1.0);
+        assert_eq!(
+            row.ratio_to_gpgpusim, None,
+            "its speed is known for another size"
         );
-        assert_eq!((rows[0].cycles, rows[1].cycles), (0, rows[2].cycles));
-        assert!(rows[1].cycles > 0 && rows[1].kilocycles_per_second > 0.0);
-        let shares: f64 = rows[1].parts.values().sum();
+        assert_eq!(row.threads.len(), 2);
+        let shares: f64 = row.parts.values().sum();
         assert!(
-            rows[1].parts.is_empty() || (shares - 1.0).abs() < 1e-9,
+            row.parts.is_empty() || (shares - 1.0).abs() < 1e-9,
             "{shares}"
         );
-        let table = summary::table(&rows);
-        assert_eq!(
-            table
-                .lines()
-                .filter(|line| line.starts_with("vectoradd"))
-                .count(),
-            3
-        );
+        assert!(summary.to_string().contains("ref-vecadd"));
     }
 
     #[test]
     fn unknown_names_are_refused() {
-        assert!(cases(&args("vectorad")).is_err());
-        assert!(
-            cases(&Args {
-                gpu: "gtx48".to_owned(),
-                ..args("bfs")
-            })
-            .is_err()
-        );
+        assert!(cases(&args("vectorad", Size::Test, "gtx480")).is_err());
+        assert!(cases(&args("bfs", Size::Test, "gtx48")).is_err());
     }
 }

@@ -4,7 +4,7 @@
 //! are data of this crate ([`counts`]); the kernels are the workloads of the suite `reference`.
 
 mod compare;
-mod counts;
+pub(crate) mod counts;
 mod page;
 
 use std::fs;
@@ -27,7 +27,7 @@ const PAGE: &str = "docs/fidelity.md";
 const SEED: u64 = 0;
 
 /// GPGPU-Sim's configurations and our presets of them.
-const CONFIGURATIONS: &[(&str, &str)] = &[
+pub(crate) const CONFIGURATIONS: &[(&str, &str)] = &[
     ("SM2_GTX480", "gtx480-gpgpusim4"),
     ("SM7_QV100", "qv100-volta"),
 ];

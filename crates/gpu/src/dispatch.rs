@@ -152,7 +152,9 @@ impl Dispatcher {
 
     /// Kernels in flight, in order of their slots.
     pub fn in_flight(&self) -> impl Iterator<Item = &InFlight> {
-        self.slots.iter().filter_map(|slot| self.kernels[*slot].as_ref())
+        self.slots
+            .iter()
+            .filter_map(|slot| self.kernels[*slot].as_ref())
     }
 
     /// A slot without a kernel.
@@ -164,13 +166,18 @@ impl Dispatcher {
     pub fn put(&mut self, slot: usize, kernel: InFlight) {
         debug_assert!(self.kernels[slot].is_none(), "kernel slot {slot} is taken");
         self.kernels[slot] = Some(kernel);
-        self.slots.insert(self.slots.partition_point(|s| *s < slot), slot);
+        self.slots
+            .insert(self.slots.partition_point(|s| *s < slot), slot);
         self.open.fill(true);
     }
 
     /// Takes out a kernel whose blocks have all ended.
     pub fn take_finished(&mut self) -> Option<(usize, InFlight)> {
-        let ended = |slot: &usize| self.kernels[*slot].as_ref().is_some_and(InFlight::is_finished);
+        let ended = |slot: &usize| {
+            self.kernels[*slot]
+                .as_ref()
+                .is_some_and(InFlight::is_finished)
+        };
         let at = self.slots.iter().position(ended)?;
         let slot = self.slots.remove(at);
         self.kernels[slot].take().map(|kernel| (slot, kernel))

@@ -182,7 +182,10 @@ impl Gpu {
         if !self.memory.is_idle() {
             return self.now + length;
         }
-        let next = self.sms.next_wake().min(self.dispatcher.next_offer(self.now));
+        let next = self
+            .sms
+            .next_wake()
+            .min(self.dispatcher.next_offer(self.now));
         let idle = next.saturating_sub(self.now).min(MOST_SKIPPED) / length;
         // A window ends with the step that reaches its end.
         let due = self.recorder.as_ref().map_or(Cycle::MAX, Recorder::due);

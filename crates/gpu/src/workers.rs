@@ -282,7 +282,8 @@ impl SmArray {
         self.awake.clear();
         let due = |at: &Cycle| *at < to;
         let awake = self.wake_at.iter().enumerate();
-        self.awake.extend(awake.filter(|(_, at)| due(at)).map(|(i, _)| i));
+        self.awake
+            .extend(awake.filter(|(_, at)| due(at)).map(|(i, _)| i));
         match &self.shared {
             None => {
                 for &index in &self.awake {

@@ -11,6 +11,7 @@ use warploom_run::{
 };
 use warploom_workloads::{Size, Target};
 
+use super::memory;
 use super::sample::{Counts, sample};
 
 /// Seed of the workloads' inputs.
@@ -60,6 +61,10 @@ pub struct Run {
     pub cycles: u64,
     /// Warp instructions.
     pub warp_instructions: u64,
+    /// Thread instructions; none without timing.
+    pub thread_instructions: u64,
+    /// Most memory held meanwhile, inputs included.
+    pub peak_memory_mib: Option<f64>,
     /// Time without the host program's.
     pub wall: Duration,
     /// How often each part of the machine was seen running.
@@ -69,6 +74,7 @@ pub struct Run {
 impl Case {
     /// Runs the case once. Wrong outputs are an error: their speed is of no interest.
     pub fn run(&self) -> Result<Run> {
+        memory::forget_peak();
         let mut program = Stopwatch::new(self.target.program(self.size, SEED));
         let (run, passed) = match self.mode {
             Mode::Functional => self.run_functional(&mut program)?,
@@ -93,6 +99,8 @@ impl Case {
         let run = Run {
             cycles: 0,
             warp_instructions: launches.map(|(_, counts)| counts.warp_instructions).sum(),
+            thread_instructions: 0,
+            peak_memory_mib: memory::peak_mib(),
             wall,
             parts: Counts::default(),
         };
@@ -116,6 +124,8 @@ impl Case {
         let run = Run {
             cycles: report.totals.figures.cycles,
             warp_instructions: report.totals.figures.warp_instructions,
+            thread_instructions: report.totals.figures.thread_instructions,
+            peak_memory_mib: memory::peak_mib(),
             wall: started.elapsed().saturating_sub(program.host),
             parts,
         };

@@ -31,6 +31,8 @@ pub struct RecordedRun {
     pub configuration: String,
     /// Our name of the kernel, at size `paper`.
     pub workload: String,
+    /// Processor time that it took in seconds, on one thread.
+    pub user_seconds: f64,
     /// What it reported.
     pub counts: Counts,
 }

@@ -155,7 +155,11 @@ const fn turns(port: u32, first: u32, ports: u32) -> u32 {
 /// Quotient and remainder; most networks divide by one.
 #[inline]
 const fn split(value: u32, by: u32) -> (u32, u32) {
-    if by == 1 { (value, 0) } else { (value / by, value % by) }
+    if by == 1 {
+        (value, 0)
+    } else {
+        (value / by, value % by)
+    }
 }
 
 /// The router.
