@@ -15,4 +15,4 @@ pub use csv::{Rows, series_csv, statistics_csv};
 pub use format::{grouped, percent, rate, seconds};
 pub use gpgpusim::gpgpusim_report;
 pub use run::run_report;
-pub use table::listing;
+pub use table::{figures, listing};
