@@ -7,7 +7,7 @@ use warploom_stats::{Snapshot, Window, Windows};
 /// Windows while they are recorded.
 #[derive(Clone, Debug)]
 pub(crate) enum Recorder {
-    Whole(Windows<MachineCounters>),
+    Whole(Box<Windows<MachineCounters>>),
     Parts(Windows<PartCounters>),
 }
 
@@ -25,7 +25,7 @@ impl Recorder {
         if parts {
             Self::Parts(Windows::new(cycles))
         } else {
-            Self::Whole(Windows::new(cycles))
+            Self::Whole(Box::new(Windows::new(cycles)))
         }
     }
 
