@@ -8,7 +8,7 @@ use warploom_stats::{Snapshot, Window, Windows};
 #[derive(Clone, Debug)]
 pub(crate) enum Recorder {
     Whole(Box<Windows<MachineCounters>>),
-    Parts(Windows<PartCounters>),
+    Parts(Box<Windows<PartCounters>>),
 }
 
 /// Windows that were recorded.
@@ -23,7 +23,7 @@ pub struct Recording {
 impl Recorder {
     pub fn new(cycles: Cycle, parts: bool) -> Self {
         if parts {
-            Self::Parts(Windows::new(cycles))
+            Self::Parts(Box::new(Windows::new(cycles)))
         } else {
             Self::Whole(Box::new(Windows::new(cycles)))
         }
