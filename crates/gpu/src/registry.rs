@@ -186,13 +186,15 @@ impl From<&warploom_mem::dram::DramCounters> for DramStats {
 }
 
 declare_stats! {
-    /// GPGPU-Sim's three classes of scheduler cycles without an instruction, made of `sm.slots`.
+    /// GPGPU-Sim's three classes of scheduler cycles without an issue, made of `sm.slots`.
     pub struct IssueStats in "issue" {
-        /// No warp of an SM with blocks has an instruction to issue: no_warp, barrier and instruction_buffer, without cycles in which the SM held no block.
+        /// No warp of an SM with blocks has an instruction to issue: no_warp, barrier and
+        /// instruction_buffer, without cycles in which the SM held no block.
         pub idle: u64 = Slots, as "W0_Idle";
-        /// Every warp with an instruction waits for the scoreboard: memory_dependence and execution_dependence.
+        /// Every warp with an instruction waits for the scoreboard: memory_dependence and
+        /// execution_dependence.
         pub scoreboard: u64 = Slots, as "W0_Scoreboard";
-        /// A warp passed the scoreboard and did not issue (memory_pipe, execution_pipe, policy), and instructions issued without lanes.
+        /// A warp passed the scoreboard and did not issue (memory_pipe, execution_pipe, policy).
         pub stall: u64 = Slots, as "Stall";
     }
 }
@@ -218,7 +220,7 @@ impl From<&SmCounters> for IssueStats {
         Self {
             idle: idle - c.inactive_slots,
             scoreboard: sum(&[SlotCause::MemoryDependence, SlotCause::ExecutionDependence]),
-            stall: stalled + c.issued_without_lanes,
+            stall: stalled,
         }
     }
 }

@@ -292,7 +292,8 @@ pub trait Counters: Clone + Default {
 
 /// Declares a struct of counters.
 ///
-/// A field is `name: type = unit;`, its type `u64`, [`Peak`] or arrays of them. The doc comment is the
+/// A field is `name: type = unit;`, its type `u64`, [`Peak`] or arrays of them. The doc comment is
+/// the
 /// statistic's sentence. `as "name"` gives GPGPU-Sim's name for it; `by [LABELS, ...]` names the
 /// elements of an array, one list of strings a dimension, outermost first.
 ///

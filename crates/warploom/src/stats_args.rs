@@ -23,7 +23,8 @@ pub struct StatsArgs {
     /// Give statistics apart, too: for each SM, or each memory partition (L2 banks and channels)
     #[arg(long, value_name = "PART", value_delimiter = ',')]
     per: Vec<Per>,
-    /// Write what was counted in each window of core cycles: as JSON if its name ends in .json, else
+    /// Write what was counted in each window of core cycles: as JSON if its name ends in .json,
+    /// else
     /// as CSV
     #[arg(long, value_name = "FILE.csv|FILE.json")]
     series: Option<PathBuf>,

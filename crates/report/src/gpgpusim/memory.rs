@@ -15,7 +15,8 @@ pub(super) fn latencies(text: &mut String, all: &Tally, config: Config<'_>) {
     put("max_icnt2mem_latency", get("partition.arrival_cycles_max"));
     put("maxmrqlatency", get("dram.wait_cycles_max"));
     let fetches = get("sm.fetches");
-    if let Some(average) = get("sm.fetch_cycles").checked_div(fetches) {
+    let since_split = get("sm.fetch_cycles").saturating_sub(get("partition.split_cycles"));
+    if let Some(average) = since_split.checked_div(fetches) {
         put("averagemflatency", average);
         put(
             "avg_icnt2mem_latency",
