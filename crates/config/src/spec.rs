@@ -142,6 +142,12 @@ pub struct SmSpec {
     pub shared_bytes: u32,
     /// Most shared memory of one block in bytes.
     pub max_shared_bytes_per_block: u32,
+    /// L1D takes what of its unified memory the running kernel leaves to it.
+    pub adaptive_l1d: bool,
+    /// Memory that L1D and shared memory divide, in KiB.
+    pub unified_kib: u32,
+    /// Sizes that shared memory may take of it, ascending.
+    pub shared_options_kib: SizeList,
     /// Named barriers per block.
     pub barriers_per_block: u32,
     /// Warp schedulers; warp w belongs to scheduler w mod this.
@@ -194,6 +200,10 @@ pub struct SmSpec {
     /// Skip SMs that have nothing to do; off only to test that results do not change.
     pub skip_idle: bool,
 }
+
+/// Sizes in KiB, ascending.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SizeList(pub Vec<u32>);
 
 /// Which side of a divergent branch runs first (model page, section 3.4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -9,6 +9,7 @@ pub(crate) fn validate(spec: &GpuSpec) -> Vec<Problem> {
     sm(&mut rules, &spec.sm);
     units(&mut rules, &spec.sm);
     device(&mut rules, spec);
+    adaptive(&mut rules, spec);
     let caches = [
         ("l1d", &spec.l1d),
         ("l1i", &spec.l1i),
@@ -204,6 +205,48 @@ fn device(rules: &mut Rules, spec: &GpuSpec) {
         &["noc.flit_bytes", "noc.injection_buffer"],
         format!("a packet of {packet} bytes has {flits} flits, but its input buffers {buffer}"),
         "write wider flits or a larger `noc.injection_buffer`: such a packet could never be sent",
+    );
+}
+
+/// Volta's division of one memory between L1D and shared memory.
+fn adaptive(rules: &mut Rules, spec: &GpuSpec) {
+    if !spec.sm.adaptive_l1d {
+        return;
+    }
+    rules.require(
+        spec.l1d.enabled,
+        &["sm.adaptive_l1d", "l1d.enabled"],
+        "an L1D that does not exist cannot take what shared memory leaves".to_owned(),
+        "turn `sm.adaptive_l1d` off, or `l1d.enabled` on",
+    );
+    let configured = u64::from(spec.l1d.sets) * u64::from(spec.l1d.ways);
+    let configured = configured * u64::from(spec.l1d.line_bytes);
+    let unified = u64::from(spec.sm.unified_kib) * 1024;
+    rules.require(
+        unified > 0 && unified.is_multiple_of(configured),
+        &["sm.unified_kib", "l1d.sets", "l1d.ways", "l1d.line_bytes"],
+        format!("{unified} bytes are no multiple of the L1D configured, {configured} bytes"),
+        "write a multiple of L1D's sets times ways times line size",
+    );
+    let largest = spec.sm.shared_options_kib.0.last().copied().unwrap_or(0);
+    rules.require(
+        u64::from(largest) * 1024 >= u64::from(spec.sm.shared_bytes),
+        &["sm.shared_options_kib", "sm.shared_bytes"],
+        format!(
+            "blocks may use {} bytes of shared memory, the largest option is {largest} KiB",
+            spec.sm.shared_bytes
+        ),
+        "add a larger option, or lower `sm.shared_bytes`",
+    );
+    let way_bytes = u64::from(spec.l1d.sets) * u64::from(spec.l1d.line_bytes);
+    rules.require(
+        u64::from(largest) * 1024 + way_bytes <= unified,
+        &["sm.shared_options_kib", "sm.unified_kib"],
+        format!(
+            "{largest} KiB of {} KiB leave L1D without a way",
+            spec.sm.unified_kib
+        ),
+        "write options below `sm.unified_kib`",
     );
 }
 

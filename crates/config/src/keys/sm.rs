@@ -35,6 +35,16 @@ section! {
             "Shared memory.", "GPGPU-Sim -gpgpu_shmem_size";
         max_shared_bytes_per_block: "max_shared_bytes_per_block", int(0, 1 << 20), "bytes",
             "Most shared memory of one block.", "GPGPU-Sim -gpgpu_shmem_per_block";
+        adaptive_l1d: "adaptive_l1d", Rule::Switch, "",
+            "Divide `sm.unified_kib` between L1D and shared memory anew for each kernel.",
+            "GPGPU-Sim -gpgpu_adaptive_cache_config";
+        unified_kib: "unified_kib", int(0, 4096), "KiB",
+            "Memory that L1D and shared memory divide where `sm.adaptive_l1d` is on.",
+            "GPGPU-Sim -gpgpu_unified_l1d_size";
+        shared_options_kib: "shared_options_kib", Rule::Sizes, "KiB",
+            "Sizes that shared memory may take of `sm.unified_kib`; the smallest that holds the \
+             kernel's blocks is taken.",
+            "GPGPU-Sim -gpgpu_shmem_option";
         barriers_per_block: "barriers_per_block", int(1, 64), "barriers",
             "Named barriers of a block.", "GPGPU-Sim -gpgpu_num_cta_barriers";
         schedulers: "schedulers", int(1, 16), "schedulers",
