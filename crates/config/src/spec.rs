@@ -82,8 +82,6 @@ pub struct DeviceSpec {
     /// out of `partition.rop_cycles` so that the round trip keeps its length. It is also how far
     /// SMs run ahead of each other, and after how many cycles a store is seen by other SMs.
     pub link_cycles: u32,
-    /// Largest compute capability that the machine has, as major x 10 + minor.
-    pub compute_capability: u32,
     /// Seed of every random choice of the machine.
     pub seed: u64,
 }
@@ -160,8 +158,6 @@ pub struct SmSpec {
     pub dual_issue_different_units: bool,
     /// Fetch and decode steps in a cycle.
     pub fetch_per_cycle: u32,
-    /// Instructions that the i-buffer holds per warp.
-    pub ibuffer_entries: u32,
     /// Schedulers own banks, collectors and units.
     pub sub_cores: bool,
     /// Instruction and constant caches always hit.
@@ -271,8 +267,6 @@ pub struct UnitSpecs {
     pub int: UnitSpec,
     /// Special functions.
     pub sfu: UnitSpec,
-    /// Tensor cores.
-    pub tensor: UnitSpec,
     /// Load/store.
     pub mem: UnitSpec,
     /// Integer latencies.
@@ -285,8 +279,6 @@ pub struct UnitSpecs {
     pub sfu_timing: OpTiming,
     /// shfl.
     pub shuffle_timing: OpTiming,
-    /// Tensor operations.
-    pub tensor_timing: OpTiming,
 }
 
 /// One set of operand collectors.
@@ -315,8 +307,6 @@ pub struct CollectorSpec {
     pub int: CollectorSet,
     /// For SFU.
     pub sfu: CollectorSet,
-    /// For tensor cores.
-    pub tensor: CollectorSet,
     /// For load/store.
     pub mem: CollectorSet,
     /// For any unit; zero units where the sets above are used.

@@ -108,7 +108,6 @@ fn units(rules: &mut Rules, sm: &SmSpec) {
         ("dp", units.dp, sets.dp, false),
         ("int", units.int, sets.int, false),
         ("sfu", units.sfu, sets.sfu, true),
-        ("tensor", units.tensor, sets.tensor, false),
         ("mem", units.mem, sets.mem, true),
     ];
     for (kind, unit, set, needed) in kinds {
@@ -138,6 +137,12 @@ fn units(rules: &mut Rules, sm: &SmSpec) {
              `sm.collectors.general`",
         );
     }
+    if sm.sub_cores {
+        kinds
+            .iter()
+            .for_each(|(kind, unit, set, _)| split(rules, sm, kind, unit, set));
+        split_set(rules, sm, "general", &sets.general);
+    }
     for (name, timing) in timings(units) {
         rules.require(
             timing.interval_cycles <= timing.latency_cycles,
@@ -154,6 +159,49 @@ fn units(rules: &mut Rules, sm: &SmSpec) {
     }
 }
 
+/// Each sub-core needs a unit and places of its own, and an equal part of the collectors.
+fn split(rules: &mut Rules, sm: &SmSpec, kind: &str, unit: &UnitSpec, set: &CollectorSet) {
+    let n = sm.schedulers;
+    let key = |field: &str| format!("sm.units.{kind}.{field}");
+    let widths = unit.issue_width >= n && unit.dispatch_width >= n;
+    rules.require(
+        unit.count == 0 || widths,
+        &[
+            &key("issue_width"),
+            &key("dispatch_width"),
+            "sm.schedulers",
+            "sm.sub_cores",
+        ],
+        format!(
+            "{n} sub-cores need a place each on the way to and from the collectors of `{kind}`"
+        ),
+        "write at least `sm.schedulers` for both widths, or turn `sm.sub_cores` off",
+    );
+    rules.require(
+        unit.count == 0 || unit.count >= n || kind == "mem",
+        &[&key("count"), "sm.schedulers", "sm.sub_cores"],
+        format!("{n} sub-cores share {} `{kind}` units", unit.count),
+        "write at least `sm.schedulers`, or turn `sm.sub_cores` off",
+    );
+    split_set(rules, sm, kind, set);
+}
+
+fn split_set(rules: &mut Rules, sm: &SmSpec, kind: &str, set: &CollectorSet) {
+    rules.require(
+        set.units.is_multiple_of(sm.schedulers),
+        &[
+            &format!("sm.collectors.{kind}.units"),
+            "sm.schedulers",
+            "sm.sub_cores",
+        ],
+        format!(
+            "{} collectors do not divide among {} sub-cores",
+            set.units, sm.schedulers
+        ),
+        "write a multiple of `sm.schedulers`, or turn `sm.sub_cores` off",
+    );
+}
+
 fn usable(set: CollectorSet) -> bool {
     set.units > 0 && set.in_ports > 0 && set.out_ports > 0
 }
@@ -167,7 +215,6 @@ fn timings(units: &UnitSpecs) -> Vec<(String, OpTiming)> {
     let mut all = vec![
         ("sfu_timing".to_owned(), units.sfu_timing),
         ("shuffle_timing".to_owned(), units.shuffle_timing),
-        ("tensor_timing".to_owned(), units.tensor_timing),
     ];
     for (name, timing) in types {
         let classes = [

@@ -187,7 +187,6 @@ fn any_spec() -> GpuSpec {
             flush_l1_at_kernel_end: true,
             copies_warm_l2: true,
             link_cycles: 1,
-            compute_capability: 20,
             seed: 1,
         },
     }
@@ -263,7 +262,6 @@ fn any_sm() -> SmSpec {
         max_issue_per_warp: 1,
         dual_issue_different_units: false,
         fetch_per_cycle: 1,
-        ibuffer_entries: 2,
         sub_cores: false,
         perfect_inst_const_cache: false,
         units: UnitSpecs {
@@ -271,14 +269,12 @@ fn any_sm() -> SmSpec {
             dp: unit,
             int: unit,
             sfu: unit,
-            tensor: unit,
             mem: unit,
             int_timing: timing,
             f32_timing: timing,
             f64_timing: timing,
             sfu_timing: one,
             shuffle_timing: one,
-            tensor_timing: one,
         },
         collectors: CollectorSpec {
             banks: 16,
@@ -287,7 +283,6 @@ fn any_sm() -> SmSpec {
             dp: set,
             int: set,
             sfu: set,
-            tensor: set,
             mem: set,
             general: set,
         },

@@ -45,8 +45,8 @@ section! {
             "Sizes that shared memory may take of `sm.unified_kib`; the smallest that holds the \
              kernel's blocks is taken.",
             "GPGPU-Sim -gpgpu_shmem_option";
-        barriers_per_block: "barriers_per_block", int(1, 64), "barriers",
-            "Named barriers of a block.", "GPGPU-Sim -gpgpu_num_cta_barriers";
+        barriers_per_block: "barriers_per_block", int(1, 16), "barriers",
+            "Named barriers of a block; a kernel that uses others is at fault.", "GPGPU-Sim -gpgpu_num_cta_barriers";
         schedulers: "schedulers", int(1, 16), "schedulers",
             "Warp schedulers; warp w belongs to scheduler w modulo this.",
             "GPGPU-Sim -gpgpu_num_sched_per_core";
@@ -58,8 +58,6 @@ section! {
             "GPGPU-Sim -gpgpu_dual_issue_diff_exec_units";
         fetch_per_cycle: "fetch_per_cycle", int(1, 16), "steps per cycle",
             "Fetch and decode steps in a cycle.", "GPGPU-Sim -gpgpu_inst_fetch_throughput";
-        ibuffer_entries: "ibuffer_entries", int(1, 8), "instructions per warp",
-            "Instructions that the i-buffer holds per warp.", "GPGPU-Sim, source: 2";
         sub_cores: "sub_cores", Rule::Switch, "",
             "Schedulers own register banks, collectors and units.",
             "GPGPU-Sim -gpgpu_sub_core_model";
