@@ -472,6 +472,9 @@ pub struct PartitionSpec {
     pub l2: CacheSpec,
     /// L2 always hits.
     pub ideal_l2: bool,
+    /// The parts of a request split for a sectored L2 keep their own addresses; GPGPU-Sim 4.2
+    /// misplaces some.
+    pub exact_sectors: bool,
     /// Queue network to L2.
     pub noc_to_l2: u32,
     /// Queue L2 to DRAM.

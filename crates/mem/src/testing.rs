@@ -156,6 +156,7 @@ fn any_spec() -> GpuSpec {
         partition: PartitionSpec {
             l2: cache,
             ideal_l2: false,
+            exact_sectors: true,
             noc_to_l2: 64,
             l2_to_dram: 64,
             dram_to_l2: 64,

@@ -16,13 +16,21 @@ use banks::Banks;
 use pipe::DataPipe;
 use scheduler::Scheduler;
 use std::collections::VecDeque;
-use warploom_base::{ChannelId, Cycle, FixedQueue};
+use warploom_base::{Cycle, FixedQueue};
 use warploom_config::{BankIndex, DramScheduler, GpuSpec};
+
+/// A request and the L2 bank that it came from, by its place among those of the channel. The
+/// address does not tell: GPGPU-Sim 4.2 misplaces some writes (`partition.exact_sectors`).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Sided {
+    request: Request,
+    side: u8,
+}
 
 /// A request with its place in DRAM.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Pending {
-    request: Request,
+    sided: Sided,
     bank: u32,
     row: u32,
     /// Bytes for which no column command went out yet.
@@ -74,14 +82,13 @@ enum BankHash {
 /// A DRAM channel with the arbitration between its L2 banks.
 #[derive(Clone, Debug)]
 pub struct DramChannel {
-    id: ChannelId,
     decoder: AddressDecoder,
     bank_hash: BankHash,
     bank_count: u32,
     latency_cycles: Cycle,
     arbiter: Arbiter,
     /// Requests in the fixed delay, with the core cycle at which they leave it.
-    delayed: VecDeque<(Cycle, Request)>,
+    delayed: VecDeque<(Cycle, Sided)>,
     /// What left the delay, to be scheduled from the next cycle on.
     entering: Option<Pending>,
     scheduler: Scheduler,
@@ -89,7 +96,7 @@ pub struct DramChannel {
     takes_turns: bool,
     banks: Banks,
     pipe: DataPipe,
-    returns: FixedQueue<Request>,
+    returns: FixedQueue<Sided>,
     counters: DramCounters,
 }
 
@@ -98,11 +105,10 @@ const UNLIMITED_RETURNS: usize = 1024;
 
 impl DramChannel {
     /// An idle channel.
-    pub fn new(spec: &GpuSpec, id: ChannelId) -> Self {
+    pub fn new(spec: &GpuSpec) -> Self {
         let dram = &spec.dram;
         let banks = Banks::new(dram, spec.gpu.style);
         Self {
-            id,
             decoder: AddressDecoder::new(spec),
             bank_hash: match dram.bank_index {
                 BankIndex::Linear => BankHash::Linear,
@@ -139,27 +145,17 @@ impl DramChannel {
         self.leave_delay(now_core);
     }
 
-    /// Place of an L2 bank among those of the channel.
-    #[inline]
-    fn local(&self, banks: &[SubPartition], request: &Request) -> usize {
-        if banks.len() == 1 {
-            0
-        } else {
-            self.decoder.sub_partition(request.addr).index() - self.id.index() * banks.len()
-        }
-    }
-
     fn return_one(&mut self, banks: &mut [SubPartition]) {
         let Some(reply) = self.returns.front() else {
             return;
         };
-        let bank = self.local(banks, reply);
+        let bank = usize::from(reply.side);
         if banks[bank].can_take_from_dram()
-            && let Some(reply) = self.returns.pop()
+            && let Some(Sided { request, .. }) = self.returns.pop()
         {
             self.arbiter.give_back(bank);
-            if reply.kind != AccessKind::L1WriteBack {
-                banks[bank].push_from_dram(reply);
+            if request.kind != AccessKind::L1WriteBack {
+                banks[bank].push_from_dram(request);
             }
         }
     }
@@ -168,9 +164,9 @@ impl DramChannel {
     fn step(&mut self) {
         let now = self.counters.n_cmd;
         if !self.returns.is_full()
-            && let Some(request) = self.pipe.step()
+            && let Some(finished) = self.pipe.step()
         {
-            self.finish(request);
+            self.finish(finished);
         }
         self.schedule();
         let was_active = !self.banks.is_idle() || now < self.banks.quiet_at();
@@ -181,16 +177,14 @@ impl DramChannel {
     }
 
     /// Write-backs end here; anything else is returned.
-    fn finish(&mut self, request: Request) {
+    fn finish(&mut self, finished: Sided) {
         if matches!(
-            request.kind,
+            finished.request.kind,
             AccessKind::L1WriteBack | AccessKind::L2WriteBack
         ) {
-            let banks = self.arbiter.banks();
-            let bank = self.decoder.sub_partition(request.addr).index() - self.id.index() * banks;
-            self.arbiter.give_back(bank);
+            self.arbiter.give_back(finished.side.into());
         } else {
-            self.returns.push(request);
+            self.returns.push(finished);
         }
     }
 
@@ -228,8 +222,9 @@ impl DramChannel {
             }
             if let Some(request) = side.pop_dram() {
                 self.arbiter.borrow(bank);
+                let side = bank as u8;
                 self.delayed
-                    .push_back((now_core + self.latency_cycles, request));
+                    .push_back((now_core + self.latency_cycles, Sided { request, side }));
             }
             return;
         }
@@ -243,27 +238,27 @@ impl DramChannel {
     /// One request leaves the fixed delay.
     fn leave_delay(&mut self, now_core: Cycle) {
         match self.delayed.front() {
-            Some(&(ready, request)) if now_core >= ready && !self.is_full() => {
+            Some(&(ready, sided)) if now_core >= ready && !self.is_full() => {
                 self.delayed.pop_front();
-                self.entering = Some(self.place(request));
+                self.entering = Some(self.place(sided));
                 self.counters.n_req += 1;
             }
             _ => {}
         }
     }
 
-    fn place(&self, request: Request) -> Pending {
-        let at = self.decoder.decode(request.addr);
+    fn place(&self, sided: Sided) -> Pending {
+        let at = self.decoder.decode(sided.request.addr);
         let bank = match &self.bank_hash {
             BankHash::Linear => at.bank,
             BankHash::Xor => xor(at.row.into(), at.bank, self.bank_count),
             BankHash::Ipoly(ipoly) => ipoly.hash(at.row.into(), at.bank),
         };
         Pending {
-            request,
+            sided,
             bank: bank % self.bank_count,
             row: at.row,
-            bytes_left: request.bytes.into(),
+            bytes_left: sided.request.bytes.into(),
         }
     }
 
