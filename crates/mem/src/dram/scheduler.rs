@@ -179,6 +179,7 @@ mod tests {
             },
             bank,
             row,
+            arrived_at: 0,
             bytes_left: 32,
         }
     }

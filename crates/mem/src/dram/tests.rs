@@ -30,11 +30,12 @@ impl Bench {
     fn send(&mut self, kind: AccessKind, addr: u64, bytes: u16) {
         // The only channel's L2 banks have the first numbers.
         let side = self.channel.decoder.sub_partition(addr).index();
-        let pending = self.channel.place(Sided {
+        let sided = Sided {
             request: request(kind, addr, bytes),
             side: side as u8,
-        });
+        };
         self.channel.arbiter.borrow(side);
+        let pending = self.channel.place(0, sided);
         self.channel.scheduler.push(pending);
         self.sent += 1;
     }
