@@ -351,10 +351,12 @@ impl Sm {
         let ports = u64::from(self.mem_unit_ports);
         match self.style {
             ModelStyle::V3 => {
-                let first = self.counters.active_cycles * ports;
+                let first = self.counters.active_cycles * ports * steps;
                 for port in 0..ports {
                     self.ldst_cycle(now);
-                    self.read_operands(first + port);
+                    for step in 0..steps {
+                        self.read_operands(first + port * steps + step);
+                    }
                 }
                 self.feed_ldst();
             }
