@@ -64,9 +64,6 @@ section! {
             "Time of a message between an SM and the network, each way; taken out of \
              `partition.rop_cycles`, so that the round trip keeps its length.",
             "this program";
-        compute_capability: "compute_capability", int(10, 130), "major x 10 + minor",
-            "Largest compute capability that the machine has.",
-            "GPGPU-Sim -gpgpu_compute_capability_major, _minor";
         seed: "seed", int(0, i64::MAX as u64), "",
             "Seed of every random choice of the machine.", "this program";
     }
