@@ -13,6 +13,7 @@
 
 mod address_map;
 mod error;
+pub mod gpgpusim;
 mod keys;
 mod preset;
 mod print;

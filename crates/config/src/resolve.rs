@@ -105,7 +105,8 @@ fn add_base(layers: &mut Layers, own: &mut Layers, base: &Located) {
     }
 }
 
-fn finish(mut layers: Layers) -> Result<GpuSpec, ConfigErrors> {
+/// The specification of values from wherever they came, or everything that is wrong with them.
+pub(crate) fn finish(mut layers: Layers) -> Result<GpuSpec, ConfigErrors> {
     if layers
         .problems
         .iter()
