@@ -24,6 +24,8 @@ pub(super) struct Draft {
     outcomes: BTreeMap<usize, (Class, String)>,
     /// What is said of the network's file.
     pub network_items: Vec<Item>,
+    /// Name of the network's file.
+    pub network_file: Option<String>,
     /// The text of the values that no option gives.
     own_text: String,
 }
@@ -37,6 +39,7 @@ impl Draft {
             origins: BTreeMap::new(),
             outcomes: BTreeMap::new(),
             network_items: Vec::new(),
+            network_file: None,
             own_text: String::new(),
         }
     }
@@ -261,6 +264,7 @@ impl Draft {
         items.sort_by_key(|item| item.class);
         Report {
             config,
+            network: self.network_file.clone(),
             style,
             evidence,
             items,

@@ -59,26 +59,31 @@ pub(super) fn toml(spec: &GpuSpec, origins: &BTreeMap<String, Origin>, report: &
 
 fn header(report: &Report) -> String {
     let version = report.version();
+    let network = report.network.as_deref().map(one_line);
     let mut text = format!(
-        "# Imported from {}.\n\
-         # Source of a value: [imported] that file; [default] GPGPU-Sim {version}'s default, where it\n\
-         # says nothing; [source] a constant of GPGPU-Sim's source code; [ours] a choice of Warploom.\n",
-        one_line(&report.config)
+        "# Imported from {}{}, options of GPGPU-Sim {version}.\n\
+         # Source of a value: [imported] stands there; [default] is what GPGPU-Sim takes for an\n\
+         # option that is left out; [source] is a constant of its source code; [ours] is a choice\n\
+         # of Warploom.\n",
+        one_line(&report.config),
+        network.map_or(String::new(), |file| format!(" and {file}"))
     );
-    let mut lost = report.of(Class::NotModelled).peekable();
-    if lost.peek().is_some() {
-        text.push_str("#\n# Not modelled:\n");
+    let mut before = "";
+    for item in report.of(Class::NotModelled) {
+        if before.is_empty() {
+            text.push_str("#\n# Not modelled:\n");
+        }
+        let (option, value) = (one_line(&item.option), one_line(&item.value));
+        let meaning = match item.text == before {
+            true => "the same",
+            false => &item.text,
+        };
+        let _ = writeln!(text, "# {option} {value}: {meaning}");
+        before = &item.text;
     }
-    for item in lost {
-        let option = one_line(&item.option);
-        let _ = writeln!(text, "# {option} {}: {}", one_line(&item.value), item.text);
-    }
-    let unknown: Vec<_> = report
-        .of(Class::Unknown)
-        .map(|item| one_line(&item.option))
-        .collect();
-    if !unknown.is_empty() {
-        let _ = writeln!(text, "#\n# Unknown: {}", unknown.join(", "));
+    for item in report.of(Class::Unknown) {
+        let (option, value) = (one_line(&item.option), one_line(&item.value));
+        let _ = writeln!(text, "# Unknown: {option} {value}");
     }
     text.push('\n');
     text

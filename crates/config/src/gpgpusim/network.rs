@@ -17,11 +17,18 @@ enum Fate {
     Key(&'static str),
     /// Only this value is modelled; what another means for results.
     Only(&'static str),
-    /// It has no effect in GPGPU-Sim's use of BookSim, or only on what is printed.
-    NoEffect,
+    /// First virtual channel of a class of packets: every packet may take every channel.
+    FirstChannel,
+    /// Last virtual channel of a class of packets.
+    LastChannel,
+    /// It has no effect; why.
+    NoEffect(&'static str),
 }
 
-use Fate::{Key, NoEffect, Only};
+use Fate::{FirstChannel, Key, LastChannel, NoEffect, Only};
+
+const UNUSED: &str = "GPGPU-Sim does not use it";
+const PRINTED: &str = "what BookSim prints";
 
 /// Keys, the defaults of BookSim and of GPGPU-Sim's additions (`booksim_config.cpp`,
 /// `intersim_config.cpp`), and what becomes of them.
@@ -72,45 +79,49 @@ const KEYS: &[(&str, &str, Fate)] = &[
     ("write_request_subnet", "0", Only("0")),
     ("read_reply_subnet", "0", Only("1")),
     ("write_reply_subnet", "0", Only("1")),
-    ("k", "8", NoEffect),
-    ("c", "1", NoEffect),
-    ("read_request_begin_vc", "0", NoEffect),
-    ("read_request_end_vc", "5", NoEffect),
-    ("write_request_begin_vc", "2", NoEffect),
-    ("write_request_end_vc", "7", NoEffect),
-    ("read_reply_begin_vc", "8", NoEffect),
-    ("read_reply_end_vc", "13", NoEffect),
-    ("write_reply_begin_vc", "10", NoEffect),
-    ("write_reply_end_vc", "15", NoEffect),
-    ("network_count", "2", NoEffect),
-    ("memory_node_map", "", NoEffect),
-    ("sim_type", "latency", NoEffect),
-    ("traffic", "uniform", NoEffect),
-    ("injection_rate", "0.1", NoEffect),
-    ("injection_process", "bernoulli", NoEffect),
-    ("packet_size", "1", NoEffect),
-    ("packet_size_rate", "1", NoEffect),
-    ("use_read_write", "0", NoEffect),
-    ("use_noc_latency", "1", NoEffect),
-    ("seed", "0", NoEffect),
-    ("sample_period", "1000", NoEffect),
-    ("warmup_periods", "3", NoEffect),
-    ("max_samples", "10", NoEffect),
-    ("classes", "1", NoEffect),
-    ("enable_link_stats", "0", NoEffect),
-    ("print_activity", "0", NoEffect),
-    ("viewer_trace", "0", NoEffect),
-    ("watch_file", "", NoEffect),
-    ("watch_flits", "", NoEffect),
-    ("watch_packets", "", NoEffect),
-    ("watch_transactions", "", NoEffect),
-    ("watch_out", "", NoEffect),
-    ("stats_out", "", NoEffect),
-    ("MATLAB_OUTPUT", "0", NoEffect),
-    ("DISPLAY_LAT_DIST", "0", NoEffect),
-    ("DISPLAY_HOP_DIST", "0", NoEffect),
-    ("DISPLAY_PAIR_LATENCY", "0", NoEffect),
-    ("sim_power", "0", NoEffect),
+    (
+        "k",
+        "8",
+        NoEffect("the network has a port for each SM and each L2 bank"),
+    ),
+    ("c", "1", NoEffect(UNUSED)),
+    ("read_request_begin_vc", "0", FirstChannel),
+    ("read_request_end_vc", "5", LastChannel),
+    ("write_request_begin_vc", "2", FirstChannel),
+    ("write_request_end_vc", "7", LastChannel),
+    ("read_reply_begin_vc", "8", FirstChannel),
+    ("read_reply_end_vc", "13", LastChannel),
+    ("write_reply_begin_vc", "10", FirstChannel),
+    ("write_reply_end_vc", "15", LastChannel),
+    ("network_count", "2", NoEffect(UNUSED)),
+    ("memory_node_map", "", NoEffect(UNUSED)),
+    ("sim_type", "latency", NoEffect(UNUSED)),
+    ("traffic", "uniform", NoEffect(UNUSED)),
+    ("injection_rate", "0.1", NoEffect(UNUSED)),
+    ("injection_process", "bernoulli", NoEffect(UNUSED)),
+    ("packet_size", "1", NoEffect(UNUSED)),
+    ("packet_size_rate", "1", NoEffect(UNUSED)),
+    ("use_read_write", "0", NoEffect(UNUSED)),
+    ("use_noc_latency", "1", NoEffect(UNUSED)),
+    ("seed", "0", NoEffect("nothing is random")),
+    ("sample_period", "1000", NoEffect(UNUSED)),
+    ("warmup_periods", "3", NoEffect(UNUSED)),
+    ("max_samples", "10", NoEffect(UNUSED)),
+    ("classes", "1", NoEffect(UNUSED)),
+    ("enable_link_stats", "0", NoEffect(PRINTED)),
+    ("print_activity", "0", NoEffect(PRINTED)),
+    ("viewer_trace", "0", NoEffect(PRINTED)),
+    ("watch_file", "", NoEffect(PRINTED)),
+    ("watch_flits", "", NoEffect(PRINTED)),
+    ("watch_packets", "", NoEffect(PRINTED)),
+    ("watch_transactions", "", NoEffect(PRINTED)),
+    ("watch_out", "", NoEffect(PRINTED)),
+    ("stats_out", "", NoEffect(PRINTED)),
+    ("MATLAB_OUTPUT", "0", NoEffect(PRINTED)),
+    ("DISPLAY_LAT_DIST", "0", NoEffect(PRINTED)),
+    ("DISPLAY_HOP_DIST", "0", NoEffect(PRINTED)),
+    ("DISPLAY_PAIR_LATENCY", "0", NoEffect(PRINTED)),
+    ("sim_power", "0", NoEffect("power model")),
 ];
 
 /// The keys with what becomes of them, as rows of a Markdown table.
@@ -119,7 +130,9 @@ pub(super) fn keys_markdown() -> String {
         let fate = match fate {
             Key(ours) => format!("carried into `{ours}`"),
             Only(value) => format!("modelled with `{value}` only"),
-            NoEffect => "no effect".to_owned(),
+            FirstChannel => "modelled with `0` only".to_owned(),
+            LastChannel => "modelled with `num_vcs` - 1 only".to_owned(),
+            NoEffect(why) => format!("no effect: {why}"),
         };
         format!("| `{key}` | `{default}` | {fate} |\n")
     };
@@ -247,9 +260,12 @@ impl Draft {
             .into_iter()
             .map(|s| (s.name.clone(), s))
             .collect();
+        let channels = given.get("num_vcs").and_then(|given| whole(&given.value));
+        let last_channel = (channels.unwrap_or(16).saturating_sub(1)).to_string();
         for &(key, default, fate) in KEYS {
-            self.network_key(&name, key, default, fate, given.get(key));
+            self.network_key(&name, key, (default, fate), given.get(key), &last_channel);
         }
+        self.network_file = Some(name);
         let mut network = Network { given, draft: self };
         network.numbers();
     }
@@ -280,22 +296,24 @@ impl Draft {
         &mut self,
         file: &str,
         key: &str,
-        default: &str,
-        fate: Fate,
+        (default, fate): (&str, Fate),
         given: Option<&Statement>,
+        last_channel: &str,
     ) {
         let value = given.map_or(default, |statement| statement.value.as_str());
+        let wanted = match fate {
+            Key(_) | NoEffect(_) => value,
+            Only(only) => only,
+            FirstChannel => "0",
+            LastChannel => last_channel,
+        };
         let (class, text) = match fate {
-            Fate::Key(_) => (Class::Carried, String::new()),
-            Fate::NoEffect => (
-                Class::NoEffect,
-                "GPGPU-Sim's network does not depend on it".into(),
-            ),
-            Fate::Only(only) if same(only, value) => (Class::Carried, String::new()),
-            Fate::Only(only) => (
-                Class::NotModelled,
-                format!("the network has `{only}` in its place"),
-            ),
+            NoEffect(why) => (Class::NoEffect, why.to_owned()),
+            _ if same(wanted, value) => (Class::Carried, String::new()),
+            _ => {
+                let text = format!("the network here has `{wanted}` in its place");
+                (Class::NotModelled, text)
+            }
         };
         let statement = match (given, class) {
             (Some(given), _) => given.clone(),

@@ -38,6 +38,8 @@ pub struct Item {
 pub struct Report {
     /// The file that was imported.
     pub config: String,
+    /// The file of its network, if one was read.
+    pub network: Option<String>,
     /// The version whose options and defaults it has.
     pub style: ModelStyle,
     /// What shows that version.
