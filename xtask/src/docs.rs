@@ -16,10 +16,14 @@ struct Page {
     text: String,
 }
 
-fn pages() -> [Page; 4] {
+fn pages() -> [Page; 5] {
     let page = |file, text| Page { file, text };
     [
         page("keys.md", warploom_config::keys_markdown()),
+        page(
+            "gpgpusim-options.md",
+            warploom_config::gpgpusim::options_markdown(),
+        ),
         page("policies.md", policies()),
         page("statistics.md", statistics()),
         page("workloads.md", workloads()),

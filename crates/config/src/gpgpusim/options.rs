@@ -955,16 +955,16 @@ pub(super) const OPTIONS: &[Row] = &[
     newer(
         "-gpgpu_compute_capability_major",
         Int,
-        "0",
+        "2",
         "7",
-        NoEffect(REPORTED),
+        Into("sm.max_registers_per_thread"),
     ),
     newer(
         "-gpgpu_compute_capability_minor",
         Int,
         "0",
         "0",
-        NoEffect(REPORTED),
+        Into("sm.max_registers_per_thread"),
     ),
     both(
         "-gpgpu_ptx_force_max_capability",

@@ -12,8 +12,12 @@ use warploom_diag::{Diagnostic, Source, nearest};
 /// Files that include each other more deeply than this include themselves.
 const MAX_DEPTH: usize = 16;
 
-/// Options and values that are kept, over all files.
-const MAX_WORDS: usize = 1 << 20;
+/// Files and words that are read in all; a configuration has a few files and some hundred words.
+const MAX_FILES: usize = 256;
+const MAX_WORDS: usize = 1 << 16;
+
+/// Unknown options for which a near name is looked for.
+const MAX_HINTS: usize = 100;
 
 /// An option's value.
 #[derive(Clone, Debug)]
@@ -96,7 +100,9 @@ pub(super) fn read(layers: &mut Layers, source: Source, files: &mut ReadFile<'_>
         layers,
         files,
         settings,
-        words: 0,
+        files_read: 0,
+        words_read: 0,
+        stopped: false,
     };
     reader.file(source, 0);
     reader.settings
@@ -106,7 +112,10 @@ struct Reader<'a, 'b> {
     layers: &'a mut Layers,
     files: &'a mut ReadFile<'b>,
     settings: Settings,
-    words: usize,
+    files_read: usize,
+    words_read: usize,
+    /// Too much was read: nothing more is.
+    stopped: bool,
 }
 
 impl Reader<'_, '_> {
@@ -117,14 +126,18 @@ impl Reader<'_, '_> {
         self.layers
             .problems
             .extend(problem.map(|problem| (index, problem)));
-        self.words += words.len();
-        if self.words > MAX_WORDS {
+        self.files_read += 1;
+        self.words_read += words.len();
+        if self.words_read > MAX_WORDS || self.files_read > MAX_FILES {
             let place = Place::new(index, 0, 0);
-            self.refuse(place, "too many words", "give a file of options");
-            return;
+            self.refuse(place, "too much to read", "give a file of options");
+            self.stopped = true;
         }
         let mut rest = words.as_slice();
         while let Some((word, behind)) = rest.split_first() {
+            if self.stopped {
+                return;
+            }
             rest = match (word.text.as_str(), find(&word.text)) {
                 ("-config", _) => self.include(index, word, behind, depth),
                 (_, Some(row)) => self.option(index, row, word, behind),
@@ -217,10 +230,11 @@ impl Reader<'_, '_> {
         let (own, rest) = behind.split_at(count);
         let all = std::iter::once(word).chain(own);
         let words = all.map(|word| word.text.clone()).collect();
+        let hint = self.settings.unknown.len() < MAX_HINTS;
         self.settings.unknown.push(Unknown {
             words,
             place: Place::of(index, word),
-            near: near(&word.text),
+            near: hint.then(|| near(&word.text)).flatten(),
         });
         rest
     }

@@ -56,7 +56,7 @@ impl Draft {
             }
         }
         let registers = match self.capability() {
-            0..20 => 124,
+            ..20 => 124,
             20..35 => 63,
             _ => 255,
         };
@@ -70,22 +70,16 @@ impl Draft {
         );
     }
 
-    /// Compute capability as major x 10 + minor: what is reported to programs, or the PTX wanted.
+    /// Compute capability as major x 10 + minor: what 4.2 reports to programs, or the PTX that 3.2.2
+    /// is told to take.
     fn capability(&self) -> i64 {
-        let given = |option: &str| {
-            let setting = self.settings.of(option);
-            setting.given_as.as_ref().and_then(|_| whole(&setting.text))
-        };
-        let major = given("-gpgpu_compute_capability_major");
-        let minor = given("-gpgpu_compute_capability_minor").unwrap_or(0);
-        let reported = major.map(|major| major.saturating_mul(10).saturating_add(minor));
-        let forced = given("-gpgpu_ptx_force_max_capability").filter(|forced| *forced > 0);
-        // 4.2 reports 7.0 where nothing is said; of what 3.2.2 knows, Fermi is the newest.
-        let default = match self.style {
-            ModelStyle::V3 => 20,
-            ModelStyle::V4 => 70,
-        };
-        reported.or(forced).unwrap_or(default)
+        let forced = self.int("-gpgpu_ptx_force_max_capability");
+        if self.style == ModelStyle::V3 && forced > 0 {
+            return forced;
+        }
+        let major = self.int("-gpgpu_compute_capability_major");
+        let minor = self.int("-gpgpu_compute_capability_minor");
+        major.saturating_mul(10).saturating_add(minor)
     }
 
     /// GPGPU-Sim looks for names in this order, anywhere in the text.
