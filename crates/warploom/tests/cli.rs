@@ -51,7 +51,7 @@ fn json(text: &str) -> serde_json::Value {
 
 #[test]
 fn help_of_every_verb() {
-    let verbs = ["run", "check", "list", "show", "completions"];
+    let verbs = ["run", "check", "list", "show", "import", "completions"];
     let texts = verbs.map(|verb| output(&[verb, "--help"]));
     insta::assert_snapshot!(texts.join("\n---\n"));
     insta::assert_snapshot!(output(&["--help"]));
@@ -78,16 +78,119 @@ fn run_without_a_target_lists_what_can_be_run() {
 }
 
 #[test]
-fn a_shown_gpu_is_a_file_that_gives_the_same_gpu() {
+fn a_gpus_keys_are_a_file_that_gives_the_same_gpu() {
     let folder = tempfile::tempdir().unwrap();
-    let shown = output(&["show", "gpu", "gtx480"]);
+    let shown = output(&["show", "gpu", "gtx480", "--keys"]);
     std::fs::write(folder.path().join("my.toml"), shown).unwrap();
-    let settings = |name: &str| warploom_in(folder.path(), &["show", "gpu", name, "--json"]).out;
+    let show = |args: &[&str]| warploom_in(folder.path(), &[&["show", "gpu"], args].concat()).out;
+    let settings = |name: &str| show(&[name, "--keys", "--json"]);
     assert_eq!(settings("my.toml"), settings("gtx480"));
     assert_eq!(json(&settings("my.toml"))["gpu.sms"], 15);
-    let args = ["show", "gpu", "my.toml", "--set", "gpu.sms=3"];
-    let changed = warploom_in(folder.path(), &args).out;
+    let changed = show(&["my.toml", "--set", "gpu.sms=3", "--keys"]);
     assert!(changed.contains("\nsms = 3 "), "{changed}");
+}
+
+#[test]
+fn a_gpu_has_a_data_sheet() {
+    let sheets = ["gtx480", "maxwell-duet", "qv100-volta"].map(|gpu| output(&["show", "gpu", gpu]));
+    insta::assert_snapshot!(sheets.join("\n---\n"));
+    let duet = json(&output(&["show", "gpu", "maxwell-duet", "--json"]));
+    let rate = |part: &serde_json::Value| part["gb_per_second"].as_f64().unwrap();
+    assert!((rate(&duet["noc"]["per_direction"]) - 614.4).abs() < 1e-6);
+    assert!((rate(&duet["dram"]["bandwidth"]) - 307.2).abs() < 1e-6);
+    assert_eq!(duet["latencies"]["dram"]["cycles"], 450);
+    assert_eq!(duet["policies"]["sm.warp_scheduler"], "gto");
+    let narrow = [
+        "show",
+        "gpu",
+        "maxwell-duet",
+        "--set",
+        "noc.flit_bytes=16",
+        "--json",
+    ];
+    let narrow = json(&output(&narrow));
+    assert!((rate(&narrow["noc"]["per_direction"]) - 307.2).abs() < 1e-6);
+}
+
+/// A folder `SM2_GTX480` with GPGPU-Sim 4.2's configuration of that name, with `more` behind it.
+fn gpgpusim_folder(more: &str) -> tempfile::TempDir {
+    let files = concat!(env!("CARGO_MANIFEST_DIR"), "/../config/testdata/gpgpusim/");
+    let text = |name: &str| std::fs::read_to_string(format!("{files}{name}")).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let inner = folder.path().join("SM2_GTX480");
+    std::fs::create_dir(&inner).unwrap();
+    let config = text("sm2_gtx480.config") + more;
+    std::fs::write(inner.join("gpgpusim.config"), config).unwrap();
+    std::fs::write(inner.join("config_fermi_islip.icnt"), text("fermi.icnt")).unwrap();
+    folder
+}
+
+#[test]
+fn a_configuration_of_gpgpusim_becomes_a_preset() {
+    let folder = gpgpusim_folder("-gpgpu_perfect_mem 1\n-gpgpu_n_cluster 4\n");
+    let config = "SM2_GTX480/gpgpusim.config";
+    let report = warploom_in(folder.path(), &["import", config, "-o", "my.toml"]);
+    assert_eq!((report.status, report.err.as_str()), (0, ""));
+    insta::assert_snapshot!(report.out);
+    let settings = |gpu: &str| {
+        let args = ["show", "gpu", gpu, "--keys", "--json"];
+        warploom_in(folder.path(), &args)
+    };
+    let (imported, direct) = (settings("my.toml"), settings(config));
+    assert_eq!(json(&imported.out)["name"], "SM2_GTX480");
+    assert_eq!(imported.out, direct.out);
+    assert_eq!(
+        direct.err,
+        "note: SM2_GTX480/gpgpusim.config: 1 options are not modelled, 1 unknown; \
+         `warploom import SM2_GTX480/gpgpusim.config` names them\n"
+    );
+    let plain = warploom_in(folder.path(), &["import", config]);
+    let written = std::fs::read_to_string(folder.path().join("my.toml")).unwrap();
+    assert_eq!((plain.out, plain.err), (written, report.out));
+}
+
+#[test]
+fn an_import_says_the_same_as_json() {
+    let folder = gpgpusim_folder("-gpgpu_perfect_mem\n");
+    let args = [
+        "import",
+        "SM2_GTX480/gpgpusim.config",
+        "--name",
+        "mine",
+        "--json",
+    ];
+    let report = json(&warploom_in(folder.path(), &args).out);
+    assert_eq!(
+        (&report["name"], &report["version"]),
+        (&"mine".into(), &"4.2".into())
+    );
+    assert!(report["toml"].as_str().unwrap().contains("name = \"mine\""));
+    let options = report["options"].as_array().unwrap();
+    let lost: Vec<_> = options
+        .iter()
+        .filter(|row| row["class"] == "not modelled")
+        .collect();
+    assert_eq!(lost.len(), 1);
+    assert_eq!(
+        (&lost[0]["option"], &lost[0]["line"]),
+        (&"-gpgpu_perfect_mem".into(), &82.into())
+    );
+}
+
+#[test]
+fn broken_configurations_of_gpgpusim_are_refused() {
+    let refused = |more: &str, args: &[&str]| {
+        let folder = gpgpusim_folder(more);
+        let args = [&["import", "SM2_GTX480/gpgpusim.config"], args].concat();
+        refusal(folder.path(), 2, &args)
+    };
+    let all = [
+        refused("-gpgpu_cache:dl1 32:128", &[]),
+        refused("-inter_config_file none.icnt", &[]),
+        refused("", &["--style", "5"]),
+        refused("", &["--icnt", "none.icnt"]),
+    ];
+    insta::assert_snapshot!(all.join("\n"));
 }
 
 #[test]
