@@ -54,8 +54,8 @@ fn preset_text(file: Source) -> Result<Source, Failure> {
     let (unmodelled, unknown) = (lost(Class::NotModelled), lost(Class::Unknown));
     if unmodelled + unknown > 0 {
         note(&format!(
-            "note: {name}: {unmodelled} options are not modelled, {unknown} unknown; \
-             `warploom import {name}` names them\n"
+            "note: {name}: not modelled {unmodelled}, unknown {unknown}; \
+             `warploom import {name}` names the options\n"
         ));
     }
     Ok(Source::new(format!("{name}, imported"), imported.toml))

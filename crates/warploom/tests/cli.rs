@@ -141,8 +141,8 @@ fn a_configuration_of_gpgpusim_becomes_a_preset() {
     assert_eq!(imported.out, direct.out);
     assert_eq!(
         direct.err,
-        "note: SM2_GTX480/gpgpusim.config: 1 options are not modelled, 1 unknown; \
-         `warploom import SM2_GTX480/gpgpusim.config` names them\n"
+        "note: SM2_GTX480/gpgpusim.config: not modelled 1, unknown 1; \
+         `warploom import SM2_GTX480/gpgpusim.config` names the options\n"
     );
     let plain = warploom_in(folder.path(), &["import", config]);
     let written = std::fs::read_to_string(folder.path().join("my.toml")).unwrap();

@@ -119,7 +119,7 @@ fn parse(text: &str) -> Result<Cache, String> {
         [shape, policies, mshr, queue, port] => (shape, policies, mshr, queue, Some(port)),
         _ => {
             return Err(format!(
-                "{} groups between commas where 4 or 5 belong",
+                "4 or 5 groups belong between commas, not {}",
                 groups.len()
             ));
         }
@@ -192,7 +192,7 @@ fn parse(text: &str) -> Result<Cache, String> {
 }
 
 fn fields(group: &str, found: usize, wanted: &str) -> String {
-    format!("the {group} group has {found} fields where {wanted} belong")
+    format!("{wanted} fields belong into the {group} group, not {found}")
 }
 
 fn number(text: &str, what: &str) -> Result<i64, String> {

@@ -33,7 +33,7 @@ pub(super) fn read(layers: &mut Layers, source: Source) -> Vec<Statement> {
                     .problems
                     .push((index, problem.help("end it with `;`")));
             }
-            Err(problem) => layers.problems.push((index, problem)),
+            Err(problem) => layers.problems.push((index, *problem)),
         }
         start += part.len();
     }
@@ -53,7 +53,11 @@ fn without_comments(text: &str) -> String {
 }
 
 /// The statement in `body`, which begins at `start`; nothing if it is blank.
-fn statement(source: usize, start: usize, body: &str) -> Result<Option<Statement>, Diagnostic> {
+fn statement(
+    source: usize,
+    start: usize,
+    body: &str,
+) -> Result<Option<Statement>, Box<Diagnostic>> {
     let place = |part: &str| {
         let inside = part.trim_start();
         let offset = part.as_ptr() as usize - body.as_ptr() as usize + part.len() - inside.len();
@@ -64,7 +68,7 @@ fn statement(source: usize, start: usize, body: &str) -> Result<Option<Statement
     }
     let Some((name, value)) = body.split_once('=') else {
         let problem = Diagnostic::error("bad-network", place(body).span, "no setting");
-        return Err(problem.help("write `name = value;`"));
+        return Err(Box::new(problem.help("write `name = value;`")));
     };
     let (key, at) = (place(name), place(value));
     let plain_name = |name: &str| {
@@ -73,7 +77,7 @@ fn statement(source: usize, start: usize, body: &str) -> Result<Option<Statement
     };
     if !plain_name(name.trim()) || value.trim().is_empty() || value.contains('=') {
         let problem = Diagnostic::error("bad-network", key.span.to(at.span), "no setting");
-        return Err(problem.help("write `name = value;`"));
+        return Err(Box::new(problem.help("write `name = value;`")));
     }
     Ok(Some(Statement {
         name: name.trim().to_owned(),

@@ -70,12 +70,13 @@ pub struct Imported {
 /// Values that cannot be read, or that together are no machine, each at its place. Options that
 /// nobody knows are no error: they are in the report.
 pub fn import(request: Request, files: &mut ReadFile<'_>) -> Result<Imported, ConfigErrors> {
-    let mut layers = Layers::default();
-    // In front of the user's files, so that of two values that contradict each other the user's own
-    // is pointed at.
-    layers.sources = ["defaults", OWN_VALUES]
-        .map(|name| Source::new(name, ""))
-        .into();
+    // Our own texts stand in front of the user's files, so that of two values that contradict each
+    // other the user's own is pointed at.
+    let own = ["defaults", OWN_VALUES].map(|name| Source::new(name, ""));
+    let mut layers = Layers {
+        sources: own.into(),
+        ..Layers::default()
+    };
     let config = request.config.name().to_owned();
     let mut settings = settings::read(&mut layers, request.config, files);
     let (style, evidence) = style(&settings, &layers, request.style);
@@ -115,8 +116,8 @@ fn style(settings: &Settings, layers: &Layers, wanted: Option<ModelStyle>) -> (M
         "-gpgpu_const_cache:l1",
         "-gpgpu_tex_cache:l1",
     ];
-    let caches = caches.iter().filter_map(|name| given(name));
-    if let Some((name, text, place)) = caches.filter(|(_, text, _)| *text != "none").next() {
+    let mut caches = caches.iter().filter_map(|name| given(name));
+    if let Some((name, text, place)) = caches.find(|(_, text, _)| *text != "none") {
         let line = at(place).line;
         return match text.starts_with(|c: char| c.is_ascii_alphabetic()) {
             true => (
@@ -127,8 +128,8 @@ fn style(settings: &Settings, layers: &Layers, wanted: Option<ModelStyle>) -> (M
         };
     }
     let only_4 = options::OPTIONS.iter().zip(&settings.rows);
-    let newer = only_4.filter(|(row, setting)| !row.in_v3 && setting.is_some());
-    match newer.map(|(row, _)| row.name).next() {
+    let mut newer = only_4.filter(|(row, setting)| !row.in_v3 && setting.is_some());
+    match newer.next().map(|(row, _)| row.name) {
         Some(name) => (ModelStyle::V4, format!("3.2.2 has no {name}")),
         None => (ModelStyle::V4, "nothing shows a version".to_owned()),
     }

@@ -195,7 +195,10 @@ pub(super) const OPTIONS: &[Row] = &[
         Flag,
         "0",
         "0",
-        Only("0", "an SM runs blocks of one kernel at a time"),
+        Only(
+            "0",
+            "an SM runs blocks of one kernel at a time, and kernels overlap less",
+        ),
     ),
     newer(
         "-gpgpu_ignore_resources_limitation",
@@ -211,7 +214,10 @@ pub(super) const OPTIONS: &[Row] = &[
         "-gpgpu_perfect_mem",
         Flag,
         "0",
-        Only("0", "memory takes its time"),
+        Only(
+            "0",
+            "every access goes through caches, network and DRAM, and kernels take longer",
+        ),
     ),
     // SM.
     both(
@@ -846,7 +852,10 @@ pub(super) const OPTIONS: &[Row] = &[
         Flag,
         "0",
         "0",
-        Only("0", "DRAM has banks, rows and timing"),
+        Only(
+            "0",
+            "DRAM has banks, rows and timing in place of one fixed latency",
+        ),
     )
     .also(&["-simple_dram_model"]),
     both("-gpgpu_dram_scheduler", Int, "1", Into("dram.scheduler")),
