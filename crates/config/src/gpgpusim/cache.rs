@@ -1,6 +1,7 @@
-//! Cache strings. 4.x: `N:SETS:LINE:WAYS,REPLACE:WRITE:ALLOCATE:MISS:INDEX,MSHR:ENTRIES:MERGE,QUEUE`
-//! with `:FIFO` and `,PORT` behind; 3.2.3 has no kind in front, 3.2.2 no index either. The fields
-//! are counted. Meanings follow GPGPU-Sim 4.2's `cache_config::init`.
+//! Cache strings of 4.x:
+//! `KIND:SETS:LINE:WAYS,REPLACE:WRITE:ALLOCATE:MISS:INDEX,MSHR:ENTRIES:MERGE,QUEUE:FIFO,PORT`;
+//! FIFO and PORT may be left out. 3.2.3 has no KIND, 3.2.2 no INDEX either: the fields are counted.
+//! Meanings follow GPGPU-Sim 4.2's `cache_config::init`.
 
 use super::convert::Draft;
 use super::emit::OriginKind;

@@ -44,8 +44,8 @@ const ADDRESS_MASKS: [(i64, i64, u64, u64, u64); 13] = [
     (160, 6, 0x300, 0x07FF_E000, 0x1CFF),
 ];
 
-const MAPPING: &str = "write dramid@BIT; and 64 letters, highest bit first: R row, B bank, C column, \
-                       S burst, 0 none; `.` and `|` only separate";
+const MAPPING: &str = "write dramid@BIT; and 64 letters, highest bit first: R row, B bank, \
+                       C column, S burst, 0 none; `.` and `|` only separate";
 
 impl Draft {
     pub(super) fn partition(&mut self) {

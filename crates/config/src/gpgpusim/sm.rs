@@ -70,8 +70,8 @@ impl Draft {
         );
     }
 
-    /// Compute capability as major x 10 + minor: what 4.2 reports to programs, or the PTX that 3.2.2
-    /// is told to take.
+    /// Compute capability as major x 10 + minor: what 4.2 reports to programs, or the PTX that
+    /// 3.2.2 is told to take.
     fn capability(&self) -> i64 {
         let forced = self.int("-gpgpu_ptx_force_max_capability");
         if self.style == ModelStyle::V3 && forced > 0 {
