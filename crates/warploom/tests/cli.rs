@@ -278,6 +278,7 @@ fn bad_usage_is_refused_with_status_2() {
             refuse(&["run", "bfs", "--threads", "0"]),
             refuse(&["run", "bfs", "--max-cycles", "0"]),
             refuse(&["run", "bfs", "--grid", "4"]),
+            refuse(&["run", "bfs", "--functional", "--window", "500"]),
             refuse(&["run", "missing.toml"]),
             refuse(&[
                 "run",
