@@ -269,7 +269,7 @@ impl Driver<'_> {
             n_warps: resident.warps.len() as u16,
             warp_slot: index as u16,
             clock: now,
-            nanoseconds: now,
+            clock_khz: 0,
             atomics: AtomicMode::Immediate,
             sm: 0,
         };

@@ -152,6 +152,14 @@ impl Machine<'_, '_> {
             self.load_row(&row);
             return true;
         }
+        if is_word(ty)
+            && let Ok(words) = bytemuck::try_cast_slice::<u8, u32>(&self.block.shared)
+        {
+            // Lanes that do not take part may point outside.
+            let word = |at: u64| words.get(at as usize / 4).copied().unwrap_or(0);
+            self.put0(&map_lanes(&map_lanes(&self.out.addrs, word), u32::from_le));
+            return true;
+        }
         match ty.bytes {
             1 => self.load_elements::<1>(ty, |m, at| shared_word::<1>(&m.block.shared, at)),
             2 => self.load_elements::<2>(ty, |m, at| shared_word::<2>(&m.block.shared, at)),

@@ -26,10 +26,20 @@ pub struct Env {
     pub n_warps: u16,
     /// `%clock64`: cycles of the SM.
     pub clock: u64,
-    /// `%globaltimer`: nanoseconds.
-    pub nanoseconds: u64,
+    /// Clock of the SM in kHz, for `%globaltimer`; 0 counts a nanosecond a cycle.
+    pub clock_khz: u64,
     /// When atomics on global memory take effect.
     pub atomics: AtomicMode,
+}
+
+impl Env {
+    /// `%globaltimer`: nanoseconds.
+    pub(crate) fn nanoseconds(&self) -> u64 {
+        match self.clock_khz {
+            0 => self.clock,
+            khz => self.clock * 1_000_000 / khz,
+        }
+    }
 }
 
 /// What a memory instruction does.

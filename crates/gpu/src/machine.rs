@@ -41,6 +41,13 @@ pub enum Stop {
     },
 }
 
+/// What SMs have for the others at the end of a step.
+#[derive(Clone, Copy, Default)]
+struct News {
+    stores: bool,
+    fault: bool,
+}
+
 /// A GPU.
 pub struct Gpu {
     spec: GpuSpec,
@@ -169,9 +176,9 @@ impl Gpu {
         });
         self.now = to;
         self.probe.enter(Part::Exchange);
-        self.exchange();
+        let news = self.exchange();
         self.probe.enter(Part::Commit);
-        let result = self.settle(from, device);
+        let result = self.settle(from, news, device);
         self.probe.enter(Part::Outside);
         result
     }
@@ -194,9 +201,11 @@ impl Gpu {
     }
 
     /// What happens between steps once packets have crossed.
-    fn settle(&mut self, from: Cycle, device: &mut DeviceMemory) -> Result<(), Stop> {
-        self.commit(from, device);
-        self.check_fault()?;
+    fn settle(&mut self, from: Cycle, news: News, device: &mut DeviceMemory) -> Result<(), Stop> {
+        self.commit(from, news, device);
+        if news.fault {
+            self.check_fault()?;
+        }
         self.end_kernels();
         self.record();
         self.check_progress()
@@ -212,7 +221,8 @@ impl Gpu {
     }
 
     /// Packets and credits cross the links; ended blocks are noted. SMs in order.
-    fn exchange(&mut self) {
+    fn exchange(&mut self) -> News {
+        let mut news = News::default();
         let Self {
             now,
             sms,
@@ -230,6 +240,8 @@ impl Gpu {
                 dispatcher.block_finished(id, sm, &block);
             }
             sm.finished = finished;
+            news.stores |= !sm.log.is_empty();
+            news.fault |= sm.fault.is_some();
         });
         memory.for_each_reached(|index, port| {
             let mut wake = Cycle::MAX;
@@ -248,13 +260,16 @@ impl Gpu {
             drop(sm);
             sms.wake(index, wake);
         });
+        news
     }
 
     /// Stores of this step become visible to all; then atomics act, in their order. A store that an
     /// atomic follows in time is in memory before it: stores are visible from the step's end, and
     /// an atomic acts at its partition later than its SM issued it.
-    fn commit(&mut self, from: Cycle, device: &mut DeviceMemory) {
-        self.commit_stores(from, device);
+    fn commit(&mut self, from: Cycle, news: News, device: &mut DeviceMemory) {
+        if news.stores {
+            self.commit_stores(from, device);
+        }
         let events = std::mem::take(&mut self.memory.atomics);
         for event in &events {
             debug_assert!(event.at < self.now);
@@ -269,11 +284,6 @@ impl Gpu {
     }
 
     fn commit_stores(&mut self, from: Cycle, device: &mut DeviceMemory) {
-        let mut any = false;
-        self.sms.for_each_awake(|_, sm| any |= !sm.log.is_empty());
-        if !any {
-            return;
-        }
         for cycle in from..self.now {
             self.sms
                 .for_each_awake(|_, sm| sm.log.commit_until(cycle, device));

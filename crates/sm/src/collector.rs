@@ -67,6 +67,8 @@ pub struct Collectors {
     queues: Vec<FixedQueue<u16>>,
     /// Bit per bank with a waiting read.
     waiting: u64,
+    /// Reads in all queues.
+    reads: u64,
     /// Bit per bank written in this cycle.
     written: u64,
     style: ModelStyle,
@@ -100,6 +102,7 @@ impl Collectors {
             subs,
             queues: Vec::new(),
             waiting: 0,
+            reads: 0,
             written: 0,
             style,
             best: Vec::new(),
@@ -173,8 +176,8 @@ impl Collectors {
     /// Bank of a register of a warp: in the part of the scheduler that the warp belongs to.
     #[inline]
     fn bank(&self, register: u16, warp: u16) -> u32 {
-        let sub = u32::from(warp) % self.subs;
-        (u32::from(register) + u32::from(warp)) % self.banks + sub * self.banks
+        let sub = remainder(warp.into(), self.subs);
+        remainder(u32::from(register) + u32::from(warp), self.banks) + sub * self.banks
     }
 
     /// Marks the banks of results written in this cycle: they serve no reads.
@@ -266,11 +269,14 @@ impl Collectors {
             if set.ready == 0 {
                 continue;
             }
-            let part = set.units / self.subs;
             let start = match self.subs {
                 1 => last + 1,
-                _ => last + part - last % part,
-            } % set.units;
+                subs => {
+                    let part = set.units / subs;
+                    last + part - last % part
+                }
+            };
+            let start = if start >= set.units { 0 } else { start };
             let after = set.ready & (!0 << start);
             let order = [after, set.ready & !after];
             let chosen = order
@@ -309,11 +315,10 @@ impl Collectors {
             if queue.is_empty() {
                 self.waiting &= !(1 << bank);
             }
+            self.reads -= 1;
             self.operand_arrived(collector);
         }
-        bits(self.waiting)
-            .map(|bank| self.queues[bank as usize].len() as u64)
-            .sum()
+        self.reads
     }
 
     /// 3.2.2: a collector receives one operand a cycle. Its wavefront allocator goes through the
@@ -374,8 +379,13 @@ impl Collectors {
         let issued = self.input[pipe as usize].oldest()?;
         port.sets.iter().find_map(|&s| {
             let set = &self.sets[s];
-            let part = set.units / self.subs;
-            let own = (!0 >> (64 - part)) << (u32::from(issued.sub) * part);
+            let own = match self.subs {
+                1 => !0,
+                subs => {
+                    let part = set.units / subs;
+                    (!0 >> (64 - part)) << (u32::from(issued.sub) * part)
+                }
+            };
             let free = set.free & own;
             (free != 0).then(|| (issued, s, free.trailing_zeros()))
         })
@@ -396,11 +406,22 @@ impl Collectors {
             set: set as u8,
             missing,
         };
+        self.reads += sources.registers.len() as u64;
         for &register in sources.registers {
             let bank = self.bank(register, sources.warp);
             self.queues[bank as usize].push(index as u16);
             self.waiting |= 1 << bank;
         }
+    }
+}
+
+/// `value % by`; most numbers of banks and sub-cores are powers of two.
+#[inline]
+const fn remainder(value: u32, by: u32) -> u32 {
+    if by.is_power_of_two() {
+        value & (by - 1)
+    } else {
+        value % by
     }
 }
 

@@ -35,12 +35,17 @@ impl Sm {
         let n = self.schedulers.len();
         // 4.2 begins with the next scheduler in each cycle of an SM that holds a block.
         let first = if self.style == ModelStyle::V4 {
-            self.counters.active_cycles.saturating_sub(1) as usize % n
+            let cycles = self.counters.active_cycles.saturating_sub(1) as usize;
+            // A division for every cycle of every SM would show.
+            if n.is_power_of_two() {
+                cycles & (n - 1)
+            } else {
+                cycles % n
+            }
         } else {
             0
         };
-        for i in 0..n {
-            let s = (first + i) % n;
+        for s in (first..n).chain(0..first) {
             let cause = self.schedule(s, now, memory)?;
             self.counters.slots[cause as usize] += 1;
         }
@@ -82,6 +87,9 @@ impl Sm {
     /// register.
     #[inline]
     pub(crate) fn with_free_pipe(&self, s: usize, mask: WarpMask) -> WarpMask {
+        if mask == 0 {
+            return 0;
+        }
         let sub = self.sub_core(s);
         let mut free = 0;
         for pipe in Pipe::ALL {
@@ -196,7 +204,7 @@ impl Sm {
             warp_slot: slot.0,
             n_warps: self.warps.slots() as u16,
             clock: now,
-            nanoseconds: now * 1_000_000 / self.core_khz,
+            clock_khz: self.core_khz,
             atomics: AtomicMode::Deferred,
         };
         let image = image_of(&self.kernels, kernel);

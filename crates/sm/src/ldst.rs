@@ -244,6 +244,16 @@ impl Ldst {
             && self.l1t.is_idle()
     }
 
+    /// A client has something to write to the registers.
+    #[inline]
+    fn has_result(&self, now: Cycle) -> bool {
+        self.l1d.as_ref().is_some_and(Cache::has_ready)
+            || self.shared.front().is_some_and(|(at, _)| *at <= now)
+            || self.l1c.has_ready()
+            || self.around.is_some()
+            || self.l1t.has_ready()
+    }
+
     /// Something would go to the network if it had room.
     pub fn waits_for_credits(&self) -> bool {
         let data = self.l1d.as_ref().and_then(Cache::miss_queue_front);
@@ -362,6 +372,10 @@ impl Sm {
             self.ldst.written = 0;
             self.ldst.write_back = None;
             self.reply_done(id);
+        }
+        if !self.ldst.has_result(now) {
+            // Five clients passed over leave the turn where it was.
+            return;
         }
         for _ in 0..5 {
             let client = self.ldst.next_client;

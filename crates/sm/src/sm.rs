@@ -561,18 +561,19 @@ impl Sm {
     /// Nothing can happen before an event whose time is known: either there is nothing to do, or
     /// what there is to do was tried in the last cycle and cannot go on before such an event.
     fn is_quiet(&self) -> bool {
+        // What is seldom true first.
         let w = &self.warps;
         let clear = w.buffered & w.clear & !w.waiting();
         let nobody_issues = |s: usize| {
             let own = clear & self.schedulers[s].own;
             own == 0 || self.with_free_pipe(s, own) == 0
         };
-        (0..self.schedulers.len()).all(nobody_issues)
+        self.ldst.is_quiet(&self.link)
             && w.flush == 0
             && w.to_reclaim() == 0
-            && self.collectors.is_stalled(!self.ldst.can_accept())
-            && self.ldst.is_quiet(&self.link)
             && self.front.is_quiet(self.wanting_fetch(), &self.link)
+            && (0..self.schedulers.len()).all(nobody_issues)
+            && self.collectors.is_stalled(!self.ldst.can_accept())
             && self.schedulers.iter().all(|s| !s.wants_cycles)
     }
 
