@@ -59,7 +59,11 @@ impl Draft {
             self.put(&key, Raw::Int(Some(length)), &setting, option);
         }
         let exact = Raw::Bool(self.style == ModelStyle::V3);
-        self.source("partition.exact_sectors", exact, "4.2 misplaces them; 3.2.2 has none");
+        self.source(
+            "partition.exact_sectors",
+            exact,
+            "4.2 misplaces them; 3.2.2 has none",
+        );
         self.channel_index();
         self.address_map();
     }
