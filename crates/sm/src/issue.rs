@@ -371,10 +371,14 @@ impl Sm {
         self.releases = releases;
     }
 
-    /// A fence ends when the warp's scoreboard is empty.
+    /// A fence ends when the warp's scoreboard is empty. In 4.2 it then empties the data cache too,
+    /// where that is emptied between kernels.
     pub(crate) fn release_fence(&mut self, w: usize) {
         if self.warps.fenced >> w & 1 != 0 && !self.warps.has_pending(w) {
             self.warps.fenced &= !(1 << w);
+            if self.fences_flush_l1 {
+                self.flush_l1();
+            }
         }
     }
 

@@ -92,6 +92,7 @@ pub struct Sm {
     pub(crate) out: StepOut,
     pub(crate) releases: Vec<BarrierRelease>,
     pub(crate) sub_cores: bool,
+    pub(crate) fences_flush_l1: bool,
     pub(crate) max_issue_per_warp: u32,
     pub(crate) dual_issue_different: bool,
     pub(crate) global_skips_l1d: bool,
@@ -162,6 +163,7 @@ impl Sm {
             out: StepOut::default(),
             releases: Vec::with_capacity(16),
             sub_cores: sm.sub_cores,
+            fences_flush_l1: spec.gpu.style == ModelStyle::V4 && spec.gpu.flush_l1_at_kernel_end,
             max_issue_per_warp: sm.max_issue_per_warp.max(1),
             dual_issue_different: sm.dual_issue_different_units,
             global_skips_l1d: sm.global_skips_l1d,
@@ -200,7 +202,7 @@ impl Sm {
         self.kernels[slot.index()] = None;
     }
 
-    /// Invalidates the data cache (at a kernel's end, where the machine does so).
+    /// Invalidates the data cache (at a kernel's end and after fences, where the machine does so).
     pub fn flush_l1(&mut self) {
         if let Some(l1d) = &mut self.ldst.l1d {
             l1d.invalidate_all();

@@ -57,7 +57,7 @@ section! {
         max_concurrent_kernels: "max_concurrent_kernels", int(1, 128), "kernels",
             "Kernels in flight at once.", "GPGPU-Sim -gpgpu_max_concurrent_kernel";
         flush_l1_at_kernel_end: "flush_l1_at_kernel_end", Rule::Switch, "",
-            "Invalidate the L1 data caches when a kernel ends.", "GPGPU-Sim -gpgpu_flush_l1_cache";
+            "Invalidate the L1 data caches when a kernel ends; in style gpgpu-sim-4 after fences too.", "GPGPU-Sim -gpgpu_flush_l1_cache";
         copies_warm_l2: "copies_warm_l2", Rule::Switch, "",
             "Host-to-device copies leave their lines in L2.", "GPGPU-Sim -gpgpu_perf_sim_memcpy";
         link_cycles: "link_cycles", int(1, 10_000), "core cycles",
