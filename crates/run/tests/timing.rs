@@ -172,6 +172,18 @@ fn shared_memory_conflicts_cost_a_cycle_a_way() {
     assert!(none < 2.6, "no conflict: {none} cycles a load");
 }
 
+/// A warp waits for its atomics on shared memory, too, whether or not anything reads what they
+/// return. It goes on when the result is picked for writing, a cycle before a dependent
+/// instruction could.
+#[test]
+fn a_warp_waits_for_atomics_on_shared_memory() {
+    let spec = gtx480();
+    let start = "mov.u32 %r1, s;\n";
+    let load = cost(&spec, start, "ld.shared.u32 %r1, [%r1];\n", 64);
+    let atomic = cost(&spec, start, "red.shared.add.u32 [%r1], 1;\n", 64);
+    assert_eq!(atomic, load - 1.0);
+}
+
 /// Skipping of idle cycles and the number of threads change nothing.
 #[test]
 fn skipping_and_threads_leave_every_bit_as_it_is() {

@@ -416,6 +416,7 @@ impl Sm {
             pc: self.out.pc,
             path,
             replies,
+            atomic: effect.kind == MemKind::Atomic,
             kind,
             pending: if replies { pending } else { 0 },
             shared_cycles,
@@ -423,6 +424,10 @@ impl Sm {
         };
         if kind == AccessKind::GlobalAtomic {
             self.keep_atomic(w, list);
+        }
+        if effect.kind == MemKind::Atomic {
+            self.warps.atomics[w] += 1;
+            self.warps.atomic |= 1 << w;
         }
         self.counters.store_instructions += u64::from(effect.kind == MemKind::Store);
         self.count_memory(path, &effect, transactions, shared_cycles);
@@ -448,6 +453,7 @@ impl Sm {
             pc: self.out.pc,
             path: Path::Around,
             replies: true,
+            atomic: false,
             kind: AccessKind::GlobalRead,
             pending: 0,
             shared_cycles: 0,
@@ -540,8 +546,6 @@ impl Sm {
         for (i, t) in self.ldst.lists[list].as_slice().iter().enumerate() {
             atomic.lanes[i + 1] = t.lanes;
         }
-        self.warps.atomics[w] += 1;
-        self.warps.atomic |= 1 << w;
     }
 
     fn count_memory(

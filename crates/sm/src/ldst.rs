@@ -51,6 +51,8 @@ pub struct MemInst {
     pub path: Path,
     /// Something waits for its replies (loads, atomics, texture reads).
     pub replies: bool,
+    /// Its warp waits until it took effect: an atomic, also one on shared memory.
+    pub atomic: bool,
     /// Kind of its transactions.
     pub kind: AccessKind,
     /// Replies to come, for transactions not yet sent too.
@@ -131,6 +133,7 @@ impl Ldst {
             pc: Pc(0),
             path: Path::Shared,
             replies: false,
+            atomic: false,
             kind: AccessKind::GlobalRead,
             pending: 0,
             shared_cycles: 0,
@@ -382,6 +385,8 @@ impl Sm {
             self.ldst.next_client = (client + 1) % 5;
             if let Some(wb) = self.poll_client(client, now) {
                 self.ldst.write_back = Some(wb);
+                let (WriteBack::Shared(id) | WriteBack::Reply(id)) = wb;
+                self.atomic_arrived(id);
                 return;
             }
         }
@@ -402,6 +407,26 @@ impl Sm {
         reply.map(|r| WriteBack::Reply(mem_of(r.token)))
     }
 
+    /// A reply is next to be written: with the last one of an atomic, its warp goes on, while
+    /// the destination stays reserved until it is written (4.x counts a warp's atomics down when
+    /// it picks what to write back, shared memory's like any other).
+    fn atomic_arrived(&mut self, id: MemId) {
+        let inst = self.ldst.insts[id.0];
+        if !inst.atomic || inst.pending != 1 {
+            return;
+        }
+        let slot = inst.warp.index();
+        if inst.kind == AccessKind::GlobalAtomic {
+            let atomic = &self.ldst.atomics[slot];
+            let batch = &atomic.batch;
+            if let Some(dst) = batch.dst {
+                self.warps.exec[slot].write_atomic_result(dst, batch.mask, &atomic.results);
+            }
+        }
+        self.warps.atomics[slot] -= 1;
+        self.warps.atomic &= !(1 << slot);
+    }
+
     /// One reply of a load has been written.
     fn reply_done(&mut self, id: MemId) {
         let inst = &mut self.ldst.insts[id.0];
@@ -416,15 +441,6 @@ impl Sm {
         let inst = self.ldst.insts[id.0];
         let slot = inst.warp.index();
         let image = image_of(&self.kernels, inst.kernel);
-        if inst.kind == AccessKind::GlobalAtomic {
-            let atomic = &self.ldst.atomics[slot];
-            let batch = &atomic.batch;
-            if let Some(dst) = batch.dst {
-                self.warps.exec[slot].write_atomic_result(dst, batch.mask, &atomic.results);
-            }
-            self.warps.atomics[slot] -= 1;
-            self.warps.atomic &= !(1 << slot);
-        }
         self.warps
             .clear_pending(slot, image.list(image.at(inst.pc).writes));
         self.warps.in_flight[slot] -= 1;
