@@ -195,9 +195,9 @@ fn pipe_of(class: InstClass, units: &UnitSpecs, style: ModelStyle) -> Pipe {
     use InstClass as C;
     match class {
         C::Load(_) | C::Store(_) | C::Atomic(_) | C::Membar => Pipe::Mem,
-        C::Sfu | C::IntDiv | C::F32Div => Pipe::Sfu,
-        C::F64Div if units.dp.count == 0 || style == ModelStyle::V3 => Pipe::Sfu,
-        C::F64Add | C::F64MinMax | C::F64Mul | C::F64Mad | C::F64Div if style == ModelStyle::V4 => {
+        // 4.2 calls every division an SFU operation, with double-precision units too.
+        C::Sfu | C::IntDiv | C::F32Div | C::F64Div => Pipe::Sfu,
+        C::F64Add | C::F64MinMax | C::F64Mul | C::F64Mad if style == ModelStyle::V4 => {
             if units.dp.count > 0 {
                 Pipe::Dp
             } else {
