@@ -113,7 +113,9 @@ pub fn audit_shapes<C: Counters>() -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::{audit, audit_shapes, rows};
-    use crate::{Counters, METRICS, StatMeta, StatTable, Unit, declare_stats};
+    use crate::{
+        Counters, LOG2_BINS, METRICS, Peak, StatMeta, StatTable, Unit, declare_stats, log2_bin,
+    };
 
     const LANES: &[&str] = &["one", "two"];
     const KINDS: &[&str] = &["load", "store", "atomic"];
@@ -147,6 +149,25 @@ mod tests {
         b.merge(&a);
         assert_eq!(b.accesses[2][1], 14);
         assert_eq!(b.since(&a), a);
+    }
+
+    #[test]
+    fn a_peak_is_the_largest_value_up_to_then() {
+        let (mut low, mut high) = (Peak(3), Peak(9));
+        crate::Counter::add(&mut low, &high);
+        assert_eq!(low, Peak(9));
+        crate::Counter::subtract(&mut high, &Peak(4));
+        assert_eq!(high, Peak(9));
+    }
+
+    #[test]
+    fn bins_begin_at_the_powers_of_two_that_name_them() {
+        for (i, label) in LOG2_BINS.iter().enumerate() {
+            let first: u64 = label["from_".len()..].parse().unwrap();
+            assert_eq!(log2_bin(first), i, "{label}");
+            assert_eq!(log2_bin(first.saturating_sub(1)), i.saturating_sub(1), "{label}");
+        }
+        assert_eq!(log2_bin(u64::MAX), LOG2_BINS.len() - 1);
     }
 
     #[test]
