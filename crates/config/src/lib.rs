@@ -14,6 +14,7 @@
 mod address_map;
 mod error;
 mod keys;
+mod occupancy;
 mod peaks;
 mod preset;
 mod print;
@@ -28,7 +29,8 @@ mod value;
 
 pub use error::ConfigErrors;
 pub use keys::keys;
-pub use peaks::{Bandwidth, Peaks, Rate};
+pub use occupancy::{BlockNeeds, OccupancyLimit};
+pub use peaks::{Bandwidth, Peaks, Rate, karol};
 pub use preset::{PRESETS, Preset, find};
 pub use print::{Setting, keys_markdown};
 pub use resolve::{Base, preset, resolve};

@@ -59,6 +59,15 @@ pub struct Collectors {
     busy: u32,
 }
 
+/// What the register file's banks did in a cycle.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct BankReads {
+    /// Registers read, each by one warp.
+    pub served: u64,
+    /// Reads that had to wait for their bank.
+    pub waited: u64,
+}
+
 /// What the collectors need to know of an instruction that enters.
 pub struct Sources<'a> {
     /// Its source registers, as bank numbers before hashing.
@@ -187,17 +196,16 @@ impl Collectors {
         }
     }
 
-    /// One cycle. `sources` tells what an entering instruction reads. Returns reads that had to
-    /// wait for their bank.
-    pub fn step<'a>(&mut self, sources: impl Fn(FlightId) -> (Pipe, Sources<'a>)) -> u64 {
-        let mut waited = 0;
+    /// One cycle. `sources` tells what an entering instruction reads.
+    pub fn step<'a>(&mut self, sources: impl Fn(FlightId) -> (Pipe, Sources<'a>)) -> BankReads {
+        let mut reads = BankReads::default();
         if self.busy > 0 {
             self.send_ready();
-            waited = self.read_banks();
+            reads = self.read_banks();
         }
         self.take_in(sources);
         self.end_writes();
-        waited
+        reads
     }
 
     /// Ends the cycle for the banks: they may be written again. `step` does so itself.
@@ -232,7 +240,8 @@ impl Collectors {
         }
     }
 
-    fn read_banks(&mut self) -> u64 {
+    fn read_banks(&mut self) -> BankReads {
+        let mut reads = BankReads::default();
         let open = self.waiting & !self.written;
         let rotated = [
             open & (!0 << self.first_bank),
@@ -252,12 +261,14 @@ impl Collectors {
                 self.waiting &= !(1 << bank);
             }
             served |= 1 << collector;
+            reads.served += 1;
             self.operand_arrived(collector);
         }
         self.first_bank = (self.first_bank + 1) % self.banks;
-        bits(self.waiting)
+        reads.waited = bits(self.waiting)
             .map(|bank| self.queues[bank as usize].len() as u64)
-            .sum()
+            .sum();
+        reads
     }
 
     fn operand_arrived(&mut self, collector: u16) {
@@ -439,8 +450,9 @@ mod tests {
         c.write(&[3], 0);
         assert!(!c.try_write(&[7], 0), "the same bank");
         assert!(c.try_write(&[6], 0), "another bank");
-        assert_eq!(c.step(source), 1, "the read waited");
-        c.step(source);
+        let reads = |served, waited| BankReads { served, waited };
+        assert_eq!(c.step(source), reads(0, 1), "the read waited");
+        assert_eq!(c.step(source), reads(1, 0));
         assert!(c.output[0].is_empty());
         c.step(source);
         assert!(!c.output[0].is_empty());

@@ -79,6 +79,8 @@ declare_stats! {
         pub ldst_stall_data_port: u64 = Cycles, as "gpgpu_stall_shd_mem[gl_mem][data_port_stall]";
         /// The same: constant cache.
         pub ldst_stall_constant: u64 = Cycles, as "gpgpu_stall_shd_mem[c_mem][resource_stall]";
+        /// Registers of warps read from the register file's banks.
+        pub register_reads: u64 = Events;
         /// Register-file reads that waited because their bank served another.
         pub register_bank_conflicts: u64 = Events, as "gpu_reg_bank_conflict_stalls";
         /// Packets sent to memory.

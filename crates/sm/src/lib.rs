@@ -26,7 +26,7 @@ mod sm;
 mod units;
 mod warps;
 
-pub use blocks::{BlockNeeds, OccupancyLimit, Resources};
+pub use blocks::Resources;
 pub use counters::{SLOT_CAUSES, SlotCause, SmCounters};
 pub use image::{CODE_BASE, KernelImage, Pipe, TimedInst};
 pub use link::{Link, Outgoing};

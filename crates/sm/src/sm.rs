@@ -4,7 +4,7 @@
 //! the cycle before (model page, section 3). A cycle in which nothing can happen until a known
 //! time is skipped together with those that follow; counters are the same either way.
 
-use crate::blocks::{BlockNeeds, BlockSlot, Resources, free_run, warp_run};
+use crate::blocks::{BlockSlot, Resources, free_run, warp_run};
 use crate::collector::{Collectors, Sources};
 use crate::counters::{SlotCause, SmCounters};
 use crate::flight::{Flight, FlightId, FlightPool, Pool};
@@ -17,7 +17,7 @@ use crate::warps::Warps;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use warploom_base::{BlockId, Cycle, KernelSlot, Pc, SmId, WarpSlot};
-use warploom_config::{Coalescing, GpuSpec, ModelStyle};
+use warploom_config::{BlockNeeds, Coalescing, GpuSpec, ModelStyle};
 use warploom_exec::{BarrierRelease, DeviceMemory, Fault, FindingReport, StepOut, WriteLog};
 use warploom_mem::AccessKind;
 use warploom_policy::{WarpMask, WarpPolicy, WarpScheduler};
@@ -358,7 +358,7 @@ impl Sm {
             ..
         } = self;
         for _ in 0..self.collector_steps {
-            counters.register_bank_conflicts += collectors.step(|id| {
+            let reads = collectors.step(|id| {
                 let flight = flights[id.0];
                 let image = image_of(kernels, flight.kernel);
                 let registers = image.list(image.at(flight.pc).bank_reads);
@@ -370,6 +370,8 @@ impl Sm {
                     },
                 )
             });
+            counters.register_reads += reads.served;
+            counters.register_bank_conflicts += reads.waited;
         }
     }
 
