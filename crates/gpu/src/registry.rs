@@ -1,11 +1,12 @@
 //! The declared form of what memory counts: names, units and sentences for results, one group a
 //! part. Parts count in plain structs of their own; these are made from them when a result is.
 
-use crate::counters::{DeviceCounters, MachineCounters};
+use crate::counters::{BankPart, DeviceCounters, MachineCounters, PartCounters, SmPart};
 use warploom_mem::cache::CacheCounters;
+use warploom_mem::partition::PartitionCounters;
 use warploom_noc::NocCounters;
-use warploom_sm::SmCounters;
-use warploom_stats::{Counters, StatTable, declare_stats};
+use warploom_sm::{ACCESS_KINDS, SlotCause, SmCounters};
+use warploom_stats::{Counters, LOG2_BINS, Peak, StatTable, declare_stats};
 
 /// Labels of access outcomes.
 pub const OUTCOMES: &[&str] = &[
@@ -15,21 +16,6 @@ pub const OUTCOMES: &[&str] = &[
     "sector_miss",
     "reservation_fail",
     "mshr_hit",
-];
-/// Labels of access kinds, in the order of `AccessKind`.
-pub const KINDS: &[&str] = &[
-    "global_read",
-    "global_write",
-    "global_atomic",
-    "local_read",
-    "local_write",
-    "const_read",
-    "texture_read",
-    "inst_read",
-    "l1_write_back",
-    "l2_write_back",
-    "l2_write_allocate",
-    "l1_write_allocate",
 ];
 /// Labels of the reasons why an access was not taken.
 pub const FAIL_REASONS: &[&str] = &[
@@ -47,9 +33,9 @@ macro_rules! cache_group {
             pub struct $name in $group {
                 #[doc = $sentence]
                 #[doc = " Accesses by outcome and kind; retries after a failed reservation count again, merged ones count twice."]
-                pub accesses: [[u64; 12]; 6] = Accesses, as $gpgpusim, by [OUTCOMES, KINDS];
+                pub accesses: [[u64; 12]; 6] = Accesses, as $gpgpusim, by [OUTCOMES, ACCESS_KINDS];
                 /// Failed attempts by kind and reason.
-                pub fails: [[u64; 5]; 12] = Accesses, by [KINDS, FAIL_REASONS];
+                pub fails: [[u64; 5]; 12] = Accesses, by [ACCESS_KINDS, FAIL_REASONS];
                 /// Cycles in which the data port moved data.
                 pub data_port_busy: u64 = Cycles;
                 /// Cycles in which the data port moved data of hits, and not of lines that leave.
@@ -117,8 +103,20 @@ declare_stats! {
         pub row_hits: u64 = Commands;
         /// Requests that found another row open, or none.
         pub row_misses: u64 = Commands;
+        /// The part of row_hits that reads.
+        pub row_hits_read: u64 = Commands;
+        /// The part of row_misses that reads.
+        pub row_misses_read: u64 = Commands;
         /// Requests in the schedulers, summed over cycles.
-        pub queue_occupancy: u64 = Requests;
+        pub queue_occupancy: u64 = Requests, as "queue_avg x n_cmd";
+        /// Most requests in one scheduler at once, so far in the run.
+        pub queue_max: Peak = Requests, as "mrqq max";
+        /// Core cycles from a request's arrival at the scheduler to its bank, summed over requests.
+        pub wait_cycles: u64 = Cycles, as "avg_mrq_latency x requests";
+        /// The longest of those times so far in the run.
+        pub wait_cycles_max: Peak = Cycles, as "maxmrqlatency";
+        /// Requests by the logarithm of that time.
+        pub waits: [u64; 16] = Requests, as "mrq_lat_table", by [LOG2_BINS];
     }
 }
 
@@ -138,6 +136,8 @@ macro_rules! noc_group {
                 pub bytes: u64 = Bytes;
                 /// Heads that wanted an output another input got, summed over cycles.
                 pub conflicts: u64 = Events;
+                /// Packets inside, summed over cycles: the time that packets spend inside.
+                pub packet_cycles: u64 = Cycles;
             }
         }
 
@@ -149,6 +149,7 @@ macro_rules! noc_group {
                     flits: c.flits,
                     bytes: c.bytes,
                     conflicts: c.conflicts,
+                    packet_cycles: c.packet_cycles,
                 }
             }
         }
@@ -156,8 +157,8 @@ macro_rules! noc_group {
 }
 
 noc_group! {
-    RequestNetworkStats in "noc_to_l2", "The network from SMs to L2.", "icnt_total_pkts_simt_to_mem";
-    ReplyNetworkStats in "noc_to_sm", "The network from L2 to SMs.", "icnt_total_pkts_mem_to_simt";
+    RequestNetworkStats in "noc_to_l2", "The network from SMs to L2.", "Req_Network_injected_packets_num";
+    ReplyNetworkStats in "noc_to_sm", "The network from L2 to SMs.", "Reply_Network_injected_packets_num";
 }
 
 impl From<&warploom_mem::dram::DramCounters> for DramStats {
@@ -176,7 +177,51 @@ impl From<&warploom_mem::dram::DramCounters> for DramStats {
             active_cycles: c.active,
             row_hits: c.row_hits,
             row_misses: c.row_misses,
+            row_hits_read: c.row_hits_read,
+            row_misses_read: c.row_misses_read,
             queue_occupancy: c.queue_occupancy,
+            queue_max: c.queue_max,
+            wait_cycles: c.wait_cycles,
+            wait_cycles_max: c.wait_cycles_max,
+            waits: c.waits,
+        }
+    }
+}
+
+declare_stats! {
+    /// GPGPU-Sim's three classes of scheduler cycles without an instruction, made of `sm.slots`.
+    pub struct IssueStats in "issue" {
+        /// No warp of an SM with blocks has an instruction to issue: no_warp, barrier and instruction_buffer, without cycles in which the SM held no block.
+        pub idle: u64 = Slots, as "W0_Idle";
+        /// Every warp with an instruction waits for the scoreboard: memory_dependence and execution_dependence.
+        pub scoreboard: u64 = Slots, as "W0_Scoreboard";
+        /// A warp passed the scoreboard and did not issue (memory_pipe, execution_pipe, policy), and instructions issued without lanes.
+        pub stall: u64 = Slots, as "Stall";
+    }
+}
+
+impl From<&SmCounters> for IssueStats {
+    fn from(c: &SmCounters) -> Self {
+        let sum = |causes: &[SlotCause]| {
+            causes
+                .iter()
+                .map(|cause| c.slots[*cause as usize])
+                .sum::<u64>()
+        };
+        let idle = sum(&[
+            SlotCause::NoWarp,
+            SlotCause::Barrier,
+            SlotCause::InstructionBuffer,
+        ]);
+        let stalled = sum(&[
+            SlotCause::MemoryPipe,
+            SlotCause::ExecutionPipe,
+            SlotCause::Policy,
+        ]);
+        Self {
+            idle: idle - c.inactive_slots,
+            scoreboard: sum(&[SlotCause::MemoryDependence, SlotCause::ExecutionDependence]),
+            stall: stalled + c.issued_without_lanes,
         }
     }
 }
@@ -185,15 +230,46 @@ impl From<&warploom_mem::dram::DramCounters> for DramStats {
 pub const TABLES: &[StatTable] = &[
     DeviceCounters::TABLE,
     SmCounters::TABLE,
+    IssueStats::TABLE,
     L1dStats::TABLE,
     L1iStats::TABLE,
     L1cStats::TABLE,
     L1tStats::TABLE,
+    PartitionCounters::TABLE,
     L2Stats::TABLE,
     DramStats::TABLE,
     RequestNetworkStats::TABLE,
     ReplyNetworkStats::TABLE,
 ];
+
+impl SmPart {
+    /// Every counter by its full name.
+    pub fn named(&self) -> Vec<(String, u64)> {
+        [
+            self.sm.named(),
+            IssueStats::from(&self.sm).named(),
+            L1dStats::from(&self.l1d).named(),
+            L1iStats::from(&self.l1i).named(),
+            L1cStats::from(&self.l1c).named(),
+            L1tStats::from(&self.l1t).named(),
+        ]
+        .concat()
+    }
+}
+
+impl BankPart {
+    /// Every counter by its full name.
+    pub fn named(&self) -> Vec<(String, u64)> {
+        [self.partition.named(), L2Stats::from(&self.l2).named()].concat()
+    }
+}
+
+impl PartCounters {
+    /// Every counter of one channel by its full name.
+    pub fn channel_named(&self, channel: usize) -> Vec<(String, u64)> {
+        DramStats::from(&self.channels[channel]).named()
+    }
+}
 
 impl MachineCounters {
     /// Every counter by its full name.
@@ -201,10 +277,12 @@ impl MachineCounters {
         [
             self.device.named(),
             self.sm.named(),
+            IssueStats::from(&self.sm).named(),
             L1dStats::from(&self.l1d).named(),
             L1iStats::from(&self.l1i).named(),
             L1cStats::from(&self.l1c).named(),
             L1tStats::from(&self.l1t).named(),
+            self.partition.named(),
             L2Stats::from(&self.l2).named(),
             DramStats::from(&self.dram).named(),
             RequestNetworkStats::from(&self.requests).named(),

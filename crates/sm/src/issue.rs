@@ -2,7 +2,7 @@
 //! next instruction is decoded, passes the scoreboard and finds its pipe free. The instruction
 //! executes functionally here; everything after is time.
 
-use crate::counters::SlotCause;
+use crate::counters::{LaneSpace, SlotCause};
 use crate::flight::{Flight, FlightId, MemId};
 use crate::image::{KernelImage, Pipe};
 use crate::ldst::{MemInst, Path, image_of};
@@ -384,7 +384,7 @@ impl Sm {
             self.keep_atomic(w, list);
         }
         self.counters.store_instructions += u64::from(effect.kind == MemKind::Store);
-        self.count_memory(path, transactions, shared_cycles);
+        self.count_memory(path, &effect, transactions, shared_cycles);
         MemId(id)
     }
 
@@ -503,8 +503,16 @@ impl Sm {
         self.warps.atomic |= 1 << w;
     }
 
-    fn count_memory(&mut self, path: Path, transactions: usize, shared_cycles: u32) {
+    fn count_memory(
+        &mut self,
+        path: Path,
+        effect: &MemEffect,
+        transactions: usize,
+        shared_cycles: u32,
+    ) {
         let c = &mut self.counters;
+        let lanes = u64::from(self.out.active.count_ones());
+        c.memory_lanes[lane_space(effect) as usize] += lanes;
         match path {
             Path::Shared => {
                 c.shared_instructions += 1;
@@ -516,6 +524,17 @@ impl Sm {
                 c.memory_transactions += transactions as u64;
             }
         }
+    }
+}
+
+fn lane_space(effect: &MemEffect) -> LaneSpace {
+    match (effect.kind, effect.space) {
+        (MemKind::Texture, _) => LaneSpace::Texture,
+        (_, MemSpace::Shared) => LaneSpace::Shared,
+        (_, MemSpace::Const) => LaneSpace::Constant,
+        (_, MemSpace::Param | MemSpace::FrameParam) => LaneSpace::Param,
+        (MemKind::Store, _) => LaneSpace::Store,
+        _ => LaneSpace::Load,
     }
 }
 

@@ -27,7 +27,10 @@ mod units;
 mod warps;
 
 pub use blocks::Resources;
-pub use counters::{SLOT_CAUSES, SlotCause, SmCounters};
+pub use counters::{
+    ACCESS_KINDS, LANE_SPACES, LDST_STAGES, LDST_STALLS, LaneSpace, LdstStage, LdstStall,
+    SLOT_CAUSES, SlotCause, SmCounters,
+};
 pub use image::{CODE_BASE, KernelImage, Pipe, TimedInst};
 pub use link::{Link, Outgoing};
 pub use sm::{FinishedBlock, Sm};

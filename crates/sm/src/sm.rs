@@ -21,6 +21,7 @@ use warploom_config::{BlockNeeds, Coalescing, GpuSpec, ModelStyle};
 use warploom_exec::{BarrierRelease, DeviceMemory, Fault, FindingReport, StepOut, WriteLog};
 use warploom_mem::AccessKind;
 use warploom_policy::{WarpMask, WarpPolicy, WarpScheduler};
+use warploom_stats::log2_bin;
 
 /// Instructions between issue and the function units.
 const FLIGHTS: usize = 8192;
@@ -289,6 +290,8 @@ impl Sm {
         if self.warps.live != 0 {
             self.counters.active_cycles += cycles;
             self.counters.resident_warp_cycles += cycles * u64::from(self.warps.live.count_ones());
+        } else {
+            self.counters.inactive_slots += cycles * self.schedulers.len() as u64;
         }
     }
 
@@ -306,13 +309,17 @@ impl Sm {
         } else {
             let free = self.ldst.can_respond();
             if free {
+                let cycles = now - reply.issued_at;
                 self.ldst.respond(*reply);
+                self.counters.fetches += 1;
+                self.counters.fetch_cycles += cycles;
+                self.counters.fetch_cycles_max.note(cycles);
+                self.counters.fetches_by_cycles[log2_bin(cycles)] += 1;
             }
             free
         };
         if taken {
             self.link.pop();
-            self.counters.packets_received += 1;
         }
     }
 

@@ -187,8 +187,21 @@ impl Counter for Peak {
 
 /// Labels of [`log2_bin`]'s bins, by their smallest value.
 pub const LOG2_BINS: &[&str] = &[
-    "from_0", "from_2", "from_4", "from_8", "from_16", "from_32", "from_64", "from_128",
-    "from_256", "from_512", "from_1024", "from_2048", "from_4096", "from_8192", "from_16384",
+    "from_0",
+    "from_2",
+    "from_4",
+    "from_8",
+    "from_16",
+    "from_32",
+    "from_64",
+    "from_128",
+    "from_256",
+    "from_512",
+    "from_1024",
+    "from_2048",
+    "from_4096",
+    "from_8192",
+    "from_16384",
     "from_32768",
 ];
 

@@ -165,7 +165,11 @@ mod tests {
         for (i, label) in LOG2_BINS.iter().enumerate() {
             let first: u64 = label["from_".len()..].parse().unwrap();
             assert_eq!(log2_bin(first), i, "{label}");
-            assert_eq!(log2_bin(first.saturating_sub(1)), i.saturating_sub(1), "{label}");
+            assert_eq!(
+                log2_bin(first.saturating_sub(1)),
+                i.saturating_sub(1),
+                "{label}"
+            );
         }
         assert_eq!(log2_bin(u64::MAX), LOG2_BINS.len() - 1);
     }
