@@ -14,6 +14,7 @@
 mod address_map;
 mod error;
 mod keys;
+mod latency;
 mod occupancy;
 mod peaks;
 mod preset;
@@ -21,6 +22,7 @@ mod print;
 mod read;
 mod resolve;
 mod section;
+mod sheet;
 mod spec;
 #[cfg(test)]
 mod tests;
@@ -29,11 +31,13 @@ mod value;
 
 pub use error::ConfigErrors;
 pub use keys::keys;
+pub use latency::Latencies;
 pub use occupancy::{BlockNeeds, OccupancyLimit};
 pub use peaks::{Bandwidth, Peaks, Rate, karol};
 pub use preset::{PRESETS, Preset, find};
 pub use print::{Setting, keys_markdown};
 pub use resolve::{Base, preset, resolve};
 pub use section::Key;
+pub use sheet::*;
 pub use spec::*;
 pub use value::{NamedValue, Rule};

@@ -1,4 +1,4 @@
-//! What a block takes of an SM and how many fit one: a matter of the specification alone.
+//! Occupancy: what a block takes of an SM, how many fit, and what limits them.
 
 use crate::spec::{DeviceSpec, SmSpec};
 

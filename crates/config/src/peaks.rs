@@ -63,6 +63,8 @@ pub struct Peaks {
     pub int: Rate,
     /// Square roots, sines and the like.
     pub sfu: Rate,
+    /// Loads, stores and atomics that an SM's load/store unit starts per core cycle.
+    pub memory_per_sm_cycle: u32,
     /// Reads of the register file, per SM.
     pub registers: Bandwidth,
     /// Shared memory, per SM: accesses of four bytes a lane without conflicts.
@@ -111,6 +113,7 @@ impl GpuSpec {
             f64: self.rate(self.f64_unit(), sm.units.f64_timing.mad, 2),
             int: self.rate(self.int_unit(), sm.units.int_timing.add, 1),
             sfu: self.rate(sm.units.sfu, sm.units.sfu_timing, 1),
+            memory_per_sm_cycle: memory_width(sm),
             registers: per_sm(sm.collectors.banks * sm.collectors.steps_per_cycle * REGISTER_BYTES),
             shared: per_sm(
                 4 * sm.shared_banks.min(LANES / sm.shared_warp_parts) * sm.mem_unit_ports,
@@ -199,6 +202,13 @@ impl GpuSpec {
 /// Warp instructions that all schedulers issue in a cycle, as far as fetch brings them.
 fn issue_width(sm: &SmSpec) -> u32 {
     (sm.schedulers * sm.max_issue_per_warp).min(INSTRUCTIONS_PER_FETCH * sm.fetch_per_cycle)
+}
+
+/// Memory instructions that reach the load/store unit in a cycle.
+fn memory_width(sm: &SmSpec) -> u32 {
+    let unit = sm.units.mem;
+    let widths = [unit.issue_width, unit.dispatch_width, sm.mem_unit_ports];
+    widths.into_iter().fold(issue_width(sm), u32::min)
 }
 
 /// 10^9 a second.

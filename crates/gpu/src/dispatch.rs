@@ -5,12 +5,12 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 use warploom_base::{Cycle, KernelSlot, SmId};
-use warploom_config::{BlockNeeds, GpuSpec, OccupancyLimit};
+use warploom_config::GpuSpec;
 use warploom_ir::Program;
 use warploom_policy::block::BlockScheduler;
 use warploom_policy::sm_filter::SmFilter;
 use warploom_policy::{BlockPolicy, BlockQueueView, DeviceView, SmFilterPolicy};
-use warploom_sm::{FinishedBlock, KernelImage, Sm};
+use warploom_sm::{BlockNeeds, FinishedBlock, KernelImage, OccupancyLimit, Sm};
 
 use crate::counters::PartCounters;
 use crate::workers::SmArray;

@@ -9,12 +9,12 @@ use crate::watchdog::{Stuck, Watchdog};
 use crate::workers::SmArray;
 use std::sync::Arc;
 use warploom_base::{Cycle, KernelSlot, SmId};
-use warploom_config::{BlockNeeds, GpuSpec};
+use warploom_config::GpuSpec;
 use warploom_exec::{DeviceMemory, Fault, FindingReport, apply_atomic};
 use warploom_mem::cache::{Cache, CacheCounters};
 use warploom_mem::partition::SubPartition;
 use warploom_policy::DeviceView;
-use warploom_sm::{KernelImage, Sm};
+use warploom_sm::{BlockNeeds, KernelImage, Sm};
 
 /// Why the machine cannot go on.
 #[derive(Debug)]

@@ -8,10 +8,11 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Instant;
 use warploom_base::{Cycle, Dim3};
-use warploom_config::{BlockNeeds, DivergenceOrder, GpuSpec, OccupancyLimit};
+use warploom_config::{DivergenceOrder, GpuSpec};
 use warploom_exec::{BranchOrder, Checks, Fault, LaunchContext, LaunchError, LaunchSpec};
 use warploom_gpu::{Gpu, KernelEnd, KernelLaunch, Probe, Stop};
 use warploom_ir::Program;
+use warploom_sm::{BlockNeeds, OccupancyLimit};
 use warploom_stats::result::{Outcome, RunReport};
 
 /// Core cycles between two calls of the progress function, about.

@@ -34,3 +34,4 @@ pub use counters::{
 pub use image::{CODE_BASE, KernelImage, Pipe, TimedInst};
 pub use link::{Link, Outgoing};
 pub use sm::{FinishedBlock, Sm};
+pub use warploom_config::{BlockNeeds, OccupancyLimit};

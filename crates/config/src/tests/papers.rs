@@ -65,6 +65,8 @@ fn maxwell_duet_is_table_1() {
     near(peaks.noc.gigabytes_per_second(), 614.0);
     near(peaks.dram.gigabytes_per_second(), 307.0);
     assert_eq!(peaks.issue_per_sm_cycle, 4);
+    let latencies = gpu.latencies();
+    assert_eq!((latencies.l2, latencies.dram), (200, 450));
     // 128 cores an SM, a multiply-add a cycle each.
     near(peaks.f32.giga_ops_per_second, 16.0 * 128.0 * 2.0);
     // Section 6.6's address map: 0x800 + 0x300 + 0x100 units of 128 bytes.
