@@ -1,14 +1,20 @@
-//! Reports: tables and charts as text. Data in, text out.
+//! Reports: tables and charts, as text and as SVG. Data in, text out.
 //!
 //! Invariants: nothing here starts a simulation, reads a clock or a terminal; equal data gives
 //! equal text. Width is a parameter.
 
+mod analysis;
 mod chart;
+mod figure;
 mod format;
 mod run;
+mod svg;
 mod table;
 
-pub use chart::bar;
+pub use analysis::{analysis_chart, analysis_report};
+pub use chart::{bar, bar_with_marks, sparkline};
+pub use figure::{Axis, BarChart, BarSeries, Chart, LineChart, LineSeries, Mark};
+pub use svg::svg;
 pub use format::{grouped, percent, rate, seconds};
 pub use run::run_report;
-pub use table::listing;
+pub use table::{figures, listing};

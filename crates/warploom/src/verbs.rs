@@ -1,7 +1,9 @@
 //! The verbs, one file each.
 
+pub mod analyze;
 pub mod check;
 pub mod completions;
 pub mod list;
+pub mod reproduce;
 pub mod run;
 pub mod show;

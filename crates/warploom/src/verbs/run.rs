@@ -4,13 +4,12 @@ use crate::failure::Failure;
 use crate::gpu::GpuArgs;
 use crate::launch_args::LaunchArgs;
 use crate::output::{command_line, json, print, width, write_file};
-use crate::progress::Display;
+use crate::simulate::simulate;
 use crate::target;
-use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use warploom_report::{listing, run_report};
-use warploom_run::{Checks, Options, Session};
+use warploom_run::{Checks, Options};
 use warploom_workloads::{Size, all};
 
 const EXAMPLES: &str = "\
@@ -80,7 +79,8 @@ fn checks(kinds: &[CheckKind]) -> Checks {
     }
 }
 
-fn threads(text: &str) -> Result<usize, String> {
+/// A number of threads.
+pub(super) fn threads(text: &str) -> Result<usize, String> {
     match text.parse() {
         Ok(threads @ 1..=1024) => Ok(threads),
         _ => Err("write a number from 1 to 1024".to_owned()),
@@ -102,13 +102,7 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
         command: command_line(),
         ..Options::default()
     };
-    let mut display = Display::new();
-    let result = Session::new(gpu, options).run(program.as_mut(), &mut |progress| {
-        display.update(progress);
-        ControlFlow::Continue(())
-    });
-    display.finish();
-    let result = result?;
+    let result = simulate(gpu, options, program.as_mut())?;
     if let Some(path) = &args.stats {
         write_file(path, &json(&result))?;
     }
