@@ -195,8 +195,8 @@ fn more_tlp(analysis: &KernelAnalysis) -> String {
     let room = full / used.max(1e-9);
     match analysis.class {
         Class::Saturated => format!(
-            "More warps would not help: they would queue at the {name}, which {} of its \
-             throughput keep busy, and share the caches with more others.",
+            "More warps would not help: they would queue at the {name}, at {} of what can pass, \
+             and share the caches with more others.",
             percent(used)
         ),
         Class::Moderate => format!(

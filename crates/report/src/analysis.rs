@@ -260,3 +260,80 @@ pub fn analysis_chart(analysis: &Analysis) -> Vec<Chart> {
     }
     charts
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{analysis_chart, analysis_report};
+    use crate::run::tests::run;
+    use warploom_analyze::{Analysis, Machine, analyze};
+    use warploom_config::preset;
+    use warploom_stats::result::{Counts, RunReport, Series};
+
+    /// Counts of 1,000 cycles on a GTX 480, `n` tenths busy.
+    fn counts(n: u64) -> Counts {
+        let counts = [
+            ("gpu.cycles", 1000),
+            ("sm.warp_instructions", 15 * 2 * 100 * n),
+            ("sm.thread_instructions", 15 * 2 * 100 * n * 20),
+            ("sm.active_cycles", 15_000),
+            ("sm.resident_warp_cycles", 15_000 * 40),
+            ("sm.memory_instructions", 100),
+            ("sm.memory_transactions", 450),
+            ("sm.register_reads", 15 * 16 * 40 * n),
+            ("sm.shared_instructions", 15 * 20 * n),
+            ("l1d.data_port_hits", 15 * 5 * n),
+            ("l1d.accesses.hit.global_read", 50),
+            ("l1d.accesses.miss.global_read", 400),
+            ("l2.data_port_hits", 12 * 30 * n),
+            ("noc_to_l2.cycles", 1000),
+            ("noc_to_l2.flits", 12 * 12 * n),
+            ("noc_to_sm.cycles", 1000),
+            ("noc_to_sm.flits", 12 * 65 * n),
+            ("dram.cycles", 6 * 1320),
+            ("dram.data_cycles", 6 * 50 * n),
+        ];
+        counts.map(|(name, count)| (name.to_owned(), count)).into()
+    }
+
+    fn analysis(mut run: RunReport) -> Analysis {
+        let gpu = preset("gtx480").unwrap_or_else(|errors| panic!("{errors}"));
+        for (k, kernel) in run.kernels.iter_mut().enumerate() {
+            kernel.figures.statistics = counts(9 - k as u64);
+        }
+        run.totals.figures.statistics = run.kernels[0].figures.statistics.clone();
+        analyze(&Machine::new(&gpu, 0.7), &run).expect("it was timed")
+    }
+
+    fn with_windows() -> Analysis {
+        let mut run = run(1);
+        let columns = counts(1).into_keys().map(|name| {
+            let of = |n| counts(n)[&name];
+            (name.clone(), (0..10).map(of).collect())
+        });
+        run.series = Some(Series {
+            window_cycles: 1000,
+            start: (0..10).map(|w| 1000 * w).collect(),
+            end: (1..11).map(|w| 1000 * w).collect(),
+            columns: columns.collect(),
+        });
+        analysis(run)
+    }
+
+    #[test]
+    fn a_kernel_with_windows() {
+        insta::assert_snapshot!(analysis_report(&with_windows()));
+    }
+
+    #[test]
+    fn several_kernels_are_shown_apart() {
+        let mut two = run(2);
+        two.kernels[1].name = "other".to_owned();
+        insta::assert_snapshot!(analysis_report(&analysis(two)));
+    }
+
+    #[test]
+    fn windows_get_a_chart_of_their_own() {
+        assert_eq!(analysis_chart(&with_windows()).len(), 2);
+        assert_eq!(analysis_chart(&analysis(run(1))).len(), 1);
+    }
+}

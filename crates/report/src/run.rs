@@ -174,7 +174,7 @@ fn findings(text: &mut String, run: &RunReport) {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::run_report;
     use warploom_base::Dim3;
     use warploom_stats::result::*;
@@ -211,7 +211,8 @@ mod tests {
         }
     }
 
-    fn run(launches: u64) -> RunReport {
+    /// A run of so many launches of one kernel.
+    pub(crate) fn run(launches: u64) -> RunReport {
         RunReport {
             program: Program {
                 name: "warploom".into(),
