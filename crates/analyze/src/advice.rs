@@ -16,10 +16,27 @@ pub(crate) fn advice(
 ) -> Vec<String> {
     let facts = Facts::new(machine.spec, figures);
     let mut advice = vec![bottleneck(machine, analysis, &facts)];
-    advice.push(more_tlp(analysis));
+    advice.push(more_tlp(analysis, &facts));
     advice.extend(occupancy(machine.spec, analysis));
+    advice.extend(other_memories(analysis));
     advice.extend(facts.remarks());
     advice
+}
+
+/// The memories that have no class of their own, where they are in demand.
+fn other_memories(analysis: &KernelAnalysis) -> impl Iterator<Item = String> {
+    let used = &analysis.utilisation;
+    let memories = [
+        ("register file", used.registers),
+        ("shared memory", used.shared),
+    ];
+    let busy = memories.into_iter().filter(|(_, used)| *used > 0.6);
+    busy.map(|(name, used)| {
+        format!(
+            "The {name} is busy {} of the time; no class counts it.",
+            percent(used)
+        )
+    })
 }
 
 /// Ratios that say how a kernel uses the machine.
@@ -46,7 +63,12 @@ impl Facts {
             let all = hits(counts, cache) + of("hit_reserved") + of("miss") + of("sector_miss");
             ratio(hits(counts, cache), all)
         };
-        let writes = ["global_write", "local_write", "l1_write_back", "global_atomic"];
+        let writes = [
+            "global_write",
+            "local_write",
+            "l1_write_back",
+            "global_atomic",
+        ];
         let writes = writes.map(|kind| get(&format!("sm.packets_sent.{kind}")));
         let rows = get("dram.row_hits") + get("dram.row_misses");
         Self {
@@ -55,7 +77,10 @@ impl Facts {
             write_packets: ratio(writes.iter().sum(), sum(counts, "sm.packets_sent.")),
             row_hit_rate: ratio(get("dram.row_hits"), rows),
             transactions: ratio(get("sm.memory_transactions"), get("sm.memory_instructions")),
-            conflict_cycles: ratio(get("sm.shared_conflict_cycles"), get("sm.shared_instructions")),
+            conflict_cycles: ratio(
+                get("sm.shared_conflict_cycles"),
+                get("sm.shared_instructions"),
+            ),
             lanes: ratio(get("sm.thread_instructions"), get("sm.warp_instructions")),
             active: ratio(
                 get("sm.active_cycles"),
@@ -88,7 +113,9 @@ impl Facts {
                 percent(share)
             )
         });
-        [transactions, conflicts, lanes, active].into_iter().flatten()
+        [transactions, conflicts, lanes, active]
+            .into_iter()
+            .flatten()
     }
 }
 
@@ -146,7 +173,10 @@ fn bottleneck(machine: &Machine<'_>, analysis: &KernelAnalysis, facts: &Facts) -
 
 fn nothing_limits(analysis: &KernelAnalysis) -> String {
     let (part, used) = highest(analysis);
-    let waits = analysis.stalls.iter().filter(|(cause, _)| *cause != "issued");
+    let waits = analysis
+        .stalls
+        .iter()
+        .filter(|(cause, _)| *cause != "issued");
     let waits = waits.max_by(|a, b| a.1.total_cmp(b.1));
     let waits = waits.map_or_else(String::new, |(cause, share)| {
         format!(
@@ -187,30 +217,41 @@ fn highest(analysis: &KernelAnalysis) -> (Part, f64) {
 }
 
 /// What more TLP would do.
-fn more_tlp(analysis: &KernelAnalysis) -> String {
+fn more_tlp(analysis: &KernelAnalysis, facts: &Facts) -> String {
     let (part, used) = highest(analysis);
-    let full = thresholds(part).saturated;
-    let name = part.name();
-    let at = format!("{name} (now {}, saturated at {})", percent(used), percent(full));
+    let (name, full) = (part.name(), thresholds(part).saturated);
+    let queued = analysis.stalls.get("memory_pipe").copied().unwrap_or(0.0);
     let room = full / used.max(1e-9);
+    let until = format!(
+        "throughput can grow {room:.1}-fold before saturation of the {name} (now {}, full at {})",
+        percent(used),
+        percent(full)
+    );
     match analysis.class {
         Class::Saturated => format!(
             "More warps would not help: they would queue at the {name}, at {} of what can pass, \
              and share the caches with more others.",
             percent(used)
         ),
-        Class::Moderate => format!(
-            "More warps help a little: throughput can grow {room:.1}-fold until the {at}."
+        _ if queued > QUEUED => format!(
+            "More warps would hardly help: the load/store units are full in {} of the scheduler \
+             cycles, so requests already queue in the memory system, whose most used part is at \
+             {} ({name}); {} of the requests to DRAM find their row open.",
+            percent(queued),
+            percent(used),
+            facts.row_hit_rate.map_or_else(|| "-".to_owned(), percent)
         ),
+        Class::Moderate => format!("More warps help a little: {until}."),
         Class::Underutilised if room > 100.0 => {
             "More warps would help: no part has much to do.".to_owned()
         }
-        Class::Underutilised => format!(
-            "More warps would help: throughput can grow {room:.1}-fold before the first part, the \
-             {at}, holds it back."
-        ),
+        Class::Underutilised => format!("More warps would help: {until}."),
     }
 }
+
+/// Share of the scheduler cycles in which the load/store unit is full from which on more requests
+/// only wait.
+const QUEUED: f64 = 0.5;
 
 /// What limits occupancy, and what would let one more block in.
 fn occupancy(spec: &GpuSpec, analysis: &KernelAnalysis) -> Option<String> {
@@ -227,7 +268,10 @@ fn occupancy(spec: &GpuSpec, analysis: &KernelAnalysis) -> Option<String> {
         held.resident_warps,
     );
     let remedy = remedy(spec, analysis)?;
-    Some(format!("{holds}, limited by {}: {remedy}.", limit_in_words(analysis)))
+    Some(format!(
+        "{holds}, limited by {}: {remedy}.",
+        limit_in_words(analysis)
+    ))
 }
 
 fn limit_in_words(analysis: &KernelAnalysis) -> &str {
@@ -304,8 +348,8 @@ fn free_slots(held: &Occupancy) -> String {
     let used = held.blocks_per_sm * held.warps_per_block;
     match held.warp_slots - used {
         0 => "all are taken; only a machine with more slots holds more".to_owned(),
-        free => format!(
-            "{free} slots are too few for another block; smaller blocks would fill them"
-        ),
+        free => {
+            format!("{free} slots are too few for another block; smaller blocks would fill them")
+        }
     }
 }

@@ -92,7 +92,9 @@ impl Category {
 fn most_utilised(among: &[Category], utilisation: &Utilisation) -> Option<Category> {
     let mut most: Option<(Category, f64)> = None;
     for &category in among {
-        let Some(part) = category.part() else { continue };
+        let Some(part) = category.part() else {
+            continue;
+        };
         let used = utilisation.of(part);
         let more = most.is_none_or(|(_, highest)| used > highest);
         if used > thresholds(part).high && more {
@@ -173,7 +175,11 @@ mod tests {
             let class = |used| Class::of(&only(part, used));
             assert_eq!(class(high - 1e-9), Class::Underutilised, "{part:?}");
             assert_eq!(class(high), Class::Moderate, "{part:?}: < in the table");
-            assert_eq!(class(saturated), Class::Moderate, "{part:?}: > in the table");
+            assert_eq!(
+                class(saturated),
+                Class::Moderate,
+                "{part:?}: > in the table"
+            );
             assert_eq!(class(saturated + 1e-9), Class::Saturated, "{part:?}");
         }
         assert_eq!(Class::of(&Utilisation::default()), Class::Underutilised);

@@ -137,11 +137,22 @@ fn throughputs_are_shares_of_the_tables_bandwidths() {
 #[test]
 fn the_network_bounds_it_and_more_warps_would_queue_there() {
     let Analysis { whole, kernels, .. } = one();
-    assert_eq!((whole.category, whole.class), (Category::L2ToSm, Class::Saturated));
+    assert_eq!(
+        (whole.category, whole.class),
+        (Category::L2ToSm, Class::Saturated)
+    );
     assert!(kernels.is_empty(), "one kernel is the whole");
     assert_eq!(whole.occupancy_limit, "registers");
-    assert!(whole.advice[0].contains("95% of what it sustains (350 of 369 GB/s"), "{:?}", whole.advice);
-    assert!(whole.advice[1].starts_with("More warps would not help"), "{:?}", whole.advice);
+    assert!(
+        whole.advice[0].contains("95% of what it sustains (350 of 369 GB/s"),
+        "{:?}",
+        whole.advice
+    );
+    assert!(
+        whole.advice[1].starts_with("More warps would not help"),
+        "{:?}",
+        whole.advice
+    );
     // 65,536 registers for 7 blocks of 256 threads: 36.6 a thread, granted in fours.
     assert!(whole.advice[2].contains("7 blocks fit with 36 registers a thread instead of 40"));
 }
@@ -192,7 +203,11 @@ fn kernels_are_told_apart_by_name() {
     }
     *all.get_mut("gpu.cycles").expect("it is there") += 2_000;
     let analysis = analysis_of(&run(kernels, figures(22_000, all), None));
-    let names: Vec<_> = analysis.kernels.iter().map(|k| (k.kernel.as_str(), k.launches)).collect();
+    let names: Vec<_> = analysis
+        .kernels
+        .iter()
+        .map(|k| (k.kernel.as_str(), k.launches))
+        .collect();
     assert_eq!(names, [("busy", 2), ("idle", 1)]);
     near(analysis.kernels[0].utilisation.dram, 0.4);
     assert_eq!(analysis.kernels[1].category, Category::Underutilised);
@@ -229,7 +244,10 @@ fn windows_weighted_by_their_length_make_the_whole() {
             near(first, 0.890625);
             assert_eq!(last, 1.0);
         } else {
-            near(first * 0.8 + last * 0.2, analysis.whole.utilisation.of(part));
+            near(
+                first * 0.8 + last * 0.2,
+                analysis.whole.utilisation.of(part),
+            );
         }
     }
     assert_eq!(windows.class, [Class::Moderate, Class::Saturated]);
@@ -239,7 +257,11 @@ fn windows_weighted_by_their_length_make_the_whole() {
 fn nothing_timed_is_nothing_analysed() {
     let empty = run(Vec::new(), Figures::default(), None);
     assert!(analyze(&Machine::new(&gpu(), 0.6), &empty).is_none());
-    let untimed = run(vec![launch("k", Figures::default())], Figures::default(), None);
+    let untimed = run(
+        vec![launch("k", Figures::default())],
+        Figures::default(),
+        None,
+    );
     assert!(analyze(&Machine::new(&gpu(), 0.6), &untimed).is_none());
 }
 

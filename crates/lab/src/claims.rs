@@ -48,12 +48,31 @@ mod tests {
         let all = claims();
         let ids: BTreeSet<_> = all.iter().map(|claim| &claim.id).collect();
         assert!(all.len() > 40 && ids.len() == all.len());
-        let units = ["speedup", "percent", "percentage_point", "count", "bytes", "text"];
+        let units = [
+            "speedup",
+            "percent",
+            "percentage_point",
+            "count",
+            "bytes",
+            "text",
+        ];
         for claim in &all {
-            assert!(claim.id.starts_with(&format!("{}.", claim.paper)), "{}", claim.id);
+            assert!(
+                claim.id.starts_with(&format!("{}.", claim.paper)),
+                "{}",
+                claim.id
+            );
             assert!(units.contains(&claim.kind.as_str()), "{}", claim.id);
-            assert!(claim.value.is_some() || claim.kind == "text", "{}", claim.id);
-            assert!(!claim.text.is_empty() && !claim.place.is_empty(), "{}", claim.id);
+            assert!(
+                claim.value.is_some() || claim.kind == "text",
+                "{}",
+                claim.id
+            );
+            assert!(
+                !claim.text.is_empty() && !claim.place.is_empty(),
+                "{}",
+                claim.id
+            );
         }
     }
 }

@@ -234,7 +234,12 @@ impl Figure {
             scale: request.scale,
             version: env!("CARGO_PKG_VERSION"),
             columns,
-            rows: self.table.rows.iter().map(|row| Row(columns, row)).collect(),
+            rows: self
+                .table
+                .rows
+                .iter()
+                .map(|row| Row(columns, row))
+                .collect(),
             summary: &self.summary,
             claims: &self.claims,
         }
@@ -246,8 +251,14 @@ mod tests {
     use super::{Cell, Column, Row, Table};
 
     const COLUMNS: &[Column] = &[
-        Column { name: "kernel", about: "Its name." },
-        Column { name: "ratio", about: "A share." },
+        Column {
+            name: "kernel",
+            about: "Its name.",
+        },
+        Column {
+            name: "ratio",
+            about: "A share.",
+        },
     ];
 
     #[test]
@@ -259,7 +270,10 @@ mod tests {
                 vec![Cell::Count(7), Cell::None],
             ],
         };
-        assert_eq!(table.csv(), "kernel,ratio\r\n\"a, \"\"b\"\"\",0.5\r\n7,\r\n");
+        assert_eq!(
+            table.csv(),
+            "kernel,ratio\r\n\"a, \"\"b\"\"\",0.5\r\n7,\r\n"
+        );
     }
 
     #[test]

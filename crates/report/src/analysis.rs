@@ -35,7 +35,7 @@ pub fn analysis_report(analysis: &Analysis) -> String {
         bound(whole.category),
         whole.category.name(),
         whole.class.name(),
-        meaning(whole.class)
+        meaning(whole.class),
     );
     over_time(&mut text, analysis.windows.as_ref());
     occupancy(&mut text, whole);
@@ -53,9 +53,9 @@ fn bound(category: Category) -> &'static str {
 
 const fn meaning(class: Class) -> &'static str {
     match class {
-        Class::Underutilised => "more warps would help",
-        Class::Moderate => "more warps may help a little",
-        Class::Saturated => "more warps would not help",
+        Class::Underutilised => "no part is in demand",
+        Class::Moderate => "a part is in demand, none is full",
+        Class::Saturated => "a part is full",
     }
 }
 
@@ -63,8 +63,7 @@ fn utilisation(text: &mut String, kernel: &KernelAnalysis) {
     let _ = writeln!(
         text,
         "{:<28}{}",
-        "utilisation",
-        "0%        25%       50%       75%       100%"
+        "utilisation", "0%        25%       50%       75%       100%"
     );
     for part in Part::ALL {
         let (used, at) = (kernel.utilisation.of(part), thresholds(part));
@@ -125,7 +124,11 @@ fn over_time(text: &mut String, windows: Option<&WindowSeries>) {
         let means: Vec<_> = values.chunks(together).map(mean).collect();
         let _ = writeln!(text, "  {:<18}|{}|", label(part), sparkline(&means));
     }
-    let letter = |of: &[Class]| of.iter().max_by_key(|class| **class as u8).map_or(' ', initial);
+    let letter = |of: &[Class]| {
+        of.iter()
+            .max_by_key(|class| **class as u8)
+            .map_or(' ', initial)
+    };
     let classes: String = windows.class.chunks(together).map(letter).collect();
     let _ = writeln!(
         text,
@@ -146,9 +149,12 @@ fn occupancy(text: &mut String, kernel: &KernelAnalysis) {
     let of = &kernel.occupancy;
     let _ = writeln!(
         text,
-        "occupancy of {}: {} blocks of {} threads an SM, {} of the warp slots, limited by {}",
+        "occupancy of {}: {} of {} threads an SM, {} of the warp slots, limited by {}",
         kernel.kernel,
-        of.blocks_per_sm,
+        match of.blocks_per_sm {
+            1 => "1 block".to_owned(),
+            n => format!("{n} blocks"),
+        },
         of.block_threads,
         percent(Some(of.theoretical)),
         kernel.occupancy_limit
@@ -158,7 +164,8 @@ fn occupancy(text: &mut String, kernel: &KernelAnalysis) {
             format!("  {}", room.resource),
             grouped(room.each.into()),
             grouped(room.total.into()),
-            room.blocks.map_or_else(|| "any".to_owned(), |n| grouped(n.into())),
+            room.blocks
+                .map_or_else(|| "any".to_owned(), |n| grouped(n.into())),
         ]
     };
     let rows: Vec<_> = of.rooms.iter().map(row).collect();
@@ -172,8 +179,8 @@ fn kernels(text: &mut String, kernels: &[KernelAnalysis]) {
         return;
     }
     let header = [
-        "kernel", "launches", "cycles", "sched.", "L1D", "L2", "to L2", "to SM", "DRAM", "bound by",
-        "class", "limit",
+        "kernel", "launches", "cycles", "sched.", "L1D", "L2", "to L2", "to SM", "DRAM",
+        "bound by", "class", "limit",
     ];
     let row = |kernel: &KernelAnalysis| {
         let mut row = vec![
@@ -217,15 +224,25 @@ pub fn analysis_chart(analysis: &Analysis) -> Vec<Chart> {
         max: Some(1.0),
         ..Axis::default()
     };
-    let used = Part::ALL.iter().map(|part| Some(whole.utilisation.of(*part)));
+    let used = Part::ALL
+        .iter()
+        .map(|part| Some(whole.utilisation.of(*part)));
     let mark = |name: &str, of: fn(Part) -> f64| Mark {
         name: name.to_owned(),
         values: Part::ALL.into_iter().map(of).collect(),
     };
     let bars = BarChart {
-        title: format!("{} on {}: bound by {}", whole.kernel, analysis.gpu, bound(whole.category)),
+        title: format!(
+            "{} on {}: bound by {}",
+            whole.kernel,
+            analysis.gpu,
+            bound(whole.category)
+        ),
         axis: axis(),
-        groups: Part::ALL.iter().map(|part| label(*part).to_owned()).collect(),
+        groups: Part::ALL
+            .iter()
+            .map(|part| label(*part).to_owned())
+            .collect(),
         series: vec![BarSeries {
             name: "utilisation".to_owned(),
             values: used.collect(),

@@ -18,6 +18,8 @@ pub struct Axis {
     pub percent: bool,
     /// Steps double (values above 0 only).
     pub doubling: bool,
+    /// Smallest value of a vertical axis of lines.
+    pub min: f64,
     /// Largest value; the data's if none.
     pub max: Option<f64>,
 }
@@ -62,7 +64,7 @@ pub struct LineChart {
     pub title: String,
     /// Horizontal axis.
     pub x: Axis,
-    /// Vertical axis, from 0.
+    /// Vertical axis.
     pub y: Axis,
     /// The lines.
     pub series: Vec<LineSeries>,

@@ -14,7 +14,7 @@ mod table;
 pub use analysis::{analysis_chart, analysis_report};
 pub use chart::{bar, bar_with_marks, sparkline};
 pub use figure::{Axis, BarChart, BarSeries, Chart, LineChart, LineSeries, Mark};
-pub use svg::svg;
 pub use format::{grouped, percent, rate, seconds};
 pub use run::run_report;
+pub use svg::svg;
 pub use table::{figures, listing};

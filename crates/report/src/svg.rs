@@ -11,13 +11,13 @@ const WIDTH: u32 = 920;
 /// Of one chart; charts stand below each other.
 const HEIGHT: u32 = 360;
 /// Of the title and the legend.
-const HEAD: i32 = 56;
+const HEAD: i32 = 68;
 const MARGIN: i32 = 14;
 /// Room for numbers and label of an axis.
 const X_LABELS: u32 = 48;
 const Y_LABELS: u32 = 70;
 const FONT: &str = "sans-serif";
-const TEXT: u32 = 13;
+const TEXT: u32 = 15;
 /// Width of a character of that size, about: there are no fonts to ask.
 const CHARACTER: i32 = 7;
 /// Share of a group's width that its bars take.
@@ -98,7 +98,10 @@ fn bars(area: &Area<'_>, chart: &BarChart) -> Drawn {
     head(area, &chart.title, &names.collect::<Vec<_>>(), &marks)?;
     let values = chart.series.iter().flat_map(|series| series.values.iter());
     let values = values.flatten().copied();
-    let marked = chart.marks.iter().flat_map(|mark| mark.values.iter().copied());
+    let marked = chart
+        .marks
+        .iter()
+        .flat_map(|mark| mark.values.iter().copied());
     let groups = chart.groups.len().max(1) as f64;
     let top = top_of(&chart.axis, values.chain(marked));
     let mut plane = plane(area, (0.0, groups), (0.0, top))?;
@@ -117,7 +120,9 @@ fn bars(area: &Area<'_>, chart: &BarChart) -> Drawn {
     for (s, series) in chart.series.iter().enumerate() {
         let colour = SERIES[s % SERIES.len()].0;
         for (g, value) in series.values.iter().enumerate() {
-            let Some(value) = value.filter(|value| value.is_finite()) else { continue };
+            let Some(value) = value.filter(|value| value.is_finite()) else {
+                continue;
+            };
             let left = g as f64 + (1.0 - GROUP) / 2.0 + s as f64 * width;
             let corners = [(left, 0.0), (left + width * 0.94, value)];
             plane.draw_series([Rectangle::new(corners, colour.filled())])?;
@@ -157,12 +162,22 @@ fn lines(area: &Area<'_>, chart: &LineChart) -> Drawn {
     let names: Vec<_> = chart.series.iter().map(|s| s.name.as_str()).collect();
     head(area, &chart.title, &names, &[])?;
     let points = chart.series.iter().flat_map(|series| series.points.iter());
-    let at = |x: f64| if chart.x.doubling { x.max(1e-9).log2() } else { x };
+    let at = |x: f64| {
+        if chart.x.doubling {
+            x.max(1e-9).log2()
+        } else {
+            x
+        }
+    };
     let xs = points.clone().map(|(x, _)| at(*x));
     let (first, last) = xs.fold((f64::MAX, f64::MIN), |(a, b), x| (a.min(x), b.max(x)));
-    let across = if first < last { (first, last) } else { (first.min(0.0), first.max(1.0)) };
+    let across = if first < last {
+        (first, last)
+    } else {
+        (first.min(0.0), first.max(1.0))
+    };
     let top = top_of(&chart.y, points.map(|(_, y)| *y));
-    let mut plane = plane(area, across, (0.0, top))?;
+    let mut plane = plane(area, across, (chart.y.min, top))?;
     plane
         .configure_mesh()
         .max_light_lines(0)
@@ -188,7 +203,7 @@ fn lines(area: &Area<'_>, chart: &LineChart) -> Drawn {
 
 /// Title and legend: squares for series, lines for marks.
 fn head(area: &Area<'_>, title: &str, series: &[&str], marks: &[&str]) -> Drawn {
-    area.draw(&Text::new(title, (MARGIN, 12), words(TEXT + 4)))?;
+    area.draw(&Text::new(title, (MARGIN, 12), words(TEXT + 3)))?;
     let mut x = MARGIN;
     for (s, name) in series.iter().enumerate() {
         let colour = SERIES[s % SERIES.len()].0;
@@ -204,11 +219,7 @@ fn head(area: &Area<'_>, title: &str, series: &[&str], marks: &[&str]) -> Drawn 
 }
 
 /// A name in the legend; returns where the next entry starts.
-fn entry(
-    area: &Area<'_>,
-    x: i32,
-    name: &str,
-) -> Result<i32, DrawingAreaErrorKind<std::io::Error>> {
+fn entry(area: &Area<'_>, x: i32, name: &str) -> Result<i32, DrawingAreaErrorKind<std::io::Error>> {
     area.draw(&Text::new(name, (x, 38), words(TEXT)))?;
     Ok(x + text_width(name) + 18)
 }
@@ -229,7 +240,7 @@ fn plane<'a>(
         .build_cartesian_2d(left..right, bottom..top)
 }
 
-/// Top of an axis that starts at 0.
+/// Top of an axis.
 fn top_of(axis: &Axis, values: impl Iterator<Item = f64>) -> f64 {
     let highest = values.filter(|value| value.is_finite()).fold(0.0, f64::max);
     match axis.max {
@@ -304,7 +315,15 @@ mod tests {
     fn pictures_are_the_same_twice_and_say_what_they_show() {
         let picture = svg(&[bars(), lines()]);
         assert_eq!(picture, svg(&[bars(), lines()]));
-        for word in ["Bars &amp; marks", "used", "high", "one", "two", "Lines", "ports"] {
+        for word in [
+            "Bars &amp; marks",
+            "used",
+            "high",
+            "one",
+            "two",
+            "Lines",
+            "ports",
+        ] {
             assert!(picture.contains(word), "{word}");
         }
         assert!(picture.starts_with("<svg") && picture.trim_end().ends_with("</svg>"));

@@ -81,7 +81,9 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
     let machine = Machine::new(&gpu, sustainable);
     let analysis = analyze(&machine, &result).ok_or_else(|| {
         let target = &args.target;
-        Failure::Input(format!("`{target}` launches no kernel: there is nothing to analyse"))
+        Failure::Input(format!(
+            "`{target}` launches no kernel: there is nothing to analyse"
+        ))
     })?;
     if let Some(path) = &args.svg {
         write_file(path, &svg(&analysis_chart(&analysis)))?;

@@ -51,7 +51,10 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
         made.push((info, figure));
     }
     if args.json {
-        let pages: Vec<_> = made.iter().map(|(info, f)| f.page(info, &request)).collect();
+        let pages: Vec<_> = made
+            .iter()
+            .map(|(info, f)| f.page(info, &request))
+            .collect();
         match pages.as_slice() {
             [page] => print(&json(page))?,
             pages => print(&json(&pages))?,
@@ -64,7 +67,9 @@ fn what_there_is() -> String {
     let row = |info: &FigureInfo| vec![info.full_name(), info.title.to_owned()];
     let rows: Vec<_> = all().iter().map(row).collect();
     let table = listing(&["figure", "what it shows"], &rows, width());
-    format!("{table}\nwarploom reproduce FIGURE makes one; warploom reproduce --help shows examples.\n")
+    format!(
+        "{table}\nwarploom reproduce FIGURE makes one; warploom reproduce --help shows examples.\n"
+    )
 }
 
 fn refusal(unknown: &UnknownFigure) -> String {
@@ -85,7 +90,9 @@ fn write_files(
     let folder = folder.join(info.paper);
     std::fs::create_dir_all(&folder).map_err(|error| {
         let shown = folder.display();
-        Failure::Input(format!("cannot make the folder {shown}: {error}; choose another with -o"))
+        Failure::Input(format!(
+            "cannot make the folder {shown}: {error}; choose another with -o"
+        ))
     })?;
     let contents = [
         ("json", json(&figure.page(info, request))),
@@ -105,7 +112,12 @@ fn report(info: &FigureInfo, figure: &Figure, files: &[PathBuf]) -> String {
     let header: Vec<_> = figure.table.columns.iter().map(|c| c.name).collect();
     let row = |row: &Vec<Cell>| row.iter().map(shown).collect();
     let rows: Vec<Vec<_>> = figure.table.rows.iter().map(row).collect();
-    let mut text = format!("{}: {}\n\n{}\n", info.full_name(), info.title, figures(&header, &rows));
+    let mut text = format!(
+        "{}: {}\n\n{}\n",
+        info.full_name(),
+        info.title,
+        figures(&header, &rows)
+    );
     for (name, value) in &figure.summary {
         let _ = writeln!(text, "{name} {}", shown(value));
     }
