@@ -137,9 +137,13 @@ impl GpuSpec {
         }
     }
 
-    /// Share of the interconnect's peak that uniform random traffic sustains, where theory gives
-    /// it ([`karol`]). `None` for other networks: measure them.
+    /// Share of the interconnect's peak that uniform random traffic sustains: what the
+    /// configuration says, or where theory gives it ([`karol`]). `None` for other networks: measure
+    /// them.
     pub fn noc_sustainable(&self) -> Option<f64> {
+        if let Some(percent) = self.noc.sustainable_percent {
+            return Some(f64::from(percent) / 100.0);
+        }
         match self.noc.kind {
             NocKind::RandomCrossbar => Some(karol(self.gpu.sms.min(self.l2_banks()))),
             NocKind::LocalCrossbar | NocKind::Fly => None,

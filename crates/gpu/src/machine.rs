@@ -1,6 +1,6 @@
 //! The machine: one step after the other, with what must happen in between in a fixed order.
 
-use crate::counters::{BankPart, DeviceCounters, MachineCounters, PartCounters, SmPart};
+use crate::counters::{BankPart, DeviceCounters, PartCounters, SmPart};
 use crate::dispatch::{Dispatcher, InFlight, KernelEnd, KernelLaunch};
 use crate::memory::MemorySystem;
 use crate::probe::{Part, Probe};
@@ -351,11 +351,6 @@ impl Gpu {
             }
         });
         all
-    }
-
-    /// Everything counted so far.
-    pub fn counters(&mut self) -> MachineCounters {
-        self.part_counters().sum()
     }
 
     /// Everything counted so far, by part.

@@ -20,41 +20,6 @@ pub struct Recording {
     pub columns: Vec<(String, Vec<u64>)>,
 }
 
-impl Snapshot for MachineCounters {
-    fn since(&self, earlier: &Self) -> Self {
-        self.since(earlier)
-    }
-
-    fn named(&self) -> Vec<(String, u64)> {
-        self.named()
-    }
-}
-
-impl Snapshot for PartCounters {
-    fn since(&self, earlier: &Self) -> Self {
-        self.since(earlier)
-    }
-
-    /// The whole machine's, then each part's with the part before them: `sm3:l1d.fill_port_busy`.
-    fn named(&self) -> Vec<(String, u64)> {
-        let mut all = self.sum().named();
-        let mut add = |part: &str, at: usize, named: Vec<(String, u64)>| {
-            let of_part = |(name, value)| (format!("{part}{at}:{name}"), value);
-            all.extend(named.into_iter().map(of_part));
-        };
-        for (i, sm) in self.sms.iter().enumerate() {
-            add("sm", i, sm.named());
-        }
-        for (i, bank) in self.banks.iter().enumerate() {
-            add("bank", i, bank.named());
-        }
-        for i in 0..self.channels.len() {
-            add("channel", i, self.channel_named(i));
-        }
-        all
-    }
-}
-
 impl Recorder {
     pub fn new(cycles: Cycle, parts: bool) -> Self {
         if parts {

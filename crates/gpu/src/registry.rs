@@ -189,13 +189,15 @@ impl From<&warploom_mem::dram::DramCounters> for DramStats {
 }
 
 declare_stats! {
-    /// GPGPU-Sim's three classes of scheduler cycles without an instruction, made of `sm.slots`.
+    /// GPGPU-Sim's three classes of scheduler cycles without an issue, made of `sm.slots`.
     pub struct IssueStats in "issue" {
-        /// No warp of an SM with blocks has an instruction to issue: no_warp, barrier and instruction_buffer, without cycles in which the SM held no block.
+        /// No warp of an SM with blocks has an instruction to issue: no_warp, barrier and
+        /// instruction_buffer, without cycles in which the SM held no block.
         pub idle: u64 = Slots, as "W0_Idle";
-        /// Every warp with an instruction waits for the scoreboard: memory_dependence and execution_dependence.
+        /// Every warp with an instruction waits for the scoreboard: memory_dependence and
+        /// execution_dependence.
         pub scoreboard: u64 = Slots, as "W0_Scoreboard";
-        /// A warp passed the scoreboard and did not issue (memory_pipe, execution_pipe, policy), and instructions issued without lanes.
+        /// A warp passed the scoreboard and did not issue (memory_pipe, execution_pipe, policy).
         pub stall: u64 = Slots, as "Stall";
     }
 }
@@ -221,7 +223,7 @@ impl From<&SmCounters> for IssueStats {
         Self {
             idle: idle - c.inactive_slots,
             scoreboard: sum(&[SlotCause::MemoryDependence, SlotCause::ExecutionDependence]),
-            stall: stalled + c.issued_without_lanes,
+            stall: stalled,
         }
     }
 }
@@ -242,25 +244,46 @@ pub const TABLES: &[StatTable] = &[
     ReplyNetworkStats::TABLE,
 ];
 
+/// What `$method` gives for every group of a part, one after the other.
+macro_rules! groups_of {
+    (sm $c:expr, $method:ident) => {
+        [
+            Counters::$method(&$c.sm),
+            Counters::$method(&IssueStats::from(&$c.sm)),
+            Counters::$method(&L1dStats::from(&$c.l1d)),
+            Counters::$method(&L1iStats::from(&$c.l1i)),
+            Counters::$method(&L1cStats::from(&$c.l1c)),
+            Counters::$method(&L1tStats::from(&$c.l1t)),
+        ]
+        .concat()
+    };
+    (bank $c:expr, $method:ident) => {
+        [Counters::$method(&$c.partition), Counters::$method(&L2Stats::from(&$c.l2))].concat()
+    };
+    (machine $c:expr, $method:ident) => {
+        [
+            Counters::$method(&$c.device),
+            groups_of!(sm $c, $method),
+            groups_of!(bank $c, $method),
+            Counters::$method(&DramStats::from(&$c.dram)),
+            Counters::$method(&RequestNetworkStats::from(&$c.requests)),
+            Counters::$method(&ReplyNetworkStats::from(&$c.replies)),
+        ]
+        .concat()
+    };
+}
+
 impl SmPart {
     /// Every counter by its full name.
     pub fn named(&self) -> Vec<(String, u64)> {
-        [
-            self.sm.named(),
-            IssueStats::from(&self.sm).named(),
-            L1dStats::from(&self.l1d).named(),
-            L1iStats::from(&self.l1i).named(),
-            L1cStats::from(&self.l1c).named(),
-            L1tStats::from(&self.l1t).named(),
-        ]
-        .concat()
+        groups_of!(sm self, named)
     }
 }
 
 impl BankPart {
     /// Every counter by its full name.
     pub fn named(&self) -> Vec<(String, u64)> {
-        [self.partition.named(), L2Stats::from(&self.l2).named()].concat()
+        groups_of!(bank self, named)
     }
 }
 
@@ -274,21 +297,60 @@ impl PartCounters {
 impl MachineCounters {
     /// Every counter by its full name.
     pub fn named(&self) -> Vec<(String, u64)> {
-        [
-            self.device.named(),
-            self.sm.named(),
-            IssueStats::from(&self.sm).named(),
-            L1dStats::from(&self.l1d).named(),
-            L1iStats::from(&self.l1i).named(),
-            L1cStats::from(&self.l1c).named(),
-            L1tStats::from(&self.l1t).named(),
-            self.partition.named(),
-            L2Stats::from(&self.l2).named(),
-            DramStats::from(&self.dram).named(),
-            RequestNetworkStats::from(&self.requests).named(),
-            ReplyNetworkStats::from(&self.replies).named(),
-        ]
-        .concat()
+        groups_of!(machine self, named)
+    }
+}
+
+impl warploom_stats::Snapshot for MachineCounters {
+    fn since(&self, earlier: &Self) -> Self {
+        self.since(earlier)
+    }
+
+    fn named(&self) -> Vec<(String, u64)> {
+        self.named()
+    }
+
+    fn values(&self) -> Vec<u64> {
+        groups_of!(machine self, values)
+    }
+}
+
+impl warploom_stats::Snapshot for PartCounters {
+    fn since(&self, earlier: &Self) -> Self {
+        self.since(earlier)
+    }
+
+    /// The whole machine's, then each part's with the part before them: `sm3:l1d.fill_port_busy`.
+    fn named(&self) -> Vec<(String, u64)> {
+        let mut all = self.sum().named();
+        let mut add = |part: &str, at: usize, named: Vec<(String, u64)>| {
+            let of_part = |(name, value)| (format!("{part}{at}:{name}"), value);
+            all.extend(named.into_iter().map(of_part));
+        };
+        for (i, sm) in self.sms.iter().enumerate() {
+            add("sm", i, sm.named());
+        }
+        for (i, bank) in self.banks.iter().enumerate() {
+            add("bank", i, bank.named());
+        }
+        for i in 0..self.channels.len() {
+            add("channel", i, self.channel_named(i));
+        }
+        all
+    }
+
+    fn values(&self) -> Vec<u64> {
+        let mut all = warploom_stats::Snapshot::values(&self.sum());
+        for sm in &self.sms {
+            all.extend::<Vec<u64>>(groups_of!(sm sm, values));
+        }
+        for bank in &self.banks {
+            all.extend::<Vec<u64>>(groups_of!(bank bank, values));
+        }
+        for channel in &self.channels {
+            all.extend(Counters::values(&DramStats::from(channel)));
+        }
+        all
     }
 }
 
@@ -300,6 +362,30 @@ mod tests {
     fn the_registry_is_sound() {
         assert_eq!(warploom_stats::audit(TABLES), Vec::<String>::new());
         assert!(TABLES.len() >= 10);
+    }
+
+    #[test]
+    fn values_are_in_the_order_of_their_names() {
+        let mut counters = PartCounters {
+            sms: vec![SmPart::default(); 2],
+            banks: vec![BankPart::default()],
+            channels: vec![Default::default(); 2],
+            ..PartCounters::default()
+        };
+        counters.sms[1].l1t.fill_port_busy = 3;
+        counters.banks[0].l2.data_port_busy = 5;
+        counters.channels[1].n_pre = 7;
+        let named = warploom_stats::Snapshot::named(&counters);
+        let values: Vec<u64> = named.iter().map(|(_, value)| *value).collect();
+        assert_eq!(values, warploom_stats::Snapshot::values(&counters));
+        for (name, value) in [
+            ("sm1:l1t.fill_port_busy", 3),
+            ("l1t.fill_port_busy", 3),
+            ("bank0:l2.data_port_busy", 5),
+            ("channel1:dram.precharges", 7),
+        ] {
+            assert!(named.contains(&(name.to_owned(), value)), "{name}");
+        }
     }
 
     #[test]

@@ -25,6 +25,9 @@ declare_stats! {
         pub arrival_cycles_max: Peak = Cycles, as "max_icnt2mem_latency";
         /// Packets by the logarithm of that time.
         pub packets_by_cycles: [u64; 16] = Packets, as "icnt2mem_lat_table", by [LOG2_BINS];
+        /// The same for packets that were split by sector, counted once for each request made of
+        /// them: where GPGPU-Sim splits a packet its averagemflatency begins anew.
+        pub split_cycles: u64 = Cycles;
         /// Requests made of those packets: a sectored L2 takes one a sector.
         pub requests: u64 = Requests;
         /// Replies handed to the network.
@@ -122,6 +125,7 @@ impl SubPartition {
         };
         for sector in 0..4 {
             if sectors >> sector & 1 == 1 {
+                self.counters.split_cycles += cycles;
                 let bytes = u128::from(u32::MAX) << (32 * sector);
                 self.enqueue(
                     now_core,

@@ -140,11 +140,13 @@ declare_stats! {
         pub thread_instructions: u64 = ThreadInstructions, as "gpgpu_sim_insn";
         /// Scheduler cycles by what happened: exactly one cause each.
         pub slots: [u64; 9] = Slots, by [SLOT_CAUSES];
-        /// Instructions issued by number of lanes in which they take effect, from 1.
+        /// Instructions issued by number of lanes that the divergence stack lets run, whatever the
+        /// guard, from 1.
         pub issued_by_lanes: [u64; 32] = WarpInstructions, as "W1..W32", by [LANE_COUNTS];
-        /// Instructions issued that take effect in no lane (GPGPU-Sim counts them as `Stall`).
+        /// Instructions issued whose guard is false in every one of those lanes.
         pub issued_without_lanes: u64 = WarpInstructions;
-        /// Scheduler cycles, all with the cause no_warp, in which the SM held no block (GPGPU-Sim does not count them).
+        /// Scheduler cycles, all with the cause no_warp, in which the SM held no block (GPGPU-Sim
+        /// does not count them).
         pub inactive_slots: u64 = Slots;
         /// Warps resident, summed over active cycles.
         pub resident_warp_cycles: u64 = Cycles, as "gpu_occupancy x active cycles x warp slots";
@@ -162,9 +164,11 @@ declare_stats! {
         pub memory_lanes: [u64; 6] = ThreadInstructions, as "gpgpu_n_load_insn, _store_, _shmem_, _tex_, _const_mem_, _param_mem_", by [LANE_SPACES];
         /// Shared-memory instructions.
         pub shared_instructions: u64 = WarpInstructions;
-        /// Extra cycles of shared-memory accesses from bank conflicts (GPGPU-Sim's gpgpu_n_shmem_bkconflict counts the first cycle too).
+        /// Extra cycles of shared-memory accesses from bank conflicts (GPGPU-Sim's
+        /// gpgpu_n_shmem_bkconflict counts the first cycle too).
         pub shared_conflict_cycles: u64 = Cycles;
-        /// Cycles in which the load/store unit could not finish its instruction, by what it accesses and why (GPGPU-Sim's resource_stall is reservation and bank_conflict).
+        /// Cycles in which the load/store unit could not finish its instruction, by what it
+        /// accesses and why (GPGPU-Sim's resource_stall is reservation and bank_conflict).
         pub ldst_stalls: [[u64; 5]; 7] = Cycles, as "gpgpu_stall_shd_mem", by [LDST_STAGES, LDST_STALLS];
         /// Registers of warps read from the register file's banks.
         pub register_reads: u64 = Events;

@@ -225,10 +225,9 @@ impl Sm {
         let lanes = self.out.active.count_ones();
         self.counters.warp_instructions += 1;
         self.counters.thread_instructions += u64::from(lanes);
-        match lanes {
-            0 => self.counters.issued_without_lanes += 1,
-            n => self.counters.issued_by_lanes[n as usize - 1] += 1,
-        }
+        self.counters.issued_without_lanes += u64::from(lanes == 0);
+        let on_stack = self.out.stack_active.count_ones() as usize;
+        self.counters.issued_by_lanes[on_stack - 1] += 1;
     }
 
     /// Reserves destinations and puts the instruction into its pipe's input register.

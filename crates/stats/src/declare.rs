@@ -93,7 +93,13 @@ pub struct StatMeta {
     pub gpgpusim: Option<&'static str>,
     /// Names of an array's elements, outermost dimension first; empty for a plain counter.
     pub labels: &'static [&'static [&'static str]],
+    /// It is a [`Peak`]: the largest value so far in the run. Its name ends in [`PEAK_SUFFIX`], no
+    /// other's does.
+    pub is_peak: bool,
 }
+
+/// Ends the names of [`Peak`]s, so that a result's reader knows what does not add up.
+pub const PEAK_SUFFIX: &str = "_max";
 
 impl StatMeta {
     /// What it counts.
@@ -125,6 +131,8 @@ pub struct StatTable {
 pub trait Counter {
     /// Nothing counted.
     const ZERO: Self;
+    /// Does not add up.
+    const IS_PEAK: bool = false;
     /// Adds another's counts.
     fn add(&mut self, other: &Self);
     /// Takes away the counts of an earlier moment. Panics if `earlier` counted more.
@@ -170,6 +178,7 @@ impl Peak {
 
 impl Counter for Peak {
     const ZERO: Self = Self(0);
+    const IS_PEAK: bool = true;
 
     #[inline]
     fn add(&mut self, other: &Self) {
@@ -219,6 +228,7 @@ pub const fn log2_bin(value: u64) -> usize {
 
 impl<C: Counter, const N: usize> Counter for [C; N] {
     const ZERO: Self = [const { C::ZERO }; N];
+    const IS_PEAK: bool = C::IS_PEAK;
 
     #[inline]
     fn add(&mut self, other: &Self) {
@@ -271,11 +281,19 @@ pub trait Counters: Clone + Default {
         self.visit(&mut |meta, at, value| all.push((meta.element_name(at), value)));
         all
     }
+
+    /// The values alone, in the same order.
+    fn values(&self) -> Vec<u64> {
+        let mut all = Vec::new();
+        self.visit(&mut |_, _, value| all.push(value));
+        all
+    }
 }
 
 /// Declares a struct of counters.
 ///
-/// A field is `name: type = unit;`, its type `u64`, [`Peak`] or arrays of them. The doc comment is the
+/// A field is `name: type = unit;`, its type `u64`, [`Peak`] or arrays of them. The doc comment is
+/// the
 /// statistic's sentence. `as "name"` gives GPGPU-Sim's name for it; `by [LABELS, ...]` names the
 /// elements of an array, one list of strings a dimension, outermost first.
 ///
@@ -330,6 +348,7 @@ macro_rules! declare_stats {
                     raw_sentence: concat!($($doc),+),
                     gpgpusim: $crate::declare_stats!(@option $($gpgpusim)?),
                     labels: &[$($($labels),+)?],
+                    is_peak: <$ty as $crate::Counter>::IS_PEAK,
                 }),+],
             };
 

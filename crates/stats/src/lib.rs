@@ -17,7 +17,8 @@ pub mod result;
 mod windows;
 
 pub use declare::{
-    Counter, Counters, LANE_COUNTS, LOG2_BINS, Peak, StatMeta, StatTable, Unit, log2_bin,
+    Counter, Counters, LANE_COUNTS, LOG2_BINS, PEAK_SUFFIX, Peak, StatMeta, StatTable, Unit,
+    log2_bin,
 };
 pub use metrics::METRICS;
 pub use registry::{StatRow, audit, audit_shapes, rows};

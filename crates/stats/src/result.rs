@@ -7,6 +7,7 @@
 //! Invariants: maps are ordered; a rate of nothing is `null`, not 0; the digest covers outputs,
 //! cycles and shared statistics, never the time taken or the command.
 
+use crate::PEAK_SUFFIX;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use warploom_base::Dim3;
@@ -196,6 +197,18 @@ pub struct Figures {
 
 /// Counters of the registry by their names; those that are 0 are left out.
 pub type Counts = BTreeMap<String, u64>;
+
+/// Adds counts of a later stretch of time, or of another part: peaks take the larger value, all
+/// others add up.
+pub fn accumulate(sum: &mut Counts, more: &Counts) {
+    for (name, value) in more {
+        let total = sum.entry(name.clone()).or_default();
+        *total = match name.ends_with(PEAK_SUFFIX) {
+            true => (*total).max(*value),
+            false => *total + value,
+        };
+    }
+}
 
 /// Counters of one kind of part, in the order of the parts' numbers.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -402,6 +415,17 @@ mod tests {
         let mut cut = report();
         cut.outcome = Outcome::CycleLimit { cycles: 100 };
         assert!(cut.succeeded(), "the user asked for the limit");
+    }
+
+    #[test]
+    fn counts_add_up_and_peaks_do_not() {
+        let mut sum: Counts = [("a.b".to_owned(), 1), ("a.c_max".to_owned(), 7)].into();
+        let more = [("a.b".to_owned(), 2), ("a.c_max".to_owned(), 5)].into();
+        accumulate(&mut sum, &more);
+        assert_eq!(
+            sum,
+            [("a.b".to_owned(), 3), ("a.c_max".to_owned(), 7)].into()
+        );
     }
 
     #[test]

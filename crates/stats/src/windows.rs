@@ -10,6 +10,9 @@ pub trait Snapshot: Clone + Default {
 
     /// Every counter by its full name, always the same names in the same order.
     fn named(&self) -> Vec<(String, u64)>;
+
+    /// The values alone, in the same order.
+    fn values(&self) -> Vec<u64>;
 }
 
 impl<C: Counters> Snapshot for C {
@@ -19,6 +22,10 @@ impl<C: Counters> Snapshot for C {
 
     fn named(&self) -> Vec<(String, u64)> {
         Counters::named(self)
+    }
+
+    fn values(&self) -> Vec<u64> {
+        Counters::values(self)
     }
 }
 
@@ -83,14 +90,14 @@ impl<S: Snapshot> Windows<S> {
 
     /// The same by column: each counter's name with its value in every window.
     pub fn columns(&self) -> Vec<(String, Vec<u64>)> {
-        let mut columns: Vec<(String, Vec<u64>)> = Vec::new();
+        let Some(first) = self.windows.first() else {
+            return Vec::new();
+        };
+        let column = |(name, _)| (name, Vec::with_capacity(self.windows.len()));
+        let mut columns: Vec<_> = first.counts.named().into_iter().map(column).collect();
         for window in &self.windows {
-            let named = window.counts.named();
-            if columns.is_empty() {
-                columns.extend(named.iter().map(|(name, _)| (name.clone(), Vec::new())));
-            }
-            for (column, (_, value)) in columns.iter_mut().zip(named) {
-                column.1.push(value);
+            for ((_, column), value) in columns.iter_mut().zip(window.counts.values()) {
+                column.push(value);
             }
         }
         columns

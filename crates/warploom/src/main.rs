@@ -12,6 +12,7 @@ mod output;
 mod panic;
 mod progress;
 mod simulate;
+mod stats_args;
 mod target;
 mod verbs;
 
