@@ -3,7 +3,6 @@
 
 mod support;
 
-use std::path::Path;
 use support::{json, output, refusal, warploom_in};
 
 #[test]
