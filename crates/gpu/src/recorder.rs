@@ -7,8 +7,8 @@ use warploom_stats::{Snapshot, Window, Windows};
 /// Windows while they are recorded.
 #[derive(Clone, Debug)]
 pub(crate) enum Recorder {
-    Whole(Windows<MachineCounters>),
-    Parts(Windows<PartCounters>),
+    Whole(Box<Windows<MachineCounters>>),
+    Parts(Box<Windows<PartCounters>>),
 }
 
 /// Windows that were recorded.
@@ -23,9 +23,9 @@ pub struct Recording {
 impl Recorder {
     pub fn new(cycles: Cycle, parts: bool) -> Self {
         if parts {
-            Self::Parts(Windows::new(cycles))
+            Self::Parts(Box::new(Windows::new(cycles)))
         } else {
-            Self::Whole(Windows::new(cycles))
+            Self::Whole(Box::new(Windows::new(cycles)))
         }
     }
 

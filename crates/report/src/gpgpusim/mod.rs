@@ -2,10 +2,10 @@
 //!
 //! After every kernel the lines that GPGPU-Sim prints, in its order, spacing and spelling, made
 //! from the result's counters. As there, most counters are those of the run so far; `gpu_sim_*`,
-//! `gpu_ipc`, `gpu_occupancy`, `partiton_level_parallism`, `L2_BW` are the kernel's. Lines whose figure
-//! is not counted here are left out: `docs/gpgpusim-stats.md` lists them. Sources of the formats:
-//! GPGPU-Sim 4.2, `gpu-sim.cc`, `shader.cc`, `gpu-cache.cc`, `mem_latency_stat.cc`, `dram.cc`,
-//! `local_interconnect.cc`, `gpgpusim_entrypoint.cc`.
+//! `gpu_ipc`, `gpu_occupancy`, `partiton_level_parallism` and `L2_BW` are the kernel's. Lines whose
+//! figure is not counted here are left out: `docs/gpgpusim-stats.md` lists them. Sources of the
+//! formats: GPGPU-Sim 4.2, `gpu-sim.cc`, `shader.cc`, `gpu-cache.cc`, `mem_latency_stat.cc`,
+//! `dram.cc`, `local_interconnect.cc`, `gpgpusim_entrypoint.cc`.
 
 mod caches;
 mod memory;
@@ -63,8 +63,8 @@ impl Block<'_> {
         let mut own = Tally::default();
         own.add(&self.kernel.figures);
         let all = self.so_far;
-        line(text, "kernel_name", &format!("{} ", self.kernel.name));
-        line(text, "kernel_launch_uid", &format!("{} ", self.uid));
+        line(text, "kernel_name", format!("{} ", self.kernel.name));
+        line(text, "kernel_launch_uid", format!("{} ", self.uid));
         line(text, "kernel_stream_id", "0");
         line(text, "gpu_sim_cycle", own.cycles);
         line(text, "gpu_sim_insn", own.instructions);
