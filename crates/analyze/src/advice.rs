@@ -173,22 +173,18 @@ fn bottleneck(machine: &Machine<'_>, analysis: &KernelAnalysis, facts: &Facts) -
 
 fn nothing_limits(analysis: &KernelAnalysis) -> String {
     let (part, used) = highest(analysis);
-    let waits = analysis
-        .stalls
-        .iter()
-        .filter(|(cause, _)| *cause != "issued");
-    let waits = waits.max_by(|a, b| a.1.total_cmp(b.1));
-    let waits = waits.map_or_else(String::new, |(cause, share)| {
-        format!(
-            " Schedulers mostly wait {} ({} of their cycles).",
-            because(cause),
-            percent(*share)
-        )
-    });
+    let waits = analysis.stalls.iter();
+    let mut waits: Vec<_> = waits.filter(|(cause, _)| *cause != "issued").collect();
+    waits.sort_by(|a, b| b.1.total_cmp(a.1));
+    let wait = |(cause, share): &(&String, &f64)| {
+        format!("{} ({} of their cycles)", because(cause), percent(**share))
+    };
+    let most: Vec<_> = waits.iter().take(2).map(wait).collect();
     format!(
-        "Latency bounds it, no part does: the highest, {}, is at {}.{waits}",
+        "Latency bounds it, no part does: the highest, {}, is at {}. Schedulers wait mostly {}.",
         part.name(),
         percent(used),
+        most.join(", then ")
     )
 }
 

@@ -9,8 +9,9 @@ use crate::target;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use warploom_analyze::{Machine, analyze};
-use warploom_report::{analysis_chart, analysis_report, svg};
+use warploom_report::{analysis_chart, analysis_report, run_report, svg};
 use warploom_run::Options;
+use warploom_stats::result::RunReport;
 use warploom_workloads::Size;
 
 const EXAMPLES: &str = "\
@@ -79,12 +80,9 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
     let sustainable = warploom_noc::sustainable(&gpu);
     let result = simulate(gpu.clone(), options, program.as_mut())?;
     let machine = Machine::new(&gpu, sustainable);
-    let analysis = analyze(&machine, &result).ok_or_else(|| {
-        let target = &args.target;
-        Failure::Input(format!(
-            "`{target}` launches no kernel: there is nothing to analyse"
-        ))
-    })?;
+    let Some(analysis) = analyze(&machine, &result) else {
+        return nothing_to_analyze(args, &result);
+    };
     if let Some(path) = &args.svg {
         write_file(path, &svg(&analysis_chart(&analysis)))?;
     }
@@ -93,4 +91,19 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
         false => print(&analysis_report(&analysis))?,
     }
     Ok(ExitCode::from(u8::from(!result.succeeded())))
+}
+
+/// A run that ended before its first launch did, or that has none.
+fn nothing_to_analyze(args: &Args, result: &RunReport) -> Result<ExitCode, Failure> {
+    if result.succeeded() {
+        let target = &args.target;
+        return Err(Failure::Input(format!(
+            "`{target}` launches no kernel: there is nothing to analyse"
+        )));
+    }
+    match args.json {
+        true => print_json(result)?,
+        false => print(&run_report(result))?,
+    }
+    Ok(ExitCode::from(1))
 }

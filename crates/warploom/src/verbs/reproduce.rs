@@ -73,7 +73,13 @@ fn what_there_is() -> String {
 }
 
 fn refusal(unknown: &UnknownFigure) -> String {
-    let help = match nearest(&unknown.name, unknown.known.iter().map(String::as_str)) {
+    let (name, known) = (&unknown.name, &unknown.known);
+    // A figure without its paper, or something near a whole name.
+    let of_paper = known
+        .iter()
+        .find(|full| full.ends_with(&format!("/{name}")));
+    let near = nearest(name, known.iter().map(String::as_str));
+    let help = match of_paper.map(String::as_str).or(near) {
         Some(near) => format!("did you mean `{near}`?"),
         None => "`warploom list figures` lists what there is".to_owned(),
     };
