@@ -4,11 +4,11 @@
 //! - L1D, L2: time in which the data port moves data of hits, which port width and request size
 //!   give, over all time. An L1D with a latency queue (4.x) looks up one transaction a bank and
 //!   cycle; there the banks are the port.
-//! - Interconnect, each direction: flits over what the network sustains. A flit takes its wire for a
-//!   cycle, however much of it a packet fills.
+//! - Interconnect, each direction: flits over what the network sustains. A flit takes its wire for
+//!   a cycle, however much of it a packet fills.
 //! - DRAM: cycles with data on the bus over all cycles.
-//! - Register file and shared memory: banks' reads over what the banks can read; cycles of accesses,
-//!   conflicts included, over all cycles.
+//! - Register file and shared memory: banks' reads over what the banks can read; cycles of
+//!   accesses, conflicts included, over all cycles.
 //!
 //! A transfer counts where it begins, and traffic that is not uniform can pass what uniform traffic
 //! sustains: where a quotient is above 1, the part is busy all the time and the utilisation is 1.

@@ -452,7 +452,7 @@ pub struct NocSpec {
     /// Network cycles from input buffer to output buffer without contention. Fly: steps of the
     /// router's pipeline, at least 3 (virtual channel, switch, traversal).
     pub hop_cycles: u32,
-    /// Percent of the peak that uniform traffic sustains, where it is known and need not be measured.
+    /// Percent of the peak that uniform traffic sustains; `None`: to be measured.
     pub sustainable_percent: Option<u32>,
 }
 

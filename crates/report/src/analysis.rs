@@ -62,8 +62,8 @@ const fn meaning(class: Class) -> &'static str {
 fn utilisation(text: &mut String, kernel: &KernelAnalysis) {
     let _ = writeln!(
         text,
-        "{:<28}{}",
-        "utilisation", "0%        25%       50%       75%       100%"
+        "{:<28}0%        25%       50%       75%       100%",
+        "utilisation"
     );
     for part in Part::ALL {
         let (used, at) = (kernel.utilisation.of(part), thresholds(part));

@@ -47,7 +47,8 @@ const MARKS: [Ink; 2] = [
 
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 type Plane<'a> = ChartContext<'a, SVGBackend<'a>, Cartesian2d<RangedCoordf64, RangedCoordf64>>;
-type Drawn = Result<(), DrawingAreaErrorKind<std::io::Error>>;
+type Drawn<T = ()> =
+    Result<T, DrawingAreaErrorKind<<SVGBackend<'static> as DrawingBackend>::ErrorType>>;
 
 /// Charts below each other as one picture.
 pub fn svg(charts: &[Chart]) -> String {
@@ -219,7 +220,7 @@ fn head(area: &Area<'_>, title: &str, series: &[&str], marks: &[&str]) -> Drawn 
 }
 
 /// A name in the legend; returns where the next entry starts.
-fn entry(area: &Area<'_>, x: i32, name: &str) -> Result<i32, DrawingAreaErrorKind<std::io::Error>> {
+fn entry(area: &Area<'_>, x: i32, name: &str) -> Drawn<i32> {
     area.draw(&Text::new(name, (x, 38), words(TEXT)))?;
     Ok(x + text_width(name) + 18)
 }
@@ -232,7 +233,7 @@ fn plane<'a>(
     area: &Area<'a>,
     (left, right): (f64, f64),
     (bottom, top): (f64, f64),
-) -> Result<Plane<'a>, DrawingAreaErrorKind<std::io::Error>> {
+) -> Drawn<Plane<'a>> {
     let below = area.margin(HEAD, MARGIN, MARGIN, MARGIN + 6);
     ChartBuilder::on(&below)
         .x_label_area_size(X_LABELS)

@@ -1,7 +1,7 @@
 //! Verbs and what they share.
 
 use crate::failure::Failure;
-use crate::verbs::{analyze, check, completions, list, reproduce, run, show};
+use crate::verbs::{analyze, check, completions, import, list, reproduce, run, show};
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 
@@ -12,7 +12,8 @@ Examples:
   warploom run my.toml              run a kernel of your own from a launch file
   warploom analyze spmv             name a workload's bottleneck
   warploom list policies            the schedulers and other policies there are
-  warploom show gpu gtx480          a GPU's data sheet; with --keys, everything that can be set";
+  warploom show gpu gtx480          a GPU's data sheet; with --keys, everything that can be set
+  warploom import gpgpusim.config   a preset from a GPGPU-Sim configuration";
 
 /// A fast GPU simulator for research on thread-level parallelism: runs CUDA kernels from their PTX
 /// on a cycle-level model of a GPU.
@@ -31,6 +32,7 @@ enum Verb {
     Check(check::Args),
     List(list::Args),
     Show(show::Args),
+    Import(import::Args),
     Completions(completions::Args),
 }
 
@@ -44,6 +46,7 @@ impl Cli {
             Verb::Check(args) => check::run(&args),
             Verb::List(args) => list::run(&args),
             Verb::Show(args) => show::run(&args),
+            Verb::Import(args) => import::run(&args),
             Verb::Completions(args) => completions::run(&args),
         }
     }

@@ -3,6 +3,7 @@
 pub mod analyze;
 pub mod check;
 pub mod completions;
+pub mod import;
 pub mod list;
 pub mod reproduce;
 pub mod run;
