@@ -121,6 +121,11 @@ impl Draft {
                 "kernels are timed whatever they were compiled for",
             ),
             ("gpu.seed", Raw::Int(Some(1)), ""),
+            (
+                "noc.sustainable_percent",
+                Raw::Text("none".into()),
+                "measured when it is asked for",
+            ),
         ];
         for (key, raw, why) in ours {
             self.own(key, raw, OriginKind::Ours, why);
