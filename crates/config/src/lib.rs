@@ -36,7 +36,7 @@ pub use error::ConfigErrors;
 pub use keys::keys;
 pub use latency::Latencies;
 pub use occupancy::{BlockNeeds, OccupancyLimit};
-pub use peaks::{Bandwidth, Peaks, Rate};
+pub use peaks::{Bandwidth, Peaks, Rate, karol};
 pub use preset::{PRESETS, Preset, find};
 pub use print::{Setting, keys_markdown};
 pub use resolve::{Base, preset, resolve};

@@ -56,16 +56,10 @@ impl BlockNeeds {
         }
     }
 
-    /// Blocks that fit an empty SM, and what limits them. A grid of `grid_blocks` smaller than
-    /// that on all SMs lowers the number, as in GPGPU-Sim. Zero if not even one fits.
-    pub fn blocks_per_sm(
-        &self,
-        grid_blocks: u64,
-        sm: &SmSpec,
-        gpu: &DeviceSpec,
-    ) -> (u32, OccupancyLimit) {
+    /// Blocks that each resource of an empty SM has room for; `u32::MAX` where it sets no limit.
+    pub fn limits(&self, sm: &SmSpec, gpu: &DeviceSpec) -> [(u32, OccupancyLimit); 5] {
         let share = |total: u32, each: u32| total.checked_div(each).unwrap_or(u32::MAX);
-        let (fit, limit) = [
+        [
             (share(sm.max_threads, self.threads), OccupancyLimit::Threads),
             (
                 share(sm.shared_bytes, self.shared_bytes),
@@ -81,9 +75,18 @@ impl BlockNeeds {
                 OccupancyLimit::Cap,
             ),
         ]
-        .into_iter()
-        .min()
-        .expect("five limits");
+    }
+
+    /// Blocks that fit an empty SM, and what limits them. A grid of `grid_blocks` smaller than
+    /// that on all SMs lowers the number, as in GPGPU-Sim. Zero if not even one fits.
+    pub fn blocks_per_sm(
+        &self,
+        grid_blocks: u64,
+        sm: &SmSpec,
+        gpu: &DeviceSpec,
+    ) -> (u32, OccupancyLimit) {
+        let limits = self.limits(sm, gpu).into_iter();
+        let (fit, limit) = limits.min().expect("five limits");
         let spread = grid_blocks.div_ceil(u64::from(gpu.sms));
         if spread < u64::from(fit) {
             (spread as u32, OccupancyLimit::Grid)

@@ -79,6 +79,18 @@ pub struct Peaks {
     pub dram: Bandwidth,
 }
 
+/// Share of its peak that an input-queued crossbar with random arbitration sustains under uniform
+/// traffic, with `ports` inputs and as many outputs: packets wait behind the head of their queue.
+/// M. Karol, M. Hluchyj, S. Morgan, IEEE Transactions on Communications 35(12), 1987, Table I;
+/// beyond 8 ports the limit 2 - sqrt(2) is approached as 1/ports.
+pub fn karol(ports: u32) -> f64 {
+    const TABLE: [f64; 8] = [1.0, 0.75, 0.6825, 0.6553, 0.6399, 0.6302, 0.6234, 0.6184];
+    let limit = 2.0 - std::f64::consts::SQRT_2;
+    let beyond = || limit + (TABLE[7] - limit) * 8.0 / f64::from(ports);
+    let index = ports.saturating_sub(1) as usize;
+    TABLE.get(index).copied().unwrap_or_else(beyond)
+}
+
 impl GpuSpec {
     /// L2 banks, each with a port of its own to the network.
     pub fn l2_banks(&self) -> u32 {
@@ -125,18 +137,15 @@ impl GpuSpec {
         }
     }
 
-    /// Share of the interconnect's peak that uniform random traffic sustains, where theory gives
-    /// it. Input-queued crossbars with random arbitration lose to the packets that wait behind the
-    /// head of their queue: M. Karol, M. Hluchyj, S. Morgan, IEEE Transactions on Communications
-    /// 35(12), 1987, Table I, for equally many inputs and outputs; beyond 8 of them the limit
-    /// 2 - sqrt(2) is approached as 1/ports. `None` for other networks: measure them.
+    /// Share of the interconnect's peak that uniform random traffic sustains: what the
+    /// configuration says, or where theory gives it ([`karol`]). `None` for other networks: measure
+    /// them.
     pub fn noc_sustainable(&self) -> Option<f64> {
-        const KAROL: [f64; 8] = [1.0, 0.75, 0.6825, 0.6553, 0.6399, 0.6302, 0.6234, 0.6184];
-        let ports = self.gpu.sms.min(self.l2_banks()) as usize;
-        let limit = 2.0 - std::f64::consts::SQRT_2;
-        let beyond = || limit + (KAROL[7] - limit) * 8.0 / ports as f64;
+        if let Some(percent) = self.noc.sustainable_percent {
+            return Some(f64::from(percent) / 100.0);
+        }
         match self.noc.kind {
-            NocKind::RandomCrossbar => Some(KAROL.get(ports - 1).copied().unwrap_or_else(beyond)),
+            NocKind::RandomCrossbar => Some(karol(self.gpu.sms.min(self.l2_banks()))),
             NocKind::LocalCrossbar | NocKind::Fly => None,
         }
     }

@@ -123,6 +123,13 @@ impl<'a> Reader<'a> {
             .map_or(default, |value| u32::read(&value))
     }
 
+    /// The value of a key that is `"none"` where it is left out.
+    pub fn take_or_none(&mut self, info: Info) -> Option<u32> {
+        let name = join(&self.prefix, info.name);
+        self.declare(&name, info, Some("none"));
+        Option::read(&self.lookup(&name, info.rule)?)
+    }
+
     /// A part with its keys under `prefix`.
     pub fn section<S: Section>(&mut self, prefix: &str) -> S {
         let inner = join(&self.prefix, prefix);
@@ -192,17 +199,25 @@ impl Writer {
 }
 
 /// Declares the keys of a struct: `field: "key", rule, "unit", "sentence", "source";` for values,
-/// and behind `within` `field: "prefix";` for parts with keys of their own.
+/// the same behind `optional` for numbers that may be left out, and behind `within`
+/// `field: "prefix";` for parts with keys of their own.
 macro_rules! section {
     ($ty:ident {
         $($field:ident: $name:literal, $rule:expr, $unit:literal, $about:literal, $source:literal;)*
-    } $(within { $($part:ident: $prefix:literal;)+ })?) => {
+    } $(optional {
+        $($opt:ident: $opt_name:literal, $opt_rule:expr, $opt_unit:literal, $opt_about:literal,
+            $opt_source:literal;)+
+    })? $(within { $($part:ident: $prefix:literal;)+ })?) => {
         impl $crate::section::Section for $crate::spec::$ty {
             fn read(reader: &mut $crate::section::Reader<'_>) -> Self {
                 Self {
                     $($field: reader.take($crate::section::Info {
                         name: $name, rule: $rule, unit: $unit, about: $about, source: $source,
                     }),)*
+                    $($($opt: reader.take_or_none($crate::section::Info {
+                        name: $opt_name, rule: $opt_rule, unit: $opt_unit, about: $opt_about,
+                        source: $opt_source,
+                    }),)+)?
                     $($($part: reader.section($prefix),)+)?
                 }
             }
@@ -211,6 +226,10 @@ macro_rules! section {
                 $(writer.put($crate::section::Info {
                     name: $name, rule: $rule, unit: $unit, about: $about, source: $source,
                 }, &self.$field);)*
+                $($(writer.put($crate::section::Info {
+                    name: $opt_name, rule: $opt_rule, unit: $opt_unit, about: $opt_about,
+                    source: $opt_source,
+                }, &self.$opt);)+)?
                 $($(writer.section($prefix, &self.$part);)+)?
             }
         }

@@ -452,6 +452,8 @@ pub struct NocSpec {
     /// Network cycles from input buffer to output buffer without contention. Fly: steps of the
     /// router's pipeline, at least 3 (virtual channel, switch, traversal).
     pub hop_cycles: u32,
+    /// Percent of the peak that uniform traffic sustains; `None`: to be measured.
+    pub sustainable_percent: Option<u32>,
 }
 
 /// Kinds of network.

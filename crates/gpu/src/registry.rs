@@ -38,6 +38,8 @@ macro_rules! cache_group {
                 pub fails: [[u64; 5]; 12] = Accesses, by [ACCESS_KINDS, FAIL_REASONS];
                 /// Cycles in which the data port moved data.
                 pub data_port_busy: u64 = Cycles;
+                /// Cycles in which the data port moved data of hits, and not of lines that leave.
+                pub data_port_hits: u64 = Cycles;
                 /// Cycles in which the fill port moved data.
                 pub fill_port_busy: u64 = Cycles;
             }
@@ -56,6 +58,7 @@ macro_rules! cache_group {
                     ],
                     fails: c.fail,
                     data_port_busy: c.data_port_busy,
+                    data_port_hits: c.data_port_hits,
                     fill_port_busy: c.fill_port_busy,
                 }
             }

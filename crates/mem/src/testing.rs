@@ -152,6 +152,7 @@ fn any_spec() -> GpuSpec {
             output_speedup: 1,
             internal_speedup_percent: 200,
             hop_cycles: 3,
+            sustainable_percent: None,
         },
         partition: PartitionSpec {
             l2: cache,

@@ -11,6 +11,9 @@ mod fly;
 mod local;
 mod ports;
 mod random;
+mod saturation;
+
+pub use saturation::{saturated_throughput, sustainable};
 
 use fly::Fly;
 use local::LocalCrossbar;

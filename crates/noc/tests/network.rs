@@ -3,9 +3,9 @@
 use proptest::prelude::*;
 use std::collections::VecDeque;
 use warploom_base::{KernelSlot, Rng, SmId};
-use warploom_config::{NocKind, NocSpec};
+use warploom_config::{Base, NocKind, NocSpec, PRESETS, karol, resolve};
 use warploom_mem::{AccessKind, Request};
-use warploom_noc::Network;
+use warploom_noc::{Network, saturated_throughput, sustainable};
 
 fn spec(kind: NocKind) -> NocSpec {
     NocSpec {
@@ -20,6 +20,7 @@ fn spec(kind: NocKind) -> NocSpec {
         output_speedup: 1,
         internal_speedup_percent: 200,
         hop_cycles: if kind == NocKind::Fly { 3 } else { 1 },
+        sustainable_percent: None,
     }
 }
 
@@ -77,25 +78,9 @@ fn latency_without_contention() {
     assert_eq!(latency(&longer, 32), 9);
 }
 
-/// Packets per output and cycle when every input always has packets of `bytes` to random outputs.
+/// Flits per port and cycle of a saturated network.
 fn throughput(spec: &NocSpec, ports: usize, bytes: u32) -> f64 {
-    const CYCLES: usize = 20_000;
-    let mut net = Network::new(spec, ports, ports, 5);
-    let mut rng = Rng::new(11);
-    let mut delivered = 0;
-    for _ in 0..CYCLES {
-        for input in 0..ports {
-            while net.can_inject(input, bytes) {
-                let output = rng.below(ports as u32) as usize;
-                net.inject(input, output, packet(0), bytes);
-            }
-        }
-        net.cycle();
-        for output in 0..ports {
-            delivered += usize::from(net.pop(output).is_some());
-        }
-    }
-    delivered as f64 / (CYCLES * ports) as f64
+    saturated_throughput(spec, ports, ports, bytes, 20_000, 5)
 }
 
 #[test]
@@ -121,8 +106,24 @@ fn head_of_line_blocking_follows_karol() {
 #[test]
 fn long_packets_keep_their_output() {
     // 136 bytes are 5 flits; the law holds per flit.
-    let found = 5.0 * throughput(&spec(NocKind::RandomCrossbar), 4, 136);
+    let found = throughput(&spec(NocKind::RandomCrossbar), 4, 136);
     assert!((found - 0.6553).abs() < 0.015, "{found}");
+}
+
+#[test]
+fn what_a_gpu_sustains_is_its_setting_or_measured() {
+    let gpu = |name: &str, sets: &[&str]| {
+        let sets: Vec<_> = sets.iter().map(|set| (*set).to_owned()).collect();
+        resolve(&Base::Preset(name.to_owned()), &sets).unwrap_or_else(|e| panic!("{e}"))
+    };
+    let maxwell = gpu("maxwell-duet", &[]);
+    assert_eq!(sustainable(&maxwell), 0.6, "the paper's figure");
+    let measured = sustainable(&gpu("maxwell-duet", &["noc.sustainable_percent=none"]));
+    assert!((measured - karol(16)).abs() < 0.015, "{measured}");
+    for preset in PRESETS {
+        let found = sustainable(&gpu(preset.name, &[]));
+        assert!((0.5..=1.0).contains(&found), "{}: {found}", preset.name);
+    }
 }
 
 #[test]

@@ -1,18 +1,24 @@
-//! Reports: tables and charts as text. Data in, text out.
+//! Reports: tables and charts, as text and as SVG. Data in, text out.
 //!
 //! Invariants: nothing here starts a simulation, reads a clock or a terminal; equal data gives
 //! equal text. Width is a parameter.
 
+mod analysis;
 mod chart;
 mod csv;
+mod figure;
 mod format;
 mod gpgpusim;
 mod run;
+mod svg;
 mod table;
 
-pub use chart::bar;
+pub use analysis::{analysis_chart, analysis_report};
+pub use chart::{bar, bar_with_marks, sparkline};
 pub use csv::{Rows, series_csv, statistics_csv};
+pub use figure::{Axis, BarChart, BarSeries, Chart, LineChart, LineSeries, Mark};
 pub use format::{grouped, percent, rate, seconds};
 pub use gpgpusim::gpgpusim_report;
 pub use run::run_report;
+pub use svg::svg;
 pub use table::{figures, listing};

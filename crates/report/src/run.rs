@@ -3,8 +3,9 @@
 use crate::chart::bar;
 use crate::format::{grouped, percent, rate, seconds};
 use crate::table::figures;
+use std::collections::BTreeMap;
 use std::fmt::Write;
-use warploom_stats::result::{Figures, KernelReport, Outcome, RunReport};
+use warploom_stats::result::{CheckReport, Figures, KernelReport, Outcome, RunReport};
 
 /// Launches shown one by one; of more, the first ones stand for the rest.
 const LAUNCHES_SHOWN: usize = 16;
@@ -22,9 +23,9 @@ pub fn run_report(run: &RunReport) -> String {
     };
     let _ = writeln!(text, "{} on {}: {length}\n", run.command, run.gpu.name);
     launches(&mut text, run);
-    stalls(&mut text, &run.totals.figures);
+    stalls(&mut text, &run.totals.figures.stalls);
     outcome(&mut text, &run.outcome);
-    checks(&mut text, run);
+    checks(&mut text, &run.checks);
     findings(&mut text, run);
     let _ = writeln!(
         text,
@@ -96,12 +97,13 @@ fn figure_cells(figures: &Figures) -> [String; 5] {
     ]
 }
 
-fn stalls(text: &mut String, figures: &Figures) {
-    if figures.stalls.is_empty() {
+/// Where the schedulers' cycles went.
+pub(crate) fn stalls(text: &mut String, stalls: &BTreeMap<String, f64>) {
+    if stalls.is_empty() {
         return;
     }
     text.push_str("scheduler cycles\n");
-    let mut shares: Vec<_> = figures.stalls.iter().collect();
+    let mut shares: Vec<_> = stalls.iter().collect();
     shares.sort_by(|(a, x), (b, y)| y.total_cmp(x).then(a.cmp(b)));
     let width = shares
         .iter()
@@ -119,7 +121,7 @@ fn stalls(text: &mut String, figures: &Figures) {
     text.push('\n');
 }
 
-fn outcome(text: &mut String, outcome: &Outcome) {
+pub(crate) fn outcome(text: &mut String, outcome: &Outcome) {
     let _ = match outcome {
         Outcome::Finished => Ok(()),
         Outcome::CycleLimit { cycles } => {
@@ -148,8 +150,8 @@ fn shortened(message: &str) -> String {
     )
 }
 
-fn checks(text: &mut String, run: &RunReport) {
-    for check in &run.checks {
+pub(crate) fn checks(text: &mut String, checks: &[CheckReport]) {
+    for check in checks {
         let verdict = if check.passed { "passed" } else { "FAILED" };
         let detail = match check.detail.as_str() {
             "" => String::new(),
@@ -157,7 +159,7 @@ fn checks(text: &mut String, run: &RunReport) {
         };
         let _ = writeln!(text, "check {} {verdict}{detail}", check.name);
     }
-    if !run.checks.is_empty() {
+    if !checks.is_empty() {
         text.push('\n');
     }
 }
@@ -172,7 +174,7 @@ fn findings(text: &mut String, run: &RunReport) {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::run_report;
     use warploom_base::Dim3;
     use warploom_stats::result::*;
@@ -209,7 +211,8 @@ mod tests {
         }
     }
 
-    fn run(launches: u64) -> RunReport {
+    /// A run of so many launches of one kernel.
+    pub(crate) fn run(launches: u64) -> RunReport {
         RunReport {
             program: Program {
                 name: "warploom".into(),

@@ -77,6 +77,15 @@ pub struct Collectors {
     busy: u32,
 }
 
+/// What the register file's banks did in a cycle.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct BankReads {
+    /// Registers read, each by one warp.
+    pub served: u64,
+    /// Reads that had to wait for their bank.
+    pub waited: u64,
+}
+
 /// What the collectors need to know of an instruction that enters.
 pub struct Sources<'a> {
     /// Its source registers, as bank numbers before hashing.
@@ -241,17 +250,16 @@ impl Collectors {
             .is_some_and(|issued| !self.output[c.pipe as usize].is_full(issued.sub))
     }
 
-    /// One step, the `nth` of the SM. `sources` tells what an entering instruction reads. Returns
-    /// reads that had to wait for their bank.
-    pub fn step<'a>(&mut self, nth: u64, sources: impl Fn(FlightId) -> Sources<'a>) -> u64 {
-        let mut waited = 0;
+    /// One step, the `nth` of the SM. `sources` tells what an entering instruction reads.
+    pub fn step<'a>(&mut self, nth: u64, sources: impl Fn(FlightId) -> Sources<'a>) -> BankReads {
+        let mut reads = BankReads::default();
         if self.busy > 0 {
             self.send_ready();
-            waited = self.read_banks(nth);
+            reads = self.read_banks(nth);
         }
         self.take_in(sources);
         self.end_writes();
-        waited
+        reads
     }
 
     /// Ends the cycle for the banks: they may be written again. `step` does so itself.
@@ -301,7 +309,8 @@ impl Collectors {
         self.busy -= 1;
     }
 
-    fn read_banks(&mut self, nth: u64) -> u64 {
+    fn read_banks(&mut self, nth: u64) -> BankReads {
+        let mut reads = BankReads::default();
         let open = self.waiting & !self.written;
         let chosen = match self.style {
             ModelStyle::V3 => self.one_per_collector(open, nth),
@@ -316,9 +325,11 @@ impl Collectors {
                 self.waiting &= !(1 << bank);
             }
             self.reads -= 1;
+            reads.served += 1;
             self.operand_arrived(collector);
         }
-        self.reads
+        reads.waited = self.reads;
+        reads
     }
 
     /// 3.2.2: a collector receives one operand a cycle. Its wavefront allocator goes through the
@@ -549,8 +560,9 @@ mod tests {
         assert_eq!(c.try_write(&[7], 0), 0, "the same bank");
         assert_eq!(c.try_write(&[6], 0), 1, "another bank");
         assert_eq!(c.try_write(&[5, 6, 4], 0), 1, "as far as banks are idle");
-        assert_eq!(c.step(1, source), 1, "the read waited");
-        c.step(2, source);
+        let reads = |served, waited| BankReads { served, waited };
+        assert_eq!(c.step(1, source), reads(0, 1), "the read waited");
+        assert_eq!(c.step(2, source), reads(1, 0));
         assert!(c.output[0].is_empty());
         c.step(3, source);
         assert!(!c.output[0].is_empty());

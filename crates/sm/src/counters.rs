@@ -170,6 +170,8 @@ declare_stats! {
         /// Cycles in which the load/store unit could not finish its instruction, by what it
         /// accesses and why (GPGPU-Sim's resource_stall is reservation and bank_conflict).
         pub ldst_stalls: [[u64; 5]; 7] = Cycles, as "gpgpu_stall_shd_mem", by [LDST_STAGES, LDST_STALLS];
+        /// Registers of warps read from the register file's banks.
+        pub register_reads: u64 = Events;
         /// Register-file reads that waited because their bank served another.
         pub register_bank_conflicts: u64 = Events, as "gpu_reg_bank_conflict_stalls";
         /// Packets sent to memory, by kind of access.

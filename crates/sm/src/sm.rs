@@ -426,7 +426,7 @@ impl Sm {
             counters,
             ..
         } = self;
-        counters.register_bank_conflicts += collectors.step(nth, |id| {
+        let reads = collectors.step(nth, |id| {
             let flight = flights[id.0];
             let image = image_of(kernels, flight.kernel);
             Sources {
@@ -434,6 +434,8 @@ impl Sm {
                 warp: flight.warp.0,
             }
         });
+        counters.register_reads += reads.served;
+        counters.register_bank_conflicts += reads.waited;
     }
 
     fn feed_unit(&mut self, unit: usize, now: Cycle) {

@@ -1,7 +1,7 @@
 //! Verbs and what they share.
 
 use crate::failure::Failure;
-use crate::verbs::{check, completions, import, list, run, show};
+use crate::verbs::{analyze, check, completions, import, list, reproduce, run, show};
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 
@@ -10,6 +10,7 @@ Examples:
   warploom run                      what can be run
   warploom run vectoradd            run a workload and check its outputs
   warploom run my.toml              run a kernel of your own from a launch file
+  warploom analyze spmv             name a workload's bottleneck
   warploom list policies            the schedulers and other policies there are
   warploom show gpu gtx480          a GPU's data sheet; with --keys, everything that can be set
   warploom import gpgpusim.config   a preset from a GPGPU-Sim configuration";
@@ -26,6 +27,8 @@ pub struct Cli {
 #[derive(Subcommand)]
 enum Verb {
     Run(Box<run::Args>),
+    Analyze(Box<analyze::Args>),
+    Reproduce(reproduce::Args),
     Check(check::Args),
     List(list::Args),
     Show(show::Args),
@@ -38,6 +41,8 @@ impl Cli {
     pub fn run(self) -> Result<ExitCode, Failure> {
         match self.verb {
             Verb::Run(args) => run::run(&args),
+            Verb::Analyze(args) => analyze::run(&args),
+            Verb::Reproduce(args) => reproduce::run(&args),
             Verb::Check(args) => check::run(&args),
             Verb::List(args) => list::run(&args),
             Verb::Show(args) => show::run(&args),

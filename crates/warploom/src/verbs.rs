@@ -1,8 +1,10 @@
 //! The verbs, one file each.
 
+pub mod analyze;
 pub mod check;
 pub mod completions;
 pub mod import;
 pub mod list;
+pub mod reproduce;
 pub mod run;
 pub mod show;

@@ -1,57 +1,22 @@
 //! The command as a user meets it: help, lists, errors with their exit status, runs. Text is
 //! compared with snapshots; commands that touch files run in a folder of their own.
 
-use std::path::Path;
-use std::process::{Command, Output};
+mod support;
 
-/// What a command wrote, and its exit status.
-struct Ran {
-    status: i32,
-    out: String,
-    err: String,
-}
-
-fn warploom_in(folder: &Path, args: &[&str]) -> Ran {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_warploom"));
-    command.args(args).current_dir(folder).env("NO_COLOR", "1");
-    let Output {
-        status,
-        stdout,
-        stderr,
-    } = command.output().unwrap();
-    Ran {
-        status: status.code().unwrap(),
-        out: String::from_utf8(stdout).unwrap(),
-        err: String::from_utf8(stderr).unwrap(),
-    }
-}
-
-/// Standard output of a command that must succeed and say nothing else.
-fn output(args: &[&str]) -> String {
-    let Ran { status, out, err } = warploom_in(Path::new("."), args);
-    assert_eq!((status, err.as_str()), (0, ""), "{args:?}");
-    out
-}
-
-/// Standard error of a command that must fail with `status` and print no result.
-fn refusal(folder: &Path, status: i32, args: &[&str]) -> String {
-    let ran = warploom_in(folder, args);
-    let message = &ran.err;
-    assert_eq!(
-        (ran.status, ran.out.as_str()),
-        (status, ""),
-        "{args:?}: {message}"
-    );
-    format!("$ warploom {}\n{message}", args.join(" "))
-}
-
-fn json(text: &str) -> serde_json::Value {
-    serde_json::from_str(text).unwrap()
-}
+use support::{json, output, refusal, warploom_in};
 
 #[test]
 fn help_of_every_verb() {
-    let verbs = ["run", "check", "list", "show", "import", "completions"];
+    let verbs = [
+        "run",
+        "analyze",
+        "reproduce",
+        "check",
+        "list",
+        "show",
+        "import",
+        "completions",
+    ];
     let texts = verbs.map(|verb| output(&[verb, "--help"]));
     insta::assert_snapshot!(texts.join("\n---\n"));
     insta::assert_snapshot!(output(&["--help"]));
@@ -60,7 +25,7 @@ fn help_of_every_verb() {
 #[test]
 fn lists_name_everything_with_what_it_is() {
     insta::assert_snapshot!(output(&["list", "gpus"]) + "---\n" + &output(&["list", "policies"]));
-    for what in ["gpus", "workloads", "policies", "stats"] {
+    for what in ["gpus", "workloads", "policies", "stats", "figures"] {
         let list = json(&output(&["list", what, "--json"]));
         let rows = list.as_array().unwrap();
         assert!(!rows.is_empty(), "{what}");

@@ -116,6 +116,11 @@ impl Draft {
                 "as GPGPU-Sim exchanges",
             ),
             ("gpu.seed", Raw::Int(Some(1)), ""),
+            (
+                "noc.sustainable_percent",
+                Raw::Text("none".into()),
+                "measured when it is asked for",
+            ),
         ];
         for (key, raw, why) in ours {
             self.own(key, raw, OriginKind::Ours, why);

@@ -2,7 +2,7 @@
 
 use crate::section::section;
 use crate::spec::NocKind;
-use crate::value::{int, names};
+use crate::value::{Rule, int, names};
 
 names! {
     NocKind: KINDS {
@@ -39,5 +39,10 @@ section! {
         hop_cycles: "hop_cycles", int(0, 1000), "network cycles",
             "From input buffer to output buffer without contention.",
             "BookSim routing, allocation and switch delays";
+    } optional {
+        sustainable_percent: "sustainable_percent", Rule::IntegerOrNone { min: 1, max: 100 },
+            "percent of the peak",
+            "What uniform traffic sustains, for utilisations; none: measured when one is asked for.",
+            "Lin, Mantor, Zhou, TACO 2018, section 4.1: 60 for a 16 x 16 crossbar";
     }
 }

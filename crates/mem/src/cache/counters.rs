@@ -22,6 +22,8 @@ pub struct CacheCounters {
     pub fail: [[u64; FailReason::COUNT]; AccessKind::COUNT],
     /// Cycles in which the data port was busy.
     pub data_port_busy: u64,
+    /// Those of them in which it moved the data of hits, and not of lines that leave the cache.
+    pub data_port_hits: u64,
     /// Cycles in which the fill port was busy.
     pub fill_port_busy: u64,
 }
@@ -69,6 +71,7 @@ impl CacheCounters {
             sum.iter_mut().zip(more).for_each(|(sum, n)| *sum += n);
         }
         self.data_port_busy += other.data_port_busy;
+        self.data_port_hits += other.data_port_hits;
         self.fill_port_busy += other.fill_port_busy;
     }
 
@@ -90,6 +93,7 @@ impl CacheCounters {
             now.iter_mut().zip(then).for_each(|(now, n)| *now -= n);
         }
         delta.data_port_busy -= earlier.data_port_busy;
+        delta.data_port_hits -= earlier.data_port_hits;
         delta.fill_port_busy -= earlier.fill_port_busy;
         delta
     }

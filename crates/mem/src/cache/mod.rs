@@ -330,8 +330,15 @@ impl Cache {
 
     /// Counts and times a hit without looking at tags (an ideal cache).
     pub(crate) fn hit_always(&mut self, now: Cycle, request: &Request) {
-        self.use_data_port(now, u32::from(request.bytes).div_ceil(self.spec.port_bytes));
+        self.hit_port(now, request);
         self.counters.count(request.kind, AccessOutcome::Hit);
+    }
+
+    /// The data of a hit passes the port.
+    fn hit_port(&mut self, now: Cycle, request: &Request) {
+        let cycles = u32::from(request.bytes).div_ceil(self.spec.port_bytes);
+        self.use_data_port(now, cycles);
+        self.counters.data_port_hits += u64::from(cycles);
     }
 
     fn use_data_port(&mut self, now: Cycle, cycles: u32) {

@@ -73,7 +73,7 @@ impl Cache {
                         .write(place.set, at, place.sector, request.byte_mask);
                 }
                 if !read_only {
-                    self.hit_port(place, request);
+                    self.hit_port(place.now, request);
                 }
                 Ok(HIT)
             }
@@ -136,7 +136,7 @@ impl Cache {
         } else {
             self.tags.invalidate(place.set, at, place.sector);
         }
-        self.hit_port(place, request);
+        self.hit_port(place.now, request);
         Ok(Done {
             write_sent: sends,
             ..HIT
@@ -334,11 +334,6 @@ impl Cache {
             ModelStyle::V4 => evicted.bytes.into(),
         };
         self.use_data_port(place.now, bytes / self.spec.port_bytes);
-    }
-
-    fn hit_port(&mut self, place: Place, request: &Request) {
-        let cycles = u32::from(request.bytes).div_ceil(self.spec.port_bytes);
-        self.use_data_port(place.now, cycles);
     }
 
     const fn allocate_kind(&self) -> AccessKind {

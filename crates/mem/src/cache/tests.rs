@@ -387,6 +387,7 @@ fn ports_are_busy_for_as_long_as_the_data_takes() {
     assert!(!cache.data_port_free(33) && cache.data_port_free(34));
     let counters = cache.counters();
     assert_eq!((counters.data_port_busy, counters.fill_port_busy), (4, 4));
+    assert_eq!(counters.data_port_hits, 4);
 }
 
 #[test]
@@ -403,6 +404,7 @@ fn a_write_back_uses_the_port_by_version() {
         cache.access(0, &write(0, 128));
         cache.access(1, &read(SET, 128));
         assert_eq!(cache.counters().data_port_busy, busy, "{style:?}");
+        assert_eq!(cache.counters().data_port_hits, 0, "nothing hit");
         let kinds = settle(&mut cache, 2)
             .iter()
             .map(|s| s.0)

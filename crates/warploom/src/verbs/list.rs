@@ -13,6 +13,7 @@ Examples:
   warploom list workloads
   warploom list gpus
   warploom list policies
+  warploom list figures
   warploom list stats --json";
 
 /// List everything there is of a kind, each with what it is and where it comes from
@@ -36,6 +37,8 @@ enum Kind {
     Policies,
     /// Statistics of a result
     Stats,
+    /// Figures of the papers for reproduce
+    Figures,
 }
 
 /// A table whose columns have the same names in text and in JSON.
@@ -50,6 +53,7 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
         Kind::Workloads => workloads(),
         Kind::Policies => policies(),
         Kind::Stats => stats(),
+        Kind::Figures => figures(),
     };
     if args.json {
         let object = |row: &Vec<String>| -> Value {
@@ -126,5 +130,13 @@ fn stats() -> Columns {
     Columns {
         header: &["name", "unit", "gpgpusim", "about"],
         rows: rows(&tables).into_iter().map(row).collect(),
+    }
+}
+
+fn figures() -> Columns {
+    let row = |info: &warploom_lab::FigureInfo| vec![info.full_name(), info.title.to_owned()];
+    Columns {
+        header: &["name", "about"],
+        rows: warploom_lab::all().iter().map(row).collect(),
     }
 }

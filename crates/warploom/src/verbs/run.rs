@@ -4,13 +4,12 @@ use crate::failure::Failure;
 use crate::gpu::GpuArgs;
 use crate::launch_args::LaunchArgs;
 use crate::output::{command_line, json, print, width};
-use crate::progress::Display;
+use crate::simulate::simulate;
 use crate::stats_args::StatsArgs;
 use crate::target;
-use std::ops::ControlFlow;
 use std::process::ExitCode;
 use warploom_report::{gpgpusim_report, listing, run_report};
-use warploom_run::{Checks, Options, Session};
+use warploom_run::{Checks, Options};
 use warploom_workloads::{Size, all};
 
 const EXAMPLES: &str = "\
@@ -82,7 +81,8 @@ fn checks(kinds: &[CheckKind]) -> Checks {
     }
 }
 
-fn threads(text: &str) -> Result<usize, String> {
+/// A number of threads.
+pub(super) fn threads(text: &str) -> Result<usize, String> {
     match text.parse() {
         Ok(threads @ 1..=1024) => Ok(threads),
         _ => Err("write a number from 1 to 1024".to_owned()),
@@ -107,13 +107,7 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
         command: command_line(),
         ..Options::default()
     };
-    let mut display = Display::new();
-    let result = Session::new(gpu, options).run(program.as_mut(), &mut |progress| {
-        display.update(progress);
-        ControlFlow::Continue(())
-    });
-    display.finish();
-    let mut result = result?;
+    let mut result = simulate(gpu, options, program.as_mut())?;
     let lines = args.stats.gpgpusim_stats.then(|| gpgpusim_report(&result));
     args.stats.write(&mut result)?;
     print(&match lines {

@@ -1,0 +1,351 @@
+//! What the figures mean, in sentences with numbers: what limits, what more TLP would do, which
+//! resource to free, and what stands out.
+
+use crate::analysis::KernelAnalysis;
+use crate::classes::{Category, Class, thresholds};
+use crate::occupancy::{Occupancy, WARP};
+use crate::utilisation::{Machine, Part, hits, sum};
+use warploom_config::{GpuSpec, OccupancyLimit};
+use warploom_stats::result::Figures;
+
+/// Sentences on a kernel.
+pub(crate) fn advice(
+    machine: &Machine<'_>,
+    analysis: &KernelAnalysis,
+    figures: &Figures,
+) -> Vec<String> {
+    let facts = Facts::new(machine.spec, figures);
+    let mut advice = vec![bottleneck(machine, analysis, &facts)];
+    advice.push(more_tlp(analysis, &facts));
+    advice.extend(occupancy(machine.spec, analysis));
+    advice.extend(other_memories(analysis));
+    advice.extend(facts.remarks());
+    advice
+}
+
+/// The memories that have no class of their own, where they are in demand.
+fn other_memories(analysis: &KernelAnalysis) -> impl Iterator<Item = String> {
+    let used = &analysis.utilisation;
+    let memories = [
+        ("register file", used.registers),
+        ("shared memory", used.shared),
+    ];
+    let busy = memories.into_iter().filter(|(_, used)| *used > 0.6);
+    busy.map(|(name, used)| {
+        format!(
+            "The {name} is busy {} of the time; no class counts it.",
+            percent(used)
+        )
+    })
+}
+
+/// Ratios that say how a kernel uses the machine.
+struct Facts {
+    l1d_hit_rate: Option<f64>,
+    l2_hit_rate: Option<f64>,
+    /// Of the packets towards L2, those that carry data of writes.
+    write_packets: Option<f64>,
+    row_hit_rate: Option<f64>,
+    transactions: Option<f64>,
+    conflict_cycles: Option<f64>,
+    lanes: Option<f64>,
+    /// Of the SMs' cycles, those with a block.
+    active: Option<f64>,
+}
+
+impl Facts {
+    fn new(spec: &GpuSpec, figures: &Figures) -> Self {
+        let counts = &figures.statistics;
+        let get = |name: &str| counts.get(name).copied().unwrap_or(0) as f64;
+        let ratio = |part: f64, whole: f64| (whole > 0.0).then(|| part / whole);
+        let hit_rate = |cache: &str| {
+            let of = |outcome: &str| sum(counts, &format!("{cache}.accesses.{outcome}."));
+            let all = hits(counts, cache) + of("hit_reserved") + of("miss") + of("sector_miss");
+            ratio(hits(counts, cache), all)
+        };
+        let writes = [
+            "global_write",
+            "local_write",
+            "l1_write_back",
+            "global_atomic",
+        ];
+        let writes = writes.map(|kind| get(&format!("sm.packets_sent.{kind}")));
+        let rows = get("dram.row_hits") + get("dram.row_misses");
+        Self {
+            l1d_hit_rate: hit_rate("l1d"),
+            l2_hit_rate: hit_rate("l2"),
+            write_packets: ratio(writes.iter().sum(), sum(counts, "sm.packets_sent.")),
+            row_hit_rate: ratio(get("dram.row_hits"), rows),
+            transactions: ratio(get("sm.memory_transactions"), get("sm.memory_instructions")),
+            conflict_cycles: ratio(
+                get("sm.shared_conflict_cycles"),
+                get("sm.shared_instructions"),
+            ),
+            lanes: ratio(get("sm.thread_instructions"), get("sm.warp_instructions")),
+            active: ratio(
+                get("sm.active_cycles"),
+                get("gpu.cycles") * f64::from(spec.gpu.sms),
+            ),
+        }
+    }
+
+    /// What stands out.
+    fn remarks(&self) -> impl Iterator<Item = String> {
+        let transactions = self.transactions.filter(|&n| n >= 4.0).map(|n| {
+            format!(
+                "A memory instruction makes {n:.1} transactions: neighbouring threads touch \
+                 different lines; let them touch neighbouring words."
+            )
+        });
+        let conflicts = self.conflict_cycles.filter(|&n| n >= 1.0).map(|n| {
+            format!(
+                "A shared-memory access waits {n:.1} cycles for bank conflicts; pad the array or \
+                 change its layout."
+            )
+        });
+        let lanes = self.lanes.filter(|&n| n < 24.0).map(|n| {
+            format!("An instruction takes effect in {n:.1} of {WARP} lanes: branches diverge.")
+        });
+        let active = self.active.filter(|&share| share < 0.85).map(|share| {
+            format!(
+                "SMs hold a block in {} of their cycles: launches that are too small, the last \
+                 blocks of a launch, or the time between launches.",
+                percent(share)
+            )
+        });
+        [transactions, conflicts, lanes, active]
+            .into_iter()
+            .flatten()
+    }
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.0}%", share * 100.0)
+}
+
+/// What limits.
+fn bottleneck(machine: &Machine<'_>, analysis: &KernelAnalysis, facts: &Facts) -> String {
+    let Some(part) = analysis.category.part() else {
+        return nothing_limits(analysis);
+    };
+    let used = percent(analysis.utilisation.of(part));
+    let moved = analysis.throughput.of(part).map(|of| {
+        let (used, most) = (of.used_gb_per_s, of.sustainable_gb_per_s);
+        format!("{used:.0} of {most:.0} GB/s")
+    });
+    let moved = moved.unwrap_or_default();
+    let rate = |rate: Option<f64>| rate.map_or_else(|| "-".to_owned(), percent);
+    match analysis.category {
+        Category::Compute => format!(
+            "Compute bounds it: the schedulers issue {used} of what they can. Fewer instructions, \
+             or more schedulers and units, make it faster."
+        ),
+        Category::L2ToSm => format!(
+            "The network from L2 to the SMs bounds it: replies use {used} of what it sustains \
+             ({moved}, {} of its peak). L1D hits {} of its accesses; every miss comes through \
+             here. Make L1D hit more, or widen the wires (noc.flit_bytes is {}).",
+            percent(machine.sustainable),
+            rate(facts.l1d_hit_rate),
+            machine.spec.noc.flit_bytes,
+        ),
+        Category::SmToL2 => format!(
+            "The network from the SMs to L2 bounds it: requests use {used} of what it sustains \
+             ({moved}, {} of its peak). {} of the packets carry data of stores and atomics: keep \
+             intermediate results in registers or shared memory.",
+            percent(machine.sustainable),
+            rate(facts.write_packets),
+        ),
+        Category::Dram => format!(
+            "DRAM bounds it: {moved} ({used} of the peak; row misses and refresh keep 20 to 30% \
+             of it from any program). {} of the requests find their row open, L2 hits {} of its \
+             accesses.",
+            rate(facts.row_hit_rate),
+            rate(facts.l2_hit_rate),
+        ),
+        Category::L1d | Category::L2 => format!(
+            "The {} bound it: hits use {used} of their time ({moved}). The data is near; read it \
+             less often, from registers or shared memory.",
+            part.name(),
+        ),
+        Category::Underutilised => nothing_limits(analysis),
+    }
+}
+
+fn nothing_limits(analysis: &KernelAnalysis) -> String {
+    let (part, used) = highest(analysis);
+    let waits = analysis.stalls.iter();
+    let mut waits: Vec<_> = waits.filter(|(cause, _)| *cause != "issued").collect();
+    waits.sort_by(|a, b| b.1.total_cmp(a.1));
+    let wait = |(cause, share): &(&String, &f64)| {
+        format!("{} ({} of their cycles)", because(cause), percent(**share))
+    };
+    let most: Vec<_> = waits.iter().take(2).map(wait).collect();
+    format!(
+        "Latency bounds it, no part does: the highest, {}, is at {}. Schedulers wait mostly {}.",
+        part.name(),
+        percent(used),
+        most.join(", then ")
+    )
+}
+
+/// A cause of `sm.slots` in words.
+fn because(cause: &str) -> &str {
+    match cause {
+        "no_warp" => "because no warp is left that runs",
+        "barrier" => "at barriers and fences",
+        "instruction_buffer" => "for instructions to be fetched",
+        "memory_dependence" => "for loads",
+        "execution_dependence" => "for results of arithmetic",
+        "memory_pipe" => "for room in the load/store unit",
+        "execution_pipe" => "for function units",
+        "policy" => "because the scheduling policy holds warps back",
+        other => other,
+    }
+}
+
+/// The part nearest to its saturation, and its utilisation.
+fn highest(analysis: &KernelAnalysis) -> (Part, f64) {
+    let nearness = |part: &Part| analysis.utilisation.of(*part) / thresholds(*part).saturated;
+    let nearer = |a: &Part, b: &Part| nearness(a).total_cmp(&nearness(b));
+    let part = Part::ALL.into_iter().max_by(nearer);
+    let part = part.unwrap_or(Part::Scheduler);
+    (part, analysis.utilisation.of(part))
+}
+
+/// What more TLP would do.
+fn more_tlp(analysis: &KernelAnalysis, facts: &Facts) -> String {
+    let (part, used) = highest(analysis);
+    let (name, full) = (part.name(), thresholds(part).saturated);
+    let queued = analysis.stalls.get("memory_pipe").copied().unwrap_or(0.0);
+    let room = full / used.max(1e-9);
+    let until = format!(
+        "throughput can grow {room:.1}-fold before saturation of the {name} (now {}, full at {})",
+        percent(used),
+        percent(full)
+    );
+    match analysis.class {
+        Class::Saturated => format!(
+            "More warps would not help: they would queue at the {name}, at {} of what can pass, \
+             and share the caches with more others.",
+            percent(used)
+        ),
+        _ if queued > QUEUED => format!(
+            "More warps would hardly help: the load/store units are full in {} of the scheduler \
+             cycles, so requests already queue in the memory system, whose most used part is at \
+             {} ({name}); {} of the requests to DRAM find their row open.",
+            percent(queued),
+            percent(used),
+            facts.row_hit_rate.map_or_else(|| "-".to_owned(), percent)
+        ),
+        Class::Moderate => format!("More warps help a little: {until}."),
+        Class::Underutilised if room > 100.0 => {
+            "More warps would help: no part has much to do.".to_owned()
+        }
+        Class::Underutilised => format!("More warps would help: {until}."),
+    }
+}
+
+/// Share of the scheduler cycles in which the load/store unit is full from which on more requests
+/// only wait.
+const QUEUED: f64 = 0.5;
+
+/// What limits occupancy, and what would let one more block in.
+fn occupancy(spec: &GpuSpec, analysis: &KernelAnalysis) -> Option<String> {
+    let held = &analysis.occupancy;
+    let blocks = held.blocks_per_sm;
+    let warps = blocks * held.warps_per_block;
+    let holds = format!(
+        "An SM holds {blocks} {} of {} {} ({warps} of {} warp slots; {:.1} warps resident on \
+         average)",
+        plural(blocks, "block"),
+        held.warps_per_block,
+        plural(held.warps_per_block, "warp"),
+        held.warp_slots,
+        held.resident_warps,
+    );
+    let remedy = remedy(spec, analysis)?;
+    Some(format!(
+        "{holds}, limited by {}: {remedy}.",
+        limit_in_words(analysis)
+    ))
+}
+
+fn limit_in_words(analysis: &KernelAnalysis) -> &str {
+    match analysis.occupancy_limit.as_str() {
+        "threads" => "its warp slots",
+        "grid" => "the grid",
+        other => other,
+    }
+}
+
+fn plural(count: u32, one: &str) -> String {
+    match count {
+        1 => one.to_owned(),
+        _ => format!("{one}s"),
+    }
+}
+
+/// How one more block would fit.
+fn remedy(spec: &GpuSpec, analysis: &KernelAnalysis) -> Option<String> {
+    let held = &analysis.occupancy;
+    let limit = analysis.occupancy_limit.as_str();
+    let is = |named: OccupancyLimit| limit == named.name();
+    let more = held.blocks_per_sm + 1;
+    if is(OccupancyLimit::Grid) {
+        let sms = spec.gpu.sms;
+        let fit = held.rooms.iter().filter_map(|room| room.blocks).min()?;
+        return Some(format!(
+            "it has {} blocks for {sms} SMs, although an SM has room for {fit}; launch more \
+             blocks, smaller ones, or a larger problem",
+            held.grid_blocks
+        ));
+    }
+    let then = held.next_limit(limit).and_then(|room| {
+        let blocks = room.blocks?;
+        Some(format!(" ({} next, at {blocks})", room.resource))
+    });
+    let then = then.unwrap_or_default();
+    if is(OccupancyLimit::Registers) {
+        let room = held.room(OccupancyLimit::Registers)?;
+        let per_thread = room.total / more / (held.warps_per_block * WARP);
+        let granted = per_thread / spec.sm.register_granularity.max(1);
+        let fewer = granted * spec.sm.register_granularity.max(1);
+        return Some(match fewer {
+            0 => "one more block does not fit with any number; use smaller blocks".to_owned(),
+            fewer => format!(
+                "{more} blocks fit with {fewer} registers a thread instead of {}{then}",
+                held.registers_per_thread
+            ),
+        });
+    }
+    if is(OccupancyLimit::SharedMemory) {
+        let room = held.room(OccupancyLimit::SharedMemory)?;
+        return Some(format!(
+            "{more} blocks fit with {} bytes of shared memory a block instead of {}{then}",
+            room.total / more,
+            held.shared_bytes
+        ));
+    }
+    if is(OccupancyLimit::Threads) {
+        return Some(free_slots(held));
+    }
+    if is(OccupancyLimit::Blocks) {
+        let per_block = held.warp_slots.div_ceil(held.blocks_per_sm.max(1));
+        return Some(format!(
+            "blocks of {} threads instead of {} would fill its warp slots{then}",
+            per_block * WARP,
+            held.block_threads
+        ));
+    }
+    is(OccupancyLimit::Cap).then(|| format!("gpu.max_blocks_per_sm keeps further ones out{then}"))
+}
+
+fn free_slots(held: &Occupancy) -> String {
+    let used = held.blocks_per_sm * held.warps_per_block;
+    match held.warp_slots - used {
+        0 => "all are taken; only a machine with more slots holds more".to_owned(),
+        free => {
+            format!("{free} slots are too few for another block; smaller blocks would fill them")
+        }
+    }
+}

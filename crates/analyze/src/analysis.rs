@@ -1,0 +1,220 @@
+//! The analysis of a run: of its kernels, of all of them together, and of windows of cycles.
+
+use crate::advice::advice;
+use crate::classes::{Category, Class};
+use crate::occupancy::Occupancy;
+use crate::utilisation::{Machine, Throughputs, Utilisation, is_needed};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use warploom_stats::result::{
+    CheckReport, Counts, Figures, KernelReport, Outcome, Program, RunReport, Series,
+};
+
+/// What bounds a run, and why.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Analysis {
+    /// What produced it.
+    pub program: Program,
+    /// The command line.
+    pub command: String,
+    /// The machine's name.
+    pub gpu: String,
+    /// Digest of the configuration in full.
+    pub config_digest: String,
+    /// Digest of the run.
+    pub digest: String,
+    /// How the run ended.
+    pub outcome: Outcome,
+    /// Comparisons of outputs with references.
+    pub checks: Vec<CheckReport>,
+    /// Share of the interconnect's peak that counts as all of it.
+    pub sustainable: f64,
+    /// All launches together.
+    #[serde(flatten)]
+    pub whole: KernelAnalysis,
+    /// Kernels apart, in the order of their first launch, if there are several.
+    pub kernels: Vec<KernelAnalysis>,
+    /// Windows of cycles, if the run recorded them.
+    pub windows: Option<WindowSeries>,
+}
+
+/// What bounds a kernel: all launches of one name, or of a run.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct KernelAnalysis {
+    /// Kernel; of a run, the one that takes the most cycles.
+    pub kernel: String,
+    /// Launches.
+    pub launches: u64,
+    /// Core cycles in them.
+    pub cycles: u64,
+    /// Thread instructions per core cycle.
+    pub ipc: f64,
+    /// Shares of what each part can do.
+    pub utilisation: Utilisation,
+    /// The same as bandwidths.
+    pub throughput: Throughputs,
+    /// The part that bounds it (section 4.2).
+    pub category: Category,
+    /// Room for more TLP (Table 3).
+    pub class: Class,
+    /// What limits the blocks on an SM in the longest launch.
+    pub occupancy_limit: String,
+    /// Occupancy in that launch.
+    pub occupancy: Occupancy,
+    /// Shares of the scheduler cycles by cause.
+    pub stalls: BTreeMap<String, f64>,
+    /// What limits, what more TLP would do, what to free.
+    pub advice: Vec<String>,
+}
+
+/// Utilisations in windows of cycles, one element a window.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct WindowSeries {
+    /// Length that was asked for, in core cycles.
+    pub window_cycles: u64,
+    /// First core cycle.
+    pub start: Vec<u64>,
+    /// Core cycle after the last.
+    pub end: Vec<u64>,
+    /// Shares of what each part can do.
+    pub utilisation: Vec<Utilisation>,
+    /// Category of the window.
+    pub category: Vec<Category>,
+    /// Class of the window.
+    pub class: Vec<Class>,
+}
+
+/// Analyses a run; `None` if it was not timed or launched nothing.
+pub fn analyze(machine: &Machine<'_>, run: &RunReport) -> Option<Analysis> {
+    let kernels = by_name(&run.kernels);
+    let longest = kernels.iter().max_by_key(|kernel| kernel.figures.cycles)?;
+    if run.totals.figures.cycles == 0 {
+        return None;
+    }
+    let whole = Launches {
+        count: run.totals.launches,
+        figures: run.totals.figures.clone(),
+        ..longest.clone()
+    };
+    let apart = match kernels.as_slice() {
+        [_] => Vec::new(),
+        several => several.iter().map(|k| k.analyze(machine)).collect(),
+    };
+    Some(Analysis {
+        program: run.program.clone(),
+        command: run.command.clone(),
+        gpu: run.gpu.name.clone(),
+        config_digest: run.config_digest.clone(),
+        digest: run.digest.clone(),
+        outcome: run.outcome.clone(),
+        checks: run.checks.clone(),
+        sustainable: machine.sustainable,
+        whole: whole.analyze(machine),
+        kernels: apart,
+        windows: run.series.as_ref().map(|series| windows(machine, series)),
+    })
+}
+
+/// Launches of one kernel, or all of a run.
+#[derive(Clone)]
+struct Launches<'a> {
+    count: u64,
+    /// The longest of them.
+    longest: &'a KernelReport,
+    /// Of all of them.
+    figures: Figures,
+}
+
+impl Launches<'_> {
+    fn analyze(&self, machine: &Machine<'_>) -> KernelAnalysis {
+        let Self {
+            count,
+            longest,
+            figures,
+        } = self;
+        let counts = &figures.statistics;
+        // The cycles in which the counters counted: launches end between two exchanges.
+        let counted = counts.get("gpu.cycles").copied();
+        let cycles = counted.unwrap_or(figures.cycles);
+        let utilisation = machine.utilisation(cycles, counts);
+        let mut analysis = KernelAnalysis {
+            kernel: longest.name.clone(),
+            launches: *count,
+            cycles: figures.cycles,
+            ipc: figures.ipc,
+            utilisation,
+            throughput: machine.throughputs(&utilisation),
+            category: Category::of(&utilisation),
+            class: Class::of(&utilisation),
+            occupancy_limit: longest.occupancy_limit.clone(),
+            occupancy: Occupancy::new(machine.spec, longest, figures),
+            stalls: figures.stalls.clone(),
+            advice: Vec::new(),
+        };
+        analysis.advice = advice(machine, &analysis, figures);
+        analysis
+    }
+}
+
+/// Launches by the kernel's name, in the order of the first of each.
+fn by_name(launches: &[KernelReport]) -> Vec<Launches<'_>> {
+    let mut kernels: Vec<Launches<'_>> = Vec::new();
+    for launch in launches {
+        let known = kernels.iter_mut().find(|k| k.longest.name == launch.name);
+        match known {
+            Some(kernel) => {
+                kernel.count += 1;
+                if launch.figures.cycles > kernel.longest.figures.cycles {
+                    kernel.longest = launch;
+                }
+                kernel.figures = together(&kernel.figures, &launch.figures);
+            }
+            None => kernels.push(Launches {
+                count: 1,
+                longest: launch,
+                figures: launch.figures.clone(),
+            }),
+        }
+    }
+    kernels
+}
+
+/// Figures of two launches, as far as an analysis reads them.
+fn together(a: &Figures, b: &Figures) -> Figures {
+    let mut statistics = a.statistics.clone();
+    for (name, count) in &b.statistics {
+        *statistics.entry(name.clone()).or_default() += count;
+    }
+    let cycles = a.cycles + b.cycles;
+    let instructions = a.thread_instructions + b.thread_instructions;
+    let slots = "sm.slots.";
+    let causes = statistics.range(slots.to_owned()..);
+    let causes = causes.filter_map(|(name, n)| Some((name.strip_prefix(slots)?, *n)));
+    Figures {
+        cycles,
+        warp_instructions: a.warp_instructions + b.warp_instructions,
+        thread_instructions: instructions,
+        ipc: instructions as f64 / cycles.max(1) as f64,
+        stalls: warploom_stats::result::shares(causes),
+        statistics,
+        ..Figures::default()
+    }
+}
+
+fn windows(machine: &Machine<'_>, series: &Series) -> WindowSeries {
+    let needed = || series.columns.iter().filter(|(name, _)| is_needed(name));
+    let spans = series.start.iter().zip(&series.end).enumerate();
+    let in_window = |(w, (start, end)): (usize, (&u64, &u64))| {
+        let counts: Counts = needed().map(|(name, of)| (name.clone(), of[w])).collect();
+        machine.utilisation(end - start, &counts)
+    };
+    let utilisation: Vec<_> = spans.map(in_window).collect();
+    WindowSeries {
+        window_cycles: series.window_cycles,
+        start: series.start.clone(),
+        end: series.end.clone(),
+        category: utilisation.iter().map(Category::of).collect(),
+        class: utilisation.iter().map(Class::of).collect(),
+        utilisation,
+    }
+}

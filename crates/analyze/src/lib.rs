@@ -1,0 +1,19 @@
+//! Bottleneck analysis of a finished run, after Z. Lin, M. Mantor, H. Zhou, "GPU Performance vs.
+//! Thread-Level Parallelism: Scalability Analysis and a Novel Way to Improve TLP", ACM TACO 15(1),
+//! 2018, sections 4 and 6.4: how much of each part's throughput is used, over the run and in
+//! windows of it; which part bounds it; what limits occupancy; what more thread-level parallelism
+//! (TLP) would do.
+//!
+//! Invariants: a pure function of a result and its machine; every utilisation is between 0 and 1;
+//! peaks come from `GpuSpec::peaks` and the specification alone.
+
+mod advice;
+mod analysis;
+mod classes;
+mod occupancy;
+mod utilisation;
+
+pub use analysis::{Analysis, KernelAnalysis, WindowSeries, analyze};
+pub use classes::{Category, Class, Thresholds, thresholds};
+pub use occupancy::{Occupancy, Room};
+pub use utilisation::{Machine, Part, Throughput, Throughputs, Utilisation};

@@ -1,0 +1,112 @@
+//! What limits the blocks of a kernel on an SM, and what would let one more in.
+
+use serde::Serialize;
+use warploom_config::{BlockNeeds, GpuSpec, OccupancyLimit};
+use warploom_stats::result::{Figures, KernelReport};
+
+/// Room that one resource of an SM has for a kernel's blocks.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Room {
+    /// The resource, named as in `occupancy_limit`.
+    pub resource: &'static str,
+    /// Blocks that fit by this resource alone; `None` if it sets no limit.
+    pub blocks: Option<u32>,
+    /// What a block takes of it: threads, registers, bytes, slots.
+    pub each: u32,
+    /// What an SM has.
+    pub total: u32,
+}
+
+/// Occupancy of the SMs by a kernel.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Occupancy {
+    /// Blocks of the grid.
+    pub grid_blocks: u64,
+    /// Threads of a block.
+    pub block_threads: u32,
+    /// Warps of a block.
+    pub warps_per_block: u32,
+    /// Registers of a thread.
+    pub registers_per_thread: u32,
+    /// Shared memory of a block in bytes.
+    pub shared_bytes: u32,
+    /// Blocks on an SM at a time.
+    pub blocks_per_sm: u32,
+    /// Warp slots of an SM.
+    pub warp_slots: u32,
+    /// Warps of those blocks over warp slots.
+    pub theoretical: f64,
+    /// Warps that were resident, on average over the SMs' active cycles.
+    pub resident_warps: f64,
+    /// Room by resource.
+    pub rooms: Vec<Room>,
+}
+
+impl Occupancy {
+    /// That of a launch; `figures` are of all launches of its kernel.
+    pub(crate) fn new(spec: &GpuSpec, launch: &KernelReport, figures: &Figures) -> Self {
+        let sm = &spec.sm;
+        let grid = launch.grid.0.map(u64::from).iter().product();
+        let threads: u32 = launch.block.0.iter().product();
+        let (registers, shared) = (launch.registers_per_thread, launch.shared_bytes);
+        let needs = BlockNeeds::new(threads, registers, shared, sm);
+        let warps = needs.threads / WARP;
+        let warp_slots = sm.max_threads / WARP;
+        let get = |name: &str| figures.statistics.get(name).copied().unwrap_or(0) as f64;
+        let active = get("sm.active_cycles");
+        Self {
+            grid_blocks: grid,
+            block_threads: threads,
+            warps_per_block: warps,
+            registers_per_thread: registers,
+            shared_bytes: shared,
+            blocks_per_sm: launch.blocks_per_sm,
+            warp_slots,
+            theoretical: f64::from(launch.blocks_per_sm * warps) / f64::from(warp_slots),
+            resident_warps: if active > 0.0 {
+                get("sm.resident_warp_cycles") / active
+            } else {
+                0.0
+            },
+            rooms: rooms(&needs, spec),
+        }
+    }
+
+    /// Room by a resource.
+    pub(crate) fn room(&self, limit: OccupancyLimit) -> Option<&Room> {
+        self.rooms.iter().find(|room| room.resource == limit.name())
+    }
+
+    /// Of the resources other than `limit`, the one with least room.
+    pub(crate) fn next_limit(&self, limit: &str) -> Option<&Room> {
+        let others = self.rooms.iter().filter(|room| room.resource != limit);
+        others
+            .filter(|room| room.blocks.is_some())
+            .min_by_key(|room| room.blocks)
+    }
+}
+
+/// Threads of a warp.
+pub(crate) const WARP: u32 = 32;
+
+fn rooms(needs: &BlockNeeds, spec: &GpuSpec) -> Vec<Room> {
+    let (sm, cap) = (&spec.sm, spec.gpu.max_blocks_per_sm);
+    let room = |(blocks, limit): (u32, OccupancyLimit)| {
+        let (each, total) = match limit {
+            OccupancyLimit::Threads => (needs.threads, sm.max_threads),
+            OccupancyLimit::SharedMemory => (needs.shared_bytes, sm.shared_bytes),
+            OccupancyLimit::Registers => (needs.registers, sm.registers),
+            OccupancyLimit::Blocks => (1, sm.max_blocks),
+            OccupancyLimit::Cap => (1, cap?),
+            OccupancyLimit::Grid => return None,
+        };
+        Some(Room {
+            resource: limit.name(),
+            blocks: (blocks < u32::MAX).then_some(blocks),
+            each,
+            total,
+        })
+    };
+    let limits = needs.limits(sm, &spec.gpu);
+    limits.into_iter().filter_map(room).collect()
+}

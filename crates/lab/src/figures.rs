@@ -1,0 +1,75 @@
+//! The table of figures.
+
+mod duet_fig3b;
+
+use crate::figure::{Figure, Request};
+
+/// A figure or table that can be made.
+#[derive(Clone, Copy, Debug)]
+pub struct FigureInfo {
+    /// The paper: `duet`, `cooperative`, `crat`, `slicer`, `locality`.
+    pub paper: &'static str,
+    /// The figure: `fig3b`.
+    pub name: &'static str,
+    /// What it shows.
+    pub title: &'static str,
+    /// Makes it.
+    pub make: fn(&Request) -> Figure,
+}
+
+impl FigureInfo {
+    /// `duet/fig3b`.
+    pub fn full_name(&self) -> String {
+        format!("{}/{}", self.paper, self.name)
+    }
+}
+
+/// Every figure, by paper and in its order.
+pub const fn all() -> &'static [FigureInfo] {
+    &[duet_fig3b::FIGURE]
+}
+
+/// A name that is neither a figure nor a paper with figures.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("no figure is called `{name}`")]
+pub struct UnknownFigure {
+    /// The name that was not found.
+    pub name: String,
+    /// The names that there are.
+    pub known: Vec<String>,
+}
+
+/// The figure `PAPER/FIGURE`, or all of `PAPER`.
+///
+/// # Errors
+/// When the name is neither, with the names that there are.
+pub fn find(name: &str) -> Result<Vec<&'static FigureInfo>, UnknownFigure> {
+    let meant = |info: &&FigureInfo| info.paper == name || info.full_name() == name;
+    let found: Vec<_> = all().iter().filter(meant).collect();
+    if found.is_empty() {
+        return Err(UnknownFigure {
+            name: name.to_owned(),
+            known: all().iter().map(FigureInfo::full_name).collect(),
+        });
+    }
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{all, find};
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn figures_are_found_by_name_and_by_paper() {
+        let names: BTreeSet<_> = all().iter().map(super::FigureInfo::full_name).collect();
+        assert_eq!(names.len(), all().len());
+        for figure in all() {
+            assert_eq!(find(&figure.full_name()).unwrap().len(), 1);
+            assert!(!find(figure.paper).unwrap().is_empty());
+            assert!(!figure.title.is_empty());
+        }
+        let unknown = find("duet/fig33").unwrap_err();
+        assert!(unknown.known.contains(&"duet/fig3b".to_owned()));
+    }
+}

@@ -1,0 +1,199 @@
+//! Fig. 3b of the GPUDuet paper: what an input-queued crossbar sustains under uniform traffic, over
+//! its number of ports, beside Karol's law.
+
+use super::FigureInfo;
+use crate::claims::claim;
+use crate::figure::{Cell, Column, Figure, Holds, Request, Scale, Table, Verdict};
+use std::collections::BTreeMap;
+use warploom_config::{NocKind, NocSpec, karol, preset};
+use warploom_noc::saturated_throughput;
+use warploom_report::{Axis, Chart, LineChart, LineSeries};
+
+pub(super) const FIGURE: FigureInfo = FigureInfo {
+    paper: "duet",
+    name: "fig3b",
+    title: "Sustainable throughput of an input-queued crossbar over its ports",
+    make,
+};
+
+const PORTS: [u32; 12] = [2, 3, 4, 5, 6, 8, 12, 16, 24, 32, 48, 64];
+/// The paper's crossbar.
+const PAPER_PORTS: u32 = 16;
+/// Packets of the law, and replies of a line with their header.
+const PACKETS: [u32; 2] = [1, 5];
+/// What a measurement may be off by: Karol's own figures are simulations to about this.
+const TOLERANCE: f64 = 0.015;
+const SEED: u64 = 1;
+
+const COLUMNS: &[Column] = &[
+    Column {
+        name: "ports",
+        about: "Inputs and as many outputs.",
+    },
+    Column {
+        name: "packet_flits",
+        about: "Flits of every packet.",
+    },
+    Column {
+        name: "throughput",
+        about: "Flits per port and cycle that the simulated crossbar sustains: share of the peak.",
+    },
+    Column {
+        name: "karol",
+        about: "The same by Karol, Hluchyj and Morgan, 1987.",
+    },
+];
+
+/// One measurement.
+#[derive(Clone, Copy)]
+struct Point {
+    ports: u32,
+    flits: u32,
+    throughput: f64,
+}
+
+impl Point {
+    fn off_by(&self) -> f64 {
+        (self.throughput - karol(self.ports)).abs()
+    }
+}
+
+fn make(request: &Request) -> Figure {
+    let cycles = match request.scale {
+        Scale::Test => 5_000,
+        Scale::Small => 40_000,
+        Scale::Paper => 400_000,
+    };
+    let crossbar = crossbar();
+    let measure = |flits: u32, ports: u32| {
+        let (bytes, n) = (flits * crossbar.flit_bytes, ports as usize);
+        let throughput = saturated_throughput(&crossbar, n, n, bytes, cycles, SEED);
+        Point {
+            ports,
+            flits,
+            throughput,
+        }
+    };
+    let of = |flits: u32| PORTS.map(|ports| measure(flits, ports));
+    let [single, lines] = PACKETS.map(of);
+    let worst = |points: &[Point]| points.iter().map(Point::off_by).fold(0.0, f64::max);
+    let summary = BTreeMap::from([
+        ("cycles", Cell::Count(cycles)),
+        ("worst_difference_single", Cell::Number(worst(&single))),
+        ("worst_difference_lines", Cell::Number(worst(&lines))),
+        (
+            "throughput_16_ports",
+            Cell::Number(at(&single, PAPER_PORTS)),
+        ),
+        ("throughput_64_ports", Cell::Number(at(&single, 64))),
+    ]);
+    Figure {
+        table: Table {
+            columns: COLUMNS,
+            rows: single.iter().chain(&lines).map(row).collect(),
+        },
+        summary,
+        claims: vec![verdict(&single)],
+        charts: vec![chart(&single, &lines)],
+    }
+}
+
+/// The crossbar of `maxwell-duet`.
+fn crossbar() -> NocSpec {
+    let gpu = preset("maxwell-duet").unwrap_or_else(|errors| panic!("{errors}"));
+    assert_eq!(gpu.noc.kind, NocKind::RandomCrossbar);
+    gpu.noc
+}
+
+fn row(point: &Point) -> Vec<Cell> {
+    vec![
+        Cell::Count(point.ports.into()),
+        Cell::Count(point.flits.into()),
+        Cell::Number(point.throughput),
+        Cell::Number(karol(point.ports)),
+    ]
+}
+
+fn at(points: &[Point], ports: u32) -> f64 {
+    let found = points.iter().find(|point| point.ports == ports);
+    found.map_or(0.0, |point| point.throughput)
+}
+
+/// It falls, is at the paper's 60% at the paper's ports, and levels off at the limit.
+fn verdict(single: &[Point]) -> Verdict {
+    let claim = claim("duet.crossbar.sustainable");
+    let paper = claim.value.unwrap_or_default() / 100.0;
+    let (here, last) = (at(single, PAPER_PORTS), at(single, 64));
+    let falls = single
+        .windows(2)
+        .all(|pair| pair[1].throughput < pair[0].throughput + 0.005);
+    let near = (here - paper).abs() <= TOLERANCE;
+    let limit = (last - (2.0 - std::f64::consts::SQRT_2)).abs() <= TOLERANCE;
+    let holds = match (near, falls && limit) {
+        (true, true) => Holds::Yes,
+        (false, false) => Holds::No,
+        _ => Holds::Partly,
+    };
+    let note = format!(
+        "Single-flit packets, every input always full: {:.1}% at {PAPER_PORTS} ports, {:.1}% at \
+         64; tolerance {:.1} points, and it must fall with the ports.",
+        here * 100.0,
+        last * 100.0,
+        TOLERANCE * 100.0
+    );
+    Verdict::new(claim, Cell::Number(here * 100.0), holds, note)
+}
+
+fn chart(single: &[Point], lines: &[Point]) -> Chart {
+    let series = |name: &str, y: &dyn Fn(&Point) -> f64, points: &[Point], dots| LineSeries {
+        name: name.to_owned(),
+        points: points.iter().map(|p| (f64::from(p.ports), y(p))).collect(),
+        dots,
+    };
+    Chart::Lines(LineChart {
+        title: "Input-queued crossbar under uniform traffic".to_owned(),
+        x: Axis {
+            label: "inputs and outputs".to_owned(),
+            doubling: true,
+            ..Axis::default()
+        },
+        y: Axis {
+            label: "throughput over peak".to_owned(),
+            percent: true,
+            min: 0.5,
+            max: Some(0.8),
+            ..Axis::default()
+        },
+        series: vec![
+            series("packets of 1 flit", &|p| p.throughput, single, true),
+            series("packets of 5 flits", &|p| p.throughput, lines, true),
+            series("Karol et al. 1987", &|p| karol(p.ports), single, false),
+        ],
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{COLUMNS, FIGURE, PACKETS, PORTS, TOLERANCE};
+    use crate::figure::{Cell, Holds, Request, Scale};
+
+    #[test]
+    fn the_crossbar_follows_karols_law() {
+        let figure = (FIGURE.make)(&Request { scale: Scale::Test });
+        assert_eq!(figure.table.rows.len(), PORTS.len() * PACKETS.len());
+        for row in &figure.table.rows {
+            assert_eq!(row.len(), COLUMNS.len());
+            let (Cell::Number(ours), Cell::Number(law)) = (&row[2], &row[3]) else {
+                panic!("{row:?}");
+            };
+            assert!((ours - law).abs() <= TOLERANCE, "{row:?}");
+        }
+        assert_eq!(figure.claims[0].holds, Holds::Yes, "{:?}", figure.claims);
+    }
+
+    #[test]
+    fn it_is_made_the_same_twice() {
+        let make = || (FIGURE.make)(&Request { scale: Scale::Test });
+        assert_eq!(make(), make());
+    }
+}

@@ -1,0 +1,72 @@
+//! What a network sustains under uniform random traffic, measured on the network itself.
+
+use crate::Network;
+use warploom_base::{KernelSlot, Rng, SmId};
+use warploom_config::{GpuSpec, NocSpec};
+use warploom_mem::{AccessKind, Request};
+
+/// Network cycles of a measurement: the share of the peak repeats within a third of a percent.
+const CYCLES: u64 = 20_000;
+/// Cycles before it, in which buffers fill.
+const WARM_UP: u64 = 1_000;
+/// Bytes of a cache line, which most replies carry.
+const LINE_BYTES: u32 = 128;
+
+/// Flits per cycle that cross a network of `inputs` and `outputs`, over the lesser of the two, when
+/// every input always has packets of `bytes` to outputs drawn anew for each packet and every output
+/// is emptied: 1 is the peak.
+pub fn saturated_throughput(
+    spec: &NocSpec,
+    inputs: usize,
+    outputs: usize,
+    bytes: u32,
+    cycles: u64,
+    seed: u64,
+) -> f64 {
+    let mut net = Network::new(spec, inputs, outputs, seed);
+    let mut rng = Rng::new(seed.wrapping_add(1));
+    let mut before = 0;
+    for cycle in 0..WARM_UP + cycles {
+        if cycle == WARM_UP {
+            before = net.counters().flits;
+        }
+        for input in 0..inputs {
+            while net.can_inject(input, bytes) {
+                let output = rng.below(outputs as u32) as usize;
+                net.inject(input, output, packet(bytes), bytes);
+            }
+        }
+        net.cycle();
+        for output in 0..outputs {
+            net.pop(output);
+        }
+    }
+    let flits = net.counters().flits - before;
+    flits as f64 / (cycles as f64 * inputs.min(outputs) as f64)
+}
+
+/// Share of the peak that a GPU's network towards the SMs sustains with replies of whole lines:
+/// what the configuration says, or a measurement.
+pub fn sustainable(spec: &GpuSpec) -> f64 {
+    if let Some(percent) = spec.noc.sustainable_percent {
+        return f64::from(percent) / 100.0;
+    }
+    let (banks, sms) = (spec.l2_banks() as usize, spec.gpu.sms as usize);
+    let bytes = Request::HEADER_BYTES + LINE_BYTES;
+    saturated_throughput(&spec.noc, banks, sms, bytes, CYCLES, spec.gpu.seed).min(1.0)
+}
+
+fn packet(bytes: u32) -> Request {
+    Request {
+        addr: 0,
+        byte_mask: 0,
+        issued_at: 0,
+        token: 0,
+        bytes: bytes as u16,
+        sm: SmId(0),
+        kind: AccessKind::GlobalRead,
+        sectors: 1,
+        kernel: KernelSlot(0),
+        asid: 0,
+    }
+}

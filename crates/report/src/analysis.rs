@@ -1,0 +1,356 @@
+//! The report of a bottleneck analysis.
+
+use crate::chart::{bar_with_marks, sparkline};
+use crate::figure::{Axis, BarChart, BarSeries, Chart, LineChart, LineSeries, Mark};
+use crate::format::{grouped, percent};
+use crate::run::{checks, outcome, stalls};
+use crate::table::figures;
+use std::fmt::Write;
+use warploom_analyze::{
+    Analysis, Category, Class, KernelAnalysis, Part, Utilisation, WindowSeries, thresholds,
+};
+
+const BAR_WIDTH: usize = 40;
+/// Windows shown side by side; of more, neighbours share a character.
+const WINDOWS_SHOWN: usize = 80;
+/// Columns of the sentences.
+const LINE: usize = 100;
+
+/// The analysis for a terminal.
+pub fn analysis_report(analysis: &Analysis) -> String {
+    let mut text = String::new();
+    let whole = &analysis.whole;
+    let _ = writeln!(
+        text,
+        "{} on {}: {} cycles, IPC {:.1}\n",
+        analysis.command,
+        analysis.gpu,
+        grouped(whole.cycles),
+        whole.ipc
+    );
+    utilisation(&mut text, whole);
+    let _ = writeln!(
+        text,
+        "bound by   {} ({})\nTLP class  {} ({})\n",
+        bound(whole.category),
+        whole.category.name(),
+        whole.class.name(),
+        meaning(whole.class),
+    );
+    over_time(&mut text, analysis.windows.as_ref());
+    occupancy(&mut text, whole);
+    stalls(&mut text, &whole.stalls);
+    kernels(&mut text, &analysis.kernels);
+    advice(&mut text, &whole.advice);
+    outcome(&mut text, &analysis.outcome);
+    checks(&mut text, &analysis.checks);
+    text
+}
+
+fn bound(category: Category) -> &'static str {
+    category.part().map_or("nothing: latency", Part::name)
+}
+
+const fn meaning(class: Class) -> &'static str {
+    match class {
+        Class::Underutilised => "no part is in demand",
+        Class::Moderate => "a part is in demand, none is full",
+        Class::Saturated => "a part is full",
+    }
+}
+
+fn utilisation(text: &mut String, kernel: &KernelAnalysis) {
+    let _ = writeln!(
+        text,
+        "{:<28}0%        25%       50%       75%       100%",
+        "utilisation"
+    );
+    for part in Part::ALL {
+        let (used, at) = (kernel.utilisation.of(part), thresholds(part));
+        let bar = bar_with_marks(used, &[at.high, at.saturated], BAR_WIDTH);
+        let moved = kernel.throughput.of(part).map_or_else(String::new, |of| {
+            let peak = match part {
+                Part::NocToL2 | Part::NocToSm => format!(", peak {:.0}", of.peak_gb_per_s),
+                _ => String::new(),
+            };
+            let (used, most) = (of.used_gb_per_s, of.sustainable_gb_per_s);
+            format!("{used:.0} of {most:.0} GB/s{peak}")
+        });
+        let percent = percent(Some(used));
+        let line = format!("  {:<18}{percent:>6}  {bar}  {moved}", label(part));
+        let _ = writeln!(text, "{}", line.trim_end());
+    }
+    let Utilisation {
+        registers, shared, ..
+    } = kernel.utilisation;
+    let others = [("register file", registers), ("shared memory", shared)];
+    for (name, used) in others {
+        let bar = bar_with_marks(used, &[], BAR_WIDTH);
+        let line = format!("  {name:<18}{:>6}  {bar}", percent(Some(used)));
+        let _ = writeln!(text, "{}", line.trim_end());
+    }
+    text.push_str("  (lines: in demand above the first, saturated above the second)\n\n");
+}
+
+const fn label(part: Part) -> &'static str {
+    match part {
+        Part::Scheduler => "schedulers",
+        Part::L1d => "L1D",
+        Part::L2 => "L2",
+        Part::NocToL2 => "network SM to L2",
+        Part::NocToSm => "network L2 to SM",
+        Part::Dram => "DRAM",
+    }
+}
+
+fn over_time(text: &mut String, windows: Option<&WindowSeries>) {
+    let Some(windows) = windows.filter(|windows| windows.start.len() > 1) else {
+        return;
+    };
+    let count = windows.start.len();
+    let together = count.div_ceil(WINDOWS_SHOWN);
+    let share = match together {
+        1 => String::new(),
+        n => format!(", {n} a character"),
+    };
+    let _ = writeln!(
+        text,
+        "over time, {count} windows of {} cycles{share}",
+        grouped(windows.window_cycles)
+    );
+    for part in Part::ALL {
+        let values: Vec<_> = windows.utilisation.iter().map(|of| of.of(part)).collect();
+        let mean = |of: &[f64]| of.iter().sum::<f64>() / of.len() as f64;
+        let means: Vec<_> = values.chunks(together).map(mean).collect();
+        let _ = writeln!(text, "  {:<18}|{}|", label(part), sparkline(&means));
+    }
+    let letter = |of: &[Class]| {
+        of.iter()
+            .max_by_key(|class| **class as u8)
+            .map_or(' ', initial)
+    };
+    let classes: String = windows.class.chunks(together).map(letter).collect();
+    let _ = writeln!(
+        text,
+        "  {:<18}|{classes}|  u underutilised, m moderate, S saturated\n",
+        "class"
+    );
+}
+
+const fn initial(class: &Class) -> char {
+    match class {
+        Class::Underutilised => 'u',
+        Class::Moderate => 'm',
+        Class::Saturated => 'S',
+    }
+}
+
+fn occupancy(text: &mut String, kernel: &KernelAnalysis) {
+    let of = &kernel.occupancy;
+    let _ = writeln!(
+        text,
+        "occupancy of {}: {} of {} threads an SM, {} of the warp slots, limited by {}",
+        kernel.kernel,
+        match of.blocks_per_sm {
+            1 => "1 block".to_owned(),
+            n => format!("{n} blocks"),
+        },
+        of.block_threads,
+        percent(Some(of.theoretical)),
+        kernel.occupancy_limit
+    );
+    let row = |room: &warploom_analyze::Room| {
+        vec![
+            format!("  {}", room.resource),
+            grouped(room.each.into()),
+            grouped(room.total.into()),
+            room.blocks
+                .map_or_else(|| "any".to_owned(), |n| grouped(n.into())),
+        ]
+    };
+    let rows: Vec<_> = of.rooms.iter().map(row).collect();
+    let header = ["  resource", "a block", "an SM", "blocks"];
+    text.push_str(&figures(&header, &rows));
+    text.push('\n');
+}
+
+fn kernels(text: &mut String, kernels: &[KernelAnalysis]) {
+    if kernels.is_empty() {
+        return;
+    }
+    let header = [
+        "kernel", "launches", "cycles", "sched.", "L1D", "L2", "to L2", "to SM", "DRAM",
+        "bound by", "class", "limit",
+    ];
+    let row = |kernel: &KernelAnalysis| {
+        let mut row = vec![
+            kernel.kernel.clone(),
+            grouped(kernel.launches),
+            grouped(kernel.cycles),
+        ];
+        let used = |part: &Part| percent(Some(kernel.utilisation.of(*part)));
+        row.extend(Part::ALL.iter().map(used));
+        row.extend([kernel.category.name(), kernel.class.name()].map(str::to_owned));
+        row.push(kernel.occupancy_limit.clone());
+        row
+    };
+    let rows: Vec<_> = kernels.iter().map(row).collect();
+    text.push_str(&figures(&header, &rows));
+    text.push('\n');
+}
+
+fn advice(text: &mut String, advice: &[String]) {
+    for sentence in advice {
+        let mut line = "-".to_owned();
+        for word in sentence.split(' ') {
+            if line.chars().count() + 1 + word.chars().count() > LINE {
+                let _ = writeln!(text, "{line}");
+                line = " ".to_owned();
+            }
+            line.push(' ');
+            line.push_str(word);
+        }
+        let _ = writeln!(text, "{line}");
+    }
+    text.push('\n');
+}
+
+/// Utilisations against thresholds and, if there are windows, over time.
+pub fn analysis_chart(analysis: &Analysis) -> Vec<Chart> {
+    let whole = &analysis.whole;
+    let axis = || Axis {
+        label: "utilisation".to_owned(),
+        percent: true,
+        max: Some(1.0),
+        ..Axis::default()
+    };
+    let used = Part::ALL
+        .iter()
+        .map(|part| Some(whole.utilisation.of(*part)));
+    let mark = |name: &str, of: fn(Part) -> f64| Mark {
+        name: name.to_owned(),
+        values: Part::ALL.into_iter().map(of).collect(),
+    };
+    let bars = BarChart {
+        title: format!(
+            "{} on {}: bound by {}",
+            whole.kernel,
+            analysis.gpu,
+            bound(whole.category)
+        ),
+        axis: axis(),
+        groups: Part::ALL
+            .iter()
+            .map(|part| label(*part).to_owned())
+            .collect(),
+        series: vec![BarSeries {
+            name: "utilisation".to_owned(),
+            values: used.collect(),
+        }],
+        marks: vec![
+            mark("in demand", |part| thresholds(part).high),
+            mark("saturated", |part| thresholds(part).saturated),
+        ],
+    };
+    let mut charts = vec![Chart::Bars(bars)];
+    let series = analysis.windows.as_ref();
+    if let Some(windows) = series.filter(|windows| windows.start.len() > 1) {
+        let line = |part: &Part| LineSeries {
+            name: label(*part).to_owned(),
+            points: windows
+                .end
+                .iter()
+                .zip(&windows.utilisation)
+                .map(|(end, of)| (*end as f64, of.of(*part)))
+                .collect(),
+            dots: false,
+        };
+        charts.push(Chart::Lines(LineChart {
+            title: format!("In windows of {} cycles", grouped(windows.window_cycles)),
+            x: Axis {
+                label: "core cycle".to_owned(),
+                ..Axis::default()
+            },
+            y: axis(),
+            series: Part::ALL.iter().map(line).collect(),
+        }));
+    }
+    charts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{analysis_chart, analysis_report};
+    use crate::run::tests::run;
+    use warploom_analyze::{Analysis, Machine, analyze};
+    use warploom_config::preset;
+    use warploom_stats::result::{Counts, RunReport, Series};
+
+    /// Counts of 1,000 cycles on a GTX 480, `n` tenths busy.
+    fn counts(n: u64) -> Counts {
+        let counts = [
+            ("gpu.cycles", 1000),
+            ("sm.warp_instructions", 15 * 2 * 100 * n),
+            ("sm.thread_instructions", 15 * 2 * 100 * n * 20),
+            ("sm.active_cycles", 15_000),
+            ("sm.resident_warp_cycles", 15_000 * 40),
+            ("sm.memory_instructions", 100),
+            ("sm.memory_transactions", 450),
+            ("sm.register_reads", 15 * 16 * 40 * n),
+            ("sm.shared_instructions", 15 * 20 * n),
+            ("l1d.data_port_hits", 15 * 5 * n),
+            ("l1d.accesses.hit.global_read", 50),
+            ("l1d.accesses.miss.global_read", 400),
+            ("l2.data_port_hits", 12 * 30 * n),
+            ("noc_to_l2.cycles", 1000),
+            ("noc_to_l2.flits", 12 * 12 * n),
+            ("noc_to_sm.cycles", 1000),
+            ("noc_to_sm.flits", 12 * 65 * n),
+            ("dram.cycles", 6 * 1320),
+            ("dram.data_cycles", 6 * 50 * n),
+        ];
+        counts.map(|(name, count)| (name.to_owned(), count)).into()
+    }
+
+    fn analysis(mut run: RunReport) -> Analysis {
+        let gpu = preset("gtx480").unwrap_or_else(|errors| panic!("{errors}"));
+        for (k, kernel) in run.kernels.iter_mut().enumerate() {
+            kernel.figures.statistics = counts(9 - k as u64);
+        }
+        run.totals.figures.statistics = run.kernels[0].figures.statistics.clone();
+        analyze(&Machine::new(&gpu, 0.7), &run).expect("it was timed")
+    }
+
+    fn with_windows() -> Analysis {
+        let mut run = run(1);
+        let columns = counts(1).into_keys().map(|name| {
+            let of = |n| counts(n)[&name];
+            (name.clone(), (0..10).map(of).collect())
+        });
+        run.series = Some(Series {
+            window_cycles: 1000,
+            start: (0..10).map(|w| 1000 * w).collect(),
+            end: (1..11).map(|w| 1000 * w).collect(),
+            columns: columns.collect(),
+        });
+        analysis(run)
+    }
+
+    #[test]
+    fn a_kernel_with_windows() {
+        insta::assert_snapshot!(analysis_report(&with_windows()));
+    }
+
+    #[test]
+    fn several_kernels_are_shown_apart() {
+        let mut two = run(2);
+        two.kernels[1].name = "other".to_owned();
+        insta::assert_snapshot!(analysis_report(&analysis(two)));
+    }
+
+    #[test]
+    fn windows_get_a_chart_of_their_own() {
+        assert_eq!(analysis_chart(&with_windows()).len(), 2);
+        assert_eq!(analysis_chart(&analysis(run(1))).len(), 1);
+    }
+}

@@ -1,0 +1,358 @@
+//! Charts as SVG. Equal charts give equal bytes; colours follow the reader's preference for light
+//! or dark pages.
+
+use crate::figure::{Axis, BarChart, Chart, LineChart, Mark};
+use plotters::coord::Shift;
+use plotters::coord::types::RangedCoordf64;
+use plotters::prelude::*;
+use plotters::style::text_anchor::{HPos, Pos, VPos};
+
+const WIDTH: u32 = 920;
+/// Of one chart; charts stand below each other.
+const HEIGHT: u32 = 360;
+/// Of the title and the legend.
+const HEAD: i32 = 68;
+const MARGIN: i32 = 14;
+/// Room for numbers and label of an axis.
+const X_LABELS: u32 = 48;
+const Y_LABELS: u32 = 70;
+const FONT: &str = "sans-serif";
+const TEXT: u32 = 15;
+/// Width of a character of that size, about: there are no fonts to ask.
+const CHARACTER: i32 = 7;
+/// Share of a group's width that its bars take.
+const GROUP: f64 = 0.72;
+
+/// A colour on light pages and its counterpart on dark ones.
+struct Ink(RGBColor, &'static str);
+
+const PAPER: Ink = Ink(RGBColor(255, 255, 255), "#0D1117");
+const WORDS: Ink = Ink(RGBColor(31, 35, 40), "#E6EDF3");
+const GRID: Ink = Ink(RGBColor(208, 215, 222), "#373E47");
+/// Told apart by people with any kind of colour vision: M. Okabe, K. Ito, "Color Universal Design",
+/// 2008; darkened where light grounds need it.
+const SERIES: [Ink; 7] = [
+    Ink(RGBColor(0, 114, 178), "#56B4E9"),
+    Ink(RGBColor(213, 94, 0), "#FF9248"),
+    Ink(RGBColor(0, 134, 98), "#2FCF9F"),
+    Ink(RGBColor(170, 70, 140), "#E39AC7"),
+    Ink(RGBColor(150, 116, 0), "#F0E442"),
+    Ink(RGBColor(110, 110, 110), "#A8A8A8"),
+    Ink(RGBColor(40, 80, 230), "#8FA8FF"),
+];
+const MARKS: [Ink; 2] = [
+    Ink(RGBColor(120, 129, 139), "#9198A1"),
+    Ink(RGBColor(176, 30, 40), "#FF7B72"),
+];
+
+type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
+type Plane<'a> = ChartContext<'a, SVGBackend<'a>, Cartesian2d<RangedCoordf64, RangedCoordf64>>;
+type Drawn<T = ()> =
+    Result<T, DrawingAreaErrorKind<<SVGBackend<'static> as DrawingBackend>::ErrorType>>;
+
+/// Charts below each other as one picture.
+pub fn svg(charts: &[Chart]) -> String {
+    let mut text = String::new();
+    let size = (WIDTH, HEIGHT * charts.len().max(1) as u32);
+    {
+        let root = SVGBackend::with_string(&mut text, size).into_drawing_area();
+        draw(&root, charts).expect("a string takes every byte");
+    }
+    with_dark_colours(&text)
+}
+
+fn draw(root: &Area<'_>, charts: &[Chart]) -> Drawn {
+    root.fill(&PAPER.0)?;
+    let areas = root.split_evenly((charts.len().max(1), 1));
+    for (area, chart) in areas.iter().zip(charts) {
+        match chart {
+            Chart::Bars(chart) => bars(area, chart)?,
+            Chart::Lines(chart) => lines(area, chart)?,
+        }
+    }
+    root.present()
+}
+
+/// A rule for each colour, which a dark page turns on.
+fn with_dark_colours(text: &str) -> String {
+    let mut rules = String::new();
+    let inks = [PAPER, WORDS, GRID].into_iter();
+    for Ink(RGBColor(r, g, b), dark) in inks.chain(SERIES).chain(MARKS) {
+        for property in ["fill", "stroke"] {
+            let light = format!("#{r:02X}{g:02X}{b:02X}");
+            rules += &format!("[{property}=\"{light}\"]{{{property}:{dark}}}");
+        }
+    }
+    let style = format!("<style>@media(prefers-color-scheme:dark){{{rules}}}</style>\n");
+    let head = text.find(">\n").map_or(0, |end| end + 2);
+    let (head, body) = text.split_at(head);
+    format!("{head}{style}{body}")
+}
+
+fn words(size: u32) -> TextStyle<'static> {
+    (FONT, size).into_font().color(&WORDS.0)
+}
+
+fn bars(area: &Area<'_>, chart: &BarChart) -> Drawn {
+    let names = chart.series.iter().map(|series| series.name.as_str());
+    let marks: Vec<_> = chart.marks.iter().map(|mark| mark.name.as_str()).collect();
+    head(area, &chart.title, &names.collect::<Vec<_>>(), &marks)?;
+    let values = chart.series.iter().flat_map(|series| series.values.iter());
+    let values = values.flatten().copied();
+    let marked = chart
+        .marks
+        .iter()
+        .flat_map(|mark| mark.values.iter().copied());
+    let groups = chart.groups.len().max(1) as f64;
+    let top = top_of(&chart.axis, values.chain(marked));
+    let mut plane = plane(area, (0.0, groups), (0.0, top))?;
+    plane
+        .configure_mesh()
+        .disable_x_mesh()
+        .disable_x_axis()
+        .max_light_lines(0)
+        .bold_line_style(GRID.0)
+        .axis_style(GRID.0)
+        .label_style(words(TEXT))
+        .y_desc(chart.axis.label.as_str())
+        .y_label_formatter(&|y| number(&chart.axis, *y))
+        .draw()?;
+    let width = GROUP / chart.series.len().max(1) as f64;
+    for (s, series) in chart.series.iter().enumerate() {
+        let colour = SERIES[s % SERIES.len()].0;
+        for (g, value) in series.values.iter().enumerate() {
+            let Some(value) = value.filter(|value| value.is_finite()) else {
+                continue;
+            };
+            let left = g as f64 + (1.0 - GROUP) / 2.0 + s as f64 * width;
+            let corners = [(left, 0.0), (left + width * 0.94, value)];
+            plane.draw_series([Rectangle::new(corners, colour.filled())])?;
+        }
+    }
+    for (m, mark) in chart.marks.iter().enumerate() {
+        draw_mark(&mut plane, mark, MARKS[m % MARKS.len()].0)?;
+    }
+    group_names(area, &plane, chart)
+}
+
+fn draw_mark(plane: &mut Plane<'_>, mark: &Mark, colour: RGBColor) -> Drawn {
+    for (g, &value) in mark.values.iter().enumerate() {
+        let left = g as f64 + (1.0 - GROUP) / 2.0 - 0.06;
+        let line = vec![(left, value), (left + GROUP + 0.12, value)];
+        plane.draw_series([PathElement::new(line, colour.stroke_width(2))])?;
+    }
+    Ok(())
+}
+
+/// Names below the groups, in turn on two lines where they are long.
+fn group_names(area: &Area<'_>, plane: &Plane<'_>, chart: &BarChart) -> Drawn {
+    let (left, top) = area.get_base_pixel();
+    let room = (WIDTH - Y_LABELS) as i32 / chart.groups.len().max(1) as i32;
+    let long = chart.groups.iter().any(|name| text_width(name) + 6 > room);
+    for (g, name) in chart.groups.iter().enumerate() {
+        let (x, y) = plane.plotting_area().map_coordinate(&(g as f64 + 0.5, 0.0));
+        let line = if long { (g % 2) as i32 } else { 0 };
+        let at = (x - left, y - top + 8 + 16 * line);
+        let style = words(TEXT).pos(Pos::new(HPos::Center, VPos::Top));
+        area.draw(&Text::new(name.as_str(), at, style))?;
+    }
+    Ok(())
+}
+
+fn lines(area: &Area<'_>, chart: &LineChart) -> Drawn {
+    let names: Vec<_> = chart.series.iter().map(|s| s.name.as_str()).collect();
+    head(area, &chart.title, &names, &[])?;
+    let points = chart.series.iter().flat_map(|series| series.points.iter());
+    let at = |x: f64| {
+        if chart.x.doubling {
+            x.max(1e-9).log2()
+        } else {
+            x
+        }
+    };
+    let xs = points.clone().map(|(x, _)| at(*x));
+    let (first, last) = xs.fold((f64::MAX, f64::MIN), |(a, b), x| (a.min(x), b.max(x)));
+    let across = if first < last {
+        (first, last)
+    } else {
+        (first.min(0.0), first.max(1.0))
+    };
+    let top = top_of(&chart.y, points.map(|(_, y)| *y));
+    let mut plane = plane(area, across, (chart.y.min, top))?;
+    plane
+        .configure_mesh()
+        .max_light_lines(0)
+        .bold_line_style(GRID.0)
+        .axis_style(GRID.0)
+        .label_style(words(TEXT))
+        .x_desc(chart.x.label.as_str())
+        .y_desc(chart.y.label.as_str())
+        .x_label_formatter(&|x| number(&chart.x, *x))
+        .y_label_formatter(&|y| number(&chart.y, *y))
+        .draw()?;
+    for (s, series) in chart.series.iter().enumerate() {
+        let colour = SERIES[s % SERIES.len()].0;
+        let points: Vec<_> = series.points.iter().map(|&(x, y)| (at(x), y)).collect();
+        if series.dots {
+            let dot = |point: &(f64, f64)| Circle::new(*point, 4, colour.filled());
+            plane.draw_series(points.iter().map(dot))?;
+        }
+        plane.draw_series([PathElement::new(points, colour.stroke_width(2))])?;
+    }
+    Ok(())
+}
+
+/// Title and legend: squares for series, lines for marks.
+fn head(area: &Area<'_>, title: &str, series: &[&str], marks: &[&str]) -> Drawn {
+    area.draw(&Text::new(title, (MARGIN, 12), words(TEXT + 3)))?;
+    let mut x = MARGIN;
+    for (s, name) in series.iter().enumerate() {
+        let colour = SERIES[s % SERIES.len()].0;
+        area.draw(&Rectangle::new([(x, 39), (x + 11, 50)], colour.filled()))?;
+        x = entry(area, x + 17, name)?;
+    }
+    for (m, name) in marks.iter().enumerate() {
+        let colour = MARKS[m % MARKS.len()].0.stroke_width(2);
+        area.draw(&PathElement::new(vec![(x, 45), (x + 14, 45)], colour))?;
+        x = entry(area, x + 20, name)?;
+    }
+    Ok(())
+}
+
+/// A name in the legend; returns where the next entry starts.
+fn entry(area: &Area<'_>, x: i32, name: &str) -> Drawn<i32> {
+    area.draw(&Text::new(name, (x, 38), words(TEXT)))?;
+    Ok(x + text_width(name) + 18)
+}
+
+fn text_width(text: &str) -> i32 {
+    text.chars().count() as i32 * CHARACTER
+}
+
+fn plane<'a>(
+    area: &Area<'a>,
+    (left, right): (f64, f64),
+    (bottom, top): (f64, f64),
+) -> Drawn<Plane<'a>> {
+    let below = area.margin(HEAD, MARGIN, MARGIN, MARGIN + 6);
+    ChartBuilder::on(&below)
+        .x_label_area_size(X_LABELS)
+        .y_label_area_size(Y_LABELS)
+        .build_cartesian_2d(left..right, bottom..top)
+}
+
+/// Top of an axis.
+fn top_of(axis: &Axis, values: impl Iterator<Item = f64>) -> f64 {
+    let highest = values.filter(|value| value.is_finite()).fold(0.0, f64::max);
+    match axis.max {
+        Some(max) => max,
+        None if highest > 0.0 => highest * 1.08,
+        None => 1.0,
+    }
+}
+
+/// A number on an axis.
+fn number(axis: &Axis, at: f64) -> String {
+    if axis.percent {
+        return format!("{:.0}%", at * 100.0);
+    }
+    let value = if axis.doubling { at.exp2() } else { at };
+    let whole = value.round();
+    match (value - whole).abs() < 1e-6 {
+        true => crate::grouped(whole.max(0.0) as u64),
+        false if axis.doubling => String::new(),
+        false => format!("{value:.2}").trim_end_matches('0').to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::svg;
+    use crate::figure::*;
+
+    fn bars() -> Chart {
+        Chart::Bars(BarChart {
+            title: "Bars & marks".into(),
+            axis: Axis {
+                label: "share".into(),
+                percent: true,
+                max: Some(1.0),
+                ..Axis::default()
+            },
+            groups: vec!["one".into(), "two".into()],
+            series: vec![BarSeries {
+                name: "used".into(),
+                values: vec![Some(0.5), None],
+            }],
+            marks: vec![Mark {
+                name: "high".into(),
+                values: vec![0.6, 0.5],
+            }],
+        })
+    }
+
+    fn lines() -> Chart {
+        Chart::Lines(LineChart {
+            title: "Lines".into(),
+            x: Axis {
+                label: "ports".into(),
+                doubling: true,
+                ..Axis::default()
+            },
+            y: Axis {
+                label: "share".into(),
+                percent: true,
+                ..Axis::default()
+            },
+            series: vec![LineSeries {
+                name: "measured".into(),
+                points: vec![(2.0, 0.75), (4.0, 0.65), (8.0, 0.62)],
+                dots: true,
+            }],
+        })
+    }
+
+    #[test]
+    fn pictures_are_the_same_twice_and_say_what_they_show() {
+        let picture = svg(&[bars(), lines()]);
+        assert_eq!(picture, svg(&[bars(), lines()]));
+        for word in [
+            "Bars &amp; marks",
+            "used",
+            "high",
+            "one",
+            "two",
+            "Lines",
+            "ports",
+        ] {
+            assert!(picture.contains(word), "{word}");
+        }
+        assert!(picture.starts_with("<svg") && picture.trim_end().ends_with("</svg>"));
+        // One bar: its colour fills the legend's square and the bar, nothing for the gap.
+        assert_eq!(picture.matches("<circle").count(), 3);
+        insta::assert_snapshot!(svg(&[bars()]));
+    }
+
+    #[test]
+    fn every_colour_has_a_counterpart_on_dark_pages() {
+        let picture = svg(&[bars(), lines()]);
+        let (style, body) = picture.split_once("</style>").expect("a style");
+        for property in ["fill", "stroke"] {
+            for part in body.split(&format!(" {property}=\"#")).skip(1) {
+                let colour = &part[..6];
+                let rule = format!("[{property}=\"#{colour}\"]");
+                assert!(style.contains(&rule), "{rule} is not in {style}");
+            }
+        }
+    }
+
+    #[test]
+    fn charts_of_nothing_draw_their_frames() {
+        let empty = [
+            Chart::Bars(BarChart::default()),
+            Chart::Lines(LineChart::default()),
+        ];
+        assert!(svg(&empty).contains("</svg>"));
+        assert!(svg(&[]).contains("</svg>"));
+    }
+}

@@ -1,0 +1,109 @@
+//! `warploom analyze`.
+
+use crate::failure::Failure;
+use crate::gpu::GpuArgs;
+use crate::launch_args::LaunchArgs;
+use crate::output::{command_line, print, print_json, write_file};
+use crate::simulate::simulate;
+use crate::target;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use warploom_analyze::{Machine, analyze};
+use warploom_report::{analysis_chart, analysis_report, run_report, svg};
+use warploom_run::Options;
+use warploom_stats::result::RunReport;
+use warploom_workloads::Size;
+
+const EXAMPLES: &str = "\
+Examples:
+  warploom analyze spmv --gpu maxwell-duet             what bounds it, and what more warps would do
+  warploom analyze hotspot --size paper --svg h.svg    the same with a chart as a picture
+  warploom analyze matrixmul --window 1000 --json      with windows of 1,000 cycles, for programs
+  warploom analyze my.toml --set noc.flit_bytes=64     a kernel of your own with wider wires
+  warploom analyze saxpy.ptx --kernel saxpy --grid 4096 --block 256 \\
+      --arg 'f32[1048576]=iota' --arg 1048576 --arg 2.0";
+
+/// Name the bottleneck of a program: how much of each part's throughput it uses, what limits
+/// occupancy, what more warps would do
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// Workload (`warploom list workloads`), launch file (*.toml) or PTX file (*.ptx)
+    target: String,
+    /// Size of a workload: test, small or paper
+    #[arg(long, value_name = "test|small|paper", default_value_t = Size::Small)]
+    size: Size,
+    /// Seed of a workload's inputs
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+    #[command(flatten)]
+    gpu: GpuArgs,
+    /// Stop after this many core cycles, without a check of the outputs
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 4_000_000,
+        value_parser = clap::value_parser!(u64).range(1..)
+    )]
+    max_cycles: u64,
+    /// Core cycles of a window of the time series
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 10_000,
+        value_parser = clap::value_parser!(u64).range(1..)
+    )]
+    window: u64,
+    /// Threads that simulate; the result is the same for any number
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = super::run::threads)]
+    threads: usize,
+    /// Write the charts as a picture, too
+    #[arg(long, value_name = "FILE.svg")]
+    svg: Option<PathBuf>,
+    /// Print the analysis as JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    launch: LaunchArgs,
+}
+
+pub fn run(args: &Args) -> Result<ExitCode, Failure> {
+    let gpu = args.gpu.spec()?;
+    let mut program = target::program(&args.target, args.size, args.seed, &args.launch, &gpu)?;
+    let options = Options {
+        threads: args.threads,
+        max_cycles: Some(args.max_cycles),
+        window_cycles: Some(args.window),
+        command: command_line(),
+        ..Options::default()
+    };
+    let sustainable = warploom_noc::sustainable(&gpu);
+    let result = simulate(gpu.clone(), options, program.as_mut())?;
+    let machine = Machine::new(&gpu, sustainable);
+    let Some(analysis) = analyze(&machine, &result) else {
+        return nothing_to_analyze(args, &result);
+    };
+    if let Some(path) = &args.svg {
+        write_file(path, &svg(&analysis_chart(&analysis)))?;
+    }
+    match args.json {
+        true => print_json(&analysis)?,
+        false => print(&analysis_report(&analysis))?,
+    }
+    Ok(ExitCode::from(u8::from(!result.succeeded())))
+}
+
+/// A run that ended before its first launch did, or that has none.
+fn nothing_to_analyze(args: &Args, result: &RunReport) -> Result<ExitCode, Failure> {
+    if result.succeeded() {
+        let target = &args.target;
+        return Err(Failure::Input(format!(
+            "`{target}` launches no kernel: there is nothing to analyse"
+        )));
+    }
+    match args.json {
+        true => print_json(result)?,
+        false => print(&run_report(result))?,
+    }
+    Ok(ExitCode::from(1))
+}

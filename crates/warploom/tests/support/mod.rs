@@ -1,0 +1,49 @@
+//! What the tests of the command share. Each test file uses all of it.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+/// What a command wrote, and its exit status.
+pub struct Ran {
+    pub status: i32,
+    pub out: String,
+    pub err: String,
+}
+
+pub fn warploom_in(folder: &Path, args: &[&str]) -> Ran {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_warploom"));
+    command.args(args).current_dir(folder).env("NO_COLOR", "1");
+    let Output {
+        status,
+        stdout,
+        stderr,
+    } = command.output().unwrap();
+    Ran {
+        status: status.code().unwrap(),
+        out: String::from_utf8(stdout).unwrap(),
+        err: String::from_utf8(stderr).unwrap(),
+    }
+}
+
+/// Standard output of a command that must succeed and say nothing else.
+pub fn output(args: &[&str]) -> String {
+    let Ran { status, out, err } = warploom_in(Path::new("."), args);
+    assert_eq!((status, err.as_str()), (0, ""), "{args:?}");
+    out
+}
+
+/// Standard error of a command that must fail with `status` and print no result.
+pub fn refusal(folder: &Path, status: i32, args: &[&str]) -> String {
+    let ran = warploom_in(folder, args);
+    let message = &ran.err;
+    assert_eq!(
+        (ran.status, ran.out.as_str()),
+        (status, ""),
+        "{args:?}: {message}"
+    );
+    format!("$ warploom {}\n{message}", args.join(" "))
+}
+
+pub fn json(text: &str) -> serde_json::Value {
+    serde_json::from_str(text).unwrap()
+}
