@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Serialize};
-use warploom_stats::result::RunReport;
+use warploom_stats::result::{ConfigValue, RunReport};
 
 /// GPGPU-Sim's figures, recorded once.
 const RECORDED: &str = include_str!("../../data/gpgpusim-4.2.json");
@@ -142,7 +142,7 @@ impl Counts {
             l1d: counters.cache("l1d"),
             l2: counters.cache("l2"),
             dram: counters.dram(),
-            slots: counters.slots(),
+            slots: counters.slots(schedulers(report)?),
             dram_full_stalls: counters.sum("gpu.dram_full_stalls"),
             reply_stalls: counters.sum("gpu.reply_stalls"),
             packets: PacketCounts {
@@ -192,19 +192,29 @@ impl Counters<'_> {
         }
     }
 
-    /// Our causes in GPGPU-Sim's classes. There a warp at a barrier has nothing to offer, and a
-    /// policy that lets a cycle pass leaves a ready instruction behind.
-    fn slots(&self) -> SlotCounts {
+    /// Our causes in GPGPU-Sim's classes, of `schedulers` an SM. There a warp at a barrier has
+    /// nothing to offer, a policy that lets a cycle pass leaves a ready instruction behind, and SMs
+    /// without blocks do not run.
+    fn slots(&self, schedulers: u64) -> SlotCounts {
         let causes = |causes: &[&str]| -> u64 {
             let slots = causes.iter().map(|cause| format!("sm.slots.{cause}"));
             slots.map(|name| self.sum(&name)).sum()
         };
+        let without_blocks = self.sum("sm.slots") - self.sum("sm.active_cycles") * schedulers;
         SlotCounts {
-            idle: causes(&["no_warp", "barrier", "instruction_buffer"]),
+            idle: causes(&["no_warp", "barrier", "instruction_buffer"]) - without_blocks,
             scoreboard: causes(&["memory_dependence", "execution_dependence"]),
             stall: causes(&["memory_pipe", "execution_pipe", "policy"])
                 + self.sum("sm.issued_without_lanes"),
         }
+    }
+}
+
+/// Schedulers of an SM of the machine that a result is from.
+fn schedulers(report: &RunReport) -> Result<u64> {
+    match report.gpu.config.get("sm.schedulers") {
+        Some(ConfigValue::Integer(schedulers)) => Ok(u64::try_from(*schedulers)?),
+        other => anyhow::bail!("sm.schedulers is {other:?}"),
     }
 }
 
@@ -238,6 +248,8 @@ mod tests {
             ("gpu.cycles", 9),
             ("sm.slots.barrier", 5),
             ("sm.slots.policy", 6),
+            ("sm.slots.issued", 3),
+            ("sm.active_cycles", 6),
             ("sm.issued_without_lanes", 7),
         ]
         .map(|(name, value)| (name.to_owned(), value))
@@ -247,8 +259,9 @@ mod tests {
         assert_eq!((l2.hits, l2.pending_hits, l2.misses), (7, 10, 1));
         assert_eq!((l2.accesses, l2.failed_attempts), (18, 0));
         assert_eq!(counters.sum("gpu.cycles"), 9);
-        let slots = counters.slots();
-        assert_eq!((slots.idle, slots.scoreboard, slots.stall), (5, 0, 13));
+        // Two schedulers in 6 cycles are 12 of the 14 slots: two are of an SM without blocks.
+        let slots = counters.slots(2);
+        assert_eq!((slots.idle, slots.scoreboard, slots.stall), (3, 0, 13));
         assert_eq!(counters.dram().row_locality, None);
     }
 }

@@ -33,7 +33,7 @@ Both sides count alike:
   that found their row open over all requests; GPGPU-Sim's figure is the mean of its channels'.
 - *Slots*: scheduler cycles without an instruction in GPGPU-Sim's classes. `W0_Idle`: no warp, or all at
   barriers or without a decoded instruction; `W0_Scoreboard`: operands are not there; `Stall`: a full pipe,
-  or an instruction that takes effect in no lane.
+  or an instruction that takes effect in no lane. SMs without blocks are left out.
 - *DRAM full*: L2 cycles in which a partition could not take a waiting request (`gpu_stall_dramfull`).
   *Replies held back*: network cycles in which a reply could not enter (`gpu_stall_icnt2sh`).
 ";
