@@ -2,7 +2,9 @@
 //!
 //! The raw form (TOML, `KEY=VALUE`) only parses; [`resolve()`] checks everything, reports all
 //! problems with their places, and yields a [`GpuSpec`] of integers and enums. Every key is
-//! declared once, in `keys/`: reading, printing, documentation and hints come from that.
+//! declared once, in `keys/`: reading, printing, documentation and hints come from that. What
+//! follows from a specification is worked out here too: `peaks`, `latency`, `occupancy`, and all of
+//! it as a data sheet.
 //!
 //! Invariants: a [`GpuSpec`] that exists is possible; nothing in it is text to be decoded later;
 //! `resolve(spec.to_toml())` gives the same specification. This crate does no I/O.
@@ -14,11 +16,15 @@
 mod address_map;
 mod error;
 mod keys;
+mod latency;
+mod occupancy;
+mod peaks;
 mod preset;
 mod print;
 mod read;
 mod resolve;
 mod section;
+mod sheet;
 mod spec;
 #[cfg(test)]
 mod tests;
@@ -27,9 +33,13 @@ mod value;
 
 pub use error::ConfigErrors;
 pub use keys::keys;
+pub use latency::Latencies;
+pub use occupancy::{BlockNeeds, OccupancyLimit};
+pub use peaks::{Bandwidth, Peaks, Rate};
 pub use preset::{PRESETS, Preset, find};
 pub use print::{Setting, keys_markdown};
 pub use resolve::{Base, preset, resolve};
 pub use section::Key;
+pub use sheet::*;
 pub use spec::*;
 pub use value::{NamedValue, Rule};

@@ -14,11 +14,36 @@ pub struct Preset {
     pub text: &'static str,
 }
 
-/// Every built-in GPU.
+/// Every built-in GPU: the papers' machines in the order of the papers, then GPGPU-Sim 4.2's by
+/// age.
 pub const PRESETS: &[Preset] = &[
     Preset {
         name: "gtx480",
         text: include_str!("../presets/gtx480.toml"),
+    },
+    Preset {
+        name: "maxwell-duet",
+        text: include_str!("../presets/maxwell-duet.toml"),
+    },
+    Preset {
+        name: "fermi-crat",
+        text: include_str!("../presets/fermi-crat.toml"),
+    },
+    Preset {
+        name: "kepler-crat",
+        text: include_str!("../presets/kepler-crat.toml"),
+    },
+    Preset {
+        name: "fermi-slicer",
+        text: include_str!("../presets/fermi-slicer.toml"),
+    },
+    Preset {
+        name: "fermi-slicer-large",
+        text: include_str!("../presets/fermi-slicer-large.toml"),
+    },
+    Preset {
+        name: "fermi-locality",
+        text: include_str!("../presets/fermi-locality.toml"),
     },
     Preset {
         name: "gtx480-gpgpusim4",

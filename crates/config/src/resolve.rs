@@ -57,18 +57,14 @@ fn add_preset_argument(layers: &mut Layers, name: &str) {
 }
 
 fn unknown_preset(name: &str, place: Span) -> Diagnostic {
-    let names: Vec<_> = PRESETS.iter().map(|preset| preset.name).collect();
-    let near = nearest(name, names.iter().copied());
+    let near = nearest(name, PRESETS.iter().map(|preset| preset.name));
     Diagnostic::error(
         "unknown-preset",
         place,
         format!("there is no preset `{name}`"),
     )
     .maybe_help(near.map(|near| format!("did you mean `{near}`?")))
-    .help(format!(
-        "the presets are {}; a file's name ends in .toml",
-        names.join(", ")
-    ))
+    .help("`warploom list gpus` lists the presets; a file's name ends in .toml")
 }
 
 /// Adds a text over the preset that it starts from.
@@ -166,7 +162,7 @@ fn report_unknown_keys(layers: &mut Layers) {
         let help = match near {
             _ if is_table => format!("`{name}` is a table: set one of its keys"),
             Some(near) => format!("did you mean `{near}`?"),
-            None => "`warploom show gpu gtx480` prints every key".to_owned(),
+            None => "`warploom show gpu gtx480 --keys` prints every key".to_owned(),
         };
         let problem = Diagnostic::error("unknown-key", located.key, message).help(help);
         layers.problems.push((located.source, problem));
@@ -232,6 +228,6 @@ fn report_missing(layers: &mut Layers, missing: &[String]) {
     let message = format!("{}{more} not given", some.join(", "));
     let problem = Diagnostic::error("missing-key", Span::default(), message)
         .help("start from a preset: put `base = \"gtx480\"` at the top")
-        .help("`warploom show gpu gtx480` prints every key with a value");
+        .help("`warploom show gpu gtx480 --keys` prints every key with a value");
     layers.problems.push((source, problem));
 }

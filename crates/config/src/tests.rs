@@ -1,5 +1,7 @@
 //! Whole configurations: presets, overrides, messages, round trips.
 
+mod papers;
+
 use crate::*;
 use warploom_diag::Source;
 
@@ -10,24 +12,6 @@ fn with(sets: &[&str]) -> Result<GpuSpec, ConfigErrors> {
 
 fn text(toml: &str) -> Result<GpuSpec, ConfigErrors> {
     resolve(&Base::Text(Source::new("my.toml", toml)), &[])
-}
-
-#[test]
-fn gtx480_is_the_machine_of_the_paper() {
-    let gpu = preset("gtx480").unwrap_or_else(|errors| panic!("{errors}"));
-    assert_eq!(gpu.gpu.sms, 15);
-    assert_eq!(gpu.sm.max_threads / 32, 48);
-    let bytes = |cache: &CacheSpec| cache.sets * cache.ways * cache.line_bytes;
-    assert_eq!(bytes(&gpu.l1d), 16 << 10);
-    assert_eq!(bytes(&gpu.l1i), 2 << 10);
-    let banks = gpu.gpu.channels * gpu.gpu.sub_partitions_per_channel;
-    assert_eq!((banks, banks * bytes(&gpu.partition.l2)), (12, 768 << 10));
-    assert_eq!(
-        gpu.partition.rop_cycles + gpu.partition.dram_latency_cycles,
-        220
-    );
-    assert_eq!(gpu.clocks.dram_khz, 924_000);
-    assert_eq!(gpu.dram.timing.rc, 35);
 }
 
 #[test]

@@ -73,6 +73,8 @@ pub(crate) struct MemorySystem {
     pub atomics: Vec<AtomicEvent>,
     pub dram_full_stalls: u64,
     pub reply_stalls: u64,
+    /// L2 cycles in which a packet came to any partition.
+    pub arrival_cycles: u64,
 }
 
 impl MemorySystem {
@@ -110,6 +112,7 @@ impl MemorySystem {
             atomics: Vec::with_capacity(64),
             dram_full_stalls: 0,
             reply_stalls: 0,
+            arrival_cycles: 0,
         }
     }
 
@@ -203,6 +206,7 @@ impl MemorySystem {
             let bytes = front.reply_bytes();
             if !self.replies.can_inject(p, bytes) {
                 self.reply_stalls += 1;
+                partition.count_reply_stall();
                 continue;
             }
             let Some(reply) = partition.pop_reply() else {
@@ -216,14 +220,18 @@ impl MemorySystem {
     }
 
     fn l2_cycle(&mut self, now: Cycle) {
+        let mut any = false;
         for (p, partition) in self.partitions.iter_mut().enumerate() {
             if !partition.can_accept() {
                 self.dram_full_stalls += 1;
+                partition.count_input_full();
             } else if let Some(request) = self.requests.pop(p) {
                 partition.push(now, request);
+                any = true;
             }
             partition.cycle(now);
         }
+        self.arrival_cycles += u64::from(any);
     }
 
     /// What has crossed the links goes into the network's buffers.

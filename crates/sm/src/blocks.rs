@@ -2,7 +2,7 @@
 //! slots. Several kernels may share an SM.
 
 use warploom_base::KernelSlot;
-use warploom_config::{DeviceSpec, SmSpec};
+use warploom_config::{BlockNeeds, SmSpec};
 use warploom_exec::BlockState;
 use warploom_policy::WarpMask;
 
@@ -17,97 +17,6 @@ pub struct Resources {
     pub shared_bytes: u32,
     /// Block slots.
     pub blocks: u32,
-}
-
-/// What limits the number of blocks on an SM.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum OccupancyLimit {
-    /// Hardware threads (warp slots).
-    Threads,
-    /// Shared memory.
-    SharedMemory,
-    /// Registers.
-    Registers,
-    /// Block slots.
-    Blocks,
-    /// `gpu.max_blocks_per_sm`.
-    Cap,
-    /// The grid has fewer blocks than would fit.
-    Grid,
-}
-
-impl OccupancyLimit {
-    /// The limit in words.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Threads => "threads",
-            Self::SharedMemory => "shared memory",
-            Self::Registers => "registers",
-            Self::Blocks => "block slots",
-            Self::Cap => "gpu.max_blocks_per_sm",
-            Self::Grid => "grid",
-        }
-    }
-}
-
-/// What one block needs.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct BlockNeeds {
-    /// Threads, rounded up to whole warps.
-    pub threads: u32,
-    /// Registers of all its threads.
-    pub registers: u32,
-    /// Shared memory in bytes.
-    pub shared_bytes: u32,
-}
-
-impl BlockNeeds {
-    /// Needs of a block of `threads` threads (model page, section 2).
-    pub fn new(threads: u32, registers_per_thread: u32, shared_bytes: u32, spec: &SmSpec) -> Self {
-        let threads = threads.next_multiple_of(32);
-        let granted = registers_per_thread.next_multiple_of(spec.register_granularity.max(1));
-        Self {
-            threads,
-            registers: threads * granted,
-            shared_bytes,
-        }
-    }
-
-    /// Blocks that fit an empty SM, and what limits them. A grid of `grid_blocks` smaller than
-    /// that on all SMs lowers the number, as in GPGPU-Sim. Zero if not even one fits.
-    pub fn blocks_per_sm(
-        &self,
-        grid_blocks: u64,
-        sm: &SmSpec,
-        gpu: &DeviceSpec,
-    ) -> (u32, OccupancyLimit) {
-        let share = |total: u32, each: u32| total.checked_div(each).unwrap_or(u32::MAX);
-        let (fit, limit) = [
-            (share(sm.max_threads, self.threads), OccupancyLimit::Threads),
-            (
-                share(sm.shared_bytes, self.shared_bytes),
-                OccupancyLimit::SharedMemory,
-            ),
-            (
-                share(sm.registers, self.registers),
-                OccupancyLimit::Registers,
-            ),
-            (sm.max_blocks, OccupancyLimit::Blocks),
-            (
-                gpu.max_blocks_per_sm.unwrap_or(u32::MAX),
-                OccupancyLimit::Cap,
-            ),
-        ]
-        .into_iter()
-        .min()
-        .expect("five limits");
-        let spread = grid_blocks.div_ceil(u64::from(gpu.sms));
-        if spread < u64::from(fit) {
-            (spread as u32, OccupancyLimit::Grid)
-        } else {
-            (fit, limit)
-        }
-    }
 }
 
 impl Resources {

@@ -2,7 +2,7 @@
 //! next instruction is decoded, passes the scoreboard and finds its pipe free. The instruction
 //! executes functionally here; everything after is time.
 
-use crate::counters::SlotCause;
+use crate::counters::{LaneSpace, SlotCause};
 use crate::flight::{Flight, FlightId, MemId};
 use crate::image::{KernelImage, Pipe};
 use crate::ldst::{MemInst, Path, image_of};
@@ -225,10 +225,9 @@ impl Sm {
         let lanes = self.out.active.count_ones();
         self.counters.warp_instructions += 1;
         self.counters.thread_instructions += u64::from(lanes);
-        match lanes {
-            0 => self.counters.issued_without_lanes += 1,
-            n => self.counters.issued_by_lanes[n as usize - 1] += 1,
-        }
+        self.counters.issued_without_lanes += u64::from(lanes == 0);
+        let on_stack = self.out.stack_active.count_ones() as usize;
+        self.counters.issued_by_lanes[on_stack - 1] += 1;
     }
 
     /// Reserves destinations and puts the instruction into its pipe's input register.
@@ -384,7 +383,7 @@ impl Sm {
             self.keep_atomic(w, list);
         }
         self.counters.store_instructions += u64::from(effect.kind == MemKind::Store);
-        self.count_memory(path, transactions, shared_cycles);
+        self.count_memory(path, &effect, transactions, shared_cycles);
         MemId(id)
     }
 
@@ -503,8 +502,16 @@ impl Sm {
         self.warps.atomic |= 1 << w;
     }
 
-    fn count_memory(&mut self, path: Path, transactions: usize, shared_cycles: u32) {
+    fn count_memory(
+        &mut self,
+        path: Path,
+        effect: &MemEffect,
+        transactions: usize,
+        shared_cycles: u32,
+    ) {
         let c = &mut self.counters;
+        let lanes = u64::from(self.out.active.count_ones());
+        c.memory_lanes[lane_space(effect) as usize] += lanes;
         match path {
             Path::Shared => {
                 c.shared_instructions += 1;
@@ -516,6 +523,17 @@ impl Sm {
                 c.memory_transactions += transactions as u64;
             }
         }
+    }
+}
+
+fn lane_space(effect: &MemEffect) -> LaneSpace {
+    match (effect.kind, effect.space) {
+        (MemKind::Texture, _) => LaneSpace::Texture,
+        (_, MemSpace::Shared) => LaneSpace::Shared,
+        (_, MemSpace::Const) => LaneSpace::Constant,
+        (_, MemSpace::Param | MemSpace::FrameParam) => LaneSpace::Param,
+        (MemKind::Store, _) => LaneSpace::Store,
+        _ => LaneSpace::Load,
     }
 }
 

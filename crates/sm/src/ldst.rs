@@ -5,6 +5,7 @@
 //! in the dispatch register tries its path. Every transaction of a load is counted in its record;
 //! the destination is released when the count reaches zero.
 
+use crate::counters::{LdstStage, LdstStall};
 use crate::flight::{FlightId, MemId, Pool};
 use crate::image::KernelImage;
 use crate::link::Link;
@@ -291,6 +292,7 @@ fn send_miss(cache: &mut Cache, link: &mut Link, now: Cycle) {
 #[derive(Clone, Copy, Debug)]
 struct Blocked {
     path: Path,
+    kind: AccessKind,
     outcome: Try,
     /// The cache counted a failed attempt.
     fail: Option<(AccessKind, FailReason)>,
@@ -304,8 +306,10 @@ enum Try {
     Done,
     /// More transactions to send.
     Coalesce,
-    /// Cache reservation failed or network full.
-    Resource,
+    /// Cache reservation failed.
+    Reservation,
+    /// The network has no room.
+    Network,
     /// Data port busy.
     DataPort,
     /// Bank busy.
@@ -511,16 +515,18 @@ impl Sm {
             Path::Data => self.try_data(now, id),
             Path::Around => self.try_around(now, id),
         };
-        self.count_try(self.ldst.insts[id.0].path, outcome, 1);
         if outcome == Try::Done {
             self.leave_dispatch(now, flight, id);
+        } else {
+            let MemInst { path, kind, .. } = self.ldst.insts[id.0];
+            self.count_stall(path, kind, outcome, 1);
         }
     }
 
     /// Counts what `cycles` more cycles of failed attempts would have.
     pub(crate) fn ldst_retries(&mut self, cycles: u64) {
         if let Some(blocked) = self.ldst.blocked.filter(|_| self.ldst.dispatch.is_some()) {
-            self.count_try(blocked.path, blocked.outcome, cycles);
+            self.count_stall(blocked.path, blocked.kind, blocked.outcome, cycles);
             if let Some((kind, reason)) = blocked.fail {
                 let cache = match blocked.path {
                     Path::Constant => Some(&mut self.ldst.l1c),
@@ -539,16 +545,25 @@ impl Sm {
         }
     }
 
-    fn count_try(&mut self, path: Path, outcome: Try, times: u64) {
-        let c = &mut self.counters;
-        match (outcome, path) {
-            (Try::Done, _) => {}
-            (_, Path::Constant) => c.ldst_stall_constant += times,
-            (Try::BankConflict, _) => c.ldst_stall_bank_conflict += times,
-            (Try::Coalesce, _) => c.ldst_stall_coalesce += times,
-            (Try::Resource, _) => c.ldst_stall_resource += times,
-            (Try::DataPort, _) => c.ldst_stall_data_port += times,
-        }
+    fn count_stall(&mut self, path: Path, kind: AccessKind, outcome: Try, times: u64) {
+        let stage = match (path, kind) {
+            (Path::Constant, _) => LdstStage::Constant,
+            (Path::Texture, _) => LdstStage::Texture,
+            (Path::Shared, _) => LdstStage::Shared,
+            (_, AccessKind::LocalRead) => LdstStage::LocalLoad,
+            (_, AccessKind::LocalWrite) => LdstStage::LocalStore,
+            (_, AccessKind::GlobalWrite) => LdstStage::GlobalStore,
+            _ => LdstStage::GlobalLoad,
+        };
+        let why = match outcome {
+            Try::Done => return,
+            Try::Coalesce => LdstStall::Coalesce,
+            Try::Reservation => LdstStall::Reservation,
+            Try::Network => LdstStall::Network,
+            Try::DataPort => LdstStall::DataPort,
+            Try::BankConflict => LdstStall::BankConflict,
+        };
+        self.counters.ldst_stalls[stage as usize][why as usize] += times;
     }
 
     /// The instruction has sent all it has to send.
@@ -627,7 +642,7 @@ impl Sm {
         }
         let access = cache.access(now, &request);
         if let AccessOutcome::ReservationFail(reason) = access.outcome {
-            return self.block(id, Try::Resource, Some((request.kind, reason)), None);
+            return self.block(id, Try::Reservation, Some((request.kind, reason)), None);
         }
         if access.write_sent {
             let warp = self.ldst.insts[id.0].warp.index();
@@ -645,7 +660,7 @@ impl Sm {
         };
         let access = self.ldst.l1t.access(now, &request);
         if matches!(access.outcome, AccessOutcome::ReservationFail(_)) {
-            return Try::Resource;
+            return Try::Reservation;
         }
         self.sent(id, left)
     }
@@ -682,7 +697,7 @@ impl Sm {
             return Try::Done;
         };
         if !self.link.can_send(&request) {
-            return self.block(id, Try::Resource, None, Some(request));
+            return self.block(id, Try::Network, None, Some(request));
         }
         let inst = self.ldst.insts[id.0];
         let replies = self.ldst.replies_to(&request);
@@ -704,9 +719,10 @@ impl Sm {
         fail: Option<(AccessKind, FailReason)>,
         unsent: Option<Request>,
     ) -> Try {
-        let path = self.ldst.insts[id.0].path;
+        let MemInst { path, kind, .. } = self.ldst.insts[id.0];
         self.ldst.blocked = Some(Blocked {
             path,
+            kind,
             outcome,
             fail,
             unsent,

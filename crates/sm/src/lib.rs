@@ -26,8 +26,12 @@ mod sm;
 mod units;
 mod warps;
 
-pub use blocks::{BlockNeeds, OccupancyLimit, Resources};
-pub use counters::{SLOT_CAUSES, SlotCause, SmCounters};
+pub use blocks::Resources;
+pub use counters::{
+    ACCESS_KINDS, LANE_SPACES, LDST_STAGES, LDST_STALLS, LaneSpace, LdstStage, LdstStall,
+    SLOT_CAUSES, SlotCause, SmCounters,
+};
 pub use image::{CODE_BASE, KernelImage, Pipe, TimedInst};
 pub use link::{Link, Outgoing};
 pub use sm::{FinishedBlock, Sm};
+pub use warploom_config::{BlockNeeds, OccupancyLimit};

@@ -4,7 +4,7 @@
 //! the cycle before (model page, section 3). A cycle in which nothing can happen until a known
 //! time is skipped together with those that follow; counters are the same either way.
 
-use crate::blocks::{BlockNeeds, BlockSlot, Resources, free_run, warp_run};
+use crate::blocks::{BlockSlot, Resources, free_run, warp_run};
 use crate::collector::{Collectors, Sources};
 use crate::counters::{SlotCause, SmCounters};
 use crate::flight::{Flight, FlightId, FlightPool, Pool};
@@ -17,10 +17,11 @@ use crate::warps::Warps;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use warploom_base::{BlockId, Cycle, KernelSlot, Pc, SmId, WarpSlot};
-use warploom_config::{Coalescing, GpuSpec, ModelStyle};
+use warploom_config::{BlockNeeds, Coalescing, GpuSpec, ModelStyle};
 use warploom_exec::{BarrierRelease, DeviceMemory, Fault, FindingReport, StepOut, WriteLog};
 use warploom_mem::AccessKind;
 use warploom_policy::{WarpMask, WarpPolicy, WarpScheduler};
+use warploom_stats::log2_bin;
 
 /// Instructions between issue and the function units.
 const FLIGHTS: usize = 8192;
@@ -289,6 +290,8 @@ impl Sm {
         if self.warps.live != 0 {
             self.counters.active_cycles += cycles;
             self.counters.resident_warp_cycles += cycles * u64::from(self.warps.live.count_ones());
+        } else {
+            self.counters.inactive_slots += cycles * self.schedulers.len() as u64;
         }
     }
 
@@ -306,13 +309,17 @@ impl Sm {
         } else {
             let free = self.ldst.can_respond();
             if free {
+                let cycles = now - reply.issued_at;
                 self.ldst.respond(*reply);
+                self.counters.fetches += 1;
+                self.counters.fetch_cycles += cycles;
+                self.counters.fetch_cycles_max.note(cycles);
+                self.counters.fetches_by_cycles[log2_bin(cycles)] += 1;
             }
             free
         };
         if taken {
             self.link.pop();
-            self.counters.packets_received += 1;
         }
     }
 

@@ -111,8 +111,8 @@ fn demand_conservation(result: &RunReport, gpu: &GpuSpec, what: &str) {
             (issued..=most).contains(&instructions),
             "{what}: {instructions} instructions in {issued} slots"
         );
-        let lanes = count("sm.issued_by_lanes") + count("sm.issued_without_lanes");
-        assert_eq!(lanes, instructions, "{what}: instructions by lanes");
+        let by_lanes = count("sm.issued_by_lanes");
+        assert_eq!(by_lanes, instructions, "{what}: instructions by lanes");
         let blocks = [count("sm.blocks_started"), count("sm.blocks_finished")];
         let launched: u64 = grid_blocks(result, figures);
         assert_eq!(blocks, [launched; 2], "{what}: blocks");

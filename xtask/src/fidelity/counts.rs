@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Serialize};
-use warploom_stats::result::{ConfigValue, RunReport};
+use warploom_stats::result::RunReport;
 
 /// GPGPU-Sim's figures, recorded once.
 const RECORDED: &str = include_str!("../../data/gpgpusim-4.2.json");
@@ -59,8 +59,8 @@ pub struct Counts {
     pub dram_full_stalls: u64,
     /// `gpu_stall_icnt2sh`.
     pub reply_stalls: u64,
-    /// Packets of the networks.
-    pub packets: PacketCounts,
+    /// What crossed the networks.
+    pub flits: FlitCounts,
 }
 
 /// Accesses of caches by outcome.
@@ -106,14 +106,14 @@ pub struct SlotCounts {
     pub idle: u64,
     /// `W0_Scoreboard`: what they had waited for operands.
     pub scoreboard: u64,
-    /// `Stall`: no pipe was free, or the instruction took effect in no lane.
+    /// `Stall`: a warp passed the scoreboard and did not issue.
     pub stall: u64,
 }
 
-/// Packets that SMs and L2 exchanged.
+/// Flits that SMs and L2 exchanged, which GPGPU-Sim calls packets.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct PacketCounts {
+pub struct FlitCounts {
     /// `icnt_total_pkts_simt_to_mem`.
     pub to_memory: u64,
     /// `icnt_total_pkts_mem_to_simt`.
@@ -142,12 +142,16 @@ impl Counts {
             l1d: counters.cache("l1d"),
             l2: counters.cache("l2"),
             dram: counters.dram(),
-            slots: counters.slots(schedulers(report)?),
+            slots: SlotCounts {
+                idle: counters.sum("issue.idle"),
+                scoreboard: counters.sum("issue.scoreboard"),
+                stall: counters.sum("issue.stall"),
+            },
             dram_full_stalls: counters.sum("gpu.dram_full_stalls"),
             reply_stalls: counters.sum("gpu.reply_stalls"),
-            packets: PacketCounts {
-                to_memory: counters.sum("sm.packets_sent"),
-                from_memory: counters.sum("sm.packets_received"),
+            flits: FlitCounts {
+                to_memory: counters.sum("sm.flits_sent"),
+                from_memory: counters.sum("sm.flits_received"),
             },
         })
     }
@@ -191,31 +195,6 @@ impl Counters<'_> {
             utilisation: busy.unwrap_or(0.0),
         }
     }
-
-    /// Our causes in GPGPU-Sim's classes, of `schedulers` an SM. There a warp at a barrier has
-    /// nothing to offer, a policy that lets a cycle pass leaves a ready instruction behind, and SMs
-    /// without blocks do not run.
-    fn slots(&self, schedulers: u64) -> SlotCounts {
-        let causes = |causes: &[&str]| -> u64 {
-            let slots = causes.iter().map(|cause| format!("sm.slots.{cause}"));
-            slots.map(|name| self.sum(&name)).sum()
-        };
-        let without_blocks = self.sum("sm.slots") - self.sum("sm.active_cycles") * schedulers;
-        SlotCounts {
-            idle: causes(&["no_warp", "barrier", "instruction_buffer"]) - without_blocks,
-            scoreboard: causes(&["memory_dependence", "execution_dependence"]),
-            stall: causes(&["memory_pipe", "execution_pipe", "policy"])
-                + self.sum("sm.issued_without_lanes"),
-        }
-    }
-}
-
-/// Schedulers of an SM of the machine that a result is from.
-fn schedulers(report: &RunReport) -> Result<u64> {
-    match report.gpu.config.get("sm.schedulers") {
-        Some(ConfigValue::Integer(schedulers)) => Ok(u64::try_from(*schedulers)?),
-        other => anyhow::bail!("sm.schedulers is {other:?}"),
-    }
 }
 
 #[cfg(test)]
@@ -246,11 +225,6 @@ mod tests {
             ("l2.accesses.hit_reserved.global_read", 10),
             ("l2.accesses.sector_miss.global_read", 1),
             ("gpu.cycles", 9),
-            ("sm.slots.barrier", 5),
-            ("sm.slots.policy", 6),
-            ("sm.slots.issued", 3),
-            ("sm.active_cycles", 6),
-            ("sm.issued_without_lanes", 7),
         ]
         .map(|(name, value)| (name.to_owned(), value))
         .into();
@@ -259,9 +233,6 @@ mod tests {
         assert_eq!((l2.hits, l2.pending_hits, l2.misses), (7, 10, 1));
         assert_eq!((l2.accesses, l2.failed_attempts), (18, 0));
         assert_eq!(counters.sum("gpu.cycles"), 9);
-        // Two schedulers in 6 cycles are 12 of the 14 slots: two are of an SM without blocks.
-        let slots = counters.slots(2);
-        assert_eq!((slots.idle, slots.scoreboard, slots.stall), (3, 0, 13));
         assert_eq!(counters.dram().row_locality, None);
     }
 }

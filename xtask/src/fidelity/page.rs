@@ -24,6 +24,8 @@ Both sides count alike:
 
 - *Cycles*: core cycles of the launch until memory is quiet again; on SM7_QV100 its 5,000 cycles of launch
   latency, too.
+- *Blocks an SM*: as many as fit, and at most the grid's share. GPGPU-Sim prints the former alone; the latter is
+  applied to its figure here.
 - *Instructions*: thread instructions leave out lanes whose guard is false, warp instructions do not.
 - *Cache accesses*: every access of any kind (for L1D global and local ones, for L2 constants and
   instructions, too) has one outcome: hit (HIT), pending hit (HIT_RESERVED) or miss (MISS, SECTOR_MISS).
@@ -31,11 +33,12 @@ Both sides count alike:
   `total_cache_miss_rate`; pending hits are in neither. *Failed attempts* (RESERVATION_FAIL) are no accesses.
 - *DRAM reads and writes*: column commands; write-backs are among the writes. *Row-buffer locality*: requests
   that found their row open over all requests; GPGPU-Sim's figure is the mean of its channels'.
-- *Slots*: scheduler cycles without an instruction in GPGPU-Sim's classes. `W0_Idle`: no warp, or all at
-  barriers or without a decoded instruction; `W0_Scoreboard`: operands are not there; `Stall`: a full pipe,
-  or an instruction that takes effect in no lane. SMs without blocks are left out.
+- *Slots*: scheduler cycles without an instruction in GPGPU-Sim's classes. `W0_Idle`: no warp of an SM with
+  blocks has an instruction to offer; `W0_Scoreboard`: operands are not there; `Stall`: a warp passed the
+  scoreboard and did not issue.
 - *DRAM full*: L2 cycles in which a partition could not take a waiting request (`gpu_stall_dramfull`).
-  *Replies held back*: network cycles in which a reply could not enter (`gpu_stall_icnt2sh`).
+  *Replies held back*: network cycles in which a reply could not enter (`gpu_stall_icnt2sh`). *Flits*: what
+  GPGPU-Sim prints as `icnt_total_pkts_*`.
 ";
 
 /// What stands above the tables.

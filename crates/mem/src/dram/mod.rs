@@ -18,6 +18,7 @@ use scheduler::Scheduler;
 use std::collections::VecDeque;
 use warploom_base::{ChannelId, Cycle, FixedQueue};
 use warploom_config::{BankIndex, DramScheduler, GpuSpec};
+use warploom_stats::{LOG2_BINS, Peak, log2_bin};
 
 /// A request with its place in DRAM.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -25,6 +26,8 @@ struct Pending {
     request: Request,
     bank: u32,
     row: u32,
+    /// Core cycle in which it left the fixed delay.
+    arrived_at: Cycle,
     /// Bytes for which no column command went out yet.
     bytes_left: u32,
 }
@@ -59,8 +62,38 @@ pub struct DramCounters {
     pub row_hits: u64,
     /// Requests to another row.
     pub row_misses: u64,
+    /// The part of `row_hits` that reads.
+    pub row_hits_read: u64,
+    /// The part of `row_misses` that reads.
+    pub row_misses_read: u64,
     /// Sum over cycles of requests in the scheduler.
     pub queue_occupancy: u64,
+    /// Most requests in the scheduler at once, so far in the run.
+    pub queue_max: Peak,
+    /// Core cycles from a request's arrival to its bank, summed over requests.
+    pub wait_cycles: u64,
+    /// The longest of those times so far in the run.
+    pub wait_cycles_max: Peak,
+    /// Requests by the logarithm of that time.
+    pub waits: [u64; LOG2_BINS.len()],
+}
+
+impl DramCounters {
+    /// A bank got a request, to the row that it had open or not.
+    fn assigned(&mut self, pending: &Pending, hit: bool, now_core: Cycle) {
+        let read = u64::from(!pending.request.kind.is_write());
+        if hit {
+            self.row_hits += 1;
+            self.row_hits_read += read;
+        } else {
+            self.row_misses += 1;
+            self.row_misses_read += read;
+        }
+        let waited = now_core - pending.arrived_at;
+        self.wait_cycles += waited;
+        self.wait_cycles_max.note(waited);
+        self.waits[log2_bin(waited)] += 1;
+    }
 }
 
 /// How a bank's number is hashed.
@@ -134,7 +167,7 @@ impl DramChannel {
             return self.skip(1);
         }
         self.return_one(banks);
-        self.step();
+        self.step(now_core);
         self.take_one(now_core, banks);
         self.leave_delay(now_core);
     }
@@ -165,14 +198,14 @@ impl DramChannel {
     }
 
     /// The DRAM itself.
-    fn step(&mut self) {
+    fn step(&mut self, now_core: Cycle) {
         let now = self.counters.n_cmd;
         if !self.returns.is_full()
             && let Some(request) = self.pipe.step()
         {
             self.finish(request);
         }
-        self.schedule();
+        self.schedule(now_core);
         let was_active = !self.banks.is_idle() || now < self.banks.quiet_at();
         let issued = self.banks.issue(now, &mut self.pipe, &mut self.counters);
         self.counters.n_cmd += 1;
@@ -195,7 +228,7 @@ impl DramChannel {
     }
 
     /// Gives at most one bank work.
-    fn schedule(&mut self) {
+    fn schedule(&mut self, now_core: Cycle) {
         if let Some(pending) = self.entering.take() {
             self.scheduler.push(pending);
         }
@@ -203,13 +236,14 @@ impl DramChannel {
             let (idle, first) = (self.banks.idle(), self.banks.first());
             if let Some(pending) = self.scheduler.take(idle, first, self.banks.rows()) {
                 let hit = self.banks.assign(pending);
+                self.counters.assigned(&pending, hit, now_core);
                 if self.takes_turns {
                     self.banks.turn();
                 }
-                self.counters.row_hits += u64::from(hit);
-                self.counters.row_misses += u64::from(!hit);
             }
-            self.counters.queue_occupancy += self.scheduler.len() as u64;
+            let waiting = self.scheduler.len() as u64;
+            self.counters.queue_occupancy += waiting;
+            self.counters.queue_max.note(waiting);
         }
     }
 
@@ -245,14 +279,14 @@ impl DramChannel {
         match self.delayed.front() {
             Some(&(ready, request)) if now_core >= ready && !self.is_full() => {
                 self.delayed.pop_front();
-                self.entering = Some(self.place(request));
+                self.entering = Some(self.place(now_core, request));
                 self.counters.n_req += 1;
             }
             _ => {}
         }
     }
 
-    fn place(&self, request: Request) -> Pending {
+    fn place(&self, now_core: Cycle, request: Request) -> Pending {
         let at = self.decoder.decode(request.addr);
         let bank = match &self.bank_hash {
             BankHash::Linear => at.bank,
@@ -263,6 +297,7 @@ impl DramChannel {
             request,
             bank: bank % self.bank_count,
             row: at.row,
+            arrived_at: now_core,
             bytes_left: request.bytes.into(),
         }
     }

@@ -175,6 +175,7 @@ mod tests {
             request: read(tag, 32),
             bank,
             row,
+            arrived_at: 0,
             bytes_left: 32,
         }
     }

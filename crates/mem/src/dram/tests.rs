@@ -28,7 +28,7 @@ impl Bench {
 
     /// Hands a request to the scheduler, around queues.
     fn send(&mut self, kind: AccessKind, addr: u64, bytes: u16) {
-        let pending = self.channel.place(request(kind, addr, bytes));
+        let pending = self.channel.place(0, request(kind, addr, bytes));
         let bank = self.channel.local(&self.sides, &pending.request);
         self.channel.arbiter.borrow(bank);
         self.channel.scheduler.push(pending);
