@@ -57,6 +57,19 @@ pub struct Args {
     json: bool,
 }
 
+#[cfg(test)]
+impl Args {
+    /// Every kernel on every configuration.
+    fn all() -> Self {
+        Self {
+            kernel: Vec::new(),
+            config: Vec::new(),
+            jobs: 1,
+            json: false,
+        }
+    }
+}
+
 /// What `--json` prints.
 #[derive(Serialize)]
 struct Report<'a> {
@@ -167,13 +180,17 @@ impl<'a> Case<'a> {
             .run(program.as_mut(), &mut |_| ControlFlow::Continue(()))?;
         let ours = Counts::of(&report)
             .with_context(|| format!("{} on {}", self.recorded.workload, self.machine))?;
-        Ok(Comparison {
+        Ok(self.comparison(&ours, report.digest))
+    }
+
+    fn comparison(&self, ours: &Counts, digest: String) -> Comparison {
+        Comparison {
             configuration: self.recorded.configuration.clone(),
             machine: self.machine.to_owned(),
             workload: self.recorded.workload.clone(),
-            digest: report.digest,
-            figures: compare::figures(&self.theirs(), &ours),
-        })
+            digest,
+            figures: compare::figures(&self.theirs(), ours),
+        }
     }
 
     /// What was recorded, but for the blocks an SM: GPGPU-Sim prints how many fit before it takes
@@ -236,8 +253,7 @@ mod tests {
         Args {
             kernel: owned(kernel),
             config: owned(config),
-            jobs: 1,
-            json: false,
+            ..Args::all()
         }
     }
 
@@ -249,7 +265,7 @@ mod tests {
     #[test]
     fn every_reference_workload_is_compared_and_may_be_chosen() {
         let recorded = counts::recorded().unwrap();
-        let all_cases = cases(&args(&[], &[]), &recorded.runs).unwrap();
+        let all_cases = cases(&Args::all(), &recorded.runs).unwrap();
         let compared: BTreeSet<_> = all_cases.iter().map(|c| c.target.workload.name).collect();
         let reference = all().iter().filter(|w| w.suite == Suite::Reference);
         assert_eq!(compared, reference.map(|w| w.name).collect());
@@ -278,7 +294,7 @@ mod tests {
     #[test]
     fn as_many_blocks_fit_an_sm_as_in_gpgpu_sim() {
         let recorded = counts::recorded().unwrap();
-        for case in cases(&args(&[], &[]), &recorded.runs).unwrap() {
+        for case in cases(&Args::all(), &recorded.runs).unwrap() {
             let mut program = case.target.program(Size::Paper, SEED);
             let session = case.session(Some(1));
             let report = session

@@ -201,26 +201,21 @@ fn bound(figure: &Figure) -> String {
 #[cfg(test)]
 mod tests {
     use super::{Heading, page};
-    use crate::fidelity::compare::{Comparison, figures};
     use crate::fidelity::counts::{Counts, recorded};
+    use crate::fidelity::{Args, Case, cases};
     use std::fs;
     use std::path::Path;
 
     /// The page of a simulator that does to GPGPU-Sim's counts what `change` does.
     fn page_of(change: impl Fn(&mut Counts)) -> String {
         let recorded = recorded().unwrap();
-        let comparison = |run: &crate::fidelity::counts::RecordedRun| {
-            let mut ours = run.counts.clone();
+        let comparison = |case: &Case<'_>| {
+            let mut ours = case.theirs();
             change(&mut ours);
-            Comparison {
-                configuration: run.configuration.clone(),
-                machine: "preset".to_owned(),
-                workload: run.workload.clone(),
-                digest: String::new(),
-                figures: figures(&run.counts, &ours),
-            }
+            case.comparison(&ours, String::new())
         };
-        let comparisons: Vec<_> = recorded.runs.iter().map(comparison).collect();
+        let cases = cases(&Args::all(), &recorded.runs).unwrap();
+        let comparisons: Vec<_> = cases.iter().map(comparison).collect();
         let heading = Heading {
             version: "1",
             source: &recorded.source,
