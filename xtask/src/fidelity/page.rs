@@ -63,7 +63,7 @@ pub fn page(heading: &Heading<'_>, comparisons: &[Comparison]) -> String {
     for of_one in by_configuration(comparisons) {
         let _ = write!(
             text,
-            "\n## {} as `{}`\n",
+            "\n## {}, {}\n",
             of_one[0].configuration, of_one[0].machine
         );
         for comparison in of_one {
@@ -202,9 +202,9 @@ fn bound(figure: &Figure) -> String {
 mod tests {
     use super::{Heading, page};
     use crate::fidelity::counts::{Counts, recorded};
-    use crate::fidelity::{Args, Case, cases};
+    use crate::fidelity::{Args, Case, PAGE, cases};
+    use crate::root;
     use std::fs;
-    use std::path::Path;
 
     /// The page of a simulator that does to GPGPU-Sim's counts what `change` does.
     fn page_of(change: impl Fn(&mut Counts)) -> String {
@@ -214,7 +214,7 @@ mod tests {
             change(&mut ours);
             case.comparison(&ours, String::new())
         };
-        let cases = cases(&Args::all(), &recorded.runs).unwrap();
+        let cases = cases(&Args::all(), &recorded.runs, &root()).unwrap();
         let comparisons: Vec<_> = cases.iter().map(comparison).collect();
         let heading = Heading {
             version: "1",
@@ -241,8 +241,7 @@ mod tests {
 
     #[test]
     fn the_committed_page_is_what_the_command_writes() {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/fidelity.md");
-        let committed = fs::read_to_string(path).unwrap();
+        let committed = fs::read_to_string(root().join(PAGE)).unwrap();
         let (committed, expected) = (fixed_part(&committed), fixed_part(&page_of(|_| {})));
         assert!(expected.len() > 200);
         let old = committed.iter().zip(&expected).find(|(a, b)| a != b);
