@@ -1,6 +1,6 @@
 //! How long a load takes on an idle machine, worked out from the specification stage by stage.
 
-use crate::spec::{GpuSpec, NocKind, NocSpec};
+use crate::spec::{GpuSpec, ModelStyle, NocKind, NocSpec};
 
 /// Header of a packet in bytes (GPGPU-Sim's control size).
 const HEADER_BYTES: u32 = 8;
@@ -41,12 +41,15 @@ impl GpuSpec {
     }
 
     /// From issue to the load/store unit's first try: three steps of the collectors (entered,
-    /// operand read, sent on), taken into the unit a cycle later, tried in the cycle after, or in
-    /// the same one where the unit steps more often.
+    /// operand read, sent on), then taken into the unit and tried in the cycle after. In 3.2.2 the
+    /// unit itself steps the collectors and takes what they send on in the same cycle, in 4.2 in
+    /// the next.
     fn to_first_try(&self) -> u32 {
-        let sm = &self.sm;
-        let tried = if sm.mem_unit_ports > 1 { 1 } else { 2 };
-        3u32.div_ceil(sm.collectors.steps_per_cycle) + tried
+        let (steps, ports) = (self.sm.collectors.steps_per_cycle, self.sm.mem_unit_ports);
+        match self.gpu.style {
+            ModelStyle::V3 => 3u32.div_ceil(steps * ports) + 1,
+            ModelStyle::V4 => 3u32.div_ceil(steps) + 2,
+        }
     }
 
     /// From the unit's try to the write-back: link, network, the fixed delay less both links, a

@@ -5,7 +5,7 @@
 //! cycle as their clocks' ratio says, by exact integer accumulation.
 
 use std::collections::VecDeque;
-use warploom_base::{ChannelId, Cycle, SmId, SubPartitionId};
+use warploom_base::{Cycle, SmId, SubPartitionId};
 use warploom_config::GpuSpec;
 use warploom_mem::address::AddressDecoder;
 use warploom_mem::dram::DramChannel;
@@ -106,7 +106,7 @@ impl MemorySystem {
                 .map(|i| SubPartition::new(spec, SubPartitionId::new(i), rop))
                 .collect(),
             channels: (0..spec.gpu.channels as usize)
-                .map(|i| DramChannel::new(spec, ChannelId::new(i)))
+                .map(|_| DramChannel::new(spec))
                 .collect(),
             per_channel,
             atomics: Vec::with_capacity(64),

@@ -48,6 +48,8 @@ pub struct SubPartition {
     ideal: bool,
     /// Requests are split into sectors.
     sectored: bool,
+    /// Their parts keep their own addresses.
+    exact_sectors: bool,
     /// Writes that miss are acknowledged at once.
     acknowledges_misses: bool,
     /// Entries that the input queue must have free for a packet to be taken.
@@ -82,6 +84,7 @@ impl SubPartition {
                 .then(|| Cache::new(l2, Level::L2, spec.gpu.style)),
             ideal: partition.ideal_l2,
             sectored: l2.enabled && l2.sectored,
+            exact_sectors: partition.exact_sectors,
             acknowledges_misses: lazy && l2.write == WritePolicy::WriteBack,
             packet_room: match spec.gpu.style {
                 ModelStyle::V3 if !l2.sectored => 1,
@@ -117,7 +120,6 @@ impl SubPartition {
         if !self.sectored || request.bytes <= SECTOR_BYTES {
             return self.enqueue(now_core, request);
         }
-        let line = request.addr & !127;
         // A write-back is of its dirty sectors, anything else of the bytes that it spans.
         let sectors = match request.kind {
             AccessKind::L1WriteBack => request.sectors,
@@ -130,7 +132,7 @@ impl SubPartition {
                 self.enqueue(
                     now_core,
                     Request {
-                        addr: line + 32 * sector,
+                        addr: self.sector_addr(&request, sector),
                         bytes: SECTOR_BYTES,
                         sectors: 1 << sector,
                         byte_mask: request.byte_mask & bytes,
@@ -138,6 +140,20 @@ impl SubPartition {
                     },
                 );
             }
+        }
+    }
+
+    /// Address of the part of a request that lies in a sector of its line. GPGPU-Sim 4.2
+    /// (`breakdown_request_to_sector_requests`) adds the sector's offset in the line to an address
+    /// that has it already, and to that of a constant line nothing.
+    fn sector_addr(&self, request: &Request, sector: u64) -> u64 {
+        let half_line = request.bytes == 2 * SECTOR_BYTES;
+        match request.kind {
+            AccessKind::ConstRead | AccessKind::InstRead if half_line && !self.exact_sectors => {
+                request.addr
+            }
+            kind if kind.is_write() && !self.exact_sectors => request.addr + 32 * sector,
+            _ => (request.addr & !127) + 32 * sector,
         }
     }
 

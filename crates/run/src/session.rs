@@ -327,6 +327,7 @@ impl Session {
             block: launch.block,
             dynamic_shared_bytes: launch.dynamic_shared_bytes,
             max_shared_bytes: self.spec.sm.max_shared_bytes_per_block,
+            barriers: self.spec.sm.barriers_per_block,
             params,
             globals: device.module(module).addresses.clone(),
             texture_refs: device.module(module).texture_refs.clone(),

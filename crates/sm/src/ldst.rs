@@ -5,6 +5,7 @@
 //! in the dispatch register tries its path. Every transaction of a load is counted in its record;
 //! the destination is released when the count reaches zero.
 
+use crate::carveout::Carveout;
 use crate::counters::{LdstStage, LdstStall};
 use crate::flight::{FlightId, MemId, Pool};
 use crate::image::KernelImage;
@@ -111,6 +112,8 @@ pub struct Ldst {
     l1_latency: u32,
     bank_bytes: u64,
     write_back: Option<WriteBack>,
+    /// Registers of `write_back` that have been written.
+    written: usize,
     next_client: u8,
     around: Option<Request>,
     responses: FixedQueue<Request>,
@@ -148,7 +151,10 @@ impl Ldst {
             atomics: vec![atomic; warps],
             shared: FixedQueue::new(spec.sm.shared_latency_cycles.max(1) as usize),
             shared_latency: spec.sm.shared_latency_cycles,
-            l1d: spec.l1d.enabled.then(|| cache(&spec.l1d)),
+            l1d: spec.l1d.enabled.then(|| {
+                let most = Carveout::new(spec).map_or(spec.l1d.ways, |c| c.max_ways());
+                Cache::with_max_ways(&spec.l1d, Level::L1, style, most.max(spec.l1d.ways))
+            }),
             l1c: cache(&spec.l1c),
             l1t: TextureCache::new(&spec.l1t),
             perfect_constant: spec.sm.perfect_inst_const_cache,
@@ -158,6 +164,7 @@ impl Ldst {
             l1_latency: spec.sm.l1d_latency_cycles,
             bank_bytes: 32,
             write_back: None,
+            written: 0,
             next_client: 0,
             around: None,
             responses: FixedQueue::new(spec.sm.response_fifo.max(1) as usize),
@@ -337,9 +344,13 @@ impl Sm {
             let inst = self.ldst.insts[id.0];
             let image = image_of(&self.kernels, inst.kernel);
             let banks = image.list(image.at(inst.pc).bank_writes);
-            if !self.collectors.try_write(banks, inst.warp.0) {
+            let left = &banks[self.ldst.written..];
+            let written = self.collectors.try_write(left, inst.warp.0);
+            if written < left.len() {
+                self.ldst.written += written;
                 return;
             }
+            self.ldst.written = 0;
             self.ldst.write_back = None;
             self.reply_done(id);
         }

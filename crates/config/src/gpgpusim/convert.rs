@@ -115,11 +115,6 @@ impl Draft {
                 Raw::Int(Some(1)),
                 "as GPGPU-Sim exchanges",
             ),
-            (
-                "gpu.compute_capability",
-                Raw::Int(Some(90)),
-                "kernels are timed whatever they were compiled for",
-            ),
             ("gpu.seed", Raw::Int(Some(1)), ""),
         ];
         for (key, raw, why) in ours {

@@ -5,6 +5,7 @@ use super::number::whole;
 use super::report::Class;
 use super::settings::Setting;
 use crate::address_map::{Masks, print};
+use crate::spec::ModelStyle;
 use crate::value::Raw;
 
 /// Names of the timing values: GPGPU-Sim's, our key, and whether it must be given. In the order of
@@ -57,6 +58,12 @@ impl Draft {
             let key = format!("partition.{queue}");
             self.put(&key, Raw::Int(Some(length)), &setting, option);
         }
+        let exact = Raw::Bool(self.style == ModelStyle::V3);
+        self.source(
+            "partition.exact_sectors",
+            exact,
+            "4.2 misplaces them; 3.2.2 has none",
+        );
         self.channel_index();
         self.address_map();
     }

@@ -9,12 +9,11 @@ use crate::spec::ModelStyle;
 use crate::value::Raw;
 
 /// Kinds of unit: our name, GPGPU-Sim's name in options, option of the count.
-const UNITS: [(&str, &str, &str); 6] = [
+const UNITS: [(&str, &str, &str); 5] = [
     ("sp", "sp", "-gpgpu_num_sp_units"),
     ("dp", "dp", "-gpgpu_num_dp_units"),
     ("int", "int", "-gpgpu_num_int_units"),
     ("sfu", "sfu", "-gpgpu_num_sfu_units"),
-    ("tensor", "tensor_core", "-gpgpu_num_tensor_core_units"),
     ("mem", "mem", "-gpgpu_num_mem_units"),
 ];
 
@@ -39,7 +38,6 @@ impl Draft {
         };
         self.source("sm.divergence", Raw::Text(order.to_owned()), "");
         self.source("sm.register_granularity", Raw::Int(Some(4)), "");
-        self.source("sm.ibuffer_entries", Raw::Int(Some(2)), "");
         self.source("sm.wide_shared_conflicts", Raw::Bool(false), "");
         let speed = "changes the speed only";
         self.own("sm.skip_idle", Raw::Bool(true), OriginKind::Ours, speed);
@@ -184,7 +182,7 @@ impl Draft {
     }
 
     /// Widths by unit, in our order of units, and of the write-back.
-    fn widths(&mut self) -> Option<([(i64, i64); 6], i64)> {
+    fn widths(&mut self) -> Option<([(i64, i64); 5], i64)> {
         let option = "-gpgpu_pipeline_widths";
         let tensor = self.int("-gpgpu_tensor_core_avail") != 0;
         let least = match (self.style, tensor) {
@@ -197,14 +195,7 @@ impl Draft {
         Some(match n[..] {
             [sp, sfu, mem, sp_out, sfu_out, mem_out, back] => {
                 let none = (0, 0);
-                let units = [
-                    (sp, sp_out),
-                    none,
-                    none,
-                    (sfu, sfu_out),
-                    none,
-                    (mem, mem_out),
-                ];
+                let units = [(sp, sp_out), none, none, (sfu, sfu_out), (mem, mem_out)];
                 (units, back)
             }
             [
@@ -221,16 +212,11 @@ impl Draft {
                 back,
                 ..,
             ] => {
-                let tensor = match n[11..] {
-                    [tensor, tensor_out] => (tensor, tensor_out),
-                    _ => (0, 0),
-                };
                 let units = [
                     (sp, sp_out),
                     (dp, dp_out),
                     (int, int_out),
                     (sfu, sfu_out),
-                    tensor,
                     (mem, mem_out),
                 ];
                 (units, back)
@@ -251,13 +237,8 @@ impl Draft {
         for ((kind, _, count_option), (issue, dispatch)) in UNITS.into_iter().zip(widths) {
             let key = |field: &str| format!("sm.units.{kind}.{field}");
             let count = self.unit_count(kind, count_option);
-            match kind {
-                "mem" => self.source(&key("count"), Raw::Int(Some(1)), ""),
-                "tensor" => {
-                    let setting = self.settings.of(count_option).clone();
-                    self.put(&key("count"), Raw::Int(Some(count)), &setting, count_option);
-                }
-                _ => {}
+            if kind == "mem" {
+                self.source(&key("count"), Raw::Int(Some(1)), "");
             }
             for (field, width) in [("issue_width", issue), ("dispatch_width", dispatch)] {
                 match count {
@@ -277,7 +258,6 @@ impl Draft {
     fn unit_count(&self, kind: &str, option: &str) -> i64 {
         match kind {
             "mem" => 1,
-            "tensor" if self.int("-gpgpu_tensor_core_avail") == 0 => 0,
             _ => self.int(option),
         }
     }
@@ -292,12 +272,6 @@ impl Draft {
             ModelStyle::V4 => ("-ptx_opcode_latency_sfu", "-ptx_opcode_initiation_sfu", 0),
         };
         self.one_latency("sfu_timing", sfu);
-        let tensor = (
-            "-ptx_opcode_latency_tesnor",
-            "-ptx_opcode_initiation_tensor",
-            0,
-        );
-        self.one_latency("tensor_timing", tensor);
     }
 
     fn type_latencies(&mut self, theirs: &str, ours: &str, most: usize) {

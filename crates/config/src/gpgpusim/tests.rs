@@ -292,10 +292,6 @@ fn aliases_and_misspellings_stand_for_their_option() {
         ("-smem_latency 24", "-gpgpu_smem_latency 24"),
         ("-rop_latency 33", "-gpgpu_l2_rop_latency 33"),
         ("-gmem_skip_L1D", "-gpgpu_gmem_skip_L1D 1"),
-        (
-            "-ptx_opcode_latency_tensor 99",
-            "-ptx_opcode_latency_tesnor 99",
-        ),
         ("-l1_banks 4", "-gpgpu_l1_banks 4"),
     ] {
         assert_eq!(spec(alias), spec(option), "{alias}");

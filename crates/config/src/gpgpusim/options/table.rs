@@ -22,8 +22,7 @@ const EARLY: &str = "the run goes on to its end";
 const RESUME: &str = "runs start at the beginning and end at the end";
 const SPECIAL: &str = "there are no specialised units: their instructions take the usual ones";
 const SASS: &str = "SASS traces are not simulated; latencies are those of -ptx_opcode_*";
-const CARVE_OUT: &str = "the split between L1D and shared memory stays the one configured, for \
-                         every kernel; kernels that would get more L1D miss more often";
+const TENSOR: &str = "tensor instructions are refused";
 const LOCAL_CROSSBAR: &str = "noc (-network_mode 2)";
 
 /// Every option of GPGPU-Sim 4.2 and 3.2.2, and of Accel-Sim's trace mode.
@@ -79,8 +78,8 @@ pub const OPTIONS: &[Row] = rows! {
     both("-gpgpu_num_sfu_units", Int, "1", Key("sm.units.sfu.count")),
     newer("-gpgpu_num_dp_units", Int, "0", "0", Key("sm.units.dp.count")),
     newer("-gpgpu_num_int_units", Int, "0", "0", Key("sm.units.int.count")),
-    newer("-gpgpu_num_tensor_core_units", Int, "0", "0", Into("sm.units.tensor.count")),
-    newer("-gpgpu_tensor_core_avail", Int, "0", "0", Into("sm.units.tensor.count")),
+    newer("-gpgpu_num_tensor_core_units", Int, "0", "0", NoEffect(TENSOR)),
+    newer("-gpgpu_tensor_core_avail", Int, "0", "0", NoEffect(TENSOR)),
     both("-gpgpu_num_mem_units", Int, "1",
         NoEffect("GPGPU-Sim does not read it either: an SM has one load/store unit")),
     split("-ptx_opcode_latency_int", Text, "1,1,19,25,145", "1,1,19,25,145,32",
@@ -96,8 +95,8 @@ pub const OPTIONS: &[Row] = rows! {
     newer("-ptx_opcode_latency_sfu", Text, "8", "8", Into("sm.units.sfu_timing")),
     newer("-ptx_opcode_initiation_sfu", Text, "8", "8", Into("sm.units.sfu_timing")),
     newer("-ptx_opcode_latency_tesnor", Text, "64", "64",
-        Into("sm.units.tensor_timing")).also(&["-ptx_opcode_latency_tensor"]),
-    newer("-ptx_opcode_initiation_tensor", Text, "64", "64", Into("sm.units.tensor_timing")),
+        NoEffect(TENSOR)).also(&["-ptx_opcode_latency_tensor"]),
+    newer("-ptx_opcode_initiation_tensor", Text, "64", "64", NoEffect(TENSOR)),
     newer("-specialized_unit_1", Text, "0,4,4,4,4,BRA", "0,4,4,4,4,BRA", NotModelled(SPECIAL)),
     newer("-specialized_unit_2", Text, "0,4,4,4,4,BRA", "0,4,4,4,4,BRA", NotModelled(SPECIAL)),
     newer("-specialized_unit_3", Text, "0,4,4,4,4,BRA", "0,4,4,4,4,BRA", NotModelled(SPECIAL)),
@@ -117,7 +116,7 @@ pub const OPTIONS: &[Row] = rows! {
     both("-gpgpu_operand_collector_num_units_sfu", Int, "4", Into("sm.collectors.sfu")),
     newer("-gpgpu_operand_collector_num_units_int", Int, "0", "0", Into("sm.collectors.int")),
     newer("-gpgpu_operand_collector_num_units_tensor_core", Int, "0", "4",
-        Into("sm.collectors.tensor")),
+        NoEffect(TENSOR)),
     both("-gpgpu_operand_collector_num_units_mem", Int, "2", Into("sm.collectors.mem")),
     both("-gpgpu_operand_collector_num_units_gen", Int, "0", Into("sm.collectors.general")),
     both("-gpgpu_operand_collector_num_in_ports_sp", Int, "1", Into("sm.collectors.sp")),
@@ -125,7 +124,7 @@ pub const OPTIONS: &[Row] = rows! {
     both("-gpgpu_operand_collector_num_in_ports_sfu", Int, "1", Into("sm.collectors.sfu")),
     newer("-gpgpu_operand_collector_num_in_ports_int", Int, "0", "0", Into("sm.collectors.int")),
     newer("-gpgpu_operand_collector_num_in_ports_tensor_core", Int, "0", "1",
-        Into("sm.collectors.tensor")),
+        NoEffect(TENSOR)),
     both("-gpgpu_operand_collector_num_in_ports_mem", Int, "1", Into("sm.collectors.mem")),
     both("-gpgpu_operand_collector_num_in_ports_gen", Int, "0", Into("sm.collectors.general")),
     both("-gpgpu_operand_collector_num_out_ports_sp", Int, "1", Into("sm.collectors.sp")),
@@ -133,7 +132,7 @@ pub const OPTIONS: &[Row] = rows! {
     both("-gpgpu_operand_collector_num_out_ports_sfu", Int, "1", Into("sm.collectors.sfu")),
     newer("-gpgpu_operand_collector_num_out_ports_int", Int, "0", "0", Into("sm.collectors.int")),
     newer("-gpgpu_operand_collector_num_out_ports_tensor_core", Int, "0", "1",
-        Into("sm.collectors.tensor")),
+        NoEffect(TENSOR)),
     both("-gpgpu_operand_collector_num_out_ports_mem", Int, "1", Into("sm.collectors.mem")),
     both("-gpgpu_operand_collector_num_out_ports_gen", Int, "0", Into("sm.collectors.general")),
     // Memory path of the SM.
@@ -173,9 +172,9 @@ pub const OPTIONS: &[Row] = rows! {
     both("-l2_ideal", Flag, "0", Key("partition.ideal_l2")),
     newer("-gpgpu_l1_cache_write_ratio", Int, "0", "0", Key("l1d.write_ratio_percent")),
     newer("-gpgpu_adaptive_cache_config", Flag, "0", "0",
-        Only("0", CARVE_OUT)).also(&["-adaptive_cache_config"]),
-    newer("-gpgpu_shmem_option", Text, "0", "0", Only("0", CARVE_OUT)),
-    newer("-gpgpu_unified_l1d_size", Int, "0", "0", Only("0", CARVE_OUT)),
+        Key("sm.adaptive_l1d")).also(&["-adaptive_cache_config"]),
+    newer("-gpgpu_shmem_option", Text, "0", "0", Key("sm.shared_options_kib")),
+    newer("-gpgpu_unified_l1d_size", Int, "0", "0", Key("sm.unified_kib")),
     // Network.
     both("-network_mode", Int, "1", Into("noc.kind")),
     both("-inter_config_file", Text, "mesh", Into("noc (-network_mode 1)")),
