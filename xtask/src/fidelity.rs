@@ -16,6 +16,8 @@ use std::sync::Mutex;
 use anyhow::{Context, Result, ensure};
 use serde::Serialize;
 use warploom_config::GpuSpec;
+use warploom_config::gpgpusim::{Request, import};
+use warploom_run::launch_file::read;
 use warploom_run::{Options, Session};
 use warploom_workloads::{Size, Target};
 
@@ -26,18 +28,61 @@ const PAGE: &str = "docs/fidelity.md";
 /// Seed of the inputs; the reference kernels have none that depend on it.
 const SEED: u64 = 0;
 
-/// GPGPU-Sim's configurations and our presets of them.
-pub(crate) const CONFIGURATIONS: &[(&str, &str)] = &[
-    ("SM2_GTX480", "gtx480-gpgpusim4"),
-    ("SM7_QV100", "qv100-volta"),
+/// The option lists of GPGPU-Sim's configurations, which the importer's tests keep.
+const OPTION_LISTS: &str = "crates/config/testdata/gpgpusim";
+
+/// A configuration of GPGPU-Sim.
+struct Configuration {
+    name: &'static str,
+    /// Its options and the file of its network, if it has one.
+    options: &'static str,
+    network: Option<&'static str>,
+    /// Our preset of it.
+    preset: &'static str,
+}
+
+static CONFIGURATIONS: [Configuration; 2] = [
+    Configuration {
+        name: "SM2_GTX480",
+        options: "sm2_gtx480.config",
+        network: Some("fermi.icnt"),
+        preset: "gtx480-gpgpusim4",
+    },
+    Configuration {
+        name: "SM7_QV100",
+        options: "sm7_qv100.config",
+        network: None,
+        preset: "qv100-volta",
+    },
 ];
+
+/// GPGPU-Sim's name of the configuration that a preset is made from.
+pub(crate) fn configuration_of(preset: &str) -> Option<&'static str> {
+    let of = CONFIGURATIONS.iter().find(|c| c.preset == preset);
+    of.map(|c| c.name)
+}
+
+impl Configuration {
+    /// The machine that GPGPU-Sim's own files make.
+    fn import(&self, root: &Path) -> Result<GpuSpec> {
+        let file = |name: &str| read(&root.join(OPTION_LISTS).join(name));
+        let request = Request {
+            config: file(self.options)?,
+            network: self.network.map(file).transpose()?,
+            name: self.name.to_owned(),
+            style: None,
+        };
+        let mut no_other = |_: &str, name: &str| Err(format!("{name} is not at hand"));
+        Ok(import(request, &mut no_other)?.spec)
+    }
+}
 
 /// Settings of `cargo xtask fidelity`.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "\
 Examples:
   cargo xtask fidelity                                  write docs/fidelity.md
-  cargo xtask fidelity --kernel ref-gather --config SM7_QV100
+  cargo xtask fidelity --kernel ref-gather --config SM7_QV100 --presets
   cargo xtask fidelity --json > fidelity.json")]
 pub struct Args {
     /// Only these kernels; the page is printed then and not written
@@ -48,6 +93,11 @@ pub struct Args {
     #[arg(long, value_name = "NAME")]
     config: Vec<String>,
 
+    /// Take the built-in presets instead of importing GPGPU-Sim's option lists; the page is printed
+    /// then and not written
+    #[arg(long)]
+    presets: bool,
+
     /// Runs at a time
     #[arg(long, value_name = "N", default_value_t = 2)]
     jobs: usize,
@@ -55,6 +105,20 @@ pub struct Args {
     /// Print JSON; nothing is written
     #[arg(long)]
     json: bool,
+}
+
+#[cfg(test)]
+impl Args {
+    /// Every kernel on every configuration.
+    fn all() -> Self {
+        Self {
+            kernel: Vec::new(),
+            config: Vec::new(),
+            presets: false,
+            jobs: 1,
+            json: false,
+        }
+    }
 }
 
 /// What `--json` prints.
@@ -69,7 +133,8 @@ struct Report<'a> {
 /// A run to be made.
 struct Case<'a> {
     recorded: &'a RecordedRun,
-    machine: &'static str,
+    /// What the machine is called on the page.
+    machine: String,
     spec: GpuSpec,
     target: Target,
 }
@@ -80,7 +145,7 @@ pub fn run(args: &Args, root: &Path) -> Result<()> {
         return crate::run_optimised(root);
     }
     let recorded = counts::recorded()?;
-    let cases = cases(args, &recorded.runs)?;
+    let cases = cases(args, &recorded.runs, root)?;
     let comparisons = compare_all(&cases, args.jobs)?;
     let version = env!("CARGO_PKG_VERSION");
     let source = &recorded.source;
@@ -94,13 +159,20 @@ pub fn run(args: &Args, root: &Path) -> Result<()> {
         };
         let json = serde_json::to_string_pretty(&report)? + "\n";
         io::stdout().write_all(json.as_bytes())?;
-    } else if args.kernel.is_empty() && args.config.is_empty() {
+    } else if args.are_whole() {
         write_page(&root.join(PAGE), &page)?;
         writeln!(io::stdout(), "{PAGE}")?;
     } else {
         io::stdout().write_all(page.as_bytes())?;
     }
     Ok(())
+}
+
+impl Args {
+    /// What is asked for is the page.
+    fn are_whole(&self) -> bool {
+        self.kernel.is_empty() && self.config.is_empty() && !self.presets
+    }
 }
 
 /// Beside its place, then in it, so that a crash leaves no half of it.
@@ -111,7 +183,7 @@ fn write_page(path: &Path, text: &str) -> Result<()> {
         .with_context(|| format!("cannot write {}", path.display()))
 }
 
-fn cases<'a>(args: &Args, runs: &'a [RecordedRun]) -> Result<Vec<Case<'a>>> {
+fn cases<'a>(args: &Args, runs: &'a [RecordedRun], root: &Path) -> Result<Vec<Case<'a>>> {
     let configurations: Vec<_> = runs.iter().map(|run| run.configuration.as_str()).collect();
     let kernels: Vec<_> = runs.iter().map(|run| run.workload.as_str()).collect();
     known("--config", &args.config, &configurations)?;
@@ -120,7 +192,7 @@ fn cases<'a>(args: &Args, runs: &'a [RecordedRun]) -> Result<Vec<Case<'a>>> {
     let runs = runs.iter().filter(|run| {
         wanted(&args.config, &run.configuration) && wanted(&args.kernel, &run.workload)
     });
-    runs.map(Case::new).collect()
+    runs.map(|run| Case::new(run, args.presets, root)).collect()
 }
 
 fn known(flag: &str, names: &[String], known: &[&str]) -> Result<()> {
@@ -138,16 +210,20 @@ fn known(flag: &str, names: &[String], known: &[&str]) -> Result<()> {
 }
 
 impl<'a> Case<'a> {
-    fn new(recorded: &'a RecordedRun) -> Result<Self> {
-        let configuration = recorded.configuration.as_str();
-        let of = CONFIGURATIONS
-            .iter()
-            .find(|(name, _)| *name == configuration);
-        let (_, machine) = of.with_context(|| format!("no preset is {configuration}"))?;
+    fn new(recorded: &'a RecordedRun, presets: bool, root: &Path) -> Result<Self> {
+        let name = recorded.configuration.as_str();
+        let of = CONFIGURATIONS.iter().find(|of| of.name == name);
+        let of = of.with_context(|| format!("no option list is {name}'s"))?;
+        let (machine, spec) = if presets {
+            let spec = warploom_config::preset(of.preset)?;
+            (format!("preset `{}`", of.preset), spec)
+        } else {
+            (format!("imported `{}`", of.options), of.import(root)?)
+        };
         Ok(Self {
             recorded,
             machine,
-            spec: warploom_config::preset(machine)?,
+            spec,
             target: Target::resolve(&recorded.workload)?,
         })
     }
@@ -167,13 +243,30 @@ impl<'a> Case<'a> {
             .run(program.as_mut(), &mut |_| ControlFlow::Continue(()))?;
         let ours = Counts::of(&report)
             .with_context(|| format!("{} on {}", self.recorded.workload, self.machine))?;
-        Ok(Comparison {
+        Ok(self.comparison(&ours, report.digest))
+    }
+
+    fn comparison(&self, ours: &Counts, digest: String) -> Comparison {
+        Comparison {
             configuration: self.recorded.configuration.clone(),
-            machine: self.machine.to_owned(),
+            machine: self.machine.clone(),
             workload: self.recorded.workload.clone(),
-            digest: report.digest,
-            figures: compare::figures(&self.recorded.counts, &ours),
-        })
+            digest,
+            figures: compare::figures(&self.theirs(), ours),
+        }
+    }
+
+    /// What was recorded, but for the blocks an SM: GPGPU-Sim prints how many fit before it takes
+    /// the grid into account (`shader_core_config::max_cta`), and then spreads a small grid.
+    fn theirs(&self) -> Counts {
+        let launches = self.target.launches(Size::Paper);
+        let blocks: u64 = launches.iter().map(|launch| launch.grid.count()).sum();
+        let share = blocks.div_ceil(self.spec.gpu.sms.into());
+        let recorded = self.recorded.counts.clone();
+        Counts {
+            blocks_per_sm: recorded.blocks_per_sm.min(share),
+            ..recorded
+        }
     }
 }
 
@@ -214,6 +307,7 @@ fn show_progress(case: &Case<'_>) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::{Args, Case, SEED, cases, counts};
+    use crate::root;
     use std::collections::BTreeSet;
     use std::ops::ControlFlow;
     use warploom_workloads::{Size, Suite, all};
@@ -223,32 +317,42 @@ mod tests {
         Args {
             kernel: owned(kernel),
             config: owned(config),
-            jobs: 1,
-            json: false,
+            ..Args::all()
         }
     }
 
     fn names(cases: &[Case<'_>]) -> Vec<String> {
-        let name = |case: &Case<'_>| format!("{} {}", case.machine, case.recorded.workload);
+        let name = |case: &Case<'_>| format!("{}: {}", case.machine, case.recorded.workload);
         cases.iter().map(name).collect()
     }
 
     #[test]
     fn every_reference_workload_is_compared_and_may_be_chosen() {
         let recorded = counts::recorded().unwrap();
-        let all_cases = cases(&args(&[], &[]), &recorded.runs).unwrap();
+        let all_cases = cases(&Args::all(), &recorded.runs, &root()).unwrap();
         let compared: BTreeSet<_> = all_cases.iter().map(|c| c.target.workload.name).collect();
         let reference = all().iter().filter(|w| w.suite == Suite::Reference);
         assert_eq!(compared, reference.map(|w| w.name).collect());
-        let one = cases(&args(&["ref-gather"], &["SM7_QV100"]), &recorded.runs).unwrap();
-        assert_eq!(names(&one), ["qv100-volta ref-gather"]);
+        let one = cases(
+            &args(&["ref-gather"], &["SM7_QV100"]),
+            &recorded.runs,
+            &root(),
+        )
+        .unwrap();
+        assert_eq!(names(&one), ["imported `sm7_qv100.config`: ref-gather"]);
+        let presets = Args {
+            presets: true,
+            ..args(&["ref-vecadd"], &["SM2_GTX480"])
+        };
+        let one = cases(&presets, &recorded.runs, &root()).unwrap();
+        assert_eq!(names(&one), ["preset `gtx480-gpgpusim4`: ref-vecadd"]);
     }
 
     #[test]
     fn unknown_names_are_refused_with_those_there_are() {
         let recorded = counts::recorded().unwrap();
         let refused = |kernel: &[&str], config: &[&str]| {
-            let Err(error) = cases(&args(kernel, config), &recorded.runs) else {
+            let Err(error) = cases(&args(kernel, config), &recorded.runs, &root()) else {
                 panic!("accepted");
             };
             error.to_string()
@@ -265,14 +369,14 @@ mod tests {
     #[test]
     fn as_many_blocks_fit_an_sm_as_in_gpgpu_sim() {
         let recorded = counts::recorded().unwrap();
-        for case in cases(&args(&[], &[]), &recorded.runs).unwrap() {
+        for case in cases(&Args::all(), &recorded.runs, &root()).unwrap() {
             let mut program = case.target.program(Size::Paper, SEED);
             let session = case.session(Some(1));
             let report = session
                 .run(program.as_mut(), &mut |_| ControlFlow::Continue(()))
                 .unwrap();
             let blocks: Vec<_> = report.kernels.iter().map(|k| k.blocks_per_sm).collect();
-            let theirs = case.recorded.counts.blocks_per_sm as u32;
+            let theirs = case.theirs().blocks_per_sm as u32;
             assert_eq!(blocks, [theirs], "{}", case.recorded.workload);
         }
     }

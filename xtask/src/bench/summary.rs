@@ -9,7 +9,7 @@ use warploom_report::{grouped, listing, percent};
 use warploom_workloads::Size;
 
 use super::measure::{Case, Mode, Run};
-use crate::fidelity::CONFIGURATIONS;
+use crate::fidelity::configuration_of;
 use crate::fidelity::counts::{Recorded, recorded};
 
 /// What a measurement came to.
@@ -136,9 +136,9 @@ impl Row {
 
 /// GPGPU-Sim's thread instructions per processor second on the same kernel and configuration.
 fn gpgpusim_speed(gpu: &str, recorded: &Recorded, case: &Case) -> Option<f64> {
-    let (configuration, _) = CONFIGURATIONS.iter().find(|(_, preset)| *preset == gpu)?;
+    let configuration = configuration_of(gpu)?;
     let same = recorded.runs.iter().find(|run| {
-        run.configuration == *configuration
+        run.configuration == configuration
             && run.workload == case.target.workload.name
             && case.size == Size::Paper
     });

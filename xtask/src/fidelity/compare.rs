@@ -96,11 +96,11 @@ static ROWS: &[Row] = &[
     count("slots stall", Bound::Free, |c| number(c.slots.stall)),
     count("DRAM full", Bound::Free, |c| number(c.dram_full_stalls)),
     count("replies held back", Bound::Free, |c| number(c.reply_stalls)),
-    count("packets to memory", Bound::Free, |c| {
-        number(c.packets.to_memory)
+    count("flits to memory", Bound::Free, |c| {
+        number(c.flits.to_memory)
     }),
-    count("packets from memory", Bound::Free, |c| {
-        number(c.packets.from_memory)
+    count("flits from memory", Bound::Free, |c| {
+        number(c.flits.from_memory)
     }),
 ];
 

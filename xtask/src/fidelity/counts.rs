@@ -61,8 +61,8 @@ pub struct Counts {
     pub dram_full_stalls: u64,
     /// `gpu_stall_icnt2sh`.
     pub reply_stalls: u64,
-    /// Packets of the networks.
-    pub packets: PacketCounts,
+    /// What crossed the networks.
+    pub flits: FlitCounts,
 }
 
 /// Accesses of caches by outcome.
@@ -108,14 +108,14 @@ pub struct SlotCounts {
     pub idle: u64,
     /// `W0_Scoreboard`: what they had waited for operands.
     pub scoreboard: u64,
-    /// `Stall`: no pipe was free, or the instruction took effect in no lane.
+    /// `Stall`: a warp passed the scoreboard and did not issue.
     pub stall: u64,
 }
 
-/// Packets that SMs and L2 exchanged.
+/// Flits that SMs and L2 exchanged, which GPGPU-Sim calls packets.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct PacketCounts {
+pub struct FlitCounts {
     /// `icnt_total_pkts_simt_to_mem`.
     pub to_memory: u64,
     /// `icnt_total_pkts_mem_to_simt`.
@@ -144,12 +144,16 @@ impl Counts {
             l1d: counters.cache("l1d"),
             l2: counters.cache("l2"),
             dram: counters.dram(),
-            slots: counters.slots(),
+            slots: SlotCounts {
+                idle: counters.sum("issue.idle"),
+                scoreboard: counters.sum("issue.scoreboard"),
+                stall: counters.sum("issue.stall"),
+            },
             dram_full_stalls: counters.sum("gpu.dram_full_stalls"),
             reply_stalls: counters.sum("gpu.reply_stalls"),
-            packets: PacketCounts {
-                to_memory: counters.sum("sm.packets_sent"),
-                from_memory: counters.sum("sm.packets_received"),
+            flits: FlitCounts {
+                to_memory: counters.sum("sm.flits_sent"),
+                from_memory: counters.sum("sm.flits_received"),
             },
         })
     }
@@ -193,21 +197,6 @@ impl Counters<'_> {
             utilisation: busy.unwrap_or(0.0),
         }
     }
-
-    /// Our causes in GPGPU-Sim's classes. There a warp at a barrier has nothing to offer, and a
-    /// policy that lets a cycle pass leaves a ready instruction behind.
-    fn slots(&self) -> SlotCounts {
-        let causes = |causes: &[&str]| -> u64 {
-            let slots = causes.iter().map(|cause| format!("sm.slots.{cause}"));
-            slots.map(|name| self.sum(&name)).sum()
-        };
-        SlotCounts {
-            idle: causes(&["no_warp", "barrier", "instruction_buffer"]),
-            scoreboard: causes(&["memory_dependence", "execution_dependence"]),
-            stall: causes(&["memory_pipe", "execution_pipe", "policy"])
-                + self.sum("sm.issued_without_lanes"),
-        }
-    }
 }
 
 #[cfg(test)]
@@ -238,9 +227,6 @@ mod tests {
             ("l2.accesses.hit_reserved.global_read", 10),
             ("l2.accesses.sector_miss.global_read", 1),
             ("gpu.cycles", 9),
-            ("sm.slots.barrier", 5),
-            ("sm.slots.policy", 6),
-            ("sm.issued_without_lanes", 7),
         ]
         .map(|(name, value)| (name.to_owned(), value))
         .into();
@@ -249,8 +235,6 @@ mod tests {
         assert_eq!((l2.hits, l2.pending_hits, l2.misses), (7, 10, 1));
         assert_eq!((l2.accesses, l2.failed_attempts), (18, 0));
         assert_eq!(counters.sum("gpu.cycles"), 9);
-        let slots = counters.slots();
-        assert_eq!((slots.idle, slots.scoreboard, slots.stall), (5, 0, 13));
         assert_eq!(counters.dram().row_locality, None);
     }
 }

@@ -24,6 +24,8 @@ Both sides count alike:
 
 - *Cycles*: core cycles of the launch until memory is quiet again; on SM7_QV100 its 5,000 cycles of launch
   latency, too.
+- *Blocks an SM*: as many as fit, and at most the grid's share. GPGPU-Sim prints the former alone; the latter is
+  applied to its figure here.
 - *Instructions*: thread instructions leave out lanes whose guard is false, warp instructions do not.
 - *Cache accesses*: every access of any kind (for L1D global and local ones, for L2 constants and
   instructions, too) has one outcome: hit (HIT), pending hit (HIT_RESERVED) or miss (MISS, SECTOR_MISS).
@@ -31,11 +33,12 @@ Both sides count alike:
   `total_cache_miss_rate`; pending hits are in neither. *Failed attempts* (RESERVATION_FAIL) are no accesses.
 - *DRAM reads and writes*: column commands; write-backs are among the writes. *Row-buffer locality*: requests
   that found their row open over all requests; GPGPU-Sim's figure is the mean of its channels'.
-- *Slots*: scheduler cycles without an instruction in GPGPU-Sim's classes. `W0_Idle`: no warp, or all at
-  barriers or without a decoded instruction; `W0_Scoreboard`: operands are not there; `Stall`: a full pipe,
-  or an instruction that takes effect in no lane.
+- *Slots*: scheduler cycles without an instruction in GPGPU-Sim's classes. `W0_Idle`: no warp of an SM with
+  blocks has an instruction to offer; `W0_Scoreboard`: operands are not there; `Stall`: a warp passed the
+  scoreboard and did not issue.
 - *DRAM full*: L2 cycles in which a partition could not take a waiting request (`gpu_stall_dramfull`).
-  *Replies held back*: network cycles in which a reply could not enter (`gpu_stall_icnt2sh`).
+  *Replies held back*: network cycles in which a reply could not enter (`gpu_stall_icnt2sh`). *Flits*: what
+  GPGPU-Sim prints as `icnt_total_pkts_*`.
 ";
 
 /// What stands above the tables.
@@ -60,7 +63,7 @@ pub fn page(heading: &Heading<'_>, comparisons: &[Comparison]) -> String {
     for of_one in by_configuration(comparisons) {
         let _ = write!(
             text,
-            "\n## {} as `{}`\n",
+            "\n## {}, {}\n",
             of_one[0].configuration, of_one[0].machine
         );
         for comparison in of_one {
@@ -198,26 +201,21 @@ fn bound(figure: &Figure) -> String {
 #[cfg(test)]
 mod tests {
     use super::{Heading, page};
-    use crate::fidelity::compare::{Comparison, figures};
     use crate::fidelity::counts::{Counts, recorded};
+    use crate::fidelity::{Args, Case, PAGE, cases};
+    use crate::root;
     use std::fs;
-    use std::path::Path;
 
     /// The page of a simulator that does to GPGPU-Sim's counts what `change` does.
     fn page_of(change: impl Fn(&mut Counts)) -> String {
         let recorded = recorded().unwrap();
-        let comparison = |run: &crate::fidelity::counts::RecordedRun| {
-            let mut ours = run.counts.clone();
+        let comparison = |case: &Case<'_>| {
+            let mut ours = case.theirs();
             change(&mut ours);
-            Comparison {
-                configuration: run.configuration.clone(),
-                machine: "preset".to_owned(),
-                workload: run.workload.clone(),
-                digest: String::new(),
-                figures: figures(&run.counts, &ours),
-            }
+            case.comparison(&ours, String::new())
         };
-        let comparisons: Vec<_> = recorded.runs.iter().map(comparison).collect();
+        let cases = cases(&Args::all(), &recorded.runs, &root()).unwrap();
+        let comparisons: Vec<_> = cases.iter().map(comparison).collect();
         let heading = Heading {
             version: "1",
             source: &recorded.source,
@@ -243,8 +241,7 @@ mod tests {
 
     #[test]
     fn the_committed_page_is_what_the_command_writes() {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/fidelity.md");
-        let committed = fs::read_to_string(path).unwrap();
+        let committed = fs::read_to_string(root().join(PAGE)).unwrap();
         let (committed, expected) = (fixed_part(&committed), fixed_part(&page_of(|_| {})));
         assert!(expected.len() > 200);
         let old = committed.iter().zip(&expected).find(|(a, b)| a != b);

@@ -1,0 +1,168 @@
+//! An SM alone: the test is its clock, its dispatcher and its network.
+
+use std::sync::Arc;
+
+use warploom_base::{Cycle, Dim3, KernelSlot, SmId};
+use warploom_config::{GpuSpec, preset};
+use warploom_diag::Source;
+use warploom_exec::{BranchOrder, Checks, DeviceMemory, LaunchContext, LaunchSpec, TextureTable};
+use warploom_ir::Program;
+use warploom_mem::Request;
+use warploom_sm::{BlockNeeds, KernelImage, Sm};
+
+const SLOT: KernelSlot = KernelSlot(0);
+const REGISTERS: u32 = 16;
+
+/// The device under test.
+pub struct Dut {
+    pub sm: Sm,
+    spec: GpuSpec,
+    memory: DeviceMemory,
+    needs: BlockNeeds,
+    /// The cycle that runs next.
+    pub now: Cycle,
+    /// Cycle of every instruction issued.
+    pub issued: Vec<Cycle>,
+    /// Requests with the cycle in which they left.
+    pub sent: Vec<(Cycle, Request)>,
+    /// Cycles in which blocks ended.
+    pub ended: Vec<Cycle>,
+}
+
+/// Version 3's Fermi, whose instruction and constant caches always hit: what a test is not about
+/// costs nothing.
+pub fn fermi() -> GpuSpec {
+    let mut spec = preset("gtx480").unwrap_or_else(|errors| panic!("{errors}"));
+    spec.sm.perfect_inst_const_cache = true;
+    spec
+}
+
+fn program(body: &str) -> Arc<Program> {
+    let text = format!(
+        ".version 7.0\n.target sm_50\n.address_size 64\n\
+         .visible .entry k(.param .u64 buf) {{\n\
+         .reg .pred %p<8>; .reg .b32 %r<32>; .reg .f32 %f<32>; .reg .b64 %rd<8>;\n\
+         .shared .align 4 .b8 s[1024];\n{body}\nret;\n}}\n"
+    );
+    let source = Source::new("dut.ptx", text);
+    let (module, _) = warploom_ptx::load(&source).unwrap_or_else(|e| panic!("{e:?}"));
+    let ir = warploom_ir::lower(&module, &source).unwrap_or_else(|e| panic!("{e:?}"));
+    Arc::new(ir.kernels.into_iter().next().expect("one kernel"))
+}
+
+impl Dut {
+    /// An SM with one block of `threads` threads that runs `body` from cycle 0.
+    pub fn new(spec: &GpuSpec, body: &str, threads: u32) -> Self {
+        let mut memory = DeviceMemory::new(1 << 24);
+        let buffer = memory.alloc(0, 1 << 16).expect("room");
+        memory.fill(0, buffer, 0, 1 << 16).expect("it is there");
+        let program = program(body);
+        let launch = LaunchContext::new(Arc::clone(&program), launch(spec, threads, buffer));
+        let launch = launch.unwrap_or_else(|error| panic!("{error}"));
+        let needs = BlockNeeds::new(threads, REGISTERS, launch.shared_bytes(), &spec.sm);
+        let image = KernelImage::new(
+            launch,
+            program,
+            SLOT,
+            0,
+            threads,
+            REGISTERS,
+            needs.shared_bytes,
+            1,
+            &spec.sm,
+            spec.gpu.style,
+        );
+        let mut sm = Sm::new(spec, SmId(0));
+        sm.load_kernel(Arc::new(image));
+        sm.assign(0, SLOT, 0, &needs);
+        Self {
+            sm,
+            spec: spec.clone(),
+            memory,
+            needs,
+            now: 0,
+            issued: Vec::new(),
+            sent: Vec::new(),
+            ended: Vec::new(),
+        }
+    }
+
+    /// Runs one cycle.
+    pub fn cycle(&mut self) {
+        let now = self.now;
+        let before = self.sm.counters.warp_instructions;
+        self.sm.run(now, now + 1, &self.memory);
+        self.now += 1;
+        assert!(self.sm.fault.is_none(), "{:?}", self.sm.fault);
+        let issued = self.sm.counters.warp_instructions - before;
+        self.issued.extend((0..issued).map(|_| now));
+        self.sm.log.commit_until(now, &mut self.memory);
+        for sent in std::mem::take(&mut self.sm.link.outgoing) {
+            let bytes = sent.request.request_bytes();
+            self.sm.link.add_credits(self.sm.link.flits(bytes));
+            assert_eq!(sent.sent_at, now);
+            self.sent.push((now, sent.request));
+        }
+        for block in std::mem::take(&mut self.sm.finished) {
+            assert_eq!(block.at, now);
+            self.sm.release(block.slot, &self.needs);
+            self.ended.push(now);
+        }
+    }
+
+    /// Runs up to, not including, a cycle.
+    pub fn run_to(&mut self, to: Cycle) {
+        while self.now < to {
+            self.cycle();
+        }
+    }
+
+    /// Runs until a condition holds, and says how many cycles have run by then.
+    pub fn run_until(&mut self, holds: impl Fn(&Self) -> bool) -> Cycle {
+        while !holds(self) {
+            assert!(self.now < 10_000, "it never came to that");
+            self.cycle();
+        }
+        self.now
+    }
+
+    /// The answers to a request, visible from this cycle on: by sectors where L2 is sectored.
+    pub fn answer(&mut self, request: &Request) {
+        for _ in 0..self.sm.ldst.replies_to(request) {
+            self.sm.link.deliver(self.now, *request);
+        }
+    }
+
+    /// Cycle of the issue of the instruction number `n`, in order of issue.
+    pub fn issue(&mut self, n: usize) -> Cycle {
+        self.run_until(|dut| dut.issued.len() > n);
+        self.issued[n]
+    }
+
+    /// Runs to the block's end and finds nothing left in the SM. Returns the cycle of the end.
+    pub fn finish(&mut self) -> Cycle {
+        self.run_until(|dut| !dut.ended.is_empty());
+        assert!(self.sm.is_idle(), "something is left");
+        let schedulers = u64::from(self.spec.sm.schedulers);
+        let slots: u64 = self.sm.counters.slots.iter().sum();
+        assert_eq!(slots, self.now * schedulers, "one cause a slot");
+        self.ended[0]
+    }
+}
+
+fn launch(spec: &GpuSpec, threads: u32, buffer: u64) -> LaunchSpec {
+    LaunchSpec {
+        grid: Dim3::linear(1),
+        block: Dim3::linear(threads),
+        dynamic_shared_bytes: 0,
+        max_shared_bytes: spec.sm.max_shared_bytes_per_block,
+        params: buffer.to_le_bytes().to_vec(),
+        globals: Vec::new(),
+        texture_refs: Vec::new(),
+        textures: Arc::new(TextureTable::default()),
+        grid_id: 0,
+        asid: 0,
+        checks: Checks::default(),
+        branch_order: BranchOrder::HighestLaneLast,
+    }
+}

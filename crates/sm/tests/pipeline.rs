@@ -1,0 +1,185 @@
+//! The SM as a device under test: in which cycle what issues, leaves or ends. Formulas stand
+//! beside the tests; sections are those of the model's description that the crate follows.
+
+mod dut;
+
+use dut::{Dut, fermi};
+use warploom_base::Cycle;
+use warploom_mem::AccessKind;
+
+/// `count` moves to registers of their own, and what makes each of them matter: results that
+/// nobody reads would share one register.
+fn moves(count: u32) -> String {
+    let moves = (0..count).map(|i| format!("mov.u32 %r{i}, {i};\n"));
+    let uses = (0..count).map(|i| format!("st.shared.u32 [s+{}], %r{i};\n", 4 * i));
+    moves.chain(uses).collect()
+}
+
+/// Loads the buffer's address and a word from it; the moves keep what follows apart.
+const LOAD: &str = "ld.param.u64 %rd1, [buf];\nld.global.u32 %r1, [%rd1];\n";
+
+/// Fetched in cycle 0, decoded in 1, issued in 2. The buffer holds two instructions and is
+/// fetched anew in the cycle in which it became empty, so a warp alone issues two of three cycles.
+#[test]
+fn a_warp_issues_two_instructions_a_fetch() {
+    let mut dut = Dut::new(&fermi(), &moves(6), 32);
+    dut.finish();
+    assert_eq!(dut.issued[..6], [2, 3, 5, 6, 8, 9]);
+}
+
+/// A miss of the instruction cache leaves in the cycle of the fetch. The reply fills the cache in
+/// the cycle in which it is seen, is decoded in the next and issues in the one after.
+#[test]
+fn a_fetch_that_misses_waits_for_its_line() {
+    let mut spec = fermi();
+    spec.sm.perfect_inst_const_cache = false;
+    let mut dut = Dut::new(&spec, &moves(2), 32);
+    dut.run_to(50);
+    assert_eq!(dut.sent.len(), 1, "one line");
+    let (at, request) = dut.sent[0];
+    assert_eq!((at, request.kind), (0, AccessKind::InstRead));
+    assert!(dut.issued.is_empty());
+    dut.answer(&request);
+    assert_eq!(dut.issue(0), 52);
+    dut.finish();
+}
+
+/// Warps take turns at fetching, one a cycle: their first instructions issue one after the other.
+/// Warps 0 and 2 have one scheduler, 1 and 3 the other (w mod 2).
+#[test]
+fn one_warp_fetches_a_cycle() {
+    let mut dut = Dut::new(&fermi(), &moves(2), 128);
+    dut.run_to(6);
+    // Warp 0 in cycles 2 and 3, warp 1 in 3 and 4, warp 2 in 4 and 5.
+    assert_eq!(dut.issued[..6], [2, 3, 3, 4, 4, 5]);
+    dut.finish();
+    assert_eq!(dut.issued.len(), 4 * 5);
+}
+
+/// Two instructions of one warp in a cycle, where the machine may: the buffer holds two.
+#[test]
+fn dual_issue_takes_two_instructions_of_one_warp() {
+    let mut spec = fermi();
+    spec.sm.max_issue_per_warp = 2;
+    let mut dut = Dut::new(&spec, &moves(4), 32);
+    dut.finish();
+    assert_eq!(dut.issued[..4], [2, 2, 4, 4]);
+    // Not if both go to one kind of unit.
+    spec.sm.dual_issue_different_units = true;
+    let mut dut = Dut::new(&spec, &moves(4), 32);
+    dut.finish();
+    assert_eq!(dut.issued[..4], [2, 3, 5, 6]);
+}
+
+/// A taken branch in the buffer's first place leaves a wrong instruction in the second: it is
+/// dropped in the next cycle, which fetches; decode and issue follow.
+#[test]
+fn a_taken_branch_refetches() {
+    let first = "bra L;\nmov.u32 %r1, 1;\nL:\nmov.u32 %r2, 2;\n";
+    let mut dut = Dut::new(&fermi(), first, 32);
+    dut.finish();
+    assert_eq!(dut.issued[..2], [2, 5]);
+    // In the second place it leaves an empty buffer: fetched in the cycle of the branch.
+    let second = "mov.u32 %r0, 0;\nbra L;\nmov.u32 %r1, 1;\nL:\nmov.u32 %r2, 2;\n\
+                  st.shared.u32 [s], %r0;\nst.shared.u32 [s], %r2;\n";
+    let mut dut = Dut::new(&fermi(), second, 32);
+    dut.finish();
+    assert_eq!(dut.issued[..3], [2, 3, 5]);
+}
+
+/// The reply of a load is taken in cycle r, fills the cache; its request is served in r + 1 and
+/// written to the registers in r + 2, in which what waits for it issues. A cycle more of waiting
+/// for the reply is a cycle more of waiting for that.
+#[test]
+fn a_loads_reply_frees_its_register_two_cycles_later() {
+    for wait in [0, 1, 7] {
+        let body = format!("{LOAD}add.u32 %r2, %r1, 1;\nst.shared.u32 [s], %r2;\n");
+        let mut dut = Dut::new(&fermi(), &body, 32);
+        dut.run_until(|dut| !dut.sent.is_empty());
+        let (at, request) = dut.sent[0];
+        assert_eq!(request.kind, AccessKind::GlobalRead);
+        dut.run_to(at + 100 + wait);
+        assert_eq!(dut.issued.len(), 2, "the sum waits");
+        dut.answer(&request);
+        assert_eq!(dut.issue(2), at + 100 + wait + 2);
+        dut.finish();
+    }
+}
+
+/// A hit needs no request, and a second load of the line none of its own while the first waits.
+#[test]
+fn loads_of_a_line_on_its_way_send_one_request() {
+    let body = format!("{LOAD}ld.global.u32 %r2, [%rd1+4];\nld.global.u32 %r3, [%rd1+8];\n");
+    let mut dut = Dut::new(&fermi(), &body, 32);
+    dut.run_to(200);
+    assert_eq!(dut.sent.len(), 1);
+    assert!(dut.ended.is_empty(), "registers are pending");
+    let request = dut.sent[0].1;
+    dut.answer(&request);
+    dut.finish();
+    assert_eq!(dut.sent.len(), 1);
+}
+
+/// A block ends when its stores are acknowledged, though its warps have long exited.
+#[test]
+fn a_store_keeps_its_block_until_it_is_acknowledged() {
+    let body = "ld.param.u64 %rd1, [buf];\nst.global.u32 [%rd1], %r1;\n";
+    let mut dut = Dut::new(&fermi(), body, 32);
+    dut.run_to(300);
+    assert_eq!(dut.issued.len(), 3, "load, store, return");
+    assert!(dut.ended.is_empty());
+    let request = dut.sent[0].1;
+    assert_eq!(request.kind, AccessKind::GlobalWrite);
+    dut.answer(&request);
+    // Taken from the link in cycle 300, from the responses in the same; the warp is reclaimed in
+    // the fetch stage of that cycle.
+    assert_eq!(dut.finish(), 300);
+}
+
+/// The last warp to arrive releases the others for the next cycle.
+#[test]
+fn a_barrier_opens_in_the_cycle_after_the_last_arrival() {
+    // Warp 1 arrives late: it has a load to wait for.
+    let body = format!(
+        "mov.u32 %r9, %tid.x;\nsetp.lt.u32 %p1, %r9, 32;\n@%p1 bra B;\n{LOAD}\
+         add.u32 %r2, %r1, 1;\nB:\nbar.sync 0;\nmov.u32 %r3, 3;\n"
+    );
+    let mut dut = Dut::new(&fermi(), &body, 64);
+    dut.run_to(300);
+    let waiting = dut.issued.len();
+    assert!(dut.sm.counters.barriers == 1 && dut.ended.is_empty());
+    let request = dut.sent[0].1;
+    dut.answer(&request);
+    dut.run_until(|dut| dut.sm.counters.barriers == 2);
+    let arrival = dut.now - 1;
+    assert!(dut.issued[waiting..].iter().all(|&at| at <= arrival));
+    dut.cycle();
+    assert_eq!(dut.issued.last(), Some(&(arrival + 1)), "warp 0 goes on");
+    dut.finish();
+}
+
+/// A fence holds the warp until its load has written its register.
+#[test]
+fn a_fence_waits_for_what_was_loaded() {
+    let body = format!("{LOAD}membar.gl;\nmov.u32 %r5, 5;\n");
+    let mut dut = Dut::new(&fermi(), &body, 32);
+    dut.run_to(300);
+    assert_eq!(dut.issued.len(), 3, "the move waits behind the fence");
+    let request = dut.sent[0].1;
+    dut.answer(&request);
+    let after = dut.issue(3);
+    assert!((300..310).contains(&after), "{after}");
+    dut.finish();
+}
+
+/// What a load from shared memory feeds waits for the configured latency, cycle by cycle.
+#[test]
+fn the_end_of_a_load_from_shared_memory_is_its_latency_away() {
+    let end = |latency: u32| -> Cycle {
+        let mut spec = fermi();
+        spec.sm.shared_latency_cycles = latency;
+        let body = "ld.shared.u32 %r1, [s];\nadd.u32 %r2, %r1, 1;\nst.shared.u32 [s], %r2;\n";
+        Dut::new(&spec, body, 32).finish()
+    };
+    assert_eq!(end(10) - end(4), 6);
+}
