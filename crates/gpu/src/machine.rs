@@ -1,5 +1,6 @@
 //! The machine: one step after the other, with what must happen in between in a fixed order.
 
+use crate::conservation::Ledger;
 use crate::counters::{BankPart, DeviceCounters, PartCounters, SmPart};
 use crate::dispatch::{Dispatcher, InFlight, KernelEnd, KernelLaunch};
 use crate::memory::MemorySystem;
@@ -42,8 +43,9 @@ pub enum Stop {
 pub struct Gpu {
     spec: GpuSpec,
     now: Cycle,
-    sms: SmArray,
-    memory: MemorySystem,
+    pub(crate) sms: SmArray,
+    pub(crate) memory: MemorySystem,
+    pub(crate) ledger: Ledger,
     dispatcher: Dispatcher,
     ended: Vec<KernelEnd>,
     atomics_done: u64,
@@ -55,11 +57,12 @@ pub struct Gpu {
 impl Gpu {
     /// A GPU of `spec` whose SMs are run by `threads` threads, noting in `probe` what it does.
     pub fn new(spec: GpuSpec, threads: usize, probe: Probe) -> Self {
-        let sms = (0..spec.gpu.sms as usize)
+        let sms: Vec<_> = (0..spec.gpu.sms as usize)
             .map(|i| Sm::new(&spec, SmId::new(i)))
             .collect();
         Self {
             now: 0,
+            ledger: Ledger::new(sms.len()),
             sms: SmArray::new(sms, threads),
             memory: MemorySystem::new(&spec),
             dispatcher: Dispatcher::new(&spec),
@@ -95,6 +98,7 @@ impl Gpu {
     /// Launches a kernel. Requires a free slot, and that at least one block fits an SM: the caller
     /// has checked with [`BlockNeeds::blocks_per_sm`].
     pub fn launch(&mut self, launch: KernelLaunch) -> KernelSlot {
+        self.check_leaks();
         let slot = self
             .dispatcher
             .kernels
@@ -201,16 +205,21 @@ impl Gpu {
         let Self {
             sms,
             memory,
+            ledger,
             dispatcher,
             ..
         } = self;
         sms.for_each(|index, sm| {
             let id = SmId::new(index);
             count_sent(sm);
+            for sent in &sm.link.outgoing {
+                ledger.sent(index, sm, &sent.request);
+            }
             memory.take(id, &mut sm.link.outgoing);
             let port = &mut memory.ports[index];
             sm.link.add_credits(std::mem::take(&mut port.freed_flits));
             for (at, reply) in port.outbound.drain(..) {
+                ledger.answered(index, &reply);
                 sm.counters.packets_received += 1;
                 sm.counters.flits_received += u64::from(sm.link.flits(reply.reply_bytes()));
                 sm.link.deliver(at, reply);
@@ -276,6 +285,7 @@ impl Gpu {
                 let end = self.kernel_end(KernelSlot::new(slot), &kernel, kernel.last_end);
                 self.ended.push(end);
                 self.unload(KernelSlot::new(slot));
+                self.check_leaks();
             }
         }
     }
