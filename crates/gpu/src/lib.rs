@@ -8,6 +8,7 @@
 //!
 //! Invariants: no I/O, no clock but simulated time; policies choose, this crate acts.
 
+mod conservation;
 mod counters;
 mod dispatch;
 mod machine;

@@ -1,5 +1,6 @@
 //! The machine: one step after the other, with what must happen in between in a fixed order.
 
+use crate::conservation::Ledger;
 use crate::counters::{BankPart, DeviceCounters, PartCounters, SmPart};
 use crate::dispatch::{Dispatcher, InFlight, KernelEnd, KernelLaunch};
 use crate::memory::MemorySystem;
@@ -52,8 +53,9 @@ struct News {
 pub struct Gpu {
     spec: GpuSpec,
     now: Cycle,
-    sms: SmArray,
-    memory: MemorySystem,
+    pub(crate) sms: SmArray,
+    pub(crate) memory: MemorySystem,
+    pub(crate) ledger: Ledger,
     dispatcher: Dispatcher,
     ended: Vec<KernelEnd>,
     atomics_done: u64,
@@ -65,11 +67,12 @@ pub struct Gpu {
 impl Gpu {
     /// A GPU of `spec` whose SMs are run by `threads` threads, noting in `probe` what it does.
     pub fn new(spec: GpuSpec, threads: usize, probe: Probe) -> Self {
-        let sms = (0..spec.gpu.sms as usize)
+        let sms: Vec<_> = (0..spec.gpu.sms as usize)
             .map(|i| Sm::new(&spec, SmId::new(i)))
             .collect();
         Self {
             now: 0,
+            ledger: Ledger::new(sms.len()),
             sms: SmArray::new(sms, threads),
             memory: MemorySystem::new(&spec),
             dispatcher: Dispatcher::new(&spec),
@@ -105,6 +108,7 @@ impl Gpu {
     /// Launches a kernel. Requires a free slot, and that at least one block fits an SM: the caller
     /// has checked with [`BlockNeeds::blocks_per_sm`].
     pub fn launch(&mut self, launch: KernelLaunch) -> KernelSlot {
+        self.check_leaks();
         let slot = self.dispatcher.free_slot().expect("a free slot");
         let slot = KernelSlot::new(slot);
         let blocks = launch.context.grid().count();
@@ -227,12 +231,16 @@ impl Gpu {
             now,
             sms,
             memory,
+            ledger,
             dispatcher,
             ..
         } = self;
         sms.for_each_awake(|index, sm| {
             let id = SmId::new(index);
             count_sent(sm);
+            for sent in &sm.link.outgoing {
+                ledger.sent(index, sm, &sent.request);
+            }
             memory.take(id, &mut sm.link.outgoing);
             memory.ports[index].waiting = sm.link.waiting() as u32;
             let mut finished = std::mem::take(&mut sm.finished);
@@ -251,6 +259,7 @@ impl Gpu {
                 wake = if sm.waits_for_credits() { *now } else { wake };
             }
             for (at, reply) in port.outbound.drain(..) {
+                ledger.answered(index, &reply);
                 sm.counters.packets_received += 1;
                 sm.counters.flits_received += u64::from(sm.link.flits(reply.reply_bytes()));
                 sm.link.deliver(at, reply);
@@ -309,6 +318,7 @@ impl Gpu {
             let end = self.kernel_end(slot, &kernel, kernel.last_end);
             self.ended.push(end);
             self.unload(slot);
+            self.check_leaks();
         }
     }
 

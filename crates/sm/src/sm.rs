@@ -614,6 +614,21 @@ impl Sm {
         }
     }
 
+    /// Adds what ended instructions left behind: nothing, unless this crate has a bug. Requires that
+    /// no block runs.
+    pub fn describe_leaks(&self, out: &mut Vec<String>) {
+        let kept = [
+            ("blocks", self.taken_blocks.count_ones() as usize),
+            ("warps", self.warps.live.count_ones() as usize),
+            ("instructions in flight", self.flights.used()),
+            ("memory instructions", self.ldst.insts.used()),
+            ("lists of transactions", self.ldst.lists.used()),
+            ("collectors", usize::from(!self.collectors.is_idle())),
+        ];
+        let left = kept.into_iter().filter(|(_, count)| *count > 0);
+        out.extend(left.map(|(what, count)| format!("{}: {count} {what} are left", self.id)));
+    }
+
     /// What every unfinished warp of the SM waits for, a line each: for reports of deadlocks.
     pub fn describe_waits(&self, out: &mut Vec<String>) {
         for slot in warploom_policy::warps_of(self.warps.running()) {

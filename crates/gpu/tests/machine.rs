@@ -1,0 +1,223 @@
+//! The machine as a device under test: clock domains, dispatch, and what must be conserved.
+
+use std::sync::Arc;
+
+use warploom_base::{Cycle, Dim3};
+use warploom_config::{GpuSpec, PRESETS, preset};
+use warploom_diag::Source;
+use warploom_exec::{BranchOrder, Checks, DeviceMemory, LaunchContext, LaunchSpec, TextureTable};
+use warploom_gpu::{Gpu, KernelLaunch, Probe};
+use warploom_ir::Program;
+
+const THREADS: u32 = 64;
+const REGISTERS: u32 = 16;
+/// Bytes of the buffer: loads scatter over its first half, stores fill the second.
+const BUFFER: u64 = 1 << 16;
+
+/// Every kind of traffic: scattered and local loads and stores, atomics, shared memory, a barrier.
+const TRAFFIC: &str = "\
+ld.param.u64 %rd1, [buf];
+mov.u32 %r1, %tid.x;
+mov.u32 %r2, %ctaid.x;
+mad.lo.u32 %r3, %r2, 64, %r1;
+mul.lo.u32 %r4, %r3, 1540;
+and.b32 %r5, %r4, 32764;
+cvt.u64.u32 %rd2, %r5;
+add.u64 %rd3, %rd1, %rd2;
+ld.global.u32 %r6, [%rd3];
+st.local.u32 [l], %r6;
+mul.lo.u32 %r7, %r1, 4;
+mov.u32 %r8, s;
+add.u32 %r9, %r8, %r7;
+st.shared.u32 [%r9], %r6;
+bar.sync 0;
+ld.shared.u32 %r10, [%r9];
+ld.local.u32 %r11, [l];
+add.u32 %r12, %r10, %r11;
+atom.global.add.u32 %r13, [%rd1], 1;
+add.u32 %r14, %r12, %r13;
+mul.lo.u32 %r15, %r3, 4;
+cvt.u64.u32 %rd4, %r15;
+add.u64 %rd5, %rd1, %rd4;
+st.global.u32 [%rd5+32768], %r14;
+";
+
+fn program(body: &str) -> Arc<Program> {
+    let text = format!(
+        ".version 7.0\n.target sm_50\n.address_size 64\n\
+         .visible .entry k(.param .u64 buf) {{\n\
+         .reg .b32 %r<32>; .reg .b64 %rd<8>;\n\
+         .local .align 4 .b8 l[16];\n.shared .align 4 .b8 s[1024];\n{body}\nret;\n}}\n"
+    );
+    let source = Source::new("traffic.ptx", text);
+    let (module, _) = warploom_ptx::load(&source).unwrap_or_else(|e| panic!("{e:?}"));
+    let ir = warploom_ir::lower(&module, &source).unwrap_or_else(|e| panic!("{e:?}"));
+    Arc::new(ir.kernels.into_iter().next().expect("one kernel"))
+}
+
+/// A machine with memory and a program.
+struct Bench {
+    gpu: Gpu,
+    memory: DeviceMemory,
+    buffer: u64,
+    program: Arc<Program>,
+}
+
+impl Bench {
+    fn new(spec: &GpuSpec) -> Self {
+        let mut memory = DeviceMemory::new(1 << 24);
+        let buffer = memory.alloc(0, BUFFER).expect("room");
+        memory.fill(0, buffer, 0, BUFFER).expect("it is there");
+        Self {
+            gpu: Gpu::new(spec.clone(), 1, Probe::default()),
+            memory,
+            buffer,
+            program: program(TRAFFIC),
+        }
+    }
+
+    fn launch(&mut self, blocks: u32) {
+        let spec = LaunchSpec {
+            grid: Dim3::linear(blocks),
+            block: Dim3::linear(THREADS),
+            dynamic_shared_bytes: 0,
+            max_shared_bytes: self.gpu.spec().sm.max_shared_bytes_per_block,
+            params: self.buffer.to_le_bytes().to_vec(),
+            globals: Vec::new(),
+            texture_refs: Vec::new(),
+            textures: Arc::new(TextureTable::default()),
+            grid_id: 0,
+            asid: 0,
+            checks: Checks::default(),
+            branch_order: BranchOrder::HighestLaneLast,
+        };
+        let context = LaunchContext::new(Arc::clone(&self.program), spec);
+        self.gpu.launch(KernelLaunch {
+            context: context.unwrap_or_else(|error| panic!("{error}")),
+            program: Arc::clone(&self.program),
+            registers_per_thread: REGISTERS,
+        });
+    }
+
+    fn step(&mut self) {
+        self.step_to(Cycle::MAX);
+    }
+
+    fn step_to(&mut self, limit: Cycle) {
+        let done = self.gpu.step(&mut self.memory, limit);
+        done.unwrap_or_else(|stop| panic!("{stop:?}"));
+    }
+
+    fn run(&mut self, blocks: u32) {
+        self.launch(blocks);
+        while self.gpu.take_ended().is_empty() {
+            self.step();
+        }
+    }
+
+    /// Runs up to, not including, a cycle.
+    fn run_to(&mut self, cycle: Cycle) {
+        while self.gpu.now() < cycle {
+            self.step_to(cycle);
+        }
+    }
+
+    /// Blocks that SMs have started, in order of SMs.
+    fn started(&mut self) -> Vec<u64> {
+        let sms = self.gpu.part_counters().sms;
+        sms.iter().map(|part| part.sm.blocks_started).collect()
+    }
+}
+
+fn spec(name: &str) -> GpuSpec {
+    preset(name).unwrap_or_else(|errors| panic!("{errors}"))
+}
+
+/// Once the kernel has ended and memory is quiet, as many packets have come out of each network as
+/// went in, no SM waits for a reply, and nothing is held anywhere: on every preset.
+#[test]
+fn nothing_is_left_behind() {
+    for built_in in PRESETS {
+        let mut gpu = spec(built_in.name);
+        gpu.gpu.kernel_launch_cycles = 0;
+        let mut bench = Bench::new(&gpu);
+        for blocks in [1, 40] {
+            bench.run(blocks);
+            while !bench.gpu.memory_is_quiet() {
+                bench.step();
+            }
+            // The SMs take the last replies.
+            bench.run_to(bench.gpu.now() + 1000);
+            let leaks = bench.gpu.leaks();
+            assert!(leaks.is_empty(), "{}: {leaks:?}", built_in.name);
+        }
+        let counters = bench.gpu.part_counters();
+        let sms = &counters.sms;
+        let sent: u64 = sms.iter().flat_map(|part| part.sm.packets_sent).sum();
+        let received: u64 = sms.iter().map(|part| part.sm.packets_received).sum();
+        assert_eq!(sent, counters.requests.packets, "{}", built_in.name);
+        assert_eq!(received, counters.replies.packets, "{}", built_in.name);
+        assert!(sent > 0 && received > 0, "{}", built_in.name);
+        assert_eq!(counters.device.atomics, 41 * u64::from(THREADS));
+    }
+}
+
+/// Each domain has as many edges as its clock's share of the core cycles says, exactly, whether
+/// memory works or sleeps.
+#[test]
+fn clock_domains_keep_their_ratio() {
+    let mut bench = Bench::new(&spec("gtx480"));
+    bench.run(20);
+    bench.run_to(bench.gpu.now() + 777);
+    let clocks = bench.gpu.spec().clocks.clone();
+    let edges = |khz: u32| bench.gpu.now() * u64::from(khz) / u64::from(clocks.core_khz);
+    let [noc, l2, dram] = [clocks.noc_khz, clocks.l2_khz, clocks.dram_khz].map(edges);
+    assert_ne!(dram, bench.gpu.now(), "a domain with a clock of its own");
+    let counters = bench.gpu.part_counters();
+    assert_eq!(
+        [counters.requests.cycles, counters.replies.cycles],
+        [noc; 2]
+    );
+    assert!(
+        counters
+            .banks
+            .iter()
+            .all(|bank| bank.partition.cycles == l2)
+    );
+    assert!(
+        counters
+            .channels
+            .iter()
+            .all(|channel| channel.n_cmd == dram)
+    );
+}
+
+/// An SM takes a block a cycle; SMs take turns, from SM 0 for the first.
+#[test]
+fn blocks_go_round_one_an_sm_and_cycle() {
+    let mut bench = Bench::new(&spec("gtx480"));
+    bench.launch(20);
+    bench.run_to(1);
+    assert_eq!(bench.started(), [1; 15]);
+    bench.run_to(2);
+    let second: Vec<_> = (0..15).map(|sm| 1 + u64::from(sm < 5)).collect();
+    assert_eq!(bench.started(), second);
+    bench.run_to(3);
+    assert_eq!(bench.started(), second, "there are no more");
+}
+
+/// The first blocks of a kernel start when its launch latency is over: blocked in the cycle
+/// before, ready in that cycle.
+#[test]
+fn a_launch_takes_its_latency() {
+    let mut gpu = spec("gtx480");
+    gpu.gpu.kernel_launch_cycles = 100;
+    gpu.gpu.block_launch_cycles = 3;
+    let mut bench = Bench::new(&gpu);
+    bench.launch(5);
+    // 100 cycles of the kernel and 3 of each block.
+    bench.run_to(115);
+    assert_eq!(bench.started().iter().sum::<u64>(), 0);
+    bench.run_to(116);
+    assert_eq!(bench.started().iter().sum::<u64>(), 5);
+}
