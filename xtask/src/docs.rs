@@ -6,6 +6,7 @@ use std::io::{self, Write as _};
 use std::path::Path;
 
 use anyhow::{Context, Result};
+use warploom_config::{PRESETS, Preset, Sheet};
 use warploom_gpu::registry::TABLES;
 use warploom_stats::METRICS;
 use warploom_workloads::{KernelInfo, Variant, all};
@@ -16,9 +17,10 @@ struct Page {
     text: String,
 }
 
-fn pages() -> [Page; 4] {
+fn pages() -> [Page; 5] {
     let page = |file, text| Page { file, text };
     [
+        page("gpus.md", gpus()),
         page("keys.md", warploom_config::keys_markdown()),
         page("policies.md", policies()),
         page("statistics.md", statistics()),
@@ -36,6 +38,53 @@ pub fn run(root: &Path) -> Result<()> {
         writeln!(io::stdout(), "{}", path.display())?;
     }
     Ok(())
+}
+
+fn gpus() -> String {
+    let mut text = String::from(
+        "# GPUs\n\n\
+         Generated from the presets. `--gpu NAME` chooses one, `warploom show gpu NAME` prints\n\
+         its whole data sheet. Registers and shared memory are of an SM; bandwidths are peaks, of\n\
+         the interconnect in each direction; latencies are core cycles of a load on an idle\n\
+         machine.\n\n\
+         | name | SMs | core MHz | warps | schedulers | registers | shared KB | L1D KB | L2 KB \
+         | f32 GFLOP/s | interconnect GB/s | L2 GB/s | DRAM GB/s | L2 latency | DRAM latency |\n\
+         |---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n",
+    );
+    let presets: Vec<_> = PRESETS
+        .iter()
+        .map(|preset| (preset, sheet(preset)))
+        .collect();
+    for (preset, sheet) in &presets {
+        let figures = [
+            f64::from(sheet.sm.count),
+            sheet.clocks.core_mhz,
+            f64::from(sheet.sm.max_warps),
+            f64::from(sheet.sm.schedulers),
+            f64::from(sheet.sm.registers),
+            f64::from(sheet.sm.shared_bytes >> 10),
+            f64::from(sheet.l1d.size_bytes >> 10),
+            f64::from(sheet.l2.size_bytes >> 10),
+            sheet.rates.f32.giga_ops_per_second,
+            sheet.noc.per_direction.gb_per_second,
+            sheet.l2.bandwidth.gb_per_second,
+            sheet.dram.bandwidth.gb_per_second,
+            f64::from(sheet.latencies.l2.cycles),
+            f64::from(sheet.latencies.dram.cycles),
+        ];
+        let cells = figures.map(|figure| format!(" {figure:.0} |"));
+        let _ = writeln!(text, "| `{}` |{}", preset.name, cells.concat());
+    }
+    text.push('\n');
+    for (preset, _) in &presets {
+        let _ = writeln!(text, "- `{}`: {}", preset.name, preset.about());
+    }
+    text
+}
+
+fn sheet(preset: &Preset) -> Sheet {
+    let spec = warploom_config::preset(preset.name);
+    Sheet::new(&spec.expect("a test resolves every preset"))
 }
 
 fn policies() -> String {

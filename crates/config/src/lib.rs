@@ -2,7 +2,9 @@
 //!
 //! The raw form (TOML, `KEY=VALUE`) only parses; [`resolve()`] checks everything, reports all
 //! problems with their places, and yields a [`GpuSpec`] of integers and enums. Every key is
-//! declared once, in `keys/`: reading, printing, documentation and hints come from that.
+//! declared once, in `keys/`: reading, printing, documentation and hints come from that. What
+//! follows from a specification is worked out here too: `peaks`, `latency`, `occupancy`, and all of
+//! it as a data sheet.
 //!
 //! Invariants: a [`GpuSpec`] that exists is possible; nothing in it is text to be decoded later;
 //! `resolve(spec.to_toml())` gives the same specification. This crate does no I/O.

@@ -11,4 +11,4 @@ mod table;
 pub use chart::bar;
 pub use format::{grouped, percent, rate, seconds};
 pub use run::run_report;
-pub use table::listing;
+pub use table::{figures, listing};

@@ -12,7 +12,7 @@ pub fn listing(header: &[&str], rows: &[Vec<String>], width: Option<u16>) -> Str
 }
 
 /// A table of figures: first column left-aligned, the others right-aligned.
-pub(crate) fn figures(header: &[&str], rows: &[Vec<String>]) -> String {
+pub fn figures(header: &[&str], rows: &[Vec<String>]) -> String {
     let mut table = plain(None);
     table.set_header(header);
     table.add_rows(rows);

@@ -89,7 +89,7 @@ fn first_touches(spec: &GpuSpec) -> Vec<u64> {
     };
     (0..u64::from(spec.dram.banks))
         .map(deposit)
-        .map(|at| (at & !low) * u64::from(spec.gpu.channels) | at & low)
+        .map(|at| ((at & !low) * u64::from(spec.gpu.channels)) | (at & low))
         .collect()
 }
 

@@ -11,7 +11,7 @@ Examples:
   warploom run vectoradd            run a workload and check its outputs
   warploom run my.toml              run a kernel of your own from a launch file
   warploom list policies            the schedulers and other policies there are
-  warploom show gpu gtx480          every key of a GPU with value, unit and meaning";
+  warploom show gpu gtx480          a GPU's data sheet; with --keys, everything that can be set";
 
 /// A fast GPU simulator for research on thread-level parallelism: runs CUDA kernels from their PTX
 /// on a cycle-level model of a GPU.

@@ -78,16 +78,38 @@ fn run_without_a_target_lists_what_can_be_run() {
 }
 
 #[test]
-fn a_shown_gpu_is_a_file_that_gives_the_same_gpu() {
+fn a_gpus_keys_are_a_file_that_gives_the_same_gpu() {
     let folder = tempfile::tempdir().unwrap();
-    let shown = output(&["show", "gpu", "gtx480"]);
+    let shown = output(&["show", "gpu", "gtx480", "--keys"]);
     std::fs::write(folder.path().join("my.toml"), shown).unwrap();
-    let settings = |name: &str| warploom_in(folder.path(), &["show", "gpu", name, "--json"]).out;
+    let show = |args: &[&str]| warploom_in(folder.path(), &[&["show", "gpu"], args].concat()).out;
+    let settings = |name: &str| show(&[name, "--keys", "--json"]);
     assert_eq!(settings("my.toml"), settings("gtx480"));
     assert_eq!(json(&settings("my.toml"))["gpu.sms"], 15);
-    let args = ["show", "gpu", "my.toml", "--set", "gpu.sms=3"];
-    let changed = warploom_in(folder.path(), &args).out;
+    let changed = show(&["my.toml", "--set", "gpu.sms=3", "--keys"]);
     assert!(changed.contains("\nsms = 3 "), "{changed}");
+}
+
+#[test]
+fn a_gpu_has_a_data_sheet() {
+    let sheets = ["gtx480", "maxwell-duet", "qv100-volta"].map(|gpu| output(&["show", "gpu", gpu]));
+    insta::assert_snapshot!(sheets.join("\n---\n"));
+    let duet = json(&output(&["show", "gpu", "maxwell-duet", "--json"]));
+    let rate = |part: &serde_json::Value| part["gb_per_second"].as_f64().unwrap();
+    assert!((rate(&duet["noc"]["per_direction"]) - 614.4).abs() < 1e-6);
+    assert!((rate(&duet["dram"]["bandwidth"]) - 307.2).abs() < 1e-6);
+    assert_eq!(duet["latencies"]["dram"]["cycles"], 450);
+    assert_eq!(duet["policies"]["sm.warp_scheduler"], "gto");
+    let narrow = [
+        "show",
+        "gpu",
+        "maxwell-duet",
+        "--set",
+        "noc.flit_bytes=16",
+        "--json",
+    ];
+    let narrow = json(&output(&narrow));
+    assert!((rate(&narrow["noc"]["per_direction"]) - 307.2).abs() < 1e-6);
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! `warploom show`.
 
+mod sheet;
+
 use crate::failure::Failure;
 use crate::gpu::spec;
 use crate::output::{print, print_json};
@@ -7,13 +9,15 @@ use clap::ValueEnum;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::process::ExitCode;
-use warploom_config::{GpuSpec, Setting};
+use warploom_config::{GpuSpec, Preset, Setting, Sheet, find};
 
 const EXAMPLES: &str = "\
 Examples:
-  warploom show gpu gtx480                   every key with value, unit and meaning, as TOML
-  warploom show gpu gtx480 > my-gpu.toml     a GPU of your own to change
-  warploom show gpu my-gpu.toml --set gpu.sms=30 --json";
+  warploom show gpu gtx480                        its data sheet: peaks, latencies, occupancy
+  warploom show gpu maxwell-duet --set noc.flit_bytes=16
+  warploom show gpu gtx480 --keys                 every key with value, unit and meaning, as TOML
+  warploom show gpu gtx480 --keys > my-gpu.toml   a GPU of your own to change
+  warploom show gpu my-gpu.toml --json";
 
 /// Show all of one thing
 #[derive(clap::Args)]
@@ -27,7 +31,10 @@ pub struct Args {
     /// Change one key first; may be repeated
     #[arg(long = "set", value_name = "KEY=VALUE")]
     sets: Vec<String>,
-    /// Print as JSON: every key with its value
+    /// Show every key of the configuration instead of the data sheet
+    #[arg(long)]
+    keys: bool,
+    /// Print as JSON
     #[arg(long)]
     json: bool,
 }
@@ -41,11 +48,47 @@ enum Kind {
 pub fn run(args: &Args) -> Result<ExitCode, Failure> {
     let Kind::Gpu = args.what;
     let gpu = spec(&args.name, &args.sets)?;
-    match args.json {
-        true => print_json(&settings(&gpu))?,
-        false => print(&gpu.to_toml())?,
+    let about = find(&args.name).map(Preset::about);
+    match (args.keys, args.json) {
+        (true, true) => print_json(&settings(&gpu))?,
+        (true, false) => print(&gpu.to_toml())?,
+        (false, true) => print_json(&SheetJson {
+            about,
+            sheet: Sheet::new(&gpu),
+            policies: policies(&gpu).into_iter().collect(),
+        })?,
+        (false, false) => {
+            let policies = policies(&gpu);
+            print(&sheet::text(&Sheet::new(&gpu), about.as_deref(), &policies))?;
+        }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+#[derive(serde::Serialize)]
+struct SheetJson {
+    /// What a preset is; absent for a file.
+    about: Option<String>,
+    #[serde(flatten)]
+    sheet: Sheet,
+    /// Policies in force, by key.
+    policies: BTreeMap<String, String>,
+}
+
+/// The policies in force: every key that chooses one, with its value.
+fn policies(gpu: &GpuSpec) -> Vec<(String, String)> {
+    let settings = gpu.settings();
+    let mut keys: Vec<_> = warploom_policy::all().map(|policy| policy.key).collect();
+    keys.dedup();
+    keys.extend(["gpu.max_blocks_per_sm", "dram.scheduler"]);
+    let value = |key: &str| match settings.get(key) {
+        Some(Setting::Text(text)) => text.clone(),
+        Some(Setting::Integer(number)) => number.to_string(),
+        other => unreachable!("`{key}` is {other:?}"),
+    };
+    keys.into_iter()
+        .map(|key| (key.to_owned(), value(key)))
+        .collect()
 }
 
 fn settings(gpu: &GpuSpec) -> BTreeMap<String, Value> {
