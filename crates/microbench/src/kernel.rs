@@ -8,7 +8,7 @@ use warploom_config::GpuSpec;
 use warploom_run::{
     Arg, Check, Device, DevicePtr, HostAction, HostError, HostProgram, Launch, Options, Session,
 };
-use warploom_stats::result::{Outcome, RunReport};
+use warploom_stats::result::Outcome;
 
 /// Device memory that a kernel may read and write, zero at the start, in bytes.
 pub(crate) const MEMORY_BYTES: u64 = 1 << 28;
@@ -30,7 +30,6 @@ pub(crate) struct Kernel {
 /// What a run gave.
 pub(crate) struct Run {
     pub results: Vec<u32>,
-    pub report: RunReport,
 }
 
 /// First byte of the memory that a kernel may use: the device's first allocation.
@@ -77,7 +76,7 @@ impl Kernel {
         match report.outcome {
             Outcome::Finished => Ok(Run {
                 results: host.results,
-                report,
+
             }),
             outcome => Err(Trouble::Outcome(format!("{outcome:?}"))),
         }

@@ -9,12 +9,15 @@
 //! and the documentation come from there.
 
 mod bandwidth;
+mod dram;
 mod issue;
 mod kernel;
 mod memory;
+mod page;
 mod rate;
 mod sync;
 
+pub use page::{Row, markdown, measure};
 use warploom_config::GpuSpec;
 use warploom_run::RunError;
 
@@ -25,6 +28,8 @@ pub enum Family {
     Memory,
     /// Bandwidths.
     Bandwidth,
+    /// A DRAM channel.
+    Dram,
     /// Latencies and rates of function units.
     Units,
     /// Conflicts, atomics, barriers, instruction supply.
@@ -120,8 +125,19 @@ pub fn all() -> impl Iterator<Item = &'static Benchmark> {
     let families = [
         memory::BENCHMARKS,
         bandwidth::BENCHMARKS,
+        dram::BENCHMARKS,
         issue::BENCHMARKS,
         sync::BENCHMARKS,
     ];
     families.into_iter().flatten()
+}
+
+/// A figure with at most two digits after the point, three below one.
+pub fn short(value: f64) -> String {
+    let text = if value.abs() < 1.0 {
+        format!("{value:.3}")
+    } else {
+        format!("{value:.2}")
+    };
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }

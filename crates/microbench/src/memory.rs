@@ -6,7 +6,7 @@
 //! first time brings into caches is there the second time, the instructions among it.
 
 use crate::kernel::{Code, Kernel, MEMORY_BYTES, PER_FETCH, memory_base};
-use crate::{Answer, Benchmark, Family, Figure, Trouble};
+use crate::{Answer, Benchmark, Family, Figure, Trouble, short};
 use std::collections::BTreeSet;
 use warploom_base::ChannelId;
 use warploom_config::{Edge, GpuSpec, Row, Stage};
@@ -191,12 +191,6 @@ fn arithmetic(gpu: &GpuSpec, stages: &[Stage], starts: &[u64]) -> String {
     };
     let parts: Vec<_> = stages.iter().zip(&sums).map(part).collect();
     parts.join(" + ")
-}
-
-/// At most two digits after the point.
-pub(crate) fn short(value: f64) -> String {
-    let text = format!("{value:.2}");
-    text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
 /// Loads from these addresses, all of which hold zero: each adds what the one before brought.

@@ -4,8 +4,7 @@
 //! the end cost.
 
 use crate::kernel::{Code, Kernel};
-use crate::memory::short;
-use crate::{Figure, Trouble};
+use crate::{Figure, Trouble, short};
 use warploom_config::GpuSpec;
 
 /// Threads of the block.

@@ -1,7 +1,7 @@
 //! Verbs and what they share.
 
 use crate::failure::Failure;
-use crate::verbs::{check, completions, list, run, show};
+use crate::verbs::{check, completions, list, microbench, run, show};
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 
@@ -27,6 +27,7 @@ enum Verb {
     Run(Box<run::Args>),
     Check(check::Args),
     List(list::Args),
+    Microbench(microbench::Args),
     Show(show::Args),
     Completions(completions::Args),
 }
@@ -38,6 +39,7 @@ impl Cli {
             Verb::Run(args) => run::run(&args),
             Verb::Check(args) => check::run(&args),
             Verb::List(args) => list::run(&args),
+            Verb::Microbench(args) => microbench::run(&args),
             Verb::Show(args) => show::run(&args),
             Verb::Completions(args) => completions::run(&args),
         }

@@ -3,5 +3,6 @@
 pub mod check;
 pub mod completions;
 pub mod list;
+pub mod microbench;
 pub mod run;
 pub mod show;
