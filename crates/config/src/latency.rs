@@ -236,8 +236,8 @@ impl GpuSpec {
             ),
             Stage::new(
                 "fixed delay before L2",
-                [Edge::Core(rop.saturating_sub(2 * link)), Edge::L2(1)],
-                format!("partition.rop_cycles {rop} - 2 links x {link}, then L2's lookup 1"),
+                [Edge::Core(rop.saturating_sub(2 * link)), Edge::L2(2)],
+                format!("partition.rop_cycles {rop} - 2 links x {link}, then L2's edges: out of the delay, lookup 1"),
             ),
         ]
     }

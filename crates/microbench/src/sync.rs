@@ -30,18 +30,15 @@ pub(crate) const BENCHMARKS: &[Benchmark] = &[
         conflict(gpu, 32)
     }),
     row("shared-atomic-latency", "atomic on shared memory, all lanes on one word", |gpu| {
-        let chain = Chain {
-            clock_first: true,
-            ..Chain::of("mov.u64 %rd1, s", "atom.shared.add.u32 %r1, [%rd1], 0")
-        };
+        let chain = Chain::of("mov.u64 %rd1, s", "atom.shared.add.u32 %r1, [%rd1], 0");
         chain.figure(gpu, &gpu.shared_load(1))
     }),
     row("atomic-latency", "atomic on global memory that hits L2, one lane", |gpu| {
-        let atomic = format!("atom.global.add.u64 %rd1, [%rd1+{}], 0", memory_base()?);
         let chain = Chain {
+            setup: vec![format!("mov.u64 %rd1, {}", memory_base()?)],
             lanes: 1,
             clock_first: true,
-            ..Chain::of("mov.u64 %rd1, 0", &atomic)
+            ..Chain::of("mov.u32 %r1, 0", "atom.global.add.u64 %rd2, [%rd1], 1")
         };
         chain.figure(gpu, &gpu.atomic_hit())
     }),
@@ -76,7 +73,9 @@ fn conflict(gpu: &GpuSpec, ways: u32) -> Result<Answer, Trouble> {
         _ => "mul.wide.u32 %rd1, %r2, 128",
     };
     let chain = Chain {
-        setup: vec!["mov.u32 %r2, %tid.x", step, "mov.u64 %rd2, s", "add.u64 %rd1, %rd1, %rd2"],
+        setup: ["mov.u32 %r2, %tid.x", step, "mov.u64 %rd2, s", "add.u64 %rd1, %rd1, %rd2"]
+            .map(str::to_owned)
+            .into(),
         ..Chain::of("mov.u32 %r1, 0", "ld.shared.u32 %r1, [%rd1]")
     };
     let banks = u64::from(gpu.sm.shared_banks);
