@@ -1,7 +1,7 @@
 //! Bandwidths seen by one SM.
 
 use crate::rate::{Repeated, figure};
-use crate::{Answer, Benchmark, Family, Figure, Trouble};
+use crate::{Answer, Benchmark, Family, Figure, Trouble, short};
 use crate::kernel::memory_base;
 use warploom_config::{Coalescing, GpuSpec, NocKind};
 
@@ -37,22 +37,22 @@ pub(crate) const BENCHMARKS: &[Benchmark] = &[
         let peak = f64::from(gpu.peaks().shared.bytes_per_cycle);
         let interval = f64::from(WARP_BYTES) / peak;
         let how = format!("{peak} bytes a cycle of all banks");
-        let slack = f64::from(gpu.sm.shared_latency_cycles);
-        Ok(peaked(figure(measured, interval, WARP_BYTES.into(), slack, &how), peak))
+        let figure = figure(gpu, measured, interval, WARP_BYTES.into(), &gpu.shared_load(1), &how);
+        Ok(peaked(with_conflicts(gpu, figure), peak))
     }),
     row("l1d-bandwidth", "four-byte loads that hit L1D", |gpu| {
-        if !gpu.l1d.enabled {
+        let Some(wait) = gpu.l1d_hit() else {
             return Ok(Answer::Absent("no L1D"));
-        }
+        };
         let measured = global(gpu, "ld.global.ca.u32", 0)?;
         let peak = f64::from(gpu.peaks().l1d.bytes_per_cycle);
         let interval = (f64::from(WARP_BYTES) / peak).max(1.0);
         let how = format!("{peak} bytes a cycle");
-        let slack = f64::from(gpu.sm.l1d_latency_cycles);
-        Ok(peaked(figure(measured, interval, WARP_BYTES.into(), slack, &how), peak))
+        let figure = figure(gpu, measured, interval, WARP_BYTES.into(), &wait, &how);
+        Ok(peaked(with_conflicts(gpu, figure), peak))
     }),
     row("l2-read-bandwidth", "loads past L1D that hit L2: the network's port to the SM", |gpu| {
-        let measured = global(gpu, "ld.global.cg.u32", 2048)?;
+        let measured = global(gpu, "ld.global.cg.u32", APART)?;
         let bytes = match gpu.sm.coalescing {
             Coalescing::Segments => WARP_BYTES,
             Coalescing::SegmentsAndSectors | Coalescing::Sectors => SECTOR,
@@ -60,7 +60,7 @@ pub(crate) const BENCHMARKS: &[Benchmark] = &[
         Ok(through_port(gpu, measured, bytes))
     }),
     row("l2-write-bandwidth", "stores that hit L2: the network's port from the SM", |gpu| {
-        let measured = global(gpu, "st.global.u32", 2048)?;
+        let measured = global(gpu, "st.global.u32", APART)?;
         let bytes = match gpu.sm.coalescing {
             Coalescing::Sectors => SECTOR,
             _ => WARP_BYTES,
@@ -75,6 +75,26 @@ fn peaked(figure: Figure, peak: f64) -> Answer {
         ..figure
     })
 }
+
+/// Two loads in the collectors at once that read the same bank of registers cost a cycle: of warps in
+/// no order, one in as many as there are banks.
+fn with_conflicts(gpu: &GpuSpec, figure: Figure) -> Figure {
+    let banks = gpu.sm.collectors.banks;
+    let share = figure.implied / f64::from(banks + 1);
+    Figure {
+        tolerance: figure.tolerance + share,
+        arithmetic: format!(
+            "{}, and conflicts in {banks} banks of registers {}",
+            figure.arithmetic,
+            short(share)
+        ),
+        ..figure
+    }
+}
+
+/// Bytes from one warp's lines to the next's: an odd multiple of 256 bytes and prime to the usual
+/// numbers of channels, so that warps that go in step go to different ones.
+const APART: u64 = 7 * 256;
 
 /// Accesses of whole lines, `apart` bytes between the warps' first.
 fn global(gpu: &GpuSpec, operation: &str, apart: u64) -> Result<f64, Trouble> {
@@ -120,8 +140,7 @@ fn through_port(gpu: &GpuSpec, measured: f64, bytes: u32) -> Answer {
     let how = format!(
         "{bytes} bytes a packet: {why}, x {ratio:.3} core cycles a network cycle, at least 1"
     );
-    let buffered = f64::from(noc.injection_buffer + noc.boundary_buffer + noc.input_buffer);
-    let slack = buffered * packet;
     let peak = f64::from(noc.flit_bytes) / ratio;
-    peaked(figure(measured, packet * packets, WARP_BYTES.into(), slack, &how), peak)
+    let interval = packet * packets;
+    peaked(figure(gpu, measured, interval, WARP_BYTES.into(), &gpu.l2_hit(), &how), peak)
 }

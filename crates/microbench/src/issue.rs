@@ -21,32 +21,32 @@ const fn latency(
 
 pub(crate) const BENCHMARKS: &[Benchmark] = &[
     latency("int-add-latency", "dependent add.s32", |gpu| {
-        chain(gpu, R, "add.s32 %r1, %r1, 7", |u| u.int_timing.add)
+        chain(gpu, R, "add.s32 %r10, %r10, 7", |u| u.int_timing.add)
     }),
     latency("int-mul-latency", "dependent mul.lo.s32", |gpu| {
-        chain(gpu, R, "mul.lo.s32 %r1, %r1, 7", |u| u.int_timing.mul)
+        chain(gpu, R, "mul.lo.s32 %r10, %r10, 7", |u| u.int_timing.mul)
     }),
     latency("int-mad-latency", "dependent mad.lo.s32", |gpu| {
-        chain(gpu, R, "mad.lo.s32 %r1, %r1, 7, 3", |u| u.int_timing.mad)
+        chain(gpu, R, "mad.lo.s32 %r10, %r10, 7, 3", |u| u.int_timing.mad)
     }),
     latency("f32-add-latency", "dependent add.f32", |gpu| {
-        chain(gpu, F, "add.f32 %f1, %f1, 0f40000000", |u| u.f32_timing.add)
+        chain(gpu, F, "add.f32 %f10, %f10, 0f40000000", |u| u.f32_timing.add)
     }),
     latency("f32-fma-latency", "dependent fma.rn.f32", |gpu| {
-        chain(gpu, F, "fma.rn.f32 %f1, %f1, 0f3F000000, 0f40000000", |u| u.f32_timing.mad)
+        chain(gpu, F, "fma.rn.f32 %f10, %f10, 0f3F000000, 0f40000000", |u| u.f32_timing.mad)
     }),
     latency("f32-div-latency", "dependent div.rn.f32", |gpu| {
-        chain(gpu, F, "div.rn.f32 %f1, %f1, 0f40000000", |u| u.f32_timing.div)
+        chain(gpu, F, "div.rn.f32 %f10, %f10, 0f40000000", |u| u.f32_timing.div)
     }),
     latency("f64-fma-latency", "dependent fma.rn.f64", |gpu| {
-        let fma = "fma.rn.f64 %d1, %d1, 0d3FE0000000000000, 0d4000000000000000";
+        let fma = "fma.rn.f64 %d10, %d10, 0d3FE0000000000000, 0d4000000000000000";
         chain(gpu, D, fma, |u| u.f64_timing.mad)
     }),
     latency("sfu-latency", "dependent sqrt.approx.f32", |gpu| {
-        chain(gpu, F, "sqrt.approx.f32 %f1, %f1", |u| u.sfu_timing)
+        chain(gpu, F, "sqrt.approx.f32 %f10, %f10", |u| u.sfu_timing)
     }),
     latency("shuffle-latency", "dependent shfl.sync.idx.b32", |gpu| {
-        let shuffle = "shfl.sync.idx.b32 %r1, %r1, 0, 31, -1";
+        let shuffle = "shfl.sync.idx.b32 %r10, %r10, 0, 31, -1";
         chain(gpu, R, shuffle, |u| u.shuffle_timing)
     }),
     rate("int-add-rate", "independent add.s32", |gpu| {
@@ -113,16 +113,16 @@ fn repeated(
         unit.count,
         timing.interval_cycles
     );
-    let slack = f64::from(timing.latency_cycles + timing.interval_cycles);
+    let slack = gpu.arithmetic(timing.latency_cycles + timing.interval_cycles);
     Ok(Answer::Figure(Figure {
         peak: Some(peak),
-        ..figure(measured, 1.0 / peak, 1.0, slack, &how)
+        ..figure(gpu, measured, 1.0 / peak, 1.0, &slack, &how)
     }))
 }
 
-const R: &str = "mov.u32 %r1, 1";
-const F: &str = "mov.f32 %f1, 0f40000000";
-const D: &str = "mov.f64 %d1, 0d4000000000000000";
+const R: &str = "mov.u32 %r10, 1";
+const F: &str = "mov.f32 %f10, 0f40000000";
+const D: &str = "mov.f64 %d10, 0d4000000000000000";
 
 fn chain(
     gpu: &GpuSpec,

@@ -15,7 +15,8 @@ use warploom_mem::address::{AddressDecoder, Location};
 
 /// Loads of a chain.
 const LOADS: usize = 10;
-/// First register of the clock's readings.
+/// First register of the clock's readings. They are written while links read theirs, whose registers
+/// must lie in other banks: a chain's have the numbers 10 to 15, and there are 16 banks or more.
 const CLOCKS: usize = 16;
 
 const fn row(
@@ -34,13 +35,13 @@ const fn row(
 
 pub(crate) const BENCHMARKS: &[Benchmark] = &[
     row("constant-latency", "load from the constant cache, hit", |gpu| {
-        let chain = Chain::of("mov.u64 %rd1, c", "ld.const.u64 %rd1, [%rd1]");
+        let chain = Chain::of("mov.u64 %rd10, c", "ld.const.u64 %rd10, [%rd10]");
         chain.figure(gpu, &gpu.constant_hit())
     }),
     row("shared-latency", "load from shared memory, no conflicts", |gpu| {
         let chain = Chain {
-            setup: vec!["mov.u64 %rd1, s".to_owned(), "st.shared.u64 [%rd1], %rd1".to_owned()],
-            ..Chain::of("mov.u64 %rd1, s", "ld.shared.u64 %rd1, [%rd1]")
+            setup: vec!["mov.u64 %rd10, s".to_owned(), "st.shared.u64 [%rd10], %rd10".to_owned()],
+            ..Chain::of("mov.u64 %rd10, s", "ld.shared.u64 %rd10, [%rd10]")
         };
         chain.figure(gpu, &gpu.shared_load(1))
     }),
@@ -201,11 +202,11 @@ fn arithmetic(gpu: &GpuSpec, stages: &[Stage], starts: &[u64]) -> String {
 
 /// Loads into one register from `offsets` of the memory: each waits for the one before.
 fn global(operator: &str, offsets: Vec<u64>) -> Result<Chain, Trouble> {
-    let load = |offset| format!("ld.global.{operator}.u64 %rd2, [%rd1+{offset}]");
+    let load = |offset| format!("ld.global.{operator}.u64 %rd11, [%rd10+{offset}]");
     Ok(Chain {
-        setup: vec![format!("mov.u64 %rd1, {}", memory_base()?)],
+        setup: vec![format!("mov.u64 %rd10, {}", memory_base()?)],
         links: offsets.into_iter().map(load).collect(),
-        ..Chain::of("mov.u32 %r1, 0", "")
+        ..Chain::of("mov.u32 %r10, 0", "")
     })
 }
 

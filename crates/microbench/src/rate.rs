@@ -1,11 +1,11 @@
 //! Rates of one SM: as many warps as a block may have repeat an instruction that does not depend on
 //! itself, once to fill the caches and once between two readings of the clock. The same kernel
 //! with more of the instruction takes longer by what the additional ones take, whatever the start and
-//! the end cost.
+//! the end cost. Warps take turns, so that none ends much before the others.
 
 use crate::kernel::{Code, Kernel};
 use crate::{Figure, Trouble, short};
-use warploom_config::GpuSpec;
+use warploom_config::{GpuSpec, Stage, WarpScheduler};
 
 /// Threads of the block.
 const THREADS: u32 = 1024;
@@ -51,7 +51,10 @@ impl Repeated<'_> {
             threads: THREADS,
             ..Kernel::warp(self.code(count).text, 2 * WARPS as usize)
         };
-        let clocks = kernel.run(gpu)?.results;
+        // Which warp goes first is not what is measured, but all should end together.
+        let mut gpu = gpu.clone();
+        gpu.sm.warp_scheduler = WarpScheduler::Lrr;
+        let clocks = kernel.run(&gpu)?.results;
         let first = clocks.iter().step_by(2).min();
         let last = clocks.iter().skip(1).step_by(2).max();
         Ok(f64::from(last.unwrap_or(&0) - first.unwrap_or(&0)))
@@ -67,23 +70,25 @@ impl Repeated<'_> {
 /// Instructions by which the two kernels differ.
 pub(crate) const MORE: f64 = (WARPS as usize * FEW) as f64;
 
-/// A rate in `amount` per instruction. Both spans may end anywhere in the last instruction's way
-/// through the machine, `slack` core cycles long: the tolerance.
+/// A rate in `amount` per instruction. Where a span begins and where it ends the part that limits may
+/// stand idle while a warp waits for one instruction, `wait` long, and for one fetch: the tolerance.
 pub(crate) fn figure(
+    gpu: &GpuSpec,
     measured_interval: f64,
     implied_interval: f64,
     amount: f64,
-    slack: f64,
+    wait: &[Stage],
     how: &str,
 ) -> Figure {
+    let fetch = crate::sync::pair(gpu);
+    let slack = (gpu.walk(wait, 0) + gpu.walk(&fetch, 0)) as f64;
     let span = MORE * implied_interval;
     let implied = amount / implied_interval;
-    let tolerance = implied * slack / span;
     let arithmetic = format!(
-        "{how}; {} instructions in {} cycles, of which start and end may shift {}",
-        MORE,
+        "{how}; {MORE} instructions in {} cycles, of which start and end may shift {}",
         short(span),
         short(slack)
     );
+    let tolerance = implied * slack / span;
     Figure::new(amount / measured_interval, implied, tolerance, arithmetic)
 }

@@ -30,27 +30,27 @@ pub(crate) const BENCHMARKS: &[Benchmark] = &[
         conflict(gpu, 32)
     }),
     row("shared-atomic-latency", "atomic on shared memory, all lanes on one word", |gpu| {
-        let chain = Chain::of("mov.u64 %rd1, s", "atom.shared.add.u32 %r1, [%rd1], 0");
+        let chain = Chain::of("mov.u64 %rd10, s", "atom.shared.add.u32 %r10, [%rd10], 0");
         chain.figure(gpu, &gpu.shared_load(1))
     }),
     row("atomic-latency", "atomic on global memory that hits L2, one lane", |gpu| {
         let chain = Chain {
-            setup: vec![format!("mov.u64 %rd1, {}", memory_base()?)],
+            setup: vec![format!("mov.u64 %rd10, {}", memory_base()?)],
             lanes: 1,
             clock_first: true,
-            ..Chain::of("mov.u32 %r1, 0", "atom.global.add.u64 %rd2, [%rd1], 1")
+            ..Chain::of("mov.u32 %r10, 0", "atom.global.add.u64 %rd11, [%rd10], 1")
         };
         chain.figure(gpu, &gpu.atomic_hit())
     }),
     row("barrier-one-warp", "bar.sync of a block of one warp", |gpu| {
-        let chain = Chain::of("mov.u32 %r1, 0", "bar.sync 0");
+        let chain = Chain::of("mov.u32 %r10, 0", "bar.sync 0");
         chain.figure(gpu, &pair(gpu))
     }),
     row("l1i-miss", "instruction that misses L1I and hits L2", l1i_miss),
 ];
 
 /// Two instructions that wait for nothing and the fetch of the next two.
-fn pair(gpu: &GpuSpec) -> Vec<Stage> {
+pub(crate) fn pair(gpu: &GpuSpec) -> Vec<Stage> {
     let second = u32::from(gpu.sm.max_issue_per_warp < 2);
     vec![
         Stage {
@@ -66,17 +66,17 @@ fn pair(gpu: &GpuSpec) -> Vec<Stage> {
 /// there are lanes for it.
 fn conflict(gpu: &GpuSpec, ways: u32) -> Result<Answer, Trouble> {
     let step = match ways {
-        2 => "mul.wide.u32 %rd1, %r2, 8",
-        4 => "mul.wide.u32 %rd1, %r2, 16",
-        8 => "mul.wide.u32 %rd1, %r2, 32",
-        16 => "mul.wide.u32 %rd1, %r2, 64",
-        _ => "mul.wide.u32 %rd1, %r2, 128",
+        2 => "mul.wide.u32 %rd10, %r2, 8",
+        4 => "mul.wide.u32 %rd10, %r2, 16",
+        8 => "mul.wide.u32 %rd10, %r2, 32",
+        16 => "mul.wide.u32 %rd10, %r2, 64",
+        _ => "mul.wide.u32 %rd10, %r2, 128",
     };
     let chain = Chain {
-        setup: ["mov.u32 %r2, %tid.x", step, "mov.u64 %rd2, s", "add.u64 %rd1, %rd1, %rd2"]
+        setup: ["mov.u32 %r2, %tid.x", step, "mov.u64 %rd2, s", "add.u64 %rd10, %rd10, %rd2"]
             .map(str::to_owned)
             .into(),
-        ..Chain::of("mov.u32 %r1, 0", "ld.shared.u32 %r1, [%rd1]")
+        ..Chain::of("mov.u32 %r10, 0", "ld.shared.u32 %r11, [%rd10]")
     };
     let banks = u64::from(gpu.sm.shared_banks);
     let parts = u64::from(gpu.sm.shared_warp_parts);
