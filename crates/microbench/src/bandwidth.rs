@@ -32,6 +32,7 @@ pub(crate) const BENCHMARKS: &[Benchmark] = &[
         let measured = Repeated {
             setup: &setup,
             instruction: &load,
+            dead: true,
         }
         .interval(gpu)?;
         let peak = f64::from(gpu.peaks().shared.bytes_per_cycle);
@@ -100,7 +101,7 @@ const APART: u64 = 7 * 256;
 fn global(gpu: &GpuSpec, operation: &str, apart: u64) -> Result<f64, Trouble> {
     let base = format!("add.u64 %rd2, %rd2, {}", memory_base()?);
     let place = format!("mad.wide.u32 %rd2, %r2, {apart}, %rd2");
-    let setup = ["and.b32 %r5, %r1, 31", "mul.wide.u32 %rd2, %r5, 4", &place, &base];
+    let setup = ["and.b32 %r6, %r1, 31", "mul.wide.u32 %rd2, %r6, 4", &place, &base];
     let access = |i| {
         let (register, offset) = (16 + i, 128 * i);
         match operation.starts_with("st") {
@@ -111,6 +112,7 @@ fn global(gpu: &GpuSpec, operation: &str, apart: u64) -> Result<f64, Trouble> {
     Repeated {
         setup: &setup,
         instruction: &access,
+        dead: operation.starts_with("ld"),
     }
     .interval(gpu)
 }

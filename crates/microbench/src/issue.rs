@@ -100,6 +100,7 @@ fn repeated(
     let measured = Repeated {
         setup: &[],
         instruction,
+        dead: false,
     }
     .interval(gpu)?;
     let timing = timing(&gpu.sm.units);

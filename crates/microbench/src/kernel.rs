@@ -23,6 +23,8 @@ pub(crate) struct Kernel {
     pub threads: u32,
     /// 64-bit numbers that the parameter `table` points to.
     pub table: Vec<u64>,
+    /// 64-bit numbers in memory: address and value.
+    pub cells: Vec<(u64, u64)>,
     /// 32-bit numbers that the kernel writes to `out`.
     pub results: usize,
 }
@@ -49,6 +51,7 @@ impl Kernel {
             blocks: 1,
             threads: 32,
             table: Vec::new(),
+            cells: Vec::new(),
             results,
         }
     }
@@ -71,7 +74,10 @@ impl Kernel {
             out: None,
             results: Vec::new(),
         };
-        let session = Session::new(gpu.clone(), Options::default());
+        // What L2 holds at the start is the kernels' own business.
+        let mut gpu = gpu.clone();
+        gpu.gpu.copies_warm_l2 = false;
+        let session = Session::new(gpu, Options::default());
         let report = session.run(&mut host, &mut |_| ControlFlow::Continue(()))?;
         match report.outcome {
             Outcome::Finished => Ok(Run {
@@ -95,6 +101,9 @@ impl HostProgram for Host<'_> {
             return Ok(HostAction::Done);
         }
         device.alloc(MEMORY_BYTES)?;
+        for &(address, value) in &self.kernel.cells {
+            device.write_slice(DevicePtr(address), &[value])?;
+        }
         let out = device.alloc(4 * self.kernel.results.max(1) as u64)?;
         let table = device.alloc_slice(&self.kernel.table)?;
         let module = device.load_ptx("microbench.ptx", &self.kernel.text())?;

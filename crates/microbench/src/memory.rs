@@ -1,6 +1,4 @@
-//! Latencies of the levels of memory: one warp, loads that wait for each other. A load's address is
-//! what the load before brought, or it writes the register that the load before writes: the scoreboard
-//! holds it as long, and its address can be any.
+//! Latencies of the levels of memory: one warp, each load's address being what the load before brought.
 //!
 //! After every load stands a reading of the clock. It does not wait for the load, but the next load
 //! does, so two readings are a latency apart. Loads go twice through the same code: what the
@@ -49,10 +47,10 @@ pub(crate) const BENCHMARKS: &[Benchmark] = &[
         let Some(stages) = gpu.l1d_hit() else {
             return Ok(Answer::Absent("no L1D"));
         };
-        global("ca", vec![0; LOADS])?.figure(gpu, &stages)
+        pointers("ld.global.ca.u64 %rd10, [%rd10]", &[memory_base()?]).figure(gpu, &stages)
     }),
     row("l2-latency", "load past L1D that hits L2", |gpu| {
-        global("cg", vec![0; LOADS])?.figure(gpu, &gpu.l2_hit())
+        pointers("ld.global.cg.u64 %rd10, [%rd10]", &[memory_base()?]).figure(gpu, &gpu.l2_hit())
     }),
     row("dram-latency-row-hit", "load that misses L2, to an open row", |gpu| {
         dram(gpu, Row::Hit)
@@ -70,9 +68,11 @@ pub(crate) struct Chain {
     /// Before all.
     pub setup: Vec<String>,
     /// Before each of the two times.
-    pub start: Vec<&'static str>,
+    pub start: Vec<String>,
     /// The instructions, each needing what the one before brought.
     pub links: Vec<String>,
+    /// What memory holds.
+    pub cells: Vec<(u64, u64)>,
     /// They act the second time only.
     pub second_only: bool,
     /// Instructions at the start that are not measured.
@@ -85,11 +85,12 @@ pub(crate) struct Chain {
 
 impl Chain {
     /// `LOADS` times the same instruction.
-    pub fn of(start: &'static str, link: &str) -> Self {
+    pub fn of(start: &str, link: &str) -> Self {
         Self {
             setup: Vec::new(),
-            start: vec![start],
+            start: vec![start.to_owned()],
             links: vec![link.to_owned(); LOADS],
+            cells: Vec::new(),
             second_only: false,
             skip: 0,
             lanes: 32,
@@ -130,6 +131,7 @@ impl Chain {
     pub fn figure(&self, gpu: &GpuSpec, stages: &[Stage]) -> Result<Answer, Trouble> {
         let kernel = Kernel {
             threads: self.lanes,
+            cells: self.cells.clone(),
             ..Kernel::warp(self.code().text, self.links.len())
         };
         let clocks = kernel.run(gpu)?.results;
@@ -200,25 +202,28 @@ fn arithmetic(gpu: &GpuSpec, stages: &[Stage], starts: &[u64]) -> String {
     parts.join(" + ")
 }
 
-/// Loads into one register from `offsets` of the memory: each waits for the one before.
-fn global(operator: &str, offsets: Vec<u64>) -> Result<Chain, Trouble> {
-    let load = |offset| format!("ld.global.{operator}.u64 %rd11, [%rd10+{offset}]");
-    Ok(Chain {
-        setup: vec![format!("mov.u64 %rd10, {}", memory_base()?)],
-        links: offsets.into_iter().map(load).collect(),
-        ..Chain::of("mov.u32 %r10, 0", "")
-    })
+/// Instructions that follow pointers through `addresses`, from the last back to the first.
+pub(crate) fn pointers(link: &str, addresses: &[u64]) -> Chain {
+    let next = addresses.iter().cycle().skip(1);
+    let mut cells: Vec<_> = addresses.iter().copied().zip(next.copied()).collect();
+    cells.dedup();
+    let start = format!("mov.u64 %rd10, {}", addresses[0]);
+    Chain {
+        cells,
+        ..Chain::of(&start, link)
+    }
 }
 
 fn dram(gpu: &GpuSpec, row: Row) -> Result<Answer, Trouble> {
-    let places = Places::new(gpu)?;
-    let offsets = places.addresses(row, LOADS).into_iter();
-    let offsets = offsets.map(|address| address - places.base);
+    let addresses = Places::new(gpu)?.addresses(row, LOADS);
+    if addresses.len() < LOADS {
+        return Ok(Answer::Absent("too few banks without other rows"));
+    }
     let chain = Chain {
         second_only: true,
         // The first load finds the bank closed, whatever the others find.
         skip: usize::from(row != Row::Closed),
-        ..global("cg", offsets.collect())?
+        ..pointers("ld.global.cg.u64 %rd10, [%rd10]", &addresses)
     };
     chain.figure(gpu, &gpu.dram_load(row))
 }

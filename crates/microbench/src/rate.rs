@@ -20,6 +20,9 @@ pub(crate) const WAYS: usize = 12;
 pub(crate) struct Repeated<'a> {
     pub setup: &'a [&'a str],
     pub instruction: &'a dyn Fn(usize) -> String,
+    /// Its results are 32-bit registers from `%r16` that nothing reads: dead, they would share one
+    /// register, and wait for each other.
+    pub dead: bool,
 }
 
 impl Repeated<'_> {
@@ -27,6 +30,7 @@ impl Repeated<'_> {
         let mut code = Code::default();
         code.push("ld.param.u64 %rd0, [out]");
         code.push("mov.u32 %r0, 0");
+        code.push("mov.u32 %r5, 0");
         code.push("mov.u32 %r1, %tid.x");
         code.push("shr.u32 %r2, %r1, 5");
         code.push("mul.wide.u32 %rd1, %r2, 8");
@@ -37,10 +41,14 @@ impl Repeated<'_> {
         code.push("mov.u32 %r3, %clock");
         (0..count).for_each(|i| code.push((self.instruction)(i % WAYS)));
         code.push("mov.u32 %r4, %clock");
+        if self.dead {
+            (0..WAYS).for_each(|i| code.push(format!("add.u32 %r5, %r5, %r{}", 16 + i)));
+        }
         code.push("add.u32 %r0, %r0, 1");
         code.push("setp.lt.u32 %p2, %r0, 2");
         code.push("@%p2 bra AGAIN");
         code.push("st.global.u32 [%rd0], %r3");
+        code.push("st.global.u32 [%rd0+4], %r5");
         code.push("st.global.u32 [%rd0+4], %r4");
         code
     }

@@ -1,7 +1,7 @@
 //! Conflicts in shared memory, atomics, barriers, instruction supply.
 
 use crate::kernel::{Code, Kernel, PER_FETCH, memory_base};
-use crate::memory::Chain;
+use crate::memory::{Chain, pointers};
 use crate::{Answer, Benchmark, Family, Figure, Trouble};
 use warploom_config::{Edge, GpuSpec, Stage};
 
@@ -35,10 +35,9 @@ pub(crate) const BENCHMARKS: &[Benchmark] = &[
     }),
     row("atomic-latency", "atomic on global memory that hits L2, one lane", |gpu| {
         let chain = Chain {
-            setup: vec![format!("mov.u64 %rd10, {}", memory_base()?)],
             lanes: 1,
             clock_first: true,
-            ..Chain::of("mov.u32 %r10, 0", "atom.global.add.u64 %rd11, [%rd10], 1")
+            ..pointers("atom.global.add.u64 %rd10, [%rd10], 0", &[memory_base()?])
         };
         chain.figure(gpu, &gpu.atomic_hit())
     }),
@@ -76,7 +75,7 @@ fn conflict(gpu: &GpuSpec, ways: u32) -> Result<Answer, Trouble> {
         setup: ["mov.u32 %r2, %tid.x", step, "mov.u64 %rd2, s", "add.u64 %rd10, %rd10, %rd2"]
             .map(str::to_owned)
             .into(),
-        ..Chain::of("mov.u32 %r10, 0", "ld.shared.u32 %r11, [%rd10]")
+        ..Chain::of("mov.u32 %r11, 0", "ld.shared.u32 %r11, [%rd10]")
     };
     let banks = u64::from(gpu.sm.shared_banks);
     let parts = u64::from(gpu.sm.shared_warp_parts);
