@@ -3,7 +3,7 @@
 //! ones take.
 
 use crate::kernel::{Code, Kernel};
-use crate::memory::{Places, bank_of, same_row};
+use crate::memory::{Places, bank_of};
 use crate::{Answer, Benchmark, Family, Figure, Trouble, short};
 use std::collections::BTreeMap;
 use warploom_config::GpuSpec;
@@ -31,19 +31,12 @@ const fn row(
 pub(crate) const BENCHMARKS: &[Benchmark] = &[
     row("dram-bank-stream", "reads of whole rows of one bank, one row after the other", |gpu| {
         let places = Places::new(gpu)?;
-        let first = places.all().next();
-        let in_bank = places
-            .all()
-            .filter(|(_, at)| first.as_ref().is_some_and(|(_, f)| bank_of(f) == bank_of(at)));
-        let in_bank: Vec<_> = in_bank.collect();
-        let in_row = in_bank
-            .iter()
-            .filter(|(_, at)| same_row(at, &in_bank[0].1))
-            .count();
+        let rows = rows_of_a_bank(places.all(), 4);
+        // A row that the list of addresses ends in may not be whole.
+        let in_row = rows.values().next().map_or(0, Vec::len);
         // Few enough not to fill the queue before L2: it would close the way in until the fixed
         // delay has run dry, and then stand empty for as long.
         let requests = in_row.next_multiple_of(LANES);
-        let rows = by_row(in_bank);
         let list: Vec<_> = rows.into_values().flatten().take(2 * requests).collect();
         let per_row = row_cycles(gpu, in_row as u32);
         let cycles = per_row.0 / in_row as f64;
@@ -51,22 +44,27 @@ pub(crate) const BENCHMARKS: &[Benchmark] = &[
         figure(gpu, &list, cycles, &how)
     }),
     row("dram-bank-row-miss", "reads of one bank, each of another row", |gpu| {
-        let places = Places::new(gpu)?;
-        let Some((_, first)) = places.all().next() else {
-            return Ok(Answer::Absent("no bank for itself"));
-        };
-        let in_bank = places.all().filter(|(_, at)| bank_of(at) == bank_of(&first));
-        let rows = by_row(in_bank.collect());
-        let list: Vec<_> = rows.into_values().map(|row| row[0]).take(2 * MISSES).collect();
+        let rows = rows_of_a_bank(Places::new(gpu)?.chunks(), 2 * MISSES);
+        let list: Vec<_> = rows.into_values().map(|row| row[0]).collect();
         let (cycles, how) = row_cycles(gpu, 1);
         figure(gpu, &list, cycles, &how)
     }),
 ];
 
-/// Addresses by row, in order.
-fn by_row(all: Vec<(u64, Location)>) -> BTreeMap<u32, Vec<u64>> {
+/// Addresses of the first `count` rows of the first one's bank, by row.
+fn rows_of_a_bank(
+    places: impl Iterator<Item = (u64, Location)>,
+    count: usize,
+) -> BTreeMap<u32, Vec<u64>> {
     let mut rows: BTreeMap<u32, Vec<u64>> = BTreeMap::new();
-    for (address, at) in all {
+    let mut bank = None;
+    for (address, at) in places {
+        if bank_of(&at) != *bank.get_or_insert(bank_of(&at)) {
+            continue;
+        }
+        if rows.len() == count && !rows.contains_key(&at.row) {
+            break;
+        }
         rows.entry(at.row).or_default().push(address);
     }
     rows

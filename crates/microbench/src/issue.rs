@@ -2,8 +2,8 @@
 
 use crate::memory::Chain;
 use crate::rate::{Repeated, figure};
-use crate::{Answer, Benchmark, Family, Figure, Trouble};
-use warploom_config::{GpuSpec, OpTiming, UnitSpec, UnitSpecs};
+use crate::{Answer, Benchmark, Family, Trouble, short};
+use warploom_config::{GpuSpec, ModelStyle, OpTiming, UnitSpec, UnitSpecs};
 
 const fn latency(
     name: &'static str,
@@ -115,10 +115,33 @@ fn repeated(
         timing.interval_cycles
     );
     let slack = gpu.arithmetic(timing.latency_cycles + timing.interval_cycles);
-    Ok(Answer::Figure(Figure {
-        peak: Some(peak),
-        ..figure(gpu, measured, 1.0 / peak, 1.0, &slack, &how)
-    }))
+    let mut figure = figure(gpu, measured, 1.0 / peak, 1.0, &slack, &how);
+    figure.peak = Some(peak);
+    let (least, why) = starved(gpu, peak);
+    figure.tolerance += peak - least;
+    figure.arithmetic += &why;
+    Ok(Answer::Figure(figure))
+}
+
+/// 3.x asks the schedulers in a fixed order (model page, section 3.3): where units take less than all
+/// schedulers issue, the last may get nothing until the others have ended, and then has as much to
+/// do alone. The least rate that leaves, and why.
+fn starved(gpu: &GpuSpec, peak: f64) -> (f64, String) {
+    let schedulers = f64::from(gpu.sm.schedulers);
+    let alone = peak.min(f64::from(gpu.sm.max_issue_per_warp));
+    if gpu.gpu.style == ModelStyle::V4 || peak >= f64::from(gpu.peaks().issue_per_sm_cycle) {
+        return (peak, String::new());
+    }
+    let least = schedulers / ((schedulers - 1.0) / peak + 1.0 / alone);
+    let why = format!(
+        "; the last of {schedulers} schedulers may be left alone at {}: at least {schedulers} / \
+         (({schedulers} - 1) / {} + 1 / {}) = {}",
+        short(alone),
+        short(peak),
+        short(alone),
+        short(least)
+    );
+    (least, why)
 }
 
 const R: &str = "mov.u32 %r10, 1";

@@ -135,8 +135,9 @@ impl Chain {
             ..Kernel::warp(self.code().text, self.links.len())
         };
         let clocks = kernel.run(gpu)?.results;
-        // What the last link brings is dead: its register may be the last reading's, too.
-        let pairs = clocks[..clocks.len() - 1].windows(2).skip(self.skip);
+        // What the last link brings is dead: its register may be the last reading's, too. Where the
+        // clock is read first, the first link still waits for its start.
+        let pairs = clocks[..clocks.len() - 1].windows(2).skip(self.skip.max(usize::from(self.clock_first)));
         let pairs = pairs.map(|pair| (pair[0], pair[1]));
         // The second instruction of a pair issues in the cycle after the first, or with it.
         let apart = i64::from(gpu.sm.max_issue_per_warp < 2);
@@ -261,8 +262,17 @@ impl Places {
 
     /// Addresses that L2 fetches one by one, with their places.
     pub fn all(&self) -> impl Iterator<Item = (u64, Location)> {
+        self.every(self.step)
+    }
+
+    /// Addresses of which no two are in one column of what the map interleaves.
+    pub fn chunks(&self) -> impl Iterator<Item = (u64, Location)> {
+        self.every(256)
+    }
+
+    fn every(&self, step: u64) -> impl Iterator<Item = (u64, Location)> {
         (self.base..self.base + MEMORY_BYTES)
-            .step_by(self.step as usize)
+            .step_by(step as usize)
             .map(|address| (address, self.decoder.decode(address)))
             .filter(|(_, at)| !self.taken.contains(&bank_of(at)))
     }
@@ -270,7 +280,8 @@ impl Places {
     /// `count` addresses of which each finds its bank in the state `row`, but for the first.
     fn addresses(&self, row: Row, count: usize) -> Vec<u64> {
         let mut found: Vec<(u64, Location)> = Vec::new();
-        for (address, at) in self.all() {
+        let step = if row == Row::Hit { self.step } else { 256 };
+        for (address, at) in self.every(step) {
             let fits = match row {
                 Row::Hit => found.iter().all(|(_, f)| same_row(f, &at)),
                 Row::Closed => found.iter().all(|(_, f)| bank_of(f) != bank_of(&at)),

@@ -41,6 +41,8 @@ impl Repeated<'_> {
         code.push("mov.u32 %r3, %clock");
         (0..count).for_each(|i| code.push((self.instruction)(i % WAYS)));
         code.push("mov.u32 %r4, %clock");
+        // Nobody fetches what follows, which no cache has yet, while others are measured.
+        code.push("bar.sync 0");
         if self.dead {
             (0..WAYS).for_each(|i| code.push(format!("add.u32 %r5, %r5, %r{}", 16 + i)));
         }
@@ -79,7 +81,8 @@ impl Repeated<'_> {
 pub(crate) const MORE: f64 = (WARPS as usize * FEW) as f64;
 
 /// A rate in `amount` per instruction. Where a span begins and where it ends the part that limits may
-/// stand idle while a warp waits for one instruction, `wait` long, and for one fetch: the tolerance.
+/// stand idle while a warp waits for one instruction, `wait` long, and for one fetch: the tolerance,
+/// twice because there are two runs.
 pub(crate) fn figure(
     gpu: &GpuSpec,
     measured_interval: f64,
@@ -89,7 +92,7 @@ pub(crate) fn figure(
     how: &str,
 ) -> Figure {
     let fetch = crate::sync::pair(gpu);
-    let slack = (gpu.walk(wait, 0) + gpu.walk(&fetch, 0)) as f64;
+    let slack = (2 * (gpu.walk(wait, 0) + gpu.walk(&fetch, 0))) as f64;
     let span = MORE * implied_interval;
     let implied = amount / implied_interval;
     let arithmetic = format!(
