@@ -17,11 +17,15 @@ struct Page {
     text: String,
 }
 
-fn pages() -> [Page; 5] {
+fn pages() -> [Page; 6] {
     let page = |file, text| Page { file, text };
     [
         page("gpus.md", gpus()),
         page("keys.md", warploom_config::keys_markdown()),
+        page(
+            "gpgpusim-options.md",
+            warploom_config::gpgpusim::options_markdown(),
+        ),
         page("policies.md", policies()),
         page("statistics.md", statistics()),
         page("workloads.md", workloads()),

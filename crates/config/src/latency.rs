@@ -6,7 +6,7 @@
 //! end of core cycle `c`, and within a core cycle the parts work in a fixed order (model page,
 //! section 1): replies out of the network, replies into it, DRAM, L2, the network itself.
 
-use crate::spec::{GpuSpec, NocKind, NocSpec};
+use crate::spec::{GpuSpec, ModelStyle, NocKind, NocSpec};
 
 /// Header of a packet in bytes (GPGPU-Sim's control size).
 const HEADER_BYTES: u32 = 8;
@@ -196,9 +196,14 @@ impl GpuSpec {
         Stage::new("decode and issue", [Edge::Core(cycles)], how)
     }
 
-    /// Issue, collector, operands, dispatch: three steps of the collectors (model page, 3.5).
+    /// Issue, collector, operands, dispatch: three steps of the collectors (model page, 3.5). In 3.2.2
+    /// the load/store unit steps them, as often as itself.
     fn collect(&self) -> Stage {
-        let steps = self.sm.collectors.steps_per_cycle;
+        let (steps, ports) = (self.sm.collectors.steps_per_cycle, self.sm.mem_unit_ports);
+        let steps = match self.gpu.style {
+            ModelStyle::V3 => steps * ports,
+            ModelStyle::V4 => steps,
+        };
         Stage::new(
             "collector, operands, dispatch",
             [Edge::Core(3u32.div_ceil(steps))],
@@ -206,16 +211,14 @@ impl GpuSpec {
         )
     }
 
-    /// Taken into the load/store unit a cycle later, tried in the cycle after, or in the same one
-    /// where the unit steps more often.
+    /// Taken into the load/store unit and tried in the cycle after. In 3.2.2 the unit takes what the
+    /// collectors send on in the same cycle, in 4.2 in the next.
     fn first_try(&self) -> Stage {
-        let ports = self.sm.mem_unit_ports;
-        let cycles = if ports > 1 { 1 } else { 2 };
-        Stage::new(
-            "load/store unit takes and tries it",
-            [Edge::Core(cycles)],
-            format!("sm.mem_unit_ports = {ports}"),
-        )
+        let (cycles, how) = match self.gpu.style {
+            ModelStyle::V3 => (1, "taken at once, tried 1"),
+            ModelStyle::V4 => (2, "taken 1 + tried 1"),
+        };
+        Stage::new("load/store unit", [Edge::Core(cycles)], how)
     }
 
     /// A request without data, up to L2's lookup.
@@ -435,13 +438,13 @@ mod tests {
     use super::{Edge, Row};
     use crate::{Base, preset, resolve};
 
-    /// GTX 480: 5 cycles to the first try, a link of 1, a network of 2 + 3 + 2 cycles, 118 of the
+    /// GTX 480: 4 cycles to the first try, a link of 1, a network of 2 + 3 + 2 cycles, 118 of the
     /// fixed delay, the lookup; back through 8 cycles of two flits and 1 to take them out, the link,
     /// and 2 to write.
     #[test]
     fn the_gtx480s_l2_hit_by_hand() {
         let gpu = preset("gtx480").unwrap_or_else(|errors| panic!("{errors}"));
-        let by_hand = 5 + 1 + 7 + (120 - 2) + 1 + (8 + 1) + 1 + 2;
+        let by_hand = 4 + 1 + 7 + (120 - 2) + 1 + (8 + 1) + 1 + 2;
         assert_eq!(gpu.walk(&gpu.l2_hit(), 1000), 1000 + by_hand);
         let stages = gpu.dram_load(Row::Hit);
         let parts = gpu.stage_cycles(&stages, 1000);

@@ -15,6 +15,7 @@
 
 mod address_map;
 mod error;
+pub mod gpgpusim;
 mod keys;
 mod latency;
 mod occupancy;

@@ -50,8 +50,24 @@ pub const PRESETS: &[Preset] = &[
         text: include_str!("../presets/gtx480-gpgpusim4.toml"),
     },
     Preset {
+        name: "titan-kepler",
+        text: include_str!("../presets/titan-kepler.toml"),
+    },
+    Preset {
+        name: "titanx-pascal",
+        text: include_str!("../presets/titanx-pascal.toml"),
+    },
+    Preset {
         name: "qv100-volta",
         text: include_str!("../presets/qv100-volta.toml"),
+    },
+    Preset {
+        name: "rtx2060-turing",
+        text: include_str!("../presets/rtx2060-turing.toml"),
+    },
+    Preset {
+        name: "rtx3070-ampere",
+        text: include_str!("../presets/rtx3070-ampere.toml"),
     },
 ];
 

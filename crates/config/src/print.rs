@@ -60,7 +60,8 @@ impl GpuSpec {
     }
 }
 
-fn entries(spec: &GpuSpec) -> Vec<Entry> {
+/// Every key with its value, in order of declaration.
+pub(crate) fn entries(spec: &GpuSpec) -> Vec<Entry> {
     let mut writer = Writer::default();
     spec.write(&mut writer);
     writer.entries
@@ -76,7 +77,8 @@ fn setting(rule: Rule, value: Value) -> Setting {
     }
 }
 
-fn table_of(name: &str) -> &str {
+/// The table that a key is in.
+pub(crate) fn table_of(name: &str) -> &str {
     name.rsplit_once('.').map_or("", |(table, _)| table)
 }
 
@@ -84,14 +86,16 @@ fn last_word(name: &str) -> &str {
     name.rsplit_once('.').map_or(name, |(_, last)| last)
 }
 
+/// A key's line in its table.
+pub(crate) fn assignment(entry: &Entry) -> String {
+    let value = entry.info.rule.print(&entry.value);
+    format!("{} = {value}", last_word(&entry.name))
+}
+
 fn print_table(text: &mut String, table: &str, entries: &[Entry]) {
     if !table.is_empty() {
         let _ = write!(text, "\n[{table}]\n");
     }
-    let assignment = |entry: &Entry| {
-        let value = entry.info.rule.print(&entry.value);
-        format!("{} = {value}", last_word(&entry.name))
-    };
     let width = entries
         .iter()
         .map(|entry| assignment(entry).len())

@@ -101,7 +101,8 @@ fn add_base(layers: &mut Layers, own: &mut Layers, base: &Located) {
     }
 }
 
-fn finish(mut layers: Layers) -> Result<GpuSpec, ConfigErrors> {
+/// The specification of values from wherever they came, or everything that is wrong with them.
+pub(crate) fn finish(mut layers: Layers) -> Result<GpuSpec, ConfigErrors> {
     if layers
         .problems
         .iter()
@@ -124,12 +125,14 @@ fn finish(mut layers: Layers) -> Result<GpuSpec, ConfigErrors> {
     for problem in problems {
         locate(&mut layers, problem);
     }
-    // An unknown preset leaves everything missing; saying so once is enough.
-    let no_base = layers
+    // An unknown preset leaves everything missing, a refused option its keys; saying so once is
+    // enough.
+    let causes = ["unknown-preset", "bad-option", "bad-network"];
+    let known_cause = layers
         .problems
         .iter()
-        .any(|(_, problem)| problem.code == "unknown-preset");
-    if !missing.is_empty() && !no_base {
+        .any(|(_, problem)| causes.contains(&problem.code));
+    if !missing.is_empty() && !known_cause {
         report_missing(&mut layers, &missing);
     }
     if layers.problems.is_empty() {

@@ -82,8 +82,6 @@ pub struct DeviceSpec {
     /// out of `partition.rop_cycles` so that the round trip keeps its length. It is also how far
     /// SMs run ahead of each other, and after how many cycles a store is seen by other SMs.
     pub link_cycles: u32,
-    /// Largest compute capability that the machine has, as major x 10 + minor.
-    pub compute_capability: u32,
     /// Seed of every random choice of the machine.
     pub seed: u64,
 }
@@ -142,6 +140,12 @@ pub struct SmSpec {
     pub shared_bytes: u32,
     /// Most shared memory of one block in bytes.
     pub max_shared_bytes_per_block: u32,
+    /// L1D takes what of its unified memory the running kernel leaves to it.
+    pub adaptive_l1d: bool,
+    /// Memory that L1D and shared memory divide, in KiB.
+    pub unified_kib: u32,
+    /// Sizes that shared memory may take of it, ascending.
+    pub shared_options_kib: SizeList,
     /// Named barriers per block.
     pub barriers_per_block: u32,
     /// Warp schedulers; warp w belongs to scheduler w mod this.
@@ -154,8 +158,6 @@ pub struct SmSpec {
     pub dual_issue_different_units: bool,
     /// Fetch and decode steps in a cycle.
     pub fetch_per_cycle: u32,
-    /// Instructions that the i-buffer holds per warp.
-    pub ibuffer_entries: u32,
     /// Schedulers own banks, collectors and units.
     pub sub_cores: bool,
     /// Instruction and constant caches always hit.
@@ -194,6 +196,10 @@ pub struct SmSpec {
     /// Skip SMs that have nothing to do; off only to test that results do not change.
     pub skip_idle: bool,
 }
+
+/// Sizes in KiB, ascending.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SizeList(pub Vec<u32>);
 
 /// Which side of a divergent branch runs first (model page, section 3.4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -261,8 +267,6 @@ pub struct UnitSpecs {
     pub int: UnitSpec,
     /// Special functions.
     pub sfu: UnitSpec,
-    /// Tensor cores.
-    pub tensor: UnitSpec,
     /// Load/store.
     pub mem: UnitSpec,
     /// Integer latencies.
@@ -275,8 +279,6 @@ pub struct UnitSpecs {
     pub sfu_timing: OpTiming,
     /// shfl.
     pub shuffle_timing: OpTiming,
-    /// Tensor operations.
-    pub tensor_timing: OpTiming,
 }
 
 /// One set of operand collectors.
@@ -305,8 +307,6 @@ pub struct CollectorSpec {
     pub int: CollectorSet,
     /// For SFU.
     pub sfu: CollectorSet,
-    /// For tensor cores.
-    pub tensor: CollectorSet,
     /// For load/store.
     pub mem: CollectorSet,
     /// For any unit; zero units where the sets above are used.
@@ -472,6 +472,9 @@ pub struct PartitionSpec {
     pub l2: CacheSpec,
     /// L2 always hits.
     pub ideal_l2: bool,
+    /// The parts of a request split for a sectored L2 keep their own addresses; GPGPU-Sim 4.2
+    /// misplaces some.
+    pub exact_sectors: bool,
     /// Queue network to L2.
     pub noc_to_l2: u32,
     /// Queue L2 to DRAM.

@@ -167,6 +167,19 @@ fn contradictions_name_both_keys() {
             message(&["sm.units.sfu.count=0"]),
             message(&["sm.units.f32_timing.add.interval_cycles=9"]),
             message(&["sm.collectors.mem.in_ports=0"]),
+            message(&["sm.sub_cores=true", "sm.units.sfu.count=1"]),
+            message(&["sm.adaptive_l1d=true", "sm.unified_kib=40"]),
+            message(&[
+                "sm.adaptive_l1d=true",
+                "sm.unified_kib=64",
+                "sm.shared_options_kib=16,32"
+            ]),
+            message(&[
+                "sm.adaptive_l1d=true",
+                "sm.unified_kib=64",
+                "sm.shared_options_kib=64"
+            ]),
+            message(&["sm.shared_options_kib=16,8"]),
             message(&[
                 "sm.warp_scheduler=two-level",
                 "sm.max_threads=64",

@@ -9,6 +9,7 @@ pub(crate) fn validate(spec: &GpuSpec) -> Vec<Problem> {
     sm(&mut rules, &spec.sm);
     units(&mut rules, &spec.sm);
     device(&mut rules, spec);
+    adaptive(&mut rules, spec);
     let caches = [
         ("l1d", &spec.l1d),
         ("l1i", &spec.l1i),
@@ -107,7 +108,6 @@ fn units(rules: &mut Rules, sm: &SmSpec) {
         ("dp", units.dp, sets.dp, false),
         ("int", units.int, sets.int, false),
         ("sfu", units.sfu, sets.sfu, true),
-        ("tensor", units.tensor, sets.tensor, false),
         ("mem", units.mem, sets.mem, true),
     ];
     for (kind, unit, set, needed) in kinds {
@@ -137,6 +137,12 @@ fn units(rules: &mut Rules, sm: &SmSpec) {
              `sm.collectors.general`",
         );
     }
+    if sm.sub_cores {
+        kinds
+            .iter()
+            .for_each(|(kind, unit, set, _)| split(rules, sm, kind, unit, set));
+        split_set(rules, sm, "general", &sets.general);
+    }
     for (name, timing) in timings(units) {
         rules.require(
             timing.interval_cycles <= timing.latency_cycles,
@@ -153,6 +159,49 @@ fn units(rules: &mut Rules, sm: &SmSpec) {
     }
 }
 
+/// Each sub-core needs a unit and places of its own, and an equal part of the collectors.
+fn split(rules: &mut Rules, sm: &SmSpec, kind: &str, unit: &UnitSpec, set: &CollectorSet) {
+    let n = sm.schedulers;
+    let key = |field: &str| format!("sm.units.{kind}.{field}");
+    let widths = unit.issue_width >= n && unit.dispatch_width >= n;
+    rules.require(
+        unit.count == 0 || widths,
+        &[
+            &key("issue_width"),
+            &key("dispatch_width"),
+            "sm.schedulers",
+            "sm.sub_cores",
+        ],
+        format!(
+            "{n} sub-cores need a place each on the way to and from the collectors of `{kind}`"
+        ),
+        "write at least `sm.schedulers` for both widths, or turn `sm.sub_cores` off",
+    );
+    rules.require(
+        unit.count == 0 || unit.count >= n || kind == "mem",
+        &[&key("count"), "sm.schedulers", "sm.sub_cores"],
+        format!("{n} sub-cores share {} `{kind}` units", unit.count),
+        "write at least `sm.schedulers`, or turn `sm.sub_cores` off",
+    );
+    split_set(rules, sm, kind, set);
+}
+
+fn split_set(rules: &mut Rules, sm: &SmSpec, kind: &str, set: &CollectorSet) {
+    rules.require(
+        set.units.is_multiple_of(sm.schedulers),
+        &[
+            &format!("sm.collectors.{kind}.units"),
+            "sm.schedulers",
+            "sm.sub_cores",
+        ],
+        format!(
+            "{} collectors do not divide among {} sub-cores",
+            set.units, sm.schedulers
+        ),
+        "write a multiple of `sm.schedulers`, or turn `sm.sub_cores` off",
+    );
+}
+
 fn usable(set: CollectorSet) -> bool {
     set.units > 0 && set.in_ports > 0 && set.out_ports > 0
 }
@@ -166,7 +215,6 @@ fn timings(units: &UnitSpecs) -> Vec<(String, OpTiming)> {
     let mut all = vec![
         ("sfu_timing".to_owned(), units.sfu_timing),
         ("shuffle_timing".to_owned(), units.shuffle_timing),
-        ("tensor_timing".to_owned(), units.tensor_timing),
     ];
     for (name, timing) in types {
         let classes = [
@@ -204,6 +252,48 @@ fn device(rules: &mut Rules, spec: &GpuSpec) {
         &["noc.flit_bytes", "noc.injection_buffer"],
         format!("a packet of {packet} bytes has {flits} flits, but its input buffers {buffer}"),
         "write wider flits or a larger `noc.injection_buffer`: such a packet could never be sent",
+    );
+}
+
+/// Volta's division of one memory between L1D and shared memory.
+fn adaptive(rules: &mut Rules, spec: &GpuSpec) {
+    if !spec.sm.adaptive_l1d {
+        return;
+    }
+    rules.require(
+        spec.l1d.enabled,
+        &["sm.adaptive_l1d", "l1d.enabled"],
+        "an L1D that does not exist cannot take what shared memory leaves".to_owned(),
+        "turn `sm.adaptive_l1d` off, or `l1d.enabled` on",
+    );
+    let configured = u64::from(spec.l1d.sets) * u64::from(spec.l1d.ways);
+    let configured = configured * u64::from(spec.l1d.line_bytes);
+    let unified = u64::from(spec.sm.unified_kib) * 1024;
+    rules.require(
+        unified > 0 && unified.is_multiple_of(configured),
+        &["sm.unified_kib", "l1d.sets", "l1d.ways", "l1d.line_bytes"],
+        format!("{unified} bytes are no multiple of the L1D configured, {configured} bytes"),
+        "write a multiple of L1D's sets times ways times line size",
+    );
+    let largest = spec.sm.shared_options_kib.0.last().copied().unwrap_or(0);
+    rules.require(
+        u64::from(largest) * 1024 >= u64::from(spec.sm.shared_bytes),
+        &["sm.shared_options_kib", "sm.shared_bytes"],
+        format!(
+            "blocks may use {} bytes of shared memory, the largest option is {largest} KiB",
+            spec.sm.shared_bytes
+        ),
+        "add a larger option, or lower `sm.shared_bytes`",
+    );
+    let way_bytes = u64::from(spec.l1d.sets) * u64::from(spec.l1d.line_bytes);
+    rules.require(
+        u64::from(largest) * 1024 + way_bytes <= unified,
+        &["sm.shared_options_kib", "sm.unified_kib"],
+        format!(
+            "{largest} KiB of {} KiB leave L1D without a way",
+            spec.sm.unified_kib
+        ),
+        "write options below `sm.unified_kib`",
     );
 }
 

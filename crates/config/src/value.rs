@@ -1,6 +1,7 @@
 //! Values as written, the rules that a key puts on them, and their way into typed fields.
 
 use crate::address_map;
+use crate::spec::SizeList;
 use warploom_diag::nearest;
 
 /// A value as it was written in TOML or behind `--set`.
@@ -58,6 +59,8 @@ pub enum Rule {
     Text,
     /// One letter per address bit, highest first (see [`crate::AddressMap`]).
     AddressBits,
+    /// Whole numbers, ascending, separated by commas.
+    Sizes,
 }
 
 /// Whole numbers from `min` to `max`.
@@ -106,6 +109,10 @@ impl Rule {
             (Self::AddressBits, Raw::Text(text)) => {
                 address_map::parse(text).map_err(|reason| self.refusal(reason))?;
                 Some(Value::Text(text.clone()))
+            }
+            (Self::Sizes, Raw::Text(text)) => parse_sizes(text).map(|_| Value::Text(text.clone())),
+            (Self::Sizes, Raw::Int(Some(size))) => {
+                parse_sizes(&size.to_string()).map(|_| Value::Text(size.to_string()))
             }
             _ => None,
         };
@@ -172,6 +179,7 @@ impl Rule {
                  offset, 0 none"
                     .to_owned()
             }
+            Self::Sizes => "ascending whole numbers with commas between, as \"0,16,48\"".to_owned(),
         }
     }
 
@@ -184,6 +192,7 @@ impl Rule {
             Self::Names(names) => Value::Text(names[0].0.to_owned()),
             Self::Text => Value::Text("unnamed".to_owned()),
             Self::AddressBits => Value::Text("RBCS".to_owned()),
+            Self::Sizes => Value::Text("0".to_owned()),
         }
     }
 
@@ -237,6 +246,17 @@ fn print_mhz(khz: u64) -> String {
             .trim_end_matches('0')
             .to_owned(),
     }
+}
+
+/// Most of a size in a list.
+const MAX_SIZE: u32 = 1 << 20;
+
+fn parse_sizes(text: &str) -> Option<Vec<u32>> {
+    let sizes: Option<Vec<u32>> = text
+        .split(',')
+        .map(|size| size.trim().parse().ok())
+        .collect();
+    sizes.filter(|s| s.is_sorted_by(|a, b| a < b) && s.iter().all(|&size| size <= MAX_SIZE))
 }
 
 /// A type that a key's value becomes. `read` gets values that the key's rule accepted; a rule that
@@ -307,6 +327,17 @@ impl Field for String {
     }
 }
 
+impl Field for SizeList {
+    fn read(value: &Value) -> Self {
+        Self(parse_sizes(&String::read(value)).expect("the rule accepted it"))
+    }
+
+    fn write(&self) -> Value {
+        let sizes: Vec<_> = self.0.iter().map(u32::to_string).collect();
+        Value::Text(sizes.join(","))
+    }
+}
+
 /// Gives the variants of enums their names in configurations, each with a meaning.
 macro_rules! names {
     ($($ty:ty: $table:ident { $($variant:ident = $name:literal: $about:literal,)+ })+) => {$(
@@ -355,6 +386,18 @@ mod tests {
         assert!(!check(int(1, 8), 9) && !check(int(1, 8), 0) && !check(int(0, 8), -1));
         assert!(!check(pow2(1, 8), 6));
         assert!(int(1, 8).check(&Raw::Int(None)).is_err());
+    }
+
+    #[test]
+    fn lists_of_sizes_ascend() {
+        let check = |text: &str| Rule::Sizes.check(&Raw::Text(text.to_owned())).ok();
+        let value = check("0, 8,16").expect("accepted");
+        assert_eq!(SizeList::read(&value), SizeList(vec![0, 8, 16]));
+        assert_eq!(SizeList(vec![0, 8]).write(), Value::Text("0,8".to_owned()));
+        assert!(Rule::Sizes.check(&Raw::Int(Some(16))).is_ok());
+        for refused in ["", "8,8", "16,8", "1,,2", "-1", "1048577", "none"] {
+            assert_eq!(check(refused), None, "{refused}");
+        }
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Control flow: branches, calls, returns, ends, barriers.
 
-use crate::barrier::{BARRIERS, BarrierArrival, PendingBarrier};
+use crate::barrier::{BarrierArrival, PendingBarrier};
 use crate::fault::{FaultKind, FindingKind, RawFault};
 use crate::machine::{Exec, Machine};
 use crate::stack::BranchOrder;
@@ -156,7 +156,7 @@ impl Machine<'_, '_> {
             _ => Some(self.src::<u32>(1)[lane]).filter(|&n| n != 0),
         };
         let whole = threads.is_none_or(|n| n % WARP_SIZE as u32 == 0);
-        if id as usize >= BARRIERS || !whole {
+        if id >= self.ctx.barriers || !whole {
             return Err(RawFault::plain(FaultKind::BadBarrier, lane));
         }
         let id = id as u8;

@@ -18,7 +18,8 @@ pub enum FaultKind {
     WriteToReadOnly,
     /// A generic address that lies in no state space.
     NoSpace,
-    /// A barrier number above 15 or a thread count that is not a multiple of the warp size.
+    /// A barrier that the GPU does not have, or a thread count that is not a multiple of the warp
+    /// size.
     BadBarrier,
     /// `trap`.
     Trap,

@@ -1,6 +1,7 @@
 //! A launch: what stays the same for all blocks of a grid. Validated once, then read by every
 //! [`step()`](crate::step()).
 
+use crate::barrier::BARRIERS;
 use crate::fault::Checks;
 use crate::regs::{Lanes32, Lanes64};
 use crate::stack::BranchOrder;
@@ -26,6 +27,8 @@ pub struct LaunchSpec {
     pub dynamic_shared_bytes: u32,
     /// Largest shared memory that a block may have on this GPU, in bytes.
     pub max_shared_bytes: u32,
+    /// Named barriers that a block has on this GPU, at most [`crate::BARRIERS`].
+    pub barriers: u32,
     /// The parameter buffer, laid out as [`Program::params`] says.
     pub params: Vec<u8>,
     /// Address of each of the module's variables, in the order of `ModuleIr::globals`.
@@ -134,6 +137,7 @@ pub struct LaunchContext {
     pub(crate) asid: u8,
     pub(crate) checks: Checks,
     pub(crate) branch_order: BranchOrder,
+    pub(crate) barriers: u32,
 }
 
 impl LaunchContext {
@@ -165,6 +169,7 @@ impl LaunchContext {
             asid: spec.asid,
             checks: spec.checks,
             branch_order: spec.branch_order,
+            barriers: spec.barriers.min(BARRIERS as u32),
             program,
         })
     }

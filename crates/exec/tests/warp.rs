@@ -629,7 +629,7 @@ fn a_reduction_reaches_every_warp() {
 
 #[test]
 fn bad_barriers_are_faults_and_partial_ones_findings() {
-    let run = |id: u64, threads: Option<u64>, guard: bool| {
+    let run_on = |barriers: u32, id: u64, threads: Option<u64>, guard: bool| {
         let mut b = Builder::new();
         let id = b.c(id);
         let threads = threads.map_or(Src::None, |n| b.c(n));
@@ -641,14 +641,22 @@ fn bad_barriers_are_faults_and_partial_ones_findings() {
             barrier_divergence: true,
             ..Checks::default()
         };
-        let mut bench = Bench::new(b.launch_with(LaunchSpec { checks, ..spec() }));
+        let mut bench = Bench::new(b.launch_with(LaunchSpec {
+            checks,
+            barriers,
+            ..spec()
+        }));
         bench.step().unwrap();
         bench
             .step()
             .map(|()| bench.out.finding.map(|f| f.kind))
             .map_err(|f| f.kind)
     };
+    let run = |id, threads, guard| run_on(16, id, threads, guard);
+    assert_eq!(run(15, None, false), Ok(None));
     assert_eq!(run(16, None, false), Err(FaultKind::BadBarrier));
+    assert_eq!(run_on(2, 1, None, false), Ok(None), "the GPU has two");
+    assert_eq!(run_on(2, 2, None, false), Err(FaultKind::BadBarrier));
     assert_eq!(run(0, Some(33), false), Err(FaultKind::BadBarrier));
     assert_eq!(run(0, Some(32), false), Ok(None));
     assert_eq!(

@@ -1,10 +1,11 @@
-//! Counters of the whole machine, summed from its parts.
+//! What the machine counts, by part, and its sum over the parts.
 
 use warploom_mem::cache::CacheCounters;
 use warploom_mem::dram::DramCounters;
+use warploom_mem::partition::PartitionCounters;
 use warploom_noc::NocCounters;
 use warploom_sm::SmCounters;
-use warploom_stats::{Counters, declare_stats};
+use warploom_stats::{Counter, Counters, declare_stats};
 
 declare_stats! {
     /// Counters of the device itself.
@@ -15,12 +16,61 @@ declare_stats! {
         pub dram_full_stalls: u64 = Cycles, as "gpu_stall_dramfull";
         /// Network cycles in which a reply could not enter the network, summed over partitions.
         pub reply_stalls: u64 = Cycles, as "gpu_stall_icnt2sh";
+        /// L2 cycles in which a packet came to at least one partition.
+        pub arrival_cycles: u64 = Cycles, as "gpu_sim_cycle_parition_util";
         /// Atomics carried out, by lane.
         pub atomics: u64 = ThreadInstructions;
     }
 }
 
-/// Everything that the machine counts, at one moment or between two.
+/// What one SM and its caches count.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct SmPart {
+    /// The pipeline.
+    pub sm: SmCounters,
+    /// Data cache.
+    pub l1d: CacheCounters,
+    /// Instruction cache.
+    pub l1i: CacheCounters,
+    /// Constant cache.
+    pub l1c: CacheCounters,
+    /// Texture cache.
+    pub l1t: CacheCounters,
+}
+
+/// What one L2 bank counts.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct BankPart {
+    /// Its queues.
+    pub partition: PartitionCounters,
+    /// L2.
+    pub l2: CacheCounters,
+}
+
+/// Everything that the machine counts, at one moment or between two. What is counted for each of
+/// several parts stands once a part.
+///
+/// A kernel is given what is counted from its launch to its end, each count to exactly one kernel
+/// as long as kernels run one after the other: no cycle passes between the end of one and the
+/// launch of the next, so what an earlier kernel left in the memory system (write-backs, fetched
+/// instructions) counts where its cycles do.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct PartCounters {
+    /// The device.
+    pub device: DeviceCounters,
+    /// By SM.
+    pub sms: Vec<SmPart>,
+    /// By L2 bank.
+    pub banks: Vec<BankPart>,
+    /// By memory channel.
+    pub channels: Vec<DramCounters>,
+    /// Network towards memory.
+    pub requests: NocCounters,
+    /// Network towards SMs.
+    pub replies: NocCounters,
+}
+
+/// Everything that the machine counts, summed over its parts.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct MachineCounters {
     /// The device.
@@ -35,6 +85,8 @@ pub struct MachineCounters {
     pub l1c: CacheCounters,
     /// Texture caches.
     pub l1t: CacheCounters,
+    /// All partitions' queues.
+    pub partition: PartitionCounters,
     /// L2.
     pub l2: CacheCounters,
     /// All channels.
@@ -43,6 +95,74 @@ pub struct MachineCounters {
     pub requests: NocCounters,
     /// Network towards SMs.
     pub replies: NocCounters,
+}
+
+impl SmPart {
+    fn since(&self, earlier: &Self) -> Self {
+        Self {
+            sm: self.sm.since(&earlier.sm),
+            l1d: self.l1d.since(&earlier.l1d),
+            l1i: self.l1i.since(&earlier.l1i),
+            l1c: self.l1c.since(&earlier.l1c),
+            l1t: self.l1t.since(&earlier.l1t),
+        }
+    }
+}
+
+impl BankPart {
+    fn since(&self, earlier: &Self) -> Self {
+        Self {
+            partition: self.partition.since(&earlier.partition),
+            l2: self.l2.since(&earlier.l2),
+        }
+    }
+}
+
+/// Differences part by part; `earlier` is a former state or the default, which has no parts.
+fn each_since<P: Clone>(now: &[P], earlier: &[P], since: impl Fn(&P, &P) -> P) -> Vec<P> {
+    if earlier.is_empty() {
+        return now.to_vec();
+    }
+    now.iter().zip(earlier).map(|(n, e)| since(n, e)).collect()
+}
+
+impl PartCounters {
+    /// What was counted since an earlier moment.
+    pub fn since(&self, earlier: &Self) -> Self {
+        Self {
+            device: self.device.since(&earlier.device),
+            sms: each_since(&self.sms, &earlier.sms, SmPart::since),
+            banks: each_since(&self.banks, &earlier.banks, BankPart::since),
+            channels: each_since(&self.channels, &earlier.channels, dram_since),
+            requests: noc_since(&self.requests, &earlier.requests),
+            replies: noc_since(&self.replies, &earlier.replies),
+        }
+    }
+
+    /// The sum over parts.
+    pub fn sum(&self) -> MachineCounters {
+        let mut sum = MachineCounters {
+            device: self.device.clone(),
+            requests: self.requests,
+            replies: self.replies,
+            ..MachineCounters::default()
+        };
+        for part in &self.sms {
+            sum.sm.merge(&part.sm);
+            sum.l1d.add(&part.l1d);
+            sum.l1i.add(&part.l1i);
+            sum.l1c.add(&part.l1c);
+            sum.l1t.add(&part.l1t);
+        }
+        for bank in &self.banks {
+            sum.partition.merge(&bank.partition);
+            sum.l2.add(&bank.l2);
+        }
+        self.channels
+            .iter()
+            .for_each(|c| add_dram(&mut sum.dram, c));
+        sum
+    }
 }
 
 impl MachineCounters {
@@ -55,6 +175,7 @@ impl MachineCounters {
             l1i: self.l1i.since(&earlier.l1i),
             l1c: self.l1c.since(&earlier.l1c),
             l1t: self.l1t.since(&earlier.l1t),
+            partition: self.partition.since(&earlier.partition),
             l2: self.l2.since(&earlier.l2),
             dram: dram_since(&self.dram, &earlier.dram),
             requests: noc_since(&self.requests, &earlier.requests),
@@ -68,48 +189,62 @@ impl MachineCounters {
     }
 }
 
-pub(crate) fn add_dram(sum: &mut DramCounters, c: &DramCounters) {
-    sum.n_cmd += c.n_cmd;
-    sum.n_nop += c.n_nop;
-    sum.n_act += c.n_act;
-    sum.n_pre += c.n_pre;
-    sum.n_req += c.n_req;
-    sum.n_rd += c.n_rd;
-    sum.n_rd_l2_alloc += c.n_rd_l2_alloc;
-    sum.n_write += c.n_write;
-    sum.n_wr_bk += c.n_wr_bk;
-    sum.busy += c.busy;
-    sum.active += c.active;
-    sum.row_hits += c.row_hits;
-    sum.row_misses += c.row_misses;
-    sum.queue_occupancy += c.queue_occupancy;
+/// Applies `$op(&mut into.field, &from.field)` to every field.
+macro_rules! each_field {
+    ($op:path, $into:expr, $from:expr, [$($field:ident),+ $(,)?]) => {{
+        $($op(&mut $into.$field, &$from.$field);)+
+    }};
+}
+
+macro_rules! each_dram_field {
+    ($op:path, $into:expr, $from:expr) => {
+        each_field!(
+            $op,
+            $into,
+            $from,
+            [
+                n_cmd,
+                n_nop,
+                n_act,
+                n_pre,
+                n_req,
+                n_rd,
+                n_rd_l2_alloc,
+                n_write,
+                n_wr_bk,
+                busy,
+                active,
+                row_hits,
+                row_misses,
+                row_hits_read,
+                row_misses_read,
+                queue_occupancy,
+                queue_max,
+                wait_cycles,
+                wait_cycles_max,
+                waits
+            ]
+        )
+    };
+}
+
+fn add_dram(sum: &mut DramCounters, c: &DramCounters) {
+    each_dram_field!(Counter::add, sum, c);
 }
 
 fn dram_since(now: &DramCounters, then: &DramCounters) -> DramCounters {
-    DramCounters {
-        n_cmd: now.n_cmd - then.n_cmd,
-        n_nop: now.n_nop - then.n_nop,
-        n_act: now.n_act - then.n_act,
-        n_pre: now.n_pre - then.n_pre,
-        n_req: now.n_req - then.n_req,
-        n_rd: now.n_rd - then.n_rd,
-        n_rd_l2_alloc: now.n_rd_l2_alloc - then.n_rd_l2_alloc,
-        n_write: now.n_write - then.n_write,
-        n_wr_bk: now.n_wr_bk - then.n_wr_bk,
-        busy: now.busy - then.busy,
-        active: now.active - then.active,
-        row_hits: now.row_hits - then.row_hits,
-        row_misses: now.row_misses - then.row_misses,
-        queue_occupancy: now.queue_occupancy - then.queue_occupancy,
-    }
+    let mut delta = *now;
+    each_dram_field!(Counter::subtract, delta, then);
+    delta
 }
 
 fn noc_since(now: &NocCounters, then: &NocCounters) -> NocCounters {
-    NocCounters {
-        cycles: now.cycles - then.cycles,
-        packets: now.packets - then.packets,
-        flits: now.flits - then.flits,
-        bytes: now.bytes - then.bytes,
-        conflicts: now.conflicts - then.conflicts,
-    }
+    let mut delta = *now;
+    each_field!(
+        Counter::subtract,
+        delta,
+        then,
+        [cycles, packets, flits, bytes, conflicts, packet_cycles]
+    );
+    delta
 }

@@ -12,7 +12,7 @@ use warploom_policy::sm_filter::SmFilter;
 use warploom_policy::{BlockPolicy, BlockQueueView, DeviceView, SmFilterPolicy};
 use warploom_sm::{BlockNeeds, FinishedBlock, KernelImage, OccupancyLimit, Sm};
 
-use crate::counters::MachineCounters;
+use crate::counters::PartCounters;
 use crate::workers::SmArray;
 
 /// What a launch asks of the machine.
@@ -43,7 +43,7 @@ pub struct KernelEnd {
     /// Registers of a thread.
     pub registers_per_thread: u32,
     /// What the machine counted from launch to end.
-    pub counters: MachineCounters,
+    pub counters: PartCounters,
 }
 
 /// A kernel in flight.
@@ -64,7 +64,7 @@ pub(crate) struct InFlight {
     running: Vec<Vec<u64>>,
     pub finished: u64,
     pub last_end: Cycle,
-    pub before: MachineCounters,
+    pub before: PartCounters,
 }
 
 impl InFlight {
@@ -77,7 +77,7 @@ impl InFlight {
         ready_at: Cycle,
         blocks: u64,
         sms: usize,
-        before: MachineCounters,
+        before: PartCounters,
     ) -> Self {
         Self {
             image,

@@ -13,11 +13,13 @@ mod dispatch;
 mod machine;
 mod memory;
 mod probe;
+mod recorder;
 pub mod registry;
 mod watchdog;
 mod workers;
 
-pub use counters::{DeviceCounters, MachineCounters};
+pub use counters::{BankPart, DeviceCounters, MachineCounters, PartCounters, SmPart};
 pub use dispatch::{KernelEnd, KernelLaunch};
 pub use machine::{Gpu, Stop};
 pub use probe::{Part, Probe};
+pub use recorder::Recording;

@@ -1,19 +1,20 @@
 //! The machine: one step after the other, with what must happen in between in a fixed order.
 
-use crate::counters::{MachineCounters, add_dram};
+use crate::counters::{BankPart, DeviceCounters, PartCounters, SmPart};
 use crate::dispatch::{Dispatcher, InFlight, KernelEnd, KernelLaunch};
 use crate::memory::MemorySystem;
 use crate::probe::{Part, Probe};
+use crate::recorder::{Recorder, Recording};
 use crate::watchdog::{Stuck, Watchdog};
 use crate::workers::SmArray;
 use std::sync::Arc;
 use warploom_base::{Cycle, KernelSlot, SmId};
 use warploom_config::GpuSpec;
 use warploom_exec::{DeviceMemory, Fault, FindingReport, apply_atomic};
+use warploom_mem::cache::{Cache, CacheCounters};
 use warploom_mem::partition::SubPartition;
 use warploom_policy::DeviceView;
 use warploom_sm::{BlockNeeds, KernelImage, Sm};
-use warploom_stats::Counters;
 
 /// Why the machine cannot go on.
 #[derive(Debug)]
@@ -48,6 +49,7 @@ pub struct Gpu {
     atomics_done: u64,
     watch: Watchdog,
     probe: Probe,
+    recorder: Option<Recorder>,
 }
 
 impl Gpu {
@@ -65,6 +67,7 @@ impl Gpu {
             atomics_done: 0,
             watch: Watchdog::new(),
             probe,
+            recorder: None,
             spec,
         }
     }
@@ -122,7 +125,7 @@ impl Gpu {
         let gpu = &self.spec.gpu;
         let delay =
             u64::from(gpu.kernel_launch_cycles) + blocks * u64::from(gpu.block_launch_cycles);
-        let before = self.counters();
+        let before = self.part_counters();
         let sms = self.sms.len();
         let occupancy = (blocks_per_sm, limit);
         let ready = self.now + delay;
@@ -180,6 +183,7 @@ impl Gpu {
         self.commit(from, device);
         self.check_fault()?;
         self.end_kernels();
+        self.record();
         self.check_progress()
     }
 
@@ -202,11 +206,13 @@ impl Gpu {
         } = self;
         sms.for_each(|index, sm| {
             let id = SmId::new(index);
-            sm.counters.packets_sent += sm.link.outgoing.len() as u64;
+            count_sent(sm);
             memory.take(id, &mut sm.link.outgoing);
             let port = &mut memory.ports[index];
             sm.link.add_credits(std::mem::take(&mut port.freed_flits));
             for (at, reply) in port.outbound.drain(..) {
+                sm.counters.packets_received += 1;
+                sm.counters.flits_received += u64::from(sm.link.flits(reply.reply_bytes()));
                 sm.link.deliver(at, reply);
             }
             port.waiting = sm.link.waiting() as u32;
@@ -283,7 +289,7 @@ impl Gpu {
             limit: kernel.limit,
             shared_bytes: kernel.needs.shared_bytes,
             registers_per_thread: kernel.image.registers_per_thread,
-            counters: self.counters().since(&kernel.before),
+            counters: self.part_counters().since(&kernel.before),
         }
     }
 
@@ -347,34 +353,75 @@ impl Gpu {
         all
     }
 
-    /// Everything counted so far.
-    pub fn counters(&mut self) -> MachineCounters {
-        let mut sum = MachineCounters::default();
-        sum.device.cycles = self.now;
-        sum.device.dram_full_stalls = self.memory.dram_full_stalls;
-        sum.device.reply_stalls = self.memory.reply_stalls;
-        sum.device.atomics = self.atomics_done;
+    /// Everything counted so far, by part.
+    pub fn part_counters(&mut self) -> PartCounters {
+        let mut sms = Vec::with_capacity(self.sms.len());
         self.sms.for_each(|_, sm| {
-            sum.sm.merge(&sm.counters);
-            if let Some(l1d) = &sm.ldst.l1d {
-                sum.l1d.add(l1d.counters());
-            }
-            sum.l1i.add(sm.front.l1i.counters());
-            sum.l1c.add(sm.ldst.l1c.counters());
-            sum.l1t.add(sm.ldst.l1t.counters());
+            sms.push(SmPart {
+                sm: sm.counters.clone(),
+                l1d: counters_of(sm.ldst.l1d.as_ref().map(Cache::counters)),
+                l1i: sm.front.l1i.counters().clone(),
+                l1c: sm.ldst.l1c.counters().clone(),
+                l1t: sm.ldst.l1t.counters().clone(),
+            });
         });
-        self.memory
-            .partitions()
-            .iter()
-            .filter_map(SubPartition::l2_counters)
-            .for_each(|c| sum.l2.add(c));
-        self.memory
-            .channels()
-            .iter()
-            .for_each(|c| add_dram(&mut sum.dram, c.counters()));
+        let bank = |p: &SubPartition| BankPart {
+            partition: p.counters().clone(),
+            l2: counters_of(p.l2_counters()),
+        };
         let (requests, replies) = self.memory.networks();
-        sum.requests = *requests.counters();
-        sum.replies = *replies.counters();
-        sum
+        PartCounters {
+            device: DeviceCounters {
+                cycles: self.now,
+                dram_full_stalls: self.memory.dram_full_stalls,
+                reply_stalls: self.memory.reply_stalls,
+                arrival_cycles: self.memory.arrival_cycles,
+                atomics: self.atomics_done,
+            },
+            sms,
+            banks: self.memory.partitions().iter().map(bank).collect(),
+            channels: self
+                .memory
+                .channels()
+                .iter()
+                .map(|c| *c.counters())
+                .collect(),
+            requests: *requests.counters(),
+            replies: *replies.counters(),
+        }
     }
+
+    /// Records what is counted in windows of `cycles` core cycles from now on, by part too if
+    /// `parts` is set. Looked at between steps, so that it costs a comparison a step and a copy of
+    /// the counters a window, and is the same for any number of threads.
+    pub fn record_windows(&mut self, cycles: Cycle, parts: bool) {
+        self.recorder = Some(Recorder::new(cycles, parts));
+    }
+
+    /// The windows recorded, the last one cut off here.
+    pub fn take_windows(&mut self) -> Option<Recording> {
+        let mut recorder = self.recorder.take()?;
+        recorder.close(self.now, &self.part_counters());
+        Some(recorder.finish())
+    }
+
+    fn record(&mut self) {
+        if let Some(mut recorder) = self.recorder.take_if(|r| r.due() <= self.now) {
+            recorder.close(self.now, &self.part_counters());
+            self.recorder = Some(recorder);
+        }
+    }
+}
+
+/// Counts the packets that an SM sent in the last step.
+fn count_sent(sm: &mut Sm) {
+    for sent in &sm.link.outgoing {
+        let request = &sent.request;
+        sm.counters.packets_sent[request.kind.index()] += 1;
+        sm.counters.flits_sent += u64::from(sm.link.flits(request.request_bytes()));
+    }
+}
+
+fn counters_of(counters: Option<&CacheCounters>) -> CacheCounters {
+    counters.cloned().unwrap_or_default()
 }

@@ -5,7 +5,7 @@
 //! cycle as their clocks' ratio says, by exact integer accumulation.
 
 use std::collections::VecDeque;
-use warploom_base::{ChannelId, Cycle, SmId, SubPartitionId};
+use warploom_base::{Cycle, SmId, SubPartitionId};
 use warploom_config::GpuSpec;
 use warploom_mem::address::AddressDecoder;
 use warploom_mem::dram::DramChannel;
@@ -73,6 +73,8 @@ pub(crate) struct MemorySystem {
     pub atomics: Vec<AtomicEvent>,
     pub dram_full_stalls: u64,
     pub reply_stalls: u64,
+    /// L2 cycles in which a packet came to any partition.
+    pub arrival_cycles: u64,
 }
 
 impl MemorySystem {
@@ -104,12 +106,13 @@ impl MemorySystem {
                 .map(|i| SubPartition::new(spec, SubPartitionId::new(i), rop))
                 .collect(),
             channels: (0..spec.gpu.channels as usize)
-                .map(|i| DramChannel::new(spec, ChannelId::new(i)))
+                .map(|_| DramChannel::new(spec))
                 .collect(),
             per_channel,
             atomics: Vec::with_capacity(64),
             dram_full_stalls: 0,
             reply_stalls: 0,
+            arrival_cycles: 0,
         }
     }
 
@@ -203,6 +206,7 @@ impl MemorySystem {
             let bytes = front.reply_bytes();
             if !self.replies.can_inject(p, bytes) {
                 self.reply_stalls += 1;
+                partition.count_reply_stall();
                 continue;
             }
             let Some(reply) = partition.pop_reply() else {
@@ -216,14 +220,18 @@ impl MemorySystem {
     }
 
     fn l2_cycle(&mut self, now: Cycle) {
+        let mut any = false;
         for (p, partition) in self.partitions.iter_mut().enumerate() {
             if !partition.can_accept() {
                 self.dram_full_stalls += 1;
+                partition.count_input_full();
             } else if let Some(request) = self.requests.pop(p) {
                 partition.push(now, request);
+                any = true;
             }
             partition.cycle(now);
         }
+        self.arrival_cycles += u64::from(any);
     }
 
     /// What has crossed the links goes into the network's buffers.

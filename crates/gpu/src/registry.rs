@@ -1,11 +1,12 @@
 //! The declared form of what memory counts: names, units and sentences for results, one group a
 //! part. Parts count in plain structs of their own; these are made from them when a result is.
 
-use crate::counters::{DeviceCounters, MachineCounters};
+use crate::counters::{BankPart, DeviceCounters, MachineCounters, PartCounters, SmPart};
 use warploom_mem::cache::CacheCounters;
+use warploom_mem::partition::PartitionCounters;
 use warploom_noc::NocCounters;
-use warploom_sm::SmCounters;
-use warploom_stats::{Counters, StatTable, declare_stats};
+use warploom_sm::{ACCESS_KINDS, SlotCause, SmCounters};
+use warploom_stats::{Counters, LOG2_BINS, Peak, StatTable, declare_stats};
 
 /// Labels of access outcomes.
 pub const OUTCOMES: &[&str] = &[
@@ -15,21 +16,6 @@ pub const OUTCOMES: &[&str] = &[
     "sector_miss",
     "reservation_fail",
     "mshr_hit",
-];
-/// Labels of access kinds, in the order of `AccessKind`.
-pub const KINDS: &[&str] = &[
-    "global_read",
-    "global_write",
-    "global_atomic",
-    "local_read",
-    "local_write",
-    "const_read",
-    "texture_read",
-    "inst_read",
-    "l1_write_back",
-    "l2_write_back",
-    "l2_write_allocate",
-    "l1_write_allocate",
 ];
 /// Labels of the reasons why an access was not taken.
 pub const FAIL_REASONS: &[&str] = &[
@@ -47,9 +33,9 @@ macro_rules! cache_group {
             pub struct $name in $group {
                 #[doc = $sentence]
                 #[doc = " Accesses by outcome and kind; retries after a failed reservation count again, merged ones count twice."]
-                pub accesses: [[u64; 12]; 6] = Accesses, as $gpgpusim, by [OUTCOMES, KINDS];
+                pub accesses: [[u64; 12]; 6] = Accesses, as $gpgpusim, by [OUTCOMES, ACCESS_KINDS];
                 /// Failed attempts by kind and reason.
-                pub fails: [[u64; 5]; 12] = Accesses, by [KINDS, FAIL_REASONS];
+                pub fails: [[u64; 5]; 12] = Accesses, by [ACCESS_KINDS, FAIL_REASONS];
                 /// Cycles in which the data port moved data.
                 pub data_port_busy: u64 = Cycles;
                 /// Cycles in which the fill port moved data.
@@ -114,8 +100,20 @@ declare_stats! {
         pub row_hits: u64 = Commands;
         /// Requests that found another row open, or none.
         pub row_misses: u64 = Commands;
+        /// The part of row_hits that reads.
+        pub row_hits_read: u64 = Commands;
+        /// The part of row_misses that reads.
+        pub row_misses_read: u64 = Commands;
         /// Requests in the schedulers, summed over cycles.
-        pub queue_occupancy: u64 = Requests;
+        pub queue_occupancy: u64 = Requests, as "queue_avg x n_cmd";
+        /// Most requests in one scheduler at once, so far in the run.
+        pub queue_max: Peak = Requests, as "mrqq max";
+        /// Core cycles from a request's arrival at the scheduler to its bank, summed over requests.
+        pub wait_cycles: u64 = Cycles, as "avg_mrq_latency x requests";
+        /// The longest of those times so far in the run.
+        pub wait_cycles_max: Peak = Cycles, as "maxmrqlatency";
+        /// Requests by the logarithm of that time.
+        pub waits: [u64; 16] = Requests, as "mrq_lat_table", by [LOG2_BINS];
     }
 }
 
@@ -135,6 +133,8 @@ macro_rules! noc_group {
                 pub bytes: u64 = Bytes;
                 /// Heads that wanted an output another input got, summed over cycles.
                 pub conflicts: u64 = Events;
+                /// Packets inside, summed over cycles: the time that packets spend inside.
+                pub packet_cycles: u64 = Cycles;
             }
         }
 
@@ -146,6 +146,7 @@ macro_rules! noc_group {
                     flits: c.flits,
                     bytes: c.bytes,
                     conflicts: c.conflicts,
+                    packet_cycles: c.packet_cycles,
                 }
             }
         }
@@ -153,8 +154,8 @@ macro_rules! noc_group {
 }
 
 noc_group! {
-    RequestNetworkStats in "noc_to_l2", "The network from SMs to L2.", "icnt_total_pkts_simt_to_mem";
-    ReplyNetworkStats in "noc_to_sm", "The network from L2 to SMs.", "icnt_total_pkts_mem_to_simt";
+    RequestNetworkStats in "noc_to_l2", "The network from SMs to L2.", "Req_Network_injected_packets_num";
+    ReplyNetworkStats in "noc_to_sm", "The network from L2 to SMs.", "Reply_Network_injected_packets_num";
 }
 
 impl From<&warploom_mem::dram::DramCounters> for DramStats {
@@ -173,7 +174,53 @@ impl From<&warploom_mem::dram::DramCounters> for DramStats {
             active_cycles: c.active,
             row_hits: c.row_hits,
             row_misses: c.row_misses,
+            row_hits_read: c.row_hits_read,
+            row_misses_read: c.row_misses_read,
             queue_occupancy: c.queue_occupancy,
+            queue_max: c.queue_max,
+            wait_cycles: c.wait_cycles,
+            wait_cycles_max: c.wait_cycles_max,
+            waits: c.waits,
+        }
+    }
+}
+
+declare_stats! {
+    /// GPGPU-Sim's three classes of scheduler cycles without an issue, made of `sm.slots`.
+    pub struct IssueStats in "issue" {
+        /// No warp of an SM with blocks has an instruction to issue: no_warp, barrier and
+        /// instruction_buffer, without cycles in which the SM held no block.
+        pub idle: u64 = Slots, as "W0_Idle";
+        /// Every warp with an instruction waits for the scoreboard: memory_dependence and
+        /// execution_dependence.
+        pub scoreboard: u64 = Slots, as "W0_Scoreboard";
+        /// A warp passed the scoreboard and did not issue (memory_pipe, execution_pipe, policy).
+        pub stall: u64 = Slots, as "Stall";
+    }
+}
+
+impl From<&SmCounters> for IssueStats {
+    fn from(c: &SmCounters) -> Self {
+        let sum = |causes: &[SlotCause]| {
+            causes
+                .iter()
+                .map(|cause| c.slots[*cause as usize])
+                .sum::<u64>()
+        };
+        let idle = sum(&[
+            SlotCause::NoWarp,
+            SlotCause::Barrier,
+            SlotCause::InstructionBuffer,
+        ]);
+        let stalled = sum(&[
+            SlotCause::MemoryPipe,
+            SlotCause::ExecutionPipe,
+            SlotCause::Policy,
+        ]);
+        Self {
+            idle: idle - c.inactive_slots,
+            scoreboard: sum(&[SlotCause::MemoryDependence, SlotCause::ExecutionDependence]),
+            stall: stalled,
         }
     }
 }
@@ -182,32 +229,125 @@ impl From<&warploom_mem::dram::DramCounters> for DramStats {
 pub const TABLES: &[StatTable] = &[
     DeviceCounters::TABLE,
     SmCounters::TABLE,
+    IssueStats::TABLE,
     L1dStats::TABLE,
     L1iStats::TABLE,
     L1cStats::TABLE,
     L1tStats::TABLE,
+    PartitionCounters::TABLE,
     L2Stats::TABLE,
     DramStats::TABLE,
     RequestNetworkStats::TABLE,
     ReplyNetworkStats::TABLE,
 ];
 
+/// What `$method` gives for every group of a part, one after the other.
+macro_rules! groups_of {
+    (sm $c:expr, $method:ident) => {
+        [
+            Counters::$method(&$c.sm),
+            Counters::$method(&IssueStats::from(&$c.sm)),
+            Counters::$method(&L1dStats::from(&$c.l1d)),
+            Counters::$method(&L1iStats::from(&$c.l1i)),
+            Counters::$method(&L1cStats::from(&$c.l1c)),
+            Counters::$method(&L1tStats::from(&$c.l1t)),
+        ]
+        .concat()
+    };
+    (bank $c:expr, $method:ident) => {
+        [Counters::$method(&$c.partition), Counters::$method(&L2Stats::from(&$c.l2))].concat()
+    };
+    (machine $c:expr, $method:ident) => {
+        [
+            Counters::$method(&$c.device),
+            groups_of!(sm $c, $method),
+            groups_of!(bank $c, $method),
+            Counters::$method(&DramStats::from(&$c.dram)),
+            Counters::$method(&RequestNetworkStats::from(&$c.requests)),
+            Counters::$method(&ReplyNetworkStats::from(&$c.replies)),
+        ]
+        .concat()
+    };
+}
+
+impl SmPart {
+    /// Every counter by its full name.
+    pub fn named(&self) -> Vec<(String, u64)> {
+        groups_of!(sm self, named)
+    }
+}
+
+impl BankPart {
+    /// Every counter by its full name.
+    pub fn named(&self) -> Vec<(String, u64)> {
+        groups_of!(bank self, named)
+    }
+}
+
+impl PartCounters {
+    /// Every counter of one channel by its full name.
+    pub fn channel_named(&self, channel: usize) -> Vec<(String, u64)> {
+        DramStats::from(&self.channels[channel]).named()
+    }
+}
+
 impl MachineCounters {
     /// Every counter by its full name.
     pub fn named(&self) -> Vec<(String, u64)> {
-        [
-            self.device.named(),
-            self.sm.named(),
-            L1dStats::from(&self.l1d).named(),
-            L1iStats::from(&self.l1i).named(),
-            L1cStats::from(&self.l1c).named(),
-            L1tStats::from(&self.l1t).named(),
-            L2Stats::from(&self.l2).named(),
-            DramStats::from(&self.dram).named(),
-            RequestNetworkStats::from(&self.requests).named(),
-            ReplyNetworkStats::from(&self.replies).named(),
-        ]
-        .concat()
+        groups_of!(machine self, named)
+    }
+}
+
+impl warploom_stats::Snapshot for MachineCounters {
+    fn since(&self, earlier: &Self) -> Self {
+        self.since(earlier)
+    }
+
+    fn named(&self) -> Vec<(String, u64)> {
+        self.named()
+    }
+
+    fn values(&self) -> Vec<u64> {
+        groups_of!(machine self, values)
+    }
+}
+
+impl warploom_stats::Snapshot for PartCounters {
+    fn since(&self, earlier: &Self) -> Self {
+        self.since(earlier)
+    }
+
+    /// The whole machine's, then each part's with the part before them: `sm3:l1d.fill_port_busy`.
+    fn named(&self) -> Vec<(String, u64)> {
+        let mut all = self.sum().named();
+        let mut add = |part: &str, at: usize, named: Vec<(String, u64)>| {
+            let of_part = |(name, value)| (format!("{part}{at}:{name}"), value);
+            all.extend(named.into_iter().map(of_part));
+        };
+        for (i, sm) in self.sms.iter().enumerate() {
+            add("sm", i, sm.named());
+        }
+        for (i, bank) in self.banks.iter().enumerate() {
+            add("bank", i, bank.named());
+        }
+        for i in 0..self.channels.len() {
+            add("channel", i, self.channel_named(i));
+        }
+        all
+    }
+
+    fn values(&self) -> Vec<u64> {
+        let mut all = warploom_stats::Snapshot::values(&self.sum());
+        for sm in &self.sms {
+            all.extend::<Vec<u64>>(groups_of!(sm sm, values));
+        }
+        for bank in &self.banks {
+            all.extend::<Vec<u64>>(groups_of!(bank bank, values));
+        }
+        for channel in &self.channels {
+            all.extend(Counters::values(&DramStats::from(channel)));
+        }
+        all
     }
 }
 
@@ -219,6 +359,30 @@ mod tests {
     fn the_registry_is_sound() {
         assert_eq!(warploom_stats::audit(TABLES), Vec::<String>::new());
         assert!(TABLES.len() >= 10);
+    }
+
+    #[test]
+    fn values_are_in_the_order_of_their_names() {
+        let mut counters = PartCounters {
+            sms: vec![SmPart::default(); 2],
+            banks: vec![BankPart::default()],
+            channels: vec![Default::default(); 2],
+            ..PartCounters::default()
+        };
+        counters.sms[1].l1t.fill_port_busy = 3;
+        counters.banks[0].l2.data_port_busy = 5;
+        counters.channels[1].n_pre = 7;
+        let named = warploom_stats::Snapshot::named(&counters);
+        let values: Vec<u64> = named.iter().map(|(_, value)| *value).collect();
+        assert_eq!(values, warploom_stats::Snapshot::values(&counters));
+        for (name, value) in [
+            ("sm1:l1t.fill_port_busy", 3),
+            ("l1t.fill_port_busy", 3),
+            ("bank0:l2.data_port_busy", 5),
+            ("channel1:dram.precharges", 7),
+        ] {
+            assert!(named.contains(&(name.to_owned(), value)), "{name}");
+        }
     }
 
     #[test]

@@ -7,17 +7,36 @@ use crate::{AccessKind, Request};
 use std::collections::VecDeque;
 use warploom_base::{Cycle, FixedQueue, SubPartitionId};
 use warploom_config::{GpuSpec, ModelStyle, WriteAllocate, WritePolicy};
+use warploom_stats::{LOG2_BINS, Peak, declare_stats, log2_bin};
 
 /// Bytes of an L2 sector.
 const SECTOR_BYTES: u16 = 32;
 
-/// Counters of a sub-partition.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct PartitionCounters {
-    /// Requests taken from the network, after splitting into sectors.
-    pub requests: u64,
-    /// Replies handed to the network.
-    pub replies: u64,
+declare_stats! {
+    /// Counters of one sub-partition or of all.
+    pub struct PartitionCounters in "partition" {
+        /// L2 cycles, summed over sub-partitions.
+        pub cycles: u64 = Cycles;
+        /// Packets taken from the network.
+        pub packets: u64 = Packets, as "partiton_reqs_in_parallel";
+        /// Core cycles from an access to its packet's arrival here, summed over packets.
+        pub arrival_cycles: u64 = Cycles, as "avg_icnt2mem_latency x replies";
+        /// The longest of those times so far in the run.
+        pub arrival_cycles_max: Peak = Cycles, as "max_icnt2mem_latency";
+        /// Packets by the logarithm of that time.
+        pub packets_by_cycles: [u64; 16] = Packets, as "icnt2mem_lat_table", by [LOG2_BINS];
+        /// The same for packets that were split by sector, counted once for each request made of
+        /// them: where GPGPU-Sim splits a packet its averagemflatency begins anew.
+        pub split_cycles: u64 = Cycles;
+        /// Requests made of those packets: a sectored L2 takes one a sector.
+        pub requests: u64 = Requests;
+        /// Replies handed to the network.
+        pub replies: u64 = Packets, as "partiton_replys_in_parallel";
+        /// L2 cycles in which a waiting packet would not have been taken.
+        pub input_full: u64 = Cycles, as "gpu_stall_dramfull";
+        /// Network cycles in which a reply could not enter the network.
+        pub reply_stalls: u64 = Cycles, as "gpu_stall_icnt2sh";
+    }
 }
 
 /// One L2 bank with its queues.
@@ -29,6 +48,8 @@ pub struct SubPartition {
     ideal: bool,
     /// Requests are split into sectors.
     sectored: bool,
+    /// Their parts keep their own addresses.
+    exact_sectors: bool,
     /// Writes that miss are acknowledged at once.
     acknowledges_misses: bool,
     /// Entries that the input queue must have free for a packet to be taken.
@@ -63,6 +84,7 @@ impl SubPartition {
                 .then(|| Cache::new(l2, Level::L2, spec.gpu.style)),
             ideal: partition.ideal_l2,
             sectored: l2.enabled && l2.sectored,
+            exact_sectors: partition.exact_sectors,
             acknowledges_misses: lazy && l2.write == WritePolicy::WriteBack,
             packet_room: match spec.gpu.style {
                 ModelStyle::V3 if !l2.sectored => 1,
@@ -90,10 +112,14 @@ impl SubPartition {
     /// of them, also for writes that skip a sector), each of which is answered by a reply of its
     /// own with the packet's token.
     pub fn push(&mut self, now_core: Cycle, request: Request) {
+        let cycles = now_core - request.issued_at;
+        self.counters.packets += 1;
+        self.counters.arrival_cycles += cycles;
+        self.counters.arrival_cycles_max.note(cycles);
+        self.counters.packets_by_cycles[log2_bin(cycles)] += 1;
         if !self.sectored || request.bytes <= SECTOR_BYTES {
             return self.enqueue(now_core, request);
         }
-        let line = request.addr & !127;
         // A write-back is of its dirty sectors, anything else of the bytes that it spans.
         let sectors = match request.kind {
             AccessKind::L1WriteBack => request.sectors,
@@ -101,11 +127,12 @@ impl SubPartition {
         };
         for sector in 0..4 {
             if sectors >> sector & 1 == 1 {
+                self.counters.split_cycles += cycles;
                 let bytes = u128::from(u32::MAX) << (32 * sector);
                 self.enqueue(
                     now_core,
                     Request {
-                        addr: line + 32 * sector,
+                        addr: self.sector_addr(&request, sector),
                         bytes: SECTOR_BYTES,
                         sectors: 1 << sector,
                         byte_mask: request.byte_mask & bytes,
@@ -113,6 +140,20 @@ impl SubPartition {
                     },
                 );
             }
+        }
+    }
+
+    /// Address of the part of a request that lies in a sector of its line. GPGPU-Sim 4.2
+    /// (`breakdown_request_to_sector_requests`) adds the sector's offset in the line to an address
+    /// that has it already, and to that of a constant line nothing.
+    fn sector_addr(&self, request: &Request, sector: u64) -> u64 {
+        let half_line = request.bytes == 2 * SECTOR_BYTES;
+        match request.kind {
+            AccessKind::ConstRead | AccessKind::InstRead if half_line && !self.exact_sectors => {
+                request.addr
+            }
+            kind if kind.is_write() && !self.exact_sectors => request.addr + 32 * sector,
+            _ => (request.addr & !127) + 32 * sector,
         }
     }
 
@@ -128,6 +169,7 @@ impl SubPartition {
     /// One L2 cycle. Returns whether anything moved.
     pub fn cycle(&mut self, now_core: Cycle) -> bool {
         self.now += 1;
+        self.counters.cycles += 1;
         let mut moved = self.answer();
         moved |= self.take_fill();
         moved |= self.send_miss();
@@ -318,6 +360,19 @@ impl SubPartition {
     #[inline]
     pub fn skip(&mut self, cycles: u64) {
         self.now += cycles;
+        self.counters.cycles += cycles;
+    }
+
+    /// Counts an L2 cycle in which the input could not take a packet.
+    #[inline]
+    pub fn count_input_full(&mut self) {
+        self.counters.input_full += 1;
+    }
+
+    /// Counts a network cycle in which the network could not take the reply that waits.
+    #[inline]
+    pub fn count_reply_stall(&mut self) {
+        self.counters.reply_stalls += 1;
     }
 
     /// Marks 32 bytes at `addr` as present (host-to-device copies).
@@ -353,7 +408,7 @@ impl SubPartition {
         self.l2.as_ref().map(Cache::counters)
     }
 
-    /// Queue counters.
+    /// Counters so far.
     pub fn counters(&self) -> &PartitionCounters {
         &self.counters
     }

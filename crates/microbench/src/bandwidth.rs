@@ -80,7 +80,8 @@ fn peaked(figure: Figure, peak: f64) -> Answer {
 /// Two loads in the collectors at once that read the same bank of registers cost a cycle: of warps in
 /// no order, one in as many as there are banks.
 fn with_conflicts(gpu: &GpuSpec, figure: Figure) -> Figure {
-    let banks = gpu.sm.collectors.banks;
+    let split = if gpu.sm.sub_cores { gpu.sm.schedulers } else { 1 };
+    let banks = gpu.sm.collectors.banks / split;
     let share = figure.implied / f64::from(banks + 1);
     Figure {
         tolerance: figure.tolerance + share,

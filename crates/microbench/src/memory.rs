@@ -13,9 +13,12 @@ use warploom_mem::address::{AddressDecoder, Location};
 
 /// Loads of a chain.
 const LOADS: usize = 10;
-/// First register of the clock's readings. They are written while links read theirs, whose registers
-/// must lie in other banks: a chain's have the numbers 10 to 15, and there are 16 banks or more.
-const CLOCKS: usize = 16;
+/// Register of the `i`-th reading of the clock. Readings are written while links read their register,
+/// which must lie in another bank: a chain's has the number 10, and the number of banks is a multiple
+/// of four.
+const fn clock_register(i: usize) -> usize {
+    16 + i / 2 * 4 + i % 2
+}
 
 const fn row(
     name: &'static str,
@@ -109,7 +112,7 @@ impl Chain {
         code.align(PER_FETCH);
         let guard = if self.second_only { "@%p1 " } else { "" };
         for (i, link) in self.links.iter().enumerate() {
-            let clock = format!("mov.u32 %r{}, %clock", CLOCKS + i);
+            let clock = format!("mov.u32 %r{}, %clock", clock_register(i));
             if self.clock_first {
                 code.push(&clock);
             }
@@ -122,7 +125,7 @@ impl Chain {
         code.push("setp.lt.u32 %p2, %r0, 2");
         code.push("@%p2 bra AGAIN");
         for i in 0..self.links.len() {
-            code.push(format!("st.global.u32 [%rd0+{}], %r{}", 4 * i, CLOCKS + i));
+            code.push(format!("st.global.u32 [%rd0+{}], %r{}", 4 * i, clock_register(i)));
         }
         code
     }

@@ -7,7 +7,7 @@
 
 use std::hint::black_box;
 use std::time::Instant;
-use warploom_base::{ChannelId, KernelSlot, Rng, SmId, SubPartitionId};
+use warploom_base::{KernelSlot, Rng, SmId, SubPartitionId};
 use warploom_config::{Coalescing, GpuSpec, preset};
 use warploom_mem::address::AddressDecoder;
 use warploom_mem::cache::{Cache, Level};
@@ -132,9 +132,7 @@ impl Memory {
             requests: Network::new(&spec.noc, sms, subs, 1),
             replies: Network::new(&spec.noc, subs, sms, 2),
             subs: (0..subs).map(sub).collect(),
-            channels: (0..channels)
-                .map(|i| DramChannel::new(spec, ChannelId::new(i)))
-                .collect(),
+            channels: (0..channels).map(|_| DramChannel::new(spec)).collect(),
             per_channel,
             answered: 0,
         }

@@ -32,6 +32,9 @@ pub struct NocCounters {
     /// Heads that wanted an output another input got, summed over cycles (fly: over the switch's
     /// steps).
     pub conflicts: u64,
+    /// Packets inside, buffers included, summed over cycles: the same as each packet's time inside,
+    /// summed over packets.
+    pub packet_cycles: u64,
 }
 
 /// A packet in a network.
@@ -108,6 +111,7 @@ impl Network {
     /// One network cycle.
     pub fn cycle(&mut self) {
         self.counters.cycles += 1;
+        self.counters.packet_cycles += self.inside;
         if self.inside == 0 {
             each_kind!(&mut self.kind, net => net.skip(1));
         } else {

@@ -62,7 +62,9 @@ impl WarpView<'_> {
 ///
 /// Contract: `pick` changes only the policy itself and returns a warp of `ready`, or `None` to let
 /// the cycle pass. `ready` holds warps of `view.own` whose next instruction is decoded, passes the
-/// scoreboard and finds its pipe free. One policy object serves one scheduler.
+/// scoreboard and finds its pipe free, and warps that went elsewhere than their buffer: when it is
+/// such a one's turn, its buffer is emptied and `pick` is asked again in the same cycle, without
+/// `on_issue`. One policy object serves one scheduler.
 pub trait WarpScheduler: Send {
     /// The warp to issue from.
     fn pick(&mut self, view: &WarpView<'_>, ready: WarpMask) -> Option<WarpSlot>;

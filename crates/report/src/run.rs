@@ -233,6 +233,7 @@ mod tests {
             wall_seconds: 0.25,
             cycles_per_second: 4000.0 * launches as f64,
             warp_instructions_per_second: 8192.0,
+            series: None,
             checks: vec![CheckReport {
                 name: "c".into(),
                 passed: true,

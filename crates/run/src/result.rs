@@ -6,11 +6,11 @@ use crate::session::Prepared;
 use warploom_base::{Digest, Dim3};
 use warploom_config::{GpuSpec, Setting};
 use warploom_exec::{FindingReport, FunctionalStats};
-use warploom_gpu::{KernelEnd, MachineCounters};
+use warploom_gpu::{KernelEnd, MachineCounters, PartCounters, Recording};
 use warploom_sm::SLOT_CAUSES;
 use warploom_stats::result::{
-    CacheFigures, ConfigValue, DramFigures, Figures, Gpu, KernelReport, Outcome, Program,
-    RunReport, Totals, shares,
+    CacheFigures, ConfigValue, Counts, DramFigures, Figures, Gpu, KernelReport, Outcome, Parts,
+    Program, RunReport, Series, Totals, shares,
 };
 
 /// What a run has come to so far.
@@ -20,6 +20,8 @@ pub(crate) struct Summary {
     command: String,
     kernels: Vec<KernelReport>,
     totals: MachineCounters,
+    parts: Option<Parts>,
+    series: Option<Series>,
     kernel_cycles: u64,
     findings: Vec<String>,
 }
@@ -39,6 +41,8 @@ impl Summary {
             command: command.to_owned(),
             kernels: Vec::new(),
             totals: MachineCounters::default(),
+            parts: None,
+            series: None,
             kernel_cycles: 0,
             findings: Vec::new(),
         }
@@ -67,9 +71,22 @@ impl Summary {
             .extend(findings.into_iter().map(|f| f.to_string()));
     }
 
-    /// Counters of the whole run.
-    pub fn whole(&mut self, counters: MachineCounters) {
-        self.totals = counters;
+    /// Counters of the whole run, and those of its parts if they are wanted.
+    pub fn whole(&mut self, counters: &PartCounters, parts: bool) {
+        self.totals = counters.sum();
+        self.parts = parts.then(|| parts_of(counters));
+    }
+
+    /// Windows of `window_cycles` that were recorded.
+    pub fn recorded(&mut self, window_cycles: u64, recording: Recording) {
+        let (start, end) = recording.spans.into_iter().unzip();
+        let counted = |(_, values): &(String, Vec<u64>)| values.iter().any(|value| *value != 0);
+        self.series = Some(Series {
+            window_cycles,
+            start,
+            end,
+            columns: recording.columns.into_iter().filter(counted).collect(),
+        });
     }
 
     /// The result. Its digest covers device memory, launches with their cycles, and counters.
@@ -80,8 +97,9 @@ impl Summary {
         checks: Vec<Check>,
         wall_seconds: f64,
     ) -> RunReport {
-        let figures = figures(self.kernel_cycles, &self.totals);
+        let mut figures = figures(self.kernel_cycles, &self.totals);
         let digest = digest(device, &self.kernels, &figures, &outcome);
+        figures.parts = self.parts;
         let per_second = |n: u64| {
             if wall_seconds > 0.0 {
                 n as f64 / wall_seconds
@@ -107,6 +125,7 @@ impl Summary {
             wall_seconds,
             cycles_per_second: per_second(figures.cycles),
             warp_instructions_per_second: per_second(figures.warp_instructions),
+            series: self.series,
             checks: checks.into_iter().map(Into::into).collect(),
             findings: self.findings,
             digest,
@@ -124,7 +143,13 @@ fn config_value(setting: Setting) -> ConfigValue {
 }
 
 /// A launch that has ended.
-pub(crate) fn kernel_report(name: &str, grid: Dim3, block: Dim3, end: &KernelEnd) -> KernelReport {
+pub(crate) fn kernel_report(
+    name: &str,
+    grid: Dim3,
+    block: Dim3,
+    end: &KernelEnd,
+    parts: bool,
+) -> KernelReport {
     KernelReport {
         name: name.to_owned(),
         grid: grid.into(),
@@ -133,7 +158,10 @@ pub(crate) fn kernel_report(name: &str, grid: Dim3, block: Dim3, end: &KernelEnd
         shared_bytes: end.shared_bytes,
         blocks_per_sm: end.blocks_per_sm,
         occupancy_limit: end.limit.name().to_owned(),
-        figures: figures(end.ended_at - end.launched_at, &end.counters),
+        figures: Figures {
+            parts: parts.then(|| parts_of(&end.counters)),
+            ..figures(end.ended_at - end.launched_at, &end.counters.sum())
+        },
     }
 }
 
@@ -174,10 +202,27 @@ pub(crate) fn figures(cycles: u64, counters: &MachineCounters) -> Figures {
         l2: CacheFigures::new(counters.l2.hits(), counters.l2.accesses()),
         dram: DramFigures::new(counters.dram.busy, counters.dram.n_cmd),
         stalls: shares(causes),
-        statistics: counters
-            .named()
-            .into_iter()
-            .filter(|(_, value)| *value != 0)
+        statistics: counts(counters.named()),
+        parts: None,
+    }
+}
+
+/// Counters by name, but for those that are 0.
+fn counts(named: Vec<(String, u64)>) -> Counts {
+    named.into_iter().filter(|(_, value)| *value != 0).collect()
+}
+
+fn parts_of(counters: &PartCounters) -> Parts {
+    let channels = 0..counters.channels.len();
+    Parts {
+        sms: counters.sms.iter().map(|sm| counts(sm.named())).collect(),
+        banks: counters
+            .banks
+            .iter()
+            .map(|bank| counts(bank.named()))
+            .collect(),
+        channels: channels
+            .map(|i| counts(counters.channel_named(i)))
             .collect(),
     }
 }

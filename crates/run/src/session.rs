@@ -31,6 +31,10 @@ pub struct Options {
     pub memory_bytes: u64,
     /// Optional checks of the simulated program.
     pub checks: Checks,
+    /// Give counters apart by SM and by memory partition, too, in kernels, totals and windows.
+    pub parts: bool,
+    /// Record counters in windows of this many core cycles (at least one).
+    pub window_cycles: Option<Cycle>,
     /// The command line, for the result.
     pub command: String,
     /// Where the machine notes which part of it runs.
@@ -45,6 +49,8 @@ impl Default for Options {
             functional: false,
             memory_bytes: 4 << 30,
             checks: Checks::default(),
+            parts: false,
+            window_cycles: None,
             command: String::new(),
             probe: Probe::default(),
         }
@@ -180,6 +186,27 @@ impl Session {
             self.options.threads,
             self.options.probe.clone(),
         );
+        if let Some(cycles) = self.options.window_cycles {
+            gpu.record_windows(cycles, self.options.parts);
+        }
+        let outcome = self.launch_all(&mut gpu, program, device, summary, progress)?;
+        summary.whole(&gpu.part_counters(), self.options.parts);
+        if let Some(recording) = gpu.take_windows() {
+            summary.recorded(self.options.window_cycles.unwrap_or(0), recording);
+        }
+        summary.find(gpu.take_findings());
+        Ok(outcome)
+    }
+
+    /// One launch after the other, to the last or to the run's early end.
+    fn launch_all(
+        &self,
+        gpu: &mut Gpu,
+        program: &mut dyn HostProgram,
+        device: &mut Device,
+        summary: &mut Summary,
+        progress: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
+    ) -> Result<Outcome, RunError> {
         let limit = self.options.max_cycles.unwrap_or(Cycle::MAX);
         loop {
             let action = program.next(device)?;
@@ -187,23 +214,21 @@ impl Session {
                 gpu.note_copy(address, bytes);
             }
             let launch = match action {
-                HostAction::Done => break,
+                HostAction::Done => return Ok(Outcome::Finished),
                 HostAction::Launch(launch) => launch,
             };
             let prepared = self.prepare(device, &launch, summary.launches())?;
             let (grid, block) = (prepared.grid, prepared.block);
             gpu.launch(prepared.launch);
-            let end = self.until_end(&mut gpu, device, &launch, limit, summary, progress)?;
+            let end = self.until_end(gpu, device, &launch, limit, summary, progress)?;
+            let parts = self.options.parts;
             match end {
                 Ok(ends) => ends.iter().for_each(|end| {
-                    summary.add(kernel_report(&launch.kernel, grid, block, end));
+                    summary.add(kernel_report(&launch.kernel, grid, block, end, parts));
                 }),
                 Err(outcome) => return Ok(outcome),
             }
         }
-        summary.whole(gpu.counters());
-        summary.find(gpu.take_findings());
-        Ok(Outcome::Finished)
     }
 
     /// Steps until a kernel ends, or the run does.
@@ -219,7 +244,6 @@ impl Session {
         let mut next_report = gpu.now() + PROGRESS_CYCLES;
         loop {
             if let Err(stop) = gpu.step(&mut device.memory, limit) {
-                summary.whole(gpu.counters());
                 return Ok(Err(outcome_of(stop)));
             }
             let ended = gpu.take_ended();
@@ -234,9 +258,9 @@ impl Session {
                         launch.grid,
                         launch.block,
                         end,
+                        self.options.parts,
                     ));
                 }
-                summary.whole(gpu.counters());
                 return Ok(Err(Outcome::CycleLimit { cycles: limit }));
             }
             if gpu.now() >= next_report {
@@ -303,6 +327,7 @@ impl Session {
             block: launch.block,
             dynamic_shared_bytes: launch.dynamic_shared_bytes,
             max_shared_bytes: self.spec.sm.max_shared_bytes_per_block,
+            barriers: self.spec.sm.barriers_per_block,
             params,
             globals: device.module(module).addresses.clone(),
             texture_refs: device.module(module).texture_refs.clone(),

@@ -248,3 +248,39 @@ fn a_barrier_that_nobody_reaches_is_a_deadlock() {
         other => panic!("{other:?}"),
     }
 }
+
+/// Hits and misses of reads in L1D.
+fn l1d_reads(spec: &GpuSpec, body: &str) -> [u64; 2] {
+    let report = run_on(spec, body, 1, 32, 1);
+    assert_eq!(report.outcome, Outcome::Finished);
+    ["hit", "miss"].map(|outcome| {
+        let name = format!("l1d.accesses.{outcome}.global_read");
+        let statistics = &report.totals.figures.statistics;
+        statistics.get(&name).copied().unwrap_or(0)
+    })
+}
+
+#[test]
+fn a_fence_empties_l1d_where_kernels_ends_do() {
+    let body = "ld.param.u64 %rd1, [buf];\nld.global.u32 %r1, [%rd1];\nmembar.gl;\n\
+                ld.global.u32 %r2, [%rd1];\n";
+    let mut spec = preset("gtx480-gpgpusim4").expect("a built-in preset");
+    assert_eq!(l1d_reads(&spec, body), [0, 2]);
+    spec.gpu.flush_l1_at_kernel_end = false;
+    assert_eq!(l1d_reads(&spec, body), [1, 1]);
+}
+
+/// Two passes over 320 lines: more than the 256 that L1D has by itself (4 sets of 64 ways), of
+/// which the least recently used go, so that the second pass finds none; less than the 960 (4
+/// sets of 240 ways) beside 4 KiB of shared memory, for which 8 KiB of 128 are taken.
+#[test]
+fn l1d_takes_what_shared_memory_leaves() {
+    let pass: String = (0..320)
+        .map(|line| format!("ld.global.u32 %r1, [%rd1+{}];\n", line * 128))
+        .collect();
+    let body = format!("ld.param.u64 %rd1, [buf];\n{pass}{pass}");
+    let mut spec = preset("qv100-volta").expect("a built-in preset");
+    assert_eq!(l1d_reads(&spec, &body), [320, 320]);
+    spec.sm.adaptive_l1d = false;
+    assert_eq!(l1d_reads(&spec, &body), [0, 640]);
+}

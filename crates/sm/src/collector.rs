@@ -4,36 +4,48 @@
 //! its source registers one bank access a cycle each, and leaves for the pipe's output register.
 //! Step order within a cycle: send on ready collectors, read banks, take in new instructions; so
 //! an instruction with sources passes in three cycles, one without in two.
+//!
+//! Split into sub-cores (4.2), each scheduler owns an equal part of the banks and of every set's
+//! collectors, and a place in each register: its instructions use nothing else.
 
 use crate::flight::FlightId;
 use crate::image::Pipe;
+use crate::stage::{Issued, StageRegister};
 use warploom_base::FixedQueue;
-use warploom_config::{CollectorSet, CollectorSpec, ModelStyle, UnitSpec};
-
-/// Register between two stages: as many instructions as its width.
-pub type StageRegister = FixedQueue<FlightId>;
+use warploom_config::{CollectorSet, ModelStyle, SmSpec, UnitSpec};
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Collector {
-    flight: Option<FlightId>,
+    issued: Option<Issued>,
     pipe: u8,
+    set: u8,
     /// Operands not yet read.
     missing: u8,
 }
 
 #[derive(Clone, Debug)]
 struct Set {
-    pipes: Vec<Pipe>,
     first: usize,
     units: u32,
-    in_ports: u32,
-    out_ports: u32,
     /// Bit i: collector `first + i` is free.
     free: u64,
     /// Bit i: collector `first + i` has all operands.
     ready: u64,
-    /// Collector after which the next search for a ready one starts.
-    last_sent: u32,
+}
+
+/// Where instructions enter: each cycle, one of each of these pipes into one of these sets.
+#[derive(Clone, Debug)]
+struct InPort {
+    pipes: Vec<Pipe>,
+    sets: Vec<usize>,
+}
+
+/// What sends on one ready collector of its set a cycle.
+#[derive(Clone, Debug)]
+struct Dispatcher {
+    set: usize,
+    /// Collector that it sent last.
+    last: u32,
 }
 
 /// Collectors, banks, and the registers on both sides.
@@ -44,18 +56,22 @@ pub struct Collectors {
     /// To the units, by pipe (OC_EX).
     pub output: [StageRegister; Pipe::COUNT],
     sets: Vec<Set>,
+    in_ports: Vec<InPort>,
+    dispatchers: Vec<Dispatcher>,
     collectors: Vec<Collector>,
+    /// Banks of a sub-core; all where the SM is not split.
     banks: u32,
+    /// Sub-cores; 1 where the SM is not split.
+    subs: u32,
     /// Per bank: collectors that wait to read it, oldest first.
     queues: Vec<FixedQueue<u16>>,
     /// Bit per bank with a waiting read.
     waiting: u64,
     /// Bit per bank written in this cycle.
     written: u64,
-    /// Bank at which the search starts, moved on each cycle.
-    first_bank: u32,
-    /// 3.x: a collector receives at most one operand per cycle.
-    one_per_collector: bool,
+    style: ModelStyle,
+    /// By collector, the diagonal and bank of its first read: scratch of `one_per_collector`.
+    best: Vec<(u32, u32)>,
     busy: u32,
 }
 
@@ -69,63 +85,96 @@ pub struct Sources<'a> {
 
 impl Collectors {
     /// Collectors and stage registers of the given shapes, by pipe order of [`Pipe::ALL`].
-    pub fn new(spec: &CollectorSpec, widths: [&UnitSpec; Pipe::COUNT], style: ModelStyle) -> Self {
-        let register = |width: u32| FixedQueue::new(width.max(1) as usize);
+    pub fn new(sm: &SmSpec, widths: [&UnitSpec; Pipe::COUNT], style: ModelStyle) -> Self {
+        let spec = &sm.collectors;
+        let split = sm.sub_cores;
+        let subs = if split { sm.schedulers.max(1) } else { 1 };
         let mut this = Self {
-            input: widths.map(|w| register(w.issue_width)),
-            output: widths.map(|w| register(w.dispatch_width)),
+            input: widths.map(|w| StageRegister::new(w.issue_width, split)),
+            output: widths.map(|w| StageRegister::new(w.dispatch_width, split)),
             sets: Vec::new(),
+            in_ports: Vec::new(),
+            dispatchers: Vec::new(),
             collectors: Vec::new(),
-            banks: spec.banks,
+            banks: spec.banks / subs,
+            subs,
             queues: Vec::new(),
             waiting: 0,
             written: 0,
-            first_bank: 0,
-            one_per_collector: style == ModelStyle::V3,
+            style,
+            best: Vec::new(),
             busy: 0,
         };
+        // Order of GPGPU-Sim 4.2: the general set first, which serves the pipes that exist.
+        let exists = |p: &Pipe| widths[*p as usize].issue_width > 0;
+        let order = [Pipe::Sp, Pipe::Sfu, Pipe::Mem, Pipe::Dp, Pipe::Int];
+        let every: Vec<Pipe> = order.into_iter().filter(exists).collect();
+        let general = this.add_set(&spec.general);
+        let sets = general.into_iter().collect();
+        this.add_ports(&spec.general, every, sets);
         let own = [
             (&spec.sp, Pipe::Sp),
             (&spec.dp, Pipe::Dp),
-            (&spec.int, Pipe::Int),
             (&spec.sfu, Pipe::Sfu),
-            (&spec.tensor, Pipe::Tensor),
             (&spec.mem, Pipe::Mem),
+            (&spec.int, Pipe::Int),
         ];
         for (set, pipe) in own {
-            this.add_set(set, vec![pipe]);
+            let sets = this.add_set(set).into_iter().chain(general).collect();
+            this.add_ports(set, vec![pipe], sets);
         }
-        this.add_set(&spec.general, Pipe::ALL.to_vec());
-        let reads = this.collectors.len() * 16;
-        this.queues = vec![FixedQueue::new(reads.max(1)); spec.banks as usize];
+        let collectors = this.collectors.len();
+        this.queues = vec![FixedQueue::new((collectors * 16).max(1)); spec.banks as usize];
+        this.best = vec![(u32::MAX, 0); collectors];
         this
     }
 
-    fn add_set(&mut self, set: &CollectorSet, pipes: Vec<Pipe>) {
+    /// Adds the collectors of a set with their dispatchers. `None` for an empty set.
+    fn add_set(&mut self, set: &CollectorSet) -> Option<usize> {
         if set.units == 0 {
-            return;
+            return None;
         }
         assert!(set.units <= 64, "a set holds at most 64 collectors");
+        assert!(
+            set.units.is_multiple_of(self.subs),
+            "collectors do not divide among sub-cores"
+        );
+        let index = self.sets.len();
+        let first = self.collectors.len();
         self.sets.push(Set {
-            pipes,
-            first: self.collectors.len(),
+            first,
             units: set.units,
-            in_ports: set.in_ports.max(1),
-            out_ports: set.out_ports.max(1),
             free: !0 >> (64 - set.units),
             ready: 0,
-            last_sent: set.units - 1,
         });
-        self.collectors.resize(
-            self.collectors.len() + set.units as usize,
-            Collector::default(),
-        );
+        let blank = Collector {
+            set: index as u8,
+            ..Collector::default()
+        };
+        self.collectors.resize(first + set.units as usize, blank);
+        let dispatcher = Dispatcher {
+            set: index,
+            last: 0,
+        };
+        let count = set.out_ports.max(1) as usize;
+        self.dispatchers
+            .extend(std::iter::repeat_n(dispatcher, count));
+        Some(index)
     }
 
-    /// Bank of a register of a warp.
+    fn add_ports(&mut self, set: &CollectorSet, pipes: Vec<Pipe>, sets: Vec<usize>) {
+        if !sets.is_empty() && !pipes.is_empty() {
+            let port = InPort { pipes, sets };
+            self.in_ports
+                .extend(std::iter::repeat_n(port, set.in_ports as usize));
+        }
+    }
+
+    /// Bank of a register of a warp: in the part of the scheduler that the warp belongs to.
     #[inline]
     fn bank(&self, register: u16, warp: u16) -> u32 {
-        (u32::from(register) + u32::from(warp)) % self.banks
+        let sub = u32::from(warp) % self.subs;
+        (u32::from(register) + u32::from(warp)) % self.banks + sub * self.banks
     }
 
     /// Marks the banks of results written in this cycle: they serve no reads.
@@ -136,23 +185,24 @@ impl Collectors {
         }
     }
 
-    /// Writes if all banks are idle in this cycle; the load/store unit retries otherwise.
+    /// Writes registers from the first on, as far as their banks are idle in this cycle; how many
+    /// were written. The load/store unit retries the others.
     #[inline]
-    pub fn try_write(&mut self, registers: &[u16], warp: u16) -> bool {
-        let banks = registers
-            .iter()
-            .fold(0, |m, &r| m | 1 << self.bank(r, warp));
-        let idle = self.written & banks == 0;
-        if idle {
-            self.written |= banks;
+    pub fn try_write(&mut self, registers: &[u16], warp: u16) -> usize {
+        for (i, &register) in registers.iter().enumerate() {
+            let bank = 1 << self.bank(register, warp);
+            if self.written & bank != 0 {
+                return i;
+            }
+            self.written |= bank;
         }
-        idle
+        registers.len()
     }
 
     /// Nothing in collectors and input registers, so that `step` would do nothing.
     #[inline]
     pub fn is_idle(&self) -> bool {
-        self.busy == 0 && self.input.iter().all(FixedQueue::is_empty)
+        self.busy == 0 && self.input.iter().all(StageRegister::is_empty)
     }
 
     /// `step` would move nothing, and will not before an output register is emptied: collectors
@@ -165,35 +215,36 @@ impl Collectors {
         let drained = outputs
             .clone()
             .all(|(p, o)| o.is_empty() || (p == mem && memory_full));
-        drained && self.waiting == 0 && self.sets.iter().all(|set| self.set_is_stalled(set))
+        drained
+            && self.waiting == 0
+            && self.sets.iter().all(|set| self.set_is_stuck(set))
+            && self.in_ports.iter().all(|port| {
+                port.pipes
+                    .iter()
+                    .all(|pipe| self.place_for(port, *pipe).is_none())
+            })
     }
 
-    fn set_is_stalled(&self, set: &Set) -> bool {
+    /// Every instruction in the set waits for a place behind it.
+    fn set_is_stuck(&self, set: &Set) -> bool {
         let occupied = !set.free & (!0 >> (64 - set.units));
-        let stuck = bits(occupied).all(|i| {
-            let pipe = self.collectors[set.first + i as usize].pipe;
-            set.ready >> i & 1 != 0 && self.output[pipe as usize].is_full()
-        });
-        let nothing_enters =
-            set.free == 0 || set.pipes.iter().all(|p| self.input[*p as usize].is_empty());
-        stuck && nothing_enters
+        set.ready == occupied && bits(occupied).all(|i| !self.can_leave(set, i))
     }
 
-    /// Accounts for `cycles` cycles that were not stepped because `is_stalled`.
-    pub fn skip(&mut self, cycles: u64, steps_per_cycle: u32) {
-        if self.busy > 0 {
-            let steps = cycles * u64::from(steps_per_cycle) % u64::from(self.banks);
-            self.first_bank = (self.first_bank + steps as u32) % self.banks;
-        }
+    #[inline]
+    fn can_leave(&self, set: &Set, i: u32) -> bool {
+        let c = &self.collectors[set.first + i as usize];
+        c.issued
+            .is_some_and(|issued| !self.output[c.pipe as usize].is_full(issued.sub))
     }
 
-    /// One cycle. `sources` tells what an entering instruction reads. Returns reads that had to
-    /// wait for their bank.
-    pub fn step<'a>(&mut self, sources: impl Fn(FlightId) -> (Pipe, Sources<'a>)) -> u64 {
+    /// One step, the `nth` of the SM. `sources` tells what an entering instruction reads. Returns
+    /// reads that had to wait for their bank.
+    pub fn step<'a>(&mut self, nth: u64, sources: impl Fn(FlightId) -> Sources<'a>) -> u64 {
         let mut waited = 0;
         if self.busy > 0 {
             self.send_ready();
-            waited = self.read_banks();
+            waited = self.read_banks(nth);
         }
         self.take_in(sources);
         self.end_writes();
@@ -206,111 +257,145 @@ impl Collectors {
         self.written = 0;
     }
 
+    /// Each dispatcher sends on one ready collector of its set: round robin, from the one after
+    /// the last sent; among sub-cores, from the first of the next sub-core (4.2's `find_ready`).
     fn send_ready(&mut self) {
-        for set in &mut self.sets {
-            for _ in 0..set.out_ports {
-                if set.ready == 0 {
-                    break;
-                }
-                // Round robin over the set, first the ready ones after the last sent.
-                let after = set.ready & (!0u64 << set.last_sent << 1);
-                let order = [after, set.ready & !after];
-                let sendable = order.into_iter().flat_map(bits).find(|&i| {
-                    let c = &self.collectors[set.first + i as usize];
-                    !self.output[c.pipe as usize].is_full()
-                });
-                let Some(i) = sendable else { break };
-                let c = &mut self.collectors[set.first + i as usize];
-                if let Some(flight) = c.flight.take() {
-                    self.output[c.pipe as usize].push(flight);
-                }
-                set.ready &= !(1 << i);
-                set.free |= 1 << i;
-                set.last_sent = i;
-                self.busy -= 1;
+        for d in 0..self.dispatchers.len() {
+            let Dispatcher { set, last } = self.dispatchers[d];
+            let set = &self.sets[set];
+            if set.ready == 0 {
+                continue;
+            }
+            let part = set.units / self.subs;
+            let start = match self.subs {
+                1 => last + 1,
+                _ => last + part - last % part,
+            } % set.units;
+            let after = set.ready & (!0 << start);
+            let order = [after, set.ready & !after];
+            let chosen = order
+                .into_iter()
+                .flat_map(bits)
+                .find(|&i| self.can_leave(set, i));
+            if let Some(i) = chosen {
+                self.dispatchers[d].last = i;
+                self.send(self.dispatchers[d].set, i);
             }
         }
     }
 
-    fn read_banks(&mut self) -> u64 {
+    fn send(&mut self, set: usize, i: u32) {
+        let set = &mut self.sets[set];
+        let c = &mut self.collectors[set.first + i as usize];
+        if let Some(issued) = c.issued.take() {
+            self.output[c.pipe as usize].push(issued);
+        }
+        set.ready &= !(1 << i);
+        set.free |= 1 << i;
+        self.busy -= 1;
+    }
+
+    fn read_banks(&mut self, nth: u64) -> u64 {
         let open = self.waiting & !self.written;
-        let rotated = [
-            open & (!0 << self.first_bank),
-            open & !(!0 << self.first_bank),
-        ];
-        let mut served: u128 = 0;
-        for bank in rotated.into_iter().flat_map(bits) {
+        let chosen = match self.style {
+            ModelStyle::V3 => self.one_per_collector(open, nth),
+            ModelStyle::V4 => open,
+        };
+        for bank in bits(chosen) {
             let queue = &mut self.queues[bank as usize];
-            let Some(&collector) = queue.front() else {
+            let Some(collector) = queue.pop() else {
                 continue;
             };
-            if self.one_per_collector && served >> collector & 1 != 0 {
-                continue;
-            }
-            queue.pop();
             if queue.is_empty() {
                 self.waiting &= !(1 << bank);
             }
-            served |= 1 << collector;
             self.operand_arrived(collector);
         }
-        self.first_bank = (self.first_bank + 1) % self.banks;
         bits(self.waiting)
             .map(|bank| self.queues[bank as usize].len() as u64)
             .sum()
     }
 
+    /// 3.2.2: a collector receives one operand a cycle. Its wavefront allocator goes through the
+    /// diagonals of the matrix of banks and collectors, beginning with another one each step.
+    fn one_per_collector(&mut self, open: u64, nth: u64) -> u64 {
+        let square = self.queues.len().max(self.collectors.len()) as u64;
+        self.best.fill((u32::MAX, 0));
+        for bank in bits(open) {
+            if let Some(&collector) = self.queues[bank as usize].front() {
+                let start = (nth + u64::from(bank)) % square;
+                let diagonal = (u64::from(collector) + square - start) % square;
+                let best = &mut self.best[usize::from(collector)];
+                *best = (*best).min((diagonal as u32, bank));
+            }
+        }
+        let granted = self
+            .best
+            .iter()
+            .filter(|(diagonal, _)| *diagonal != u32::MAX);
+        granted.fold(0, |mask, (_, bank)| mask | 1 << bank)
+    }
+
+    #[inline]
     fn operand_arrived(&mut self, collector: u16) {
         let index = usize::from(collector);
-        self.collectors[index].missing -= 1;
-        if self.collectors[index].missing == 0 {
-            self.mark_ready(index);
+        let c = &mut self.collectors[index];
+        c.missing -= 1;
+        if c.missing == 0 {
+            let set = &mut self.sets[usize::from(c.set)];
+            set.ready |= 1 << (index - set.first);
         }
     }
 
-    fn mark_ready(&mut self, index: usize) {
-        for set in &mut self.sets {
-            if (set.first..set.first + set.units as usize).contains(&index) {
-                set.ready |= 1 << (index - set.first);
-            }
-        }
-    }
-
-    fn take_in<'a>(&mut self, sources: impl Fn(FlightId) -> (Pipe, Sources<'a>)) {
-        for s in 0..self.sets.len() {
-            for _ in 0..self.sets[s].in_ports {
-                if self.sets[s].free == 0 {
+    fn take_in<'a>(&mut self, sources: impl Fn(FlightId) -> Sources<'a>) {
+        for p in 0..self.in_ports.len() {
+            for i in 0..self.in_ports[p].pipes.len() {
+                let port = &self.in_ports[p];
+                let pipe = port.pipes[i];
+                if self.input[pipe as usize].is_empty() {
+                    continue;
+                }
+                if let Some((issued, set, i)) = self.place_for(port, pipe) {
+                    self.input[pipe as usize].take(issued);
+                    let sources = sources(issued.flight);
+                    self.occupy(set, i, issued, pipe, &sources);
+                }
+                if self.style == ModelStyle::V3 {
+                    // A port of 3.2.2 tries one instruction a cycle.
                     break;
                 }
-                let input = &mut self.input;
-                let from = self.sets[s]
-                    .pipes
-                    .iter()
-                    .find(|p| !input[**p as usize].is_empty());
-                let Some(flight) = from.and_then(|p| input[*p as usize].pop()) else {
-                    break;
-                };
-                let (pipe, sources) = sources(flight);
-                self.occupy(s, flight, pipe, &sources);
             }
         }
     }
 
-    fn occupy(&mut self, set: usize, flight: FlightId, pipe: Pipe, sources: &Sources<'_>) {
-        let set = &mut self.sets[set];
-        let i = set.free.trailing_zeros();
-        set.free &= !(1 << i);
+    /// The instruction of `pipe` issued first, and the set and collector that it would take.
+    #[inline]
+    fn place_for(&self, port: &InPort, pipe: Pipe) -> Option<(Issued, usize, u32)> {
+        let issued = self.input[pipe as usize].oldest()?;
+        port.sets.iter().find_map(|&s| {
+            let set = &self.sets[s];
+            let part = set.units / self.subs;
+            let own = (!0 >> (64 - part)) << (u32::from(issued.sub) * part);
+            let free = set.free & own;
+            (free != 0).then(|| (issued, s, free.trailing_zeros()))
+        })
+    }
+
+    fn occupy(&mut self, set: usize, i: u32, issued: Issued, pipe: Pipe, sources: &Sources<'_>) {
         self.busy += 1;
-        let index = set.first + i as usize;
         let missing = sources.registers.len() as u8;
+        let s = &mut self.sets[set];
+        s.free &= !(1 << i);
+        if missing == 0 {
+            s.ready |= 1 << i;
+        }
+        let index = s.first + i as usize;
         self.collectors[index] = Collector {
-            flight: Some(flight),
+            issued: Some(issued),
             pipe: pipe as u8,
+            set: set as u8,
             missing,
         };
-        if missing == 0 {
-            set.ready |= 1 << i;
-        }
         for &register in sources.registers {
             let bank = self.bank(register, sources.warp);
             self.queues[bank as usize].push(index as u16);
@@ -332,6 +417,7 @@ fn bits(mut mask: u64) -> impl Iterator<Item = u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use warploom_config::preset;
 
     const NONE: CollectorSet = CollectorSet {
         units: 0,
@@ -344,42 +430,49 @@ mod tests {
         dispatch_width: 2,
     };
 
+    /// An SM of four banks with collectors for SP alone.
     fn collectors(units: u32, ports: u32, style: ModelStyle) -> Collectors {
-        let spec = CollectorSpec {
-            banks: 4,
-            steps_per_cycle: 1,
-            sp: CollectorSet {
-                units,
-                in_ports: ports,
-                out_ports: ports,
-            },
-            dp: NONE,
-            int: NONE,
-            sfu: NONE,
-            tensor: NONE,
-            mem: NONE,
-            general: NONE,
+        let mut sm = preset("gtx480").expect("a preset").sm;
+        let set = CollectorSet {
+            units,
+            in_ports: ports,
+            out_ports: ports,
         };
-        Collectors::new(&spec, [&WIDTH; Pipe::COUNT], style)
+        sm.collectors.banks = 4;
+        sm.collectors.sp = set;
+        for other in [
+            &mut sm.collectors.dp,
+            &mut sm.collectors.int,
+            &mut sm.collectors.sfu,
+            &mut sm.collectors.mem,
+            &mut sm.collectors.general,
+        ] {
+            *other = NONE;
+        }
+        Collectors::new(&sm, [&WIDTH; Pipe::COUNT], style)
     }
 
-    /// Steps until `count` instructions came out; the step after which each did, from 1.
+    fn issued(order: u64, sub: u8) -> Issued {
+        Issued {
+            flight: FlightId(order as u16),
+            order,
+            sub,
+        }
+    }
+
+    /// Steps until all instructions came out; the step after which each did, from 1.
     fn arrivals(c: &mut Collectors, sources: &[&'static [u16]]) -> Vec<usize> {
         for i in 0..sources.len() {
-            c.input[0].push(FlightId(i as u16));
+            c.input[0].push(issued(i as u64, 0));
         }
         let mut out = Vec::new();
         for step in 1..50 {
-            c.step(|f| {
-                (
-                    Pipe::Sp,
-                    Sources {
-                        registers: sources[f.0 as usize],
-                        warp: 0,
-                    },
-                )
+            c.step(step as u64, |f| Sources {
+                registers: sources[f.0 as usize],
+                warp: 0,
             });
-            while c.output[0].pop().is_some() {
+            while let Some(issued) = c.output[0].oldest() {
+                c.output[0].take(issued);
                 out.push(step);
             }
         }
@@ -425,24 +518,20 @@ mod tests {
     #[test]
     fn writes_block_reads_of_their_bank() {
         let mut c = collectors(1, 1, ModelStyle::V4);
-        let source = |_| {
-            (
-                Pipe::Sp,
-                Sources {
-                    registers: &[3],
-                    warp: 0,
-                },
-            )
+        let source = |_| Sources {
+            registers: &[3],
+            warp: 0,
         };
-        c.input[0].push(FlightId(0));
-        c.step(source);
+        c.input[0].push(issued(0, 0));
+        c.step(0, source);
         c.write(&[3], 0);
-        assert!(!c.try_write(&[7], 0), "the same bank");
-        assert!(c.try_write(&[6], 0), "another bank");
-        assert_eq!(c.step(source), 1, "the read waited");
-        c.step(source);
+        assert_eq!(c.try_write(&[7], 0), 0, "the same bank");
+        assert_eq!(c.try_write(&[6], 0), 1, "another bank");
+        assert_eq!(c.try_write(&[5, 6, 4], 0), 1, "as far as banks are idle");
+        assert_eq!(c.step(1, source), 1, "the read waited");
+        c.step(2, source);
         assert!(c.output[0].is_empty());
-        c.step(source);
+        c.step(3, source);
         assert!(!c.output[0].is_empty());
     }
 
@@ -462,5 +551,105 @@ mod tests {
     fn the_warp_moves_registers_to_other_banks() {
         let c = collectors(1, 1, ModelStyle::V3);
         assert_eq!((c.bank(5, 0), c.bank(5, 2)), (1, 3));
+    }
+
+    /// Volta: 4 schedulers, 16 banks, 8 general collectors, so 4 banks and 2 collectors each.
+    fn sub_cores() -> Collectors {
+        let sm = preset("qv100-volta").expect("a preset").sm;
+        let u = &sm.units;
+        let widths = [&u.sp, &u.dp, &u.int, &u.sfu, &u.mem];
+        Collectors::new(&sm, widths, ModelStyle::V4)
+    }
+
+    #[test]
+    fn a_sub_core_has_banks_of_its_own() {
+        let c = sub_cores();
+        for warp in 0..64 {
+            let own = u32::from(warp % 4) * 4;
+            let banks: Vec<u32> = (0..8).map(|register| c.bank(register, warp)).collect();
+            let expected = (0..8).map(|register| own + (register + u32::from(warp)) % 4);
+            assert_eq!(banks, expected.collect::<Vec<_>>(), "warp {warp}");
+        }
+    }
+
+    #[test]
+    fn a_sub_core_never_uses_collectors_of_another() {
+        let mut c = sub_cores();
+        let source = |_| Sources {
+            registers: &[1],
+            warp: 0,
+        };
+        // Three instructions of sub-core 0: the third waits for one of its two collectors.
+        for order in 0..3 {
+            let pipe = [Pipe::Sp, Pipe::Int, Pipe::Sfu][order as usize];
+            c.input[pipe as usize].push(issued(order, 0));
+        }
+        c.step(0, source);
+        assert_eq!(c.sets[0].free, 0b1111_1100);
+        assert_eq!(c.input.iter().map(StageRegister::len).sum::<usize>(), 1);
+        // One of sub-core 3 takes one of the last two.
+        c.input[Pipe::Dp as usize].push(issued(3, 3));
+        c.step(1, source);
+        assert_eq!(c.sets[0].free, 0b1011_1100);
+    }
+
+    #[test]
+    fn a_blocked_sub_core_holds_back_those_behind_it_in_the_same_register() {
+        let mut c = sub_cores();
+        let none = |_| Sources {
+            registers: &[],
+            warp: 0,
+        };
+        let mem = Pipe::Mem as usize;
+        // Sub-core 0 fills its collectors and its output; then its next one waits in the input.
+        for order in 0..4 {
+            c.input[mem].push(issued(order, 0));
+            c.step(order, none);
+        }
+        c.input[mem].push(issued(9, 1));
+        c.step(9, none);
+        assert_eq!(c.input[mem].len(), 2, "4.2 looks at the oldest alone");
+        let out = c.output[mem].oldest().expect("the first is out");
+        c.output[mem].take(out);
+        c.step(10, none);
+        c.step(11, none);
+        assert!(c.input[mem].of(1).is_none(), "the way is free again");
+    }
+
+    #[test]
+    fn several_pipes_enter_a_general_set_in_one_cycle() {
+        let mut c = sub_cores();
+        for (order, pipe) in Pipe::ALL.into_iter().enumerate() {
+            c.input[pipe as usize].push(issued(order as u64, order as u8 % 4));
+        }
+        c.step(0, |_| Sources {
+            registers: &[],
+            warp: 0,
+        });
+        assert!(c.input.iter().all(StageRegister::is_empty));
+    }
+
+    #[test]
+    fn dispatchers_go_on_with_the_next_sub_core() {
+        let mut c = sub_cores();
+        assert_eq!(c.dispatchers.len(), 8);
+        c.dispatchers.truncate(1);
+        // Two ready instructions a sub-core, each of its own pipe, sub-cores 0 and 1.
+        for (order, (sub, pipe)) in [(0, 0), (0, 1), (1, 2), (1, 3)].into_iter().enumerate() {
+            c.input[pipe].push(issued(order as u64, sub));
+        }
+        let none = |_| Sources {
+            registers: &[],
+            warp: 0,
+        };
+        let mut sent = Vec::new();
+        for step in 0..5 {
+            let before = c.dispatchers[0].last;
+            c.step(step, none);
+            if c.dispatchers[0].last != before {
+                sent.push(c.dispatchers[0].last);
+            }
+        }
+        assert_eq!(sent, [2, 0, 3, 1]);
     }
 }

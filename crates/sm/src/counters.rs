@@ -1,6 +1,7 @@
 //! What an SM counts.
 
-use warploom_stats::{LANE_COUNTS, declare_stats};
+use warploom_mem::AccessKind;
+use warploom_stats::{LANE_COUNTS, LOG2_BINS, Peak, declare_stats};
 
 /// Labels of the causes in [`SmCounters::slots`].
 pub const SLOT_CAUSES: &[&str] = &[
@@ -38,6 +39,96 @@ pub enum SlotCause {
     Policy,
 }
 
+/// Labels of [`LdstStage`].
+pub const LDST_STAGES: &[&str] = &[
+    "constant",
+    "texture",
+    "shared",
+    "global_load",
+    "local_load",
+    "global_store",
+    "local_store",
+];
+
+/// What an instruction in the load/store unit accesses: GPGPU-Sim's memory stages.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum LdstStage {
+    /// Constant cache.
+    Constant,
+    /// Texture cache.
+    Texture,
+    /// Shared memory.
+    Shared,
+    /// Global memory: loads and atomics.
+    GlobalLoad,
+    /// Local memory: loads.
+    LocalLoad,
+    /// Global memory: stores.
+    GlobalStore,
+    /// Local memory: stores.
+    LocalStore,
+}
+
+/// Labels of [`LdstStall`].
+pub const LDST_STALLS: &[&str] = &[
+    "reservation",
+    "bank_conflict",
+    "network",
+    "coalesce",
+    "data_port",
+];
+
+/// Why the load/store unit could not finish its instruction.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum LdstStall {
+    /// A cache could not reserve what a miss needs.
+    Reservation,
+    /// Shared memory, or a bank of L1D, was busy.
+    BankConflict,
+    /// The network had no room.
+    Network,
+    /// There are more transactions to send.
+    Coalesce,
+    /// The cache's data port was busy.
+    DataPort,
+}
+
+/// Labels of the spaces in [`SmCounters::memory_lanes`].
+pub const LANE_SPACES: &[&str] = &["load", "store", "shared", "texture", "constant", "param"];
+
+/// A space of [`SmCounters::memory_lanes`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum LaneSpace {
+    /// Global and local loads, atomics.
+    Load,
+    /// Global and local stores.
+    Store,
+    /// Shared memory.
+    Shared,
+    /// Texture reads.
+    Texture,
+    /// `ld.const`.
+    Constant,
+    /// Kernel parameters.
+    Param,
+}
+
+/// Labels of access kinds, in the order of [`AccessKind`].
+pub const ACCESS_KINDS: &[&str] = &[
+    "global_read",
+    "global_write",
+    "global_atomic",
+    "local_read",
+    "local_write",
+    "const_read",
+    "texture_read",
+    "inst_read",
+    "l1_write_back",
+    "l2_write_back",
+    "l2_write_allocate",
+    "l1_write_allocate",
+];
+
 declare_stats! {
     /// Counters of one SM, of one kernel or of all.
     pub struct SmCounters in "sm" {
@@ -49,12 +140,16 @@ declare_stats! {
         pub thread_instructions: u64 = ThreadInstructions, as "gpgpu_sim_insn";
         /// Scheduler cycles by what happened: exactly one cause each.
         pub slots: [u64; 9] = Slots, by [SLOT_CAUSES];
-        /// Instructions issued by number of lanes in which they take effect, from 1.
+        /// Instructions issued by number of lanes that the divergence stack lets run, whatever the
+        /// guard, from 1.
         pub issued_by_lanes: [u64; 32] = WarpInstructions, as "W1..W32", by [LANE_COUNTS];
-        /// Instructions issued that take effect in no lane (GPGPU-Sim counts them as `Stall`).
+        /// Instructions issued whose guard is false in every one of those lanes.
         pub issued_without_lanes: u64 = WarpInstructions;
+        /// Scheduler cycles, all with the cause no_warp, in which the SM held no block (GPGPU-Sim
+        /// does not count them).
+        pub inactive_slots: u64 = Slots;
         /// Warps resident, summed over active cycles.
-        pub resident_warp_cycles: u64 = Cycles;
+        pub resident_warp_cycles: u64 = Cycles, as "gpu_occupancy x active cycles x warp slots";
         /// Blocks started.
         pub blocks_started: u64 = Blocks, as "gpu_tot_issued_cta";
         /// Blocks finished.
@@ -62,29 +157,37 @@ declare_stats! {
         /// Global loads and stores, local ones, texture reads.
         pub memory_instructions: u64 = WarpInstructions;
         /// Store instructions to any space.
-        pub store_instructions: u64 = WarpInstructions, as "gpgpu_n_store_insn";
+        pub store_instructions: u64 = WarpInstructions;
         /// Transactions that global and local accesses were coalesced into.
         pub memory_transactions: u64 = Requests;
+        /// Lanes of memory instructions in which they take effect, by space.
+        pub memory_lanes: [u64; 6] = ThreadInstructions, as "gpgpu_n_load_insn, _store_, _shmem_, _tex_, _const_mem_, _param_mem_", by [LANE_SPACES];
         /// Shared-memory instructions.
         pub shared_instructions: u64 = WarpInstructions;
-        /// Extra cycles of shared-memory accesses from bank conflicts.
-        pub shared_conflict_cycles: u64 = Cycles, as "gpgpu_n_shmem_bkconflict";
-        /// Cycles in which the load/store unit could not finish its instruction: bank conflict.
-        pub ldst_stall_bank_conflict: u64 = Cycles, as "gpgpu_stall_shd_mem[s_mem][bk_conf]";
-        /// The same: more transactions to send.
-        pub ldst_stall_coalesce: u64 = Cycles, as "gpgpu_stall_shd_mem[gl_mem][coal_stall]";
-        /// The same: cache reservation failed or network full.
-        pub ldst_stall_resource: u64 = Cycles, as "gpgpu_stall_shd_mem[gl_mem][resource_stall]";
-        /// The same: the data port was busy.
-        pub ldst_stall_data_port: u64 = Cycles, as "gpgpu_stall_shd_mem[gl_mem][data_port_stall]";
-        /// The same: constant cache.
-        pub ldst_stall_constant: u64 = Cycles, as "gpgpu_stall_shd_mem[c_mem][resource_stall]";
+        /// Extra cycles of shared-memory accesses from bank conflicts (GPGPU-Sim's
+        /// gpgpu_n_shmem_bkconflict counts the first cycle too).
+        pub shared_conflict_cycles: u64 = Cycles;
+        /// Cycles in which the load/store unit could not finish its instruction, by what it
+        /// accesses and why (GPGPU-Sim's resource_stall is reservation and bank_conflict).
+        pub ldst_stalls: [[u64; 5]; 7] = Cycles, as "gpgpu_stall_shd_mem", by [LDST_STAGES, LDST_STALLS];
         /// Register-file reads that waited because their bank served another.
         pub register_bank_conflicts: u64 = Events, as "gpu_reg_bank_conflict_stalls";
-        /// Packets sent to memory.
-        pub packets_sent: u64 = Packets, as "icnt_total_pkts_simt_to_mem";
+        /// Packets sent to memory, by kind of access.
+        pub packets_sent: [u64; AccessKind::COUNT] = Packets, as "gpgpu_n_mem_read_global, _write_global, ...", by [ACCESS_KINDS];
+        /// Flits of those packets.
+        pub flits_sent: u64 = Flits, as "icnt_total_pkts_simt_to_mem";
         /// Packets received from memory.
-        pub packets_received: u64 = Packets, as "icnt_total_pkts_mem_to_simt";
+        pub packets_received: u64 = Packets;
+        /// Flits of those packets.
+        pub flits_received: u64 = Flits, as "icnt_total_pkts_mem_to_simt";
+        /// Replies to accesses other than instruction fetches.
+        pub fetches: u64 = Packets;
+        /// Core cycles from an access to its reply at the load/store unit, summed over replies.
+        pub fetch_cycles: u64 = Cycles, as "averagemflatency x replies";
+        /// The longest of those times so far in the run.
+        pub fetch_cycles_max: Peak = Cycles, as "maxmflatency";
+        /// Replies by the logarithm of that time.
+        pub fetches_by_cycles: [u64; 16] = Packets, as "mf_lat_table", by [LOG2_BINS];
         /// Barrier instructions issued.
         pub barriers: u64 = WarpInstructions;
     }

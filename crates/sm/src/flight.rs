@@ -1,6 +1,5 @@
 //! Instructions between issue and write-back: a pool of small records named by number.
 
-use crate::image::Pipe;
 use warploom_base::{KernelSlot, Pc, WarpSlot};
 
 /// A record in a [`FlightPool`].
@@ -16,8 +15,6 @@ pub struct Flight {
     pub kernel: KernelSlot,
     /// Which instruction.
     pub pc: Pc,
-    /// Where it goes.
-    pub pipe: Pipe,
     /// Record in the load/store unit, for memory instructions.
     pub mem: Option<MemId>,
 }

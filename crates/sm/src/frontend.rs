@@ -26,13 +26,14 @@ pub struct Frontend {
 }
 
 impl Frontend {
-    /// The front end of an SM of `spec` with `warps` slots.
-    pub fn new(spec: &GpuSpec, warps: usize) -> Self {
+    /// The front end of an SM of `spec`.
+    pub fn new(spec: &GpuSpec) -> Self {
         let style: ModelStyle = spec.gpu.style;
         Self {
             l1i: Cache::new(&spec.l1i, Level::L1, style),
             buffer: None,
-            last: WarpSlot(warps as u16 - 1),
+            // GPGPU-Sim begins its search after warp 0.
+            last: WarpSlot(0),
             perfect: spec.sm.perfect_inst_const_cache,
             line_bytes: u64::from(spec.l1i.line_bytes),
             per_cycle: spec.sm.fetch_per_cycle.max(1),
@@ -108,13 +109,21 @@ impl Sm {
             }
             return;
         }
-        self.reclaim_warps(now);
+        let above: WarpMask = !0 << self.front.last.index() << 1;
         let wanting = self.wanting_fetch();
-        if wanting == 0 {
+        let Some(slot) = first_from(wanting, above) else {
+            self.reclaim_warps(now, !0);
             return;
-        }
-        let above = wanting & (!0u64 << self.front.last.index() << 1);
-        let slot = if above != 0 { above } else { wanting }.trailing_zeros() as usize;
+        };
+        // The search for a warp to fetch for is also the one that frees the slots of warps that
+        // ended: it ends at the warp found.
+        let up_to: WarpMask = !0 >> (63 - slot);
+        let seen = if above >> slot & 1 != 0 {
+            above & up_to
+        } else {
+            above | up_to
+        };
+        self.reclaim_warps(now, seen);
         self.front.last = WarpSlot::new(slot);
         self.fetch_for(now, slot);
     }
@@ -154,9 +163,9 @@ impl Sm {
         }
     }
 
-    /// Frees the slots of warps that exited and have nothing outstanding.
-    fn reclaim_warps(&mut self, now: Cycle) {
-        for slot in warploom_policy::warps_of(self.warps.to_reclaim()) {
+    /// Frees the slots among `seen` of warps that exited and have nothing outstanding.
+    fn reclaim_warps(&mut self, now: Cycle, seen: WarpMask) {
+        for slot in warploom_policy::warps_of(self.warps.to_reclaim() & seen) {
             let slot = slot.index();
             self.warps.touched &= !(1 << slot);
             if self.warps.is_drained(slot) {
@@ -165,4 +174,14 @@ impl Sm {
             }
         }
     }
+}
+
+/// The first slot of `mask` in the cyclic order that begins with the slots `above`.
+fn first_from(mask: WarpMask, above: WarpMask) -> Option<usize> {
+    let from = if mask & above != 0 {
+        mask & above
+    } else {
+        mask
+    };
+    (from != 0).then(|| from.trailing_zeros() as usize)
 }

@@ -23,24 +23,15 @@ pub enum Pipe {
     Int,
     /// Special functions.
     Sfu,
-    /// Tensor cores.
-    Tensor,
     /// Load/store.
     Mem,
 }
 
 impl Pipe {
     /// Kinds of pipes.
-    pub const COUNT: usize = 6;
+    pub const COUNT: usize = 5;
     /// All, in order.
-    pub const ALL: [Pipe; Self::COUNT] = [
-        Pipe::Sp,
-        Pipe::Dp,
-        Pipe::Int,
-        Pipe::Sfu,
-        Pipe::Tensor,
-        Pipe::Mem,
-    ];
+    pub const ALL: [Pipe; Self::COUNT] = [Pipe::Sp, Pipe::Dp, Pipe::Int, Pipe::Sfu, Pipe::Mem];
 }
 
 /// A range in [`KernelImage::lists`].

@@ -2,11 +2,12 @@
 //! next instruction is decoded, passes the scoreboard and finds its pipe free. The instruction
 //! executes functionally here; everything after is time.
 
-use crate::counters::SlotCause;
+use crate::counters::{LaneSpace, SlotCause};
 use crate::flight::{Flight, FlightId, MemId};
 use crate::image::{KernelImage, Pipe};
 use crate::ldst::{MemInst, Path, image_of};
 use crate::sm::Sm;
+use crate::stage::Issued;
 use std::mem::discriminant;
 use warploom_base::{BlockId, Cycle, WarpSlot};
 use warploom_config::ModelStyle;
@@ -31,10 +32,10 @@ const LOCAL_TIMING_BASE: u64 = 1 << 40;
 impl Sm {
     /// One cycle of all schedulers.
     pub(crate) fn issue(&mut self, now: Cycle, memory: &DeviceMemory) -> Result<(), Fault> {
-        self.empty_flushed_buffers();
         let n = self.schedulers.len();
+        // 4.2 begins with the next scheduler in each cycle of an SM that holds a block.
         let first = if self.style == ModelStyle::V4 {
-            now as usize % n
+            self.counters.active_cycles.saturating_sub(1) as usize % n
         } else {
             0
         };
@@ -46,19 +47,45 @@ impl Sm {
         Ok(())
     }
 
-    /// Buffers with instructions from the wrong path are emptied in the cycle after the branch.
-    fn empty_flushed_buffers(&mut self) {
-        for slot in warps_of(std::mem::take(&mut self.warps.flush)) {
+    /// The warp that a scheduler comes to first among `ready`. A scheduler that comes to a warp
+    /// whose buffer holds instructions from the wrong path empties the buffer and goes on.
+    fn come_to(&mut self, s: usize, ready: WarpMask) -> Option<WarpSlot> {
+        let own = self.schedulers[s].own;
+        loop {
+            let wrong = own & self.warps.flush;
+            if ready | wrong == 0 {
+                return None;
+            }
+            let view = WarpView {
+                own,
+                live: self.warps.running(),
+                waiting: self.warps.waiting(),
+                long_wait: self.warps.long_wait,
+                age: &self.warps.age,
+            };
+            let slot = self.schedulers[s].policy.pick(&view, ready | wrong)?;
+            if wrong >> slot.index() & 1 == 0 {
+                return Some(slot);
+            }
+            self.warps.flush &= !(1 << slot.index());
             self.warps.drop_buffer(slot.index());
         }
     }
 
-    /// Warps of a mask whose next instruction finds its pipe's input register free.
+    /// Sub-core of a scheduler; 0 where the SM is not split.
     #[inline]
-    pub(crate) fn with_free_pipe(&self, mask: WarpMask) -> WarpMask {
+    fn sub_core(&self, scheduler: usize) -> u8 {
+        if self.sub_cores { scheduler as u8 } else { 0 }
+    }
+
+    /// Warps of scheduler `s` in a mask whose next instruction finds a place in its pipe's input
+    /// register.
+    #[inline]
+    pub(crate) fn with_free_pipe(&self, s: usize, mask: WarpMask) -> WarpMask {
+        let sub = self.sub_core(s);
         let mut free = 0;
         for pipe in Pipe::ALL {
-            if !self.collectors.input[pipe as usize].is_full() {
+            if !self.collectors.input[pipe as usize].is_full(sub) {
                 free |= self.warps.next_pipe[pipe as usize];
             }
         }
@@ -75,36 +102,35 @@ impl Sm {
         memory: &DeviceMemory,
     ) -> Result<SlotCause, Fault> {
         let own = self.schedulers[s].own;
-        let valid = own & self.warps.buffered & !self.warps.waiting();
+        let valid = own & self.warps.buffered & !self.warps.waiting() & !self.warps.flush;
         let clear = valid & self.warps.clear;
-        let ready = self.with_free_pipe(clear);
-        if ready == 0 && !self.schedulers[s].wants_cycles {
-            return Ok(self.why_not(own, valid, clear));
+        let ready = self.with_free_pipe(s, clear);
+        if self.schedulers[s].wants_cycles {
+            let view = WarpView {
+                own,
+                live: self.warps.running(),
+                waiting: self.warps.waiting(),
+                long_wait: self.warps.long_wait,
+                age: &self.warps.age,
+            };
+            self.schedulers[s].policy.begin_cycle(&view);
         }
-        let view = WarpView {
-            own,
-            live: self.warps.running(),
-            waiting: self.warps.waiting(),
-            long_wait: self.warps.long_wait,
-            age: &self.warps.age,
-        };
-        let policy = &mut self.schedulers[s].policy;
-        policy.begin_cycle(&view);
-        if ready == 0 {
-            return Ok(self.why_not(own, valid, clear));
-        }
-        let Some(slot) = policy.pick(&view, ready) else {
-            return Ok(SlotCause::Policy);
+        let Some(slot) = self.come_to(s, ready) else {
+            return Ok(match ready {
+                0 => self.why_not(own, valid, clear),
+                _ => SlotCause::Policy,
+            });
         };
         debug_assert!(ready >> slot.index() & 1 != 0, "{slot} is not ready");
-        policy.on_issue(slot);
-        self.issue_from(slot, now, memory)?;
+        self.schedulers[s].policy.on_issue(slot);
+        self.issue_from(s, slot, now, memory)?;
         Ok(SlotCause::Issued)
     }
 
     /// Issues from one warp, more than once where the machine allows it.
     fn issue_from(
         &mut self,
+        s: usize,
         slot: WarpSlot,
         now: Cycle,
         memory: &DeviceMemory,
@@ -113,7 +139,7 @@ impl Sm {
         let mut last = None;
         for _ in 0..self.max_issue_per_warp {
             let open = bit & self.warps.buffered & self.warps.clear & !self.warps.waiting();
-            if open & !self.warps.flush == 0 || self.with_free_pipe(bit) == 0 {
+            if open & !self.warps.flush == 0 || self.with_free_pipe(s, bit) == 0 {
                 break;
             }
             let pipe = Pipe::ALL
@@ -225,10 +251,9 @@ impl Sm {
         let lanes = self.out.active.count_ones();
         self.counters.warp_instructions += 1;
         self.counters.thread_instructions += u64::from(lanes);
-        match lanes {
-            0 => self.counters.issued_without_lanes += 1,
-            n => self.counters.issued_by_lanes[n as usize - 1] += 1,
-        }
+        self.counters.issued_without_lanes += u64::from(lanes == 0);
+        let on_stack = self.out.stack_active.count_ones() as usize;
+        self.counters.issued_by_lanes[on_stack - 1] += 1;
     }
 
     /// Reserves destinations and puts the instruction into its pipe's input register.
@@ -264,10 +289,14 @@ impl Sm {
             warp: slot,
             kernel,
             pc,
-            pipe: inst.pipe,
             mem,
         };
-        self.collectors.input[inst.pipe as usize].push(FlightId(id));
+        let issued = Issued {
+            flight: FlightId(id),
+            order: self.counters.warp_instructions,
+            sub: self.sub_core(w % self.schedulers.len()),
+        };
+        self.collectors.input[inst.pipe as usize].push(issued);
     }
 
     /// Steps the buffer, or marks it for emptying when the warp went elsewhere.
@@ -334,10 +363,14 @@ impl Sm {
         self.releases = releases;
     }
 
-    /// A fence ends when the warp's scoreboard is empty.
+    /// A fence ends when the warp's scoreboard is empty. In 4.2 it then empties the data cache too,
+    /// where that is emptied between kernels.
     pub(crate) fn release_fence(&mut self, w: usize) {
         if self.warps.fenced >> w & 1 != 0 && !self.warps.has_pending(w) {
             self.warps.fenced &= !(1 << w);
+            if self.fences_flush_l1 {
+                self.flush_l1();
+            }
         }
     }
 
@@ -384,7 +417,7 @@ impl Sm {
             self.keep_atomic(w, list);
         }
         self.counters.store_instructions += u64::from(effect.kind == MemKind::Store);
-        self.count_memory(path, transactions, shared_cycles);
+        self.count_memory(path, &effect, transactions, shared_cycles);
         MemId(id)
     }
 
@@ -503,8 +536,16 @@ impl Sm {
         self.warps.atomic |= 1 << w;
     }
 
-    fn count_memory(&mut self, path: Path, transactions: usize, shared_cycles: u32) {
+    fn count_memory(
+        &mut self,
+        path: Path,
+        effect: &MemEffect,
+        transactions: usize,
+        shared_cycles: u32,
+    ) {
         let c = &mut self.counters;
+        let lanes = u64::from(self.out.active.count_ones());
+        c.memory_lanes[lane_space(effect) as usize] += lanes;
         match path {
             Path::Shared => {
                 c.shared_instructions += 1;
@@ -516,6 +557,17 @@ impl Sm {
                 c.memory_transactions += transactions as u64;
             }
         }
+    }
+}
+
+fn lane_space(effect: &MemEffect) -> LaneSpace {
+    match (effect.kind, effect.space) {
+        (MemKind::Texture, _) => LaneSpace::Texture,
+        (_, MemSpace::Shared) => LaneSpace::Shared,
+        (_, MemSpace::Const) => LaneSpace::Constant,
+        (_, MemSpace::Param | MemSpace::FrameParam) => LaneSpace::Param,
+        (MemKind::Store, _) => LaneSpace::Store,
+        _ => LaneSpace::Load,
     }
 }
 

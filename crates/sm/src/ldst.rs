@@ -5,6 +5,8 @@
 //! in the dispatch register tries its path. Every transaction of a load is counted in its record;
 //! the destination is released when the count reaches zero.
 
+use crate::carveout::Carveout;
+use crate::counters::{LdstStage, LdstStall};
 use crate::flight::{FlightId, MemId, Pool};
 use crate::image::KernelImage;
 use crate::link::Link;
@@ -110,6 +112,8 @@ pub struct Ldst {
     l1_latency: u32,
     bank_bytes: u64,
     write_back: Option<WriteBack>,
+    /// Registers of `write_back` that have been written.
+    written: usize,
     next_client: u8,
     around: Option<Request>,
     responses: FixedQueue<Request>,
@@ -147,7 +151,10 @@ impl Ldst {
             atomics: vec![atomic; warps],
             shared: FixedQueue::new(spec.sm.shared_latency_cycles.max(1) as usize),
             shared_latency: spec.sm.shared_latency_cycles,
-            l1d: spec.l1d.enabled.then(|| cache(&spec.l1d)),
+            l1d: spec.l1d.enabled.then(|| {
+                let most = Carveout::new(spec).map_or(spec.l1d.ways, |c| c.max_ways());
+                Cache::with_max_ways(&spec.l1d, Level::L1, style, most.max(spec.l1d.ways))
+            }),
             l1c: cache(&spec.l1c),
             l1t: TextureCache::new(&spec.l1t),
             perfect_constant: spec.sm.perfect_inst_const_cache,
@@ -157,6 +164,7 @@ impl Ldst {
             l1_latency: spec.sm.l1d_latency_cycles,
             bank_bytes: 32,
             write_back: None,
+            written: 0,
             next_client: 0,
             around: None,
             responses: FixedQueue::new(spec.sm.response_fifo.max(1) as usize),
@@ -291,6 +299,7 @@ fn send_miss(cache: &mut Cache, link: &mut Link, now: Cycle) {
 #[derive(Clone, Copy, Debug)]
 struct Blocked {
     path: Path,
+    kind: AccessKind,
     outcome: Try,
     /// The cache counted a failed attempt.
     fail: Option<(AccessKind, FailReason)>,
@@ -304,8 +313,10 @@ enum Try {
     Done,
     /// More transactions to send.
     Coalesce,
-    /// Cache reservation failed or network full.
-    Resource,
+    /// Cache reservation failed.
+    Reservation,
+    /// The network has no room.
+    Network,
     /// Data port busy.
     DataPort,
     /// Bank busy.
@@ -333,9 +344,13 @@ impl Sm {
             let inst = self.ldst.insts[id.0];
             let image = image_of(&self.kernels, inst.kernel);
             let banks = image.list(image.at(inst.pc).bank_writes);
-            if !self.collectors.try_write(banks, inst.warp.0) {
+            let left = &banks[self.ldst.written..];
+            let written = self.collectors.try_write(left, inst.warp.0);
+            if written < left.len() {
+                self.ldst.written += written;
                 return;
             }
+            self.ldst.written = 0;
             self.ldst.write_back = None;
             self.reply_done(id);
         }
@@ -511,16 +526,18 @@ impl Sm {
             Path::Data => self.try_data(now, id),
             Path::Around => self.try_around(now, id),
         };
-        self.count_try(self.ldst.insts[id.0].path, outcome, 1);
         if outcome == Try::Done {
             self.leave_dispatch(now, flight, id);
+        } else {
+            let MemInst { path, kind, .. } = self.ldst.insts[id.0];
+            self.count_stall(path, kind, outcome, 1);
         }
     }
 
     /// Counts what `cycles` more cycles of failed attempts would have.
     pub(crate) fn ldst_retries(&mut self, cycles: u64) {
         if let Some(blocked) = self.ldst.blocked.filter(|_| self.ldst.dispatch.is_some()) {
-            self.count_try(blocked.path, blocked.outcome, cycles);
+            self.count_stall(blocked.path, blocked.kind, blocked.outcome, cycles);
             if let Some((kind, reason)) = blocked.fail {
                 let cache = match blocked.path {
                     Path::Constant => Some(&mut self.ldst.l1c),
@@ -539,16 +556,25 @@ impl Sm {
         }
     }
 
-    fn count_try(&mut self, path: Path, outcome: Try, times: u64) {
-        let c = &mut self.counters;
-        match (outcome, path) {
-            (Try::Done, _) => {}
-            (_, Path::Constant) => c.ldst_stall_constant += times,
-            (Try::BankConflict, _) => c.ldst_stall_bank_conflict += times,
-            (Try::Coalesce, _) => c.ldst_stall_coalesce += times,
-            (Try::Resource, _) => c.ldst_stall_resource += times,
-            (Try::DataPort, _) => c.ldst_stall_data_port += times,
-        }
+    fn count_stall(&mut self, path: Path, kind: AccessKind, outcome: Try, times: u64) {
+        let stage = match (path, kind) {
+            (Path::Constant, _) => LdstStage::Constant,
+            (Path::Texture, _) => LdstStage::Texture,
+            (Path::Shared, _) => LdstStage::Shared,
+            (_, AccessKind::LocalRead) => LdstStage::LocalLoad,
+            (_, AccessKind::LocalWrite) => LdstStage::LocalStore,
+            (_, AccessKind::GlobalWrite) => LdstStage::GlobalStore,
+            _ => LdstStage::GlobalLoad,
+        };
+        let why = match outcome {
+            Try::Done => return,
+            Try::Coalesce => LdstStall::Coalesce,
+            Try::Reservation => LdstStall::Reservation,
+            Try::Network => LdstStall::Network,
+            Try::DataPort => LdstStall::DataPort,
+            Try::BankConflict => LdstStall::BankConflict,
+        };
+        self.counters.ldst_stalls[stage as usize][why as usize] += times;
     }
 
     /// The instruction has sent all it has to send.
@@ -627,7 +653,7 @@ impl Sm {
         }
         let access = cache.access(now, &request);
         if let AccessOutcome::ReservationFail(reason) = access.outcome {
-            return self.block(id, Try::Resource, Some((request.kind, reason)), None);
+            return self.block(id, Try::Reservation, Some((request.kind, reason)), None);
         }
         if access.write_sent {
             let warp = self.ldst.insts[id.0].warp.index();
@@ -645,7 +671,7 @@ impl Sm {
         };
         let access = self.ldst.l1t.access(now, &request);
         if matches!(access.outcome, AccessOutcome::ReservationFail(_)) {
-            return Try::Resource;
+            return Try::Reservation;
         }
         self.sent(id, left)
     }
@@ -682,7 +708,7 @@ impl Sm {
             return Try::Done;
         };
         if !self.link.can_send(&request) {
-            return self.block(id, Try::Resource, None, Some(request));
+            return self.block(id, Try::Network, None, Some(request));
         }
         let inst = self.ldst.insts[id.0];
         let replies = self.ldst.replies_to(&request);
@@ -704,9 +730,10 @@ impl Sm {
         fail: Option<(AccessKind, FailReason)>,
         unsent: Option<Request>,
     ) -> Try {
-        let path = self.ldst.insts[id.0].path;
+        let MemInst { path, kind, .. } = self.ldst.insts[id.0];
         self.ldst.blocked = Some(Blocked {
             path,
+            kind,
             outcome,
             fail,
             unsent,

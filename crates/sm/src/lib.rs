@@ -5,15 +5,17 @@
 //! | fetch, decode | `frontend` |
 //! | issue, with functional execution | `issue` |
 //! | operand collectors, banks | `collector` |
+//! | registers between stages, sub-cores | `stage` |
 //! | function units, result bus | `units` |
 //! | load/store unit | `ldst` |
-//! | blocks, warps and their resources | `blocks`, `warps` |
+//! | blocks, warps and their resources | `blocks`, `warps`, `carveout` |
 //! | links to the network | `link` |
 //!
 //! Invariants: an SM touches only itself and its ends of links; what it does in a step depends on
 //! nothing that others do in that step; time is passed in; no allocation while it runs.
 
 mod blocks;
+mod carveout;
 mod collector;
 mod counters;
 mod flight;
@@ -23,11 +25,15 @@ mod issue;
 mod ldst;
 mod link;
 mod sm;
+mod stage;
 mod units;
 mod warps;
 
 pub use blocks::Resources;
-pub use counters::{SLOT_CAUSES, SlotCause, SmCounters};
+pub use counters::{
+    ACCESS_KINDS, LANE_SPACES, LDST_STAGES, LDST_STALLS, LaneSpace, LdstStage, LdstStall,
+    SLOT_CAUSES, SlotCause, SmCounters,
+};
 pub use image::{CODE_BASE, KernelImage, Pipe, TimedInst};
 pub use link::{Link, Outgoing};
 pub use sm::{FinishedBlock, Sm};

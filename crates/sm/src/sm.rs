@@ -5,6 +5,7 @@
 //! time is skipped together with those that follow; counters are the same either way.
 
 use crate::blocks::{BlockSlot, Resources, free_run, warp_run};
+use crate::carveout::Carveout;
 use crate::collector::{Collectors, Sources};
 use crate::counters::{SlotCause, SmCounters};
 use crate::flight::{Flight, FlightId, FlightPool, Pool};
@@ -21,6 +22,7 @@ use warploom_config::{BlockNeeds, Coalescing, GpuSpec, ModelStyle};
 use warploom_exec::{BarrierRelease, DeviceMemory, Fault, FindingReport, StepOut, WriteLog};
 use warploom_mem::AccessKind;
 use warploom_policy::{WarpMask, WarpPolicy, WarpScheduler};
+use warploom_stats::log2_bin;
 
 /// Instructions between issue and the function units.
 const FLIGHTS: usize = 8192;
@@ -89,6 +91,8 @@ pub struct Sm {
     pub findings: Vec<FindingReport>,
     pub(crate) out: StepOut,
     pub(crate) releases: Vec<BarrierRelease>,
+    pub(crate) sub_cores: bool,
+    pub(crate) fences_flush_l1: bool,
     pub(crate) max_issue_per_warp: u32,
     pub(crate) dual_issue_different: bool,
     pub(crate) global_skips_l1d: bool,
@@ -98,6 +102,7 @@ pub struct Sm {
     pub(crate) shared_banks: u32,
     pub(crate) shared_parts: u32,
     pub(crate) wide_shared: bool,
+    carveout: Option<Carveout>,
     collector_steps: u32,
     mem_unit_ports: u32,
     skip_idle: bool,
@@ -118,14 +123,7 @@ impl Sm {
         let sm = &spec.sm;
         let units = &sm.units;
         let slots = (sm.max_threads / 32) as usize;
-        let widths = [
-            &units.sp,
-            &units.dp,
-            &units.int,
-            &units.sfu,
-            &units.tensor,
-            &units.mem,
-        ];
+        let widths = [&units.sp, &units.dp, &units.int, &units.sfu, &units.mem];
         let counts: Vec<(Pipe, u32)> = Pipe::ALL
             .into_iter()
             .zip(widths)
@@ -135,7 +133,6 @@ impl Sm {
             warp: WarpSlot(0),
             kernel: KernelSlot(0),
             pc: Pc(0),
-            pipe: Pipe::Sp,
             mem: None,
         };
         let credits = spec.noc.injection_buffer + 2 * spec.gpu.link_cycles;
@@ -149,10 +146,10 @@ impl Sm {
             blocks: (0..sm.max_blocks).map(|_| BlockSlot::free()).collect(),
             schedulers: schedulers(spec, slots),
             flights: Pool::new(FLIGHTS, blank),
-            collectors: Collectors::new(&sm.collectors, widths, spec.gpu.style),
+            collectors: Collectors::new(sm, widths, spec.gpu.style),
             units: Units::new(&counts[..Pipe::Mem as usize], sm.writeback_width),
             ldst: Ldst::new(spec, id, slots),
-            front: Frontend::new(spec, slots),
+            front: Frontend::new(spec),
             link: Link::new(spec.noc.flit_bytes, credits),
             log: WriteLog::new(),
             counters: SmCounters::default(),
@@ -161,6 +158,8 @@ impl Sm {
             findings: Vec::new(),
             out: StepOut::default(),
             releases: Vec::with_capacity(16),
+            sub_cores: sm.sub_cores,
+            fences_flush_l1: spec.gpu.style == ModelStyle::V4 && spec.gpu.flush_l1_at_kernel_end,
             max_issue_per_warp: sm.max_issue_per_warp.max(1),
             dual_issue_different: sm.dual_issue_different_units,
             global_skips_l1d: sm.global_skips_l1d,
@@ -170,6 +169,7 @@ impl Sm {
             shared_banks: sm.shared_banks,
             shared_parts: sm.shared_warp_parts,
             wide_shared: sm.wide_shared_conflicts,
+            carveout: Carveout::new(spec),
             collector_steps: sm.collectors.steps_per_cycle.max(1),
             mem_unit_ports: sm.mem_unit_ports.max(1),
             skip_idle: sm.skip_idle,
@@ -196,7 +196,7 @@ impl Sm {
         self.kernels[slot.index()] = None;
     }
 
-    /// Invalidates the data cache (at a kernel's end, where the machine does so).
+    /// Invalidates the data cache (at a kernel's end and after fences, where the machine does so).
     pub fn flush_l1(&mut self) {
         if let Some(l1d) = &mut self.ldst.l1d {
             l1d.invalidate_all();
@@ -289,6 +289,8 @@ impl Sm {
         if self.warps.live != 0 {
             self.counters.active_cycles += cycles;
             self.counters.resident_warp_cycles += cycles * u64::from(self.warps.live.count_ones());
+        } else {
+            self.counters.inactive_slots += cycles * self.schedulers.len() as u64;
         }
     }
 
@@ -306,13 +308,17 @@ impl Sm {
         } else {
             let free = self.ldst.can_respond();
             if free {
+                let cycles = now - reply.issued_at;
                 self.ldst.respond(*reply);
+                self.counters.fetches += 1;
+                self.counters.fetch_cycles += cycles;
+                self.counters.fetch_cycles_max.note(cycles);
+                self.counters.fetches_by_cycles[log2_bin(cycles)] += 1;
             }
             free
         };
         if taken {
             self.link.pop();
-            self.counters.packets_received += 1;
         }
     }
 
@@ -337,15 +343,40 @@ impl Sm {
         self.finished_flights = finished;
     }
 
-    /// Function units take instructions from the collectors; memory and collectors step.
+    /// Function units take instructions from the collectors; memory and collectors step. In 3.2.2
+    /// the load/store unit steps the collectors and takes what they send on in the same cycle.
     fn execute(&mut self, now: Cycle) {
         for unit in 0..self.units.count() {
             self.feed_unit(unit, now);
         }
-        for _ in 0..self.mem_unit_ports {
-            self.ldst_cycle(now);
-            self.feed_ldst();
+        let steps = u64::from(self.collector_steps);
+        let ports = u64::from(self.mem_unit_ports);
+        match self.style {
+            ModelStyle::V3 => {
+                let first = self.counters.active_cycles * ports * steps;
+                for port in 0..ports {
+                    self.ldst_cycle(now);
+                    for step in 0..steps {
+                        self.read_operands(first + port * steps + step);
+                    }
+                }
+                self.feed_ldst();
+            }
+            ModelStyle::V4 => {
+                for _ in 0..ports {
+                    self.ldst_cycle(now);
+                }
+                self.feed_ldst();
+                let first = self.counters.active_cycles * steps;
+                for nth in first..first + steps {
+                    self.read_operands(nth);
+                }
+            }
         }
+    }
+
+    /// The `nth` step of the collectors.
+    fn read_operands(&mut self, nth: u64) {
         if self.collectors.is_idle() {
             self.collectors.end_writes();
             return;
@@ -357,41 +388,38 @@ impl Sm {
             counters,
             ..
         } = self;
-        for _ in 0..self.collector_steps {
-            counters.register_bank_conflicts += collectors.step(|id| {
-                let flight = flights[id.0];
-                let image = image_of(kernels, flight.kernel);
-                let registers = image.list(image.at(flight.pc).bank_reads);
-                (
-                    flight.pipe,
-                    Sources {
-                        registers,
-                        warp: flight.warp.0,
-                    },
-                )
-            });
-        }
+        counters.register_bank_conflicts += collectors.step(nth, |id| {
+            let flight = flights[id.0];
+            let image = image_of(kernels, flight.kernel);
+            Sources {
+                registers: image.list(image.at(flight.pc).bank_reads),
+                warp: flight.warp.0,
+            }
+        });
     }
 
     fn feed_unit(&mut self, unit: usize, now: Cycle) {
-        let pipe = self.units.pipe(unit) as usize;
-        let Some(&id) = self.collectors.output[pipe].front() else {
+        let (pipe, index) = self.units.place(unit);
+        let Some(issued) = self.collectors.output[pipe as usize].for_unit(index) else {
             return;
         };
-        let flight = self.flights[id.0];
+        let flight = self.flights[issued.flight.0];
         let inst = image_of(&self.kernels, flight.kernel).at(flight.pc);
         let (latency, interval) = (u32::from(inst.latency), u32::from(inst.interval));
         if self.units.can_accept(unit, now, latency) {
-            self.collectors.output[pipe].pop();
+            self.collectors.output[pipe as usize].take(issued);
+            let id = issued.flight;
             self.units.accept(unit, now, latency, interval, id);
         }
     }
 
     fn feed_ldst(&mut self) {
+        let register = &mut self.collectors.output[Pipe::Mem as usize];
         if self.ldst.can_accept()
-            && let Some(id) = self.collectors.output[Pipe::Mem as usize].pop()
+            && let Some(issued) = register.oldest()
         {
-            self.ldst.accept(id);
+            register.take(issued);
+            self.ldst.accept(issued.flight);
         }
     }
 
@@ -408,6 +436,7 @@ impl Sm {
         let image = self.kernels[start.kernel.index()]
             .clone()
             .expect("an assigned block's kernel");
+        self.divide_memory(&image);
         let (slot, first) = (start.slot.index(), start.first_warp);
         let block = &mut self.blocks[slot];
         block.kernel = start.kernel;
@@ -427,6 +456,16 @@ impl Sm {
             self.schedulers[scheduler].policy.on_start(WarpSlot::new(w));
         }
         self.counters.blocks_started += 1;
+    }
+
+    /// Gives L1D what a kernel's blocks leave of the memory that they share, if nothing else runs.
+    fn divide_memory(&mut self, image: &KernelImage) {
+        if let (Some(carveout), Some(l1d)) = (&self.carveout, &mut self.ldst.l1d)
+            && self.warps.live == 0
+            && l1d.is_quiescent()
+        {
+            carveout.apply(image, l1d);
+        }
     }
 
     /// A warp's slot was freed: its block may be at its end.
@@ -487,7 +526,12 @@ impl Sm {
     /// what there is to do was tried in the last cycle and cannot go on before such an event.
     fn is_quiet(&self) -> bool {
         let w = &self.warps;
-        self.with_free_pipe(w.buffered & w.clear & !w.waiting()) == 0
+        let clear = w.buffered & w.clear & !w.waiting();
+        let nobody_issues = |s: usize| {
+            let own = clear & self.schedulers[s].own;
+            own == 0 || self.with_free_pipe(s, own) == 0
+        };
+        (0..self.schedulers.len()).all(nobody_issues)
             && w.flush == 0
             && w.to_reclaim() == 0
             && self.collectors.is_stalled(!self.ldst.can_accept())
@@ -499,7 +543,6 @@ impl Sm {
     /// Counts `cycles` cycles in which nothing happened.
     fn account(&mut self, cycles: u64) {
         self.count_residents(cycles);
-        self.collectors.skip(cycles, self.collector_steps);
         self.ldst_retries(cycles * u64::from(self.mem_unit_ports));
         for s in 0..self.schedulers.len() {
             let own = self.schedulers[s].own;

@@ -16,6 +16,8 @@ pub const HORIZON: usize = 1024;
 #[derive(Clone, Debug)]
 struct Unit {
     pipe: Pipe,
+    /// Number among the units of its kind: the sub-core that it serves, where an SM is split.
+    index: u8,
     /// The dispatch register is free from this cycle on.
     free_at: Cycle,
     /// By arrival cycle modulo `HORIZON`: the cycle reserved, to tell laps apart.
@@ -37,15 +39,16 @@ pub struct Units {
 impl Units {
     /// Units of the given kinds and counts, results limited to `bus_width` per cycle.
     pub fn new(counts: &[(Pipe, u32)], bus_width: u32) -> Self {
-        let unit = |pipe| Unit {
+        let unit = |pipe, index| Unit {
             pipe,
+            index,
             free_at: 0,
             reserved: Box::new([Cycle::MAX; HORIZON]),
         };
         Self {
             units: counts
                 .iter()
-                .flat_map(|&(pipe, count)| (0..count).map(move |_| unit(pipe)))
+                .flat_map(|&(pipe, count)| (0..count as u8).map(move |index| unit(pipe, index)))
                 .collect(),
             bus_width,
             bus: vec![(Cycle::MAX, 0); HORIZON],
@@ -59,10 +62,11 @@ impl Units {
         self.units.len()
     }
 
-    /// Kind of a unit.
+    /// Kind of a unit, and its number among those of its kind.
     #[inline]
-    pub fn pipe(&self, unit: usize) -> Pipe {
-        self.units[unit].pipe
+    pub fn place(&self, unit: usize) -> (Pipe, u8) {
+        let unit = &self.units[unit];
+        (unit.pipe, unit.index)
     }
 
     fn bus_load(&self, at: Cycle) -> u32 {

@@ -93,7 +93,13 @@ pub struct StatMeta {
     pub gpgpusim: Option<&'static str>,
     /// Names of an array's elements, outermost dimension first; empty for a plain counter.
     pub labels: &'static [&'static [&'static str]],
+    /// It is a [`Peak`]: the largest value so far in the run. Its name ends in [`PEAK_SUFFIX`], no
+    /// other's does.
+    pub is_peak: bool,
 }
+
+/// Ends the names of [`Peak`]s, so that a result's reader knows what does not add up.
+pub const PEAK_SUFFIX: &str = "_max";
 
 impl StatMeta {
     /// What it counts.
@@ -125,6 +131,8 @@ pub struct StatTable {
 pub trait Counter {
     /// Nothing counted.
     const ZERO: Self;
+    /// Does not add up.
+    const IS_PEAK: bool = false;
     /// Adds another's counts.
     fn add(&mut self, other: &Self);
     /// Takes away the counts of an earlier moment. Panics if `earlier` counted more.
@@ -155,8 +163,72 @@ impl Counter for u64 {
     fn shape(_: &mut Vec<usize>) {}
 }
 
+/// The largest value seen since the run began: merging takes the larger one, and a difference keeps
+/// it, so that a kernel or a window shows the largest value up to its end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Peak(pub u64);
+
+impl Peak {
+    /// Takes a value in.
+    #[inline]
+    pub fn note(&mut self, value: u64) {
+        self.0 = self.0.max(value);
+    }
+}
+
+impl Counter for Peak {
+    const ZERO: Self = Self(0);
+    const IS_PEAK: bool = true;
+
+    #[inline]
+    fn add(&mut self, other: &Self) {
+        self.note(other.0);
+    }
+
+    fn subtract(&mut self, _: &Self) {}
+
+    fn visit(&self, at: &mut Vec<usize>, f: &mut dyn FnMut(&[usize], u64)) {
+        f(at, self.0);
+    }
+
+    fn shape(_: &mut Vec<usize>) {}
+}
+
+/// Labels of [`log2_bin`]'s bins, by their smallest value.
+pub const LOG2_BINS: &[&str] = &[
+    "from_0",
+    "from_2",
+    "from_4",
+    "from_8",
+    "from_16",
+    "from_32",
+    "from_64",
+    "from_128",
+    "from_256",
+    "from_512",
+    "from_1024",
+    "from_2048",
+    "from_4096",
+    "from_8192",
+    "from_16384",
+    "from_32768",
+];
+
+/// The bin of a value: the position of its highest bit, with everything from 32,768 on in the last
+/// bin. Values 0 and 1 share the first.
+#[inline]
+pub const fn log2_bin(value: u64) -> usize {
+    let bin = (value | 1).ilog2() as usize;
+    if bin < LOG2_BINS.len() {
+        bin
+    } else {
+        LOG2_BINS.len() - 1
+    }
+}
+
 impl<C: Counter, const N: usize> Counter for [C; N] {
     const ZERO: Self = [const { C::ZERO }; N];
+    const IS_PEAK: bool = C::IS_PEAK;
 
     #[inline]
     fn add(&mut self, other: &Self) {
@@ -209,11 +281,19 @@ pub trait Counters: Clone + Default {
         self.visit(&mut |meta, at, value| all.push((meta.element_name(at), value)));
         all
     }
+
+    /// The values alone, in the same order.
+    fn values(&self) -> Vec<u64> {
+        let mut all = Vec::new();
+        self.visit(&mut |_, _, value| all.push(value));
+        all
+    }
 }
 
 /// Declares a struct of counters.
 ///
-/// A field is `name: type = unit;`, its type `u64` or arrays of it. The doc comment is the
+/// A field is `name: type = unit;`, its type `u64`, [`Peak`] or arrays of them. The doc comment is
+/// the
 /// statistic's sentence. `as "name"` gives GPGPU-Sim's name for it; `by [LABELS, ...]` names the
 /// elements of an array, one list of strings a dimension, outermost first.
 ///
@@ -268,6 +348,7 @@ macro_rules! declare_stats {
                     raw_sentence: concat!($($doc),+),
                     gpgpusim: $crate::declare_stats!(@option $($gpgpusim)?),
                     labels: &[$($($labels),+)?],
+                    is_peak: <$ty as $crate::Counter>::IS_PEAK,
                 }),+],
             };
 

@@ -8,7 +8,7 @@
 //!
 //! Invariants: a statistic's name is lower-case words joined by dots and never changes its
 //! meaning; every statistic has a sentence; integers only, so that merging in any order gives
-//! the same result.
+//! the same result; what is counted adds up, and only a [`Peak`] does not.
 
 mod declare;
 mod metrics;
@@ -16,7 +16,10 @@ mod registry;
 pub mod result;
 mod windows;
 
-pub use declare::{Counter, Counters, LANE_COUNTS, StatMeta, StatTable, Unit};
+pub use declare::{
+    Counter, Counters, LANE_COUNTS, LOG2_BINS, PEAK_SUFFIX, Peak, StatMeta, StatTable, Unit,
+    log2_bin,
+};
 pub use metrics::METRICS;
 pub use registry::{StatRow, audit, audit_shapes, rows};
-pub use windows::{Window, Windows};
+pub use windows::{Snapshot, Window, Windows};

@@ -15,6 +15,7 @@ const fn metric(
         raw_sentence: sentence,
         gpgpusim,
         labels: &[],
+        is_peak: false,
     }
 }
 

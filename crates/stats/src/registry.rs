@@ -1,6 +1,6 @@
 //! Lists and checks the tables that the program's parts declare.
 
-use crate::{Counters, StatMeta, StatTable};
+use crate::{Counters, PEAK_SUFFIX, StatMeta, StatTable};
 use std::collections::BTreeSet;
 
 /// One line of `list stats`.
@@ -45,8 +45,8 @@ fn dimension(labels: &[&str]) -> String {
 }
 
 /// What is wrong with the tables, one line a problem: names that are not lower-case words joined
-/// by dots or not in their group, names used twice, sentences missing or unfinished, labels that
-/// do not name an element each. Empty when all is well.
+/// by dots or not in their group, names used twice, peaks not named as such, sentences missing or
+/// unfinished, labels that do not name an element each. Empty when all is well.
 pub fn audit(tables: &[StatTable]) -> Vec<String> {
     let mut problems = Vec::new();
     let mut seen = BTreeSet::new();
@@ -75,6 +75,12 @@ fn audit_one(group: &str, meta: &StatMeta) -> Vec<String> {
     let in_group = meta.name.strip_prefix(group);
     if !group.is_empty() && !in_group.is_some_and(|rest| rest.starts_with('.')) {
         problems.push(format!("{}: not in the group `{group}`", meta.name));
+    }
+    if meta.name.ends_with(PEAK_SUFFIX) != meta.is_peak {
+        problems.push(format!(
+            "{}: peaks, and only they, end in {PEAK_SUFFIX}",
+            meta.name
+        ));
     }
     let sentence = meta.sentence();
     if !sentence.ends_with('.') || !sentence.starts_with(char::is_uppercase) {
@@ -113,7 +119,9 @@ pub fn audit_shapes<C: Counters>() -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::{audit, audit_shapes, rows};
-    use crate::{Counters, METRICS, StatMeta, StatTable, Unit, declare_stats};
+    use crate::{
+        Counters, LOG2_BINS, METRICS, Peak, StatMeta, StatTable, Unit, declare_stats, log2_bin,
+    };
 
     const LANES: &[&str] = &["one", "two"];
     const KINDS: &[&str] = &["load", "store", "atomic"];
@@ -150,6 +158,29 @@ mod tests {
     }
 
     #[test]
+    fn a_peak_is_the_largest_value_up_to_then() {
+        let (mut low, mut high) = (Peak(3), Peak(9));
+        crate::Counter::add(&mut low, &high);
+        assert_eq!(low, Peak(9));
+        crate::Counter::subtract(&mut high, &Peak(4));
+        assert_eq!(high, Peak(9));
+    }
+
+    #[test]
+    fn bins_begin_at_the_powers_of_two_that_name_them() {
+        for (i, label) in LOG2_BINS.iter().enumerate() {
+            let first: u64 = label["from_".len()..].parse().unwrap();
+            assert_eq!(log2_bin(first), i, "{label}");
+            assert_eq!(
+                log2_bin(first.saturating_sub(1)),
+                i.saturating_sub(1),
+                "{label}"
+            );
+        }
+        assert_eq!(log2_bin(u64::MAX), LOG2_BINS.len() - 1);
+    }
+
+    #[test]
     fn elements_are_named_in_order_of_declaration() {
         let mut sample = Sample::default();
         sample.accesses[2][0] = 9;
@@ -183,9 +214,10 @@ mod tests {
                 raw_sentence: "no sentence",
                 gpgpusim: None,
                 labels: &[&["x", "x"]],
+                is_peak: true,
             }],
         };
-        assert_eq!(audit(&[BAD]).len(), 4);
+        assert_eq!(audit(&[BAD]).len(), 5);
         assert_eq!(audit(&[Sample::TABLE, Sample::TABLE]).len(), 2);
         assert_eq!(audit(&[]).len(), 1);
     }

@@ -7,6 +7,7 @@
 //! Invariants: maps are ordered; a rate of nothing is `null`, not 0; the digest covers outputs,
 //! cycles and shared statistics, never the time taken or the command.
 
+use crate::PEAK_SUFFIX;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use warploom_base::Dim3;
@@ -36,6 +37,9 @@ pub struct RunReport {
     pub cycles_per_second: f64,
     /// Simulated warp instructions over `wall_seconds`.
     pub warp_instructions_per_second: f64,
+    /// What was counted in each window of cycles, where it was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub series: Option<Series>,
     /// Comparisons of outputs with references.
     pub checks: Vec<CheckReport>,
     /// What the checks asked for found in the simulated program, one finding a line; not errors.
@@ -185,7 +189,54 @@ pub struct Figures {
     /// Shares of the scheduler cycles by cause, issue included; they sum to 1.
     pub stalls: BTreeMap<String, f64>,
     /// Every counter of the registry by its name.
-    pub statistics: BTreeMap<String, u64>,
+    pub statistics: Counts,
+    /// The same apart by SM and by memory partition, where it was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parts: Option<Parts>,
+}
+
+/// Counters of the registry by their names; those that are 0 are left out.
+pub type Counts = BTreeMap<String, u64>;
+
+/// Adds counts of a later stretch of time, or of another part: peaks take the larger value, all
+/// others add up.
+pub fn accumulate(sum: &mut Counts, more: &Counts) {
+    for (name, value) in more {
+        let total = sum.entry(name.clone()).or_default();
+        *total = match name.ends_with(PEAK_SUFFIX) {
+            true => (*total).max(*value),
+            false => *total + value,
+        };
+    }
+}
+
+/// Counters of one kind of part, in the order of the parts' numbers.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Parts {
+    /// By SM: the pipeline and its caches.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sms: Vec<Counts>,
+    /// By L2 bank (sub-partition): its edges and L2.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub banks: Vec<Counts>,
+    /// By memory channel: DRAM. Bank `b` belongs to channel `b * channels / banks`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub channels: Vec<Counts>,
+}
+
+/// A time series: what was counted in each window. A window ends with the first step of the
+/// machine (`gpu.link_cycles`) that reaches its length.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Series {
+    /// Length that was asked for, in core cycles.
+    pub window_cycles: u64,
+    /// First core cycle of each window.
+    pub start: Vec<u64>,
+    /// Core cycle after the last of each window.
+    pub end: Vec<u64>,
+    /// Counts of each window by the registry's names, with `sm3:`, `bank0:` or `channel1:` before
+    /// those of one part; what is 0 in every window is left out.
+    pub columns: BTreeMap<String, Vec<u64>>,
 }
 
 /// One launch.
@@ -263,6 +314,7 @@ mod tests {
             dram: DramFigures::new(1, 2),
             stalls: shares([("issued", 1), ("scoreboard", 3)]),
             statistics: [("sm.cycles".to_owned(), 100)].into(),
+            parts: None,
         };
         RunReport {
             program: Program {
@@ -294,6 +346,7 @@ mod tests {
             wall_seconds: 0.5,
             cycles_per_second: 200.0,
             warp_instructions_per_second: 100.0,
+            series: None,
             checks: vec![CheckReport {
                 name: "c".into(),
                 passed: true,
@@ -362,6 +415,17 @@ mod tests {
         let mut cut = report();
         cut.outcome = Outcome::CycleLimit { cycles: 100 };
         assert!(cut.succeeded(), "the user asked for the limit");
+    }
+
+    #[test]
+    fn counts_add_up_and_peaks_do_not() {
+        let mut sum: Counts = [("a.b".to_owned(), 1), ("a.c_max".to_owned(), 7)].into();
+        let more = [("a.b".to_owned(), 2), ("a.c_max".to_owned(), 5)].into();
+        accumulate(&mut sum, &more);
+        assert_eq!(
+            sum,
+            [("a.b".to_owned(), 3), ("a.c_max".to_owned(), 7)].into()
+        );
     }
 
     #[test]

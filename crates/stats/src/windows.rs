@@ -3,6 +3,32 @@
 use crate::Counters;
 use warploom_base::Cycle;
 
+/// Counters at one moment, of one part or of many.
+pub trait Snapshot: Clone + Default {
+    /// What was counted since `earlier`, a former state of the same counters or the default.
+    fn since(&self, earlier: &Self) -> Self;
+
+    /// Every counter by its full name, always the same names in the same order.
+    fn named(&self) -> Vec<(String, u64)>;
+
+    /// The values alone, in the same order.
+    fn values(&self) -> Vec<u64>;
+}
+
+impl<C: Counters> Snapshot for C {
+    fn since(&self, earlier: &Self) -> Self {
+        Counters::since(self, earlier)
+    }
+
+    fn named(&self) -> Vec<(String, u64)> {
+        Counters::named(self)
+    }
+
+    fn values(&self) -> Vec<u64> {
+        Counters::values(self)
+    }
+}
+
 /// What was counted between two moments.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Window<S> {
@@ -14,7 +40,8 @@ pub struct Window<S> {
     pub counts: S,
 }
 
-/// Cuts running counters into windows. The windows' counts add up to the last state recorded.
+/// Cuts running counters into windows. The windows' counts add up to the last state recorded; a
+/// [`crate::Peak`] is the largest value up to the window's end.
 #[derive(Clone, Debug)]
 pub struct Windows<S> {
     cycles_per_window: Cycle,
@@ -23,7 +50,7 @@ pub struct Windows<S> {
     windows: Vec<Window<S>>,
 }
 
-impl<S: Counters> Windows<S> {
+impl<S: Snapshot> Windows<S> {
     /// A recorder with windows of `cycles_per_window` cycles (at least one), from cycle 0.
     pub fn new(cycles_per_window: Cycle) -> Self {
         assert!(cycles_per_window > 0, "a window has at least one cycle");
@@ -63,11 +90,14 @@ impl<S: Counters> Windows<S> {
 
     /// The same by column: each counter's name with its value in every window.
     pub fn columns(&self) -> Vec<(String, Vec<u64>)> {
-        let names = S::default().named().into_iter().map(|(name, _)| name);
-        let mut columns: Vec<_> = names.map(|name| (name, Vec::new())).collect();
+        let Some(first) = self.windows.first() else {
+            return Vec::new();
+        };
+        let column = |(name, _)| (name, Vec::with_capacity(self.windows.len()));
+        let mut columns: Vec<_> = first.counts.named().into_iter().map(column).collect();
         for window in &self.windows {
-            for (column, (_, value)) in columns.iter_mut().zip(window.counts.named()) {
-                column.1.push(value);
+            for ((_, column), value) in columns.iter_mut().zip(window.counts.values()) {
+                column.push(value);
             }
         }
         columns

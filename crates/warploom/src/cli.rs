@@ -1,7 +1,7 @@
 //! Verbs and what they share.
 
 use crate::failure::Failure;
-use crate::verbs::{check, completions, list, microbench, run, show};
+use crate::verbs::{check, completions, import, list, microbench, run, show};
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 
@@ -11,7 +11,8 @@ Examples:
   warploom run vectoradd            run a workload and check its outputs
   warploom run my.toml              run a kernel of your own from a launch file
   warploom list policies            the schedulers and other policies there are
-  warploom show gpu gtx480          a GPU's data sheet; with --keys, everything that can be set";
+  warploom show gpu gtx480          a GPU's data sheet; with --keys, everything that can be set
+  warploom import gpgpusim.config   a preset from a GPGPU-Sim configuration";
 
 /// A fast GPU simulator for research on thread-level parallelism: runs CUDA kernels from their PTX
 /// on a cycle-level model of a GPU.
@@ -29,6 +30,7 @@ enum Verb {
     List(list::Args),
     Microbench(microbench::Args),
     Show(show::Args),
+    Import(import::Args),
     Completions(completions::Args),
 }
 
@@ -41,6 +43,7 @@ impl Cli {
             Verb::List(args) => list::run(&args),
             Verb::Microbench(args) => microbench::run(&args),
             Verb::Show(args) => show::run(&args),
+            Verb::Import(args) => import::run(&args),
             Verb::Completions(args) => completions::run(&args),
         }
     }

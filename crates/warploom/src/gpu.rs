@@ -1,14 +1,17 @@
 //! `--gpu` and `--set`.
 
 use crate::failure::Failure;
+use crate::output::{error_style, note};
 use std::path::Path;
+use warploom_config::gpgpusim::{Class, Request, import};
 use warploom_config::{Base, GpuSpec, find, resolve};
+use warploom_diag::Source;
 use warploom_run::launch_file::read;
 
 /// Which GPU, and what to change of it.
 #[derive(clap::Args)]
 pub struct GpuArgs {
-    /// Preset (`warploom list gpus`) or TOML file
+    /// Preset (`warploom list gpus`), TOML file or GPGPU-Sim's gpgpusim.config
     #[arg(long, value_name = "PRESET-or-FILE", default_value = "gtx480")]
     pub gpu: String,
     /// Change one key, for example `sm.warp_scheduler=lrr`; may be repeated
@@ -28,8 +31,57 @@ pub fn spec(gpu: &str, sets: &[String]) -> Result<GpuSpec, Failure> {
     let path = Path::new(gpu);
     let is_file = gpu.ends_with(".toml") || (find(gpu).is_none() && path.is_file());
     let base = match is_file {
-        true => Base::Text(read(path)?),
+        true => Base::Text(preset_text(read(path)?)?),
         false => Base::Preset(gpu.to_owned()),
     };
     Ok(resolve(&base, sets)?)
+}
+
+/// A file as a preset's text: itself, or what is imported from GPGPU-Sim's options.
+fn preset_text(file: Source) -> Result<Source, Failure> {
+    if !is_options(&file) {
+        return Ok(file);
+    }
+    let name = file.name().to_owned();
+    let request = Request {
+        name: name_of(Path::new(&name)),
+        config: file,
+        network: None,
+        style: None,
+    };
+    let imported = import(request, &mut file_beside)?;
+    let lost = |class| imported.report.of(class).count();
+    let (unmodelled, unknown) = (lost(Class::NotModelled), lost(Class::Unknown));
+    if unmodelled + unknown > 0 {
+        note(&format!(
+            "note: {name}: not modelled {unmodelled}, unknown {unknown}; \
+             `warploom import {name}` names the options\n"
+        ));
+    }
+    Ok(Source::new(format!("{name}, imported"), imported.toml))
+}
+
+/// Whether a file holds options and not TOML, in which nothing begins with `-`.
+fn is_options(file: &Source) -> bool {
+    let mut lines = file.text().lines().map(str::trim_start);
+    let first = lines.find(|line| !line.is_empty() && !line.starts_with('#'));
+    file.name().ends_with(".config") || first.is_some_and(|line| line.starts_with('-'))
+}
+
+/// Name of an imported machine: its folder's, since the file is always called the same.
+pub fn name_of(config: &Path) -> String {
+    let absolute = std::path::absolute(config).unwrap_or_else(|_| config.to_owned());
+    let folder = absolute.parent().and_then(Path::file_name);
+    folder.map_or("imported".to_owned(), |name| {
+        name.to_string_lossy().into_owned()
+    })
+}
+
+/// The file at `path`, seen from the folder of the file `from`.
+pub fn file_beside(from: &str, path: &str) -> Result<Source, String> {
+    let folder = Path::new(from).parent().unwrap_or(Path::new(""));
+    read(&folder.join(path)).map_err(|error| {
+        let text = error.render(error_style());
+        text.trim().trim_start_matches("error: ").to_owned()
+    })
 }

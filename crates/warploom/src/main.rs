@@ -11,6 +11,7 @@ mod launch_args;
 mod output;
 mod panic;
 mod progress;
+mod stats_args;
 mod target;
 mod verbs;
 

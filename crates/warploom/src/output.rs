@@ -17,6 +17,12 @@ pub fn print(text: &str) -> Result<(), Failure> {
     }
 }
 
+/// Tells something on standard error.
+pub fn note(text: &str) {
+    // Nothing is left to tell if standard error is gone.
+    let _ = std::io::stderr().write_all(text.as_bytes());
+}
+
 /// Prints a value as JSON.
 pub fn print_json(value: &impl Serialize) -> Result<(), Failure> {
     print(&json(value))

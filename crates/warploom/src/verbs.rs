@@ -2,6 +2,7 @@
 
 pub mod check;
 pub mod completions;
+pub mod import;
 pub mod list;
 pub mod microbench;
 pub mod run;

@@ -51,7 +51,7 @@ fn json(text: &str) -> serde_json::Value {
 
 #[test]
 fn help_of_every_verb() {
-    let verbs = ["run", "check", "list", "show", "completions"];
+    let verbs = ["run", "check", "list", "show", "import", "completions"];
     let texts = verbs.map(|verb| output(&[verb, "--help"]));
     insta::assert_snapshot!(texts.join("\n---\n"));
     insta::assert_snapshot!(output(&["--help"]));
@@ -110,6 +110,87 @@ fn a_gpu_has_a_data_sheet() {
     ];
     let narrow = json(&output(&narrow));
     assert!((rate(&narrow["noc"]["per_direction"]) - 307.2).abs() < 1e-6);
+}
+
+/// A folder `SM2_GTX480` with GPGPU-Sim 4.2's configuration of that name, with `more` behind it.
+fn gpgpusim_folder(more: &str) -> tempfile::TempDir {
+    let files = concat!(env!("CARGO_MANIFEST_DIR"), "/../config/testdata/gpgpusim/");
+    let text = |name: &str| std::fs::read_to_string(format!("{files}{name}")).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let inner = folder.path().join("SM2_GTX480");
+    std::fs::create_dir(&inner).unwrap();
+    let config = text("sm2_gtx480.config") + more;
+    std::fs::write(inner.join("gpgpusim.config"), config).unwrap();
+    std::fs::write(inner.join("config_fermi_islip.icnt"), text("fermi.icnt")).unwrap();
+    folder
+}
+
+#[test]
+fn a_configuration_of_gpgpusim_becomes_a_preset() {
+    let folder = gpgpusim_folder("-gpgpu_perfect_mem 1\n-gpgpu_n_cluster 4\n");
+    let config = "SM2_GTX480/gpgpusim.config";
+    let report = warploom_in(folder.path(), &["import", config, "-o", "my.toml"]);
+    assert_eq!((report.status, report.err.as_str()), (0, ""));
+    insta::assert_snapshot!(report.out);
+    let settings = |gpu: &str| {
+        let args = ["show", "gpu", gpu, "--keys", "--json"];
+        warploom_in(folder.path(), &args)
+    };
+    let (imported, direct) = (settings("my.toml"), settings(config));
+    assert_eq!(json(&imported.out)["name"], "SM2_GTX480");
+    assert_eq!(imported.out, direct.out);
+    assert_eq!(
+        direct.err,
+        "note: SM2_GTX480/gpgpusim.config: not modelled 1, unknown 1; \
+         `warploom import SM2_GTX480/gpgpusim.config` names the options\n"
+    );
+    let plain = warploom_in(folder.path(), &["import", config]);
+    let written = std::fs::read_to_string(folder.path().join("my.toml")).unwrap();
+    assert_eq!((plain.out, plain.err), (written, report.out));
+}
+
+#[test]
+fn an_import_says_the_same_as_json() {
+    let folder = gpgpusim_folder("-gpgpu_perfect_mem\n");
+    let args = [
+        "import",
+        "SM2_GTX480/gpgpusim.config",
+        "--name",
+        "mine",
+        "--json",
+    ];
+    let report = json(&warploom_in(folder.path(), &args).out);
+    assert_eq!(
+        (&report["name"], &report["version"]),
+        (&"mine".into(), &"4.2".into())
+    );
+    assert!(report["toml"].as_str().unwrap().contains("name = \"mine\""));
+    let options = report["options"].as_array().unwrap();
+    let lost: Vec<_> = options
+        .iter()
+        .filter(|row| row["class"] == "not modelled")
+        .collect();
+    assert_eq!(lost.len(), 1);
+    assert_eq!(
+        (&lost[0]["option"], &lost[0]["line"]),
+        (&"-gpgpu_perfect_mem".into(), &82.into())
+    );
+}
+
+#[test]
+fn broken_configurations_of_gpgpusim_are_refused() {
+    let refused = |more: &str, args: &[&str]| {
+        let folder = gpgpusim_folder(more);
+        let args = [&["import", "SM2_GTX480/gpgpusim.config"], args].concat();
+        refusal(folder.path(), 2, &args)
+    };
+    let all = [
+        refused("-gpgpu_cache:dl1 32:128", &[]),
+        refused("-inter_config_file none.icnt", &[]),
+        refused("", &["--style", "5"]),
+        refused("", &["--icnt", "none.icnt"]),
+    ];
+    insta::assert_snapshot!(all.join("\n"));
 }
 
 #[test]
@@ -197,6 +278,7 @@ fn bad_usage_is_refused_with_status_2() {
             refuse(&["run", "bfs", "--threads", "0"]),
             refuse(&["run", "bfs", "--max-cycles", "0"]),
             refuse(&["run", "bfs", "--grid", "4"]),
+            refuse(&["run", "bfs", "--functional", "--window", "500"]),
             refuse(&["run", "missing.toml"]),
             refuse(&[
                 "run",

@@ -57,16 +57,13 @@ section! {
         max_concurrent_kernels: "max_concurrent_kernels", int(1, 128), "kernels",
             "Kernels in flight at once.", "GPGPU-Sim -gpgpu_max_concurrent_kernel";
         flush_l1_at_kernel_end: "flush_l1_at_kernel_end", Rule::Switch, "",
-            "Invalidate the L1 data caches when a kernel ends.", "GPGPU-Sim -gpgpu_flush_l1_cache";
+            "Invalidate the L1 data caches when a kernel ends; in style gpgpu-sim-4 after fences too.", "GPGPU-Sim -gpgpu_flush_l1_cache";
         copies_warm_l2: "copies_warm_l2", Rule::Switch, "",
             "Host-to-device copies leave their lines in L2.", "GPGPU-Sim -gpgpu_perf_sim_memcpy";
         link_cycles: "link_cycles", int(1, 10_000), "core cycles",
             "Time of a message between an SM and the network, each way; taken out of \
              `partition.rop_cycles`, so that the round trip keeps its length.",
             "this program";
-        compute_capability: "compute_capability", int(10, 130), "major x 10 + minor",
-            "Largest compute capability that the machine has.",
-            "GPGPU-Sim -gpgpu_compute_capability_major, _minor";
         seed: "seed", int(0, i64::MAX as u64), "",
             "Seed of every random choice of the machine.", "this program";
     }

@@ -17,6 +17,11 @@ names! {
 section! {
     PartitionSpec {
         ideal_l2: "ideal_l2", Rule::Switch, "", "L2 always hits.", "GPGPU-Sim -l2_ideal";
+        exact_sectors: "exact_sectors", Rule::Switch, "",
+            "A request split for a sectored L2 keeps its sectors' addresses; off, the upper 64 \
+             bytes of a line are written to the next line's tag and both halves of a 64-byte \
+             constant line share one miss, as in GPGPU-Sim 4.2.",
+            "this program; GPGPU-Sim 4.2, source: off";
         noc_to_l2: "noc_to_l2", int(1, 65_536), "requests",
             "Queue from the network to L2.", "GPGPU-Sim -gpgpu_dram_partition_queues, 1st";
         l2_to_dram: "l2_to_dram", int(1, 65_536), "requests",

@@ -35,8 +35,18 @@ section! {
             "Shared memory.", "GPGPU-Sim -gpgpu_shmem_size";
         max_shared_bytes_per_block: "max_shared_bytes_per_block", int(0, 1 << 20), "bytes",
             "Most shared memory of one block.", "GPGPU-Sim -gpgpu_shmem_per_block";
-        barriers_per_block: "barriers_per_block", int(1, 64), "barriers",
-            "Named barriers of a block.", "GPGPU-Sim -gpgpu_num_cta_barriers";
+        adaptive_l1d: "adaptive_l1d", Rule::Switch, "",
+            "Divide `sm.unified_kib` between L1D and shared memory anew for each kernel.",
+            "GPGPU-Sim -gpgpu_adaptive_cache_config";
+        unified_kib: "unified_kib", int(0, 4096), "KiB",
+            "Memory that L1D and shared memory divide where `sm.adaptive_l1d` is on.",
+            "GPGPU-Sim -gpgpu_unified_l1d_size";
+        shared_options_kib: "shared_options_kib", Rule::Sizes, "KiB",
+            "Sizes that shared memory may take of `sm.unified_kib`; the smallest that holds the \
+             kernel's blocks is taken.",
+            "GPGPU-Sim -gpgpu_shmem_option";
+        barriers_per_block: "barriers_per_block", int(1, 16), "barriers",
+            "Named barriers of a block; a kernel that uses others is at fault.", "GPGPU-Sim -gpgpu_num_cta_barriers";
         schedulers: "schedulers", int(1, 16), "schedulers",
             "Warp schedulers; warp w belongs to scheduler w modulo this.",
             "GPGPU-Sim -gpgpu_num_sched_per_core";
@@ -48,8 +58,6 @@ section! {
             "GPGPU-Sim -gpgpu_dual_issue_diff_exec_units";
         fetch_per_cycle: "fetch_per_cycle", int(1, 16), "steps per cycle",
             "Fetch and decode steps in a cycle.", "GPGPU-Sim -gpgpu_inst_fetch_throughput";
-        ibuffer_entries: "ibuffer_entries", int(1, 8), "instructions per warp",
-            "Instructions that the i-buffer holds per warp.", "GPGPU-Sim, source: 2";
         sub_cores: "sub_cores", Rule::Switch, "",
             "Schedulers own register banks, collectors and units.",
             "GPGPU-Sim -gpgpu_sub_core_model";

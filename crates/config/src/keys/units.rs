@@ -41,14 +41,12 @@ section! {
         dp: "dp";
         int: "int";
         sfu: "sfu";
-        tensor: "tensor";
         mem: "mem";
         int_timing: "int_timing";
         f32_timing: "f32_timing";
         f64_timing: "f64_timing";
         sfu_timing: "sfu_timing";
         shuffle_timing: "shuffle_timing";
-        tensor_timing: "tensor_timing";
     }
 }
 
@@ -76,7 +74,6 @@ section! {
         dp: "dp";
         int: "int";
         sfu: "sfu";
-        tensor: "tensor";
         mem: "mem";
         general: "general";
     }

@@ -147,6 +147,7 @@ pub fn spec() -> LaunchSpec {
         grid: Dim3::linear(1),
         block: Dim3::linear(32),
         max_shared_bytes: 48 << 10,
+        barriers: 16,
         ..LaunchSpec::default()
     }
 }

@@ -273,16 +273,27 @@ impl Cache {
         self.tags.clear(|is_dirty| is_dirty);
     }
 
-    /// Changes the number of ways in use (Volta's carve-out) and invalidates every line. The cache
-    /// must be idle.
-    pub fn set_ways(&mut self, ways: u32) {
-        assert!(self.is_idle(), "a cache in use cannot change its size");
-        self.tags.set_ways(ways);
+    /// No miss is outstanding, so that size and policy may change.
+    pub fn is_quiescent(&self) -> bool {
+        self.mshrs.is_empty()
     }
 
-    /// Chooses when lines are reserved, for `AllocatePolicy::Streaming`. The cache must be idle.
+    /// Changes the number of ways in use (Volta's carve-out) and invalidates every line, unless
+    /// the number is what it was. The cache must be quiescent.
+    pub fn set_ways(&mut self, ways: u32) {
+        assert!(self.is_quiescent(), "a cache in use cannot change its size");
+        if ways != self.tags.ways() {
+            self.tags.set_ways(ways);
+        }
+    }
+
+    /// Chooses when lines are reserved, for `AllocatePolicy::Streaming`. The cache must be
+    /// quiescent.
     pub fn set_allocate(&mut self, allocate: AllocatePolicy) {
-        assert!(self.is_idle(), "a cache in use cannot change its policy");
+        assert!(
+            self.is_quiescent(),
+            "a cache in use cannot change its policy"
+        );
         self.allocate = allocate;
     }
 

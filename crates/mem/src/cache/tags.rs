@@ -161,6 +161,11 @@ impl Tags {
         addr >> self.index.line_shift
     }
 
+    /// Ways in use.
+    pub(super) fn ways(&self) -> u32 {
+        self.ways as u32
+    }
+
     fn line_bytes(&self) -> u32 {
         1 << self.index.line_shift
     }

@@ -28,10 +28,6 @@ impl Arbiter {
         }
     }
 
-    pub(super) fn banks(&self) -> usize {
-        self.own.len()
-    }
-
     /// Banks in turn.
     pub(super) fn order(&self) -> impl Iterator<Item = usize> + use<> {
         let (banks, last) = (self.own.len(), self.last);

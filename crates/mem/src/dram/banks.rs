@@ -158,7 +158,7 @@ impl Banks {
             &mut self.needs.activate
         } else if !same_row {
             &mut self.needs.precharge
-        } else if pending.request.kind.is_write() {
+        } else if pending.sided.request.kind.is_write() {
             &mut self.needs.write
         } else {
             &mut self.needs.read
@@ -297,7 +297,7 @@ impl Banks {
         let Some(pending) = &mut self.work[bank] else {
             unreachable!("a bank that needs a column command has work")
         };
-        let kind = pending.request.kind;
+        let kind = pending.sided.request.kind;
         let is_read = !kind.is_write();
         if is_read != self.reading {
             self.reading = is_read;
@@ -305,7 +305,7 @@ impl Banks {
         }
         pending.bytes_left = pending.bytes_left.saturating_sub(t.atom_bytes);
         if pending.bytes_left == 0 {
-            pipe.push(Some(pending.request));
+            pipe.push(Some(pending.sided));
             self.work[bank] = None;
             self.needs.read &= !(1 << bank);
             self.needs.write &= !(1 << bank);
@@ -349,7 +349,7 @@ impl Banks {
                 unreachable!("a bank that needs a row command has work")
             };
             self.needs.activate &= !bit;
-            if pending.request.kind.is_write() {
+            if pending.sided.request.kind.is_write() {
                 self.needs.write |= bit;
             } else {
                 self.needs.read |= bit;

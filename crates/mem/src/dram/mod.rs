@@ -16,15 +16,26 @@ use banks::Banks;
 use pipe::DataPipe;
 use scheduler::Scheduler;
 use std::collections::VecDeque;
-use warploom_base::{ChannelId, Cycle, FixedQueue};
+use warploom_base::{Cycle, FixedQueue};
 use warploom_config::{BankIndex, DramScheduler, GpuSpec};
+use warploom_stats::{LOG2_BINS, Peak, log2_bin};
+
+/// A request and the L2 bank that it came from, by its place among those of the channel. The
+/// address does not tell: GPGPU-Sim 4.2 misplaces some writes (`partition.exact_sectors`).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Sided {
+    request: Request,
+    side: u8,
+}
 
 /// A request with its place in DRAM.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Pending {
-    request: Request,
+    sided: Sided,
     bank: u32,
     row: u32,
+    /// Core cycle in which it left the fixed delay.
+    arrived_at: Cycle,
     /// Bytes for which no column command went out yet.
     bytes_left: u32,
 }
@@ -59,8 +70,38 @@ pub struct DramCounters {
     pub row_hits: u64,
     /// Requests to another row.
     pub row_misses: u64,
+    /// The part of `row_hits` that reads.
+    pub row_hits_read: u64,
+    /// The part of `row_misses` that reads.
+    pub row_misses_read: u64,
     /// Sum over cycles of requests in the scheduler.
     pub queue_occupancy: u64,
+    /// Most requests in the scheduler at once, so far in the run.
+    pub queue_max: Peak,
+    /// Core cycles from a request's arrival to its bank, summed over requests.
+    pub wait_cycles: u64,
+    /// The longest of those times so far in the run.
+    pub wait_cycles_max: Peak,
+    /// Requests by the logarithm of that time.
+    pub waits: [u64; LOG2_BINS.len()],
+}
+
+impl DramCounters {
+    /// A bank got a request, to the row that it had open or not.
+    fn assigned(&mut self, pending: &Pending, hit: bool, now_core: Cycle) {
+        let read = u64::from(!pending.sided.request.kind.is_write());
+        if hit {
+            self.row_hits += 1;
+            self.row_hits_read += read;
+        } else {
+            self.row_misses += 1;
+            self.row_misses_read += read;
+        }
+        let waited = now_core - pending.arrived_at;
+        self.wait_cycles += waited;
+        self.wait_cycles_max.note(waited);
+        self.waits[log2_bin(waited)] += 1;
+    }
 }
 
 /// How a bank's number is hashed.
@@ -74,14 +115,13 @@ enum BankHash {
 /// A DRAM channel with the arbitration between its L2 banks.
 #[derive(Clone, Debug)]
 pub struct DramChannel {
-    id: ChannelId,
     decoder: AddressDecoder,
     bank_hash: BankHash,
     bank_count: u32,
     latency_cycles: Cycle,
     arbiter: Arbiter,
     /// Requests in the fixed delay, with the core cycle at which they leave it.
-    delayed: VecDeque<(Cycle, Request)>,
+    delayed: VecDeque<(Cycle, Sided)>,
     /// What left the delay, to be scheduled from the next cycle on.
     entering: Option<Pending>,
     scheduler: Scheduler,
@@ -89,7 +129,7 @@ pub struct DramChannel {
     takes_turns: bool,
     banks: Banks,
     pipe: DataPipe,
-    returns: FixedQueue<Request>,
+    returns: FixedQueue<Sided>,
     counters: DramCounters,
 }
 
@@ -98,11 +138,10 @@ const UNLIMITED_RETURNS: usize = 1024;
 
 impl DramChannel {
     /// An idle channel.
-    pub fn new(spec: &GpuSpec, id: ChannelId) -> Self {
+    pub fn new(spec: &GpuSpec) -> Self {
         let dram = &spec.dram;
         let banks = Banks::new(dram, spec.gpu.style);
         Self {
-            id,
             decoder: AddressDecoder::new(spec),
             bank_hash: match dram.bank_index {
                 BankIndex::Linear => BankHash::Linear,
@@ -134,45 +173,35 @@ impl DramChannel {
             return self.skip(1);
         }
         self.return_one(banks);
-        self.step();
+        self.step(now_core);
         self.take_one(now_core, banks);
         self.leave_delay(now_core);
-    }
-
-    /// Place of an L2 bank among those of the channel.
-    #[inline]
-    fn local(&self, banks: &[SubPartition], request: &Request) -> usize {
-        if banks.len() == 1 {
-            0
-        } else {
-            self.decoder.sub_partition(request.addr).index() - self.id.index() * banks.len()
-        }
     }
 
     fn return_one(&mut self, banks: &mut [SubPartition]) {
         let Some(reply) = self.returns.front() else {
             return;
         };
-        let bank = self.local(banks, reply);
+        let bank = usize::from(reply.side);
         if banks[bank].can_take_from_dram()
-            && let Some(reply) = self.returns.pop()
+            && let Some(Sided { request, .. }) = self.returns.pop()
         {
             self.arbiter.give_back(bank);
-            if reply.kind != AccessKind::L1WriteBack {
-                banks[bank].push_from_dram(reply);
+            if request.kind != AccessKind::L1WriteBack {
+                banks[bank].push_from_dram(request);
             }
         }
     }
 
     /// The DRAM itself.
-    fn step(&mut self) {
+    fn step(&mut self, now_core: Cycle) {
         let now = self.counters.n_cmd;
         if !self.returns.is_full()
-            && let Some(request) = self.pipe.step()
+            && let Some(finished) = self.pipe.step()
         {
-            self.finish(request);
+            self.finish(finished);
         }
-        self.schedule();
+        self.schedule(now_core);
         let was_active = !self.banks.is_idle() || now < self.banks.quiet_at();
         let issued = self.banks.issue(now, &mut self.pipe, &mut self.counters);
         self.counters.n_cmd += 1;
@@ -181,21 +210,19 @@ impl DramChannel {
     }
 
     /// Write-backs end here; anything else is returned.
-    fn finish(&mut self, request: Request) {
+    fn finish(&mut self, finished: Sided) {
         if matches!(
-            request.kind,
+            finished.request.kind,
             AccessKind::L1WriteBack | AccessKind::L2WriteBack
         ) {
-            let banks = self.arbiter.banks();
-            let bank = self.decoder.sub_partition(request.addr).index() - self.id.index() * banks;
-            self.arbiter.give_back(bank);
+            self.arbiter.give_back(finished.side.into());
         } else {
-            self.returns.push(request);
+            self.returns.push(finished);
         }
     }
 
     /// Gives at most one bank work.
-    fn schedule(&mut self) {
+    fn schedule(&mut self, now_core: Cycle) {
         if let Some(pending) = self.entering.take() {
             self.scheduler.push(pending);
         }
@@ -203,13 +230,14 @@ impl DramChannel {
             let (idle, first) = (self.banks.idle(), self.banks.first());
             if let Some(pending) = self.scheduler.take(idle, first, self.banks.rows()) {
                 let hit = self.banks.assign(pending);
+                self.counters.assigned(&pending, hit, now_core);
                 if self.takes_turns {
                     self.banks.turn();
                 }
-                self.counters.row_hits += u64::from(hit);
-                self.counters.row_misses += u64::from(!hit);
             }
-            self.counters.queue_occupancy += self.scheduler.len() as u64;
+            let waiting = self.scheduler.len() as u64;
+            self.counters.queue_occupancy += waiting;
+            self.counters.queue_max.note(waiting);
         }
     }
 
@@ -228,8 +256,9 @@ impl DramChannel {
             }
             if let Some(request) = side.pop_dram() {
                 self.arbiter.borrow(bank);
+                let side = bank as u8;
                 self.delayed
-                    .push_back((now_core + self.latency_cycles, request));
+                    .push_back((now_core + self.latency_cycles, Sided { request, side }));
             }
             return;
         }
@@ -243,27 +272,28 @@ impl DramChannel {
     /// One request leaves the fixed delay.
     fn leave_delay(&mut self, now_core: Cycle) {
         match self.delayed.front() {
-            Some(&(ready, request)) if now_core >= ready && !self.is_full() => {
+            Some(&(ready, sided)) if now_core >= ready && !self.is_full() => {
                 self.delayed.pop_front();
-                self.entering = Some(self.place(request));
+                self.entering = Some(self.place(now_core, sided));
                 self.counters.n_req += 1;
             }
             _ => {}
         }
     }
 
-    fn place(&self, request: Request) -> Pending {
-        let at = self.decoder.decode(request.addr);
+    fn place(&self, now_core: Cycle, sided: Sided) -> Pending {
+        let at = self.decoder.decode(sided.request.addr);
         let bank = match &self.bank_hash {
             BankHash::Linear => at.bank,
             BankHash::Xor => xor(at.row.into(), at.bank, self.bank_count),
             BankHash::Ipoly(ipoly) => ipoly.hash(at.row.into(), at.bank),
         };
         Pending {
-            request,
+            sided,
             bank: bank % self.bank_count,
             row: at.row,
-            bytes_left: request.bytes.into(),
+            arrived_at: now_core,
+            bytes_left: sided.request.bytes.into(),
         }
     }
 

@@ -1,7 +1,7 @@
 //! The data pipe of a channel: a column command's data comes CL (reads) or WL (writes) cycles
 //! after it, in the order of the commands. The pipe stands still while replies cannot leave.
 
-use crate::Request;
+use super::Sided;
 use std::collections::VecDeque;
 
 /// The pipe. Time is counted in steps of the pipe, not in cycles.
@@ -15,7 +15,7 @@ pub(super) struct DataPipe {
     /// Most steps between the first and the last entry.
     longest: u64,
     /// Requests whose last data is in the pipe, with the step at which it leaves.
-    requests: VecDeque<(u64, Request)>,
+    requests: VecDeque<(u64, Sided)>,
 }
 
 impl DataPipe {
@@ -31,7 +31,7 @@ impl DataPipe {
 
     /// Moves by one step; returns the request whose last data left.
     #[inline]
-    pub(super) fn step(&mut self) -> Option<Request> {
+    pub(super) fn step(&mut self) -> Option<Sided> {
         self.steps += 1;
         match self.requests.front() {
             Some((exit, _)) if *exit <= self.steps => self.requests.pop_front().map(|(_, r)| r),
@@ -65,7 +65,7 @@ impl DataPipe {
 
     /// Puts a column command's data in; `finished` is the request if this is its last.
     #[inline]
-    pub(super) fn push(&mut self, finished: Option<Request>) {
+    pub(super) fn push(&mut self, finished: Option<Sided>) {
         self.last_exit = (self.steps + self.delay).max(self.last_exit + 1);
         if let Some(request) = finished {
             self.requests.push_back((self.last_exit, request));
@@ -75,13 +75,20 @@ impl DataPipe {
 
 #[cfg(test)]
 mod tests {
-    use super::DataPipe;
+    use super::{DataPipe, Sided};
     use crate::testing::read;
+
+    fn read_at(addr: u64) -> Sided {
+        Sided {
+            request: read(addr, 32),
+            side: 0,
+        }
+    }
 
     #[test]
     fn data_comes_after_the_delay() {
         let mut pipe = DataPipe::new(12);
-        pipe.push(Some(read(0, 32)));
+        pipe.push(Some(read_at(0)));
         assert_eq!((0..11).filter_map(|_| pipe.step()).count(), 0);
         assert!(pipe.step().is_some() && pipe.is_empty());
     }
@@ -89,10 +96,10 @@ mod tests {
     #[test]
     fn a_write_after_reads_keeps_the_order() {
         let mut pipe = DataPipe::new(12);
-        pipe.push(Some(read(0, 32)));
+        pipe.push(Some(read_at(0)));
         pipe.step();
         pipe.set_delay(4);
-        pipe.push(Some(read(64, 32)));
+        pipe.push(Some(read_at(64)));
         let exits: Vec<_> = (2..=20).filter(|_| pipe.step().is_some()).collect();
         assert_eq!(exits, [12, 13], "steps at which data leaves");
     }

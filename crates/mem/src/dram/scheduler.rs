@@ -166,15 +166,20 @@ impl Scheduler {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Sided;
     use super::{Pending, Scheduler};
     use crate::testing::read;
     use warploom_config::DramScheduler;
 
     fn pending(bank: u32, row: u32, tag: u64) -> Pending {
         Pending {
-            request: read(tag, 32),
+            sided: Sided {
+                request: read(tag, 32),
+                side: 0,
+            },
             bank,
             row,
+            arrived_at: 0,
             bytes_left: 32,
         }
     }
@@ -187,7 +192,9 @@ mod tests {
         }
         let mut take = |row| {
             let rows = [0, 0, 0, row];
-            scheduler.take(0b1000, 0, &rows).map(|p| p.request.addr)
+            scheduler
+                .take(0b1000, 0, &rows)
+                .map(|p| p.sided.request.addr)
         };
         assert_eq!(take(2), Some(20));
         assert_eq!(take(2), Some(21));

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::testing::{fermi_spec, request, volta_spec};
-use warploom_base::SubPartitionId;
+use warploom_base::{ChannelId, SubPartitionId};
 use warploom_config::ModelStyle;
 
 /// A channel without the fixed delay and L2 banks that only pass on.
@@ -19,7 +19,7 @@ impl Bench {
         spec.partition.l2.enabled = false;
         let side = |id| SubPartition::new(&spec, SubPartitionId::new(id), 0);
         Self {
-            channel: DramChannel::new(&spec, ChannelId(0)),
+            channel: DramChannel::new(&spec),
             sides: vec![side(0), side(1)],
             sent: 0,
             answered: Vec::new(),
@@ -28,9 +28,14 @@ impl Bench {
 
     /// Hands a request to the scheduler, around queues.
     fn send(&mut self, kind: AccessKind, addr: u64, bytes: u16) {
-        let pending = self.channel.place(request(kind, addr, bytes));
-        let bank = self.channel.local(&self.sides, &pending.request);
-        self.channel.arbiter.borrow(bank);
+        // The only channel's L2 banks have the first numbers.
+        let side = self.channel.decoder.sub_partition(addr).index();
+        let sided = Sided {
+            request: request(kind, addr, bytes),
+            side: side as u8,
+        };
+        self.channel.arbiter.borrow(side);
+        let pending = self.channel.place(0, sided);
         self.channel.scheduler.push(pending);
         self.sent += 1;
     }

@@ -70,6 +70,50 @@ fn a_packet_is_split_into_sectors_that_are_answered_one_by_one() {
     }
 }
 
+/// Hand-worked from 4.2's source: the parts of a write at line + 64 get line + 128 and line + 160;
+/// both parts of a constant line get its first address.
+#[test]
+fn inexact_sectors_are_misplaced_as_in_gpgpusim() {
+    let mut spec = fermi_spec();
+    spec.partition.exact_sectors = false;
+    for (kind, addr, bytes, expected) in [
+        (AccessKind::GlobalWrite, 0, 128, [0, 32].as_slice()),
+        (AccessKind::GlobalWrite, 0, 64, &[0, 32]),
+        (AccessKind::GlobalWrite, 64, 64, &[128, 160]),
+        (AccessKind::GlobalWrite, 96, 32, &[96]),
+        (AccessKind::ConstRead, 64, 64, &[64, 64]),
+        (AccessKind::GlobalRead, 64, 64, &[64, 96]),
+    ] {
+        let mut sub = SubPartition::new(&spec, SubPartitionId(0), ROP);
+        sub.push(0, request(kind, addr, bytes));
+        let mut found = Vec::new();
+        while let Some((_, reply)) = reply_at(&mut sub, 0, 100) {
+            found.push(reply.addr);
+        }
+        assert_eq!(found[..expected.len()], *expected, "{kind:?} at {addr}");
+        assert!(sub.is_idle());
+    }
+}
+
+/// The second half of a constant line merges into the first's miss, but comes with a miss of its
+/// own: whoever needs it after the first came has to wait once more.
+#[test]
+fn inexact_halves_of_a_constant_line_share_a_miss() {
+    let mut spec = fermi_spec();
+    spec.partition.exact_sectors = false;
+    let mut sub = SubPartition::new(&spec, SubPartitionId(0), ROP);
+    sub.push(0, request(AccessKind::ConstRead, 0, 64));
+    let replies: Vec<_> = std::iter::from_fn(|| reply_at(&mut sub, 0, 100)).collect();
+    assert_eq!(replies.len(), 2, "both are answered by one miss");
+    sub.push(100, request(AccessKind::ConstRead, 0, 64));
+    while reply_at(&mut sub, 100, 200).is_some() {}
+    let l2 = sub.l2_counters().expect("an L2");
+    let kind = AccessKind::ConstRead.index();
+    assert_eq!((l2.miss[kind], l2.sector_miss[kind]), (1, 1));
+    assert_eq!((l2.hit[kind], l2.hit_reserved[kind]), (1, 1));
+    assert_eq!(l2.mshr_hit[kind], 1, "of the first two alone");
+}
+
 #[test]
 fn writes_are_acknowledged_by_l2() {
     let mut sub = sub();
@@ -152,7 +196,7 @@ impl Bench {
         let sub = |id| SubPartition::new(&spec, SubPartitionId::new(id), ROP);
         Self {
             subs: vec![sub(0), sub(1)],
-            channel: DramChannel::new(&spec, ChannelId(0)),
+            channel: DramChannel::new(&spec),
             now: 0,
             spec,
         }

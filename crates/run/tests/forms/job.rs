@@ -191,6 +191,7 @@ impl Job {
             block: self.block,
             dynamic_shared_bytes: self.dynamic_shared,
             max_shared_bytes: SHARED_BYTES,
+            barriers: 16,
             params,
             globals: image.globals,
             texture_refs: module

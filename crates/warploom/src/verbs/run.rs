@@ -3,13 +3,13 @@
 use crate::failure::Failure;
 use crate::gpu::GpuArgs;
 use crate::launch_args::LaunchArgs;
-use crate::output::{command_line, json, print, width, write_file};
+use crate::output::{command_line, json, print, width};
 use crate::progress::Display;
+use crate::stats_args::StatsArgs;
 use crate::target;
 use std::ops::ControlFlow;
-use std::path::PathBuf;
 use std::process::ExitCode;
-use warploom_report::{listing, run_report};
+use warploom_report::{gpgpusim_report, listing, run_report};
 use warploom_run::{Checks, Options, Session};
 use warploom_workloads::{Size, all};
 
@@ -23,6 +23,9 @@ Examples:
   warploom run bfs --size paper --functional       outputs only, without timing
   warploom run my.toml --check shared-races,uninitialised
   warploom run my.toml --stats result.json         a launch file; the result kept
+  warploom run bfs --csv bfs.csv --per sm          counters of every kernel and SM as a table
+  warploom run bfs --series ipc.csv --window 5000  counters of every 5,000 core cycles
+  warploom run bfs --gpgpusim-stats                as GPGPU-Sim 4.2 prints statistics
   warploom run saxpy.ptx --kernel saxpy --grid 4 --block 256 \\
       --arg 'f32[1024]=iota' --arg 1024 --arg 2.0";
 
@@ -54,9 +57,8 @@ pub struct Args {
     /// shared memory, barriers that a part of a warp reaches
     #[arg(long, value_name = "KIND", value_delimiter = ',')]
     check: Vec<CheckKind>,
-    /// Write the result as JSON to a file, too
-    #[arg(long, value_name = "FILE.json")]
-    stats: Option<PathBuf>,
+    #[command(flatten)]
+    stats: StatsArgs,
     /// Print the result as JSON
     #[arg(long)]
     json: bool,
@@ -93,12 +95,15 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
         return Ok(ExitCode::SUCCESS);
     };
     let gpu = args.gpu.spec()?;
+    args.stats.check(args.functional)?;
     let mut program = target::program(target, args.size, args.seed, &args.launch, &gpu)?;
     let options = Options {
         threads: args.threads,
         max_cycles: args.max_cycles,
         functional: args.functional,
         checks: checks(&args.check),
+        parts: args.stats.parts(),
+        window_cycles: args.stats.window_cycles(),
         command: command_line(),
         ..Options::default()
     };
@@ -108,13 +113,13 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
         ControlFlow::Continue(())
     });
     display.finish();
-    let result = result?;
-    if let Some(path) = &args.stats {
-        write_file(path, &json(&result))?;
-    }
-    print(&match args.json {
-        true => json(&result),
-        false => run_report(&result),
+    let mut result = result?;
+    let lines = args.stats.gpgpusim_stats.then(|| gpgpusim_report(&result));
+    args.stats.write(&mut result)?;
+    print(&match lines {
+        Some(lines) => lines,
+        None if args.json => json(&result),
+        None => run_report(&result),
     })?;
     Ok(ExitCode::from(u8::from(!result.succeeded())))
 }

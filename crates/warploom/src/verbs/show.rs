@@ -25,7 +25,7 @@ Examples:
 pub struct Args {
     /// What to show
     what: Kind,
-    /// Preset (`warploom list gpus`) or TOML file
+    /// Preset (`warploom list gpus`), TOML file or GPGPU-Sim's gpgpusim.config
     #[arg(value_name = "PRESET-or-FILE")]
     name: String,
     /// Change one key first; may be repeated

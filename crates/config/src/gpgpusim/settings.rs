@@ -1,0 +1,252 @@
+//! Words to options with values: the last value of an option wins, `-config FILE` stands for what
+//! is in that file, what is no option is kept apart.
+
+use super::lexer::{Word, words};
+use super::number::whole;
+use super::options::{Kind, OPTIONS, find, names};
+use super::{DEFAULTS, Place, ReadFile};
+use crate::read::Layers;
+use crate::spec::ModelStyle;
+use warploom_diag::{Diagnostic, Source, nearest};
+
+/// Files that include each other more deeply than this include themselves.
+const MAX_DEPTH: usize = 16;
+
+/// Files and words that are read in all; a configuration has a few files and some hundred words.
+const MAX_FILES: usize = 256;
+const MAX_WORDS: usize = 1 << 16;
+
+/// Unknown options for which a near name is looked for.
+const MAX_HINTS: usize = 100;
+
+/// An option's value.
+#[derive(Clone, Debug)]
+pub(super) struct Setting {
+    pub text: String,
+    /// Place of the option's name.
+    pub key: Place,
+    /// Place of the value; that of the name where a flag has none.
+    pub value: Place,
+    /// The name under which it was given; `None` for a default.
+    pub given_as: Option<String>,
+}
+
+/// What no option takes.
+#[derive(Clone, Debug)]
+pub(super) struct Unknown {
+    pub words: Vec<String>,
+    pub place: Place,
+    pub near: Option<&'static str>,
+}
+
+/// Values by row of the table.
+pub(super) struct Settings {
+    pub rows: Vec<Option<Setting>>,
+    pub unknown: Vec<Unknown>,
+}
+
+impl Settings {
+    /// The value of an option; `None` where it has neither a value nor a default.
+    pub fn get(&self, name: &str) -> Option<&Setting> {
+        let row = find(name).unwrap_or_else(|| panic!("{name} is not in the table"));
+        self.rows[row].as_ref()
+    }
+
+    /// The value of an option that has a default.
+    pub fn of(&self, name: &str) -> &Setting {
+        self.get(name)
+            .unwrap_or_else(|| panic!("{name} has no default"))
+    }
+
+    /// Fills in the defaults of a version. They stand in a text of their own, so that a problem
+    /// with one has a place too.
+    pub fn fill_defaults(&mut self, layers: &mut Layers, style: ModelStyle) {
+        let name = match style {
+            ModelStyle::V3 => "GPGPU-Sim 3.2.2's defaults",
+            ModelStyle::V4 => "GPGPU-Sim 4.2's defaults",
+        };
+        let source = DEFAULTS;
+        let mut text = String::new();
+        for (row, slot) in OPTIONS.iter().zip(&mut self.rows) {
+            let default = match style {
+                ModelStyle::V3 => row.v3,
+                ModelStyle::V4 => row.v4,
+            };
+            let Some(default) = default else { continue };
+            let key = Place::new(source, text.len(), row.name.len());
+            text.push_str(row.name);
+            text.push(' ');
+            let value = Place::new(source, text.len(), default.len());
+            text.push_str(default);
+            text.push('\n');
+            slot.get_or_insert(Setting {
+                text: default.to_owned(),
+                key,
+                value,
+                given_as: None,
+            });
+        }
+        layers.sources[DEFAULTS] = Source::new(name, text);
+    }
+}
+
+/// Reads a file and what it includes.
+pub(super) fn read(layers: &mut Layers, source: Source, files: &mut ReadFile<'_>) -> Settings {
+    let settings = Settings {
+        rows: vec![None; OPTIONS.len()],
+        unknown: Vec::new(),
+    };
+    let mut reader = Reader {
+        layers,
+        files,
+        settings,
+        files_read: 0,
+        words_read: 0,
+        stopped: false,
+    };
+    reader.file(source, 0);
+    reader.settings
+}
+
+struct Reader<'a, 'b> {
+    layers: &'a mut Layers,
+    files: &'a mut ReadFile<'b>,
+    settings: Settings,
+    files_read: usize,
+    words_read: usize,
+    /// Too much was read: nothing more is.
+    stopped: bool,
+}
+
+impl Reader<'_, '_> {
+    fn file(&mut self, source: Source, depth: usize) {
+        let (words, problem) = words(&source);
+        let index = self.layers.sources.len();
+        self.layers.sources.push(source);
+        self.layers
+            .problems
+            .extend(problem.map(|problem| (index, problem)));
+        self.files_read += 1;
+        self.words_read += words.len();
+        if self.words_read > MAX_WORDS || self.files_read > MAX_FILES {
+            let place = Place::new(index, 0, 0);
+            self.refuse(place, "too much to read", "give a file of options");
+            self.stopped = true;
+        }
+        let mut rest = words.as_slice();
+        while let Some((word, behind)) = rest.split_first() {
+            if self.stopped {
+                return;
+            }
+            rest = match (word.text.as_str(), find(&word.text)) {
+                ("-config", _) => self.include(index, word, behind, depth),
+                (_, Some(row)) => self.option(index, row, word, behind),
+                _ => self.unknown(index, word, behind),
+            };
+        }
+    }
+
+    fn include<'w>(
+        &mut self,
+        index: usize,
+        word: &Word,
+        behind: &'w [Word],
+        depth: usize,
+    ) -> &'w [Word] {
+        let place = Place::of(index, word);
+        let Some((path, behind)) = behind.split_first() else {
+            self.refuse(place, "`-config` without a file", "name the file behind it");
+            return behind;
+        };
+        let place = Place::of(index, path);
+        if depth == MAX_DEPTH {
+            self.refuse(
+                place,
+                "files that include each other",
+                "remove this `-config`",
+            );
+            return behind;
+        }
+        let from = self.layers.sources[index].name().to_owned();
+        match (self.files)(&from, &path.text) {
+            Ok(source) => self.file(source, depth + 1),
+            Err(reason) => self.refuse(place, &reason, "paths are relative to this file"),
+        }
+        behind
+    }
+
+    fn option<'w>(
+        &mut self,
+        index: usize,
+        row: usize,
+        word: &Word,
+        behind: &'w [Word],
+    ) -> &'w [Word] {
+        let kind = OPTIONS[row].kind;
+        let key = Place::of(index, word);
+        let number = |word: &Word| whole(&word.text).is_some();
+        let (text, value, rest) = match (kind, behind.split_first()) {
+            (Kind::Flag, Some((first, rest))) if number(first) => {
+                (first.text.clone(), Place::of(index, first), rest)
+            }
+            (Kind::Flag, _) => ("1".to_owned(), key, behind),
+            (_, Some((first, rest))) if find(&first.text).is_none() => {
+                (first.text.clone(), Place::of(index, first), rest)
+            }
+            _ => {
+                let reason = format!("`{}` without a value", word.text);
+                self.refuse(key, &reason, "write the value behind it");
+                return behind;
+            }
+        };
+        let problem = match kind {
+            Kind::Flag if !matches!(whole(&text), Some(0 | 1)) => Some("write 0 or 1"),
+            Kind::Int if whole(&text).is_none() => {
+                Some("write a whole number: decimal, 0x hexadecimal, or octal behind a 0")
+            }
+            _ => None,
+        };
+        if let Some(help) = problem {
+            let reason = format!("`{text}` is no value of `{}`", word.text);
+            self.refuse(value, &reason, help);
+            return rest;
+        }
+        self.settings.rows[row] = Some(Setting {
+            text,
+            key,
+            value,
+            given_as: Some(word.text.clone()),
+        });
+        rest
+    }
+
+    /// A word that is no option, with what stands behind it up to the next option.
+    fn unknown<'w>(&mut self, index: usize, word: &Word, behind: &'w [Word]) -> &'w [Word] {
+        let ends = |next: &Word| {
+            let mut chars = next.text.chars();
+            chars.next() == Some('-') && chars.next().is_some_and(char::is_alphabetic)
+        };
+        let count = behind.iter().position(ends).unwrap_or(behind.len());
+        let (own, rest) = behind.split_at(count);
+        let all = std::iter::once(word).chain(own);
+        let words = all.map(|word| word.text.clone()).collect();
+        let hint = self.settings.unknown.len() < MAX_HINTS;
+        self.settings.unknown.push(Unknown {
+            words,
+            place: Place::of(index, word),
+            near: hint.then(|| near(&word.text)).flatten(),
+        });
+        rest
+    }
+
+    fn refuse(&mut self, place: Place, reason: &str, help: &str) {
+        let problem = Diagnostic::error("bad-option", place.span, reason).help(help);
+        self.layers.problems.push((place.source, problem));
+    }
+}
+
+/// The option that was probably meant.
+fn near(name: &str) -> Option<&'static str> {
+    let bounded = name.starts_with('-') && name.len() < 80;
+    bounded.then(|| nearest(name, names())).flatten()
+}

@@ -1,0 +1,396 @@
+//! The SM's options: warps, units with their latencies, operand collectors, memory path.
+
+use super::convert::{Draft, same};
+use super::emit::OriginKind;
+use super::number::whole;
+use super::report::Class;
+use super::settings::Setting;
+use crate::spec::ModelStyle;
+use crate::value::Raw;
+
+/// Kinds of unit: our name, GPGPU-Sim's name in options, option of the count.
+const UNITS: [(&str, &str, &str); 5] = [
+    ("sp", "sp", "-gpgpu_num_sp_units"),
+    ("dp", "dp", "-gpgpu_num_dp_units"),
+    ("int", "int", "-gpgpu_num_int_units"),
+    ("sfu", "sfu", "-gpgpu_num_sfu_units"),
+    ("mem", "mem", "-gpgpu_num_mem_units"),
+];
+
+const OPERATIONS: [&str; 5] = ["add", "minmax", "mul", "mad", "div"];
+
+/// GPGPU-Sim 4.2's latency and interval of shfl, for lists that leave it out.
+const SHUFFLE: (i64, i64) = (32, 4);
+
+impl Draft {
+    pub(super) fn sm(&mut self) {
+        self.threads();
+        self.scheduler();
+        self.shared_memory();
+        self.coalescing();
+        self.units();
+        self.latencies();
+        self.collectors();
+        self.prefer_l1();
+        let order = match self.style {
+            ModelStyle::V3 => "highest-lane-last",
+            ModelStyle::V4 => "taken-first",
+        };
+        self.source("sm.divergence", Raw::Text(order.to_owned()), "");
+        self.source("sm.register_granularity", Raw::Int(Some(4)), "");
+        self.source("sm.wide_shared_conflicts", Raw::Bool(false), "");
+        let speed = "changes the speed only";
+        self.own("sm.skip_idle", Raw::Bool(true), OriginKind::Ours, speed);
+    }
+
+    fn threads(&mut self) {
+        let option = "-gpgpu_shader_core_pipeline";
+        if let [threads, lanes] = self.numbers(option, ':', 2, 2)[..] {
+            let setting = self.settings.of(option).clone();
+            self.put("sm.max_threads", Raw::Int(Some(threads)), &setting, option);
+            if lanes != 32 {
+                let reason = format!("warps of {lanes} threads");
+                self.refuse(&setting, reason, "only warps of 32 threads are modelled");
+            }
+        }
+        let registers = match self.capability() {
+            ..20 => 124,
+            20..35 => 63,
+            _ => 255,
+        };
+        let why = "by compute capability, CUDA C++ Programming Guide";
+        let registers = Raw::Int(Some(registers));
+        self.own(
+            "sm.max_registers_per_thread",
+            registers,
+            OriginKind::Ours,
+            why,
+        );
+    }
+
+    /// Compute capability as major x 10 + minor: what 4.2 reports to programs, or the PTX that
+    /// 3.2.2 is told to take.
+    fn capability(&self) -> i64 {
+        let forced = self.int("-gpgpu_ptx_force_max_capability");
+        if self.style == ModelStyle::V3 && forced > 0 {
+            return forced;
+        }
+        let major = self.int("-gpgpu_compute_capability_major");
+        let minor = self.int("-gpgpu_compute_capability_minor");
+        major.saturating_mul(10).saturating_add(minor)
+    }
+
+    /// GPGPU-Sim looks for names in this order, anywhere in the text.
+    fn scheduler(&mut self) {
+        let option = "-gpgpu_scheduler";
+        let setting = self.settings.of(option).clone();
+        let text = setting.text.as_str();
+        let name = match text {
+            _ if text.contains("lrr") => "lrr",
+            _ if text.contains("two_level_active") => "two-level",
+            _ if text.contains("gto") => "gto",
+            _ if text.contains("rrr") => "rrr",
+            _ if text.contains("old") => "oldest",
+            _ if text.contains("warp_limiting") => "static-limit",
+            _ => {
+                let reason = format!("there is no scheduler `{text}`");
+                let help = "the names are lrr, gto, rrr, old, two_level_active, warp_limiting";
+                return self.refuse(&setting, reason, help);
+            }
+        };
+        let parts: Vec<_> = text.split(':').skip(1).map(whole).collect();
+        match (name, &parts[..]) {
+            ("two-level", [Some(active), Some(0), Some(1)]) => {
+                let active = Raw::Int(Some(*active));
+                self.put("two-level.active_warps", active, &setting, option);
+            }
+            ("two-level", _) => {
+                let help = "write two_level_active:N:0:1 (loose round robin, strict round robin)";
+                self.refuse(&setting, "no setting of two_level_active".to_owned(), help);
+            }
+            ("static-limit", [Some(2), Some(limit)]) => {
+                let limit = Raw::Int(Some(*limit));
+                self.put("static-limit.warps", limit, &setting, option);
+            }
+            ("static-limit", _) => {
+                let help = "write warp_limiting:2:N (greedy then oldest, N warps)";
+                self.refuse(&setting, "no setting of warp_limiting".to_owned(), help);
+            }
+            ("rrr", _) => self.outcome(
+                option,
+                Class::NotModelled,
+                "loose round robin stands for the strict one, which keeps a warp's turn until it \
+                 issued or waits",
+            ),
+            _ => {}
+        }
+        let name = if name == "rrr" { "lrr" } else { name };
+        self.put(
+            "sm.warp_scheduler",
+            Raw::Text(name.to_owned()),
+            &setting,
+            option,
+        );
+    }
+
+    /// 4.2 sets the size to -gpgpu_shmem_sizeDefault at each launch; 3.2.2 has one option for both.
+    fn shared_memory(&mut self) {
+        let option = match self.style {
+            ModelStyle::V3 => "-gpgpu_shmem_size",
+            ModelStyle::V4 => "-gpgpu_shmem_sizeDefault",
+        };
+        let setting = self.settings.of(option).clone();
+        let bytes = self.int(option);
+        self.put("sm.shared_bytes", Raw::Int(Some(bytes)), &setting, option);
+        let first = self.settings.of("-gpgpu_shmem_size").clone();
+        if self.style == ModelStyle::V4 && !same(&first.text, &setting.text) {
+            let text = "each launch sets the size to -gpgpu_shmem_sizeDefault";
+            self.outcome("-gpgpu_shmem_size", Class::NoEffect, text);
+        }
+        let key = "sm.max_shared_bytes_per_block";
+        let option = "-gpgpu_shmem_per_block";
+        let limit = self.int(option);
+        match self.style {
+            ModelStyle::V4 if limit <= bytes => {
+                let setting = self.settings.of(option).clone();
+                self.put(key, Raw::Int(Some(limit)), &setting, option);
+            }
+            _ => self.source(key, Raw::Int(Some(bytes)), "all that an SM has"),
+        }
+    }
+
+    /// 3.2.2 has one way; 4.2 goes by architecture (`memory_coalescing_arch`).
+    fn coalescing(&mut self) {
+        let option = "-gpgpu_coalesce_arch";
+        let setting = self.settings.of(option).clone();
+        let name = match (self.style, self.int(option)) {
+            (ModelStyle::V3, _) | (_, 13..20) => "segments",
+            (_, 20..40) => "segments-and-sectors",
+            (_, 40..) => "sectors",
+            (_, arch) => {
+                let reason = format!("there is no architecture {arch}");
+                let help = "write 13 (GT200), 20 (Fermi), 35 (Kepler), 40 and more (Maxwell on)";
+                return self.refuse(&setting, reason, help);
+            }
+        };
+        self.put(
+            "sm.coalescing",
+            Raw::Text(name.to_owned()),
+            &setting,
+            option,
+        );
+    }
+
+    /// Widths by unit, in our order of units, and of the write-back.
+    fn widths(&mut self) -> Option<([(i64, i64); 5], i64)> {
+        let option = "-gpgpu_pipeline_widths";
+        let tensor = self.int("-gpgpu_tensor_core_avail") != 0;
+        let least = match (self.style, tensor) {
+            (ModelStyle::V3, _) => 7,
+            (ModelStyle::V4, false) => 11,
+            (ModelStyle::V4, true) => 13,
+        };
+        let most = if least == 7 { 7 } else { 13 };
+        let n = self.numbers(option, ',', least, most);
+        Some(match n[..] {
+            [sp, sfu, mem, sp_out, sfu_out, mem_out, back] => {
+                let none = (0, 0);
+                let units = [(sp, sp_out), none, none, (sfu, sfu_out), (mem, mem_out)];
+                (units, back)
+            }
+            [
+                sp,
+                dp,
+                int,
+                sfu,
+                mem,
+                sp_out,
+                dp_out,
+                int_out,
+                sfu_out,
+                mem_out,
+                back,
+                ..,
+            ] => {
+                let units = [
+                    (sp, sp_out),
+                    (dp, dp_out),
+                    (int, int_out),
+                    (sfu, sfu_out),
+                    (mem, mem_out),
+                ];
+                (units, back)
+            }
+            _ => return None,
+        })
+    }
+
+    /// Counts, and widths where there are units.
+    fn units(&mut self) {
+        let option = "-gpgpu_pipeline_widths";
+        let Some((widths, writeback)) = self.widths() else {
+            return;
+        };
+        let setting = self.settings.of(option).clone();
+        let writeback = Raw::Int(Some(writeback));
+        self.put("sm.writeback_width", writeback, &setting, option);
+        for ((kind, _, count_option), (issue, dispatch)) in UNITS.into_iter().zip(widths) {
+            let key = |field: &str| format!("sm.units.{kind}.{field}");
+            let count = self.unit_count(kind, count_option);
+            if kind == "mem" {
+                self.source(&key("count"), Raw::Int(Some(1)), "");
+            }
+            for (field, width) in [("issue_width", issue), ("dispatch_width", dispatch)] {
+                match count {
+                    0 => self.source(&key(field), Raw::Int(Some(0)), "no such units"),
+                    _ => self.put(&key(field), Raw::Int(Some(width)), &setting, option),
+                }
+            }
+        }
+        for unit in 1..=8 {
+            let option = format!("-specialized_unit_{unit}");
+            if self.settings.of(&option).text.starts_with('0') {
+                self.outcome(&option, Class::Carried, "");
+            }
+        }
+    }
+
+    fn unit_count(&self, kind: &str, option: &str) -> i64 {
+        match kind {
+            "mem" => 1,
+            _ => self.int(option),
+        }
+    }
+
+    fn latencies(&mut self) {
+        self.type_latencies("int", "int_timing", 6);
+        self.type_latencies("fp", "f32_timing", 5);
+        self.type_latencies("dp", "f64_timing", 5);
+        let sfu = match self.style {
+            // 3.2.2 takes the entry of f64 mul.
+            ModelStyle::V3 => ("-ptx_opcode_latency_dp", "-ptx_opcode_initiation_dp", 2),
+            ModelStyle::V4 => ("-ptx_opcode_latency_sfu", "-ptx_opcode_initiation_sfu", 0),
+        };
+        self.one_latency("sfu_timing", sfu);
+    }
+
+    fn type_latencies(&mut self, theirs: &str, ours: &str, most: usize) {
+        let lists = [
+            ("latency", "latency_cycles", SHUFFLE.0),
+            ("initiation", "interval_cycles", SHUFFLE.1),
+        ];
+        for (list, field, shuffle) in lists {
+            let option = format!("-ptx_opcode_{list}_{theirs}");
+            let setting = self.settings.of(&option).clone();
+            let numbers = self.numbers(&option, ',', 5, most);
+            for (operation, number) in OPERATIONS.iter().zip(&numbers) {
+                let key = format!("sm.units.{ours}.{operation}.{field}");
+                self.put(&key, Raw::Int(Some(*number)), &setting, &option);
+            }
+            let key = format!("sm.units.shuffle_timing.{field}");
+            match numbers[..] {
+                [_, _, _, _, _, own] => self.put(&key, Raw::Int(Some(own)), &setting, &option),
+                [_, _, _, _, _] if theirs == "int" => self.missing_shuffle(&key, &option, shuffle),
+                _ => {}
+            }
+        }
+    }
+
+    /// 4.2 leaves the sixth number uninitialised where the list has five.
+    fn missing_shuffle(&mut self, key: &str, option: &str, shuffle: i64) {
+        let why = "the default of GPGPU-Sim 4.2: the list has no sixth number";
+        self.source(key, Raw::Int(Some(shuffle)), why);
+        if self.style == ModelStyle::V4 {
+            let text = format!(
+                "the list has no sixth number (shfl), for which GPGPU-Sim 4.2 then uses an \
+                 uninitialised variable; {shuffle} is taken"
+            );
+            self.outcome(option, Class::Carried, &text);
+        }
+    }
+
+    fn one_latency(&mut self, ours: &str, (latency, interval, index): (&str, &str, usize)) {
+        for (option, field) in [(latency, "latency_cycles"), (interval, "interval_cycles")] {
+            let setting = self.settings.of(option).clone();
+            let number = setting
+                .text
+                .split(',')
+                .nth(index)
+                .and_then(|n| whole(n.trim()));
+            let key = format!("sm.units.{ours}.{field}");
+            match number {
+                Some(number) => self.put(&key, Raw::Int(Some(number)), &setting, option),
+                None => self.refuse(
+                    &setting,
+                    format!("`{option}` is no number of cycles"),
+                    "write a whole number",
+                ),
+            }
+        }
+    }
+
+    /// Sets of kinds without units are left out, and all but the general one where GPGPU-Sim is
+    /// told to.
+    fn collectors(&mut self) {
+        let special = "-gpgpu_enable_specialized_operand_collector";
+        let own_sets = self.int(special) != 0;
+        let special = self.settings.of(special).clone();
+        for (kind, theirs, count_option) in UNITS {
+            let count = self.unit_count(kind, count_option);
+            for (field, option) in set_options(theirs) {
+                let key = format!("sm.collectors.{kind}.{field}");
+                let setting = self.settings.of(&option).clone();
+                match (own_sets, count) {
+                    (_, 0) => self.source(&key, Raw::Int(Some(0)), "no such units"),
+                    (false, _) => {
+                        let option = "-gpgpu_enable_specialized_operand_collector 0";
+                        self.put(&key, Raw::Int(Some(0)), &special, option);
+                    }
+                    _ => self.put_number(&key, &setting, &option),
+                }
+            }
+        }
+        for (field, option) in set_options("gen") {
+            let setting = self.settings.of(&option).clone();
+            self.put_number(&format!("sm.collectors.general.{field}"), &setting, &option);
+        }
+    }
+
+    fn put_number(&mut self, key: &str, setting: &Setting, option: &str) {
+        self.put(key, Raw::Int(whole(&setting.text)), setting, option);
+    }
+
+    /// What kernels that prefer L1D or shared memory get; nothing is lost if it is the same.
+    fn prefer_l1(&mut self) {
+        let pairs = [
+            ("-gpgpu_cache:dl1PrefL1", "-gpgpu_cache:dl1"),
+            ("-gpgpu_cache:dl1PrefShared", "-gpgpu_cache:dl1"),
+            ("-gpgpu_shmem_size_PrefL1", "-gpgpu_shmem_size"),
+            ("-gpgpu_shmem_size_PrefShared", "-gpgpu_shmem_size"),
+        ];
+        for (prefer, plain) in pairs {
+            if same(
+                &self.settings.of(prefer).text,
+                &self.settings.of(plain).text,
+            ) {
+                self.outcome(prefer, Class::Carried, "");
+            }
+        }
+        if self.int("-gpgpu_adaptive_cache_config") == 0 {
+            for option in ["-gpgpu_shmem_option", "-gpgpu_unified_l1d_size"] {
+                let text = "read only with -gpgpu_adaptive_cache_config 1";
+                self.outcome(option, Class::NoEffect, text);
+            }
+        }
+    }
+}
+
+/// Fields of a set of collectors with their options.
+fn set_options(kind: &str) -> [(&'static str, String); 3] {
+    let option = |what: &str| format!("-gpgpu_operand_collector_num_{what}_{kind}");
+    [
+        ("units", option("units")),
+        ("in_ports", option("in_ports")),
+        ("out_ports", option("out_ports")),
+    ]
+}

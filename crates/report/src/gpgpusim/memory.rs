@@ -1,0 +1,231 @@
+//! Lines of latencies, DRAM channels and networks.
+
+use super::line;
+use super::tally::{Config, Tally, f, g, get, single};
+use std::fmt::Write;
+use warploom_stats::LOG2_BINS;
+use warploom_stats::result::Counts;
+
+/// Latencies and their tables. Averages are in whole cycles; three of the four are over the replies
+/// that SMs received.
+pub(super) fn latencies(text: &mut String, all: &Tally, config: Config<'_>) {
+    let get = |name: &str| all.get(name);
+    let mut put = |name: &str, value: u64| line(text, name, format!("{value} "));
+    put("maxmflatency", get("sm.fetch_cycles_max"));
+    put("max_icnt2mem_latency", get("partition.arrival_cycles_max"));
+    put("maxmrqlatency", get("dram.wait_cycles_max"));
+    let fetches = get("sm.fetches");
+    let since_split = get("sm.fetch_cycles").saturating_sub(get("partition.split_cycles"));
+    if let Some(average) = since_split.checked_div(fetches) {
+        put("averagemflatency", average);
+        put(
+            "avg_icnt2mem_latency",
+            get("partition.arrival_cycles") / fetches,
+        );
+        let requests = get("dram.row_hits") + get("dram.row_misses");
+        if let Some(average) = get("dram.wait_cycles").checked_div(requests) {
+            put("avg_mrq_latency", average);
+        }
+        let clocks = config.number("clocks.core_mhz") / config.number("clocks.noc_mhz");
+        let inside = single(get("noc_to_sm.packet_cycles"), get("noc_to_sm.packets"));
+        put("avg_icnt2sh_latency", (inside * clocks) as u64);
+    }
+    table(text, "mrq_lat_table", &all.whole, "dram.waits", 32);
+    table(text, "mf_lat_table", &all.whole, "sm.fetches_by_cycles", 32);
+    let arrivals = "partition.packets_by_cycles";
+    table(text, "icnt2mem_lat_table", &all.whole, arrivals, 24);
+    let (hits, misses) = (get("dram.row_hits"), get("dram.row_misses"));
+    let locality = f(single(hits + misses, misses), 0, 6);
+    let _ = writeln!(
+        text,
+        "average row locality = {}/{misses} = {locality}",
+        hits + misses
+    );
+    let reads = get("dram.reads") + get("dram.allocate_reads");
+    line(text, "total dram reads", reads);
+    line(
+        text,
+        "total dram writes",
+        get("dram.writes") + get("dram.write_backs"),
+    );
+}
+
+/// A table of `columns` bins by the logarithm. Our last bin has everything above it.
+fn table(text: &mut String, name: &str, counts: &Counts, ours: &str, columns: usize) {
+    let _ = write!(text, "{name}:");
+    for i in 0..columns {
+        let count = LOG2_BINS
+            .get(i)
+            .map_or(0, |bin| get(counts, &format!("{ours}.{bin}")));
+        let _ = write!(text, "{count} \t");
+    }
+    text.push('\n');
+}
+
+/// One block a channel.
+pub(super) fn channels(text: &mut String, all: &Tally, config: Config<'_>) {
+    for (i, counts) in all.parts.channels.iter().enumerate() {
+        let _ = writeln!(text, "Memory Partition {i}: ");
+        Channel { counts, config }.print(text, i);
+    }
+}
+
+struct Channel<'a> {
+    counts: &'a Counts,
+    config: Config<'a>,
+}
+
+impl Channel<'_> {
+    fn get(&self, name: &str) -> u64 {
+        get(self.counts, &format!("dram.{name}"))
+    }
+
+    fn print(&self, text: &mut String, index: usize) {
+        self.header(text, index);
+        self.commands(text);
+        self.locality(text);
+        self.details(text);
+        self.buses(text);
+        let average = single(self.get("queue_occupancy"), self.get("cycles"));
+        let _ = writeln!(text, "queue_avg = {} \n\n", f(average, 0, 6));
+        if self.config.is("dram.scheduler", "fr-fcfs") {
+            let most = self.get("queue_max");
+            let _ = writeln!(text, "mrqq: max={most} avg={}", g(average, 6));
+        }
+    }
+
+    fn header(&self, text: &mut String, index: usize) {
+        let key = |name: &str| self.config.number(&format!("dram.{name}"));
+        let _ = write!(
+            text,
+            "DRAM[{index}]: {} bks, busW={} BL={} CL={}, ",
+            key("banks"),
+            key("bus_bytes"),
+            key("burst_length"),
+            key("timing.cl")
+        );
+        let _ = writeln!(
+            text,
+            "tRRD={} tCCD={}, tRCD={} tRAS={} tRP={} tRC={}",
+            key("timing.rrd"),
+            key("timing.ccd"),
+            key("timing.rcd"),
+            key("timing.ras"),
+            key("timing.rp"),
+            key("timing.rc")
+        );
+    }
+
+    fn commands(&self, text: &mut String) {
+        // GPGPU-Sim has no refresh: its count is always 0, too.
+        let _ = writeln!(
+            text,
+            "n_cmd={} n_nop={} n_act={} n_pre={} n_ref_event=0 n_req={} n_rd={} n_rd_L2_A={} \
+             n_write={} n_wr_bk={} bw_util={}",
+            self.get("cycles"),
+            self.get("idle_commands"),
+            self.get("activates"),
+            self.get("precharges"),
+            self.get("requests"),
+            self.get("reads"),
+            self.get("allocate_reads"),
+            self.get("writes"),
+            self.get("write_backs"),
+            g(single(self.get("data_cycles"), self.get("cycles")), 4),
+        );
+        let active = self.get("active_cycles");
+        let efficiency = g(single(self.get("data_cycles"), active), 4);
+        let _ = writeln!(text, "n_activity={active} dram_eff={efficiency}");
+    }
+
+    fn locality(&self, text: &mut String) {
+        let (hits, misses) = (self.get("row_hits"), self.get("row_misses"));
+        let (reads, read_misses) = (self.get("row_hits_read"), self.get("row_misses_read"));
+        let share = |hits: u64, misses: u64| f(single(hits, hits + misses), 0, 6);
+        let _ = writeln!(text, "\nRow_Buffer_Locality = {}", share(hits, misses));
+        line(text, "Row_Buffer_Locality_read", share(reads, read_misses));
+        let writes = share(hits - reads, misses - read_misses);
+        line(text, "Row_Buffer_Locality_write", writes);
+    }
+
+    fn details(&self, text: &mut String) {
+        let mut put = |name: &str, value: String| line(text, name, format!("{value} "));
+        let cycles = self.get("cycles");
+        let utilisation = single(self.get("data_cycles"), cycles);
+        put("\nBW Util details:\nbwutil", f(utilisation, 0, 6));
+        put("total_CMD", cycles.to_string());
+        put("\nCommands details: \ntotal_CMD", cycles.to_string());
+        let columns = ["reads", "writes", "allocate_reads", "write_backs"];
+        let total: u64 = columns.iter().map(|name| self.get(name)).sum();
+        for (name, value) in [
+            ("n_nop", self.get("idle_commands")),
+            ("Read", self.get("reads")),
+            ("Write", self.get("writes")),
+            ("L2_Alloc", self.get("allocate_reads")),
+            ("L2_WB", self.get("write_backs")),
+            ("n_act", self.get("activates")),
+            ("n_pre", self.get("precharges")),
+            ("n_ref", 0),
+            ("n_req", self.get("requests")),
+            ("total_req", total),
+        ] {
+            put(name, value.to_string());
+        }
+    }
+
+    fn buses(&self, text: &mut String) {
+        let columns = ["reads", "writes", "allocate_reads", "write_backs"];
+        let column: u64 = columns.iter().map(|name| self.get(name)).sum();
+        let row = self.get("activates") + self.get("precharges");
+        let cycles = self.get("cycles");
+        let any = cycles - self.get("idle_commands");
+        // A cycle has at most one command of each kind.
+        let both = row + column - any;
+        let _ = writeln!(text, "\nDual Bus Interface Util: ");
+        line(text, "issued_total_row", format!("{row} "));
+        line(text, "issued_total_col", format!("{column} "));
+        for (name, part, whole) in [
+            ("Row_Bus_Util = ", row, cycles),
+            ("CoL_Bus_Util =", column, cycles),
+            ("Either_Row_CoL_Bus_Util =", any, cycles),
+            ("Issued_on_Two_Bus_Simul_Util =", both, cycles),
+            ("issued_two_Eff =", both, any),
+        ] {
+            let _ = writeln!(text, "{name} {} ", f(single(part, whole), 0, 6));
+        }
+    }
+}
+
+/// Traffic, and the crossbar's own lines where the network is GPGPU-Sim's crossbar.
+pub(super) fn network(text: &mut String, all: &Tally, config: Config<'_>) {
+    let (down, up) = (all.get("sm.flits_sent"), all.get("sm.flits_received"));
+    let _ = writeln!(text, "\nicnt_total_pkts_mem_to_simt={up}");
+    let _ = writeln!(text, "icnt_total_pkts_simt_to_mem={down}");
+    if !config.is("noc.kind", "local-crossbar") {
+        return;
+    }
+    let dashes = |before: usize, title: &str, after: usize| {
+        format!("{}{title}{}\n", "-".repeat(before), "-".repeat(after))
+    };
+    text.push_str(&dashes(28, "Interconnect-DETAILS", 32));
+    for (name, ours, gap, end) in [
+        ("Req_Network", "noc_to_l2", "", " "),
+        ("\nReply_Network", "noc_to_sm", " ", ""),
+    ] {
+        let get = |what: &str| all.get(&format!("{ours}.{what}"));
+        let cycles = get("cycles");
+        let rate = |what: &str| f(single(get(what), cycles), 12, 4);
+        line(
+            text,
+            &format!("{name}_injected_packets_num"),
+            get("packets"),
+        );
+        let name = name.trim_start();
+        line(text, &format!("{name}_cycles"), cycles);
+        let packets = format!("{gap}{}{end}", rate("packets"));
+        line(text, &format!("{name}_injected_packets_per_cycle"), packets);
+        let conflicts = format!("{gap}{}", rate("conflicts"));
+        line(text, &format!("{name}_conflicts_per_cycle"), conflicts);
+    }
+    text.push_str(&dashes(28, "END-of-Interconnect-DETAILS", 25));
+}

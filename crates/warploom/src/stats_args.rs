@@ -1,0 +1,155 @@
+//! Options of `run` that choose which statistics are kept, apart by what, and where they go.
+
+use crate::failure::Failure;
+use crate::output::{json, write_file};
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+use warploom_report::{Rows, series_csv, statistics_csv};
+use warploom_stats::result::{Figures, Gpu, Program, RunReport, Series};
+
+/// Core cycles of a window where none are given.
+const WINDOW_CYCLES: u64 = 10_000;
+
+/// Where statistics go.
+#[derive(clap::Args)]
+#[command(next_help_heading = "Statistics")]
+pub struct StatsArgs {
+    /// Write the result to a file, too: as CSV if its name ends in .csv, else as JSON
+    #[arg(long, value_name = "FILE.json|FILE.csv")]
+    stats: Option<PathBuf>,
+    /// Write the statistics as CSV: a line a kernel, then the whole run, and what --per names
+    #[arg(long, value_name = "FILE.csv")]
+    csv: Option<PathBuf>,
+    /// Give statistics apart, too: for each SM, or each memory partition (L2 banks and channels)
+    #[arg(long, value_name = "PART", value_delimiter = ',')]
+    per: Vec<Per>,
+    /// Write what was counted in each window of core cycles: as JSON if its name ends in .json,
+    /// else
+    /// as CSV
+    #[arg(long, value_name = "FILE.csv|FILE.json")]
+    series: Option<PathBuf>,
+    /// Length of the windows in core cycles (10000 for --series); without --series, windows are in
+    /// the result
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    window: Option<u64>,
+    /// Print the lines that GPGPU-Sim 4.2 prints after each kernel and at its end, for scripts that
+    /// read them
+    #[arg(long, conflicts_with = "json")]
+    pub gpgpusim_stats: bool,
+}
+
+/// What has statistics of its own.
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Per {
+    Kernel,
+    Sm,
+    Partition,
+}
+
+/// A time series with what a result file says of its origin.
+#[derive(Serialize)]
+struct SeriesFile<'a> {
+    program: &'a Program,
+    command: &'a str,
+    gpu: &'a Gpu,
+    config_digest: &'a str,
+    input_digest: &'a str,
+    #[serde(flatten)]
+    series: &'a Series,
+}
+
+impl StatsArgs {
+    /// Refuses what a run without timing cannot give.
+    pub fn check(&self, functional: bool) -> Result<(), Failure> {
+        let asked = [
+            ("--per", !self.per.is_empty()),
+            ("--series", self.series.is_some()),
+            ("--window", self.window.is_some()),
+            ("--gpgpusim-stats", self.gpgpusim_stats),
+        ];
+        match asked.iter().find(|(_, asked)| *asked && functional) {
+            Some((option, _)) => Err(Failure::Input(format!(
+                "{option} needs timing, which --functional leaves out; leave out one of them"
+            ))),
+            None => Ok(()),
+        }
+    }
+
+    /// Counters are wanted by part.
+    pub fn parts(&self) -> bool {
+        let rows = self.rows();
+        rows.sms || rows.partitions || self.gpgpusim_stats
+    }
+
+    /// Length of the windows to record.
+    pub fn window_cycles(&self) -> Option<u64> {
+        self.window
+            .or(self.series.is_some().then_some(WINDOW_CYCLES))
+    }
+
+    fn rows(&self) -> Rows {
+        Rows {
+            sms: self.per.contains(&Per::Sm),
+            partitions: self.per.contains(&Per::Partition),
+        }
+    }
+
+    /// Writes the files that were asked for, and takes out of the result what was not.
+    pub fn write(&self, result: &mut RunReport) -> Result<(), Failure> {
+        let rows = self.rows();
+        let kernels = result.kernels.iter_mut().map(|kernel| &mut kernel.figures);
+        kernels.for_each(|figures| keep_parts(figures, rows));
+        keep_parts(&mut result.totals.figures, rows);
+        if let Some(path) = &self.series
+            && let Some(series) = result.series.take()
+        {
+            write_file(path, &series_text(path, result, &series))?;
+        }
+        if let Some(path) = &self.csv {
+            write_file(path, &statistics_csv(result, rows))?;
+        }
+        if let Some(path) = &self.stats {
+            let text = match has_extension(path, "csv") {
+                true => statistics_csv(result, rows),
+                false => json(result),
+            };
+            write_file(path, &text)?;
+        }
+        Ok(())
+    }
+}
+
+fn keep_parts(figures: &mut Figures, rows: Rows) {
+    let Some(parts) = &mut figures.parts else {
+        return;
+    };
+    if !rows.sms {
+        parts.sms.clear();
+    }
+    if !rows.partitions {
+        parts.banks.clear();
+        parts.channels.clear();
+    }
+    if !rows.sms && !rows.partitions {
+        figures.parts = None;
+    }
+}
+
+fn series_text(path: &Path, result: &RunReport, series: &Series) -> String {
+    match has_extension(path, "json") {
+        true => json(&SeriesFile {
+            program: &result.program,
+            command: &result.command,
+            gpu: &result.gpu,
+            config_digest: &result.config_digest,
+            input_digest: &result.input_digest,
+            series,
+        }),
+        false => series_csv(series),
+    }
+}
+
+fn has_extension(path: &Path, extension: &str) -> bool {
+    path.extension()
+        .is_some_and(|found| found.eq_ignore_ascii_case(extension))
+}

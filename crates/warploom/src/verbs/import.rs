@@ -1,0 +1,226 @@
+//! `warploom import`.
+
+use crate::failure::Failure;
+use crate::gpu::{file_beside, name_of};
+use crate::output::{note, print, print_json, write_file};
+use clap::ValueEnum;
+use serde::Serialize;
+use std::fmt::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use warploom_config::ModelStyle;
+use warploom_config::gpgpusim::{Class, Imported, Item, Report, Request, import};
+use warploom_run::launch_file::read;
+
+const EXAMPLES: &str = "\
+Examples:
+  warploom import SM7_QV100/gpgpusim.config -o qv100.toml    write a preset, report on it
+  warploom import gpgpusim.config > my-gpu.toml              the same, the report on standard error
+  warploom import gpgpusim.config --icnt mesh.icnt --name my-gpu --json
+  warploom run vectoradd --gpu gpgpusim.config               import and run at once";
+
+/// Make a preset of a GPGPU-Sim configuration, and name all that it could not carry over
+///
+/// Reads the options of GPGPU-Sim 3.x and 4.x and the network's file that they name. What the file
+/// leaves out takes GPGPU-Sim's default. Unknown options are reported and skipped; a value that
+/// cannot be read is an error.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// GPGPU-Sim's configuration, usually gpgpusim.config
+    config: PathBuf,
+    /// The network's file, in place of the one that -inter_config_file names
+    #[arg(long, value_name = "FILE")]
+    icnt: Option<PathBuf>,
+    /// Write the preset to this file
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Name of the machine; without it that of the configuration's folder
+    #[arg(long)]
+    name: Option<String>,
+    /// Take the options for those of this version of GPGPU-Sim; without it the options decide
+    #[arg(long, value_name = "VERSION")]
+    style: Option<Style>,
+    /// Print preset and report as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Style {
+    /// GPGPU-Sim 3.x, with the defaults of 3.2.2
+    #[value(name = "3")]
+    V3,
+    /// GPGPU-Sim 4.x, with the defaults of 4.2
+    #[value(name = "4")]
+    V4,
+}
+
+pub fn run(args: &Args) -> Result<ExitCode, Failure> {
+    let network = args.icnt.as_deref().map(read).transpose()?;
+    let request = Request {
+        config: read(&args.config)?,
+        network,
+        name: args.name.clone().unwrap_or_else(|| name_of(&args.config)),
+        style: args.style.map(|style| match style {
+            Style::V3 => ModelStyle::V3,
+            Style::V4 => ModelStyle::V4,
+        }),
+    };
+    let imported = import(request, &mut file_beside)?;
+    if let Some(path) = &args.output {
+        write_file(path, &imported.toml)?;
+    }
+    match (args.json, &args.output) {
+        (true, _) => print_json(&json(&imported))?,
+        (false, Some(_)) => print(&text(&imported.report))?,
+        (false, None) => {
+            print(&imported.toml)?;
+            note(&text(&imported.report));
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+#[derive(Serialize)]
+struct Json<'a> {
+    name: &'a str,
+    config: &'a str,
+    network: Option<&'a str>,
+    /// Version of GPGPU-Sim.
+    version: &'a str,
+    evidence: &'a str,
+    /// The preset.
+    toml: &'a str,
+    options: Vec<Row<'a>>,
+}
+
+#[derive(Serialize)]
+struct Row<'a> {
+    option: &'a str,
+    value: &'a str,
+    class: &'a str,
+    text: &'a str,
+    /// None for a default.
+    file: Option<&'a str>,
+    line: Option<u32>,
+    column: Option<u32>,
+}
+
+fn json(imported: &Imported) -> Json<'_> {
+    let report = &imported.report;
+    let row = |item: &'_ Item| -> (Option<u32>, Option<u32>) {
+        let place = item.file.as_ref().map(|_| item.position);
+        (place.map(|p| p.line), place.map(|p| p.column))
+    };
+    let options = report.items.iter().map(|item| Row {
+        option: &item.option,
+        value: &item.value,
+        class: class_name(item.class),
+        text: &item.text,
+        file: item.file.as_deref(),
+        line: row(item).0,
+        column: row(item).1,
+    });
+    Json {
+        name: &imported.spec.name,
+        config: &report.config,
+        network: report.network.as_deref(),
+        version: report.version(),
+        evidence: &report.evidence,
+        toml: &imported.toml,
+        options: options.collect(),
+    }
+}
+
+fn class_name(class: Class) -> &'static str {
+    match class {
+        Class::Carried => "carried",
+        Class::NoEffect => "no effect",
+        Class::NotModelled => "not modelled",
+        Class::Unknown => "unknown",
+    }
+}
+
+/// The report. What was carried is only counted: the preset names the option beside each value.
+fn text(report: &Report) -> String {
+    let mut text = format!("{} is imported", report.config);
+    if let Some(network) = &report.network {
+        let _ = write!(text, " with {network}");
+    }
+    let (version, evidence) = (report.version(), &report.evidence);
+    let _ = writeln!(text, " as options of GPGPU-Sim {version} ({evidence})\n");
+    let carried = report.of(Class::Carried);
+    let _ = writeln!(text, "carried: {}", options(carried.count()));
+    let told = report
+        .of(Class::Carried)
+        .filter(|item| !item.text.is_empty());
+    located(&mut text, told);
+    by_reason(&mut text, report);
+    for class in [Class::NotModelled, Class::Unknown] {
+        let count = report.of(class).count();
+        if count > 0 {
+            let _ = writeln!(text, "\n{}: {}", class_name(class), options(count));
+            located(&mut text, report.of(class));
+        }
+    }
+    text
+}
+
+fn options(count: usize) -> String {
+    match count {
+        1 => "1 option".to_owned(),
+        count => format!("{count} options"),
+    }
+}
+
+/// Items with their places, the text once for those behind each other that share it.
+fn located<'a>(text: &mut String, items: impl Iterator<Item = &'a Item>) {
+    let mut items = items.peekable();
+    while let Some(item) = items.next() {
+        let place = match &item.file {
+            Some(file) => format!("{file}:{}", item.position),
+            None => "default".to_owned(),
+        };
+        let _ = writeln!(text, "  {} {}  ({place})", item.option, item.value);
+        if items.peek().is_none_or(|next| next.text != item.text) {
+            wrapped(text, item.text.split(' '), " ");
+        }
+    }
+}
+
+/// The options without effect, by reason.
+fn by_reason(text: &mut String, report: &Report) {
+    let items: Vec<_> = report.of(Class::NoEffect).collect();
+    if items.is_empty() {
+        return;
+    }
+    let _ = writeln!(text, "\nno effect: {}", options(items.len()));
+    let mut reasons: Vec<&str> = Vec::new();
+    for item in &items {
+        if !reasons.contains(&item.text.as_str()) {
+            reasons.push(&item.text);
+        }
+    }
+    for reason in reasons {
+        let _ = writeln!(text, "  {reason}");
+        let own = items.iter().filter(|item| item.text == reason);
+        wrapped(text, own.map(|item| item.option.as_str()), ", ");
+    }
+}
+
+/// Words in lines of at most 100 columns, indented.
+fn wrapped<'a>(text: &mut String, words: impl Iterator<Item = &'a str>, separator: &str) {
+    let mut line = String::new();
+    for word in words {
+        if !line.is_empty() && line.len() + separator.len() + word.len() > 94 {
+            let _ = writeln!(text, "      {}{}", line, separator.trim_end());
+            line.clear();
+        }
+        if !line.is_empty() {
+            line.push_str(separator);
+        }
+        line.push_str(word);
+    }
+    let _ = writeln!(text, "      {line}");
+}
