@@ -36,12 +36,27 @@ fn pages() -> [Page; 6] {
 pub fn run(root: &Path) -> Result<()> {
     let folder = root.join("docs/generated");
     fs::create_dir_all(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
-    for page in pages() {
+    for page in pages().into_iter().chain([microbench()]) {
         let path = folder.join(page.file);
         fs::write(&path, page.text).with_context(|| format!("cannot write {}", path.display()))?;
         writeln!(io::stdout(), "{}", path.display())?;
     }
     Ok(())
+}
+
+/// What every preset measures. Not among `pages`: it takes a while, and the crate's own test compares
+/// it.
+fn microbench() -> Page {
+    let gpus: Vec<_> = PRESETS
+        .iter()
+        .filter_map(|row| warploom_config::preset(row.name).ok())
+        .collect();
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let rows = warploom_microbench::measure(&gpus, threads);
+    Page {
+        file: "microbench.md",
+        text: warploom_microbench::markdown(&rows),
+    }
 }
 
 fn gpus() -> String {

@@ -34,7 +34,7 @@ mod value;
 
 pub use error::ConfigErrors;
 pub use keys::keys;
-pub use latency::Latencies;
+pub use latency::{Edge, Latencies, Row, Stage};
 pub use occupancy::{BlockNeeds, OccupancyLimit};
 pub use peaks::{Bandwidth, Peaks, Rate, karol};
 pub use preset::{PRESETS, Preset, find};

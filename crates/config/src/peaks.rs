@@ -152,7 +152,7 @@ impl GpuSpec {
 
     /// The unit that f64 runs on: in 3.x SP, in 4.x DP or, without one, SFU (model page,
     /// section 3.3).
-    fn f64_unit(&self) -> UnitSpec {
+    pub fn f64_unit(&self) -> UnitSpec {
         let units = &self.sm.units;
         match self.gpu.style {
             ModelStyle::V3 => self.int_unit(),
@@ -161,7 +161,8 @@ impl GpuSpec {
         }
     }
 
-    fn int_unit(&self) -> UnitSpec {
+    /// The unit that integers run on.
+    pub fn int_unit(&self) -> UnitSpec {
         let units = &self.sm.units;
         if units.int.count > 0 {
             units.int
@@ -170,8 +171,9 @@ impl GpuSpec {
         }
     }
 
-    /// Rate of one class: what issue, collectors' ports, units and result bus let through.
-    fn rate(&self, unit: UnitSpec, timing: OpTiming, operations: u32) -> Rate {
+    /// Warp instructions of one class that an SM can start per core cycle: what issue, collectors'
+    /// ports, units and result bus let through.
+    pub fn instructions_per_cycle(&self, unit: UnitSpec, timing: OpTiming) -> f64 {
         let widths = [
             issue_width(&self.sm),
             unit.issue_width,
@@ -180,7 +182,11 @@ impl GpuSpec {
         ];
         let width = f64::from(widths.into_iter().min().unwrap_or(0));
         let units = f64::from(unit.count) / f64::from(timing.interval_cycles);
-        let per_sm_cycle = width.min(units);
+        width.min(units)
+    }
+
+    fn rate(&self, unit: UnitSpec, timing: OpTiming, operations: u32) -> Rate {
+        let per_sm_cycle = self.instructions_per_cycle(unit, timing);
         let lanes = f64::from(LANES * operations * self.gpu.sms);
         Rate {
             per_sm_cycle,

@@ -1,7 +1,7 @@
 //! Verbs and what they share.
 
 use crate::failure::Failure;
-use crate::verbs::{analyze, check, completions, import, list, reproduce, run, show};
+use crate::verbs::{analyze, check, completions, import, list, microbench, reproduce, run, show};
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 
@@ -31,6 +31,7 @@ enum Verb {
     Reproduce(reproduce::Args),
     Check(check::Args),
     List(list::Args),
+    Microbench(microbench::Args),
     Show(show::Args),
     Import(import::Args),
     Completions(completions::Args),
@@ -45,6 +46,7 @@ impl Cli {
             Verb::Reproduce(args) => reproduce::run(&args),
             Verb::Check(args) => check::run(&args),
             Verb::List(args) => list::run(&args),
+            Verb::Microbench(args) => microbench::run(&args),
             Verb::Show(args) => show::run(&args),
             Verb::Import(args) => import::run(&args),
             Verb::Completions(args) => completions::run(&args),

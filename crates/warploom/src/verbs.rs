@@ -5,6 +5,7 @@ pub mod check;
 pub mod completions;
 pub mod import;
 pub mod list;
+pub mod microbench;
 pub mod reproduce;
 pub mod run;
 pub mod show;

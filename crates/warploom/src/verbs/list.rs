@@ -39,6 +39,8 @@ enum Kind {
     Stats,
     /// Figures of the papers for reproduce
     Figures,
+    /// Micro-benchmarks for microbench
+    Microbenchmarks,
 }
 
 /// A table whose columns have the same names in text and in JSON.
@@ -54,6 +56,7 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
         Kind::Policies => policies(),
         Kind::Stats => stats(),
         Kind::Figures => figures(),
+        Kind::Microbenchmarks => microbenchmarks(),
     };
     if args.json {
         let object = |row: &Vec<String>| -> Value {
@@ -113,6 +116,20 @@ fn policies() -> Columns {
     Columns {
         header: &["key", "name", "about"],
         rows: warploom_policy::all().map(row).collect(),
+    }
+}
+
+fn microbenchmarks() -> Columns {
+    let row = |benchmark: &warploom_microbench::Benchmark| {
+        vec![
+            benchmark.name.to_owned(),
+            benchmark.unit.to_owned(),
+            benchmark.about.to_owned(),
+        ]
+    };
+    Columns {
+        header: &["name", "unit", "about"],
+        rows: warploom_microbench::all().map(row).collect(),
     }
 }
 

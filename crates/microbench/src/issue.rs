@@ -1,0 +1,174 @@
+//! Latencies and rates of the function units.
+
+use crate::memory::Chain;
+use crate::rate::{Repeated, figure};
+use crate::{Answer, Benchmark, Family, Trouble, short};
+use warploom_config::{GpuSpec, ModelStyle, OpTiming, UnitSpec, UnitSpecs};
+
+const fn latency(
+    name: &'static str,
+    about: &'static str,
+    measure: fn(&GpuSpec) -> Result<Answer, Trouble>,
+) -> Benchmark {
+    Benchmark {
+        name,
+        family: Family::Units,
+        about,
+        unit: "core cycles",
+        measure,
+    }
+}
+
+pub(crate) const BENCHMARKS: &[Benchmark] = &[
+    latency("int-add-latency", "dependent add.s32", |gpu| {
+        chain(gpu, R, "add.s32 %r10, %r10, 7", |u| u.int_timing.add)
+    }),
+    latency("int-mul-latency", "dependent mul.lo.s32", |gpu| {
+        chain(gpu, R, "mul.lo.s32 %r10, %r10, 7", |u| u.int_timing.mul)
+    }),
+    latency("int-mad-latency", "dependent mad.lo.s32", |gpu| {
+        chain(gpu, R, "mad.lo.s32 %r10, %r10, 7, 3", |u| u.int_timing.mad)
+    }),
+    latency("f32-add-latency", "dependent add.f32", |gpu| {
+        chain(gpu, F, "add.f32 %f10, %f10, 0f40000000", |u| {
+            u.f32_timing.add
+        })
+    }),
+    latency("f32-fma-latency", "dependent fma.rn.f32", |gpu| {
+        chain(
+            gpu,
+            F,
+            "fma.rn.f32 %f10, %f10, 0f3F000000, 0f40000000",
+            |u| u.f32_timing.mad,
+        )
+    }),
+    latency("f32-div-latency", "dependent div.rn.f32", |gpu| {
+        chain(gpu, F, "div.rn.f32 %f10, %f10, 0f40000000", |u| {
+            u.f32_timing.div
+        })
+    }),
+    latency("f64-fma-latency", "dependent fma.rn.f64", |gpu| {
+        let fma = "fma.rn.f64 %d10, %d10, 0d3FE0000000000000, 0d4000000000000000";
+        chain(gpu, D, fma, |u| u.f64_timing.mad)
+    }),
+    latency("sfu-latency", "dependent sqrt.approx.f32", |gpu| {
+        chain(gpu, F, "sqrt.approx.f32 %f10, %f10", |u| u.sfu_timing)
+    }),
+    latency("shuffle-latency", "dependent shfl.sync.idx.b32", |gpu| {
+        let shuffle = "shfl.sync.idx.b32 %r10, %r10, 0, 31, -1";
+        chain(gpu, R, shuffle, |u| u.shuffle_timing)
+    }),
+    rate("int-add-rate", "independent add.s32", |gpu| {
+        let add = |i| format!("add.s32 %r{}, %r{}, 7", 16 + i, 16 + i);
+        repeated(gpu, &add, gpu.int_unit(), |u| u.int_timing.add)
+    }),
+    rate("int-mul-rate", "independent mul.lo.s32", |gpu| {
+        let mul = |i| format!("mul.lo.s32 %r{}, %r{}, 7", 16 + i, 16 + i);
+        repeated(gpu, &mul, gpu.int_unit(), |u| u.int_timing.mul)
+    }),
+    rate("int-mad-rate", "independent mad.lo.s32", |gpu| {
+        let mad = |i| format!("mad.lo.s32 %r{}, %r{}, 7, 3", 16 + i, 16 + i);
+        repeated(gpu, &mad, gpu.int_unit(), |u| u.int_timing.mad)
+    }),
+    rate("f32-fma-rate", "independent fma.rn.f32", |gpu| {
+        let fma = |i| {
+            format!(
+                "fma.rn.f32 %f{}, %f{}, 0f3F000000, 0f40000000",
+                16 + i,
+                16 + i
+            )
+        };
+        repeated(gpu, &fma, gpu.sm.units.sp, |u| u.f32_timing.mad)
+    }),
+    rate("f64-fma-rate", "independent fma.rn.f64", |gpu| {
+        let (a, b) = ("0d3FE0000000000000", "0d4000000000000000");
+        let fma = |i| format!("fma.rn.f64 %d{}, %d{}, {a}, {b}", 16 + i, 16 + i);
+        repeated(gpu, &fma, gpu.f64_unit(), |u| u.f64_timing.mad)
+    }),
+    rate("sfu-rate", "independent sqrt.approx.f32", |gpu| {
+        let sqrt = |i| format!("sqrt.approx.f32 %f{}, %f{}", 16 + i, 16 + i);
+        repeated(gpu, &sqrt, gpu.sm.units.sfu, |u| u.sfu_timing)
+    }),
+];
+
+const fn rate(
+    name: &'static str,
+    about: &'static str,
+    measure: fn(&GpuSpec) -> Result<Answer, Trouble>,
+) -> Benchmark {
+    Benchmark {
+        name,
+        family: Family::Units,
+        about,
+        unit: "warp instructions per core cycle and SM",
+        measure,
+    }
+}
+
+/// The rate that issue, stage widths, units and result bus let through.
+fn repeated(
+    gpu: &GpuSpec,
+    instruction: &dyn Fn(usize) -> String,
+    unit: UnitSpec,
+    timing: fn(&UnitSpecs) -> OpTiming,
+) -> Result<Answer, Trouble> {
+    let measured = Repeated {
+        setup: &[],
+        instruction,
+        dead: false,
+    }
+    .interval(gpu)?;
+    let timing = timing(&gpu.sm.units);
+    let peak = gpu.instructions_per_cycle(unit, timing);
+    let how = format!(
+        "min(issue {}, ID_OC {}, OC_EX {}, EX_WB {}, {} units / interval {})",
+        gpu.peaks().issue_per_sm_cycle,
+        unit.issue_width,
+        unit.dispatch_width,
+        gpu.sm.writeback_width,
+        unit.count,
+        timing.interval_cycles
+    );
+    let slack = gpu.arithmetic(timing.latency_cycles + timing.interval_cycles);
+    let mut figure = figure(gpu, measured, 1.0 / peak, 1.0, &slack, &how);
+    figure.peak = Some(peak);
+    let (least, why) = starved(gpu, peak);
+    figure.tolerance += peak - least;
+    figure.arithmetic += &why;
+    Ok(Answer::Figure(figure))
+}
+
+/// 3.x asks the schedulers in a fixed order (model page, section 3.3): where units take less than all
+/// schedulers issue, the last may get nothing until the others have ended, and then has as much to
+/// do alone. The least rate that leaves, and why.
+fn starved(gpu: &GpuSpec, peak: f64) -> (f64, String) {
+    let schedulers = f64::from(gpu.sm.schedulers);
+    let alone = peak.min(f64::from(gpu.sm.max_issue_per_warp));
+    if gpu.gpu.style == ModelStyle::V4 || peak >= f64::from(gpu.peaks().issue_per_sm_cycle) {
+        return (peak, String::new());
+    }
+    let least = schedulers / ((schedulers - 1.0) / peak + 1.0 / alone);
+    let why = format!(
+        "; the last of {schedulers} schedulers may be left alone at {}: at least {schedulers} / \
+         (({schedulers} - 1) / {} + 1 / {}) = {}",
+        short(alone),
+        short(peak),
+        short(alone),
+        short(least)
+    );
+    (least, why)
+}
+
+const R: &str = "mov.u32 %r10, 1";
+const F: &str = "mov.f32 %f10, 0f40000000";
+const D: &str = "mov.f64 %d10, 0d4000000000000000";
+
+fn chain(
+    gpu: &GpuSpec,
+    start: &'static str,
+    link: &str,
+    timing: fn(&UnitSpecs) -> OpTiming,
+) -> Result<Answer, Trouble> {
+    let latency = timing(&gpu.sm.units).latency_cycles;
+    Chain::of(start, link).figure(gpu, &gpu.arithmetic(latency))
+}

@@ -1,0 +1,162 @@
+//! Kernels as text, and one run of one of them.
+
+use crate::Trouble;
+use std::fmt::Write as _;
+use std::ops::ControlFlow;
+use warploom_base::Dim3;
+use warploom_config::GpuSpec;
+use warploom_run::{
+    Arg, Check, Device, DevicePtr, HostAction, HostError, HostProgram, Launch, Options, Session,
+};
+use warploom_stats::result::Outcome;
+
+/// Device memory that a kernel may read and write, zero at the start, in bytes.
+pub(crate) const MEMORY_BYTES: u64 = 1 << 28;
+/// Bytes of shared memory of a block.
+const SHARED_BYTES: u32 = 8192;
+
+/// A kernel and its launch.
+pub(crate) struct Kernel {
+    /// Statements. `%rd0` is to hold `[out]`.
+    pub body: String,
+    pub blocks: u32,
+    pub threads: u32,
+    /// 64-bit numbers that the parameter `table` points to.
+    pub table: Vec<u64>,
+    /// 64-bit numbers in memory: address and value.
+    pub cells: Vec<(u64, u64)>,
+    /// 32-bit numbers that the kernel writes to `out`.
+    pub results: usize,
+}
+
+/// What a run gave.
+pub(crate) struct Run {
+    pub results: Vec<u32>,
+}
+
+/// First byte of the memory that a kernel may use: the device's first allocation.
+pub(crate) fn memory_base() -> Result<u64, Trouble> {
+    Ok(Device::new(2 * MEMORY_BYTES, 0)
+        .alloc(MEMORY_BYTES)
+        .map_err(HostError::from)
+        .map_err(warploom_run::RunError::from)?
+        .0)
+}
+
+impl Kernel {
+    /// One warp.
+    pub fn warp(body: String, results: usize) -> Self {
+        Self {
+            body,
+            blocks: 1,
+            threads: 32,
+            table: Vec::new(),
+            cells: Vec::new(),
+            results,
+        }
+    }
+
+    fn text(&self) -> String {
+        format!(
+            ".version 7.0\n.target sm_70\n.address_size 64\n.const .align 8 .u64 c;\n\
+             .visible .entry k(.param .u64 out, .param .u64 table) {{\n\
+             .reg .pred %p<4>; .reg .b32 %r<160>; .reg .b64 %rd<160>; .reg .f32 %f<64>;\n\
+             .reg .f64 %d<64>;\n.shared .align 8 .b8 s[{SHARED_BYTES}];\n\
+             .local .align 8 .b8 l[16];\n{}ret;\n}}\n",
+            self.body
+        )
+    }
+
+    /// Runs it.
+    pub fn run(&self, gpu: &GpuSpec) -> Result<Run, Trouble> {
+        let mut host = Host {
+            kernel: self,
+            out: None,
+            results: Vec::new(),
+        };
+        // What L2 holds at the start is the kernels' own business.
+        let mut gpu = gpu.clone();
+        gpu.gpu.copies_warm_l2 = false;
+        let session = Session::new(gpu, Options::default());
+        let report = session.run(&mut host, &mut |_| ControlFlow::Continue(()))?;
+        match report.outcome {
+            Outcome::Finished => Ok(Run {
+                results: host.results,
+            }),
+            outcome => Err(Trouble::Outcome(format!("{outcome:?}"))),
+        }
+    }
+}
+
+struct Host<'a> {
+    kernel: &'a Kernel,
+    out: Option<DevicePtr>,
+    results: Vec<u32>,
+}
+
+impl HostProgram for Host<'_> {
+    fn next(&mut self, device: &mut Device) -> Result<HostAction, HostError> {
+        if self.out.is_some() {
+            return Ok(HostAction::Done);
+        }
+        device.alloc(MEMORY_BYTES)?;
+        for &(address, value) in &self.kernel.cells {
+            device.write_slice(DevicePtr(address), &[value])?;
+        }
+        let out = device.alloc(4 * self.kernel.results.max(1) as u64)?;
+        let table = device.alloc_slice(&self.kernel.table)?;
+        let module = device.load_ptx("microbench.ptx", &self.kernel.text())?;
+        let constant = device.variable(module, "c")?;
+        device.write_slice(constant, &[constant.0])?;
+        self.out = Some(out);
+        let args = vec![Arg::Pointer(out), Arg::Pointer(table)];
+        let (grid, block) = (
+            Dim3::linear(self.kernel.blocks),
+            Dim3::linear(self.kernel.threads),
+        );
+        Ok(HostAction::Launch(Launch::new(
+            module, "k", grid, block, args,
+        )))
+    }
+
+    fn checks(&mut self, device: &Device) -> Result<Vec<Check>, HostError> {
+        if let Some(out) = self.out {
+            self.results = device.read_vec(out, self.kernel.results)?;
+        }
+        Ok(Vec::new())
+    }
+}
+
+/// Statements, counted, so that pairs of them can be put into one fetch.
+#[derive(Default)]
+pub(crate) struct Code {
+    pub text: String,
+    count: usize,
+}
+
+/// Instructions that one fetch brings (model page, section 3.1).
+pub(crate) const PER_FETCH: usize = 2;
+
+impl Code {
+    /// Adds one statement.
+    pub fn push(&mut self, statement: impl AsRef<str>) {
+        let _ = writeln!(self.text, "{};", statement.as_ref());
+        self.count += 1;
+    }
+
+    /// Adds several statements.
+    pub fn extend<S: AsRef<str>>(&mut self, statements: impl IntoIterator<Item = S>) {
+        statements.into_iter().for_each(|s| self.push(s));
+    }
+
+    pub fn label(&mut self, name: &str) {
+        let _ = writeln!(self.text, "{name}:");
+    }
+
+    /// Fills up until the next statement is the first of a group of `group` instructions.
+    pub fn align(&mut self, group: usize) {
+        while self.count % group != 0 {
+            self.push("mov.u32 %r15, 0");
+        }
+    }
+}
