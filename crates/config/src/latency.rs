@@ -161,12 +161,21 @@ impl GpuSpec {
         stages
     }
 
-    /// Atomic on global memory that hits L2: the packet towards L2 carries the data too.
+    /// Atomic on global memory that hits L2, until its warp goes on: the packet towards L2 carries
+    /// the data too, and the warp does not wait for the result to be written.
     pub fn atomic_hit(&self) -> Vec<Stage> {
         let mut stages = vec![self.collect(), self.first_try()];
         stages.extend(self.request(HEADER_BYTES + SECTOR_BYTES));
         stages.extend(self.to_sm(SECTOR_BYTES, 1));
-        stages.push(taken_and_written());
+        stages.push(Stage::new("write-back", [Edge::Core(1)], "picked 1"));
+        stages
+    }
+
+    /// Atomic on shared memory, all lanes on one word, until its warp goes on: when the result is
+    /// picked for write-back.
+    pub fn shared_atomic(&self) -> Vec<Stage> {
+        let mut stages = self.shared_load(1);
+        stages.pop();
         stages
     }
 

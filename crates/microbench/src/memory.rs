@@ -174,8 +174,8 @@ impl Chain {
         Ok(Answer::Figure(if self.clock_first {
             let mut all = vec![Stage {
                 what: "the clock's reading before it",
-                edges: vec![Edge::Core(apart as u32)],
-                how: "sm.max_issue_per_warp".to_owned(),
+                edges: vec![Edge::Core(1)],
+                how: "1; issued with it, the wait until its register is written".to_owned(),
             }];
             all.extend_from_slice(stages);
             Figure::walked(gpu, &all, pairs, 0)

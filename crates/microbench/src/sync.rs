@@ -49,8 +49,11 @@ pub(crate) const BENCHMARKS: &[Benchmark] = &[
         "shared-atomic-latency",
         "atomic on shared memory, all lanes on one word",
         |gpu| {
-            let chain = Chain::of("mov.u64 %rd10, s", "atom.shared.add.u32 %r10, [%rd10], 0");
-            chain.figure(gpu, &gpu.shared_load(1))
+            let chain = Chain {
+                clock_first: true,
+                ..Chain::of("mov.u64 %rd10, s", "atom.shared.add.u32 %r10, [%rd10], 0")
+            };
+            chain.figure(gpu, &gpu.shared_atomic())
         },
     ),
     row(

@@ -1,0 +1,161 @@
+//! The ways of a memory instruction in the dispatch register: one try a cycle, each of which sends
+//! what its part of the machine takes (model page, sections 4.2 and 4.3).
+
+use super::{Blocked, Ldst, MemInst, Try, image_of};
+use crate::flight::MemId;
+use crate::sm::Sm;
+use warploom_base::Cycle;
+use warploom_mem::cache::{AccessOutcome, Cache, FailReason};
+use warploom_mem::{AccessKind, Request};
+
+impl Sm {
+    pub(super) fn try_shared(&mut self, id: MemId) -> Try {
+        let inst = &mut self.ldst.insts[id.0];
+        inst.shared_cycles = inst.shared_cycles.saturating_sub(1);
+        if inst.shared_cycles > 0 {
+            Try::BankConflict
+        } else {
+            Try::Done
+        }
+    }
+
+    pub(super) fn try_constant(&mut self, now: Cycle, id: MemId) -> Try {
+        if self.ldst.perfect_constant {
+            let list = self.ldst.insts[id.0].list;
+            self.ldst.lists[list].clear();
+            self.ldst.insts[id.0].pending = 0;
+            return Try::Done;
+        }
+        self.try_cache(now, id, |ldst| Some(&mut ldst.l1c))
+    }
+
+    pub(super) fn try_data(&mut self, now: Cycle, id: MemId) -> Try {
+        self.try_cache(now, id, |ldst| ldst.l1d.as_mut())
+    }
+
+    /// One access of a cache whose lookup takes no time (3.x).
+    fn try_cache(
+        &mut self,
+        now: Cycle,
+        id: MemId,
+        cache: impl Fn(&mut Ldst) -> Option<&mut Cache>,
+    ) -> Try {
+        let Some((mut request, left)) = self.next_transaction(now, id) else {
+            return Try::Done;
+        };
+        if request.kind.is_write() {
+            request.token = u32::from(self.ldst.insts[id.0].warp.0);
+        }
+        let Some(cache) = cache(&mut self.ldst) else {
+            return Try::Done;
+        };
+        if !cache.data_port_free(now) {
+            return Try::DataPort;
+        }
+        let access = cache.access(now, &request);
+        if let AccessOutcome::ReservationFail(reason) = access.outcome {
+            return self.block(id, Try::Reservation, Some((request.kind, reason)), None);
+        }
+        if access.write_sent {
+            let warp = self.ldst.insts[id.0].warp.index();
+            self.warps.stores[warp] += self.ldst.replies_to(&request);
+        }
+        if access.outcome == AccessOutcome::Hit && self.ldst.insts[id.0].replies {
+            self.ldst.insts[id.0].pending -= 1;
+        }
+        self.sent(id, left)
+    }
+
+    pub(super) fn try_texture(&mut self, now: Cycle, id: MemId) -> Try {
+        let Some((request, left)) = self.next_transaction(now, id) else {
+            return Try::Done;
+        };
+        let access = self.ldst.l1t.access(now, &request);
+        if matches!(access.outcome, AccessOutcome::ReservationFail(_)) {
+            return Try::Reservation;
+        }
+        self.sent(id, left)
+    }
+
+    /// 4.x: accesses enter the banks of the data cache, one a bank and cycle.
+    pub(super) fn try_banks(&mut self, now: Cycle, id: MemId) -> Try {
+        for attempt in 0..self.ldst.banks.len() {
+            let Some((mut request, left)) = self.next_transaction(now, id) else {
+                return Try::Done;
+            };
+            let bank = (request.addr / self.ldst.bank_bytes) as usize % self.ldst.banks.len();
+            if self.ldst.banks[bank].is_full() && attempt == 0 {
+                return self.block(id, Try::BankConflict, None, None);
+            }
+            if self.ldst.banks[bank].is_full() || self.ldst.bank_entered[bank] == now {
+                return Try::BankConflict;
+            }
+            if request.kind.is_write() {
+                request.token = u32::from(self.ldst.insts[id.0].warp.0);
+                self.warps.stores[request.token as usize] += 1;
+            }
+            self.ldst.bank_entered[bank] = now;
+            let at = now + Cycle::from(self.ldst.l1_latency);
+            self.ldst.banks[bank].push((at, request));
+            if self.sent(id, left) == Try::Done {
+                return Try::Done;
+            }
+        }
+        Try::Coalesce
+    }
+
+    pub(super) fn try_around(&mut self, now: Cycle, id: MemId) -> Try {
+        let Some((mut request, left)) = self.next_transaction(now, id) else {
+            return Try::Done;
+        };
+        if !self.link.can_send(&request) {
+            return self.block(id, Try::Network, None, Some(request));
+        }
+        let inst = self.ldst.insts[id.0];
+        let replies = self.ldst.replies_to(&request);
+        if inst.replies {
+            self.ldst.insts[id.0].pending += replies - 1;
+        } else {
+            request.token = u32::from(inst.warp.0);
+            self.warps.stores[inst.warp.index()] += replies;
+        }
+        self.link.send(now, request);
+        self.sent(id, left)
+    }
+
+    /// Notes that the instruction will fail in this way until a reply or a credit comes.
+    fn block(
+        &mut self,
+        id: MemId,
+        outcome: Try,
+        fail: Option<(AccessKind, FailReason)>,
+        unsent: Option<Request>,
+    ) -> Try {
+        let MemInst { path, kind, .. } = self.ldst.insts[id.0];
+        self.ldst.blocked = Some(Blocked {
+            path,
+            kind,
+            outcome,
+            fail,
+            unsent,
+        });
+        outcome
+    }
+
+    /// The next transaction to send as a request, and how many stand before it in the list.
+    fn next_transaction(&self, now: Cycle, id: MemId) -> Option<(Request, usize)> {
+        let inst = &self.ldst.insts[id.0];
+        let list = &self.ldst.lists[inst.list];
+        let last = list.last()?;
+        let asid = image_of(&self.kernels, inst.kernel).asid;
+        let number = list.len();
+        Some((self.ldst.request(now, id, number, last, asid), number - 1))
+    }
+
+    /// Drops the transaction that was sent.
+    fn sent(&mut self, id: MemId, left: usize) -> Try {
+        let list = self.ldst.insts[id.0].list;
+        self.ldst.lists[list].pop();
+        if left == 0 { Try::Done } else { Try::Coalesce }
+    }
+}
