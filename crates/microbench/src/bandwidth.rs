@@ -121,9 +121,9 @@ fn with_conflicts(gpu: &GpuSpec, figure: Figure) -> Figure {
     }
 }
 
-/// Bytes from one warp's lines to the next's: an odd multiple of 256 bytes and prime to the usual
-/// numbers of channels, so that warps that go in step go to different ones.
-const APART: u64 = 7 * 256;
+/// Bytes from one warp's lines to the next's: more than a warp's lines, a multiple of 256 prime to the
+/// usual numbers of channels, so that warps that go in step go to different ones.
+const APART: u64 = 23 * 256;
 
 /// Accesses of whole lines, `apart` bytes between the warps' first.
 fn global(gpu: &GpuSpec, operation: &str, apart: u64) -> Result<f64, Trouble> {
@@ -136,7 +136,8 @@ fn global(gpu: &GpuSpec, operation: &str, apart: u64) -> Result<f64, Trouble> {
         &base,
     ];
     let access = |i| {
-        let (register, offset) = (16 + i, 128 * i);
+        // Each load waits for the one a dozen before: no more are under way than registers.
+        let (register, offset) = (16 + i % 12, 128 * i);
         match operation.starts_with("st") {
             true => format!("{operation} [%rd2+{offset}], %r1"),
             false => format!("{operation} %r{register}, [%rd2+{offset}]"),

@@ -3,7 +3,9 @@
 use crate::memory::Chain;
 use crate::rate::{Repeated, figure};
 use crate::{Answer, Benchmark, Family, Trouble, short};
-use warploom_config::{GpuSpec, ModelStyle, OpTiming, UnitSpec, UnitSpecs};
+use warploom_config::{
+    CollectorSet, CollectorSpec, GpuSpec, ModelStyle, OpTiming, UnitSpec, UnitSpecs,
+};
 
 const fn latency(
     name: &'static str,
@@ -59,35 +61,43 @@ pub(crate) const BENCHMARKS: &[Benchmark] = &[
         chain(gpu, R, shuffle, |u| u.shuffle_timing)
     }),
     rate("int-add-rate", "independent add.s32", |gpu| {
-        let add = |i| format!("add.s32 %r{}, %r{}, 7", 16 + i, 16 + i);
-        repeated(gpu, &add, gpu.int_unit(), |u| u.int_timing.add)
+        let add = |i| format!("add.s32 %r{}, %r{}, 7", own(i), own(i));
+        repeated(gpu, &add, gpu.int_unit(), int_set(gpu), |u| {
+            u.int_timing.add
+        })
     }),
     rate("int-mul-rate", "independent mul.lo.s32", |gpu| {
-        let mul = |i| format!("mul.lo.s32 %r{}, %r{}, 7", 16 + i, 16 + i);
-        repeated(gpu, &mul, gpu.int_unit(), |u| u.int_timing.mul)
+        let mul = |i| format!("mul.lo.s32 %r{}, %r{}, 7", own(i), own(i));
+        repeated(gpu, &mul, gpu.int_unit(), int_set(gpu), |u| {
+            u.int_timing.mul
+        })
     }),
     rate("int-mad-rate", "independent mad.lo.s32", |gpu| {
-        let mad = |i| format!("mad.lo.s32 %r{}, %r{}, 7, 3", 16 + i, 16 + i);
-        repeated(gpu, &mad, gpu.int_unit(), |u| u.int_timing.mad)
+        let mad = |i| format!("mad.lo.s32 %r{}, %r{}, 7, 3", own(i), own(i));
+        repeated(gpu, &mad, gpu.int_unit(), int_set(gpu), |u| {
+            u.int_timing.mad
+        })
     }),
     rate("f32-fma-rate", "independent fma.rn.f32", |gpu| {
         let fma = |i| {
             format!(
                 "fma.rn.f32 %f{}, %f{}, 0f3F000000, 0f40000000",
-                16 + i,
-                16 + i
+                own(i),
+                own(i)
             )
         };
-        repeated(gpu, &fma, gpu.sm.units.sp, |u| u.f32_timing.mad)
+        repeated(gpu, &fma, gpu.sm.units.sp, |c| c.sp, |u| u.f32_timing.mad)
     }),
     rate("f64-fma-rate", "independent fma.rn.f64", |gpu| {
         let (a, b) = ("0d3FE0000000000000", "0d4000000000000000");
-        let fma = |i| format!("fma.rn.f64 %d{}, %d{}, {a}, {b}", 16 + i, 16 + i);
-        repeated(gpu, &fma, gpu.f64_unit(), |u| u.f64_timing.mad)
+        let fma = |i| format!("fma.rn.f64 %d{}, %d{}, {a}, {b}", own(i), own(i));
+        repeated(gpu, &fma, gpu.f64_unit(), f64_set(gpu), |u| {
+            u.f64_timing.mad
+        })
     }),
     rate("sfu-rate", "independent sqrt.approx.f32", |gpu| {
-        let sqrt = |i| format!("sqrt.approx.f32 %f{}, %f{}", 16 + i, 16 + i);
-        repeated(gpu, &sqrt, gpu.sm.units.sfu, |u| u.sfu_timing)
+        let sqrt = |i| format!("sqrt.approx.f32 %f{}, %f{}", own(i), own(i));
+        repeated(gpu, &sqrt, gpu.sm.units.sfu, |c| c.sfu, |u| u.sfu_timing)
     }),
 ];
 
@@ -110,6 +120,7 @@ fn repeated(
     gpu: &GpuSpec,
     instruction: &dyn Fn(usize) -> String,
     unit: UnitSpec,
+    set: Set,
     timing: fn(&UnitSpecs) -> OpTiming,
 ) -> Result<Answer, Trouble> {
     let measured = Repeated {
@@ -119,9 +130,12 @@ fn repeated(
     }
     .interval(gpu)?;
     let timing = timing(&gpu.sm.units);
-    let peak = gpu.instructions_per_cycle(unit, timing);
+    let ports = collector_ports(gpu, set);
+    let peak = gpu
+        .instructions_per_cycle(unit, timing)
+        .min(f64::from(ports));
     let how = format!(
-        "min(issue {}, ID_OC {}, OC_EX {}, EX_WB {}, {} units / interval {})",
+        "min(issue {}, ID_OC {}, collectors {ports}, OC_EX {}, EX_WB {}, {} units / interval {})",
         gpu.peaks().issue_per_sm_cycle,
         unit.issue_width,
         unit.dispatch_width,
@@ -136,6 +150,33 @@ fn repeated(
     figure.tolerance += peak - least;
     figure.arithmetic += &why;
     Ok(Answer::Figure(figure))
+}
+
+type Set = fn(&CollectorSpec) -> CollectorSet;
+
+/// Collectors of integer instructions.
+fn int_set(gpu: &GpuSpec) -> Set {
+    match gpu.sm.units.int.count {
+        0 => |c| c.sp,
+        _ => |c| c.int,
+    }
+}
+
+/// Collectors of f64 instructions.
+fn f64_set(gpu: &GpuSpec) -> Set {
+    match gpu.gpu.style {
+        ModelStyle::V3 => int_set(gpu),
+        ModelStyle::V4 if gpu.sm.units.dp.count > 0 => |c| c.dp,
+        ModelStyle::V4 => |c| c.sfu,
+    }
+}
+
+/// Instructions that pass the collectors of a pipe, and the general ones, in a core cycle.
+fn collector_ports(gpu: &GpuSpec, set: Set) -> u32 {
+    let collectors = &gpu.sm.collectors;
+    let sets = [set(collectors), collectors.general];
+    let ports = |set: CollectorSet| set.in_ports.min(set.out_ports);
+    sets.map(ports).iter().sum::<u32>() * collectors.steps_per_cycle
 }
 
 /// 3.x asks the schedulers in a fixed order (model page, section 3.3): where units take less than all
@@ -157,6 +198,11 @@ fn starved(gpu: &GpuSpec, peak: f64) -> (f64, String) {
         short(least)
     );
     (least, why)
+}
+
+/// Register of the `i`-th instruction: each waits for the one a dozen before.
+const fn own(i: usize) -> usize {
+    16 + i % 12
 }
 
 const R: &str = "mov.u32 %r10, 1";

@@ -8,20 +8,18 @@ use crate::{Figure, Trouble, short};
 use warploom_config::{GpuSpec, Stage, WarpScheduler};
 
 /// Threads of the block.
-const THREADS: u32 = 1024;
+const THREADS: u32 = 512;
 /// Warps of the block.
 pub(crate) const WARPS: u32 = THREADS / 32;
 /// Instructions of the short kernel; the long one has twice as many.
-const FEW: usize = 24;
-/// Different destination registers, and different offsets.
-pub(crate) const WAYS: usize = 12;
+const FEW: usize = 20;
 
-/// What repeats: statements to prepare, and the instruction for a destination `0..WAYS`.
+/// What repeats: statements to prepare, and the `i`-th of the instructions.
 pub(crate) struct Repeated<'a> {
     pub setup: &'a [&'a str],
     pub instruction: &'a dyn Fn(usize) -> String,
-    /// Its results are 32-bit registers from `%r16` that nothing reads: dead, they would share one
-    /// register, and wait for each other.
+    /// The `i`-th result is in `%r16 + i` and nothing reads it: dead ones would share one register
+    /// and wait for each other.
     pub dead: bool,
 }
 
@@ -39,12 +37,12 @@ impl Repeated<'_> {
         code.label("AGAIN");
         code.push("bar.sync 0");
         code.push("mov.u32 %r3, %clock");
-        (0..count).for_each(|i| code.push((self.instruction)(i % WAYS)));
+        (0..count).for_each(|i| code.push((self.instruction)(i)));
         code.push("mov.u32 %r4, %clock");
         // Nobody fetches what follows, which no cache has yet, while others are measured.
         code.push("bar.sync 0");
         if self.dead {
-            (0..WAYS).for_each(|i| code.push(format!("add.u32 %r5, %r5, %r{}", 16 + i)));
+            (0..count).for_each(|i| code.push(format!("add.u32 %r5, %r5, %r{}", 16 + i)));
         }
         code.push("add.u32 %r0, %r0, 1");
         code.push("setp.lt.u32 %p2, %r0, 2");

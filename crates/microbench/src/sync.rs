@@ -85,12 +85,14 @@ pub(crate) const BENCHMARKS: &[Benchmark] = &[
 
 /// Two instructions that wait for nothing and the fetch of the next two.
 pub(crate) fn pair(gpu: &GpuSpec) -> Vec<Stage> {
-    let second = u32::from(gpu.sm.max_issue_per_warp < 2);
+    // Both are of one kind: where a pair must be of two, the other waits a cycle.
+    let together = gpu.sm.max_issue_per_warp > 1 && !gpu.sm.dual_issue_different_units;
+    let second = u32::from(!together);
     vec![
         Stage {
             what: "the other instruction of the fetch",
             edges: vec![Edge::Core(second)],
-            how: "sm.max_issue_per_warp".to_owned(),
+            how: "sm.max_issue_per_warp, sm.dual_issue_different_units".to_owned(),
         },
         gpu.decode_and_issue(),
     ]
