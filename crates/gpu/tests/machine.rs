@@ -82,6 +82,7 @@ impl Bench {
             block: Dim3::linear(THREADS),
             dynamic_shared_bytes: 0,
             max_shared_bytes: self.gpu.spec().sm.max_shared_bytes_per_block,
+            barriers: self.gpu.spec().sm.barriers_per_block,
             params: self.buffer.to_le_bytes().to_vec(),
             globals: Vec::new(),
             texture_refs: Vec::new(),

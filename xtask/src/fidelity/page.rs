@@ -22,8 +22,8 @@ of their absolute differences; rates of L1D and L2 are within 3 points; DRAM rea
 
 Both sides count alike:
 
-- *Cycles*: core cycles of the launch until memory is quiet again; on SM7_QV100 its 5,000 cycles of launch
-  latency, too.
+- *Cycles*: core cycles from the launch to the end of its last block; GPGPU-Sim goes on until memory is quiet. On
+  SM7_QV100 they include 5,000 cycles of launch latency.
 - *Blocks an SM*: as many as fit, and at most the grid's share. GPGPU-Sim prints the former alone; the latter is
   applied to its figure here.
 - *Instructions*: thread instructions leave out lanes whose guard is false, warp instructions do not.
@@ -145,6 +145,8 @@ fn outside(text: &mut String, comparisons: &[Comparison]) {
     }
     if text.len() == start {
         text.push_str("Nothing.\n");
+    } else {
+        text.push_str("\n`docs/deviations.md` says what they come from.\n");
     }
 }
 

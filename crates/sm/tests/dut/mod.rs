@@ -156,6 +156,7 @@ fn launch(spec: &GpuSpec, threads: u32, buffer: u64) -> LaunchSpec {
         block: Dim3::linear(threads),
         dynamic_shared_bytes: 0,
         max_shared_bytes: spec.sm.max_shared_bytes_per_block,
+        barriers: spec.sm.barriers_per_block,
         params: buffer.to_le_bytes().to_vec(),
         globals: Vec::new(),
         texture_refs: Vec::new(),
