@@ -44,8 +44,8 @@ pub fn run(root: &Path) -> Result<()> {
     Ok(())
 }
 
-/// What every preset measures. Not among `pages`: it takes a while, and the crate's own test compares
-/// it.
+/// What every preset measures. Not among `pages`: it takes a while, and the crate's own test
+/// compares it.
 fn microbench() -> Page {
     let gpus: Vec<_> = PRESETS
         .iter()

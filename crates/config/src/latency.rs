@@ -1,7 +1,7 @@
 //! How long a load takes on an idle machine, worked out from the specification stage by stage.
 //!
-//! A load's way is a list of [`Stage`]s, each a few edges of one or more clocks. Where all clocks are
-//! equal their sum is the latency; else it depends on where the clocks' edges lie, and
+//! A load's way is a list of [`Stage`]s, each a few edges of one or more clocks. Where all clocks
+//! are equal their sum is the latency; else it depends on where the clocks' edges lie, and
 //! [`GpuSpec::walk`] follows them: a domain of `f` kHz has had floor((c + 1) f / core) edges by the
 //! end of core cycle `c`, and within a core cycle the parts work in a fixed order (model page,
 //! section 1): replies out of the network, replies into it, DRAM, L2, the network itself.
@@ -179,7 +179,8 @@ impl GpuSpec {
         stages
     }
 
-    /// An instruction that misses L1I and hits L2, from the issue of the last instruction before it.
+    /// An instruction that misses L1I and hits L2, from the issue of the last instruction before
+    /// it.
     pub fn l1i_miss(&self) -> Vec<Stage> {
         let line = self.l1i.line_bytes;
         // A sectored L2 answers a line by sectors, one in each of its cycles.
@@ -194,8 +195,8 @@ impl GpuSpec {
         stages
     }
 
-    /// From the fetch of a pair of instructions to the first one's issue: decoded by the next step of
-    /// the front end, issued in the next cycle.
+    /// From the fetch of a pair of instructions to the first one's issue: decoded by the next step
+    /// of the front end, issued in the next cycle.
     pub fn decode_and_issue(&self) -> Stage {
         let (cycles, how) = if self.sm.fetch_per_cycle > 1 {
             (1, "decoded in the same cycle, issued in the next")
@@ -205,8 +206,8 @@ impl GpuSpec {
         Stage::new("decode and issue", [Edge::Core(cycles)], how)
     }
 
-    /// Issue, collector, operands, dispatch: three steps of the collectors (model page, 3.5). In 3.2.2
-    /// the load/store unit steps them, as often as itself.
+    /// Issue, collector, operands, dispatch: three steps of the collectors (model page, 3.5). In
+    /// 3.2.2 the load/store unit steps them, as often as itself.
     fn collect(&self) -> Stage {
         let (steps, ports) = (self.sm.collectors.steps_per_cycle, self.sm.mem_unit_ports);
         let steps = match self.gpu.style {
@@ -220,8 +221,8 @@ impl GpuSpec {
         )
     }
 
-    /// Taken into the load/store unit and tried in the cycle after. In 3.2.2 the unit takes what the
-    /// collectors send on in the same cycle, in 4.2 in the next.
+    /// Taken into the load/store unit and tried in the cycle after. In 3.2.2 the unit takes what
+    /// the collectors send on in the same cycle, in 4.2 in the next.
     fn first_try(&self) -> Stage {
         let (cycles, how) = match self.gpu.style {
             ModelStyle::V3 => (1, "taken at once, tried 1"),
@@ -457,8 +458,8 @@ mod tests {
     use crate::{Base, preset, resolve};
 
     /// GTX 480: 4 cycles to the first try, a link of 1, a network of 2 + 3 + 2 cycles, 118 of the
-    /// fixed delay, the lookup; back through 8 cycles of two flits and 1 to take them out, the link,
-    /// and 2 to write.
+    /// fixed delay, the lookup; back through 8 cycles of two flits and 1 to take them out, the
+    /// link, and 2 to write.
     #[test]
     fn the_gtx480s_l2_hit_by_hand() {
         let gpu = preset("gtx480").unwrap_or_else(|errors| panic!("{errors}"));

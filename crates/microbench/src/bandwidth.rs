@@ -100,8 +100,8 @@ fn peaked(figure: Figure, peak: f64) -> Answer {
     })
 }
 
-/// Two loads in the collectors at once that read the same bank of registers cost a cycle: of warps in
-/// no order, one in as many as there are banks.
+/// Two loads in the collectors at once that read the same bank of registers cost a cycle: of warps
+/// in no order, one in as many as there are banks.
 fn with_conflicts(gpu: &GpuSpec, figure: Figure) -> Figure {
     let split = if gpu.sm.sub_cores {
         gpu.sm.schedulers
@@ -121,8 +121,8 @@ fn with_conflicts(gpu: &GpuSpec, figure: Figure) -> Figure {
     }
 }
 
-/// Bytes from one warp's lines to the next's: more than a warp's lines, a multiple of 256 prime to the
-/// usual numbers of channels, so that warps that go in step go to different ones.
+/// Bytes from one warp's lines to the next's: more than a warp's lines, a multiple of 256 prime to
+/// the usual numbers of channels, so that warps that go in step go to different ones.
 const APART: u64 = 23 * 256;
 
 /// Accesses of whole lines, `apart` bytes between the warps' first.

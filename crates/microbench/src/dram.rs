@@ -1,6 +1,6 @@
-//! What one DRAM channel delivers: one warp whose lanes load from addresses that the benchmark chose
-//! by where they lie, one request a core cycle. Twice as many requests take longer by what the additional
-//! ones take.
+//! What one DRAM channel delivers: one warp whose lanes load from addresses that the benchmark
+//! chose by where they lie, one request a core cycle. Twice as many requests take longer by what
+//! the additional ones take.
 
 use crate::kernel::{Code, Kernel};
 use crate::memory::{Places, bank_of};
@@ -109,8 +109,8 @@ fn figure(gpu: &GpuSpec, list: &[u64], cycles: f64, how: &str) -> Result<Answer,
     let bytes = f64::from(gpu.dram_fetch_bytes());
     let measured = bytes * half as f64 / (more * ratio);
     let implied = bytes / cycles;
-    // Each of the four readings of the clock may lie anywhere between two of DRAM's edges, and one of
-    // the lists may find a row open at its start.
+    // Each of the four readings of the clock may lie anywhere between two of DRAM's edges, and one
+    // of the lists may find a row open at its start.
     let slack = 2.0 * ratio.max(1.0) + f64::from(gpu.dram.timing.rp);
     let arithmetic = format!(
         "{bytes} bytes / {} cycles; {how}; {half} requests in {} cycles, of which start and end may \

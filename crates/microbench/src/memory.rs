@@ -1,4 +1,5 @@
-//! Latencies of the levels of memory: one warp, each load's address being what the load before brought.
+//! Latencies of the levels of memory: one warp, each load's address being what the load before
+//! brought.
 //!
 //! After every load stands a reading of the clock. It does not wait for the load, but the next load
 //! does, so two readings are a latency apart. Loads go twice through the same code: what the
@@ -13,9 +14,9 @@ use warploom_mem::address::{AddressDecoder, Location};
 
 /// Loads of a chain.
 const LOADS: usize = 10;
-/// Register of the `i`-th reading of the clock. Readings are written while links read their register,
-/// which must lie in another bank: a chain's has the number 10, and the number of banks is a multiple
-/// of four.
+/// Register of the `i`-th reading of the clock. Readings are written while links read their
+/// register, which must lie in another bank: a chain's has the number 10, and the number of banks
+/// is a multiple of four.
 const fn clock_register(i: usize) -> usize {
     16 + i / 2 * 4 + i % 2
 }

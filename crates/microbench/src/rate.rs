@@ -1,6 +1,6 @@
 //! Rates of one SM: as many warps as a block may have repeat an instruction that does not depend on
-//! itself, once to fill the caches and once between two readings of the clock. The same kernel
-//! with more of the instruction takes longer by what the additional ones take, whatever the start and
+//! itself, once to fill the caches and once between two readings of the clock. The same kernel with
+//! more of the instruction takes longer by what the additional ones take, whatever the start and
 //! the end cost. Warps take turns, so that none ends much before the others.
 
 use crate::kernel::{Code, Kernel};
@@ -78,9 +78,9 @@ impl Repeated<'_> {
 /// Instructions by which the two kernels differ.
 pub(crate) const MORE: f64 = (WARPS as usize * FEW) as f64;
 
-/// A rate in `amount` per instruction. Where a span begins and where it ends the part that limits may
-/// stand idle while a warp waits for one instruction, `wait` long, and for one fetch: the tolerance,
-/// twice because there are two runs.
+/// A rate in `amount` per instruction. Where a span begins and where it ends the part that limits
+/// may stand idle while a warp waits for one instruction, `wait` long, and for one fetch: the
+/// tolerance, twice because there are two runs.
 pub(crate) fn figure(
     gpu: &GpuSpec,
     measured_interval: f64,

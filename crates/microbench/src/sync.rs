@@ -98,8 +98,8 @@ pub(crate) fn pair(gpu: &GpuSpec) -> Vec<Stage> {
     ]
 }
 
-/// Lane `i` loads the word `ways` x `i`: that many distinct words in each bank that is used, as long as
-/// there are lanes for it.
+/// Lane `i` loads the word `ways` x `i`: that many distinct words in each bank that is used, as
+/// long as there are lanes for it.
 fn conflict(gpu: &GpuSpec, ways: u32) -> Result<Answer, Trouble> {
     let step = match ways {
         2 => "mul.wide.u32 %rd10, %r2, 8",

@@ -614,8 +614,8 @@ impl Sm {
         }
     }
 
-    /// Adds what ended instructions left behind: nothing, unless this crate has a bug. Requires that
-    /// no block runs.
+    /// Adds what ended instructions left behind: nothing, unless this crate has a bug. Requires
+    /// that no block runs.
     pub fn describe_leaks(&self, out: &mut Vec<String>) {
         let kept = [
             ("blocks", self.taken_blocks.count_ones() as usize),

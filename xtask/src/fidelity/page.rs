@@ -16,29 +16,32 @@ const SUMMARY: &[&str] = &[
 ];
 
 const DEFINITIONS: &str = "\
-Bounds: instructions and blocks an SM are equal; cycles are within 10 % each and within 6 % in the mean
-of their absolute differences; rates of L1D and L2 are within 3 points; DRAM reads and writes are within
-5 %. What has no bound is shown because it tells where a difference comes from.
+Bounds: instructions and blocks an SM are equal; cycles are within 10 % each and within 6 % in the
+mean of their absolute differences; rates of L1D and L2 are within 3 points; DRAM reads and writes
+are within 5 %. What has no bound is shown because it tells where a difference comes from.
 
 Both sides count alike:
 
-- *Cycles*: core cycles from the launch to the end of its last block; GPGPU-Sim goes on until memory is quiet. On
-  SM7_QV100 they include 5,000 cycles of launch latency.
-- *Blocks an SM*: as many as fit, and at most the grid's share. GPGPU-Sim prints the former alone; the latter is
-  applied to its figure here.
-- *Instructions*: thread instructions leave out lanes whose guard is false, warp instructions do not.
+- *Cycles*: core cycles from the launch to the end of its last block; GPGPU-Sim goes on until
+  memory is quiet. On SM7_QV100 they include 5,000 cycles of launch latency.
+- *Blocks an SM*: as many as fit, and at most the grid's share. GPGPU-Sim prints the former alone;
+  the latter is applied to its figure here.
+- *Instructions*: thread instructions leave out lanes whose guard is false, warp instructions do
+  not.
 - *Cache accesses*: every access of any kind (for L1D global and local ones, for L2 constants and
-  instructions, too) has one outcome: hit (HIT), pending hit (HIT_RESERVED) or miss (MISS, SECTOR_MISS).
-  *Hit rate* is hits over accesses; *miss rate* is misses over accesses, which GPGPU-Sim prints as
-  `total_cache_miss_rate`; pending hits are in neither. *Failed attempts* (RESERVATION_FAIL) are no accesses.
-- *DRAM reads and writes*: column commands; write-backs are among the writes. *Row-buffer locality*: requests
-  that found their row open over all requests; GPGPU-Sim's figure is the mean of its channels'.
-- *Slots*: scheduler cycles without an instruction in GPGPU-Sim's classes. `W0_Idle`: no warp of an SM with
-  blocks has an instruction to offer; `W0_Scoreboard`: operands are not there; `Stall`: a warp passed the
-  scoreboard and did not issue.
-- *DRAM full*: L2 cycles in which a partition could not take a waiting request (`gpu_stall_dramfull`).
-  *Replies held back*: network cycles in which a reply could not enter (`gpu_stall_icnt2sh`). *Flits*: what
-  GPGPU-Sim prints as `icnt_total_pkts_*`.
+  instructions, too) has one outcome: hit (HIT), pending hit (HIT_RESERVED) or miss (MISS,
+  SECTOR_MISS). *Hit rate* is hits over accesses; *miss rate* is misses over accesses, which
+  GPGPU-Sim prints as `total_cache_miss_rate`; pending hits are in neither. *Failed attempts*
+  (RESERVATION_FAIL) are no accesses.
+- *DRAM reads and writes*: column commands; write-backs are among the writes. *Row-buffer
+  locality*: requests that found their row open over all requests; GPGPU-Sim's figure is the mean
+  of its channels'.
+- *Slots*: scheduler cycles without an instruction in GPGPU-Sim's classes. `W0_Idle`: no warp of
+  an SM with blocks has an instruction to offer; `W0_Scoreboard`: operands are not there; `Stall`:
+  a warp passed the scoreboard and did not issue.
+- *DRAM full*: L2 cycles in which a partition could not take a waiting request
+  (`gpu_stall_dramfull`). *Replies held back*: network cycles in which a reply could not enter
+  (`gpu_stall_icnt2sh`). *Flits*: what GPGPU-Sim prints as `icnt_total_pkts_*`.
 ";
 
 /// What stands above the tables.
