@@ -1,9 +1,7 @@
 //! The SM as a device under test: in which cycle what issues, leaves or ends. Formulas stand
 //! beside the tests; sections are those of the model's description that the crate follows.
 
-mod dut;
-
-use dut::{Dut, fermi};
+use crate::dut::{Dut, fermi};
 use warploom_base::Cycle;
 use warploom_mem::AccessKind;
 

@@ -27,6 +27,8 @@ pub struct Dut {
     pub sent: Vec<(Cycle, Request)>,
     /// Cycles in which blocks ended.
     pub ended: Vec<Cycle>,
+    /// The network takes what it gets.
+    gives_credits: bool,
 }
 
 /// Version 3's Fermi, whose instruction and constant caches always hit: what a test is not about
@@ -42,7 +44,7 @@ fn program(body: &str) -> Arc<Program> {
         ".version 7.0\n.target sm_50\n.address_size 64\n\
          .visible .entry k(.param .u64 buf) {{\n\
          .reg .pred %p<8>; .reg .b32 %r<32>; .reg .f32 %f<32>; .reg .b64 %rd<8>;\n\
-         .shared .align 4 .b8 s[1024];\n{body}\nret;\n}}\n"
+         .local .align 4 .b8 l[16];\n.shared .align 4 .b8 s[1024];\n{body}\nret;\n}}\n"
     );
     let source = Source::new("dut.ptx", text);
     let (module, _) = warploom_ptx::load(&source).unwrap_or_else(|e| panic!("{e:?}"));
@@ -84,7 +86,13 @@ impl Dut {
             issued: Vec::new(),
             sent: Vec::new(),
             ended: Vec::new(),
+            gives_credits: true,
         }
+    }
+
+    /// From now on the network keeps what it gets in its buffers.
+    pub fn withhold_credits(&mut self) {
+        self.gives_credits = false;
     }
 
     /// Runs one cycle.
@@ -98,8 +106,10 @@ impl Dut {
         self.issued.extend((0..issued).map(|_| now));
         self.sm.log.commit_until(now, &mut self.memory);
         for sent in std::mem::take(&mut self.sm.link.outgoing) {
-            let bytes = sent.request.request_bytes();
-            self.sm.link.add_credits(self.sm.link.flits(bytes));
+            let flits = self.sm.link.flits(sent.request.request_bytes());
+            self.sm
+                .link
+                .add_credits(if self.gives_credits { flits } else { 0 });
             assert_eq!(sent.sent_at, now);
             self.sent.push((now, sent.request));
         }

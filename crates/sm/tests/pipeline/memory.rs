@@ -1,0 +1,131 @@
+//! The load/store unit of an SM as a device under test: which way accesses go, and what waits for
+//! their replies (sections 4 and 10 of the model's description).
+
+use crate::dut::{Dut, fermi};
+use warploom_mem::AccessKind;
+
+const ADDRESS: &str = "ld.param.u64 %rd1, [buf];\n";
+
+fn kinds(dut: &Dut) -> Vec<AccessKind> {
+    dut.sent.iter().map(|(_, request)| request.kind).collect()
+}
+
+/// Kernel parameters come through the constant cache: the first read misses, its reply frees the
+/// register two cycles later, and another warp's read of the line then hits.
+#[test]
+fn parameters_come_through_the_constant_cache() {
+    let mut spec = fermi();
+    spec.sm.perfect_inst_const_cache = false;
+    let body = format!("{ADDRESS}st.shared.u64 [s], %rd1;\n");
+    let mut dut = Dut::new(&spec, &body, 32);
+    dut.run_until(|dut| dut.sent.len() == 1);
+    dut.answer(&dut.sent[0].1.clone());
+    dut.run_until(|dut| dut.sent.len() == 2);
+    assert_eq!(kinds(&dut), [AccessKind::InstRead, AccessKind::ConstRead]);
+    dut.run_to(300);
+    assert_eq!(dut.issued.len(), 1, "the store waits");
+    dut.answer(&dut.sent[1].1.clone());
+    assert_eq!(dut.issue(1), 302);
+    dut.finish();
+    assert_eq!(dut.sent.len(), 2);
+}
+
+/// What goes around the data cache leaves no line there: a second read asks again.
+#[test]
+fn reads_around_the_data_cache_leave_nothing_there() {
+    let body = format!(
+        "{ADDRESS}ld.global.cg.u32 %r1, [%rd1];\nst.shared.u32 [s], %r1;\n\
+         ld.global.cg.u32 %r2, [%rd1];\nst.shared.u32 [s], %r2;\n"
+    );
+    let mut dut = Dut::new(&fermi(), &body, 32);
+    for n in 1..=2 {
+        dut.run_until(|dut| dut.sent.len() == n);
+        dut.answer(&dut.sent[n - 1].1.clone());
+    }
+    dut.finish();
+    assert_eq!(kinds(&dut), [AccessKind::GlobalRead; 2]);
+}
+
+/// An atomic holds its warp, whatever comes next, until the reply is written.
+#[test]
+fn an_atomic_holds_its_warp() {
+    let body = format!("{ADDRESS}atom.global.add.u32 %r1, [%rd1], 1;\nmov.u32 %r2, 2;\n");
+    let mut dut = Dut::new(&fermi(), &body, 32);
+    dut.run_to(300);
+    // All lanes add to one word: GPGPU-Sim sends a transaction for each.
+    let atomics = kinds(&dut);
+    assert!(!atomics.is_empty());
+    assert!(atomics.iter().all(|kind| *kind == AccessKind::GlobalAtomic));
+    assert_eq!(
+        dut.issued.len(),
+        2,
+        "the move waits though it needs nothing"
+    );
+    let requests: Vec<_> = dut.sent.iter().map(|(_, request)| *request).collect();
+    let (last, first) = requests.split_last().expect("there are some");
+    for request in first {
+        dut.answer(request);
+        dut.cycle();
+    }
+    dut.run_to(600);
+    assert_eq!(dut.issued.len(), 2, "one reply is still out");
+    dut.answer(last);
+    assert!((600..610).contains(&dut.issue(2)));
+    dut.finish();
+}
+
+/// Local memory is written through on a miss, and read back through the data cache.
+#[test]
+fn local_memory_is_written_through_on_a_miss() {
+    let body = "mov.u32 %r1, 7;\nst.local.u32 [l], %r1;\nld.local.u32 %r2, [l];\n\
+                st.shared.u32 [s], %r2;\n";
+    let mut dut = Dut::new(&fermi(), body, 32);
+    dut.run_to(300);
+    assert_eq!(kinds(&dut), [AccessKind::LocalWrite, AccessKind::LocalRead]);
+    let requests: Vec<_> = dut.sent.iter().map(|(_, request)| *request).collect();
+    requests.iter().for_each(|request| dut.answer(request));
+    dut.finish();
+}
+
+/// A transaction a cycle: 32 lanes that touch 32 lines keep the unit for as many cycles, so that
+/// the 32nd request leaves 31 cycles after the first.
+#[test]
+fn scattered_lanes_take_a_cycle_a_line() {
+    let body = format!(
+        "{ADDRESS}mov.u32 %r1, %tid.x;\nmul.wide.u32 %rd2, %r1, 128;\n\
+         add.u64 %rd3, %rd1, %rd2;\nst.global.u32 [%rd3], %r1;\n"
+    );
+    let mut dut = Dut::new(&fermi(), &body, 32);
+    dut.run_to(300);
+    assert_eq!(kinds(&dut), [AccessKind::GlobalWrite; 32]);
+    assert_eq!(dut.sent[31].0 - dut.sent[0].0, 31);
+    let requests: Vec<_> = dut.sent.iter().map(|(_, request)| *request).collect();
+    for request in &requests {
+        assert!(dut.ended.is_empty(), "an acknowledgement is still out");
+        dut.answer(request);
+        dut.cycle();
+    }
+    dut.finish();
+}
+
+/// A request that the network has no room for stays; it leaves in the cycle after room is made.
+#[test]
+fn requests_wait_for_room_in_the_network() {
+    let body = format!(
+        "{ADDRESS}mov.u32 %r1, %tid.x;\nmul.wide.u32 %rd2, %r1, 128;\n\
+         add.u64 %rd3, %rd1, %rd2;\nst.global.u32 [%rd3], %r1;\n"
+    );
+    let spec = fermi();
+    let mut dut = Dut::new(&spec, &body, 32);
+    dut.withhold_credits();
+    dut.run_to(300);
+    let room = spec.noc.injection_buffer + 2 * spec.gpu.link_cycles;
+    let flits = |bytes: u32| bytes.div_ceil(spec.noc.flit_bytes);
+    let each = flits(dut.sent[0].1.request_bytes());
+    let sent = dut.sent.len();
+    assert_eq!(sent as u32, room / each, "as many as there is room for");
+    dut.sm.link.add_credits(each);
+    dut.run_to(310);
+    assert_eq!(dut.sent.len(), sent + 1);
+    assert_eq!(dut.sent[sent].0, 300);
+}
