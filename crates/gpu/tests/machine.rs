@@ -88,7 +88,6 @@ impl Bench {
             texture_refs: Vec::new(),
             textures: Arc::new(TextureTable::default()),
             grid_id: 0,
-            barriers: 16,
             asid: 0,
             checks: Checks::default(),
             branch_order: BranchOrder::HighestLaneLast,
