@@ -172,7 +172,6 @@ fn launch(spec: &GpuSpec, threads: u32, buffer: u64) -> LaunchSpec {
         texture_refs: Vec::new(),
         textures: Arc::new(TextureTable::default()),
         grid_id: 0,
-        barriers: 16,
         asid: 0,
         checks: Checks::default(),
         branch_order: BranchOrder::HighestLaneLast,
