@@ -155,7 +155,7 @@ impl GpuSpec {
     pub fn dram_load(&self, row: Row) -> Vec<Stage> {
         let mut stages = vec![self.collect(), self.first_try()];
         stages.extend(self.to_l2());
-        stages.extend(self.from_dram(row));
+        stages.extend(self.dram_stages(row));
         stages.extend(self.to_sm(SECTOR_BYTES, 1));
         stages.push(taken_and_written());
         stages
@@ -258,7 +258,7 @@ impl GpuSpec {
     }
 
     /// From the lookup that misses to the one reply of DRAM's that L2 can hand on.
-    fn from_dram(&self, row: Row) -> Vec<Stage> {
+    fn dram_stages(&self, row: Row) -> Vec<Stage> {
         let (commands, how) = self.read_commands(row);
         let delay = Edge::Core(self.partition.dram_latency_cycles);
         vec![

@@ -170,7 +170,7 @@ fn clock_domains_keep_their_ratio() {
     let mut bench = Bench::new(&spec("gtx480"));
     bench.run(20);
     bench.run_to(bench.gpu.now() + 777);
-    let clocks = bench.gpu.spec().clocks.clone();
+    let clocks = bench.gpu.spec().clocks;
     let edges = |khz: u32| bench.gpu.now() * u64::from(khz) / u64::from(clocks.core_khz);
     let [noc, l2, dram] = [clocks.noc_khz, clocks.l2_khz, clocks.dram_khz].map(edges);
     assert_ne!(dram, bench.gpu.now(), "a domain with a clock of its own");

@@ -155,7 +155,7 @@ impl Code {
 
     /// Fills up until the next statement is the first of a group of `group` instructions.
     pub fn align(&mut self, group: usize) {
-        while self.count % group != 0 {
+        while !self.count.is_multiple_of(group) {
             self.push("mov.u32 %r15, 0");
         }
     }

@@ -5,7 +5,7 @@
 //! that the specification fixes must be equal to the last cycle; rates and bandwidths may miss
 //! theirs by what the start and the end of a kernel take, and never exceed the peak.
 //!
-//! A benchmark is a row of [`ALL`]; `warploom microbench`, `warploom list microbenchmarks`, the
+//! A benchmark is a row of [`all`]; `warploom microbench`, `warploom list microbenchmarks`, the
 //! tests and the documentation come from there.
 
 mod bandwidth;

@@ -3,7 +3,7 @@
 //!
 //! Every value becomes a value of the key table at its own place in the user's file, so that the
 //! rules of the keys point there; what a file leaves out takes the default that GPGPU-Sim of that
-//! version registers. What becomes of each option stands in [`options`]: nothing is dropped without
+//! version registers. What becomes of each option stands in `options`: nothing is dropped without
 //! a word in the [`Report`].
 //!
 //! Invariants: an import that succeeds gives a valid specification, and its text resolves to the
