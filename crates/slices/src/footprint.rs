@@ -8,9 +8,8 @@
 use crate::array::Base;
 use crate::binary::Slices;
 use crate::eval::{Outcome, Predictor, Record};
-use crate::rect::Rect;
 use std::sync::Arc;
-use warploom_base::{Dim3, lanes_of};
+use warploom_base::{Dim3, Rect, lanes_of};
 use warploom_exec::{Fault, LaunchContext};
 
 /// Bytes of a cache line, the unit of rectangles.
@@ -38,7 +37,7 @@ impl Array {
             ),
             None => (0, offset),
         };
-        Rect::line(column.div_euclid(LINE_BYTES as i64), row)
+        Rect::line(column.div_euclid(LINE_BYTES as i64) as i32, row as i32)
     }
 }
 

@@ -16,7 +16,6 @@ mod binary;
 mod defs;
 mod eval;
 mod footprint;
-mod rect;
 mod region;
 mod regular;
 
@@ -25,7 +24,6 @@ pub use array::Base;
 pub use binary::Slices;
 pub use eval::{Outcome, Predictor, Record};
 pub use footprint::{Array, Footprints, LINE_BYTES};
-pub use rect::Rect;
 
 #[cfg(test)]
 mod tests;

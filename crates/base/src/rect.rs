@@ -1,21 +1,21 @@
-//! Rectangles of cache lines: what a block touches of an array (thesis, 3.3.1).
+//! Rectangles of cache lines: what a block touches of an array (Chen, NTU thesis 2016, 3.3.1).
 
 /// A stretch of columns and rows of an array, in units of cache lines and of rows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Rect {
     /// First line in a row.
-    pub x: i64,
+    pub x: i32,
     /// First row.
-    pub y: i64,
+    pub y: i32,
     /// Lines.
-    pub width: u64,
+    pub width: u32,
     /// Rows.
-    pub height: u64,
+    pub height: u32,
 }
 
 impl Rect {
     /// One line.
-    pub fn line(x: i64, y: i64) -> Self {
+    pub fn line(x: i32, y: i32) -> Self {
         Self {
             x,
             y,
@@ -32,29 +32,29 @@ impl Rect {
         Self {
             x,
             y,
-            width: (right - x) as u64,
-            height: (bottom - y) as u64,
+            width: (right - i64::from(x)) as u32,
+            height: (bottom - i64::from(y)) as u32,
         }
     }
 
     /// Lines that both touch (Fig. 3.9).
     pub fn overlap(&self, other: &Self) -> u64 {
-        let wide = self.right().min(other.right()) - self.x.max(other.x);
-        let high = self.bottom().min(other.bottom()) - self.y.max(other.y);
+        let wide = self.right().min(other.right()) - i64::from(self.x.max(other.x));
+        let high = self.bottom().min(other.bottom()) - i64::from(self.y.max(other.y));
         wide.max(0) as u64 * high.max(0) as u64
     }
 
     /// Lines that it holds.
     pub fn area(&self) -> u64 {
-        self.width * self.height
+        u64::from(self.width) * u64::from(self.height)
     }
 
     fn right(&self) -> i64 {
-        self.x + self.width as i64
+        i64::from(self.x) + i64::from(self.width)
     }
 
     fn bottom(&self) -> i64 {
-        self.y + self.height as i64
+        i64::from(self.y) + i64::from(self.height)
     }
 }
 
@@ -62,7 +62,7 @@ impl Rect {
 mod tests {
     use super::*;
 
-    fn rect(x: i64, y: i64, width: u64, height: u64) -> Rect {
+    fn rect(x: i32, y: i32, width: u32, height: u32) -> Rect {
         Rect {
             x,
             y,
