@@ -32,7 +32,7 @@ pub fn all() -> impl Iterator<Item = PolicyInfo> {
 }
 
 /// Policies from outside, in the place of those that the configuration names.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct OwnPolicies {
     /// Makes the policy of one warp scheduler.
     pub warp: Option<fn(&GpuSpec) -> Box<dyn WarpScheduler>>,
