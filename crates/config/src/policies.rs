@@ -25,6 +25,8 @@ macro_rules! warp_schedulers {
                 "greedy, then oldest, over the oldest warps only";
             LongLatencyFirst(settings: LongLatencyFirstSettings) = "long-latency-first":
                 "warps that stalled for most cycles first";
+            Locality(settings: WarpLocalitySettings) = "locality":
+                "a group goes on; who shares lines with it comes in and goes first";
         }
     };
 }
@@ -36,6 +38,9 @@ macro_rules! block_schedulers {
         $then! {
             BlockScheduler of "gpu.block_scheduler", "Which block goes to which SM.", "this program";
             RoundRobin = "rr": "blocks in grid order, one at a time, to SMs in turn";
+            Bcs = "bcs": "two consecutive blocks at a time to one SM";
+            Locality(settings: BlockLocalitySettings) = "locality":
+                "the block that shares most cache lines with those on the SM";
         }
     };
 }
@@ -268,5 +273,60 @@ settings! {
         order: "order", THROTTLE_ORDERS, ThrottleOrder::RoundRobin, "round-robin", "",
             "Which SMs take blocks when not all do.",
             "Do et al. 2017 (seed 001): \"the next round of round-robin scheduling\"";
+    }
+}
+
+/// Settings of the block scheduler `locality`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BlockLocalitySettings {
+    /// Waiting blocks that are compared.
+    pub queue: u32,
+    /// Arrays of an entry.
+    pub arrays: u32,
+    /// No limits on arrays and fields.
+    pub ideal: bool,
+}
+
+settings! {
+    BlockLocalitySettings {
+        queue: "queue", int(1, 4096), 128, "128", "blocks",
+            "Waiting blocks that the block scheduler compares.",
+            "this program: Chen, NTU thesis 2016 (seed 004), gives no length";
+        arrays: "block_arrays", int(1, 16), 5, "5", "arrays",
+            "Arrays whose rectangles an entry of the block queue holds.",
+            "Chen, NTU thesis 2016 (seed 004), section 5.4: 15 bytes an entry";
+        ideal: "ideal", Rule::Switch, false, "false", "",
+            "Rectangles without limits: up to 16 arrays, no field of one byte.",
+            "this program";
+    }
+}
+
+/// Settings of the warp scheduler `locality`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WarpLocalitySettings {
+    /// Warps of a scheduler that may issue.
+    pub active_warps: u32,
+    /// Arrays of a warp's range.
+    pub arrays: u32,
+    /// Bits of a region's index.
+    pub region_bits: u32,
+    /// Sub-regions of a region.
+    pub sub_regions: u32,
+}
+
+settings! {
+    WarpLocalitySettings {
+        active_warps: "active_warps", int(1, 64), 8, "8", "warps per scheduler",
+            "Warps in the group that issues.",
+            "this program: Chen, NTU thesis 2016 (seed 004), gives no size; two-level's";
+        arrays: "warp_arrays", int(1, 16), 5, "5", "arrays",
+            "Arrays that a warp's access range covers.",
+            "Chen, NTU thesis 2016 (seed 004), section 5.4";
+        region_bits: "region_bits", int(1, 16), 10, "10", "bits",
+            "Width of the index of a block's region: an array has 2 to that many.",
+            "Chen, NTU thesis 2016 (seed 004), section 5.2";
+        sub_regions: "sub_regions", int(1, 64), 16, "16", "bits",
+            "Sub-regions of a region, one bit each.",
+            "Chen, NTU thesis 2016 (seed 004), section 5.2";
     }
 }

@@ -152,6 +152,13 @@ impl DeviceMemory {
         &mut self.spaces[index]
     }
 
+    /// Bytes from an address to the end of its allocation; 0 where nothing is allocated.
+    pub fn bytes_from(&self, asid: u8, address: u64) -> u64 {
+        let space = self.spaces.get(asid as usize);
+        let found = space.and_then(|space| space.candidate(address));
+        found.map_or(0, |a| (a.base + a.bytes).saturating_sub(address))
+    }
+
     /// Allocates global memory, aligned to [`ALLOC_ALIGN`], and returns its address. Zero bytes
     /// take one unit, so that addresses stay distinct.
     pub fn alloc(&mut self, asid: u8, bytes: u64) -> Result<u64, MemoryError> {

@@ -17,6 +17,8 @@ declare_stats! {
         pub dram_full_stalls: u64 = Cycles, as "gpu_stall_dramfull";
         /// Network cycles in which a reply could not enter the network, summed over partitions.
         pub reply_stalls: u64 = Cycles, as "gpu_stall_icnt2sh";
+        /// Blocks that the block scheduler started before an older one of their kernel (locality).
+        pub blocks_reordered: u64 = Blocks;
         /// L2 cycles in which a packet came to at least one partition.
         pub arrival_cycles: u64 = Cycles, as "gpu_sim_cycle_parition_util";
         /// Atomics carried out, by lane.

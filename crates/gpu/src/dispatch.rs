@@ -17,12 +17,13 @@ use warploom_base::{Cycle, KernelSlot, SmId};
 use warploom_config::GpuSpec;
 use warploom_ir::Program;
 use warploom_policy::{
-    BlockPolicy, BlockQueueView, BlockScheduler, DeviceView, OwnPolicies, SmFilter, SmFilterPolicy,
-    Turn,
+    BlockPolicy, BlockQueueView, BlockScheduler, DeviceView, Footprint, OwnPolicies, SmFilter, SmFilterPolicy,
+    Turn, WarpScheduler,
 };
 use warploom_sm::{BlockNeeds, FinishedBlock, KernelImage, OccupancyLimit, Sm};
 
 use crate::counters::PartCounters;
+use crate::footprints::{Touches, warp_ranges};
 use crate::workers::SmArray;
 
 /// What a launch asks of the machine.
@@ -72,6 +73,11 @@ pub(crate) struct InFlight {
     window: VecDeque<u64>,
     /// By SM: ranks that run there.
     running: Vec<Vec<u64>>,
+    /// What blocks touch, if a policy wants to know, and that of those in the window and of those
+    /// that run, in the same order.
+    touches: Option<Touches>,
+    window_touches: VecDeque<Footprint>,
+    running_touches: Vec<Vec<Footprint>>,
     pub finished: u64,
     pub last_end: Cycle,
     pub before: PartCounters,
@@ -88,6 +94,7 @@ impl InFlight {
         blocks: u64,
         sms: usize,
         before: PartCounters,
+        touches: Option<Touches>,
     ) -> Self {
         Self {
             image,
@@ -100,6 +107,9 @@ impl InFlight {
             next_rank: 0,
             window: VecDeque::new(),
             running: vec![Vec::with_capacity(blocks_per_sm as usize); sms],
+            touches,
+            window_touches: VecDeque::new(),
+            running_touches: vec![Vec::new(); sms],
             finished: 0,
             last_end: now,
             before,
@@ -109,7 +119,31 @@ impl InFlight {
     fn fill_window(&mut self, look_ahead: usize) {
         while self.window.len() < look_ahead && self.next_rank < self.blocks {
             self.window.push_back(self.next_rank);
+            if let Some(touches) = &mut self.touches {
+                self.window_touches.push_back(touches.block(self.next_rank));
+            }
             self.next_rank += 1;
+        }
+    }
+
+    /// Takes a block out of the window, to run on an SM.
+    fn take(&mut self, at: usize, id: SmId) -> (u64, Option<Footprint>) {
+        let rank = self.window.remove(at);
+        let rank = rank.expect("the policy's choice is in the window");
+        self.running[id.index()].push(rank);
+        let touches = self.window_touches.remove(at);
+        self.running_touches[id.index()].extend(touches);
+        (rank, touches)
+    }
+
+    /// Forgets a block that has ended.
+    fn leave(&mut self, rank: u64, id: SmId) {
+        let running = &mut self.running[id.index()];
+        if let Some(at) = running.iter().position(|other| *other == rank) {
+            running.remove(at);
+            if self.touches.is_some() {
+                self.running_touches[id.index()].remove(at);
+            }
         }
     }
 
@@ -134,6 +168,8 @@ pub(crate) struct Dispatcher {
     pub kernels: Vec<Option<InFlight>>,
     pub sm_filter: SmFilterPolicy,
     block_policy: BlockPolicy,
+    /// Warps' access ranges are wanted.
+    ranges: bool,
     /// Most blocks on an SM.
     cap: Option<u32>,
     /// SM that took a block last.
@@ -162,11 +198,22 @@ impl Dispatcher {
             kernels: (0..spec.gpu.max_concurrent_kernels).map(|_| None).collect(),
             sm_filter: policies.sm_filter_policy(spec),
             block_policy: policies.block_policy(spec),
+            ranges: policies.warp_policy(spec).wants_ranges(),
             cap: spec.gpu.max_blocks_per_sm,
             last_sm: sms - 1,
             open: vec![false; sms],
             slots: Vec::new(),
         }
+    }
+
+    /// A policy wants to know what blocks touch.
+    pub fn wants_touches(&self) -> bool {
+        self.ranges || self.block_policy.wants_footprints()
+    }
+
+    /// Blocks so far that were not the oldest of their kernel.
+    pub fn blocks_reordered(&self) -> u64 {
+        self.block_policy.reordered()
     }
 
     /// Kernels in flight, in order of launch.
@@ -308,19 +355,25 @@ impl Dispatcher {
             return Offer::Later;
         }
         k.fill_window(self.block_policy.look_ahead());
+        let here = k.running[id.index()].len() as u32;
         let view = BlockQueueView {
+            kernel: KernelSlot::new(slot),
+            blocks_per_sm: k.blocks_per_sm,
+            room: sm.room(&k.needs, k.blocks_per_sm - here),
             waiting: k.window.make_contiguous(),
             running: &k.running,
+            waiting_touches: k.window_touches.make_contiguous(),
+            running_touches: &k.running_touches,
         };
         let Some(at) = self.block_policy.pick(id, &view) else {
             return Offer::Later;
         };
-        let rank = k
-            .window
-            .remove(at)
-            .expect("the policy's choice is in the window");
-        k.running[id.index()].push(rank);
-        sm.assign(now, KernelSlot::new(slot), rank, &k.needs);
+        let (rank, footprint) = k.take(at, id);
+        let first_warp = sm.assign(now, KernelSlot::new(slot), rank, &k.needs);
+        if let (true, Some(footprint), Some(touches)) = (self.ranges, footprint, &mut k.touches) {
+            let ranges = warp_ranges(touches, rank, &footprint, k.needs.threads / 32);
+            sm.set_ranges(first_warp, &ranges);
+        }
         Offer::Taken
     }
 
@@ -329,7 +382,7 @@ impl Dispatcher {
         let kernel = self.kernels[block.kernel.index()]
             .as_mut()
             .expect("its kernel is in flight");
-        kernel.running[id.index()].retain(|rank| *rank != block.rank);
+        kernel.leave(block.rank, id);
         kernel.finished += 1;
         kernel.last_end = kernel.last_end.max(block.at + 1);
         sm.release(block.slot, &kernel.needs);

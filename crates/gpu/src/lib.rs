@@ -11,6 +11,7 @@
 mod conservation;
 mod counters;
 mod dispatch;
+mod footprints;
 mod machine;
 mod memory;
 mod probe;

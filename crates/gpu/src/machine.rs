@@ -2,6 +2,7 @@
 
 use crate::conservation::Ledger;
 use crate::counters::{BankPart, DeviceCounters, PartCounters, SmPart};
+use crate::footprints::{SliceCache, Touches};
 use crate::dispatch::{Dispatcher, InFlight, KernelEnd, KernelLaunch};
 use crate::memory::MemorySystem;
 use crate::probe::{Part, Probe};
@@ -57,6 +58,8 @@ pub struct Gpu {
     pub(crate) memory: MemorySystem,
     pub(crate) ledger: Ledger,
     dispatcher: Dispatcher,
+    /// Address slices of the kernels launched so far.
+    slices: SliceCache,
     ended: Vec<KernelEnd>,
     atomics_done: u64,
     watch: Watchdog,
@@ -86,6 +89,7 @@ impl Gpu {
             sms: SmArray::new(sms, threads),
             memory: MemorySystem::new(&spec),
             dispatcher: Dispatcher::new(&spec, own),
+            slices: SliceCache::default(),
             ended: Vec::new(),
             atomics_done: 0,
             watch: Watchdog::new(),
@@ -117,7 +121,7 @@ impl Gpu {
 
     /// Launches a kernel. Requires a free slot, and that at least one block fits an SM: the caller
     /// has checked with [`BlockNeeds::blocks_per_sm`].
-    pub fn launch(&mut self, launch: KernelLaunch) -> KernelSlot {
+    pub fn launch(&mut self, launch: KernelLaunch, device: &DeviceMemory) -> KernelSlot {
         self.check_leaks();
         let slot = self.dispatcher.free_slot().expect("a free slot");
         let slot = KernelSlot::new(slot);
@@ -127,6 +131,7 @@ impl Gpu {
         assert!(blocks_per_sm > 0, "not one block fits an SM: {needs:?}");
         let asid = launch.context.asid();
         let threads = launch.context.block().count() as u32;
+        let touches = self.touches(&launch, device);
         let image = Arc::new(KernelImage::new(
             launch.context,
             launch.program,
@@ -149,10 +154,21 @@ impl Gpu {
         let occupancy = (blocks_per_sm, limit);
         let ready = self.now + delay;
         let kernel = InFlight::new(
-            image, needs, occupancy, self.now, ready, blocks, sms, before,
+            image, needs, occupancy, self.now, ready, blocks, sms, before, touches,
         );
         self.dispatcher.put(slot.index(), kernel);
         slot
+    }
+
+    /// What the launch's blocks touch, if a policy wants to know.
+    fn touches(&mut self, launch: &KernelLaunch, device: &DeviceMemory) -> Option<Touches> {
+        if !self.dispatcher.wants_touches() {
+            return None;
+        }
+        let KernelLaunch {
+            program, context, ..
+        } = launch;
+        self.slices.launch(program, context, &self.spec, device)
     }
 
     /// What one block of a launch takes of an SM.
@@ -435,6 +451,7 @@ impl Gpu {
                 reply_stalls: self.memory.reply_stalls,
                 arrival_cycles: self.memory.arrival_cycles,
                 atomics: self.atomics_done,
+                blocks_reordered: self.dispatcher.blocks_reordered(),
             },
             filter: self.dispatcher.sm_filter.counters(),
             sms,

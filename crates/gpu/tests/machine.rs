@@ -93,11 +93,12 @@ impl Bench {
             branch_order: BranchOrder::HighestLaneLast,
         };
         let context = LaunchContext::new(Arc::clone(&self.program), spec);
-        self.gpu.launch(KernelLaunch {
+        let launch = KernelLaunch {
             context: context.unwrap_or_else(|error| panic!("{error}")),
             program: Arc::clone(&self.program),
             registers_per_thread: REGISTERS,
-        });
+        };
+        self.gpu.launch(launch, &self.memory);
     }
 
     fn step(&mut self) {

@@ -1,19 +1,36 @@
 //! Block schedulers (`gpu.block_scheduler`): which waiting block an SM with room takes.
 
+mod bcs;
+mod locality;
 mod rr;
+#[cfg(test)]
+mod tests;
 
+pub use bcs::Bcs;
+pub use locality::Locality;
 pub use rr::RoundRobin;
 
-use warploom_base::SmId;
+use crate::range::Footprint;
+use warploom_base::{KernelSlot, SmId};
 use warploom_config::BlockScheduler as Choice;
 
 /// What a block scheduler may see: the blocks of one kernel that wait, in grid order.
 #[derive(Clone, Copy, Debug)]
 pub struct BlockQueueView<'a> {
+    /// The kernel.
+    pub kernel: KernelSlot,
+    /// Blocks of it that an SM holds at most.
+    pub blocks_per_sm: u32,
+    /// Blocks of it that the asking SM has room for now.
+    pub room: u32,
     /// Ranks (x fastest) of the blocks that wait, oldest first, as far as the policy looks ahead.
     pub waiting: &'a [u64],
     /// By SM: ranks of the kernel's blocks that run there.
     pub running: &'a [Vec<u64>],
+    /// What the waiting blocks touch; empty unless the policy wants to know.
+    pub waiting_touches: &'a [Footprint],
+    /// By SM: what the blocks that run there touch.
+    pub running_touches: &'a [Vec<Footprint>],
 }
 
 /// Picks a block for an SM that has room for one.
@@ -25,6 +42,16 @@ pub trait BlockScheduler: Send {
 
     /// How many waiting blocks the policy wants to see.
     fn look_ahead(&self) -> usize;
+
+    /// Whether the policy wants to know what blocks touch.
+    fn wants_footprints(&self) -> bool {
+        false
+    }
+
+    /// Choices so far that were not the oldest block.
+    fn reordered(&self) -> u64 {
+        0
+    }
 }
 
 /// Declares the enum of block schedulers.
@@ -40,5 +67,13 @@ impl BlockScheduler for BlockPolicy {
 
     fn look_ahead(&self) -> usize {
         of_policy!(self, p => p.look_ahead())
+    }
+
+    fn wants_footprints(&self) -> bool {
+        of_policy!(self, p => p.wants_footprints())
+    }
+
+    fn reordered(&self) -> u64 {
+        of_policy!(self, p => p.reordered())
     }
 }

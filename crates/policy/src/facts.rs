@@ -182,10 +182,15 @@ mod tests {
                 ("static-limit", 2 * (5 + 1)),
                 // Section 4.2: a counter a warp.
                 ("long-latency-first", 48 * 32),
+                // Table 5.2: a byte a pair, and five arrays of 10 + 16 bits a warp; the group.
+                ("locality", 48 * 48 / 2 * 8 + 48 * 5 * 26 + 2 * (6 + 48)),
                 ("all", 0),
                 // Five numbers of 64 bits, and up to 15 SMs.
                 ("contention-throttle", 5 * 64 + 4),
                 ("rr", 4),
+                ("bcs", 4 + 15),
+                // 128 entries of five rectangles of four bytes.
+                ("locality", 128 * 5 * 4 * 8),
             ]
         );
     }

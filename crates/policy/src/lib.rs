@@ -7,10 +7,12 @@
 
 pub mod block;
 mod facts;
+pub mod range;
 pub mod sm_filter;
 pub mod warp;
 
 pub use block::{BlockPolicy, BlockQueueView, BlockScheduler};
+pub use range::{ArrayRange, Footprint, MAX_ARRAYS, WarpRange};
 pub use facts::{Facts, Part, Policy, PolicyInfo, bits_for};
 pub use sm_filter::{
     Check, DeviceView, Ratio, SmFilter, SmFilterCounters, SmFilterPolicy, Turn,

@@ -2,6 +2,7 @@
 
 mod grr;
 mod gto;
+mod locality;
 mod long_latency_first;
 mod lrr;
 mod oldest;
@@ -12,12 +13,14 @@ mod two_level;
 
 pub use grr::Grr;
 pub use gto::Gto;
+pub use locality::Locality;
 pub use long_latency_first::LongLatencyFirst;
 pub use lrr::Lrr;
 pub use oldest::Oldest;
 pub use static_limit::StaticLimit;
 pub use two_level::TwoLevel;
 
+use crate::range::WarpRange;
 use warploom_base::WarpSlot;
 use warploom_config::WarpScheduler as Choice;
 use warploom_stats::declare_stats;
@@ -52,6 +55,12 @@ pub struct WarpView<'a> {
     pub age: &'a [u64],
     /// By slot: the same of the first warp of its block.
     pub block_age: &'a [u64],
+    /// By slot: how many blocks had started on this SM before the warp's own.
+    pub block_serial: &'a [u64],
+    /// Most blocks that the SM holds.
+    pub max_blocks: u32,
+    /// By slot: where the warp touches memory; empty unless the policy wants to know.
+    pub ranges: &'a [WarpRange],
 }
 
 declare_stats! {
@@ -62,8 +71,14 @@ declare_stats! {
         pub reorderings: u64 = Events;
         /// Cycles that warps' stall counters counted (long-latency-first).
         pub stall_cycles: u64 = Cycles;
-        /// Times that a warp, or a group, lost its place among those that may issue (two-level).
+        /// Times that a warp, or a group, lost its place among those that may issue (two-level,
+        /// locality).
         pub group_changes: u64 = Events;
+        /// Warps that left the active group because they waited (locality).
+        pub demotions: u64 = Events;
+        /// Warps that came into the active group before an older one, for their locality with it
+        /// (locality).
+        pub promotions: u64 = Events;
     }
 }
 
@@ -88,6 +103,11 @@ pub trait WarpScheduler: Send {
 
     /// Whether the policy must be told of every cycle, by the two methods that follow.
     fn wants_cycles(&self) -> bool {
+        false
+    }
+
+    /// Whether the policy wants to know where warps touch memory.
+    fn wants_ranges(&self) -> bool {
         false
     }
 
@@ -148,6 +168,10 @@ impl WarpScheduler for WarpPolicy {
 
     fn wants_cycles(&self) -> bool {
         of_policy!(self, p => p.wants_cycles())
+    }
+
+    fn wants_ranges(&self) -> bool {
+        of_policy!(self, p => p.wants_ranges())
     }
 
     fn begin_cycle(&mut self, view: &WarpView<'_>) {

@@ -225,7 +225,7 @@ impl Session {
             };
             let prepared = self.prepare(device, &launch, summary.launches())?;
             let (grid, block) = (prepared.grid, prepared.block);
-            gpu.launch(prepared.launch);
+            gpu.launch(prepared.launch, &device.memory);
             let end = self.until_end(gpu, device, &launch, limit, summary, progress)?;
             let parts = self.options.parts;
             match end {

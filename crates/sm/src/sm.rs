@@ -21,7 +21,9 @@ use warploom_base::{BlockId, Cycle, KernelSlot, Pc, SmId, WarpSlot};
 use warploom_config::{BlockNeeds, Coalescing, GpuSpec, ModelStyle};
 use warploom_exec::{BarrierRelease, DeviceMemory, Fault, FindingReport, StepOut, WriteLog};
 use warploom_mem::AccessKind;
-use warploom_policy::{OwnPolicies, WarpMask, WarpPolicy, WarpPolicyCounters, WarpScheduler};
+use warploom_policy::{
+    OwnPolicies, WarpMask, WarpPolicy, WarpPolicyCounters, WarpRange, WarpScheduler,
+};
 use warploom_stats::{Counters, log2_bin};
 
 /// Instructions between issue and the function units.
@@ -147,7 +149,7 @@ impl Sm {
             core_khz: u64::from(spec.clocks.core_khz),
             style: spec.gpu.style,
             kernels: vec![None; spec.gpu.max_concurrent_kernels as usize],
-            warps: Warps::new(slots),
+            warps: Warps::new(slots, sm.max_blocks),
             blocks: (0..sm.max_blocks).map(|_| BlockSlot::free()).collect(),
             schedulers: schedulers(spec, slots, own),
             flights: Pool::new(FLIGHTS, blank),
@@ -215,13 +217,32 @@ impl Sm {
         self.resources.fits(needs) && self.free_warps(needs).is_some()
     }
 
+    /// Blocks of these needs that fit next to each other at once, up to `most`.
+    pub fn room(&self, needs: &BlockNeeds, most: u32) -> u32 {
+        let (mut resources, mut taken) = (self.resources, self.taken_warps);
+        for fit in 0..most {
+            let run = free_run(taken, needs.threads / 32, self.max_threads / 32);
+            let Some(first) = run.filter(|_| resources.fits(needs)) else {
+                return fit;
+            };
+            resources.take(needs);
+            taken |= warp_run(first, needs.threads / 32);
+        }
+        most
+    }
+
+    /// Tells the warp schedulers where the warps of an assigned block touch memory.
+    pub fn set_ranges(&mut self, first_warp: u32, ranges: &[WarpRange]) {
+        self.warps.set_ranges(first_warp as usize, ranges);
+    }
+
     fn free_warps(&self, needs: &BlockNeeds) -> Option<u32> {
         free_run(self.taken_warps, needs.threads / 32, self.max_threads / 32)
     }
 
     /// Assigns a block that starts in cycle `at`. Requires `has_room`; calls come in order of
-    /// `at`.
-    pub fn assign(&mut self, at: Cycle, kernel: KernelSlot, rank: u64, needs: &BlockNeeds) {
+    /// `at`. Returns the slot of its first warp.
+    pub fn assign(&mut self, at: Cycle, kernel: KernelSlot, rank: u64, needs: &BlockNeeds) -> u32 {
         let first_warp = self.free_warps(needs).expect("the caller asked for room");
         let slot = BlockId::new((!self.taken_blocks).trailing_zeros() as usize);
         self.resources.take(needs);
@@ -234,6 +255,7 @@ impl Sm {
             slot,
             first_warp,
         });
+        first_warp
     }
 
     /// Gives back the resources of an ended block: when the device has seen its end.
@@ -492,6 +514,7 @@ impl Sm {
             self.warps.exec[w].reset(&image.launch, &self.blocks[slot].state, i);
             self.warps
                 .start(w, BlockId::new(slot), start.kernel, self.warps_started, i);
+            self.warps.block_serial[w] = self.counters.blocks_started;
             let scheduler = w % self.schedulers.len();
             self.schedulers[scheduler].policy.on_start(WarpSlot::new(w));
         }

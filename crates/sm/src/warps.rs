@@ -4,7 +4,7 @@
 use crate::image::{KernelImage, Pipe};
 use warploom_base::{BlockId, KernelSlot, Pc};
 use warploom_exec::WarpState;
-use warploom_policy::{WarpMask, WarpView};
+use warploom_policy::{WarpMask, WarpRange, WarpView};
 
 /// Decoded instructions that a warp's buffer holds.
 pub const IBUFFER: u8 = 2;
@@ -21,6 +21,12 @@ pub struct Warps {
     pub age: Vec<u64>,
     /// The same of the first warp of its block.
     pub block_age: Vec<u64>,
+    /// How many blocks had started on the SM before its own.
+    pub block_serial: Vec<u64>,
+    /// Most blocks of the SM.
+    max_blocks: u32,
+    /// Where the warp touches memory; empty until a policy asks for it.
+    ranges: Vec<WarpRange>,
     /// First instruction in the buffer.
     pub buffer_pc: Vec<Pc>,
     /// Instructions in the buffer.
@@ -63,8 +69,8 @@ pub struct Warps {
 }
 
 impl Warps {
-    /// `slots` empty slots.
-    pub fn new(slots: usize) -> Self {
+    /// `slots` empty slots of an SM that holds at most `max_blocks` blocks.
+    pub fn new(slots: usize, max_blocks: u32) -> Self {
         assert!(slots <= 64, "masks hold 64 warps");
         Self {
             exec: (0..slots).map(|_| WarpState::default()).collect(),
@@ -72,6 +78,9 @@ impl Warps {
             kernel: vec![KernelSlot(0); slots],
             age: vec![0; slots],
             block_age: vec![0; slots],
+            block_serial: vec![0; slots],
+            max_blocks,
+            ranges: Vec::new(),
             buffer_pc: vec![Pc(0); slots],
             buffer_len: vec![0; slots],
             stores: vec![0; slots],
@@ -140,7 +149,17 @@ impl Warps {
             long_wait: self.long_wait,
             age: &self.age,
             block_age: &self.block_age,
+            block_serial: &self.block_serial,
+            max_blocks: self.max_blocks,
+            ranges: &self.ranges,
         }
+    }
+
+    /// Notes where warps touch memory that will start in the slots from `first` on.
+    pub fn set_ranges(&mut self, first: usize, ranges: &[WarpRange]) {
+        let slots = self.slots();
+        self.ranges.resize(slots, WarpRange::default());
+        self.ranges[first..][..ranges.len()].copy_from_slice(ranges);
     }
 
     /// Puts the `nth` warp of a block, whose `exec` is set and whose first warp has age

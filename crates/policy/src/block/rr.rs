@@ -33,12 +33,18 @@ impl BlockScheduler for RoundRobin {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use warploom_base::KernelSlot;
 
     #[test]
     fn takes_the_oldest() {
         let view = |waiting| BlockQueueView {
+            kernel: KernelSlot(0),
+            blocks_per_sm: 8,
+            room: 1,
             waiting,
             running: &[],
+            waiting_touches: &[],
+            running_touches: &[],
         };
         assert_eq!(RoundRobin.pick(SmId(3), &view(&[4, 5, 6])), Some(0));
         assert_eq!(RoundRobin.pick(SmId(3), &view(&[])), None);

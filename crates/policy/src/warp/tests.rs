@@ -1,9 +1,10 @@
 //! Small scenarios worked by hand: who is picked, cycle by cycle.
 
 use super::*;
+use crate::range::{ArrayRange, MAX_ARRAYS};
 use warploom_config::{
     InnerOrder, LongLatencyFirstSettings, OuterOrder, SortScope, StallCount, StaticLimitSettings,
-    TwoLevelSettings,
+    TwoLevelSettings, WarpLocalitySettings,
 };
 
 /// Ages by slot: slot 3 is the oldest, then 0, 2, 1.
@@ -23,6 +24,27 @@ const BLOCKS: [u64; 64] = {
     blocks
 };
 
+/// The block of slot 3 is the SM's first.
+const SERIALS: [u64; 64] = {
+    let mut serials = [1; 64];
+    serials[3] = 0;
+    serials
+};
+
+/// Slots 0, 1 and 3 touch the same region, in which 0 shares two sub-regions with 1 and one with 3,
+/// and 1 one with 3; slot 2 touches another.
+const RANGES: [WarpRange; 4] = [range(1, 0b1011), range(1, 0b1001), range(2, 0b1111), range(1, 0b1000)];
+
+const fn range(region: u32, touched: u64) -> WarpRange {
+    let nowhere = ArrayRange {
+        region: 0,
+        touched: 0,
+    };
+    let mut range = [nowhere; MAX_ARRAYS];
+    range[0] = ArrayRange { region, touched };
+    range
+}
+
 fn view(waiting: WarpMask, long_wait: WarpMask) -> WarpView<'static> {
     WarpView {
         own: 0b1111,
@@ -31,6 +53,9 @@ fn view(waiting: WarpMask, long_wait: WarpMask) -> WarpView<'static> {
         long_wait,
         age: &AGES,
         block_age: &BLOCKS,
+        block_serial: &SERIALS,
+        max_blocks: 8,
+        ranges: &RANGES,
     }
 }
 
@@ -339,7 +364,8 @@ fn names_and_choices_agree() {
             "oldest",
             "two-level",
             "static-limit",
-            "long-latency-first"
+            "long-latency-first",
+            "locality",
         ]
     );
     assert!(matches!(WarpPolicy::new(Choice::Gto), WarpPolicy::Gto(_)));
@@ -357,4 +383,63 @@ fn a_custom_policy_takes_part() {
         picks(WarpPolicy::Custom(Box::new(Last)), &[0b0110, 0]),
         "2-"
     );
+}
+
+fn in_pairs() -> Locality {
+    Locality::new(WarpLocalitySettings {
+        active_warps: 2,
+        ..WarpLocalitySettings::default()
+    })
+}
+
+/// A group of two: 3 is the oldest, 0 shares most with it. When 0 waits for memory, 1 comes in for
+/// it, though 2 is older, because 1 shares a sub-region with 3.
+#[test]
+fn locality_lets_a_warp_that_shares_lines_come_in() {
+    let mut policy = in_pairs();
+    let lines = "0123\n0123\n012\n12 long=0\n13 long=0\n0\n";
+    assert_eq!(scenario(&mut policy, lines), "33011-");
+    let counters = policy.counters();
+    assert_eq!((counters.demotions, counters.promotions), (1, 1));
+}
+
+/// The last warp goes on; when it cannot, the one that shares most with it.
+#[test]
+fn locality_goes_on_with_the_last_warp_then_its_neighbour() {
+    let mut policy = Locality::new(WarpLocalitySettings::default());
+    // 3 is the oldest. 0 and 1 share as much with it, 0 is older; 1 shares more with 0 than 2 does.
+    assert_eq!(scenario(&mut policy, "0123\n012\n12\n2\n"), "3012");
+}
+
+/// A block more than twice the SM's blocks older than the newest one goes first.
+#[test]
+fn locality_serves_starved_blocks_first() {
+    let mut policy = in_pairs();
+    policy.on_issue(WarpSlot(0));
+    let fresh = view(0, 0);
+    policy.begin_cycle(&fresh);
+    assert_eq!(policy.pick(&fresh, 0b1001), Some(WarpSlot(0)));
+    let late = WarpView {
+        max_blocks: 0,
+        ..fresh
+    };
+    assert_eq!(policy.pick(&late, 0b1001), Some(WarpSlot(3)));
+}
+
+/// Without ranges the order is greedy, then oldest.
+#[test]
+fn locality_without_ranges_is_greedy_then_oldest() {
+    let mut policy = Locality::new(WarpLocalitySettings::default());
+    let blind = WarpView {
+        ranges: &[],
+        ..view(0, 0)
+    };
+    let mut picked = Vec::new();
+    for ready in [0b1111, 0b0111, 0b0110] {
+        policy.begin_cycle(&blind);
+        let slot = policy.pick(&blind, ready).expect("somebody is ready");
+        policy.on_issue(slot);
+        picked.push(slot.0);
+    }
+    assert_eq!(picked, [3, 0, 2]);
 }

@@ -1,0 +1,73 @@
+//! Block CTA scheduling (Lee et al., HPCA 2014; the rival in seed 004): two consecutive blocks at
+//! a time go to one SM.
+//!
+//! The pair waits in the dispatcher until an SM fits both, so that an odd slot stays empty
+//! meanwhile. An SM takes one block a cycle: the second of a pair is kept for it. A last lone
+//! block, and kernels of which an SM holds one block at most, go as under `rr`.
+
+use super::{BlockQueueView, BlockScheduler};
+use crate::{Facts, Part, Policy, bits_for};
+use warploom_base::{KernelSlot, SmId};
+use warploom_config::GpuSpec;
+
+/// Pairs of blocks.
+#[derive(Clone, Debug, Default)]
+pub struct Bcs {
+    /// Second blocks that wait for the SM that took the first.
+    owed: Vec<Owed>,
+}
+
+/// The second block of a pair.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Owed {
+    sm: SmId,
+    kernel: KernelSlot,
+    rank: u64,
+}
+
+impl Policy for Bcs {
+    const FACTS: Facts = Facts {
+        about: "Consecutive blocks two at a time, to an SM that has room for both.",
+        source: "Lee et al., HPCA 2014 (BCS); seed 004's rival",
+        state: "log2(SMs) + SMs x 1: the SM that took a block last, who is owed a second block",
+        bits: |spec: &GpuSpec| bits_for(u64::from(spec.gpu.sms)) + u64::from(spec.gpu.sms),
+        part: Part::Gpu,
+        complexity: "constant",
+    };
+}
+
+impl BlockScheduler for Bcs {
+    fn pick(&mut self, sm: SmId, view: &BlockQueueView<'_>) -> Option<usize> {
+        let mine = |owed: &Owed| owed.sm == sm && owed.kernel == view.kernel;
+        if let Some(at) = self.owed.iter().position(mine) {
+            let Owed { rank, .. } = self.owed.swap_remove(at);
+            return view.waiting.iter().position(|waiting| *waiting == rank);
+        }
+        let is_owed = |rank: u64| {
+            let this = |owed: &Owed| owed.kernel == view.kernel && owed.rank == rank;
+            self.owed.iter().any(this)
+        };
+        let mut free = (0..view.waiting.len()).filter(|at| !is_owed(view.waiting[*at]));
+        let first = free.next()?;
+        let Some(second) = free.next() else {
+            return Some(first);
+        };
+        if view.blocks_per_sm < 2 {
+            return Some(first);
+        }
+        if view.room < 2 {
+            return None;
+        }
+        self.owed.push(Owed {
+            sm,
+            kernel: view.kernel,
+            rank: view.waiting[second],
+        });
+        Some(first)
+    }
+
+    /// Every SM may be owed one, and one pair is looked for behind those.
+    fn look_ahead(&self) -> usize {
+        self.owed.len() + 2
+    }
+}

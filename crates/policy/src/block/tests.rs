@@ -1,0 +1,192 @@
+//! Which block goes where, worked by hand: 4 x 4 blocks, 2 SMs of 4 slots (Fig. 2.3). SMs take
+//! blocks in turn, one a cycle, until they are full; then the oldest block of each ends in turn.
+
+use super::{Bcs, BlockQueueView, BlockScheduler, Locality, RoundRobin};
+use crate::range::Footprint;
+use std::collections::VecDeque;
+use std::fmt::Write as _;
+use warploom_base::{KernelSlot, Rect, SmId};
+use warploom_config::BlockLocalitySettings;
+
+const SIDE: u64 = 4;
+const SLOTS: usize = 4;
+
+/// A kernel of 16 blocks and the blocks that two SMs hold.
+struct Scene {
+    touches: fn(u64) -> Footprint,
+    window: VecDeque<u64>,
+    next: u64,
+    running: [Vec<u64>; 2],
+    given: [Vec<u64>; 2],
+}
+
+impl Scene {
+    fn new(touches: fn(u64) -> Footprint) -> Self {
+        Self {
+            touches,
+            window: VecDeque::new(),
+            next: 0,
+            running: [Vec::new(), Vec::new()],
+            given: [Vec::new(), Vec::new()],
+        }
+    }
+
+    /// One SM's turn; true if it took a block.
+    fn offer(&mut self, policy: &mut dyn BlockScheduler, sm: usize) -> bool {
+        while self.window.len() < policy.look_ahead() && self.next < SIDE * SIDE {
+            self.window.push_back(self.next);
+            self.next += 1;
+        }
+        let room = SLOTS - self.running[sm].len();
+        if room == 0 || self.window.is_empty() {
+            return false;
+        }
+        let touches = |ranks: &Vec<u64>| -> Vec<Footprint> {
+            ranks.iter().map(|rank| (self.touches)(*rank)).collect()
+        };
+        let waiting: Vec<u64> = self.window.iter().copied().collect();
+        let view = BlockQueueView {
+            kernel: KernelSlot(0),
+            blocks_per_sm: SLOTS as u32,
+            room: room as u32,
+            waiting_touches: &touches(&waiting),
+            waiting: &waiting,
+            running_touches: &self.running.iter().map(touches).collect::<Vec<_>>(),
+            running: &self.running.to_vec(),
+        };
+        let Some(at) = policy.pick(SmId::new(sm), &view) else {
+            return false;
+        };
+        let rank = self.window.remove(at).expect("a position in the window");
+        self.running[sm].push(rank);
+        self.given[sm].push(rank);
+        true
+    }
+
+    /// Offers to both SMs, cycle by cycle, until neither takes a block.
+    fn fill(&mut self, policy: &mut dyn BlockScheduler) {
+        while self.offer(policy, 0) | self.offer(policy, 1) {}
+    }
+
+    fn run(mut self, policy: &mut dyn BlockScheduler) -> String {
+        self.fill(policy);
+        while self.running.iter().any(|running| !running.is_empty()) {
+            for sm in 0..2 {
+                if !self.running[sm].is_empty() {
+                    self.running[sm].remove(0);
+                    self.fill(policy);
+                }
+            }
+        }
+        let mut text = String::new();
+        for (sm, given) in self.given.iter().enumerate() {
+            let _ = writeln!(text, "SM {sm}: {given:?}");
+        }
+        text
+    }
+}
+
+/// Blocks of one row share a row of eight lines.
+fn rows(rank: u64) -> Footprint {
+    one(Rect {
+        x: 0,
+        y: (rank / SIDE) as i32,
+        width: 8,
+        height: 1,
+    })
+}
+
+/// Blocks of one column, a grid's row apart, share lines.
+fn columns(rank: u64) -> Footprint {
+    one(Rect {
+        x: (rank % SIDE) as i32,
+        y: 0,
+        width: 1,
+        height: 8,
+    })
+}
+
+fn nothing(_: u64) -> Footprint {
+    Footprint::default()
+}
+
+fn one(rect: Rect) -> Footprint {
+    let mut footprint = Footprint::default();
+    footprint[0] = Some(rect);
+    footprint
+}
+
+fn locality() -> Locality {
+    Locality::new(BlockLocalitySettings::default())
+}
+
+#[test]
+fn rr_alternates() {
+    let text = "SM 0: [0, 2, 4, 6, 8, 10, 12, 14]\nSM 1: [1, 3, 5, 7, 9, 11, 13, 15]\n";
+    assert_eq!(Scene::new(rows).run(&mut RoundRobin), text);
+}
+
+/// A freed slot stays empty until a second one is.
+#[test]
+fn bcs_gives_consecutive_pairs() {
+    let text = "SM 0: [0, 1, 4, 5, 8, 9, 12, 13]\nSM 1: [2, 3, 6, 7, 10, 11, 14, 15]\n";
+    assert_eq!(Scene::new(rows).run(&mut Bcs::default()), text);
+}
+
+#[test]
+fn locality_gives_whole_rows_where_rows_share_lines() {
+    let text = "SM 0: [0, 1, 2, 3, 8, 9, 10, 11]\nSM 1: [4, 5, 6, 7, 12, 13, 14, 15]\n";
+    assert_eq!(Scene::new(rows).run(&mut locality()), text);
+}
+
+#[test]
+fn locality_gives_whole_columns_where_columns_share_lines() {
+    let text = "SM 0: [0, 4, 8, 12, 2, 6, 10, 14]\nSM 1: [1, 5, 9, 13, 3, 7, 11, 15]\n";
+    let mut policy = locality();
+    assert_eq!(Scene::new(columns).run(&mut policy), text);
+    assert!(policy.reordered() > 0);
+}
+
+#[test]
+fn without_locality_blocks_go_in_order() {
+    let mut policy = locality();
+    let text = Scene::new(nothing).run(&mut policy);
+    assert_eq!(text, Scene::new(nothing).run(&mut RoundRobin));
+    assert_eq!(policy.reordered(), 0);
+}
+
+/// Starts 256 lines apart are the same byte: the hardware takes them for neighbours.
+#[test]
+fn fields_of_a_byte_wrap_and_ideal_ones_do_not() {
+    let far = |rank: u64| {
+        one(Rect {
+            x: 256 * (rank % 2) as i32,
+            y: rank as i32 / 2,
+            width: 1,
+            height: 1,
+        })
+    };
+    let mut bytes = Scene::new(far);
+    bytes.offer(&mut locality(), 0);
+    bytes.offer(&mut locality(), 0);
+    assert_eq!(bytes.given[0], [0, 1]);
+    let mut ideal = Locality::new(BlockLocalitySettings {
+        ideal: true,
+        ..BlockLocalitySettings::default()
+    });
+    let mut exact = Scene::new(far);
+    exact.offer(&mut ideal, 1);
+    exact.offer(&mut ideal, 0);
+    exact.offer(&mut ideal, 0);
+    assert_eq!(ideal.reordered(), 0);
+}
+
+/// A last lone block goes wherever there is room for one.
+#[test]
+fn bcs_lets_a_lone_block_go() {
+    let mut scene = Scene::new(nothing);
+    scene.next = 15;
+    scene.running[0] = vec![90, 91, 92];
+    assert!(scene.offer(&mut Bcs::default(), 0));
+    assert_eq!(scene.given[0], [15]);
+}

@@ -1,0 +1,149 @@
+//! Locality-aware warp scheduling (Chen, NTU thesis 2016, seed 004, section 3.4): two levels, of
+//! which the inner prefers warps that share lines with the last one.
+//!
+//! Only warps of the active group issue: the last one goes on (greedy); when it cannot, the one
+//! with most locality with it, ties by age. A warp that waits for memory or at a barrier leaves the
+//! group, and the pending warp that does not wait and has most locality with the group takes its
+//! place. Warps without locality would starve: when the newest block on the SM is more than 2 N
+//! blocks younger than a warp's own, N the most blocks of an SM, that warp goes first.
+
+use super::{WarpMask, WarpPolicyCounters, WarpScheduler, WarpView, warps_of};
+use crate::facts::{schedulers, warps};
+use crate::range::shared_regions;
+use crate::{Facts, Part, Policy, bits_for};
+use warploom_base::WarpSlot;
+use warploom_config::{GpuSpec, WarpLocalitySettings, WarpScheduler as Choice};
+
+/// Greedy, then most locality, within a group.
+#[derive(Clone, Debug)]
+pub struct Locality {
+    settings: WarpLocalitySettings,
+    active: WarpMask,
+    last: WarpSlot,
+    counters: WarpPolicyCounters,
+}
+
+impl Policy for Locality {
+    const FACTS: Facts = Facts {
+        about: "Only a group of warps issues: the last one, then the one that shares most lines \
+                with it; who waits makes room for the pending warp that shares most with the group.",
+        source: "Chen, NTU thesis 2016 (seed 004), section 3.4",
+        state: "warps x warps / 2 x 8 (table of pairs) + warps x arrays x (log2(regions) + \
+                sub-regions) + schedulers x (last warp + a bit a warp)",
+        bits,
+        part: Part::Sm,
+        complexity: "linear in warps, in warps x group when one waits",
+    };
+}
+
+fn bits(spec: &GpuSpec) -> u64 {
+    let settings = match spec.sm.warp_scheduler {
+        Choice::Locality(settings) => settings,
+        _ => WarpLocalitySettings::default(),
+    };
+    let warps = warps(spec);
+    let range = u64::from(settings.arrays) * u64::from(settings.region_bits + settings.sub_regions);
+    warps * warps / 2 * 8 + warps * range + schedulers(spec) * (bits_for(warps) + warps)
+}
+
+impl Locality {
+    /// Nobody in the group.
+    pub fn new(settings: WarpLocalitySettings) -> Self {
+        Self {
+            settings,
+            active: 0,
+            last: WarpSlot(63),
+            counters: WarpPolicyCounters::default(),
+        }
+    }
+
+    fn demote(&mut self, blocked: WarpMask) {
+        let leaving = self.active & blocked;
+        self.counters.demotions += u64::from(leaving.count_ones());
+        self.counters.group_changes += u64::from(leaving.count_ones());
+        self.active &= !blocked;
+    }
+
+    /// Fills the group: each time with the pending warp that shares most with those in it.
+    fn promote(&mut self, view: &WarpView<'_>, blocked: WarpMask) {
+        while self.active.count_ones() < self.settings.active_warps {
+            let pending = view.own & view.live & !blocked & !self.active;
+            let with_group = |slot: &WarpSlot| -> u32 {
+                warps_of(self.active).map(|other| locality(view, *slot, other)).sum()
+            };
+            let Some(next) = best(view, pending, with_group) else {
+                return;
+            };
+            self.counters.promotions += u64::from(Some(next) != view.oldest(pending));
+            self.active |= 1 << next.index();
+        }
+    }
+
+    /// Warps whose block is so old that it must go on.
+    fn starved(view: &WarpView<'_>, ready: WarpMask) -> WarpMask {
+        let newest = warps_of(view.live).map(|slot| view.block_serial[slot.index()]).max();
+        let late = |slot: &WarpSlot| {
+            let age = newest.unwrap_or(0) - view.block_serial[slot.index()];
+            age > 2 * u64::from(view.max_blocks)
+        };
+        warps_of(ready).filter(late).fold(0, |mask, slot| mask | 1 << slot.index())
+    }
+}
+
+/// Locality of two warps of the SM.
+fn locality(view: &WarpView<'_>, a: WarpSlot, b: WarpSlot) -> u32 {
+    match (view.ranges.get(a.index()), view.ranges.get(b.index())) {
+        (Some(a), Some(b)) => shared_regions(a, b),
+        _ => 0,
+    }
+}
+
+/// The warp of a mask with the greatest value, ties by age.
+fn best(
+    view: &WarpView<'_>,
+    mask: WarpMask,
+    value: impl Fn(&WarpSlot) -> u32,
+) -> Option<WarpSlot> {
+    let age = |slot: &WarpSlot| std::cmp::Reverse(view.age[slot.index()]);
+    warps_of(mask).max_by_key(|slot| (value(slot), age(slot)))
+}
+
+impl WarpScheduler for Locality {
+    fn begin_cycle(&mut self, view: &WarpView<'_>) {
+        let blocked = view.waiting | view.long_wait;
+        self.demote(blocked);
+        self.promote(view, blocked);
+    }
+
+    fn wants_cycles(&self) -> bool {
+        true
+    }
+
+    fn wants_ranges(&self) -> bool {
+        true
+    }
+
+    fn pick(&mut self, view: &WarpView<'_>, ready: WarpMask) -> Option<WarpSlot> {
+        let starved = Self::starved(view, ready);
+        if starved != 0 {
+            return view.oldest(starved);
+        }
+        let ready = ready & self.active;
+        if ready >> self.last.index() & 1 != 0 {
+            return Some(self.last);
+        }
+        best(view, ready, |slot| locality(view, *slot, self.last))
+    }
+
+    fn on_issue(&mut self, slot: WarpSlot) {
+        self.last = slot;
+    }
+
+    fn on_exit(&mut self, slot: WarpSlot) {
+        self.active &= !(1 << slot.index());
+    }
+
+    fn counters(&self) -> WarpPolicyCounters {
+        self.counters.clone()
+    }
+}
