@@ -9,7 +9,7 @@ use crate::ldst::{MemInst, Path, image_of};
 use crate::sm::Sm;
 use crate::stage::Issued;
 use std::mem::discriminant;
-use warploom_base::{BlockId, Cycle, WarpSlot};
+use warploom_base::{BlockId, Cycle, Pc, WarpSlot};
 use warploom_config::ModelStyle;
 use warploom_exec::{
     AtomicMode, BarrierArrival, BarrierOutcome, BarrierRelease, DeviceMemory, Effect, Env, Fault,
@@ -57,7 +57,7 @@ impl Sm {
     fn come_to(&mut self, s: usize, ready: WarpMask) -> Option<WarpSlot> {
         let own = self.schedulers[s].own;
         loop {
-            let wrong = own & self.warps.flush;
+            let wrong = own & self.warps.astray();
             if ready | wrong == 0 {
                 return None;
             }
@@ -72,8 +72,7 @@ impl Sm {
             if wrong >> slot.index() & 1 == 0 {
                 return Some(slot);
             }
-            self.warps.flush &= !(1 << slot.index());
-            self.warps.drop_buffer(slot.index());
+            self.warps.turn_back(slot.index());
         }
     }
 
@@ -146,8 +145,12 @@ impl Sm {
         let bit = 1 << slot.index();
         let mut last = None;
         for _ in 0..self.max_issue_per_warp {
+            if bit & self.warps.astray() != 0 {
+                self.warps.turn_back(slot.index());
+                break;
+            }
             let open = bit & self.warps.buffered & self.warps.clear & !self.warps.waiting();
-            if open & !self.warps.flush == 0 || self.with_free_pipe(s, bit) == 0 {
+            if open == 0 || self.with_free_pipe(s, bit) == 0 {
                 break;
             }
             let pipe = Pipe::ALL
@@ -307,12 +310,14 @@ impl Sm {
         self.collectors.input[inst.pipe as usize].push(issued);
     }
 
-    /// Steps the buffer, or marks it for emptying when the warp went elsewhere.
+    /// Steps the buffer, or marks it for emptying when the warp went elsewhere. Fetch does not know
+    /// yet: behind the buffer's last instruction it goes on with the next one in the program.
     fn advance_buffer(&mut self, slot: WarpSlot) {
         let w = slot.index();
         let next = self.warps.buffer_pc[w].0 + 1;
         self.warps.buffer_pc[w].0 = next;
         self.warps.buffer_len[w] -= 1;
+        self.warps.fetch_pc[w] = Pc(next);
         let bit = 1 << w;
         let here = self.warps.exec[w].pc();
         if here.is_none_or(|pc| pc.0 != next) && self.warps.buffer_len[w] > 0 {
@@ -326,6 +331,8 @@ impl Sm {
         match self.out.effect {
             Effect::Barrier(arrival) => self.arrive(slot, block, &arrival),
             Effect::Exit if self.warps.exec[slot.index()].is_done() => self.warp_done(slot, block),
+            // Lanes that end empty their warp's buffer at once.
+            Effect::Exit => self.warps.drop_buffer(slot.index()),
             _ => {}
         }
     }
@@ -355,7 +362,6 @@ impl Sm {
         let w = slot.index();
         self.warps.done |= 1 << w;
         self.warps.touched |= 1 << w;
-        self.warps.flush &= !(1 << w);
         self.warps.drop_buffer(w);
         let scheduler = w % self.schedulers.len();
         self.schedulers[scheduler].policy.on_exit(slot);

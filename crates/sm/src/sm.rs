@@ -573,7 +573,7 @@ impl Sm {
             own == 0 || self.with_free_pipe(s, own) == 0
         };
         self.ldst.is_quiet(&self.link)
-            && w.flush == 0
+            && w.astray() == 0
             && w.to_reclaim() == 0
             && self.front.is_quiet(self.wanting_fetch(), &self.link)
             && (0..self.schedulers.len()).all(nobody_issues)

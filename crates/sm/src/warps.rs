@@ -23,6 +23,8 @@ pub struct Warps {
     pub buffer_pc: Vec<Pc>,
     /// Instructions in the buffer.
     pub buffer_len: Vec<u8>,
+    /// Where fetch goes on: behind what issued last, whether or not the warp went there.
+    pub fetch_pc: Vec<Pc>,
     /// Stores whose acknowledgement is out.
     pub stores: Vec<u32>,
     /// Instructions between issue and write-back.
@@ -42,7 +44,7 @@ pub struct Warps {
     pub buffered: WarpMask,
     /// An instruction-cache miss is out.
     pub fetching: WarpMask,
-    /// The buffer holds instructions from the wrong path: emptied in the next cycle.
+    /// What was decoded last is from the wrong path: dropped when the scheduler comes to the warp.
     pub flush: WarpMask,
     /// At a block barrier.
     pub at_barrier: WarpMask,
@@ -71,6 +73,7 @@ impl Warps {
             age: vec![0; slots],
             buffer_pc: vec![Pc(0); slots],
             buffer_len: vec![0; slots],
+            fetch_pc: vec![Pc(0); slots],
             stores: vec![0; slots],
             in_flight: vec![0; slots],
             atomics: vec![0; slots],
@@ -135,6 +138,7 @@ impl Warps {
         self.kernel[slot] = kernel;
         self.age[slot] = age;
         self.buffer_len[slot] = 0;
+        self.fetch_pc[slot] = self.exec[slot].pc().unwrap_or(Pc(0));
         self.live |= bit;
         for mask in self.flags() {
             *mask &= !bit;
@@ -258,11 +262,25 @@ impl Warps {
         }
     }
 
+    /// Warps that hold instructions from the wrong path and that a scheduler can come to.
+    #[inline]
+    pub fn astray(&self) -> WarpMask {
+        self.flush & !self.waiting()
+    }
+
+    /// Empties the buffer of a warp that holds the wrong path; fetch follows the warp again.
+    #[inline]
+    pub fn turn_back(&mut self, slot: usize) {
+        self.drop_buffer(slot);
+        self.fetch_pc[slot] = self.exec[slot].pc().unwrap_or(Pc(0));
+    }
+
     /// Empties a buffer.
     #[inline]
     pub fn drop_buffer(&mut self, slot: usize) {
         let bit: WarpMask = 1 << slot;
         self.buffer_len[slot] = 0;
+        self.flush &= !bit;
         self.buffered &= !bit;
         self.clear &= !bit;
         self.long_wait &= !bit;
