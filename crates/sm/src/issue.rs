@@ -24,8 +24,6 @@ use warploom_policy::{WarpMask, WarpScheduler, WarpView, warps_of};
 
 /// Findings that an SM keeps.
 const MAX_FINDINGS: usize = 64;
-/// Where kernel parameters lie for the constant cache: apart from `.const` variables.
-const PARAM_TIMING_BASE: u64 = warploom_ir::PARAM_WINDOW;
 /// Where local memory lies for the data cache and below: above what the device allocates.
 const LOCAL_TIMING_BASE: u64 = 1 << 40;
 
@@ -493,18 +491,13 @@ impl Sm {
         let block = self.warps.block[w];
         let image: &KernelImage = image_of(&self.kernels, self.warps.kernel[w]);
         let out = &mut self.ldst.lists[list];
-        let (addrs, mask, bytes) = (
-            &mut self.out.addrs,
-            self.out.active,
-            u32::from(effect.bytes),
-        );
+        let (addrs, mask, bytes) = (&self.out.addrs, self.out.active, u32::from(effect.bytes));
         let around = path == Path::Around;
         match path {
             Path::Shared => out.clear(),
             Path::Constant => {
-                if effect.space == MemSpace::Param {
-                    addrs.iter_mut().for_each(|a| *a += PARAM_TIMING_BASE);
-                }
+                // Parameters lie at address 0 and up, apart from `.const` variables, as
+                // GPGPU-Sim's do: in the channel and bank of the first instructions.
                 coalesce_lines(self.constant_line, bytes, addrs, mask, out);
             }
             Path::Texture => coalesce_lines(self.texture_line, bytes, addrs, mask, out),
