@@ -1,6 +1,7 @@
 //! Kernels in flight and the chain that gives their blocks to SMs: cap on blocks per SM, SM
 //! filter, kernel choice, block choice; each link is a key of its own, so that systems combine.
-//! At most one block an SM and cycle, SMs in turn (model page, section 2).
+//! At most one block a cluster and cycle; clusters in turn, and in each its SMs (model page, section
+//! 2).
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -118,8 +119,10 @@ pub(crate) struct Dispatcher {
     pub kernels: Vec<Option<InFlight>>,
     block_policy: BlockPolicy,
     sm_filter: SmFilterPolicy,
-    /// SM that took a block last.
-    last_sm: usize,
+    /// Cluster that took a block last.
+    last_cluster: usize,
+    /// By cluster: which of its SMs took a block last.
+    last_in: Vec<usize>,
     /// By SM: it may have room for a block. One that has none is not asked again before a block
     /// ends there or a kernel is launched.
     open: Vec<bool>,
@@ -140,11 +143,13 @@ enum Offer {
 impl Dispatcher {
     pub fn new(spec: &GpuSpec) -> Self {
         let sms = spec.gpu.sms as usize;
+        let cluster = spec.gpu.sms_per_cluster as usize;
         Self {
             kernels: (0..spec.gpu.max_concurrent_kernels).map(|_| None).collect(),
             block_policy: BlockPolicy::new(spec.gpu.block_scheduler),
             sm_filter: SmFilterPolicy::new(spec.gpu.sm_filter),
-            last_sm: sms - 1,
+            last_cluster: sms / cluster - 1,
+            last_in: vec![cluster - 1; sms / cluster],
             open: vec![false; sms],
             slots: Vec::new(),
         }
@@ -210,12 +215,27 @@ impl Dispatcher {
         }
     }
 
-    /// One cycle: each SM may take one block. Returns whether any did.
+    /// One cycle: each cluster may take one block. Returns whether any did.
     fn dispatch_cycle(&mut self, now: Cycle, sms: &mut SmArray) -> bool {
-        let (base, n) = (self.last_sm, self.open.len());
+        let (base, n) = (self.last_cluster, self.last_in.len());
         let mut any = false;
         for i in 0..n {
-            let sm = (base + 1 + i) % n;
+            let cluster = (base + 1 + i) % n;
+            if self.offer_cluster(now, cluster, sms) {
+                self.last_cluster = cluster;
+                any = true;
+            }
+        }
+        any
+    }
+
+    /// Offers a block to the SMs of a cluster in turn. Returns whether one took it.
+    fn offer_cluster(&mut self, now: Cycle, cluster: usize, sms: &mut SmArray) -> bool {
+        let size = self.open.len() / self.last_in.len();
+        let base = self.last_in[cluster];
+        for i in 0..size {
+            let nth = (base + 1 + i) % size;
+            let sm = cluster * size + nth;
             if !self.open[sm] || !self.sm_filter.allows(SmId::new(sm)) {
                 continue;
             }
@@ -223,14 +243,14 @@ impl Dispatcher {
             match offer {
                 Offer::Taken => {
                     sms.wake(sm, now);
-                    self.last_sm = sm;
-                    any = true;
+                    self.last_in[cluster] = nth;
+                    return true;
                 }
                 Offer::Full => self.open[sm] = false,
                 Offer::Later => {}
             }
         }
-        any
+        false
     }
 
     /// Starts one block on `sm` if one fits: the first kernel in slot order that has one.

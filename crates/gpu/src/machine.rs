@@ -337,12 +337,17 @@ impl Gpu {
 
     fn unload(&mut self, slot: KernelSlot) {
         let flush = self.spec.gpu.flush_l1_at_kernel_end;
+        let mut all_idle = true;
         self.sms.for_each(|_, sm| {
             sm.unload_kernel(slot);
+            all_idle &= sm.is_idle();
             if flush && sm.is_idle() {
                 sm.flush_l1();
             }
         });
+        if self.spec.gpu.flush_l2_at_kernel_end && all_idle {
+            self.memory.flush_l2();
+        }
     }
 
     /// What kernels in flight have come to, for a run that is cut here.

@@ -1,5 +1,6 @@
 //! What travels between an SM and memory.
 
+use crate::cache::sectors_from;
 use warploom_base::{Cycle, KernelSlot, SmId};
 
 /// Why memory is accessed: GPGPU-Sim's access types (formats page, section 4).
@@ -76,9 +77,33 @@ pub struct Request {
     pub asid: u8,
 }
 
+/// Bytes of a sector.
+const SECTOR_BYTES: u16 = 32;
+
 impl Request {
     /// Bytes of a packet without data.
     pub const HEADER_BYTES: u32 = 8;
+
+    /// Its parts by 32-byte sector, in order: itself, if it is no longer than one.
+    pub fn by_sector(self) -> impl Iterator<Item = Self> {
+        let whole = self.bytes <= SECTOR_BYTES;
+        let sectors = match (whole, self.kind) {
+            (true, _) => 1,
+            (false, AccessKind::L1WriteBack) => self.sectors,
+            (false, _) => sectors_from(self.addr, self.bytes.into()),
+        };
+        let touched = (0..4).filter(move |s| sectors >> s & 1 == 1);
+        touched.map(move |sector: u64| match whole {
+            true => self,
+            false => Self {
+                addr: (self.addr & !127) + 32 * sector,
+                bytes: SECTOR_BYTES,
+                sectors: 1 << sector,
+                byte_mask: self.byte_mask & u128::from(u32::MAX) << (32 * sector),
+                ..self
+            },
+        })
+    }
 
     /// Size of the packet towards memory: a header, and the data of writes and atomics.
     #[inline]

@@ -4,6 +4,7 @@ mod grr;
 mod gto;
 mod lrr;
 mod oldest;
+mod rrr;
 mod static_limit;
 #[cfg(test)]
 mod tests;
@@ -13,6 +14,7 @@ pub use grr::Grr;
 pub use gto::Gto;
 pub use lrr::Lrr;
 pub use oldest::Oldest;
+pub use rrr::Rrr;
 pub use static_limit::StaticLimit;
 pub use two_level::TwoLevel;
 
@@ -177,6 +179,9 @@ warp_schedulers! {
     Oldest = "oldest",
         "Oldest first, never greedy (GPGPU-Sim `old`).",
         Choice::Oldest => Oldest;
+    Rrr = "rrr",
+        "Strict round robin: no warp goes before the one whose turn it is (GPGPU-Sim 4.x).",
+        Choice::Rrr => Rrr::default();
     TwoLevel = "two-level",
         "Active group in round robin; long waits go to the pending group (Narasiman et al., MICRO \
          2011).",

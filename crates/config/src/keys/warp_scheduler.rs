@@ -9,6 +9,7 @@ const NAMES: Rule = Rule::Names(&[
     ("gto", "greedy, then oldest"),
     ("grr", "greedy, then round robin"),
     ("oldest", "oldest first"),
+    ("rrr", "strict round robin"),
     ("two-level", "round robin over a small active group"),
     (
         "static-limit",
@@ -50,6 +51,7 @@ impl Section for WarpScheduler {
             "gto" => Self::Gto,
             "grr" => Self::Grr,
             "oldest" => Self::Oldest,
+            "rrr" => Self::Rrr,
             "two-level" => Self::TwoLevel { active_warps },
             "static-limit" => Self::StaticLimit { warps },
             other => panic!("`{other}` passed the rule but names no scheduler"),
@@ -62,6 +64,7 @@ impl Section for WarpScheduler {
             Self::Gto => "gto",
             Self::Grr => "grr",
             Self::Oldest => "oldest",
+            Self::Rrr => "rrr",
             Self::TwoLevel { .. } => "two-level",
             Self::StaticLimit { .. } => "static-limit",
         };

@@ -54,6 +54,26 @@ fn lrr_goes_round() {
 }
 
 #[test]
+fn rrr_waits_for_the_warp_whose_turn_it_is() {
+    // Slot 1 has its turn until it issues, though others are ready.
+    assert_eq!(
+        picks(
+            Rrr::default(),
+            &[0b1111, 0b1101, 0b0101, 0b0010, 0b1111, 0b1000]
+        ),
+        "0--123"
+    );
+    // A warp that waits is passed over, and comes again when it waits no longer.
+    let mut policy = Rrr::default();
+    assert_eq!(policy.pick(&view(0b0001, 0), 0b1110), Some(WarpSlot(1)));
+    assert_eq!(
+        policy.pick(&view(0, 0), 0b1110),
+        None,
+        "slot 0 is first again"
+    );
+}
+
+#[test]
 fn grr_stays_then_goes_on() {
     assert_eq!(
         picks(Grr::default(), &[0b1111, 0b1111, 0b1110, 0b1110, 0b0001]),
@@ -119,7 +139,15 @@ fn two_level_swaps_a_long_wait() {
 fn names_and_choices_agree() {
     assert_eq!(
         TABLE.iter().map(|row| row.name).collect::<Vec<_>>(),
-        ["lrr", "grr", "gto", "oldest", "two-level", "static-limit"]
+        [
+            "lrr",
+            "grr",
+            "gto",
+            "oldest",
+            "rrr",
+            "two-level",
+            "static-limit"
+        ]
     );
     assert!(matches!(WarpPolicy::new(Choice::Gto), WarpPolicy::Gto(_)));
 }
