@@ -13,6 +13,7 @@
 
 mod alias;
 mod check;
+mod facts;
 mod info;
 mod program;
 mod target;
@@ -28,6 +29,7 @@ mod transpose;
 mod vectoradd;
 
 pub use alias::{Alias, aliases};
+pub use facts::{Facts, Registers, facts, papers_of};
 pub use info::{
     KernelInfo, LaunchShape, Request, Size, Suite, Times, UnknownSize, Variant, WorkloadInfo,
 };
