@@ -57,26 +57,32 @@ const DUET: &[Alias] = &[
 ];
 
 /// Seed 001, Table 3.
-const COOPERATIVE: &[Alias] = &[alias(
-    "cooperative",
-    "VectorAddition",
-    "vectoradd",
-    "default",
-)];
+const COOPERATIVE: &[Alias] = &[
+    alias("cooperative", "MergeSort", "mergesort", "default"),
+    alias("cooperative", "MonteCarlo", "montecarlo", "default"),
+    alias("cooperative", "MUMmerGPU", "mummergpu", "default"),
+    alias("cooperative", "SimpleMultiGPU", "simplemultigpu", "default"),
+    alias("cooperative", "StoreGPU", "storegpu", "sha1"),
+    alias("cooperative", "VectorAddition", "vectoradd", "default"),
+];
 
 /// Seed 002, Table 3.
 const CRAT: &[Alias] = &[
     alias("crat", "BAK", "backprop", "default").kernel("layerforward"),
     alias("crat", "BFS", "bfs", "uniform").kernel("kernel"),
+    alias("crat", "BLK", "blackscholes", "options4m"),
     alias("crat", "HST", "hotspot", "grid512"),
+    alias("crat", "MUM", "mummergpu", "default"),
     alias("crat", "SPMV", "spmv", "fem"),
 ];
 
 /// Seed 003, Table II.
 const SLICER: &[Alias] = &[
     alias("slicer", "BFS", "bfs", "uniform"),
+    alias("slicer", "BLK", "blackscholes", "options4m"),
     alias("slicer", "HOT", "hotspot", "grid1024"),
     alias("slicer", "MVP", "spmv", "fem"),
+    alias("slicer", "NN", "neuralnet", "default").kernel("first_layer"),
 ];
 
 /// Seed 004, Table 4.2.

@@ -194,7 +194,14 @@ const COOPERATIVE: &[Facts] = &[
     cooperative("MonteCarlo", 193, 7),
     cooperative("MergeSort", 8156, 7),
     cooperative("StoreGPU", 384, 3),
-    cooperative("MUMmerGPU", 196, 4),
+    // The kernel has no shared memory, and 6 blocks by threads.
+    Facts {
+        registers: Some(Registers {
+            count: 32,
+            implied: Some("4 blocks of 256 threads on 32,768 registers (26 to 32 a thread)"),
+        }),
+        ..cooperative("MUMmerGPU", 196, 4)
+    },
 ];
 
 const fn crat(abbreviation: &'static str, source: &'static str, registers: u32) -> Facts {
