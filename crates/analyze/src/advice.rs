@@ -274,6 +274,9 @@ fn limit_in_words(analysis: &KernelAnalysis) -> &str {
     match analysis.occupancy_limit.as_str() {
         "threads" => "its warp slots",
         "grid" => "the grid",
+        "shared-memory" => "shared memory",
+        "block-slots" => "block slots",
+        "cap" => "gpu.max_blocks_per_sm",
         other => other,
     }
 }

@@ -27,6 +27,9 @@ pub struct Options {
     pub max_cycles: Option<Cycle>,
     /// Execute only, without timing: results have no cycles.
     pub functional: bool,
+    /// Launches before this one, counted from 0, are executed without timing, and the result does
+    /// not have them.
+    pub from_launch: u64,
     /// Device memory in bytes.
     pub memory_bytes: u64,
     /// Optional checks of the simulated program.
@@ -47,6 +50,7 @@ impl Default for Options {
             threads: 1,
             max_cycles: None,
             functional: false,
+            from_launch: 0,
             memory_bytes: 4 << 30,
             checks: Checks::default(),
             parts: false,
@@ -208,6 +212,7 @@ impl Session {
         progress: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
     ) -> Result<Outcome, RunError> {
         let limit = self.options.max_cycles.unwrap_or(Cycle::MAX);
+        let mut number = 0;
         loop {
             let action = program.next(device)?;
             for (address, bytes) in device.take_copies() {
@@ -217,7 +222,15 @@ impl Session {
                 HostAction::Done => return Ok(Outcome::Finished),
                 HostAction::Launch(launch) => launch,
             };
-            let prepared = self.prepare(device, &launch, summary.launches())?;
+            let prepared = self.prepare(device, &launch, number)?;
+            number += 1;
+            if number <= self.options.from_launch {
+                match self.execute_launch(&prepared, device) {
+                    Ok(stats) => summary.find(stats.findings),
+                    Err(outcome) => return Ok(outcome),
+                }
+                continue;
+            }
             let (grid, block) = (prepared.grid, prepared.block);
             gpu.launch(prepared.launch);
             let end = self.until_end(gpu, device, &launch, limit, summary, progress)?;

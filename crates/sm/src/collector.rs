@@ -189,12 +189,12 @@ impl Collectors {
         remainder(u32::from(register) + u32::from(warp), self.banks) + sub * self.banks
     }
 
-    /// Marks the banks of results written in this cycle: they serve no reads.
+    /// Marks the banks of a function unit's results written in this cycle: they serve no reads. A
+    /// function unit does not wait for banks: behind a result whose bank is busy no other is marked,
+    /// although all are written (`opndcoll_rfu_t::writeback`, whose answer is not looked at).
     #[inline]
     pub fn write(&mut self, registers: &[u16], warp: u16) {
-        for &register in registers {
-            self.written |= 1 << self.bank(register, warp);
-        }
+        self.try_write(registers, warp);
     }
 
     /// Writes registers from the first on, as far as their banks are idle in this cycle; how many
@@ -560,6 +560,8 @@ mod tests {
         assert_eq!(c.try_write(&[7], 0), 0, "the same bank");
         assert_eq!(c.try_write(&[6], 0), 1, "another bank");
         assert_eq!(c.try_write(&[5, 6, 4], 0), 1, "as far as banks are idle");
+        c.write(&[3, 4], 0);
+        assert_eq!(c.try_write(&[4], 0), 1, "register 3's bank was busy");
         let reads = |served, waited| BankReads { served, waited };
         assert_eq!(c.step(1, source), reads(0, 1), "the read waited");
         assert_eq!(c.step(2, source), reads(1, 0));

@@ -68,11 +68,15 @@ fn is_options(file: &Source) -> bool {
     file.name().ends_with(".config") || first.is_some_and(|line| line.starts_with('-'))
 }
 
-/// Name of an imported machine: its folder's, since the file is always called the same.
+/// Name of an imported machine: the file's without its ending, or its folder's where the file is
+/// called as GPGPU-Sim wants it.
 pub fn name_of(config: &Path) -> String {
     let absolute = std::path::absolute(config).unwrap_or_else(|_| config.to_owned());
-    let folder = absolute.parent().and_then(Path::file_name);
-    folder.map_or("imported".to_owned(), |name| {
+    let name = match absolute.file_name() {
+        Some(file) if file != "gpgpusim.config" => absolute.file_stem(),
+        _ => absolute.parent().and_then(Path::file_name),
+    };
+    name.map_or("imported".to_owned(), |name| {
         name.to_string_lossy().into_owned()
     })
 }

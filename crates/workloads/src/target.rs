@@ -129,6 +129,10 @@ impl HostProgram for WithRegisters {
         Ok(action)
     }
 
+    fn analysis_start(&self) -> u64 {
+        self.program.analysis_start()
+    }
+
     fn checks(&mut self, device: &Device) -> Result<Vec<Check>, HostError> {
         self.program.checks(device)
     }

@@ -21,6 +21,7 @@ Examples:
   warploom run bfs --size paper                    with the paper's data set
   warploom run all --size test                     every workload, functionally and timed
   warploom run matrixmul --set sm.warp_scheduler=lrr --set sm.max_blocks=4
+  warploom run bfs --from-launch 4 --max-cycles 100000   time the launches from the fifth on
   warploom run hotspot --gpu my-gpu.toml --json    the result for programs
   warploom run bfs --size paper --functional       outputs only, without timing
   warploom run my.toml --check shared-races,uninitialised
@@ -49,6 +50,15 @@ pub struct Args {
     /// Stop after this many core cycles, without a check of the outputs
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     max_cycles: Option<u64>,
+    /// Execute the launches before this one, counted from 0, without timing; the result leaves
+    /// them out
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 0,
+        conflicts_with = "functional"
+    )]
+    from_launch: u64,
     /// Threads that simulate; the result is the same for any number
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = threads)]
     threads: usize,
@@ -100,6 +110,11 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
     let gpu = args.gpu.spec()?;
     if target == "all" {
         args.stats.refuse("all")?;
+        if args.from_launch > 0 {
+            return Err(Failure::Input(
+                "--from-launch needs one target, `all` is many; leave it out".to_owned(),
+            ));
+        }
         return all::run(args, &gpu);
     }
     args.stats.check(args.functional)?;
@@ -108,6 +123,7 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
         threads: args.threads,
         max_cycles: args.max_cycles,
         functional: args.functional,
+        from_launch: args.from_launch,
         checks: checks(&args.check),
         parts: args.stats.parts(),
         window_cycles: args.stats.window_cycles(),
