@@ -351,3 +351,81 @@ impl MemorySystem {
         (&self.requests, &self.replies)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::MemorySystem;
+    use warploom_base::{Cycle, KernelSlot, SmId};
+    use warploom_config::{GpuSpec, preset};
+    use warploom_mem::{AccessKind, Request};
+    use warploom_sm::Outgoing;
+
+    fn request(kind: AccessKind) -> Request {
+        Request {
+            addr: 0x2000_0000,
+            byte_mask: 0xffff_ffff,
+            issued_at: 0,
+            token: 0,
+            bytes: 32,
+            sm: SmId(0),
+            kind,
+            sectors: 1,
+            kernel: KernelSlot(0),
+            asid: 0,
+        }
+    }
+
+    /// Volta's machine: all domains but DRAM have one clock, and its crossbar takes no time.
+    fn volta() -> GpuSpec {
+        let spec = preset("qv100-volta").expect("a preset");
+        let clocks = spec.clocks;
+        assert_eq!(
+            (clocks.noc_khz, clocks.l2_khz),
+            (clocks.core_khz, clocks.core_khz)
+        );
+        spec
+    }
+
+    /// The cycle in which a request sent in cycle 0 has its reply given to the SM's port.
+    fn answered(spec: &GpuSpec, kind: AccessKind, warm: bool) -> Cycle {
+        let mut memory = MemorySystem::new(spec);
+        let request = request(kind);
+        if warm {
+            memory.warm(request.addr, 32);
+        }
+        let mut sent = vec![Outgoing {
+            sent_at: 0,
+            request,
+        }];
+        memory.take(SmId(0), &mut sent);
+        (0..10_000)
+            .find(|now| {
+                memory.run(*now, now + 1);
+                !memory.ports[0].outbound.is_empty()
+            })
+            .expect("an answer")
+    }
+
+    /// Order of work in a cycle (section 1): replies to SMs, replies into the network, DRAM, L2
+    /// with its input, network. A request crosses the link and the network in cycle `link`, for the
+    /// networks come last; L2 takes it in the next, and the fixed delay begins. At its end L2 puts
+    /// it into its queue, after it has looked into that, so that it is looked up in the cycle after;
+    /// its reply enters the network in the next, for replies enter before L2 runs, and reaches the
+    /// port in the one after that, for SMs take theirs first.
+    #[test]
+    fn work_is_done_in_gpgpusims_order() {
+        let spec = volta();
+        let link = Cycle::from(spec.gpu.link_cycles);
+        let delay = Cycle::from(spec.partition.rop_cycles) - 2 * link;
+        let taken = link + 1;
+        let looked_up = taken + delay + 1;
+        let expected = looked_up + 1 + 1;
+        assert_eq!(answered(&spec, AccessKind::GlobalRead, true), expected);
+        // Textures go past the fixed delay: they are in L2's queue when it looks into that.
+        let texture = answered(&spec, AccessKind::TextureRead, true);
+        assert_eq!(texture, taken + 1 + 1);
+        // A miss waits for DRAM, its fixed delay before all.
+        let miss = answered(&spec, AccessKind::GlobalRead, false);
+        assert!(miss > expected + Cycle::from(spec.partition.dram_latency_cycles));
+    }
+}

@@ -130,3 +130,42 @@ const _: () = assert!(
     size_of::<Request>() <= 64,
     "a request must stay within a host cache line"
 );
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{read, request, write};
+    use crate::{AccessKind, Request};
+
+    /// Headers of 8 bytes; data goes with writes and atomics up, with reads and atomics down.
+    #[test]
+    fn packets_carry_data_one_way_or_both() {
+        let sizes = |r: Request| (r.request_bytes(), r.reply_bytes());
+        assert_eq!(sizes(read(0, 128)), (8, 136));
+        assert_eq!(sizes(write(0, 64)), (72, 8));
+        assert_eq!(sizes(request(AccessKind::GlobalAtomic, 0, 32)), (40, 40));
+    }
+
+    #[test]
+    fn a_request_splits_by_the_sectors_that_it_spans() {
+        let parts = |r: Request| {
+            r.by_sector()
+                .map(|p| (p.addr, p.bytes, p.sectors))
+                .collect::<Vec<_>>()
+        };
+        let half = read(0x1040, 64);
+        assert_eq!(parts(half), [(0x1040, 32, 0b100), (0x1060, 32, 0b1000)]);
+        assert_eq!(parts(read(0x1000, 128)).len(), 4);
+        let small = read(0x1010, 16);
+        assert_eq!(
+            parts(small),
+            [(0x1010, 16, small.sectors)],
+            "it is no longer than one"
+        );
+        let mut dirty = request(AccessKind::L1WriteBack, 0x1000, 128);
+        dirty.sectors = 0b1001;
+        assert_eq!(
+            parts(dirty).iter().map(|p| p.0).collect::<Vec<_>>(),
+            [0x1000, 0x1060]
+        );
+    }
+}

@@ -286,3 +286,72 @@ impl Warps {
         self.long_wait &= !bit;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Warps;
+    use warploom_base::{BlockId, KernelSlot};
+
+    fn warps() -> Warps {
+        let mut warps = Warps::new(4);
+        warps.reserve_scoreboard(1);
+        warps.start(1, BlockId(0), KernelSlot(0), 0);
+        warps
+    }
+
+    #[test]
+    fn results_are_pending_from_issue_to_arrival() {
+        let mut warps = warps();
+        warps.reserve(1, &[3, 40], false);
+        assert!(warps.has_pending(1) && !warps.has_pending(0));
+        warps.clear_pending(1, &[40]);
+        assert!(warps.has_pending(1), "one of two came");
+        warps.clear_pending(1, &[3]);
+        assert!(!warps.has_pending(1));
+    }
+
+    /// A kernel with more registers widens every warp's scoreboard and loses nothing.
+    #[test]
+    fn scoreboards_widen_in_use() {
+        let mut warps = warps();
+        warps.reserve(1, &[5], true);
+        warps.reserve_scoreboard(3);
+        assert!(warps.has_pending(1) && !warps.has_pending(0) && !warps.has_pending(2));
+        warps.reserve(1, &[130], false);
+        warps.clear_pending(1, &[5]);
+        assert!(warps.has_pending(1));
+        warps.clear_pending(1, &[130]);
+        assert!(!warps.has_pending(1) && warps.is_drained(1));
+    }
+
+    #[test]
+    fn a_slot_is_drained_when_nothing_is_out() {
+        let mut warps = warps();
+        assert!(warps.is_drained(1));
+        for out in [&mut warps.in_flight, &mut warps.stores] {
+            out[1] = 1;
+        }
+        assert!(!warps.is_drained(1));
+        warps.in_flight[1] = 0;
+        assert!(!warps.is_drained(1), "a store is out");
+        warps.stores[1] = 0;
+        warps.fetching = 1 << 1;
+        assert!(!warps.is_drained(1), "a fetch is out");
+        warps.fetching = 0;
+        warps.release(1);
+        assert_eq!(warps.running(), 0);
+    }
+
+    /// A scheduler comes to a warp on the wrong path unless it waits.
+    #[test]
+    fn astray_are_those_that_do_not_wait() {
+        let mut warps = warps();
+        warps.flush = 0b10;
+        assert_eq!(warps.astray(), 0b10);
+        warps.at_barrier = 0b10;
+        assert_eq!(warps.astray(), 0);
+        warps.at_barrier = 0;
+        warps.turn_back(1);
+        assert_eq!(warps.astray(), 0);
+    }
+}
