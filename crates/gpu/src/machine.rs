@@ -71,12 +71,7 @@ impl Gpu {
     }
 
     /// The same, with the user's `own` policies in the place of those that `spec` names.
-    pub fn with_policies(
-        spec: GpuSpec,
-        threads: usize,
-        probe: Probe,
-        own: &OwnPolicies,
-    ) -> Self {
+    pub fn with_policies(spec: GpuSpec, threads: usize, probe: Probe, own: &OwnPolicies) -> Self {
         let sms: Vec<_> = (0..spec.gpu.sms as usize)
             .map(|i| Sm::new(&spec, SmId::new(i), own))
             .collect();

@@ -57,6 +57,17 @@ pub struct PolicyInfo {
     pub facts: Facts,
 }
 
+impl PolicyInfo {
+    /// Its state on a machine, as `1536 per SM`.
+    pub fn storage(&self, spec: &GpuSpec) -> String {
+        let Facts { bits, part, .. } = self.facts;
+        match bits(spec) {
+            0 => "0".to_owned(),
+            bits => format!("{bits} per {}", part.name()),
+        }
+    }
+}
+
 /// Bits that tell `values` values apart: 0 for one.
 pub const fn bits_for(values: u64) -> u64 {
     match values {
@@ -182,10 +193,10 @@ mod tests {
                 ("static-limit", 2 * (5 + 1)),
                 // Section 4.2: a counter a warp.
                 ("long-latency-first", 48 * 32),
+                ("rr", 4),
                 ("all", 0),
                 // Five numbers of 64 bits, and up to 15 SMs.
                 ("contention-throttle", 5 * 64 + 4),
-                ("rr", 4),
             ]
         );
     }

@@ -12,12 +12,8 @@ pub mod warp;
 
 pub use block::{BlockPolicy, BlockQueueView, BlockScheduler};
 pub use facts::{Facts, Part, Policy, PolicyInfo, bits_for};
-pub use sm_filter::{
-    Check, DeviceView, Ratio, SmFilter, SmFilterCounters, SmFilterPolicy, Turn,
-};
-pub use warp::{
-    WarpMask, WarpPolicy, WarpPolicyCounters, WarpScheduler, WarpView, warps_of,
-};
+pub use sm_filter::{Check, DeviceView, Ratio, SmFilter, SmFilterCounters, SmFilterPolicy, Turn};
+pub use warp::{WarpMask, WarpPolicy, WarpPolicyCounters, WarpScheduler, WarpView, warps_of};
 
 use facts::policies;
 use warploom_config::GpuSpec;
@@ -26,8 +22,8 @@ use warploom_config::GpuSpec;
 pub fn all() -> impl Iterator<Item = PolicyInfo> {
     warp::TABLE
         .iter()
-        .chain(sm_filter::TABLE)
         .chain(block::TABLE)
+        .chain(sm_filter::TABLE)
         .copied()
 }
 

@@ -124,7 +124,9 @@ mod tests {
     fn checks(settings: ContentionThrottleSettings, all: u32, table: &str) -> String {
         let mut throttle = ContentionThrottle::new(settings);
         for line in table.lines() {
-            let mut numbers = line.split_whitespace().map(|n| n.parse().expect("a number"));
+            let mut numbers = line
+                .split_whitespace()
+                .map(|n| n.parse().expect("a number"));
             let mut next = || numbers.next().expect("three numbers a line");
             throttle.check(&DeviceView {
                 now: next(),

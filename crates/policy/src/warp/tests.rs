@@ -281,9 +281,17 @@ fn examined_counts_what_the_scheduler_looked_at() {
     assert_eq!(scenario(&mut policy, "3 stalled=012 cycles=9"), "3");
     assert_eq!(policy.counters().stall_cycles, 0);
     assert_eq!(scenario(&mut policy, "0 stalled=123"), "0");
-    assert_eq!(policy.counters().stall_cycles, 1, "only slot 3 stands before 0");
+    assert_eq!(
+        policy.counters().stall_cycles,
+        1,
+        "only slot 3 stands before 0"
+    );
     assert_eq!(scenario(&mut policy, "1 stalled=023"), "1");
-    assert_eq!(policy.counters().stall_cycles, 4, "slots 3, 0 and 2 stand before 1");
+    assert_eq!(
+        policy.counters().stall_cycles,
+        4,
+        "slots 3, 0 and 2 stand before 1"
+    );
     // Nothing issues: the scheduler looked at all of them.
     assert_eq!(scenario(&mut policy, "- stalled=0123 cycles=10"), "-");
     assert_eq!(policy.counters().stall_cycles, 44);
@@ -323,7 +331,10 @@ fn counters_stay_at_their_largest_value() {
         ..LongLatencyFirstSettings::default()
     });
     assert_eq!(
-        scenario(&mut policy, "- stalled=2 cycles=3\n- stalled=1 cycles=100\n12"),
+        scenario(
+            &mut policy,
+            "- stalled=2 cycles=3\n- stalled=1 cycles=100\n12"
+        ),
         "--2"
     );
 }
