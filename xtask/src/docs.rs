@@ -115,9 +115,9 @@ fn policies() -> String {
     let mut text = String::from(
         "# Policies\n\n\
          Generated from the policies' tables. Choose one with `--set KEY=NAME`; its settings are\n\
-         keys `NAME.SETTING` of `keys.md`. `warploom list policies` prints the same. State is what\n\
-         a policy keeps beyond what any SM keeps (the ages of warps, for example); bits are those\n\
-         of `gtx480`. To add one: `docs/adding-a-policy.md`.\n\n\
+         keys `NAME.SETTING` of `keys.md`. `warploom list policies` prints the same. State is\n\
+         what a policy keeps beyond what any SM keeps (the ages of warps, for example); bits are\n\
+         those of `gtx480`. To add one: `docs/adding-a-policy.md`.\n\n\
          | key | name | what it does | source | state | bits | work of a choice |\n\
          |---|---|---|---|---|---|---|\n",
     );

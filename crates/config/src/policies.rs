@@ -34,7 +34,8 @@ macro_rules! warp_schedulers {
 macro_rules! block_schedulers {
     ($then:ident) => {
         $then! {
-            BlockScheduler of "gpu.block_scheduler", "Which block goes to which SM.", "this program";
+            BlockScheduler of "gpu.block_scheduler", "Which block goes to which SM.",
+                "this program";
             RoundRobin = "rr": "blocks in grid order, one at a time, to SMs in turn";
         }
     };

@@ -168,7 +168,7 @@ fn two_level_swaps_a_long_wait() {
 fn two_level_keeps_the_order_of_those_that_wait() {
     let mut policy = two_level(2, InnerOrder::Lrr, OuterOrder::Queue);
     let lines = "- long=1\n- long=013\n- long=0123\n03 long=12\n013 long=2";
-    // Queue 23, then 3 1 with 0 2 active; 0 waits: queue 1 3 0 (1 and 3 still wait); 2 waits too;
+    // The queue is 2 3, then 3 1 while 0 and 2 are active; 0 waits, and 2 does, behind 1 and 3;
     // 0 and 3 become free: 3 comes before 0.
     assert_eq!(scenario(&mut policy, lines), "---03");
 }
