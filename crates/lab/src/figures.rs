@@ -3,6 +3,7 @@
 mod duet_fig3b;
 
 use crate::figure::{Figure, Request};
+use crate::runs::Runs;
 
 /// A figure or table that can be made.
 #[derive(Clone, Copy, Debug)]
@@ -13,8 +14,8 @@ pub struct FigureInfo {
     pub name: &'static str,
     /// What it shows.
     pub title: &'static str,
-    /// Makes it.
-    pub make: fn(&Request) -> Figure,
+    /// Makes it from runs, or asks for those that are missing. Equal results give equal figures.
+    pub make: fn(&Request, &mut Runs<'_>) -> Option<Figure>,
 }
 
 impl FigureInfo {
