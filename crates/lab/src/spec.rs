@@ -53,7 +53,7 @@ impl Input {
             .str(target.workload.name)
             .str(target.variant.name)
             .str(kernel)
-            .u64(target.registers.map_or(0, u64::from))
+            .u64(target.registers().map_or(0, u64::from))
             .str(size.name())
             .u64(seed)
             .str(target.workload.ptx);
