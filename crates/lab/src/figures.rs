@@ -1,5 +1,6 @@
 //! The table of figures.
 
+mod cooperative;
 mod duet_fig3b;
 
 use crate::figure::{Figure, Request};
@@ -27,7 +28,11 @@ impl FigureInfo {
 
 /// Every figure, by paper and in its order.
 pub const fn all() -> &'static [FigureInfo] {
-    &[duet_fig3b::FIGURE]
+    const ALL: &[FigureInfo] = &{
+        let [a, b, c, d, e] = cooperative::FIGURES;
+        [duet_fig3b::FIGURE, a, b, c, d, e]
+    };
+    ALL
 }
 
 /// A name that is neither a figure nor a paper with figures.

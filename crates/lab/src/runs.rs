@@ -31,7 +31,7 @@ pub struct Runs<'a> {
 }
 
 impl<'a> Runs<'a> {
-    fn new(results: &'a Results) -> Self {
+    pub(crate) fn new(results: &'a Results) -> Self {
         Self {
             results,
             wanted: Vec::new(),
