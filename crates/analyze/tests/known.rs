@@ -91,6 +91,7 @@ fn run(kernels: Vec<KernelReport>, totals: Figures, series: Option<Series>) -> R
         cycles_per_second: 1.0,
         warp_instructions_per_second: 1.0,
         series,
+        sm_filter_checks: Vec::new(),
         checks: Vec::new(),
         findings: Vec::new(),
         digest: String::new(),

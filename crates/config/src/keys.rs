@@ -7,7 +7,6 @@ mod noc;
 mod partition;
 mod sm;
 mod units;
-mod warp_scheduler;
 
 use crate::section::{Key, Reader, Section, section};
 use crate::spec::GpuSpec;

@@ -116,11 +116,11 @@ impl<'a> Reader<'a> {
     }
 
     /// The value of a key that may be left out.
-    pub fn take_or(&mut self, info: Info, default: u32, shown: &'static str) -> u32 {
+    pub fn take_or<T: Field>(&mut self, info: Info, default: T, shown: &'static str) -> T {
         let name = join(&self.prefix, info.name);
         self.declare(&name, info, Some(shown));
         self.lookup(&name, info.rule)
-            .map_or(default, |value| u32::read(&value))
+            .map_or(default, |value| T::read(&value))
     }
 
     /// The value of a key that is `"none"` where it is left out.
@@ -236,3 +236,35 @@ macro_rules! section {
     };
 }
 pub(crate) use section;
+
+/// Declares the settings of a policy, which may all be left out:
+/// `field: "key", rule, default, "default as shown", "unit", "sentence", "source";`.
+macro_rules! settings {
+    ($ty:ident {
+        $($field:ident: $name:literal, $rule:expr, $default:expr, $shown:literal, $unit:literal,
+            $about:literal, $source:literal;)+
+    }) => {
+        impl Default for $ty {
+            fn default() -> Self {
+                Self { $($field: $default,)+ }
+            }
+        }
+
+        impl $crate::section::Section for $ty {
+            fn read(reader: &mut $crate::section::Reader<'_>) -> Self {
+                Self {
+                    $($field: reader.take_or($crate::section::Info {
+                        name: $name, rule: $rule, unit: $unit, about: $about, source: $source,
+                    }, $default, $shown),)+
+                }
+            }
+
+            fn write(&self, writer: &mut $crate::section::Writer) {
+                $(writer.put($crate::section::Info {
+                    name: $name, rule: $rule, unit: $unit, about: $about, source: $source,
+                }, &self.$field);)+
+            }
+        }
+    };
+}
+pub(crate) use settings;

@@ -1,6 +1,8 @@
 //! The validated specification of a GPU. Defaults and meanings follow GPGPU-Sim 3.2.2's GTX480
 //! configuration unless a key says otherwise.
 
+use crate::policies::{BlockScheduler, SmFilter, WarpScheduler};
+
 /// A whole GPU.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GpuSpec {
@@ -84,43 +86,6 @@ pub struct DeviceSpec {
     pub link_cycles: u32,
     /// Seed of every random choice of the machine.
     pub seed: u64,
-}
-
-/// Block schedulers (`gpu.block_scheduler`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum BlockScheduler {
-    /// One block at a time to the next SM with room.
-    RoundRobin,
-}
-
-/// SM filters (`gpu.sm_filter`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SmFilter {
-    /// Every SM takes blocks.
-    All,
-}
-
-/// Warp schedulers (`sm.warp_scheduler`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum WarpScheduler {
-    /// Loose round robin.
-    Lrr,
-    /// Greedy then oldest.
-    Gto,
-    /// Greedy then round robin.
-    Grr,
-    /// Oldest first.
-    Oldest,
-    /// Active and pending groups.
-    TwoLevel {
-        /// Warps in the active group.
-        active_warps: u32,
-    },
-    /// Greedy then oldest over the oldest warps only.
-    StaticLimit {
-        /// Warps that may issue, per scheduler.
-        warps: u32,
-    },
 }
 
 /// A streaming multiprocessor.

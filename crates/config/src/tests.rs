@@ -75,10 +75,11 @@ fn overrides_change_the_key_they_name_and_the_last_wins() {
     let spec = with(&["gpu.sms=4", "clocks.core_mhz=1417.5", "gpu.sms = 8"]).unwrap();
     assert_eq!((spec.gpu.sms, spec.clocks.core_khz), (8, 1_417_500));
     let spec = with(&["sm.warp_scheduler=two-level", "two-level.active_warps=6"]).unwrap();
-    assert_eq!(
-        spec.sm.warp_scheduler,
-        WarpScheduler::TwoLevel { active_warps: 6 }
-    );
+    let two_level = TwoLevelSettings {
+        active_warps: 6,
+        ..TwoLevelSettings::default()
+    };
+    assert_eq!(spec.sm.warp_scheduler, WarpScheduler::TwoLevel(two_level));
     let spec = with(&["gpu.max_blocks_per_sm=3"]).unwrap();
     assert_eq!(spec.gpu.max_blocks_per_sm, Some(3));
     let spec = with(&["sm.warp_scheduler=\"lrr\""]).unwrap();
@@ -90,6 +91,29 @@ fn a_setting_of_a_policy_shows_only_when_the_policy_is_chosen() {
     assert!(!preset("gtx480").unwrap().to_toml().contains("two-level"));
     let spec = with(&["sm.warp_scheduler=two-level"]).unwrap();
     assert!(spec.to_toml().contains("[two-level]\nactive_warps = 8"));
+    assert_eq!(text(&spec.to_toml()).unwrap(), spec);
+    let spec = with(&[
+        "sm.warp_scheduler=long-latency-first",
+        "long-latency-first.scope=sm",
+        "long-latency-first.count=examined",
+        "gpu.sm_filter=contention-throttle",
+        "contention-throttle.interval_cycles=500",
+        "contention-throttle.order=lowest",
+    ])
+    .unwrap();
+    let first = LongLatencyFirstSettings {
+        scope: SortScope::Sm,
+        count: StallCount::Examined,
+        ..LongLatencyFirstSettings::default()
+    };
+    let throttle = ContentionThrottleSettings {
+        interval_cycles: 500,
+        min_sms: 2,
+        order: ThrottleOrder::Lowest,
+    };
+    let chosen = WarpScheduler::LongLatencyFirst(first);
+    assert_eq!(spec.sm.warp_scheduler, chosen);
+    assert_eq!(spec.gpu.sm_filter, SmFilter::ContentionThrottle(throttle));
     assert_eq!(text(&spec.to_toml()).unwrap(), spec);
 }
 

@@ -1,5 +1,6 @@
 //! Rules between keys: what no single value can show. Each names the keys and what to change.
 
+use crate::policies::WarpScheduler;
 use crate::section::Problem;
 use crate::spec::*;
 
@@ -87,8 +88,8 @@ fn sm(rules: &mut Rules, sm: &SmSpec) {
         "write a multiple of `sm.schedulers`, or turn `sm.sub_cores` off",
     );
     let limit = match sm.warp_scheduler {
-        WarpScheduler::TwoLevel { active_warps } => Some(("two-level.active_warps", active_warps)),
-        WarpScheduler::StaticLimit { warps } => Some(("static-limit.warps", warps)),
+        WarpScheduler::TwoLevel(own) => Some(("two-level.active_warps", own.active_warps)),
+        WarpScheduler::StaticLimit(own) => Some(("static-limit.warps", own.warps)),
         _ => None,
     };
     if let Some((key, warps)) = limit {

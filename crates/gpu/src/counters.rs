@@ -4,6 +4,7 @@ use warploom_mem::cache::CacheCounters;
 use warploom_mem::dram::DramCounters;
 use warploom_mem::partition::PartitionCounters;
 use warploom_noc::NocCounters;
+use warploom_policy::{SmFilterCounters, WarpPolicyCounters};
 use warploom_sm::SmCounters;
 use warploom_stats::{Counter, Counters, declare_stats};
 
@@ -28,6 +29,8 @@ declare_stats! {
 pub struct SmPart {
     /// The pipeline.
     pub sm: SmCounters,
+    /// Its warp schedulers' policies.
+    pub policy: WarpPolicyCounters,
     /// Data cache.
     pub l1d: CacheCounters,
     /// Instruction cache.
@@ -58,6 +61,8 @@ pub struct BankPart {
 pub struct PartCounters {
     /// The device.
     pub device: DeviceCounters,
+    /// The SM filter.
+    pub filter: SmFilterCounters,
     /// By SM.
     pub sms: Vec<SmPart>,
     /// By L2 bank.
@@ -75,8 +80,12 @@ pub struct PartCounters {
 pub struct MachineCounters {
     /// The device.
     pub device: DeviceCounters,
+    /// The SM filter.
+    pub filter: SmFilterCounters,
     /// All SMs.
     pub sm: SmCounters,
+    /// All warp schedulers' policies.
+    pub policy: WarpPolicyCounters,
     /// Data caches.
     pub l1d: CacheCounters,
     /// Instruction caches.
@@ -101,6 +110,7 @@ impl SmPart {
     fn since(&self, earlier: &Self) -> Self {
         Self {
             sm: self.sm.since(&earlier.sm),
+            policy: self.policy.since(&earlier.policy),
             l1d: self.l1d.since(&earlier.l1d),
             l1i: self.l1i.since(&earlier.l1i),
             l1c: self.l1c.since(&earlier.l1c),
@@ -131,6 +141,7 @@ impl PartCounters {
     pub fn since(&self, earlier: &Self) -> Self {
         Self {
             device: self.device.since(&earlier.device),
+            filter: self.filter.since(&earlier.filter),
             sms: each_since(&self.sms, &earlier.sms, SmPart::since),
             banks: each_since(&self.banks, &earlier.banks, BankPart::since),
             channels: each_since(&self.channels, &earlier.channels, dram_since),
@@ -143,12 +154,14 @@ impl PartCounters {
     pub fn sum(&self) -> MachineCounters {
         let mut sum = MachineCounters {
             device: self.device.clone(),
+            filter: self.filter.clone(),
             requests: self.requests,
             replies: self.replies,
             ..MachineCounters::default()
         };
         for part in &self.sms {
             sum.sm.merge(&part.sm);
+            sum.policy.merge(&part.policy);
             sum.l1d.add(&part.l1d);
             sum.l1i.add(&part.l1i);
             sum.l1c.add(&part.l1c);
@@ -170,7 +183,9 @@ impl MachineCounters {
     pub fn since(&self, earlier: &Self) -> Self {
         Self {
             device: self.device.since(&earlier.device),
+            filter: self.filter.since(&earlier.filter),
             sm: self.sm.since(&earlier.sm),
+            policy: self.policy.since(&earlier.policy),
             l1d: self.l1d.since(&earlier.l1d),
             l1i: self.l1i.since(&earlier.l1i),
             l1c: self.l1c.since(&earlier.l1c),

@@ -1,5 +1,14 @@
-//! Kernels in flight and the chain that gives their blocks to SMs: cap on blocks per SM, SM
-//! filter, kernel choice, block choice; each link is a key of its own, so that systems combine.
+//! Kernels in flight and the chain that gives their blocks to SMs. Each link is apart from the
+//! others, so that systems combine; a block starts where all of them agree:
+//!
+//! | link | who decides | where |
+//! |---|---|---|
+//! | SM filter | `gpu.sm_filter`, which sees the machine's monitors | `dispatch_cycle` |
+//! | cap on blocks of an SM | `gpu.max_blocks_per_sm` | `give_block` |
+//! | kernel choice | order of launch: later kernels get what earlier ones leave | `give_block` |
+//! | resources | what the SM has left | `fits` |
+//! | block choice | `gpu.block_scheduler` | `give_block_of` |
+//!
 //! At most one block an SM and cycle, SMs in turn (model page, section 2).
 
 use std::collections::VecDeque;
@@ -7,9 +16,10 @@ use std::sync::Arc;
 use warploom_base::{Cycle, KernelSlot, SmId};
 use warploom_config::GpuSpec;
 use warploom_ir::Program;
-use warploom_policy::block::BlockScheduler;
-use warploom_policy::sm_filter::SmFilter;
-use warploom_policy::{BlockPolicy, BlockQueueView, DeviceView, SmFilterPolicy};
+use warploom_policy::{
+    BlockPolicy, BlockQueueView, BlockScheduler, DeviceView, OwnPolicies, SmFilter, SmFilterPolicy,
+    Turn,
+};
 use warploom_sm::{BlockNeeds, FinishedBlock, KernelImage, OccupancyLimit, Sm};
 
 use crate::counters::PartCounters;
@@ -107,6 +117,12 @@ impl InFlight {
         !self.window.is_empty() || self.next_rank < self.blocks
     }
 
+    /// A block of it waits that an SM has room for.
+    fn fits(&self, id: SmId, sm: &Sm) -> bool {
+        let here = self.running[id.index()].len() as u32;
+        self.has_waiting() && here < self.blocks_per_sm && sm.has_room(&self.needs)
+    }
+
     pub fn is_finished(&self) -> bool {
         self.finished == self.blocks
     }
@@ -116,14 +132,16 @@ impl InFlight {
 pub(crate) struct Dispatcher {
     /// By kernel slot.
     pub kernels: Vec<Option<InFlight>>,
+    pub sm_filter: SmFilterPolicy,
     block_policy: BlockPolicy,
-    sm_filter: SmFilterPolicy,
+    /// Most blocks on an SM.
+    cap: Option<u32>,
     /// SM that took a block last.
     last_sm: usize,
     /// By SM: it may have room for a block. One that has none is not asked again before a block
     /// ends there or a kernel is launched.
     open: Vec<bool>,
-    /// Slots of the kernels in flight, in order.
+    /// Slots of the kernels in flight, in order of launch.
     slots: Vec<usize>,
 }
 
@@ -138,19 +156,20 @@ enum Offer {
 }
 
 impl Dispatcher {
-    pub fn new(spec: &GpuSpec) -> Self {
+    pub fn new(spec: &GpuSpec, policies: &OwnPolicies) -> Self {
         let sms = spec.gpu.sms as usize;
         Self {
             kernels: (0..spec.gpu.max_concurrent_kernels).map(|_| None).collect(),
-            block_policy: BlockPolicy::new(spec.gpu.block_scheduler),
-            sm_filter: SmFilterPolicy::new(spec.gpu.sm_filter),
+            sm_filter: policies.sm_filter_policy(spec),
+            block_policy: policies.block_policy(spec),
+            cap: spec.gpu.max_blocks_per_sm,
             last_sm: sms - 1,
             open: vec![false; sms],
             slots: Vec::new(),
         }
     }
 
-    /// Kernels in flight, in order of their slots.
+    /// Kernels in flight, in order of launch.
     pub fn in_flight(&self) -> impl Iterator<Item = &InFlight> {
         self.slots
             .iter()
@@ -166,8 +185,7 @@ impl Dispatcher {
     pub fn put(&mut self, slot: usize, kernel: InFlight) {
         debug_assert!(self.kernels[slot].is_none(), "kernel slot {slot} is taken");
         self.kernels[slot] = Some(kernel);
-        self.slots
-            .insert(self.slots.partition_point(|s| *s < slot), slot);
+        self.slots.push(slot);
         self.open.fill(true);
     }
 
@@ -198,7 +216,7 @@ impl Dispatcher {
         if !self.in_flight().any(InFlight::has_waiting) {
             return;
         }
-        self.sm_filter.update(view);
+        self.let_filter_look(sms, view);
         for now in from..to {
             if !self.dispatch_cycle(now, sms) {
                 // Nothing changes before the step's end unless a kernel becomes ready.
@@ -210,16 +228,45 @@ impl Dispatcher {
         }
     }
 
+    /// The filter looks at the machine if it wants to, a block waits and an SM has room for it.
+    fn let_filter_look(&mut self, sms: &mut SmArray, view: &DeviceView) {
+        if view.now < self.sm_filter.next_check() {
+            return;
+        }
+        let mut has_room = |index: usize| {
+            let (id, sm) = (SmId::new(index), sms.get(index));
+            let fits = |k: &InFlight| k.ready_at <= view.now && k.fits(id, &sm);
+            !self.is_capped(id) && self.in_flight().any(fits)
+        };
+        if (0..self.open.len()).any(|sm| self.open[sm] && has_room(sm)) {
+            self.sm_filter.check(view);
+        }
+    }
+
+    /// An SM holds as many blocks, of all kernels, as it may.
+    fn is_capped(&self, id: SmId) -> bool {
+        let here = || {
+            self.in_flight()
+                .map(|k| k.running[id.index()].len())
+                .sum::<usize>()
+        };
+        self.cap.is_some_and(|cap| here() >= cap as usize)
+    }
+
     /// One cycle: each SM may take one block. Returns whether any did.
     fn dispatch_cycle(&mut self, now: Cycle, sms: &mut SmArray) -> bool {
         let (base, n) = (self.last_sm, self.open.len());
         let mut any = false;
-        for i in 0..n {
-            let sm = (base + 1 + i) % n;
-            if !self.open[sm] || !self.sm_filter.allows(SmId::new(sm)) {
+        for place in 0..n {
+            let sm = (base + 1 + place) % n;
+            let turn = Turn {
+                sm: SmId::new(sm),
+                place: place as u32,
+            };
+            if !self.open[sm] || !self.sm_filter.allows(&turn) {
                 continue;
             }
-            let offer = self.give_block(now, SmId::new(sm), &mut sms.get(sm));
+            let offer = self.give_block(now, turn.sm, &mut sms.get(sm));
             match offer {
                 Offer::Taken => {
                     sms.wake(sm, now);
@@ -233,39 +280,48 @@ impl Dispatcher {
         any
     }
 
-    /// Starts one block on `sm` if one fits: the first kernel in slot order that has one.
+    /// Starts one block on an SM if one fits: of the kernel launched first that has one.
     fn give_block(&mut self, now: Cycle, id: SmId, sm: &mut Sm) -> Offer {
+        if self.is_capped(id) {
+            return Offer::Full;
+        }
         let mut offer = Offer::Full;
-        for &slot in &self.slots {
-            let Some(k) = &mut self.kernels[slot] else {
-                continue;
-            };
-            let here = k.running[id.index()].len() as u32;
-            if !k.has_waiting() || here >= k.blocks_per_sm || !sm.has_room(&k.needs) {
-                continue;
+        for i in 0..self.slots.len() {
+            match self.give_block_of(self.slots[i], now, id, sm) {
+                Offer::Taken => return Offer::Taken,
+                Offer::Later => offer = Offer::Later,
+                Offer::Full => {}
             }
-            if k.ready_at > now {
-                offer = Offer::Later;
-                continue;
-            }
-            k.fill_window(self.block_policy.look_ahead());
-            let view = BlockQueueView {
-                waiting: k.window.make_contiguous(),
-                running: &k.running,
-            };
-            let Some(at) = self.block_policy.pick(id, &view) else {
-                offer = Offer::Later;
-                continue;
-            };
-            let rank = k
-                .window
-                .remove(at)
-                .expect("the policy's choice is in the window");
-            k.running[id.index()].push(rank);
-            sm.assign(now, KernelSlot::new(slot), rank, &k.needs);
-            return Offer::Taken;
         }
         offer
+    }
+
+    /// Starts a block of one kernel.
+    fn give_block_of(&mut self, slot: usize, now: Cycle, id: SmId, sm: &mut Sm) -> Offer {
+        let Some(k) = &mut self.kernels[slot] else {
+            return Offer::Full;
+        };
+        if !k.fits(id, sm) {
+            return Offer::Full;
+        }
+        if k.ready_at > now {
+            return Offer::Later;
+        }
+        k.fill_window(self.block_policy.look_ahead());
+        let view = BlockQueueView {
+            waiting: k.window.make_contiguous(),
+            running: &k.running,
+        };
+        let Some(at) = self.block_policy.pick(id, &view) else {
+            return Offer::Later;
+        };
+        let rank = k
+            .window
+            .remove(at)
+            .expect("the policy's choice is in the window");
+        k.running[id.index()].push(rank);
+        sm.assign(now, KernelSlot::new(slot), rank, &k.needs);
+        Offer::Taken
     }
 
     /// Notes the end of a block.

@@ -14,7 +14,7 @@ use warploom_config::GpuSpec;
 use warploom_exec::{DeviceMemory, Fault, FindingReport, apply_atomic};
 use warploom_mem::cache::{Cache, CacheCounters};
 use warploom_mem::partition::SubPartition;
-use warploom_policy::DeviceView;
+use warploom_policy::{Check, DeviceView, OwnPolicies, SmFilter};
 use warploom_sm::{BlockNeeds, KernelImage, Sm};
 
 /// Core cycles that one step may skip, so that a caller who watches progress sees some.
@@ -67,15 +67,20 @@ pub struct Gpu {
 impl Gpu {
     /// A GPU of `spec` whose SMs are run by `threads` threads, noting in `probe` what it does.
     pub fn new(spec: GpuSpec, threads: usize, probe: Probe) -> Self {
+        Self::with_policies(spec, threads, probe, &OwnPolicies::default())
+    }
+
+    /// The same, with the user's `own` policies in the place of those that `spec` names.
+    pub fn with_policies(spec: GpuSpec, threads: usize, probe: Probe, own: &OwnPolicies) -> Self {
         let sms: Vec<_> = (0..spec.gpu.sms as usize)
-            .map(|i| Sm::new(&spec, SmId::new(i)))
+            .map(|i| Sm::new(&spec, SmId::new(i), own))
             .collect();
         Self {
             now: 0,
             ledger: Ledger::new(sms.len()),
             sms: SmArray::new(sms, threads),
             memory: MemorySystem::new(&spec),
-            dispatcher: Dispatcher::new(&spec),
+            dispatcher: Dispatcher::new(&spec, own),
             ended: Vec::new(),
             atomics_done: 0,
             watch: Watchdog::new(),
@@ -406,6 +411,7 @@ impl Gpu {
             sm.settle(now);
             sms.push(SmPart {
                 sm: sm.counters.clone(),
+                policy: sm.policy_counters(),
                 l1d: counters_of(sm.ldst.l1d.as_ref().map(Cache::counters)),
                 l1i: sm.front.l1i.counters().clone(),
                 l1c: sm.ldst.l1c.counters().clone(),
@@ -425,6 +431,7 @@ impl Gpu {
                 arrival_cycles: self.memory.arrival_cycles,
                 atomics: self.atomics_done,
             },
+            filter: self.dispatcher.sm_filter.counters(),
             sms,
             banks: self.memory.partitions().iter().map(bank).collect(),
             channels: self
@@ -436,6 +443,11 @@ impl Gpu {
             requests: *requests.counters(),
             replies: *replies.counters(),
         }
+    }
+
+    /// What the SM filter saw and chose at each of its looks at the machine.
+    pub fn sm_filter_checks(&self) -> &[Check] {
+        self.dispatcher.sm_filter.trace()
     }
 
     /// Records what is counted in windows of `cycles` core cycles from now on, by part too if

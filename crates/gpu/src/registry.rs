@@ -5,6 +5,7 @@ use crate::counters::{BankPart, DeviceCounters, MachineCounters, PartCounters, S
 use warploom_mem::cache::CacheCounters;
 use warploom_mem::partition::PartitionCounters;
 use warploom_noc::NocCounters;
+use warploom_policy::{SmFilterCounters, WarpPolicyCounters};
 use warploom_sm::{ACCESS_KINDS, SlotCause, SmCounters};
 use warploom_stats::{Counters, LOG2_BINS, Peak, StatTable, declare_stats};
 
@@ -231,8 +232,10 @@ impl From<&SmCounters> for IssueStats {
 /// Every table of the machine: the registry that `list stats` prints.
 pub const TABLES: &[StatTable] = &[
     DeviceCounters::TABLE,
+    SmFilterCounters::TABLE,
     SmCounters::TABLE,
     IssueStats::TABLE,
+    WarpPolicyCounters::TABLE,
     L1dStats::TABLE,
     L1iStats::TABLE,
     L1cStats::TABLE,
@@ -250,6 +253,7 @@ macro_rules! groups_of {
         [
             Counters::$method(&$c.sm),
             Counters::$method(&IssueStats::from(&$c.sm)),
+            Counters::$method(&$c.policy),
             Counters::$method(&L1dStats::from(&$c.l1d)),
             Counters::$method(&L1iStats::from(&$c.l1i)),
             Counters::$method(&L1cStats::from(&$c.l1c)),
@@ -263,6 +267,7 @@ macro_rules! groups_of {
     (machine $c:expr, $method:ident) => {
         [
             Counters::$method(&$c.device),
+            Counters::$method(&$c.filter),
             groups_of!(sm $c, $method),
             groups_of!(bank $c, $method),
             Counters::$method(&DramStats::from(&$c.dram)),

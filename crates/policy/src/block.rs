@@ -4,7 +4,6 @@ mod rr;
 
 pub use rr::RoundRobin;
 
-use crate::PolicyInfo;
 use warploom_base::SmId;
 use warploom_config::BlockScheduler as Choice;
 
@@ -28,42 +27,18 @@ pub trait BlockScheduler: Send {
     fn look_ahead(&self) -> usize;
 }
 
-/// A block scheduler of one of the built-in kinds, or a user's own.
-pub enum BlockPolicy {
-    /// Blocks in grid order.
-    RoundRobin(RoundRobin),
-    /// A policy from outside this crate.
-    Custom(Box<dyn BlockScheduler>),
+/// Declares the enum of block schedulers.
+macro_rules! block_policies {
+    ($($table:tt)+) => { crate::policies!(BlockPolicy, BlockScheduler: $($table)+); };
 }
-
-/// Names and descriptions.
-pub const TABLE: &[PolicyInfo] = &[PolicyInfo {
-    key: "gpu.block_scheduler",
-    name: "rr",
-    about: "Blocks in grid order, one at a time, to SMs in turn (GPGPU-Sim).",
-}];
-
-impl BlockPolicy {
-    /// The policy that a configuration asks for.
-    pub fn new(choice: Choice) -> Self {
-        match choice {
-            Choice::RoundRobin => Self::RoundRobin(RoundRobin),
-        }
-    }
-}
+warploom_config::block_schedulers!(block_policies);
 
 impl BlockScheduler for BlockPolicy {
     fn pick(&mut self, sm: SmId, view: &BlockQueueView<'_>) -> Option<usize> {
-        match self {
-            Self::RoundRobin(policy) => policy.pick(sm, view),
-            Self::Custom(policy) => policy.pick(sm, view),
-        }
+        of_policy!(self, p => p.pick(sm, view))
     }
 
     fn look_ahead(&self) -> usize {
-        match self {
-            Self::RoundRobin(policy) => policy.look_ahead(),
-            Self::Custom(policy) => policy.look_ahead(),
-        }
+        of_policy!(self, p => p.look_ahead())
     }
 }

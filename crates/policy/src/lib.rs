@@ -2,27 +2,21 @@
 //! mechanism (`sm`, `gpu`) acts.
 //!
 //! Invariants: a policy cannot see `sm` or `gpu`; it owns its state and nothing else; it is
-//! deterministic. Each built-in policy is one file; the table in [`warp`] or [`block`] is the only
-//! list of names. To add one: write the file, add the row.
+//! deterministic. Each built-in policy is one file; the tables of `warploom_config` are the only
+//! lists of names. To add one: `docs/adding-a-policy.md`.
 
 pub mod block;
+mod facts;
 pub mod sm_filter;
 pub mod warp;
 
-pub use block::{BlockPolicy, BlockQueueView};
-pub use sm_filter::{DeviceView, SmFilterPolicy};
-pub use warp::{WarpMask, WarpPolicy, WarpScheduler, WarpView, warps_of};
+pub use block::{BlockPolicy, BlockQueueView, BlockScheduler};
+pub use facts::{Facts, Part, Policy, PolicyInfo, bits_for};
+pub use sm_filter::{Check, DeviceView, Ratio, SmFilter, SmFilterCounters, SmFilterPolicy, Turn};
+pub use warp::{WarpMask, WarpPolicy, WarpPolicyCounters, WarpScheduler, WarpView, warps_of};
 
-/// A row of a policy table.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PolicyInfo {
-    /// Configuration key that chooses it.
-    pub key: &'static str,
-    /// Its name there.
-    pub name: &'static str,
-    /// What it does, and where it comes from.
-    pub about: &'static str,
-}
+use facts::policies;
+use warploom_config::GpuSpec;
 
 /// Every built-in policy, by key.
 pub fn all() -> impl Iterator<Item = PolicyInfo> {
@@ -33,26 +27,39 @@ pub fn all() -> impl Iterator<Item = PolicyInfo> {
         .copied()
 }
 
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn every_policy_is_named_and_described_once() {
-        let rows: Vec<_> = super::all().collect();
-        assert!(rows.len() >= 8, "the table must not pass by being empty");
-        for (i, row) in rows.iter().enumerate() {
-            assert!(
-                row.about.len() > 20 && row.about.ends_with('.'),
-                "{}: {}",
-                row.name,
-                row.about
-            );
-            assert!(
-                rows[..i]
-                    .iter()
-                    .all(|other| (other.key, other.name) != (row.key, row.name)),
-                "{} twice",
-                row.name
-            );
+/// Policies from outside, in the place of those that the configuration names.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct OwnPolicies {
+    /// Makes the policy of one warp scheduler.
+    pub warp: Option<fn(&GpuSpec) -> Box<dyn WarpScheduler>>,
+    /// Makes the SM filter.
+    pub sm_filter: Option<fn(&GpuSpec) -> Box<dyn SmFilter>>,
+    /// Makes the block scheduler.
+    pub block: Option<fn(&GpuSpec) -> Box<dyn BlockScheduler>>,
+}
+
+impl OwnPolicies {
+    /// The policy of one warp scheduler of `spec`.
+    pub fn warp_policy(&self, spec: &GpuSpec) -> WarpPolicy {
+        match self.warp {
+            Some(make) => WarpPolicy::Custom(make(spec)),
+            None => WarpPolicy::new(spec.sm.warp_scheduler),
+        }
+    }
+
+    /// The SM filter of `spec`.
+    pub fn sm_filter_policy(&self, spec: &GpuSpec) -> SmFilterPolicy {
+        match self.sm_filter {
+            Some(make) => SmFilterPolicy::Custom(make(spec)),
+            None => SmFilterPolicy::new(spec.gpu.sm_filter),
+        }
+    }
+
+    /// The block scheduler of `spec`.
+    pub fn block_policy(&self, spec: &GpuSpec) -> BlockPolicy {
+        match self.block {
+            Some(make) => BlockPolicy::Custom(make(spec)),
+            None => BlockPolicy::new(spec.gpu.block_scheduler),
         }
     }
 }

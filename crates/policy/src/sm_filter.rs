@@ -1,12 +1,14 @@
 //! SM filters (`gpu.sm_filter`): which SMs may take new blocks.
 
 mod all;
+mod contention_throttle;
 
 pub use all::All;
+pub use contention_throttle::ContentionThrottle;
 
-use crate::PolicyInfo;
 use warploom_base::{Cycle, SmId};
 use warploom_config::SmFilter as Choice;
+use warploom_stats::declare_stats;
 
 /// What an SM filter may see of the GPU.
 #[derive(Clone, Copy, Debug)]
@@ -21,51 +23,114 @@ pub struct DeviceView {
     pub reply_stalls: u64,
 }
 
+/// An SM's turn to take a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Turn {
+    /// Which one.
+    pub sm: SmId,
+    /// Its place in the round-robin order of this cycle: 0 for the one after the SM that took a
+    /// block last.
+    pub place: u32,
+}
+
+/// A fraction of whole numbers, compared exactly.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ratio {
+    /// Above the line.
+    pub above: u64,
+    /// Below it; not 0.
+    pub below: u64,
+}
+
+impl Ratio {
+    /// Which of two is greater.
+    pub fn order(self, other: Self) -> std::cmp::Ordering {
+        let crossed = |a: u64, b: u64| u128::from(a) * u128::from(b);
+        crossed(self.above, other.below).cmp(&crossed(other.above, self.below))
+    }
+
+    /// Rounded.
+    pub fn value(self) -> f64 {
+        self.above as f64 / self.below as f64
+    }
+}
+
+/// One look of a filter at the machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Check {
+    /// Core cycle.
+    pub at: Cycle,
+    /// Stalls per core cycle since the check before.
+    pub contention: Ratio,
+    /// SMs that may take blocks from then on.
+    pub sms: u32,
+}
+
+declare_stats! {
+    /// What SM filters count of their own doing; 0 where a policy does no such thing.
+    pub struct SmFilterCounters in "sm_filter" {
+        /// Looks at the machine's contention (contention-throttle).
+        pub checks: u64 = Events;
+        /// Looks after which one SM fewer took blocks.
+        pub steps_down: u64 = Events;
+        /// Looks after which one SM more took blocks; the SMs that take blocks at a moment are all,
+        /// less steps_down, plus steps_up.
+        pub steps_up: u64 = Events;
+        /// SMs that might take blocks after a look, summed over looks.
+        pub sms_allowed: u64 = Sms;
+    }
+}
+
 /// Decides whether an SM may take a block now.
 pub trait SmFilter: Send {
-    /// Called once before blocks are assigned.
-    fn update(&mut self, _view: &DeviceView) {}
+    /// The first cycle in which the filter wants to look at the machine. `check` follows in the
+    /// first step of the machine from then on in which a block waits and an SM has room for it.
+    fn next_check(&self) -> Cycle {
+        Cycle::MAX
+    }
 
-    /// Whether `sm` may take new blocks.
-    fn allows(&self, sm: SmId) -> bool;
-}
+    /// A look at the machine, before blocks are given out.
+    fn check(&mut self, _view: &DeviceView) {}
 
-/// An SM filter of one of the built-in kinds, or a user's own.
-pub enum SmFilterPolicy {
-    /// No filter.
-    All(All),
-    /// A policy from outside this crate.
-    Custom(Box<dyn SmFilter>),
-}
+    /// Whether an SM may take a block in its turn.
+    fn allows(&self, turn: &Turn) -> bool;
 
-/// Names and descriptions.
-pub const TABLE: &[PolicyInfo] = &[PolicyInfo {
-    key: "gpu.sm_filter",
-    name: "all",
-    about: "Every SM takes blocks whenever it has room.",
-}];
+    /// What it has counted so far.
+    fn counters(&self) -> SmFilterCounters {
+        SmFilterCounters::default()
+    }
 
-impl SmFilterPolicy {
-    /// The policy that a configuration asks for.
-    pub fn new(choice: Choice) -> Self {
-        match choice {
-            Choice::All => Self::All(All),
-        }
+    /// Its looks so far.
+    fn trace(&self) -> &[Check] {
+        &[]
     }
 }
+
+/// Declares the enum of SM filters.
+macro_rules! filter_policies {
+    ($($table:tt)+) => { crate::policies!(SmFilterPolicy, SmFilter: $($table)+); };
+}
+warploom_config::sm_filters!(filter_policies);
 
 impl SmFilter for SmFilterPolicy {
-    fn update(&mut self, view: &DeviceView) {
-        match self {
-            Self::All(policy) => policy.update(view),
-            Self::Custom(policy) => policy.update(view),
-        }
+    fn next_check(&self) -> Cycle {
+        of_policy!(self, p => p.next_check())
     }
 
-    fn allows(&self, sm: SmId) -> bool {
-        match self {
-            Self::All(policy) => policy.allows(sm),
-            Self::Custom(policy) => policy.allows(sm),
-        }
+    fn check(&mut self, view: &DeviceView) {
+        of_policy!(self, p => p.check(view));
+    }
+
+    #[inline]
+    fn allows(&self, turn: &Turn) -> bool {
+        of_policy!(self, p => p.allows(turn))
+    }
+
+    fn counters(&self) -> SmFilterCounters {
+        of_policy!(self, p => p.counters())
+    }
+
+    fn trace(&self) -> &[Check] {
+        of_policy!(self, p => p.trace())
     }
 }

@@ -2,6 +2,7 @@
 
 mod grr;
 mod gto;
+mod long_latency_first;
 mod lrr;
 mod oldest;
 mod static_limit;
@@ -11,14 +12,15 @@ mod two_level;
 
 pub use grr::Grr;
 pub use gto::Gto;
+pub use long_latency_first::LongLatencyFirst;
 pub use lrr::Lrr;
 pub use oldest::Oldest;
 pub use static_limit::StaticLimit;
 pub use two_level::TwoLevel;
 
-use crate::PolicyInfo;
 use warploom_base::WarpSlot;
 use warploom_config::WarpScheduler as Choice;
+use warploom_stats::declare_stats;
 
 /// Warp slots of one SM, bit i for slot i.
 pub type WarpMask = u64;
@@ -48,6 +50,21 @@ pub struct WarpView<'a> {
     /// By slot: how many warps had started on this SM before this one (GPGPU-Sim's dynamic warp
     /// id).
     pub age: &'a [u64],
+    /// By slot: the same of the first warp of its block.
+    pub block_age: &'a [u64],
+}
+
+declare_stats! {
+    /// What warp schedulers count of their own doing; 0 where a policy does no such thing.
+    pub struct WarpPolicyCounters in "warp_policy" {
+        /// Issues in which stall counters put a warp before an older one that could issue
+        /// (long-latency-first).
+        pub reorderings: u64 = Events;
+        /// Cycles that warps' stall counters counted (long-latency-first).
+        pub stall_cycles: u64 = Cycles;
+        /// Times that a warp, or a group, lost its place among those that may issue (two-level).
+        pub group_changes: u64 = Events;
+    }
 }
 
 impl WarpView<'_> {
@@ -69,12 +86,26 @@ pub trait WarpScheduler: Send {
     /// The warp to issue from.
     fn pick(&mut self, view: &WarpView<'_>, ready: WarpMask) -> Option<WarpSlot>;
 
-    /// Called every cycle before `pick`, if [`WarpScheduler::wants_cycles`] says so.
-    fn begin_cycle(&mut self, _view: &WarpView<'_>) {}
-
-    /// Whether `begin_cycle` must be called: it forbids skipping of idle cycles.
+    /// Whether the policy must be told of every cycle, by the two methods that follow.
     fn wants_cycles(&self) -> bool {
         false
+    }
+
+    /// Called in every cycle before `pick`, and once for a run of skipped cycles, whose views are
+    /// all the same: a second call with the same view must change nothing.
+    fn begin_cycle(&mut self, _view: &WarpView<'_>) {}
+
+    /// Called in every cycle after `pick`, and once for a run of `cycles` skipped ones. `stalled`:
+    /// warps of `view.own` with a decoded instruction, neither waiting nor exited, that a control
+    /// hazard (a buffer from the wrong path), the scoreboard or a full pipe kept from issuing.
+    /// `picked`: the warp issued from.
+    fn end_cycles(
+        &mut self,
+        _view: &WarpView<'_>,
+        _stalled: WarpMask,
+        _picked: Option<WarpSlot>,
+        _cycles: u64,
+    ) {
     }
 
     /// The warp in `slot` issued.
@@ -85,6 +116,11 @@ pub trait WarpScheduler: Send {
 
     /// The warp in `slot` has exited.
     fn on_exit(&mut self, _slot: WarpSlot) {}
+
+    /// What it has counted so far.
+    fn counters(&self) -> WarpPolicyCounters {
+        WarpPolicyCounters::default()
+    }
 }
 
 /// The first slot of `mask` after `last`, in cyclic order.
@@ -98,90 +134,50 @@ pub(crate) fn next_after(mask: WarpMask, last: WarpSlot) -> Option<WarpSlot> {
     Some(WarpSlot(from.trailing_zeros() as u16))
 }
 
-/// Declares the table of warp schedulers: dispatch without a virtual call for those built in.
-macro_rules! warp_schedulers {
-    ($($variant:ident = $name:literal, $about:literal, $choice:pat => $make:expr;)+) => {
-        /// A warp scheduler of one of the built-in kinds, or a user's own.
-        pub enum WarpPolicy {
-            $(#[doc = $about] $variant($variant),)+
-            /// A policy from outside this crate.
-            Custom(Box<dyn WarpScheduler>),
-        }
-
-        /// Names and descriptions.
-        pub const TABLE: &[PolicyInfo] = &[
-            $(PolicyInfo { key: "sm.warp_scheduler", name: $name, about: $about },)+
-        ];
-
-        impl WarpPolicy {
-            /// The policy that a configuration asks for.
-            pub fn new(choice: Choice) -> Self {
-                match choice { $($choice => Self::$variant($make),)+ }
-            }
-        }
-
-        impl WarpScheduler for WarpPolicy {
-            #[inline]
-            fn pick(&mut self, view: &WarpView<'_>, ready: WarpMask) -> Option<WarpSlot> {
-                match self {
-                    $(Self::$variant(p) => p.pick(view, ready),)+
-                    Self::Custom(p) => p.pick(view, ready),
-                }
-            }
-            fn begin_cycle(&mut self, view: &WarpView<'_>) {
-                match self {
-                    $(Self::$variant(p) => p.begin_cycle(view),)+
-                    Self::Custom(p) => p.begin_cycle(view),
-                }
-            }
-            fn wants_cycles(&self) -> bool {
-                match self {
-                    $(Self::$variant(p) => p.wants_cycles(),)+
-                    Self::Custom(p) => p.wants_cycles(),
-                }
-            }
-            #[inline]
-            fn on_issue(&mut self, slot: WarpSlot) {
-                match self {
-                    $(Self::$variant(p) => p.on_issue(slot),)+
-                    Self::Custom(p) => p.on_issue(slot),
-                }
-            }
-            fn on_start(&mut self, slot: WarpSlot) {
-                match self {
-                    $(Self::$variant(p) => p.on_start(slot),)+
-                    Self::Custom(p) => p.on_start(slot),
-                }
-            }
-            fn on_exit(&mut self, slot: WarpSlot) {
-                match self {
-                    $(Self::$variant(p) => p.on_exit(slot),)+
-                    Self::Custom(p) => p.on_exit(slot),
-                }
-            }
-        }
-    };
+/// Declares the enum of warp schedulers.
+macro_rules! warp_policies {
+    ($($table:tt)+) => { crate::policies!(WarpPolicy, WarpScheduler: $($table)+); };
 }
+warploom_config::warp_schedulers!(warp_policies);
 
-warp_schedulers! {
-    Lrr = "lrr",
-        "Loose round robin: the next warp after the last one issued (GPGPU-Sim).",
-        Choice::Lrr => Lrr::default();
-    Grr = "grr",
-        "Greedy then round robin: the last warp until it stalls, then the next.",
-        Choice::Grr => Grr::default();
-    Gto = "gto",
-        "Greedy then oldest: the last warp until it stalls, then the oldest (Rogers et al., MICRO \
-         2012).",
-        Choice::Gto => Gto::default();
-    Oldest = "oldest",
-        "Oldest first, never greedy (GPGPU-Sim `old`).",
-        Choice::Oldest => Oldest;
-    TwoLevel = "two-level",
-        "Active group in round robin; long waits go to the pending group (Narasiman et al., MICRO \
-         2011).",
-        Choice::TwoLevel { active_warps } => TwoLevel::new(active_warps);
-    StaticLimit = "static-limit",
-        "Greedy then oldest among the oldest warps only (SWL, Rogers et al., MICRO 2012).",
-        Choice::StaticLimit { warps } => StaticLimit::new(warps);
+impl WarpScheduler for WarpPolicy {
+    #[inline]
+    fn pick(&mut self, view: &WarpView<'_>, ready: WarpMask) -> Option<WarpSlot> {
+        of_policy!(self, p => p.pick(view, ready))
+    }
+
+    fn wants_cycles(&self) -> bool {
+        of_policy!(self, p => p.wants_cycles())
+    }
+
+    fn begin_cycle(&mut self, view: &WarpView<'_>) {
+        of_policy!(self, p => p.begin_cycle(view));
+    }
+
+    fn end_cycles(
+        &mut self,
+        view: &WarpView<'_>,
+        stalled: WarpMask,
+        picked: Option<WarpSlot>,
+        cycles: u64,
+    ) {
+        of_policy!(self, p => p.end_cycles(view, stalled, picked, cycles));
+    }
+
+    #[inline]
+    fn on_issue(&mut self, slot: WarpSlot) {
+        of_policy!(self, p => p.on_issue(slot));
+    }
+
+    fn on_start(&mut self, slot: WarpSlot) {
+        of_policy!(self, p => p.on_start(slot));
+    }
+
+    fn on_exit(&mut self, slot: WarpSlot) {
+        of_policy!(self, p => p.on_exit(slot));
+    }
+
+    fn counters(&self) -> WarpPolicyCounters {
+        of_policy!(self, p => p.counters())
+    }
 }

@@ -237,6 +237,7 @@ pub(crate) mod tests {
             cycles_per_second: 4000.0 * launches as f64,
             warp_instructions_per_second: 8192.0,
             series: None,
+            sm_filter_checks: Vec::new(),
             checks: vec![CheckReport {
                 name: "c".into(),
                 passed: true,

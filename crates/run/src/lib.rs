@@ -21,3 +21,4 @@ pub use params::ArgError;
 pub use session::{Options, Progress, RunError, Session};
 pub use warploom_exec::{AddressMode, ChannelKind, Checks, Texture};
 pub use warploom_gpu::{Part, Probe};
+pub use warploom_policy::OwnPolicies;

@@ -9,8 +9,8 @@ use warploom_exec::{FindingReport, FunctionalStats};
 use warploom_gpu::{KernelEnd, MachineCounters, PartCounters, Recording};
 use warploom_sm::SLOT_CAUSES;
 use warploom_stats::result::{
-    CacheFigures, ConfigValue, Counts, DramFigures, Figures, Gpu, KernelReport, Outcome, Parts,
-    Program, RunReport, Series, Totals, shares,
+    CacheFigures, ConfigValue, ContentionFigures, Counts, DramFigures, Figures, Gpu, KernelReport,
+    Outcome, Parts, Program, RunReport, Series, SmFilterCheck, Totals, shares,
 };
 
 /// What a run has come to so far.
@@ -22,6 +22,7 @@ pub(crate) struct Summary {
     totals: MachineCounters,
     parts: Option<Parts>,
     series: Option<Series>,
+    sm_filter_checks: Vec<SmFilterCheck>,
     kernel_cycles: u64,
     findings: Vec<String>,
 }
@@ -43,6 +44,7 @@ impl Summary {
             totals: MachineCounters::default(),
             parts: None,
             series: None,
+            sm_filter_checks: Vec::new(),
             kernel_cycles: 0,
             findings: Vec::new(),
         }
@@ -75,6 +77,16 @@ impl Summary {
     pub fn whole(&mut self, counters: &PartCounters, parts: bool) {
         self.totals = counters.sum();
         self.parts = parts.then(|| parts_of(counters));
+    }
+
+    /// What the SM filter saw and chose.
+    pub fn filtered(&mut self, checks: &[warploom_policy::Check]) {
+        let check = |check: &warploom_policy::Check| SmFilterCheck {
+            cycle: check.at,
+            contention: check.contention.value(),
+            sms: check.sms,
+        };
+        self.sm_filter_checks = checks.iter().map(check).collect();
     }
 
     /// Windows of `window_cycles` that were recorded.
@@ -126,6 +138,7 @@ impl Summary {
             cycles_per_second: per_second(figures.cycles),
             warp_instructions_per_second: per_second(figures.warp_instructions),
             series: self.series,
+            sm_filter_checks: self.sm_filter_checks,
             checks: checks.into_iter().map(Into::into).collect(),
             findings: self.findings,
             digest,
@@ -201,6 +214,11 @@ pub(crate) fn figures(cycles: u64, counters: &MachineCounters) -> Figures {
         l1d: CacheFigures::new(counters.l1d.hits(), counters.l1d.accesses()),
         l2: CacheFigures::new(counters.l2.hits(), counters.l2.accesses()),
         dram: DramFigures::new(counters.dram.busy, counters.dram.n_cmd),
+        contention: ContentionFigures::new(
+            counters.device.dram_full_stalls,
+            counters.device.reply_stalls,
+            cycles,
+        ),
         stalls: shares(causes),
         statistics: counts(counters.named()),
         parts: None,

@@ -12,6 +12,7 @@ use warploom_config::{DivergenceOrder, GpuSpec};
 use warploom_exec::{BranchOrder, Checks, Fault, LaunchContext, LaunchError, LaunchSpec};
 use warploom_gpu::{Gpu, KernelEnd, KernelLaunch, Probe, Stop};
 use warploom_ir::Program;
+use warploom_policy::OwnPolicies;
 use warploom_sm::{BlockNeeds, OccupancyLimit};
 use warploom_stats::result::{Outcome, RunReport};
 
@@ -39,6 +40,8 @@ pub struct Options {
     pub command: String,
     /// Where the machine notes which part of it runs.
     pub probe: Probe,
+    /// Policies of the caller's own, in the place of those that the configuration names.
+    pub policies: OwnPolicies,
 }
 
 impl Default for Options {
@@ -53,6 +56,7 @@ impl Default for Options {
             window_cycles: None,
             command: String::new(),
             probe: Probe::default(),
+            policies: OwnPolicies::default(),
         }
     }
 }
@@ -181,16 +185,18 @@ impl Session {
         summary: &mut Summary,
         progress: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
     ) -> Result<Outcome, RunError> {
-        let mut gpu = Gpu::new(
+        let mut gpu = Gpu::with_policies(
             self.spec.clone(),
             self.options.threads,
             self.options.probe.clone(),
+            &self.options.policies,
         );
         if let Some(cycles) = self.options.window_cycles {
             gpu.record_windows(cycles, self.options.parts);
         }
         let outcome = self.launch_all(&mut gpu, program, device, summary, progress)?;
         summary.whole(&gpu.part_counters(), self.options.parts);
+        summary.filtered(gpu.sm_filter_checks());
         if let Some(recording) = gpu.take_windows() {
             summary.recorded(self.options.window_cycles.unwrap_or(0), recording);
         }

@@ -20,7 +20,7 @@ use warploom_mem::AccessKind;
 use warploom_mem::coalesce::{
     LocalMap, coalesce, coalesce_atomic, coalesce_lines, coalesce_local, shared_conflict_cycles,
 };
-use warploom_policy::{WarpMask, WarpScheduler, WarpView, warps_of};
+use warploom_policy::{WarpMask, WarpScheduler, warps_of};
 
 /// Findings that an SM keeps.
 const MAX_FINDINGS: usize = 64;
@@ -61,13 +61,7 @@ impl Sm {
             if ready | wrong == 0 {
                 return None;
             }
-            let view = WarpView {
-                own,
-                live: self.warps.running(),
-                waiting: self.warps.waiting(),
-                long_wait: self.warps.long_wait,
-                age: &self.warps.age,
-            };
+            let view = self.warps.view(own);
             let slot = self.schedulers[s].policy.pick(&view, ready | wrong)?;
             if wrong >> slot.index() & 1 == 0 {
                 return Some(slot);
@@ -75,6 +69,19 @@ impl Sm {
             self.warps.flush &= !(1 << slot.index());
             self.warps.drop_buffer(slot.index());
         }
+    }
+
+    /// The same for a policy that is told of every cycle.
+    fn pick_watched(&mut self, s: usize, ready: WarpMask) -> Option<WarpSlot> {
+        let own = self.schedulers[s].own;
+        // Before the pick: it may empty buffers, and those were in the way in this cycle.
+        let stalled = own & self.warps.buffered & !self.warps.waiting() & !ready;
+        self.schedulers[s].policy.begin_cycle(&self.warps.view(own));
+        let picked = self.come_to(s, ready);
+        let view = self.warps.view(own);
+        let policy = &mut self.schedulers[s].policy;
+        policy.end_cycles(&view, stalled, picked, 1);
+        picked
     }
 
     /// Sub-core of a scheduler; 0 where the SM is not split.
@@ -113,17 +120,12 @@ impl Sm {
         let valid = own & self.warps.buffered & !self.warps.waiting() & !self.warps.flush;
         let clear = valid & self.warps.clear;
         let ready = self.with_free_pipe(s, clear);
-        if self.schedulers[s].wants_cycles {
-            let view = WarpView {
-                own,
-                live: self.warps.running(),
-                waiting: self.warps.waiting(),
-                long_wait: self.warps.long_wait,
-                age: &self.warps.age,
-            };
-            self.schedulers[s].policy.begin_cycle(&view);
-        }
-        let Some(slot) = self.come_to(s, ready) else {
+        let picked = if self.schedulers[s].wants_cycles {
+            self.pick_watched(s, ready)
+        } else {
+            self.come_to(s, ready)
+        };
+        let Some(slot) = picked else {
             return Ok(match ready {
                 0 => self.why_not(own, valid, clear),
                 _ => SlotCause::Policy,

@@ -21,8 +21,8 @@ use warploom_base::{BlockId, Cycle, KernelSlot, Pc, SmId, WarpSlot};
 use warploom_config::{BlockNeeds, Coalescing, GpuSpec, ModelStyle};
 use warploom_exec::{BarrierRelease, DeviceMemory, Fault, FindingReport, StepOut, WriteLog};
 use warploom_mem::AccessKind;
-use warploom_policy::{WarpMask, WarpPolicy, WarpScheduler};
-use warploom_stats::log2_bin;
+use warploom_policy::{OwnPolicies, WarpMask, WarpPolicy, WarpPolicyCounters, WarpScheduler};
+use warploom_stats::{Counters, log2_bin};
 
 /// Instructions between issue and the function units.
 const FLIGHTS: usize = 8192;
@@ -122,8 +122,9 @@ pub struct Sm {
 }
 
 impl Sm {
-    /// An SM of `spec`, empty.
-    pub fn new(spec: &GpuSpec, id: SmId) -> Self {
+    /// An SM of `spec`, empty, whose warp schedulers follow a policy of the user's `own` or that of
+    /// the configuration.
+    pub fn new(spec: &GpuSpec, id: SmId, own: &OwnPolicies) -> Self {
         let sm = &spec.sm;
         let units = &sm.units;
         let slots = (sm.max_threads / 32) as usize;
@@ -148,7 +149,7 @@ impl Sm {
             kernels: vec![None; spec.gpu.max_concurrent_kernels as usize],
             warps: Warps::new(slots),
             blocks: (0..sm.max_blocks).map(|_| BlockSlot::free()).collect(),
-            schedulers: schedulers(spec, slots),
+            schedulers: schedulers(spec, slots, own),
             flights: Pool::new(FLIGHTS, blank),
             collectors: Collectors::new(sm, widths, spec.gpu.style),
             units: Units::new(&counts[..Pipe::Mem as usize], sm.writeback_width),
@@ -490,11 +491,11 @@ impl Sm {
             let w = (first + i) as usize;
             self.warps.exec[w].reset(&image.launch, &self.blocks[slot].state, i);
             self.warps
-                .start(w, BlockId::new(slot), start.kernel, self.warps_started);
-            self.warps_started += 1;
+                .start(w, BlockId::new(slot), start.kernel, self.warps_started, i);
             let scheduler = w % self.schedulers.len();
             self.schedulers[scheduler].policy.on_start(WarpSlot::new(w));
         }
+        self.warps_started += u64::from(image.block_warps);
         self.counters.blocks_started += 1;
     }
 
@@ -578,7 +579,6 @@ impl Sm {
             && self.front.is_quiet(self.wanting_fetch(), &self.link)
             && (0..self.schedulers.len()).all(nobody_issues)
             && self.collectors.is_stalled(!self.ldst.can_accept())
-            && self.schedulers.iter().all(|s| !s.wants_cycles)
     }
 
     /// Counts `cycles` cycles in which nothing happened.
@@ -590,7 +590,23 @@ impl Sm {
             let valid = own & self.warps.buffered & !self.warps.waiting();
             let cause: SlotCause = self.why_not(own, valid, valid & self.warps.clear);
             self.counters.slots[cause as usize] += cycles;
+            // Nobody was ready, and no buffer held the wrong path.
+            let scheduler = &mut self.schedulers[s];
+            if scheduler.wants_cycles {
+                let view = self.warps.view(own);
+                scheduler.policy.begin_cycle(&view);
+                scheduler.policy.end_cycles(&view, valid, None, cycles);
+            }
         }
+    }
+
+    /// What the schedulers' policies have counted.
+    pub fn policy_counters(&self) -> WarpPolicyCounters {
+        let mut sum = WarpPolicyCounters::default();
+        for scheduler in &self.schedulers {
+            sum.merge(&scheduler.policy.counters());
+        }
+        sum
     }
 
     /// The atomic that a warp has out.
@@ -657,7 +673,7 @@ impl Sm {
     }
 }
 
-fn schedulers(spec: &GpuSpec, slots: usize) -> Vec<Scheduler> {
+fn schedulers(spec: &GpuSpec, slots: usize, policies: &OwnPolicies) -> Vec<Scheduler> {
     let n = spec.sm.schedulers.max(1) as usize;
     let own = |s: usize| {
         (s..slots)
@@ -665,7 +681,7 @@ fn schedulers(spec: &GpuSpec, slots: usize) -> Vec<Scheduler> {
             .fold(0, |mask, slot| mask | 1u64 << slot)
     };
     let scheduler = |s| {
-        let policy = WarpPolicy::new(spec.sm.warp_scheduler);
+        let policy = policies.warp_policy(spec);
         Scheduler {
             own: own(s),
             wants_cycles: policy.wants_cycles(),

@@ -4,7 +4,7 @@
 use crate::image::{KernelImage, Pipe};
 use warploom_base::{BlockId, KernelSlot, Pc};
 use warploom_exec::WarpState;
-use warploom_policy::WarpMask;
+use warploom_policy::{WarpMask, WarpView};
 
 /// Decoded instructions that a warp's buffer holds.
 pub const IBUFFER: u8 = 2;
@@ -19,6 +19,8 @@ pub struct Warps {
     pub kernel: Vec<KernelSlot>,
     /// How many warps had started on the SM before it.
     pub age: Vec<u64>,
+    /// The same of the first warp of its block.
+    pub block_age: Vec<u64>,
     /// First instruction in the buffer.
     pub buffer_pc: Vec<Pc>,
     /// Instructions in the buffer.
@@ -69,6 +71,7 @@ impl Warps {
             block: vec![BlockId(0); slots],
             kernel: vec![KernelSlot(0); slots],
             age: vec![0; slots],
+            block_age: vec![0; slots],
             buffer_pc: vec![Pc(0); slots],
             buffer_len: vec![0; slots],
             stores: vec![0; slots],
@@ -127,13 +130,35 @@ impl Warps {
         self.words = words;
     }
 
-    /// Puts a new warp, whose `exec` is set, into `slot`.
-    pub fn start(&mut self, slot: usize, block: BlockId, kernel: KernelSlot, age: u64) {
+    /// What a scheduler of the warps `own` may see.
+    #[inline]
+    pub fn view(&self, own: WarpMask) -> WarpView<'_> {
+        WarpView {
+            own,
+            live: self.running(),
+            waiting: self.waiting(),
+            long_wait: self.long_wait,
+            age: &self.age,
+            block_age: &self.block_age,
+        }
+    }
+
+    /// Puts the `nth` warp of a block, whose `exec` is set and whose first warp has age
+    /// `block_age`, into `slot`.
+    pub fn start(
+        &mut self,
+        slot: usize,
+        block: BlockId,
+        kernel: KernelSlot,
+        block_age: u64,
+        nth: u32,
+    ) {
         let bit = 1 << slot;
         debug_assert!(self.live & bit == 0, "slot {slot} is taken");
         self.block[slot] = block;
         self.kernel[slot] = kernel;
-        self.age[slot] = age;
+        self.age[slot] = block_age + u64::from(nth);
+        self.block_age[slot] = block_age;
         self.buffer_len[slot] = 0;
         self.live |= bit;
         for mask in self.flags() {

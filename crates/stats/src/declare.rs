@@ -36,12 +36,16 @@ pub enum Unit {
     Warps,
     /// Thread blocks.
     Blocks,
+    /// Streaming multiprocessors.
+    Sms,
     /// Kernel launches.
     Kernels,
     /// Things that happened, named by the sentence.
     Events,
     /// A number between 0 and 1.
     Fraction,
+    /// Stalls per core cycle, of all parts together: may exceed 1.
+    StallsPerCycle,
     /// Thread instructions per core cycle.
     InstructionsPerCycle,
     /// Seconds of the machine that simulates.
@@ -69,9 +73,11 @@ impl Unit {
             Self::Threads => "threads",
             Self::Warps => "warps",
             Self::Blocks => "blocks",
+            Self::Sms => "SMs",
             Self::Kernels => "kernels",
             Self::Events => "events",
             Self::Fraction => "0 to 1",
+            Self::StallsPerCycle => "stalls/cycle",
             Self::InstructionsPerCycle => "instructions/cycle",
             Self::Seconds => "s",
             Self::CyclesPerSecond => "cycles/s",

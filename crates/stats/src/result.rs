@@ -40,6 +40,9 @@ pub struct RunReport {
     /// What was counted in each window of cycles, where it was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub series: Option<Series>,
+    /// What the SM filter saw and chose, where it watches the machine.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sm_filter_checks: Vec<SmFilterCheck>,
     /// Comparisons of outputs with references.
     pub checks: Vec<CheckReport>,
     /// What the checks asked for found in the simulated program, one finding a line; not errors.
@@ -169,6 +172,37 @@ impl DramFigures {
     }
 }
 
+/// Stalls where SMs' traffic meets memory's limits, over core cycles: the ratios with which seed
+/// 001, section 6, tells who gains from throttling. Summed over partitions, so they may exceed 1.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ContentionFigures {
+    /// L2 cycles in which a partition could not take a request, over core cycles.
+    pub dram_full: Option<f64>,
+    /// Network cycles in which a reply could not enter the network, over core cycles.
+    pub noc_to_sm: Option<f64>,
+}
+
+impl ContentionFigures {
+    /// From counts of stalls and core cycles.
+    pub fn new(dram_full_stalls: u64, reply_stalls: u64, cycles: u64) -> Self {
+        Self {
+            dram_full: ratio(dram_full_stalls, cycles),
+            noc_to_sm: ratio(reply_stalls, cycles),
+        }
+    }
+}
+
+/// A look of the SM filter at the machine, and what it chose.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SmFilterCheck {
+    /// Core cycle.
+    pub cycle: u64,
+    /// Stalls of DRAM and of the network to the SMs, over core cycles, since the look before.
+    pub contention: f64,
+    /// SMs that may take blocks from then on.
+    pub sms: u32,
+}
+
 /// Figures of a stretch of simulated time: a kernel or the whole run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Figures {
@@ -186,6 +220,9 @@ pub struct Figures {
     pub l2: CacheFigures,
     /// DRAM.
     pub dram: DramFigures,
+    /// Stalls of memory and network.
+    #[serde(default)]
+    pub contention: ContentionFigures,
     /// Shares of the scheduler cycles by cause, issue included; they sum to 1.
     pub stalls: BTreeMap<String, f64>,
     /// Every counter of the registry by its name.
@@ -312,6 +349,7 @@ mod tests {
             l1d: CacheFigures::new(3, 4),
             l2: CacheFigures::new(0, 0),
             dram: DramFigures::new(1, 2),
+            contention: ContentionFigures::new(30, 150, 100),
             stalls: shares([("issued", 1), ("scoreboard", 3)]),
             statistics: [("sm.cycles".to_owned(), 100)].into(),
             parts: None,
@@ -347,6 +385,11 @@ mod tests {
             cycles_per_second: 200.0,
             warp_instructions_per_second: 100.0,
             series: None,
+            sm_filter_checks: vec![SmFilterCheck {
+                cycle: 1000,
+                contention: 1.8,
+                sms: 14,
+            }],
             checks: vec![CheckReport {
                 name: "c".into(),
                 passed: true,
@@ -380,6 +423,9 @@ mod tests {
             "/kernels/0/l1d/hit_rate",
             "/kernels/0/l2/hit_rate",
             "/kernels/0/dram/utilisation",
+            "/kernels/0/contention/dram_full",
+            "/kernels/0/contention/noc_to_sm",
+            "/sm_filter_checks/0/sms",
             "/kernels/0/stalls/scoreboard",
             "/totals/ipc",
             "/totals/stalls/issued",

@@ -3,8 +3,11 @@
 use super::options::OPTIONS;
 use super::{Class, Imported, Request, import, options_markdown};
 use crate::error::ConfigErrors;
+use crate::policies::{
+    InnerOrder, OuterOrder, StaticLimitSettings, TwoLevelSettings, WarpScheduler,
+};
 use crate::resolve::{Base, preset, resolve};
-use crate::spec::{GpuSpec, ModelStyle, WarpScheduler};
+use crate::spec::{GpuSpec, ModelStyle};
 use std::fmt::Write;
 use warploom_base::Rng;
 use warploom_diag::Source;
@@ -329,12 +332,15 @@ fn schedulers_are_found_in_the_text() {
     let of = |text: &str| scheduler(text).warp_scheduler;
     assert_eq!(of("lrr"), WarpScheduler::Lrr);
     assert_eq!(of("old"), WarpScheduler::Oldest);
-    let two_level = WarpScheduler::TwoLevel { active_warps: 6 };
-    assert_eq!(of("two_level_active:6:0:1"), two_level);
-    assert_eq!(
-        of("warp_limiting:2:5"),
-        WarpScheduler::StaticLimit { warps: 5 }
-    );
+    let two_level = TwoLevelSettings {
+        active_warps: 6,
+        inner: InnerOrder::Lrr,
+        outer: OuterOrder::Queue,
+    };
+    let of_six = WarpScheduler::TwoLevel(two_level);
+    assert_eq!(of("two_level_active:6:0:1"), of_six);
+    let of_five = WarpScheduler::StaticLimit(StaticLimitSettings { warps: 5 });
+    assert_eq!(of("warp_limiting:2:5"), of_five);
 }
 
 /// Random damage to GPGPU-Sim's own files: an import is refused with a message, or its preset

@@ -1,19 +1,13 @@
 //! Keys of the clocks and of the GPU as a whole.
 
 use crate::section::section;
-use crate::spec::{BlockScheduler, ModelStyle, SmFilter};
+use crate::spec::ModelStyle;
 use crate::value::{Rule, int, names, pow2};
 
 names! {
     ModelStyle: STYLES {
         V3 = "gpgpu-sim-3": "GPGPU-Sim 3.2.x, on which the five papers ran",
         V4 = "gpgpu-sim-4": "GPGPU-Sim 4.2",
-    }
-    BlockScheduler: BLOCK_SCHEDULERS {
-        RoundRobin = "rr": "one block at a time to the next SM with room",
-    }
-    SmFilter: SM_FILTERS {
-        All = "all": "every SM takes blocks",
     }
 }
 
@@ -46,10 +40,6 @@ section! {
             "differences between GPGPU-Sim 3.2.2 and 4.2";
         max_blocks_per_sm: "max_blocks_per_sm", Rule::IntegerOrNone { min: 1, max: 1024 }, "blocks",
             "Most blocks on an SM, below what its resources allow.", "this program";
-        block_scheduler: "block_scheduler", BLOCK_SCHEDULERS, "",
-            "Which block goes to which SM.", "this program";
-        sm_filter: "sm_filter", SM_FILTERS, "",
-            "Which SMs take new blocks.", "this program";
         kernel_launch_cycles: "kernel_launch_cycles", int(0, 10_000_000), "core cycles",
             "Time from a launch to its first block.", "GPGPU-Sim -gpgpu_kernel_launch_latency";
         block_launch_cycles: "block_launch_cycles", int(0, 1_000_000), "core cycles",
@@ -66,5 +56,8 @@ section! {
             "this program";
         seed: "seed", int(0, i64::MAX as u64), "",
             "Seed of every random choice of the machine.", "this program";
+    } within {
+        block_scheduler: "block_scheduler";
+        sm_filter: "sm_filter";
     }
 }

@@ -1,15 +1,26 @@
-//! No filter. State: none.
+//! No filter.
 
-use super::SmFilter;
-use warploom_base::SmId;
+use super::{SmFilter, Turn};
+use crate::{Facts, Part, Policy};
 
 /// Every SM takes blocks.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct All;
 
+impl Policy for All {
+    const FACTS: Facts = Facts {
+        about: "Every SM takes blocks whenever it has room.",
+        source: "GPGPU-Sim",
+        state: "none",
+        bits: |_| 0,
+        part: Part::Gpu,
+        complexity: "constant",
+    };
+}
+
 impl SmFilter for All {
     #[inline]
-    fn allows(&self, _sm: SmId) -> bool {
+    fn allows(&self, _turn: &Turn) -> bool {
         true
     }
 }
@@ -17,9 +28,14 @@ impl SmFilter for All {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use warploom_base::SmId;
 
     #[test]
     fn allows_every_sm() {
-        assert!((0..200).all(|sm| All.allows(SmId(sm))));
+        let turn = |sm: u16| Turn {
+            sm: SmId(sm),
+            place: u32::from(sm),
+        };
+        assert!((0..200).all(|sm| All.allows(&turn(sm))));
     }
 }

@@ -1,13 +1,25 @@
 //! Greedy then round robin: stays with a warp until it cannot issue, then goes on in slot order.
-//! State: one slot number per scheduler. Cost: constant time.
 
 use super::{WarpMask, WarpScheduler, WarpView, next_after};
+use crate::facts::{schedulers, warps_a_scheduler};
+use crate::{Facts, Part, Policy, bits_for};
 use warploom_base::WarpSlot;
 
 /// Greedy then round robin.
 #[derive(Clone, Debug)]
 pub struct Grr {
     last: WarpSlot,
+}
+
+impl Policy for Grr {
+    const FACTS: Facts = Facts {
+        about: "Greedy then round robin: the last warp until it cannot issue, then the next.",
+        source: "coarse-grained round robin in Do et al. 2017 (seed 001), section 4.1",
+        state: "schedulers x log2(warps of one): the last warp",
+        bits: |spec| schedulers(spec) * bits_for(warps_a_scheduler(spec)),
+        part: Part::Sm,
+        complexity: "constant",
+    };
 }
 
 impl Default for Grr {

@@ -1,15 +1,27 @@
-//! Greedy then oldest (Rogers, O'Connor, Aamodt, MICRO 2012; GPGPU-Sim's `gto`): the warp that
-//! issued last goes on as long as it can, then the one that started first. Ages are unique, so
-//! there are no ties (GPGPU-Sim's own sort leaves them to the standard library).
-//! State: one slot number per scheduler. Cost: linear in ready warps.
+//! Greedy then oldest: the warp that issued last goes on as long as it can, then the one that
+//! started first. Ages are unique, so there are no ties (GPGPU-Sim's own sort leaves them to the
+//! standard library).
 
 use super::{WarpMask, WarpScheduler, WarpView};
+use crate::facts::{schedulers, warps_a_scheduler};
+use crate::{Facts, Part, Policy, bits_for};
 use warploom_base::WarpSlot;
 
 /// Greedy then oldest.
 #[derive(Clone, Debug, Default)]
 pub struct Gto {
     last: Option<WarpSlot>,
+}
+
+impl Policy for Gto {
+    const FACTS: Facts = Facts {
+        about: "Greedy then oldest: the last warp until it cannot issue, then the oldest.",
+        source: "Rogers et al., MICRO 2012; GPGPU-Sim `gto`",
+        state: "schedulers x (log2(warps of one) + 1): the last warp, if there is one",
+        bits: |spec| schedulers(spec) * (bits_for(warps_a_scheduler(spec)) + 1),
+        part: Part::Sm,
+        complexity: "linear in ready warps",
+    };
 }
 
 impl WarpScheduler for Gto {

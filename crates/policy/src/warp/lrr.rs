@@ -1,13 +1,25 @@
 //! Loose round robin: a warp that cannot issue is passed over. GPGPU-Sim's `lrr`.
-//! State: one slot number per scheduler. Cost: constant time.
 
 use super::{WarpMask, WarpScheduler, WarpView, next_after};
+use crate::facts::{schedulers, warps_a_scheduler};
+use crate::{Facts, Part, Policy, bits_for};
 use warploom_base::WarpSlot;
 
 /// Loose round robin.
 #[derive(Clone, Debug)]
 pub struct Lrr {
     last: WarpSlot,
+}
+
+impl Policy for Lrr {
+    const FACTS: Facts = Facts {
+        about: "Loose round robin: the next warp after the last one issued that can issue.",
+        source: "GPGPU-Sim `lrr`",
+        state: "schedulers x log2(warps of one): the last warp",
+        bits: |spec| schedulers(spec) * bits_for(warps_a_scheduler(spec)),
+        part: Part::Sm,
+        complexity: "constant",
+    };
 }
 
 impl Default for Lrr {

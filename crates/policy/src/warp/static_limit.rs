@@ -1,9 +1,11 @@
-//! Static wavefront limiting (Rogers, O'Connor, Aamodt, MICRO 2012; GPGPU-Sim's
-//! `warp_limiting:2:N`): greedy then oldest over the N oldest warps that neither exited nor wait.
-//! State: one slot number per scheduler. Cost: linear in warps times N.
+//! Static wavefront limiting: greedy then oldest over the N oldest warps that neither exited nor
+//! wait.
 
 use super::{WarpMask, WarpScheduler, WarpView};
+use crate::facts::{schedulers, warps_a_scheduler};
+use crate::{Facts, Part, Policy, bits_for};
 use warploom_base::WarpSlot;
+use warploom_config::StaticLimitSettings;
 
 /// Greedy then oldest among the oldest warps.
 #[derive(Clone, Debug)]
@@ -12,10 +14,24 @@ pub struct StaticLimit {
     last: Option<WarpSlot>,
 }
 
+impl Policy for StaticLimit {
+    const FACTS: Facts = Facts {
+        about: "Greedy then oldest among the N oldest warps that do not wait at a barrier.",
+        source: "SWL: Rogers et al., MICRO 2012; GPGPU-Sim `warp_limiting:2:N`",
+        state: "schedulers x (log2(warps of one) + 1): the last warp, if there is one",
+        bits: |spec| schedulers(spec) * (bits_for(warps_a_scheduler(spec)) + 1),
+        part: Part::Sm,
+        complexity: "warps times N",
+    };
+}
+
 impl StaticLimit {
-    /// At most `limit` warps of a scheduler issue.
-    pub fn new(limit: u32) -> Self {
-        Self { limit, last: None }
+    /// At most so many warps of a scheduler issue.
+    pub fn new(settings: StaticLimitSettings) -> Self {
+        Self {
+            limit: settings.warps,
+            last: None,
+        }
     }
 
     /// The `limit` oldest of a mask.

@@ -1,6 +1,10 @@
 //! Small scenarios worked by hand: who is picked, cycle by cycle.
 
 use super::*;
+use warploom_config::{
+    InnerOrder, LongLatencyFirstSettings, OuterOrder, SortScope, StallCount, StaticLimitSettings,
+    TwoLevelSettings,
+};
 
 /// Ages by slot: slot 3 is the oldest, then 0, 2, 1.
 const AGES: [u64; 64] = {
@@ -12,6 +16,13 @@ const AGES: [u64; 64] = {
     ages
 };
 
+/// Two blocks: slots 0, 1 and 2, of which the oldest has age 11, and slot 3 alone.
+const BLOCKS: [u64; 64] = {
+    let mut blocks = [11; 64];
+    blocks[3] = 10;
+    blocks
+};
+
 fn view(waiting: WarpMask, long_wait: WarpMask) -> WarpView<'static> {
     WarpView {
         own: 0b1111,
@@ -19,29 +30,60 @@ fn view(waiting: WarpMask, long_wait: WarpMask) -> WarpView<'static> {
         waiting,
         long_wait,
         age: &AGES,
+        block_age: &BLOCKS,
     }
+}
+
+/// The slots that a word names, as `02`; `-` for none.
+fn mask(word: &str) -> WarpMask {
+    let slots = word.chars().filter_map(|c| c.to_digit(10));
+    slots.fold(0, |mask, slot| mask | 1 << slot)
+}
+
+/// Takes a policy through a scenario, a line a cycle: `READY`, and behind it where there are some
+/// `stalled=SLOTS`, `wait=SLOTS` (at a barrier), `long=SLOTS` (needs a load), `start=SLOT` or
+/// `exit=SLOT` (before the cycle), `cycles=N` (the line stands for that many). The result is the
+/// slot issued from in each cycle, `-` for none.
+fn scenario(policy: &mut impl WarpScheduler, lines: &str) -> String {
+    let mut out = String::new();
+    for line in lines.lines() {
+        let mut words = line.split_whitespace();
+        let ready = mask(words.next().expect("a word for the ready warps"));
+        let (mut stalled, mut waiting, mut long, mut cycles) = (0, 0, 0, 1);
+        for word in words {
+            let (name, value) = word.split_once('=').expect("NAME=VALUE");
+            match name {
+                "stalled" => stalled = mask(value),
+                "wait" => waiting = mask(value),
+                "long" => long = mask(value),
+                "start" => warps_of(mask(value)).for_each(|slot| policy.on_start(slot)),
+                "exit" => warps_of(mask(value)).for_each(|slot| policy.on_exit(slot)),
+                "cycles" => cycles = value.parse().expect("a number"),
+                other => panic!("no such word: {other}"),
+            }
+        }
+        let view = view(waiting, long);
+        policy.begin_cycle(&view);
+        let picked = policy.pick(&view, ready);
+        if let Some(slot) = picked {
+            assert!(ready >> slot.index() & 1 != 0, "{slot} is not ready");
+            policy.on_issue(slot);
+        }
+        policy.end_cycles(&view, stalled, picked, cycles);
+        out.push_str(&picked.map_or("-".to_owned(), |slot| slot.0.to_string()));
+    }
+    out
 }
 
 /// Runs the masks of ready warps through a policy; one letter a cycle: the slot, or `-`.
 fn picks(mut policy: impl WarpScheduler, ready: &[WarpMask]) -> String {
     (0..4).for_each(|s| policy.on_start(WarpSlot(s)));
-    let mut out = String::new();
-    for &mask in ready {
-        let view = view(0, 0);
-        policy.begin_cycle(&view);
-        match policy.pick(&view, mask) {
-            Some(slot) => {
-                assert!(
-                    mask >> slot.index() & 1 != 0,
-                    "picked a warp that is not ready"
-                );
-                policy.on_issue(slot);
-                out.push_str(&slot.0.to_string());
-            }
-            None => out.push('-'),
-        }
-    }
-    out
+    let word = |mask: &WarpMask| {
+        let slots: String = warps_of(*mask).map(|slot| slot.0.to_string()).collect();
+        format!("-{slots}\n")
+    };
+    let lines: String = ready.iter().map(word).collect();
+    scenario(&mut policy, &lines)
 }
 
 #[test]
@@ -74,52 +116,242 @@ fn oldest_is_never_greedy() {
     assert_eq!(picks(Oldest, &[0b0111, 0b0110, 0b1111, 0b0010]), "0231");
 }
 
+fn static_limit(warps: u32) -> StaticLimit {
+    StaticLimit::new(StaticLimitSettings { warps })
+}
+
 #[test]
 fn static_limit_ignores_younger_warps() {
     // The two oldest are slots 3 and 0; with only younger ones ready the cycle passes.
     assert_eq!(
-        picks(StaticLimit::new(2), &[0b0110, 0b1111, 0b0111, 0b1001]),
+        picks(static_limit(2), &[0b0110, 0b1111, 0b0111, 0b1001]),
         "-300"
     );
 }
 
+/// Slot 3 waits, so the two oldest that do not are 0 and 2.
 #[test]
 fn static_limit_replaces_waiting_warps() {
-    let mut policy = StaticLimit::new(2);
-    assert_eq!(policy.pick(&view(0b1000, 0), 0b0111), Some(WarpSlot(0)));
-    // Slot 3 waits, so the two oldest that do not are 0 and 2.
-    assert_eq!(policy.pick(&view(0b1000, 0), 0b0110), Some(WarpSlot(2)));
-    assert_eq!(policy.pick(&view(0b1000, 0), 0b0010), None);
+    let lines = "012 wait=3\n12 wait=3\n1 wait=3";
+    assert_eq!(scenario(&mut static_limit(2), lines), "02-");
+}
+
+fn two_level(active_warps: u32, inner: InnerOrder, outer: OuterOrder) -> TwoLevel {
+    let mut policy = TwoLevel::new(TwoLevelSettings {
+        active_warps,
+        inner,
+        outer,
+    });
+    (0..4).for_each(|s| policy.on_start(WarpSlot(s)));
+    policy
 }
 
 #[test]
 fn two_level_issues_from_the_active_group_only() {
-    assert_eq!(
-        picks(TwoLevel::new(2), &[0b1111, 0b1111, 0b1111, 0b1100]),
-        "010-"
-    );
+    let mut policy = two_level(2, InnerOrder::Lrr, OuterOrder::Queue);
+    assert_eq!(scenario(&mut policy, "0123\n0123\n0123\n23"), "010-");
+}
+
+/// Warp 0 needs a load: it goes to the tail, 2 comes from the head. When 1 exits, 3 is next in the
+/// queue, before 0. Two changes of the group: an exit leaves no place to another.
+#[test]
+fn two_level_swaps_a_long_wait() {
+    let mut policy = two_level(2, InnerOrder::Lrr, OuterOrder::Queue);
+    let lines = "123 long=0\n0123\n023 exit=1\n023\n02 long=3\n02";
+    // 1 2 | active {2,3}: after 2 comes 3, then 2 | 3 waits: 0 takes its place, after 2 comes 0.
+    assert_eq!(scenario(&mut policy, lines), "123202");
+    assert_eq!(policy.counters().group_changes, 2);
+}
+
+/// Everybody waits in turn; the tail keeps the order in which they began to wait.
+#[test]
+fn two_level_keeps_the_order_of_those_that_wait() {
+    let mut policy = two_level(2, InnerOrder::Lrr, OuterOrder::Queue);
+    let lines = "- long=1\n- long=013\n- long=0123\n03 long=12\n013 long=2";
+    // The queue is 2 3, then 3 1 while 0 and 2 are active; 0 waits, and 2 does, behind 1 and 3;
+    // 0 and 3 become free: 3 comes before 0.
+    assert_eq!(scenario(&mut policy, lines), "---03");
+}
+
+/// The same exchange, but the oldest takes the place: 3 before 2.
+#[test]
+fn two_level_may_promote_the_oldest() {
+    let mut policy = two_level(2, InnerOrder::Lrr, OuterOrder::Oldest);
+    assert_eq!(scenario(&mut policy, "23 long=0\n23 long=0"), "33");
+}
+
+/// Groups {0,1} and {2,3}: the first has its turn until both of its warps wait, however ready the
+/// others are; it comes back when the second waits as a whole.
+#[test]
+fn two_level_groups_take_turns() {
+    let mut policy = two_level(2, InnerOrder::Lrr, OuterOrder::Groups);
+    let lines = "0123\n123 long=0\n23 long=0\n23 long=01\n0123\n012 long=3\n01 long=23\n23 long=01";
+    assert_eq!(scenario(&mut policy, lines), "01-23202");
+    assert_eq!(policy.counters().group_changes, 3);
+}
+
+/// A group that waits as a whole keeps its turn when all others do too, or have exited.
+#[test]
+fn two_level_groups_stay_where_nobody_can_go_on() {
+    let mut policy = two_level(2, InnerOrder::Lrr, OuterOrder::Groups);
+    assert_eq!(scenario(&mut policy, "- long=01 wait=23\n0123"), "-0");
+    assert_eq!(policy.counters().group_changes, 0);
 }
 
 #[test]
-fn two_level_swaps_a_long_wait() {
-    let mut policy = TwoLevel::new(2);
+fn two_level_has_an_inner_order() {
+    let order = |inner| {
+        let mut policy = two_level(4, inner, OuterOrder::Queue);
+        scenario(&mut policy, "012\n012\n0123\n0123\n12\n12")
+    };
+    assert_eq!(order(InnerOrder::Lrr), "012312");
+    assert_eq!(order(InnerOrder::Grr), "000011");
+    // 3 is older than 0, but 0 goes on until it cannot; then 2 is older than 1.
+    assert_eq!(order(InnerOrder::Gto), "000022");
+    assert_eq!(order(InnerOrder::Oldest), "003322");
+}
+
+/// A run of skipped cycles is one call: a second call with the same view changes nothing.
+#[test]
+fn two_level_takes_skipped_cycles_at_once() {
+    for outer in [OuterOrder::Queue, OuterOrder::Oldest, OuterOrder::Groups] {
+        let run = |idle: usize| {
+            let mut policy = two_level(2, InnerOrder::Lrr, outer);
+            let idle = "- long=02\n".repeat(idle);
+            let out = scenario(&mut policy, &format!("{idle}0123\n0123\n23 long=01\n0123"));
+            out.trim_start_matches('-').to_owned()
+        };
+        assert_eq!(run(1), run(7), "{outer:?}");
+    }
+}
+
+fn long_latency_first(scope: SortScope, count: StallCount) -> LongLatencyFirst {
+    let mut policy = LongLatencyFirst::new(LongLatencyFirstSettings {
+        scope,
+        count,
+        ..LongLatencyFirstSettings::default()
+    });
     (0..4).for_each(|s| policy.on_start(WarpSlot(s)));
-    policy.begin_cycle(&view(0, 0b0001));
-    // Slot 0 went to the tail, slot 2 came from the head.
-    assert_eq!(policy.pick(&view(0, 0b0001), 0b1111), Some(WarpSlot(1)));
-    policy.on_issue(WarpSlot(1));
-    assert_eq!(policy.pick(&view(0, 0), 0b1111), Some(WarpSlot(2)));
-    // Slot 1 exits: 3 is next in the queue, before 0.
-    policy.on_exit(WarpSlot(1));
-    policy.begin_cycle(&view(0, 0));
-    assert_eq!(policy.pick(&view(0, 0), 0b1011), Some(WarpSlot(3)));
+    policy
+}
+
+/// Without stalls the oldest goes first: slot 3, and of the others 0. Slot 1 stalls for two cycles
+/// and slot 2 for one, so 1 goes before 2 and 2 before 0; within blocks slot 3's block, the older
+/// one, still goes before all of them. A cycle's stalls count from the next cycle on.
+#[test]
+fn most_stalled_goes_first_within_its_block() {
+    let mut policy = long_latency_first(SortScope::Block, StallCount::All);
+    let lines = "0123\n03 stalled=12\n0 stalled=1\n012\n02\n0123";
+    assert_eq!(scenario(&mut policy, lines), "330123");
+    let counters = policy.counters();
+    assert_eq!((counters.reorderings, counters.stall_cycles), (2, 3));
+}
+
+/// The same over the scheduler's warps: slot 1 goes before slot 3 as well.
+#[test]
+fn most_stalled_goes_first_over_the_sm() {
+    let mut policy = long_latency_first(SortScope::Sm, StallCount::All);
+    let lines = "0123\n03 stalled=12\n0 stalled=1\n012\n02\n0123\n03";
+    assert_eq!(scenario(&mut policy, lines), "3301213");
+    assert_eq!(policy.counters().reorderings, 3);
+}
+
+/// Equal counters: the older warp, which of slots 1 and 2 is 2.
+#[test]
+fn equal_stalls_go_by_age() {
+    let mut policy = long_latency_first(SortScope::Block, StallCount::All);
+    assert_eq!(scenario(&mut policy, "- stalled=12\n12\n12"), "-22");
+}
+
+/// Whoever stalls gets no further by it while it stalls; being ready does not count, so the order
+/// stays as it is until somebody else has stalled for longer.
+#[test]
+fn only_stalls_count() {
+    let mut policy = long_latency_first(SortScope::Block, StallCount::All);
+    let lines = "- stalled=1\n012 cycles=5\n012 cycles=5\n2 stalled=0\n2 stalled=0\n012";
+    assert_eq!(scenario(&mut policy, lines), "-11220");
+}
+
+/// `examined`: the scheduler comes to slot 3 first and issues from it, so it does not look at the
+/// stalled slot 1 behind it; when slot 3 itself stalls, it does, on its way to slot 0 or past it.
+#[test]
+fn examined_counts_what_the_scheduler_looked_at() {
+    let mut policy = long_latency_first(SortScope::Block, StallCount::Examined);
+    // 1 is the last of the order 3, 0, 2, 1.
+    assert_eq!(scenario(&mut policy, "3 stalled=012 cycles=9"), "3");
+    assert_eq!(policy.counters().stall_cycles, 0);
+    assert_eq!(scenario(&mut policy, "0 stalled=123"), "0");
+    assert_eq!(
+        policy.counters().stall_cycles,
+        1,
+        "only slot 3 stands before 0"
+    );
+    assert_eq!(scenario(&mut policy, "1 stalled=023"), "1");
+    assert_eq!(
+        policy.counters().stall_cycles,
+        4,
+        "slots 3, 0 and 2 stand before 1"
+    );
+    // Nothing issues: the scheduler looked at all of them.
+    assert_eq!(scenario(&mut policy, "- stalled=0123 cycles=10"), "-");
+    assert_eq!(policy.counters().stall_cycles, 44);
+}
+
+/// A run of skipped cycles counts as its cycles one by one.
+#[test]
+fn skipped_cycles_count_in_full() {
+    for count in [StallCount::All, StallCount::Examined] {
+        let run = |lines: &str| {
+            let mut policy = long_latency_first(SortScope::Sm, count);
+            let picks = scenario(&mut policy, lines);
+            let rest = scenario(&mut policy, "012 stalled=3\n02\n0123");
+            (picks.len(), rest, policy.counters())
+        };
+        let (_, rest, counters) = run("- stalled=12 cycles=6\n- stalled=1 cycles=3");
+        let (cycles, one_by_one, same) =
+            run(&("- stalled=12\n".repeat(6) + &"- stalled=1\n".repeat(3)));
+        assert_eq!((cycles, &one_by_one, &same), (9, &rest, &counters));
+        assert_eq!(rest, "121", "nine stalls before six before one");
+    }
+}
+
+/// A new warp begins at 0.
+#[test]
+fn a_new_warp_has_not_stalled() {
+    let mut policy = long_latency_first(SortScope::Block, StallCount::All);
+    let lines = "- stalled=1 cycles=100\n012\n012 exit=1 start=1";
+    assert_eq!(scenario(&mut policy, lines), "-10");
+}
+
+/// A counter of two bits stays at 3: slots 1 and 2 are equal again, and 2 is older.
+#[test]
+fn counters_stay_at_their_largest_value() {
+    let mut policy = LongLatencyFirst::new(LongLatencyFirstSettings {
+        counter_bits: 2,
+        ..LongLatencyFirstSettings::default()
+    });
+    assert_eq!(
+        scenario(
+            &mut policy,
+            "- stalled=2 cycles=3\n- stalled=1 cycles=100\n12"
+        ),
+        "--2"
+    );
 }
 
 #[test]
 fn names_and_choices_agree() {
     assert_eq!(
         TABLE.iter().map(|row| row.name).collect::<Vec<_>>(),
-        ["lrr", "grr", "gto", "oldest", "two-level", "static-limit"]
+        [
+            "lrr",
+            "grr",
+            "gto",
+            "oldest",
+            "two-level",
+            "static-limit",
+            "long-latency-first"
+        ]
     );
     assert!(matches!(WarpPolicy::new(Choice::Gto), WarpPolicy::Gto(_)));
 }

@@ -1,41 +1,86 @@
-//! Two-level scheduling (Narasiman et al., MICRO 2011, as GPGPU-Sim's `two_level_active` has it):
-//! only warps of a small active group issue, in loose round robin. A warp that waits, or whose
-//! next instruction needs an outstanding load, goes to the tail of the pending queue; the head of
-//! the queue takes its place.
-//! State: a list of the active group and a queue of the others. Cost: linear in the group.
+//! Two-level scheduling: only warps of a small group issue.
+//!
+//! `outer` says which. `groups` is Narasiman et al.'s (MICRO 2011, section 3.2): fixed groups of
+//! neighbouring warps, of which one has its turn until every warp of it waits; then the next one in
+//! round robin that has a warp which does not. `queue` is GPGPU-Sim's `two_level_active`: a warp
+//! that waits goes to the tail of a queue, and the head of the queue takes its place; `oldest`
+//! does the same with the oldest warp of the queue. A warp waits when it is at a barrier or its
+//! next instruction needs an outstanding load. `inner` is the order within the group.
 
-use super::{WarpMask, WarpScheduler, WarpView, next_after};
+use super::{WarpMask, WarpPolicyCounters, WarpScheduler, WarpView, next_after, warps_of};
+use crate::facts::{schedulers, warps_a_scheduler};
+use crate::{Facts, Part, Policy, bits_for};
 use std::collections::VecDeque;
 use warploom_base::WarpSlot;
+use warploom_config::{GpuSpec, InnerOrder, OuterOrder, TwoLevelSettings, WarpScheduler as Choice};
 
 /// Two-level scheduling.
 #[derive(Clone, Debug)]
 pub struct TwoLevel {
-    size: u32,
+    settings: TwoLevelSettings,
     active: WarpMask,
+    /// Warps outside the group (`queue` and `oldest`).
     pending: VecDeque<WarpSlot>,
+    /// Number of the group that has its turn (`groups`).
+    turn: u32,
     last: WarpSlot,
+    counters: WarpPolicyCounters,
+}
+
+impl Policy for TwoLevel {
+    const FACTS: Facts = Facts {
+        about: "Only a group of warps issues; one that waits makes room, or its group does.",
+        source: "Narasiman et al., MICRO 2011; GPGPU-Sim `two_level_active`",
+        state: "schedulers x (the last warp + for groups the turn, else a bit a warp and a queue \
+                of warps)",
+        bits,
+        part: Part::Sm,
+        complexity: "linear in warps when one waits, else constant",
+    };
+}
+
+fn bits(spec: &GpuSpec) -> u64 {
+    let settings = match spec.sm.warp_scheduler {
+        Choice::TwoLevel(settings) => settings,
+        _ => TwoLevelSettings::default(),
+    };
+    let warps = warps_a_scheduler(spec);
+    let groups = match settings.outer {
+        OuterOrder::Groups => bits_for(warps.div_ceil(u64::from(settings.active_warps))),
+        OuterOrder::Queue | OuterOrder::Oldest => warps + warps * bits_for(warps),
+    };
+    schedulers(spec) * (groups + bits_for(warps))
 }
 
 impl TwoLevel {
-    /// An active group of `size` warps.
-    pub fn new(size: u32) -> Self {
+    /// Nobody in the group.
+    pub fn new(settings: TwoLevelSettings) -> Self {
         Self {
-            size,
+            settings,
             active: 0,
             pending: VecDeque::with_capacity(64),
+            turn: 0,
             last: WarpSlot(63),
+            counters: WarpPolicyCounters::default(),
         }
     }
 
-    fn demote(&mut self, mask: WarpMask) {
-        self.pending.extend(super::warps_of(self.active & mask));
-        self.active &= !mask;
+    fn is_full(&self) -> bool {
+        self.active.count_ones() >= self.settings.active_warps
     }
 
-    fn promote(&mut self, blocked: WarpMask) {
+    fn demote(&mut self, blocked: WarpMask) {
+        let leaving = self.active & blocked;
+        self.counters.group_changes += u64::from(leaving.count_ones());
+        self.pending.extend(warps_of(leaving));
+        self.active &= !blocked;
+    }
+
+    /// Fills the group from the queue: each warp of it comes to the head once, and those that
+    /// wait go to the tail, so that a queue of which nobody is taken stays as it is.
+    fn promote_in_turn(&mut self, blocked: WarpMask) {
         for _ in 0..self.pending.len() {
-            if self.active.count_ones() >= self.size {
+            if self.is_full() {
                 return;
             }
             let Some(slot) = self.pending.pop_front() else {
@@ -48,21 +93,73 @@ impl TwoLevel {
             }
         }
     }
+
+    fn promote_oldest(&mut self, view: &WarpView<'_>, blocked: WarpMask) {
+        while !self.is_full() {
+            let free = self.pending.iter().enumerate();
+            let free = free.filter(|(_, slot)| blocked >> slot.index() & 1 == 0);
+            let Some((at, slot)) = free.min_by_key(|(_, slot)| view.age[slot.index()]) else {
+                return;
+            };
+            self.active |= 1 << slot.index();
+            self.pending.remove(at);
+        }
+    }
+
+    /// The group whose turn it is stays until nobody in it can go on.
+    fn take_turns(&mut self, view: &WarpView<'_>, free: WarpMask) {
+        let size = self.settings.active_warps;
+        let groups = view.own.count_ones().div_ceil(size);
+        self.active = group(view.own, self.turn, size);
+        let others = (1..groups).map(|step| (self.turn + step) % groups);
+        let able = |turn: &u32| group(view.own, *turn, size) & free != 0;
+        if self.active & free == 0
+            && let Some(turn) = others.into_iter().find(able)
+        {
+            self.turn = turn;
+            self.active = group(view.own, turn, size);
+            self.counters.group_changes += 1;
+        }
+    }
+}
+
+/// The `turn`th group of `size` slots of a mask.
+fn group(own: WarpMask, turn: u32, size: u32) -> WarpMask {
+    let first = (turn * size) as usize;
+    warps_of(own)
+        .skip(first)
+        .take(size as usize)
+        .fold(0, |mask, slot| mask | 1 << slot.index())
 }
 
 impl WarpScheduler for TwoLevel {
     fn begin_cycle(&mut self, view: &WarpView<'_>) {
         let blocked = view.waiting | view.long_wait;
-        self.demote(blocked);
-        self.promote(blocked);
+        match self.settings.outer {
+            OuterOrder::Groups => self.take_turns(view, view.own & view.live & !blocked),
+            OuterOrder::Queue => {
+                self.demote(blocked);
+                self.promote_in_turn(blocked);
+            }
+            OuterOrder::Oldest => {
+                self.demote(blocked);
+                self.promote_oldest(view, blocked);
+            }
+        }
     }
 
     fn wants_cycles(&self) -> bool {
         true
     }
 
-    fn pick(&mut self, _view: &WarpView<'_>, ready: WarpMask) -> Option<WarpSlot> {
-        next_after(ready & self.active, self.last)
+    fn pick(&mut self, view: &WarpView<'_>, ready: WarpMask) -> Option<WarpSlot> {
+        let ready = ready & self.active;
+        let last_goes_on = ready >> self.last.index() & 1 != 0;
+        match self.settings.inner {
+            InnerOrder::Grr | InnerOrder::Gto if last_goes_on => Some(self.last),
+            InnerOrder::Lrr | InnerOrder::Grr => next_after(ready, self.last),
+            InnerOrder::Gto | InnerOrder::Oldest => view.oldest(ready),
+        }
     }
 
     fn on_issue(&mut self, slot: WarpSlot) {
@@ -70,15 +167,22 @@ impl WarpScheduler for TwoLevel {
     }
 
     fn on_start(&mut self, slot: WarpSlot) {
-        if self.active.count_ones() < self.size {
-            self.active |= 1 << slot.index();
-        } else {
+        if self.settings.outer == OuterOrder::Groups {
+            return;
+        }
+        if self.is_full() {
             self.pending.push_back(slot);
+        } else {
+            self.active |= 1 << slot.index();
         }
     }
 
     fn on_exit(&mut self, slot: WarpSlot) {
         self.active &= !(1 << slot.index());
         self.pending.retain(|s| *s != slot);
+    }
+
+    fn counters(&self) -> WarpPolicyCounters {
+        self.counters.clone()
     }
 }

@@ -119,6 +119,7 @@ fn run() -> RunReport {
         cycles_per_second: 0.0,
         warp_instructions_per_second: 0.0,
         series: None,
+        sm_filter_checks: Vec::new(),
         checks: Vec::new(),
         findings: Vec::new(),
         digest: String::new(),

@@ -8,6 +8,7 @@ use warploom_diag::Source;
 use warploom_exec::{BranchOrder, Checks, DeviceMemory, LaunchContext, LaunchSpec, TextureTable};
 use warploom_ir::Program;
 use warploom_mem::Request;
+use warploom_policy::OwnPolicies;
 use warploom_sm::{BlockNeeds, KernelImage, Sm};
 
 const SLOT: KernelSlot = KernelSlot(0);
@@ -74,7 +75,7 @@ impl Dut {
             &spec.sm,
             spec.gpu.style,
         );
-        let mut sm = Sm::new(spec, SmId(0));
+        let mut sm = Sm::new(spec, SmId(0), &OwnPolicies::default());
         sm.load_kernel(Arc::new(image));
         sm.assign(0, SLOT, 0, &needs);
         Self {

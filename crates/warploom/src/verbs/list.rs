@@ -33,7 +33,7 @@ enum Kind {
     Gpus,
     /// Workloads for run
     Workloads,
-    /// Schedulers and other policies, with the key that chooses them
+    /// Schedulers and other policies: the key that chooses them, source, storage, complexity
     Policies,
     /// Statistics of a result
     Stats,
@@ -108,16 +108,31 @@ fn workloads() -> Columns {
     }
 }
 
+/// Storage is that of the papers' baseline machine.
 fn policies() -> Columns {
+    let gtx480 = warploom_config::preset("gtx480").expect("a test resolves every preset");
     let row = |policy: warploom_policy::PolicyInfo| {
+        let facts = policy.facts;
         vec![
             policy.key.to_owned(),
             policy.name.to_owned(),
-            policy.about.to_owned(),
+            facts.about.to_owned(),
+            facts.source.to_owned(),
+            facts.state.to_owned(),
+            policy.storage(&gtx480),
+            facts.complexity.to_owned(),
         ]
     };
     Columns {
-        header: &["key", "name", "about"],
+        header: &[
+            "key",
+            "name",
+            "about",
+            "source",
+            "state",
+            "gtx480_bits",
+            "complexity",
+        ],
         rows: warploom_policy::all().map(row).collect(),
     }
 }

@@ -1,0 +1,273 @@
+//! The tables of policies: one row a policy, from which come the choice in the specification, the
+//! names that its key accepts, and (in the policy crate) dispatch, lists and documentation.
+//!
+//! A row is `Variant = "name": "meaning";`, or `Variant(settings: Type) = ...` for a policy with
+//! settings, whose keys lie in a table of the policy's name. The policy crate has a struct of the
+//! variant's name.
+
+use crate::section::{Info, Reader, Section, Writer, settings};
+use crate::value::{Rule, int, names};
+
+/// Hands the rows of `sm.warp_scheduler` to a macro.
+#[macro_export]
+macro_rules! warp_schedulers {
+    ($then:ident) => {
+        $then! {
+            WarpScheduler of "sm.warp_scheduler", "Which warp goes first.",
+                "GPGPU-Sim -gpgpu_scheduler";
+            Lrr = "lrr": "loose round robin";
+            Grr = "grr": "greedy, then round robin";
+            Gto = "gto": "greedy, then oldest";
+            Oldest = "oldest": "oldest first, never greedy";
+            TwoLevel(settings: TwoLevelSettings) = "two-level":
+                "one group of warps goes on until its warps wait for memory";
+            StaticLimit(settings: StaticLimitSettings) = "static-limit":
+                "greedy, then oldest, over the oldest warps only";
+            LongLatencyFirst(settings: LongLatencyFirstSettings) = "long-latency-first":
+                "warps that stalled for most cycles first";
+        }
+    };
+}
+
+/// Hands the rows of `gpu.block_scheduler` to a macro.
+#[macro_export]
+macro_rules! block_schedulers {
+    ($then:ident) => {
+        $then! {
+            BlockScheduler of "gpu.block_scheduler", "Which block goes to which SM.",
+                "this program";
+            RoundRobin = "rr": "blocks in grid order, one at a time, to SMs in turn";
+        }
+    };
+}
+
+/// Hands the rows of `gpu.sm_filter` to a macro.
+#[macro_export]
+macro_rules! sm_filters {
+    ($then:ident) => {
+        $then! {
+            SmFilter of "gpu.sm_filter", "Which SMs take new blocks.", "this program";
+            All = "all": "every SM takes blocks whenever it has room";
+            ContentionThrottle(settings: ContentionThrottleSettings) = "contention-throttle":
+                "fewer SMs take blocks while stalls of DRAM and network grow";
+        }
+    };
+}
+
+/// Makes the choice of a key out of its table.
+macro_rules! choices {
+    ($Enum:ident of $key:literal, $about:literal, $source:literal;
+     $($Variant:ident $(($bind:ident: $Settings:ident))? = $name:literal: $meaning:literal;)+) => {
+        #[doc = concat!("What `", $key, "` chooses.")]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum $Enum {
+            $(#[doc = concat!("`", $name, "`: ", $meaning, ".")] $Variant $(($Settings))?,)+
+        }
+
+        impl $Enum {
+            const CHOICE: Info = Info {
+                name: concat!("/", $key),
+                rule: Rule::Names(&[$(($name, $meaning)),+]),
+                unit: "",
+                about: $about,
+                source: $source,
+            };
+        }
+
+        impl Section for $Enum {
+            /// Settings of policies that are not chosen are read too: they are keys all the same.
+            fn read(reader: &mut Reader<'_>) -> Self {
+                let name: String = reader.take(Self::CHOICE);
+                let mut chosen = None;
+                $(
+                    let this = Self::$Variant
+                        $((reader.section::<$Settings>(concat!("/", $name))))?;
+                    if name == $name {
+                        chosen = Some(this);
+                    }
+                )+
+                chosen.expect("the rule lets only names of the table pass")
+            }
+
+            fn write(&self, writer: &mut Writer) {
+                match self {
+                    $(Self::$Variant $(($bind))? => {
+                        writer.put(Self::CHOICE, &$name.to_owned());
+                        $(writer.section::<$Settings>(concat!("/", $name), $bind);)?
+                    })+
+                }
+            }
+        }
+    };
+}
+
+warp_schedulers!(choices);
+block_schedulers!(choices);
+sm_filters!(choices);
+
+/// Order of the warps that may issue, in `two-level`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InnerOrder {
+    /// Loose round robin.
+    Lrr,
+    /// Greedy, then round robin.
+    Grr,
+    /// Greedy, then oldest.
+    Gto,
+    /// Oldest first.
+    Oldest,
+}
+
+/// Which warps may issue, in `two-level`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OuterOrder {
+    /// The head of the queue of pending warps replaces a warp that waits.
+    Queue,
+    /// The oldest pending warp replaces a warp that waits.
+    Oldest,
+    /// Fixed groups take turns.
+    Groups,
+}
+
+/// Among which warps stalls decide, in `long-latency-first`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SortScope {
+    /// Within a block; blocks oldest first.
+    Block,
+    /// Over the scheduler's warps.
+    Sm,
+}
+
+/// Which stalled warps are counted in a cycle, in `long-latency-first`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StallCount {
+    /// Every one.
+    All,
+    /// Those that the scheduler looked at before it found one to issue.
+    Examined,
+}
+
+/// Which SMs take blocks when not all do, in `contention-throttle`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ThrottleOrder {
+    /// The first ones after the SM that took a block last.
+    RoundRobin,
+    /// Those with the lowest numbers.
+    Lowest,
+}
+
+names! {
+    InnerOrder: INNER_ORDERS {
+        Lrr = "lrr": "loose round robin",
+        Grr = "grr": "greedy, then round robin",
+        Gto = "gto": "greedy, then oldest",
+        Oldest = "oldest": "oldest first",
+    }
+    OuterOrder: OUTER_ORDERS {
+        Queue = "queue":
+            "a warp that waits goes to a queue's tail, its head takes the place (GPGPU-Sim)",
+        Oldest = "oldest": "the oldest of those outside takes the place of a warp that waits",
+        Groups = "groups": "fixed groups, in turn when all warps of one wait (Narasiman et al.)",
+    }
+    SortScope: SORT_SCOPES {
+        Block = "block": "within a block, blocks oldest first",
+        Sm = "sm": "over all warps of the scheduler",
+    }
+    StallCount: STALL_COUNTS {
+        All = "all": "every stalled warp",
+        Examined = "examined": "stalled warps that the scheduler looked at in the cycle",
+    }
+    ThrottleOrder: THROTTLE_ORDERS {
+        RoundRobin = "round-robin": "the first ones after the SM that took a block last",
+        Lowest = "lowest": "those with the lowest numbers",
+    }
+}
+
+/// Settings of `two-level`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TwoLevelSettings {
+    /// Warps of a scheduler that may issue.
+    pub active_warps: u32,
+    /// Their order.
+    pub inner: InnerOrder,
+    /// How they are chosen.
+    pub outer: OuterOrder,
+}
+
+settings! {
+    TwoLevelSettings {
+        active_warps: "active_warps", int(1, 64), 8, "8", "warps per scheduler",
+            "Warps in the group that issues.",
+            "Narasiman et al., MICRO 2011: fetch groups of 8; GPGPU-Sim two_level_active:N";
+        inner: "inner", INNER_ORDERS, InnerOrder::Lrr, "lrr", "",
+            "Order within the group.", "GPGPU-Sim two_level_active:N:INNER:OUTER";
+        outer: "outer", OUTER_ORDERS, OuterOrder::Queue, "queue", "",
+            "Which warps are the group.",
+            "GPGPU-Sim two_level_active (queue); Narasiman et al., MICRO 2011 (groups)";
+    }
+}
+
+/// Settings of `static-limit`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StaticLimitSettings {
+    /// Warps that may issue, per scheduler.
+    pub warps: u32,
+}
+
+settings! {
+    StaticLimitSettings {
+        warps: "warps", int(1, 64), 16, "16", "warps per scheduler",
+            "Warps that may issue.",
+            "GPGPU-Sim warp_limiting:2:N; Rogers et al., MICRO 2012 (SWL)";
+    }
+}
+
+/// Settings of `long-latency-first`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LongLatencyFirstSettings {
+    /// Among which warps stalls decide.
+    pub scope: SortScope,
+    /// Which stalled warps are counted.
+    pub count: StallCount,
+    /// Bits of a warp's counter, which stays at its largest value.
+    pub counter_bits: u32,
+}
+
+settings! {
+    LongLatencyFirstSettings {
+        scope: "scope", SORT_SCOPES, SortScope::Block, "block", "",
+            "Among which warps stalls decide.",
+            "Do et al. 2017 (seed 001), Algorithm 1: \"warps of a thread block\"";
+        count: "count", STALL_COUNTS, StallCount::All, "all", "",
+            "Which stalled warps are counted in a cycle.",
+            "Do et al. 2017 (seed 001), Algorithm 1, leaves it open";
+        counter_bits: "counter_bits", int(1, 63), 32, "32", "bits",
+            "Width of a warp's stall counter, which stays at its largest value.",
+            "this program: the paper gives no width";
+    }
+}
+
+/// Settings of `contention-throttle`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ContentionThrottleSettings {
+    /// Least core cycles between two checks.
+    pub interval_cycles: u32,
+    /// SMs that always take blocks.
+    pub min_sms: u32,
+    /// Which SMs take blocks.
+    pub order: ThrottleOrder,
+}
+
+settings! {
+    ContentionThrottleSettings {
+        interval_cycles: "interval_cycles", int(1, 10_000_000), 1000, "1000", "core cycles",
+            "Least time between two checks of the contention.",
+            "this program: Do et al. 2017 (seed 001), say \"a period of GPGPU cycles\"";
+        min_sms: "min_sms", int(1, 1024), 2, "2", "SMs",
+            "SMs that take blocks however high the contention.",
+            "Do et al. 2017 (seed 001), Algorithm 2, line 13";
+        order: "order", THROTTLE_ORDERS, ThrottleOrder::RoundRobin, "round-robin", "",
+            "Which SMs take blocks when not all do.",
+            "Do et al. 2017 (seed 001): \"the next round of round-robin scheduling\"";
+    }
+}

@@ -1,0 +1,129 @@
+//! Warps that stalled longest first (Do et al. 2017, seed 001, section 4.2, Algorithm 1).
+//!
+//! Every hardware warp has a counter of the cycles in which a control hazard, a data hazard or a
+//! full pipe kept its next instruction from issuing, over the warp's life. Warps are sorted by it
+//! in descending order, within blocks (oldest block first) or over the scheduler's warps; ties go
+//! to the older warp. A cycle's stalls count from the next cycle on, as GPGPU-Sim sorts before it
+//! looks at the warps. The sort takes the place of the baseline's and costs no cycles (the paper's
+//! "Hardware Overhead").
+
+use super::{WarpMask, WarpPolicyCounters, WarpScheduler, WarpView, warps_of};
+use crate::facts::warps;
+use crate::{Facts, Part, Policy};
+use std::cmp::Reverse;
+use warploom_base::WarpSlot;
+use warploom_config::{
+    GpuSpec, LongLatencyFirstSettings, SortScope, StallCount, WarpScheduler as Choice,
+};
+
+/// Most stalled first.
+#[derive(Clone, Debug)]
+pub struct LongLatencyFirst {
+    settings: LongLatencyFirstSettings,
+    /// By slot.
+    stalls: [u64; 64],
+    /// The last choice was not the oldest warp.
+    reorders: bool,
+    counters: WarpPolicyCounters,
+}
+
+impl Policy for LongLatencyFirst {
+    const FACTS: Facts = Facts {
+        about: "Warps that stalled for most cycles first, within a block or over the scheduler.",
+        source: "Do et al. 2017 (seed 001), Algorithm 1",
+        state: "warps x counter_bits: a stall counter each",
+        bits: |spec| warps(spec) * u64::from(settings(spec).counter_bits),
+        part: Part::Sm,
+        complexity: "linear in warps: one pass for the largest, one to count",
+    };
+}
+
+/// The settings of a machine.
+fn settings(spec: &GpuSpec) -> LongLatencyFirstSettings {
+    match spec.sm.warp_scheduler {
+        Choice::LongLatencyFirst(settings) => settings,
+        _ => LongLatencyFirstSettings::default(),
+    }
+}
+
+impl LongLatencyFirst {
+    /// Counters of zero.
+    pub fn new(settings: LongLatencyFirstSettings) -> Self {
+        Self {
+            settings,
+            stalls: [0; 64],
+            reorders: false,
+            counters: WarpPolicyCounters::default(),
+        }
+    }
+
+    /// Who comes first: smaller is earlier.
+    fn rank(&self, view: &WarpView<'_>, slot: WarpSlot) -> (u64, Reverse<u64>, u64) {
+        let w = slot.index();
+        let block = match self.settings.scope {
+            SortScope::Block => view.block_age[w],
+            SortScope::Sm => 0,
+        };
+        (block, Reverse(self.stalls[w]), view.age[w])
+    }
+
+    /// The part of `stalled` that the scheduler came to before it issued from `picked`.
+    fn examined(
+        &self,
+        view: &WarpView<'_>,
+        stalled: WarpMask,
+        picked: Option<WarpSlot>,
+    ) -> WarpMask {
+        let Some(picked) = picked else { return stalled };
+        let last = self.rank(view, picked);
+        let before = |slot: &WarpSlot| self.rank(view, *slot) < last;
+        warps_of(stalled)
+            .filter(before)
+            .fold(0, |mask, slot| mask | 1 << slot.index())
+    }
+}
+
+impl WarpScheduler for LongLatencyFirst {
+    fn pick(&mut self, view: &WarpView<'_>, ready: WarpMask) -> Option<WarpSlot> {
+        let first = warps_of(ready).min_by_key(|slot| self.rank(view, *slot));
+        // Without counters either scope comes down to the oldest warp: a block's warps start
+        // together.
+        self.reorders = first != view.oldest(ready);
+        first
+    }
+
+    fn wants_cycles(&self) -> bool {
+        true
+    }
+
+    fn end_cycles(
+        &mut self,
+        view: &WarpView<'_>,
+        stalled: WarpMask,
+        picked: Option<WarpSlot>,
+        cycles: u64,
+    ) {
+        let counted = match self.settings.count {
+            StallCount::All => stalled,
+            StallCount::Examined => self.examined(view, stalled, picked),
+        };
+        let most = (1 << self.settings.counter_bits) - 1;
+        for slot in warps_of(counted) {
+            let stalls = &mut self.stalls[slot.index()];
+            *stalls = stalls.saturating_add(cycles).min(most);
+            self.counters.stall_cycles += cycles;
+        }
+    }
+
+    fn on_issue(&mut self, _slot: WarpSlot) {
+        self.counters.reorderings += u64::from(self.reorders);
+    }
+
+    fn on_start(&mut self, slot: WarpSlot) {
+        self.stalls[slot.index()] = 0;
+    }
+
+    fn counters(&self) -> WarpPolicyCounters {
+        self.counters.clone()
+    }
+}
