@@ -28,13 +28,17 @@ impl GpuArgs {
 
 /// The specification of a preset or file with changes.
 pub fn spec(gpu: &str, sets: &[String]) -> Result<GpuSpec, Failure> {
+    Ok(resolve(&base(gpu)?, sets)?)
+}
+
+/// A preset or file.
+pub fn base(gpu: &str) -> Result<Base, Failure> {
     let path = Path::new(gpu);
     let is_file = gpu.ends_with(".toml") || (find(gpu).is_none() && path.is_file());
-    let base = match is_file {
+    Ok(match is_file {
         true => Base::Text(preset_text(read(path)?)?),
         false => Base::Preset(gpu.to_owned()),
-    };
-    Ok(resolve(&base, sets)?)
+    })
 }
 
 /// A file as a preset's text: itself, or what is imported from GPGPU-Sim's options.

@@ -2,12 +2,14 @@
 
 use crate::failure::Failure;
 use crate::launch_args::LaunchArgs;
+use crate::output::error_style;
 use std::path::Path;
 use warploom_config::GpuSpec;
 use warploom_diag::nearest;
+use warploom_lab::Input;
 use warploom_run::HostProgram;
 use warploom_run::launch_file::{LaunchFile, Limits};
-use warploom_workloads::{Size, Target, all};
+use warploom_workloads::{Size, Target, UnknownTarget, all};
 
 /// The host program of a target.
 pub fn program(
@@ -17,9 +19,40 @@ pub fn program(
     launch: &LaunchArgs,
     gpu: &GpuSpec,
 ) -> Result<Box<dyn HostProgram>, Failure> {
-    if target.ends_with(".ptx") {
-        let file = launch.launch_file(target)?;
+    if let Some(file) = launch_file(target, launch)? {
         return Ok(Box::new(file.program(Limits::of(gpu))?));
+    }
+    match Target::resolve(target) {
+        Ok(target) => Ok(target.program(size, seed)),
+        Err(unknown) => Err(refusal(target, &unknown)),
+    }
+}
+
+/// The same as something that can run any number of times, on any machine.
+pub fn input(target: &str, size: Size, seed: u64, launch: &LaunchArgs) -> Result<Input, Failure> {
+    let Some(file) = launch_file(target, launch)? else {
+        return Input::workload(target, size, seed).map_err(|unknown| refusal(target, &unknown));
+    };
+    let make = {
+        let file = file.clone();
+        move |gpu: &GpuSpec| {
+            let program = file.clone().program(Limits::of(gpu));
+            let program = program.map_err(|errors| errors.render(error_style()))?;
+            Ok(Box::new(program) as Box<dyn HostProgram>)
+        }
+    };
+    Ok(Input::new(
+        target,
+        launch.command(target),
+        file.digest(),
+        make,
+    ))
+}
+
+/// The launch file that a target is or stands for, unless it is a workload.
+fn launch_file(target: &str, launch: &LaunchArgs) -> Result<Option<LaunchFile>, Failure> {
+    if target.ends_with(".ptx") {
+        return launch.launch_file(target).map(Some);
     }
     if launch.given() {
         return Err(Failure::Input(format!(
@@ -27,14 +60,14 @@ pub fn program(
              which `{target}` is not; leave them out"
         )));
     }
-    if target.ends_with(".toml") {
-        let file = LaunchFile::load(Path::new(target))?;
-        return Ok(Box::new(file.program(Limits::of(gpu))?));
+    match target.ends_with(".toml") {
+        true => Ok(Some(LaunchFile::load(Path::new(target))?)),
+        false => Ok(None),
     }
-    match Target::resolve(target) {
-        Ok(target) => Ok(target.program(size, seed)),
-        Err(unknown) => Err(Failure::Input(format!("{unknown}{}", hint(target)))),
-    }
+}
+
+fn refusal(target: &str, unknown: &UnknownTarget) -> Failure {
+    Failure::Input(format!("{unknown}{}", hint(target)))
 }
 
 /// What was probably meant by a name that is no target.

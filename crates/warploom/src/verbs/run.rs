@@ -95,7 +95,7 @@ fn checks(kinds: &[CheckKind]) -> Checks {
 }
 
 /// A number of threads.
-pub(super) fn threads(text: &str) -> Result<usize, String> {
+pub(crate) fn threads(text: &str) -> Result<usize, String> {
     match text.parse() {
         Ok(threads @ 1..=1024) => Ok(threads),
         _ => Err("write a number from 1 to 1024".to_owned()),
