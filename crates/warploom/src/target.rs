@@ -32,9 +32,15 @@ pub fn program(
         return Ok(Box::new(file.program(Limits::of(gpu))?));
     }
     match Target::resolve(target) {
-        Ok(target) => Ok(target.program(size, seed)),
+        Ok(target) => Ok(target.program_on(size, seed, architecture(gpu))),
         Err(unknown) => Err(Failure::Input(format!("{unknown}{}", hint(target)))),
     }
+}
+
+/// The architecture whose assembled kernels a GPU runs: seed 000 took registers and shared memory
+/// from `ptxas` for sm_50 (its section 4.1), and other presets' papers from what they print.
+pub fn architecture(gpu: &GpuSpec) -> Option<&'static str> {
+    (gpu.name == "maxwell-duet").then_some("sm_50")
 }
 
 /// What was probably meant by a name that is no target.

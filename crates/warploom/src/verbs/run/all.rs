@@ -4,6 +4,7 @@ use super::Args;
 use crate::failure::Failure;
 use crate::output::{command_line, print, print_json, width};
 use crate::simulate::simulate;
+use crate::target::architecture;
 use serde::Serialize;
 use std::process::ExitCode;
 use warploom_config::GpuSpec;
@@ -94,7 +95,7 @@ fn run_one(args: &Args, gpu: &GpuSpec, target: &Target, functional: bool) -> Res
         command: command_line(),
         ..Options::default()
     };
-    let mut program = target.program(args.size, args.seed);
+    let mut program = target.program_on(args.size, args.seed, architecture(gpu));
     Ok(simulate(gpu.clone(), options, program.as_mut())?.into())
 }
 
