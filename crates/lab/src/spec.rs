@@ -5,7 +5,7 @@ use std::sync::Arc;
 use warploom_base::Digest;
 use warploom_config::{Base, ConfigErrors, GpuSpec, resolve};
 use warploom_run::HostProgram;
-use warploom_workloads::{Size, Target, Times, UnknownTarget};
+use warploom_workloads::{Size, Target, Times, UnknownTarget, architecture};
 
 /// Seed of every workload's inputs in figures: that of `warploom run`.
 pub const SEED: u64 = 1;
@@ -62,7 +62,9 @@ impl Input {
             seed => format!(" --seed {seed}"),
         };
         let args = format!("{name} --size {size}{seed_args}");
-        let make = move |_: &GpuSpec| Ok(target.program(size, seed));
+        let make = move |gpu: &GpuSpec| {
+            Ok(target.program_on(size, seed, architecture(&gpu.name)))
+        };
         Ok(Self {
             weight: threads(&target, size),
             ..Self::new(name, args, digest.hex(), make)

@@ -9,7 +9,7 @@ use warploom_diag::nearest;
 use warploom_lab::Input;
 use warploom_run::HostProgram;
 use warploom_run::launch_file::{LaunchFile, Limits};
-use warploom_workloads::{Size, Target, UnknownTarget, all};
+use warploom_workloads::{Size, Target, UnknownTarget, all, architecture};
 
 /// The host program of a target.
 pub fn program(
@@ -23,7 +23,7 @@ pub fn program(
         return Ok(Box::new(file.program(Limits::of(gpu))?));
     }
     match Target::resolve(target) {
-        Ok(target) => Ok(target.program(size, seed)),
+        Ok(target) => Ok(target.program_on(size, seed, architecture(&gpu.name))),
         Err(unknown) => Err(refusal(target, &unknown)),
     }
 }

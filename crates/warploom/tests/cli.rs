@@ -43,6 +43,20 @@ fn run_without_a_target_lists_what_can_be_run() {
 }
 
 #[test]
+fn all_workloads_run_at_once() {
+    let rows = json(&output(&["run", "all", "--size", "test", "--functional", "--json"]));
+    let rows = rows.as_array().unwrap();
+    for workload in warploom_workloads::all() {
+        let mut mine = rows.iter().filter(|row| row["workload"] == workload.name);
+        assert_eq!(mine.clone().count(), workload.variants.len());
+        assert!(mine.all(|row| row["passed"] == true && row.get("timed").is_none()));
+    }
+    let nowhere = tempfile::tempdir().unwrap();
+    let refused = refusal(nowhere.path(), 2, &["run", "all", "--csv", "all.csv"]);
+    assert!(refused.contains("--csv is for one run"), "{refused}");
+}
+
+#[test]
 fn a_gpus_keys_are_a_file_that_gives_the_same_gpu() {
     let folder = tempfile::tempdir().unwrap();
     let shown = output(&["show", "gpu", "gtx480", "--keys"]);

@@ -1,5 +1,5 @@
-//! The papers' abbreviations: one table a paper, rows in order of abbreviation. What a paper says of
-//! a benchmark's shape stands in [`facts`](crate::facts()).
+//! The papers' abbreviations: one table a paper, rows in order of abbreviation. What a paper says
+//! of a benchmark's shape stands in [`facts`](crate::facts()).
 
 /// What a paper calls a benchmark, and what that is here.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -12,10 +12,12 @@
 //! the inputs, never from the layout that the kernel uses.
 
 mod alias;
+mod character;
 mod check;
 mod facts;
 mod info;
 mod program;
+mod ptxas;
 mod target;
 
 mod backprop;
@@ -36,10 +38,12 @@ mod transpose;
 mod vectoradd;
 
 pub use alias::{Alias, aliases};
+pub use character::{COLUMNS, Character, characters};
 pub use facts::{Facts, Registers, facts, papers_of};
 pub use info::{
     KernelInfo, LaunchShape, Request, Size, Suite, Times, UnknownSize, Variant, WorkloadInfo,
 };
+pub use ptxas::{Assembled, architecture, assembled, assembler};
 pub use target::{Target, UnknownTarget};
 
 /// Every workload, in order of name.

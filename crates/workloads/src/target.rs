@@ -6,6 +6,7 @@ use crate::alias::{Alias, aliases};
 use crate::all;
 use crate::facts::{Facts, facts_of};
 use crate::info::{KernelInfo, LaunchShape, Request, Size, Variant, WorkloadInfo};
+use crate::ptxas::assembled;
 
 /// A workload with the variant and the kernel that are meant.
 #[derive(Clone, Copy, Debug)]
@@ -93,38 +94,54 @@ impl Target {
         (self.variant.launches)(&self.request(size, 0))
     }
 
+    /// Registers a thread of a launch of `entry` on an architecture such as `sm_50`: what the
+    /// target's paper says of its kernel, else the table of [`assembled`] figures, where they have
+    /// it.
+    pub fn registers_on(&self, architecture: Option<&str>, entry: &str) -> Option<u32> {
+        let kernel = self.kernel.map(|kernel| kernel.entries);
+        let papers = self
+            .registers()
+            .filter(|_| kernel.is_none_or(|kernel| kernel.contains(&entry)));
+        papers.or_else(|| Some(assembled(self.workload.name, entry, architecture?)?.registers))
+    }
+
     /// The host program at a size; inputs are made from the seed at its first action. Launches
-    /// of the target's kernel take the registers a thread that its paper says, where it does.
+    /// take the registers that the target's paper says, or where it says none the simulator's
+    /// estimate.
     pub fn program(&self, size: Size, seed: u64) -> Box<dyn HostProgram> {
+        self.program_on(size, seed, None)
+    }
+
+    /// The same; launches take [`Target::registers_on`] `architecture`, or where that has none the
+    /// simulator's estimate.
+    pub fn program_on(
+        &self,
+        size: Size,
+        seed: u64,
+        architecture: Option<&'static str>,
+    ) -> Box<dyn HostProgram> {
         let program = (self.variant.program)(&self.request(size, seed));
-        let entries = self.kernel.map(|kernel| kernel.entries);
-        match self.registers() {
-            Some(registers) => Box::new(WithRegisters {
-                program,
-                entries,
-                registers,
-            }),
-            None => program,
-        }
+        Box::new(WithRegisters {
+            program,
+            target: *self,
+            architecture,
+        })
     }
 }
 
-/// A program whose launches take a given number of registers a thread.
+/// A program whose launches take the registers that are known of them.
 struct WithRegisters {
     program: Box<dyn HostProgram>,
-    /// The entries that it holds for; all of them if none.
-    entries: Option<&'static [&'static str]>,
-    registers: u32,
+    target: Target,
+    architecture: Option<&'static str>,
 }
 
 impl HostProgram for WithRegisters {
     fn next(&mut self, device: &mut Device) -> Result<HostAction, HostError> {
         let mut action = self.program.next(device)?;
         if let HostAction::Launch(launch) = &mut action {
-            let meant = |entries: &[&str]| entries.contains(&launch.kernel.as_str());
-            if self.entries.is_none_or(meant) {
-                launch.registers_per_thread = Some(self.registers);
-            }
+            let known = self.target.registers_on(self.architecture, &launch.kernel);
+            launch.registers_per_thread = launch.registers_per_thread.or(known);
         }
         Ok(action)
     }

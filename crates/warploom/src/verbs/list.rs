@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 use std::process::ExitCode;
 use warploom_report::listing;
 use warploom_stats::{METRICS, rows};
+use warploom_workloads::{Character, Target, characters};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -96,16 +97,42 @@ fn workloads() -> Columns {
                     .collect(),
             ),
             warploom_workloads::papers_of(workload.name).join("; "),
+            measured(workload.name, |row| row.limited_by),
+            measured(workload.name, |row| row.category),
             workload.sentence.to_owned(),
             workload.source.to_owned(),
         ]
     };
     Columns {
         header: &[
-            "name", "suite", "kernels", "variants", "papers", "about", "source",
+            "name",
+            "suite",
+            "kernels",
+            "variants",
+            "papers",
+            "limited by",
+            "category",
+            "about",
+            "source",
         ],
         rows: warploom_workloads::all().iter().map(row).collect(),
     }
+}
+
+/// What was measured of a workload by itself, and then of the papers' benchmarks where it differs.
+fn measured(workload: &str, what: fn(&Character) -> &'static str) -> String {
+    let of = |row: &Character| {
+        let target = Target::resolve(row.target);
+        target.is_ok_and(|target| target.workload.name == workload)
+    };
+    let rows: Vec<_> = characters().filter(of).collect();
+    let Some(plain) = rows.iter().find(|row| row.target == workload) else {
+        return "not measured".to_owned();
+    };
+    let others = rows.iter().filter(|row| what(row) != what(plain));
+    let others = others.map(|row| format!("{} ({})", what(row), row.target));
+    let all: Vec<_> = [what(plain).to_owned()].into_iter().chain(others).collect();
+    all.join("; ")
 }
 
 /// Storage is that of the papers' baseline machine.

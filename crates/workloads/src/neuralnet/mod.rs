@@ -61,7 +61,7 @@ const TOLERANCE: Tolerance = Tolerance {
 
 /// Images, and neurons of the third layer.
 fn extents(size: Size) -> (u32, u32) {
-    size.pick((1, 20), (4, 100), (9000, 100))
+    size.pick((1, 16), (4, 100), (9000, 100))
 }
 
 fn shapes(request: &Request) -> Vec<LaunchShape> {

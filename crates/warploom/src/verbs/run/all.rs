@@ -10,7 +10,7 @@ use warploom_config::GpuSpec;
 use warploom_report::{grouped, listing};
 use warploom_run::Options;
 use warploom_stats::result::{CheckReport, Outcome, RunReport};
-use warploom_workloads::{Target, all};
+use warploom_workloads::{Target, all, architecture};
 
 /// What became of one workload.
 #[derive(Serialize)]
@@ -94,7 +94,7 @@ fn run_one(args: &Args, gpu: &GpuSpec, target: &Target, functional: bool) -> Res
         command: command_line(),
         ..Options::default()
     };
-    let mut program = target.program(args.size, args.seed);
+    let mut program = target.program_on(args.size, args.seed, architecture(&gpu.name));
     Ok(simulate(gpu.clone(), options, program.as_mut())?.into())
 }
 
