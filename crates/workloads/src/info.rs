@@ -15,6 +15,8 @@ pub enum Suite {
     Parboil,
     /// The samples of NVIDIA's CUDA SDK.
     CudaSdk,
+    /// PolyBench/GPU.
+    PolyBench,
     /// No benchmark: the kernels that GPGPU-Sim's own figures were recorded for.
     Reference,
 }
@@ -25,6 +27,7 @@ impl fmt::Display for Suite {
             Self::Rodinia => "Rodinia",
             Self::Parboil => "Parboil",
             Self::CudaSdk => "CUDA SDK",
+            Self::PolyBench => "PolyBench",
             Self::Reference => "reference",
         })
     }

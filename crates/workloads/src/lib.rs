@@ -14,16 +14,28 @@
 mod alias;
 mod check;
 mod info;
+mod picture;
 mod program;
 mod target;
 
+mod atax;
 mod backprop;
 mod bfs;
+mod conv2d;
+mod cutcp;
+mod fdtd2d;
+mod gemm;
 mod histogram;
 mod hotspot;
+mod lbm;
 mod matrixmul;
+mod mm2;
+mod mvt;
 mod reference;
+mod sad;
+mod sgemm;
 mod spmv;
+mod stencil;
 mod transpose;
 mod vectoradd;
 
@@ -36,17 +48,28 @@ pub use target::{Target, UnknownTarget};
 /// Every workload, in order of name.
 pub fn all() -> &'static [WorkloadInfo] {
     &[
+        conv2d::WORKLOAD,
+        mm2::WORKLOAD,
+        atax::WORKLOAD,
         backprop::WORKLOAD,
         bfs::WORKLOAD,
+        cutcp::WORKLOAD,
+        fdtd2d::WORKLOAD,
+        gemm::WORKLOAD,
         histogram::WORKLOAD,
         hotspot::WORKLOAD,
+        lbm::WORKLOAD,
         matrixmul::WORKLOAD,
+        mvt::WORKLOAD,
         reference::gather::WORKLOAD,
         reference::matmul_naive::WORKLOAD,
         reference::matmul_tiled::WORKLOAD,
         reference::transpose_naive::WORKLOAD,
         reference::vecadd::WORKLOAD,
+        sad::WORKLOAD,
+        sgemm::WORKLOAD,
         spmv::WORKLOAD,
+        stencil::WORKLOAD,
         transpose::WORKLOAD,
         vectoradd::WORKLOAD,
     ]
