@@ -17,6 +17,8 @@ pub enum Suite {
     CudaSdk,
     /// PolyBench/GPU.
     PolyBench,
+    /// Computer vision: kernels that a paper names without a suite.
+    Vision,
     /// No benchmark: the kernels that GPGPU-Sim's own figures were recorded for.
     Reference,
 }
@@ -28,6 +30,7 @@ impl fmt::Display for Suite {
             Self::Parboil => "Parboil",
             Self::CudaSdk => "CUDA SDK",
             Self::PolyBench => "PolyBench",
+            Self::Vision => "vision",
             Self::Reference => "reference",
         })
     }

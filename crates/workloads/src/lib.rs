@@ -22,11 +22,17 @@ mod atax;
 mod backprop;
 mod bfs;
 mod conv2d;
+mod convolutionseparable;
 mod cutcp;
+mod dxtc;
+mod estimatepi;
 mod fdtd2d;
+mod fdtd3d;
+mod gabor;
 mod gemm;
 mod histogram;
 mod hotspot;
+mod imagedenoising;
 mod lbm;
 mod matrixmul;
 mod mm2;
@@ -34,6 +40,7 @@ mod mvt;
 mod reference;
 mod sad;
 mod sgemm;
+mod sift;
 mod spmv;
 mod stencil;
 mod transpose;
@@ -53,11 +60,17 @@ pub fn all() -> &'static [WorkloadInfo] {
         atax::WORKLOAD,
         backprop::WORKLOAD,
         bfs::WORKLOAD,
+        convolutionseparable::WORKLOAD,
         cutcp::WORKLOAD,
+        dxtc::WORKLOAD,
+        estimatepi::WORKLOAD,
         fdtd2d::WORKLOAD,
+        fdtd3d::WORKLOAD,
+        gabor::WORKLOAD,
         gemm::WORKLOAD,
         histogram::WORKLOAD,
         hotspot::WORKLOAD,
+        imagedenoising::WORKLOAD,
         lbm::WORKLOAD,
         matrixmul::WORKLOAD,
         mvt::WORKLOAD,
@@ -68,6 +81,7 @@ pub fn all() -> &'static [WorkloadInfo] {
         reference::vecadd::WORKLOAD,
         sad::WORKLOAD,
         sgemm::WORKLOAD,
+        sift::WORKLOAD,
         spmv::WORKLOAD,
         stencil::WORKLOAD,
         transpose::WORKLOAD,
