@@ -51,9 +51,19 @@ const DUET: &[Alias] = &[
     alias("duet", "BFS", "bfs", "uniform-16m"),
     alias("duet", "BP_1", "backprop", "default").kernel("layerforward"),
     alias("duet", "BP_2", "backprop", "default").kernel("adjust_weights"),
+    alias("duet", "CONV", "2dconv", "default"),
+    alias("duet", "CP", "cutcp", "water"),
+    alias("duet", "FDTD_1", "fdtd2d", "default").kernel("fdtd_step1"),
+    alias("duet", "FDTD_2", "fdtd2d", "default").kernel("fdtd_step2"),
+    alias("duet", "GEMM", "gemm", "default"),
     alias("duet", "HS", "hotspot", "grid512"),
+    alias("duet", "LBM", "lbm", "cavity"),
+    alias("duet", "MM", "2mm", "default"),
     alias("duet", "MMS", "matrixmul", "tile32"),
+    alias("duet", "SAD_1", "sad", "qcif").kernel("mb_sad_calc"),
+    alias("duet", "SAD_2", "sad", "qcif").kernel("larger_sad_calc_8"),
     alias("duet", "SPMV", "spmv", "fem"),
+    alias("duet", "ST", "stencil", "default"),
 ];
 
 /// Seed 001, Table 3.
@@ -71,16 +81,26 @@ const CRAT: &[Alias] = &[
     alias("crat", "BAK", "backprop", "default").kernel("layerforward"),
     alias("crat", "BFS", "bfs", "uniform").kernel("kernel"),
     alias("crat", "BLK", "blackscholes", "options4m"),
+    alias("crat", "DTC", "dxtc", "default"),
+    alias("crat", "ESP", "estimatepi", "default").kernel("init_rng"),
+    alias("crat", "FDTD", "fdtd3d", "default"),
     alias("crat", "HST", "hotspot", "grid512"),
+    alias("crat", "LBM", "lbm", "cavity"),
     alias("crat", "MUM", "mummergpu", "default"),
+    alias("crat", "SGM", "sgemm", "medium"),
     alias("crat", "SPMV", "spmv", "fem"),
+    alias("crat", "STE", "stencil", "default"),
 ];
 
 /// Seed 003, Table II.
 const SLICER: &[Alias] = &[
     alias("slicer", "BFS", "bfs", "uniform"),
     alias("slicer", "BLK", "blackscholes", "options4m"),
+    alias("slicer", "DXT", "dxtc", "default"),
     alias("slicer", "HOT", "hotspot", "grid1024"),
+    alias("slicer", "IMG", "imagedenoising", "portrait").kernel("knn"),
+    alias("slicer", "LBM", "lbm", "cavity"),
+    alias("slicer", "MM", "sgemm", "medium"),
     alias("slicer", "MVP", "spmv", "fem"),
     alias("slicer", "NN", "neuralnet", "default").kernel("first_layer"),
 ];
@@ -88,7 +108,10 @@ const SLICER: &[Alias] = &[
 /// Seed 004, Table 4.2.
 const LOCALITY: &[Alias] = &[
     alias("locality", "BP", "backprop", "default"),
+    alias("locality", "CONV", "convolutionseparable", "megapixel"),
+    alias("locality", "GABOR", "gabor", "pyramid"),
     alias("locality", "HIS", "histogram", "twice"),
     alias("locality", "HS", "hotspot", "grid1024"),
+    alias("locality", "SIFT", "sift", "default"),
     alias("locality", "TRAN", "transpose", "tile16"),
 ];

@@ -16,23 +16,42 @@ mod character;
 mod check;
 mod facts;
 mod info;
+mod picture;
 mod program;
 mod ptxas;
 mod target;
 
+mod atax;
 mod backprop;
 mod bfs;
 mod blackscholes;
+mod conv2d;
+mod convolutionseparable;
+mod cutcp;
+mod dxtc;
+mod estimatepi;
+mod fdtd2d;
+mod fdtd3d;
+mod gabor;
+mod gemm;
 mod histogram;
 mod hotspot;
+mod imagedenoising;
+mod lbm;
 mod matrixmul;
 mod mergesort;
+mod mm2;
 mod montecarlo;
 mod mummergpu;
+mod mvt;
 mod neuralnet;
 mod reference;
+mod sad;
+mod sgemm;
+mod sift;
 mod simplemultigpu;
 mod spmv;
+mod stencil;
 mod storegpu;
 mod transpose;
 mod vectoradd;
@@ -49,23 +68,41 @@ pub use target::{Target, UnknownTarget};
 /// Every workload, in order of name.
 pub fn all() -> &'static [WorkloadInfo] {
     &[
+        conv2d::WORKLOAD,
+        mm2::WORKLOAD,
+        atax::WORKLOAD,
         backprop::WORKLOAD,
         bfs::WORKLOAD,
         blackscholes::WORKLOAD,
+        convolutionseparable::WORKLOAD,
+        cutcp::WORKLOAD,
+        dxtc::WORKLOAD,
+        estimatepi::WORKLOAD,
+        fdtd2d::WORKLOAD,
+        fdtd3d::WORKLOAD,
+        gabor::WORKLOAD,
+        gemm::WORKLOAD,
         histogram::WORKLOAD,
         hotspot::WORKLOAD,
+        imagedenoising::WORKLOAD,
+        lbm::WORKLOAD,
         matrixmul::WORKLOAD,
         mergesort::WORKLOAD,
         montecarlo::WORKLOAD,
         mummergpu::WORKLOAD,
+        mvt::WORKLOAD,
         neuralnet::WORKLOAD,
         reference::gather::WORKLOAD,
         reference::matmul_naive::WORKLOAD,
         reference::matmul_tiled::WORKLOAD,
         reference::transpose_naive::WORKLOAD,
         reference::vecadd::WORKLOAD,
+        sad::WORKLOAD,
+        sgemm::WORKLOAD,
+        sift::WORKLOAD,
         simplemultigpu::WORKLOAD,
         spmv::WORKLOAD,
+        stencil::WORKLOAD,
         storegpu::WORKLOAD,
         transpose::WORKLOAD,
         vectoradd::WORKLOAD,
