@@ -19,11 +19,24 @@ mod target;
 
 mod backprop;
 mod bfs;
+mod btree;
+mod cfd;
+mod dwt2d;
+mod gaussian;
 mod histogram;
 mod hotspot;
+mod hybridsort;
+mod kmeans;
+mod lud;
 mod matrixmul;
+mod nn;
+mod nw;
+mod particlefilter;
+mod pathfinder;
 mod reference;
 mod spmv;
+mod srad;
+mod streamcluster;
 mod transpose;
 mod vectoradd;
 
@@ -38,15 +51,28 @@ pub fn all() -> &'static [WorkloadInfo] {
     &[
         backprop::WORKLOAD,
         bfs::WORKLOAD,
+        btree::WORKLOAD,
+        cfd::WORKLOAD,
+        dwt2d::WORKLOAD,
+        gaussian::WORKLOAD,
         histogram::WORKLOAD,
         hotspot::WORKLOAD,
+        hybridsort::WORKLOAD,
+        kmeans::WORKLOAD,
+        lud::WORKLOAD,
         matrixmul::WORKLOAD,
+        nn::WORKLOAD,
+        nw::WORKLOAD,
+        particlefilter::WORKLOAD,
+        pathfinder::WORKLOAD,
         reference::gather::WORKLOAD,
         reference::matmul_naive::WORKLOAD,
         reference::matmul_tiled::WORKLOAD,
         reference::transpose_naive::WORKLOAD,
         reference::vecadd::WORKLOAD,
         spmv::WORKLOAD,
+        srad::WORKLOAD,
+        streamcluster::WORKLOAD,
         transpose::WORKLOAD,
         vectoradd::WORKLOAD,
     ]

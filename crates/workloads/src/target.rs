@@ -195,9 +195,10 @@ mod tests {
         let message = |text: &str| Target::resolve(text).unwrap_err().to_string();
         assert_eq!(
             message("bsf"),
-            "no workload is called `bsf`; there are: backprop, bfs, histogram, hotspot, matrixmul, \
-             ref-gather, ref-matmul-naive, ref-matmul-tiled, ref-transpose-naive, ref-vecadd, spmv, \
-             transpose, vectoradd"
+            "no workload is called `bsf`; there are: backprop, bfs, btree, cfd, dwt2d, gaussian, \
+             histogram, hotspot, hybridsort, kmeans, lud, matrixmul, nn, nw, particlefilter, \
+             pathfinder, ref-gather, ref-matmul-naive, ref-matmul-tiled, ref-transpose-naive, \
+             ref-vecadd, spmv, srad, streamcluster, transpose, vectoradd"
         );
         assert_eq!(
             message("bfs:expand"),
