@@ -27,6 +27,8 @@ type Flux = [[f32; 3]; 4];
 struct State {
     density: f32,
     momentum: [f32; 3],
+    velocity: [f32; 3],
+    enthalpy: f32,
     energy: f32,
     pressure: f32,
     speed_squared: f32,
@@ -45,6 +47,8 @@ impl State {
         Self {
             density,
             momentum,
+            velocity: v,
+            enthalpy,
             energy,
             pressure,
             speed_squared,
@@ -56,6 +60,29 @@ impl State {
                 v.map(|v| v * enthalpy),
             ],
         }
+    }
+
+    /// Sum of the own fluxes and a neighbour's, whose products are fused with the sum.
+    fn flux_with(&self, other: &Self) -> Flux {
+        let (own, v) = (&self.flux, other.velocity);
+        let [_, y, z] = other.momentum;
+        let xy = v[0].mul_add(y, own[0][1]);
+        let xz = v[0].mul_add(z, own[0][2]);
+        let yz = v[1].mul_add(z, own[1][2]);
+        let along = |axis: usize| other.flux[axis][axis] + own[axis][axis];
+        let energy = |axis: usize| v[axis].mul_add(other.enthalpy, own[3][axis]);
+        [
+            [along(0), xy, xz],
+            [xy, along(1), yz],
+            [xz, yz, along(2)],
+            [0, 1, 2].map(energy),
+        ]
+    }
+
+    /// Sum of the own fluxes and the far flow's.
+    fn flux_with_far(&self) -> Flux {
+        let far = far_flux();
+        std::array::from_fn(|of| [0, 1, 2].map(|axis| far[of][axis] + self.flux[of][axis]))
     }
 }
 
@@ -96,7 +123,6 @@ impl Flow {
 
     /// Fluxes of every cell, by variable, then by cell.
     pub(super) fn fluxes(&self, mesh: &Mesh) -> Vec<f32> {
-        let far = far_flux();
         let mut fluxes = vec![0.0; VARIABLES * mesh.cells];
         for cell in 0..mesh.cells {
             let own = self.state(mesh, cell);
@@ -107,12 +133,12 @@ impl Flow {
                     WALL => sum.add_wall(normal, own.pressure),
                     FAR_FIELD => {
                         let momentum = [FAR_STATE[1], FAR_STATE[2], FAR_STATE[3]];
-                        sum.add_face(&own, normal, momentum, &far);
+                        sum.add_face(&own, normal, momentum, &own.flux_with_far());
                     }
                     neighbour => {
                         let other = self.state(mesh, neighbour as usize);
                         sum.add_viscosity(&own, &other, normal);
-                        sum.add_face(&own, normal, other.momentum, &other.flux);
+                        sum.add_face(&own, normal, other.momentum, &own.flux_with(&other));
                     }
                 }
             }
