@@ -13,12 +13,14 @@
 
 mod alias;
 mod check;
+mod facts;
 mod info;
 mod program;
 mod target;
 
 mod backprop;
 mod bfs;
+mod blackscholes;
 mod btree;
 mod cfd;
 mod dwt2d;
@@ -29,18 +31,25 @@ mod hybridsort;
 mod kmeans;
 mod lud;
 mod matrixmul;
+mod mergesort;
+mod montecarlo;
+mod mummergpu;
+mod neuralnet;
 mod nn;
 mod nw;
 mod particlefilter;
 mod pathfinder;
 mod reference;
+mod simplemultigpu;
 mod spmv;
 mod srad;
+mod storegpu;
 mod streamcluster;
 mod transpose;
 mod vectoradd;
 
 pub use alias::{Alias, aliases};
+pub use facts::{Facts, Registers, facts, papers_of};
 pub use info::{
     KernelInfo, LaunchShape, Request, Size, Suite, Times, UnknownSize, Variant, WorkloadInfo,
 };
@@ -51,6 +60,7 @@ pub fn all() -> &'static [WorkloadInfo] {
     &[
         backprop::WORKLOAD,
         bfs::WORKLOAD,
+        blackscholes::WORKLOAD,
         btree::WORKLOAD,
         cfd::WORKLOAD,
         dwt2d::WORKLOAD,
@@ -61,6 +71,10 @@ pub fn all() -> &'static [WorkloadInfo] {
         kmeans::WORKLOAD,
         lud::WORKLOAD,
         matrixmul::WORKLOAD,
+        mergesort::WORKLOAD,
+        montecarlo::WORKLOAD,
+        mummergpu::WORKLOAD,
+        neuralnet::WORKLOAD,
         nn::WORKLOAD,
         nw::WORKLOAD,
         particlefilter::WORKLOAD,
@@ -70,8 +84,10 @@ pub fn all() -> &'static [WorkloadInfo] {
         reference::matmul_tiled::WORKLOAD,
         reference::transpose_naive::WORKLOAD,
         reference::vecadd::WORKLOAD,
+        simplemultigpu::WORKLOAD,
         spmv::WORKLOAD,
         srad::WORKLOAD,
+        storegpu::WORKLOAD,
         streamcluster::WORKLOAD,
         transpose::WORKLOAD,
         vectoradd::WORKLOAD,
