@@ -320,7 +320,7 @@ mod tests {
     fn warps() -> Warps {
         let mut warps = Warps::new(4);
         warps.reserve_scoreboard(1);
-        warps.start(1, BlockId(0), KernelSlot(0), 0);
+        warps.start(1, BlockId(0), KernelSlot(0), 0, 0);
         warps
     }
 

@@ -56,11 +56,7 @@ section! {
             "this program";
         seed: "seed", int(0, i64::MAX as u64), "",
             "Seed of every random choice of the machine.", "this program";
-    } within {
-        block_scheduler: "block_scheduler";
-        sm_filter: "sm_filter";
-    }
-    defaulted {
+    } defaulted {
         sms_per_cluster: "sms_per_cluster", int(1, 64), "SMs",
             "SMs that share a port to the network, one reply a cycle, and take one new block a cycle.",
             "GPGPU-Sim -gpgpu_n_cores_per_cluster", 1, "1";
@@ -70,5 +66,8 @@ section! {
         perfect_memory: "perfect_memory", Rule::Switch, "",
             "What SMs send is answered at once, without network, L2 and DRAM.",
             "GPGPU-Sim -gpgpu_perfect_mem", false, "false";
+    } within {
+        block_scheduler: "block_scheduler";
+        sm_filter: "sm_filter";
     }
 }
