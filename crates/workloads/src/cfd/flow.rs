@@ -165,14 +165,11 @@ impl Sum {
     }
 
     /// Half of both sides' fluxes, one component of the normal after the other.
-    fn add_face(&mut self, own: &State, normal: [f32; 3], momentum: [f32; 3], flux: &Flux) {
+    fn add_face(&mut self, own: &State, normal: [f32; 3], momentum: [f32; 3], both: &Flux) {
         for axis in 0..3 {
-            let both = |of: usize| flux[of][axis] + own.flux[of][axis];
+            let [x, y, z, energy] = both.map(|flux| flux[axis]);
             let mass = momentum[axis] + own.momentum[axis];
-            self.add(
-                0.5 * normal[axis],
-                [mass, both(0), both(1), both(2), both(3)],
-            );
+            self.add(0.5 * normal[axis], [mass, x, y, z, energy]);
         }
     }
 

@@ -17,7 +17,6 @@ pub(super) struct Image {
 /// directions, high in x, high in y, high in both.
 pub(super) struct Component {
     pub(super) width: usize,
-    pub(super) height: usize,
     pub(super) values: Vec<i32>,
 }
 
@@ -77,7 +76,6 @@ impl Image {
         let channel = self.bytes[number..].iter().step_by(3);
         Component {
             width: self.width,
-            height: self.height,
             values: channel.map(|&byte| i32::from(byte) - 128).collect(),
         }
     }
@@ -148,7 +146,6 @@ mod tests {
     fn a_uniform_component_is_all_in_the_low_band() {
         let component = Component {
             width: 8,
-            height: 6,
             values: vec![40; 48],
         };
         let values = component.transformed().values;

@@ -245,7 +245,6 @@ fn transformed(component: Component, size: Size) -> Component {
         let words = (width * height) as usize;
         let band = Component {
             width: width as usize,
-            height: height as usize,
             values: all.values[..words].to_vec(),
         };
         all.values[..words].copy_from_slice(&band.transformed().values);

@@ -169,7 +169,7 @@ impl Sort {
     fn at(self, size: Size) -> Shapes {
         Shapes {
             count: count(size),
-            histogram_blocks: size.pick(8, 32, self.blocks),
+            histogram_blocks: size.pick(4, 32, self.blocks),
         }
     }
 

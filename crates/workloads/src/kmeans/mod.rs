@@ -47,7 +47,7 @@ const NEAREST: &str = "kmeansPoint";
 const BLOCK: u32 = 256;
 
 fn points(size: Size) -> u32 {
-    size.pick(600, 8_192, 494_020)
+    size.pick(200, 2_048, 494_020)
 }
 
 /// Blocks go in a square in the second kernel; the first takes as many.
