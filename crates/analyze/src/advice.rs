@@ -305,7 +305,8 @@ fn remedy(spec: &GpuSpec, analysis: &KernelAnalysis) -> Option<String> {
     }
     let then = held.next_limit(limit).and_then(|room| {
         let blocks = room.blocks?;
-        Some(format!(" ({} next, at {blocks})", room.resource))
+        let next = room.resource.replace('-', " ");
+        Some(format!(" ({next} next, at {blocks})"))
     });
     let then = then.unwrap_or_default();
     if is(OccupancyLimit::Registers) {

@@ -106,7 +106,7 @@ fn gpgpusim_folder(more: &str) -> tempfile::TempDir {
 
 #[test]
 fn a_configuration_of_gpgpusim_becomes_a_preset() {
-    let folder = gpgpusim_folder("-gpgpu_perfect_mem 1\n-gpgpu_n_cluster 4\n");
+    let folder = gpgpusim_folder("-gpgpu_simple_dram_model 1\n-gpgpu_n_cluster 4\n");
     let config = "SM2_GTX480/gpgpusim.config";
     let report = warploom_in(folder.path(), &["import", config, "-o", "my.toml"]);
     assert_eq!((report.status, report.err.as_str()), (0, ""));
@@ -130,7 +130,7 @@ fn a_configuration_of_gpgpusim_becomes_a_preset() {
 
 #[test]
 fn an_import_says_the_same_as_json() {
-    let folder = gpgpusim_folder("-gpgpu_perfect_mem\n");
+    let folder = gpgpusim_folder("-gpgpu_simple_dram_model\n");
     let args = [
         "import",
         "SM2_GTX480/gpgpusim.config",
@@ -152,7 +152,7 @@ fn an_import_says_the_same_as_json() {
     assert_eq!(lost.len(), 1);
     assert_eq!(
         (&lost[0]["option"], &lost[0]["line"]),
-        (&"-gpgpu_perfect_mem".into(), &82.into())
+        (&"-gpgpu_simple_dram_model".into(), &82.into())
     );
 }
 

@@ -150,8 +150,7 @@ fn texture_reads_come_through_their_own_cache() {
         let store = dut.issue(2);
         dut.finish();
         assert_eq!(dut.sent.len(), 1, "the second read hits");
-        let hits = &dut.sm.ldst.l1t.counters();
-        assert_eq!(hits.accesses(), 2);
+        assert_eq!(dut.sm.ldst.l1t.counters().accesses(), 2);
         store
     };
     assert_eq!(waits(301), waits(300) + 1);

@@ -21,7 +21,7 @@ Examples:
   warploom run bfs --size paper                    with the paper's data set
   warploom run all --size test                     every workload, functionally and timed
   warploom run matrixmul --set sm.warp_scheduler=lrr --set sm.max_blocks=4
-  warploom run bfs --from-launch 4 --max-cycles 100000   time the launches from the fifth on
+  warploom run bfs --from-launch 4                 without timing the first four launches
   warploom run hotspot --gpu my-gpu.toml --json    the result for programs
   warploom run bfs --size paper --functional       outputs only, without timing
   warploom run my.toml --check shared-races,uninitialised
