@@ -9,6 +9,9 @@ use crate::store_ops::is_word;
 use warploom_base::{LaneMask, WARP_SIZE, lanes_of};
 use warploom_ir::{CacheOp, Dst, MemSpace, MemTy, Src};
 
+/// Words of a page.
+const PAGE_WORDS: usize = PAGE_BYTES / 4;
+
 /// Extends an element to the register that receives it.
 #[inline(always)]
 fn extend(raw: u64, ty: MemTy) -> u64 {
@@ -97,6 +100,15 @@ impl Machine<'_, '_> {
         if span.coalesced && is_word(ty) {
             let offset = span.low as usize % PAGE_BYTES;
             self.load_row(&page[offset..]);
+            return true;
+        }
+        if is_word(ty)
+            && let Ok(words) = bytemuck::try_cast_slice::<u8, u32>(page)
+            && let Some(words) = words.first_chunk::<PAGE_WORDS>()
+        {
+            // Lanes that do not take part may point to other pages.
+            let word = |at: u64| words[at as usize / 4 % PAGE_WORDS];
+            self.put0(&map_lanes(&map_lanes(&self.out.addrs, word), u32::from_le));
             return true;
         }
         match ty.bytes {

@@ -129,13 +129,6 @@ impl Transactions {
         }
     }
 
-    /// Adds one part of a segment, whose size is the part's `bytes`.
-    fn add_part(&mut self, part: &Transaction) {
-        let transaction = self.of_segment(part.addr, part.bytes);
-        transaction.byte_mask |= part.byte_mask;
-        transaction.lanes |= part.lanes;
-    }
-
     /// Adds a full warp's accesses that follow each other without gaps. Requires that they are
     /// aligned to their length.
     fn add_row(&mut self, segment_bytes: u64, first: u64, len: u64) {
@@ -315,8 +308,8 @@ fn is_row(addrs: &[u64; WARP_SIZE], len: u64) -> bool {
     unlike == 0 && first.checked_add(len * WARP_SIZE as u64).is_some()
 }
 
-/// Adds accesses lane by lane. Neighbouring lanes mostly share a segment: what they have in it
-/// is gathered before it is put into its place.
+/// Adds accesses lane by lane. Neighbouring lanes mostly share an address or follow each other:
+/// such a run within a segment is gathered before it is put into its place.
 fn add_lanes(
     size: u64,
     len: u64,
@@ -324,30 +317,21 @@ fn add_lanes(
     mask: LaneMask,
     out: &mut Transactions,
 ) {
-    let mut part = Transaction::default();
+    let (mut first, mut bytes, mut lanes) = (0_u64, 0, 0);
     for lane in lanes_of(mask) {
         let addr = addrs[lane];
-        if addr & (len - 1) != 0 {
-            out.add(size, 1 << lane, addr, len);
-            continue;
+        let end = first.wrapping_add(bytes);
+        // An access that is not aligned may touch two segments, which others must not share.
+        let follows = addr == end && addr & (size - 1) != 0 && addr & (len - 1) == 0;
+        if follows && lanes != 0 {
+            bytes += len;
+        } else if addr != end.wrapping_sub(len) || lanes == 0 {
+            out.add(size, lanes, first, bytes);
+            (first, bytes, lanes) = (addr, len, 0);
         }
-        let segment = addr & !(size - 1);
-        if part.addr != segment || part.lanes == 0 {
-            if part.lanes != 0 {
-                out.add_part(&part);
-            }
-            part = Transaction {
-                addr: segment,
-                bytes: size as u16,
-                ..Transaction::default()
-            };
-        }
-        part.byte_mask |= aligned_bytes(addr, len);
-        part.lanes |= 1 << lane;
+        lanes |= 1 << lane;
     }
-    if part.lanes != 0 {
-        out.add_part(&part);
-    }
+    out.add(size, lanes, first, bytes);
 }
 
 /// Bytes of an access within its line. Requires that it is aligned to its length, up to 16.

@@ -170,6 +170,9 @@ impl SubPartition {
     pub fn cycle(&mut self, now_core: Cycle) -> bool {
         self.now += 1;
         self.counters.cycles += 1;
+        if self.queues_empty() {
+            return self.leave_rop(now_core);
+        }
         let mut moved = self.answer();
         moved |= self.take_fill();
         moved |= self.send_miss();

@@ -23,6 +23,7 @@ pub fn run_report(run: &RunReport) -> String {
     };
     let _ = writeln!(text, "{} on {}: {length}\n", run.command, run.gpu.name);
     launches(&mut text, run);
+    skipped(&mut text, run);
     stalls(&mut text, &run.totals.figures.stalls);
     outcome(&mut text, &run.outcome);
     checks(&mut text, &run.checks);
@@ -85,6 +86,18 @@ fn launch_row(kernel: &KernelReport) -> Vec<String> {
     ];
     row.extend(figure_cells(&kernel.figures));
     row
+}
+
+/// What was executed without timing before the first timed launch, if anything was.
+fn skipped(text: &mut String, run: &RunReport) {
+    let count = run.kernels.iter().filter(|k| k.figures.cycles == 0).count();
+    if count > 0 && run.totals.figures.cycles > 0 {
+        let _ = writeln!(
+            text,
+            "launches with 0 cycles ({count}) were executed without timing (--skip-launches); \
+             totals are of the others\n"
+        );
+    }
 }
 
 fn figure_cells(figures: &Figures) -> [String; 5] {

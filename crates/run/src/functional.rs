@@ -61,16 +61,25 @@ impl Session {
             device.take_copies();
             let prepared = self.prepare(device, &launch, number)?;
             number += 1;
-            let options = FunctionalOptions {
-                resident_blocks: self.resident_blocks(&prepared),
-                ..FunctionalOptions::default()
-            };
-            match run_grid(&prepared.launch.context, &mut device.memory, options) {
+            match self.execute_launch(&prepared, device) {
                 Ok(stats) => done(&prepared, stats),
-                Err(error) => return Ok(outcome_of(error)),
+                Err(outcome) => return Ok(outcome),
             }
         }
         Ok(Outcome::Finished)
+    }
+
+    /// Executes one launch without timing; `Err` is how the run ends if it cannot go on.
+    pub(crate) fn execute_launch(
+        &self,
+        prepared: &Prepared,
+        device: &mut Device,
+    ) -> Result<FunctionalStats, Outcome> {
+        let options = FunctionalOptions {
+            resident_blocks: self.resident_blocks(prepared),
+            ..FunctionalOptions::default()
+        };
+        run_grid(&prepared.launch.context, &mut device.memory, options).map_err(outcome_of)
     }
 }
 

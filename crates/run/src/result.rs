@@ -65,6 +65,12 @@ impl Summary {
         self.find(stats.findings);
     }
 
+    /// A launch before the first that is timed. Totals are of the timed ones.
+    pub fn add_skipped(&mut self, kernel: KernelReport, stats: FunctionalStats) {
+        self.kernels.push(kernel);
+        self.find(stats.findings);
+    }
+
     /// Adds what checks found.
     pub fn find(&mut self, findings: impl IntoIterator<Item = FindingReport>) {
         self.findings

@@ -3,7 +3,7 @@
 use crate::device::{Device, DeviceError, ModuleId};
 use crate::host::{Check, HostAction, HostError, HostProgram, Launch};
 use crate::params::{ArgError, lay_out};
-use crate::result::{Summary, kernel_report};
+use crate::result::{Summary, functional_report, kernel_report};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Instant;
@@ -27,6 +27,9 @@ pub struct Options {
     pub max_cycles: Option<Cycle>,
     /// Execute only, without timing: results have no cycles.
     pub functional: bool,
+    /// Execute this many launches without timing before the first that is timed. They leave
+    /// memory as they should and caches as they were.
+    pub skip_launches: u64,
     /// Device memory in bytes.
     pub memory_bytes: u64,
     /// Optional checks of the simulated program.
@@ -47,6 +50,7 @@ impl Default for Options {
             threads: 1,
             max_cycles: None,
             functional: false,
+            skip_launches: 0,
             memory_bytes: 4 << 30,
             checks: Checks::default(),
             parts: false,
@@ -218,6 +222,13 @@ impl Session {
                 HostAction::Launch(launch) => launch,
             };
             let prepared = self.prepare(device, &launch, summary.launches())?;
+            if summary.launches() < self.options.skip_launches {
+                match self.execute_launch(&prepared, device) {
+                    Ok(stats) => summary.add_skipped(functional_report(&prepared, &stats), stats),
+                    Err(outcome) => return Ok(outcome),
+                }
+                continue;
+            }
             let (grid, block) = (prepared.grid, prepared.block);
             gpu.launch(prepared.launch);
             let end = self.until_end(gpu, device, &launch, limit, summary, progress)?;

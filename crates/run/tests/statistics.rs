@@ -94,6 +94,36 @@ fn presets() -> [GpuSpec; 3] {
     ["gtx480", "gtx480-gpgpusim4", "qv100-volta"].map(|name| preset(name).expect("a preset"))
 }
 
+#[test]
+fn totals_are_of_the_launches_that_were_timed() {
+    let executed = run(
+        &presets()[0],
+        Options {
+            functional: true,
+            ..Options::default()
+        },
+    );
+    for spec in presets() {
+        let options = Options {
+            skip_launches: 1,
+            ..Options::default()
+        };
+        let report = run(&spec, options);
+        let timed: Vec<_> = report
+            .kernels
+            .iter()
+            .map(|k| k.figures.cycles > 0)
+            .collect();
+        assert_eq!(timed, [false, true]);
+        let [skipped, last] = [&report.kernels[0].figures, &report.kernels[1].figures];
+        assert_eq!(
+            skipped.warp_instructions,
+            executed.kernels[0].figures.warp_instructions
+        );
+        assert_eq!(last.statistics, report.totals.figures.statistics);
+    }
+}
+
 /// Also with links so long that kernels end within a step.
 #[test]
 fn each_count_belongs_to_one_kernel() {

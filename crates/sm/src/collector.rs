@@ -16,7 +16,8 @@ use warploom_config::{CollectorSet, ModelStyle, SmSpec, UnitSpec};
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Collector {
-    issued: Option<Issued>,
+    /// What it holds, unless it is free.
+    issued: Issued,
     pipe: u8,
     set: u8,
     /// Operands not yet read.
@@ -246,8 +247,20 @@ impl Collectors {
     #[inline]
     fn can_leave(&self, set: &Set, i: u32) -> bool {
         let c = &self.collectors[set.first + i as usize];
-        c.issued
-            .is_some_and(|issued| !self.output[c.pipe as usize].is_full(issued.sub))
+        !self.output[c.pipe as usize].is_full(c.issued.sub)
+    }
+
+    /// The lowest of some collectors of a set whose instruction finds a place behind it.
+    #[inline]
+    fn first_to_leave(&self, set: &Set, mut collectors: u64) -> Option<u32> {
+        while collectors != 0 {
+            let i = collectors.trailing_zeros();
+            if self.can_leave(set, i) {
+                return Some(i);
+            }
+            collectors &= collectors - 1;
+        }
+        None
     }
 
     /// One step, the `nth` of the SM. `sources` tells what an entering instruction reads.
@@ -286,11 +299,9 @@ impl Collectors {
             };
             let start = if start >= set.units { 0 } else { start };
             let after = set.ready & (!0 << start);
-            let order = [after, set.ready & !after];
-            let chosen = order
-                .into_iter()
-                .flat_map(bits)
-                .find(|&i| self.can_leave(set, i));
+            let chosen = self
+                .first_to_leave(set, after)
+                .or_else(|| self.first_to_leave(set, set.ready & !after));
             if let Some(i) = chosen {
                 self.dispatchers[d].last = i;
                 self.send(self.dispatchers[d].set, i);
@@ -301,9 +312,7 @@ impl Collectors {
     fn send(&mut self, set: usize, i: u32) {
         let set = &mut self.sets[set];
         let c = &mut self.collectors[set.first + i as usize];
-        if let Some(issued) = c.issued.take() {
-            self.output[c.pipe as usize].push(issued);
-        }
+        self.output[c.pipe as usize].push(c.issued);
         set.ready &= !(1 << i);
         set.free |= 1 << i;
         self.busy -= 1;
@@ -373,8 +382,7 @@ impl Collectors {
                 }
                 if let Some((issued, set, i)) = self.place_for(port, pipe) {
                     self.input[pipe as usize].take(issued);
-                    let sources = sources(issued.flight);
-                    self.occupy(set, i, issued, pipe, &sources);
+                    self.occupy(set, i, issued, pipe, &sources(issued.flight));
                 }
                 if self.style == ModelStyle::V3 {
                     // A port of 3.2.2 tries one instruction a cycle.
@@ -412,7 +420,7 @@ impl Collectors {
         }
         let index = s.first + i as usize;
         self.collectors[index] = Collector {
-            issued: Some(issued),
+            issued,
             pipe: pipe as u8,
             set: set as u8,
             missing,

@@ -101,11 +101,17 @@ impl Units {
         self.occupied[slot / 64] |= 1 << (slot % 64);
     }
 
-    /// Moves the instructions that write back in this cycle to `out`.
+    /// An instruction writes back in this cycle.
     #[inline]
-    pub fn take_finished(&mut self, now: Cycle, out: &mut Vec<FlightId>) {
+    pub fn has_finished(&self, now: Cycle) -> bool {
         let slot = now as usize % HORIZON;
-        if self.occupied[slot / 64] >> (slot % 64) & 1 != 0 {
+        self.occupied[slot / 64] >> (slot % 64) & 1 != 0
+    }
+
+    /// Moves the instructions that write back in this cycle to `out`.
+    pub fn take_finished(&mut self, now: Cycle, out: &mut Vec<FlightId>) {
+        if self.has_finished(now) {
+            let slot = now as usize % HORIZON;
             self.occupied[slot / 64] &= !(1 << (slot % 64));
             out.append(&mut self.wheel[slot]);
         }

@@ -20,6 +20,7 @@ Examples:
   warploom run matrixmul --set sm.warp_scheduler=lrr --set sm.max_blocks=4
   warploom run hotspot --gpu my-gpu.toml --json    the result for programs
   warploom run bfs --size paper --functional       outputs only, without timing
+  warploom run bfs --skip-launches 4               timing begins with the fifth launch
   warploom run my.toml --check shared-races,uninitialised
   warploom run my.toml --stats result.json         a launch file; the result kept
   warploom run bfs --csv bfs.csv --per sm          counters of every kernel and SM as a table
@@ -52,6 +53,10 @@ pub struct Args {
     /// Execute only, without timing: checks outputs as fast as possible
     #[arg(long, conflicts_with = "max_cycles")]
     functional: bool,
+    /// Execute the first N launches without timing, then time the others: to come to the launch
+    /// that matters at full speed. Caches begin cold there, and totals are of the timed launches
+    #[arg(long, value_name = "N", default_value_t = 0, conflicts_with = "functional")]
+    skip_launches: u64,
     /// Look for what no fault shows and warn of it: loads of memory that nobody wrote, races on
     /// shared memory, barriers that a part of a warp reaches
     #[arg(long, value_name = "KIND", value_delimiter = ',')]
@@ -101,6 +106,7 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
         threads: args.threads,
         max_cycles: args.max_cycles,
         functional: args.functional,
+        skip_launches: args.skip_launches,
         checks: checks(&args.check),
         parts: args.stats.parts(),
         window_cycles: args.stats.window_cycles(),
