@@ -91,7 +91,7 @@ impl SubPartition {
                 _ => (partition.noc_to_l2 as usize).min(4),
             },
             rop_cycles: rop_cycles.into(),
-            rop: VecDeque::with_capacity(512),
+            rop: VecDeque::with_capacity(64),
             from_noc: FixedQueue::new(partition.noc_to_l2 as usize),
             to_dram: FixedQueue::new(partition.l2_to_dram as usize),
             from_dram: FixedQueue::new(partition.dram_to_l2 as usize),

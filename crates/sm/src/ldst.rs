@@ -25,6 +25,9 @@ const MEM_RECORDS: usize = 4096;
 /// Memory instructions between issue and their last transaction.
 const LISTS: usize = 64;
 
+/// Neighbouring banks of the data cache are this far apart.
+const BANK_BYTES: u64 = 32;
+
 /// Which way an instruction goes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Path {
@@ -114,7 +117,6 @@ pub struct Ldst {
     /// By bank: how its oldest access failed in the last cycle.
     bank_blocked: Vec<Option<(AccessKind, FailReason)>>,
     l1_latency: u32,
-    bank_bytes: u64,
     write_back: Option<WriteBack>,
     /// Registers of `write_back` that have been written.
     written: usize,
@@ -167,7 +169,6 @@ impl Ldst {
             bank_entered: vec![Cycle::MAX; banks],
             bank_blocked: vec![None; banks],
             l1_latency: spec.sm.l1d_latency_cycles,
-            bank_bytes: 32,
             write_back: None,
             written: 0,
             next_client: 0,
@@ -194,6 +195,17 @@ impl Ldst {
     #[inline]
     pub fn has_room(&self) -> bool {
         self.insts.available() > 0 && self.lists.available() > 0
+    }
+
+    /// Bank of the data cache that serves an address.
+    #[inline]
+    fn bank_of(&self, addr: u64) -> usize {
+        let (place, count) = ((addr / BANK_BYTES) as usize, self.banks.len());
+        if count.is_power_of_two() {
+            place & (count - 1)
+        } else {
+            place % count
+        }
     }
 
     /// Replies that memory sends for one request: a sectored L2 answers by 32-byte sectors.

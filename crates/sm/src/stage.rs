@@ -4,6 +4,7 @@
 //! otherwise all share all places. Whoever takes any instruction takes the one issued first.
 
 use crate::flight::FlightId;
+use smallvec::SmallVec;
 
 /// An issued instruction on its way to a unit.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -20,7 +21,7 @@ pub struct Issued {
 #[derive(Clone, Debug)]
 pub struct StageRegister {
     /// In order of issue.
-    entries: Vec<Issued>,
+    entries: SmallVec<[Issued; 4]>,
     width: usize,
     split: bool,
 }
@@ -30,7 +31,7 @@ impl StageRegister {
     pub fn new(width: u32, split: bool) -> Self {
         let width = width.max(1) as usize;
         Self {
-            entries: Vec::with_capacity(width),
+            entries: SmallVec::with_capacity(width),
             width,
             split,
         }
