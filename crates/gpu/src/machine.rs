@@ -242,17 +242,21 @@ impl Gpu {
         } = self;
         sms.for_each_awake(|index, sm| {
             let id = SmId::new(index);
-            count_sent(sm);
-            for sent in &sm.link.outgoing {
-                ledger.sent(index, sm, &sent.request);
+            if !sm.link.outgoing.is_empty() {
+                count_sent(sm);
+                for sent in &sm.link.outgoing {
+                    ledger.sent(index, sm, &sent.request);
+                }
+                memory.take(id, &mut sm.link.outgoing);
             }
-            memory.take(id, &mut sm.link.outgoing);
             memory.ports[index].waiting = sm.link.waiting() as u32;
-            let mut finished = std::mem::take(&mut sm.finished);
-            for block in finished.drain(..) {
-                dispatcher.block_finished(id, sm, &block);
+            if !sm.finished.is_empty() {
+                let mut finished = std::mem::take(&mut sm.finished);
+                for block in finished.drain(..) {
+                    dispatcher.block_finished(id, sm, &block);
+                }
+                sm.finished = finished;
             }
-            sm.finished = finished;
             news.stores |= !sm.log.is_empty();
             news.fault |= sm.fault.is_some();
         });

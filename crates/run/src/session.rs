@@ -28,9 +28,9 @@ pub struct Options {
     pub max_cycles: Option<Cycle>,
     /// Execute only, without timing: results have no cycles.
     pub functional: bool,
-    /// Launches before this one, counted from 0, are executed without timing, and the result does
-    /// not have them.
-    pub from_launch: u64,
+    /// Execute this many launches without timing before the first that is timed. They leave memory
+    /// as they should and caches as they were; the result does not have them.
+    pub skip_launches: u64,
     /// Device memory in bytes.
     pub memory_bytes: u64,
     /// Optional checks of the simulated program.
@@ -53,7 +53,7 @@ impl Default for Options {
             threads: 1,
             max_cycles: None,
             functional: false,
-            from_launch: 0,
+            skip_launches: 0,
             memory_bytes: 4 << 30,
             checks: Checks::default(),
             parts: false,
@@ -230,7 +230,7 @@ impl Session {
             };
             let prepared = self.prepare(device, &launch, number)?;
             number += 1;
-            if number <= self.options.from_launch {
+            if number <= self.options.skip_launches {
                 match self.execute_launch(&prepared, device) {
                     Ok(stats) => summary.find(stats.findings),
                     Err(outcome) => return Ok(outcome),

@@ -338,9 +338,9 @@ impl HostProgram for Again {
 /// Launches before the first to be timed take effect and leave no figures.
 #[test]
 fn earlier_launches_are_executed_without_timing() {
-    let run = |from_launch| {
+    let run = |skip_launches| {
         let options = Options {
-            from_launch,
+            skip_launches,
             ..Options::default()
         };
         let mut program = Again {

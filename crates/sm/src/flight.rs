@@ -3,7 +3,7 @@
 use warploom_base::{KernelSlot, Pc, WarpSlot};
 
 /// A record in a [`FlightPool`].
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct FlightId(pub u16);
 
 /// An issued instruction.

@@ -66,9 +66,15 @@ impl Sm {
 
     /// Decode, then fetch, as often as the configuration says.
     pub(crate) fn front_end(&mut self, now: Cycle) {
-        for _ in 0..self.front.per_cycle {
-            self.decode();
-            self.fetch(now);
+        if self.wanting_fetch() != 0
+            || self.front.buffer.is_some()
+            || self.front.l1i.has_ready()
+            || self.warps.to_reclaim() != 0
+        {
+            for _ in 0..self.front.per_cycle {
+                self.decode();
+                self.fetch(now);
+            }
         }
         if self
             .front

@@ -4,7 +4,7 @@
 
 use crate::counters::{LaneSpace, SlotCause};
 use crate::flight::{Flight, FlightId, MemId};
-use crate::image::{KernelImage, Pipe};
+use crate::image::{KernelImage, Pipe, TimedInst};
 use crate::ldst::{MemInst, Path, image_of};
 use crate::sm::Sm;
 use crate::stage::Issued;
@@ -43,9 +43,11 @@ impl Sm {
         } else {
             0
         };
-        for s in (first..n).chain(0..first) {
+        let mut s = first;
+        for _ in 0..n {
             let cause = self.schedule(s, now, memory)?;
             self.counters.slots[cause as usize] += 1;
+            s = if s + 1 == n { 0 } else { s + 1 };
         }
         Ok(())
     }
@@ -97,14 +99,15 @@ impl Sm {
         let sub = self.sub_core(s);
         let mut free = 0;
         for pipe in Pipe::ALL {
-            if !self.collectors.input[pipe as usize].is_full(sub) {
-                free |= self.warps.next_pipe[pipe as usize];
+            let wanting = mask & self.warps.next_pipe[pipe as usize];
+            if wanting != 0
+                && !self.collectors.input[pipe as usize].is_full(sub)
+                && (pipe != Pipe::Mem || self.ldst.has_room())
+            {
+                free |= wanting;
             }
         }
-        if !self.ldst.has_room() {
-            free &= !self.warps.next_pipe[Pipe::Mem as usize];
-        }
-        mask & free
+        free
     }
 
     fn schedule(
@@ -134,7 +137,7 @@ impl Sm {
         Ok(SlotCause::Issued)
     }
 
-    /// Issues from one warp, more than once where the machine allows it.
+    /// Issues from one warp that is ready, more than once where the machine allows it.
     fn issue_from(
         &mut self,
         s: usize,
@@ -143,8 +146,9 @@ impl Sm {
         memory: &DeviceMemory,
     ) -> Result<(), Fault> {
         let bit = 1 << slot.index();
-        let mut last = None;
-        for _ in 0..self.max_issue_per_warp {
+        let mut last = self.warps.next_pipe_of(slot.index());
+        self.issue_one(slot, now, memory)?;
+        for _ in 1..self.max_issue_per_warp {
             if bit & self.warps.astray() != 0 {
                 self.warps.turn_back(slot.index());
                 break;
@@ -153,10 +157,8 @@ impl Sm {
             if open == 0 || self.with_free_pipe(s, bit) == 0 {
                 break;
             }
-            let pipe = Pipe::ALL
-                .into_iter()
-                .find(|p| self.warps.next_pipe[*p as usize] & bit != 0);
-            if last.is_some() && self.dual_issue_different && pipe == last {
+            let pipe = self.warps.next_pipe_of(slot.index());
+            if self.dual_issue_different && pipe == last {
                 break;
             }
             last = pipe;
@@ -263,7 +265,11 @@ impl Sm {
         self.counters.warp_instructions += 1;
         self.counters.thread_instructions += u64::from(lanes);
         self.counters.issued_without_lanes += u64::from(lanes == 0);
-        let on_stack = self.out.stack_active.count_ones() as usize;
+        let on_stack = if self.out.stack_active == self.out.active {
+            lanes as usize
+        } else {
+            self.out.stack_active.count_ones() as usize
+        };
         self.counters.issued_by_lanes[on_stack - 1] += 1;
     }
 
@@ -272,24 +278,18 @@ impl Sm {
         let w = slot.index();
         let pc = self.out.pc;
         let kernel = self.warps.kernel[w];
+        let TimedInst { pipe, fence, .. } = *image_of(&self.kernels, kernel).at(pc);
         let mem = match self.out.effect {
             Effect::Memory(effect) => Some(self.memory_record(slot, effect)),
+            // A memory instruction whose guard is false everywhere has nothing to send.
+            _ if pipe == Pipe::Mem && !fence => Some(self.empty_record(slot)),
             _ => None,
         };
         let image = image_of(&self.kernels, kernel);
         let inst = image.at(pc);
-        let is_plain_memory = inst.pipe == Pipe::Mem && mem.is_none() && !inst.fence;
-        // A memory instruction whose guard is false everywhere has nothing to send.
-        let mem = if is_plain_memory {
-            Some(self.empty_record(slot))
-        } else {
-            mem
-        };
-        let image = image_of(&self.kernels, kernel);
-        let inst = image.at(pc);
-        self.warps.reserve(w, image.list(inst.writes), inst.long);
+        self.warps.reserve(w, inst, image);
         self.warps.in_flight[w] += 1;
-        if inst.fence {
+        if fence {
             self.warps.fenced |= 1 << w;
         }
         let id = self
@@ -307,7 +307,7 @@ impl Sm {
             order: self.counters.warp_instructions,
             sub: self.sub_core(w % self.schedulers.len()),
         };
-        self.collectors.input[inst.pipe as usize].push(issued);
+        self.collectors.input[pipe as usize].push(issued);
     }
 
     /// Steps the buffer, or marks it for emptying when the warp went elsewhere. Fetch does not know

@@ -444,8 +444,7 @@ impl Sm {
         let inst = self.ldst.insts[id.0];
         let slot = inst.warp.index();
         let image = image_of(&self.kernels, inst.kernel);
-        self.warps
-            .clear_pending(slot, image.list(image.at(inst.pc).writes));
+        self.warps.clear_pending(slot, image.at(inst.pc), image);
         self.warps.in_flight[slot] -= 1;
         self.warps.touched |= 1 << slot;
         self.warps.refresh_arrived(slot, image);
@@ -516,12 +515,10 @@ impl Sm {
     fn look_up_delayed(&mut self, now: Cycle) {
         for bank in 0..self.ldst.banks.len() {
             self.ldst.bank_blocked[bank] = None;
-            let Some((at, request)) = self.ldst.banks[bank].front().copied() else {
+            let front = self.ldst.banks[bank].front();
+            let Some(&(_, request)) = front.filter(|(at, _)| *at <= now) else {
                 continue;
             };
-            if at > now {
-                continue;
-            }
             match self.look_up(now, &request) {
                 None => {
                     self.ldst.banks[bank].pop();

@@ -1,7 +1,7 @@
 //! Warp slots of an SM: per-slot arrays and masks (bit i for slot i). A question about all warps
 //! is one operation on masks; nothing scans warps that sleep.
 
-use crate::image::{KernelImage, Pipe};
+use crate::image::{KernelImage, Pipe, TimedInst};
 use warploom_base::{BlockId, KernelSlot, Pc};
 use warploom_exec::WarpState;
 use warploom_policy::{WarpMask, WarpView};
@@ -60,8 +60,12 @@ pub struct Warps {
     pub long_wait: WarpMask,
     /// Something of the warp came to its end since it was last looked at for reclaiming.
     pub touched: WarpMask,
-    /// By pipe: the next instruction goes there.
+    /// By pipe: the next instruction goes there. Means something only of warps with a buffered one.
     pub next_pipe: [WarpMask; Pipe::COUNT],
+    /// By slot: that pipe.
+    pipe: Vec<Pipe>,
+    /// By slot: entries below 64 that the next instruction needs free.
+    needs: Vec<u64>,
 }
 
 impl Warps {
@@ -94,7 +98,9 @@ impl Warps {
             clear: 0,
             long_wait: 0,
             touched: 0,
-            next_pipe: [0; Pipe::COUNT],
+            next_pipe: std::array::from_fn(|p| if p == 0 { !0 } else { 0 }),
+            pipe: vec![Pipe::ALL[0]; slots],
+            needs: vec![0; slots],
         }
     }
 
@@ -217,32 +223,56 @@ impl Warps {
             .any(|w| *w != 0)
     }
 
-    /// Marks results as pending.
+    /// Marks an instruction's results as pending.
     #[inline]
-    pub fn reserve(&mut self, slot: usize, entries: &[u16], long: bool) {
-        let base = slot * self.words;
-        for &e in entries {
-            let (word, bit) = (base + usize::from(e / 64), 1 << (e % 64));
+    pub fn reserve(&mut self, slot: usize, inst: &TimedInst, kernel: &KernelImage) {
+        if self.words == 1 {
+            debug_assert!(
+                self.pending[slot] & inst.writes_word == 0,
+                "results of warp {slot} reserved twice"
+            );
+            self.pending[slot] |= inst.writes_word;
+            if inst.long {
+                self.pending_long[slot] |= inst.writes_word;
+            }
+            return;
+        }
+        for (word, bit) in self.bits_of(slot, kernel.list(inst.writes)) {
             debug_assert!(
                 self.pending[word] & bit == 0,
-                "entry {e} of warp {slot} reserved twice"
+                "results of warp {slot} reserved twice"
             );
             self.pending[word] |= bit;
-            if long {
+            if inst.long {
                 self.pending_long[word] |= bit;
             }
         }
     }
 
-    /// Results have arrived.
+    /// An instruction's results have arrived.
     #[inline]
-    pub fn clear_pending(&mut self, slot: usize, entries: &[u16]) {
-        let base = slot * self.words;
-        for &e in entries {
-            let (word, bit) = (base + usize::from(e / 64), 1u64 << (e % 64));
+    pub fn clear_pending(&mut self, slot: usize, inst: &TimedInst, kernel: &KernelImage) {
+        if self.words == 1 {
+            self.pending[slot] &= !inst.writes_word;
+            self.pending_long[slot] &= !inst.writes_word;
+            return;
+        }
+        for (word, bit) in self.bits_of(slot, kernel.list(inst.writes)) {
             self.pending[word] &= !bit;
             self.pending_long[word] &= !bit;
         }
+    }
+
+    /// Word and bit of scoreboard entries of a warp.
+    #[inline]
+    fn bits_of<'a>(
+        &self,
+        slot: usize,
+        entries: &'a [u16],
+    ) -> impl Iterator<Item = (usize, u64)> + use<'a> {
+        let base = slot * self.words;
+        let place = move |e: &u16| (base + usize::from(e / 64), 1 << (e % 64));
+        entries.iter().map(place)
     }
 
     /// Works out anew what the first instruction in the buffer needs: its pipe, and whether it
@@ -250,32 +280,44 @@ impl Warps {
     #[inline]
     pub fn refresh(&mut self, slot: usize, kernel: &KernelImage) {
         let bit: WarpMask = 1 << slot;
-        for mask in &mut self.next_pipe {
-            *mask &= !bit;
-        }
-        self.clear &= !bit;
-        self.long_wait &= !bit;
         if self.buffer_len[slot] == 0 {
             self.buffered &= !bit;
+            self.clear &= !bit;
+            self.long_wait &= !bit;
             return;
         }
         self.buffered |= bit;
         let inst = kernel.at(self.buffer_pc[slot]);
+        let before = std::mem::replace(&mut self.pipe[slot], inst.pipe);
+        self.next_pipe[before as usize] &= !bit;
         self.next_pipe[inst.pipe as usize] |= bit;
-        let base = slot * self.words;
+        self.needs[slot] = inst.needs_word;
+        self.ask_scoreboard(slot, kernel);
+    }
+
+    /// Pipe of the next instruction of a warp that has one.
+    #[inline]
+    pub fn next_pipe_of(&self, slot: usize) -> Pipe {
+        self.pipe[slot]
+    }
+
+    /// Whether the first instruction in the buffer passes the scoreboard, and what holds it back.
+    #[inline]
+    fn ask_scoreboard(&mut self, slot: usize, kernel: &KernelImage) {
         let (mut hit, mut long) = (0, 0);
         if self.words == 1 {
-            hit = self.pending[base] & inst.needs_word;
-            long = self.pending_long[base] & inst.needs_word;
+            hit = self.pending[slot] & self.needs[slot];
+            long = self.pending_long[slot] & self.needs[slot];
         } else {
-            for &e in kernel.list(inst.needs) {
-                let word = base + usize::from(e / 64);
-                hit |= self.pending[word] >> (e % 64) & 1;
-                long |= self.pending_long[word] >> (e % 64) & 1;
+            let inst = kernel.at(self.buffer_pc[slot]);
+            for (word, bit) in self.bits_of(slot, kernel.list(inst.needs)) {
+                hit |= self.pending[word] & bit;
+                long |= self.pending_long[word] & bit;
             }
         }
-        self.clear |= bit * WarpMask::from(hit == 0);
-        self.long_wait |= bit * WarpMask::from(long != 0);
+        let bit: WarpMask = 1 << slot;
+        self.clear = self.clear & !bit | WarpMask::from(hit == 0) << slot;
+        self.long_wait = self.long_wait & !bit | WarpMask::from(long != 0) << slot;
     }
 
     /// As `refresh`, after results have arrived. An instruction that passed the scoreboard before
@@ -283,7 +325,7 @@ impl Warps {
     #[inline]
     pub fn refresh_arrived(&mut self, slot: usize, kernel: &KernelImage) {
         if (self.buffered & !self.clear) >> slot & 1 != 0 {
-            self.refresh(slot, kernel);
+            self.ask_scoreboard(slot, kernel);
         }
     }
 
@@ -322,31 +364,6 @@ mod tests {
         warps.reserve_scoreboard(1);
         warps.start(1, BlockId(0), KernelSlot(0), 0, 0);
         warps
-    }
-
-    #[test]
-    fn results_are_pending_from_issue_to_arrival() {
-        let mut warps = warps();
-        warps.reserve(1, &[3, 40], false);
-        assert!(warps.has_pending(1) && !warps.has_pending(0));
-        warps.clear_pending(1, &[40]);
-        assert!(warps.has_pending(1), "one of two came");
-        warps.clear_pending(1, &[3]);
-        assert!(!warps.has_pending(1));
-    }
-
-    /// A kernel with more registers widens every warp's scoreboard and loses nothing.
-    #[test]
-    fn scoreboards_widen_in_use() {
-        let mut warps = warps();
-        warps.reserve(1, &[5], true);
-        warps.reserve_scoreboard(3);
-        assert!(warps.has_pending(1) && !warps.has_pending(0) && !warps.has_pending(2));
-        warps.reserve(1, &[130], false);
-        warps.clear_pending(1, &[5]);
-        assert!(warps.has_pending(1));
-        warps.clear_pending(1, &[130]);
-        assert!(!warps.has_pending(1) && warps.is_drained(1));
     }
 
     #[test]

@@ -151,7 +151,7 @@ impl DramChannel {
             bank_count: dram.banks,
             latency_cycles: spec.partition.dram_latency_cycles.into(),
             arbiter: Arbiter::new(spec.gpu.sub_partitions_per_channel, dram),
-            delayed: VecDeque::with_capacity(256),
+            delayed: VecDeque::with_capacity(64),
             entering: None,
             scheduler: Scheduler::new(dram),
             takes_turns: dram.scheduler == DramScheduler::FrFcfs,

@@ -49,7 +49,7 @@ pub struct Args {
     /// Begin with this launch, counted from 0: those before it are executed without timing. Without
     /// it, with the first; bfs begins with the launch of its largest frontier
     #[arg(long, value_name = "N")]
-    from_launch: Option<u64>,
+    skip_launches: Option<u64>,
     /// Core cycles of a window of the time series
     #[arg(
         long,
@@ -78,7 +78,7 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
         threads: args.threads,
         max_cycles: Some(args.max_cycles),
         window_cycles: Some(args.window),
-        from_launch: args.from_launch.unwrap_or_else(|| program.analysis_start()),
+        skip_launches: args.skip_launches.unwrap_or_else(|| program.analysis_start()),
         command: command_line(),
         ..Options::default()
     };

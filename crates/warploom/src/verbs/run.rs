@@ -21,9 +21,9 @@ Examples:
   warploom run bfs --size paper                    with the paper's data set
   warploom run all --size test                     every workload, functionally and timed
   warploom run matrixmul --set sm.warp_scheduler=lrr --set sm.max_blocks=4
-  warploom run bfs --from-launch 4                 without timing the first four launches
   warploom run hotspot --gpu my-gpu.toml --json    the result for programs
   warploom run bfs --size paper --functional       outputs only, without timing
+  warploom run bfs --skip-launches 4               timing begins with the fifth launch
   warploom run my.toml --check shared-races,uninitialised
   warploom run my.toml --stats result.json         a launch file; the result kept
   warploom run bfs --csv bfs.csv --per sm          counters of every kernel and SM as a table
@@ -50,21 +50,16 @@ pub struct Args {
     /// Stop after this many core cycles, without a check of the outputs
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     max_cycles: Option<u64>,
-    /// Execute the launches before this one, counted from 0, without timing; the result leaves
-    /// them out
-    #[arg(
-        long,
-        value_name = "N",
-        default_value_t = 0,
-        conflicts_with = "functional"
-    )]
-    from_launch: u64,
     /// Threads that simulate; the result is the same for any number
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = threads)]
     threads: usize,
     /// Execute only, without timing: checks outputs as fast as possible
     #[arg(long, conflicts_with = "max_cycles")]
     functional: bool,
+    /// Execute the first N launches without timing, then time the others: to come to the launch
+    /// that matters at full speed. Caches begin cold there, and the result is of the timed launches
+    #[arg(long, value_name = "N", default_value_t = 0, conflicts_with = "functional")]
+    skip_launches: u64,
     /// Look for what no fault shows and warn of it: loads of memory that nobody wrote, races on
     /// shared memory, barriers that a part of a warp reaches
     #[arg(long, value_name = "KIND", value_delimiter = ',')]
@@ -110,9 +105,9 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
     let gpu = args.gpu.spec()?;
     if target == "all" {
         args.stats.refuse("all")?;
-        if args.from_launch > 0 {
+        if args.skip_launches > 0 {
             return Err(Failure::Input(
-                "--from-launch needs one target, `all` is many; leave it out".to_owned(),
+                "--skip-launches needs one target, `all` is many; leave it out".to_owned(),
             ));
         }
         return all::run(args, &gpu);
@@ -123,7 +118,7 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
         threads: args.threads,
         max_cycles: args.max_cycles,
         functional: args.functional,
-        from_launch: args.from_launch,
+        skip_launches: args.skip_launches,
         checks: checks(&args.check),
         parts: args.stats.parts(),
         window_cycles: args.stats.window_cycles(),
