@@ -1,5 +1,5 @@
-//! Vocabulary shared by every crate: typed indices, lane masks, three-dimensional sizes, fixed
-//! queues, a seeded generator and digests.
+//! Vocabulary shared by every crate: typed indices, lane masks, three-dimensional sizes, rectangles,
+//! fixed queues, a seeded generator and digests.
 //!
 //! Invariants: nothing here knows PTX, a GPU or a policy; everything is plain data; nothing
 //! reads a clock or does I/O.
@@ -9,6 +9,7 @@ mod dim;
 mod id;
 mod lanes;
 mod queue;
+mod rect;
 mod rng;
 
 pub use digest::Digest;
@@ -16,6 +17,7 @@ pub use dim::Dim3;
 pub use id::{BlockId, ChannelId, KernelSlot, Pc, SmId, SubPartitionId, WarpSlot};
 pub use lanes::{FULL_MASK, LaneIter, LaneMask, WARP_SIZE, lanes_of};
 pub use queue::FixedQueue;
+pub use rect::Rect;
 pub use rng::Rng;
 
 /// A point in time of one clock domain, in that domain's cycles.

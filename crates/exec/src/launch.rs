@@ -174,6 +174,39 @@ impl LaunchContext {
         })
     }
 
+    /// The same launch of another program with the same constants and parameters, such as a part
+    /// of the kernel. It has no shared memory.
+    ///
+    /// # Panics
+    /// If the constants or the parameters differ in number, or the code is inconsistent.
+    pub fn with_program(&self, program: Arc<Program>) -> Self {
+        assert_eq!(program.consts.len(), self.program.consts.len());
+        assert_eq!(program.param_bytes, self.program.param_bytes);
+        assert_eq!(check_program(&program), Ok(()));
+        Self {
+            program,
+            shared_bytes: 0,
+            ..self.clone()
+        }
+    }
+
+    /// The eight bytes at an offset of the parameter buffer.
+    pub fn param_u64(&self, offset: u32) -> Option<u64> {
+        let bytes = self.params.get(offset as usize..)?.first_chunk::<8>()?;
+        Some(u64::from_le_bytes(*bytes))
+    }
+
+    /// Address of a variable of the module that the code mentions.
+    pub fn global_address(&self, index: u32) -> Option<u64> {
+        let consts = self.program.consts.iter().zip(&self.consts64);
+        consts.into_iter().find_map(|(value, lanes)| match value {
+            ConstValue::Global(at, addend) if *at == index => {
+                Some(lanes.0[0].wrapping_add_signed(-addend))
+            }
+            _ => None,
+        })
+    }
+
     /// The kernel.
     pub fn program(&self) -> &Arc<Program> {
         &self.program

@@ -100,7 +100,8 @@ pub struct StepOut {
     /// What else it did.
     pub effect: Effect,
     /// Byte addresses of a memory effect, in its space; valid in the lanes of `active`. Local: in
-    /// the thread's own local memory. Textures: in global memory, the first texel read.
+    /// the thread's own local memory. Textures: in global memory, the first texel read. A prefetch
+    /// has no effect, but its addresses stand here too.
     pub addrs: [u64; WARP_SIZE],
     /// A deferred atomic; valid when its mask is not empty.
     pub atomic: AtomicBatch,
@@ -206,7 +207,11 @@ impl Machine<'_, '_> {
     /// Everything but control flow, for at least one lane.
     fn operate(&mut self) -> Exec {
         match self.inst.op {
-            Op::Nop | Op::Prefetch(_) | Op::Brkpt | Op::Nanosleep => Ok(()),
+            Op::Nop | Op::Brkpt | Op::Nanosleep => Ok(()),
+            Op::Prefetch(_) => {
+                self.addresses();
+                Ok(())
+            }
             // Control flow is done already.
             Op::Bra(_) | Op::BrxIdx | Op::Call | Op::Ret | Op::Exit => Ok(()),
             Op::Trap => Err(RawFault::plain(FaultKind::Trap, self.lowest_lane())),

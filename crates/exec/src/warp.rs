@@ -89,6 +89,19 @@ impl WarpState {
         }
     }
 
+    /// Becomes a warp of the given threads, at most 32, in lanes from 0 on. They need not exist in
+    /// the block: for asking what a thread would do.
+    pub fn reset_to(&mut self, ctx: &LaunchContext, block: &BlockState, threads: &[Dim3]) {
+        self.reset(ctx, block, 0);
+        self.present = ((1_u64 << threads.len().min(WARP_SIZE)) - 1) as LaneMask;
+        self.stack.reset(self.present);
+        for (lane, thread) in threads.iter().take(WARP_SIZE).enumerate() {
+            self.tid[0].0[lane] = thread.x;
+            self.tid[1].0[lane] = thread.y;
+            self.tid[2].0[lane] = thread.z;
+        }
+    }
+
     /// Next instruction, `None` when every lane ended.
     #[inline(always)]
     pub fn pc(&self) -> Option<Pc> {

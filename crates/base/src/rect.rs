@@ -1,0 +1,90 @@
+//! Rectangles of cache lines: what a block touches of an array (Chen, NTU thesis 2016, 3.3.1).
+
+/// A stretch of columns and rows of an array, in units of cache lines and of rows.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Rect {
+    /// First line in a row.
+    pub x: i32,
+    /// First row.
+    pub y: i32,
+    /// Lines.
+    pub width: u32,
+    /// Rows.
+    pub height: u32,
+}
+
+impl Rect {
+    /// One line.
+    pub fn line(x: i32, y: i32) -> Self {
+        Self {
+            x,
+            y,
+            width: 1,
+            height: 1,
+        }
+    }
+
+    /// The smallest rectangle that holds both.
+    pub fn hull(self, other: Self) -> Self {
+        let (x, y) = (self.x.min(other.x), self.y.min(other.y));
+        let right = self.right().max(other.right());
+        let bottom = self.bottom().max(other.bottom());
+        Self {
+            x,
+            y,
+            width: (right - i64::from(x)) as u32,
+            height: (bottom - i64::from(y)) as u32,
+        }
+    }
+
+    /// Lines that both touch (Fig. 3.9).
+    pub fn overlap(&self, other: &Self) -> u64 {
+        let wide = self.right().min(other.right()) - i64::from(self.x.max(other.x));
+        let high = self.bottom().min(other.bottom()) - i64::from(self.y.max(other.y));
+        wide.max(0) as u64 * high.max(0) as u64
+    }
+
+    /// Lines that it holds.
+    pub fn area(&self) -> u64 {
+        u64::from(self.width) * u64::from(self.height)
+    }
+
+    fn right(&self) -> i64 {
+        i64::from(self.x) + i64::from(self.width)
+    }
+
+    fn bottom(&self) -> i64 {
+        i64::from(self.y) + i64::from(self.height)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rect(x: i32, y: i32, width: u32, height: u32) -> Rect {
+        Rect {
+            x,
+            y,
+            width,
+            height,
+        }
+    }
+
+    /// The thesis's area for rectangles of one size: (width - distance x) (height - distance y).
+    #[test]
+    fn overlap_is_figure_3_9s_area() {
+        let at = rect(2, 3, 4, 5);
+        assert_eq!(at.overlap(&rect(3, 5, 4, 5)), (4 - 1) * (5 - 2));
+        assert_eq!(at.overlap(&rect(3, 1, 4, 5)), (4 - 1) * (5 - 2));
+        assert_eq!(at.overlap(&at), at.area());
+        assert_eq!(at.overlap(&rect(6, 3, 4, 5)), 0, "side by side");
+        assert_eq!(at.overlap(&rect(2, 9, 4, 5)), 0, "one row between");
+    }
+
+    #[test]
+    fn hull_holds_both() {
+        let hull = rect(-1, 0, 2, 1).hull(rect(4, 3, 1, 2));
+        assert_eq!(hull, rect(-1, 0, 6, 5));
+    }
+}

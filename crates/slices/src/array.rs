@@ -1,0 +1,139 @@
+//! The arrays that a kernel's accesses touch: which pointer an address starts from.
+
+use crate::defs::{Defs, Uses};
+use fixedbitset::FixedBitSet;
+use warploom_ir::{Code, ConstValue, Half, Inst, IntBin, MemSpace, Op, Program, Src, Var};
+
+/// Where an array's address comes from.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Base {
+    /// A pointer at this byte offset of the parameter buffer.
+    Param(u32),
+    /// A variable of the module, by index.
+    Global(u32),
+}
+
+impl Base {
+    /// Its name in the PTX: a parameter's, with the offset inside if it is a structure.
+    pub fn name(self, kernel: &Program) -> String {
+        match self {
+            Self::Param(at) => {
+                let holds = |p: &&warploom_ir::Param| (p.offset..p.offset + p.bytes).contains(&at);
+                match kernel.params.iter().find(holds) {
+                    Some(param) if param.offset == at => param.name.clone(),
+                    Some(param) => format!("{}+{}", param.name, at - param.offset),
+                    None => format!("param+{at}"),
+                }
+            }
+            Self::Global(index) => format!("variable {index}"),
+        }
+    }
+}
+
+/// The pointers that the address in `src[0]` of instruction `at` may start from.
+pub(crate) struct Roots<'a> {
+    pub code: Code<'a>,
+    pub consts: &'a [ConstValue],
+    pub uses: &'a Uses,
+    pub defs: &'a Defs,
+}
+
+impl Roots<'_> {
+    /// The one pointer that an access's address starts from, if there is exactly one.
+    pub fn base(&self, at: usize) -> Option<Base> {
+        let mut search = Found::default();
+        let mut seen = FixedBitSet::with_capacity(self.code.insts.len());
+        self.follow(at, self.code.insts[at].src[0], &mut seen, &mut search);
+        let sure = if search.pointers.is_empty() {
+            search.numbers
+        } else {
+            search.pointers
+        };
+        match sure[..] {
+            [base] => Some(base),
+            _ => None,
+        }
+    }
+
+    fn follow(&self, at: usize, src: Src, seen: &mut FixedBitSet, found: &mut Found) {
+        match src {
+            Src::Reg(reg) => {
+                let used = self.uses.of_var(at, Var::Reg(reg));
+                let defs = used.map_or(&[][..], |used| &used.defs);
+                for site in defs.iter().filter_map(|def| self.defs.site(*def)) {
+                    if !seen.put(site) {
+                        self.enter(site, seen, found);
+                    }
+                }
+            }
+            Src::Const(index) => {
+                if let ConstValue::Global(variable, _) = self.consts[index as usize] {
+                    found.pointer(Base::Global(variable));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Goes on behind an instruction that hands a pointer on.
+    fn enter(&self, at: usize, seen: &mut FixedBitSet, found: &mut Found) {
+        let inst = &self.code.insts[at];
+        if let Some(base) = parameter(inst) {
+            found.number(base);
+            return;
+        }
+        let before = found.numbers.len();
+        for &src in handed_on(inst) {
+            self.follow(at, src, seen, found);
+        }
+        // NVRTC converts every pointer, and nothing else, to the global space.
+        if matches!(inst.op, Op::Cvta(..)) {
+            let pointers = found.numbers.split_off(before);
+            pointers.into_iter().for_each(|base| found.pointer(base));
+        }
+    }
+}
+
+/// What a search has come to.
+#[derive(Default)]
+struct Found {
+    /// Known to be pointers.
+    pointers: Vec<Base>,
+    /// 64-bit parameters that may be pointers or not.
+    numbers: Vec<Base>,
+}
+
+impl Found {
+    fn pointer(&mut self, base: Base) {
+        if !self.pointers.contains(&base) {
+            self.pointers.push(base);
+        }
+    }
+
+    fn number(&mut self, base: Base) {
+        if !self.numbers.contains(&base) && !self.pointers.contains(&base) {
+            self.numbers.push(base);
+        }
+    }
+}
+
+/// Operands that a pointer can come through.
+fn handed_on(inst: &Inst) -> &[Src] {
+    match inst.op {
+        Op::Mov(_) | Op::Cvta(..) => &inst.src[..1],
+        Op::Int(IntBin::Add | IntBin::Sub, _) | Op::Selp(_) => &inst.src[..2],
+        Op::AddC { .. } | Op::SubC { .. } => &inst.src[..2],
+        Op::Mad(Half::Lo | Half::Wide, ..) => &inst.src[2..3],
+        _ => &[],
+    }
+}
+
+/// A 64-bit parameter that the instruction loads.
+fn parameter(inst: &Inst) -> Option<Base> {
+    match inst.op {
+        Op::Ld(MemSpace::Param, ty, _) if ty.bytes == 8 && ty.count == 1 => {
+            (inst.src[0] == Src::None).then_some(Base::Param(inst.imm as u32))
+        }
+        _ => None,
+    }
+}

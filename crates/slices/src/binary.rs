@@ -1,0 +1,450 @@
+//! The address binary: a kernel reduced to what its regular addresses need.
+//!
+//! It is a [`Program`] of its own: the definitions that addresses depend on, the branches that
+//! decide about them, and in the place of each access a `prefetch`, which computes the address and
+//! touches nothing. Registers are renamed, one place for each web of definitions and uses, because
+//! the kernel's own registers share places in ways that hold only on the kernel's own paths.
+
+use crate::access::{Access, Coverage};
+use crate::array::Roots;
+use crate::defs::{Def, Defs, Uses};
+use crate::region::Region;
+use crate::regular::{Regularity, nothing};
+use fixedbitset::FixedBitSet;
+use warploom_base::Pc;
+use warploom_ir::cfg::{Cfg, may_diverge};
+use warploom_ir::{
+    Code, Dst, Extra, ExtraOperands, Guard, Inst, InstClass, InstFacts, MemSpace, Op, Pred,
+    Program, Reg, Src, Var,
+};
+
+/// The addresses of one kernel, as far as they can be known before it runs.
+#[derive(Clone, Debug)]
+pub struct Slices {
+    /// The address binary. Its constants and parameters are the kernel's.
+    pub program: Program,
+    /// Every load from and store to global memory, in the order of the code.
+    pub accesses: Vec<Access>,
+    /// For every instruction of `program` the access whose address it computes.
+    pub records: Vec<Option<u32>>,
+}
+
+impl Slices {
+    /// Slices a kernel.
+    pub fn new(kernel: &Program) -> Self {
+        let code = main_function(kernel);
+        let regular = Regularity::new(&code);
+        let accesses = find_accesses(kernel, &code, &regular);
+        Builder::new(kernel, &code, &regular, accesses).build()
+    }
+
+    /// Instructions of the address binary. Slices of different accesses share most of theirs.
+    pub fn len(&self) -> usize {
+        self.program.insts.len()
+    }
+
+    /// No access is regular.
+    pub fn is_empty(&self) -> bool {
+        self.accesses.iter().all(|access| !access.is_regular())
+    }
+}
+
+/// The kernel's own code, without the functions that it calls.
+fn main_function(kernel: &Program) -> Code<'_> {
+    let end = kernel.functions.iter().map(|(pc, _)| pc.index());
+    let end = end.filter(|pc| *pc > 0).min().unwrap_or(kernel.insts.len());
+    Code {
+        insts: &kernel.insts[..end],
+        extras: &kernel.extras,
+        start: Pc(0),
+    }
+}
+
+fn find_accesses(kernel: &Program, code: &Code, regular: &Regularity) -> Vec<Access> {
+    let mut accesses = Vec::new();
+    for (at, inst) in kernel.insts.iter().enumerate() {
+        if let Some(access) = Access::of(Pc(at as u32), inst, kernel) {
+            let coverage = if at < code.insts.len() {
+                coverage(at, inst, code, regular)
+            } else {
+                Coverage::InFunction
+            };
+            accesses.push(Access { coverage, ..access });
+        }
+    }
+    accesses
+}
+
+fn coverage(at: usize, inst: &Inst, code: &Code, regular: &Regularity) -> Coverage {
+    let narrow = matches!(inst.src[0], Src::Reg(_)) && !inst.wide_addr;
+    let address = warploom_ir::var_of_src(inst.src[0]);
+    let known = address.is_none_or(|var| regular.reads_regularly(at, var));
+    debug_assert!(at < code.insts.len());
+    if narrow || !known {
+        return Coverage::Irregular;
+    }
+    let guard = inst.guard.map(|guard| Var::Pred(guard.pred));
+    let sure = guard.is_none_or(|var| regular.reads_regularly(at, var));
+    Coverage::Regular {
+        conditional: regular.conditional.contains(at) || !sure,
+        first_only: regular.first_only.contains(at),
+    }
+}
+
+struct Builder<'a> {
+    kernel: &'a Program,
+    accesses: Vec<Access>,
+    /// The opened code with an address computation in the place of each regular access.
+    insts: Vec<Inst>,
+    cfg: Cfg,
+    uses: Uses,
+    defs: Defs,
+    /// Instructions that stay.
+    kept: FixedBitSet,
+    /// Branches that decide about nothing that stays: they lead straight to where sides meet.
+    bypassed: Vec<Option<Option<usize>>>,
+}
+
+impl<'a> Builder<'a> {
+    fn new(
+        kernel: &'a Program,
+        code: &Code<'a>,
+        regular: &Regularity,
+        accesses: Vec<Access>,
+    ) -> Self {
+        let mut insts = regular.opened.clone();
+        for access in accesses.iter().filter(|a| a.is_regular()) {
+            let at = access.pc.index();
+            insts[at] = address_only(&insts[at], at, regular);
+        }
+        let view = Code {
+            insts: &insts,
+            ..*code
+        };
+        let cfg = Cfg::new(&view);
+        let defs = Defs::new(&view);
+        let uses = Uses::new(&view, &cfg, &defs);
+        Self {
+            kernel,
+            accesses,
+            kept: FixedBitSet::with_capacity(insts.len()),
+            bypassed: vec![None; insts.len()],
+            cfg,
+            uses,
+            defs,
+            insts,
+        }
+    }
+
+    fn build(mut self) -> Slices {
+        self.keep_what_matters();
+        let places = self.places();
+        let renaming = Renaming::new(&self);
+        self.find_bases();
+        let mut out = Vec::new();
+        let mut origin = Vec::new();
+        let mut extras = Vec::new();
+        for at in 0..self.insts.len() {
+            if self.stays(at) {
+                let mut inst = renaming.inst(&self, at, &mut extras);
+                self.retarget(at, &mut inst, &places);
+                out.push(inst);
+                origin.push(at);
+            }
+        }
+        // Opened ends of threads are gone; a branch may lead behind the last instruction.
+        out.push(Inst {
+            op: Op::Exit,
+            ..nothing(&self.insts[0])
+        });
+        self.finish(out, &origin, extras, &renaming)
+    }
+
+    fn find_bases(&mut self) {
+        let roots = Roots {
+            code: Code {
+                insts: &self.insts,
+                extras: &self.kernel.extras,
+                start: Pc(0),
+            },
+            consts: &self.kernel.consts,
+            uses: &self.uses,
+            defs: &self.defs,
+        };
+        for access in self.accesses.iter_mut().filter(|a| a.is_regular()) {
+            access.base = roots.base(access.pc.index());
+        }
+    }
+
+    /// Backward over data and control: what an address needs, the branches that decide whether
+    /// that runs, and what they need.
+    fn keep_what_matters(&mut self) {
+        let regions = self.regions();
+        let mut work: Vec<usize> = (0..self.insts.len())
+            .filter(|at| self.is_root(*at))
+            .collect();
+        while let Some(at) = work.pop() {
+            if self.kept.put(at) {
+                continue;
+            }
+            for used in self.uses.of(at) {
+                work.extend(used.defs.iter().filter_map(|def| self.defs.site(*def)));
+            }
+            let block = self.cfg.block_of(at);
+            let deciding = regions.iter().filter(|(_, region)| region.contains(block));
+            work.extend(deciding.map(|(branch, _)| *branch));
+        }
+        for (branch, region) in regions {
+            if !self.kept.contains(branch) {
+                self.bypassed[branch] = Some(region.meet);
+            }
+        }
+    }
+
+    /// Addresses, and ends of threads: what a thread would do after its end must not be predicted.
+    fn is_root(&self, at: usize) -> bool {
+        let inst = &self.insts[at];
+        match inst.op {
+            Op::Prefetch(_) => {
+                let here = |a: &Access| a.pc.index() == at && a.is_regular();
+                self.accesses.iter().any(here)
+            }
+            Op::Ret | Op::Exit => inst.guard.is_some(),
+            _ => false,
+        }
+    }
+
+    /// The region of every branch that may part lanes, by the branch's instruction.
+    fn regions(&self) -> Vec<(usize, Region)> {
+        let meets = self.cfg.post_dominators();
+        let branches = self.insts.iter().enumerate();
+        branches
+            .filter(|(_, inst)| may_diverge(inst))
+            .map(|(at, _)| {
+                let block = self.cfg.block_of(at);
+                (at, Region::new(&self.cfg, block, meets[block]))
+            })
+            .collect()
+    }
+
+    /// Jumps and exits without a condition stay as they are.
+    fn stays(&self, at: usize) -> bool {
+        let inst = &self.insts[at];
+        let jumps = matches!(inst.op, Op::Bra(_) | Op::BrxIdx | Op::Ret | Op::Exit);
+        self.kept.contains(at) || jumps
+    }
+
+    /// Where each instruction of the kernel went: its own place or that of the next that stays.
+    fn places(&self) -> Vec<u32> {
+        let mut next = 0;
+        let mut places = Vec::with_capacity(self.insts.len());
+        for at in 0..self.insts.len() {
+            places.push(next);
+            next += u32::from(self.stays(at));
+        }
+        places
+    }
+
+    fn retarget(&self, at: usize, inst: &mut Inst, places: &[u32]) {
+        let start_of = |block: usize| places[self.cfg.blocks[block].start] as i32;
+        match (self.bypassed[at], inst.op) {
+            (Some(Some(meet)), _) => {
+                *inst = Inst {
+                    op: Op::Bra(true),
+                    imm: start_of(meet),
+                    ..nothing(inst)
+                };
+            }
+            (Some(None), _) => {
+                *inst = Inst {
+                    op: Op::Exit,
+                    ..nothing(inst)
+                };
+            }
+            (None, Op::Bra(_)) => inst.imm = places[inst.imm as usize] as i32,
+            _ => {}
+        }
+    }
+
+    fn finish(
+        self,
+        insts: Vec<Inst>,
+        origin: &[usize],
+        mut extras: Vec<ExtraOperands>,
+        renaming: &Renaming,
+    ) -> Slices {
+        let places = self.places();
+        for extra in &mut extras {
+            for target in &mut extra.targets {
+                *target = Pc(places[target.index()]);
+            }
+        }
+        let code = Code {
+            insts: &insts,
+            extras: &extras,
+            start: Pc(0),
+        };
+        let meets = Cfg::new(&code).reconvergence(&code);
+        let facts = meets.into_iter().enumerate().map(|(at, reconverge)| {
+            let from = origin.get(at).copied().unwrap_or(self.insts.len() - 1);
+            InstFacts {
+                class: InstClass::Simple,
+                reads: Vec::new(),
+                writes: Vec::new(),
+                bank_reads: Vec::new(),
+                bank_writes: Vec::new(),
+                reconverge,
+                pos: self.kernel.facts[from].pos,
+            }
+        });
+        let facts = facts.collect();
+        let record = |at: &usize| {
+            let is = |access: &Access| access.pc.index() == *at && access.is_regular();
+            self.accesses.iter().position(is).map(|index| index as u32)
+        };
+        let mut records: Vec<Option<u32>> = origin.iter().map(record).collect();
+        records.push(None);
+        let program = Program {
+            insts,
+            facts,
+            extras,
+            reg_slots: renaming.slots,
+            preds: renaming.preds,
+            shared_bytes: 0,
+            dynamic_shared_align: None,
+            local_bytes: 0,
+            functions: Vec::new(),
+            ..self.kernel.clone()
+        };
+        Slices {
+            program,
+            accesses: self.accesses,
+            records,
+        }
+    }
+}
+
+/// The access's address and nothing else. A guard that is not regular goes: the address is that of
+/// the access if it happens.
+fn address_only(inst: &Inst, at: usize, regular: &Regularity) -> Inst {
+    let guard = inst
+        .guard
+        .filter(|guard| regular.reads_regularly(at, Var::Pred(guard.pred)));
+    Inst {
+        op: Op::Prefetch(MemSpace::Global),
+        guard,
+        src: [inst.src[0], Src::None, Src::None, Src::None],
+        imm: inst.imm,
+        ..nothing(inst)
+    }
+}
+
+/// New places for registers and predicates: one for each web.
+struct Renaming {
+    /// Web of each definition.
+    web: Vec<u32>,
+    /// New number of each web.
+    number: Vec<u16>,
+    slots: u16,
+    preds: u16,
+}
+
+impl Renaming {
+    fn new(builder: &Builder) -> Self {
+        let mut web: Vec<u32> = (0..builder.defs.len() as u32).collect();
+        for at in builder.kept.ones() {
+            for used in builder.uses.of(at) {
+                for pair in used.defs.windows(2) {
+                    join(&mut web, pair[0], pair[1]);
+                }
+            }
+        }
+        let mut renaming = Self {
+            number: vec![u16::MAX; web.len()],
+            web,
+            slots: 0,
+            preds: 0,
+        };
+        for at in builder.kept.ones() {
+            for used in builder.uses.of(at) {
+                used.defs
+                    .iter()
+                    .for_each(|def| renaming.place(*def, used.var));
+            }
+            for (def, var) in builder.defs.of_inst(at) {
+                renaming.place(def, var);
+            }
+        }
+        renaming
+    }
+
+    /// A register's web takes two slots, so that 64 bits have room.
+    fn place(&mut self, def: Def, var: Var) {
+        let root = root(&mut self.web, def.0) as usize;
+        if self.number[root] == u16::MAX {
+            let (next, step) = match var {
+                Var::Reg(_) => (&mut self.slots, 2),
+                Var::Pred(_) => (&mut self.preds, 1),
+            };
+            self.number[root] = *next;
+            *next += step;
+        }
+    }
+
+    fn of(&self, def: Def) -> u16 {
+        let mut at = def.0;
+        while self.web[at as usize] != at {
+            at = self.web[at as usize];
+        }
+        self.number[at as usize]
+    }
+
+    fn inst(&self, builder: &Builder, at: usize, extras: &mut Vec<ExtraOperands>) -> Inst {
+        let mut inst = builder.insts[at];
+        let read = |var: Var| {
+            let used = builder.uses.of_var(at, var);
+            used.and_then(|u| u.defs.first())
+                .map_or(0, |def| self.of(*def))
+        };
+        let src = |src: Src| match src {
+            Src::Reg(reg) => Src::Reg(Reg(read(Var::Reg(reg)))),
+            Src::Pred(pred, negated) => Src::Pred(Pred(read(Var::Pred(pred))), negated),
+            other => other,
+        };
+        let mut written = builder.defs.of_inst(at);
+        let mut dst = |dst: Dst| match dst {
+            Dst::None => Dst::None,
+            Dst::Reg(_) => Dst::Reg(Reg(written.next().map_or(0, |(def, _)| self.of(def)))),
+            Dst::Pred(_) => Dst::Pred(Pred(written.next().map_or(0, |(def, _)| self.of(def)))),
+        };
+        inst.guard = inst.guard.map(|guard| Guard {
+            pred: Pred(read(Var::Pred(guard.pred))),
+            ..guard
+        });
+        inst.src = inst.src.map(src);
+        inst.dst = inst.dst.map(&mut dst);
+        if inst.extra != Extra::NONE {
+            let old = &builder.kernel.extras[inst.extra.0 as usize];
+            inst.extra = Extra(extras.len() as u32);
+            extras.push(ExtraOperands {
+                dsts: old.dsts.iter().map(|d| dst(*d)).collect(),
+                srcs: old.srcs.iter().map(|s| src(*s)).collect(),
+                ..old.clone()
+            });
+        }
+        inst
+    }
+}
+
+fn root(web: &mut [u32], mut at: u32) -> u32 {
+    while web[at as usize] != at {
+        web[at as usize] = web[web[at as usize] as usize];
+        at = web[at as usize];
+    }
+    at
+}
+
+fn join(web: &mut [u32], a: Def, b: Def) {
+    let (a, b) = (root(web, a.0), root(web, b.0));
+    web[a.max(b) as usize] = a.min(b);
+}

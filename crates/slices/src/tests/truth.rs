@@ -1,0 +1,150 @@
+//! What a kernel really issues, against what its address binary said.
+
+use crate::{Access, Coverage, Predictor, Slices};
+use std::sync::Arc;
+use warploom_base::{Dim3, Rng, lanes_of};
+use warploom_diag::Source;
+use warploom_exec::{
+    BlockState, DeviceMemory, Env, LaunchContext, LaunchSpec, MemPort, StepOut, WarpState,
+    WriteLog, step,
+};
+use warploom_ir::{Program, lower};
+
+/// Words of the array that kernels read, all small.
+pub const WORDS: usize = 1024;
+
+/// The first kernel of a PTX text.
+pub fn kernel(ptx: &str) -> Program {
+    let source = Source::new("test.ptx", ptx);
+    let (module, diagnostics) = warploom_ptx::parse(&source);
+    assert!(!diagnostics.has_errors(), "{ptx}\n{diagnostics:?}");
+    let mut module = lower(&module, &source).expect("the module lowers");
+    assert!(module.refused.is_empty(), "{:?}", module.refused);
+    module.kernels.remove(0)
+}
+
+/// A launch with pointers to an input array of small seeded numbers and an output array of a
+/// megabyte, then `numbers` as 32-bit parameters.
+pub struct Bench {
+    pub launch: LaunchContext,
+    pub memory: DeviceMemory,
+}
+
+impl Bench {
+    pub fn new(program: &Program, grid: Dim3, block: Dim3, numbers: &[u32], seed: u64) -> Self {
+        let mut memory = DeviceMemory::new(1 << 24);
+        let input = memory.alloc(0, 4 * WORDS as u64).expect("room");
+        let output = memory.alloc(0, 1 << 20).expect("room");
+        let mut rng = Rng::new(seed);
+        let words = (0..WORDS).flat_map(|_| (rng.next_u64() as u32 % 7).to_le_bytes());
+        let words: Vec<u8> = words.collect();
+        memory.write(0, input, &words).expect("inside");
+        let mut params = Vec::new();
+        params.extend(input.to_le_bytes());
+        params.extend(output.to_le_bytes());
+        params.extend(numbers.iter().flat_map(|n| n.to_le_bytes()));
+        let spec = LaunchSpec {
+            grid,
+            block,
+            params,
+            max_shared_bytes: 48 << 10,
+            barriers: 16,
+            ..LaunchSpec::default()
+        };
+        let launch = LaunchContext::new(Arc::new(program.clone()), spec).expect("it launches");
+        Self { launch, memory }
+    }
+
+    /// Addresses that every thread of a block's warp issues, by access and lane, in order.
+    fn real(&mut self, slices: &Slices, ctaid: Dim3, warp: u32) -> Vec<[Vec<u64>; 32]> {
+        let mut found = empty(slices);
+        let (mut block, mut state) = (BlockState::new(), WarpState::new());
+        block.reset(&self.launch, ctaid);
+        state.reset(&self.launch, &block, warp);
+        let (mut log, mut out) = (WriteLog::new(), StepOut::default());
+        while let Some(pc) = state.pc() {
+            let mut port = MemPort {
+                image: &self.memory,
+                log: &mut log,
+                now: 0,
+            };
+            let env = Env::default();
+            step(
+                &self.launch,
+                &mut block,
+                &mut state,
+                &mut port,
+                &env,
+                &mut out,
+            )
+            .expect("test kernels do not fault");
+            if let Some(access) = slices.accesses.iter().position(|a| a.pc == pc) {
+                for lane in lanes_of(out.active) {
+                    found[access][lane].push(out.addrs[lane]);
+                }
+            }
+        }
+        log.commit(&mut self.memory);
+        found
+    }
+}
+
+fn empty(slices: &Slices) -> Vec<[Vec<u64>; 32]> {
+    vec![std::array::from_fn(|_| Vec::new()); slices.accesses.len()]
+}
+
+/// Compares every warp of a launch and returns how many addresses were predicted and issued.
+pub fn compare(program: &Program, bench: &mut Bench) -> (usize, usize) {
+    let slices = Arc::new(Slices::new(program));
+    let mut predictor = Predictor::new(slices.clone(), &bench.launch);
+    let (mut predicted, mut issued) = (0, 0);
+    let grid = bench.launch.grid();
+    for block in 0..grid.count() {
+        let ctaid = grid.point(block);
+        for warp in 0..bench.launch.warps_per_block() {
+            let mut said = empty(&slices);
+            let outcome = predictor.run(ctaid, warp, |record| {
+                for lane in lanes_of(record.lanes) {
+                    said[record.access][lane].push(record.addresses[lane]);
+                }
+            });
+            assert!(outcome.is_ok(), "{outcome:?}");
+            let real = bench.real(&slices, ctaid, warp);
+            for (index, access) in slices.accesses.iter().enumerate() {
+                for lane in 0..32 {
+                    let (said, real) = (&said[index][lane], &real[index][lane]);
+                    assert!(
+                        agrees(access, said, real),
+                        "{access:?} block {ctaid} warp {warp} lane {lane}\n\
+                         said {said:x?}\nreal {real:x?}\n{program}\n{}",
+                        slices.program
+                    );
+                    predicted += usize::from(access.is_regular()) * real.len();
+                    issued += real.len();
+                }
+            }
+        }
+    }
+    (predicted, issued)
+}
+
+/// What each kind of coverage promises.
+fn agrees(access: &Access, said: &[u64], real: &[u64]) -> bool {
+    match access.coverage {
+        Coverage::Irregular | Coverage::InFunction => said.is_empty(),
+        Coverage::Regular {
+            first_only: true,
+            conditional,
+        } => conditional || said.first() == real.first(),
+        Coverage::Regular {
+            conditional: true, ..
+        } => is_subsequence(real, said),
+        Coverage::Regular { .. } => said == real,
+    }
+}
+
+fn is_subsequence(part: &[u64], whole: &[u64]) -> bool {
+    let mut rest = whole.iter();
+    part.iter()
+        .all(|address| rest.any(|other| other == address))
+}
