@@ -1,7 +1,7 @@
 //! Kernels in flight and the chain that gives their blocks to SMs: cap on blocks per SM, SM
 //! filter, kernel choice, block choice; each link is a key of its own, so that systems combine.
-//! At most one block a cluster and cycle; clusters in turn, and in each its SMs (model page, section
-//! 2).
+//! At most one block a cluster and cycle; clusters in turn, and in each its SMs (model page,
+//! section 2).
 
 use std::collections::VecDeque;
 use std::sync::Arc;
