@@ -9,8 +9,8 @@
 //! | resources | what the SM has left | `fits` |
 //! | block choice | `gpu.block_scheduler` | `give_block_of` |
 //!
-//! At most one block a cluster and cycle; clusters in turn, and in each its SMs (model page, section
-//! 2).
+//! At most one block a cluster and cycle; clusters in turn, and in each its SMs (model page,
+//! section 2).
 
 use std::collections::VecDeque;
 use std::sync::Arc;

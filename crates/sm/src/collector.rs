@@ -250,8 +250,8 @@ impl Collectors {
     }
 
     /// Marks the banks of a function unit's results written in this cycle: they serve no reads. A
-    /// function unit does not wait for banks: behind a result whose bank is busy no other is marked,
-    /// although all are written (`opndcoll_rfu_t::writeback`, whose answer is not looked at).
+    /// function unit does not wait for banks: behind a result whose bank is busy no other is
+    /// marked, although all are written (`opndcoll_rfu_t::writeback`, whose answer nobody reads).
     #[inline]
     pub fn write(&mut self, registers: &[u16], warp: u16) {
         self.try_write(registers, warp);

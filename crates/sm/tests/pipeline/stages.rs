@@ -87,8 +87,8 @@ fn a_taken_branch_refetches() {
 }
 
 /// In the second place it leaves an empty buffer. Fetch goes on behind the branch in the cycle of
-/// its issue, t; decode follows in t + 1; the scheduler finds the wrong path in t + 2, which fetches
-/// from the target; decode and issue follow.
+/// its issue, t; decode follows in t + 1; the scheduler finds the wrong path in t + 2, which
+/// fetches from the target; decode and issue follow.
 #[test]
 fn fetch_goes_on_behind_a_taken_branch() {
     let body = "mov.u32 %r0, 0;\nbra L;\nmov.u32 %r1, 1;\nL:\nmov.u32 %r2, 2;\n\
