@@ -31,7 +31,10 @@ fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
         }
     }
     let below = |path: String| path.replacen(&folder.display().to_string(), "", 1);
-    files.into_iter().map(|(path, bytes)| (below(path), bytes)).collect()
+    files
+        .into_iter()
+        .map(|(path, bytes)| (below(path), bytes))
+        .collect()
 }
 
 #[test]
@@ -120,7 +123,10 @@ fn schema(text: &str) {
 #[test]
 fn a_run_of_a_figure_can_be_made_alone() {
     let folder = tempfile::tempdir().unwrap();
-    let page = json(&reproduce(folder.path(), &["cooperative/fig3", "--scale", "test", "--json"]));
+    let page = json(&reproduce(
+        folder.path(),
+        &["cooperative/fig3", "--scale", "test", "--json"],
+    ));
     let run = &page["runs"][1];
     let command = run["command"].as_str().unwrap();
     let mut args: Vec<_> = command.split(' ').skip(1).collect();
@@ -133,7 +139,14 @@ fn a_run_of_a_figure_can_be_made_alone() {
 #[test]
 fn a_comparison_is_a_row_a_value_and_part_of_the_page() {
     let folder = tempfile::tempdir().unwrap();
-    let base = ["compare", "vectoradd", "--size", "test", "--set", "gpu.sms=2"];
+    let base = [
+        "compare",
+        "vectoradd",
+        "--size",
+        "test",
+        "--set",
+        "gpu.sms=2",
+    ];
     let args = [&base[..], &["--vary", "gpu.max_blocks_per_sm=1,2,4"]].concat();
     let table = warploom_in(folder.path(), &args);
     assert_eq!((table.status, table.err.as_str()), (0, ""));
@@ -142,7 +155,10 @@ fn a_comparison_is_a_row_a_value_and_part_of_the_page() {
     let page = json(&warploom_in(folder.path(), &[&args[..], &kept].concat()).out);
     assert_eq!(page["rows"].as_array().unwrap().len(), 3);
     let csv = std::fs::read_to_string(folder.path().join("c.csv")).unwrap();
-    assert!(csv.starts_with("gpu.max_blocks_per_sm,cycles,ipc,speedup,"), "{csv}");
+    assert!(
+        csv.starts_with("gpu.max_blocks_per_sm,cycles,ipc,speedup,"),
+        "{csv}"
+    );
     let said = warploom_in(folder.path(), &["report", "out"]).out;
     assert_eq!(said, "wrote out/index.html: 1 figures\n");
     let html = std::fs::read_to_string(folder.path().join("out/index.html")).unwrap();
@@ -163,7 +179,10 @@ fn a_comparison_takes_launch_files_and_tells_of_runs_that_fail() {
     let message = refusal(folder.path(), 1, &args);
     assert!(message.contains("2 of its runs failed"), "{message}");
     assert!(message.contains("misaligned"), "{message}");
-    assert!(message.contains("`warploom run k.toml --gpu gtx480 --set gpu.sms=1`"), "{message}");
+    assert!(
+        message.contains("`warploom run k.toml --gpu gtx480 --set gpu.sms=1`"),
+        "{message}"
+    );
 }
 
 #[test]
@@ -173,7 +192,14 @@ fn what_cannot_be_done_is_refused_with_a_remedy() {
     std::fs::create_dir(at.join("empty")).unwrap();
     std::fs::create_dir(at.join("foreign")).unwrap();
     std::fs::write(at.join("foreign/runs.redb"), "a shopping list").unwrap();
-    let fig3 = ["reproduce", "cooperative/fig3", "--scale", "test", "-o", "foreign"];
+    let fig3 = [
+        "reproduce",
+        "cooperative/fig3",
+        "--scale",
+        "test",
+        "-o",
+        "foreign",
+    ];
     let refusals = [
         refusal(at, 2, &["report", "empty"]),
         refusal(at, 2, &["report", "nowhere"]),
@@ -182,11 +208,25 @@ fn what_cannot_be_done_is_refused_with_a_remedy() {
         refusal(at, 2, &["compare", "vectoradd", "--vary", "gpu.sms"]),
         refusal(at, 2, &["compare", "vectoradd", "--vary", "gpu.sms=1,1"]),
         refusal(at, 2, &["compare", "vectoradd", "--vary", "gpu.smx=1,2"]),
-        refusal(at, 2, &["compare", "vectoradd", "--vary", "gpu.sms=1", "--vary", "gpu.sms=2"]),
+        refusal(
+            at,
+            2,
+            &[
+                "compare",
+                "vectoradd",
+                "--vary",
+                "gpu.sms=1",
+                "--vary",
+                "gpu.sms=2",
+            ],
+        ),
         refusal(at, 2, &["compare", "vectorad", "--vary", "gpu.sms=1,2"]),
     ];
     insta::assert_snapshot!(refusals.join("\n"));
-    assert_eq!(std::fs::read_to_string(at.join("foreign/runs.redb")).unwrap(), "a shopping list");
+    assert_eq!(
+        std::fs::read_to_string(at.join("foreign/runs.redb")).unwrap(),
+        "a shopping list"
+    );
 }
 
 #[test]
@@ -195,8 +235,16 @@ fn a_page_leaves_out_what_is_no_figure_and_says_so() {
     reproduce(folder.path(), &["duet/fig3b", "--scale", "test"]);
     std::fs::write(folder.path().join("results/duet/notes.json"), "{}").unwrap();
     let ran = warploom_in(folder.path(), &["report", "results", "-o", "page.html"]);
-    assert_eq!((ran.status, ran.out.as_str()), (0, "wrote page.html: 1 figures\n"));
-    assert!(ran.err.starts_with("warning: results/duet/notes.json is no figure"), "{}", ran.err);
+    assert_eq!(
+        (ran.status, ran.out.as_str()),
+        (0, "wrote page.html: 1 figures\n")
+    );
+    assert!(
+        ran.err
+            .starts_with("warning: results/duet/notes.json is no figure"),
+        "{}",
+        ran.err
+    );
     let contents = json(&warploom_in(folder.path(), &["report", "results", "--json"]).out);
     assert_eq!(contents["pages"].as_array().unwrap().len(), 1);
     let date = contents["date"].as_str().unwrap();
