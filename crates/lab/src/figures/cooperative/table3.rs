@@ -1,7 +1,7 @@
 //! Table 3: blocks of a kernel and blocks on an SM at a time.
 //!
-//! The latter is what an SM has room for: the 32 blocks of SimpleMultiGPU on 15 SMs are never six on
-//! one, as the table has it.
+//! The latter is what an SM has room for: the 32 blocks of SimpleMultiGPU on 15 SMs are never six
+//! on one, as the table has it.
 
 use super::{GPU, PAPER, WORKLOADS, reports};
 use crate::figure::{Figure, Request};
