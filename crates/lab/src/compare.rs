@@ -181,7 +181,7 @@ impl Comparison {
                 keys.join(" and ")
             ),
             command: command.to_owned(),
-            ..figure.into_page(&used.to_vec())
+            ..figure.into_page(used)
         }
     }
 }

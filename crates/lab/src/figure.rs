@@ -1,7 +1,7 @@
 //! What a figure is: a table, figures of the whole, claims with verdicts, charts.
 
 use crate::figures::FigureInfo;
-use crate::runs::Used;
+use crate::runs::UsedRun;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -82,7 +82,7 @@ pub struct Figure {
 
 impl Figure {
     /// The page of a paper's figure, with the runs that it rests on.
-    pub fn page(self, info: &FigureInfo, request: &Request, used: &Used) -> Page {
+    pub fn page(self, info: &FigureInfo, request: &Request, used: &[UsedRun]) -> Page {
         let (name, scale) = (info.full_name(), request.scale);
         let page = self.into_page(used);
         Page {
@@ -96,7 +96,7 @@ impl Figure {
     }
 
     /// A page without names.
-    pub(crate) fn into_page(self, used: &Used) -> Page {
+    pub(crate) fn into_page(self, used: &[UsedRun]) -> Page {
         Page {
             paper: String::new(),
             figure: String::new(),
@@ -116,7 +116,7 @@ impl Figure {
 }
 
 /// The machines, each once, in order of their first run.
-fn configurations(used: &Used) -> Vec<Configuration> {
+fn configurations(used: &[UsedRun]) -> Vec<Configuration> {
     let mut all: Vec<Configuration> = Vec::new();
     for (spec, _) in used {
         let machine = &spec.machine;
@@ -133,7 +133,7 @@ fn configurations(used: &Used) -> Vec<Configuration> {
     all
 }
 
-fn presets(used: &Used) -> BTreeMap<String, BTreeMap<String, ConfigValue>> {
+fn presets(used: &[UsedRun]) -> BTreeMap<String, BTreeMap<String, ConfigValue>> {
     let value = |setting| match setting {
         Setting::Bool(on) => ConfigValue::Bool(on),
         Setting::Integer(number) => ConfigValue::Integer(number),
@@ -152,7 +152,7 @@ fn presets(used: &Used) -> BTreeMap<String, BTreeMap<String, ConfigValue>> {
     all
 }
 
-fn run_line((spec, report): &crate::runs::UsedRun) -> RunLine {
+fn run_line((spec, report): &UsedRun) -> RunLine {
     RunLine {
         input: spec.input.name().to_owned(),
         configuration: spec.machine.name.clone(),

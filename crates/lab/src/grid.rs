@@ -35,8 +35,10 @@ pub struct Config {
 /// What is measured of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Metric {
-    /// Its name, with the unit.
+    /// Its name as a key.
     pub name: &'static str,
+    /// Its name for people, with the unit.
+    pub label: &'static str,
     /// What it is.
     pub about: &'static str,
     /// Takes it from a result.
@@ -46,6 +48,7 @@ pub struct Metric {
 /// Thread instructions per core cycle over the whole run.
 pub const IPC: Metric = Metric {
     name: "ipc",
+    label: "IPC",
     about: "Thread instructions per core cycle.",
     of: |report| report.totals.figures.ipc,
 };
@@ -146,7 +149,7 @@ impl Grid {
         let measured = Measured::new(self, &runs.all(&self.runs(request))?);
         let note = format!(
             "{} over all launches of {} workloads at scale {}, on {}.",
-            self.metric.name,
+            self.metric.label,
             self.workloads.len(),
             request.scale,
             self.gpu
@@ -194,7 +197,7 @@ impl<'a> Measured<'a> {
         for config in self.grid.configs {
             let about = format!(
                 "{} of {} over that of {baseline}.",
-                metric.name, config.name
+                metric.label, config.name
             );
             columns.push(Column::new(config.name, about));
         }
@@ -248,7 +251,7 @@ impl<'a> Measured<'a> {
         Chart::Bars(BarChart {
             title: self.grid.chart.to_owned(),
             axis: Axis {
-                label: format!("{} over that of {baseline}", metric.name),
+                label: format!("{} over that of {baseline}", metric.label),
                 ..Axis::default()
             },
             groups: names.chain(["mean"]).map(str::to_owned).collect(),

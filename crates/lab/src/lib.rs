@@ -28,7 +28,7 @@ pub use figure::{Figure, Request, Scale, UnknownScale};
 pub use figures::{FigureInfo, UnknownFigure, all, find};
 pub use grid::{Config, Expectation, Grid, IPC, Metric, Statement, Workload, geometric_mean, mean};
 pub use runner::{Event, Failed, Results, Runner};
-pub use runs::{Made, Runs, Used, UsedRun, Wanted, make};
+pub use runs::{Made, Runs, UsedRun, Wanted, make};
 pub use spec::{Input, Machine, RunKey, RunSpec, SEED};
 pub use store::{Store, StoreError};
 pub use verdict::{Judged, POINTS, compare};

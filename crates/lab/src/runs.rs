@@ -19,14 +19,12 @@ use warploom_stats::result::RunReport;
 /// A run with its result.
 pub type UsedRun = (RunSpec, Arc<RunReport>);
 
-/// The runs that a figure rests on, in the order in which it asked for them.
-pub type Used = Vec<UsedRun>;
-
 /// What a figure may ask.
 pub struct Runs<'a> {
     results: &'a Results,
     wanted: Vec<RunSpec>,
-    used: Used,
+    /// In the order in which they were asked for.
+    used: Vec<UsedRun>,
     failed: Vec<Failed>,
 }
 
@@ -70,7 +68,7 @@ pub struct Wanted<'a> {
     /// Makes it from results; `None` while some are missing.
     pub make: Box<dyn Fn(&mut Runs<'_>) -> Option<Figure> + 'a>,
     /// Its page.
-    pub page: Box<dyn Fn(Figure, &Used) -> Page + 'a>,
+    pub page: Box<dyn Fn(Figure, &[UsedRun]) -> Page + 'a>,
 }
 
 impl<'a> Wanted<'a> {

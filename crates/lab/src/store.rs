@@ -204,10 +204,7 @@ fn create(path: &Path) -> Result<(), StoreError> {
         .filter(|folder| !folder.as_os_str().is_empty());
     let folder = folder.unwrap_or(Path::new("."));
     std::fs::create_dir_all(folder).map_err(io)?;
-    let file = tempfile::Builder::new()
-        .prefix(".runs")
-        .tempfile_in(folder)
-        .map_err(io)?;
+    let file = new_file(folder).map_err(io)?;
     let database = Database::create(file.path()).map_err(|error| opening(path, error))?;
     database.close().map_err(|error| opening(path, error))?;
     match file.persist_noclobber(path) {
@@ -216,6 +213,18 @@ fn create(path: &Path) -> Result<(), StoreError> {
         }
         _ => Ok(()),
     }
+}
+
+/// A new file with the permissions that a plain one would have.
+fn new_file(folder: &Path) -> std::io::Result<tempfile::NamedTempFile> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".runs");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        builder.permissions(std::fs::Permissions::from_mode(0o666));
+    }
+    builder.tempfile_in(folder)
 }
 
 fn opening(path: &Path, error: DatabaseError) -> StoreError {

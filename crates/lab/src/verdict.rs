@@ -1,8 +1,8 @@
 //! Verdicts: a claim beside what was measured. The same rules for every figure.
 //!
 //! A claim's figure holds if ours is within five points of the paper's and of the same sign, partly
-//! if only the sign agrees; a ratio of 1.075 is a gain of 7.5 points. An ordering holds or does not.
-//! A claim of several statements holds if all do, and not if its figure or none of them does.
+//! if only the sign agrees; a ratio of 1.075 is a gain of 7.5 points. An ordering holds or does
+//! not. A claim of several statements holds if all do, and not if its figure or none of them does.
 
 use crate::claims::{Claim, claim};
 use warploom_report::page::{Cell, Holds, Part, Verdict};

@@ -10,7 +10,9 @@ fn help_of_every_verb() {
     let verbs = [
         "run",
         "analyze",
+        "compare",
         "reproduce",
+        "report",
         "check",
         "list",
         "show",

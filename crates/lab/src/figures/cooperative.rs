@@ -28,7 +28,8 @@ const GPU: &str = "gtx480";
 const LRR: &str = "lrr";
 const GTO: &str = "gto";
 const LLF: &str = "long-latency-first";
-const BOTH: &str = "long-latency-first + contention-throttle";
+/// Long-latency-first with contention-throttle.
+const BOTH: &str = "throttled";
 
 /// Table 3.
 const WORKLOADS: &[Workload] = &[

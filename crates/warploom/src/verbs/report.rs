@@ -57,11 +57,11 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
     let path = args.output.clone();
     let path = path.unwrap_or_else(|| args.folder.join("index.html"));
     write_file(&path, &html(&args.title, &imprint, &pages))?;
-    print(&format!(
-        "wrote {}: {} figures\n",
-        path.display(),
-        pages.len()
-    ))?;
+    let count = match pages.len() {
+        1 => "1 figure".to_owned(),
+        count => format!("{count} figures"),
+    };
+    print(&format!("wrote {}: {count}\n", path.display()))?;
     Ok(ExitCode::SUCCESS)
 }
 

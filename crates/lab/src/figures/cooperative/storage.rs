@@ -9,6 +9,7 @@ use crate::spec::Machine;
 use std::collections::BTreeMap;
 use warploom_policy::PolicyInfo;
 use warploom_report::page::{Cell, Column, Table};
+use warploom_report::{Axis, BarChart, BarSeries, Chart};
 
 pub(super) const FIGURE: FigureInfo = FigureInfo {
     paper: PAPER,
@@ -24,7 +25,7 @@ const PAPER_COUNTERS: u64 = 32;
 const POLICIES: [&str; 2] = ["long-latency-first", "contention-throttle"];
 
 fn make(_: &Request, _: &mut Runs<'_>) -> Option<Figure> {
-    let mut rows = Vec::new();
+    let (mut rows, mut bytes) = (Vec::new(), Vec::new());
     for threads in THREADS {
         let machine = Machine::preset(threads, GPU, &[threads]);
         let machine = machine.unwrap_or_else(|errors| panic!("{errors}"));
@@ -32,6 +33,7 @@ fn make(_: &Request, _: &mut Runs<'_>) -> Option<Figure> {
             let info = warploom_policy::all().find(|info| info.name == policy);
             let info = info.unwrap_or_else(|| panic!("{policy} is no policy"));
             rows.push(row(&info, threads, &machine));
+            bytes.push((info.facts.bits)(&machine.spec) as f64 / 8.0);
         }
     }
     Some(Figure {
@@ -41,7 +43,31 @@ fn make(_: &Request, _: &mut Runs<'_>) -> Option<Figure> {
         },
         summary: BTreeMap::new(),
         claims: Vec::new(),
-        charts: Vec::new(),
+        charts: vec![chart(&bytes)],
+    })
+}
+
+/// Bytes of the rows: machine by machine, policy by policy.
+fn chart(bytes: &[f64]) -> Chart {
+    let series = |(p, policy): (usize, &&str)| {
+        let of_policy = bytes.iter().skip(p).step_by(POLICIES.len());
+        BarSeries {
+            name: (*policy).to_owned(),
+            values: of_policy.copied().map(Some).collect(),
+        }
+    };
+    Chart::Bars(BarChart {
+        title: "Storage".to_owned(),
+        axis: Axis {
+            label: "bytes of an SM (warp scheduler), of the GPU (filter)".to_owned(),
+            ..Axis::default()
+        },
+        groups: THREADS
+            .iter()
+            .map(|threads| (*threads).to_owned())
+            .collect(),
+        series: POLICIES.iter().enumerate().map(series).collect(),
+        marks: Vec::new(),
     })
 }
 

@@ -1,13 +1,18 @@
 //! Table 3: blocks of a kernel and blocks on an SM at a time.
+//!
+//! The latter is what an SM has room for: the 32 blocks of SimpleMultiGPU on 15 SMs are never six
+//! on one, as the table has it.
 
-use super::{PAPER, WORKLOADS, reports};
+use super::{GPU, PAPER, WORKLOADS, reports};
 use crate::figure::{Figure, Request};
 use crate::figures::FigureInfo;
 use crate::grid::Workload;
 use crate::runs::Runs;
 use crate::verdict::Judged;
 use std::collections::BTreeMap;
+use warploom_config::{BlockNeeds, GpuSpec, preset};
 use warploom_report::page::{Cell, Column, Holds, Table};
+use warploom_report::{Axis, BarChart, BarSeries, Chart};
 use warploom_stats::result::{KernelReport, RunReport};
 use warploom_workloads::Target;
 
@@ -60,7 +65,27 @@ fn make(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
         },
         summary: BTreeMap::new(),
         claims: vec![judged.verdict(note)],
-        charts: Vec::new(),
+        charts: vec![chart(&rows)],
+    })
+}
+
+fn chart(rows: &[Row]) -> Chart {
+    let series = |name: &str, of: fn(&Row) -> u64| BarSeries {
+        name: name.to_owned(),
+        values: rows.iter().map(|row| Some(of(row) as f64)).collect(),
+    };
+    Chart::Bars(BarChart {
+        title: "Blocks on an SM at a time".to_owned(),
+        axis: Axis {
+            label: "blocks".to_owned(),
+            ..Axis::default()
+        },
+        groups: rows.iter().map(|row| row.name.to_owned()).collect(),
+        series: vec![
+            series("here", |row| row.ours[1]),
+            series("Table 3", |row| row.paper[1]),
+        ],
+        marks: Vec::new(),
     })
 }
 
@@ -72,7 +97,7 @@ fn columns() -> Vec<Column> {
         Column::new("blocks.paper", "The same in Table 3."),
         Column::new(
             "blocks_per_sm",
-            format!("Blocks on an SM at a time here: {mean}."),
+            format!("Blocks that an SM has room for here: {mean}."),
         ),
         Column::new("blocks_per_sm.paper", "The same in Table 3."),
     ]
@@ -82,7 +107,8 @@ fn row(workload: &Workload, report: &RunReport) -> Row {
     let target = Target::resolve(workload.target).unwrap_or_else(|unknown| panic!("{unknown}"));
     let facts = target.facts.expect("the paper's table has every workload");
     let blocks = |kernel: &KernelReport| kernel.grid.0.iter().copied().map(u64::from).product();
-    let on_sm = |kernel: &KernelReport| u64::from(kernel.blocks_per_sm);
+    let gpu = preset(GPU).unwrap_or_else(|errors| panic!("{errors}"));
+    let on_sm = |kernel: &KernelReport| room(kernel, &gpu);
     Row {
         name: workload.name,
         ours: [mean(report, &blocks), mean(report, &on_sm)],
@@ -91,6 +117,18 @@ fn row(workload: &Workload, report: &RunReport) -> Row {
             facts.blocks_per_sm.map(u64::from).expect("Table 3 has it"),
         ],
     }
+}
+
+/// Blocks of a launch that an SM has room for.
+fn room(kernel: &KernelReport, gpu: &GpuSpec) -> u64 {
+    let threads = kernel.block.0.iter().product();
+    let needs = BlockNeeds::new(
+        threads,
+        kernel.registers_per_thread,
+        kernel.shared_bytes,
+        &gpu.sm,
+    );
+    needs.blocks_per_sm(u64::MAX, &gpu.sm, &gpu.gpu).0.into()
 }
 
 /// Mean over launches, rounded up.

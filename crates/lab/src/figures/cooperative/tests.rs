@@ -1,3 +1,5 @@
+//! All figures of the paper at scale `test`.
+
 use crate::claims::claims;
 use crate::figure::{Request, Scale};
 use crate::figures::find;
