@@ -54,7 +54,7 @@ const DUET: &[Alias] = &[
     alias("duet", "BT", "btree", "default"),
     alias("duet", "CFD", "cfd", "missile"),
     alias("duet", "DWT_1", "dwt2d", "rgb").kernel("copy_components"),
-    alias("duet", "DWT_2", "dwt2d", "rgb").kernel("fdwt"),
+    alias("duet", "DWT_2", "dwt2d", "strips128").kernel("fdwt"),
     alias("duet", "HG", "hybridsort", "blocks512").kernel("histogram"),
     alias("duet", "HS", "hotspot", "grid512"),
     alias("duet", "KM", "kmeans", "kdd").kernel("invert_mapping"),
