@@ -51,7 +51,13 @@ const DUET: &[Alias] = &[
     alias("duet", "BFS", "bfs", "uniform-16m"),
     alias("duet", "BP_1", "backprop", "default").kernel("layerforward"),
     alias("duet", "BP_2", "backprop", "default").kernel("adjust_weights"),
+    alias("duet", "BT", "btree", "default"),
+    alias("duet", "CFD", "cfd", "missile"),
+    alias("duet", "DWT_1", "dwt2d", "rgb").kernel("copy_components"),
+    alias("duet", "DWT_2", "dwt2d", "strips128").kernel("fdwt"),
+    alias("duet", "HG", "hybridsort", "blocks512").kernel("histogram"),
     alias("duet", "HS", "hotspot", "grid512"),
+    alias("duet", "KM", "kmeans", "kdd").kernel("invert_mapping"),
     alias("duet", "MMS", "matrixmul", "tile32"),
     alias("duet", "SPMV", "spmv", "fem"),
 ];
@@ -68,12 +74,22 @@ const COOPERATIVE: &[Alias] = &[
 
 /// Seed 002, Table 3.
 const CRAT: &[Alias] = &[
+    alias("crat", "B+T", "btree", "default"),
     alias("crat", "BAK", "backprop", "default").kernel("layerforward"),
     alias("crat", "BFS", "bfs", "uniform").kernel("kernel"),
     alias("crat", "BLK", "blackscholes", "options4m"),
+    alias("crat", "CFD", "cfd", "missile256"),
+    alias("crat", "GAU", "gaussian", "square4").kernel("Fan1"),
     alias("crat", "HST", "hotspot", "grid512"),
+    alias("crat", "KMN", "kmeans", "kdd").kernel("invert_mapping"),
+    alias("crat", "LUD", "lud", "default").kernel("diagonal"),
     alias("crat", "MUM", "mummergpu", "default"),
+    alias("crat", "NEED", "nw", "default").kernel("needle_1"),
+    alias("crat", "PATH", "pathfinder", "default"),
+    alias("crat", "PTF", "particlefilter", "default"),
     alias("crat", "SPMV", "spmv", "fem"),
+    alias("crat", "SRAD", "srad", "default").kernel("srad_cuda_1"),
+    alias("crat", "STM", "streamcluster", "default"),
 ];
 
 /// Seed 003, Table II.
@@ -81,6 +97,7 @@ const SLICER: &[Alias] = &[
     alias("slicer", "BFS", "bfs", "uniform"),
     alias("slicer", "BLK", "blackscholes", "options4m"),
     alias("slicer", "HOT", "hotspot", "grid1024"),
+    alias("slicer", "KNN", "nn", "block256"),
     alias("slicer", "MVP", "spmv", "fem"),
     alias("slicer", "NN", "neuralnet", "default").kernel("first_layer"),
 ];
@@ -88,7 +105,12 @@ const SLICER: &[Alias] = &[
 /// Seed 004, Table 4.2.
 const LOCALITY: &[Alias] = &[
     alias("locality", "BP", "backprop", "default"),
+    alias("locality", "GAUSSIAN", "gaussian", "square16"),
     alias("locality", "HIS", "histogram", "twice"),
     alias("locality", "HS", "hotspot", "grid1024"),
+    alias("locality", "LUD", "lud", "default"),
+    alias("locality", "NN", "nn", "block32"),
+    alias("locality", "NW", "nw", "default"),
+    alias("locality", "SRAD", "srad", "default"),
     alias("locality", "TRAN", "transpose", "tile16"),
 ];

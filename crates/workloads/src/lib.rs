@@ -23,17 +23,30 @@ mod target;
 mod backprop;
 mod bfs;
 mod blackscholes;
+mod btree;
+mod cfd;
+mod dwt2d;
+mod gaussian;
 mod histogram;
 mod hotspot;
+mod hybridsort;
+mod kmeans;
+mod lud;
 mod matrixmul;
 mod mergesort;
 mod montecarlo;
 mod mummergpu;
 mod neuralnet;
+mod nn;
+mod nw;
+mod particlefilter;
+mod pathfinder;
 mod reference;
 mod simplemultigpu;
 mod spmv;
+mod srad;
 mod storegpu;
+mod streamcluster;
 mod transpose;
 mod vectoradd;
 
@@ -52,13 +65,24 @@ pub fn all() -> &'static [WorkloadInfo] {
         backprop::WORKLOAD,
         bfs::WORKLOAD,
         blackscholes::WORKLOAD,
+        btree::WORKLOAD,
+        cfd::WORKLOAD,
+        dwt2d::WORKLOAD,
+        gaussian::WORKLOAD,
         histogram::WORKLOAD,
         hotspot::WORKLOAD,
+        hybridsort::WORKLOAD,
+        kmeans::WORKLOAD,
+        lud::WORKLOAD,
         matrixmul::WORKLOAD,
         mergesort::WORKLOAD,
         montecarlo::WORKLOAD,
         mummergpu::WORKLOAD,
         neuralnet::WORKLOAD,
+        nn::WORKLOAD,
+        nw::WORKLOAD,
+        particlefilter::WORKLOAD,
+        pathfinder::WORKLOAD,
         reference::gather::WORKLOAD,
         reference::matmul_naive::WORKLOAD,
         reference::matmul_tiled::WORKLOAD,
@@ -66,7 +90,9 @@ pub fn all() -> &'static [WorkloadInfo] {
         reference::vecadd::WORKLOAD,
         simplemultigpu::WORKLOAD,
         spmv::WORKLOAD,
+        srad::WORKLOAD,
         storegpu::WORKLOAD,
+        streamcluster::WORKLOAD,
         transpose::WORKLOAD,
         vectoradd::WORKLOAD,
     ]
