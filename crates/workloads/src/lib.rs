@@ -13,6 +13,7 @@
 
 mod alias;
 mod check;
+mod facts;
 mod info;
 mod picture;
 mod program;
@@ -21,6 +22,7 @@ mod target;
 mod atax;
 mod backprop;
 mod bfs;
+mod blackscholes;
 mod conv2d;
 mod convolutionseparable;
 mod cutcp;
@@ -35,18 +37,25 @@ mod hotspot;
 mod imagedenoising;
 mod lbm;
 mod matrixmul;
+mod mergesort;
 mod mm2;
+mod montecarlo;
+mod mummergpu;
 mod mvt;
+mod neuralnet;
 mod reference;
 mod sad;
 mod sgemm;
 mod sift;
+mod simplemultigpu;
 mod spmv;
 mod stencil;
+mod storegpu;
 mod transpose;
 mod vectoradd;
 
 pub use alias::{Alias, aliases};
+pub use facts::{Facts, Registers, facts, papers_of};
 pub use info::{
     KernelInfo, LaunchShape, Request, Size, Suite, Times, UnknownSize, Variant, WorkloadInfo,
 };
@@ -60,6 +69,7 @@ pub fn all() -> &'static [WorkloadInfo] {
         atax::WORKLOAD,
         backprop::WORKLOAD,
         bfs::WORKLOAD,
+        blackscholes::WORKLOAD,
         convolutionseparable::WORKLOAD,
         cutcp::WORKLOAD,
         dxtc::WORKLOAD,
@@ -73,7 +83,11 @@ pub fn all() -> &'static [WorkloadInfo] {
         imagedenoising::WORKLOAD,
         lbm::WORKLOAD,
         matrixmul::WORKLOAD,
+        mergesort::WORKLOAD,
+        montecarlo::WORKLOAD,
+        mummergpu::WORKLOAD,
         mvt::WORKLOAD,
+        neuralnet::WORKLOAD,
         reference::gather::WORKLOAD,
         reference::matmul_naive::WORKLOAD,
         reference::matmul_tiled::WORKLOAD,
@@ -82,8 +96,10 @@ pub fn all() -> &'static [WorkloadInfo] {
         sad::WORKLOAD,
         sgemm::WORKLOAD,
         sift::WORKLOAD,
+        simplemultigpu::WORKLOAD,
         spmv::WORKLOAD,
         stencil::WORKLOAD,
+        storegpu::WORKLOAD,
         transpose::WORKLOAD,
         vectoradd::WORKLOAD,
     ]
