@@ -1,7 +1,7 @@
 // DXT1 compression: a block of 64 threads compresses 4 x 4 pixels. Sixteen threads sort the colours
-// along their principal axis; then all threads try the ways to cut the sorted row into four or three
-// clusters (992 and 160 of them), fit the two end colours of each by least squares, round them to 16
-// bits, and keep the best; a tree finds the best of all.
+// along their principal axis; then all threads try the ways to cut the sorted row into four or
+// three clusters (992 and 160 of them), fit the two end colours of each by least squares, round
+// them to 16 bits, and keep the best; a tree finds the best of all.
 
 #define THREADS 64
 #define FOURS 992
