@@ -224,9 +224,8 @@ fn fit(
 /// A colour rounded to 5, 6 and 5 bits, expanded and packed.
 fn to_565(colour: Colour) -> (Colour, u16) {
     const LEVELS: Colour = [31.0, 63.0, 31.0];
-    const EXPAND: Colour = [0.032_277_527, 0.015_831_517, 0.032_277_527];
-    // Zero also of what is no number.
-    let saturated = colour.map(|c| c.max(0.0).min(1.0));
+    const EXPAND: Colour = [0.032_277_53, 0.015_831_517, 0.032_277_53];
+    let saturated = colour.map(|c| if c.is_nan() { 0.0 } else { c.clamp(0.0, 1.0) });
     let levels = [0, 1, 2].map(|i| (saturated[i] * LEVELS[i]).round_ties_even());
     let [r, g, b] = levels.map(|level| level as u16);
     (
