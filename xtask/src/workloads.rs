@@ -70,7 +70,9 @@ pub fn run(args: &Args, root: &Path) -> Result<()> {
 
 /// Every workload by itself, then every benchmark of a paper.
 fn runs(cycles: u64) -> impl Iterator<Item = Run> {
-    let plain = all().iter().map(move |workload| Run::plain(workload.name, cycles));
+    let plain = all()
+        .iter()
+        .map(move |workload| Run::plain(workload.name, cycles));
     let papers = aliases().map(move |alias| Run::of_paper(alias, cycles));
     plain.chain(papers)
 }

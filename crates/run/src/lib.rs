@@ -19,5 +19,5 @@ pub use functional::FunctionalRun;
 pub use host::{Arg, Check, HostAction, HostError, HostProgram, Launch};
 pub use params::ArgError;
 pub use session::{Options, Progress, RunError, Session};
-pub use warploom_exec::{AddressMode, ChannelKind, Checks, Texture};
+pub use warploom_exec::{AddressMode, ChannelKind, Checks, Texture, approx};
 pub use warploom_gpu::{Part, Probe};

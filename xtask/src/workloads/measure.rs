@@ -163,10 +163,13 @@ fn measures(figures: &Figures, kernel: &KernelAnalysis) -> [String; COLUMNS.len(
         percent(share(count("sm.memory_instructions"), instructions)),
         percent(share(count("sm.shared_instructions"), instructions)),
         format!("{:.1}", share(lanes, instructions)),
-        format!("{:.2}", share(
+        format!(
+            "{:.2}",
+            share(
                 count("sm.memory_transactions"),
                 count("sm.memory_instructions")
-            )),
+            )
+        ),
         rate(figures.l1d.hit_rate),
         rate(figures.l2.hit_rate),
         format!("{:.1}", 1000.0 * share(misses, instructions)),
