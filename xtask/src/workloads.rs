@@ -28,8 +28,8 @@ pub struct Args {
     #[arg(value_name = "TARGET")]
     only: Vec<String>,
 
-    /// Cut runs at size paper after this many core cycles
-    #[arg(long, value_name = "N", default_value_t = 50_000)]
+    /// Cut runs after this many core cycles
+    #[arg(long, value_name = "N", default_value_t = 20_000)]
     cycles: u64,
 
     /// Measure nothing; compare the outputs of every variant with its reference, timed at size
@@ -70,7 +70,9 @@ pub fn run(args: &Args, root: &Path) -> Result<()> {
 
 /// Every workload by itself, then every benchmark of a paper.
 fn runs(cycles: u64) -> impl Iterator<Item = Run> {
-    let plain = all().iter().map(|workload| Run::plain(workload.name));
+    let plain = all()
+        .iter()
+        .map(move |workload| Run::plain(workload.name, cycles));
     let papers = aliases().map(move |alias| Run::of_paper(alias, cycles));
     plain.chain(papers)
 }

@@ -46,7 +46,14 @@ fn run_without_a_target_lists_what_can_be_run() {
 
 #[test]
 fn all_workloads_run_at_once() {
-    let rows = json(&output(&["run", "all", "--size", "test", "--functional", "--json"]));
+    let rows = json(&output(&[
+        "run",
+        "all",
+        "--size",
+        "test",
+        "--functional",
+        "--json",
+    ]));
     let rows = rows.as_array().unwrap();
     for workload in warploom_workloads::all() {
         let mut mine = rows.iter().filter(|row| row["workload"] == workload.name);

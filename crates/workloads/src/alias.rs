@@ -56,7 +56,7 @@ const DUET: &[Alias] = &[
     alias("duet", "CONV", "2dconv", "default"),
     alias("duet", "CP", "cutcp", "water"),
     alias("duet", "DWT_1", "dwt2d", "rgb").kernel("copy_components"),
-    alias("duet", "DWT_2", "dwt2d", "rgb").kernel("fdwt"),
+    alias("duet", "DWT_2", "dwt2d", "strips128").kernel("fdwt"),
     alias("duet", "FDTD_1", "fdtd2d", "default").kernel("fdtd_step1"),
     alias("duet", "FDTD_2", "fdtd2d", "default").kernel("fdtd_step2"),
     alias("duet", "GEMM", "gemm", "default"),

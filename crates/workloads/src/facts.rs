@@ -198,7 +198,12 @@ const DUET: &[Facts] = &[
     duet("SAD_1", "default"),
     duet("SAD_2", "default"),
     duet("SPMV", "large"),
-    duet("ST", "default").limited_by(REGISTERS),
+    duet("ST", "default")
+        .limited_by(REGISTERS)
+        .implied_registers(
+            40,
+            "limited by registers, so more than 32 for blocks of 128; the next grant",
+        ),
 ];
 
 const fn cooperative(abbreviation: &'static str, blocks: u64, per_sm: u32) -> Facts {

@@ -20,7 +20,7 @@ pub struct Run {
     pub target: String,
     gpu: &'static str,
     size: Size,
-    cycles: Option<u64>,
+    cycles: u64,
 }
 
 /// A line of the table.
@@ -43,13 +43,13 @@ fn preset_of(paper: &str) -> &'static str {
 }
 
 impl Run {
-    /// A workload to its end at size `small`.
-    pub fn plain(workload: &str) -> Self {
+    /// A workload at size `small`.
+    pub fn plain(workload: &str, cycles: u64) -> Self {
         Self {
             target: workload.to_owned(),
             gpu: "gtx480",
             size: Size::Small,
-            cycles: Some(2_000_000),
+            cycles,
         }
     }
 
@@ -59,7 +59,7 @@ impl Run {
             target: format!("{}/{}", alias.paper, alias.abbreviation),
             gpu: preset_of(alias.paper),
             size: Size::Paper,
-            cycles: Some(cycles),
+            cycles,
         }
     }
 
@@ -70,7 +70,7 @@ impl Run {
         let architecture = architecture(self.gpu);
         let mut program = target.program_on(self.size, SEED, architecture);
         let options = Options {
-            max_cycles: self.cycles,
+            max_cycles: Some(self.cycles),
             memory_bytes: 16 << 30,
             ..Options::default()
         };
@@ -155,7 +155,6 @@ fn measures(figures: &Figures, kernel: &KernelAnalysis) -> [String; COLUMNS.len(
     let lanes: f64 = (1..=32)
         .map(|lanes| f64::from(lanes) * count(&format!("sm.issued_by_lanes.w{lanes}")))
         .sum();
-    let global = count("sm.memory_instructions") - count("sm.shared_instructions");
     let misses = sum("l2.accesses.miss.") + sum("l2.accesses.sector_miss.");
     let used = &kernel.utilisation;
     [
@@ -164,7 +163,13 @@ fn measures(figures: &Figures, kernel: &KernelAnalysis) -> [String; COLUMNS.len(
         percent(share(count("sm.memory_instructions"), instructions)),
         percent(share(count("sm.shared_instructions"), instructions)),
         format!("{:.1}", share(lanes, instructions)),
-        format!("{:.2}", share(count("sm.memory_transactions"), global)),
+        format!(
+            "{:.2}",
+            share(
+                count("sm.memory_transactions"),
+                count("sm.memory_instructions")
+            )
+        ),
         rate(figures.l1d.hit_rate),
         rate(figures.l2.hit_rate),
         format!("{:.1}", 1000.0 * share(misses, instructions)),

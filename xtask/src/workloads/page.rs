@@ -69,12 +69,12 @@ Written by `cargo xtask workloads`: what was measured of every workload, beside 
 `docs/generated/workloads.md` says what each computes, its `notes.md` where its shape is from and why
 it differs from a paper where it does.
 
-- Benchmarks of the papers ran at size `paper` on the paper's preset and were cut after CYCLES core
-  cycles, so that only their first launches count; workloads by themselves ran at size `small` on
-  `gtx480`.
-- *memory* and *shared* are shares of the warp instructions; *lanes* is the mean number of active
-  lanes; *transactions* are requests by memory instruction other than those of shared memory; *MPKI*
-  is misses by 1,000 warp instructions. *schedulers* to *DRAM* are the utilisations of seed 000,
+- Benchmarks of the papers ran at size `paper` on the paper's preset, workloads by themselves at size
+  `small` on `gtx480`; all were cut after CYCLES core cycles, so that of programs of many launches
+  only the first count.
+- *memory* (global, local, texture) and *shared* are shares of the warp instructions; *lanes* is the
+  mean number of active lanes; *transactions* are requests by instruction of *memory*; *L2 MPKI* is
+  misses by 1,000 warp instructions. *schedulers* to *DRAM* are the utilisations of seed 000,
   section 4.1.
 - Registers are the paper's where it prints or implies them; on `maxwell-duet` they are those of
   ASSEMBLER; else the simulator's estimate.

@@ -1,4 +1,4 @@
-// Electrostatic potential on a lattice, of charges within a cutoff. Atoms lie in bins of 4 Angstrom,
+// Potential on a lattice of points, of charges within a cutoff. Atoms lie in bins of 4 Angstrom,
 // up to eight a bin. A block computes a cube of 8 x 8 x 8 lattice points, four a thread: it loads
 // the bins around it into shared memory, 32 at a time, and every thread adds up all their atoms.
 
@@ -19,9 +19,9 @@ __device__ __forceinline__ float contribution(float charge, float r2, float inve
 }
 
 // `bins` points to the bin at the lattice's origin; there are bins at negative coordinates too.
-extern "C" __global__ void cutoff_potential(int bins_x, int bins_y, const float *bins, float spacing,
-                                            float cutoff2, float inverse_cutoff2, float *regions,
-                                            int region_z)
+extern "C" __global__ void cutoff_potential(int bins_x, int bins_y, const float *bins,
+                                            float spacing, float cutoff2,
+                                            float inverse_cutoff2, float *regions, int region_z)
 {
     __shared__ float cache[CACHED_BINS * BIN_FLOATS];
     __shared__ float *region;

@@ -10,7 +10,7 @@ use warploom_run::{
 };
 
 use crate::check::equal;
-use crate::info::{KernelInfo, LaunchShape, Request, Size, Suite, Times, Variant, WorkloadInfo};
+use crate::info::{KernelInfo, LaunchShape, Request, Size, Suite, Variant, WorkloadInfo};
 use crate::program::{alloc_output, load};
 use image::{Component, Image};
 
@@ -35,12 +35,22 @@ pub(crate) const WORKLOAD: WorkloadInfo = WorkloadInfo {
             alone: true,
         },
     ],
-    variants: &[Variant {
-        name: "rgb",
-        sentence: "Two or three levels; at size paper seed 000's 1,024 x 1,024 pixels, 4,096 blocks and 90.",
-        launches: shapes,
-        program,
-    }],
+    variants: &[
+        Variant {
+            name: "rgb",
+            sentence: "Two or three levels; at size paper seed 000's 1,024 x 1,024 pixels, 4,096 \
+                       blocks and 90.",
+            launches: |request| shapes(BENCHMARK, request),
+            program: |request| program(BENCHMARK, request),
+        },
+        Variant {
+            name: "strips128",
+            sentence: "The same with strips of at most 128 columns and a window that does not \
+                       slide: seed 000's ten blocks an SM, and enough of them.",
+            launches: |request| shapes(STRIPS_128, request),
+            program: |request| program(STRIPS_128, request),
+        },
+    ],
 };
 
 const COPY: &str = "copy_components";
@@ -48,8 +58,25 @@ const FDWT: &str = "fdwt";
 const COPY_BLOCK: u32 = 256;
 /// Rows of a window.
 const WINDOW: u32 = 8;
-/// Blocks down an image: windows slide as often as it takes.
-const MOST_BLOCKS_DOWN: u32 = 15;
+
+/// How an image is divided among blocks.
+#[derive(Clone, Copy)]
+struct Strips {
+    /// Columns of the widest.
+    widest: u32,
+    /// Blocks down an image: windows slide as often as it takes.
+    most_down: u32,
+}
+
+/// As the public benchmark does.
+const BENCHMARK: Strips = Strips {
+    widest: 192,
+    most_down: 15,
+};
+const STRIPS_128: Strips = Strips {
+    widest: 128,
+    most_down: 128,
+};
 const COMPONENTS: u32 = 3;
 
 /// Columns and rows: even at every level.
@@ -62,45 +89,51 @@ fn copy_shape((width, height): (u32, u32)) -> LaunchShape {
     LaunchShape::once(COPY, grid, Dim3::linear(COPY_BLOCK))
 }
 
-/// How often the window slides down in a block.
-fn steps(height: u32) -> u32 {
-    height.div_ceil(MOST_BLOCKS_DOWN * WINDOW)
-}
+impl Strips {
+    /// How often the window slides down in a block.
+    fn steps(self, height: u32) -> u32 {
+        height.div_ceil(self.most_down * WINDOW)
+    }
 
-fn fdwt_shape((width, height): (u32, u32)) -> LaunchShape {
-    let (entry, block) = match width {
-        960.. => ("fdwt53_192", 192),
-        480.. => ("fdwt53_128", 128),
-        _ => ("fdwt53_64", 64),
-    };
-    let down = height.div_ceil(WINDOW * steps(height));
-    let grid = Dim3::new(width.div_ceil(block), down, 1);
-    LaunchShape::once(entry, grid, Dim3::linear(block))
+    fn shape(self, (width, height): (u32, u32)) -> LaunchShape {
+        let block = match width {
+            960.. => self.widest,
+            480.. => 128,
+            _ => 64,
+        };
+        let entry = match block {
+            192 => "fdwt53_192",
+            128 => "fdwt53_128",
+            _ => "fdwt53_64",
+        };
+        let down = height.div_ceil(WINDOW * self.steps(height));
+        let grid = Dim3::new(width.div_ceil(block), down, 1);
+        LaunchShape::once(entry, grid, Dim3::linear(block))
+    }
 }
 
 /// The image and the low bands that levels leave of it. A window needs five rows to turn round in.
-fn levels(size: Size) -> impl Iterator<Item = (u32, u32)> {
+fn levels(size: Size) -> impl Iterator<Item = (u32, u32)> + Clone {
     let (width, height) = sides(size);
     (0..size.pick(2, 3, 3)).map(move |level| (width >> level, height >> level))
 }
 
-fn shapes(request: &Request) -> Vec<LaunchShape> {
+fn shapes(strips: Strips, request: &Request) -> Vec<LaunchShape> {
     let sides = sides(request.size);
     let mut shapes = Vec::new();
     if request.wants(COPY) {
         shapes.push(copy_shape(sides));
     }
     if request.wants(FDWT) {
-        shapes.extend(levels(request.size).map(|sides| LaunchShape {
-            times: Times::Fixed(COMPONENTS),
-            ..fdwt_shape(sides)
-        }));
+        let component = levels(request.size).map(|sides| strips.shape(sides));
+        shapes.extend((0..COMPONENTS).flat_map(|_| component.clone()));
     }
     shapes
 }
 
-fn program(request: &Request) -> Box<dyn HostProgram> {
+fn program(strips: Strips, request: &Request) -> Box<dyn HostProgram> {
     Box::new(Program {
+        strips,
         request: *request,
         run: None,
     })
@@ -114,6 +147,7 @@ enum Step {
 }
 
 struct Program {
+    strips: Strips,
     request: Request,
     run: Option<Run>,
 }
@@ -122,7 +156,7 @@ impl HostProgram for Program {
     fn next(&mut self, device: &mut Device) -> Result<HostAction, HostError> {
         let run = match self.run.take() {
             Some(run) => run,
-            None => Run::new(device, &self.request)?,
+            None => Run::new(device, self.strips, &self.request)?,
         };
         let run = self.run.insert(run);
         while let Some(step) = run.steps.pop_front() {
@@ -152,7 +186,7 @@ struct Run {
 }
 
 impl Run {
-    fn new(device: &mut Device, request: &Request) -> Result<Self, HostError> {
+    fn new(device: &mut Device, strips: Strips, request: &Request) -> Result<Self, HostError> {
         let sides = sides(request.size);
         let image = Image::generate(sides, request.seed);
         let module = load(device, &WORKLOAD)?;
@@ -174,7 +208,7 @@ impl Run {
             run.push_copy(device, module, sides)?;
         }
         if request.wants(FDWT) {
-            run.push_transforms(module, request.size);
+            run.push_transforms(strips, module, request.size);
         }
         Ok(run)
     }
@@ -201,7 +235,7 @@ impl Run {
         Ok(())
     }
 
-    fn push_transforms(&mut self, module: ModuleId, size: Size) {
+    fn push_transforms(&mut self, strips: Strips, module: ModuleId, size: Size) {
         for &(input, output) in &self.buffers {
             for (level, (width, height)) in levels(size).enumerate() {
                 if level > 0 {
@@ -213,9 +247,9 @@ impl Run {
                     Arg::Pointer(output),
                     Arg::U32(width),
                     Arg::U32(height),
-                    Arg::U32(steps(height)),
+                    Arg::U32(strips.steps(height)),
                 ];
-                let launch = fdwt_shape((width, height)).launch(module, args);
+                let launch = strips.shape((width, height)).launch(module, args);
                 self.steps.push_back(Step::Launch(launch));
             }
         }
@@ -259,13 +293,13 @@ mod tests {
     #[test]
     fn the_papers_image_takes_these_blocks() {
         assert_eq!(copy_shape(sides(Size::Paper)).grid, Dim3::linear(4096));
-        let shapes: Vec<_> = levels(Size::Paper).map(fdwt_shape).collect();
-        let grids: Vec<_> = shapes
-            .iter()
-            .map(|shape| (shape.grid.x, shape.grid.y))
-            .collect();
-        assert_eq!(grids, [(6, 15), (4, 13), (4, 11)]);
-        assert_eq!(shapes[0].block, Dim3::linear(192));
+        let shapes = |strips: Strips| -> Vec<_> {
+            let shapes = levels(Size::Paper).map(|sides| strips.shape(sides));
+            shapes.map(|s| (s.grid.x, s.grid.y, s.block.x)).collect()
+        };
+        let benchmark = [(6, 15, 192), (4, 13, 128), (4, 11, 64)];
+        assert_eq!(shapes(BENCHMARK), benchmark);
+        assert_eq!(shapes(STRIPS_128)[0], (8, 128, 128));
     }
 
     #[test]

@@ -17,8 +17,8 @@ pub(super) fn by_blocks(pixels: &[u32], width: usize) -> Vec<u32> {
     (0..pixels.len()).map(pixel).collect()
 }
 
-/// Two bits a colour of the sorted row: 0 and 1 the end colours, 2 and 3 those between, in the order
-/// 0, 2, 3, 1 along the row. First 160 into three clusters (with some repeated to fill up), then
+/// Two bits a colour of the sorted row: 0 and 1 the end colours, 2 and 3 those between, in the
+/// order 0, 2, 3, 1 along the row. First 160 into three clusters (with some repeated to fill up), then
 /// those into four.
 pub(super) fn clusterings() -> Vec<u32> {
     let mut list = Vec::new();
@@ -224,9 +224,8 @@ fn fit(
 /// A colour rounded to 5, 6 and 5 bits, expanded and packed.
 fn to_565(colour: Colour) -> (Colour, u16) {
     const LEVELS: Colour = [31.0, 63.0, 31.0];
-    const EXPAND: Colour = [0.032_277_527, 0.015_831_517, 0.032_277_527];
-    // Zero also of what is no number.
-    let saturated = colour.map(|c| c.max(0.0).min(1.0));
+    const EXPAND: Colour = [0.032_277_53, 0.015_831_517, 0.032_277_53];
+    let saturated = colour.map(|c| if c.is_nan() { 0.0 } else { c.clamp(0.0, 1.0) });
     let levels = [0, 1, 2].map(|i| (saturated[i] * LEVELS[i]).round_ties_even());
     let [r, g, b] = levels.map(|level| level as u16);
     (

@@ -1,7 +1,7 @@
 // DXT1 compression: a block of 64 threads compresses 4 x 4 pixels. Sixteen threads sort the colours
-// along their principal axis; then all threads try the ways to cut the sorted row into four or three
-// clusters (992 and 160 of them), fit the two end colours of each by least squares, round them to 16
-// bits, and keep the best; a tree finds the best of all.
+// along their principal axis; then all threads try the ways to cut the sorted row into four or
+// three clusters (992 and 160 of them), fit the two end colours of each by least squares, round
+// them to 16 bits, and keep the best; a tree finds the best of all.
 
 #define THREADS 64
 #define FOURS 992
@@ -13,7 +13,7 @@ __constant__ float weights4[4] = {9.0f, 0.0f, 6.0f, 3.0f};
 __constant__ float weights3[4] = {4.0f, 0.0f, 2.0f, 2.0f};
 // Sums of squares and products of the weights, a byte each.
 __constant__ int products4[4] = {0x090000, 0x000900, 0x040102, 0x010402};
-__constant__ int products3[4] = {0x040000, 0x000400, 0x040101, 0x010401};
+__constant__ int products3[4] = {0x040000, 0x000400, 0x010101, 0x010101};
 
 struct Ends {
     unsigned short start;

@@ -44,7 +44,7 @@ const COMPUTE: &str = "compute_value";
 const BLOCK: u32 = 128;
 
 fn darts(size: Size) -> u32 {
-    size.pick(500, 9_000, 100_000)
+    size.pick(1_000, 9_000, 100_000)
 }
 
 /// One dart a thread, halved until an SM of 15 has at most 20 blocks; fewer in smaller sizes.

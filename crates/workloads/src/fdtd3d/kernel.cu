@@ -67,7 +67,7 @@ extern "C" __global__ void finite_differences(float *output, const float *input,
         out += plane;
         __syncthreads();
 
-        // Halos of blocks at the volume's end reach into the next row or plane; there is always one.
+        // Halos of blocks at the volume's end reach into the next row or plane: there is one.
         if (threadIdx.y < RADIUS) {
             tile[threadIdx.y][tx] = input[out - RADIUS * row];
             tile[threadIdx.y + BLOCK_Y + RADIUS][tx] = input[out + BLOCK_Y * row];

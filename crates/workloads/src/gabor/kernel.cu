@@ -1,6 +1,6 @@
-// A bank of Gabor filters: convolutions of an image with waves under a bell, one filter a launch, one
-// thread a pixel, straight from global memory; pixels beyond the border repeat it. Beside it the
-// energy of an image, by which responses are normalised: one partial sum a block.
+// A bank of Gabor filters: convolutions of an image with waves under a bell, one filter a launch,
+// one thread a pixel, straight from global memory; pixels beyond the border repeat it. Beside it
+// the energy of an image, by which responses are normalised: one partial sum a block.
 
 #define RADIUS 3
 #define SIDE (2 * RADIUS + 1)

@@ -1,6 +1,6 @@
 // Two filters that take noise out of a picture, one thread a pixel, all colours through a texture.
-// K nearest neighbours weighs a window's pixels by how much they resemble the centre; non-local means
-// by how much their surroundings resemble the centre's.
+// K nearest neighbours weighs a window's pixels by how much they resemble the centre; non-local
+// means by how much their surroundings resemble the centre's.
 
 #define RADIUS 3
 #define WINDOW ((2 * RADIUS + 1) * (2 * RADIUS + 1))
@@ -52,8 +52,8 @@ __device__ __forceinline__ unsigned int finish(const Sums &sums, float4 centre, 
                 mix(sums.b * inverse, centre.z, own));
 }
 
-extern "C" __global__ void knn(unsigned int *result, int width, int height, float noise, float blend,
-                               unsigned long long image)
+extern "C" __global__ void knn(unsigned int *result, int width, int height, float noise,
+                               float blend, unsigned long long image)
 {
     const int ix = blockDim.x * blockIdx.x + threadIdx.x;
     const int iy = blockDim.y * blockIdx.y + threadIdx.y;
@@ -74,8 +74,8 @@ extern "C" __global__ void knn(unsigned int *result, int width, int height, floa
     }
 }
 
-extern "C" __global__ void nlm(unsigned int *result, int width, int height, float noise, float blend,
-                               unsigned long long image)
+extern "C" __global__ void nlm(unsigned int *result, int width, int height, float noise,
+                               float blend, unsigned long long image)
 {
     const int ix = blockDim.x * blockIdx.x + threadIdx.x;
     const int iy = blockDim.y * blockIdx.y + threadIdx.y;

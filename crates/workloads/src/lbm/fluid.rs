@@ -160,8 +160,7 @@ fn reflected(f: &[f32; 19]) -> [f32; 19] {
     VELOCITIES.map(|velocity| f[opposite(velocity)])
 }
 
-/// Flow along an axis: the kernel adds in an order of its own, which is the one of the velocities,
-/// except that it takes the last two against the axis at the end where both signs alternate.
+/// Flow along an axis, added up in the kernel's order.
 fn flow(f: &[f32; 19], order: [(usize, f32); 10]) -> f32 {
     let start = order[0].1 * f[order[0].0];
     order[1..]

@@ -42,12 +42,16 @@ fn extents(size: Size) -> [u32; 3] {
     size.pick([24, 16, 10], [56, 48, 40], [120, 120, 150])
 }
 
+fn steps(size: Size) -> u32 {
+    size.pick(2, 2, 4)
+}
+
 fn shape(size: Size) -> LaunchShape {
     let [x, y, z] = extents(size);
     let [small, medium, large] = ENTRIES;
     let entry = size.pick(small, medium, large);
     LaunchShape {
-        times: Times::Fixed(size.pick(2, 2, 4)),
+        times: Times::Fixed(steps(size)),
         ..LaunchShape::once(entry, Dim3::new(y, z, 1), Dim3::linear(x))
     }
 }
@@ -66,11 +70,8 @@ fn plan(device: &mut Device, size: Size, seed: u64) -> Result<Plan, HostError> {
         device.alloc_slice(&lattice.values)?,
     ];
     let (shape, margin) = (shape(size), 4 * lattice.margin() as u64);
-    let Times::Fixed(steps) = shape.times else {
-        unreachable!("the number of steps is known")
-    };
     let mut launches = Vec::new();
-    for _ in 0..steps {
+    for _ in 0..steps(size) {
         let args = buffers.map(|buffer| Arg::Pointer(DevicePtr(buffer.0 + margin)));
         launches.push(shape.launch(module, args.to_vec()));
         buffers.reverse();
@@ -78,7 +79,7 @@ fn plan(device: &mut Device, size: Size, seed: u64) -> Result<Plan, HostError> {
     let result = buffers[0];
     Ok(Plan::new(launches, move |device| {
         let actual = device.read_vec(result, lattice.values.len())?;
-        let expected = lattice.after(steps);
+        let expected = lattice.after(steps(size));
         Ok(vec![equal("distributions", &actual, &expected)])
     }))
 }

@@ -150,7 +150,7 @@ fn weighted(weights: &[f32], values: impl Iterator<Item = f32>) -> f64 {
 }
 
 fn activate(sum: f64) -> f64 {
-    f64::from(1.7159_f32) * libm::tanh(f64::from(0.666_666_67_f32) * sum)
+    f64::from(1.7159_f32) * libm::tanh(f64::from(0.666_666_7_f32) * sum)
 }
 
 /// Images of three strokes: 1 on a stroke, falling to -1 beside it.

@@ -1,7 +1,8 @@
 // Sums of absolute differences between the 4 x 4 blocks of a frame and those of a reference frame,
-// at 33 x 33 displacements each, then of larger blocks by adding up. Sums are 16-bit integers; those
-// of one block lie together, padded to 1,096. They start with the largest block type: one of 16 x 16
-// a macroblock, two 16 x 8, two 8 x 16, four 8 x 8, eight 8 x 4, eight 4 x 8, sixteen 4 x 4.
+// at 33 x 33 displacements each, then of larger blocks by adding up. Sums are 16-bit integers;
+// those of one block lie together, padded to 1,096. They start with the largest block type: one of
+// 16 x 16 a macroblock, two 16 x 8, two 8 x 16, four 8 x 8, eight 8 x 4, eight 4 x 8, sixteen of
+// 4 x 4.
 
 #define RANGE 16
 #define SIDE (2 * RANGE + 1)
@@ -20,8 +21,8 @@ __device__ __forceinline__ int distance(int a, int b)
     return abs(a - b);
 }
 
-// One block of threads a 4 x 4 block, 18 displacements a thread, three at a time, so that texels are
-// fetched once for three neighbouring displacements.
+// One block of threads a 4 x 4 block, 18 displacements a thread, three at a time, so that texels
+// are fetched once for three neighbouring displacements.
 extern "C" __global__ void mb_sad_calc(unsigned short *sads, const unsigned short *frame,
                                        int macroblocks_x, int macroblocks_y,
                                        unsigned long long reference)

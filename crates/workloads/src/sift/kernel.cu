@@ -1,8 +1,8 @@
 // Scale-invariant features. `detect` looks for extrema of the differences between neighbouring
 // levels of a Gaussian scale space, one thread a pixel and scale. `describe` has one block a
 // keypoint: the dominant orientation of the gradients around it, then histograms of orientations in
-// 4 x 4 cells of a window turned by it. Histograms are integers, so that no order of the atomics can
-// reach the result.
+// 4 x 4 cells of a window turned by it. Histograms are integers, so that no order of the atomics
+// can reach the result.
 
 #define ORIENTATIONS 36
 #define CELLS 4
@@ -58,8 +58,9 @@ __device__ __forceinline__ bool is_edge(const float *at, int width, int layer, f
     const float above = difference(at - width, layer), below = difference(at + width, layer);
     const float xx = left + right - 2.0f * value;
     const float yy = above + below - 2.0f * value;
-    const float xy = 0.25f * (difference(at + width + 1, layer) - difference(at + width - 1, layer) -
-                              difference(at - width + 1, layer) + difference(at - width - 1, layer));
+    const float *up = at - width, *down = at + width;
+    const float xy = 0.25f * (difference(down + 1, layer) - difference(down - 1, layer) -
+                              difference(up + 1, layer) + difference(up - 1, layer));
     const float trace = xx + yy;
     const float determinant = xx * yy - xy * xy;
     return determinant <= 0.0f || trace * trace * 10.0f >= 121.0f * determinant;
@@ -110,7 +111,8 @@ struct Gradient {
     float angle;
 };
 
-__device__ __forceinline__ Gradient gradient(const float *level, int width, int height, int x, int y)
+__device__ __forceinline__ Gradient gradient(const float *level, int width, int height, int x,
+                                             int y)
 {
     x = min(max(x, 1), width - 2);
     y = min(max(y, 1), height - 2);
@@ -165,7 +167,8 @@ extern "C" __global__ void describe(const float *levels, const Keypoint *keypoin
     const Gradient turned = gradient(level, width, height, x, y);
     float relative = turned.angle - (dominant + 0.5f) * (2.0f * PI / ORIENTATIONS);
     relative = relative < 0.0f ? relative + 2.0f * PI : relative;
-    const int cell = thread / WINDOW / (WINDOW / CELLS) * CELLS + thread % WINDOW / (WINDOW / CELLS);
+    const int row = thread / WINDOW, column = thread % WINDOW;
+    const int cell = row / (WINDOW / CELLS) * CELLS + column / (WINDOW / CELLS);
     atomicAdd(&bins[cell * DIRECTIONS + bin_of(relative, DIRECTIONS)],
               (int)(turned.magnitude * weight * FIXED));
     __syncthreads();

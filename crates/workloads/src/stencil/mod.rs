@@ -96,8 +96,7 @@ fn generate(run: &Run, seed: u64) -> Vec<f32> {
     (0..nz).flat_map(layer).collect()
 }
 
-/// A step over the whole volume, with the kernel's order of additions: it adds the neighbour that
-/// the other half of its tile may hold after the one that it reads first.
+/// A step over the whole volume, with the kernel's order of additions: along z, y and x.
 fn step(now: &[f32], cells: [u32; 3]) -> Vec<f32> {
     let [nx, ny, nz] = cells.map(|n| n as usize);
     let mut next = now.to_vec();
