@@ -123,7 +123,7 @@ impl Ellipse {
         let across = (y as f32 - self.y) / self.height;
         let rest = 1.0 - across * across;
         let half = self.width * rest.max(0.0).sqrt();
-        (rest > 0.0).then(|| (self.x - half..self.x + half, self.brightness))
+        (rest > 0.0).then_some((self.x - half..self.x + half, self.brightness))
     }
 }
 
