@@ -58,7 +58,12 @@ pub struct Args {
     functional: bool,
     /// Execute the first N launches without timing, then time the others: to come to the launch
     /// that matters at full speed. Caches begin cold there, and the result is of the timed launches
-    #[arg(long, value_name = "N", default_value_t = 0, conflicts_with = "functional")]
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 0,
+        conflicts_with = "functional"
+    )]
     skip_launches: u64,
     /// Look for what no fault shows and warn of it: loads of memory that nobody wrote, races on
     /// shared memory, barriers that a part of a warp reaches
