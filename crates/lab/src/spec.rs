@@ -62,9 +62,7 @@ impl Input {
             seed => format!(" --seed {seed}"),
         };
         let args = format!("{name} --size {size}{seed_args}");
-        let make = move |gpu: &GpuSpec| {
-            Ok(target.program_on(size, seed, architecture(&gpu.name)))
-        };
+        let make = move |gpu: &GpuSpec| Ok(target.program_on(size, seed, architecture(&gpu.name)));
         Ok(Self {
             weight: threads(&target, size),
             ..Self::new(name, args, digest.hex(), make)

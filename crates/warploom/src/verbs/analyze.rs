@@ -78,7 +78,9 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
         threads: args.threads,
         max_cycles: Some(args.max_cycles),
         window_cycles: Some(args.window),
-        skip_launches: args.skip_launches.unwrap_or_else(|| program.analysis_start()),
+        skip_launches: args
+            .skip_launches
+            .unwrap_or_else(|| program.analysis_start()),
         command: command_line(),
         ..Options::default()
     };
