@@ -61,14 +61,20 @@ impl<'a> Runs<'a> {
     }
 }
 
+/// Makes a figure from results; `None` while some are missing.
+type Make<'a> = dyn Fn(&mut Runs<'_>) -> Option<Figure> + 'a;
+
+/// Makes a figure's page.
+type Paged<'a> = dyn Fn(Figure, &[UsedRun]) -> Page + 'a;
+
 /// A figure that runs make.
 pub struct Wanted<'a> {
     /// What messages call it.
     pub name: String,
     /// Makes it from results; `None` while some are missing.
-    pub make: Box<dyn Fn(&mut Runs<'_>) -> Option<Figure> + 'a>,
+    pub make: Box<Make<'a>>,
     /// Its page.
-    pub page: Box<dyn Fn(Figure, &[UsedRun]) -> Page + 'a>,
+    pub page: Box<Paged<'a>>,
 }
 
 impl<'a> Wanted<'a> {
