@@ -3,8 +3,8 @@
 //!
 //! `ptxas` is not needed to build, test or run: the table is checked in. It comes from a Python
 //! package whose version is pinned in `xtask/ptxas-requirements.txt`, and stands in the table's
-//! first line. Version 12.9 knows sm_50 and later, and PTX for sm_50 cannot be assembled for anything
-//! older, so Fermi and GK104 have no rows.
+//! first line. Version 12.9 knows sm_50 and later, and PTX for sm_50 cannot be assembled for
+//! anything older, so Fermi and GK104 have no rows.
 
 use std::fmt::Write as _;
 use std::fs;

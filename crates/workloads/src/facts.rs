@@ -1,6 +1,6 @@
 //! What the papers print or imply of their benchmarks' shapes: inputs of an experiment, not
-//! results. Grid, block, registers and shared memory must be exact before any result counts; tests hold
-//! every workload against its rows here.
+//! results. Grid, block, registers and shared memory must be exact before any result counts; tests
+//! hold every workload against its rows here.
 //!
 //! A row gives what its source prints and nothing else. Registers that are not printed but follow
 //! from what is say so ([`Registers::implied`]).

@@ -65,13 +65,13 @@ const STATED: &[(&str, &str, &str)] = &[
 const INTRODUCTION: &str = "\
 # Workloads
 
-Written by `cargo xtask workloads`: what was measured of every workload, beside what the papers print.
-`docs/generated/workloads.md` says what each computes, its `notes.md` where its shape is from and why
-it differs from a paper where it does.
+Written by `cargo xtask workloads`: what was measured of every workload, beside what the papers
+print. `docs/generated/workloads.md` says what each computes, its `notes.md` where its shape is from
+and why it differs from a paper where it does.
 
-- Benchmarks of the papers ran at size `paper` on the paper's preset, workloads by themselves at size
-  `small` on `gtx480`; all were cut after CYCLES core cycles, so that of programs of many launches
-  only the first count.
+- Benchmarks of the papers ran at size `paper` on the paper's preset, workloads by themselves at
+  size `small` on `gtx480`; all were cut after CYCLES core cycles, so that of programs of many
+  launches only the first count.
 - *memory* (global, local, texture) and *shared* are shares of the warp instructions; *lanes* is the
   mean number of active lanes; *transactions* are requests by instruction of *memory*; *L2 MPKI* is
   misses by 1,000 warp instructions. *schedulers* to *DRAM* are the utilisations of seed 000,

@@ -8,7 +8,8 @@ pub(super) const FACES: usize = 4;
 pub(super) const WALL: i32 = -1;
 pub(super) const FAR_FIELD: i32 = -2;
 
-/// Tetrahedra of a cube: the order of axes in which a path of edges runs from corner 0 to corner 7.
+/// Tetrahedra of a cube: the order of axes in which an edge path runs from its corner 0 to corner
+/// 7.
 const PATHS: [[usize; 3]; 6] = [
     [0, 1, 2],
     [0, 2, 1],

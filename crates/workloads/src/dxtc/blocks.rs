@@ -18,8 +18,8 @@ pub(super) fn by_blocks(pixels: &[u32], width: usize) -> Vec<u32> {
 }
 
 /// Two bits a colour of the sorted row: 0 and 1 the end colours, 2 and 3 those between, in the
-/// order 0, 2, 3, 1 along the row. First 160 into three clusters (with some repeated to fill up), then
-/// those into four.
+/// order 0, 2, 3, 1 along the row. First 160 into three clusters (with some repeated to fill up),
+/// then those into four.
 pub(super) fn clusterings() -> Vec<u32> {
     let mut list = Vec::new();
     for first in (0..=15).rev() {
