@@ -15,7 +15,7 @@ fn main() {
             };
             let el = t.elapsed();
             print!("{kernel:30} pressure {} max {} min {} preds {} {:?} ", d.pressure, d.max_registers, d.min_registers, d.predicates, el);
-            let mut worst = std::time::Duration::ZERO;
+            let mut chk = std::time::Duration::ZERO; let mut worst = std::time::Duration::ZERO;
             for r in d.min_registers..=d.max_registers {
                 let o = Options { registers: Some(r), ..Options::default() };
                 let t = Instant::now();
@@ -26,12 +26,19 @@ fn main() {
                         let text = warploom_ptx::print(&a.module);
                         let s2 = Source::new("out.ptx", text.as_str());
                         if let Err(e) = warploom_ptx::load(&s2) { println!("{}", e.render(&s2, Style::Plain)); std::fs::write("/tmp/bad.ptx", &text).unwrap(); return; }
+                        let (m2, _) = warploom_ptx::parse(&s2);
+                        let t = Instant::now();
+                        for (f, steps) in &a.steps {
+                            let claim = checker::Claim { original: &module, allocated: &m2, function: f, steps, block: [1;3], limit: Some(r)};
+                            if let Err(e) = checker::check(&claim) { println!("{kernel} {r} CHECK {e}"); std::fs::write("/tmp/bad.ptx", &text).unwrap(); return; }
+                        }
+                        chk = chk.max(t.elapsed());
                         if r == d.min_registers + (d.max_registers-d.min_registers)/2 { print!(" mid: r{} l{} o{} st {} ld {} rounds {}", r, a.report.added.local.count, a.report.added.others.count, a.report.added.store_bytes, a.report.added.load_bytes, a.report.rounds); }
                     }
                     Err(e) => { println!("{r}: {}", e.render(&source, Style::Plain)); }
                 }
             }
-            println!(" worst {worst:?}");
+            println!(" worst {worst:?} check {chk:?}");
         }
     }
 }

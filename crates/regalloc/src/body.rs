@@ -91,10 +91,6 @@ impl Inst {
         self.vars(Access::Write)
     }
 
-    pub fn mentions_var(&self, var: Var) -> bool {
-        self.mentions.iter().any(|m| m.var == Some(var))
-    }
-
     /// `mov a, b` between registers of one class, always executed: (a, b).
     pub fn copy(&self, vars: &[VarInfo]) -> Option<(Var, Var)> {
         if self.ast.opcode != Opcode::Mov || self.ast.guard.is_some() {

@@ -4,7 +4,7 @@
 //! branches where the instruction branches and touches what it touches. All variables, predicates
 //! too, are registers there. Liveness is per thread, because a PTX register is.
 
-use crate::body::{Body, Control, Inst, Label, Var};
+use crate::body::{Body, Control, Inst, Item, Label};
 use fixedbitset::FixedBitSet;
 use petgraph::algo::dominators::simple_fast;
 use petgraph::graph::{DiGraph, NodeIndex};
@@ -165,7 +165,6 @@ fn end() -> ir::Inst {
 
 /// For every label the position of the instruction behind it.
 fn label_targets(body: &Body) -> Vec<u32> {
-    use crate::body::Item;
     let mut targets = vec![0; body.labels as usize];
     let mut at = body.prologue.len() as u32;
     for item in &body.items {
@@ -220,11 +219,4 @@ fn loop_depth(cfg: &Cfg, count: usize) -> Vec<u32> {
         depth[block.start..block.end].fill(depth_of_block[index]);
     }
     depth
-}
-
-/// Interference needs variables; a slot's accesses have none of their own.
-pub(crate) fn var_set(vars: impl Iterator<Item = Var>, count: usize) -> FixedBitSet {
-    let mut set = FixedBitSet::with_capacity(count);
-    vars.for_each(|var| set.insert(var.index()));
-    set
 }

@@ -1,6 +1,7 @@
 //! A register allocator from PTX to PTX, usable on its own.
 mod allocate;
 mod body;
+pub mod checker;
 mod class;
 mod emit;
 mod flow;
