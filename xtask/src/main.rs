@@ -6,6 +6,7 @@ mod ci;
 mod docs;
 mod fidelity;
 mod ptx;
+mod regalloc;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -35,6 +36,8 @@ enum Verb {
     Fidelity(fidelity::Args),
     /// Compile every kernel.cu to the kernel.ptx beside it
     Ptx(ptx::Args),
+    /// Prove the register allocator on whole programs, and measure it
+    Regalloc(regalloc::Args),
 }
 
 fn main() -> Result<()> {
@@ -45,6 +48,7 @@ fn main() -> Result<()> {
         Verb::Docs => docs::run(&root()),
         Verb::Fidelity(args) => fidelity::run(&args, &root()),
         Verb::Ptx(args) => ptx::run(&args, &root()),
+        Verb::Regalloc(args) => regalloc::run(&args, &root()),
     }
 }
 

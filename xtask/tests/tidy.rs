@@ -11,7 +11,7 @@ const MAX_COLUMNS: usize = 100;
 
 /// Crates that know neither files nor clocks: all below `run`, and those that only compute.
 const PURE: &[&str] = &[
-    "base", "diag", "stats", "config", "ptx", "ir", "exec", "policy", "mem", "noc", "sm", "gpu",
+    "base", "diag", "stats", "config", "ptx", "ir", "regalloc", "exec", "policy", "mem", "noc", "sm", "gpu",
     "report",
 ];
 const IMPURE_WORDS: &[&str] = &[

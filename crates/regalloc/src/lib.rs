@@ -14,6 +14,7 @@ mod names;
 mod plan;
 mod remake;
 mod report;
+pub mod space;
 mod spill;
 
 pub use class::{Class, PerClass, Typing};

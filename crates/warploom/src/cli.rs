@@ -1,7 +1,9 @@
 //! Verbs and what they share.
 
 use crate::failure::Failure;
-use crate::verbs::{analyze, check, completions, import, list, microbench, reproduce, run, show};
+use crate::verbs::{
+    analyze, check, completions, crat, import, list, microbench, reproduce, resources, run, show,
+};
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 
@@ -11,6 +13,7 @@ Examples:
   warploom run vectoradd            run a workload and check its outputs
   warploom run my.toml              run a kernel of your own from a launch file
   warploom analyze spmv             name a workload's bottleneck
+  warploom resources kernel.ptx     registers, memory and spills of a PTX file's kernels
   warploom list policies            the schedulers and other policies there are
   warploom show gpu gtx480          a GPU's data sheet; with --keys, everything that can be set
   warploom import gpgpusim.config   a preset from a GPGPU-Sim configuration";
@@ -30,6 +33,8 @@ enum Verb {
     Analyze(Box<analyze::Args>),
     Reproduce(reproduce::Args),
     Check(check::Args),
+    Resources(resources::Args),
+    Crat(Box<crat::Args>),
     List(list::Args),
     Microbench(microbench::Args),
     Show(show::Args),
@@ -45,6 +50,8 @@ impl Cli {
             Verb::Analyze(args) => analyze::run(&args),
             Verb::Reproduce(args) => reproduce::run(&args),
             Verb::Check(args) => check::run(&args),
+            Verb::Resources(args) => resources::run(&args),
+            Verb::Crat(args) => crat::run(&args),
             Verb::List(args) => list::run(&args),
             Verb::Microbench(args) => microbench::run(&args),
             Verb::Show(args) => show::run(&args),

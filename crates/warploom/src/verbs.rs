@@ -3,9 +3,11 @@
 pub mod analyze;
 pub mod check;
 pub mod completions;
+pub mod crat;
 pub mod import;
 pub mod list;
 pub mod microbench;
 pub mod reproduce;
+pub mod resources;
 pub mod run;
 pub mod show;
