@@ -10,7 +10,7 @@ mod random;
 mod workloads;
 
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use clap::Subcommand;
@@ -39,8 +39,20 @@ enum Part {
         #[arg(long, default_value_t = 0)]
         first: u64,
     },
-    /// Write docs/regalloc.md: registers, spills and time of every kernel, ptxas beside
-    Table,
+    /// Write docs/regalloc.md: registers, spills and time of every kernel
+    Table {
+        /// NVIDIA's assembler, to compare with; it comes with the Python package nvidia-cuda-nvcc
+        #[arg(long)]
+        ptxas: Option<PathBuf>,
+    },
+    /// Have NVIDIA's assembler take every workload at every limit
+    Assemble {
+        /// Its path; it comes with the Python package nvidia-cuda-nvcc
+        ptxas: PathBuf,
+        /// Only workloads whose name contains this
+        #[arg(default_value = "")]
+        name: String,
+    },
 }
 
 /// Does what was asked.
@@ -69,7 +81,11 @@ pub fn run(args: &Args, root: &Path) -> Result<()> {
                 counts.shared
             )?;
         }
-        Part::Table => page::write(root)?,
+        Part::Table { ptxas } => page::write(root, ptxas.as_deref())?,
+        Part::Assemble { ptxas, name } => {
+            let count = workloads::assemble(ptxas, name)?;
+            writeln!(io::stdout(), "{count} allocations: ptxas takes them all")?;
+        }
     }
     Ok(())
 }

@@ -9,6 +9,7 @@ use crate::layout::{Extent, lay_out};
 use crate::plan::{Plan, Shortage, divide};
 use crate::remake::{Recipe, recipes};
 use crate::spill::{Place, Stack, costs, spill};
+use crate::tidy::tidy;
 use warploom_ptx::access::Accesses;
 use warploom_ptx::ast::Function;
 
@@ -171,8 +172,11 @@ impl Rounds {
                 colours[var.index()] = colour.unwrap_or(0);
             }
         }
+        let classes: Vec<usize> = body.vars.iter().map(|info| info.class.index()).collect();
+        tidy(&mut body, |var| (classes[var], colours[var]));
         let threads = self.stack.block.iter().product();
         let extent = lay_out(&mut body, threads);
+        let depth = Flow::new(&body).depth;
         Outcome {
             body,
             colours,
@@ -182,7 +186,7 @@ impl Rounds {
             wanted: self.wanted.unwrap_or(0),
             pressure: self.pressure.unwrap_or(0),
             spilled: std::mem::take(&mut self.spilled),
-            depth: analysis.flow.depth.clone(),
+            depth,
             rounds: self.count,
         }
     }

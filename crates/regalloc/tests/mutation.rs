@@ -236,19 +236,19 @@ const CORRUPTIONS: [Corruption; 12] = [
         }
         true
     }),
+    // Past an instruction of the program: past the allocator's own it may do no harm.
     ("moves a label", |right, rng| {
         let labels = right.body().statements.iter().enumerate();
         let labels: Vec<usize> =
             labels.filter(|(_, s)| label(s).is_some()).map(|(at, _)| at).collect();
         let at = labels[rng.below(labels.len() as u32) as usize];
-        let statements = &mut right.body().statements;
-        let behind = statements[at + 1..].iter();
-        let Some(next) = behind.into_iter().position(|s| matches!(s, Statement::Instruction(_)))
-        else {
+        let places = right.places(|_, step| kept(step));
+        let Some((next, _)) = places.into_iter().find(|(place, _)| *place > at) else {
             return false;
         };
+        let statements = &mut right.body().statements;
         let moved = statements.remove(at);
-        statements.insert(at + next + 1, moved);
+        statements.insert(next, moved);
         true
     }),
 ];

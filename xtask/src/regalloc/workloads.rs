@@ -1,9 +1,11 @@
 //! Every workload at every limit.
 
 use super::allocation::Program;
+use super::assembler::Assembler;
 use super::execution::execute;
 use anyhow::{Context, Result, ensure};
 use std::io::{self, Write};
+use std::path::Path;
 use warploom_regalloc::{Demand, Options, SharedSpills};
 use warploom_workloads::{LaunchShape, Size, Target, WorkloadInfo, all};
 
@@ -21,7 +23,6 @@ pub struct Counts {
 /// A workload's module and what its kernels want.
 struct Subject {
     info: &'static WorkloadInfo,
-    program: Program,
     demands: Vec<(String, Demand)>,
     shapes: Vec<LaunchShape>,
 }
@@ -35,7 +36,6 @@ impl Subject {
         }
         Ok(Self {
             info,
-            program,
             demands,
             shapes: Target::resolve(info.name)?.launches(Size::Test),
         })
@@ -105,6 +105,25 @@ pub fn every_limit(name: &str) -> Result<Counts> {
         writeln!(io::stdout(), "{}: {low} to {high} registers", info.name)?;
     }
     Ok(counts)
+}
+
+/// Has the assembler take every kernel at every limit; how many allocations that were.
+pub fn assemble(ptxas: &Path, name: &str) -> Result<usize> {
+    let assembler = Assembler::new(ptxas);
+    let mut counts = Counts::default();
+    for info in all().iter().filter(|info| info.name.contains(name)) {
+        let subject = Subject::new(info)?;
+        for limit in subject.limits() {
+            for shared in [false, true] {
+                let text = subject.allocate(limit, shared, &mut counts)?;
+                for (kernel, _) in &subject.demands {
+                    let about = || format!("{} with {limit} registers", info.name);
+                    assembler.assemble(&text, kernel, None).with_context(about)?;
+                }
+            }
+        }
+    }
+    Ok(counts.allocations)
 }
 
 #[cfg(test)]
