@@ -13,21 +13,30 @@
 
 mod alias;
 mod check;
+mod facts;
 mod info;
 mod program;
 mod target;
 
 mod backprop;
 mod bfs;
+mod blackscholes;
 mod histogram;
 mod hotspot;
 mod matrixmul;
+mod mergesort;
+mod montecarlo;
+mod mummergpu;
+mod neuralnet;
 mod reference;
+mod simplemultigpu;
 mod spmv;
+mod storegpu;
 mod transpose;
 mod vectoradd;
 
 pub use alias::{Alias, aliases};
+pub use facts::{Facts, Registers, facts, papers_of};
 pub use info::{
     KernelInfo, LaunchShape, Request, Size, Suite, Times, UnknownSize, Variant, WorkloadInfo,
 };
@@ -38,15 +47,22 @@ pub fn all() -> &'static [WorkloadInfo] {
     &[
         backprop::WORKLOAD,
         bfs::WORKLOAD,
+        blackscholes::WORKLOAD,
         histogram::WORKLOAD,
         hotspot::WORKLOAD,
         matrixmul::WORKLOAD,
+        mergesort::WORKLOAD,
+        montecarlo::WORKLOAD,
+        mummergpu::WORKLOAD,
+        neuralnet::WORKLOAD,
         reference::gather::WORKLOAD,
         reference::matmul_naive::WORKLOAD,
         reference::matmul_tiled::WORKLOAD,
         reference::transpose_naive::WORKLOAD,
         reference::vecadd::WORKLOAD,
+        simplemultigpu::WORKLOAD,
         spmv::WORKLOAD,
+        storegpu::WORKLOAD,
         transpose::WORKLOAD,
         vectoradd::WORKLOAD,
     ]

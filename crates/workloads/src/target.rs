@@ -4,6 +4,7 @@ use warploom_run::{Check, Device, HostAction, HostError, HostProgram};
 
 use crate::alias::{Alias, aliases};
 use crate::all;
+use crate::facts::{Facts, facts_of};
 use crate::info::{KernelInfo, LaunchShape, Request, Size, Variant, WorkloadInfo};
 
 /// A workload with the variant and the kernel that are meant.
@@ -15,8 +16,8 @@ pub struct Target {
     pub variant: &'static Variant,
     /// The kernel whose figures are of interest; all of them if none.
     pub kernel: Option<&'static KernelInfo>,
-    /// Registers a thread that the paper in question prints or implies.
-    pub registers: Option<u32>,
+    /// What the paper in question says of its shape.
+    pub facts: Option<&'static Facts>,
 }
 
 /// A name that is no target.
@@ -49,7 +50,7 @@ impl Target {
     fn of_alias(alias: &Alias) -> Result<Self, UnknownTarget> {
         let target = Self::of_names(alias.workload, Some(alias.variant), alias.kernel)?;
         Ok(Self {
-            registers: alias.registers,
+            facts: facts_of(alias.paper, alias.abbreviation),
             ..target
         })
     }
@@ -69,8 +70,13 @@ impl Target {
             workload,
             variant,
             kernel: kernel.transpose()?,
-            registers: None,
+            facts: None,
         })
+    }
+
+    /// Registers a thread that the paper in question prints or implies.
+    pub fn registers(&self) -> Option<u32> {
+        Some(self.facts?.registers?.count)
     }
 
     /// What is asked of the workload at a size. Kernels that need the others bring them along.
@@ -88,11 +94,16 @@ impl Target {
     }
 
     /// The host program at a size; inputs are made from the seed at its first action. Launches
-    /// take the target's registers a thread, where it has them.
+    /// of the target's kernel take the registers a thread that its paper says, where it does.
     pub fn program(&self, size: Size, seed: u64) -> Box<dyn HostProgram> {
         let program = (self.variant.program)(&self.request(size, seed));
-        match self.registers {
-            Some(registers) => Box::new(WithRegisters { program, registers }),
+        let entries = self.kernel.map(|kernel| kernel.entries);
+        match self.registers() {
+            Some(registers) => Box::new(WithRegisters {
+                program,
+                entries,
+                registers,
+            }),
             None => program,
         }
     }
@@ -101,6 +112,8 @@ impl Target {
 /// A program whose launches take a given number of registers a thread.
 struct WithRegisters {
     program: Box<dyn HostProgram>,
+    /// The entries that it holds for; all of them if none.
+    entries: Option<&'static [&'static str]>,
     registers: u32,
 }
 
@@ -108,7 +121,10 @@ impl HostProgram for WithRegisters {
     fn next(&mut self, device: &mut Device) -> Result<HostAction, HostError> {
         let mut action = self.program.next(device)?;
         if let HostAction::Launch(launch) = &mut action {
-            launch.registers_per_thread = Some(self.registers);
+            let meant = |entries: &[&str]| entries.contains(&launch.kernel.as_str());
+            if self.entries.is_none_or(meant) {
+                launch.registers_per_thread = Some(self.registers);
+            }
         }
         Ok(action)
     }
@@ -143,11 +159,10 @@ fn find_alias(paper: &str, abbreviation: &str) -> Result<&'static Alias, Unknown
     let meant = |alias: &&Alias| {
         alias.paper == paper && alias.abbreviation.eq_ignore_ascii_case(abbreviation)
     };
-    aliases().iter().find(meant).ok_or_else(|| UnknownTarget {
+    aliases().find(meant).ok_or_else(|| UnknownTarget {
         what: "abbreviation of a paper".to_owned(),
         name: format!("{paper}/{abbreviation}"),
         known: aliases()
-            .iter()
             .map(|a| format!("{}/{}", a.paper, a.abbreviation))
             .collect(),
     })
@@ -171,7 +186,7 @@ mod tests {
             target.workload.name,
             target.variant.name,
             kernel,
-            target.registers,
+            target.registers(),
         )
     }
 
@@ -193,11 +208,13 @@ mod tests {
     #[test]
     fn says_what_there_is() {
         let message = |text: &str| Target::resolve(text).unwrap_err().to_string();
+        let names: Vec<_> = all().iter().map(|workload| workload.name).collect();
         assert_eq!(
             message("bsf"),
-            "no workload is called `bsf`; there are: backprop, bfs, histogram, hotspot, matrixmul, \
-             ref-gather, ref-matmul-naive, ref-matmul-tiled, ref-transpose-naive, ref-vecadd, spmv, \
-             transpose, vectoradd"
+            format!(
+                "no workload is called `bsf`; there are: {}",
+                names.join(", ")
+            )
         );
         assert_eq!(
             message("bfs:expand"),

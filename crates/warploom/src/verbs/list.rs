@@ -95,12 +95,15 @@ fn workloads() -> Columns {
                     .map(|variant| variant.name)
                     .collect(),
             ),
+            warploom_workloads::papers_of(workload.name).join("; "),
             workload.sentence.to_owned(),
             workload.source.to_owned(),
         ]
     };
     Columns {
-        header: &["name", "suite", "kernels", "variants", "about", "source"],
+        header: &[
+            "name", "suite", "kernels", "variants", "papers", "about", "source",
+        ],
         rows: warploom_workloads::all().iter().map(row).collect(),
     }
 }

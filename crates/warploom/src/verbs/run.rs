@@ -1,5 +1,7 @@
 //! `warploom run`.
 
+mod all;
+
 use crate::failure::Failure;
 use crate::gpu::GpuArgs;
 use crate::launch_args::LaunchArgs;
@@ -17,6 +19,7 @@ Examples:
   warploom run                                     what can be run
   warploom run bfs                                 a workload
   warploom run bfs --size paper                    with the paper's data set
+  warploom run all --size test                     every workload, functionally and timed
   warploom run matrixmul --set sm.warp_scheduler=lrr --set sm.max_blocks=4
   warploom run hotspot --gpu my-gpu.toml --json    the result for programs
   warploom run bfs --size paper --functional       outputs only, without timing
@@ -32,8 +35,8 @@ Examples:
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// Workload (`warploom list workloads`), launch file (*.toml) or PTX file (*.ptx); none lists
-    /// what can be run
+    /// Workload (`warploom list workloads`), launch file (*.toml) or PTX file (*.ptx); `all` runs
+    /// and checks every workload; none lists what can be run
     target: Option<String>,
     /// Size of a workload: test, small or paper
     #[arg(long, value_name = "test|small|paper", default_value_t = Size::Small)]
@@ -95,6 +98,10 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
         return Ok(ExitCode::SUCCESS);
     };
     let gpu = args.gpu.spec()?;
+    if target == "all" {
+        args.stats.refuse("all")?;
+        return all::run(args, &gpu);
+    }
     args.stats.check(args.functional)?;
     let mut program = target::program(target, args.size, args.seed, &args.launch, &gpu)?;
     let options = Options {
