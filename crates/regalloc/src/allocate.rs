@@ -10,7 +10,7 @@ use crate::plan::{Plan, Shortage, divide};
 use crate::remake::{Recipe, recipes};
 use crate::spill::{Place, Stack, costs, spill};
 use crate::tidy::tidy;
-use warploom_ptx::access::Accesses;
+use warploom_ptx::access::{Access, Accesses};
 use warploom_ptx::ast::Function;
 
 /// What one function is to be allocated with.
@@ -41,7 +41,7 @@ pub(crate) struct Outcome {
     pub spilled: Vec<Spill>,
     /// Loops around each instruction (prologue first).
     pub depth: Vec<u32>,
-    /// Copies that the program no longer makes.
+    /// Times around.
     pub rounds: u32,
 }
 
@@ -77,6 +77,7 @@ pub(crate) fn allocate(task: &Task, accesses: &Accesses) -> Result<Outcome, Fail
         spilled: Vec::new(),
         wanted: None,
         pressure: None,
+        registers: None,
         count: 0,
     };
     rounds.run(body)
@@ -90,6 +91,8 @@ struct Rounds {
     spilled: Vec<Spill>,
     wanted: Option<u32>,
     pressure: Option<u32>,
+    /// Registers of each class in the round before.
+    registers: Option<PerClass<u32>>,
     count: u32,
 }
 
@@ -118,18 +121,38 @@ impl Rounds {
 
     /// Merges copies as long as that is safe, and divides the budget.
     fn settle(&mut self, body: &mut Body) -> Result<(Analysis, Plan), Failure> {
-        loop {
-            if body.vars.len() >= MAX_VARS {
-                return Err(Failure::Size);
-            }
-            let analysis = self.analyse(body);
-            let plan = divide(&analysis.graphs, &analysis.costs, self.budget);
-            let plan = plan.map_err(|Shortage| Failure::Registers)?;
-            if !merge_copies(body, &analysis.graphs, &plan) {
-                self.wanted.get_or_insert(plan.wanted);
-                return Ok((analysis, plan));
+        if body.vars.len() >= MAX_VARS {
+            return Err(Failure::Size);
+        }
+        let mut analysis = self.analyse(body);
+        let registers = self.expected(&analysis.graphs);
+        if merge_copies(body, &analysis.graphs, &registers) {
+            analysis = self.analyse(body);
+        }
+        let plan = divide(&analysis.graphs, &analysis.costs, self.budget);
+        let plan = plan.map_err(|Shortage| Failure::Registers)?;
+        self.wanted.get_or_insert(plan.wanted);
+        self.registers = Some(plan.registers);
+        Ok((analysis, plan))
+    }
+
+    /// About how many registers each class will have: as many as in the round before; at first its
+    /// share of the budget, by demand.
+    fn expected(&self, graphs: &[Graph]) -> PerClass<u32> {
+        if let Some(registers) = self.registers {
+            return registers;
+        }
+        let mut registers = PerClass::default();
+        for class in Class::ALL {
+            registers[class] = graphs[class.index()].pressure;
+        }
+        let all = registers.units();
+        if let Some(budget) = self.budget.filter(|budget| *budget < all) {
+            for class in Class::ALL.into_iter().filter(|class| class.units() > 0) {
+                registers[class] = registers[class] * budget / all;
             }
         }
+        registers
     }
 
     fn analyse(&mut self, body: &Body) -> Analysis {
@@ -203,7 +226,7 @@ fn victims(graphs: &[Graph], plan: &Plan) -> Vec<Var> {
 }
 
 /// Gives the two sides of a copy one variable where that is safe; true if any were merged.
-fn merge_copies(body: &mut Body, graphs: &[Graph], plan: &Plan) -> bool {
+fn merge_copies(body: &mut Body, graphs: &[Graph], registers: &PerClass<u32>) -> bool {
     let mut stands_for: Vec<Var> = (0..body.vars.len()).map(Var::new).collect();
     let mut merged = false;
     for class in Class::ALL {
@@ -211,7 +234,7 @@ fn merge_copies(body: &mut Body, graphs: &[Graph], plan: &Plan) -> bool {
         if graph.copies.is_empty() {
             continue;
         }
-        let nodes = coalesce(graph, plan.registers[class]);
+        let nodes = coalesce(graph, registers[class]);
         for (node, &to) in nodes.iter().enumerate().filter(|(node, to)| *node != **to as usize) {
             stands_for[graph.vars[node].index()] = graph.vars[to as usize];
             merged = true;
@@ -247,4 +270,24 @@ pub(crate) fn slot_of(inst: &Inst, body: &Body) -> Option<(Class, Place, bool)> 
     };
     let info = &body.slots[slot.index()];
     Some((info.stack, info.place, load))
+}
+
+/// Fewer registers than this are not enough for the operands of some instruction.
+pub(crate) fn least(body: &Body) -> u32 {
+    let mut most = PerClass::<u32>::default();
+    for inst in body.insts() {
+        for access in [Access::Read, Access::Write] {
+            let mut vars: Vec<Var> = inst.vars(access).collect();
+            vars.sort_unstable();
+            vars.dedup();
+            let mut here = PerClass::<u32>::default();
+            for var in vars {
+                here[body.vars[var.index()].class] += 1;
+            }
+            for class in Class::ALL {
+                most[class] = most[class].max(here[class]);
+            }
+        }
+    }
+    most.units()
 }

@@ -305,11 +305,9 @@ fn simplify(graph: &Graph, costs: &[u64], registers: u32) -> Vec<u32> {
         }
         waiting.retain(|node| !aside.contains(*node as usize));
         let cheapest = waiting.iter().copied().min_by(|a, b| {
-            let (a, b) = (*a as usize, *b as usize);
-            // cost / degree without fractions; the first wins a tie.
-            let left = u128::from(costs[a]) * degree[b] as u128;
-            let right = u128::from(costs[b]) * degree[a] as u128;
-            left.cmp(&right).then(a.cmp(&b))
+            // The first wins a tie.
+            let price = |node: u32| costs[node as usize] as f64 / degree[node as usize] as f64;
+            price(*a).total_cmp(&price(*b)).then(a.cmp(b))
         });
         match cheapest {
             Some(node) => ready.push(node),

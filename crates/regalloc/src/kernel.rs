@@ -236,7 +236,9 @@ impl<'a> Session<'a> {
     fn fewest(&self, least: u32) -> u32 {
         let wanted = self.run(None, &PerClass::default());
         let most = wanted.map_or(0, |outcome| outcome.used.units() + self.reserved);
-        (least..most).find(|registers| self.fits(*registers)).unwrap_or(most)
+        let body = Body::new(self.function, self.options.typing, &self.accesses);
+        let operands = body.map_or(0, |body| crate::allocate::least(&body) + self.reserved);
+        (least.max(operands)..most).find(|registers| self.fits(*registers)).unwrap_or(most)
     }
 
     fn explain(&self, failure: Failure) -> Diagnostics {

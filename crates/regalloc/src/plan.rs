@@ -1,8 +1,8 @@
 //! How many registers each class gets.
 //!
 //! Classes do not interfere with one another, so each is coloured by itself; what they share is the
-//! budget. While the classes together want more than that, the one gives up a register whose loss
-//! costs least for every 32-bit register that it frees.
+//! budget. While the classes together want more than that, the one gives up registers whose loss
+//! costs least for every 32-bit register that it frees: many at first, one at a time at the end.
 
 use crate::class::{Class, PerClass};
 use crate::graph::{Colouring, Graph, NEVER, colour};
@@ -40,38 +40,76 @@ pub(crate) fn divide(
     let Some(budget) = budget else {
         return Ok(plan);
     };
-    let mut fewer: PerClass<Option<usize>> = PerClass::default();
-    let mut tried: Vec<Colouring> = Vec::new();
+    let mut offers: Vec<Option<Offer>> = graphs.iter().map(|_| None).collect();
     while plan.registers.units() > budget {
         let excess = plan.registers.units() - budget;
-        let mut best: Option<(u128, Class)> = None;
-        for class in Class::ALL.into_iter().filter(|class| class.units() > 0) {
-            let (index, now) = (class.index(), plan.registers[class]);
-            if now == 0 {
-                continue;
+        let mut best: Option<(f64, Class)> = None;
+        for class in Class::ALL.into_iter().filter(|c| c.units() > 0 && plan.registers[*c] > 0) {
+            let index = class.index();
+            let step = (excess / class.units() / STEPS).clamp(1, plan.registers[class]);
+            let stale = |offer: &Offer| offer.fewer != step;
+            if offers[index].as_ref().is_none_or(stale) {
+                let registers = plan.registers[class] - step;
+                offers[index] = Some(Offer {
+                    fewer: step,
+                    colouring: colour(&graphs[index], &costs[index], registers),
+                });
             }
-            let at = *fewer[class].get_or_insert_with(|| {
-                tried.push(colour(&graphs[index], &costs[index], now - 1));
-                tried.len() - 1
-            });
-            let cost = tried[at].cost;
-            if cost == NEVER {
+            let Some(offer) = offers[index].as_ref().filter(|o| o.colouring.cost < NEVER) else {
                 continue;
-            }
-            let more = cost.saturating_sub(plan.colourings[index].cost);
-            // Cost by register freed, of the registers that are wanted; 4 divides evenly.
-            let price = u128::from(more) * 4 / u128::from(class.units().min(excess));
+            };
+            let more = offer.colouring.cost.saturating_sub(plan.colourings[index].cost);
+            let freed = (class.units() * step).min(excess);
+            let price = more as f64 / f64::from(freed);
             if best.is_none_or(|(lowest, _)| price < lowest) {
                 best = Some((price, class));
             }
         }
-        let Some((_, class)) = best else {
+        let offer = best.and_then(|(_, class)| Some((class, offers[class.index()].take()?)));
+        match offer {
+            Some((class, offer)) => {
+                plan.registers[class] -= offer.fewer;
+                plan.colourings[class.index()] = offer.colouring;
+            }
+            // Nobody can give so many: the steps become smaller with the excess only.
+            None => return one_by_one(graphs, &costs, budget, plan),
+        }
+    }
+    Ok(plan)
+}
+
+/// Part of the excess, one in so many, that a class gives up in one step.
+const STEPS: u32 = 6;
+
+/// What a class could give up, and what its colouring then is.
+struct Offer {
+    fewer: u32,
+    colouring: Colouring,
+}
+
+/// Takes single registers from whichever class can still spare one, the cheapest first.
+fn one_by_one(
+    graphs: &[Graph],
+    costs: &[Vec<u64>],
+    budget: u32,
+    mut plan: Plan,
+) -> Result<Plan, Shortage> {
+    while plan.registers.units() > budget {
+        let mut best: Option<(u64, Class, Colouring)> = None;
+        for class in Class::ALL.into_iter().filter(|c| c.units() > 0 && plan.registers[*c] > 0) {
+            let index = class.index();
+            let registers = plan.registers[class] - 1;
+            let colouring = colour(&graphs[index], &costs[index], registers);
+            let lowest = best.as_ref().map_or(NEVER, |(cost, ..)| *cost);
+            if colouring.cost < lowest {
+                best = Some((colouring.cost, class, colouring));
+            }
+        }
+        let Some((_, class, colouring)) = best else {
             return Err(Shortage);
         };
-        if let Some(at) = fewer[class].take() {
-            plan.colourings[class.index()] = tried[at].clone();
-        }
         plan.registers[class] -= 1;
+        plan.colourings[class.index()] = colouring;
     }
     Ok(plan)
 }

@@ -12,6 +12,8 @@ fn help_of_every_verb() {
         "analyze",
         "reproduce",
         "check",
+        "resources",
+        "crat",
         "list",
         "show",
         "import",
