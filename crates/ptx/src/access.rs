@@ -54,9 +54,8 @@ impl Accesses {
             visit(&mut guard.name.node, Access::Read);
         }
         for (operand, role) in instruction.operands.iter_mut().zip(roles) {
-            match role {
-                Some(access) => names(&mut operand.node, access, visit),
-                None => {}
+            if let Some(access) = role {
+                names(&mut operand.node, access, visit);
             }
         }
         Ok(())
@@ -193,7 +192,11 @@ mod tests {
             Access::Write => written.push(name.clone()),
         });
         assert_eq!(result, Ok(()), "{text}");
-        assert_eq!((read.join(" "), written.join(" ")), (reads.into(), writes.into()), "{text}");
+        assert_eq!(
+            (read.join(" "), written.join(" ")),
+            (reads.into(), writes.into()),
+            "{text}"
+        );
     }
 
     #[test]
@@ -208,7 +211,11 @@ mod tests {
         check("red.global.add.u32 [b], c;", "b c", "");
         check("shfl.sync.down.b32 a|p, b, c, 31, m;", "b c m", "a p");
         check("vadd.s32.u32.s32 d.b0, a.b1, b.h0, c;", "a b c", "d");
-        check("tex.2d.v4.f32.f32 {a, b, c, d}, [t, {x, y}];", "t x y", "a b c d");
+        check(
+            "tex.2d.v4.f32.f32 {a, b, c, d}, [t, {x, y}];",
+            "t x y",
+            "a b c d",
+        );
         check("call.uni (r), g, (a, b);", "g a b", "r");
         check("call g, (a);", "g a", "");
         check("bra done;", "", "");

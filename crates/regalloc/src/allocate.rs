@@ -68,7 +68,12 @@ pub(crate) enum Failure {
 /// Allocates one function.
 pub(crate) fn allocate(task: &Task, accesses: &Accesses) -> Result<Outcome, Failure> {
     let body = Body::new(task.function, task.typing, accesses).map_err(Failure::Program)?;
-    let params = task.function.params.iter().map(|p| p.name.node.clone()).collect();
+    let params = task
+        .function
+        .params
+        .iter()
+        .map(|p| p.name.node.clone())
+        .collect();
     let mut rounds = Rounds {
         params,
         loop_weight: task.loop_weight,
@@ -188,8 +193,10 @@ impl Rounds {
         let mut colours = vec![0; body.vars.len()];
         let mut used = PerClass::default();
         for class in Class::ALL {
-            let (graph, colouring) =
-                (&analysis.graphs[class.index()], &plan.colourings[class.index()]);
+            let (graph, colouring) = (
+                &analysis.graphs[class.index()],
+                &plan.colourings[class.index()],
+            );
             used[class] = colouring.used();
             for (var, colour) in graph.vars.iter().zip(&colouring.colours) {
                 colours[var.index()] = colour.unwrap_or(0);
@@ -219,7 +226,12 @@ impl Rounds {
 fn victims(graphs: &[Graph], plan: &Plan) -> Vec<Var> {
     let mut victims: Vec<Var> = Vec::new();
     for (graph, colouring) in graphs.iter().zip(&plan.colourings) {
-        victims.extend(colouring.failed.iter().map(|node| graph.vars[*node as usize]));
+        victims.extend(
+            colouring
+                .failed
+                .iter()
+                .map(|node| graph.vars[*node as usize]),
+        );
     }
     victims.sort_unstable();
     victims
@@ -235,7 +247,11 @@ fn merge_copies(body: &mut Body, graphs: &[Graph], registers: &PerClass<u32>) ->
             continue;
         }
         let nodes = coalesce(graph, registers[class]);
-        for (node, &to) in nodes.iter().enumerate().filter(|(node, to)| *node != **to as usize) {
+        for (node, &to) in nodes
+            .iter()
+            .enumerate()
+            .filter(|(node, to)| *node != **to as usize)
+        {
             stands_for[graph.vars[node].index()] = graph.vars[to as usize];
             merged = true;
         }

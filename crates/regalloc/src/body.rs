@@ -96,7 +96,12 @@ impl Inst {
         if self.ast.opcode != Opcode::Mov || self.ast.guard.is_some() {
             return None;
         }
-        let [Mention { var: Some(to), .. }, Mention { var: Some(from), .. }] = self.mentions[..]
+        let [
+            Mention { var: Some(to), .. },
+            Mention {
+                var: Some(from), ..
+            },
+        ] = self.mentions[..]
         else {
             return None;
         };
@@ -265,7 +270,9 @@ impl Reader<'_> {
     fn registers(&mut self, variable: &ast::Variable) {
         if variable.vector > 1 || !variable.dims.is_empty() {
             self.body.pinned.push(variable.clone());
-            self.body.items.push(Item::Kept(Statement::Variable(variable.clone())));
+            self.body
+                .items
+                .push(Item::Kept(Statement::Variable(variable.clone())));
             self.resolver.declare(&variable.name.node, Symbol::Other);
             return;
         }
@@ -296,7 +303,11 @@ impl Reader<'_> {
             let message = format!("`{opcode}` is not known to the register allocator");
             let label = "which operands this form writes is not known";
             let help = "allocate another kernel of the file, or write the operation differently";
-            self.error(Diagnostic::error("unsupported", span, message).label(label).help(help));
+            self.error(
+                Diagnostic::error("unsupported", span, message)
+                    .label(label)
+                    .help(help),
+            );
             return;
         }
         let control = self.control(&ast);
@@ -318,7 +329,9 @@ impl Reader<'_> {
         let operand = |index: usize| inst.operands.get(index);
         match inst.opcode.node {
             Opcode::Ret | Opcode::Exit | Opcode::Trap => Control::Leave,
-            Opcode::Bra => self.label(operand(0)).map_or(Control::Leave, Control::Branch),
+            Opcode::Bra => self
+                .label(operand(0))
+                .map_or(Control::Leave, Control::Branch),
             Opcode::Brx => match operand(1).map(|o| (&o.node, o.span)) {
                 Some((Operand::Name(table), span)) => self.table(table, span),
                 _ => Control::Leave,
@@ -352,7 +365,9 @@ impl Reader<'_> {
             self.error(Diagnostic::error("undefined-name", span, message).help(help));
             return Control::Leave;
         };
-        let found = labels.iter().filter_map(|label| self.label_named(label, span));
+        let found = labels
+            .iter()
+            .filter_map(|label| self.label_named(label, span));
         Control::Table(found.collect())
     }
 }

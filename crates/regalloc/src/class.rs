@@ -167,14 +167,22 @@ mod tests {
     fn a_class_declares_registers_of_itself() {
         for class in Class::ALL {
             assert_eq!(Class::of(class.ty(), Typing::Kinds), class);
-            assert_eq!(class.ty().bits().div_ceil(32) * u32::from(class != Class::Pred), class.units());
+            assert_eq!(
+                class.ty().bits().div_ceil(32) * u32::from(class != Class::Pred),
+                class.units()
+            );
         }
     }
 
     #[test]
     fn wide_registers_count_as_several() {
         let mut count = PerClass::<u32>::default();
-        (count[Class::Pred], count[Class::B16], count[Class::B32], count[Class::B64]) = (9, 1, 5, 3);
+        (
+            count[Class::Pred],
+            count[Class::B16],
+            count[Class::B32],
+            count[Class::B64],
+        ) = (9, 1, 5, 3);
         assert_eq!(count.units(), 1 + 5 + 6);
     }
 }

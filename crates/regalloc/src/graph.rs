@@ -90,7 +90,10 @@ impl<'a> Builder<'a> {
     fn new(body: &'a Body) -> Self {
         let mut mentioned = FixedBitSet::with_capacity(body.vars.len());
         for inst in body.insts() {
-            inst.mentions.iter().filter_map(|m| m.var).for_each(|v| mentioned.insert(v.index()));
+            inst.mentions
+                .iter()
+                .filter_map(|m| m.var)
+                .for_each(|v| mentioned.insert(v.index()));
         }
         let mut graphs = vec![Graph::default(); Class::ALL.len()];
         let mut nodes = vec![u32::MAX; body.vars.len()];
@@ -142,7 +145,10 @@ impl<'a> Builder<'a> {
             }
         }
         // What is written and never read takes a register for that moment too.
-        let dead = writes.iter().map(|var| var.index()).filter(|var| !after.contains(*var));
+        let dead = writes
+            .iter()
+            .map(|var| var.index())
+            .filter(|var| !after.contains(*var));
         live.extend(dead);
         self.count(&live);
     }
@@ -190,7 +196,9 @@ pub(crate) fn coalesce(graph: &Graph, registers: u32) -> Vec<u32> {
             }
         }
     }
-    (0..graph.vars.len() as u32).map(|node| find(&stands_for, node)).collect()
+    (0..graph.vars.len() as u32)
+        .map(|node| find(&stands_for, node))
+        .collect()
 }
 
 fn find(stands_for: &[u32], mut node: u32) -> u32 {
@@ -208,14 +216,17 @@ impl Graph {
             degree >= registers as usize
         };
         let (of_a, of_b) = (&self.neighbours[a as usize], &self.neighbours[b as usize]);
-        let both = of_a.iter().chain(of_b.iter().filter(|node| !self.interferes(**node, a)));
+        let both = of_a
+            .iter()
+            .chain(of_b.iter().filter(|node| !self.interferes(**node, a)));
         both.filter(significant).count() < registers as usize
     }
 
     /// Moves the edges of `gone` to `kept`.
     fn merge(&mut self, kept: u32, gone: u32) {
         for other in std::mem::take(&mut self.neighbours[gone as usize]) {
-            self.matrix.set(Self::cell(gone as usize, other as usize), false);
+            self.matrix
+                .set(Self::cell(gone as usize, other as usize), false);
             let list = &mut self.neighbours[other as usize];
             if let Some(at) = list.iter().position(|node| *node == gone) {
                 list.swap_remove(at);
@@ -239,7 +250,11 @@ pub(crate) struct Colouring {
 impl Colouring {
     /// Colours in use.
     pub fn used(&self) -> u32 {
-        self.colours.iter().flatten().max().map_or(0, |most| most + 1)
+        self.colours
+            .iter()
+            .flatten()
+            .max()
+            .map_or(0, |most| most + 1)
     }
 }
 
@@ -262,8 +277,12 @@ pub(crate) fn colour(graph: &Graph, costs: &[u64], registers: u32) -> Colouring 
                 taken.insert(colour as usize);
             }
         }
-        let wished = partners[node as usize].iter().filter_map(|p| colours[*p as usize]);
-        let wished = wished.filter(|colour| !taken.contains(*colour as usize)).min();
+        let wished = partners[node as usize]
+            .iter()
+            .filter_map(|p| colours[*p as usize]);
+        let wished = wished
+            .filter(|colour| !taken.contains(*colour as usize))
+            .min();
         let lowest = || (0..registers).find(|colour| !taken.contains(*colour as usize));
         match wished.or_else(lowest) {
             Some(colour) => colours[node as usize] = Some(colour),
@@ -271,9 +290,9 @@ pub(crate) fn colour(graph: &Graph, costs: &[u64], registers: u32) -> Colouring 
         }
     }
     failed.sort_unstable();
-    let cost = failed.iter().fold(0_u64, |sum, node| {
-        sum.saturating_add(costs[*node as usize])
-    });
+    let cost = failed
+        .iter()
+        .fold(0_u64, |sum, node| sum.saturating_add(costs[*node as usize]));
     Colouring {
         colours,
         failed,
@@ -288,8 +307,13 @@ fn simplify(graph: &Graph, costs: &[u64], registers: u32) -> Vec<u32> {
     let mut aside = FixedBitSet::with_capacity(count);
     let mut order = Vec::with_capacity(count);
     let low = |degree: usize| degree < registers as usize;
-    let mut ready: Vec<u32> = (0..count as u32).rev().filter(|n| low(degree[*n as usize])).collect();
-    let mut waiting: Vec<u32> = (0..count as u32).filter(|n| !low(degree[*n as usize])).collect();
+    let mut ready: Vec<u32> = (0..count as u32)
+        .rev()
+        .filter(|n| low(degree[*n as usize]))
+        .collect();
+    let mut waiting: Vec<u32> = (0..count as u32)
+        .filter(|n| !low(degree[*n as usize]))
+        .collect();
     loop {
         while let Some(node) = ready.pop() {
             if !aside.put(node as usize) {

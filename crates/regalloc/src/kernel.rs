@@ -109,7 +109,9 @@ pub fn demand(module: &Module, kernel: &str, options: &Options) -> Result<Demand
 /// Names of a module's kernels, in order.
 pub fn kernels(module: &Module) -> Vec<&str> {
     let entries = functions(module).filter(|f| f.kind == FunctionKind::Entry && f.body.is_some());
-    entries.map(|function| function.name.node.as_str()).collect()
+    entries
+        .map(|function| function.name.node.as_str())
+        .collect()
 }
 
 fn functions(module: &Module) -> impl Iterator<Item = &Function> {
@@ -132,11 +134,7 @@ struct Session<'a> {
 }
 
 impl<'a> Session<'a> {
-    fn new(
-        module: &'a Module,
-        kernel: &str,
-        options: &'a Options,
-    ) -> Result<Self, Diagnostics> {
+    fn new(module: &'a Module, kernel: &str, options: &'a Options) -> Result<Self, Diagnostics> {
         let function = find_kernel(module, kernel)?;
         let mut session = Self {
             module,
@@ -238,7 +236,9 @@ impl<'a> Session<'a> {
         let most = wanted.map_or(0, |outcome| outcome.used.units() + self.reserved);
         let body = Body::new(self.function, self.options.typing, &self.accesses);
         let operands = body.map_or(0, |body| crate::allocate::least(&body) + self.reserved);
-        (least.max(operands)..most).find(|registers| self.fits(*registers)).unwrap_or(most)
+        (least.max(operands)..most)
+            .find(|registers| self.fits(*registers))
+            .unwrap_or(most)
     }
 
     fn explain(&self, failure: Failure) -> Diagnostics {
@@ -253,10 +253,7 @@ impl<'a> Session<'a> {
             Failure::Registers => {
                 let limit = self.options.registers.unwrap_or(0);
                 let fewest = self.fewest(limit.saturating_add(1));
-                let message = format!(
-                    "{limit} registers are too few for kernel `{}`",
-                    name.node
-                );
+                let message = format!("{limit} registers are too few for kernel `{}`", name.node);
                 Diagnostic::error("register-limit", name.span, message)
                     .label(format!("needs at least {fewest}"))
                     .help(format!("allow {fewest} registers or more"))
@@ -274,7 +271,13 @@ impl<'a> Session<'a> {
         }
         let name = &self.function.name.node;
         steps.push((name.clone(), self.rewrite(&mut module, name, &outcome)));
-        let report = report(name, self.options.registers, self.reserved, &outcome, self.options);
+        let report = report(
+            name,
+            self.options.registers,
+            self.reserved,
+            &outcome,
+            self.options,
+        );
         Ok(Allocation {
             module,
             report,
@@ -292,7 +295,12 @@ impl<'a> Session<'a> {
             return Ok(local);
         };
         let threads: u32 = shared.block.iter().product();
-        let items = gains(&local, threads, shared.weigh_loops, self.options.loop_weight);
+        let items = gains(
+            &local,
+            threads,
+            shared.weigh_loops,
+            self.options.loop_weight,
+        );
         let mut chosen = knapsack::choose(&items, shared.spare_bytes);
         while chosen.contains(&true) {
             let mut places = PerClass::default();
@@ -325,8 +333,13 @@ impl<'a> Session<'a> {
                 bytes: outcome.extent.shared,
             },
         ];
-        let (body, steps) =
-            emit(&outcome.body, &outcome.colours, &outcome.used, &arrays, &self.accesses);
+        let (body, steps) = emit(
+            &outcome.body,
+            &outcome.colours,
+            &outcome.used,
+            &arrays,
+            &self.accesses,
+        );
         for item in &mut module.items {
             match item {
                 Item::Function(f) if f.name.node == name && f.body.is_some() => {

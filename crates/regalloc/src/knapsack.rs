@@ -14,7 +14,10 @@ pub struct Item {
 /// with the earlier items left out.
 pub fn choose(items: &[Item], capacity: u32) -> Vec<bool> {
     // Sizes are multiples of a common unit, mostly 128 bytes and more: count in it.
-    let unit = items.iter().fold(0, |unit, item| gcd(unit, item.bytes)).max(1);
+    let unit = items
+        .iter()
+        .fold(0, |unit, item| gcd(unit, item.bytes))
+        .max(1);
     let room = (capacity / unit) as usize;
     let mut best = vec![0_u64; room + 1];
     let mut taken = vec![vec![false; room + 1]; items.len()];
@@ -69,7 +72,13 @@ mod tests {
                 .collect();
             let capacity = 64 * rng.below(30);
             let value = |chosen: &[bool]| {
-                let taken = || items.iter().zip(chosen).filter(|(_, c)| **c).map(|(i, _)| *i);
+                let taken = || {
+                    items
+                        .iter()
+                        .zip(chosen)
+                        .filter(|(_, c)| **c)
+                        .map(|(i, _)| *i)
+                };
                 let bytes: u32 = taken().map(|item| item.bytes).sum();
                 (bytes <= capacity).then(|| taken().map(|item| item.gain).sum::<u64>())
             };
@@ -77,7 +86,11 @@ mod tests {
                 let chosen: Vec<bool> = (0..5).map(|bit| mask >> bit & 1 == 1).collect();
                 value(&chosen).unwrap_or(0)
             });
-            assert_eq!(value(&choose(&items, capacity)), all.max(), "{items:?} {capacity}");
+            assert_eq!(
+                value(&choose(&items, capacity)),
+                all.max(),
+                "{items:?} {capacity}"
+            );
         }
     }
 }

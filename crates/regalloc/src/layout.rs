@@ -33,11 +33,14 @@ pub(crate) fn lay_out(body: &mut Body, threads: u32) -> Extent {
     order.sort_by_key(|class| std::cmp::Reverse(class.bytes()));
     for class in order {
         for place in [Place::Local, Place::Shared] {
-            let stack = |slot: &usize| {
-                body.slots[*slot].stack == class && body.slots[*slot].place == place
-            };
+            let stack =
+                |slot: &usize| body.slots[*slot].stack == class && body.slots[*slot].place == place;
             let slots: Vec<usize> = (0..body.slots.len()).filter(stack).collect();
-            let count = slots.iter().map(|slot| places[*slot] + 1).max().unwrap_or(0);
+            let count = slots
+                .iter()
+                .map(|slot| places[*slot] + 1)
+                .max()
+                .unwrap_or(0);
             let (start, stride) = match place {
                 Place::Local => (&mut extent.local, class.bytes()),
                 Place::Shared => (&mut extent.shared, class.bytes() * threads),
@@ -74,15 +77,24 @@ fn share(body: &Body) -> Vec<u32> {
         conflicts[a].insert(b);
         conflicts[b].insert(a);
     };
-    let entry: Vec<usize> = flow.at_entry().ones().take_while(|slot| *slot < count).collect();
+    let entry: Vec<usize> = flow
+        .at_entry()
+        .ones()
+        .take_while(|slot| *slot < count)
+        .collect();
     for &a in &entry {
-        entry.iter().filter(|b| **b != a).for_each(|&b| conflict(a, b));
+        entry
+            .iter()
+            .filter(|b| **b != a)
+            .for_each(|&b| conflict(a, b));
     }
     let insts: Vec<&Inst> = body.insts().collect();
     flow.for_each(|at, live| {
         if let Some(Purpose::Store(slot)) = insts.get(at).map(|inst| inst.purpose) {
             let others = live.ones().take_while(|other| *other < count);
-            others.filter(|other| *other != slot.index()).for_each(|b| conflict(slot.index(), b));
+            others
+                .filter(|other| *other != slot.index())
+                .for_each(|b| conflict(slot.index(), b));
         }
     });
     let mut places = vec![0; count];
@@ -92,8 +104,11 @@ fn share(body: &Body) -> Vec<u32> {
                 && body.slots[*other].stack == body.slots[slot].stack
                 && body.slots[*other].place == body.slots[slot].place
         };
-        let taken: Vec<u32> =
-            conflicts[slot].ones().filter(same_stack).map(|other| places[other]).collect();
+        let taken: Vec<u32> = conflicts[slot]
+            .ones()
+            .filter(same_stack)
+            .map(|other| places[other])
+            .collect();
         places[slot] = (0..).find(|place| !taken.contains(place)).unwrap_or(0);
     }
     places

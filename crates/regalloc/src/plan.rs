@@ -24,7 +24,10 @@ pub(crate) fn divide(
     costs: &[u64],
     budget: Option<u32>,
 ) -> Result<Plan, Shortage> {
-    let costs: Vec<Vec<u64>> = graphs.iter().map(|graph| node_costs(graph, costs)).collect();
+    let costs: Vec<Vec<u64>> = graphs
+        .iter()
+        .map(|graph| node_costs(graph, costs))
+        .collect();
     let mut plan = Plan {
         registers: PerClass::default(),
         wanted: 0,
@@ -44,7 +47,10 @@ pub(crate) fn divide(
     while plan.registers.units() > budget {
         let excess = plan.registers.units() - budget;
         let mut best: Option<(f64, Class)> = None;
-        for class in Class::ALL.into_iter().filter(|c| c.units() > 0 && plan.registers[*c] > 0) {
+        for class in Class::ALL
+            .into_iter()
+            .filter(|c| c.units() > 0 && plan.registers[*c] > 0)
+        {
             let index = class.index();
             let step = (excess / class.units() / STEPS).clamp(1, plan.registers[class]);
             let stale = |offer: &Offer| offer.fewer != step;
@@ -58,7 +64,10 @@ pub(crate) fn divide(
             let Some(offer) = offers[index].as_ref().filter(|o| o.colouring.cost < NEVER) else {
                 continue;
             };
-            let more = offer.colouring.cost.saturating_sub(plan.colourings[index].cost);
+            let more = offer
+                .colouring
+                .cost
+                .saturating_sub(plan.colourings[index].cost);
             let freed = (class.units() * step).min(excess);
             let price = more as f64 / f64::from(freed);
             if best.is_none_or(|(lowest, _)| price < lowest) {
@@ -96,7 +105,10 @@ fn one_by_one(
 ) -> Result<Plan, Shortage> {
     while plan.registers.units() > budget {
         let mut best: Option<(u64, Class, Colouring)> = None;
-        for class in Class::ALL.into_iter().filter(|c| c.units() > 0 && plan.registers[*c] > 0) {
+        for class in Class::ALL
+            .into_iter()
+            .filter(|c| c.units() > 0 && plan.registers[*c] > 0)
+        {
             let index = class.index();
             let registers = plan.registers[class] - 1;
             let colouring = colour(&graphs[index], &costs[index], registers);

@@ -24,9 +24,7 @@ pub(crate) fn recipes(body: &Body, flow: &Flow, params: &[String]) -> Vec<Option
     for var in body.insts().flat_map(Inst::writes) {
         definitions[var.index()] += 1;
     }
-    let once = |var: Var| {
-        definitions[var.index()] == 1 && !flow.at_entry().contains(var.index())
-    };
+    let once = |var: Var| definitions[var.index()] == 1 && !flow.at_entry().contains(var.index());
     let mut recipes: Vec<Option<Recipe>> = vec![None; body.vars.len()];
     // A recipe may build on one of a later definition: twice around suffices for LONGEST steps.
     for _ in 1..LONGEST {

@@ -121,11 +121,16 @@ pub(crate) fn report(
     let weights = weights(outcome, options);
     let insts: Vec<(&Inst, u64)> = outcome.body.insts().zip(weights.iter().copied()).collect();
     let mut kept = Amount::default();
-    for (_, weight) in insts.iter().filter(|(i, _)| matches!(i.purpose, Purpose::Original(_))) {
+    for (_, weight) in insts
+        .iter()
+        .filter(|(i, _)| matches!(i.purpose, Purpose::Original(_)))
+    {
         kept.add(*weight);
     }
     let deleted = outcome.body.items.iter();
-    let removed = deleted.filter(|item| matches!(item, crate::body::Item::Deleted(_))).count();
+    let removed = deleted
+        .filter(|item| matches!(item, crate::body::Item::Deleted(_)))
+        .count();
     Report {
         kernel: kernel.to_owned(),
         limit,
@@ -205,7 +210,10 @@ fn count_accesses(
     let name = &outcome.body.vars[var.index()].name;
     for (nth, (inst, weight)) in insts.iter().enumerate() {
         let remade = || {
-            let made = inst.writes().next().map(|made| &outcome.body.vars[made.index()].name);
+            let made = inst
+                .writes()
+                .next()
+                .map(|made| &outcome.body.vars[made.index()].name);
             row.home == Home::Remade && made == Some(name)
         };
         match inst.purpose {

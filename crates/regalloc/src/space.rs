@@ -28,12 +28,7 @@ pub fn min_registers(registers: u32, max_threads: u32) -> u32 {
 /// `blocks` says how many blocks fit with so many registers a thread; it must not grow with them.
 /// Where every stair is too high, the points for `opt_tlp` that remain are those of the largest
 /// number of registers: its blocks are then capped.
-pub fn staircase(
-    min: u32,
-    max: u32,
-    opt_tlp: u32,
-    blocks: impl Fn(u32) -> u32,
-) -> Vec<Point> {
+pub fn staircase(min: u32, max: u32, opt_tlp: u32, blocks: impl Fn(u32) -> u32) -> Vec<Point> {
     let mut points: Vec<Point> = Vec::new();
     for registers in min.min(max)..=max {
         let tlp = blocks(registers).min(opt_tlp);
@@ -88,9 +83,8 @@ pub fn tpsc(gain: f64, base: f64, spill_cost: f64) -> f64 {
 
 /// The best of several scored points: the smallest score; of equal ones the higher TLP.
 pub fn choose(points: &[(Point, f64)]) -> Option<Point> {
-    let better = |a: &&(Point, f64), b: &&(Point, f64)| {
-        a.1.total_cmp(&b.1).then(b.0.tlp.cmp(&a.0.tlp))
-    };
+    let better =
+        |a: &&(Point, f64), b: &&(Point, f64)| a.1.total_cmp(&b.1).then(b.0.tlp.cmp(&a.0.tlp));
     points.iter().min_by(better).map(|(point, _)| *point)
 }
 
@@ -126,7 +120,13 @@ mod tests {
     #[test]
     fn a_program_with_few_registers_has_one_point() {
         let points = staircase(21, 12, 8, fermi(256));
-        assert_eq!(points, [Point { registers: 12, tlp: 6 }]);
+        assert_eq!(
+            points,
+            [Point {
+                registers: 12,
+                tlp: 6
+            }]
+        );
     }
 
     #[test]
@@ -141,7 +141,11 @@ mod tests {
     #[test]
     fn ties_go_to_the_higher_tlp() {
         let point = |registers, tlp| Point { registers, tlp };
-        let points = [(point(32, 4), 0.0), (point(42, 3), 0.0), (point(63, 2), 1.0)];
+        let points = [
+            (point(32, 4), 0.0),
+            (point(42, 3), 0.0),
+            (point(63, 2), 1.0),
+        ];
         assert_eq!(choose(&points), Some(point(32, 4)));
         assert_eq!(choose(&[]), None);
     }

@@ -161,7 +161,10 @@ fn mov(to: Var, name: &str) -> Inst {
 }
 
 fn mad() -> Make {
-    Make::new(Opcode::Mad, &[Modifier::Lo, Modifier::Type(ScalarType::U32)])
+    Make::new(
+        Opcode::Mad,
+        &[Modifier::Lo, Modifier::Type(ScalarType::U32)],
+    )
 }
 
 /// What spilling each variable would cost: accesses or instructions that make it again, each
@@ -187,7 +190,9 @@ pub(crate) fn costs(
                 (None, _) => ACCESS_COST,
             };
             let cost = &mut costs[var.index()];
-            *cost = cost.saturating_add(each.saturating_mul(weight)).min(NEVER - 1);
+            *cost = cost
+                .saturating_add(each.saturating_mul(weight))
+                .min(NEVER - 1);
         }
     }
     let shortest = short_lived(body);
@@ -291,7 +296,9 @@ impl Spiller<'_> {
         let store = self.access(body, slot, var, Access::Write);
         let temp = store.1;
         let ty = bits(body.vars[temp.index()].class);
-        let zero = Make::new(Opcode::Mov, &[Modifier::Type(ty)]).write(temp).number(0);
+        let zero = Make::new(Opcode::Mov, &[Modifier::Type(ty)])
+            .write(temp)
+            .number(0);
         body.prologue.push(zero.inst(Purpose::Clear));
         body.prologue.push(store.0);
     }
@@ -304,7 +311,10 @@ impl Spiller<'_> {
             }
         }
         let remade = |var: &Var| self.recipes[var.index()].is_some();
-        if inst.writes().any(|var| self.is_spilled(var) && remade(&var)) {
+        if inst
+            .writes()
+            .any(|var| self.is_spilled(var) && remade(&var))
+        {
             // It is the only definition; the value is made again wherever it is needed.
             if let Purpose::Original(number) = inst.purpose {
                 out.push(Item::Deleted(number));

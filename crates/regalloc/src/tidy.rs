@@ -55,11 +55,7 @@ fn is_repeat(inst: &Inst, known: &Known, name: &impl Fn(usize) -> (usize, u32)) 
 }
 
 /// What an instruction of the allocator's puts into its register.
-fn content(
-    inst: &Inst,
-    known: &Known,
-    name: &impl Fn(usize) -> (usize, u32),
-) -> Option<Content> {
+fn content(inst: &Inst, known: &Known, name: &impl Fn(usize) -> (usize, u32)) -> Option<Content> {
     match inst.purpose {
         Purpose::Load(slot) => Some(Content::Slot(slot)),
         Purpose::Remake => {
@@ -105,6 +101,7 @@ fn drop_dead_stores(body: &mut Body) {
         }
     }
     let dead = |inst: &Inst| matches!(inst.purpose, Purpose::Store(slot) if !loaded.contains(slot.index()));
-    body.items.retain(|item| !matches!(item, Item::Inst(inst) if dead(inst)));
+    body.items
+        .retain(|item| !matches!(item, Item::Inst(inst) if dead(inst)));
     body.prologue.retain(|inst| !dead(inst));
 }

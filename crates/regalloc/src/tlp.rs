@@ -20,7 +20,7 @@ pub struct Segment {
 }
 
 /// What the segments are played on.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct Machine<'a> {
     /// Warp schedulers of an SM; warps are dealt to them in turn.
     pub schedulers: u32,
@@ -126,10 +126,16 @@ fn back_target(before: &[&Statement], inst: &Instruction) -> Option<usize> {
 /// A load from memory outside the SM, or one that may be.
 fn waits_for_memory(inst: &Instruction) -> bool {
     let near = |m: &Modifier| {
-        matches!(m, Modifier::Space(Space::Shared | Space::Param | Space::Const))
+        matches!(
+            m,
+            Modifier::Space(Space::Shared | Space::Param | Space::Const)
+        )
     };
     let far = !inst.modifiers.iter().any(|modifier| near(&modifier.node));
-    matches!(inst.opcode.node, Opcode::Ld | Opcode::Ldu | Opcode::Tex | Opcode::Atom) && far
+    matches!(
+        inst.opcode.node,
+        Opcode::Ld | Opcode::Ldu | Opcode::Tex | Opcode::Atom
+    ) && far
 }
 
 /// A warp under way.
@@ -148,12 +154,7 @@ struct Scheduler {
 }
 
 /// How many of `max_tlp` blocks had a turn when the first of them is done: at least one.
-pub fn opt_tlp(
-    segments: &[Segment],
-    warps_per_block: u32,
-    max_tlp: u32,
-    machine: &Machine,
-) -> u32 {
+pub fn opt_tlp(segments: &[Segment], warps_per_block: u32, max_tlp: u32, machine: &Machine) -> u32 {
     let mut play = Play::new(warps_per_block.max(1), max_tlp.max(1), machine);
     let mut started = 1;
     while let Some((scheduler, warp)) = play.next(segments.len()) {
@@ -209,7 +210,9 @@ impl<'a> Play<'a> {
             };
             let now = scheduler.now.max(soonest);
             let ready = |warp: &usize| self.warps[*warp].ready <= now;
-            let greedy = scheduler.greedy.filter(|warp| open.contains(warp) && ready(warp));
+            let greedy = scheduler
+                .greedy
+                .filter(|warp| open.contains(warp) && ready(warp));
             let oldest = || open.iter().copied().find(|warp| ready(warp));
             if let Some(warp) = greedy.or_else(oldest)
                 && best.is_none_or(|(time, ..)| now < time)
@@ -223,13 +226,7 @@ impl<'a> Play<'a> {
     }
 
     /// Runs a warp's next segment; true if its block is done with it.
-    fn turn(
-        &mut self,
-        scheduler: usize,
-        warp: usize,
-        segments: &[Segment],
-        started: u32,
-    ) -> bool {
+    fn turn(&mut self, scheduler: usize, warp: usize, segments: &[Segment], started: u32) -> bool {
         let segment = segments[self.warps[warp].next];
         let end = self.schedulers[scheduler].now + segment.compute;
         self.schedulers[scheduler].now = end;
@@ -249,9 +246,8 @@ impl<'a> Play<'a> {
     /// memory, which is busy for the misses' share of the time.
     fn access(&mut self, now: u64, blocks: u32) -> u64 {
         let hits = (self.machine.hit_ratio)(blocks).clamp(0.0, 1.0);
-        let mean = |hit: u64, miss: u64| {
-            (hits * hit as f64 + (1.0 - hits) * miss as f64).round() as u64
-        };
+        let mean =
+            |hit: u64, miss: u64| (hits * hit as f64 + (1.0 - hits) * miss as f64).round() as u64;
         let start = now.max(self.memory);
         self.memory = start + mean(0, self.machine.transfer_cycles);
         start + mean(self.machine.hit_cycles, self.machine.miss_cycles)
@@ -312,7 +308,8 @@ mod tests {
 
     #[test]
     fn code_is_cut_at_loads_and_loops_run_their_trips() {
-        let text = ".version 7.0\n.target sm_50\n.address_size 64\n.visible .entry k(.param .u64 p) {
+        let text =
+            ".version 7.0\n.target sm_50\n.address_size 64\n.visible .entry k(.param .u64 p) {
             .reg .b32 %r<3>; .reg .b64 %rd<2>; .reg .pred %q;
             ld.param.u64 %rd1, [p];
             again: ld.global.u32 %r1, [%rd1]; add.u32 %r2, %r2, %r1; setp.lt.u32 %q, %r2, 9;

@@ -78,10 +78,14 @@ impl Right {
     }
 
     fn body(&mut self) -> &mut Body {
-        let functions = self.allocated.items.iter_mut().filter_map(|item| match item {
-            Item::Function(f) if f.name.node == self.kernel => f.body.as_mut(),
-            _ => None,
-        });
+        let functions = self
+            .allocated
+            .items
+            .iter_mut()
+            .filter_map(|item| match item {
+                Item::Function(f) if f.name.node == self.kernel => f.body.as_mut(),
+                _ => None,
+            });
         functions.into_iter().next().expect("a body")
     }
 
@@ -120,7 +124,9 @@ impl Right {
 
     /// Another register of the same class.
     fn other(&mut self, name: &str, rng: &mut Rng) -> Option<String> {
-        let prefix = name.trim_end_matches(|c: char| c.is_ascii_digit()).to_owned();
+        let prefix = name
+            .trim_end_matches(|c: char| c.is_ascii_digit())
+            .to_owned();
         let number: u32 = name[prefix.len()..].parse().ok()?;
         let count = self.declared(&prefix);
         let step = (count > 1).then(|| 1 + rng.below(count - 1))?;
@@ -192,7 +198,9 @@ const CORRUPTIONS: [Corruption; 12] = [
     }),
     ("forgets an instruction of its own", |right, rng| {
         let places = right.places(|_, step| step == Step::Inserted);
-        let Some((at, step)) = pick(&places, rng) else { return false };
+        let Some((at, step)) = pick(&places, rng) else {
+            return false;
+        };
         right.body().statements.remove(at);
         right.steps.remove(step);
         true
@@ -202,7 +210,9 @@ const CORRUPTIONS: [Corruption; 12] = [
             kept(step) && matches!(inst.opcode.node, Opcode::Add | Opcode::Mad | Opcode::St)
         };
         let places = right.places(needed);
-        let Some((at, step)) = pick(&places, rng) else { return false };
+        let Some((at, step)) = pick(&places, rng) else {
+            return false;
+        };
         right.body().statements.remove(at);
         if let Step::Kept(number) = right.steps[step] {
             right.steps[step] = Step::Deleted(number);
@@ -212,7 +222,9 @@ const CORRUPTIONS: [Corruption; 12] = [
     ("changes a constant", |right, rng| {
         let constant = |inst: &Instruction, _| last_number(inst).is_some();
         let places = right.places(constant);
-        let Some((at, _)) = pick(&places, rng) else { return false };
+        let Some((at, _)) = pick(&places, rng) else {
+            return false;
+        };
         let last = right.inst(at).operands.len() - 1;
         let number = last_number(right.inst(at)).unwrap_or(0).wrapping_add(1);
         right.inst(at).operands[last].node = Operand::Immediate(Constant::Int(number, false));
@@ -221,16 +233,24 @@ const CORRUPTIONS: [Corruption; 12] = [
     ("branches elsewhere", |right, rng| {
         let labels: Vec<String> = right.body().statements.iter().filter_map(label).collect();
         let places = right.places(|inst, _| inst.opcode == Opcode::Bra);
-        let Some((at, _)) = pick(&places, rng) else { return false };
+        let Some((at, _)) = pick(&places, rng) else {
+            return false;
+        };
         let target = &mut right.inst(at).operands[0].node;
-        let elsewhere = labels.iter().find(|label| Operand::Name((*label).clone()) != *target);
-        let Some(elsewhere) = elsewhere else { return false };
+        let elsewhere = labels
+            .iter()
+            .find(|label| Operand::Name((*label).clone()) != *target);
+        let Some(elsewhere) = elsewhere else {
+            return false;
+        };
         *target = Operand::Name(elsewhere.clone());
         true
     }),
     ("turns a guard round", |right, rng| {
         let places = right.places(|inst, _| inst.guard.is_some());
-        let Some((at, _)) = pick(&places, rng) else { return false };
+        let Some((at, _)) = pick(&places, rng) else {
+            return false;
+        };
         if let Some(guard) = &mut right.inst(at).guard {
             guard.negated = !guard.negated;
         }
@@ -239,8 +259,10 @@ const CORRUPTIONS: [Corruption; 12] = [
     // Past an instruction of the program: past the allocator's own it may do no harm.
     ("moves a label", |right, rng| {
         let labels = right.body().statements.iter().enumerate();
-        let labels: Vec<usize> =
-            labels.filter(|(_, s)| label(s).is_some()).map(|(at, _)| at).collect();
+        let labels: Vec<usize> = labels
+            .filter(|(_, s)| label(s).is_some())
+            .map(|(at, _)| at)
+            .collect();
         let at = labels[rng.below(labels.len() as u32) as usize];
         let places = right.places(|_, step| kept(step));
         let Some((next, _)) = places.into_iter().find(|(place, _)| *place > at) else {

@@ -140,7 +140,9 @@ impl Device {
     /// What is loaded for a PTX text: itself, mostly.
     pub(crate) fn substitute_for(&self, text: &str) -> Option<String> {
         let mut pairs = self.substitutes.iter();
-        pairs.find(|(from, _)| from == text).map(|(_, to)| to.clone())
+        pairs
+            .find(|(from, _)| from == text)
+            .map(|(_, to)| to.clone())
     }
 
     /// Allocates `bytes`, aligned to 256, after what was allocated before.

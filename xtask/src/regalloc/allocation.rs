@@ -24,7 +24,10 @@ impl Program {
 
     /// Names of the kernels.
     pub fn kernels(&self) -> Vec<String> {
-        kernels(&self.module).into_iter().map(str::to_owned).collect()
+        kernels(&self.module)
+            .into_iter()
+            .map(str::to_owned)
+            .collect()
     }
 
     /// What a kernel wants.
@@ -52,8 +55,15 @@ impl Program {
             }
         }
         let report = allocation.report;
-        let within = options.registers.is_none_or(|limit| report.registers <= limit);
-        ensure!(within, "{kernel} takes {} of {:?}", report.registers, options.registers);
+        let within = options
+            .registers
+            .is_none_or(|limit| report.registers <= limit);
+        ensure!(
+            within,
+            "{kernel} takes {} of {:?}",
+            report.registers,
+            options.registers
+        );
         Ok((made, report))
     }
 

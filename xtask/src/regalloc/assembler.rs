@@ -41,7 +41,9 @@ impl Assembler {
         let input = folder.join("input.ptx");
         std::fs::File::create(&input)?.write_all(ptx.as_bytes())?;
         let mut command = Command::new(&self.path);
-        command.args(["-v", "-o", "/dev/null", "-arch", architecture(ptx)]).arg(&input);
+        command
+            .args(["-v", "-o", "/dev/null", "-arch", architecture(ptx)])
+            .arg(&input);
         if let Some(limit) = limit {
             command.arg(format!("--maxrregcount={limit}"));
         }
@@ -59,16 +61,26 @@ impl Assembler {
 
 /// What the PTX is for.
 fn architecture(ptx: &str) -> &str {
-    let target = ptx.lines().find_map(|line| line.trim().strip_prefix(".target "));
-    target.and_then(|target| target.split(',').next()).map_or("sm_50", str::trim)
+    let target = ptx
+        .lines()
+        .find_map(|line| line.trim().strip_prefix(".target "));
+    target
+        .and_then(|target| target.split(',').next())
+        .map_or("sm_50", str::trim)
 }
 
 /// The figures of one kernel in the assembler's report.
 fn read(text: &str, kernel: &str) -> Option<Figures> {
     let title = format!("Compiling entry function '{kernel}'");
-    let mut lines = text.lines().skip_while(|line| !line.contains(&title)).skip(1);
+    let mut lines = text
+        .lines()
+        .skip_while(|line| !line.contains(&title))
+        .skip(1);
     let mut figures = Figures::default();
-    for line in lines.by_ref().take_while(|line| !line.contains("Compiling entry")) {
+    for line in lines
+        .by_ref()
+        .take_while(|line| !line.contains("Compiling entry"))
+    {
         if line.contains("bytes spill stores") {
             figures.store_bytes = before(line, " bytes spill stores")?;
             figures.load_bytes = before(line, " bytes spill loads")?;
@@ -111,7 +123,10 @@ mod tests {
 
     #[test]
     fn the_file_says_what_it_is_for() {
-        assert_eq!(architecture(".version 7.0\n.target sm_61, debug\n"), "sm_61");
+        assert_eq!(
+            architecture(".version 7.0\n.target sm_61, debug\n"),
+            "sm_61"
+        );
         assert_eq!(architecture(""), "sm_50");
     }
 }

@@ -18,7 +18,11 @@ pub fn execute(name: &str, program: Box<dyn HostProgram>, from: &str, to: &str) 
     let texts = vec![(from.to_owned(), to.to_owned())];
     let mut program = Substituted::new(program, texts);
     let run = session.run_functional(&mut program)?;
-    ensure!(matches!(run.outcome, Outcome::Finished), "{name}: {:?}", run.outcome);
+    ensure!(
+        matches!(run.outcome, Outcome::Finished),
+        "{name}: {:?}",
+        run.outcome
+    );
     for check in &run.checks {
         ensure!(check.passed, "{name}: {}: {}", check.name, check.detail);
     }

@@ -5,7 +5,7 @@ use super::assembler::{Assembler, Figures};
 use anyhow::{Context, Result};
 use std::fmt::Write;
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use warploom_regalloc::{Demand, Options, allocate_kernel};
 use warploom_workloads::all;
 
@@ -23,9 +23,9 @@ const HEAD: &str = "# The register allocator\n\n\
 const DEMANDS: &str = "\n## What kernels want\n\n\
     Registers count 32 bits; a 64-bit register counts as two. *Pressure* is what is in use at the \
     program's worst place; *MaxReg* what spares all spills when each class of width has registers \
-    of its own; *fewest* what the kernel can be allocated with. *Slowest* is the time of the slowest \
-    of all limits from fewest to MaxReg (the shortest of five measurements of each), on a machine \
-    that may have been busy. Right of it what ptxas makes of the input and of the output at MaxReg.\n\n\
+    of its own; *fewest* what the kernel can be allocated with. *Slowest* is the processor time of the \
+    slowest of all limits from fewest to MaxReg (the shortest of five measurements of each). Right of \
+    it what ptxas makes of the input and of the output at MaxReg.\n\n\
     | kernel | instructions | pressure | MaxReg | fewest | slowest (ms) | ptxas, input | ptxas, output |\n\
     |---|--:|--:|--:|--:|--:|--:|--:|\n";
 
@@ -33,7 +33,22 @@ const SPILLS: &str = "\n## Spills at equal limits\n\n\
     Bytes that stores / loads of spilled values move, each counted once where it stands in the code, \
     as `ptxas -v` counts them (seed 002, Fig. 12): ours / ptxas' for the same limit, then the \
     registers that ptxas needs for our output. A dot: the limit is above MaxReg or below what the \
-    kernel can do with. ptxas takes no limit below 16 seriously.\n\n";
+    kernel can do with.\n\n";
+
+/// Processor time that this thread has had, where the system tells (Linux does); else the time of
+/// day, which counts what other programs take too.
+fn processor_time() -> Duration {
+    let told = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
+    let nanoseconds = told.and_then(|text| text.split(' ').next()?.parse().ok());
+    nanoseconds.map_or_else(
+        || {
+            SystemTime::now()
+                .duration_since(UNIX_EPOCH)
+                .unwrap_or_default()
+        },
+        Duration::from_nanos,
+    )
+}
 
 /// Writes the page; columns of `ptxas` stay empty without it.
 pub fn write(root: &Path, ptxas: Option<&Path>) -> Result<()> {
@@ -88,7 +103,9 @@ impl<'a> Subject<'a> {
     }
 
     fn assemble(&self, ptx: &str, limit: Option<u32>) -> Result<Option<Figures>> {
-        let assembled = self.assembler.map(|ptxas| ptxas.assemble(ptx, self.kernel, limit));
+        let assembled = self
+            .assembler
+            .map(|ptxas| ptxas.assemble(ptx, self.kernel, limit));
         assembled.transpose()
     }
 
@@ -98,9 +115,9 @@ impl<'a> Subject<'a> {
         for limit in self.demand.min_registers..=self.demand.max_registers {
             let options = self.options(limit);
             let times = (0..TRIES).map(|_| {
-                let started = Instant::now();
+                let started = processor_time();
                 let made = allocate_kernel(&self.program.module, self.kernel, &options);
-                let time = started.elapsed();
+                let time = processor_time() - started;
                 made.map_or(Duration::ZERO, |_| time)
             });
             slowest = slowest.max(times.min().unwrap_or_default());

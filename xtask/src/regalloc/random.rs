@@ -97,8 +97,13 @@ impl HostProgram for Host {
             Arg::Pointer(device.alloc_slice(&input)?),
             Arg::Pointer(device.alloc_slice(&vec![0_u32; count])?),
         ];
-        let (grid, block) = (Dim3::linear(BLOCKS), Dim3::new(BLOCK[0], BLOCK[1], BLOCK[2]));
-        Ok(HostAction::Launch(Launch::new(module, "k", grid, block, args)))
+        let (grid, block) = (
+            Dim3::linear(BLOCKS),
+            Dim3::new(BLOCK[0], BLOCK[1], BLOCK[2]),
+        );
+        Ok(HostAction::Launch(Launch::new(
+            module, "k", grid, block, args,
+        )))
     }
 
     fn checks(&mut self, _: &Device) -> Result<Vec<Check>, HostError> {

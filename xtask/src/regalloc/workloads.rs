@@ -43,8 +43,16 @@ impl Subject {
 
     /// Every limit between the lowest that some kernel can do with and the highest that one wants.
     fn limits(&self) -> std::ops::RangeInclusive<u32> {
-        let lowest = self.demands.iter().map(|(_, demand)| demand.min_registers).min();
-        let highest = self.demands.iter().map(|(_, demand)| demand.max_registers).max();
+        let lowest = self
+            .demands
+            .iter()
+            .map(|(_, demand)| demand.min_registers)
+            .min();
+        let highest = self
+            .demands
+            .iter()
+            .map(|(_, demand)| demand.max_registers)
+            .max();
         lowest.unwrap_or(0)..=highest.unwrap_or(0)
     }
 
@@ -66,7 +74,12 @@ impl Subject {
                     weigh_loops: false,
                 });
             }
-            text = program.allocate(kernel, &options)?.0.source.text().to_owned();
+            text = program
+                .allocate(kernel, &options)?
+                .0
+                .source
+                .text()
+                .to_owned();
             counts.allocations += 1;
         }
         Ok(text)
@@ -118,7 +131,9 @@ pub fn assemble(ptxas: &Path, name: &str) -> Result<usize> {
                 let text = subject.allocate(limit, shared, &mut counts)?;
                 for (kernel, _) in &subject.demands {
                     let about = || format!("{} with {limit} registers", info.name);
-                    assembler.assemble(&text, kernel, None).with_context(about)?;
+                    assembler
+                        .assemble(&text, kernel, None)
+                        .with_context(about)?;
                 }
             }
         }

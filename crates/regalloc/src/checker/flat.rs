@@ -175,7 +175,10 @@ impl Scope {
         (1..=digits).rev().find_map(|count| {
             let (prefix, number) = name.split_at(name.len() - count);
             let (bits, extent) = self.ranges.get(prefix)?;
-            let number = number.parse::<u32>().ok().filter(|n| n.to_string() == number)?;
+            let number = number
+                .parse::<u32>()
+                .ok()
+                .filter(|n| n.to_string() == number)?;
             (number < *extent).then_some(*bits)
         })
     }

@@ -13,8 +13,8 @@
 //! spill stack overlap, and in shared memory no two threads'.
 
 mod flat;
-mod state;
 mod stack;
+mod state;
 mod value;
 
 use crate::emit::Step;
@@ -91,7 +91,11 @@ pub fn check(claim: &Claim) -> Result<(), Refusal> {
     let slots = Slots::new(&old, &new, claim.block)?;
     let nodes = align(&old, &new, claim.steps)?;
     let params = match original.kind {
-        FunctionKind::Entry => original.params.iter().map(|p| p.name.node.clone()).collect(),
+        FunctionKind::Entry => original
+            .params
+            .iter()
+            .map(|p| p.name.node.clone())
+            .collect(),
         FunctionKind::Device => Vec::new(),
     };
     let mut checker = Checker {
@@ -154,9 +158,10 @@ fn align(old: &Flat, new: &Flat, steps: &[Step]) -> Result<Nodes, Refusal> {
         labels: Vec::new(),
     };
     let labels = |nodes: &mut Nodes, at_old: usize, at_new: usize| {
-        while let (Some(a), Some(b)) =
-            (old.labels.get(nodes.labels.len()), new.labels.get(nodes.labels.len()))
-            && a.0 == b.0
+        while let (Some(a), Some(b)) = (
+            old.labels.get(nodes.labels.len()),
+            new.labels.get(nodes.labels.len()),
+        ) && a.0 == b.0
             && (a.1, b.1) == (at_old, at_new)
         {
             nodes.labels.push(nodes.list.len());
@@ -237,7 +242,10 @@ fn exposed(old: &Flat, nodes: &Nodes) -> BTreeSet<Reg> {
 }
 
 fn regs(inst: &FlatInst, wanted: Access) -> impl Iterator<Item = Reg> + '_ {
-    let some = inst.regs.iter().filter(move |(_, access)| *access == wanted);
+    let some = inst
+        .regs
+        .iter()
+        .filter(move |(_, access)| *access == wanted);
     some.map(|(reg, _)| *reg)
 }
 
@@ -339,7 +347,11 @@ impl Checker<'_> {
             (None, Some(old)) => (&self.old.insts[old], self.old),
             (None, None) => return String::new(),
         };
-        let names = shown.0.regs.iter().map(|(reg, _)| shown.1.regs[*reg as usize].0.as_str());
+        let names = shown
+            .0
+            .regs
+            .iter()
+            .map(|(reg, _)| shown.1.regs[*reg as usize].0.as_str());
         let names: Vec<_> = names.collect();
         format!("{} ({})", shown.0.blank, names.join(", "))
     }
@@ -386,7 +398,11 @@ impl Checker<'_> {
             if !written.insert(*place) {
                 return refuse("two results go to one register");
             }
-            let held = if keeps { BTreeSet::from([*reg]) } else { BTreeSet::new() };
+            let held = if keeps {
+                BTreeSet::from([*reg])
+            } else {
+                BTreeSet::new()
+            };
             state.overwrite(Loc::Reg(*place), held, value.filter(|_| !guarded));
         }
         Ok(())
@@ -410,7 +426,8 @@ impl Checker<'_> {
         if copied(inst).is_some() {
             return Option::<Vec<u32>>::and_then(args, |args| args.first().copied());
         }
-        self.values.of(&inst.blank, args, flat.regs[to as usize].1, &self.params)
+        self.values
+            .of(&inst.blank, args, flat.regs[to as usize].1, &self.params)
     }
 
     /// An instruction of the original that the new program does without: it only gives a register
@@ -421,7 +438,10 @@ impl Checker<'_> {
             state.copy_original(to, from);
             return Ok(());
         }
-        let needless = matches!(inst.blank.opcode.node, Opcode::Mov | Opcode::Cvta | Opcode::Ld);
+        let needless = matches!(
+            inst.blank.opcode.node,
+            Opcode::Mov | Opcode::Cvta | Opcode::Ld
+        );
         let value = self.value_of(inst, |reg| state.original(reg), self.old);
         match (regs(inst, Access::Write).next(), value) {
             (Some(reg), Some(value)) if needless => {
@@ -468,10 +488,14 @@ impl Checker<'_> {
                 _ => return refuse("a spill with unknown modifiers"),
             }
         }
-        let address = inst.blank.operands.iter().find_map(|operand| match &operand.node {
-            Operand::Address(address) => Some(address),
-            _ => None,
-        });
+        let address = inst
+            .blank
+            .operands
+            .iter()
+            .find_map(|operand| match &operand.node {
+                Operand::Address(address) => Some(address),
+                _ => None,
+            });
         let ([a, b], Some(space), Some(address)) = (&inst.regs[..], space, address) else {
             return refuse("a spill of an unknown form");
         };
@@ -484,7 +508,9 @@ impl Checker<'_> {
         if types.next().is_none_or(|ty| ty.bits() != bits) {
             return refuse("a spill of another width than its register");
         }
-        let slot = self.slots.slot(&self.values, space, start, address.offset, bits / 8)?;
+        let slot = self
+            .slots
+            .slot(&self.values, space, start, address.offset, bits / 8)?;
         match load {
             true => state.copy(Loc::Reg(place), Loc::Slot(slot)),
             false => state.copy(Loc::Slot(slot), Loc::Reg(place)),
@@ -495,9 +521,7 @@ impl Checker<'_> {
 
 /// `mov a, b` of whole registers, always executed: (a, b).
 fn copied(inst: &FlatInst) -> Option<(Reg, Reg)> {
-    let whole = |operand: &warploom_ptx::ast::Spanned<Operand>| {
-        matches!(&operand.node, Operand::Name(name) if name.is_empty())
-    };
+    let whole = |operand: &warploom_ptx::ast::Spanned<Operand>| matches!(&operand.node, Operand::Name(name) if name.is_empty());
     let plain = inst.blank.opcode == Opcode::Mov
         && inst.blank.guard.is_none()
         && inst.blank.operands.iter().all(whole);

@@ -83,7 +83,10 @@ impl Slots {
             return Ok(*slot);
         }
         let addresses = self.addresses(values, array, start, offset)?;
-        let end = addresses.iter().map(|first| u64::from(*first) + u64::from(bytes)).max();
+        let end = addresses
+            .iter()
+            .map(|first| u64::from(*first) + u64::from(bytes))
+            .max();
         if end.is_none_or(|end| end > self.arrays[array].bytes) {
             return refuse("this address is beyond the spill stack");
         }
@@ -128,7 +131,8 @@ impl Slots {
     fn threads(&self) -> Vec<[u32; 3]> {
         let [width, height, depth] = self.block;
         let rows = (0..depth).flat_map(|z| (0..height).map(move |y| (y, z)));
-        rows.flat_map(|(y, z)| (0..width).map(move |x| [x, y, z])).collect()
+        rows.flat_map(|(y, z)| (0..width).map(move |x| [x, y, z]))
+            .collect()
     }
 
     /// No two places share a byte, of one thread or of two.
@@ -136,7 +140,11 @@ impl Slots {
         for (index, array) in self.arrays.iter().enumerate() {
             let mut ranges: Vec<(u32, u32)> = Vec::new();
             for slot in self.slots.iter().filter(|slot| slot.array == index) {
-                ranges.extend(slot.addresses.iter().map(|first| (*first, first + slot.bytes)));
+                ranges.extend(
+                    slot.addresses
+                        .iter()
+                        .map(|first| (*first, first + slot.bytes)),
+                );
             }
             ranges.sort_unstable();
             if ranges.windows(2).any(|pair| pair[1].0 < pair[0].1) {

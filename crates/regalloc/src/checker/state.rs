@@ -88,8 +88,10 @@ impl State {
             }
             other.holds.contains_key(loc)
         });
-        self.original.retain(|reg, value| other.original.get(reg) == Some(value));
-        self.present.retain(|loc, value| other.present.get(loc) == Some(value));
+        self.original
+            .retain(|reg, value| other.original.get(reg) == Some(value));
+        self.present
+            .retain(|loc, value| other.present.get(loc) == Some(value));
         *self != before
     }
 }

@@ -139,9 +139,9 @@ fn is_param_load(inst: &Instruction, args: &[ValueId], params: &[String]) -> boo
 /// Unsigned 32-bit arithmetic, low half, no carry.
 fn is_plain(inst: &Instruction) -> bool {
     use warploom_ptx::tokens::ScalarType::{B32, U32};
-    inst.modifiers.iter().all(|modifier| {
-        matches!(modifier.node, Modifier::Lo | Modifier::Type(U32 | B32))
-    })
+    inst.modifiers
+        .iter()
+        .all(|modifier| matches!(modifier.node, Modifier::Lo | Modifier::Type(U32 | B32)))
 }
 
 fn is_zero(inst: &Instruction) -> bool {

@@ -196,7 +196,9 @@ fn block(args: &Args, module: &Module, kernel: &str) -> Result<Option<[u32; 3]>,
     for (place, extent) in block.iter_mut().zip(&args.block) {
         *place = *extent;
     }
-    let threads = block.iter().try_fold(1_u32, |product, extent| product.checked_mul(*extent));
+    let threads = block
+        .iter()
+        .try_fold(1_u32, |product, extent| product.checked_mul(*extent));
     match threads {
         Some(1..=1024) if args.block.len() <= 3 => Ok(Some(block)),
         _ => Err(Failure::Input(

@@ -96,7 +96,9 @@ pub fn explore(args: &Args, subject: &Subject, demand: &Demand) -> Result<Explor
     let least = min_reg.max(demand.min_registers);
     let max_tlp = machine.blocks(least.min(capped));
     let opt_tlp = args.opt_tlp.unwrap_or(max_tlp);
-    let points = staircase(least, capped, opt_tlp, |registers| machine.blocks(registers));
+    let points = staircase(least, capped, opt_tlp, |registers| {
+        machine.blocks(registers)
+    });
     let mut candidates = Vec::new();
     let mut scored = Vec::new();
     for point in points {
@@ -117,15 +119,25 @@ pub fn explore(args: &Args, subject: &Subject, demand: &Demand) -> Result<Explor
             ))
         })?,
     };
-    let found = candidates.iter().position(|(c, _)| c.registers == point.registers);
+    let found = candidates
+        .iter()
+        .position(|(c, _)| c.registers == point.registers);
     let options = match found.filter(|_| args.registers.is_none()) {
         Some(at) => candidates[at].1.clone(),
-        None => options(args, subject, point.registers, spare(args, &machine, point.tlp))?,
+        None => options(
+            args,
+            subject,
+            point.registers,
+            spare(args, &machine, point.tlp),
+        )?,
     };
     Ok(Exploration {
         min_reg,
         max_tlp: Some(max_tlp),
-        candidates: candidates.into_iter().map(|(candidate, _)| candidate).collect(),
+        candidates: candidates
+            .into_iter()
+            .map(|(candidate, _)| candidate)
+            .collect(),
         chosen: Chosen {
             registers: point.registers,
             tlp: Some(point.tlp),
@@ -177,7 +189,12 @@ fn candidate(
     machine: &Machine,
     point: Point,
 ) -> Result<(Candidate, Options), Failure> {
-    let options = options(args, subject, point.registers, spare(args, machine, point.tlp))?;
+    let options = options(
+        args,
+        subject,
+        point.registers,
+        spare(args, machine, point.tlp),
+    )?;
     let report = subject.allocate(&options)?.report;
     let gain = tlp_gain(point.tlp, machine.threads, machine.spec.sm.max_threads);
     let costs = machine.costs();
@@ -210,11 +227,18 @@ fn base(report: &Report) -> f64 {
 
 /// Static shared memory of the kernel.
 fn static_shared(subject: &Subject) -> Result<u32, Failure> {
-    let lowered = warploom_ir::lower(&subject.module, &subject.source)
-        .map_err(|why| subject.error(&why))?;
-    if let Some((_, why)) = lowered.refused.iter().find(|(name, _)| *name == subject.kernel) {
+    let lowered =
+        warploom_ir::lower(&subject.module, &subject.source).map_err(|why| subject.error(&why))?;
+    if let Some((_, why)) = lowered
+        .refused
+        .iter()
+        .find(|(name, _)| *name == subject.kernel)
+    {
         return Err(subject.error(why));
     }
-    let program = lowered.kernels.iter().find(|program| program.name == subject.kernel);
+    let program = lowered
+        .kernels
+        .iter()
+        .find(|program| program.name == subject.kernel);
     Ok(program.map_or(0, |program| program.shared_bytes))
 }

@@ -29,7 +29,11 @@ pub struct SpilledRow {
 
 /// The report's spilled values.
 pub fn spilled_rows(report: &Report, source: &Source) -> Vec<SpilledRow> {
-    report.spilled.iter().map(|spilled| row(spilled, source)).collect()
+    report
+        .spilled
+        .iter()
+        .map(|spilled| row(spilled, source))
+        .collect()
 }
 
 fn row(spilled: &Spilled, source: &Source) -> SpilledRow {
@@ -58,11 +62,7 @@ pub fn render(output: &Output, path: Option<&Path>) -> String {
     let _ = writeln!(
         text,
         "{}: {} registers per thread, {} predicates; {} spare all spills, {} are the fewest",
-        output.kernel,
-        made.registers,
-        made.predicates,
-        output.max_reg,
-        output.fewest_registers
+        output.kernel, made.registers, made.predicates, output.max_reg, output.fewest_registers
     );
     if !output.candidates.is_empty() {
         text.push_str(&candidates(output));
@@ -83,7 +83,15 @@ pub fn render(output: &Output, path: Option<&Path>) -> String {
 
 fn candidates(output: &Output) -> String {
     let header = [
-        "", "registers", "blocks/SM", "local", "shared", "others", "TLP gain", "spill cost", "TPSC",
+        "",
+        "registers",
+        "blocks/SM",
+        "local",
+        "shared",
+        "others",
+        "TLP gain",
+        "spill cost",
+        "TPSC",
         "literal",
     ];
     let rows: Vec<_> = output
@@ -115,7 +123,16 @@ fn candidates(output: &Output) -> String {
 
 fn spills(output: &Output) -> String {
     let made = &output.allocation;
-    let header = ["value", "type", "line", "goes to", "loads", "stores", "cost", "neighbours"];
+    let header = [
+        "value",
+        "type",
+        "line",
+        "goes to",
+        "loads",
+        "stores",
+        "cost",
+        "neighbours",
+    ];
     let rows: Vec<_> = made
         .spilled
         .iter()
