@@ -1,8 +1,8 @@
 //! Which registers an instruction reads and which it writes, as the table of forms says.
 //!
-//! For whoever rewrites PTX: names are visited in one fixed order (the guard, then the operands from
-//! left to right) and may be replaced. What a name stands for is left to the visitor, since names of
-//! variables, parameters and special registers are visited too. Labels are not.
+//! For whoever rewrites PTX: names are visited in one fixed order (the guard, then the operands
+//! from left to right) and may be replaced. What a name stands for is left to the visitor, since
+//! names of variables, parameters and special registers are visited too. Labels are not.
 
 use crate::ast::{Address, AddressBase, Instruction, Operand, Spanned};
 use crate::forms::{Form, Forms, Role};

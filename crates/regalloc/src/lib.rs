@@ -5,9 +5,9 @@
 //! spilling by cost over loops, until everything fits. A value without a register is made again for
 //! every use where that is cheap, and otherwise kept in local memory, or in shared memory where
 //! [`SharedSpills`] has room and the [`knapsack`] of seed 002 chooses it. [`demand`] says how many
-//! registers a kernel wants and can do with. [`checker::check`] says whether an allocation is right,
-//! from the two programs alone. [`space`] has the design space of registers and blocks, [`tlp`] a guess
-//! at the best number of blocks.
+//! registers a kernel wants and can do with. [`checker::check`] says whether an allocation is
+//! right, from the two programs alone. [`space`] has the design space of registers and blocks,
+//! [`tlp`] a guess at the best number of blocks.
 //!
 //! Invariants: the output declares exactly the registers that it counts, and counts at most the
 //! limit: one for 32 bits and less, two for 64 bits; predicates count nothing. It computes bit by

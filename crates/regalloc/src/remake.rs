@@ -1,6 +1,6 @@
-//! Values that are cheaper to make again than to keep: constants, addresses of variables, thread and
-//! launch indices, kernel parameters, and generic or global addresses of these (Briggs, Cooper and
-//! Torczon, 1992).
+//! Values that are cheaper to make again than to keep: constants, addresses of variables, thread
+//! and launch indices, kernel parameters, and generic or global addresses of these (Briggs, Cooper
+//! and Torczon, 1992).
 
 use crate::body::{Body, Control, Inst, Purpose, Var};
 use crate::flow::Flow;

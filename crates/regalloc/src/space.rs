@@ -1,8 +1,8 @@
 //! The design space of registers and thread-level parallelism, and what picks a point of it (seed
 //! 002, sections 4 and 6): pure functions of figures that others measure.
 //!
-//! TLP is a number of blocks on an SM. How many fit with so many registers is asked of the machine's
-//! specification, so that nothing here knows a machine.
+//! TLP is a number of blocks on an SM. How many fit with so many registers is asked of the
+//! machine's specification, so that nothing here knows a machine.
 
 use crate::report::Report;
 
@@ -74,9 +74,9 @@ pub fn spill_cost(report: &Report, costs: &Costs, weigh_loops: bool) -> f64 {
         + amount(added.others) * costs.other
 }
 
-/// `TLP_gain * Spill_cost` (section 6): the smallest wins. Read literally (`base` 0), a point without
-/// spills scores 0 and always wins, although the paper's own choice for FDTD is one with spills; so
-/// `base` is the latency-weighted instruction count of the unspilled code.
+/// `TLP_gain * Spill_cost` (section 6): the smallest wins. Read literally (`base` 0), a point
+/// without spills scores 0 and always wins, although the paper's own choice for FDTD is one with
+/// spills; so `base` is the latency-weighted instruction count of the unspilled code.
 pub fn tpsc(gain: f64, base: f64, spill_cost: f64) -> f64 {
     gain * (base + spill_cost)
 }

@@ -100,7 +100,10 @@ fn drop_dead_stores(body: &mut Body) {
             loaded.insert(slot.index());
         }
     }
-    let dead = |inst: &Inst| matches!(inst.purpose, Purpose::Store(slot) if !loaded.contains(slot.index()));
+    let dead = |inst: &Inst| match inst.purpose {
+        Purpose::Store(slot) => !loaded.contains(slot.index()),
+        _ => false,
+    };
     body.items
         .retain(|item| !matches!(item, Item::Inst(inst) if dead(inst)));
     body.prologue.retain(|inst| !dead(inst));

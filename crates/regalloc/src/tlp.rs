@@ -3,9 +3,9 @@
 //!
 //! A thread's life is cut into computation that ends with an access to memory. Warps of as many
 //! blocks as fit are played against each other, greedily and then the oldest first, until the first
-//! block is done: blocks that had no turn by then were not needed. What an access takes follows from
-//! a hit ratio, which may fall as more blocks compete for the cache, and from the bandwidth behind it.
-//! Nothing is simulated: there are no addresses and no values.
+//! block is done: blocks that had no turn by then were not needed. What an access takes follows
+//! from a hit ratio, which may fall as more blocks compete for the cache, and from the bandwidth
+//! behind it. Nothing is simulated: there are no addresses and no values.
 
 use warploom_ptx::ast::{Body, Function, Instruction, Operand, Statement};
 use warploom_ptx::tokens::{Modifier, Opcode, Space};

@@ -16,24 +16,27 @@ const LIMITS: [u32; 6] = [16, 20, 24, 28, 32, 40];
 const TRIES: u32 = 5;
 
 const HEAD: &str = "# The register allocator\n\n\
-    `cargo xtask regalloc table` writes this page: the kernels of every workload through the allocator \
-    (`crates/regalloc`), each result checked by the independent checker. `cargo xtask regalloc \
-    workloads` runs them all at every limit, `cargo xtask regalloc random` runs generated programs.\n";
+    `cargo xtask regalloc table` writes this page: the kernels of every workload through the \
+    allocator (`crates/regalloc`), each result checked by the independent checker. \
+    `cargo xtask regalloc workloads` runs them all at every limit, \
+    `cargo xtask regalloc random` runs generated programs.\n";
 
 const DEMANDS: &str = "\n## What kernels want\n\n\
     Registers count 32 bits; a 64-bit register counts as two. *Pressure* is what is in use at the \
-    program's worst place; *MaxReg* what spares all spills when each class of width has registers \
-    of its own; *fewest* what the kernel can be allocated with. *Slowest* is the processor time of the \
-    slowest of all limits from fewest to MaxReg (the shortest of five measurements of each). Right of \
-    it what ptxas makes of the input and of the output at MaxReg.\n\n\
-    | kernel | instructions | pressure | MaxReg | fewest | slowest (ms) | ptxas, input | ptxas, output |\n\
+    program's worst place; *MaxReg* what spares all spills when each class of width has \
+    registers of its own; *fewest* what the kernel can be allocated with. *Slowest* is the \
+    processor time of the slowest of all limits from fewest to MaxReg (the shortest of five \
+    measurements of each). Right of it what ptxas makes of the input and of the output at \
+    MaxReg.\n\n\
+    | kernel | instructions | pressure | MaxReg | fewest | slowest (ms) \
+    | ptxas, input | ptxas, output |\n\
     |---|--:|--:|--:|--:|--:|--:|--:|\n";
 
 const SPILLS: &str = "\n## Spills at equal limits\n\n\
-    Bytes that stores / loads of spilled values move, each counted once where it stands in the code, \
-    as `ptxas -v` counts them (seed 002, Fig. 12): ours / ptxas' for the same limit, then the \
-    registers that ptxas needs for our output. A dot: the limit is above MaxReg or below what the \
-    kernel can do with.\n\n";
+    Bytes that stores / loads of spilled values move, each counted once where it stands in the \
+    code, as `ptxas -v` counts them (seed 002, Fig. 12): ours, then ptxas' for the same limit, \
+    then the registers that ptxas needs for our output. A dot: the limit is above MaxReg or below \
+    what the kernel can do with.\n\n";
 
 /// Processor time that this thread has had, where the system tells (Linux does); else the time of
 /// day, which counts what other programs take too.

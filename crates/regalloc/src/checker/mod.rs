@@ -5,8 +5,9 @@
 //! program stands for, and which of them can be computed again. Where control joins, only what
 //! holds on every way counts. An instruction of the original must find every value that it reads
 //! where the new program looks for it; what the allocator added may move values, keep them on the
-//! spill stack or make them again, and nothing else. The idea is that of regalloc2's checker; no code
-//! is shared with the allocator, which only says which instructions are whose, and that is verified.
+//! spill stack or make them again, and nothing else. The idea is that of regalloc2's checker; no
+//! code is shared with the allocator, which only says which instructions are whose, and that is
+//! verified.
 //!
 //! Checked besides: both programs branch alike; nothing but registers, spill stacks and needless
 //! copies differs; widths agree; the registers declared stay within the limit; no two places of the
@@ -24,7 +25,7 @@ use state::{Loc, State};
 use std::collections::{BTreeMap, BTreeSet};
 use value::Values;
 use warploom_ptx::access::{Access, Accesses};
-use warploom_ptx::ast::{Function, FunctionKind, Item, Module, Operand};
+use warploom_ptx::ast::{Function, FunctionKind, Item, Module, Operand, Spanned};
 use warploom_ptx::tokens::{Modifier, Opcode, Space};
 
 /// Why an allocation is refused.
@@ -521,7 +522,10 @@ impl Checker<'_> {
 
 /// `mov a, b` of whole registers, always executed: (a, b).
 fn copied(inst: &FlatInst) -> Option<(Reg, Reg)> {
-    let whole = |operand: &warploom_ptx::ast::Spanned<Operand>| matches!(&operand.node, Operand::Name(name) if name.is_empty());
+    let whole = |operand: &Spanned<Operand>| match &operand.node {
+        Operand::Name(name) => name.is_empty(),
+        _ => false,
+    };
     let plain = inst.blank.opcode == Opcode::Mov
         && inst.blank.guard.is_none()
         && inst.blank.operands.iter().all(whole);
