@@ -8,6 +8,7 @@ mod fidelity;
 mod ptx;
 mod ptxas;
 mod python;
+mod regalloc;
 mod workloads;
 
 use std::path::{Path, PathBuf};
@@ -42,6 +43,8 @@ enum Verb {
     Ptxas(ptxas::Args),
     /// Measure every workload into docs/workloads.md, or check all outputs at length
     Workloads(workloads::Args),
+    /// Prove the register allocator on whole programs, and measure it
+    Regalloc(regalloc::Args),
 }
 
 fn main() -> Result<()> {
@@ -54,6 +57,7 @@ fn main() -> Result<()> {
         Verb::Ptx(args) => ptx::run(&args, &root()),
         Verb::Ptxas(args) => ptxas::run(&args, &root()),
         Verb::Workloads(args) => workloads::run(&args, &root()),
+        Verb::Regalloc(args) => regalloc::run(&args, &root()),
     }
 }
 

@@ -2,7 +2,8 @@
 
 use crate::failure::Failure;
 use crate::verbs::{
-    analyze, check, compare, completions, import, list, microbench, report, reproduce, run, show,
+    analyze, check, compare, completions, crat, import, list, microbench, report, reproduce,
+    resources, run, show,
 };
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -16,6 +17,7 @@ Examples:
   warploom compare bfs --vary sm.warp_scheduler=lrr,gto
   warploom reproduce duet           a paper's figures, with its claims beside what is measured
   warploom report results           a page of HTML of them
+  warploom resources kernel.ptx     registers, memory and spills of a PTX file's kernels
   warploom list policies            the schedulers and other policies there are
   warploom show gpu gtx480          a GPU's data sheet; with --keys, everything that can be set
   warploom import gpgpusim.config   a preset from a GPGPU-Sim configuration";
@@ -37,6 +39,8 @@ enum Verb {
     Reproduce(reproduce::Args),
     Report(report::Args),
     Check(check::Args),
+    Resources(resources::Args),
+    Crat(Box<crat::Args>),
     List(list::Args),
     Microbench(microbench::Args),
     Show(show::Args),
@@ -54,6 +58,8 @@ impl Cli {
             Verb::Reproduce(args) => reproduce::run(&args),
             Verb::Report(args) => report::run(&args),
             Verb::Check(args) => check::run(&args),
+            Verb::Resources(args) => resources::run(&args),
+            Verb::Crat(args) => crat::run(&args),
             Verb::List(args) => list::run(&args),
             Verb::Microbench(args) => microbench::run(&args),
             Verb::Show(args) => show::run(&args),

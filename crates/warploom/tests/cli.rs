@@ -14,6 +14,8 @@ fn help_of_every_verb() {
         "reproduce",
         "report",
         "check",
+        "resources",
+        "crat",
         "list",
         "show",
         "import",
