@@ -302,8 +302,8 @@ pub fn coalesce(
 fn is_row(addrs: &[u64; WARP_SIZE], len: u64) -> bool {
     let first = addrs[0];
     let mut unlike = first & (len - 1);
-    for lane in 0..WARP_SIZE {
-        unlike |= addrs[lane] ^ first.wrapping_add(lane as u64 * len);
+    for (lane, addr) in addrs.iter().enumerate() {
+        unlike |= addr ^ first.wrapping_add(lane as u64 * len);
     }
     unlike == 0 && first.checked_add(len * WARP_SIZE as u64).is_some()
 }

@@ -97,6 +97,10 @@ macro_rules! policies {
      $Enum:ident of $key:literal, $about:literal, $source:literal;
      $($Variant:ident $(($bind:ident: $Settings:ident))? = $name:literal: $meaning:literal;)+) => {
         #[doc = concat!("What `", $key, "` names, or a user's own.")]
+        #[allow(
+            clippy::large_enum_variant,
+            reason = "made once for each part of the machine and never moved: a box costs more"
+        )]
         pub enum $Policy {
             $(#[doc = concat!("`", $name, "`: ", $meaning, ".")] $Variant($Variant),)+
             /// A policy from outside this crate.

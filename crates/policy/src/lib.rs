@@ -27,15 +27,18 @@ pub fn all() -> impl Iterator<Item = PolicyInfo> {
         .copied()
 }
 
+/// Makes a policy for a machine.
+pub type Make<T> = fn(&GpuSpec) -> Box<T>;
+
 /// Policies from outside, in the place of those that the configuration names.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct OwnPolicies {
     /// Makes the policy of one warp scheduler.
-    pub warp: Option<fn(&GpuSpec) -> Box<dyn WarpScheduler>>,
+    pub warp: Option<Make<dyn WarpScheduler>>,
     /// Makes the SM filter.
-    pub sm_filter: Option<fn(&GpuSpec) -> Box<dyn SmFilter>>,
+    pub sm_filter: Option<Make<dyn SmFilter>>,
     /// Makes the block scheduler.
-    pub block: Option<fn(&GpuSpec) -> Box<dyn BlockScheduler>>,
+    pub block: Option<Make<dyn BlockScheduler>>,
 }
 
 impl OwnPolicies {

@@ -162,7 +162,7 @@ impl Facts {
 
 const REGISTERS: &str = "registers";
 const THREADS: &str = "threads";
-const SHARED: &str = "shared memory";
+const SHARED: &str = "shared-memory";
 
 const DUET: &[Facts] = &[
     duet("BFS", "16 million nodes").limited_by(THREADS),

@@ -3,9 +3,9 @@
 
 const TABLE: &str = include_str!("ptxas.csv");
 
-/// The architecture whose assembled kernels a machine of this name runs: seed 000 took registers and
-/// shared memory from `ptxas` for sm_50 (its section 4.1), and other presets' papers from what they
-/// print.
+/// The architecture whose assembled kernels a machine of this name runs: seed 000 took registers
+/// and shared memory from `ptxas` for sm_50 (its section 4.1), and other presets' papers from what
+/// they print.
 pub fn architecture(gpu: &str) -> Option<&'static str> {
     (gpu == "maxwell-duet").then_some("sm_50")
 }

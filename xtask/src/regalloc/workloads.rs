@@ -66,7 +66,9 @@ impl Subject {
                 registers: Some(limit),
                 ..Options::default()
             };
-            let shape = self.shapes.iter().find(|shape| shape.entry == kernel);
+            // Launches of one kernel may differ: spills have room for the largest block.
+            let launches = self.shapes.iter().filter(|shape| shape.entry == kernel);
+            let shape = launches.max_by_key(|shape| shape.block.count());
             if let Some(shape) = shape.filter(|_| shared) {
                 options.shared = Some(SharedSpills {
                     block: [shape.block.x, shape.block.y, shape.block.z],

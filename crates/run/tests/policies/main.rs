@@ -275,7 +275,7 @@ fn the_cap_holds_on_every_sm() {
     for cap in [1, 3] {
         let cap = format!("gpu.max_blocks_per_sm={cap}");
         let report = scatter(&spec(&[&cap]), 1);
-        assert_eq!(report.kernels[0].occupancy_limit, "gpu.max_blocks_per_sm");
+        assert_eq!(report.kernels[0].occupancy_limit, "cap");
         let resident = count(&report, "sm.resident_warp_cycles") as f64;
         let warps = resident / count(&report, "sm.active_cycles") as f64;
         let most = 8.0 * f64::from(report.kernels[0].blocks_per_sm);

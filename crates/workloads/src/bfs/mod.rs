@@ -283,7 +283,7 @@ mod tests {
             only: None,
         };
         let start = UNIFORM.program(&request).analysis_start();
-        assert!(start > 0 && start % LAUNCHES_A_LEVEL == 0, "{start}");
+        assert!(start > 0 && start.is_multiple_of(LAUNCHES_A_LEVEL), "{start}");
     }
 
     #[test]
