@@ -46,6 +46,22 @@ const STEPS: &[Step] = &[
         args: &["test", "--workspace", "--locked"],
     },
     Step {
+        name: "workloads",
+        env: &[],
+        args: &[
+            "run",
+            "--quiet",
+            "--locked",
+            "--package",
+            "warploom",
+            "--",
+            "run",
+            "all",
+            "--size",
+            "test",
+        ],
+    },
+    Step {
         name: "lints",
         env: &[],
         args: &[

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::fs;
 use std::io::{self, Write as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use warploom_config::{PRESETS, Preset, Sheet};
@@ -37,11 +37,16 @@ pub fn run(root: &Path) -> Result<()> {
     let folder = root.join("docs/generated");
     fs::create_dir_all(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
     for page in pages().into_iter().chain([microbench()]) {
-        let path = folder.join(page.file);
-        fs::write(&path, page.text).with_context(|| format!("cannot write {}", path.display()))?;
+        let path = write(&folder, page)?;
         writeln!(io::stdout(), "{}", path.display())?;
     }
     Ok(())
+}
+
+fn write(folder: &Path, page: Page) -> Result<PathBuf> {
+    let path = folder.join(page.file);
+    fs::write(&path, page.text).with_context(|| format!("cannot write {}", path.display()))?;
+    Ok(path)
 }
 
 /// What every preset measures. Not among `pages`: it takes a while, and the crate's own test
@@ -109,15 +114,26 @@ fn sheet(preset: &Preset) -> Sheet {
 fn policies() -> String {
     let mut text = String::from(
         "# Policies\n\n\
-         Generated from the policies' tables. Choose one with `--set KEY=NAME`. `warploom list\n\
-         policies` prints the same.\n\n\
-         | key | name | what it does, and its source |\n|---|---|---|\n",
+         Generated from the policies' tables. Choose one with `--set KEY=NAME`; its settings are\n\
+         keys `NAME.SETTING` of `keys.md`. `warploom list policies` prints the same. State is\n\
+         what a policy keeps beyond what any SM keeps (the ages of warps, for example); bits are\n\
+         those of `gtx480`. To add one: `docs/adding-a-policy.md`.\n\n\
+         | key | name | what it does | source | state | bits | work of a choice |\n\
+         |---|---|---|---|---|---|---|\n",
     );
+    let gtx480 = warploom_config::preset("gtx480").expect("a test resolves every preset");
     for policy in warploom_policy::all() {
+        let facts = policy.facts;
         let _ = writeln!(
             text,
-            "| `{}` | `{}` | {} |",
-            policy.key, policy.name, policy.about
+            "| `{}` | `{}` | {} | {} | {} | {} | {} |",
+            policy.key,
+            policy.name,
+            facts.about,
+            facts.source,
+            facts.state,
+            policy.storage(&gtx480),
+            facts.complexity,
         );
     }
     text
@@ -180,15 +196,18 @@ mod tests {
     use std::fs;
     use std::path::Path;
 
-    /// `cargo xtask docs` or `WARPLOOM_BLESS=1` renews them.
+    /// `cargo xtask docs` or `WARPLOOM_BLESS=1` renews them; the latter only those that take no
+    /// measuring.
     #[test]
     fn generated_pages_are_current() {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/generated");
         if std::env::var_os("WARPLOOM_BLESS").is_some() {
-            super::run(&root).unwrap();
+            for page in pages() {
+                super::write(&folder, page).unwrap();
+            }
         }
         for page in pages() {
-            let path = root.join("docs/generated").join(page.file);
+            let path = folder.join(page.file);
             let current = fs::read_to_string(path).unwrap_or_default();
             assert!(
                 current == page.text,

@@ -6,6 +6,10 @@ mod ci;
 mod docs;
 mod fidelity;
 mod ptx;
+mod ptxas;
+mod python;
+mod regalloc;
+mod workloads;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -35,6 +39,12 @@ enum Verb {
     Fidelity(fidelity::Args),
     /// Compile every kernel.cu to the kernel.ptx beside it
     Ptx(ptx::Args),
+    /// Assemble every workload's PTX with NVIDIA's ptxas and tabulate registers and memory
+    Ptxas(ptxas::Args),
+    /// Measure every workload into docs/workloads.md, or check all outputs at length
+    Workloads(workloads::Args),
+    /// Prove the register allocator on whole programs, and measure it
+    Regalloc(regalloc::Args),
 }
 
 fn main() -> Result<()> {
@@ -45,6 +55,9 @@ fn main() -> Result<()> {
         Verb::Docs => docs::run(&root()),
         Verb::Fidelity(args) => fidelity::run(&args, &root()),
         Verb::Ptx(args) => ptx::run(&args, &root()),
+        Verb::Ptxas(args) => ptxas::run(&args, &root()),
+        Verb::Workloads(args) => workloads::run(&args, &root()),
+        Verb::Regalloc(args) => regalloc::run(&args, &root()),
     }
 }
 

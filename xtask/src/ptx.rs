@@ -11,7 +11,9 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
+
+use crate::python;
 
 /// Oldest architecture that the pinned NVRTC targets; every later one runs its PTX.
 const ARCHITECTURE: &str = "compute_50";
@@ -94,14 +96,14 @@ fn sources(folder: &Path) -> Result<Vec<PathBuf>> {
 
 fn compile(root: &Path, sources: &[PathBuf]) -> Result<Vec<Kernel>> {
     let work = root.join("target/nvrtc");
-    let python = prepare_python(&work, &root.join(REQUIREMENTS))?;
+    let python = python::prepare(&work, &root.join(REQUIREMENTS))?;
     let output = |index: usize| work.join(format!("{index}.ptx"));
     let mut command = Command::new(python);
     command.arg(root.join(SCRIPT)).arg(ARCHITECTURE);
     for (index, source) in sources.iter().enumerate() {
         command.arg(source).arg(output(index));
     }
-    succeed(&mut command)?;
+    python::succeed(&mut command)?;
     let kernel = |(index, source): (usize, &PathBuf)| {
         let compiled = fs::read_to_string(output(index))?;
         Ok(Kernel {
@@ -110,44 +112,6 @@ fn compile(root: &Path, sources: &[PathBuf]) -> Result<Vec<Kernel>> {
         })
     };
     sources.iter().enumerate().map(kernel).collect()
-}
-
-/// A Python with the pinned NVRTC in a virtual environment of its own; reused while the pin stays.
-fn prepare_python(work: &Path, requirements: &Path) -> Result<PathBuf> {
-    let (environment, stamp) = (work.join("venv"), work.join("requirements.txt"));
-    let python = environment.join("bin/python");
-    let wanted = fs::read_to_string(requirements)
-        .with_context(|| format!("cannot read {}", requirements.display()))?;
-    if !fs::read_to_string(&stamp).is_ok_and(|have| have == wanted) {
-        fs::create_dir_all(work)?;
-        succeed(
-            Command::new("python3")
-                .args(["-m", "venv", "--clear"])
-                .arg(&environment),
-        )?;
-        let install = [
-            "-m",
-            "pip",
-            "install",
-            "--quiet",
-            "--disable-pip-version-check",
-            "-r",
-        ];
-        succeed(Command::new(&python).args(install).arg(requirements))?;
-        fs::write(&stamp, wanted)?;
-    }
-    Ok(python)
-}
-
-fn succeed(command: &mut Command) -> Result<()> {
-    let program = command.get_program().display().to_string();
-    let status = command
-        .status()
-        .with_context(|| format!("cannot start {program}; Python 3 with venv and pip is needed"))?;
-    if !status.success() {
-        bail!("{program} failed ({status})");
-    }
-    Ok(())
 }
 
 #[cfg(test)]

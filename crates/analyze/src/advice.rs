@@ -274,6 +274,9 @@ fn limit_in_words(analysis: &KernelAnalysis) -> &str {
     match analysis.occupancy_limit.as_str() {
         "threads" => "its warp slots",
         "grid" => "the grid",
+        "shared-memory" => "shared memory",
+        "block-slots" => "block slots",
+        "cap" => "gpu.max_blocks_per_sm",
         other => other,
     }
 }
@@ -302,7 +305,8 @@ fn remedy(spec: &GpuSpec, analysis: &KernelAnalysis) -> Option<String> {
     }
     let then = held.next_limit(limit).and_then(|room| {
         let blocks = room.blocks?;
-        Some(format!(" ({} next, at {blocks})", room.resource))
+        let next = room.resource.replace('-', " ");
+        Some(format!(" ({next} next, at {blocks})"))
     });
     let then = then.unwrap_or_default();
     if is(OccupancyLimit::Registers) {

@@ -167,9 +167,9 @@ fn occupancy_counts_the_room_of_each_resource() {
     let rooms: Vec<_> = of.rooms.iter().map(|r| (r.resource, r.blocks)).collect();
     let expected = [
         ("threads", Some(8)),
-        ("shared memory", None),
+        ("shared-memory", None),
         ("registers", Some(6)),
-        ("block slots", Some(32)),
+        ("block-slots", Some(32)),
     ];
     assert_eq!(rooms, expected);
 }

@@ -1,5 +1,5 @@
-//! Vocabulary shared by every crate: typed indices, lane masks, three-dimensional sizes, rectangles,
-//! fixed queues, a seeded generator and digests.
+//! Vocabulary shared by every crate: typed indices, lane masks, three-dimensional sizes,
+//! rectangles, fixed queues, a seeded generator and digests.
 //!
 //! Invariants: nothing here knows PTX, a GPU or a policy; everything is plain data; nothing
 //! reads a clock or does I/O.

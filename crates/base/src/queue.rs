@@ -92,8 +92,12 @@ impl<T> FixedQueue<T> {
             return None;
         }
         let value = self.slots[self.head].take();
-        self.head = self.wrap(self.head + 1);
         self.len -= 1;
+        // A queue that is mostly empty stays in the same lines of the host's cache.
+        self.head = match self.len {
+            0 => 0,
+            _ => self.wrap(self.head + 1),
+        };
         value
     }
 

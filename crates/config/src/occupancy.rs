@@ -20,14 +20,14 @@ pub enum OccupancyLimit {
 }
 
 impl OccupancyLimit {
-    /// The limit in words.
+    /// Its word in results (`occupancy_limit`).
     pub const fn name(self) -> &'static str {
         match self {
             Self::Threads => "threads",
-            Self::SharedMemory => "shared memory",
+            Self::SharedMemory => "shared-memory",
             Self::Registers => "registers",
-            Self::Blocks => "block slots",
-            Self::Cap => "gpu.max_blocks_per_sm",
+            Self::Blocks => "block-slots",
+            Self::Cap => "cap",
             Self::Grid => "grid",
         }
     }

@@ -19,6 +19,7 @@ macro_rules! warp_schedulers {
             Grr = "grr": "greedy, then round robin";
             Gto = "gto": "greedy, then oldest";
             Oldest = "oldest": "oldest first, never greedy";
+            Rrr = "rrr": "strict round robin: nobody goes before the one whose turn it is";
             TwoLevel(settings: TwoLevelSettings) = "two-level":
                 "one group of warps goes on until its warps wait for memory";
             StaticLimit(settings: StaticLimitSettings) = "static-limit":
@@ -36,7 +37,8 @@ macro_rules! warp_schedulers {
 macro_rules! block_schedulers {
     ($then:ident) => {
         $then! {
-            BlockScheduler of "gpu.block_scheduler", "Which block goes to which SM.", "this program";
+            BlockScheduler of "gpu.block_scheduler", "Which block goes to which SM.",
+                "this program";
             RoundRobin = "rr": "blocks in grid order, one at a time, to SMs in turn";
             Bcs = "bcs": "two consecutive blocks at a time to one SM";
             Locality(settings: BlockLocalitySettings) = "locality":

@@ -199,14 +199,18 @@ impl Writer {
 }
 
 /// Declares the keys of a struct: `field: "key", rule, "unit", "sentence", "source";` for values,
-/// the same behind `optional` for numbers that may be left out, and behind `within`
-/// `field: "prefix";` for parts with keys of their own.
+/// the same behind `optional` for numbers that may be left out, behind `defaulted` with the value
+/// of one that is left out and how it is written, and behind `within` `field: "prefix";` for parts
+/// with keys of their own.
 macro_rules! section {
     ($ty:ident {
         $($field:ident: $name:literal, $rule:expr, $unit:literal, $about:literal, $source:literal;)*
     } $(optional {
         $($opt:ident: $opt_name:literal, $opt_rule:expr, $opt_unit:literal, $opt_about:literal,
             $opt_source:literal;)+
+    })? $(defaulted {
+        $($def:ident: $def_name:literal, $def_rule:expr, $def_unit:literal, $def_about:literal,
+            $def_source:literal, $def_value:expr, $def_shown:literal;)+
     })? $(within { $($part:ident: $prefix:literal;)+ })?) => {
         impl $crate::section::Section for $crate::spec::$ty {
             fn read(reader: &mut $crate::section::Reader<'_>) -> Self {
@@ -218,6 +222,10 @@ macro_rules! section {
                         name: $opt_name, rule: $opt_rule, unit: $opt_unit, about: $opt_about,
                         source: $opt_source,
                     }),)+)?
+                    $($($def: reader.take_or($crate::section::Info {
+                        name: $def_name, rule: $def_rule, unit: $def_unit, about: $def_about,
+                        source: $def_source,
+                    }, $def_value, $def_shown),)+)?
                     $($($part: reader.section($prefix),)+)?
                 }
             }
@@ -230,6 +238,10 @@ macro_rules! section {
                     name: $opt_name, rule: $opt_rule, unit: $opt_unit, about: $opt_about,
                     source: $opt_source,
                 }, &self.$opt);)+)?
+                $($(writer.put($crate::section::Info {
+                    name: $def_name, rule: $def_rule, unit: $def_unit, about: $def_about,
+                    source: $def_source,
+                }, &self.$def);)+)?
                 $($(writer.section($prefix, &self.$part);)+)?
             }
         }

@@ -58,6 +58,8 @@ pub enum ModelStyle {
 pub struct DeviceSpec {
     /// SMs.
     pub sms: u32,
+    /// SMs that share a port to the network; divides `sms`.
+    pub sms_per_cluster: u32,
     /// Memory channels, each with its DRAM.
     pub channels: u32,
     /// L2 banks (sub-partitions) per channel; a power of two.
@@ -78,6 +80,10 @@ pub struct DeviceSpec {
     pub max_concurrent_kernels: u32,
     /// Invalidate L1 data caches at a kernel's end.
     pub flush_l1_at_kernel_end: bool,
+    /// Drop the dirty lines of L2 at a kernel's end, without writing them (4.x).
+    pub flush_l2_at_kernel_end: bool,
+    /// What SMs send is answered at once: no network, no L2, no DRAM.
+    pub perfect_memory: bool,
     /// Host-to-device copies leave their lines in L2.
     pub copies_warm_l2: bool,
     /// Core cycles that a message takes between an SM and the network in either direction, taken
@@ -148,6 +154,10 @@ pub struct SmSpec {
     pub l1d_latency_cycles: u32,
     /// L1D banks, each taking one access per cycle (4.x).
     pub l1d_banks: u32,
+    /// Bytes after which the next L1D bank begins.
+    pub l1d_bank_bytes: u32,
+    /// How an L1D bank is chosen.
+    pub l1d_bank_index: SetIndex,
     /// Memory-unit steps in a core cycle.
     pub mem_unit_ports: u32,
     /// Rules of coalescing.
@@ -515,8 +525,23 @@ pub struct DramSpec {
     pub group_by_low_bits: bool,
     /// How the bank's number is hashed.
     pub bank_index: BankIndex,
+    /// Turning the bus between reads and writes takes no time.
+    pub free_turnaround: bool,
+    /// A queue of writes beside that of reads.
+    pub write_queue: WriteQueueSpec,
     /// Timing in command-clock cycles.
     pub timing: DramTiming,
+}
+
+/// Writes that wait apart from reads, and are drained together (FR-FCFS).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WriteQueueSpec {
+    /// Writes that it holds; 0: there is none, writes wait with reads.
+    pub size: u32,
+    /// Waiting writes from which on writes are served.
+    pub high: u32,
+    /// Waiting writes below which reads are served again.
+    pub low: u32,
 }
 
 /// DRAM schedulers.

@@ -79,10 +79,7 @@ fn overrides_change_the_key_they_name_and_the_last_wins() {
         active_warps: 6,
         ..TwoLevelSettings::default()
     };
-    assert_eq!(
-        spec.sm.warp_scheduler,
-        WarpScheduler::TwoLevel(two_level)
-    );
+    assert_eq!(spec.sm.warp_scheduler, WarpScheduler::TwoLevel(two_level));
     let spec = with(&["gpu.max_blocks_per_sm=3"]).unwrap();
     assert_eq!(spec.gpu.max_blocks_per_sm, Some(3));
     let spec = with(&["sm.warp_scheduler=\"lrr\""]).unwrap();

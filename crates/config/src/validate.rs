@@ -30,6 +30,7 @@ pub(crate) fn validate(spec: &GpuSpec) -> Vec<Problem> {
         );
     }
     dram(&mut rules, &spec.dram);
+    write_queue(&mut rules, &spec.dram.write_queue, &spec.partition.l2);
     addresses(&mut rules, spec);
     rules.broken
 }
@@ -86,6 +87,17 @@ fn sm(rules: &mut Rules, sm: &SmSpec) {
             sm.collectors.banks, sm.schedulers
         ),
         "write a multiple of `sm.schedulers`, or turn `sm.sub_cores` off",
+    );
+    let banks = match sm.l1d_bank_index {
+        SetIndex::FermiHash => matches!(sm.l1d_banks, 32),
+        SetIndex::Ipoly => matches!(sm.l1d_banks, 16 | 32),
+        SetIndex::Linear | SetIndex::Xor => true,
+    };
+    rules.require(
+        banks,
+        &["sm.l1d_bank_index", "sm.l1d_banks"],
+        format!("the hash is not defined for {} banks", sm.l1d_banks),
+        "write 32 banks (`ipoly` takes 16 too), or \"linear\"",
     );
     let limit = match sm.warp_scheduler {
         WarpScheduler::TwoLevel(own) => Some(("two-level.active_warps", own.active_warps)),
@@ -233,7 +245,46 @@ fn timings(units: &UnitSpecs) -> Vec<(String, OpTiming)> {
 /// Header of a packet (GPGPU-Sim's control size).
 const PACKET_HEADER_BYTES: u32 = 8;
 
+fn write_queue(rules: &mut Rules, queue: &WriteQueueSpec, l2: &CacheSpec) {
+    let WriteQueueSpec { size, high, low } = *queue;
+    let keeps = l2.enabled && l2.write == WritePolicy::WriteBack;
+    let forwards = matches!(
+        l2.write_allocate,
+        WriteAllocate::None | WriteAllocate::WriteAndRead
+    );
+    rules.require(
+        size == 0 || (keeps && !forwards),
+        &[
+            "dram.write_queue.size",
+            "partition.l2.write",
+            "partition.l2.write_allocate",
+        ],
+        "stores that DRAM acknowledges would wait for others to fill its queue of writes"
+            .to_owned(),
+        "write `size = 0`, or an L2 that keeps what is written",
+    );
+    rules.require(
+        size == 0 || (low <= high && 0 < high && high <= size),
+        &[
+            "dram.write_queue.size",
+            "dram.write_queue.high",
+            "dram.write_queue.low",
+        ],
+        format!("{size} writes never drain between {high} and {low}"),
+        "write a `low` of at most `high`, which is at most `size`",
+    );
+}
+
 fn device(rules: &mut Rules, spec: &GpuSpec) {
+    rules.require(
+        spec.gpu.sms.is_multiple_of(spec.gpu.sms_per_cluster),
+        &["gpu.sms", "gpu.sms_per_cluster"],
+        format!(
+            "{} SMs do not divide into clusters of {}",
+            spec.gpu.sms, spec.gpu.sms_per_cluster
+        ),
+        "write a multiple of `gpu.sms_per_cluster`",
+    );
     let (link, rop) = (spec.gpu.link_cycles, spec.partition.rop_cycles);
     rules.require(
         2 * link <= rop,

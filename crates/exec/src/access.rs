@@ -52,6 +52,12 @@ pub(crate) struct Span {
 
 impl Span {
     #[inline(always)]
+    pub fn is_in_one_page(&self) -> bool {
+        let page = |address: u64| address / PAGE_BYTES as u64;
+        page(self.low) == page(self.high - 1)
+    }
+
+    #[inline(always)]
     pub fn new(addrs: &[u64; WARP_SIZE], mask: LaneMask, bytes: u64) -> Self {
         if mask == LaneMask::MAX
             && let Some(span) = Self::of_row(addrs, bytes)
@@ -141,17 +147,21 @@ impl Machine<'_, '_> {
         RawFault::memory(kind, lane, access.space, address, access.bytes as u32)
     }
 
-    /// Are all lanes aligned and inside one live allocation and one page?
+    /// Are all lanes aligned and inside one live allocation?
     #[inline(always)]
-    pub(crate) fn one_page(&self, access: Access) -> Option<Span> {
+    pub(crate) fn one_allocation(&self, access: Access) -> Option<Span> {
         let span = Span::new(&self.out.addrs, self.mask, access.bytes as u64);
         if span.bits & (access.align - 1) != 0 || self.ctx.checks.uninitialised {
             return None;
         }
         let (start, end) = self.port.image.live_range(self.ctx.asid, span.low)?;
-        let inside = start <= span.low && span.high <= end;
-        let page = |address: u64| address / PAGE_BYTES as u64;
-        (inside && page(span.low) == page(span.high - 1)).then_some(span)
+        (start <= span.low && span.high <= end).then_some(span)
+    }
+
+    /// The same, and all in one page?
+    #[inline(always)]
+    pub(crate) fn one_page(&self, access: Access) -> Option<Span> {
+        self.one_allocation(access).filter(Span::is_in_one_page)
     }
 
     /// May some lane read what this SM stored and has not committed?

@@ -80,7 +80,7 @@ fn nearest(x: f64) -> (f64, u64) {
 
 /// 2^x.
 #[inline(always)]
-pub(crate) fn ex2(x: f32) -> f32 {
+pub fn ex2(x: f32) -> f32 {
     // Beyond these exponents the result is 0 or infinity anyway.
     let x = f64::from(x).clamp(-200.0, 200.0);
     let (whole, exponent) = nearest(x);

@@ -15,7 +15,7 @@
 )]
 
 mod access;
-mod approx;
+pub mod approx;
 mod atomic;
 mod atomic_ops;
 mod barrier;

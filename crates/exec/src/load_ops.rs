@@ -1,6 +1,6 @@
 //! Loads.
 
-use crate::access::{Access, LANE_BYTES};
+use crate::access::{Access, LANE_BYTES, Span};
 use crate::machine::{Exec, Machine};
 use crate::memory::PAGE_BYTES;
 use crate::regs::{Lanes32, map_lanes};
@@ -8,6 +8,9 @@ use crate::step::MemKind;
 use crate::store_ops::is_word;
 use warploom_base::{LaneMask, WARP_SIZE, lanes_of};
 use warploom_ir::{CacheOp, Dst, MemSpace, MemTy, Src};
+
+/// Words of a page.
+const PAGE_WORDS: usize = PAGE_BYTES / 4;
 
 /// Extends an element to the register that receives it.
 #[inline(always)]
@@ -55,7 +58,7 @@ impl Machine<'_, '_> {
         }
         self.memory_effect(access, cache_op, true);
         let fast = match access.space {
-            MemSpace::Global | MemSpace::Const => self.load_page(access, ty),
+            MemSpace::Global | MemSpace::Const => self.load_global(access, ty),
             MemSpace::Param => self.load_param(access, ty),
             MemSpace::Local | MemSpace::FrameParam => self.load_local(access, ty),
             MemSpace::Shared => self.load_shared(access, ty),
@@ -80,15 +83,39 @@ impl Machine<'_, '_> {
         Ok(())
     }
 
-    /// Load from one page that no own store covers.
+    /// Load from one allocation, of which no own store covers what is read.
     #[inline(always)]
-    fn load_page(&mut self, access: Access, ty: MemTy) -> bool {
-        let Some(span) = self.one_page(access) else {
+    fn load_global(&mut self, access: Access, ty: MemTy) -> bool {
+        let Some(span) = self.one_allocation(access) else {
             return false;
         };
         if self.own_stores(span, access) {
             return false;
         }
+        if span.is_in_one_page() {
+            self.load_page(span, ty);
+        } else {
+            self.load_pages(ty);
+        }
+        true
+    }
+
+    /// Lanes' elements from wherever they are: each lies in one page.
+    fn load_pages(&mut self, ty: MemTy) {
+        fn word<const N: usize>(m: &Machine<'_, '_>, at: u64) -> u64 {
+            let page = m.port.image.page_data(m.ctx.asid, at);
+            page.map_or(0, |page| page_word::<N>(page, at))
+        }
+        match ty.bytes {
+            1 => self.load_elements::<1>(ty, word::<1>),
+            2 => self.load_elements::<2>(ty, word::<2>),
+            4 => self.load_elements::<4>(ty, word::<4>),
+            _ => self.load_elements::<8>(ty, word::<8>),
+        }
+    }
+
+    #[inline(always)]
+    fn load_page(&mut self, span: Span, ty: MemTy) {
         const UNTOUCHED: &[u8; PAGE_BYTES] = &[0; PAGE_BYTES];
         let image = self.port.image;
         let page = image
@@ -97,7 +124,16 @@ impl Machine<'_, '_> {
         if span.coalesced && is_word(ty) {
             let offset = span.low as usize % PAGE_BYTES;
             self.load_row(&page[offset..]);
-            return true;
+            return;
+        }
+        if is_word(ty)
+            && let Ok(words) = bytemuck::try_cast_slice::<u8, u32>(page)
+            && let Some(words) = words.first_chunk::<PAGE_WORDS>()
+        {
+            // Lanes that do not take part may point to other pages.
+            let word = |at: u64| words[at as usize / 4 % PAGE_WORDS];
+            self.put0(&map_lanes(&map_lanes(&self.out.addrs, word), u32::from_le));
+            return;
         }
         match ty.bytes {
             1 => self.load_elements::<1>(ty, |_, at| page_word::<1>(page, at)),
@@ -105,7 +141,6 @@ impl Machine<'_, '_> {
             4 => self.load_elements::<4>(ty, |_, at| page_word::<4>(page, at)),
             _ => self.load_elements::<8>(ty, |_, at| page_word::<8>(page, at)),
         }
-        true
     }
 
     /// One word per lane from bytes that follow each other.

@@ -99,8 +99,8 @@ type Texel = [f64; 4];
 #[derive(Clone, Copy, Debug, Default)]
 struct Coordinates {
     position: [f32; 3],
-    /// Integer coordinates: a texel's own.
-    fetch: bool,
+    /// The texel itself, if coordinates are integers: f32 holds them exactly up to 2^24 only.
+    fetched: Option<[i64; 3]>,
     layer: u32,
     /// Dimensions in use.
     dims: usize,
@@ -291,7 +291,10 @@ impl<'a> Machine<'a, '_> {
             TexTy::S32 => bits(k) as i32 as f32,
             TexTy::U32 => bits(k) as f32,
         };
-        let fetch = matches!(coord, TexTy::S32 | TexTy::U32);
+        let whole = |k: usize| match coord {
+            TexTy::S32 => i64::from(bits(k) as i32),
+            _ => i64::from(bits(k)),
+        };
         let (layer, first, dims) = match geom {
             TexGeom::D1 => (0, 0, 1),
             TexGeom::D2 => (0, 0, 2),
@@ -307,10 +310,12 @@ impl<'a> Machine<'a, '_> {
                 0.0
             }
         });
+        let integer = matches!(coord, TexTy::S32 | TexTy::U32);
+        let texel = || [0, 1, 2].map(|axis| if axis < dims { whole(first + axis) } else { 0 });
         if !matches!(geom, TexGeom::Cube | TexGeom::ACube) {
             return Coordinates {
                 position,
-                fetch,
+                fetched: integer.then(texel),
                 layer,
                 dims,
             };
@@ -319,7 +324,7 @@ impl<'a> Machine<'a, '_> {
         let layer = layer.saturating_mul(6).saturating_add(face);
         Coordinates {
             position: [s, t, 0.0],
-            fetch,
+            fetched: None,
             layer,
             dims: 2,
         }
@@ -329,7 +334,7 @@ impl<'a> Machine<'a, '_> {
     fn texel(&self, texture: &Texture, at: [i64; 3], c: Coordinates, lane: usize) -> Exec<Texel> {
         let mut place = [0; 3];
         for axis in 0..c.dims {
-            match texture.inside(axis, at[axis], c.fetch) {
+            match texture.inside(axis, at[axis], c.fetched.is_some()) {
                 Some(i) => place[axis] = i,
                 None => return Ok([0.0; 4]),
             }
@@ -357,18 +362,13 @@ impl<'a> Machine<'a, '_> {
 
     /// The nearest texel's number per axis.
     fn nearest_texel(texture: &Texture, c: Coordinates) -> [i64; 3] {
-        std::array::from_fn(|axis| {
-            let x = c.position[axis];
-            (if c.fetch {
-                x
-            } else {
-                texture.scale(axis, x).floor()
-            }) as i64
+        c.fetched.unwrap_or_else(|| {
+            std::array::from_fn(|axis| texture.scale(axis, c.position[axis]).floor() as i64)
         })
     }
 
     fn filtered(&self, texture: &Texture, c: Coordinates, lane: usize) -> Exec<Texel> {
-        if !texture.linear || c.fetch {
+        if !texture.linear || c.fetched.is_some() {
             return self.texel(texture, Self::nearest_texel(texture, c), c, lane);
         }
         let split: [(i64, f64); 3] =

@@ -216,6 +216,30 @@ fn integer_fetches_and_formats() {
     assert_eq!(run(raw, op, &[0]).0, [0, -128i32 as u32, -1i32 as u32, 64]);
 }
 
+/// CUDA's linear textures reach 2^27 texels; f32 counts to 2^24.
+#[test]
+fn integer_fetches_are_exact_beyond_the_reach_of_f32() {
+    const FAR: u32 = 1 << 24;
+    let line = Texture {
+        base: GLOBAL_BASE - u64::from(FAR),
+        width: FAR + 4096,
+        height: 1,
+        channel_bits: 8,
+        kind: ChannelKind::Unsigned,
+        ..base_texture()
+    };
+    for coord in [TexTy::S32, TexTy::U32] {
+        let op = Op::Tex {
+            geom: TexGeom::D1,
+            lod: TexLod::Base,
+            texel: TexTy::U32,
+            coord,
+        };
+        let (texel, out) = run(line, op, &[FAR + 1025]);
+        assert_eq!((texel[0], out.addrs[0]), (128, GLOBAL_BASE + 1025));
+    }
+}
+
 #[test]
 fn layers_gathers_and_queries() {
     let layered = Texture {

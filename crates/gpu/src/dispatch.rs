@@ -9,7 +9,8 @@
 //! | resources | what the SM has left | `fits` |
 //! | block choice | `gpu.block_scheduler` | `give_block_of` |
 //!
-//! At most one block an SM and cycle, SMs in turn (model page, section 2).
+//! At most one block a cluster and cycle; clusters in turn, and in each its SMs (model page,
+//! section 2).
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -172,8 +173,10 @@ pub(crate) struct Dispatcher {
     ranges: bool,
     /// Most blocks on an SM.
     cap: Option<u32>,
-    /// SM that took a block last.
-    last_sm: usize,
+    /// Cluster that took a block last.
+    last_cluster: usize,
+    /// By cluster: which of its SMs took a block last.
+    last_in: Vec<usize>,
     /// By SM: it may have room for a block. One that has none is not asked again before a block
     /// ends there or a kernel is launched.
     open: Vec<bool>,
@@ -194,13 +197,15 @@ enum Offer {
 impl Dispatcher {
     pub fn new(spec: &GpuSpec, policies: &OwnPolicies) -> Self {
         let sms = spec.gpu.sms as usize;
+        let cluster = spec.gpu.sms_per_cluster as usize;
         Self {
             kernels: (0..spec.gpu.max_concurrent_kernels).map(|_| None).collect(),
             sm_filter: policies.sm_filter_policy(spec),
             block_policy: policies.block_policy(spec),
             ranges: policies.warp_policy(spec).wants_ranges(),
             cap: spec.gpu.max_blocks_per_sm,
-            last_sm: sms - 1,
+            last_cluster: sms / cluster - 1,
+            last_in: vec![cluster - 1; sms / cluster],
             open: vec![false; sms],
             slots: Vec::new(),
         }
@@ -300,15 +305,37 @@ impl Dispatcher {
         self.cap.is_some_and(|cap| here() >= cap as usize)
     }
 
-    /// One cycle: each SM may take one block. Returns whether any did.
+    /// One cycle: each cluster may take one block. Returns whether any did.
     fn dispatch_cycle(&mut self, now: Cycle, sms: &mut SmArray) -> bool {
-        let (base, n) = (self.last_sm, self.open.len());
+        let (base, n) = (self.last_cluster, self.last_in.len());
         let mut any = false;
-        for place in 0..n {
-            let sm = (base + 1 + place) % n;
+        for i in 0..n {
+            let cluster = (base + 1 + i) % n;
+            if self.offer_cluster(now, cluster, i, sms) {
+                self.last_cluster = cluster;
+                any = true;
+            }
+        }
+        any
+    }
+
+    /// Offers a block to the SMs of a cluster in turn; `turn` is the cluster's own. Returns whether
+    /// one took it.
+    fn offer_cluster(
+        &mut self,
+        now: Cycle,
+        cluster: usize,
+        turn: usize,
+        sms: &mut SmArray,
+    ) -> bool {
+        let size = self.open.len() / self.last_in.len();
+        let base = self.last_in[cluster];
+        for i in 0..size {
+            let nth = (base + 1 + i) % size;
+            let sm = cluster * size + nth;
             let turn = Turn {
                 sm: SmId::new(sm),
-                place: place as u32,
+                place: (turn * size + i) as u32,
             };
             if !self.open[sm] || !self.sm_filter.allows(&turn) {
                 continue;
@@ -317,14 +344,14 @@ impl Dispatcher {
             match offer {
                 Offer::Taken => {
                     sms.wake(sm, now);
-                    self.last_sm = sm;
-                    any = true;
+                    self.last_in[cluster] = nth;
+                    return true;
                 }
                 Offer::Full => self.open[sm] = false,
                 Offer::Later => {}
             }
         }
-        any
+        false
     }
 
     /// Starts one block on an SM if one fits: of the kernel launched first that has one.

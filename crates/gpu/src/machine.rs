@@ -74,12 +74,7 @@ impl Gpu {
     }
 
     /// The same, with the user's `own` policies in the place of those that `spec` names.
-    pub fn with_policies(
-        spec: GpuSpec,
-        threads: usize,
-        probe: Probe,
-        own: &OwnPolicies,
-    ) -> Self {
+    pub fn with_policies(spec: GpuSpec, threads: usize, probe: Probe, own: &OwnPolicies) -> Self {
         let sms: Vec<_> = (0..spec.gpu.sms as usize)
             .map(|i| Sm::new(&spec, SmId::new(i), own))
             .collect();
@@ -263,17 +258,21 @@ impl Gpu {
         } = self;
         sms.for_each_awake(|index, sm| {
             let id = SmId::new(index);
-            count_sent(sm);
-            for sent in &sm.link.outgoing {
-                ledger.sent(index, sm, &sent.request);
+            if !sm.link.outgoing.is_empty() {
+                count_sent(sm);
+                for sent in &sm.link.outgoing {
+                    ledger.sent(index, sm, &sent.request);
+                }
+                memory.take(id, &mut sm.link.outgoing);
             }
-            memory.take(id, &mut sm.link.outgoing);
             memory.ports[index].waiting = sm.link.waiting() as u32;
-            let mut finished = std::mem::take(&mut sm.finished);
-            for block in finished.drain(..) {
-                dispatcher.block_finished(id, sm, &block);
+            if !sm.finished.is_empty() {
+                let mut finished = std::mem::take(&mut sm.finished);
+                for block in finished.drain(..) {
+                    dispatcher.block_finished(id, sm, &block);
+                }
+                sm.finished = finished;
             }
-            sm.finished = finished;
             news.stores |= !sm.log.is_empty();
             news.fault |= sm.fault.is_some();
         });
@@ -363,12 +362,17 @@ impl Gpu {
 
     fn unload(&mut self, slot: KernelSlot) {
         let flush = self.spec.gpu.flush_l1_at_kernel_end;
+        let mut all_idle = true;
         self.sms.for_each(|_, sm| {
             sm.unload_kernel(slot);
+            all_idle &= sm.is_idle();
             if flush && sm.is_idle() {
                 sm.flush_l1();
             }
         });
+        if self.spec.gpu.flush_l2_at_kernel_end && all_idle {
+            self.memory.flush_l2();
+        }
     }
 
     /// What kernels in flight have come to, for a run that is cut here.

@@ -69,6 +69,12 @@ pub(crate) struct MemorySystem {
     decoder: AddressDecoder,
     /// By SM.
     pub ports: Vec<Port>,
+    /// SMs that share a port of the network.
+    cluster: usize,
+    /// Answers come at once: nothing behind the links works.
+    perfect: bool,
+    /// L2 answers by sector.
+    sectored: bool,
     /// By SM: something for it came to its port since the last exchange.
     reached: Vec<bool>,
     requests: Network,
@@ -87,6 +93,8 @@ pub(crate) struct MemorySystem {
 impl MemorySystem {
     pub fn new(spec: &GpuSpec) -> Self {
         let sms = spec.gpu.sms as usize;
+        let cluster = spec.gpu.sms_per_cluster as usize;
+        let clusters = sms / cluster;
         let per_channel = spec.gpu.sub_partitions_per_channel as usize;
         let subs = spec.gpu.channels as usize * per_channel;
         let rop = spec
@@ -108,8 +116,11 @@ impl MemorySystem {
             decoder: AddressDecoder::new(spec),
             ports: vec![Port::default(); sms],
             reached: vec![false; sms],
-            requests: Network::new(&spec.noc, sms, subs, spec.gpu.seed),
-            replies: Network::new(&spec.noc, subs, sms, spec.gpu.seed.wrapping_add(1)),
+            cluster,
+            perfect: spec.gpu.perfect_memory,
+            sectored: spec.partition.l2.enabled && spec.partition.l2.sectored,
+            requests: Network::new(&spec.noc, clusters, subs, spec.gpu.seed),
+            replies: Network::new(&spec.noc, subs, clusters, spec.gpu.seed.wrapping_add(1)),
             partitions: (0..subs)
                 .map(|i| SubPartition::new(spec, SubPartitionId::new(i), rop))
                 .collect(),
@@ -163,6 +174,10 @@ impl MemorySystem {
     }
 
     fn cycle(&mut self, now: Cycle) {
+        if self.perfect {
+            self.answer_at_once(now);
+            return self.skip(1);
+        }
         let noc = self.noc_clock.ticks(1, self.core_khz);
         let l2 = self.l2_clock.ticks(1, self.core_khz);
         let dram = self.dram_clock.ticks(1, self.core_khz);
@@ -186,6 +201,36 @@ impl MemorySystem {
         }
     }
 
+    /// Answers what has crossed the links, where there is nothing behind them, as much as the
+    /// cluster's FIFO takes. Atomics act here.
+    fn answer_at_once(&mut self, now: Cycle) {
+        for (cluster, ports) in self.ports.chunks_mut(self.cluster).enumerate() {
+            let mut waiting: u32 = ports.iter().map(|port| port.waiting).sum();
+            for (nth, port) in ports.iter_mut().enumerate() {
+                let crossed = |s: &&Outgoing| s.sent_at + self.link <= now;
+                while waiting < self.reply_room
+                    && let Some(sent) = port.inbound.front().filter(crossed).copied()
+                {
+                    port.inbound.pop_front();
+                    let request = sent.request;
+                    port.freed_flits += request.request_bytes().div_ceil(self.flit_bytes);
+                    self.reached[cluster * self.cluster + nth] = true;
+                    let split = request.by_sector().filter(|_| self.sectored);
+                    let whole = Some(request).filter(|_| !self.sectored);
+                    let replies = whole.into_iter().chain(split);
+                    for reply in replies.filter(|r| r.kind != AccessKind::L1WriteBack) {
+                        if reply.kind == AccessKind::GlobalAtomic {
+                            self.atomics.push(AtomicEvent { at: now, reply });
+                        }
+                        waiting += 1;
+                        port.waiting += 1;
+                        port.outbound.push((now + self.link, reply));
+                    }
+                }
+            }
+        }
+    }
+
     /// Accounts for core cycles in which nothing is inside.
     fn skip(&mut self, cycles: u64) {
         let noc = self.noc_clock.ticks(cycles, self.core_khz);
@@ -197,15 +242,19 @@ impl MemorySystem {
         self.channels.iter_mut().for_each(|c| c.skip(dram));
     }
 
-    /// One packet a cycle from the network to each SM, if its FIFO has room.
+    /// One packet a cycle from the network to each cluster, if its FIFO has room: that of its SMs
+    /// together.
     fn deliver_replies(&mut self, now: Cycle) {
         if self.replies.is_idle() {
             return;
         }
-        for (sm, port) in self.ports.iter_mut().enumerate() {
-            if port.waiting < self.reply_room
-                && let Some(reply) = self.replies.pop(sm)
+        for (cluster, ports) in self.ports.chunks_mut(self.cluster).enumerate() {
+            let waiting: u32 = ports.iter().map(|port| port.waiting).sum();
+            if waiting < self.reply_room
+                && let Some(reply) = self.replies.pop(cluster)
             {
+                let sm = reply.sm.index();
+                let port = &mut ports[sm % self.cluster];
                 port.waiting += 1;
                 port.outbound.push((now + self.link, reply));
                 self.reached[sm] = true;
@@ -231,7 +280,8 @@ impl MemorySystem {
             if reply.kind == AccessKind::GlobalAtomic {
                 self.atomics.push(AtomicEvent { at: now, reply });
             }
-            self.replies.inject(p, reply.sm.index(), reply, bytes);
+            let cluster = reply.sm.index() / self.cluster;
+            self.replies.inject(p, cluster, reply, bytes);
         }
     }
 
@@ -250,25 +300,35 @@ impl MemorySystem {
         self.arrival_cycles += u64::from(any);
     }
 
-    /// What has crossed the links goes into the network's buffers.
+    /// What has crossed the links goes into the network's buffers. SMs of a cluster fill theirs in
+    /// an order that moves on by one a core cycle (`-gpgpu_simt_core_sim_order 1`).
     fn inject_requests(&mut self, now: Cycle) {
-        for (sm, port) in self.ports.iter_mut().enumerate() {
+        let turn = now as usize % self.cluster;
+        for place in 0..self.ports.len() {
+            let (cluster, nth) = (place / self.cluster, place % self.cluster);
+            let sm = cluster * self.cluster + (turn + nth) % self.cluster;
+            let port = &mut self.ports[sm];
             while let Some(sent) = port
                 .inbound
                 .front()
                 .filter(|s| s.sent_at + self.link <= now)
             {
                 let bytes = sent.request.request_bytes();
-                if !self.requests.can_inject(sm, bytes) {
+                if !self.requests.can_inject(cluster, bytes) {
                     break;
                 }
                 let to = self.decoder.sub_partition(sent.request.addr).index();
-                self.requests.inject(sm, to, sent.request, bytes);
+                self.requests.inject(cluster, to, sent.request, bytes);
                 port.freed_flits += bytes.div_ceil(self.flit_bytes);
                 self.reached[sm] = true;
                 port.inbound.pop_front();
             }
         }
+    }
+
+    /// Drops the dirty lines of L2: GPGPU-Sim models no writes for them (`flushL2`).
+    pub fn flush_l2(&mut self) {
+        self.partitions.iter_mut().for_each(SubPartition::flush);
     }
 
     /// Marks the lines of a host-to-device copy as present in L2.
@@ -289,5 +349,83 @@ impl MemorySystem {
 
     pub fn networks(&self) -> (&Network, &Network) {
         (&self.requests, &self.replies)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::MemorySystem;
+    use warploom_base::{Cycle, KernelSlot, SmId};
+    use warploom_config::{GpuSpec, preset};
+    use warploom_mem::{AccessKind, Request};
+    use warploom_sm::Outgoing;
+
+    fn request(kind: AccessKind) -> Request {
+        Request {
+            addr: 0x2000_0000,
+            byte_mask: 0xffff_ffff,
+            issued_at: 0,
+            token: 0,
+            bytes: 32,
+            sm: SmId(0),
+            kind,
+            sectors: 1,
+            kernel: KernelSlot(0),
+            asid: 0,
+        }
+    }
+
+    /// Volta's machine: all domains but DRAM have one clock, and its crossbar takes no time.
+    fn volta() -> GpuSpec {
+        let spec = preset("qv100-volta").expect("a preset");
+        let clocks = spec.clocks;
+        assert_eq!(
+            (clocks.noc_khz, clocks.l2_khz),
+            (clocks.core_khz, clocks.core_khz)
+        );
+        spec
+    }
+
+    /// The cycle in which a request sent in cycle 0 has its reply given to the SM's port.
+    fn answered(spec: &GpuSpec, kind: AccessKind, warm: bool) -> Cycle {
+        let mut memory = MemorySystem::new(spec);
+        let request = request(kind);
+        if warm {
+            memory.warm(request.addr, 32);
+        }
+        let mut sent = vec![Outgoing {
+            sent_at: 0,
+            request,
+        }];
+        memory.take(SmId(0), &mut sent);
+        (0..10_000)
+            .find(|now| {
+                memory.run(*now, now + 1);
+                !memory.ports[0].outbound.is_empty()
+            })
+            .expect("an answer")
+    }
+
+    /// Order of work in a cycle (section 1): replies to SMs, replies into the network, DRAM, L2
+    /// with its input, network. A request crosses the link and the network in cycle `link`, for the
+    /// networks come last; L2 takes it in the next, and the fixed delay begins. At its end L2 puts
+    /// it into its queue, after it has looked into that, so that it is looked up in the cycle after;
+    /// its reply enters the network in the next, for replies enter before L2 runs, and reaches the
+    /// port in the one after that, for SMs take theirs first.
+    #[test]
+    fn work_is_done_in_gpgpusims_order() {
+        let spec = volta();
+        let link = Cycle::from(spec.gpu.link_cycles);
+        let delay = Cycle::from(spec.partition.rop_cycles) - 2 * link;
+        let taken = link + 1;
+        let looked_up = taken + delay + 1;
+        let expected = looked_up + 1 + 1;
+        assert_eq!(answered(&spec, AccessKind::GlobalRead, true), expected);
+        // Textures go past the fixed delay: they are in L2's queue when it looks into that.
+        let texture = answered(&spec, AccessKind::TextureRead, true);
+        assert_eq!(texture, taken + 1 + 1);
+        // A miss waits for DRAM, its fixed delay before all.
+        let miss = answered(&spec, AccessKind::GlobalRead, false);
+        assert!(miss > expected + Cycle::from(spec.partition.dram_latency_cycles));
     }
 }

@@ -137,3 +137,53 @@ impl Watchdog {
         all && any
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{INTERVAL, Sample, Stuck, Watchdog};
+    use crate::workers::SmArray;
+    use warploom_base::{Cycle, SmId};
+    use warploom_config::preset;
+    use warploom_policy::OwnPolicies;
+    use warploom_sm::Sm;
+
+    fn sms() -> SmArray {
+        let spec = preset("gtx480").expect("a preset");
+        SmArray::new(vec![Sm::new(&spec, SmId(0), &OwnPolicies::default())], 1)
+    }
+
+    /// A kernel whose blocks may run for an interval without an instruction is stuck; one that
+    /// became ready a cycle later is not yet.
+    #[test]
+    fn a_deadlock_is_an_interval_without_instructions() {
+        let look = |ready: Option<Cycle>| Watchdog::new().look(INTERVAL, ready, &mut sms());
+        assert_eq!(look(Some(0)), Some(Stuck::Deadlock));
+        assert_eq!(look(Some(1)), None);
+        assert_eq!(look(None), None, "nothing runs");
+        assert!(!Watchdog::new().is_due(INTERVAL - 1) && Watchdog::new().is_due(INTERVAL));
+    }
+
+    #[test]
+    fn instructions_put_a_deadlock_off() {
+        let (mut watch, mut sms) = (Watchdog::new(), sms());
+        sms.for_each(|_, sm| sm.counters.warp_instructions = 1);
+        assert_eq!(watch.look(INTERVAL, Some(0), &mut sms), None);
+        assert!(!watch.is_due(2 * INTERVAL - 1));
+        assert_eq!(
+            watch.look(2 * INTERVAL, Some(0), &mut sms),
+            Some(Stuck::Deadlock)
+        );
+    }
+
+    /// A warp that stands still has not come back: it must have been elsewhere.
+    #[test]
+    fn a_state_comes_back_only_after_it_was_left() {
+        let mut sample = Sample::new(7);
+        sample.observe(7);
+        assert!(!sample.came_back);
+        sample.observe(8);
+        assert!(!sample.came_back);
+        sample.observe(7);
+        assert!(sample.came_back);
+    }
+}

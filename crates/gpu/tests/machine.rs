@@ -6,7 +6,7 @@ use warploom_base::{Cycle, Dim3};
 use warploom_config::{GpuSpec, PRESETS, preset};
 use warploom_diag::Source;
 use warploom_exec::{BranchOrder, Checks, DeviceMemory, LaunchContext, LaunchSpec, TextureTable};
-use warploom_gpu::{Gpu, KernelLaunch, Probe};
+use warploom_gpu::{Gpu, KernelLaunch, PartCounters, Probe, SmPart};
 use warploom_ir::Program;
 
 const THREADS: u32 = 64;
@@ -140,28 +140,81 @@ fn spec(name: &str) -> GpuSpec {
 #[test]
 fn nothing_is_left_behind() {
     for built_in in PRESETS {
-        let mut gpu = spec(built_in.name);
-        gpu.gpu.kernel_launch_cycles = 0;
-        let mut bench = Bench::new(&gpu);
-        for blocks in [1, 40] {
-            bench.run(blocks);
-            while !bench.gpu.memory_is_quiet() {
-                bench.step();
-            }
-            // The SMs take the last replies.
-            bench.run_to(bench.gpu.now() + 1000);
-            let leaks = bench.gpu.leaks();
-            assert!(leaks.is_empty(), "{}: {leaks:?}", built_in.name);
-        }
-        let counters = bench.gpu.part_counters();
-        let sms = &counters.sms;
-        let sent: u64 = sms.iter().flat_map(|part| part.sm.packets_sent).sum();
-        let received: u64 = sms.iter().map(|part| part.sm.packets_received).sum();
-        assert_eq!(sent, counters.requests.packets, "{}", built_in.name);
-        assert_eq!(received, counters.replies.packets, "{}", built_in.name);
-        assert!(sent > 0 && received > 0, "{}", built_in.name);
-        assert_eq!(counters.device.atomics, 41 * u64::from(THREADS));
+        leaves_nothing(built_in.name, spec(built_in.name));
     }
+    for cluster in [3, 5, 15] {
+        let mut gpu = spec("gtx480-gpgpusim4");
+        gpu.gpu.sms_per_cluster = cluster;
+        leaves_nothing("clusters", gpu);
+    }
+}
+
+fn leaves_nothing(name: &str, mut gpu: GpuSpec) {
+    gpu.gpu.kernel_launch_cycles = 0;
+    let counters = after_two_kernels(name, &gpu);
+    let sms = &counters.sms;
+    let sent: u64 = sms.iter().flat_map(|part| part.sm.packets_sent).sum();
+    let received: u64 = sms.iter().map(|part| part.sm.packets_received).sum();
+    assert_eq!(sent, counters.requests.packets, "{name}");
+    assert_eq!(received, counters.replies.packets, "{name}");
+    assert!(sent > 0 && received > 0, "{name}");
+}
+
+/// What is counted after a kernel of one block and one of 40, of which nothing is left.
+fn after_two_kernels(name: &str, gpu: &GpuSpec) -> PartCounters {
+    let mut bench = Bench::new(gpu);
+    for blocks in [1, 40] {
+        bench.run(blocks);
+        while !bench.gpu.memory_is_quiet() {
+            bench.step();
+        }
+        // The SMs take the last replies.
+        bench.run_to(bench.gpu.now() + 1000);
+        let leaks = bench.gpu.leaks();
+        assert!(leaks.is_empty(), "{name}: {leaks:?}");
+    }
+    let counters = bench.gpu.part_counters();
+    assert_eq!(counters.device.atomics, 41 * u64::from(THREADS), "{name}");
+    counters
+}
+
+/// Perfect memory answers what SMs send, by sector or whole, with nothing behind the links.
+#[test]
+fn perfect_memory_answers_at_once() {
+    for name in ["gtx480", "gtx480-gpgpusim4", "qv100-volta"] {
+        let mut gpu = spec(name);
+        gpu.gpu.perfect_memory = true;
+        let counters = after_two_kernels(name, &gpu);
+        assert_eq!(counters.requests.packets + counters.replies.packets, 0);
+        assert!(counters.banks.iter().all(|b| b.partition.packets == 0));
+        let received = |part: &SmPart| part.sm.packets_received;
+        assert!(counters.sms.iter().map(received).sum::<u64>() > 0);
+    }
+    // A request that leaves in t crosses the link in a cycle and is answered in t + 1; the answer
+    // crosses it in another, so that none takes less than two.
+    let mut gpu = spec("gtx480");
+    gpu.gpu.perfect_memory = true;
+    let mut bench = Bench::new(&gpu);
+    bench.run(1);
+    let sm = &bench.gpu.part_counters().sms[0].sm;
+    assert!(sm.fetches > 0 && sm.fetch_cycles >= 2 * sm.fetches);
+    let perfect = bench.gpu.now();
+    let mut bench = Bench::new(&spec("gtx480"));
+    bench.run(1);
+    assert!(2 * perfect < bench.gpu.now(), "{perfect}");
+}
+
+/// Dirty lines of L2 are gone after a kernel, where it is flushed: what the next kernel stores to
+/// them misses again.
+#[test]
+fn l2_forgets_what_was_written_where_it_is_flushed() {
+    let misses = |flush| {
+        let mut gpu = spec("gtx480-gpgpusim4");
+        gpu.gpu.flush_l2_at_kernel_end = flush;
+        let counters = after_two_kernels("gtx480-gpgpusim4", &gpu);
+        counters.banks.iter().map(|b| b.l2.misses()).sum::<u64>()
+    };
+    assert!(misses(true) > misses(false));
 }
 
 /// Each domain has as many edges as its clock's share of the core cycles says, exactly, whether
@@ -206,6 +259,44 @@ fn blocks_go_round_one_an_sm_and_cycle() {
     assert_eq!(bench.started(), second);
     bench.run_to(3);
     assert_eq!(bench.started(), second, "there are no more");
+}
+
+/// A cluster takes a block a cycle, for its SMs in turn, from the first.
+#[test]
+fn blocks_go_round_one_a_cluster_and_cycle() {
+    let mut gpu = spec("gtx480");
+    gpu.gpu.sms_per_cluster = 3;
+    let mut bench = Bench::new(&gpu);
+    bench.launch(12);
+    let cluster =
+        |first: [u64; 3], others: [u64; 3]| [first, first, others, others, others].concat();
+    bench.run_to(1);
+    assert_eq!(bench.started(), cluster([1, 0, 0], [1, 0, 0]));
+    bench.run_to(2);
+    assert_eq!(bench.started(), cluster([1, 1, 0], [1, 1, 0]));
+    bench.run_to(3);
+    assert_eq!(
+        bench.started(),
+        cluster([1, 1, 1], [1, 1, 0]),
+        "there are no more"
+    );
+}
+
+/// SMs of a cluster share a port each way: one reply a cycle for all of them.
+#[test]
+fn a_cluster_has_one_port() {
+    let cycles = |cluster| {
+        let mut gpu = spec("gtx480-gpgpusim4");
+        gpu.gpu.sms_per_cluster = cluster;
+        let mut bench = Bench::new(&gpu);
+        bench.run(120);
+        let counters = bench.gpu.part_counters();
+        let clusters = u64::from(15 / cluster);
+        assert!(counters.replies.packets <= counters.device.cycles * clusters);
+        counters.device.cycles
+    };
+    let [own, three, all] = [1, 3, 15].map(cycles);
+    assert!(own < three && three < all, "{own} {three} {all}");
 }
 
 /// The first blocks of a kernel start when its launch latency is over: blocked in the cycle

@@ -1,8 +1,10 @@
 //! The table of figures.
 
+mod cooperative;
 mod duet_fig3b;
 
 use crate::figure::{Figure, Request};
+use crate::runs::Runs;
 
 /// A figure or table that can be made.
 #[derive(Clone, Copy, Debug)]
@@ -13,8 +15,8 @@ pub struct FigureInfo {
     pub name: &'static str,
     /// What it shows.
     pub title: &'static str,
-    /// Makes it.
-    pub make: fn(&Request) -> Figure,
+    /// Makes it from runs, or asks for those that are missing. Equal results give equal figures.
+    pub make: fn(&Request, &mut Runs<'_>) -> Option<Figure>,
 }
 
 impl FigureInfo {
@@ -26,7 +28,11 @@ impl FigureInfo {
 
 /// Every figure, by paper and in its order.
 pub const fn all() -> &'static [FigureInfo] {
-    &[duet_fig3b::FIGURE]
+    const ALL: &[FigureInfo] = &{
+        let [a, b, c, d, e] = cooperative::FIGURES;
+        [duet_fig3b::FIGURE, a, b, c, d, e]
+    };
+    ALL
 }
 
 /// A name that is neither a figure nor a paper with figures.

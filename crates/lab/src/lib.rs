@@ -1,13 +1,34 @@
-//! Figures and tables of the papers, made again: data, a chart, and the paper's claims beside what
-//! was measured.
+//! Experiments: figures and tables of the papers made again, comparisons, and the runs that they
+//! rest on, each made once and kept.
 //!
-//! A figure is one file in `figures/` and one row of the table there. Making one is a pure function
-//! of a request: equal requests give equal bytes. Nothing here prints or writes files.
+//! A figure is one file in `figures/` and one row of the table there: most are a [`Grid`] of
+//! workloads across configurations with its claims, declared as data; others are a function that
+//! asks for runs as results come in. [`make`] makes figures with the runs that they ask for, on all
+//! cores; a [`Store`] keeps finished runs, so that an experiment that was interrupted goes on where
+//! it was.
+//!
+//! Invariants: equal requests give equal bytes, on any number of threads and however often they
+//! were interrupted. The store's file is all that is read or written here; nothing prints, and no
+//! clock is read.
 
 mod claims;
+mod compare;
 mod figure;
 mod figures;
+mod grid;
+mod runner;
+mod runs;
+mod spec;
+mod store;
+mod verdict;
 
 pub use claims::{Claim, claim, claims};
-pub use figure::{Cell, Column, Figure, Holds, Page, Request, Scale, Table, UnknownScale, Verdict};
+pub use compare::{Comparison, Vary, speedup};
+pub use figure::{Figure, Request, Scale, UnknownScale};
 pub use figures::{FigureInfo, UnknownFigure, all, find};
+pub use grid::{Config, Expectation, Grid, IPC, Metric, Statement, Workload, geometric_mean, mean};
+pub use runner::{Event, Failed, Results, Runner};
+pub use runs::{Made, Runs, UsedRun, Wanted, make};
+pub use spec::{Input, Machine, RunKey, RunSpec, SEED};
+pub use store::{Store, StoreError};
+pub use verdict::{Judged, POINTS, compare};

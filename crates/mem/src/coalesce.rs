@@ -116,15 +116,35 @@ impl Transactions {
         self.len += 1;
     }
 
-    /// Adds a lane's `len` bytes at `addr`, over as many segments as they touch.
-    fn add(&mut self, segment_bytes: u64, lane: usize, addr: u64, len: u64) {
+    /// Adds `len` bytes at `addr` of some lanes, over as many segments as they touch.
+    fn add(&mut self, segment_bytes: u64, lanes: LaneMask, addr: u64, len: u64) {
         let (mut at, end) = (addr, addr.saturating_add(len));
         while at < end {
             let segment = at & !(segment_bytes - 1);
             let stop = end.min(segment.saturating_add(segment_bytes));
             let transaction = self.of_segment(segment, segment_bytes as u16);
             transaction.byte_mask |= byte_mask(at, stop - at);
-            transaction.lanes |= 1 << lane;
+            transaction.lanes |= lanes;
+            at = stop;
+        }
+    }
+
+    /// Adds a full warp's accesses that follow each other without gaps. Requires that they are
+    /// aligned to their length.
+    fn add_row(&mut self, segment_bytes: u64, first: u64, len: u64) {
+        let end = first + len * WARP_SIZE as u64;
+        let mut at = first;
+        while at < end {
+            let segment = at & !(segment_bytes - 1);
+            let stop = end.min(segment + segment_bytes);
+            let (from, count) = ((at - first) / len, (stop - at) / len);
+            self.push(Transaction {
+                addr: segment,
+                byte_mask: byte_mask(at, stop - at),
+                lanes: LaneMask::MAX >> (WARP_SIZE as u64 - count) << from,
+                bytes: segment_bytes as u16,
+                sectors: 0,
+            });
             at = stop;
         }
     }
@@ -245,9 +265,7 @@ impl Keys {
 #[inline]
 fn bytes_within(segment: u64, segment_bytes: u64, addr: u64, len: u64) -> u128 {
     if addr & (len - 1) == 0 {
-        // Aligned: within one segment, and within one half of the line.
-        let half = u128::from(((1_u64 << len) - 1) << (addr % 64));
-        return if addr & 64 == 0 { half } else { half << 64 };
+        return aligned_bytes(addr, len);
     }
     let from = addr.max(segment);
     let to = addr
@@ -271,21 +289,56 @@ pub fn coalesce(
         u64::from(bytes_per_lane),
     );
     out.clear();
-    let mut current = Transaction::default();
-    for (segment, lane) in Keys::new(size, len, addrs, mask).iter() {
-        if current.lanes != 0 && current.addr != segment {
-            out.push(current);
-            current = Transaction::default();
-        }
-        current.addr = segment;
-        current.bytes = size as u16;
-        current.byte_mask |= bytes_within(segment, size, addrs[lane], len);
-        current.lanes |= 1 << lane;
-    }
-    if current.lanes != 0 {
-        out.push(current);
+    if mask == LaneMask::MAX && is_row(addrs, len) {
+        out.add_row(size, addrs[0], len);
+    } else {
+        add_lanes(size, len, addrs, mask, out);
     }
     out.finish();
+}
+
+/// The addresses follow each other in steps of `len`, aligned to it, and do not wrap around.
+#[inline]
+fn is_row(addrs: &[u64; WARP_SIZE], len: u64) -> bool {
+    let first = addrs[0];
+    let mut unlike = first & (len - 1);
+    for (lane, addr) in addrs.iter().enumerate() {
+        unlike |= addr ^ first.wrapping_add(lane as u64 * len);
+    }
+    unlike == 0 && first.checked_add(len * WARP_SIZE as u64).is_some()
+}
+
+/// Adds accesses lane by lane. Neighbouring lanes mostly share an address or follow each other:
+/// such a run within a segment is gathered before it is put into its place.
+fn add_lanes(
+    size: u64,
+    len: u64,
+    addrs: &[u64; WARP_SIZE],
+    mask: LaneMask,
+    out: &mut Transactions,
+) {
+    let (mut first, mut bytes, mut lanes) = (0_u64, 0, 0);
+    for lane in lanes_of(mask) {
+        let addr = addrs[lane];
+        let end = first.wrapping_add(bytes);
+        // An access that is not aligned may touch two segments, which others must not share.
+        let follows = addr == end && addr & (size - 1) != 0 && addr & (len - 1) == 0;
+        if follows && lanes != 0 {
+            bytes += len;
+        } else if addr != end.wrapping_sub(len) || lanes == 0 {
+            out.add(size, lanes, first, bytes);
+            (first, bytes, lanes) = (addr, len, 0);
+        }
+        lanes |= 1 << lane;
+    }
+    out.add(size, lanes, first, bytes);
+}
+
+/// Bytes of an access within its line. Requires that it is aligned to its length, up to 16.
+#[inline]
+const fn aligned_bytes(addr: u64, len: u64) -> u128 {
+    let half = (((1_u64 << len) - 1) << (addr % 64)) as u128;
+    if addr & 64 == 0 { half } else { half << 64 }
 }
 
 /// As `coalesce`, for atomics: lanes on the same bytes go to separate transactions, lowest lanes
@@ -334,8 +387,14 @@ pub fn coalesce_lines(
 ) {
     out.clear();
     let line = u64::from(line_bytes);
-    for lane in lanes_of(mask) {
-        out.add(line, lane, addrs[lane], bytes_per_lane.into());
+    let same = |lane: usize| addrs[lane] == addrs[0];
+    if mask == LaneMask::MAX && (0..WARP_SIZE).fold(true, |all, lane| all & same(lane)) {
+        // The usual case, parameters above all.
+        out.add(line, mask, addrs[0], bytes_per_lane.into());
+    } else {
+        for lane in lanes_of(mask) {
+            out.add(line, 1 << lane, addrs[lane], bytes_per_lane.into());
+        }
     }
     for transaction in &mut out.list[..out.len] {
         transaction.sectors = sectors_of(transaction.byte_mask);
@@ -391,7 +450,7 @@ pub fn coalesce_local(
         for lane in lanes_of(mask) {
             let local = addrs[lane].wrapping_add(4 * word);
             let addr = map.address(sm, block, first_thread + lane as u32, local);
-            out.add(segment, lane, addr, piece.into());
+            out.add(segment, 1 << lane, addr, piece.into());
         }
     }
     out.finish();

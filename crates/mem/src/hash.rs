@@ -4,6 +4,8 @@
 //! set hash: C. Nugteren et al., "A detailed GPU cache model based on reuse distance theory",
 //! HPCA 2014.
 
+use warploom_config::{SetIndex, SmSpec};
+
 /// Irreducible polynomials over GF(2) by degree, without the leading term.
 const IRREDUCIBLE: [u64; 11] = [0, 1, 3, 3, 3, 5, 3, 3, 0x1b, 0x11, 9];
 
@@ -77,9 +79,71 @@ pub const fn fermi(addr: u64, line_shift: u32, sets: u32) -> u32 {
     }
 }
 
+/// Which bank of L1D an address belongs to: a set's hash with banks in place of sets and
+/// interleaving in place of lines (`l1d_cache_config::set_bank`).
+#[derive(Clone, Copy, Debug)]
+pub struct BankIndex {
+    kind: SetIndex,
+    shift: u32,
+    banks: u32,
+    ipoly: Ipoly,
+}
+
+impl BankIndex {
+    /// The banks of an SM's L1D.
+    pub fn new(spec: &SmSpec) -> Self {
+        let banks = spec.l1d_banks;
+        let hashed = spec.l1d_bank_index == SetIndex::Ipoly;
+        Self {
+            kind: spec.l1d_bank_index,
+            shift: spec.l1d_bank_bytes.trailing_zeros(),
+            banks,
+            ipoly: Ipoly::new(if hashed { banks } else { 1 }),
+        }
+    }
+
+    /// The bank of an address.
+    #[inline]
+    pub fn bank(&self, addr: u64) -> usize {
+        let low = (addr >> self.shift) as u32 & (self.banks - 1);
+        let upper = addr >> self.shift >> self.banks.trailing_zeros();
+        let bank = match self.kind {
+            SetIndex::Linear => low,
+            SetIndex::Xor => xor(upper, low, self.banks),
+            SetIndex::Ipoly => self.ipoly.hash(upper, low),
+            SetIndex::FermiHash => fermi(addr, self.shift, self.banks),
+        };
+        bank as usize
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{Ipoly, fermi, xor};
+    use super::{BankIndex, Ipoly, fermi, xor};
+    use warploom_config::{SetIndex, preset};
+
+    #[test]
+    fn l1d_banks_interleave_and_hash() {
+        let mut sm = preset("qv100-volta").expect("a preset").sm;
+        let banks = |sm: &_, addrs: &[u64]| {
+            let of = BankIndex::new(sm);
+            addrs.iter().map(|a| of.bank(*a)).collect::<Vec<_>>()
+        };
+        // Volta: four banks, a sector each.
+        assert_eq!(banks(&sm, &[0, 31, 32, 96, 128, 160]), [0, 0, 1, 3, 0, 1]);
+        sm.l1d_bank_bytes = 128;
+        assert_eq!(banks(&sm, &[0, 96, 128, 511, 512]), [0, 0, 1, 3, 0]);
+        sm.l1d_bank_bytes = 32;
+        sm.l1d_bank_index = SetIndex::Xor;
+        // Sector 4 is bank 0 with 1 above it, sector 9 bank 1 with 2 above it.
+        assert_eq!(banks(&sm, &[0, 4 * 32, 9 * 32]), [0, 1, 3]);
+        (sm.l1d_banks, sm.l1d_bank_index) = (16, SetIndex::Ipoly);
+        let sector = Ipoly::new(16).hash(5, 3) as usize;
+        assert_eq!(banks(&sm, &[(5 * 16 + 3) * 32]), [sector]);
+        (sm.l1d_banks, sm.l1d_bank_index) = (32, SetIndex::FermiHash);
+        let addr = 0xa_e2c0;
+        assert_eq!(banks(&sm, &[addr]), [fermi(addr, 5, 32) as usize]);
+    }
 
     /// Remainder of `upper * x^degree + index` by long division.
     fn remainder(upper: u64, index: u32, degree: u32, polynomial: u128) -> u32 {

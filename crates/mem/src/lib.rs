@@ -11,7 +11,7 @@ pub mod address;
 pub mod cache;
 pub mod coalesce;
 pub mod dram;
-mod hash;
+pub mod hash;
 pub mod partition;
 mod request;
 #[cfg(test)]

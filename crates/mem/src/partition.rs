@@ -91,7 +91,7 @@ impl SubPartition {
                 _ => (partition.noc_to_l2 as usize).min(4),
             },
             rop_cycles: rop_cycles.into(),
-            rop: VecDeque::with_capacity(512),
+            rop: VecDeque::with_capacity(64),
             from_noc: FixedQueue::new(partition.noc_to_l2 as usize),
             to_dram: FixedQueue::new(partition.l2_to_dram as usize),
             from_dram: FixedQueue::new(partition.dram_to_l2 as usize),
@@ -170,6 +170,9 @@ impl SubPartition {
     pub fn cycle(&mut self, now_core: Cycle) -> bool {
         self.now += 1;
         self.counters.cycles += 1;
+        if self.queues_empty() {
+            return self.leave_rop(now_core);
+        }
         let mut moved = self.answer();
         moved |= self.take_fill();
         moved |= self.send_miss();

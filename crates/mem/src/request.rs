@@ -1,5 +1,6 @@
 //! What travels between an SM and memory.
 
+use crate::cache::sectors_from;
 use warploom_base::{Cycle, KernelSlot, SmId};
 
 /// Why memory is accessed: GPGPU-Sim's access types (formats page, section 4).
@@ -76,9 +77,33 @@ pub struct Request {
     pub asid: u8,
 }
 
+/// Bytes of a sector.
+const SECTOR_BYTES: u16 = 32;
+
 impl Request {
     /// Bytes of a packet without data.
     pub const HEADER_BYTES: u32 = 8;
+
+    /// Its parts by 32-byte sector, in order: itself, if it is no longer than one.
+    pub fn by_sector(self) -> impl Iterator<Item = Self> {
+        let whole = self.bytes <= SECTOR_BYTES;
+        let sectors = match (whole, self.kind) {
+            (true, _) => 1,
+            (false, AccessKind::L1WriteBack) => self.sectors,
+            (false, _) => sectors_from(self.addr, self.bytes.into()),
+        };
+        let touched = (0..4).filter(move |s| sectors >> s & 1 == 1);
+        touched.map(move |sector: u64| match whole {
+            true => self,
+            false => Self {
+                addr: (self.addr & !127) + 32 * sector,
+                bytes: SECTOR_BYTES,
+                sectors: 1 << sector,
+                byte_mask: self.byte_mask & u128::from(u32::MAX) << (32 * sector),
+                ..self
+            },
+        })
+    }
 
     /// Size of the packet towards memory: a header, and the data of writes and atomics.
     #[inline]
@@ -105,3 +130,42 @@ const _: () = assert!(
     size_of::<Request>() <= 64,
     "a request must stay within a host cache line"
 );
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{read, request, write};
+    use crate::{AccessKind, Request};
+
+    /// Headers of 8 bytes; data goes with writes and atomics up, with reads and atomics down.
+    #[test]
+    fn packets_carry_data_one_way_or_both() {
+        let sizes = |r: Request| (r.request_bytes(), r.reply_bytes());
+        assert_eq!(sizes(read(0, 128)), (8, 136));
+        assert_eq!(sizes(write(0, 64)), (72, 8));
+        assert_eq!(sizes(request(AccessKind::GlobalAtomic, 0, 32)), (40, 40));
+    }
+
+    #[test]
+    fn a_request_splits_by_the_sectors_that_it_spans() {
+        let parts = |r: Request| {
+            r.by_sector()
+                .map(|p| (p.addr, p.bytes, p.sectors))
+                .collect::<Vec<_>>()
+        };
+        let half = read(0x1040, 64);
+        assert_eq!(parts(half), [(0x1040, 32, 0b100), (0x1060, 32, 0b1000)]);
+        assert_eq!(parts(read(0x1000, 128)).len(), 4);
+        let small = read(0x1010, 16);
+        assert_eq!(
+            parts(small),
+            [(0x1010, 16, small.sectors)],
+            "it is no longer than one"
+        );
+        let mut dirty = request(AccessKind::L1WriteBack, 0x1000, 128);
+        dirty.sectors = 0b1001;
+        assert_eq!(
+            parts(dirty).iter().map(|p| p.0).collect::<Vec<_>>(),
+            [0x1000, 0x1060]
+        );
+    }
+}

@@ -177,6 +177,7 @@ fn any_spec() -> GpuSpec {
         dram: fermi_dram(),
         gpu: DeviceSpec {
             sms: 15,
+            sms_per_cluster: 1,
             channels: 6,
             sub_partitions_per_channel: 2,
             style: ModelStyle::V4,
@@ -187,6 +188,8 @@ fn any_spec() -> GpuSpec {
             block_launch_cycles: 0,
             max_concurrent_kernels: 1,
             flush_l1_at_kernel_end: true,
+            flush_l2_at_kernel_end: false,
+            perfect_memory: false,
             copies_warm_l2: true,
             link_cycles: 1,
             seed: 1,
@@ -208,6 +211,12 @@ fn fermi_dram() -> DramSpec {
         bank_groups: 4,
         group_by_low_bits: true,
         bank_index: BankIndex::Linear,
+        free_turnaround: false,
+        write_queue: WriteQueueSpec {
+            size: 0,
+            high: 28,
+            low: 16,
+        },
         timing: DramTiming {
             ccd: 2,
             rrd: 6,
@@ -296,6 +305,8 @@ fn any_sm() -> SmSpec {
         global_skips_l1d: false,
         l1d_latency_cycles: 35,
         l1d_banks: 1,
+        l1d_bank_bytes: 32,
+        l1d_bank_index: SetIndex::Linear,
         mem_unit_ports: 1,
         coalescing: Coalescing::SegmentsAndSectors,
         response_fifo: 2,

@@ -57,6 +57,17 @@ pub struct PolicyInfo {
     pub facts: Facts,
 }
 
+impl PolicyInfo {
+    /// Its state on a machine, as `1536 per SM`.
+    pub fn storage(&self, spec: &GpuSpec) -> String {
+        let Facts { bits, part, .. } = self.facts;
+        match bits(spec) {
+            0 => "0".to_owned(),
+            bits => format!("{bits} per {}", part.name()),
+        }
+    }
+}
+
 /// Bits that tell `values` values apart: 0 for one.
 pub const fn bits_for(values: u64) -> u64 {
     match values {
@@ -86,6 +97,10 @@ macro_rules! policies {
      $Enum:ident of $key:literal, $about:literal, $source:literal;
      $($Variant:ident $(($bind:ident: $Settings:ident))? = $name:literal: $meaning:literal;)+) => {
         #[doc = concat!("What `", $key, "` names, or a user's own.")]
+        #[allow(
+            clippy::large_enum_variant,
+            reason = "made once for each part of the machine and never moved: a box costs more"
+        )]
         pub enum $Policy {
             $(#[doc = concat!("`", $name, "`: ", $meaning, ".")] $Variant($Variant),)+
             /// A policy from outside this crate.
@@ -177,6 +192,7 @@ mod tests {
                 ("grr", 2 * 5),
                 ("gto", 2 * (5 + 1)),
                 ("oldest", 0),
+                ("rrr", 2 * 5),
                 // 24 bits of membership, a queue of 24 warps, the last one.
                 ("two-level", 2 * (24 + 24 * 5 + 5)),
                 ("static-limit", 2 * (5 + 1)),
@@ -184,13 +200,13 @@ mod tests {
                 ("long-latency-first", 48 * 32),
                 // Table 5.2: a byte a pair, and five arrays of 10 + 16 bits a warp; the group.
                 ("locality", 48 * 48 / 2 * 8 + 48 * 5 * 26 + 2 * (6 + 48)),
-                ("all", 0),
-                // Five numbers of 64 bits, and up to 15 SMs.
-                ("contention-throttle", 5 * 64 + 4),
                 ("rr", 4),
                 ("bcs", 4 + 15),
                 // 128 entries of five rectangles of four bytes.
                 ("locality", 128 * 5 * 4 * 8),
+                ("all", 0),
+                // Five numbers of 64 bits, and up to 15 SMs.
+                ("contention-throttle", 5 * 64 + 4),
             ]
         );
     }

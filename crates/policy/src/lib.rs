@@ -14,12 +14,8 @@ pub mod warp;
 pub use block::{BlockPolicy, BlockQueueView, BlockScheduler};
 pub use range::{ArrayRange, Footprint, MAX_ARRAYS, WarpRange};
 pub use facts::{Facts, Part, Policy, PolicyInfo, bits_for};
-pub use sm_filter::{
-    Check, DeviceView, Ratio, SmFilter, SmFilterCounters, SmFilterPolicy, Turn,
-};
-pub use warp::{
-    WarpMask, WarpPolicy, WarpPolicyCounters, WarpScheduler, WarpView, warps_of,
-};
+pub use sm_filter::{Check, DeviceView, Ratio, SmFilter, SmFilterCounters, SmFilterPolicy, Turn};
+pub use warp::{WarpMask, WarpPolicy, WarpPolicyCounters, WarpScheduler, WarpView, warps_of};
 
 use facts::policies;
 use warploom_config::GpuSpec;
@@ -28,20 +24,23 @@ use warploom_config::GpuSpec;
 pub fn all() -> impl Iterator<Item = PolicyInfo> {
     warp::TABLE
         .iter()
-        .chain(sm_filter::TABLE)
         .chain(block::TABLE)
+        .chain(sm_filter::TABLE)
         .copied()
 }
+
+/// Makes a policy for a machine.
+pub type Make<T> = fn(&GpuSpec) -> Box<T>;
 
 /// Policies from outside, in the place of those that the configuration names.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct OwnPolicies {
     /// Makes the policy of one warp scheduler.
-    pub warp: Option<fn(&GpuSpec) -> Box<dyn WarpScheduler>>,
+    pub warp: Option<Make<dyn WarpScheduler>>,
     /// Makes the SM filter.
-    pub sm_filter: Option<fn(&GpuSpec) -> Box<dyn SmFilter>>,
+    pub sm_filter: Option<Make<dyn SmFilter>>,
     /// Makes the block scheduler.
-    pub block: Option<fn(&GpuSpec) -> Box<dyn BlockScheduler>>,
+    pub block: Option<Make<dyn BlockScheduler>>,
 }
 
 impl OwnPolicies {

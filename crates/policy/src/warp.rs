@@ -6,6 +6,7 @@ mod locality;
 mod long_latency_first;
 mod lrr;
 mod oldest;
+mod rrr;
 mod static_limit;
 #[cfg(test)]
 mod tests;
@@ -17,6 +18,7 @@ pub use locality::Locality;
 pub use long_latency_first::LongLatencyFirst;
 pub use lrr::Lrr;
 pub use oldest::Oldest;
+pub use rrr::Rrr;
 pub use static_limit::StaticLimit;
 pub use two_level::TwoLevel;
 

@@ -19,6 +19,7 @@
 //! assert!(text.contains("did you mean `%tid.x`?"), "{text}");
 //! ```
 
+pub mod access;
 pub mod ast;
 mod check;
 mod forms;

@@ -161,7 +161,7 @@ fn occupancy(text: &mut String, kernel: &KernelAnalysis) {
     );
     let row = |room: &warploom_analyze::Room| {
         vec![
-            format!("  {}", room.resource),
+            format!("  {}", room.resource.replace('-', " ")),
             grouped(room.each.into()),
             grouped(room.total.into()),
             room.blocks

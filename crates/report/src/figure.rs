@@ -1,7 +1,10 @@
 //! Charts as data: what they show, not how they look.
 
+use serde::{Deserialize, Serialize};
+
 /// A chart.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Chart {
     /// Bars in groups.
     Bars(BarChart),
@@ -10,7 +13,7 @@ pub enum Chart {
 }
 
 /// An axis of numbers.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Axis {
     /// What it shows, with the unit.
     pub label: String,
@@ -25,7 +28,7 @@ pub struct Axis {
 }
 
 /// Bars in groups, one bar a series in each group.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct BarChart {
     /// Title.
     pub title: String,
@@ -40,7 +43,7 @@ pub struct BarChart {
 }
 
 /// One bar in each group.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct BarSeries {
     /// Name in the legend.
     pub name: String,
@@ -49,7 +52,7 @@ pub struct BarSeries {
 }
 
 /// A line across each group: a threshold.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Mark {
     /// Name in the legend.
     pub name: String,
@@ -58,7 +61,7 @@ pub struct Mark {
 }
 
 /// Lines through points.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LineChart {
     /// Title.
     pub title: String,
@@ -71,7 +74,7 @@ pub struct LineChart {
 }
 
 /// A line.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LineSeries {
     /// Name in the legend.
     pub name: String,

@@ -1,4 +1,4 @@
-//! Reports: tables and charts, as text and as SVG. Data in, text out.
+//! Reports: tables and charts, as text, SVG and HTML. Data in, text out.
 //!
 //! Invariants: nothing here starts a simulation, reads a clock or a terminal; equal data gives
 //! equal text. Width is a parameter.
@@ -9,6 +9,9 @@ mod csv;
 mod figure;
 mod format;
 mod gpgpusim;
+mod html;
+pub mod page;
+mod page_text;
 mod run;
 mod svg;
 mod table;
@@ -19,6 +22,8 @@ pub use csv::{Rows, series_csv, statistics_csv};
 pub use figure::{Axis, BarChart, BarSeries, Chart, LineChart, LineSeries, Mark};
 pub use format::{grouped, percent, rate, seconds};
 pub use gpgpusim::gpgpusim_report;
+pub use html::{Imprint, html};
+pub use page_text::page_report;
 pub use run::run_report;
 pub use svg::svg;
 pub use table::{figures, listing};

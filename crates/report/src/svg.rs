@@ -1,6 +1,8 @@
 //! Charts as SVG. Equal charts give equal bytes; colours follow the reader's preference for light
 //! or dark pages.
 
+mod narrow;
+
 use crate::figure::{Axis, BarChart, Chart, LineChart, Mark};
 use plotters::coord::Shift;
 use plotters::coord::types::RangedCoordf64;
@@ -8,10 +10,12 @@ use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 const WIDTH: u32 = 920;
+const NARROW_WIDTH: u32 = 420;
 /// Of one chart; charts stand below each other.
 const HEIGHT: u32 = 360;
-/// Of the title and the legend.
+/// Of the title and a legend of one line.
 const HEAD: i32 = 68;
+const LEGEND_LINE: i32 = 20;
 const MARGIN: i32 = 14;
 /// Room for numbers and label of an axis.
 const X_LABELS: u32 = 48;
@@ -50,25 +54,60 @@ type Plane<'a> = ChartContext<'a, SVGBackend<'a>, Cartesian2d<RangedCoordf64, Ra
 type Drawn<T = ()> =
     Result<T, DrawingAreaErrorKind<<SVGBackend<'static> as DrawingBackend>::ErrorType>>;
 
+/// The screen that a picture is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shape {
+    /// A page.
+    Wide,
+    /// A phone.
+    Narrow,
+}
+
+impl Shape {
+    fn width(self) -> u32 {
+        match self {
+            Self::Wide => WIDTH,
+            Self::Narrow => NARROW_WIDTH,
+        }
+    }
+
+    fn height(self, chart: &Chart) -> u32 {
+        match (self, chart) {
+            (Self::Narrow, Chart::Bars(chart)) => narrow::height(chart),
+            _ => HEIGHT,
+        }
+    }
+}
+
 /// Charts below each other as one picture.
 pub fn svg(charts: &[Chart]) -> String {
+    svg_shaped(charts, Shape::Wide)
+}
+
+/// Charts below each other as one picture for a screen.
+pub fn svg_shaped(charts: &[Chart], shape: Shape) -> String {
     let mut text = String::new();
-    let size = (WIDTH, HEIGHT * charts.len().max(1) as u32);
+    let heights: Vec<_> = charts.iter().map(|chart| shape.height(chart)).collect();
+    let height = heights.iter().sum::<u32>();
+    let size = (shape.width(), if height == 0 { HEIGHT } else { height });
     {
         let root = SVGBackend::with_string(&mut text, size).into_drawing_area();
-        draw(&root, charts).expect("a string takes every byte");
+        draw(&root, charts, &heights, shape).expect("a string takes every byte");
     }
     with_dark_colours(&text)
 }
 
-fn draw(root: &Area<'_>, charts: &[Chart]) -> Drawn {
+fn draw(root: &Area<'_>, charts: &[Chart], heights: &[u32], shape: Shape) -> Drawn {
     root.fill(&PAPER.0)?;
-    let areas = root.split_evenly((charts.len().max(1), 1));
-    for (area, chart) in areas.iter().zip(charts) {
-        match chart {
-            Chart::Bars(chart) => bars(area, chart)?,
-            Chart::Lines(chart) => lines(area, chart)?,
+    let mut top = 0;
+    for (chart, &height) in charts.iter().zip(heights) {
+        let area = root.clone().shrink((0, top), (shape.width(), height));
+        match (chart, shape) {
+            (Chart::Bars(chart), Shape::Wide) => bars(&area, chart)?,
+            (Chart::Bars(chart), Shape::Narrow) => narrow::bars(&area, chart)?,
+            (Chart::Lines(chart), _) => lines(&area, chart)?,
         }
+        top += height;
     }
     root.present()
 }
@@ -96,7 +135,7 @@ fn words(size: u32) -> TextStyle<'static> {
 fn bars(area: &Area<'_>, chart: &BarChart) -> Drawn {
     let names = chart.series.iter().map(|series| series.name.as_str());
     let marks: Vec<_> = chart.marks.iter().map(|mark| mark.name.as_str()).collect();
-    head(area, &chart.title, &names.collect::<Vec<_>>(), &marks)?;
+    let below = head(area, &chart.title, &names.collect::<Vec<_>>(), &marks)?;
     let values = chart.series.iter().flat_map(|series| series.values.iter());
     let values = values.flatten().copied();
     let marked = chart
@@ -105,7 +144,7 @@ fn bars(area: &Area<'_>, chart: &BarChart) -> Drawn {
         .flat_map(|mark| mark.values.iter().copied());
     let groups = chart.groups.len().max(1) as f64;
     let top = top_of(&chart.axis, values.chain(marked));
-    let mut plane = plane(area, (0.0, groups), (0.0, top))?;
+    let mut plane = plane(area, below, (0.0, groups), (0.0, top))?;
     plane
         .configure_mesh()
         .disable_x_mesh()
@@ -161,7 +200,7 @@ fn group_names(area: &Area<'_>, plane: &Plane<'_>, chart: &BarChart) -> Drawn {
 
 fn lines(area: &Area<'_>, chart: &LineChart) -> Drawn {
     let names: Vec<_> = chart.series.iter().map(|s| s.name.as_str()).collect();
-    head(area, &chart.title, &names, &[])?;
+    let below = head(area, &chart.title, &names, &[])?;
     let points = chart.series.iter().flat_map(|series| series.points.iter());
     let at = |x: f64| {
         if chart.x.doubling {
@@ -178,7 +217,7 @@ fn lines(area: &Area<'_>, chart: &LineChart) -> Drawn {
         (first.min(0.0), first.max(1.0))
     };
     let top = top_of(&chart.y, points.map(|(_, y)| *y));
-    let mut plane = plane(area, across, (chart.y.min, top))?;
+    let mut plane = plane(area, below, across, (chart.y.min, top))?;
     plane
         .configure_mesh()
         .max_light_lines(0)
@@ -202,27 +241,50 @@ fn lines(area: &Area<'_>, chart: &LineChart) -> Drawn {
     Ok(())
 }
 
-/// Title and legend: squares for series, lines for marks.
-fn head(area: &Area<'_>, title: &str, series: &[&str], marks: &[&str]) -> Drawn {
+/// Title and legend: squares for series, lines for marks. Returns where they end.
+fn head(area: &Area<'_>, title: &str, series: &[&str], marks: &[&str]) -> Drawn<i32> {
+    let width = area.dim_in_pixel().0;
     area.draw(&Text::new(title, (MARGIN, 12), words(TEXT + 3)))?;
-    let mut x = MARGIN;
-    for (s, name) in series.iter().enumerate() {
+    let places = legend(series, marks, width);
+    for (s, (name, &(x, y))) in series.iter().zip(&places).enumerate() {
         let colour = SERIES[s % SERIES.len()].0;
-        area.draw(&Rectangle::new([(x, 39), (x + 11, 50)], colour.filled()))?;
-        x = entry(area, x + 17, name)?;
+        area.draw(&Rectangle::new([(x, y), (x + 11, y + 11)], colour.filled()))?;
+        area.draw(&Text::new(*name, (x + 17, y - 1), words(TEXT)))?;
     }
-    for (m, name) in marks.iter().enumerate() {
+    for (m, (name, &(x, y))) in marks.iter().zip(&places[series.len()..]).enumerate() {
         let colour = MARKS[m % MARKS.len()].0.stroke_width(2);
-        area.draw(&PathElement::new(vec![(x, 45), (x + 14, 45)], colour))?;
-        x = entry(area, x + 20, name)?;
+        let line = vec![(x, y + 6), (x + 14, y + 6)];
+        area.draw(&PathElement::new(line, colour))?;
+        area.draw(&Text::new(*name, (x + 20, y - 1), words(TEXT)))?;
     }
-    Ok(())
+    Ok(head_height(series, marks, width))
 }
 
-/// A name in the legend; returns where the next entry starts.
-fn entry(area: &Area<'_>, x: i32, name: &str) -> Drawn<i32> {
-    area.draw(&Text::new(name, (x, 38), words(TEXT)))?;
-    Ok(x + text_width(name) + 18)
+/// Where title and legend end.
+fn head_height(series: &[&str], marks: &[&str], width: u32) -> i32 {
+    let last = legend(series, marks, width)
+        .last()
+        .map_or(39, |place| place.1);
+    HEAD + last - 39
+}
+
+/// Corners of the legend's entries, in as many lines as the width needs.
+fn legend(series: &[&str], marks: &[&str], width: u32) -> Vec<(i32, i32)> {
+    let (mut x, mut y) = (MARGIN, 39);
+    let of = |names: &[&str], symbol: i32| -> Vec<i32> {
+        let width = |name: &&str| symbol + text_width(name) + 18;
+        names.iter().map(width).collect()
+    };
+    let widths = [of(series, 17), of(marks, 20)].concat();
+    let place = |entry: i32| {
+        if x > MARGIN && x + entry > width as i32 {
+            (x, y) = (MARGIN, y + LEGEND_LINE);
+        }
+        let place = (x, y);
+        x += entry;
+        place
+    };
+    widths.into_iter().map(place).collect()
 }
 
 fn text_width(text: &str) -> i32 {
@@ -231,10 +293,11 @@ fn text_width(text: &str) -> i32 {
 
 fn plane<'a>(
     area: &Area<'a>,
+    head: i32,
     (left, right): (f64, f64),
     (bottom, top): (f64, f64),
 ) -> Drawn<Plane<'a>> {
-    let below = area.margin(HEAD, MARGIN, MARGIN, MARGIN + 6);
+    let below = area.margin(head, MARGIN, MARGIN, MARGIN + 6);
     ChartBuilder::on(&below)
         .x_label_area_size(X_LABELS)
         .y_label_area_size(Y_LABELS)

@@ -7,6 +7,8 @@ use warploom_ir::ModuleIr;
 impl Device {
     /// Reads, lowers and loads a PTX file. `name` is what messages call it.
     pub fn load_ptx(&mut self, name: &str, text: &str) -> Result<ModuleId, DeviceError> {
+        let replaced = self.substitute_for(text);
+        let text = replaced.as_deref().unwrap_or(text);
         self.note_input(text);
         let source = Source::new(name, text);
         let ir = compile(&source)?;

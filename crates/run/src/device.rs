@@ -114,6 +114,8 @@ pub struct Device {
     input: Digest,
     /// Copies to the device since they were last asked for: address and bytes.
     copies: Vec<(u64, u64)>,
+    /// PTX texts that are replaced when they are loaded.
+    substitutes: Vec<(String, String)>,
 }
 
 impl Device {
@@ -126,7 +128,21 @@ impl Device {
             textures: Arc::default(),
             input: Digest::new(),
             copies: Vec::new(),
+            substitutes: Vec::new(),
         }
+    }
+
+    /// From now on, where the PTX text `from` is to be loaded, `to` is loaded.
+    pub(crate) fn substitute(&mut self, from: String, to: String) {
+        self.substitutes.push((from, to));
+    }
+
+    /// What is loaded for a PTX text: itself, mostly.
+    pub(crate) fn substitute_for(&self, text: &str) -> Option<String> {
+        let mut pairs = self.substitutes.iter();
+        pairs
+            .find(|(from, _)| from == text)
+            .map(|(_, to)| to.clone())
     }
 
     /// Allocates `bytes`, aligned to 256, after what was allocated before.

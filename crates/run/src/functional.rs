@@ -4,6 +4,7 @@ use crate::device::Device;
 use crate::host::{Check, HostAction, HostProgram};
 use crate::result::{Summary, functional_report};
 use crate::session::{LIVELOCK, Prepared, RunError, Session, fault_outcome};
+use warploom_base::Digest;
 use warploom_exec::{FunctionalOptions, FunctionalStats, run_grid};
 use warploom_stats::result::Outcome;
 
@@ -16,6 +17,8 @@ pub struct FunctionalRun {
     pub launches: Vec<(String, FunctionalStats)>,
     /// Comparisons of outputs; none unless the program finished.
     pub checks: Vec<Check>,
+    /// Digest of device memory at the end.
+    pub memory: String,
 }
 
 impl Session {
@@ -31,10 +34,13 @@ impl Session {
             Outcome::Finished => program.checks(&device)?,
             _ => Vec::new(),
         };
+        let mut memory = Digest::new();
+        device.memory.digest(&mut memory);
         Ok(FunctionalRun {
             outcome,
             launches,
             checks,
+            memory: memory.hex(),
         })
     }
 
@@ -61,16 +67,26 @@ impl Session {
             device.take_copies();
             let prepared = self.prepare(device, &launch, number)?;
             number += 1;
-            let options = FunctionalOptions {
-                resident_blocks: self.resident_blocks(&prepared),
-                ..FunctionalOptions::default()
-            };
-            match run_grid(&prepared.launch.context, &mut device.memory, options) {
+            match self.execute_launch(&prepared, device) {
                 Ok(stats) => done(&prepared, stats),
-                Err(error) => return Ok(outcome_of(error)),
+                Err(outcome) => return Ok(outcome),
             }
         }
         Ok(Outcome::Finished)
+    }
+
+    /// Executes a launch without timing. The error is how it ended the run.
+    pub(crate) fn execute_launch(
+        &self,
+        prepared: &Prepared,
+        device: &mut Device,
+    ) -> Result<FunctionalStats, Outcome> {
+        let options = FunctionalOptions {
+            resident_blocks: self.resident_blocks(prepared),
+            ..FunctionalOptions::default()
+        };
+        let context = &prepared.launch.context;
+        run_grid(context, &mut device.memory, options).map_err(outcome_of)
     }
 }
 

@@ -97,6 +97,12 @@ pub trait HostProgram: Send {
     /// The next action. All earlier launches have finished, so device memory may be read.
     fn next(&mut self, device: &mut Device) -> Result<HostAction, HostError>;
 
+    /// The launch, counted from 0, from which on the program shows what bounds it: those before it
+    /// do too little to say anything.
+    fn analysis_start(&self) -> u64 {
+        0
+    }
+
     /// Compares outputs with their references, after `Done`.
     fn checks(&mut self, device: &Device) -> Result<Vec<Check>, HostError>;
 }

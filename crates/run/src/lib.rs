@@ -12,6 +12,7 @@ pub mod launch_file;
 mod params;
 mod result;
 mod session;
+mod substitute;
 
 pub use compile::compile;
 pub use device::{Device, DeviceError, DevicePtr, ModuleId, Scalar};
@@ -19,6 +20,7 @@ pub use functional::FunctionalRun;
 pub use host::{Arg, Check, HostAction, HostError, HostProgram, Launch};
 pub use params::ArgError;
 pub use session::{Options, Progress, RunError, Session};
-pub use warploom_exec::{AddressMode, ChannelKind, Checks, Texture};
+pub use substitute::Substituted;
+pub use warploom_exec::{AddressMode, ChannelKind, Checks, Texture, approx};
 pub use warploom_gpu::{Part, Probe};
 pub use warploom_policy::OwnPolicies;

@@ -28,6 +28,9 @@ pub struct Options {
     pub max_cycles: Option<Cycle>,
     /// Execute only, without timing: results have no cycles.
     pub functional: bool,
+    /// Execute this many launches without timing before the first that is timed. They leave memory
+    /// as they should and caches as they were; the result does not have them.
+    pub skip_launches: u64,
     /// Device memory in bytes.
     pub memory_bytes: u64,
     /// Optional checks of the simulated program.
@@ -50,6 +53,7 @@ impl Default for Options {
             threads: 1,
             max_cycles: None,
             functional: false,
+            skip_launches: 0,
             memory_bytes: 4 << 30,
             checks: Checks::default(),
             parts: false,
@@ -214,6 +218,7 @@ impl Session {
         progress: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
     ) -> Result<Outcome, RunError> {
         let limit = self.options.max_cycles.unwrap_or(Cycle::MAX);
+        let mut number = 0;
         loop {
             let action = program.next(device)?;
             for (address, bytes) in device.take_copies() {
@@ -223,7 +228,15 @@ impl Session {
                 HostAction::Done => return Ok(Outcome::Finished),
                 HostAction::Launch(launch) => launch,
             };
-            let prepared = self.prepare(device, &launch, summary.launches())?;
+            let prepared = self.prepare(device, &launch, number)?;
+            number += 1;
+            if number <= self.options.skip_launches {
+                match self.execute_launch(&prepared, device) {
+                    Ok(stats) => summary.find(stats.findings),
+                    Err(outcome) => return Ok(outcome),
+                }
+                continue;
+            }
             let (grid, block) = (prepared.grid, prepared.block);
             gpu.launch(prepared.launch, &device.memory);
             let end = self.until_end(gpu, device, &launch, limit, summary, progress)?;

@@ -296,3 +296,67 @@ fn l1d_takes_what_shared_memory_leaves() {
     spec.sm.adaptive_l1d = false;
     assert_eq!(l1d_reads(&spec, &body), [0, 640]);
 }
+
+/// The same kernel over and over, each launch on the results of the last.
+struct Again {
+    left: u32,
+    buffer: Option<(warploom_run::ModuleId, warploom_run::DevicePtr)>,
+}
+
+impl HostProgram for Again {
+    fn next(&mut self, device: &mut Device) -> Result<HostAction, HostError> {
+        if self.left == 0 {
+            return Ok(HostAction::Done);
+        }
+        self.left -= 1;
+        let (module, buffer) = match self.buffer {
+            Some(made) => made,
+            None => {
+                let body = "ld.param.u64 %rd1, [buf];\nld.global.u32 %r1, [%rd1];\n\
+                            mad.lo.u32 %r2, %r1, 10, 1;\nst.global.u32 [%rd1], %r2;\n";
+                let module = device.load_ptx("test.ptx", &kernel(body))?;
+                (module, device.alloc_slice(&[0_u32])?)
+            }
+        };
+        self.buffer = Some((module, buffer));
+        let one = Dim3::linear(1);
+        let args = vec![Arg::Pointer(buffer)];
+        Ok(HostAction::Launch(Launch::new(module, "k", one, one, args)))
+    }
+
+    fn checks(&mut self, device: &Device) -> Result<Vec<Check>, HostError> {
+        let (_, buffer) = self.buffer.expect("launched");
+        let result = device.read_vec::<u32>(buffer, 1)?;
+        Ok(vec![Check {
+            name: "result".to_owned(),
+            passed: result == [1111],
+            detail: format!("{result:?}"),
+        }])
+    }
+}
+
+/// Launches before the first to be timed take effect and leave no figures.
+#[test]
+fn earlier_launches_are_executed_without_timing() {
+    let run = |skip_launches| {
+        let options = Options {
+            skip_launches,
+            ..Options::default()
+        };
+        let mut program = Again {
+            left: 4,
+            buffer: None,
+        };
+        let session = Session::new(gtx480(), options);
+        let report = session.run(&mut program, &mut |_| ControlFlow::Continue(()));
+        report.expect("the kernel is sound")
+    };
+    let all = run(0);
+    assert_eq!((all.kernels.len(), all.checks[0].passed), (4, true));
+    let late = run(3);
+    assert_eq!((late.kernels.len(), late.checks[0].passed), (1, true));
+    // It finds caches as the first launch does: cold.
+    assert_eq!(late.totals.figures.cycles, all.kernels[0].figures.cycles);
+    let none = run(9);
+    assert_eq!((none.kernels.len(), none.checks[0].passed), (0, true));
+}

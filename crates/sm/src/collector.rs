@@ -11,12 +11,12 @@
 use crate::flight::FlightId;
 use crate::image::Pipe;
 use crate::stage::{Issued, StageRegister};
-use warploom_base::FixedQueue;
 use warploom_config::{CollectorSet, ModelStyle, SmSpec, UnitSpec};
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Collector {
-    issued: Option<Issued>,
+    /// What it holds, unless it is free.
+    issued: Issued,
     pipe: u8,
     set: u8,
     /// Operands not yet read.
@@ -63,8 +63,7 @@ pub struct Collectors {
     banks: u32,
     /// Sub-cores; 1 where the SM is not split.
     subs: u32,
-    /// Per bank: collectors that wait to read it, oldest first.
-    queues: Vec<FixedQueue<u16>>,
+    queues: BankQueues,
     /// Bit per bank with a waiting read.
     waiting: u64,
     /// Reads in all queues.
@@ -75,6 +74,67 @@ pub struct Collectors {
     /// By collector, the diagonal and bank of its first read: scratch of `one_per_collector`.
     best: Vec<(u32, u32)>,
     busy: u32,
+}
+
+/// Most registers that an instruction reads.
+const OPERANDS: usize = 16;
+/// End of a list.
+const NONE: u16 = u16::MAX;
+
+/// Reads that wait for their bank, oldest first: a list a bank through one small table, which
+/// costs less of the host's cache than a queue a bank.
+#[derive(Clone, Debug)]
+struct BankQueues {
+    /// By bank: its oldest and its youngest read.
+    ends: Box<[(u16, u16)]>,
+    /// By read (collector and operand): the next one that waits for the same bank.
+    next: Box<[u16]>,
+}
+
+impl BankQueues {
+    fn new(banks: usize, collectors: usize) -> Self {
+        assert!(
+            collectors * OPERANDS < usize::from(NONE),
+            "too many collectors"
+        );
+        Self {
+            ends: vec![(NONE, NONE); banks].into(),
+            next: vec![NONE; collectors * OPERANDS].into(),
+        }
+    }
+
+    fn banks(&self) -> usize {
+        self.ends.len()
+    }
+
+    #[inline]
+    fn push(&mut self, bank: usize, collector: usize, operand: usize) {
+        debug_assert!(operand < OPERANDS, "an instruction of {operand} sources");
+        let read = (collector * OPERANDS + operand) as u16;
+        self.next[usize::from(read)] = NONE;
+        let (oldest, youngest) = &mut self.ends[bank];
+        if *oldest == NONE {
+            *oldest = read;
+        } else {
+            self.next[usize::from(*youngest)] = read;
+        }
+        *youngest = read;
+    }
+
+    /// Collector of the oldest read.
+    #[inline]
+    fn front(&self, bank: usize) -> Option<u16> {
+        let oldest = self.ends[bank].0;
+        (oldest != NONE).then_some(oldest / OPERANDS as u16)
+    }
+
+    #[inline]
+    fn pop(&mut self, bank: usize) -> Option<u16> {
+        let collector = self.front(bank)?;
+        let oldest = &mut self.ends[bank].0;
+        *oldest = self.next[usize::from(*oldest)];
+        Some(collector)
+    }
 }
 
 /// What the register file's banks did in a cycle.
@@ -109,7 +169,7 @@ impl Collectors {
             collectors: Vec::new(),
             banks: spec.banks / subs,
             subs,
-            queues: Vec::new(),
+            queues: BankQueues::new(0, 0),
             waiting: 0,
             reads: 0,
             written: 0,
@@ -136,7 +196,7 @@ impl Collectors {
             this.add_ports(set, vec![pipe], sets);
         }
         let collectors = this.collectors.len();
-        this.queues = vec![FixedQueue::new((collectors * 16).max(1)); spec.banks as usize];
+        this.queues = BankQueues::new(spec.banks as usize, collectors);
         this.best = vec![(u32::MAX, 0); collectors];
         this
     }
@@ -189,12 +249,12 @@ impl Collectors {
         remainder(u32::from(register) + u32::from(warp), self.banks) + sub * self.banks
     }
 
-    /// Marks the banks of results written in this cycle: they serve no reads.
+    /// Marks the banks of a function unit's results written in this cycle: they serve no reads. A
+    /// function unit does not wait for banks: behind a result whose bank is busy no other is
+    /// marked, although all are written (`opndcoll_rfu_t::writeback`, whose answer nobody reads).
     #[inline]
     pub fn write(&mut self, registers: &[u16], warp: u16) {
-        for &register in registers {
-            self.written |= 1 << self.bank(register, warp);
-        }
+        self.try_write(registers, warp);
     }
 
     /// Writes registers from the first on, as far as their banks are idle in this cycle; how many
@@ -246,8 +306,20 @@ impl Collectors {
     #[inline]
     fn can_leave(&self, set: &Set, i: u32) -> bool {
         let c = &self.collectors[set.first + i as usize];
-        c.issued
-            .is_some_and(|issued| !self.output[c.pipe as usize].is_full(issued.sub))
+        !self.output[c.pipe as usize].is_full(c.issued.sub)
+    }
+
+    /// The lowest of some collectors of a set whose instruction finds a place behind it.
+    #[inline]
+    fn first_to_leave(&self, set: &Set, mut collectors: u64) -> Option<u32> {
+        while collectors != 0 {
+            let i = collectors.trailing_zeros();
+            if self.can_leave(set, i) {
+                return Some(i);
+            }
+            collectors &= collectors - 1;
+        }
+        None
     }
 
     /// One step, the `nth` of the SM. `sources` tells what an entering instruction reads.
@@ -286,11 +358,9 @@ impl Collectors {
             };
             let start = if start >= set.units { 0 } else { start };
             let after = set.ready & (!0 << start);
-            let order = [after, set.ready & !after];
-            let chosen = order
-                .into_iter()
-                .flat_map(bits)
-                .find(|&i| self.can_leave(set, i));
+            let chosen = self
+                .first_to_leave(set, after)
+                .or_else(|| self.first_to_leave(set, set.ready & !after));
             if let Some(i) = chosen {
                 self.dispatchers[d].last = i;
                 self.send(self.dispatchers[d].set, i);
@@ -301,9 +371,7 @@ impl Collectors {
     fn send(&mut self, set: usize, i: u32) {
         let set = &mut self.sets[set];
         let c = &mut self.collectors[set.first + i as usize];
-        if let Some(issued) = c.issued.take() {
-            self.output[c.pipe as usize].push(issued);
-        }
+        self.output[c.pipe as usize].push(c.issued);
         set.ready &= !(1 << i);
         set.free |= 1 << i;
         self.busy -= 1;
@@ -317,11 +385,10 @@ impl Collectors {
             ModelStyle::V4 => open,
         };
         for bank in bits(chosen) {
-            let queue = &mut self.queues[bank as usize];
-            let Some(collector) = queue.pop() else {
+            let Some(collector) = self.queues.pop(bank as usize) else {
                 continue;
             };
-            if queue.is_empty() {
+            if self.queues.front(bank as usize).is_none() {
                 self.waiting &= !(1 << bank);
             }
             self.reads -= 1;
@@ -335,10 +402,10 @@ impl Collectors {
     /// 3.2.2: a collector receives one operand a cycle. Its wavefront allocator goes through the
     /// diagonals of the matrix of banks and collectors, beginning with another one each step.
     fn one_per_collector(&mut self, open: u64, nth: u64) -> u64 {
-        let square = self.queues.len().max(self.collectors.len()) as u64;
+        let square = self.queues.banks().max(self.collectors.len()) as u64;
         self.best.fill((u32::MAX, 0));
         for bank in bits(open) {
-            if let Some(&collector) = self.queues[bank as usize].front() {
+            if let Some(collector) = self.queues.front(bank as usize) {
                 let start = (nth + u64::from(bank)) % square;
                 let diagonal = (u64::from(collector) + square - start) % square;
                 let best = &mut self.best[usize::from(collector)];
@@ -373,8 +440,7 @@ impl Collectors {
                 }
                 if let Some((issued, set, i)) = self.place_for(port, pipe) {
                     self.input[pipe as usize].take(issued);
-                    let sources = sources(issued.flight);
-                    self.occupy(set, i, issued, pipe, &sources);
+                    self.occupy(set, i, issued, pipe, &sources(issued.flight));
                 }
                 if self.style == ModelStyle::V3 {
                     // A port of 3.2.2 tries one instruction a cycle.
@@ -412,15 +478,15 @@ impl Collectors {
         }
         let index = s.first + i as usize;
         self.collectors[index] = Collector {
-            issued: Some(issued),
+            issued,
             pipe: pipe as u8,
             set: set as u8,
             missing,
         };
         self.reads += sources.registers.len() as u64;
-        for &register in sources.registers {
+        for (operand, &register) in sources.registers.iter().enumerate() {
             let bank = self.bank(register, sources.warp);
-            self.queues[bank as usize].push(index as u16);
+            self.queues.push(bank as usize, index, operand);
             self.waiting |= 1 << bank;
         }
     }
@@ -560,6 +626,8 @@ mod tests {
         assert_eq!(c.try_write(&[7], 0), 0, "the same bank");
         assert_eq!(c.try_write(&[6], 0), 1, "another bank");
         assert_eq!(c.try_write(&[5, 6, 4], 0), 1, "as far as banks are idle");
+        c.write(&[3, 4], 0);
+        assert_eq!(c.try_write(&[4], 0), 1, "register 3's bank was busy");
         let reads = |served, waited| BankReads { served, waited };
         assert_eq!(c.step(1, source), reads(0, 1), "the read waited");
         assert_eq!(c.step(2, source), reads(1, 0));

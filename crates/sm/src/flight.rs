@@ -3,7 +3,7 @@
 use warploom_base::{KernelSlot, Pc, WarpSlot};
 
 /// A record in a [`FlightPool`].
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct FlightId(pub u16);
 
 /// An issued instruction.
@@ -84,3 +84,19 @@ impl<T> std::ops::IndexMut<u16> for Pool<T> {
 
 /// Instructions in flight.
 pub type FlightPool = Pool<Flight>;
+
+#[cfg(test)]
+mod tests {
+    use super::Pool;
+
+    #[test]
+    fn a_pool_lends_each_entry_once() {
+        let mut pool = Pool::new(2, 0_u8);
+        let (a, b) = (pool.take().expect("one"), pool.take().expect("two"));
+        assert!(a != b && pool.take().is_none());
+        assert_eq!((pool.used(), pool.available()), (2, 0));
+        pool[a] = 7;
+        pool.give(b);
+        assert_eq!((pool[a], pool.take()), (7, Some(b)));
+    }
+}

@@ -1,5 +1,9 @@
 //! Fetch and decode (model page, section 3.1): one fetch buffer an SM, two instructions a fetch,
 //! one warp tried a cycle.
+//!
+//! Fetch knows nothing of branches: it goes on with the next instruction in the program. The
+//! scheduler that comes to the warp finds another path in its buffer, empties it and tells fetch
+//! where the warp is (`shader_core_ctx::fetch`, `scheduler_unit::cycle`).
 
 use crate::image::{CODE_BASE, INST_BYTES};
 use crate::ldst::image_of;
@@ -57,14 +61,20 @@ impl Sm {
     #[inline]
     pub(crate) fn wanting_fetch(&self) -> WarpMask {
         let w = &self.warps;
-        w.live & !w.done & !w.buffered & !w.fetching
+        w.live & !w.done & !w.buffered & !w.fetching & !w.flush
     }
 
     /// Decode, then fetch, as often as the configuration says.
     pub(crate) fn front_end(&mut self, now: Cycle) {
-        for _ in 0..self.front.per_cycle {
-            self.decode();
-            self.fetch(now);
+        if self.wanting_fetch() != 0
+            || self.front.buffer.is_some()
+            || self.front.l1i.has_ready()
+            || self.warps.to_reclaim() != 0
+        {
+            for _ in 0..self.front.per_cycle {
+                self.decode();
+                self.fetch(now);
+            }
         }
         if self
             .front
@@ -89,6 +99,10 @@ impl Sm {
         let left = image.timed.len().saturating_sub(pc.index());
         self.warps.buffer_pc[slot] = pc;
         self.warps.buffer_len[slot] = left.min(usize::from(IBUFFER)) as u8;
+        // Behind the program's end there is nothing to decode, but it is the wrong path as well.
+        if self.warps.exec[slot].pc() != Some(pc) {
+            self.warps.flush |= 1 << slot;
+        }
         self.warps.refresh(slot, image);
     }
 
@@ -100,12 +114,9 @@ impl Sm {
             let slot = reply.token as usize;
             self.warps.fetching &= !(1 << slot);
             self.warps.touched |= 1 << slot;
-            // The warp may have jumped meanwhile (it cannot have issued): its pc decides.
-            if let Some(pc) = self.warps.exec[slot]
-                .pc()
-                .filter(|_| self.warps.running() >> slot & 1 != 0)
-            {
-                self.front.buffer = Some((WarpSlot::new(slot), pc));
+            // The warp's buffer is empty, so it cannot have issued since.
+            if self.warps.running() >> slot & 1 != 0 {
+                self.front.buffer = Some((WarpSlot::new(slot), self.warps.fetch_pc[slot]));
             }
             return;
         }
@@ -129,9 +140,7 @@ impl Sm {
     }
 
     fn fetch_for(&mut self, now: Cycle, slot: usize) {
-        let Some(pc) = self.warps.exec[slot].pc() else {
-            return;
-        };
+        let pc = self.warps.fetch_pc[slot];
         if self.front.perfect {
             self.front.buffer = Some((WarpSlot::new(slot), pc));
             return;

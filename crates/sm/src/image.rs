@@ -60,6 +60,8 @@ pub struct TimedInst {
     pub writes: ListRange,
     /// Those of `needs` below 64, a bit each: all, where a warp's scoreboard is one word.
     pub needs_word: u64,
+    /// Those of `writes` below 64, in the same way.
+    pub writes_word: u64,
     /// Registers read through the collector.
     pub bank_reads: ListRange,
     /// Registers written to the banks.
@@ -165,10 +167,13 @@ fn time(facts: &InstFacts, spec: &SmSpec, style: ModelStyle, lists: &mut Vec<u16
         bank_reads.sort_unstable();
         bank_reads.dedup();
     }
-    let first_word = needs.iter().filter(|e| **e < 64);
-    let needs_word = first_word.fold(0, |word, e| word | 1 << e);
+    let first_word = |entries: &[u16]| {
+        let low = entries.iter().filter(|e| **e < 64);
+        low.fold(0, |word, e| word | 1 << e)
+    };
     TimedInst {
-        needs_word,
+        needs_word: first_word(&needs),
+        writes_word: first_word(&facts.writes),
         pipe: pipe_of(facts.class, &spec.units, style),
         long: is_long(facts.class),
         fence: facts.class == InstClass::Membar,

@@ -4,12 +4,12 @@
 
 use crate::counters::{LaneSpace, SlotCause};
 use crate::flight::{Flight, FlightId, MemId};
-use crate::image::{KernelImage, Pipe};
+use crate::image::{KernelImage, Pipe, TimedInst};
 use crate::ldst::{MemInst, Path, image_of};
 use crate::sm::Sm;
 use crate::stage::Issued;
 use std::mem::discriminant;
-use warploom_base::{BlockId, Cycle, WarpSlot};
+use warploom_base::{BlockId, Cycle, Pc, WarpSlot};
 use warploom_config::ModelStyle;
 use warploom_exec::{
     AtomicMode, BarrierArrival, BarrierOutcome, BarrierRelease, DeviceMemory, Effect, Env, Fault,
@@ -24,8 +24,6 @@ use warploom_policy::{WarpMask, WarpScheduler, warps_of};
 
 /// Findings that an SM keeps.
 const MAX_FINDINGS: usize = 64;
-/// Where kernel parameters lie for the constant cache: apart from `.const` variables.
-const PARAM_TIMING_BASE: u64 = warploom_ir::PARAM_WINDOW;
 /// Where local memory lies for the data cache and below: above what the device allocates.
 const LOCAL_TIMING_BASE: u64 = 1 << 40;
 
@@ -45,9 +43,11 @@ impl Sm {
         } else {
             0
         };
-        for s in (first..n).chain(0..first) {
+        let mut s = first;
+        for _ in 0..n {
             let cause = self.schedule(s, now, memory)?;
             self.counters.slots[cause as usize] += 1;
+            s = if s + 1 == n { 0 } else { s + 1 };
         }
         Ok(())
     }
@@ -57,7 +57,7 @@ impl Sm {
     fn come_to(&mut self, s: usize, ready: WarpMask) -> Option<WarpSlot> {
         let own = self.schedulers[s].own;
         loop {
-            let wrong = own & self.warps.flush;
+            let wrong = own & self.warps.astray();
             if ready | wrong == 0 {
                 return None;
             }
@@ -66,8 +66,7 @@ impl Sm {
             if wrong >> slot.index() & 1 == 0 {
                 return Some(slot);
             }
-            self.warps.flush &= !(1 << slot.index());
-            self.warps.drop_buffer(slot.index());
+            self.warps.turn_back(slot.index());
         }
     }
 
@@ -100,14 +99,15 @@ impl Sm {
         let sub = self.sub_core(s);
         let mut free = 0;
         for pipe in Pipe::ALL {
-            if !self.collectors.input[pipe as usize].is_full(sub) {
-                free |= self.warps.next_pipe[pipe as usize];
+            let wanting = mask & self.warps.next_pipe[pipe as usize];
+            if wanting != 0
+                && !self.collectors.input[pipe as usize].is_full(sub)
+                && (pipe != Pipe::Mem || self.ldst.has_room())
+            {
+                free |= wanting;
             }
         }
-        if !self.ldst.has_room() {
-            free &= !self.warps.next_pipe[Pipe::Mem as usize];
-        }
-        mask & free
+        free
     }
 
     fn schedule(
@@ -137,7 +137,7 @@ impl Sm {
         Ok(SlotCause::Issued)
     }
 
-    /// Issues from one warp, more than once where the machine allows it.
+    /// Issues from one warp that is ready, more than once where the machine allows it.
     fn issue_from(
         &mut self,
         s: usize,
@@ -146,16 +146,19 @@ impl Sm {
         memory: &DeviceMemory,
     ) -> Result<(), Fault> {
         let bit = 1 << slot.index();
-        let mut last = None;
-        for _ in 0..self.max_issue_per_warp {
-            let open = bit & self.warps.buffered & self.warps.clear & !self.warps.waiting();
-            if open & !self.warps.flush == 0 || self.with_free_pipe(s, bit) == 0 {
+        let mut last = self.warps.next_pipe_of(slot.index());
+        self.issue_one(slot, now, memory)?;
+        for _ in 1..self.max_issue_per_warp {
+            if bit & self.warps.astray() != 0 {
+                self.warps.turn_back(slot.index());
                 break;
             }
-            let pipe = Pipe::ALL
-                .into_iter()
-                .find(|p| self.warps.next_pipe[*p as usize] & bit != 0);
-            if last.is_some() && self.dual_issue_different && pipe == last {
+            let open = bit & self.warps.buffered & self.warps.clear & !self.warps.waiting();
+            if open == 0 || self.with_free_pipe(s, bit) == 0 {
+                break;
+            }
+            let pipe = self.warps.next_pipe_of(slot.index());
+            if self.dual_issue_different && pipe == last {
                 break;
             }
             last = pipe;
@@ -262,7 +265,11 @@ impl Sm {
         self.counters.warp_instructions += 1;
         self.counters.thread_instructions += u64::from(lanes);
         self.counters.issued_without_lanes += u64::from(lanes == 0);
-        let on_stack = self.out.stack_active.count_ones() as usize;
+        let on_stack = if self.out.stack_active == self.out.active {
+            lanes as usize
+        } else {
+            self.out.stack_active.count_ones() as usize
+        };
         self.counters.issued_by_lanes[on_stack - 1] += 1;
     }
 
@@ -271,24 +278,18 @@ impl Sm {
         let w = slot.index();
         let pc = self.out.pc;
         let kernel = self.warps.kernel[w];
+        let TimedInst { pipe, fence, .. } = *image_of(&self.kernels, kernel).at(pc);
         let mem = match self.out.effect {
             Effect::Memory(effect) => Some(self.memory_record(slot, effect)),
+            // A memory instruction whose guard is false everywhere has nothing to send.
+            _ if pipe == Pipe::Mem && !fence => Some(self.empty_record(slot)),
             _ => None,
         };
         let image = image_of(&self.kernels, kernel);
         let inst = image.at(pc);
-        let is_plain_memory = inst.pipe == Pipe::Mem && mem.is_none() && !inst.fence;
-        // A memory instruction whose guard is false everywhere has nothing to send.
-        let mem = if is_plain_memory {
-            Some(self.empty_record(slot))
-        } else {
-            mem
-        };
-        let image = image_of(&self.kernels, kernel);
-        let inst = image.at(pc);
-        self.warps.reserve(w, image.list(inst.writes), inst.long);
+        self.warps.reserve(w, inst, image);
         self.warps.in_flight[w] += 1;
-        if inst.fence {
+        if fence {
             self.warps.fenced |= 1 << w;
         }
         let id = self
@@ -306,15 +307,17 @@ impl Sm {
             order: self.counters.warp_instructions,
             sub: self.sub_core(w % self.schedulers.len()),
         };
-        self.collectors.input[inst.pipe as usize].push(issued);
+        self.collectors.input[pipe as usize].push(issued);
     }
 
-    /// Steps the buffer, or marks it for emptying when the warp went elsewhere.
+    /// Steps the buffer, or marks it for emptying when the warp went elsewhere. Fetch does not know
+    /// yet: behind the buffer's last instruction it goes on with the next one in the program.
     fn advance_buffer(&mut self, slot: WarpSlot) {
         let w = slot.index();
         let next = self.warps.buffer_pc[w].0 + 1;
         self.warps.buffer_pc[w].0 = next;
         self.warps.buffer_len[w] -= 1;
+        self.warps.fetch_pc[w] = Pc(next);
         let bit = 1 << w;
         let here = self.warps.exec[w].pc();
         if here.is_none_or(|pc| pc.0 != next) && self.warps.buffer_len[w] > 0 {
@@ -328,6 +331,8 @@ impl Sm {
         match self.out.effect {
             Effect::Barrier(arrival) => self.arrive(slot, block, &arrival),
             Effect::Exit if self.warps.exec[slot.index()].is_done() => self.warp_done(slot, block),
+            // Lanes that end empty their warp's buffer at once.
+            Effect::Exit => self.warps.drop_buffer(slot.index()),
             _ => {}
         }
     }
@@ -357,7 +362,6 @@ impl Sm {
         let w = slot.index();
         self.warps.done |= 1 << w;
         self.warps.touched |= 1 << w;
-        self.warps.flush &= !(1 << w);
         self.warps.drop_buffer(w);
         let scheduler = w % self.schedulers.len();
         self.schedulers[scheduler].policy.on_exit(slot);
@@ -489,18 +493,13 @@ impl Sm {
         let block = self.warps.block[w];
         let image: &KernelImage = image_of(&self.kernels, self.warps.kernel[w]);
         let out = &mut self.ldst.lists[list];
-        let (addrs, mask, bytes) = (
-            &mut self.out.addrs,
-            self.out.active,
-            u32::from(effect.bytes),
-        );
+        let (addrs, mask, bytes) = (&self.out.addrs, self.out.active, u32::from(effect.bytes));
         let around = path == Path::Around;
         match path {
             Path::Shared => out.clear(),
             Path::Constant => {
-                if effect.space == MemSpace::Param {
-                    addrs.iter_mut().for_each(|a| *a += PARAM_TIMING_BASE);
-                }
+                // Parameters lie at address 0 and up, apart from `.const` variables, as
+                // GPGPU-Sim's do: in the channel and bank of the first instructions.
                 coalesce_lines(self.constant_line, bytes, addrs, mask, out);
             }
             Path::Texture => coalesce_lines(self.texture_line, bytes, addrs, mask, out),

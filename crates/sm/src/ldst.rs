@@ -18,6 +18,7 @@ use warploom_config::{CacheSpec, GpuSpec};
 use warploom_exec::AtomicBatch;
 use warploom_mem::cache::{AccessOutcome, Cache, FailReason, Level, TextureCache};
 use warploom_mem::coalesce::{Transaction, Transactions};
+use warploom_mem::hash::BankIndex;
 use warploom_mem::{AccessKind, Request};
 
 /// Memory instructions between issue and their last reply.
@@ -114,7 +115,7 @@ pub struct Ldst {
     /// By bank: how its oldest access failed in the last cycle.
     bank_blocked: Vec<Option<(AccessKind, FailReason)>>,
     l1_latency: u32,
-    bank_bytes: u64,
+    bank_of: BankIndex,
     write_back: Option<WriteBack>,
     /// Registers of `write_back` that have been written.
     written: usize,
@@ -167,7 +168,7 @@ impl Ldst {
             bank_entered: vec![Cycle::MAX; banks],
             bank_blocked: vec![None; banks],
             l1_latency: spec.sm.l1d_latency_cycles,
-            bank_bytes: 32,
+            bank_of: BankIndex::new(&spec.sm),
             write_back: None,
             written: 0,
             next_client: 0,
@@ -443,8 +444,7 @@ impl Sm {
         let inst = self.ldst.insts[id.0];
         let slot = inst.warp.index();
         let image = image_of(&self.kernels, inst.kernel);
-        self.warps
-            .clear_pending(slot, image.list(image.at(inst.pc).writes));
+        self.warps.clear_pending(slot, image.at(inst.pc), image);
         self.warps.in_flight[slot] -= 1;
         self.warps.touched |= 1 << slot;
         self.warps.refresh_arrived(slot, image);
@@ -515,12 +515,10 @@ impl Sm {
     fn look_up_delayed(&mut self, now: Cycle) {
         for bank in 0..self.ldst.banks.len() {
             self.ldst.bank_blocked[bank] = None;
-            let Some((at, request)) = self.ldst.banks[bank].front().copied() else {
+            let front = self.ldst.banks[bank].front();
+            let Some(&(_, request)) = front.filter(|(at, _)| *at <= now) else {
                 continue;
             };
-            if at > now {
-                continue;
-            }
             match self.look_up(now, &request) {
                 None => {
                     self.ldst.banks[bank].pop();

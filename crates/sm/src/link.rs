@@ -102,3 +102,57 @@ impl Link {
         self.incoming.len()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Link;
+    use warploom_base::{KernelSlot, SmId};
+    use warploom_mem::{AccessKind, Request};
+
+    fn request(kind: AccessKind) -> Request {
+        Request {
+            addr: 0,
+            byte_mask: 0,
+            issued_at: 0,
+            token: 0,
+            bytes: 128,
+            sm: SmId(0),
+            kind,
+            sectors: 15,
+            kernel: KernelSlot(0),
+            asid: 0,
+        }
+    }
+
+    /// A write of 128 bytes and its header are five flits of 32 bytes, a read is one.
+    #[test]
+    fn credits_are_flits_of_the_far_ends_buffer() {
+        let mut link = Link::new(32, 5);
+        let (write, read) = (
+            request(AccessKind::GlobalWrite),
+            request(AccessKind::GlobalRead),
+        );
+        link.send(7, read);
+        assert!(
+            link.can_send(&read) && !link.can_send(&write),
+            "four are left"
+        );
+        link.add_credits(1);
+        assert!(link.can_send(&write));
+        link.send(8, write);
+        assert!(!link.can_send(&read));
+        let sent: Vec<_> = link.outgoing.iter().map(|o| o.sent_at).collect();
+        assert_eq!(sent, [7, 8]);
+    }
+
+    #[test]
+    fn replies_are_seen_from_their_cycle_on() {
+        let mut link = Link::new(32, 5);
+        link.deliver(10, request(AccessKind::GlobalRead));
+        assert_eq!(link.next_arrival(), Some(10));
+        assert!(link.front(9).is_none());
+        assert!(link.front(10).is_some());
+        assert_eq!(link.waiting(), 1);
+        assert!(link.pop().is_some() && link.pop().is_none());
+    }
+}

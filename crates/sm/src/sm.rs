@@ -385,22 +385,26 @@ impl Sm {
 
     /// Write-back of the function units.
     fn finish_flights(&mut self, now: Cycle) {
+        if !self.units.has_finished(now) {
+            return;
+        }
         let mut finished = std::mem::take(&mut self.finished_flights);
         self.units.take_finished(now, &mut finished);
-        for id in finished.drain(..) {
+        for &id in &finished {
             let flight = self.flights[id.0];
             let image = image_of(&self.kernels, flight.kernel);
             let inst = image.at(flight.pc);
             let slot = flight.warp.index();
             self.collectors
                 .write(image.list(inst.bank_writes), flight.warp.0);
-            self.warps.clear_pending(slot, image.list(inst.writes));
+            self.warps.clear_pending(slot, inst, image);
             self.warps.in_flight[slot] -= 1;
             self.warps.touched |= 1 << slot;
             self.warps.refresh_arrived(slot, image);
             self.release_fence(slot);
             self.flights.give(id.0);
         }
+        finished.clear();
         self.finished_flights = finished;
     }
 
@@ -461,8 +465,12 @@ impl Sm {
         counters.register_bank_conflicts += reads.waited;
     }
 
+    #[inline]
     fn feed_unit(&mut self, unit: usize, now: Cycle) {
         let (pipe, index) = self.units.place(unit);
+        if self.collectors.output[pipe as usize].is_empty() {
+            return;
+        }
         let Some(issued) = self.collectors.output[pipe as usize].for_unit(index) else {
             return;
         };
@@ -597,7 +605,7 @@ impl Sm {
             own == 0 || self.with_free_pipe(s, own) == 0
         };
         self.ldst.is_quiet(&self.link)
-            && w.flush == 0
+            && w.astray() == 0
             && w.to_reclaim() == 0
             && self.front.is_quiet(self.wanting_fetch(), &self.link)
             && (0..self.schedulers.len()).all(nobody_issues)

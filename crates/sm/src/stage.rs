@@ -4,9 +4,10 @@
 //! otherwise all share all places. Whoever takes any instruction takes the one issued first.
 
 use crate::flight::FlightId;
+use smallvec::SmallVec;
 
 /// An issued instruction on its way to a unit.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Issued {
     /// Its record.
     pub flight: FlightId,
@@ -19,7 +20,8 @@ pub struct Issued {
 /// Register between two stages.
 #[derive(Clone, Debug)]
 pub struct StageRegister {
-    entries: Vec<Issued>,
+    /// In order of issue.
+    entries: SmallVec<[Issued; 4]>,
     width: usize,
     split: bool,
 }
@@ -29,7 +31,7 @@ impl StageRegister {
     pub fn new(width: u32, split: bool) -> Self {
         let width = width.max(1) as usize;
         Self {
-            entries: Vec::with_capacity(width),
+            entries: SmallVec::with_capacity(width),
             width,
             split,
         }
@@ -61,13 +63,21 @@ impl StageRegister {
     #[inline]
     pub fn push(&mut self, issued: Issued) {
         debug_assert!(!self.is_full(issued.sub), "no place for {issued:?}");
-        self.entries.push(issued);
+        let mut at = self.entries.len();
+        while at > 0 && self.entries[at - 1].order > issued.order {
+            at -= 1;
+        }
+        if at == self.entries.len() {
+            self.entries.push(issued);
+        } else {
+            self.entries.insert(at, issued);
+        }
     }
 
     /// The instruction that was issued first.
     #[inline]
     pub fn oldest(&self) -> Option<Issued> {
-        self.entries.iter().min_by_key(|e| e.order).copied()
+        self.entries.first().copied()
     }
 
     /// The instruction of a sub-core.
@@ -90,8 +100,12 @@ impl StageRegister {
     #[inline]
     pub fn take(&mut self, issued: Issued) {
         let at = self.entries.iter().position(|e| e.order == issued.order);
-        self.entries
-            .swap_remove(at.expect("an instruction that the register holds"));
+        let at = at.expect("an instruction that the register holds");
+        if at + 1 == self.entries.len() {
+            self.entries.pop();
+        } else {
+            self.entries.remove(at);
+        }
     }
 }
 

@@ -20,20 +20,30 @@ struct Unit {
     index: u8,
     /// The dispatch register is free from this cycle on.
     free_at: Cycle,
-    /// By arrival cycle modulo `HORIZON`: the cycle reserved, to tell laps apart.
-    reserved: Box<[Cycle; HORIZON]>,
+    /// Bit per place of the wheel: the unit has a result there.
+    reserved: [u64; HORIZON / 64],
 }
 
 /// All function units but load/store, with result bus and write-back wheel.
+///
+/// The tables are small, because every cycle of every SM touches other places of them.
 #[derive(Clone, Debug)]
 pub struct Units {
     units: Vec<Unit>,
-    bus_width: u32,
-    /// By arrival cycle modulo `HORIZON`: that cycle and results due in it.
-    bus: Vec<(Cycle, u32)>,
-    wheel: Vec<Vec<FlightId>>,
+    /// Most results in a cycle: the bus's width, or one a unit.
+    most: usize,
+    /// By place of the wheel: results due.
+    due: Box<[u16; HORIZON]>,
+    /// `most` a place: instructions that write back, and their units.
+    wheel: Vec<(FlightId, u16)>,
     /// Bit set where `wheel` holds something.
     occupied: [u64; HORIZON / 64],
+}
+
+/// Place in the wheel of an instruction accepted now.
+#[inline]
+fn place_of(now: Cycle, latency: u32) -> usize {
+    (now + Cycle::from(latency) + 2) as usize % HORIZON
 }
 
 impl Units {
@@ -43,16 +53,18 @@ impl Units {
             pipe,
             index,
             free_at: 0,
-            reserved: Box::new([Cycle::MAX; HORIZON]),
+            reserved: [0; HORIZON / 64],
         };
+        let units: Vec<Unit> = counts
+            .iter()
+            .flat_map(|&(pipe, count)| (0..count as u8).map(move |index| unit(pipe, index)))
+            .collect();
+        let most = units.len().min(bus_width as usize);
         Self {
-            units: counts
-                .iter()
-                .flat_map(|&(pipe, count)| (0..count as u8).map(move |index| unit(pipe, index)))
-                .collect(),
-            bus_width,
-            bus: vec![(Cycle::MAX, 0); HORIZON],
-            wheel: (0..HORIZON).map(|_| Vec::with_capacity(8)).collect(),
+            units,
+            most,
+            due: Box::new([0; HORIZON]),
+            wheel: vec![(FlightId(0), 0); most * HORIZON],
             occupied: [0; HORIZON / 64],
         }
     }
@@ -69,19 +81,14 @@ impl Units {
         (unit.pipe, unit.index)
     }
 
-    fn bus_load(&self, at: Cycle) -> u32 {
-        let (cycle, load) = self.bus[at as usize % HORIZON];
-        if cycle == at { load } else { 0 }
-    }
-
     /// Whether `unit` can take an instruction of this latency now.
     #[inline]
     pub fn can_accept(&self, unit: usize, now: Cycle, latency: u32) -> bool {
-        let arrival = now + Cycle::from(latency);
+        let at = place_of(now, latency);
         let u = &self.units[unit];
         u.free_at <= now
-            && u.reserved[arrival as usize % HORIZON] != arrival
-            && self.bus_load(arrival) < self.bus_width
+            && u.reserved[at / 64] >> (at % 64) & 1 == 0
+            && usize::from(self.due[at]) < self.most
     }
 
     /// Takes an instruction. Requires `can_accept`.
@@ -91,24 +98,33 @@ impl Units {
             (latency as usize) < HORIZON - 2,
             "latency {latency} beyond the horizon"
         );
-        let arrival = now + Cycle::from(latency);
+        let at = place_of(now, latency);
         let u = &mut self.units[unit];
         u.free_at = now + Cycle::from(interval);
-        u.reserved[arrival as usize % HORIZON] = arrival;
-        self.bus[arrival as usize % HORIZON] = (arrival, self.bus_load(arrival) + 1);
-        let slot = (arrival + 2) as usize % HORIZON;
-        self.wheel[slot].push(id);
-        self.occupied[slot / 64] |= 1 << (slot % 64);
+        u.reserved[at / 64] |= 1 << (at % 64);
+        self.wheel[at * self.most + usize::from(self.due[at])] = (id, unit as u16);
+        self.due[at] += 1;
+        self.occupied[at / 64] |= 1 << (at % 64);
     }
 
-    /// Moves the instructions that write back in this cycle to `out`.
+    /// An instruction writes back in this cycle.
     #[inline]
+    pub fn has_finished(&self, now: Cycle) -> bool {
+        let at = now as usize % HORIZON;
+        self.occupied[at / 64] >> (at % 64) & 1 != 0
+    }
+
+    /// Moves the instructions that write back in this cycle to `out`. To be called in every cycle
+    /// in which some do.
     pub fn take_finished(&mut self, now: Cycle, out: &mut Vec<FlightId>) {
-        let slot = now as usize % HORIZON;
-        if self.occupied[slot / 64] >> (slot % 64) & 1 != 0 {
-            self.occupied[slot / 64] &= !(1 << (slot % 64));
-            out.append(&mut self.wheel[slot]);
+        let at = now as usize % HORIZON;
+        let (word, bit) = (at / 64, 1 << (at % 64));
+        let count = usize::from(std::mem::take(&mut self.due[at]));
+        for &(id, unit) in &self.wheel[at * self.most..][..count] {
+            out.push(id);
+            self.units[usize::from(unit)].reserved[word] &= !bit;
         }
+        self.occupied[word] &= !bit;
     }
 
     /// The next cycle, from `now` on, in which something writes back.

@@ -1,7 +1,7 @@
 //! Warp slots of an SM: per-slot arrays and masks (bit i for slot i). A question about all warps
 //! is one operation on masks; nothing scans warps that sleep.
 
-use crate::image::{KernelImage, Pipe};
+use crate::image::{KernelImage, Pipe, TimedInst};
 use warploom_base::{BlockId, KernelSlot, Pc};
 use warploom_exec::WarpState;
 use warploom_policy::{WarpMask, WarpRange, WarpView};
@@ -31,6 +31,8 @@ pub struct Warps {
     pub buffer_pc: Vec<Pc>,
     /// Instructions in the buffer.
     pub buffer_len: Vec<u8>,
+    /// Where fetch goes on: behind what issued last, whether or not the warp went there.
+    pub fetch_pc: Vec<Pc>,
     /// Stores whose acknowledgement is out.
     pub stores: Vec<u32>,
     /// Instructions between issue and write-back.
@@ -50,7 +52,7 @@ pub struct Warps {
     pub buffered: WarpMask,
     /// An instruction-cache miss is out.
     pub fetching: WarpMask,
-    /// The buffer holds instructions from the wrong path: emptied in the next cycle.
+    /// What was decoded last is from the wrong path: dropped when the scheduler comes to the warp.
     pub flush: WarpMask,
     /// At a block barrier.
     pub at_barrier: WarpMask,
@@ -64,8 +66,12 @@ pub struct Warps {
     pub long_wait: WarpMask,
     /// Something of the warp came to its end since it was last looked at for reclaiming.
     pub touched: WarpMask,
-    /// By pipe: the next instruction goes there.
+    /// By pipe: the next instruction goes there. Means something only of warps with a buffered one.
     pub next_pipe: [WarpMask; Pipe::COUNT],
+    /// By slot: that pipe.
+    pipe: Vec<Pipe>,
+    /// By slot: entries below 64 that the next instruction needs free.
+    needs: Vec<u64>,
 }
 
 impl Warps {
@@ -83,6 +89,7 @@ impl Warps {
             ranges: Vec::new(),
             buffer_pc: vec![Pc(0); slots],
             buffer_len: vec![0; slots],
+            fetch_pc: vec![Pc(0); slots],
             stores: vec![0; slots],
             in_flight: vec![0; slots],
             atomics: vec![0; slots],
@@ -100,7 +107,9 @@ impl Warps {
             clear: 0,
             long_wait: 0,
             touched: 0,
-            next_pipe: [0; Pipe::COUNT],
+            next_pipe: std::array::from_fn(|p| if p == 0 { !0 } else { 0 }),
+            pipe: vec![Pipe::ALL[0]; slots],
+            needs: vec![0; slots],
         }
     }
 
@@ -179,6 +188,7 @@ impl Warps {
         self.age[slot] = block_age + u64::from(nth);
         self.block_age[slot] = block_age;
         self.buffer_len[slot] = 0;
+        self.fetch_pc[slot] = self.exec[slot].pc().unwrap_or(Pc(0));
         self.live |= bit;
         for mask in self.flags() {
             *mask &= !bit;
@@ -232,32 +242,56 @@ impl Warps {
             .any(|w| *w != 0)
     }
 
-    /// Marks results as pending.
+    /// Marks an instruction's results as pending.
     #[inline]
-    pub fn reserve(&mut self, slot: usize, entries: &[u16], long: bool) {
-        let base = slot * self.words;
-        for &e in entries {
-            let (word, bit) = (base + usize::from(e / 64), 1 << (e % 64));
+    pub fn reserve(&mut self, slot: usize, inst: &TimedInst, kernel: &KernelImage) {
+        if self.words == 1 {
+            debug_assert!(
+                self.pending[slot] & inst.writes_word == 0,
+                "results of warp {slot} reserved twice"
+            );
+            self.pending[slot] |= inst.writes_word;
+            if inst.long {
+                self.pending_long[slot] |= inst.writes_word;
+            }
+            return;
+        }
+        for (word, bit) in self.bits_of(slot, kernel.list(inst.writes)) {
             debug_assert!(
                 self.pending[word] & bit == 0,
-                "entry {e} of warp {slot} reserved twice"
+                "results of warp {slot} reserved twice"
             );
             self.pending[word] |= bit;
-            if long {
+            if inst.long {
                 self.pending_long[word] |= bit;
             }
         }
     }
 
-    /// Results have arrived.
+    /// An instruction's results have arrived.
     #[inline]
-    pub fn clear_pending(&mut self, slot: usize, entries: &[u16]) {
-        let base = slot * self.words;
-        for &e in entries {
-            let (word, bit) = (base + usize::from(e / 64), 1u64 << (e % 64));
+    pub fn clear_pending(&mut self, slot: usize, inst: &TimedInst, kernel: &KernelImage) {
+        if self.words == 1 {
+            self.pending[slot] &= !inst.writes_word;
+            self.pending_long[slot] &= !inst.writes_word;
+            return;
+        }
+        for (word, bit) in self.bits_of(slot, kernel.list(inst.writes)) {
             self.pending[word] &= !bit;
             self.pending_long[word] &= !bit;
         }
+    }
+
+    /// Word and bit of scoreboard entries of a warp.
+    #[inline]
+    fn bits_of<'a>(
+        &self,
+        slot: usize,
+        entries: &'a [u16],
+    ) -> impl Iterator<Item = (usize, u64)> + use<'a> {
+        let base = slot * self.words;
+        let place = move |e: &u16| (base + usize::from(e / 64), 1 << (e % 64));
+        entries.iter().map(place)
     }
 
     /// Works out anew what the first instruction in the buffer needs: its pipe, and whether it
@@ -265,32 +299,44 @@ impl Warps {
     #[inline]
     pub fn refresh(&mut self, slot: usize, kernel: &KernelImage) {
         let bit: WarpMask = 1 << slot;
-        for mask in &mut self.next_pipe {
-            *mask &= !bit;
-        }
-        self.clear &= !bit;
-        self.long_wait &= !bit;
         if self.buffer_len[slot] == 0 {
             self.buffered &= !bit;
+            self.clear &= !bit;
+            self.long_wait &= !bit;
             return;
         }
         self.buffered |= bit;
         let inst = kernel.at(self.buffer_pc[slot]);
+        let before = std::mem::replace(&mut self.pipe[slot], inst.pipe);
+        self.next_pipe[before as usize] &= !bit;
         self.next_pipe[inst.pipe as usize] |= bit;
-        let base = slot * self.words;
+        self.needs[slot] = inst.needs_word;
+        self.ask_scoreboard(slot, kernel);
+    }
+
+    /// Pipe of the next instruction of a warp that has one.
+    #[inline]
+    pub fn next_pipe_of(&self, slot: usize) -> Pipe {
+        self.pipe[slot]
+    }
+
+    /// Whether the first instruction in the buffer passes the scoreboard, and what holds it back.
+    #[inline]
+    fn ask_scoreboard(&mut self, slot: usize, kernel: &KernelImage) {
         let (mut hit, mut long) = (0, 0);
         if self.words == 1 {
-            hit = self.pending[base] & inst.needs_word;
-            long = self.pending_long[base] & inst.needs_word;
+            hit = self.pending[slot] & self.needs[slot];
+            long = self.pending_long[slot] & self.needs[slot];
         } else {
-            for &e in kernel.list(inst.needs) {
-                let word = base + usize::from(e / 64);
-                hit |= self.pending[word] >> (e % 64) & 1;
-                long |= self.pending_long[word] >> (e % 64) & 1;
+            let inst = kernel.at(self.buffer_pc[slot]);
+            for (word, bit) in self.bits_of(slot, kernel.list(inst.needs)) {
+                hit |= self.pending[word] & bit;
+                long |= self.pending_long[word] & bit;
             }
         }
-        self.clear |= bit * WarpMask::from(hit == 0);
-        self.long_wait |= bit * WarpMask::from(long != 0);
+        let bit: WarpMask = 1 << slot;
+        self.clear = self.clear & !bit | WarpMask::from(hit == 0) << slot;
+        self.long_wait = self.long_wait & !bit | WarpMask::from(long != 0) << slot;
     }
 
     /// As `refresh`, after results have arrived. An instruction that passed the scoreboard before
@@ -298,8 +344,21 @@ impl Warps {
     #[inline]
     pub fn refresh_arrived(&mut self, slot: usize, kernel: &KernelImage) {
         if (self.buffered & !self.clear) >> slot & 1 != 0 {
-            self.refresh(slot, kernel);
+            self.ask_scoreboard(slot, kernel);
         }
+    }
+
+    /// Warps that hold instructions from the wrong path and that a scheduler can come to.
+    #[inline]
+    pub fn astray(&self) -> WarpMask {
+        self.flush & !self.waiting()
+    }
+
+    /// Empties the buffer of a warp that holds the wrong path; fetch follows the warp again.
+    #[inline]
+    pub fn turn_back(&mut self, slot: usize) {
+        self.drop_buffer(slot);
+        self.fetch_pc[slot] = self.exec[slot].pc().unwrap_or(Pc(0));
     }
 
     /// Empties a buffer.
@@ -307,8 +366,53 @@ impl Warps {
     pub fn drop_buffer(&mut self, slot: usize) {
         let bit: WarpMask = 1 << slot;
         self.buffer_len[slot] = 0;
+        self.flush &= !bit;
         self.buffered &= !bit;
         self.clear &= !bit;
         self.long_wait &= !bit;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Warps;
+    use warploom_base::{BlockId, KernelSlot};
+
+    fn warps() -> Warps {
+        let mut warps = Warps::new(4);
+        warps.reserve_scoreboard(1);
+        warps.start(1, BlockId(0), KernelSlot(0), 0, 0);
+        warps
+    }
+
+    #[test]
+    fn a_slot_is_drained_when_nothing_is_out() {
+        let mut warps = warps();
+        assert!(warps.is_drained(1));
+        for out in [&mut warps.in_flight, &mut warps.stores] {
+            out[1] = 1;
+        }
+        assert!(!warps.is_drained(1));
+        warps.in_flight[1] = 0;
+        assert!(!warps.is_drained(1), "a store is out");
+        warps.stores[1] = 0;
+        warps.fetching = 1 << 1;
+        assert!(!warps.is_drained(1), "a fetch is out");
+        warps.fetching = 0;
+        warps.release(1);
+        assert_eq!(warps.running(), 0);
+    }
+
+    /// A scheduler comes to a warp on the wrong path unless it waits.
+    #[test]
+    fn astray_are_those_that_do_not_wait() {
+        let mut warps = warps();
+        warps.flush = 0b10;
+        assert_eq!(warps.astray(), 0b10);
+        warps.at_barrier = 0b10;
+        assert_eq!(warps.astray(), 0);
+        warps.at_barrier = 0;
+        warps.turn_back(1);
+        assert_eq!(warps.astray(), 0);
     }
 }

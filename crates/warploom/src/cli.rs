@@ -1,7 +1,10 @@
 //! Verbs and what they share.
 
 use crate::failure::Failure;
-use crate::verbs::{analyze, check, completions, import, list, microbench, reproduce, run, show};
+use crate::verbs::{
+    analyze, check, compare, completions, crat, import, list, microbench, report, reproduce,
+    resources, run, show,
+};
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 
@@ -11,6 +14,10 @@ Examples:
   warploom run vectoradd            run a workload and check its outputs
   warploom run my.toml              run a kernel of your own from a launch file
   warploom analyze spmv             name a workload's bottleneck
+  warploom compare bfs --vary sm.warp_scheduler=lrr,gto
+  warploom reproduce duet           a paper's figures, with its claims beside what is measured
+  warploom report results           a page of HTML of them
+  warploom resources kernel.ptx     registers, memory and spills of a PTX file's kernels
   warploom list policies            the schedulers and other policies there are
   warploom show gpu gtx480          a GPU's data sheet; with --keys, everything that can be set
   warploom import gpgpusim.config   a preset from a GPGPU-Sim configuration";
@@ -28,8 +35,12 @@ pub struct Cli {
 enum Verb {
     Run(Box<run::Args>),
     Analyze(Box<analyze::Args>),
+    Compare(Box<compare::Args>),
     Reproduce(reproduce::Args),
+    Report(report::Args),
     Check(check::Args),
+    Resources(resources::Args),
+    Crat(Box<crat::Args>),
     List(list::Args),
     Microbench(microbench::Args),
     Show(show::Args),
@@ -43,8 +54,12 @@ impl Cli {
         match self.verb {
             Verb::Run(args) => run::run(&args),
             Verb::Analyze(args) => analyze::run(&args),
+            Verb::Compare(args) => compare::run(&args),
             Verb::Reproduce(args) => reproduce::run(&args),
+            Verb::Report(args) => report::run(&args),
             Verb::Check(args) => check::run(&args),
+            Verb::Resources(args) => resources::run(&args),
+            Verb::Crat(args) => crat::run(&args),
             Verb::List(args) => list::run(&args),
             Verb::Microbench(args) => microbench::run(&args),
             Verb::Show(args) => show::run(&args),

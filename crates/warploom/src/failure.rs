@@ -4,6 +4,7 @@ use crate::output::error_style;
 use std::io::Write;
 use std::process::ExitCode;
 use warploom_config::ConfigErrors;
+use warploom_lab::StoreError;
 use warploom_run::RunError;
 use warploom_run::launch_file::InputErrors;
 
@@ -51,6 +52,12 @@ impl From<InputErrors> for Failure {
 
 impl From<RunError> for Failure {
     fn from(error: RunError) -> Self {
+        Self::Input(error.to_string())
+    }
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
         Self::Input(error.to_string())
     }
 }

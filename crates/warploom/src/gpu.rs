@@ -28,13 +28,17 @@ impl GpuArgs {
 
 /// The specification of a preset or file with changes.
 pub fn spec(gpu: &str, sets: &[String]) -> Result<GpuSpec, Failure> {
+    Ok(resolve(&base(gpu)?, sets)?)
+}
+
+/// A preset or file.
+pub fn base(gpu: &str) -> Result<Base, Failure> {
     let path = Path::new(gpu);
     let is_file = gpu.ends_with(".toml") || (find(gpu).is_none() && path.is_file());
-    let base = match is_file {
+    Ok(match is_file {
         true => Base::Text(preset_text(read(path)?)?),
         false => Base::Preset(gpu.to_owned()),
-    };
-    Ok(resolve(&base, sets)?)
+    })
 }
 
 /// A file as a preset's text: itself, or what is imported from GPGPU-Sim's options.
@@ -68,11 +72,15 @@ fn is_options(file: &Source) -> bool {
     file.name().ends_with(".config") || first.is_some_and(|line| line.starts_with('-'))
 }
 
-/// Name of an imported machine: its folder's, since the file is always called the same.
+/// Name of an imported machine: the file's without its ending, or its folder's where the file is
+/// called as GPGPU-Sim wants it.
 pub fn name_of(config: &Path) -> String {
     let absolute = std::path::absolute(config).unwrap_or_else(|_| config.to_owned());
-    let folder = absolute.parent().and_then(Path::file_name);
-    folder.map_or("imported".to_owned(), |name| {
+    let name = match absolute.file_name() {
+        Some(file) if file != "gpgpusim.config" => absolute.file_stem(),
+        _ => absolute.parent().and_then(Path::file_name),
+    };
+    name.map_or("imported".to_owned(), |name| {
         name.to_string_lossy().into_owned()
     })
 }

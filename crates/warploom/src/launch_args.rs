@@ -2,6 +2,7 @@
 //! from the command line, so that both have the same rules and the same messages.
 
 use crate::failure::Failure;
+use crate::output::quoted;
 use std::fmt::Write;
 use std::path::Path;
 use warploom_diag::Source;
@@ -25,13 +26,27 @@ pub struct LaunchArgs {
         long = "arg",
         value_name = "ARG",
         help_heading = "Launch of a PTX file",
-        value_parser = argument,
+        value_parser = typed,
         allow_hyphen_values = true
     )]
-    pub args: Vec<Argument>,
+    pub args: Vec<Typed>,
     /// Dynamic shared memory of a block in bytes
     #[arg(long, value_name = "BYTES", help_heading = "Launch of a PTX file")]
     pub shared: Option<u32>,
+}
+
+/// One argument as it was typed, and what it stands for.
+#[derive(Clone, Debug)]
+pub struct Typed {
+    text: String,
+    argument: Argument,
+}
+
+fn typed(text: &str) -> Result<Typed, String> {
+    Ok(Typed {
+        text: text.to_owned(),
+        argument: argument(text)?,
+    })
 }
 
 /// One argument, in the words of a launch file.
@@ -125,7 +140,7 @@ impl LaunchArgs {
         let mut text = format!("module = {}\n", quoted(path));
         let mut args = Vec::new();
         for (i, arg) in self.args.iter().enumerate() {
-            match arg {
+            match &arg.argument {
                 Argument::Scalar(number) => args.push(number.clone()),
                 Argument::Buffer(keys) => {
                     let name = format!("\"arg{}\"", i + 1);
@@ -144,6 +159,26 @@ impl LaunchArgs {
             let _ = writeln!(text, "dynamic_shared_bytes = {shared}");
         }
         text
+    }
+
+    /// The target with these options, as one would type them again.
+    pub fn command(&self, target: &str) -> String {
+        let mut words = vec![target.to_owned()];
+        let mut option = |name: &str, value: &str| words.extend([name.to_owned(), quoted(value)]);
+        for (name, value) in [
+            ("--kernel", &self.kernel),
+            ("--grid", &self.grid),
+            ("--block", &self.block),
+        ] {
+            if let Some(value) = value {
+                option(name, value);
+            }
+        }
+        self.args.iter().for_each(|arg| option("--arg", &arg.text));
+        if let Some(shared) = self.shared {
+            option("--shared", &shared.to_string());
+        }
+        words.join(" ")
     }
 
     /// Whether any option was given.

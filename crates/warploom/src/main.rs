@@ -5,6 +5,7 @@
 //! usage or input. A bug of Warploom itself ends with 101 and a message that asks for a report.
 
 mod cli;
+mod experiment;
 mod failure;
 mod gpu;
 mod launch_args;

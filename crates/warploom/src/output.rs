@@ -94,7 +94,7 @@ pub fn command_line() -> String {
 }
 
 /// A word in the form that a shell reads as one word.
-fn quoted(word: &str) -> String {
+pub fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || "-_=+./:,@%".contains(c);
     match !word.is_empty() && word.chars().all(plain) {
         true => word.to_owned(),

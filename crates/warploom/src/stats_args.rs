@@ -59,6 +59,24 @@ struct SeriesFile<'a> {
 }
 
 impl StatsArgs {
+    /// Refuses whatever asks for the statistics of a single run.
+    pub fn refuse(&self, target: &str) -> Result<(), Failure> {
+        let asked = [
+            ("--stats", self.stats.is_some()),
+            ("--csv", self.csv.is_some()),
+            ("--per", !self.per.is_empty()),
+            ("--series", self.series.is_some()),
+            ("--window", self.window.is_some()),
+            ("--gpgpusim-stats", self.gpgpusim_stats),
+        ];
+        match asked.iter().find(|(_, asked)| *asked) {
+            Some((option, _)) => Err(Failure::Input(format!(
+                "{option} is for one run, and `{target}` makes many; leave it out or name a workload"
+            ))),
+            None => Ok(()),
+        }
+    }
+
     /// Refuses what a run without timing cannot give.
     pub fn check(&self, functional: bool) -> Result<(), Failure> {
         let asked = [

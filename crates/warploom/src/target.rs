@@ -2,12 +2,14 @@
 
 use crate::failure::Failure;
 use crate::launch_args::LaunchArgs;
+use crate::output::error_style;
 use std::path::Path;
 use warploom_config::GpuSpec;
 use warploom_diag::nearest;
+use warploom_lab::Input;
+use warploom_run::HostProgram;
 use warploom_run::launch_file::{LaunchFile, Limits};
-use warploom_run::{Check, Device, HostAction, HostError, HostProgram};
-use warploom_workloads::{Size, Target, all};
+use warploom_workloads::{Size, Target, UnknownTarget, all, architecture};
 
 /// The host program of a target.
 pub fn program(
@@ -17,9 +19,40 @@ pub fn program(
     launch: &LaunchArgs,
     gpu: &GpuSpec,
 ) -> Result<Box<dyn HostProgram>, Failure> {
-    if target.ends_with(".ptx") {
-        let file = launch.launch_file(target)?;
+    if let Some(file) = launch_file(target, launch)? {
         return Ok(Box::new(file.program(Limits::of(gpu))?));
+    }
+    match Target::resolve(target) {
+        Ok(target) => Ok(target.program_on(size, seed, architecture(&gpu.name))),
+        Err(unknown) => Err(refusal(target, &unknown)),
+    }
+}
+
+/// The same as something that can run any number of times, on any machine.
+pub fn input(target: &str, size: Size, seed: u64, launch: &LaunchArgs) -> Result<Input, Failure> {
+    let Some(file) = launch_file(target, launch)? else {
+        return Input::workload(target, size, seed).map_err(|unknown| refusal(target, &unknown));
+    };
+    let make = {
+        let file = file.clone();
+        move |gpu: &GpuSpec| {
+            let program = file.clone().program(Limits::of(gpu));
+            let program = program.map_err(|errors| errors.render(error_style()))?;
+            Ok(Box::new(program) as Box<dyn HostProgram>)
+        }
+    };
+    Ok(Input::new(
+        target,
+        launch.command(target),
+        file.digest(),
+        make,
+    ))
+}
+
+/// The launch file that a target is or stands for, unless it is a workload.
+fn launch_file(target: &str, launch: &LaunchArgs) -> Result<Option<LaunchFile>, Failure> {
+    if target.ends_with(".ptx") {
+        return launch.launch_file(target).map(Some);
     }
     if launch.given() {
         return Err(Failure::Input(format!(
@@ -27,54 +60,14 @@ pub fn program(
              which `{target}` is not; leave them out"
         )));
     }
-    if target.ends_with(".toml") {
-        let file = LaunchFile::load(Path::new(target))?;
-        return Ok(Box::new(file.program(Limits::of(gpu))?));
-    }
-    match Target::resolve(target) {
-        Ok(target) => Ok(workload(&target, size, seed)),
-        Err(unknown) => Err(Failure::Input(format!("{unknown}{}", hint(target)))),
+    match target.ends_with(".toml") {
+        true => Ok(Some(LaunchFile::load(Path::new(target))?)),
+        false => Ok(None),
     }
 }
 
-/// The program of a workload, with the registers per thread that the paper behind an abbreviation
-/// implies.
-fn workload(target: &Target, size: Size, seed: u64) -> Box<dyn HostProgram> {
-    let program = target.program(size, seed);
-    let Some(registers) = target.registers else {
-        return program;
-    };
-    let entries = target.kernel.map(|kernel| kernel.entries);
-    Box::new(WithRegisters {
-        program,
-        entries,
-        registers,
-    })
-}
-
-/// A program whose launches have a given number of registers per thread.
-struct WithRegisters {
-    program: Box<dyn HostProgram>,
-    /// The entries that it holds for; all of them if none.
-    entries: Option<&'static [&'static str]>,
-    registers: u32,
-}
-
-impl HostProgram for WithRegisters {
-    fn next(&mut self, device: &mut Device) -> Result<HostAction, HostError> {
-        let mut action = self.program.next(device)?;
-        if let HostAction::Launch(launch) = &mut action {
-            let meant = |entries: &[&str]| entries.contains(&launch.kernel.as_str());
-            if self.entries.is_none_or(meant) {
-                launch.registers_per_thread = Some(self.registers);
-            }
-        }
-        Ok(action)
-    }
-
-    fn checks(&mut self, device: &Device) -> Result<Vec<Check>, HostError> {
-        self.program.checks(device)
-    }
+fn refusal(target: &str, unknown: &UnknownTarget) -> Failure {
+    Failure::Input(format!("{unknown}{}", hint(target)))
 }
 
 /// What was probably meant by a name that is no target.

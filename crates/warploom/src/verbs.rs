@@ -2,10 +2,14 @@
 
 pub mod analyze;
 pub mod check;
+pub mod compare;
 pub mod completions;
+pub mod crat;
 pub mod import;
 pub mod list;
 pub mod microbench;
+pub mod report;
 pub mod reproduce;
+pub mod resources;
 pub mod run;
 pub mod show;

@@ -10,8 +10,12 @@ fn help_of_every_verb() {
     let verbs = [
         "run",
         "analyze",
+        "compare",
         "reproduce",
+        "report",
         "check",
+        "resources",
+        "crat",
         "list",
         "show",
         "import",
@@ -40,6 +44,27 @@ fn run_without_a_target_lists_what_can_be_run() {
     for workload in warploom_workloads::all() {
         assert!(text.contains(workload.name) && text.contains(workload.sentence));
     }
+}
+
+#[test]
+fn all_workloads_run_at_once() {
+    let rows = json(&output(&[
+        "run",
+        "all",
+        "--size",
+        "test",
+        "--functional",
+        "--json",
+    ]));
+    let rows = rows.as_array().unwrap();
+    for workload in warploom_workloads::all() {
+        let mut mine = rows.iter().filter(|row| row["workload"] == workload.name);
+        assert_eq!(mine.clone().count(), workload.variants.len());
+        assert!(mine.all(|row| row["passed"] == true && row.get("timed").is_none()));
+    }
+    let nowhere = tempfile::tempdir().unwrap();
+    let refused = refusal(nowhere.path(), 2, &["run", "all", "--csv", "all.csv"]);
+    assert!(refused.contains("--csv is for one run"), "{refused}");
 }
 
 #[test]
@@ -92,7 +117,7 @@ fn gpgpusim_folder(more: &str) -> tempfile::TempDir {
 
 #[test]
 fn a_configuration_of_gpgpusim_becomes_a_preset() {
-    let folder = gpgpusim_folder("-gpgpu_perfect_mem 1\n-gpgpu_n_cluster 4\n");
+    let folder = gpgpusim_folder("-gpgpu_simple_dram_model 1\n-gpgpu_n_cluster 4\n");
     let config = "SM2_GTX480/gpgpusim.config";
     let report = warploom_in(folder.path(), &["import", config, "-o", "my.toml"]);
     assert_eq!((report.status, report.err.as_str()), (0, ""));
@@ -116,7 +141,7 @@ fn a_configuration_of_gpgpusim_becomes_a_preset() {
 
 #[test]
 fn an_import_says_the_same_as_json() {
-    let folder = gpgpusim_folder("-gpgpu_perfect_mem\n");
+    let folder = gpgpusim_folder("-gpgpu_simple_dram_model\n");
     let args = [
         "import",
         "SM2_GTX480/gpgpusim.config",
@@ -138,7 +163,7 @@ fn an_import_says_the_same_as_json() {
     assert_eq!(lost.len(), 1);
     assert_eq!(
         (&lost[0]["option"], &lost[0]["line"]),
-        (&"-gpgpu_perfect_mem".into(), &82.into())
+        (&"-gpgpu_simple_dram_model".into(), &82.into())
     );
 }
 

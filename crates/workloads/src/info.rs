@@ -13,8 +13,15 @@ pub enum Suite {
     Rodinia,
     /// Parboil.
     Parboil,
+    /// PolyBench/GPU.
+    PolyBench,
     /// The samples of NVIDIA's CUDA SDK.
     CudaSdk,
+    /// The applications of A. Bakhoda et al., "Analyzing CUDA Workloads Using a Detailed GPU
+    /// Simulator", ISPASS 2009.
+    Ispass2009,
+    /// Well-known algorithms of computer vision, from no suite.
+    Vision,
     /// No benchmark: the kernels that GPGPU-Sim's own figures were recorded for.
     Reference,
 }
@@ -24,7 +31,10 @@ impl fmt::Display for Suite {
         f.write_str(match self {
             Self::Rodinia => "Rodinia",
             Self::Parboil => "Parboil",
+            Self::PolyBench => "PolyBench",
             Self::CudaSdk => "CUDA SDK",
+            Self::Ispass2009 => "ISPASS-2009",
+            Self::Vision => "vision",
             Self::Reference => "reference",
         })
     }

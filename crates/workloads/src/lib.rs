@@ -12,41 +12,124 @@
 //! the inputs, never from the layout that the kernel uses.
 
 mod alias;
+mod character;
 mod check;
+mod facts;
 mod info;
+mod picture;
 mod program;
+mod ptxas;
 mod target;
 
+mod atax;
 mod backprop;
 mod bfs;
+mod blackscholes;
+mod btree;
+mod cfd;
+mod conv2d;
+mod convolutionseparable;
+mod cutcp;
+mod dwt2d;
+mod dxtc;
+mod estimatepi;
+mod fdtd2d;
+mod fdtd3d;
+mod gabor;
+mod gaussian;
+mod gemm;
 mod histogram;
 mod hotspot;
+mod hybridsort;
+mod imagedenoising;
+mod kmeans;
+mod lbm;
+mod lud;
 mod matrixmul;
+mod mergesort;
+mod mm2;
+mod montecarlo;
+mod mummergpu;
+mod mvt;
+mod neuralnet;
+mod nn;
+mod nw;
+mod particlefilter;
+mod pathfinder;
 mod reference;
+mod sad;
+mod sgemm;
+mod sift;
+mod simplemultigpu;
 mod spmv;
+mod srad;
+mod stencil;
+mod storegpu;
+mod streamcluster;
 mod transpose;
 mod vectoradd;
 
 pub use alias::{Alias, aliases};
+pub use character::{COLUMNS, Character, characters};
+pub use facts::{Facts, Registers, facts, papers_of};
 pub use info::{
     KernelInfo, LaunchShape, Request, Size, Suite, Times, UnknownSize, Variant, WorkloadInfo,
 };
+pub use ptxas::{Assembled, architecture, assembled, assembler};
 pub use target::{Target, UnknownTarget};
 
 /// Every workload, in order of name.
 pub fn all() -> &'static [WorkloadInfo] {
     &[
+        conv2d::WORKLOAD,
+        mm2::WORKLOAD,
+        atax::WORKLOAD,
         backprop::WORKLOAD,
         bfs::WORKLOAD,
+        blackscholes::WORKLOAD,
+        btree::WORKLOAD,
+        cfd::WORKLOAD,
+        convolutionseparable::WORKLOAD,
+        cutcp::WORKLOAD,
+        dwt2d::WORKLOAD,
+        dxtc::WORKLOAD,
+        estimatepi::WORKLOAD,
+        fdtd2d::WORKLOAD,
+        fdtd3d::WORKLOAD,
+        gabor::WORKLOAD,
+        gaussian::WORKLOAD,
+        gemm::WORKLOAD,
         histogram::WORKLOAD,
         hotspot::WORKLOAD,
+        hybridsort::WORKLOAD,
+        imagedenoising::WORKLOAD,
+        kmeans::WORKLOAD,
+        lbm::WORKLOAD,
+        lud::WORKLOAD,
         matrixmul::WORKLOAD,
+        mergesort::WORKLOAD,
+        montecarlo::WORKLOAD,
+        mummergpu::WORKLOAD,
+        mvt::WORKLOAD,
+        neuralnet::WORKLOAD,
+        nn::WORKLOAD,
+        nw::WORKLOAD,
+        particlefilter::WORKLOAD,
+        pathfinder::WORKLOAD,
         reference::gather::WORKLOAD,
         reference::matmul_naive::WORKLOAD,
         reference::matmul_tiled::WORKLOAD,
         reference::transpose_naive::WORKLOAD,
         reference::vecadd::WORKLOAD,
+        sad::WORKLOAD,
+        sgemm::WORKLOAD,
+        sift::WORKLOAD,
+        simplemultigpu::WORKLOAD,
         spmv::WORKLOAD,
+        srad::WORKLOAD,
+        stencil::WORKLOAD,
+        storegpu::WORKLOAD,
+        streamcluster::WORKLOAD,
         transpose::WORKLOAD,
         vectoradd::WORKLOAD,
     ]

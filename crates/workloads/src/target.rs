@@ -4,7 +4,9 @@ use warploom_run::{Check, Device, HostAction, HostError, HostProgram};
 
 use crate::alias::{Alias, aliases};
 use crate::all;
+use crate::facts::{Facts, facts_of};
 use crate::info::{KernelInfo, LaunchShape, Request, Size, Variant, WorkloadInfo};
+use crate::ptxas::assembled;
 
 /// A workload with the variant and the kernel that are meant.
 #[derive(Clone, Copy, Debug)]
@@ -15,8 +17,8 @@ pub struct Target {
     pub variant: &'static Variant,
     /// The kernel whose figures are of interest; all of them if none.
     pub kernel: Option<&'static KernelInfo>,
-    /// Registers a thread that the paper in question prints or implies.
-    pub registers: Option<u32>,
+    /// What the paper in question says of its shape.
+    pub facts: Option<&'static Facts>,
 }
 
 /// A name that is no target.
@@ -49,7 +51,7 @@ impl Target {
     fn of_alias(alias: &Alias) -> Result<Self, UnknownTarget> {
         let target = Self::of_names(alias.workload, Some(alias.variant), alias.kernel)?;
         Ok(Self {
-            registers: alias.registers,
+            facts: facts_of(alias.paper, alias.abbreviation),
             ..target
         })
     }
@@ -69,8 +71,13 @@ impl Target {
             workload,
             variant,
             kernel: kernel.transpose()?,
-            registers: None,
+            facts: None,
         })
+    }
+
+    /// Registers a thread that the paper in question prints or implies.
+    pub fn registers(&self) -> Option<u32> {
+        Some(self.facts?.registers?.count)
     }
 
     /// What is asked of the workload at a size. Kernels that need the others bring them along.
@@ -87,30 +94,60 @@ impl Target {
         (self.variant.launches)(&self.request(size, 0))
     }
 
+    /// Registers a thread of a launch of `entry` on an architecture such as `sm_50`: what the
+    /// target's paper says of its kernel, else the table of [`assembled`] figures, where they have
+    /// it.
+    pub fn registers_on(&self, architecture: Option<&str>, entry: &str) -> Option<u32> {
+        let kernel = self.kernel.map(|kernel| kernel.entries);
+        let papers = self
+            .registers()
+            .filter(|_| kernel.is_none_or(|kernel| kernel.contains(&entry)));
+        papers.or_else(|| Some(assembled(self.workload.name, entry, architecture?)?.registers))
+    }
+
     /// The host program at a size; inputs are made from the seed at its first action. Launches
-    /// take the target's registers a thread, where it has them.
+    /// take the registers that the target's paper says, or where it says none the simulator's
+    /// estimate.
     pub fn program(&self, size: Size, seed: u64) -> Box<dyn HostProgram> {
+        self.program_on(size, seed, None)
+    }
+
+    /// The same; launches take [`Target::registers_on`] `architecture`, or where that has none the
+    /// simulator's estimate.
+    pub fn program_on(
+        &self,
+        size: Size,
+        seed: u64,
+        architecture: Option<&'static str>,
+    ) -> Box<dyn HostProgram> {
         let program = (self.variant.program)(&self.request(size, seed));
-        match self.registers {
-            Some(registers) => Box::new(WithRegisters { program, registers }),
-            None => program,
-        }
+        Box::new(WithRegisters {
+            program,
+            target: *self,
+            architecture,
+        })
     }
 }
 
-/// A program whose launches take a given number of registers a thread.
+/// A program whose launches take the registers that are known of them.
 struct WithRegisters {
     program: Box<dyn HostProgram>,
-    registers: u32,
+    target: Target,
+    architecture: Option<&'static str>,
 }
 
 impl HostProgram for WithRegisters {
     fn next(&mut self, device: &mut Device) -> Result<HostAction, HostError> {
         let mut action = self.program.next(device)?;
         if let HostAction::Launch(launch) = &mut action {
-            launch.registers_per_thread = Some(self.registers);
+            let known = self.target.registers_on(self.architecture, &launch.kernel);
+            launch.registers_per_thread = launch.registers_per_thread.or(known);
         }
         Ok(action)
+    }
+
+    fn analysis_start(&self) -> u64 {
+        self.program.analysis_start()
     }
 
     fn checks(&mut self, device: &Device) -> Result<Vec<Check>, HostError> {
@@ -143,11 +180,10 @@ fn find_alias(paper: &str, abbreviation: &str) -> Result<&'static Alias, Unknown
     let meant = |alias: &&Alias| {
         alias.paper == paper && alias.abbreviation.eq_ignore_ascii_case(abbreviation)
     };
-    aliases().iter().find(meant).ok_or_else(|| UnknownTarget {
+    aliases().find(meant).ok_or_else(|| UnknownTarget {
         what: "abbreviation of a paper".to_owned(),
         name: format!("{paper}/{abbreviation}"),
         known: aliases()
-            .iter()
             .map(|a| format!("{}/{}", a.paper, a.abbreviation))
             .collect(),
     })
@@ -171,7 +207,7 @@ mod tests {
             target.workload.name,
             target.variant.name,
             kernel,
-            target.registers,
+            target.registers(),
         )
     }
 
@@ -193,11 +229,13 @@ mod tests {
     #[test]
     fn says_what_there_is() {
         let message = |text: &str| Target::resolve(text).unwrap_err().to_string();
+        let names: Vec<_> = all().iter().map(|workload| workload.name).collect();
         assert_eq!(
             message("bsf"),
-            "no workload is called `bsf`; there are: backprop, bfs, histogram, hotspot, matrixmul, \
-             ref-gather, ref-matmul-naive, ref-matmul-tiled, ref-transpose-naive, ref-vecadd, spmv, \
-             transpose, vectoradd"
+            format!(
+                "no workload is called `bsf`; there are: {}",
+                names.join(", ")
+            )
         );
         assert_eq!(
             message("bfs:expand"),

@@ -86,13 +86,14 @@ impl Draft {
             &setting,
             option,
         );
-        if cores > 1 {
-            self.outcome(
-                "-gpgpu_n_cores_per_cluster",
-                Class::NotModelled,
-                "every SM has its own port to the network; SMs of a cluster share one in GPGPU-Sim",
-            );
-        }
+        let option = "-gpgpu_n_cores_per_cluster";
+        let setting = self.settings.of(option).clone();
+        self.put(
+            "gpu.sms_per_cluster",
+            Raw::Int(Some(cores)),
+            &setting,
+            option,
+        );
         let style = match self.style {
             ModelStyle::V3 => "gpgpu-sim-3",
             ModelStyle::V4 => "gpgpu-sim-4",

@@ -159,11 +159,36 @@ impl Draft {
                 other => self.refuse(&setting, format!("there is no {other}"), "write 0 or 1"),
             }
         }
+        self.write_queue();
         self.timing();
     }
 
+    /// A queue of writes where it is switched on; its watermarks are read anyhow.
+    fn write_queue(&mut self) {
+        let (option, enable) = (
+            "-dram_write_queue_size",
+            "-dram_seperate_write_queue_enable",
+        );
+        let [size, high, low] = self.numbers(option, ':', 3, 3)[..] else {
+            return;
+        };
+        let (size, by) = match self.int(enable) {
+            0 => (0, enable),
+            _ => (size, option),
+        };
+        for (key, value, by) in [
+            ("size", size, by),
+            ("high", high, option),
+            ("low", low, option),
+        ] {
+            let setting = self.settings.of(by).clone();
+            let key = format!("dram.write_queue.{key}");
+            self.put(&key, Raw::Int(Some(value)), &setting, by);
+        }
+    }
+
     /// A number that stands for a name.
-    fn choice(&mut self, option: &str, key: &str, names: &[&str]) {
+    pub(super) fn choice(&mut self, option: &str, key: &str, names: &[&str]) {
         let setting = self.settings.of(option).clone();
         let index = usize::try_from(self.int(option)).ok();
         match index.and_then(|index| names.get(index)) {

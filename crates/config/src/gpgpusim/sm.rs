@@ -32,6 +32,11 @@ impl Draft {
         self.latencies();
         self.collectors();
         self.prefer_l1();
+        self.choice(
+            "-gpgpu_l1_banks_hashing_function",
+            "sm.l1d_bank_index",
+            &["linear", "xor", "ipoly", "fermi-hash"],
+        );
         let order = match self.style {
             ModelStyle::V3 => "highest-lane-last",
             ModelStyle::V4 => "taken-first",
@@ -116,15 +121,8 @@ impl Draft {
                 let help = "write warp_limiting:2:N (greedy then oldest, N warps)";
                 self.refuse(&setting, "no setting of warp_limiting".to_owned(), help);
             }
-            ("rrr", _) => self.outcome(
-                option,
-                Class::NotModelled,
-                "loose round robin stands for the strict one, which keeps a warp's turn until it \
-                 issued or waits",
-            ),
             _ => {}
         }
-        let name = if name == "rrr" { "lrr" } else { name };
         self.put(
             "sm.warp_scheduler",
             Raw::Text(name.to_owned()),

@@ -3,10 +3,10 @@
 use super::options::OPTIONS;
 use super::{Class, Imported, Request, import, options_markdown};
 use crate::error::ConfigErrors;
-use crate::resolve::{Base, preset, resolve};
 use crate::policies::{
     InnerOrder, OuterOrder, StaticLimitSettings, TwoLevelSettings, WarpScheduler,
 };
+use crate::resolve::{Base, preset, resolve};
 use crate::spec::{GpuSpec, ModelStyle};
 use std::fmt::Write;
 use warploom_base::Rng;

@@ -56,6 +56,16 @@ section! {
             "this program";
         seed: "seed", int(0, i64::MAX as u64), "",
             "Seed of every random choice of the machine.", "this program";
+    } defaulted {
+        sms_per_cluster: "sms_per_cluster", int(1, 64), "SMs",
+            "SMs that share a port to the network, one reply a cycle, and take one new block a cycle.",
+            "GPGPU-Sim -gpgpu_n_cores_per_cluster", 1, "1";
+        flush_l2_at_kernel_end: "flush_l2_at_kernel_end", Rule::Switch, "",
+            "Drop the dirty lines of L2 when a kernel ends; as in GPGPU-Sim, nothing is written for it.",
+            "GPGPU-Sim -gpgpu_flush_l2_cache", false, "false";
+        perfect_memory: "perfect_memory", Rule::Switch, "",
+            "What SMs send is answered at once, without network, L2 and DRAM.",
+            "GPGPU-Sim -gpgpu_perfect_mem", false, "false";
     } within {
         block_scheduler: "block_scheduler";
         sm_filter: "sm_filter";

@@ -46,7 +46,28 @@ section! {
         bank_index: "bank_index", BANK_INDEX, "",
             "How the bank's number is hashed.", "GPGPU-Sim -dram_bnk_indexing_policy";
     }
-    within { timing: "timing"; }
+    defaulted {
+        free_turnaround: "free_turnaround", Rule::Switch, "",
+            "Turning the bus between reads and writes takes no time.",
+            "GPGPU-Sim -dram_elimnate_rw_turnaround", false, "false";
+    }
+    within { write_queue: "write_queue"; timing: "timing"; }
+}
+
+section! {
+    WriteQueueSpec {
+    }
+    defaulted {
+        size: "size", int(0, 65_536), "requests",
+            "Writes that wait apart from reads under FR-FCFS; 0: they wait together.",
+            "GPGPU-Sim -dram_seperate_write_queue_enable, -dram_write_queue_size, 1st", 0, "0";
+        high: "high", int(0, 65_536), "requests",
+            "Waiting writes from which on only writes are served.",
+            "GPGPU-Sim -dram_write_queue_size, 2nd", 28, "28";
+        low: "low", int(0, 65_536), "requests",
+            "Waiting writes below which only reads are served again.",
+            "GPGPU-Sim -dram_write_queue_size, 3rd", 16, "16";
+    }
 }
 
 const CYCLES: Rule = int(0, 10_000);

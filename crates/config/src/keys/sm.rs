@@ -1,7 +1,8 @@
 //! Keys of a streaming multiprocessor.
 
+use super::cache::SET_INDEX;
 use crate::section::section;
-use crate::spec::{Coalescing, DivergenceOrder};
+use crate::spec::{Coalescing, DivergenceOrder, SetIndex};
 use crate::value::{Rule, int, names, pow2};
 
 names! {
@@ -100,6 +101,14 @@ section! {
         skip_idle: "skip_idle", Rule::Switch, "",
             "Skip SMs that have nothing to do; off only to test that results do not change.",
             "this program";
+    }
+    defaulted {
+        l1d_bank_bytes: "l1d_bank_bytes", pow2(4, 1024), "bytes",
+            "Bytes after which the next L1D bank begins.",
+            "GPGPU-Sim -gpgpu_l1_banks_byte_interleaving", 32, "32";
+        l1d_bank_index: "l1d_bank_index", SET_INDEX, "",
+            "How the L1D bank of an address is chosen.",
+            "GPGPU-Sim -gpgpu_l1_banks_hashing_function", SetIndex::Linear, "linear";
     }
     within {
         warp_scheduler: "warp_scheduler";

@@ -2,18 +2,19 @@
 //! its number of ports, beside Karol's law.
 
 use super::FigureInfo;
-use crate::claims::claim;
-use crate::figure::{Cell, Column, Figure, Holds, Request, Scale, Table, Verdict};
+use crate::figure::{Figure, Request, Scale};
+use crate::verdict::Judged;
 use std::collections::BTreeMap;
 use warploom_config::{NocKind, NocSpec, karol, preset};
 use warploom_noc::saturated_throughput;
+use warploom_report::page::{Cell, Column, Table, Verdict};
 use warploom_report::{Axis, Chart, LineChart, LineSeries};
 
 pub(super) const FIGURE: FigureInfo = FigureInfo {
     paper: "duet",
     name: "fig3b",
     title: "Sustainable throughput of an input-queued crossbar over its ports",
-    make,
+    make: |request, _| Some(make(request)),
 };
 
 const PORTS: [u32; 12] = [2, 3, 4, 5, 6, 8, 12, 16, 24, 32, 48, 64];
@@ -25,24 +26,19 @@ const PACKETS: [u32; 2] = [1, 5];
 const TOLERANCE: f64 = 0.015;
 const SEED: u64 = 1;
 
-const COLUMNS: &[Column] = &[
-    Column {
-        name: "ports",
-        about: "Inputs and as many outputs.",
-    },
-    Column {
-        name: "packet_flits",
-        about: "Flits of every packet.",
-    },
-    Column {
-        name: "throughput",
-        about: "Flits per port and cycle that the simulated crossbar sustains: share of the peak.",
-    },
-    Column {
-        name: "karol",
-        about: "The same by Karol, Hluchyj and Morgan, 1987.",
-    },
-];
+fn columns() -> Vec<Column> {
+    [
+        ("ports", "Inputs and as many outputs."),
+        ("packet_flits", "Flits of every packet."),
+        (
+            "throughput",
+            "Flits per port and cycle that the simulated crossbar sustains: share of the peak.",
+        ),
+        ("karol", "The same by Karol, Hluchyj and Morgan, 1987."),
+    ]
+    .map(|(name, about)| Column::new(name, about))
+    .to_vec()
+}
 
 /// One measurement.
 #[derive(Clone, Copy)]
@@ -77,7 +73,7 @@ fn make(request: &Request) -> Figure {
     let of = |flits: u32| PORTS.map(|ports| measure(flits, ports));
     let [single, lines] = PACKETS.map(of);
     let worst = |points: &[Point]| points.iter().map(Point::off_by).fold(0.0, f64::max);
-    let summary = BTreeMap::from([
+    let summary = [
         ("cycles", Cell::Count(cycles)),
         ("worst_difference_single", Cell::Number(worst(&single))),
         ("worst_difference_lines", Cell::Number(worst(&lines))),
@@ -86,10 +82,11 @@ fn make(request: &Request) -> Figure {
             Cell::Number(at(&single, PAPER_PORTS)),
         ),
         ("throughput_64_ports", Cell::Number(at(&single, 64))),
-    ]);
+    ];
+    let summary = BTreeMap::from(summary.map(|(name, value)| (name.to_owned(), value)));
     Figure {
         table: Table {
-            columns: COLUMNS,
+            columns: columns(),
             rows: single.iter().chain(&lines).map(row).collect(),
         },
         summary,
@@ -121,27 +118,25 @@ fn at(points: &[Point], ports: u32) -> f64 {
 
 /// It falls, is at the paper's 60% at the paper's ports, and levels off at the limit.
 fn verdict(single: &[Point]) -> Verdict {
-    let claim = claim("duet.crossbar.sustainable");
-    let paper = claim.value.unwrap_or_default() / 100.0;
-    let (here, last) = (at(single, PAPER_PORTS), at(single, 64));
+    let (here, last) = (at(single, PAPER_PORTS) * 100.0, at(single, 64) * 100.0);
     let falls = single
         .windows(2)
         .all(|pair| pair[1].throughput < pair[0].throughput + 0.005);
-    let near = (here - paper).abs() <= TOLERANCE;
-    let limit = (last - (2.0 - std::f64::consts::SQRT_2)).abs() <= TOLERANCE;
-    let holds = match (near, falls && limit) {
-        (true, true) => Holds::Yes,
-        (false, false) => Holds::No,
-        _ => Holds::Partly,
-    };
-    let note = format!(
-        "Single-flit packets, every input always full: {:.1}% at {PAPER_PORTS} ports, {:.1}% at \
-         64; tolerance {:.1} points, and it must fall with the ports.",
-        here * 100.0,
-        last * 100.0,
-        TOLERANCE * 100.0
-    );
-    Verdict::new(claim, Cell::Number(here * 100.0), holds, note)
+    let limit = (2.0 - std::f64::consts::SQRT_2) * 100.0;
+    let points = TOLERANCE * 100.0;
+    Judged::new("duet.crossbar.sustainable")
+        .value(&format!("percent of the peak at {PAPER_PORTS} ports"), here)
+        .states(
+            "it falls with the number of ports",
+            falls,
+            format!("{:.1}% at 2 ports, {last:.1}% at 64", at(single, 2) * 100.0),
+        )
+        .states(
+            &format!("it levels off at {limit:.1}% (within {points} points)"),
+            (last - limit).abs() <= points,
+            format!("{last:.1}% at 64 ports"),
+        )
+        .verdict("Single-flit packets, every input always full.")
 }
 
 fn chart(single: &[Point], lines: &[Point]) -> Chart {
@@ -174,15 +169,16 @@ fn chart(single: &[Point], lines: &[Point]) -> Chart {
 
 #[cfg(test)]
 mod tests {
-    use super::{COLUMNS, FIGURE, PACKETS, PORTS, TOLERANCE};
-    use crate::figure::{Cell, Holds, Request, Scale};
+    use super::{PACKETS, PORTS, TOLERANCE, make};
+    use crate::figure::{Request, Scale};
+    use warploom_report::page::{Cell, Holds};
 
     #[test]
     fn the_crossbar_follows_karols_law() {
-        let figure = (FIGURE.make)(&Request { scale: Scale::Test });
+        let figure = make(&Request { scale: Scale::Test });
         assert_eq!(figure.table.rows.len(), PORTS.len() * PACKETS.len());
         for row in &figure.table.rows {
-            assert_eq!(row.len(), COLUMNS.len());
+            assert_eq!(row.len(), figure.table.columns.len());
             let (Cell::Number(ours), Cell::Number(law)) = (&row[2], &row[3]) else {
                 panic!("{row:?}");
             };
@@ -193,7 +189,7 @@ mod tests {
 
     #[test]
     fn it_is_made_the_same_twice() {
-        let make = || (FIGURE.make)(&Request { scale: Scale::Test });
+        let make = || make(&Request { scale: Scale::Test });
         assert_eq!(make(), make());
     }
 }

@@ -151,9 +151,9 @@ impl DramChannel {
             bank_count: dram.banks,
             latency_cycles: spec.partition.dram_latency_cycles.into(),
             arbiter: Arbiter::new(spec.gpu.sub_partitions_per_channel, dram),
-            delayed: VecDeque::with_capacity(256),
+            delayed: VecDeque::with_capacity(64),
             entering: None,
-            scheduler: Scheduler::new(dram.scheduler, dram.queue, dram.banks),
+            scheduler: Scheduler::new(dram),
             takes_turns: dram.scheduler == DramScheduler::FrFcfs,
             pipe: DataPipe::new(banks.timing().cl),
             banks,
@@ -251,7 +251,8 @@ impl DramChannel {
             {
                 continue;
             }
-            if self.is_full() {
+            let is_write = side.dram_front().is_some_and(|r| r.kind.is_write());
+            if self.scheduler.is_full(is_write) {
                 return;
             }
             if let Some(request) = side.pop_dram() {
@@ -264,15 +265,12 @@ impl DramChannel {
         }
     }
 
-    #[inline]
-    fn is_full(&self) -> bool {
-        self.scheduler.is_full()
-    }
-
     /// One request leaves the fixed delay.
     fn leave_delay(&mut self, now_core: Cycle) {
         match self.delayed.front() {
-            Some(&(ready, sided)) if now_core >= ready && !self.is_full() => {
+            Some(&(ready, sided))
+                if now_core >= ready && !self.scheduler.is_full(sided.request.kind.is_write()) =>
+            {
                 self.delayed.pop_front();
                 self.entering = Some(self.place(now_core, sided));
                 self.counters.n_req += 1;

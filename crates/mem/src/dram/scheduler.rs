@@ -1,7 +1,7 @@
 //! Requests that wait for their bank, one list a bank, in an arena.
 
 use super::Pending;
-use warploom_config::DramScheduler;
+use warploom_config::{DramScheduler, DramSpec};
 
 const NONE: u32 = u32::MAX;
 
@@ -18,9 +18,85 @@ struct List {
     tail: u32,
 }
 
-/// Requests that wait.
+/// Where writes wait apart from reads: which of the two are served.
+#[derive(Clone, Copy, Debug)]
+struct Drain {
+    high: usize,
+    low: usize,
+    /// Writes are served until fewer than `low` wait, then reads until `high` writes do.
+    writing: bool,
+}
+
+/// What waits: all requests, or the scheduler of reads with one of writes beside it.
 #[derive(Clone, Debug)]
 pub(super) struct Scheduler {
+    reads: Queue,
+    writes: Option<(Queue, Drain)>,
+}
+
+impl Scheduler {
+    pub(super) fn new(spec: &DramSpec) -> Self {
+        let apart = spec.scheduler == DramScheduler::FrFcfs && spec.write_queue.size > 0;
+        let queue = |size| Queue::new(spec.scheduler, size, spec.banks, apart);
+        let drain = Drain {
+            high: spec.write_queue.high as usize,
+            low: spec.write_queue.low as usize,
+            writing: false,
+        };
+        Self {
+            reads: queue(spec.queue),
+            writes: apart.then(|| (queue(spec.write_queue.size), drain)),
+        }
+    }
+
+    /// Requests inside.
+    #[inline]
+    pub(super) fn len(&self) -> usize {
+        self.reads.len + self.writes.as_ref().map_or(0, |(writes, _)| writes.len)
+    }
+
+    /// There is no room for a write, or for a read. Without a limit of reads there is none of
+    /// writes either (`dram_t::full`).
+    #[inline]
+    pub(super) fn is_full(&self, is_write: bool) -> bool {
+        match &self.writes {
+            Some((writes, _)) if is_write => self.reads.most != usize::MAX && writes.is_full(),
+            _ => self.reads.is_full(),
+        }
+    }
+
+    /// Adds a request behind those of its bank.
+    pub(super) fn push(&mut self, pending: Pending) {
+        match &mut self.writes {
+            Some((writes, _)) if pending.sided.request.kind.is_write() => writes.push(pending),
+            _ => self.reads.push(pending),
+        }
+    }
+
+    /// The request to serve next: see [`Queue::take`]. Where writes wait apart, of those that are
+    /// served now; the watermarks are looked at for every bank without work (`schedule`).
+    pub(super) fn take(&mut self, idle: u64, first: u32, rows: &[u32]) -> Option<Pending> {
+        let Some((writes, drain)) = &mut self.writes else {
+            return self.reads.take(idle, first, rows);
+        };
+        if idle == 0 {
+            return None;
+        }
+        if !drain.writing && writes.len >= drain.high {
+            drain.writing = true;
+        } else if drain.writing && writes.len < drain.low {
+            drain.writing = false;
+        }
+        match drain.writing {
+            true => writes.take(idle, first, rows),
+            false => self.reads.take(idle, first, rows),
+        }
+    }
+}
+
+/// Requests that wait.
+#[derive(Clone, Debug)]
+struct Queue {
     kind: DramScheduler,
     /// Most requests; `usize::MAX` is no limit.
     most: usize,
@@ -31,13 +107,16 @@ pub(super) struct Scheduler {
     lists: Box<[List]>,
     /// Banks with requests.
     waiting: u64,
+    /// By bank, where reads and writes wait apart: the row chosen last, while requests to it are
+    /// left. The open row may be that of the other queue.
+    chosen: Box<[Option<u32>]>,
 }
 
 /// FCFS looks at the head of a queue of two.
 const FCFS_QUEUE: usize = 2;
 
-impl Scheduler {
-    pub(super) fn new(kind: DramScheduler, queue: u32, banks: u32) -> Self {
+impl Queue {
+    fn new(kind: DramScheduler, queue: u32, banks: u32, apart: bool) -> Self {
         let most = match (kind, queue) {
             (DramScheduler::Fcfs, _) => FCFS_QUEUE,
             (DramScheduler::FrFcfs, 0) => usize::MAX,
@@ -55,22 +134,16 @@ impl Scheduler {
             free: NONE,
             lists: vec![list; banks as usize].into(),
             waiting: 0,
+            chosen: vec![None; if apart { banks as usize } else { 0 }].into(),
         }
     }
 
     #[inline]
-    pub(super) fn len(&self) -> usize {
-        self.len
-    }
-
-    #[inline]
-    pub(super) fn is_full(&self) -> bool {
+    fn is_full(&self) -> bool {
         self.len >= self.most
     }
 
-    /// Adds a request behind those of its bank.
-    pub(super) fn push(&mut self, pending: Pending) {
-        debug_assert!(!self.is_full(), "push on a full scheduler");
+    fn push(&mut self, pending: Pending) {
         let node = Node {
             pending,
             next: NONE,
@@ -106,7 +179,7 @@ impl Scheduler {
     /// The request to serve next: the first of the banks without work (`idle`, one bit each), in
     /// order from `first`; of that bank's requests the oldest to its open row (`rows`), else the
     /// oldest. First come, first served: the oldest of all, once its bank has no work.
-    pub(super) fn take(&mut self, idle: u64, first: u32, rows: &[u32]) -> Option<Pending> {
+    fn take(&mut self, idle: u64, first: u32, rows: &[u32]) -> Option<Pending> {
         match self.kind {
             DramScheduler::Fcfs => {
                 let head = self.lists[0].head;
@@ -123,10 +196,22 @@ impl Scheduler {
                 let above = ready & (u64::MAX << first);
                 let from = if above == 0 { ready } else { above };
                 let bank = from.trailing_zeros() as usize;
-                let (before, node) = self.oldest(bank, rows[bank]);
-                Some(self.unlink(bank, before, node))
+                let chosen = self.chosen.get(bank).copied().flatten();
+                let (before, node) = self.oldest(bank, chosen.unwrap_or(rows[bank]));
+                let pending = self.unlink(bank, before, node);
+                if !self.chosen.is_empty() {
+                    self.choose(bank, pending.row);
+                }
+                Some(pending)
             }
         }
+    }
+
+    /// Keeps to a row while requests to it are left.
+    fn choose(&mut self, bank: usize, row: u32) {
+        let (_, next) = self.oldest(bank, row);
+        let left = next != NONE && self.nodes[next as usize].pending.row == row;
+        self.chosen[bank] = left.then_some(row);
     }
 
     /// Oldest request to `row`, else the oldest, with the one before it.
@@ -168,8 +253,14 @@ impl Scheduler {
 mod tests {
     use super::super::Sided;
     use super::{Pending, Scheduler};
-    use crate::testing::read;
-    use warploom_config::DramScheduler;
+    use crate::testing::{fermi_spec, read, write};
+    use warploom_config::{DramScheduler, WriteQueueSpec};
+
+    fn scheduler(kind: DramScheduler, queue: u32) -> Scheduler {
+        let mut dram = fermi_spec().dram;
+        (dram.scheduler, dram.queue, dram.banks) = (kind, queue, 4);
+        Scheduler::new(&dram)
+    }
 
     fn pending(bank: u32, row: u32, tag: u64) -> Pending {
         Pending {
@@ -184,9 +275,15 @@ mod tests {
         }
     }
 
+    fn pending_write(bank: u32, tag: u64) -> Pending {
+        let mut pending = pending(bank, 0, tag);
+        pending.sided.request = write(tag, 32);
+        pending
+    }
+
     #[test]
     fn open_row_first_then_oldest() {
-        let mut scheduler = Scheduler::new(DramScheduler::FrFcfs, 8, 4);
+        let mut scheduler = scheduler(DramScheduler::FrFcfs, 8);
         for (row, tag) in [(1, 10), (2, 20), (1, 11), (2, 21)] {
             scheduler.push(pending(3, row, tag));
         }
@@ -205,7 +302,7 @@ mod tests {
 
     #[test]
     fn banks_take_turns() {
-        let mut scheduler = Scheduler::new(DramScheduler::FrFcfs, 8, 4);
+        let mut scheduler = scheduler(DramScheduler::FrFcfs, 8);
         for bank in [0, 2] {
             scheduler.push(pending(bank, 0, 0));
         }
@@ -217,11 +314,52 @@ mod tests {
 
     #[test]
     fn first_come_first_served_waits_for_its_bank() {
-        let mut scheduler = Scheduler::new(DramScheduler::Fcfs, 64, 4);
+        let mut scheduler = scheduler(DramScheduler::Fcfs, 64);
         scheduler.push(pending(1, 0, 0));
         scheduler.push(pending(0, 0, 1));
-        assert!(scheduler.is_full());
+        assert!(scheduler.is_full(false) && scheduler.is_full(true));
         assert!(scheduler.take(0b1101, 0, &[0; 4]).is_none());
         assert_eq!(scheduler.take(0b0010, 0, &[0; 4]).map(|p| p.bank), Some(1));
+    }
+
+    /// Writes that wait apart: reads go first until `high` writes wait (not at one less), then
+    /// writes until fewer than `low` do (not at `low`). Each has its own room.
+    #[test]
+    fn writes_drain_between_the_watermarks() {
+        let mut dram = fermi_spec().dram;
+        (dram.queue, dram.banks) = (2, 4);
+        dram.write_queue = WriteQueueSpec {
+            size: 4,
+            high: 3,
+            low: 2,
+        };
+        let mut scheduler = Scheduler::new(&dram);
+        let take = |s: &mut Scheduler| s.take(0b1111, 0, &[0; 4]).map(|p| p.sided.request.addr);
+        scheduler.push(pending_write(0, 100));
+        scheduler.push(pending_write(1, 101));
+        assert_eq!(take(&mut scheduler), None, "two writes wait on");
+        scheduler.push(pending(2, 0, 200));
+        scheduler.push(pending(2, 0, 201));
+        assert!(scheduler.is_full(false) && !scheduler.is_full(true));
+        scheduler.push(pending_write(2, 102));
+        assert_eq!(scheduler.len(), 5);
+        assert_eq!(take(&mut scheduler), Some(100), "three are the high mark");
+        assert_eq!(
+            take(&mut scheduler),
+            Some(101),
+            "two are not below the low mark"
+        );
+        assert_eq!(take(&mut scheduler), Some(200), "one is: reads again");
+        assert_eq!(take(&mut scheduler), Some(201));
+        assert_eq!(
+            take(&mut scheduler),
+            None,
+            "the last write waits for others"
+        );
+        for tag in 103..106 {
+            assert!(!scheduler.is_full(true));
+            scheduler.push(pending_write(3, tag));
+        }
+        assert!(scheduler.is_full(true) && !scheduler.is_full(false));
     }
 }

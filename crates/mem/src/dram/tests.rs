@@ -252,7 +252,7 @@ fn both_configurations_drain_random_traffic() {
         for _ in 0..20_000 {
             let addr = u64::from(rng.next_u32()) & 0x0fff_ffe0;
             let mine = decoder.decode(addr).channel == ChannelId(0);
-            if mine && !bench.channel.scheduler.is_full() {
+            if mine && !bench.channel.scheduler.is_full(false) {
                 let kind = match rng.below(3) {
                     0 => AccessKind::L2WriteBack,
                     _ => AccessKind::GlobalRead,

@@ -45,6 +45,7 @@ impl Timing {
     pub(super) fn new(spec: &DramSpec) -> Self {
         let t = spec.timing;
         let burst = spec.burst_length / spec.data_ratio;
+        let turn = u64::from(!spec.free_turnaround);
         Self {
             ccd: t.ccd.into(),
             ccdl: t.ccdl.into(),
@@ -54,8 +55,8 @@ impl Timing {
             ras: t.ras.into(),
             rp: t.rp.into(),
             rc: t.rc.into(),
-            rtw: (t.cl + burst + 2).saturating_sub(t.wl).into(),
-            wtr: (t.wl + burst + t.cdlr).into(),
+            rtw: turn * u64::from((t.cl + burst + 2).saturating_sub(t.wl)),
+            wtr: turn * u64::from(t.wl + burst + t.cdlr),
             wtp: (t.wl + burst + t.wr).into(),
             rtp: burst.into(),
             rtpl: t.rtpl.into(),
@@ -78,5 +79,9 @@ mod tests {
         // Model page, section 12, "Derived for GTX480".
         assert_eq!((t.burst, t.rcdwr, t.rtw), (2, 7, 12));
         assert_eq!((t.wtr, t.wtp, t.atom_bytes), (11, 18, 64));
+        let mut spec = fermi_spec().dram;
+        spec.free_turnaround = true;
+        let free = Timing::new(&spec);
+        assert_eq!((free.rtw, free.wtr, free.wtp), (0, 0, 18));
     }
 }

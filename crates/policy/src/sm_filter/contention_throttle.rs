@@ -119,12 +119,14 @@ mod tests {
     use std::fmt::Write as _;
     use warploom_base::SmId;
 
-    /// Runs a table of `cycle dram-full-stalls reply-stalls` through a throttle of `all` SMs; a line
-    /// a check: the cycle, its contention, the SMs that may take blocks.
+    /// Runs a table of `cycle dram-full-stalls reply-stalls` through a throttle of `all` SMs; a
+    /// line a check: the cycle, its contention, the SMs that may take blocks.
     fn checks(settings: ContentionThrottleSettings, all: u32, table: &str) -> String {
         let mut throttle = ContentionThrottle::new(settings);
         for line in table.lines() {
-            let mut numbers = line.split_whitespace().map(|n| n.parse().expect("a number"));
+            let mut numbers = line
+                .split_whitespace()
+                .map(|n| n.parse().expect("a number"));
             let mut next = || numbers.next().expect("three numbers a line");
             throttle.check(&DeviceView {
                 now: next(),

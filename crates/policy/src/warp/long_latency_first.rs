@@ -12,7 +12,9 @@ use crate::facts::warps;
 use crate::{Facts, Part, Policy};
 use std::cmp::Reverse;
 use warploom_base::WarpSlot;
-use warploom_config::{GpuSpec, LongLatencyFirstSettings, SortScope, StallCount, WarpScheduler as Choice};
+use warploom_config::{
+    GpuSpec, LongLatencyFirstSettings, SortScope, StallCount, WarpScheduler as Choice,
+};
 
 /// Most stalled first.
 #[derive(Clone, Debug)]

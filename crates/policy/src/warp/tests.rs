@@ -121,6 +121,26 @@ fn lrr_goes_round() {
 }
 
 #[test]
+fn rrr_waits_for_the_warp_whose_turn_it_is() {
+    // Slot 1 has its turn until it issues, though others are ready.
+    assert_eq!(
+        picks(
+            Rrr::default(),
+            &[0b1111, 0b1101, 0b0101, 0b0010, 0b1111, 0b1000]
+        ),
+        "0--123"
+    );
+    // A warp that waits is passed over, and comes again when it waits no longer.
+    let mut policy = Rrr::default();
+    assert_eq!(policy.pick(&view(0b0001, 0), 0b1110), Some(WarpSlot(1)));
+    assert_eq!(
+        policy.pick(&view(0, 0), 0b1110),
+        None,
+        "slot 0 is first again"
+    );
+}
+
+#[test]
 fn grr_stays_then_goes_on() {
     assert_eq!(
         picks(Grr::default(), &[0b1111, 0b1111, 0b1110, 0b1110, 0b0001]),
@@ -193,7 +213,7 @@ fn two_level_swaps_a_long_wait() {
 fn two_level_keeps_the_order_of_those_that_wait() {
     let mut policy = two_level(2, InnerOrder::Lrr, OuterOrder::Queue);
     let lines = "- long=1\n- long=013\n- long=0123\n03 long=12\n013 long=2";
-    // Queue 23, then 3 1 with 0 2 active; 0 waits: queue 1 3 0 (1 and 3 still wait); 2 waits too;
+    // The queue is 2 3, then 3 1 while 0 and 2 are active; 0 waits, and 2 does, behind 1 and 3;
     // 0 and 3 become free: 3 comes before 0.
     assert_eq!(scenario(&mut policy, lines), "---03");
 }
@@ -306,9 +326,17 @@ fn examined_counts_what_the_scheduler_looked_at() {
     assert_eq!(scenario(&mut policy, "3 stalled=012 cycles=9"), "3");
     assert_eq!(policy.counters().stall_cycles, 0);
     assert_eq!(scenario(&mut policy, "0 stalled=123"), "0");
-    assert_eq!(policy.counters().stall_cycles, 1, "only slot 3 stands before 0");
+    assert_eq!(
+        policy.counters().stall_cycles,
+        1,
+        "only slot 3 stands before 0"
+    );
     assert_eq!(scenario(&mut policy, "1 stalled=023"), "1");
-    assert_eq!(policy.counters().stall_cycles, 4, "slots 3, 0 and 2 stand before 1");
+    assert_eq!(
+        policy.counters().stall_cycles,
+        4,
+        "slots 3, 0 and 2 stand before 1"
+    );
     // Nothing issues: the scheduler looked at all of them.
     assert_eq!(scenario(&mut policy, "- stalled=0123 cycles=10"), "-");
     assert_eq!(policy.counters().stall_cycles, 44);
@@ -348,7 +376,10 @@ fn counters_stay_at_their_largest_value() {
         ..LongLatencyFirstSettings::default()
     });
     assert_eq!(
-        scenario(&mut policy, "- stalled=2 cycles=3\n- stalled=1 cycles=100\n12"),
+        scenario(
+            &mut policy,
+            "- stalled=2 cycles=3\n- stalled=1 cycles=100\n12"
+        ),
         "--2"
     );
 }
@@ -362,6 +393,7 @@ fn names_and_choices_agree() {
             "grr",
             "gto",
             "oldest",
+            "rrr",
             "two-level",
             "static-limit",
             "long-latency-first",

@@ -11,12 +11,12 @@ use crate::compile::compile;
 use crate::device::{Device, DevicePtr, ModuleId};
 use crate::host::{Arg, Check, HostAction, HostError, HostProgram, Launch};
 use std::path::{Path, PathBuf};
-use warploom_base::Rng;
+use warploom_base::{Digest, Rng};
 use warploom_diag::{Diagnostic, Diagnostics, Source, Span, Style};
 use warploom_ir::ModuleIr;
 
 /// A launch file with its module and data at hand.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct LaunchFile {
     source: Source,
     plan: Plan,
@@ -27,7 +27,7 @@ pub struct LaunchFile {
 }
 
 /// A buffer whose type and size are known.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Buffer {
     element: Element,
     shape: Vec<u64>,
@@ -62,6 +62,21 @@ impl LaunchFile {
             InputErrors::one(&source, problem)
         })?;
         Self::new(source, plan, folder, module)
+    }
+
+    /// Digest of the file, its module and its data files: equal digests run the same.
+    pub fn digest(&self) -> String {
+        let mut digest = Digest::new();
+        digest.str(self.source.text()).str(self.module.text());
+        let buffers = self.buffers.iter();
+        let contents = buffers.map(|buffer| buffer.contents.as_deref());
+        let expected = self.expected.iter();
+        let expected = expected.map(|array| array.as_ref().map(|array| array.bytes.as_slice()));
+        for data in contents.chain(expected) {
+            let data = data.unwrap_or_default();
+            digest.u64(data.len() as u64).bytes(data);
+        }
+        digest.hex()
     }
 
     /// A plan made from elsewhere: `source` holds the places that it names, `folder` is where its

@@ -83,7 +83,7 @@ impl Sm {
             let Some((mut request, left)) = self.next_transaction(now, id) else {
                 return Try::Done;
             };
-            let bank = (request.addr / self.ldst.bank_bytes) as usize % self.ldst.banks.len();
+            let bank = self.ldst.bank_of.bank(request.addr);
             if self.ldst.banks[bank].is_full() && attempt == 0 {
                 return self.block(id, Try::BankConflict, None, None);
             }

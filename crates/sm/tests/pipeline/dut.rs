@@ -5,7 +5,10 @@ use std::sync::Arc;
 use warploom_base::{Cycle, Dim3, KernelSlot, SmId};
 use warploom_config::{GpuSpec, preset};
 use warploom_diag::Source;
-use warploom_exec::{BranchOrder, Checks, DeviceMemory, LaunchContext, LaunchSpec, TextureTable};
+use warploom_exec::{
+    AddressMode, BranchOrder, ChannelKind, Checks, DeviceMemory, LaunchContext, LaunchSpec,
+    Texture, TextureTable,
+};
 use warploom_ir::Program;
 use warploom_mem::Request;
 use warploom_policy::OwnPolicies;
@@ -42,7 +45,7 @@ pub fn fermi() -> GpuSpec {
 
 fn program(body: &str) -> Arc<Program> {
     let text = format!(
-        ".version 7.0\n.target sm_50\n.address_size 64\n\
+        ".version 7.0\n.target sm_50\n.address_size 64\n.global .texref t;\n\
          .visible .entry k(.param .u64 buf) {{\n\
          .reg .pred %p<8>; .reg .b32 %r<32>; .reg .f32 %f<32>; .reg .b64 %rd<8>;\n\
          .local .align 4 .b8 l[16];\n.shared .align 4 .b8 s[1024];\n{body}\nret;\n}}\n"
@@ -161,7 +164,27 @@ impl Dut {
     }
 }
 
+/// The buffer's start as a row of 64 floats: the texture `t`.
+fn row(buffer: u64) -> Texture {
+    Texture {
+        base: buffer,
+        width: 64,
+        height: 1,
+        depth: 1,
+        layers: 1,
+        pitch: 256,
+        channels: 1,
+        channel_bits: 32,
+        kind: ChannelKind::Float,
+        normalized: false,
+        address: [AddressMode::Clamp; 3],
+        linear: false,
+    }
+}
+
 fn launch(spec: &GpuSpec, threads: u32, buffer: u64) -> LaunchSpec {
+    let mut textures = TextureTable::default();
+    let handle = textures.bind(row(buffer));
     LaunchSpec {
         grid: Dim3::linear(1),
         block: Dim3::linear(threads),
@@ -170,8 +193,8 @@ fn launch(spec: &GpuSpec, threads: u32, buffer: u64) -> LaunchSpec {
         barriers: spec.sm.barriers_per_block,
         params: buffer.to_le_bytes().to_vec(),
         globals: Vec::new(),
-        texture_refs: Vec::new(),
-        textures: Arc::new(TextureTable::default()),
+        texture_refs: vec![handle],
+        textures: Arc::new(textures),
         grid_id: 0,
         asid: 0,
         checks: Checks::default(),

@@ -129,3 +129,29 @@ fn requests_wait_for_room_in_the_network() {
     assert_eq!(dut.sent.len(), sent + 1);
     assert_eq!(dut.sent[sent].0, 300);
 }
+
+/// A texture read goes to its own cache, whose miss the warp's next reader waits for: a reply that
+/// comes a cycle later is a cycle more of waiting. The line stays there for the next read.
+#[test]
+fn texture_reads_come_through_their_own_cache() {
+    let read = |n: u32| {
+        format!(
+            "tex.1d.v4.f32.s32 {{%f{n}, %f20, %f21, %f22}}, [t, {{%r1}}];\n\
+             st.shared.f32 [s], %f{n};\n"
+        )
+    };
+    let body = format!("mov.u32 %r1, %laneid;\n{}{}", read(1), read(2));
+    let waits = |until| {
+        let mut dut = Dut::new(&fermi(), &body, 32);
+        dut.run_to(until);
+        assert_eq!(kinds(&dut), [AccessKind::TextureRead], "one line");
+        assert_eq!(dut.issued.len(), 2, "the store waits");
+        dut.answer(&dut.sent[0].1.clone());
+        let store = dut.issue(2);
+        dut.finish();
+        assert_eq!(dut.sent.len(), 1, "the second read hits");
+        assert_eq!(dut.sm.ldst.l1t.counters().accesses(), 2);
+        store
+    };
+    assert_eq!(waits(301), waits(300) + 1);
+}

@@ -69,20 +69,78 @@ fn dual_issue_takes_two_instructions_of_one_warp() {
     assert_eq!(dut.issued[..4], [2, 3, 5, 6]);
 }
 
-/// A taken branch in the buffer's first place leaves a wrong instruction in the second: it is
-/// dropped in the next cycle, which fetches; decode and issue follow.
+/// A taken branch in the buffer's first place leaves a wrong instruction in the second: the
+/// scheduler drops it when it comes to the warp in the next cycle, which fetches; decode and issue
+/// follow.
 #[test]
 fn a_taken_branch_refetches() {
     let first = "bra L;\nmov.u32 %r1, 1;\nL:\nmov.u32 %r2, 2;\n";
     let mut dut = Dut::new(&fermi(), first, 32);
     dut.finish();
     assert_eq!(dut.issued[..2], [2, 5]);
-    // In the second place it leaves an empty buffer: fetched in the cycle of the branch.
-    let second = "mov.u32 %r0, 0;\nbra L;\nmov.u32 %r1, 1;\nL:\nmov.u32 %r2, 2;\n\
-                  st.shared.u32 [s], %r0;\nst.shared.u32 [s], %r2;\n";
-    let mut dut = Dut::new(&fermi(), second, 32);
+    // Dual issue looks for a second instruction in the cycle of the branch.
+    let mut spec = fermi();
+    spec.sm.max_issue_per_warp = 2;
+    let mut dut = Dut::new(&spec, first, 32);
     dut.finish();
-    assert_eq!(dut.issued[..3], [2, 3, 5]);
+    assert_eq!(dut.issued[..2], [2, 4]);
+}
+
+/// In the second place it leaves an empty buffer. Fetch goes on behind the branch in the cycle of
+/// its issue, t; decode follows in t + 1; the scheduler finds the wrong path in t + 2, which
+/// fetches from the target; decode and issue follow.
+#[test]
+fn fetch_goes_on_behind_a_taken_branch() {
+    let body = "mov.u32 %r0, 0;\nbra L;\nmov.u32 %r1, 1;\nL:\nmov.u32 %r2, 2;\n\
+                st.shared.u32 [s], %r0;\nst.shared.u32 [s], %r2;\n";
+    let mut dut = Dut::new(&fermi(), body, 32);
+    dut.finish();
+    assert_eq!(dut.issued[..3], [2, 3, 7]);
+    // Each fetch is an access: mov and bra, what is behind bra, then four instructions from L on.
+    let mut spec = fermi();
+    spec.sm.perfect_inst_const_cache = false;
+    let mut dut = Dut::new(&spec, body, 32);
+    dut.run_until(|dut| dut.sent.len() == 1);
+    let request = dut.sent[0].1;
+    dut.answer(&request);
+    dut.finish();
+    assert_eq!(dut.sm.front.l1i.counters().accesses(), 4);
+}
+
+/// A warp of two, of which the first keeps the scheduler to itself: the scheduler does not come to
+/// the other, which stays on the wrong path.
+#[test]
+fn a_warp_stays_astray_until_the_scheduler_comes_to_it() {
+    let spec = {
+        let mut spec = fermi();
+        spec.sm.schedulers = 1;
+        spec
+    };
+    // Greedy: warp 0 issues its moves, two a fetch, and warp 1 its own in the gaps.
+    let body = format!("bra L;\nmov.u32 %r1, 1;\nL:\n{}", moves(8));
+    let mut alone = Dut::new(&spec, &body, 32);
+    alone.finish();
+    let mut both = Dut::new(&spec, &body, 64);
+    both.finish();
+    // Warp 0 branches in 2. Warp 1 is fetched for in 1, decoded in 2 and branches in 3, after the
+    // scheduler has come to warp 0 and dropped its buffer.
+    assert_eq!(alone.issued[..3], [2, 5, 6]);
+    assert_eq!(both.issued[..4], [2, 3, 5, 6]);
+}
+
+/// Lanes that end empty their warp's buffer at once: those that go on are fetched for anew in the
+/// same cycle, decoded in the next and issue in the one after it.
+#[test]
+fn the_end_of_some_lanes_refetches() {
+    let body = "mov.u32 %r0, %laneid;\nsetp.lt.u32 %p0, %r0, 16;\n@%p0 exit;\nmov.u32 %r1, 1;\n";
+    let mut dut = Dut::new(&fermi(), body, 32);
+    let exit = dut.issue(2);
+    assert_eq!(dut.issue(3), exit + 2);
+    // Lanes whose guard is false end nothing.
+    let body = body.replace("16", "0");
+    let mut dut = Dut::new(&fermi(), &body, 32);
+    let exit = dut.issue(2);
+    assert_eq!(dut.issue(3), exit + 1);
 }
 
 /// The reply of a load is taken in cycle r, fills the cache; its request is served in r + 1 and

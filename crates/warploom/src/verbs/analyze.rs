@@ -46,6 +46,10 @@ pub struct Args {
         value_parser = clap::value_parser!(u64).range(1..)
     )]
     max_cycles: u64,
+    /// Begin with this launch, counted from 0: those before it are executed without timing. Without
+    /// it, with the first; bfs begins with the launch of its largest frontier
+    #[arg(long, value_name = "N")]
+    skip_launches: Option<u64>,
     /// Core cycles of a window of the time series
     #[arg(
         long,
@@ -74,6 +78,9 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
         threads: args.threads,
         max_cycles: Some(args.max_cycles),
         window_cycles: Some(args.window),
+        skip_launches: args
+            .skip_launches
+            .unwrap_or_else(|| program.analysis_start()),
         command: command_line(),
         ..Options::default()
     };

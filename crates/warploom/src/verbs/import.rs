@@ -35,7 +35,7 @@ pub struct Args {
     /// Write the preset to this file
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Name of the machine; without it that of the configuration's folder
+    /// Name of the machine; without it the file's, or for gpgpusim.config the folder's
     #[arg(long)]
     name: Option<String>,
     /// Take the options for those of this version of GPGPU-Sim; without it the options decide

@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 use std::process::ExitCode;
 use warploom_report::listing;
 use warploom_stats::{METRICS, rows};
+use warploom_workloads::{Character, Target, characters};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -33,7 +34,7 @@ enum Kind {
     Gpus,
     /// Workloads for run
     Workloads,
-    /// Schedulers and other policies, with the key that chooses them
+    /// Schedulers and other policies: the key that chooses them, source, storage, complexity
     Policies,
     /// Statistics of a result
     Stats,
@@ -95,26 +96,70 @@ fn workloads() -> Columns {
                     .map(|variant| variant.name)
                     .collect(),
             ),
+            warploom_workloads::papers_of(workload.name).join("; "),
+            measured(workload.name, |row| row.limited_by),
+            measured(workload.name, |row| row.category),
             workload.sentence.to_owned(),
             workload.source.to_owned(),
         ]
     };
     Columns {
-        header: &["name", "suite", "kernels", "variants", "about", "source"],
+        header: &[
+            "name",
+            "suite",
+            "kernels",
+            "variants",
+            "papers",
+            "limited by",
+            "category",
+            "about",
+            "source",
+        ],
         rows: warploom_workloads::all().iter().map(row).collect(),
     }
 }
 
+/// What was measured of a workload by itself, and then of the papers' benchmarks where it differs.
+fn measured(workload: &str, what: fn(&Character) -> &'static str) -> String {
+    let of = |row: &Character| {
+        let target = Target::resolve(row.target);
+        target.is_ok_and(|target| target.workload.name == workload)
+    };
+    let rows: Vec<_> = characters().filter(of).collect();
+    let Some(plain) = rows.iter().find(|row| row.target == workload) else {
+        return "not measured".to_owned();
+    };
+    let others = rows.iter().filter(|row| what(row) != what(plain));
+    let others = others.map(|row| format!("{} ({})", what(row), row.target));
+    let all: Vec<_> = [what(plain).to_owned()].into_iter().chain(others).collect();
+    all.join("; ")
+}
+
+/// Storage is that of the papers' baseline machine.
 fn policies() -> Columns {
+    let gtx480 = warploom_config::preset("gtx480").expect("a test resolves every preset");
     let row = |policy: warploom_policy::PolicyInfo| {
+        let facts = policy.facts;
         vec![
             policy.key.to_owned(),
             policy.name.to_owned(),
-            policy.about.to_owned(),
+            facts.about.to_owned(),
+            facts.source.to_owned(),
+            facts.state.to_owned(),
+            policy.storage(&gtx480),
+            facts.complexity.to_owned(),
         ]
     };
     Columns {
-        header: &["key", "name", "about"],
+        header: &[
+            "key",
+            "name",
+            "about",
+            "source",
+            "state",
+            "gtx480_bits",
+            "complexity",
+        ],
         rows: warploom_policy::all().map(row).collect(),
     }
 }

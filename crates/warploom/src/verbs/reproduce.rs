@@ -1,20 +1,21 @@
 //! `warploom reproduce`.
 
+use crate::experiment::{RunnerArgs, experiment, tell_failures, write_page};
 use crate::failure::Failure;
-use crate::output::{json, print, width, write_file};
-use std::fmt::Write;
-use std::path::{Path, PathBuf};
+use crate::output::{print, print_json, width};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use warploom_diag::nearest;
-use warploom_lab::{Cell, Figure, FigureInfo, Request, Scale, UnknownFigure, all, find};
-use warploom_report::{figures, listing, svg};
+use warploom_lab::{FigureInfo, Made, Request, Scale, UnknownFigure, Wanted, all, find};
+use warploom_report::{listing, page_report};
 
 const EXAMPLES: &str = "\
 Examples:
   warploom reproduce                          the figures that there are
   warploom reproduce duet/fig3b               a figure: results/duet/fig3b.json, .csv and .svg
   warploom reproduce duet -o out              all figures of a paper
-  warploom reproduce duet/fig3b --scale paper --json";
+  warploom reproduce duet/fig3b --scale paper --json
+Stopped at any moment (Ctrl-C, kill), the same command goes on where it was.";
 
 /// Make a paper's figure or table again, with the paper's claims beside what was measured
 #[derive(clap::Args)]
@@ -26,12 +27,15 @@ pub struct Args {
     /// How much is simulated: test, small or paper
     #[arg(long, value_name = "test|small|paper", default_value_t = Scale::Small)]
     scale: Scale,
-    /// Folder for the files; made if it does not exist
+    /// Folder for the files, and for the runs behind them (runs.redb), which a later call does not
+    /// make again; made if it does not exist
     #[arg(short, long, value_name = "DIR", default_value = "results")]
     output: PathBuf,
     /// Print the figure as JSON; several as a list
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    runner: RunnerArgs,
 }
 
 pub fn run(args: &Args) -> Result<ExitCode, Failure> {
@@ -41,26 +45,35 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
     };
     let infos = find(name).map_err(|unknown| Failure::Input(refusal(&unknown)))?;
     let request = Request { scale: args.scale };
-    let mut made = Vec::new();
-    for info in infos {
-        let figure = (info.make)(&request);
-        let files = write_files(&args.output, info, &figure, &request)?;
-        if !args.json {
-            print(&report(info, &figure, &files))?;
+    let wanted = infos.iter().map(|info| Wanted::figure(info, &request));
+    let wanted: Vec<_> = wanted.collect();
+    let (mut pages, mut failed) = (Vec::new(), false);
+    for made in experiment(&wanted, &args.runner, Some(&args.output))? {
+        match made {
+            Made::Failed { name, runs } => {
+                tell_failures(&name, &runs);
+                failed = true;
+            }
+            Made::Page(page) => {
+                let files = write_page(&args.output, &page)?;
+                if !args.json {
+                    let shown = files
+                        .iter()
+                        .map(|file| format!("wrote {}\n", file.display()));
+                    let files: String = shown.collect();
+                    print(&format!("{}\n{files}\n", page_report(&page)))?;
+                }
+                pages.push(page);
+            }
         }
-        made.push((info, figure));
     }
     if args.json {
-        let pages: Vec<_> = made
-            .iter()
-            .map(|(info, f)| f.page(info, &request))
-            .collect();
         match pages.as_slice() {
-            [page] => print(&json(page))?,
-            pages => print(&json(&pages))?,
+            [page] => print_json(page)?,
+            pages => print_json(&pages)?,
         }
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(ExitCode::from(u8::from(failed)))
 }
 
 fn what_there_is() -> String {
@@ -84,78 +97,4 @@ fn refusal(unknown: &UnknownFigure) -> String {
         None => "`warploom list figures` lists what there is".to_owned(),
     };
     format!("{unknown}\n  = help: {help}")
-}
-
-/// Writes `DIR/PAPER/FIGURE.json`, `.csv` and `.svg`; returns their paths.
-fn write_files(
-    folder: &Path,
-    info: &FigureInfo,
-    figure: &Figure,
-    request: &Request,
-) -> Result<Vec<PathBuf>, Failure> {
-    let folder = folder.join(info.paper);
-    std::fs::create_dir_all(&folder).map_err(|error| {
-        let shown = folder.display();
-        Failure::Input(format!(
-            "cannot make the folder {shown}: {error}; choose another with -o"
-        ))
-    })?;
-    let contents = [
-        ("json", json(&figure.page(info, request))),
-        ("csv", figure.table.csv()),
-        ("svg", svg(&figure.charts)),
-    ];
-    let mut paths = Vec::new();
-    for (kind, text) in contents {
-        let path = folder.join(format!("{}.{kind}", info.name));
-        write_file(&path, &text)?;
-        paths.push(path);
-    }
-    Ok(paths)
-}
-
-fn report(info: &FigureInfo, figure: &Figure, files: &[PathBuf]) -> String {
-    let header: Vec<_> = figure.table.columns.iter().map(|c| c.name).collect();
-    let row = |row: &Vec<Cell>| row.iter().map(shown).collect();
-    let rows: Vec<Vec<_>> = figure.table.rows.iter().map(row).collect();
-    let mut text = format!(
-        "{}: {}\n\n{}\n",
-        info.full_name(),
-        info.title,
-        figures(&header, &rows)
-    );
-    for (name, value) in &figure.summary {
-        let _ = writeln!(text, "{name} {}", shown(value));
-    }
-    for claim in &figure.claims {
-        let _ = writeln!(
-            text,
-            "\nclaim {} ({}): {}\n  paper {} {}, ours {}: holds {}. {}",
-            claim.id,
-            claim.place,
-            claim.claim,
-            shown(&claim.paper),
-            claim.kind,
-            shown(&claim.ours),
-            claim.holds.name(),
-            claim.note
-        );
-    }
-    text.push('\n');
-    for file in files {
-        let _ = writeln!(text, "wrote {}", file.display());
-    }
-    text
-}
-
-/// A value with four digits after the point at most.
-fn shown(cell: &Cell) -> String {
-    match cell {
-        Cell::None => "-".to_owned(),
-        Cell::Number(number) => {
-            let text = format!("{number:.4}");
-            text.trim_end_matches('0').trim_end_matches('.').to_owned()
-        }
-        other => other.to_string(),
-    }
 }

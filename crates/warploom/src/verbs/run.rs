@@ -1,5 +1,7 @@
 //! `warploom run`.
 
+mod all;
+
 use crate::failure::Failure;
 use crate::gpu::GpuArgs;
 use crate::launch_args::LaunchArgs;
@@ -17,9 +19,11 @@ Examples:
   warploom run                                     what can be run
   warploom run bfs                                 a workload
   warploom run bfs --size paper                    with the paper's data set
+  warploom run all --size test                     every workload, functionally and timed
   warploom run matrixmul --set sm.warp_scheduler=lrr --set sm.max_blocks=4
   warploom run hotspot --gpu my-gpu.toml --json    the result for programs
   warploom run bfs --size paper --functional       outputs only, without timing
+  warploom run bfs --skip-launches 4               timing begins with the fifth launch
   warploom run my.toml --check shared-races,uninitialised
   warploom run my.toml --stats result.json         a launch file; the result kept
   warploom run bfs --csv bfs.csv --per sm          counters of every kernel and SM as a table
@@ -32,8 +36,8 @@ Examples:
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// Workload (`warploom list workloads`), launch file (*.toml) or PTX file (*.ptx); none lists
-    /// what can be run
+    /// Workload (`warploom list workloads`), launch file (*.toml) or PTX file (*.ptx); `all` runs
+    /// and checks every workload; none lists what can be run
     target: Option<String>,
     /// Size of a workload: test, small or paper
     #[arg(long, value_name = "test|small|paper", default_value_t = Size::Small)]
@@ -52,6 +56,15 @@ pub struct Args {
     /// Execute only, without timing: checks outputs as fast as possible
     #[arg(long, conflicts_with = "max_cycles")]
     functional: bool,
+    /// Execute the first N launches without timing, then time the others: to come to the launch
+    /// that matters at full speed. Caches begin cold there, and the result is of the timed launches
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 0,
+        conflicts_with = "functional"
+    )]
+    skip_launches: u64,
     /// Look for what no fault shows and warn of it: loads of memory that nobody wrote, races on
     /// shared memory, barriers that a part of a warp reaches
     #[arg(long, value_name = "KIND", value_delimiter = ',')]
@@ -82,7 +95,7 @@ fn checks(kinds: &[CheckKind]) -> Checks {
 }
 
 /// A number of threads.
-pub(super) fn threads(text: &str) -> Result<usize, String> {
+pub(crate) fn threads(text: &str) -> Result<usize, String> {
     match text.parse() {
         Ok(threads @ 1..=1024) => Ok(threads),
         _ => Err("write a number from 1 to 1024".to_owned()),
@@ -95,12 +108,22 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
         return Ok(ExitCode::SUCCESS);
     };
     let gpu = args.gpu.spec()?;
+    if target == "all" {
+        args.stats.refuse("all")?;
+        if args.skip_launches > 0 {
+            return Err(Failure::Input(
+                "--skip-launches needs one target, `all` is many; leave it out".to_owned(),
+            ));
+        }
+        return all::run(args, &gpu);
+    }
     args.stats.check(args.functional)?;
     let mut program = target::program(target, args.size, args.seed, &args.launch, &gpu)?;
     let options = Options {
         threads: args.threads,
         max_cycles: args.max_cycles,
         functional: args.functional,
+        skip_launches: args.skip_launches,
         checks: checks(&args.check),
         parts: args.stats.parts(),
         window_cycles: args.stats.window_cycles(),

@@ -64,6 +64,8 @@ pub(crate) const WORKLOAD: WorkloadInfo = WorkloadInfo {
 const EXPAND: &str = "kernel";
 const ADVANCE: &str = "kernel2";
 const BLOCK: u32 = 512;
+/// Launches that each level takes.
+const LAUNCHES_A_LEVEL: u64 = 2;
 /// Where the search starts.
 const SOURCE: usize = 0;
 
@@ -168,11 +170,28 @@ impl HostProgram for Program {
         Ok(HostAction::Launch(launch))
     }
 
+    /// The launch with the largest frontier, that of the distance which most nodes have.
+    fn analysis_start(&self) -> u64 {
+        let graph = (self.family.generate)((self.family.nodes)(self.size), self.seed);
+        LAUNCHES_A_LEVEL * widest(&graph.distances(SOURCE))
+    }
+
     fn checks(&mut self, device: &Device) -> Result<Vec<Check>, HostError> {
         self.run
             .as_ref()
             .map_or_else(|| Ok(Vec::new()), |run| run.checks(device))
     }
+}
+
+/// The level of most nodes, the first of several.
+fn widest(distances: &[i32]) -> u64 {
+    let mut sizes = Vec::new();
+    for level in distances.iter().filter_map(|d| usize::try_from(*d).ok()) {
+        sizes.resize(sizes.len().max(level + 1), 0_u32);
+        sizes[level] += 1;
+    }
+    let most = sizes.iter().max().copied().unwrap_or(0);
+    sizes.iter().position(|size| *size == most).unwrap_or(0) as u64
 }
 
 /// A graph with the search's state on the device.
@@ -252,6 +271,20 @@ impl Run {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn analysis_starts_where_the_frontier_is_largest() {
+        // Level 0: one node; 1: two; 2: three; 3: two; one is never reached.
+        assert_eq!(widest(&[0, 1, 2, UNREACHED, 2, 1, 2, 3, 3]), 2);
+        assert_eq!(widest(&[0, 1]), 0, "the first of several");
+        let request = Request {
+            size: Size::Test,
+            seed: 1,
+            only: None,
+        };
+        let start = UNIFORM.program(&request).analysis_start();
+        assert!(start > 0 && start.is_multiple_of(LAUNCHES_A_LEVEL), "{start}");
+    }
 
     #[test]
     fn the_papers_grids_have_1954_and_32768_blocks() {

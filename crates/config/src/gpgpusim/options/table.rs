@@ -20,7 +20,8 @@ const PREFER: &str = "cudaFuncSetCacheConfig is not simulated: every kernel runs
                       of -gpgpu_cache:dl1 and -gpgpu_shmem_sizeDefault";
 const EARLY: &str = "the run goes on to its end";
 const RESUME: &str = "runs start at the beginning and end at the end";
-const SPECIAL: &str = "there are no specialised units: their instructions take the usual ones";
+const SPECIAL: &str = "only SASS traces have instructions for specialised units, and there are no \
+                       traces here; PTX's take the usual ones in GPGPU-Sim too";
 const SASS: &str = "SASS traces are not simulated; latencies are those of -ptx_opcode_*";
 const TENSOR: &str = "tensor instructions are refused";
 const LOCAL_CROSSBAR: &str = "noc (-network_mode 2)";
@@ -29,7 +30,7 @@ const LOCAL_CROSSBAR: &str = "noc (-network_mode 2)";
 pub const OPTIONS: &[Row] = rows! {
     // Chip.
     both("-gpgpu_n_clusters", Int, "10", Into("gpu.sms")),
-    both("-gpgpu_n_cores_per_cluster", Int, "3", Into("gpu.sms")),
+    both("-gpgpu_n_cores_per_cluster", Int, "3", Into("gpu.sms, gpu.sms_per_cluster")),
     both("-gpgpu_n_mem", Int, "8", Key("gpu.channels")),
     both("-gpgpu_n_sub_partition_per_mchannel", Int, "1", Key("gpu.sub_partitions_per_channel")),
     both("-gpgpu_clock_domains", Text, "500.0:2000.0:2000.0:2000.0", Into("clocks")),
@@ -37,8 +38,7 @@ pub const OPTIONS: &[Row] = rows! {
     newer("-gpgpu_TB_launch_latency", Int, "0", "0", Key("gpu.block_launch_cycles")),
     split("-gpgpu_max_concurrent_kernel", Int, "8", "32", Key("gpu.max_concurrent_kernels")),
     both("-gpgpu_flush_l1_cache", Flag, "0", Key("gpu.flush_l1_at_kernel_end")),
-    both("-gpgpu_flush_l2_cache", Flag, "0",
-        Only("0", "L2 keeps its lines from kernel to kernel: later kernels hit more often")),
+    both("-gpgpu_flush_l2_cache", Flag, "0", Key("gpu.flush_l2_at_kernel_end")),
     newer("-gpgpu_perf_sim_memcpy", Flag, "0", "1",
         Key("gpu.copies_warm_l2")).also(&["-perf_sim_memcpy"]),
     both("-gpgpu_simt_core_sim_order", Int, "1",
@@ -49,8 +49,7 @@ pub const OPTIONS: &[Row] = rows! {
         Only("0",
             "a kernel whose blocks do not fit an SM is refused instead of running one block \
              an SM")),
-    both("-gpgpu_perfect_mem", Flag, "0",
-        Only("0", "every access goes through caches, network and DRAM, and kernels take longer")),
+    both("-gpgpu_perfect_mem", Flag, "0", Key("gpu.perfect_memory")),
     // SM.
     both("-gpgpu_shader_core_pipeline", Text, "1024:32", Into("sm.max_threads")),
     split("-gpgpu_shader_cta", Int, "8", "32", Key("sm.max_blocks")),
@@ -97,14 +96,14 @@ pub const OPTIONS: &[Row] = rows! {
     newer("-ptx_opcode_latency_tesnor", Text, "64", "64",
         NoEffect(TENSOR)).also(&["-ptx_opcode_latency_tensor"]),
     newer("-ptx_opcode_initiation_tensor", Text, "64", "64", NoEffect(TENSOR)),
-    newer("-specialized_unit_1", Text, "0,4,4,4,4,BRA", "0,4,4,4,4,BRA", NotModelled(SPECIAL)),
-    newer("-specialized_unit_2", Text, "0,4,4,4,4,BRA", "0,4,4,4,4,BRA", NotModelled(SPECIAL)),
-    newer("-specialized_unit_3", Text, "0,4,4,4,4,BRA", "0,4,4,4,4,BRA", NotModelled(SPECIAL)),
-    newer("-specialized_unit_4", Text, "0,4,4,4,4,BRA", "0,4,4,4,4,BRA", NotModelled(SPECIAL)),
-    newer("-specialized_unit_5", Text, "0,4,4,4,4,BRA", "0,4,4,4,4,BRA", NotModelled(SPECIAL)),
-    newer("-specialized_unit_6", Text, "0,4,4,4,4,BRA", "0,4,4,4,4,BRA", NotModelled(SPECIAL)),
-    newer("-specialized_unit_7", Text, "0,4,4,4,4,BRA", "0,4,4,4,4,BRA", NotModelled(SPECIAL)),
-    newer("-specialized_unit_8", Text, "0,4,4,4,4,BRA", "0,4,4,4,4,BRA", NotModelled(SPECIAL)),
+    newer("-specialized_unit_1", Text, "0,4,4,4,4,BRA", "0,4,4,4,4,BRA", NoEffect(SPECIAL)),
+    newer("-specialized_unit_2", Text, "0,4,4,4,4,BRA", "0,4,4,4,4,BRA", NoEffect(SPECIAL)),
+    newer("-specialized_unit_3", Text, "0,4,4,4,4,BRA", "0,4,4,4,4,BRA", NoEffect(SPECIAL)),
+    newer("-specialized_unit_4", Text, "0,4,4,4,4,BRA", "0,4,4,4,4,BRA", NoEffect(SPECIAL)),
+    newer("-specialized_unit_5", Text, "0,4,4,4,4,BRA", "0,4,4,4,4,BRA", NoEffect(SPECIAL)),
+    newer("-specialized_unit_6", Text, "0,4,4,4,4,BRA", "0,4,4,4,4,BRA", NoEffect(SPECIAL)),
+    newer("-specialized_unit_7", Text, "0,4,4,4,4,BRA", "0,4,4,4,4,BRA", NoEffect(SPECIAL)),
+    newer("-specialized_unit_8", Text, "0,4,4,4,4,BRA", "0,4,4,4,4,BRA", NoEffect(SPECIAL)),
     // Register file and operand collectors.
     both("-gpgpu_num_reg_banks", Int, "8", Key("sm.collectors.banks")),
     both("-gpgpu_reg_bank_use_warp_id", Flag, "0",
@@ -149,10 +148,8 @@ pub const OPTIONS: &[Row] = rows! {
         Key("sm.shared_latency_cycles")).also(&["-smem_latency"]),
     newer("-gpgpu_l1_latency", Int, "0", "1", Key("sm.l1d_latency_cycles")).also(&["-l1_latency"]),
     newer("-gpgpu_l1_banks", Int, "1", "1", Key("sm.l1d_banks")).also(&["-l1_banks"]),
-    newer("-gpgpu_l1_banks_byte_interleaving", Int, "32", "32",
-        Only("32", "L1D banks interleave by 32 bytes")),
-    newer("-gpgpu_l1_banks_hashing_function", Int, "0", "0",
-        Only("0", "L1D banks are chosen by the address's own bits")),
+    newer("-gpgpu_l1_banks_byte_interleaving", Int, "32", "32", Key("sm.l1d_bank_bytes")),
+    newer("-gpgpu_l1_banks_hashing_function", Int, "0", "0", Into("sm.l1d_bank_index")),
     both("-gpgpu_gmem_skip_L1D", Flag, "0", Key("sm.global_skips_l1d")).also(&["-gmem_skip_L1D"]),
     both("-gpgpu_n_ldst_response_buffer_size", Int, "2", Key("sm.response_fifo")),
     both("-gpgpu_n_cluster_ejection_buffer_size", Int, "8", Key("sm.ejection_fifo")),
@@ -210,14 +207,11 @@ pub const OPTIONS: &[Row] = rows! {
     newer("-dram_dual_bus_interface", Int, "0", "0", Into("dram.dual_bus")),
     newer("-dram_bnk_indexing_policy", Int, "0", "0", Into("dram.bank_index")),
     newer("-dram_bnkgrp_indexing_policy", Int, "0", "0", Into("dram.group_by_low_bits")),
-    newer("-dram_seperate_write_queue_enable", Flag, "0", "0",
-        Only("0", "writes wait in the scheduler's queue together with reads"))
+    newer("-dram_seperate_write_queue_enable", Flag, "0", "0", Into("dram.write_queue"))
         .also(&["-dram_separate_write_queue_enable", "-Seperate_Write_Queue_Enable"]),
-    newer("-dram_write_queue_size", Text, "32:28:16", "32:28:16",
-        NoEffect(
-            "read only with -dram_seperate_write_queue_enable 1")).also(&["-Write_Queue_Size"]),
-    newer("-dram_elimnate_rw_turnaround", Flag, "0", "0",
-        Only("0", "turning the bus between reads and writes takes its time"))
+    newer("-dram_write_queue_size", Text, "32:28:16", "32:28:16", Into("dram.write_queue"))
+        .also(&["-Write_Queue_Size"]),
+    newer("-dram_elimnate_rw_turnaround", Flag, "0", "0", Key("dram.free_turnaround"))
         .also(&["-dram_eliminate_rw_turnaround"]),
     // The program's functional side.
     both("-gpgpu_ptx_sim_mode", Int, "0",

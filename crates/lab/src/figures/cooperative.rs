@@ -1,0 +1,88 @@
+//! Cooperative warp and block scheduling (Do et al. 2017, seed 001): what its figures share.
+
+mod fig3;
+mod fig4;
+mod stalls;
+mod storage;
+mod table3;
+
+use super::FigureInfo;
+use crate::figure::Request;
+use crate::grid::{Config, Grid, Workload};
+use crate::runs::Runs;
+use std::sync::Arc;
+use warploom_stats::result::RunReport;
+
+pub(super) const FIGURES: [FigureInfo; 5] = [
+    fig3::FIGURE,
+    fig4::FIGURE,
+    table3::FIGURE,
+    stalls::FIGURE,
+    storage::FIGURE,
+];
+
+const PAPER: &str = "cooperative";
+/// Tables 1 and 2.
+const GPU: &str = "gtx480";
+
+const LRR: &str = "lrr";
+const GTO: &str = "gto";
+const LLF: &str = "long-latency-first";
+/// Long-latency-first with contention-throttle.
+const BOTH: &str = "throttled";
+
+/// Table 3.
+const WORKLOADS: &[Workload] = &[
+    workload("VectorAddition", "cooperative/VectorAddition"),
+    workload("SimpleMultiGPU", "cooperative/SimpleMultiGPU"),
+    workload("MonteCarlo", "cooperative/MonteCarlo"),
+    workload("MergeSort", "cooperative/MergeSort"),
+    workload("StoreGPU", "cooperative/StoreGPU"),
+    workload("MUMmerGPU", "cooperative/MUMmerGPU"),
+];
+
+/// Fig. 4; Fig. 3 shows all but the last.
+const CONFIGS: &[Config] = &[
+    Config {
+        name: LRR,
+        sets: &["sm.warp_scheduler=lrr"],
+    },
+    Config {
+        name: GTO,
+        sets: &["sm.warp_scheduler=gto"],
+    },
+    Config {
+        name: LLF,
+        sets: &["sm.warp_scheduler=long-latency-first"],
+    },
+    Config {
+        name: BOTH,
+        sets: &[
+            "sm.warp_scheduler=long-latency-first",
+            "gpu.sm_filter=contention-throttle",
+        ],
+    },
+];
+
+const fn workload(name: &'static str, target: &'static str) -> Workload {
+    Workload { name, target }
+}
+
+/// Reports of Fig. 4's runs: by workload, then by configuration.
+fn reports(request: &Request, runs: &mut Runs<'_>) -> Option<Vec<Vec<Arc<RunReport>>>> {
+    let reports = runs.all(&GRID.runs(request))?;
+    let rows = reports.chunks(CONFIGS.len());
+    Some(rows.map(<[_]>::to_vec).collect())
+}
+
+/// A count of the whole run by its name.
+fn count(report: &RunReport, name: &str) -> u64 {
+    let counts = &report.totals.figures.statistics;
+    counts.get(name).copied().unwrap_or(0)
+}
+
+/// Fig. 4's grid.
+const GRID: Grid = fig4::GRID;
+
+#[cfg(test)]
+mod tests;

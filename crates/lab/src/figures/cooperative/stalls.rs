@@ -1,0 +1,196 @@
+//! Stalls of DRAM and network over cycles, by which section 6 explains whom the throttle helps.
+//!
+//! The ratio is that of Algorithm 2, over the whole run without the throttle: cycles in which a
+//! memory partition could not take a request, plus those in which a reply could not leave one, over
+//! core cycles. Each partition counts for itself, so that the ratio may exceed 1.
+
+use super::{PAPER, WORKLOADS, count, reports};
+use crate::figure::{Figure, Request};
+use crate::figures::FigureInfo;
+use crate::runs::Runs;
+use crate::verdict::Judged;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use warploom_report::page::{Cell, Column, Table, Verdict};
+use warploom_report::{Axis, BarChart, BarSeries, Chart};
+use warploom_stats::result::RunReport;
+
+pub(super) const FIGURE: FigureInfo = FigureInfo {
+    paper: PAPER,
+    name: "stalls",
+    title: "Stalls of DRAM and network over cycles, and what the throttle gains",
+    make,
+};
+
+/// Whom the throttle helps by the text of section 6, and whom hardly. The text names StoreGPU in
+/// both groups, and MergeSort in none: neither is judged.
+const HELPED: [&str; 2] = ["MUMmerGPU", "SimpleMultiGPU"];
+const HARDLY: [&str; 2] = ["VectorAddition", "MonteCarlo"];
+const UNCLEAR: [&str; 2] = ["StoreGPU", "MergeSort"];
+/// "Very slight": a bar chart hardly shows less.
+const SLIGHT: f64 = 0.02;
+
+struct Row {
+    name: &'static str,
+    dram_full: f64,
+    replies: f64,
+    /// IPC with the throttle over that without.
+    gain: f64,
+    steps: [u64; 2],
+    reorderings: u64,
+}
+
+impl Row {
+    fn new(name: &'static str, runs: &[Arc<RunReport>]) -> Self {
+        let [_, _, alone, both] = runs else {
+            panic!("{name}: a run of each configuration");
+        };
+        let cycles = alone.totals.figures.cycles as f64;
+        let ratio = |counter| count(alone, counter) as f64 / cycles;
+        Self {
+            name,
+            dram_full: ratio("gpu.dram_full_stalls"),
+            replies: ratio("gpu.reply_stalls"),
+            gain: both.totals.figures.ipc / alone.totals.figures.ipc,
+            steps: ["sm_filter.steps_down", "sm_filter.steps_up"].map(|name| count(both, name)),
+            reorderings: count(alone, "warp_policy.reorderings"),
+        }
+    }
+
+    fn stalls(&self) -> f64 {
+        self.dram_full + self.replies
+    }
+
+    fn cells(&self) -> Vec<Cell> {
+        vec![
+            Cell::from(self.name),
+            Cell::Number(self.dram_full),
+            Cell::Number(self.replies),
+            Cell::Number(self.stalls()),
+            Cell::Number(self.gain),
+            Cell::Count(self.steps[0]),
+            Cell::Count(self.steps[1]),
+            Cell::Count(self.reorderings),
+        ]
+    }
+}
+
+fn make(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
+    let reports = reports(request, runs)?;
+    let rows = WORKLOADS.iter().zip(&reports);
+    let rows: Vec<_> = rows
+        .map(|(workload, runs)| Row::new(workload.name, runs))
+        .collect();
+    Some(Figure {
+        table: Table {
+            columns: columns(),
+            rows: rows.iter().map(Row::cells).collect(),
+        },
+        summary: BTreeMap::new(),
+        claims: vec![verdict(&rows, request)],
+        charts: vec![chart(&rows)],
+    })
+}
+
+fn columns() -> Vec<Column> {
+    [
+        ("workload", "The paper's name."),
+        (
+            "dram_full_stalls.per_cycle",
+            "Cycles in which a partition could not take a request, over core cycles, with \
+             long-latency-first alone.",
+        ),
+        (
+            "reply_stalls.per_cycle",
+            "Cycles in which a reply could not leave a partition, over core cycles, likewise.",
+        ),
+        (
+            "stalls.per_cycle",
+            "Both: the contention of Algorithm 2 over the whole run.",
+        ),
+        (
+            "throttle.gain",
+            "IPC with contention-throttle over that without.",
+        ),
+        ("throttle.steps_down", "Times that it took an SM away."),
+        ("throttle.steps_up", "Times that it gave one back."),
+        (
+            "reorderings",
+            "Issues in which long-latency-first put a warp before an older one that could issue.",
+        ),
+    ]
+    .map(|(name, about)| Column::new(name, about))
+    .to_vec()
+}
+
+fn verdict(rows: &[Row], request: &Request) -> Verdict {
+    let of = |name: &str| {
+        let found = rows.iter().find(|row| row.name == name);
+        found.unwrap_or_else(|| panic!("{name} is in Table 3"))
+    };
+    let mut judged = Judged::new("cooperative.throttle.who");
+    let most = HARDLY
+        .map(|name| of(name).stalls())
+        .into_iter()
+        .fold(0.0, f64::max);
+    let gain = HARDLY
+        .map(|name| of(name).gain)
+        .into_iter()
+        .fold(0.0, f64::max);
+    for name in HELPED {
+        let row = of(name);
+        judged = judged
+            .states(
+                &format!("{name} stalls more than {}", HARDLY.join(" and ")),
+                row.stalls() > most,
+                format!("{:.3} a cycle, those {most:.3} at most", row.stalls()),
+            )
+            .states(
+                &format!("{name} gains, and more than {}", HARDLY.join(" and ")),
+                row.gain > 1.0 && row.gain > gain,
+                format!("{:.3}, those {gain:.3} at most", row.gain),
+            );
+    }
+    for name in HARDLY {
+        let gain = of(name).gain;
+        judged = judged.states(
+            &format!("{name} changes by less than {:.0}%", SLIGHT * 100.0),
+            (gain - 1.0).abs() < SLIGHT,
+            format!("{gain:.3}"),
+        );
+    }
+    let shown = |name: &&str| {
+        let row = of(name);
+        format!(
+            "{name} stalls {:.3} a cycle and gains {:.3}",
+            row.stalls(),
+            row.gain
+        )
+    };
+    let unclear: Vec<_> = UNCLEAR.iter().map(shown).collect();
+    judged.verdict(format!(
+        "The text names StoreGPU in both groups, where one must be another: here {}. At scale {}.",
+        unclear.join(", "),
+        request.scale
+    ))
+}
+
+fn chart(rows: &[Row]) -> Chart {
+    let series = |name: &str, value: fn(&Row) -> f64| BarSeries {
+        name: name.to_owned(),
+        values: rows.iter().map(|row| Some(value(row))).collect(),
+    };
+    Chart::Bars(BarChart {
+        title: "Stalls with long-latency-first".to_owned(),
+        axis: Axis {
+            label: "stalls per core cycle".to_owned(),
+            ..Axis::default()
+        },
+        groups: rows.iter().map(|row| row.name.to_owned()).collect(),
+        series: vec![
+            series("DRAM full", |row| row.dram_full),
+            series("replies to SMs", |row| row.replies),
+        ],
+        marks: Vec::new(),
+    })
+}

@@ -1,0 +1,72 @@
+//! All figures of the paper at scale `test`.
+
+use crate::claims::claims;
+use crate::figure::{Request, Scale};
+use crate::figures::find;
+use crate::runner::Runner;
+use crate::runs::{Made, Wanted, make};
+use warploom_report::page::{Cell, Page};
+
+fn pages() -> Vec<Page> {
+    let request = Request { scale: Scale::Test };
+    let infos = find("cooperative").unwrap();
+    let wanted: Vec<_> = infos
+        .iter()
+        .map(|info| Wanted::figure(info, &request))
+        .collect();
+    let runner = Runner {
+        store: None,
+        threads: 2,
+        observer: &|_| (),
+    };
+    let page = |made| match made {
+        Made::Page(page) => *page,
+        Made::Failed { name, runs } => panic!("{name}: {runs:?}"),
+    };
+    let made = make(&wanted, &runner).unwrap();
+    made.into_iter().map(page).collect()
+}
+
+#[test]
+fn every_figure_is_made_and_every_claim_has_its_verdict() {
+    let pages = pages();
+    let names: Vec<_> = pages.iter().map(|page| page.figure.as_str()).collect();
+    assert_eq!(names, ["fig3", "fig4", "table3", "stalls", "storage"]);
+    let judged = pages.iter().flat_map(|page| &page.claims);
+    let mut judged: Vec<_> = judged.map(|verdict| verdict.id.clone()).collect();
+    let all = claims().into_iter().filter(|c| c.paper == "cooperative");
+    let mut all: Vec<_> = all.map(|claim| claim.id).collect();
+    judged.sort();
+    all.sort();
+    assert_eq!(judged, all);
+    for page in &pages {
+        assert!(!page.table.rows.is_empty(), "{}", page.figure);
+        for row in &page.table.rows {
+            assert_eq!(row.len(), page.table.columns.len(), "{}", page.figure);
+        }
+    }
+    // Six workloads on four machines; the tables share the runs.
+    assert_eq!(pages.iter().map(|page| page.runs.len()).max(), Some(24));
+    // The baseline over itself.
+    assert!(
+        pages[0]
+            .table
+            .rows
+            .iter()
+            .all(|row| row[1] == Cell::Number(1.0))
+    );
+}
+
+#[test]
+fn storage_is_that_of_a_counter_a_warp() {
+    let request = Request::default();
+    let info = find("cooperative/storage").unwrap()[0];
+    let results = crate::Results::default();
+    let figure = (info.make)(&request, &mut crate::runs::Runs::new(&results)).unwrap();
+    let counters: Vec<_> = figure.table.rows.iter().map(|row| row[6].clone()).collect();
+    // 1536 threads are 48 warps, 1024 are the paper's 32.
+    use Cell::{Count, None};
+    assert_eq!(counters, [Count(48), None, Count(32), None]);
+    assert_eq!(figure.table.rows[2][7], Count(32));
+    assert_eq!(figure.table.rows[2][4], Count(32 * 32));
+}

@@ -1,0 +1,224 @@
+//! Runs that are wanted, on all cores: each on one thread, each kept as soon as it is finished.
+//!
+//! What comes out depends neither on the order in which runs end nor on the number of threads: a
+//! run is a pure function of its specification, and results are looked up by key.
+
+use crate::spec::{RunKey, RunSpec};
+use crate::store::{Store, StoreError};
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, mpsc};
+use std::thread;
+use warploom_config::GpuSpec;
+use warploom_run::{Options, Progress, Session};
+use warploom_stats::result::{Outcome, RunReport};
+
+/// What happens while runs run.
+#[derive(Clone, Debug)]
+pub enum Event<'a> {
+    /// So many runs begin; so many more came out of the store.
+    Planned {
+        /// Runs to make.
+        runs: usize,
+        /// Runs found.
+        stored: usize,
+    },
+    /// A run began.
+    Started {
+        /// Its number among those planned.
+        number: usize,
+        /// Its name.
+        label: &'a str,
+    },
+    /// A run goes on.
+    At {
+        /// Its number among those planned.
+        number: usize,
+        /// How far it is.
+        progress: &'a Progress,
+    },
+    /// A run ended.
+    Ended {
+        /// Its number among those planned.
+        number: usize,
+    },
+}
+
+/// How runs are made.
+pub struct Runner<'a> {
+    /// Where finished runs are kept, if anywhere.
+    pub store: Option<Store>,
+    /// Runs at a time.
+    pub threads: usize,
+    /// Is told what happens, from any thread.
+    pub observer: &'a (dyn Fn(Event<'_>) + Sync),
+}
+
+/// What became of runs, by key.
+#[derive(Default)]
+pub struct Results {
+    done: BTreeMap<RunKey, Arc<RunReport>>,
+    failed: BTreeMap<RunKey, Failed>,
+}
+
+/// A run without a result.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failed {
+    /// What ran on what.
+    pub label: String,
+    /// The command that shows it.
+    pub command: String,
+    /// What went wrong, with its place.
+    pub reason: String,
+}
+
+impl Results {
+    /// The result of a run.
+    pub fn get(&self, key: &RunKey) -> Option<&Arc<RunReport>> {
+        self.done.get(key)
+    }
+
+    /// Why a run has none.
+    pub fn failure(&self, key: &RunKey) -> Option<&Failed> {
+        self.failed.get(key)
+    }
+
+    /// Every run without a result, in order of keys.
+    pub fn failures(&self) -> impl Iterator<Item = &Failed> {
+        self.failed.values()
+    }
+}
+
+impl Runner<'_> {
+    /// Makes runs, or takes them from the store, and adds them to `results`. Runs of one key are
+    /// made once.
+    ///
+    /// # Errors
+    /// When the store fails; runs kept until then stay.
+    pub fn run(&self, wanted: &[RunSpec], results: &mut Results) -> Result<(), StoreError> {
+        let mut todo: BTreeMap<RunKey, &RunSpec> = BTreeMap::new();
+        let mut stored = 0;
+        for spec in wanted {
+            let key = spec.key();
+            if results.done.contains_key(&key) || results.failed.contains_key(&key) {
+                continue;
+            }
+            match self
+                .store
+                .as_ref()
+                .map_or(Ok(None), |store| store.get(&key))?
+            {
+                Some(report) => {
+                    stored += 1;
+                    results.done.insert(key, Arc::new(report));
+                }
+                None => {
+                    todo.entry(key).or_insert(spec);
+                }
+            }
+        }
+        let mut todo: Vec<_> = todo.into_iter().collect();
+        // The longest first, so that no core waits at the end.
+        todo.sort_by_key(|(_, spec)| std::cmp::Reverse(spec.weight()));
+        (self.observer)(Event::Planned {
+            runs: todo.len(),
+            stored,
+        });
+        self.make(&todo, results)
+    }
+
+    fn make(&self, todo: &[(RunKey, &RunSpec)], results: &mut Results) -> Result<(), StoreError> {
+        let next = AtomicUsize::new(0);
+        let stop = AtomicBool::new(false);
+        let (sender, receiver) = mpsc::channel();
+        thread::scope(|scope| {
+            for _ in 0..self.threads.clamp(1, todo.len().max(1)) {
+                let (sender, next, stop) = (sender.clone(), &next, &stop);
+                scope.spawn(move || {
+                    loop {
+                        let number = next.fetch_add(1, Ordering::Relaxed);
+                        let Some((_, spec)) = todo.get(number) else {
+                            return;
+                        };
+                        let result = self.simulate(number, spec, stop);
+                        if stop.load(Ordering::Relaxed) || sender.send((number, result)).is_err() {
+                            return;
+                        }
+                    }
+                });
+            }
+            drop(sender);
+            for (number, result) in receiver {
+                let (key, spec) = &todo[number];
+                match result {
+                    Ok(report) => {
+                        if let Some(store) = &self.store
+                            && let Err(error) = store.put(key, &report)
+                        {
+                            stop.store(true, Ordering::Relaxed);
+                            return Err(error);
+                        }
+                        results.done.insert(key.clone(), Arc::new(report));
+                    }
+                    Err(reason) => {
+                        let failed = Failed {
+                            label: spec.label(),
+                            command: spec.command(),
+                            reason,
+                        };
+                        results.failed.insert(key.clone(), failed);
+                    }
+                }
+                (self.observer)(Event::Ended { number });
+            }
+            Ok(())
+        })
+    }
+
+    fn simulate(
+        &self,
+        number: usize,
+        spec: &RunSpec,
+        stop: &AtomicBool,
+    ) -> Result<RunReport, String> {
+        let label = spec.label();
+        (self.observer)(Event::Started {
+            number,
+            label: &label,
+        });
+        let options = Options {
+            max_cycles: spec.max_cycles,
+            window_cycles: spec.window_cycles,
+            command: spec.command(),
+            ..Options::default()
+        };
+        let gpu = &spec.machine.spec;
+        let mut program = spec.input.program(gpu)?;
+        let session = Session::new(GpuSpec::clone(gpu), options);
+        let report = session.run(program.as_mut(), &mut |progress| {
+            (self.observer)(Event::At { number, progress });
+            match stop.load(Ordering::Relaxed) {
+                true => ControlFlow::Break(()),
+                false => ControlFlow::Continue(()),
+            }
+        });
+        let report = report.map_err(|error| error.to_string())?;
+        match failure(&report) {
+            Some(reason) => Err(reason),
+            None => Ok(report),
+        }
+    }
+}
+
+/// Why a run that came to an end has no result.
+fn failure(report: &RunReport) -> Option<String> {
+    match &report.outcome {
+        Outcome::Fault { message }
+        | Outcome::Deadlock { message }
+        | Outcome::Livelock { message } => return Some(message.clone()),
+        Outcome::Finished | Outcome::CycleLimit { .. } => {}
+    }
+    let wrong = report.checks.iter().find(|check| !check.passed)?;
+    Some(format!("wrong output `{}`: {}", wrong.name, wrong.detail))
+}

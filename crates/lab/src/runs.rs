@@ -1,0 +1,239 @@
+//! How a figure gets at its runs: it asks, and is asked again until every run that it asked for is
+//! there.
+//!
+//! A figure is a function of a request and of results. It asks for what it needs; what is missing
+//! is noted, made, and the figure is asked once more. So a figure whose later runs depend on
+//! earlier results (the best number of blocks, an oracle's partition) is written as if all results
+//! were there from the start, and figures that share runs never notice.
+
+use crate::figure::{Figure, Request};
+use crate::figures::FigureInfo;
+use crate::runner::{Failed, Results, Runner};
+use crate::spec::RunSpec;
+use crate::store::StoreError;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use warploom_report::page::Page;
+use warploom_stats::result::RunReport;
+
+/// A run with its result.
+pub type UsedRun = (RunSpec, Arc<RunReport>);
+
+/// What a figure may ask.
+pub struct Runs<'a> {
+    results: &'a Results,
+    wanted: Vec<RunSpec>,
+    /// In the order in which they were asked for.
+    used: Vec<UsedRun>,
+    failed: Vec<Failed>,
+}
+
+impl<'a> Runs<'a> {
+    pub(crate) fn new(results: &'a Results) -> Self {
+        Self {
+            results,
+            wanted: Vec::new(),
+            used: Vec::new(),
+            failed: Vec::new(),
+        }
+    }
+
+    /// The result of a run, if it is there. One that is not will be made.
+    pub fn get(&mut self, spec: &RunSpec) -> Option<Arc<RunReport>> {
+        let key = spec.key();
+        if let Some(report) = self.results.get(&key) {
+            if !self.used.iter().any(|(used, _)| used.key() == key) {
+                self.used.push((spec.clone(), Arc::clone(report)));
+            }
+            return Some(Arc::clone(report));
+        }
+        match self.results.failure(&key) {
+            Some(failed) => self.failed.push(failed.clone()),
+            None => self.wanted.push(spec.clone()),
+        }
+        None
+    }
+
+    /// The results of all of these runs, once all are there: asks for all of them at once.
+    pub fn all(&mut self, specs: &[RunSpec]) -> Option<Vec<Arc<RunReport>>> {
+        let found: Vec<_> = specs.iter().map(|spec| self.get(spec)).collect();
+        found.into_iter().collect()
+    }
+}
+
+/// Makes a figure from results; `None` while some are missing.
+type Make<'a> = dyn Fn(&mut Runs<'_>) -> Option<Figure> + 'a;
+
+/// Makes a figure's page.
+type Paged<'a> = dyn Fn(Figure, &[UsedRun]) -> Page + 'a;
+
+/// A figure that runs make.
+pub struct Wanted<'a> {
+    /// What messages call it.
+    pub name: String,
+    /// Makes it from results; `None` while some are missing.
+    pub make: Box<Make<'a>>,
+    /// Its page.
+    pub page: Box<Paged<'a>>,
+}
+
+impl<'a> Wanted<'a> {
+    /// A paper's figure.
+    pub fn figure(info: &'a FigureInfo, request: &'a Request) -> Self {
+        Self {
+            name: info.full_name(),
+            make: Box::new(|runs| (info.make)(request, runs)),
+            page: Box::new(|figure, used| figure.page(info, request, used)),
+        }
+    }
+}
+
+/// What became of a figure.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Made {
+    /// Its page.
+    Page(Box<Page>),
+    /// Runs that it rests on failed.
+    Failed {
+        /// The figure.
+        name: String,
+        /// The runs.
+        runs: Vec<Failed>,
+    },
+}
+
+/// Makes figures, and the runs that they ask for, each once. Pages come in the order of `wanted`.
+///
+/// # Errors
+/// When the store fails; runs kept until then stay.
+pub fn make(wanted: &[Wanted<'_>], runner: &Runner<'_>) -> Result<Vec<Made>, StoreError> {
+    let mut results = Results::default();
+    let mut made: Vec<Option<Made>> = wanted.iter().map(|_| None).collect();
+    loop {
+        let mut missing = Vec::new();
+        for (wanted, made) in wanted.iter().zip(&mut made) {
+            if made.is_none() {
+                match attempt(wanted, &results) {
+                    Ok(done) => *made = Some(done),
+                    Err(runs) => missing.extend(runs),
+                }
+            }
+        }
+        if missing.is_empty() {
+            return Ok(made.into_iter().flatten().collect());
+        }
+        runner.run(&missing, &mut results)?;
+    }
+}
+
+/// A figure from the results that there are, or the runs that are missing.
+fn attempt(wanted: &Wanted<'_>, results: &Results) -> Result<Made, Vec<RunSpec>> {
+    let mut runs = Runs::new(results);
+    let figure = (wanted.make)(&mut runs);
+    match figure {
+        Some(figure) => Ok(Made::Page(Box::new((wanted.page)(figure, &runs.used)))),
+        None if !runs.wanted.is_empty() => Err(runs.wanted),
+        None => {
+            let mut seen = BTreeSet::new();
+            runs.failed
+                .retain(|failed| seen.insert(failed.command.clone()));
+            assert!(!runs.failed.is_empty(), "{} asked for nothing", wanted.name);
+            Ok(Made::Failed {
+                name: wanted.name.clone(),
+                runs: runs.failed,
+            })
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Made, Runs, Wanted, make};
+    use crate::figure::Figure;
+    use crate::runner::{Event, Runner};
+    use crate::spec::{Input, Machine, RunSpec};
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use warploom_report::page::Cell;
+    use warploom_workloads::Size;
+
+    fn machine(sets: &[&str]) -> Machine {
+        Machine::preset(&sets.join(" "), "gtx480", sets).unwrap()
+    }
+
+    fn spec(sets: &[&str]) -> RunSpec {
+        let input = Input::workload("vectoradd", Size::Test, 1).unwrap();
+        RunSpec::new(&input, &machine(sets))
+    }
+
+    /// Whichever cap on blocks is best, then that one with another scheduler: a run whose
+    /// configuration depends on the results of others.
+    fn staged(runs: &mut Runs<'_>) -> Option<Figure> {
+        let caps = ["gpu.max_blocks_per_sm=1", "gpu.max_blocks_per_sm=2"];
+        let capped = runs.all(&caps.map(|cap| spec(&[cap])))?;
+        let cycles = |run: &usize| capped[*run].totals.figures.cycles;
+        let best = (0..caps.len()).min_by_key(cycles)?;
+        let last = runs.get(&spec(&[caps[best], "sm.warp_scheduler=oldest"]))?;
+        let cycles = Cell::Count(last.totals.figures.cycles);
+        Some(Figure {
+            summary: [("cycles".to_owned(), cycles)].into(),
+            ..Figure::default()
+        })
+    }
+
+    fn wanted<'a>(name: &str, make: &'a dyn Fn(&mut Runs<'_>) -> Option<Figure>) -> Wanted<'a> {
+        Wanted {
+            name: name.to_owned(),
+            make: Box::new(make),
+            page: Box::new(|figure, used| figure.into_page(used)),
+        }
+    }
+
+    /// Pages, and how many runs were made.
+    fn made(wanted: &[Wanted<'_>], threads: usize) -> (Vec<Made>, usize) {
+        let runs = AtomicUsize::new(0);
+        let observer = |event: Event<'_>| {
+            if let Event::Ended { .. } = event {
+                runs.fetch_add(1, Ordering::Relaxed);
+            }
+        };
+        let runner = Runner {
+            store: None,
+            threads,
+            observer: &observer,
+        };
+        let made = make(wanted, &runner).unwrap();
+        (made, runs.into_inner())
+    }
+
+    #[test]
+    fn runs_may_depend_on_results_and_are_shared() {
+        let (alone, runs) = made(&[wanted("one", &staged)], 1);
+        assert_eq!(runs, 3);
+        let Made::Page(page) = &alone[0] else {
+            panic!("{alone:?}")
+        };
+        assert_eq!(page.runs.len(), 3);
+        assert!(page.summary["cycles"].number() > Some(0.0));
+        // Twice the figure: the same runs, on any number of threads.
+        let (twice, runs) = made(&[wanted("one", &staged), wanted("two", &staged)], 4);
+        assert_eq!((runs, &twice[0], &twice[1]), (3, &alone[0], &alone[0]));
+    }
+
+    #[test]
+    fn a_run_that_fails_is_told_and_takes_nothing_else_with_it() {
+        let broken = |runs: &mut Runs<'_>| {
+            let input = Input::new("broken", "broken.toml", "0", |_| {
+                Err("broken.toml:3: no such buffer".to_owned())
+            });
+            runs.get(&RunSpec::new(&input, &machine(&[])))?;
+            Some(Figure::default())
+        };
+        let (made, _) = made(&[wanted("bad", &broken), wanted("good", &staged)], 2);
+        let [Made::Failed { name, runs }, Made::Page(_)] = made.as_slice() else {
+            panic!("{made:?}")
+        };
+        assert_eq!((name.as_str(), runs.len()), ("bad", 1));
+        assert!(runs[0].reason.contains("broken.toml:3"), "{runs:?}");
+        assert_eq!(runs[0].command, "warploom run broken.toml --gpu gtx480");
+    }
+}

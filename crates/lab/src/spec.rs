@@ -1,0 +1,288 @@
+//! What a run is: an input, a machine, where it is cut.
+
+use std::fmt;
+use std::sync::Arc;
+use warploom_base::Digest;
+use warploom_config::{Base, ConfigErrors, GpuSpec, resolve};
+use warploom_run::HostProgram;
+use warploom_workloads::{Size, Target, Times, UnknownTarget, architecture};
+
+/// Seed of every workload's inputs in figures: that of `warploom run`.
+pub const SEED: u64 = 1;
+
+/// Makes an input's host program for a machine.
+type Make = dyn Fn(&GpuSpec) -> Result<Box<dyn HostProgram>, String> + Send + Sync;
+
+/// A program with its data, ready to run any number of times.
+#[derive(Clone)]
+pub struct Input {
+    name: String,
+    args: String,
+    digest: String,
+    /// Threads that it launches, about: long runs start first.
+    weight: u64,
+    make: Arc<Make>,
+}
+
+impl Input {
+    /// An input of any kind. `args` stand behind `warploom run`; equal digests mean equal inputs.
+    pub fn new(
+        name: impl Into<String>,
+        args: impl Into<String>,
+        digest: impl Into<String>,
+        make: impl Fn(&GpuSpec) -> Result<Box<dyn HostProgram>, String> + Send + Sync + 'static,
+    ) -> Self {
+        Self {
+            name: name.into(),
+            args: args.into(),
+            digest: digest.into(),
+            weight: 0,
+            make: Arc::new(make),
+        }
+    }
+
+    /// A workload by any of its names.
+    ///
+    /// # Errors
+    /// When the name is none.
+    pub fn workload(name: &str, size: Size, seed: u64) -> Result<Self, UnknownTarget> {
+        let target = Target::resolve(name)?;
+        let mut digest = Digest::new();
+        let kernel = target.kernel.map_or("", |kernel| kernel.name);
+        digest
+            .str(target.workload.name)
+            .str(target.variant.name)
+            .str(kernel)
+            .u64(target.registers().map_or(0, u64::from))
+            .str(size.name())
+            .u64(seed)
+            .str(target.workload.ptx);
+        let seed_args = match seed {
+            SEED => String::new(),
+            seed => format!(" --seed {seed}"),
+        };
+        let args = format!("{name} --size {size}{seed_args}");
+        let make = move |gpu: &GpuSpec| Ok(target.program_on(size, seed, architecture(&gpu.name)));
+        Ok(Self {
+            weight: threads(&target, size),
+            ..Self::new(name, args, digest.hex(), make)
+        })
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Its host program.
+    ///
+    /// # Errors
+    /// When the input is wrong for the machine, with the remedy.
+    pub fn program(&self, gpu: &GpuSpec) -> Result<Box<dyn HostProgram>, String> {
+        (self.make)(gpu)
+    }
+}
+
+impl fmt::Debug for Input {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.args)
+    }
+}
+
+/// Threads of all launches, those until done once.
+fn threads(target: &Target, size: Size) -> u64 {
+    let launches = target.launches(size);
+    let of = |shape: &warploom_workloads::LaunchShape| {
+        let times = match shape.times {
+            Times::Fixed(times) => u64::from(times),
+            Times::UntilDone => 1,
+        };
+        shape.grid.count() * shape.block.count() * times
+    };
+    launches.iter().map(of).sum()
+}
+
+/// A machine: where it starts from, and what is changed of it.
+#[derive(Clone, Debug)]
+pub struct Machine {
+    /// Its name in a figure.
+    pub name: String,
+    /// Preset or file.
+    pub gpu: String,
+    /// Changes, `KEY=VALUE`.
+    pub sets: Vec<String>,
+    /// The specification.
+    pub spec: Arc<GpuSpec>,
+    /// The specification without the changes.
+    pub base: Arc<GpuSpec>,
+}
+
+impl Machine {
+    /// A preset with changes.
+    ///
+    /// # Errors
+    /// Everything that is wrong with the preset's name or the changes.
+    pub fn preset(name: &str, gpu: &str, sets: &[&str]) -> Result<Self, ConfigErrors> {
+        Self::new(name, gpu, &Base::Preset(gpu.to_owned()), owned(sets))
+    }
+
+    /// A base with changes; `gpu` is what users call the base.
+    ///
+    /// # Errors
+    /// Everything that is wrong with the base or the changes.
+    pub fn new(
+        name: &str,
+        gpu: &str,
+        base: &Base,
+        sets: Vec<String>,
+    ) -> Result<Self, ConfigErrors> {
+        Ok(Self {
+            name: name.to_owned(),
+            gpu: gpu.to_owned(),
+            spec: Arc::new(resolve(base, &sets)?),
+            base: Arc::new(resolve(base, &[])?),
+            sets,
+        })
+    }
+}
+
+fn owned(sets: &[&str]) -> Vec<String> {
+    sets.iter().map(|set| (*set).to_owned()).collect()
+}
+
+/// One run that a figure rests on.
+#[derive(Clone, Debug)]
+pub struct RunSpec {
+    /// What runs.
+    pub input: Input,
+    /// On what.
+    pub machine: Machine,
+    /// Stop after this many core cycles, where the paper does.
+    pub max_cycles: Option<u64>,
+    /// Record windows of this many core cycles.
+    pub window_cycles: Option<u64>,
+}
+
+impl RunSpec {
+    /// A run to its end, without windows.
+    pub fn new(input: &Input, machine: &Machine) -> Self {
+        Self {
+            input: input.clone(),
+            machine: machine.clone(),
+            max_cycles: None,
+            window_cycles: None,
+        }
+    }
+
+    /// What tells runs apart: inputs, machines and options that are equal give one key, whatever
+    /// they are called.
+    pub fn key(&self) -> RunKey {
+        let number = |value: Option<u64>| value.map_or("-".to_owned(), |value| value.to_string());
+        RunKey(format!(
+            "{}/{}/{}/{}",
+            self.input.digest,
+            self.machine.spec.digest(),
+            number(self.max_cycles),
+            number(self.window_cycles)
+        ))
+    }
+
+    /// The command that makes this run.
+    pub fn command(&self) -> String {
+        let mut command = format!(
+            "warploom run {} --gpu {}",
+            self.input.args, self.machine.gpu
+        );
+        for set in &self.machine.sets {
+            command += &format!(" --set {set}");
+        }
+        if let Some(cycles) = self.max_cycles {
+            command += &format!(" --max-cycles {cycles}");
+        }
+        if let Some(cycles) = self.window_cycles {
+            command += &format!(" --window {cycles}");
+        }
+        command
+    }
+
+    /// What runs on what, for people.
+    pub fn label(&self) -> String {
+        format!("{} on {}", self.input.name, self.machine.name)
+    }
+
+    /// How much work it is, beside other runs.
+    pub(crate) fn weight(&self) -> u64 {
+        self.input.weight
+    }
+}
+
+/// Names a run by what it is made of.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct RunKey(String);
+
+impl RunKey {
+    /// The key as text.
+    pub fn text(&self) -> &str {
+        &self.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Input, Machine, RunSpec};
+    use warploom_workloads::Size;
+
+    fn run(workload: &str, size: Size, sets: &[&str]) -> RunSpec {
+        let input = Input::workload(workload, size, 1).unwrap();
+        RunSpec::new(&input, &Machine::preset("any", "gtx480", sets).unwrap())
+    }
+
+    #[test]
+    fn what_is_the_same_has_one_key_whatever_it_is_called() {
+        let plain = run("vectoradd", Size::Test, &[]).key();
+        let alias = run("cooperative/VectorAddition", Size::Test, &[]).key();
+        assert_eq!(plain, alias);
+        let default = run("vectoradd", Size::Test, &["sm.warp_scheduler=gto"]).key();
+        let other = run("vectoradd", Size::Test, &["sm.warp_scheduler=lrr"]).key();
+        assert_eq!(
+            [&default, &other]
+                .into_iter()
+                .filter(|key| **key == plain)
+                .count(),
+            1
+        );
+    }
+
+    #[test]
+    fn what_differs_has_another_key() {
+        let all = [
+            run("vectoradd", Size::Test, &[]),
+            run("vectoradd", Size::Small, &[]),
+            run("slicer/MVP", Size::Test, &[]),
+            run("spmv", Size::Test, &[]),
+            run("vectoradd", Size::Test, &["gpu.sms=2"]),
+            RunSpec {
+                max_cycles: Some(100),
+                ..run("vectoradd", Size::Test, &[])
+            },
+            RunSpec {
+                window_cycles: Some(100),
+                ..run("vectoradd", Size::Test, &[])
+            },
+        ];
+        let keys: std::collections::BTreeSet<_> = all.iter().map(RunSpec::key).collect();
+        assert_eq!(keys.len(), all.len());
+    }
+
+    #[test]
+    fn a_run_says_how_to_make_it() {
+        let run = RunSpec {
+            max_cycles: Some(500),
+            ..run("bfs", Size::Test, &["gpu.sms=2"])
+        };
+        assert_eq!(
+            run.command(),
+            "warploom run bfs --size test --gpu gtx480 --set gpu.sms=2 --max-cycles 500"
+        );
+    }
+}

@@ -1,0 +1,44 @@
+//! Strict round robin, GPGPU-Sim 4.x's `rrr`: the turn is that of the first warp behind the one
+//! that issued last which has not exited and does not wait, whether or not it can issue
+//! (`scheduler_unit::order_rrr`, whose count of issued instructions never goes back to zero).
+
+use super::{WarpMask, WarpScheduler, WarpView, next_after};
+use crate::facts::{schedulers, warps_a_scheduler};
+use crate::{Facts, Part, Policy, bits_for};
+use warploom_base::WarpSlot;
+
+/// Strict round robin.
+#[derive(Clone, Debug)]
+pub struct Rrr {
+    last: WarpSlot,
+}
+
+impl Policy for Rrr {
+    const FACTS: Facts = Facts {
+        about: "No warp goes before the one whose turn it is.",
+        source: "GPGPU-Sim 4.x `rrr`",
+        state: "schedulers x the last warp",
+        bits: |spec| schedulers(spec) * bits_for(warps_a_scheduler(spec)),
+        part: Part::Sm,
+        complexity: "constant",
+    };
+}
+
+impl Default for Rrr {
+    /// Starts before slot 0.
+    fn default() -> Self {
+        Self { last: WarpSlot(63) }
+    }
+}
+
+impl WarpScheduler for Rrr {
+    #[inline]
+    fn pick(&mut self, view: &WarpView<'_>, ready: WarpMask) -> Option<WarpSlot> {
+        let turn = next_after(view.own & view.live & !view.waiting, self.last);
+        turn.filter(|slot| ready >> slot.index() & 1 != 0)
+    }
+
+    fn on_issue(&mut self, slot: WarpSlot) {
+        self.last = slot;
+    }
+}

@@ -1,0 +1,341 @@
+//! The interference graph of one class, its coalescing and its colouring (Briggs, 1992).
+//!
+//! Two variables interfere if one is written while the other's value is still needed, or if one
+//! instruction writes both; the source of a copy does not stand in the way of its destination.
+//! What the program may read before it writes it exists from the start. Colours are numbers of
+//! registers of the class.
+
+use crate::body::{Body, Var};
+use crate::class::{Class, PerClass};
+use crate::flow::Flow;
+use fixedbitset::FixedBitSet;
+
+/// Cost of a variable that cannot be spilled.
+pub(crate) const NEVER: u64 = u64::MAX;
+
+/// Interference among the variables of one class. Nodes are numbered from 0 in order of variables.
+#[derive(Clone, Default)]
+pub(crate) struct Graph {
+    /// The variable of each node.
+    pub vars: Vec<Var>,
+    /// Whether two nodes interfere: the lower triangle, row by row.
+    matrix: FixedBitSet,
+    neighbours: Vec<Vec<u32>>,
+    /// Copies between nodes, in order of the code: destination and source.
+    pub copies: Vec<(u32, u32)>,
+    /// Most nodes that are live at once.
+    pub pressure: u32,
+}
+
+impl Graph {
+    fn cell(a: usize, b: usize) -> usize {
+        let (low, high) = (a.min(b), a.max(b));
+        high * (high + 1) / 2 + low
+    }
+
+    fn add_node(&mut self, var: Var) -> u32 {
+        self.vars.push(var);
+        self.neighbours.push(Vec::new());
+        self.vars.len() as u32 - 1
+    }
+
+    fn finish_nodes(&mut self) {
+        let count = self.vars.len();
+        self.matrix = FixedBitSet::with_capacity(count * (count + 1) / 2);
+    }
+
+    fn add_edge(&mut self, a: u32, b: u32) {
+        if a != b && !self.matrix.put(Self::cell(a as usize, b as usize)) {
+            self.neighbours[a as usize].push(b);
+            self.neighbours[b as usize].push(a);
+        }
+    }
+
+    /// Nodes that a node interferes with.
+    pub fn degree(&self, node: usize) -> u32 {
+        self.neighbours[node].len() as u32
+    }
+
+    pub fn interferes(&self, a: u32, b: u32) -> bool {
+        self.matrix.contains(Self::cell(a as usize, b as usize))
+    }
+}
+
+/// Builds the graphs of all classes, and the highest demand for registers at any place, in 32-bit
+/// registers over all classes.
+pub(crate) fn build(body: &Body, flow: &Flow) -> (Vec<Graph>, u32) {
+    let mut builder = Builder::new(body);
+    builder.entry(flow.at_entry());
+    let insts: Vec<_> = body.insts().collect();
+    flow.for_each(|at, live| {
+        if let Some(inst) = insts.get(at) {
+            let copy = inst.copy(&body.vars);
+            let writes: Vec<Var> = inst.writes().collect();
+            builder.write(&writes, copy, live);
+        }
+    });
+    builder.copies(&insts);
+    (builder.graphs, builder.highest)
+}
+
+struct Builder<'a> {
+    body: &'a Body,
+    graphs: Vec<Graph>,
+    /// Node of every variable in its class's graph.
+    nodes: Vec<u32>,
+    highest: u32,
+}
+
+impl<'a> Builder<'a> {
+    fn new(body: &'a Body) -> Self {
+        let mut mentioned = FixedBitSet::with_capacity(body.vars.len());
+        for inst in body.insts() {
+            inst.mentions
+                .iter()
+                .filter_map(|m| m.var)
+                .for_each(|v| mentioned.insert(v.index()));
+        }
+        let mut graphs = vec![Graph::default(); Class::ALL.len()];
+        let mut nodes = vec![u32::MAX; body.vars.len()];
+        for var in mentioned.ones() {
+            let class = body.vars[var].class;
+            nodes[var] = graphs[class.index()].add_node(Var::new(var));
+        }
+        graphs.iter_mut().for_each(Graph::finish_nodes);
+        Self {
+            body,
+            graphs,
+            nodes,
+            highest: 0,
+        }
+    }
+
+    fn class(&self, var: usize) -> Class {
+        self.body.vars[var].class
+    }
+
+    fn edge(&mut self, a: usize, b: usize) {
+        let class = self.class(a);
+        if class == self.class(b) {
+            self.graphs[class.index()].add_edge(self.nodes[a], self.nodes[b]);
+        }
+    }
+
+    fn entry(&mut self, live: &FixedBitSet) {
+        let count = self.nodes.len();
+        let vars: Vec<usize> = live.ones().take_while(|var| *var < count).collect();
+        for (nth, &a) in vars.iter().enumerate() {
+            vars[..nth].iter().for_each(|&b| self.edge(a, b));
+        }
+        self.count(&vars);
+    }
+
+    /// Edges of what one instruction writes.
+    fn write(&mut self, writes: &[Var], copy: Option<(Var, Var)>, after: &FixedBitSet) {
+        let count = self.nodes.len();
+        let mut live: Vec<usize> = after.ones().take_while(|var| *var < count).collect();
+        for (nth, to) in writes.iter().enumerate() {
+            for &other in &live {
+                if copy.is_none_or(|(_, from)| from.index() != other) {
+                    self.edge(to.index(), other);
+                }
+            }
+            for other in &writes[..nth] {
+                self.edge(to.index(), other.index());
+            }
+        }
+        // What is written and never read takes a register for that moment too.
+        let dead = writes
+            .iter()
+            .map(|var| var.index())
+            .filter(|var| !after.contains(*var));
+        live.extend(dead);
+        self.count(&live);
+    }
+
+    /// Notes how much is live at one place.
+    fn count(&mut self, live: &[usize]) {
+        let mut counts = PerClass::<u32>::default();
+        for &var in live {
+            counts[self.class(var)] += 1;
+        }
+        for class in Class::ALL {
+            let graph = &mut self.graphs[class.index()];
+            graph.pressure = graph.pressure.max(counts[class]);
+        }
+        self.highest = self.highest.max(counts.units());
+    }
+
+    fn copies(&mut self, insts: &[&crate::body::Inst]) {
+        for inst in insts {
+            if let Some((to, from)) = inst.copy(&self.body.vars).filter(|(to, from)| to != from) {
+                let class = self.class(to.index());
+                let pair = (self.nodes[to.index()], self.nodes[from.index()]);
+                self.graphs[class.index()].copies.push(pair);
+            }
+        }
+    }
+}
+
+/// Merges nodes that a copy connects, wherever the merged node is still sure to find a register:
+/// fewer than `registers` of its neighbours have as many neighbours themselves (Briggs). Returns
+/// for every node the one that stands for it.
+pub(crate) fn coalesce(graph: &Graph, registers: u32) -> Vec<u32> {
+    let mut merged = graph.clone();
+    let mut stands_for: Vec<u32> = (0..graph.vars.len() as u32).collect();
+    let mut changed = true;
+    while changed {
+        changed = false;
+        for &(to, from) in &graph.copies {
+            let (a, b) = (find(&stands_for, to), find(&stands_for, from));
+            if a != b && !merged.interferes(a, b) && merged.safe_to_merge(a, b, registers) {
+                let (kept, gone) = (a.min(b), a.max(b));
+                merged.merge(kept, gone);
+                stands_for[gone as usize] = kept;
+                changed = true;
+            }
+        }
+    }
+    (0..graph.vars.len() as u32)
+        .map(|node| find(&stands_for, node))
+        .collect()
+}
+
+fn find(stands_for: &[u32], mut node: u32) -> u32 {
+    while stands_for[node as usize] != node {
+        node = stands_for[node as usize];
+    }
+    node
+}
+
+impl Graph {
+    fn safe_to_merge(&self, a: u32, b: u32, registers: u32) -> bool {
+        let significant = |node: &&u32| {
+            let shared = self.interferes(**node, a) && self.interferes(**node, b);
+            let degree = self.neighbours[**node as usize].len() - usize::from(shared);
+            degree >= registers as usize
+        };
+        let (of_a, of_b) = (&self.neighbours[a as usize], &self.neighbours[b as usize]);
+        let both = of_a
+            .iter()
+            .chain(of_b.iter().filter(|node| !self.interferes(**node, a)));
+        both.filter(significant).count() < registers as usize
+    }
+
+    /// Moves the edges of `gone` to `kept`.
+    fn merge(&mut self, kept: u32, gone: u32) {
+        for other in std::mem::take(&mut self.neighbours[gone as usize]) {
+            self.matrix
+                .set(Self::cell(gone as usize, other as usize), false);
+            let list = &mut self.neighbours[other as usize];
+            if let Some(at) = list.iter().position(|node| *node == gone) {
+                list.swap_remove(at);
+            }
+            self.add_edge(kept, other);
+        }
+    }
+}
+
+/// What came out of colouring.
+#[derive(Clone, Debug)]
+pub(crate) struct Colouring {
+    /// Colour of every node; `None` where none was left.
+    pub colours: Vec<Option<u32>>,
+    /// Nodes without a colour.
+    pub failed: Vec<u32>,
+    /// What it costs to spill them; [`NEVER`] if some cannot be.
+    pub cost: u64,
+}
+
+impl Colouring {
+    /// Colours in use.
+    pub fn used(&self) -> u32 {
+        self.colours
+            .iter()
+            .flatten()
+            .max()
+            .map_or(0, |most| most + 1)
+    }
+}
+
+/// Colours optimistically: nodes with few neighbours are set aside; if there is none, the one that
+/// is cheapest to spill for the neighbours that it frees; then all get colours in reverse.
+pub(crate) fn colour(graph: &Graph, costs: &[u64], registers: u32) -> Colouring {
+    let order = simplify(graph, costs, registers);
+    let mut partners: Vec<Vec<u32>> = vec![Vec::new(); graph.vars.len()];
+    for &(to, from) in &graph.copies {
+        partners[to as usize].push(from);
+        partners[from as usize].push(to);
+    }
+    let mut colours: Vec<Option<u32>> = vec![None; graph.vars.len()];
+    let mut failed = Vec::new();
+    let mut taken = FixedBitSet::with_capacity(registers as usize + 1);
+    for &node in order.iter().rev() {
+        taken.clear();
+        for &other in &graph.neighbours[node as usize] {
+            if let Some(colour) = colours[other as usize] {
+                taken.insert(colour as usize);
+            }
+        }
+        let wished = partners[node as usize]
+            .iter()
+            .filter_map(|p| colours[*p as usize]);
+        let wished = wished
+            .filter(|colour| !taken.contains(*colour as usize))
+            .min();
+        let lowest = || (0..registers).find(|colour| !taken.contains(*colour as usize));
+        match wished.or_else(lowest) {
+            Some(colour) => colours[node as usize] = Some(colour),
+            None => failed.push(node),
+        }
+    }
+    failed.sort_unstable();
+    let cost = failed
+        .iter()
+        .fold(0_u64, |sum, node| sum.saturating_add(costs[*node as usize]));
+    Colouring {
+        colours,
+        failed,
+        cost,
+    }
+}
+
+/// The order in which nodes are set aside.
+fn simplify(graph: &Graph, costs: &[u64], registers: u32) -> Vec<u32> {
+    let count = graph.vars.len();
+    let mut degree: Vec<usize> = graph.neighbours.iter().map(Vec::len).collect();
+    let mut aside = FixedBitSet::with_capacity(count);
+    let mut order = Vec::with_capacity(count);
+    let low = |degree: usize| degree < registers as usize;
+    let mut ready: Vec<u32> = (0..count as u32)
+        .rev()
+        .filter(|n| low(degree[*n as usize]))
+        .collect();
+    let mut waiting: Vec<u32> = (0..count as u32)
+        .filter(|n| !low(degree[*n as usize]))
+        .collect();
+    loop {
+        while let Some(node) = ready.pop() {
+            if !aside.put(node as usize) {
+                order.push(node);
+                for &other in &graph.neighbours[node as usize] {
+                    let other_degree = &mut degree[other as usize];
+                    *other_degree -= 1;
+                    if *other_degree + 1 == registers as usize && !aside.contains(other as usize) {
+                        ready.push(other);
+                    }
+                }
+            }
+        }
+        waiting.retain(|node| !aside.contains(*node as usize));
+        let cheapest = waiting.iter().copied().min_by(|a, b| {
+            // The first wins a tie.
+            let price = |node: u32| costs[node as usize] as f64 / degree[node as usize] as f64;
+            price(*a).total_cmp(&price(*b)).then(a.cmp(b))
+        });
+        match cheapest {
+            Some(node) => ready.push(node),
+            None => return order,
+        }
+    }
+}

@@ -1,0 +1,444 @@
+//! A kernel with the functions that it calls: what the library's users ask for.
+
+use crate::allocate::{Failure, Outcome, Task, allocate};
+use crate::body::Body;
+use crate::class::{Class, PerClass, Typing};
+use crate::emit::{Array, Step, emit};
+use crate::flow::MAX_VARS;
+use crate::knapsack;
+use crate::report::{Report, gains, report};
+use crate::spill::{Place, Stack};
+use rustc_hash::FxHashSet;
+use warploom_diag::{Diagnostic, Diagnostics, nearest};
+use warploom_ptx::access::Accesses;
+use warploom_ptx::ast::{Function, FunctionKind, Item, Module, Operand, Statement};
+use warploom_ptx::tokens::{Opcode, Space};
+
+/// How to allocate.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Registers per thread, in 32-bit registers; `None` for as many as spare all spills.
+    pub registers: Option<u32>,
+    /// How finely registers are told apart.
+    pub typing: Typing,
+    /// How many times as much an instruction counts for every loop around it.
+    pub loop_weight: u32,
+    /// Spill to shared memory what fits there.
+    pub shared: Option<SharedSpills>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            registers: None,
+            typing: Typing::Bits,
+            loop_weight: 10,
+            shared: None,
+        }
+    }
+}
+
+/// Shared memory that spilled values may use.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SharedSpills {
+    /// Threads of a block, by dimension: the layout depends on them.
+    pub block: [u32; 3],
+    /// Bytes of a block that may be used.
+    pub spare_bytes: u32,
+    /// Weigh the accesses saved by loop depth; the paper counts them.
+    pub weigh_loops: bool,
+}
+
+/// A module in which one kernel has its registers.
+#[derive(Clone, Debug)]
+pub struct Allocation {
+    /// The whole module.
+    pub module: Module,
+    /// What was done to the kernel.
+    pub report: Report,
+    /// For every function that was rewritten: its name, and what became of its instructions.
+    pub steps: Vec<(String, Vec<Step>)>,
+}
+
+/// Registers that a kernel wants.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Demand {
+    /// Most that are in use at one place, of all classes together.
+    pub pressure: u32,
+    /// Those that spare all spills: MaxReg, by colouring.
+    pub max_registers: u32,
+    /// Fewest with which it can be allocated at all, spilling to local memory.
+    pub min_registers: u32,
+    /// Predicates.
+    pub predicates: u32,
+}
+
+/// Gives the registers of one kernel, and of the functions that it calls.
+///
+/// Functions get what spares their spills; the kernel gets what their deepest chain leaves.
+///
+/// # Errors
+/// An unknown kernel; too few registers, with the fewest that do; instructions whose operands are
+/// not known.
+pub fn allocate_kernel(
+    module: &Module,
+    kernel: &str,
+    options: &Options,
+) -> Result<Allocation, Diagnostics> {
+    let session = Session::new(module, kernel, options)?;
+    session.allocate()
+}
+
+/// Measures what a kernel wants.
+///
+/// # Errors
+/// As [`allocate_kernel`], but for the limit.
+pub fn demand(module: &Module, kernel: &str, options: &Options) -> Result<Demand, Diagnostics> {
+    let session = Session::new(module, kernel, options)?;
+    let outcome = session.run(None, &PerClass::default())?;
+    let below = session.reserved;
+    let max_registers = outcome.used.units() + below;
+    Ok(Demand {
+        pressure: outcome.pressure + below,
+        max_registers,
+        min_registers: session.fewest(1),
+        predicates: outcome.used[Class::Pred],
+    })
+}
+
+/// Names of a module's kernels, in order.
+pub fn kernels(module: &Module) -> Vec<&str> {
+    let entries = functions(module).filter(|f| f.kind == FunctionKind::Entry && f.body.is_some());
+    entries
+        .map(|function| function.name.node.as_str())
+        .collect()
+}
+
+fn functions(module: &Module) -> impl Iterator<Item = &Function> {
+    module.items.iter().filter_map(|item| match item {
+        Item::Function(function) => Some(function),
+        _ => None,
+    })
+}
+
+struct Session<'a> {
+    module: &'a Module,
+    function: &'a Function,
+    options: &'a Options,
+    accesses: Accesses,
+    names: [String; 2],
+    /// Registers that the functions called, and registers that keep their place, take.
+    reserved: u32,
+    /// Functions that are called, rewritten.
+    callees: Vec<(String, Outcome)>,
+}
+
+impl<'a> Session<'a> {
+    fn new(module: &'a Module, kernel: &str, options: &'a Options) -> Result<Self, Diagnostics> {
+        let function = find_kernel(module, kernel)?;
+        let mut session = Self {
+            module,
+            function,
+            options,
+            accesses: Accesses::new(),
+            names: stack_names(module, function),
+            reserved: 0,
+            callees: Vec::new(),
+        };
+        let mut open = vec![function.name.node.clone()];
+        session.reserved = session.below(function, &mut open)? + session.pinned(function)?;
+        Ok(session)
+    }
+
+    fn pinned(&self, function: &Function) -> Result<u32, Diagnostics> {
+        let body = Body::new(function, self.options.typing, &self.accesses)?;
+        let units = |v: &warploom_ptx::ast::Variable| {
+            let each = Class::of(v.ty, self.options.typing).units() * v.vector.max(1);
+            each * v.count.unwrap_or(1).min(MAX_VARS as u32)
+        };
+        Ok(body.pinned.iter().map(units).sum())
+    }
+
+    /// Registers of the deepest chain of functions below one, which get theirs on the way.
+    fn below(&mut self, function: &Function, open: &mut Vec<String>) -> Result<u32, Diagnostics> {
+        let module = self.module;
+        let mut deepest = 0;
+        for name in called(function) {
+            let mut defined = functions(module).filter(|f| f.body.is_some());
+            let Some(callee) = defined.find(|f| f.name.node == name) else {
+                continue;
+            };
+            if open.contains(&name) {
+                continue;
+            }
+            open.push(name.clone());
+            let below = self.below(callee, open)? + self.pinned(callee)?;
+            open.pop();
+            let outcome = self.outcome(&self.task(callee, None, &PerClass::default()))?;
+            deepest = deepest.max(outcome.used.units() + below);
+            if self.callees.iter().all(|(done, _)| *done != name) {
+                self.callees.push((name, outcome));
+            }
+        }
+        Ok(deepest)
+    }
+
+    fn task<'f>(
+        &self,
+        function: &'f Function,
+        budget: Option<u32>,
+        places: &PerClass<Place>,
+    ) -> Task<'f> {
+        let mut stack = Stack::new(self.names.clone(), self.module.address_bits);
+        stack.places = *places;
+        if let Some(shared) = &self.options.shared {
+            stack.block = shared.block;
+        }
+        Task {
+            function,
+            budget,
+            typing: self.options.typing,
+            loop_weight: self.options.loop_weight,
+            stack,
+        }
+    }
+
+    fn outcome(&self, task: &Task) -> Result<Outcome, Diagnostics> {
+        allocate(task, &self.accesses).map_err(|failure| self.explain(failure))
+    }
+
+    /// Allocates the kernel itself, with spilled values where `places` says.
+    fn run(
+        &self,
+        registers: Option<u32>,
+        places: &PerClass<Place>,
+    ) -> Result<Outcome, Diagnostics> {
+        let Some(registers) = registers else {
+            return self.outcome(&self.task(self.function, None, places));
+        };
+        match registers.checked_sub(self.reserved) {
+            Some(budget) => self.outcome(&self.task(self.function, Some(budget), places)),
+            None => Err(self.explain(Failure::Registers)),
+        }
+    }
+
+    fn fits(&self, registers: u32) -> bool {
+        let Some(budget) = registers.checked_sub(self.reserved) else {
+            return false;
+        };
+        let task = self.task(self.function, Some(budget), &PerClass::default());
+        allocate(&task, &self.accesses).is_ok()
+    }
+
+    /// The fewest registers, from `least` on, with which it can be allocated.
+    fn fewest(&self, least: u32) -> u32 {
+        let wanted = self.run(None, &PerClass::default());
+        let most = wanted.map_or(0, |outcome| outcome.used.units() + self.reserved);
+        let body = Body::new(self.function, self.options.typing, &self.accesses);
+        let operands = body.map_or(0, |body| crate::allocate::least(&body) + self.reserved);
+        (least.max(operands)..most)
+            .find(|registers| self.fits(*registers))
+            .unwrap_or(most)
+    }
+
+    fn explain(&self, failure: Failure) -> Diagnostics {
+        let name = &self.function.name;
+        let diagnostic = match failure {
+            Failure::Program(diagnostics) => return diagnostics,
+            Failure::Size => {
+                let message = format!("kernel `{}` has more than {MAX_VARS} registers", name.node);
+                let help = "split the kernel, or compile it with fewer unrolled loops";
+                Diagnostic::error("too-large", name.span, message).help(help)
+            }
+            Failure::Registers => {
+                let limit = self.options.registers.unwrap_or(0);
+                let fewest = self.fewest(limit.saturating_add(1));
+                let message = format!("{limit} registers are too few for kernel `{}`", name.node);
+                Diagnostic::error("register-limit", name.span, message)
+                    .label(format!("needs at least {fewest}"))
+                    .help(format!("allow {fewest} registers or more"))
+            }
+        };
+        Diagnostics::from_iter([diagnostic])
+    }
+
+    fn allocate(&self) -> Result<Allocation, Diagnostics> {
+        let outcome = self.place_spills()?;
+        let mut module = self.module.clone();
+        let mut steps = Vec::new();
+        for (name, callee) in &self.callees {
+            steps.push((name.clone(), self.rewrite(&mut module, name, callee)));
+        }
+        let name = &self.function.name.node;
+        steps.push((name.clone(), self.rewrite(&mut module, name, &outcome)));
+        let report = report(
+            name,
+            self.options.registers,
+            self.reserved,
+            &outcome,
+            self.options,
+        );
+        Ok(Allocation {
+            module,
+            report,
+            steps,
+        })
+    }
+
+    /// Spills to local memory first, then moves to shared memory the sub-stacks that are worth it.
+    /// Their addresses take registers of their own, so that more may be spilled than before: what
+    /// then does not fit stays in local memory.
+    fn place_spills(&self) -> Result<Outcome, Diagnostics> {
+        let registers = self.options.registers;
+        let local = self.run(registers, &PerClass::default())?;
+        let Some(shared) = &self.options.shared else {
+            return Ok(local);
+        };
+        let threads: u32 = shared.block.iter().product();
+        let items = gains(
+            &local,
+            threads,
+            shared.weigh_loops,
+            self.options.loop_weight,
+        );
+        let mut chosen = knapsack::choose(&items, shared.spare_bytes);
+        while chosen.contains(&true) {
+            let mut places = PerClass::default();
+            for class in Class::ALL.into_iter().filter(|class| chosen[class.index()]) {
+                places[class] = Place::Shared;
+            }
+            if let Ok(outcome) = self.run(registers, &places)
+                && outcome.extent.shared <= shared.spare_bytes
+            {
+                return Ok(outcome);
+            }
+            let taken = (0..items.len()).filter(|item| chosen[*item]);
+            if let Some(least) = taken.min_by_key(|item| items[*item].gain) {
+                chosen[least] = false;
+            }
+        }
+        Ok(local)
+    }
+
+    fn rewrite(&self, module: &mut Module, name: &str, outcome: &Outcome) -> Vec<Step> {
+        let arrays = [
+            Array {
+                name: &outcome.stack.local,
+                space: Space::Local,
+                bytes: outcome.extent.local,
+            },
+            Array {
+                name: &outcome.stack.shared,
+                space: Space::Shared,
+                bytes: outcome.extent.shared,
+            },
+        ];
+        let (body, steps) = emit(
+            &outcome.body,
+            &outcome.colours,
+            &outcome.used,
+            &arrays,
+            &self.accesses,
+        );
+        for item in &mut module.items {
+            match item {
+                Item::Function(f) if f.name.node == name && f.body.is_some() => {
+                    f.body = Some(body);
+                    return steps;
+                }
+                _ => {}
+            }
+        }
+        steps
+    }
+}
+
+fn find_kernel<'a>(module: &'a Module, kernel: &str) -> Result<&'a Function, Diagnostics> {
+    let entries = functions(module).filter(|f| f.kind == FunctionKind::Entry && f.body.is_some());
+    let mut entries = entries.filter(|function| function.name.node == kernel);
+    entries.next().ok_or_else(|| {
+        let names = kernels(module);
+        let help = match nearest(kernel, names.iter().copied()) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None if names.is_empty() => "the file has none".to_owned(),
+            None => format!("the file has {}", names.join(", ")),
+        };
+        let message = format!("there is no kernel `{kernel}`");
+        let start = warploom_diag::Span::default();
+        Diagnostics::from_iter([Diagnostic::error("unknown-kernel", start, message).help(help)])
+    })
+}
+
+/// Functions that a function calls by name, each once, in order.
+fn called(function: &Function) -> Vec<String> {
+    let mut names = Vec::new();
+    if let Some(body) = &function.body {
+        add_called(&body.statements, &mut names);
+    }
+    names
+}
+
+fn add_called(statements: &[Statement], names: &mut Vec<String>) {
+    for statement in statements {
+        match statement {
+            Statement::Block(inner) => add_called(&inner.statements, names),
+            Statement::Instruction(inst) if inst.opcode == Opcode::Call => {
+                let operands = inst.operands.iter().map(|operand| &operand.node);
+                for operand in operands {
+                    if let Operand::Name(name) = operand
+                        && !names.contains(name)
+                    {
+                        names.push(name.clone());
+                    }
+                }
+            }
+            Statement::CallTargets(_, targets) => {
+                for target in targets {
+                    if !names.contains(&target.node) {
+                        names.push(target.node.clone());
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Names for the spill stack that nothing in the file has.
+fn stack_names(module: &Module, function: &Function) -> [String; 2] {
+    let mut taken = FxHashSet::default();
+    for item in &module.items {
+        match item {
+            Item::Variable(variable) => taken.insert(variable.name.node.clone()),
+            Item::Function(function) => taken.insert(function.name.node.clone()),
+            Item::Alias(alias, _) => taken.insert(alias.node.clone()),
+            Item::Kept(_) => false,
+        };
+    }
+    taken.extend(function.params.iter().map(|p| p.name.node.clone()));
+    if let Some(body) = &function.body {
+        add_names(&body.statements, &mut taken);
+    }
+    ["SpillStack", "SpillShared"].map(|name| {
+        let mut name = name.to_owned();
+        while taken.contains(&name) {
+            name.push('_');
+        }
+        name
+    })
+}
+
+fn add_names(statements: &[Statement], names: &mut FxHashSet<String>) {
+    for statement in statements {
+        match statement {
+            Statement::Block(inner) => add_names(&inner.statements, names),
+            Statement::Variable(variable) => {
+                names.insert(variable.name.node.clone());
+            }
+            Statement::Label(name) => {
+                names.insert(name.node.clone());
+            }
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,235 @@
+//! One page of HTML that holds everything: no script, no font, no picture from elsewhere. Light or
+//! dark as the reader prefers, one column on a phone.
+//!
+//! Every text goes through the template's escaping; charts are drawn here from data, so that
+//! nothing enters the page as markup but what this crate writes.
+
+use crate::page::{Cell, Page};
+use crate::svg::{Shape, svg_shaped};
+use minijinja::syntax::SyntaxConfig;
+use minijinja::value::{Serde, Value};
+use minijinja::{AutoEscape, Environment, context};
+use serde::Serialize;
+
+/// When and where a page was made: its writer knows, not this crate.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Imprint {
+    /// Date and time.
+    pub date: String,
+    /// Program and version.
+    pub program: String,
+    /// Processor, cores, system.
+    pub machine: String,
+}
+
+/// The pages of a results folder as one self-contained HTML text.
+pub fn html(title: &str, imprint: &Imprint, pages: &[Page]) -> String {
+    let mut environment = Environment::new();
+    environment.set_auto_escape_callback(|_| AutoEscape::Html);
+    environment.set_syntax(syntax());
+    environment.add_filter("shown", |Serde(cell): Serde<Cell>| cell.shown());
+    environment
+        .add_template("page", include_str!("page.html"))
+        .expect("a test renders the template");
+    let template = environment.get_template("page").expect("it was added");
+    let shown: Vec<_> = pages.iter().map(shown).collect();
+    template
+        .render(context! { title, imprint => Serde(imprint), pages => shown })
+        .expect("a test renders every part of the template")
+}
+
+/// Lines that hold only a tag leave nothing behind.
+fn syntax() -> SyntaxConfig {
+    let mut syntax = SyntaxConfig::builder();
+    syntax.trim_blocks(true).lstrip_blocks(true);
+    syntax.build().expect("the tags are the usual ones")
+}
+
+/// A page with its pictures.
+fn shown(page: &Page) -> Value {
+    context! {
+        anchor => page.full_name().replace('/', "-"),
+        name => page.full_name(),
+        page => Serde(page),
+        wide => drawn(page, Shape::Wide),
+        narrow => drawn(page, Shape::Narrow),
+    }
+}
+
+/// The charts as one picture, or nothing where there are none.
+fn drawn(page: &Page, shape: Shape) -> Option<Value> {
+    let picture = || Value::from_safe_string(svg_shaped(&page.charts, shape));
+    (!page.charts.is_empty()).then(picture)
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::{Imprint, html};
+    use crate::figure::{Axis, BarChart, BarSeries, Chart, LineChart};
+    use crate::page::*;
+    use std::collections::BTreeMap;
+    use warploom_stats::result::ConfigValue;
+
+    /// Text that must never become markup.
+    const HOSTILE: &str = "<script>alert('&')</script>";
+
+    /// A page with everything that there can be in one.
+    pub(crate) fn page() -> Page {
+        let part = |what: &str, holds| Part {
+            what: what.to_owned(),
+            paper: Cell::Number(1.075),
+            ours: Cell::Number(1.0123),
+            holds,
+        };
+        Page {
+            paper: "cooperative".to_owned(),
+            figure: "fig3".to_owned(),
+            title: "IPC of warp schedulers".to_owned(),
+            scale: "test".to_owned(),
+            version: "0.1.0".to_owned(),
+            command: "warploom reproduce cooperative/fig3 --scale test".to_owned(),
+            table: Table {
+                columns: vec![
+                    Column::new("workload", "The paper's name."),
+                    Column::new("gto", "IPC over that of lrr."),
+                ],
+                rows: vec![
+                    vec![Cell::from("VectorAddition"), Cell::Number(1.02)],
+                    vec![Cell::from("MergeSort"), Cell::Count(12_345)],
+                    vec![Cell::from(HOSTILE), Cell::None],
+                ],
+            },
+            summary: BTreeMap::from([("gto.mean".to_owned(), Cell::Number(1.02))]),
+            claims: vec![Verdict {
+                id: "cooperative.warp.vs_rr".to_owned(),
+                claim: "Over round-robin, mean of six".to_owned(),
+                place: "6, Fig. 3".to_owned(),
+                paper: Cell::Number(1.075),
+                ours: Cell::Number(1.02),
+                kind: "speedup".to_owned(),
+                holds: Holds::Partly,
+                note: "Measured at scale test.".to_owned(),
+                tolerance: "5 points and the same sign".to_owned(),
+                parts: vec![part("the mean", Holds::Yes), part("the best", Holds::No)],
+            }],
+            charts: vec![
+                Chart::Bars(BarChart {
+                    title: format!("Bars {HOSTILE}"),
+                    axis: Axis {
+                        label: "IPC over lrr".to_owned(),
+                        ..Axis::default()
+                    },
+                    groups: vec!["VectorAddition".to_owned(), "MergeSort".to_owned()],
+                    series: vec![BarSeries {
+                        name: "gto".to_owned(),
+                        values: vec![Some(1.02), None],
+                    }],
+                    marks: Vec::new(),
+                }),
+                Chart::Lines(LineChart::default()),
+            ],
+            configurations: vec![Configuration {
+                name: "gto".to_owned(),
+                gpu: "gtx480".to_owned(),
+                overrides: vec!["sm.warp_scheduler=gto".to_owned()],
+                digest: "00ff".to_owned(),
+            }],
+            presets: BTreeMap::from([(
+                "gtx480".to_owned(),
+                BTreeMap::from([("gpu.sms".to_owned(), ConfigValue::Integer(15))]),
+            )]),
+            runs: vec![RunLine {
+                input: "vectoradd".to_owned(),
+                configuration: "gto".to_owned(),
+                command: "warploom run vectoradd --size test".to_owned(),
+                cycles: 1234,
+                ipc: 17.5,
+                ended: "finished".to_owned(),
+                input_digest: "0a".to_owned(),
+                digest: "0b".to_owned(),
+            }],
+        }
+    }
+
+    fn imprint() -> Imprint {
+        Imprint {
+            date: "2026-01-02T03:04:05Z".to_owned(),
+            program: "warploom 0.1.0".to_owned(),
+            machine: format!("two cores {HOSTILE}"),
+        }
+    }
+
+    /// The page's elements by name, nested by indentation, without their texts.
+    fn structure(html: &str) -> String {
+        let (mut depth, mut text) = (0_usize, String::new());
+        let void = [
+            "meta", "br", "rect", "line", "polyline", "circle", "!doctype", "path",
+        ];
+        for tag in html.split('<').skip(1) {
+            let tag = tag.split('>').next().unwrap_or_default();
+            let name = tag.split([' ', '/', '\n']).next().unwrap_or_default();
+            if tag.starts_with('/') {
+                depth -= 1;
+                continue;
+            }
+            text += &format!("{}{name}\n", " ".repeat(depth));
+            if !tag.ends_with('/') && !void.contains(&name) {
+                depth += 1;
+            }
+        }
+        assert_eq!(depth, 0, "every element ends");
+        text
+    }
+
+    #[test]
+    fn the_page_has_a_place_for_everything() {
+        let text = html("Results", &imprint(), &[page()]);
+        let without_pictures: String = text
+            .split("<svg")
+            .enumerate()
+            .map(|(i, part)| match i {
+                0 => part,
+                _ => part.split_once("</svg>").expect("a picture ends").1,
+            })
+            .collect();
+        insta::assert_snapshot!(structure(&without_pictures));
+        for word in [
+            "cooperative/fig3",
+            "12,345",
+            "gto.mean",
+            "cooperative.warp.vs_rr",
+            "1.0123",
+            "5 points and the same sign",
+            "sm.warp_scheduler=gto",
+            "gpu.sms",
+            "2026-01-02T03:04:05Z",
+            "warploom 0.1.0",
+            "warploom run vectoradd --size test",
+        ] {
+            // The template escapes slashes, too.
+            assert!(text.contains(&word.replace('/', "&#x2f;")), "{word}");
+        }
+    }
+
+    #[test]
+    fn nothing_of_the_data_becomes_markup_and_nothing_is_fetched() {
+        let text = html(HOSTILE, &imprint(), &[page()]);
+        assert!(!text.contains("<script") && !text.contains("alert('"));
+        assert!(text.contains("&lt;script&gt;"));
+        for word in ["src=", "url(", "@import", "<link", "href=\"http"] {
+            assert!(!text.contains(word), "{word}");
+        }
+    }
+
+    #[test]
+    fn pages_are_the_same_twice() {
+        let make = || html("Results", &imprint(), &[page(), page()]);
+        assert_eq!(make(), make());
+    }
+
+    #[test]
+    fn a_page_reads_back_as_written() {
+        let text = serde_json::to_string_pretty(&page()).unwrap();
+        assert_eq!(serde_json::from_str::<Page>(&text).unwrap(), page());
+    }
+}

@@ -1,0 +1,156 @@
+//! A page for a terminal.
+
+use crate::chart::bar;
+use crate::figure::{BarChart, Chart};
+use crate::page::{Cell, Page, Verdict};
+use crate::table::figures;
+use std::fmt::Write;
+
+const BAR_WIDTH: usize = 40;
+/// Lines of claims keep to this many characters.
+const LINE: usize = 96;
+
+/// A page's table, bars, summary and claims as text.
+pub fn page_report(page: &Page) -> String {
+    let mut text = format!("{}: {}", page.full_name(), page.title);
+    if !page.scale.is_empty() {
+        let _ = write!(text, " (scale {})", page.scale);
+    }
+    let header: Vec<_> = page.table.columns.iter().map(|c| c.name.as_str()).collect();
+    let row = |row: &Vec<Cell>| row.iter().map(Cell::shown).collect();
+    let rows: Vec<Vec<_>> = page.table.rows.iter().map(row).collect();
+    let _ = write!(text, "\n\n{}\n", figures(&header, &rows));
+    for chart in &page.charts {
+        if let Chart::Bars(chart) = chart {
+            bars(&mut text, chart);
+        }
+    }
+    for (name, value) in &page.summary {
+        let _ = writeln!(text, "{name} {}", value.shown());
+    }
+    claims(&mut text, &page.claims);
+    text
+}
+
+/// One line a bar, groups apart.
+fn bars(text: &mut String, chart: &BarChart) {
+    let values = chart.series.iter().flat_map(|s| s.values.iter().flatten());
+    let marked = chart.marks.iter().flat_map(|mark| mark.values.iter());
+    let top = values.chain(marked).copied().fold(0.0, f64::max);
+    if top <= 0.0 {
+        return;
+    }
+    let longest = |names: &mut dyn Iterator<Item = &String>| {
+        names.map(|name| name.chars().count()).max().unwrap_or(0)
+    };
+    let group_width = longest(&mut chart.groups.iter());
+    let series_width = longest(&mut chart.series.iter().map(|series| &series.name));
+    let _ = writeln!(text, "{}: {}", chart.title, chart.axis.label);
+    for (g, group) in chart.groups.iter().enumerate() {
+        for (s, series) in chart.series.iter().enumerate() {
+            let Some(value) = series.values.get(g).copied().flatten() else {
+                continue;
+            };
+            let group = if s == 0 { group.as_str() } else { "" };
+            let shown = match chart.axis.percent {
+                true => format!("{:.1}%", value * 100.0),
+                false => format!("{value:.3}"),
+            };
+            let _ = writeln!(
+                text,
+                "  {group:group_width$} {:series_width$} {shown:>8} {}",
+                series.name,
+                bar(value / top, BAR_WIDTH)
+            );
+        }
+    }
+    text.push('\n');
+}
+
+/// The paper's figures beside ours, then each claim in full.
+fn claims(text: &mut String, claims: &[Verdict]) {
+    if claims.is_empty() {
+        return;
+    }
+    let row = |claim: &Verdict| {
+        let ours = match &claim.ours {
+            Cell::Text(_) => "see below".to_owned(),
+            ours => ours.shown(),
+        };
+        vec![
+            claim.id.clone(),
+            claim.kind.clone(),
+            claim.paper.shown(),
+            ours,
+            claim.holds.name().to_owned(),
+        ]
+    };
+    let rows: Vec<_> = claims.iter().map(row).collect();
+    let header = ["claim", "kind", "paper", "ours", "holds"];
+    let _ = write!(text, "\n{}", figures(&header, &rows));
+    for claim in claims {
+        let _ = writeln!(
+            text,
+            "\n{} ({}) holds: {}",
+            claim.id,
+            claim.place,
+            claim.holds.name()
+        );
+        wrapped(text, "  the paper: ", &claim.claim);
+        for part in &claim.parts {
+            let line = format!(
+                "{}: paper {}, ours {}",
+                part.what,
+                part.paper.shown(),
+                part.ours.shown()
+            );
+            wrapped(text, &format!("  [{}] ", part.holds.name()), &line);
+        }
+        wrapped(text, "  ", &claim.note);
+        wrapped(text, "  tolerance: ", &claim.tolerance);
+    }
+}
+
+/// Words in lines, those after the first under the first word.
+fn wrapped(text: &mut String, lead: &str, words: &str) {
+    if words.is_empty() {
+        return;
+    }
+    let indent = " ".repeat(lead.chars().count());
+    let mut line = lead.to_owned();
+    for word in words.split_whitespace() {
+        let is_first = line.trim().is_empty() || line == lead;
+        if !is_first && line.chars().count() + 1 + word.chars().count() > LINE {
+            let _ = writeln!(text, "{line}");
+            line = indent.clone();
+            line.push_str(word);
+            continue;
+        }
+        if !is_first {
+            line.push(' ');
+        }
+        line.push_str(word);
+    }
+    let _ = writeln!(text, "{line}");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{page_report, wrapped};
+    use crate::html::tests::page;
+
+    #[test]
+    fn a_page_with_everything() {
+        insta::assert_snapshot!(page_report(&page()));
+    }
+
+    #[test]
+    fn long_lines_wrap_under_their_first_word() {
+        let mut text = String::new();
+        wrapped(&mut text, "  note: ", &"word ".repeat(20));
+        let lines: Vec<_> = text.lines().collect();
+        assert_eq!(lines.len(), 2);
+        assert!(lines[0].starts_with("  note: word") && lines[1].starts_with("        word"));
+        assert!(lines.iter().all(|line| line.chars().count() <= super::LINE));
+    }
+}

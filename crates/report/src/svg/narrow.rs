@@ -1,0 +1,69 @@
+//! Charts for narrow screens: bars lie in rows, each with its value, under the name of their group.
+
+use super::{
+    Area, Drawn, MARGIN, MARKS, NARROW_WIDTH, SERIES, TEXT, head, head_height, top_of, words,
+};
+use crate::figure::BarChart;
+use plotters::prelude::*;
+
+const GROUP_NAME: i32 = 22;
+const ROW: i32 = 17;
+const BAR: i32 = 12;
+const BETWEEN_GROUPS: i32 = 8;
+/// Room for a value behind its bar.
+const VALUE: i32 = 62;
+const BELOW: i32 = 22;
+
+/// Height of a chart of bars.
+pub(super) fn height(chart: &BarChart) -> u32 {
+    let rows = chart.series.len().max(1) as i32;
+    let group = GROUP_NAME + rows * ROW + BETWEEN_GROUPS;
+    let groups = chart.groups.len() as i32 * group;
+    (head_height(&names(chart), &marks(chart), NARROW_WIDTH) + groups + BELOW) as u32
+}
+
+fn names(chart: &BarChart) -> Vec<&str> {
+    chart.series.iter().map(|s| s.name.as_str()).collect()
+}
+
+fn marks(chart: &BarChart) -> Vec<&str> {
+    chart.marks.iter().map(|mark| mark.name.as_str()).collect()
+}
+
+/// Draws a chart of bars.
+pub(super) fn bars(area: &Area<'_>, chart: &BarChart) -> Drawn {
+    let mut y = head(area, &chart.title, &names(chart), &marks(chart))?;
+    let values = chart.series.iter().flat_map(|s| s.values.iter().flatten());
+    let marked = chart.marks.iter().flat_map(|mark| mark.values.iter());
+    let top = top_of(&chart.axis, values.chain(marked).copied());
+    let room = f64::from(NARROW_WIDTH as i32 - 2 * MARGIN - VALUE);
+    let at = |value: f64| MARGIN + (value.clamp(0.0, top) / top * room).round() as i32;
+    for (g, group) in chart.groups.iter().enumerate() {
+        area.draw(&Text::new(group.as_str(), (MARGIN, y), words(TEXT)))?;
+        y += GROUP_NAME;
+        let first = y;
+        for (s, series) in chart.series.iter().enumerate() {
+            let value = series.values.get(g).copied().flatten();
+            if let Some(value) = value.filter(|value| value.is_finite()) {
+                let colour = SERIES[s % SERIES.len()].0.filled();
+                area.draw(&Rectangle::new([(MARGIN, y), (at(value), y + BAR)], colour))?;
+                let shown = match chart.axis.percent {
+                    true => format!("{:.1}%", value * 100.0),
+                    false => format!("{value:.3}"),
+                };
+                area.draw(&Text::new(shown, (at(value) + 6, y - 1), words(TEXT - 1)))?;
+            }
+            y += ROW;
+        }
+        for (m, mark) in chart.marks.iter().enumerate() {
+            if let Some(&value) = mark.values.get(g) {
+                let colour = MARKS[m % MARKS.len()].0.stroke_width(2);
+                let line = vec![(at(value), first - 3), (at(value), y)];
+                area.draw(&PathElement::new(line, colour))?;
+            }
+        }
+        y += BETWEEN_GROUPS;
+    }
+    let label = chart.axis.label.as_str();
+    area.draw(&Text::new(label, (MARGIN, y), words(TEXT - 1)))
+}

@@ -1,0 +1,31 @@
+//! Running a host program with other PTX than it loads: what a compiler made of it.
+
+use crate::device::Device;
+use crate::host::{Check, HostAction, HostError, HostProgram};
+
+/// A host program whose modules are replaced: where it loads the one text, the other is loaded.
+pub struct Substituted {
+    program: Box<dyn HostProgram>,
+    /// Texts that it loads and what takes their place, until the first action.
+    texts: Vec<(String, String)>,
+}
+
+impl Substituted {
+    /// `program`, with the second text of each pair in place of the first.
+    pub fn new(program: Box<dyn HostProgram>, texts: Vec<(String, String)>) -> Self {
+        Self { program, texts }
+    }
+}
+
+impl HostProgram for Substituted {
+    fn next(&mut self, device: &mut Device) -> Result<HostAction, HostError> {
+        for (from, to) in self.texts.drain(..) {
+            device.substitute(from, to);
+        }
+        self.program.next(device)
+    }
+
+    fn checks(&mut self, device: &Device) -> Result<Vec<Check>, HostError> {
+        self.program.checks(device)
+    }
+}

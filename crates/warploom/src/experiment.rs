@@ -1,0 +1,100 @@
+//! What `reproduce` and `compare` share: the store, the cores, progress, files, failed runs.
+
+use crate::failure::Failure;
+use crate::output::{json, note, write_file};
+use crate::progress::RunsDisplay;
+use std::path::{Path, PathBuf};
+use warploom_base::Digest;
+use warploom_lab::{Failed, Made, Runner, Store, Wanted, make};
+use warploom_report::page::Page;
+use warploom_report::svg;
+
+/// The store's file in a results folder.
+const STORE: &str = "runs.redb";
+
+/// How runs are made.
+#[derive(clap::Args)]
+pub struct RunnerArgs {
+    /// Runs at a time, each on one thread; all cores if not given. The result is the same for any
+    /// number
+    #[arg(long, value_name = "N", value_parser = crate::verbs::run::threads)]
+    threads: Option<usize>,
+}
+
+/// Makes what is wanted. Runs are kept in `folder`, if there is one, and found there again.
+pub fn experiment(
+    wanted: &[Wanted<'_>],
+    args: &RunnerArgs,
+    folder: Option<&Path>,
+) -> Result<Vec<Made>, Failure> {
+    let open = |folder: &Path| -> Result<Store, Failure> {
+        make_folder(folder)?;
+        Ok(Store::open(&folder.join(STORE), &build()?)?)
+    };
+    let cores = || std::thread::available_parallelism().map_or(1, usize::from);
+    let display = RunsDisplay::new();
+    let runner = Runner {
+        store: folder.map(open).transpose()?,
+        threads: args.threads.unwrap_or_else(cores),
+        observer: &|event| display.tell(&event),
+    };
+    let made = make(wanted, &runner);
+    display.finish();
+    Ok(made?)
+}
+
+/// Names this program by its version and its own bytes: what another build measured is not taken
+/// for ours.
+fn build() -> Result<String, Failure> {
+    let bytes = std::env::current_exe().and_then(std::fs::read);
+    let bytes = bytes.map_err(|error| {
+        Failure::Input(format!(
+            "cannot read the program's own file, by which kept runs are told apart: {error}; run \
+             it from a file that you may read"
+        ))
+    })?;
+    let digest = Digest::new().bytes(&bytes).hex();
+    Ok(format!("{} {digest}", env!("CARGO_PKG_VERSION")))
+}
+
+pub fn make_folder(folder: &Path) -> Result<(), Failure> {
+    std::fs::create_dir_all(folder).map_err(|error| {
+        let shown = folder.display();
+        Failure::Input(format!(
+            "cannot make the folder {shown}: {error}; choose another with -o"
+        ))
+    })
+}
+
+/// Writes a page as `DIR/PAPER/FIGURE.json`, `.csv` and `.svg`; returns their paths.
+pub fn write_page(folder: &Path, page: &Page) -> Result<Vec<PathBuf>, Failure> {
+    let folder = folder.join(&page.paper);
+    make_folder(&folder)?;
+    let contents = [
+        ("json", json(page)),
+        ("csv", page.table.csv()),
+        ("svg", svg(&page.charts)),
+    ];
+    let mut paths = Vec::new();
+    for (kind, text) in contents {
+        let path = folder.join(format!("{}.{kind}", page.figure));
+        write_file(&path, &text)?;
+        paths.push(path);
+    }
+    Ok(paths)
+}
+
+/// Tells of figures whose runs failed, on standard error.
+pub fn tell_failures(name: &str, runs: &[Failed]) {
+    note(&format!(
+        "error: {name} was not made: {} of its runs failed\n",
+        runs.len()
+    ));
+    for run in runs {
+        let reason = run.reason.trim_end().replace('\n', "\n    ");
+        note(&format!(
+            "  {}: {reason}\n  = help: `{}` shows it alone\n",
+            run.label, run.command
+        ));
+    }
+}

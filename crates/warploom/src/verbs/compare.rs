@@ -1,0 +1,148 @@
+//! `warploom compare`.
+
+use crate::experiment::{RunnerArgs, experiment, tell_failures, write_page};
+use crate::failure::Failure;
+use crate::gpu::{GpuArgs, base};
+use crate::launch_args::LaunchArgs;
+use crate::output::{command_line, print, print_json, write_file};
+use crate::target;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use warploom_lab::{Comparison, Made, Vary, Wanted};
+use warploom_report::page::Page;
+use warploom_report::{page_report, svg};
+use warploom_workloads::Size;
+
+const EXAMPLES: &str = "\
+Examples:
+  warploom compare bfs --vary sm.warp_scheduler=lrr,gto
+  warploom compare spmv --gpu maxwell-duet --vary noc.flit_bytes=16,32,64 --svg spmv.svg
+  warploom compare hotspot --vary sm.warp_scheduler=lrr,gto --vary gpu.max_blocks_per_sm=1,2,4
+  warploom compare matrixmul --size paper --vary gpu.sms=8,16,32 -o results
+  warploom compare my.toml --vary sm.warp_scheduler=gto,oldest --csv my.csv --json
+With -o, runs are kept: stopped at any moment, the same command goes on where it was.";
+
+/// Run a target on machines that differ in some keys: one table and chart, one row a value, with
+/// speedups over the first
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// Workload (`warploom list workloads`), launch file (*.toml) or PTX file (*.ptx)
+    target: String,
+    /// Key and the values that it takes in turn; repeated, every combination is run
+    #[arg(long, value_name = "KEY=V1,V2,...", required = true, value_parser = vary)]
+    vary: Vec<Vary>,
+    /// Size of a workload: test, small or paper
+    #[arg(long, value_name = "test|small|paper", default_value_t = Size::Small)]
+    size: Size,
+    /// Seed of a workload's inputs
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+    #[command(flatten)]
+    gpu: GpuArgs,
+    /// Stop each run after this many core cycles, without a check of the outputs; speedups are then
+    /// ratios of IPC
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    max_cycles: Option<u64>,
+    /// Folder for data, picture and the runs behind them, as `reproduce` has it; `report` makes a
+    /// page of it
+    #[arg(short, long, value_name = "DIR")]
+    output: Option<PathBuf>,
+    /// Write the table as CSV
+    #[arg(long, value_name = "FILE.csv")]
+    csv: Option<PathBuf>,
+    /// Write the chart as a picture
+    #[arg(long, value_name = "FILE.svg")]
+    svg: Option<PathBuf>,
+    /// Print the comparison as JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    runner: RunnerArgs,
+    #[command(flatten)]
+    launch: LaunchArgs,
+}
+
+fn vary(text: &str) -> Result<Vary, String> {
+    let wrong = || "write KEY=V1,V2, for example sm.warp_scheduler=lrr,gto".to_owned();
+    let (key, values) = text.split_once('=').ok_or_else(wrong)?;
+    let values: Vec<_> = values.split(',').map(str::to_owned).collect();
+    if key.is_empty() || values.iter().any(String::is_empty) {
+        return Err(wrong());
+    }
+    let twice = |value: &String| values.iter().filter(|other| *other == value).count() > 1;
+    match values.iter().find(|value| twice(value)) {
+        Some(value) => Err(format!("`{value}` stands there twice; leave one out")),
+        None => Ok(Vary {
+            key: key.to_owned(),
+            values,
+        }),
+    }
+}
+
+pub fn run(args: &Args) -> Result<ExitCode, Failure> {
+    let keys = || args.vary.iter().map(|vary| vary.key.as_str());
+    if let Some(key) = keys().find(|key| keys().filter(|other| other == key).count() > 1) {
+        return Err(Failure::Input(format!(
+            "--vary names `{key}` twice; write its values behind one --vary"
+        )));
+    }
+    let comparison = Comparison {
+        input: target::input(&args.target, args.size, args.seed, &args.launch)?,
+        gpu: args.gpu.gpu.clone(),
+        base: base(&args.gpu.gpu)?,
+        sets: args.gpu.sets.clone(),
+        vary: args.vary.clone(),
+        max_cycles: args.max_cycles,
+    };
+    let specs = comparison.runs()?;
+    let command = command_line();
+    let wanted = Wanted {
+        name: comparison.name(),
+        make: Box::new(|runs| comparison.make(&specs, runs)),
+        page: Box::new(|figure, used| comparison.page(figure, used, &command)),
+    };
+    for made in experiment(&[wanted], &args.runner, args.output.as_deref())? {
+        match made {
+            Made::Page(page) => give(args, &page)?,
+            Made::Failed { name, runs } => {
+                tell_failures(&name, &runs);
+                return Ok(ExitCode::from(1));
+            }
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn give(args: &Args, page: &Page) -> Result<(), Failure> {
+    if let Some(path) = &args.csv {
+        write_file(path, &page.table.csv())?;
+    }
+    if let Some(path) = &args.svg {
+        write_file(path, &svg(&page.charts))?;
+    }
+    if let Some(folder) = &args.output {
+        write_page(folder, page)?;
+    }
+    match args.json {
+        true => print_json(page),
+        false => print(&page_report(page)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::vary;
+
+    #[test]
+    fn values_are_a_list_behind_a_key() {
+        let read = vary("sm.warp_scheduler=lrr,gto").unwrap();
+        assert_eq!(
+            (read.key.as_str(), read.values.len()),
+            ("sm.warp_scheduler", 2)
+        );
+        for wrong in ["gto", "=lrr", "key=", "key=a,,b", "key=a,b,a"] {
+            assert!(vary(wrong).is_err(), "{wrong}");
+        }
+    }
+}

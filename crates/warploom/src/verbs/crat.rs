@@ -1,0 +1,314 @@
+//! `warploom crat`.
+
+mod explore;
+mod text;
+
+use crate::failure::Failure;
+use crate::gpu::GpuArgs;
+use crate::output::{error_style, print, print_json, write_file};
+use explore::{Exploration, explore};
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use warploom_diag::{Diagnostics, Source, Style};
+use warploom_ptx::ast::Module;
+use warploom_regalloc::checker::{Claim, check};
+use warploom_regalloc::{
+    Allocation, Demand, Options, Report, SharedSpills, Typing, allocate_kernel, demand, kernels,
+};
+use warploom_run::launch_file::read;
+
+const EXAMPLES: &str = "\
+Examples:
+  warploom crat kernel.ptx -o small.ptx --registers 24
+  warploom crat kernel.ptx -o small.ptx --registers 24 --spill shared --block 256
+  warploom crat kernel.ptx -o best.ptx --gpu fermi-crat --block 256
+  warploom crat kernel.ptx -o best.ptx --gpu fermi-crat --block 16,16 --opt-tlp 3 --json";
+
+/// Allocate a kernel's registers: PTX in, PTX out
+///
+/// With --registers at that limit; otherwise at the point of registers and blocks on an SM that
+/// scores best for the GPU and block size (CRAT, seed 002). A value that gets no register is made
+/// again for every use if it is a constant, an index or a parameter; otherwise it is kept in local
+/// or shared memory.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// PTX file
+    file: PathBuf,
+    /// Where the allocated PTX goes
+    #[arg(short, long, value_name = "OUT.ptx")]
+    output: Option<PathBuf>,
+    /// The kernel; may be left out if the file has one
+    #[arg(long, value_name = "NAME")]
+    kernel: Option<String>,
+    /// Registers per thread; a 64-bit register counts as two, a predicate as none
+    #[arg(long, value_name = "N")]
+    registers: Option<u32>,
+    /// Threads of a block: X, X,Y or X,Y,Z; its own .reqntid if the kernel has one
+    #[arg(long, value_name = "X[,Y[,Z]]", value_delimiter = ',', num_args = 1)]
+    block: Vec<u32>,
+    /// Where spilled values go
+    #[arg(long, value_enum, default_value_t = Spill::Auto)]
+    spill: Spill,
+    /// Shared memory that spilled values may use, in bytes a block, if --registers is given
+    #[arg(long, value_name = "BYTES")]
+    spare: Option<u32>,
+    /// Best number of blocks on an SM, where it is known; otherwise as many as fit
+    #[arg(long, value_name = "BLOCKS")]
+    opt_tlp: Option<u32>,
+    /// Let floats and integers share registers (bits), or keep them apart (kinds)
+    #[arg(long, value_enum, default_value_t = Types::Bits)]
+    types: Types,
+    /// Have the result checked by other means before it is written
+    #[arg(long)]
+    verify: bool,
+    #[command(flatten)]
+    gpu: GpuArgs,
+    /// Print as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Spill {
+    /// Shared memory where the block size is known and there is room, else local memory
+    Auto,
+    /// Local memory
+    Local,
+    /// Shared memory as far as there is room; needs the block size
+    Shared,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Types {
+    Bits,
+    Kinds,
+}
+
+/// What was done.
+#[derive(Serialize)]
+struct Output {
+    kernel: String,
+    /// Registers that spare all spills, by colouring.
+    max_reg: u32,
+    /// Fewer registers would not let more threads on an SM.
+    min_reg: u32,
+    /// Fewest registers with which the kernel can be allocated.
+    fewest_registers: u32,
+    /// Registers in use at the program's worst place.
+    pressure: u32,
+    max_tlp: Option<u32>,
+    opt_tlp: Option<u32>,
+    candidates: Vec<explore::Candidate>,
+    chosen: explore::Chosen,
+    allocation: Made,
+}
+
+/// The allocation that was written.
+#[derive(Serialize)]
+struct Made {
+    registers: u32,
+    predicates: u32,
+    local_bytes: u32,
+    shared_bytes: u32,
+    spill_stores_bytes: u64,
+    spill_loads_bytes: u64,
+    local_accesses: u64,
+    shared_accesses: u64,
+    other_instructions: u64,
+    removed_instructions: u32,
+    verified: bool,
+    spilled: Vec<text::SpilledRow>,
+}
+
+/// A file with one kernel chosen.
+struct Subject {
+    source: Source,
+    module: Module,
+    kernel: String,
+    block: Option<[u32; 3]>,
+}
+
+pub fn run(args: &Args) -> Result<ExitCode, Failure> {
+    let subject = subject(args)?;
+    let demand = subject.demand(args)?;
+    let exploration = explore(args, &subject, &demand)?;
+    let options = exploration.options.clone();
+    let allocation = subject.allocate(&options)?;
+    if args.verify {
+        verify(&subject, &allocation, &options)?;
+    }
+    if let Some(path) = &args.output {
+        write_file(path, &warploom_ptx::print(&allocation.module))?;
+    }
+    let output = output(args, &subject, demand, exploration, &allocation.report);
+    match args.json {
+        true => print_json(&output)?,
+        false => print(&text::render(&output, args.output.as_deref()))?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn subject(args: &Args) -> Result<Subject, Failure> {
+    let source = read(Path::new(&args.file))?;
+    let (module, _warnings) = warploom_ptx::load(&source)
+        .map_err(|why| Failure::Ptx(why.render(&source, error_style())))?;
+    let names = kernels(&module);
+    let kernel = match (&args.kernel, &names[..]) {
+        (Some(kernel), _) => kernel.clone(),
+        (None, [only]) => (*only).to_owned(),
+        (None, []) => return Err(Failure::Input(format!("{} has no kernel", source.name()))),
+        (None, several) => {
+            return Err(Failure::Input(format!(
+                "{} has {} kernels; choose one with --kernel: {}",
+                source.name(),
+                several.len(),
+                several.join(", ")
+            )));
+        }
+    };
+    let block = block(args, &module, &kernel)?;
+    Ok(Subject {
+        source,
+        module,
+        kernel,
+        block,
+    })
+}
+
+/// The block's shape: as asked for, or as the kernel requires.
+fn block(args: &Args, module: &Module, kernel: &str) -> Result<Option<[u32; 3]>, Failure> {
+    use warploom_ptx::ast::{FunctionDirective, Item};
+    if args.block.is_empty() {
+        let mut functions = module.items.iter().filter_map(|item| match item {
+            Item::Function(f) if f.name.node == kernel && f.body.is_some() => Some(f),
+            _ => None,
+        });
+        let directives = functions.next().map(|f| f.directives.iter());
+        let required = directives.into_iter().flatten().find_map(|d| match d {
+            FunctionDirective::RequiredThreads(block) => Some(*block),
+            _ => None,
+        });
+        return Ok(required);
+    }
+    let mut block = [1_u32; 3];
+    for (place, extent) in block.iter_mut().zip(&args.block) {
+        *place = *extent;
+    }
+    let threads = block
+        .iter()
+        .try_fold(1_u32, |product, extent| product.checked_mul(*extent));
+    match threads {
+        Some(1..=1024) if args.block.len() <= 3 => Ok(Some(block)),
+        _ => Err(Failure::Input(
+            "--block takes one to three extents of 1 to 1024 threads together, for example 16,16"
+                .to_owned(),
+        )),
+    }
+}
+
+impl Subject {
+    fn error(&self, why: &Diagnostics) -> Failure {
+        Failure::Ptx(why.render(&self.source, error_style()))
+    }
+
+    fn demand(&self, args: &Args) -> Result<Demand, Failure> {
+        demand(&self.module, &self.kernel, &base_options(args)).map_err(|why| self.error(&why))
+    }
+
+    fn allocate(&self, options: &Options) -> Result<Allocation, Failure> {
+        let made = allocate_kernel(&self.module, &self.kernel, options);
+        made.map_err(|why| self.error(&why))
+    }
+}
+
+/// Options without a limit.
+fn base_options(args: &Args) -> Options {
+    Options {
+        typing: match args.types {
+            Types::Bits => Typing::Bits,
+            Types::Kinds => Typing::Kinds,
+        },
+        ..Options::default()
+    }
+}
+
+/// Shared memory for spilled values, if they may go there.
+fn shared_spills(
+    args: &Args,
+    subject: &Subject,
+    spare_bytes: u32,
+) -> Result<Option<SharedSpills>, Failure> {
+    match (args.spill, subject.block) {
+        (Spill::Local, _) | (Spill::Auto, None) => Ok(None),
+        (Spill::Shared, None) => Err(Failure::Input(
+            "spilling to shared memory depends on the block's shape; give it with --block"
+                .to_owned(),
+        )),
+        (_, Some(block)) => Ok(Some(SharedSpills {
+            block,
+            spare_bytes,
+            weigh_loops: false,
+        })),
+    }
+}
+
+/// Parses what will be written and lets the checker look at it.
+fn verify(subject: &Subject, allocation: &Allocation, options: &Options) -> Result<(), Failure> {
+    let text = warploom_ptx::print(&allocation.module);
+    let written = Source::new("the allocated program", text);
+    let (module, _) = warploom_ptx::load(&written)
+        .map_err(|why| Failure::Output(why.render(&written, Style::Plain)))?;
+    for (function, steps) in &allocation.steps {
+        let claim = Claim {
+            original: &subject.module,
+            allocated: &module,
+            function,
+            steps,
+            block: options.shared.map_or([1; 3], |shared| shared.block),
+            limit: options.registers,
+        };
+        check(&claim).map_err(|refusal| {
+            Failure::Output(format!(
+                "the allocation of `{function}` is wrong, nothing was written: {refusal}; \
+                 please report this with the PTX file"
+            ))
+        })?;
+    }
+    Ok(())
+}
+
+fn output(
+    args: &Args,
+    subject: &Subject,
+    demand: Demand,
+    exploration: Exploration,
+    report: &Report,
+) -> Output {
+    Output {
+        kernel: subject.kernel.clone(),
+        max_reg: demand.max_registers,
+        min_reg: exploration.min_reg,
+        fewest_registers: demand.min_registers,
+        pressure: demand.pressure,
+        max_tlp: exploration.max_tlp,
+        opt_tlp: args.opt_tlp.or(exploration.max_tlp),
+        candidates: exploration.candidates,
+        chosen: exploration.chosen,
+        allocation: Made {
+            registers: report.registers,
+            predicates: report.classes[warploom_regalloc::Class::Pred],
+            local_bytes: report.local_bytes,
+            shared_bytes: report.shared_bytes,
+            spill_stores_bytes: report.added.store_bytes,
+            spill_loads_bytes: report.added.load_bytes,
+            local_accesses: report.added.local.count,
+            shared_accesses: report.added.shared.count,
+            other_instructions: report.added.others.count,
+            removed_instructions: report.removed,
+            verified: args.verify,
+            spilled: text::spilled_rows(report, &subject.source),
+        },
+    }
+}

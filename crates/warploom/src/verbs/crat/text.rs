@@ -1,0 +1,169 @@
+//! The report for people: what was spilled, where and why, and how the points score.
+
+use super::Output;
+use serde::Serialize;
+use std::fmt::Write;
+use std::path::Path;
+use warploom_diag::Source;
+use warploom_regalloc::{Home, Report, Spilled};
+use warploom_report::{figures, grouped, listing};
+
+/// A value without a register.
+#[derive(Serialize)]
+pub struct SpilledRow {
+    /// The register's name in the input.
+    register: String,
+    r#type: String,
+    /// `local+8`, `shared+0`, or `made again`.
+    home: String,
+    /// Loads, or times that it is made again.
+    loads: u64,
+    stores: u64,
+    /// What spilling it was expected to cost, each loop counting tenfold.
+    cost: u64,
+    /// Values of its class that are in use while it is.
+    neighbours: u32,
+    /// Line of the input where it first gets its value.
+    line: Option<u32>,
+}
+
+/// The report's spilled values.
+pub fn spilled_rows(report: &Report, source: &Source) -> Vec<SpilledRow> {
+    report
+        .spilled
+        .iter()
+        .map(|spilled| row(spilled, source))
+        .collect()
+}
+
+fn row(spilled: &Spilled, source: &Source) -> SpilledRow {
+    let home = match spilled.home {
+        Home::Remade => "made again".to_owned(),
+        Home::Local(offset) => format!("local+{offset}"),
+        Home::Shared(offset) => format!("shared+{offset}"),
+    };
+    let known = spilled.place.end > 0;
+    SpilledRow {
+        register: spilled.name.clone(),
+        r#type: spilled.ty.to_string(),
+        home,
+        loads: spilled.loads.count,
+        stores: spilled.stores.count,
+        cost: spilled.cost,
+        neighbours: spilled.neighbours,
+        line: known.then(|| source.position(spilled.place.start).line),
+    }
+}
+
+/// The report as text.
+pub fn render(output: &Output, path: Option<&Path>) -> String {
+    let mut text = String::new();
+    let made = &output.allocation;
+    let _ = writeln!(
+        text,
+        "{}: {} registers per thread, {} predicates; {} spare all spills, {} are the fewest",
+        output.kernel, made.registers, made.predicates, output.max_reg, output.fewest_registers
+    );
+    if !output.candidates.is_empty() {
+        text.push_str(&candidates(output));
+    }
+    text.push('\n');
+    match made.spilled.is_empty() {
+        true => text.push_str("nothing is spilled\n"),
+        false => text.push_str(&spills(output)),
+    }
+    if made.verified {
+        text.push_str("\nthe checker accepts the result\n");
+    }
+    if let Some(path) = path {
+        let _ = writeln!(text, "\nwritten to {}", path.display());
+    }
+    text
+}
+
+fn candidates(output: &Output) -> String {
+    let header = [
+        "",
+        "registers",
+        "blocks/SM",
+        "local",
+        "shared",
+        "others",
+        "TLP gain",
+        "spill cost",
+        "TPSC",
+        "literal",
+    ];
+    let rows: Vec<_> = output
+        .candidates
+        .iter()
+        .map(|candidate| {
+            let chosen = candidate.registers == output.chosen.registers
+                && Some(candidate.tlp) == output.chosen.tlp;
+            vec![
+                if chosen { "*" } else { "" }.to_owned(),
+                candidate.registers.to_string(),
+                candidate.tlp.to_string(),
+                candidate.spills.local.to_string(),
+                candidate.spills.shared.to_string(),
+                candidate.spills.others.to_string(),
+                format!("{:.3}", candidate.tlp_gain),
+                format!("{:.0}", candidate.spill_cost),
+                format!("{:.1}", candidate.tpsc),
+                format!("{:.1}", candidate.tpsc_literal),
+            ]
+        })
+        .collect();
+    format!(
+        "\nrightmost points of the staircase, at most {} blocks on an SM (* chosen)\n{}",
+        output.opt_tlp.unwrap_or(0),
+        figures(&header, &rows)
+    )
+}
+
+fn spills(output: &Output) -> String {
+    let made = &output.allocation;
+    let header = [
+        "value",
+        "type",
+        "line",
+        "goes to",
+        "loads",
+        "stores",
+        "cost",
+        "neighbours",
+    ];
+    let rows: Vec<_> = made
+        .spilled
+        .iter()
+        .map(|row| {
+            vec![
+                row.register.clone(),
+                row.r#type.clone(),
+                row.line.map_or(String::new(), |line| line.to_string()),
+                row.home.clone(),
+                row.loads.to_string(),
+                row.stores.to_string(),
+                grouped(row.cost),
+                row.neighbours.to_string(),
+            ]
+        })
+        .collect();
+    let mut text = format!(
+        "values without a register: each was, when registers ran out, the cheapest to give up for\n\
+         the neighbours that it freed (cost: accesses, tenfold for every loop around them)\n{}",
+        listing(&header, &rows, None)
+    );
+    let _ = writeln!(
+        text,
+        "\n{} accesses in local memory ({} bytes a thread), {} in shared memory ({} bytes a block), \
+         {} other instructions; {} instructions of the program are not needed any more",
+        made.local_accesses,
+        grouped(made.local_bytes.into()),
+        made.shared_accesses,
+        grouped(made.shared_bytes.into()),
+        made.other_instructions,
+        made.removed_instructions
+    );
+    text
+}

@@ -1,0 +1,165 @@
+//! `warploom report`.
+
+use crate::failure::Failure;
+use crate::output::{note, print, print_json, write_file};
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::SystemTime;
+use warploom_report::page::Page;
+use warploom_report::{Imprint, html};
+
+const EXAMPLES: &str = "\
+Examples:
+  warploom report results                     results/index.html of all that is in the folder
+  warploom report results -o fermi.html --title 'Schedulers on Fermi'
+  warploom report results --json              what would be on the page, for programs";
+
+/// Make one self-contained HTML page of the figures and comparisons in a folder
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// Folder that `reproduce` or `compare -o` wrote
+    #[arg(value_name = "DIR")]
+    folder: PathBuf,
+    /// The page; DIR/index.html if not given
+    #[arg(short, long, value_name = "FILE.html")]
+    output: Option<PathBuf>,
+    /// Title of the page
+    #[arg(long, value_name = "TEXT", default_value = "Warploom results")]
+    title: String,
+    /// Print the contents as JSON instead of writing the page
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct Contents<'a> {
+    #[serde(flatten)]
+    imprint: &'a Imprint,
+    pages: &'a [Page],
+}
+
+pub fn run(args: &Args) -> Result<ExitCode, Failure> {
+    let pages = pages(&args.folder)?;
+    let imprint = Imprint {
+        date: humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),
+        program: concat!("warploom ", env!("CARGO_PKG_VERSION")).to_owned(),
+        machine: machine(),
+    };
+    if args.json {
+        print_json(&Contents {
+            imprint: &imprint,
+            pages: &pages,
+        })?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let path = args.output.clone();
+    let path = path.unwrap_or_else(|| args.folder.join("index.html"));
+    write_file(&path, &html(&args.title, &imprint, &pages))?;
+    let count = match pages.len() {
+        1 => "1 figure".to_owned(),
+        count => format!("{count} figures"),
+    };
+    print(&format!("wrote {}: {count}\n", path.display()))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Every page below a folder, by paper, then figures by number.
+fn pages(folder: &Path) -> Result<Vec<Page>, Failure> {
+    let mut pages = Vec::new();
+    for inner in entries(folder)?.into_iter().filter(|path| path.is_dir()) {
+        for path in entries(&inner)? {
+            if path
+                .extension()
+                .is_some_and(|extension| extension == "json")
+            {
+                pages.extend(page(&path)?);
+            }
+        }
+    }
+    if pages.is_empty() {
+        let shown = folder.display();
+        return Err(Failure::Input(format!(
+            "there is no figure and no comparison in {shown}\n  = help: `warploom reproduce duet -o \
+             {shown}` writes some; `warploom list figures` lists what there is"
+        )));
+    }
+    pages.sort_by_key(|page| {
+        (
+            page.paper == "compare",
+            page.paper.clone(),
+            order(&page.figure),
+        )
+    });
+    Ok(pages)
+}
+
+fn entries(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
+    let read = || -> std::io::Result<Vec<PathBuf>> {
+        let entries = std::fs::read_dir(folder)?;
+        entries.map(|entry| Ok(entry?.path())).collect()
+    };
+    let mut paths = read().map_err(|error| {
+        let shown = folder.display();
+        Failure::Input(format!(
+            "cannot read the folder {shown}: {error}\n  = help: give the folder that `warploom \
+             reproduce` or `warploom compare -o` wrote"
+        ))
+    })?;
+    paths.sort();
+    Ok(paths)
+}
+
+/// A page; a JSON file that is none is told of and left out.
+fn page(path: &Path) -> Result<Option<Page>, Failure> {
+    let shown = path.display();
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| Failure::Input(format!("cannot read {shown}: {error}")))?;
+    match serde_json::from_str(&text) {
+        Ok(page) => Ok(Some(page)),
+        Err(error) => {
+            note(&format!(
+                "warning: {shown} is no figure and was left out: {error}\n"
+            ));
+            Ok(None)
+        }
+    }
+}
+
+/// `fig10` behind `fig9`.
+fn order(name: &str) -> (String, u64, String) {
+    let is_digit = |c: char| c.is_ascii_digit();
+    let at = name.find(is_digit).unwrap_or(name.len());
+    let (word, rest) = name.split_at(at);
+    let end = rest.find(|c| !is_digit(c)).unwrap_or(rest.len());
+    let number = rest[..end].parse().unwrap_or(0);
+    (word.to_owned(), number, rest[end..].to_owned())
+}
+
+/// The machine that this runs on: processor, cores, system.
+fn machine() -> String {
+    let cpus = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let model = cpus
+        .lines()
+        .find_map(|line| line.strip_prefix("model name"));
+    let model = model.and_then(|rest| rest.split_once(':'));
+    let model = model.map_or(std::env::consts::ARCH, |(_, name)| name.trim());
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    format!("{model}, {cores} cores, {}", std::env::consts::OS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::order;
+
+    #[test]
+    fn figures_come_by_number() {
+        let mut names = ["table3", "fig10", "fig9", "fig3b", "fig3a", "storage"];
+        names.sort_by_key(|name| order(name));
+        assert_eq!(
+            names,
+            ["fig3a", "fig3b", "fig9", "fig10", "storage", "table3"]
+        );
+    }
+}

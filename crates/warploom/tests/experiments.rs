@@ -1,0 +1,262 @@
+//! `compare`, `reproduce` and `report` as users call them.
+
+mod support;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+use support::{json, output, refusal, warploom_in};
+use warploom_base::Rng;
+
+/// Figures with runs, small enough for a test.
+const FIGURE: &str = "cooperative/fig3";
+
+fn reproduce(folder: &Path, args: &[&str]) -> String {
+    let ran = warploom_in(folder, &[&["reproduce"], args].concat());
+    assert_eq!((ran.status, ran.err.as_str()), (0, ""), "{args:?}");
+    ran.out
+}
+
+/// Every file of the figures below a folder, by path, with its bytes.
+fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+    let mut files = BTreeMap::new();
+    for paper in std::fs::read_dir(folder.join("results")).unwrap() {
+        let paper = paper.unwrap().path();
+        if paper.is_dir() {
+            for file in std::fs::read_dir(&paper).unwrap() {
+                let path = file.unwrap().path();
+                files.insert(path.display().to_string(), std::fs::read(&path).unwrap());
+            }
+        }
+    }
+    let below = |path: String| path.replacen(&folder.display().to_string(), "", 1);
+    files
+        .into_iter()
+        .map(|(path, bytes)| (below(path), bytes))
+        .collect()
+}
+
+#[test]
+fn killed_twenty_times_and_resumed_it_ends_with_the_same_bytes() {
+    let (undisturbed, killed) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let args = [FIGURE, "--scale", "test"];
+    let began = Instant::now();
+    reproduce(undisturbed.path(), &args);
+    // Spread over the time of a whole run, so that some kills hit every stage.
+    let whole = began.elapsed().max(Duration::from_millis(100));
+    let mut rng = Rng::new(1);
+    let mut interrupted = 0;
+    for _ in 0..20 {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_warploom"))
+            .arg("reproduce")
+            .args(args)
+            .current_dir(killed.path())
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap();
+        std::thread::sleep(whole.mul_f64((rng.next_u64() % 1000) as f64 / 8000.0));
+        interrupted += u32::from(child.try_wait().unwrap().is_none());
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+    reproduce(killed.path(), &args);
+    assert!(interrupted > 0, "no kill came in time");
+    let expected = files(undisturbed.path());
+    assert_eq!(expected.len(), 3);
+    assert!(files(killed.path()) == expected, "other bytes");
+}
+
+#[test]
+fn threads_and_the_store_leave_no_trace_in_figures() {
+    let (one, two) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let args = |threads| ["cooperative", "--scale", "test", "--threads", threads];
+    reproduce(one.path(), &args("1"));
+    reproduce(two.path(), &args("4"));
+    let fresh = files(two.path());
+    assert!(files(one.path()) == fresh);
+    // A second time all runs come from the store.
+    let began = Instant::now();
+    reproduce(two.path(), &args("4"));
+    assert!(files(two.path()) == fresh);
+    assert!(began.elapsed() < Duration::from_secs(60));
+    let fig3 = std::fs::read_to_string(one.path().join("results/cooperative/fig3.json")).unwrap();
+    schema(&fig3);
+}
+
+/// The keys of a figure's JSON.
+fn schema(text: &str) {
+    let page = json(text);
+    for path in [
+        "/paper",
+        "/figure",
+        "/rows/0/workload",
+        "/summary",
+        "/claims/0/id",
+        "/claims/0/paper",
+        "/claims/0/ours",
+        "/claims/0/holds",
+        "/claims/0/note",
+        "/claims/0/tolerance",
+        "/claims/0/parts/0/what",
+        "/version",
+        "/command",
+        "/configurations/0/overrides/0",
+        "/presets/gtx480/gpu.sms",
+        "/runs/0/command",
+        "/runs/0/digest",
+    ] {
+        assert!(page.pointer(path).is_some(), "{path} is missing");
+    }
+    let keys = |value: &serde_json::Value| -> Vec<String> {
+        let object = value.as_object().unwrap();
+        object.keys().cloned().collect()
+    };
+    insta::assert_snapshot!(format!(
+        "{}\nclaims: {}\nruns: {}\n",
+        keys(&page).join(" "),
+        keys(&page["claims"][0]).join(" "),
+        keys(&page["runs"][0]).join(" ")
+    ));
+}
+
+#[test]
+fn a_run_of_a_figure_can_be_made_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let page = json(&reproduce(
+        folder.path(),
+        &["cooperative/fig3", "--scale", "test", "--json"],
+    ));
+    let run = &page["runs"][1];
+    let command = run["command"].as_str().unwrap();
+    let mut args: Vec<_> = command.split(' ').skip(1).collect();
+    args.push("--json");
+    let alone = json(&warploom_in(folder.path(), &args).out);
+    assert_eq!(alone["digest"], run["digest"]);
+    assert_eq!(alone["input_digest"], run["input_digest"]);
+}
+
+#[test]
+fn a_comparison_is_a_row_a_value_and_part_of_the_page() {
+    let folder = tempfile::tempdir().unwrap();
+    let base = [
+        "compare",
+        "vectoradd",
+        "--size",
+        "test",
+        "--set",
+        "gpu.sms=2",
+    ];
+    let args = [&base[..], &["--vary", "gpu.max_blocks_per_sm=1,2,4"]].concat();
+    let table = output(&args);
+    let first = |line: &str| {
+        line.split_whitespace()
+            .next()
+            .unwrap_or_default()
+            .to_owned()
+    };
+    let rows: Vec<_> = table.lines().skip(3).take(3).map(first).collect();
+    assert_eq!(rows, ["1", "2", "4"], "{table}");
+    assert!(
+        table.contains("speedup over the first\n  1 vectoradd    1.000 █"),
+        "{table}"
+    );
+    let kept = ["-o", "out", "--csv", "c.csv", "--svg", "c.svg", "--json"];
+    let page = json(&warploom_in(folder.path(), &[&args[..], &kept].concat()).out);
+    assert_eq!(page["rows"].as_array().unwrap().len(), 3);
+    let csv = std::fs::read_to_string(folder.path().join("c.csv")).unwrap();
+    assert!(
+        csv.starts_with("gpu.max_blocks_per_sm,cycles,ipc,speedup,"),
+        "{csv}"
+    );
+    let said = warploom_in(folder.path(), &["report", "out"]).out;
+    assert_eq!(said, "wrote out/index.html: 1 figure\n");
+    let html = std::fs::read_to_string(folder.path().join("out/index.html")).unwrap();
+    assert!(html.contains("vectoradd-max_blocks_per_sm"));
+}
+
+#[test]
+fn a_comparison_takes_launch_files_and_tells_of_runs_that_fail() {
+    let folder = tempfile::tempdir().unwrap();
+    let ptx = ".version 8.0\n.target sm_50\n.address_size 64\n\
+        .visible .entry k(.param .u64 a) { .reg .b64 %r; ld.param.u64 %r, [a]; \
+        add.u64 %r, %r, 1; .reg .b32 %v; ld.global.u32 %v, [%r]; ret; }\n";
+    std::fs::write(folder.path().join("k.ptx"), ptx).unwrap();
+    let launch = "module = \"k.ptx\"\n[[buffer]]\nname = \"a\"\ntype = \"u32\"\nshape = [4]\n\
+        init = \"zeros\"\n[[launch]]\nkernel = \"k\"\ngrid = 1\nblock = 1\nargs = [\"a\"]\n";
+    std::fs::write(folder.path().join("k.toml"), launch).unwrap();
+    let args = ["compare", "k.toml", "--vary", "gpu.sms=1,2"];
+    let message = refusal(folder.path(), 1, &args);
+    assert!(message.contains("2 of its runs failed"), "{message}");
+    assert!(message.contains("misaligned"), "{message}");
+    assert!(
+        message.contains("`warploom run k.toml --gpu gtx480 --set gpu.sms=1`"),
+        "{message}"
+    );
+}
+
+#[test]
+fn what_cannot_be_done_is_refused_with_a_remedy() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    std::fs::create_dir(at.join("empty")).unwrap();
+    std::fs::create_dir(at.join("foreign")).unwrap();
+    std::fs::write(at.join("foreign/runs.redb"), "a shopping list").unwrap();
+    let fig3 = [
+        "reproduce",
+        "cooperative/fig3",
+        "--scale",
+        "test",
+        "-o",
+        "foreign",
+    ];
+    let refusals = [
+        refusal(at, 2, &["report", "empty"]),
+        refusal(at, 2, &["report", "nowhere"]),
+        refusal(at, 2, &fig3),
+        refusal(at, 2, &["compare", "vectoradd"]),
+        refusal(at, 2, &["compare", "vectoradd", "--vary", "gpu.sms"]),
+        refusal(at, 2, &["compare", "vectoradd", "--vary", "gpu.sms=1,1"]),
+        refusal(at, 2, &["compare", "vectoradd", "--vary", "gpu.smx=1,2"]),
+        refusal(
+            at,
+            2,
+            &[
+                "compare",
+                "vectoradd",
+                "--vary",
+                "gpu.sms=1",
+                "--vary",
+                "gpu.sms=2",
+            ],
+        ),
+        refusal(at, 2, &["compare", "vectorad", "--vary", "gpu.sms=1,2"]),
+    ];
+    insta::assert_snapshot!(refusals.join("\n"));
+    assert_eq!(
+        std::fs::read_to_string(at.join("foreign/runs.redb")).unwrap(),
+        "a shopping list"
+    );
+}
+
+#[test]
+fn a_page_leaves_out_what_is_no_figure_and_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    reproduce(folder.path(), &["duet/fig3b", "--scale", "test"]);
+    std::fs::write(folder.path().join("results/duet/notes.json"), "{}").unwrap();
+    let ran = warploom_in(folder.path(), &["report", "results", "-o", "page.html"]);
+    assert_eq!(
+        (ran.status, ran.out.as_str()),
+        (0, "wrote page.html: 1 figure\n")
+    );
+    assert!(
+        ran.err
+            .starts_with("warning: results/duet/notes.json is no figure"),
+        "{}",
+        ran.err
+    );
+    let contents = json(&warploom_in(folder.path(), &["report", "results", "--json"]).out);
+    assert_eq!(contents["pages"].as_array().unwrap().len(), 1);
+    let date = contents["date"].as_str().unwrap();
+    assert!(date.len() == 20 && date.ends_with('Z'), "{date}");
+}

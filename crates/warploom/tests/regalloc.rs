@@ -1,0 +1,149 @@
+//! `warploom crat` and `warploom resources` as a user meets them.
+
+mod support;
+
+use std::path::Path;
+use support::{json, output, refusal, warploom_in};
+
+const HOTSPOT: &str = "../workloads/src/hotspot/kernel.ptx";
+const BFS: &str = "../workloads/src/bfs/kernel.ptx";
+
+#[test]
+fn a_limit_is_kept_in_the_ptx_that_is_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("out.ptx");
+    let out = path.to_str().unwrap();
+    let args = [
+        "crat",
+        HOTSPOT,
+        "-o",
+        out,
+        "--registers",
+        "24",
+        "--verify",
+        "--json",
+    ];
+    let report = json(&output(&args));
+    assert_eq!(report["kernel"], "calculate_temp");
+    assert_eq!(report["chosen"]["registers"], 24);
+    let made = &report["allocation"];
+    assert!(made["registers"].as_u64().unwrap() <= 24, "{made}");
+    assert_eq!(made["verified"], true);
+    let spilled = made["spilled"].as_array().unwrap();
+    assert!(
+        spilled.iter().any(|row| row["home"] == "made again"),
+        "{spilled:?}"
+    );
+    assert!(
+        spilled
+            .iter()
+            .any(|row| row["home"].as_str().unwrap().starts_with("local+"))
+    );
+    assert!(
+        spilled.iter().all(|row| row["line"].as_u64() > Some(18)),
+        "{spilled:?}"
+    );
+    // Written once more, it needs nothing more.
+    let again = json(&output(&["crat", out, "--registers", "24", "--json"]));
+    assert_eq!(again["allocation"]["spilled"].as_array().unwrap().len(), 0);
+    output(&["check", out]);
+}
+
+#[test]
+fn the_best_scoring_point_of_the_staircase_is_taken() {
+    let machine = ["crat", HOTSPOT, "--gpu", "fermi-crat", "--block", "16,16"];
+    let report = json(&output(&[&machine[..], &["--json"]].concat()));
+    // 32,768 registers for 1,536 threads; 6 blocks of 256 threads are 1,536.
+    assert_eq!(
+        (report["min_reg"].as_u64(), report["max_tlp"].as_u64()),
+        (Some(21), Some(6))
+    );
+    let candidates = report["candidates"].as_array().unwrap();
+    for candidate in candidates {
+        let (registers, tlp) = (
+            candidate["registers"].as_u64().unwrap(),
+            candidate["tlp"].as_u64().unwrap(),
+        );
+        assert!(registers * 256 * tlp <= 32_768, "{candidate}");
+        let more = (registers + 1) * 256 * tlp > 32_768;
+        assert!(
+            more || candidate["registers"] == report["max_reg"],
+            "{candidate}"
+        );
+    }
+    let score = |row: &serde_json::Value| row["tpsc"].as_f64().unwrap();
+    let best = candidates
+        .iter()
+        .min_by(|a, b| score(a).total_cmp(&score(b)))
+        .unwrap();
+    assert_eq!(report["chosen"]["registers"], best["registers"]);
+    assert_eq!(report["chosen"]["tlp"], best["tlp"]);
+    let capped = json(&output(
+        &[&machine[..], &["--opt-tlp", "3", "--json"]].concat(),
+    ));
+    let few = |row: &serde_json::Value| row["tlp"].as_u64() <= Some(3);
+    assert!(
+        capped["candidates"].as_array().unwrap().iter().all(few),
+        "{capped}"
+    );
+    let text = output(&machine);
+    assert!(text.contains("rightmost points of the staircase"), "{text}");
+}
+
+#[test]
+fn what_is_wrong_has_its_place_and_remedy() {
+    let here = Path::new(".");
+    let few = refusal(here, 2, &["crat", HOTSPOT, "--registers", "5"]);
+    assert!(
+        few.contains("error[register-limit]") && few.contains("kernel.ptx:18:17"),
+        "{few}"
+    );
+    assert!(few.contains("registers or more"), "{few}");
+    let unknown = refusal(
+        here,
+        2,
+        &["crat", BFS, "--registers", "20", "--kernel", "kernl"],
+    );
+    assert!(unknown.contains("did you mean `kernel`?"), "{unknown}");
+    let several = refusal(here, 2, &["crat", BFS, "--registers", "20"]);
+    assert!(
+        several.contains("choose one with --kernel: kernel, kernel2"),
+        "{several}"
+    );
+    let blind = refusal(here, 2, &["crat", HOTSPOT]);
+    assert!(blind.contains("give --block, or --registers"), "{blind}");
+    let shapeless = refusal(
+        here,
+        2,
+        &["crat", HOTSPOT, "--registers", "24", "--spill", "shared"],
+    );
+    assert!(shapeless.contains("give it with --block"), "{shapeless}");
+}
+
+#[test]
+fn resources_are_those_that_ptxas_would_report() {
+    let free = json(&output(&["resources", HOTSPOT, "--json"]));
+    let kernel = &free["kernels"][0];
+    assert_eq!(kernel["kernel"], "calculate_temp");
+    // Three tiles of 16 x 16 words; parameters as declared.
+    assert_eq!(kernel["shared_bytes"], 3 * 16 * 16 * 4);
+    assert_eq!(kernel["constant_bytes"], 60);
+    assert_eq!(
+        (&kernel["spill_stores_bytes"], &kernel["local_bytes"]),
+        (&0.into(), &0.into())
+    );
+    let tight = json(&output(&[
+        "resources",
+        HOTSPOT,
+        "--registers",
+        "20",
+        "--json",
+    ]));
+    let kernel = &tight["kernels"][0];
+    assert_eq!(kernel["registers_per_thread"], 20);
+    for key in ["spill_stores_bytes", "spill_loads_bytes", "local_bytes"] {
+        assert!(kernel[key].as_u64() > Some(0), "{key}");
+    }
+    let broken = warploom_in(Path::new("."), &["resources", "no.ptx"]);
+    assert_eq!(broken.status, 2, "{}", broken.err);
+}

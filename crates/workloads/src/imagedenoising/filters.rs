@@ -1,0 +1,158 @@
+//! Both filters on the host, with the kernels' operations in their order.
+
+use warploom_run::approx::ex2;
+
+const RADIUS: isize = 3;
+const WINDOW_INVERSE: f32 = 1.0 / 49.0;
+/// Reciprocals of squares of the sample's noise levels.
+pub(super) const KNN_NOISE: f32 = 1.0 / (0.32 * 0.32);
+pub(super) const NLM_NOISE: f32 = 1.0 / (1.45 * 1.45);
+/// Share of the mean where few pixels are similar.
+pub(super) const BLEND: f32 = 0.2;
+
+type Colour = [f32; 3];
+
+/// A picture; beyond its border it repeats its last pixels.
+pub(super) struct Image {
+    width: isize,
+    colours: Vec<Colour>,
+}
+
+/// What is added up over a window.
+#[derive(Default)]
+struct Sums {
+    colour: Colour,
+    weights: f32,
+    similar: f32,
+}
+
+impl Image {
+    /// Pixels with red, green and blue in the lower bytes.
+    pub(super) fn new(pixels: &[u32], width: usize) -> Self {
+        let fraction = |byte: u8| (f64::from(byte) / 255.0) as f32;
+        let colour = |pixel: &u32| {
+            let [r, g, b, _] = pixel.to_le_bytes();
+            [r, g, b].map(fraction)
+        };
+        Self {
+            width: width as isize,
+            colours: pixels.iter().map(colour).collect(),
+        }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.colours.len()
+    }
+
+    fn at(&self, x: isize, y: isize) -> Colour {
+        let height = self.colours.len() as isize / self.width;
+        let (x, y) = (x.clamp(0, self.width - 1), y.clamp(0, height - 1));
+        self.colours[(y * self.width + x) as usize]
+    }
+
+    pub(super) fn knn(&self) -> Vec<u32> {
+        self.filtered((KNN_NOISE, 0.02, 0.79), |x, y, dx, dy| {
+            difference(self.at(x, y), self.at(x + dx, y + dy))
+        })
+    }
+
+    pub(super) fn nlm(&self) -> Vec<u32> {
+        self.filtered((NLM_NOISE, 0.10, 0.10), |x, y, dx, dy| {
+            let mut distance = 0.0;
+            for n in -RADIUS..=RADIUS {
+                for m in -RADIUS..=RADIUS {
+                    let there = self.at(x + dx + m, y + dy + n);
+                    distance += difference(there, self.at(x + m, y + n));
+                }
+            }
+            distance
+        })
+    }
+
+    /// Noise, weight from which a pixel is similar, share of similar pixels from which the mean
+    /// counts less; and the distance of a pixel from one at an offset.
+    fn filtered(
+        &self,
+        (noise, threshold, share): (f32, f32, f32),
+        distance: impl Fn(isize, isize, isize, isize) -> f32,
+    ) -> Vec<u32> {
+        let pixel = |i: usize| {
+            let (x, y) = (i as isize % self.width, i as isize / self.width);
+            let mut sums = Sums::default();
+            for dy in -RADIUS..=RADIUS {
+                for dx in -RADIUS..=RADIUS {
+                    let away = (dx * dx + dy * dy) as f32;
+                    let exponent = away.mul_add(WINDOW_INVERSE, distance(x, y, dx, dy) * noise);
+                    let weight = ex2(exponent * -std::f32::consts::LOG2_E);
+                    sums.add(self.at(x + dx, y + dy), weight, threshold);
+                }
+            }
+            sums.finish(self.at(x, y), share)
+        };
+        (0..self.colours.len()).map(pixel).collect()
+    }
+}
+
+impl Sums {
+    fn add(&mut self, colour: Colour, weight: f32, threshold: f32) {
+        for (sum, component) in self.colour.iter_mut().zip(colour) {
+            *sum = weight.mul_add(component, *sum);
+        }
+        self.weights += weight;
+        self.similar += if weight > threshold {
+            WINDOW_INVERSE
+        } else {
+            0.0
+        };
+    }
+
+    fn finish(&self, centre: Colour, share: f32) -> u32 {
+        let inverse = 1.0 / self.weights;
+        let own = if self.similar > share {
+            BLEND
+        } else {
+            1.0 - BLEND
+        };
+        let byte = |i: usize| {
+            let mean = self.colour[i] * inverse;
+            let mixed = own.mul_add(centre[i] - mean, mean);
+            ((mixed * 255.0) as i32) << (8 * i)
+        };
+        (byte(0) | byte(1) | byte(2)) as u32
+    }
+}
+
+fn difference(a: Colour, b: Colour) -> f32 {
+    let [r, g, b] = [0, 1, 2].map(|i| b[i] - a[i]);
+    b.mul_add(b, r.mul_add(r, g * g))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_uniform_picture_stays_as_it_is() {
+        let image = Image::new(&[0x0040_8020; 12 * 9], 12);
+        for result in [image.knn(), image.nlm()] {
+            for pixel in result {
+                let bytes = pixel.to_le_bytes();
+                let close = |i: usize, value: u8| bytes[i].abs_diff(value) <= 1;
+                assert!(
+                    close(0, 0x20) && close(1, 0x80) && close(2, 0x40),
+                    "{pixel:x}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn a_lone_speck_among_equals_is_dimmed() {
+        let mut pixels = [0x0010_1010; 121];
+        pixels[60] = 0x00ff_ffff;
+        let image = Image::new(&pixels, 11);
+        // Its own weight is all that counts for it in the first filter.
+        assert!(image.knn()[60] & 255 > 0xf0);
+        assert!(image.nlm()[60] & 255 < 0xf0);
+    }
+}

@@ -1,0 +1,98 @@
+//! DNA with the structure of a bacterium's: more A and T than C and G, dispersed repeats that have
+//! changed since they were copied, and tandem repeats.
+
+use warploom_base::Rng;
+
+/// Share of C and G, as in Bacillus anthracis (35.4%).
+const GC: f64 = 0.354;
+/// Share of the characters that a copy changes.
+const CHANGE: f64 = 0.02;
+
+/// A genome of `length` characters.
+pub(super) fn genome(length: usize, rng: &mut Rng) -> Vec<u8> {
+    let mut text: Vec<u8> = Vec::with_capacity(length);
+    while text.len() < length {
+        match rng.below(100) {
+            // About an eighth of the characters stand in dispersed repeats.
+            0..2 if text.len() > 1000 => disperse(&mut text, rng),
+            2..4 => tandem(&mut text, rng),
+            _ => text.extend((0..50).map(|_| base(rng)).collect::<Vec<_>>()),
+        }
+    }
+    text.truncate(length);
+    text
+}
+
+fn base(rng: &mut Rng) -> u8 {
+    let pair: &[u8; 2] = if rng.unit_f64() < GC { b"CG" } else { b"AT" };
+    pair[rng.below(2) as usize]
+}
+
+/// A copy of something earlier, with changes.
+fn disperse(text: &mut Vec<u8>, rng: &mut Rng) {
+    let length = 100 + rng.below(500) as usize;
+    let start = rng.below((text.len() - length) as u32) as usize;
+    for at in start..start + length {
+        let changed = rng.unit_f64() < CHANGE;
+        text.push(if changed { base(rng) } else { text[at] });
+    }
+}
+
+/// A short unit many times.
+fn tandem(text: &mut Vec<u8>, rng: &mut Rng) {
+    let unit: Vec<_> = (0..2 + rng.below(8)).map(|_| base(rng)).collect();
+    let length = unit.len() * (4 + rng.below(12) as usize);
+    text.extend(unit.iter().cycle().take(length));
+}
+
+/// Reads of `length` characters from anywhere in a genome, one character in a hundred misread.
+pub(super) fn reads(genome: &[u8], count: usize, length: usize, rng: &mut Rng) -> Vec<Vec<u8>> {
+    let read = |_| {
+        let start = rng.below((genome.len() - length + 1) as u32) as usize;
+        let mut read = genome[start..start + length].to_vec();
+        for character in &mut read {
+            if rng.below(100) == 0 {
+                *character = base(rng);
+            }
+        }
+        read
+    };
+    (0..count).map(read).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+
+    /// How many windows of `length` characters occur more than once.
+    fn repeated(text: &[u8], length: usize) -> usize {
+        let mut counts = BTreeMap::new();
+        for window in text.windows(length) {
+            *counts.entry(window).or_insert(0) += 1;
+        }
+        counts.values().filter(|count| **count > 1).sum()
+    }
+
+    #[test]
+    fn genomes_repeat_themselves_and_prefer_a_and_t() {
+        let text = genome(50_000, &mut Rng::new(1));
+        assert_eq!(text.len(), 50_000);
+        let gc = text.iter().filter(|c| b"CG".contains(c)).count() as f64 / 50_000.0;
+        assert!((gc - GC).abs() < 0.02, "{gc}");
+        // Of 50,000 random characters hardly two windows of 20 would be equal: 4^20 is 10^12.
+        let share = repeated(&text, 20) as f64 / 50_000.0;
+        assert!((0.05..0.5).contains(&share), "{share}");
+    }
+
+    #[test]
+    fn reads_are_nearly_the_genomes() {
+        let mut rng = Rng::new(2);
+        let text = genome(3_000, &mut rng);
+        let reads = reads(&text, 200, 25, &mut rng);
+        let exact = |read: &&Vec<u8>| text.windows(25).any(|window| window == &read[..]);
+        // 0.99^25 = 78%, and a misreading may hit the same character.
+        let count = reads.iter().filter(exact).count();
+        assert!((130..190).contains(&count), "{count}");
+    }
+}

@@ -1,0 +1,47 @@
+//! Tools of NVIDIA's Python packages: virtual environments with what a requirements file pins.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+
+/// A Python with the pinned packages in a virtual environment below `work`; reused while the pin
+/// stays.
+pub fn prepare(work: &Path, requirements: &Path) -> Result<PathBuf> {
+    let (environment, stamp) = (work.join("venv"), work.join("requirements.txt"));
+    let python = environment.join("bin/python");
+    let wanted = fs::read_to_string(requirements)
+        .with_context(|| format!("cannot read {}", requirements.display()))?;
+    if !fs::read_to_string(&stamp).is_ok_and(|have| have == wanted) {
+        fs::create_dir_all(work)?;
+        succeed(
+            Command::new("python3")
+                .args(["-m", "venv", "--clear"])
+                .arg(&environment),
+        )?;
+        let install = [
+            "-m",
+            "pip",
+            "install",
+            "--quiet",
+            "--disable-pip-version-check",
+            "-r",
+        ];
+        succeed(Command::new(&python).args(install).arg(requirements))?;
+        fs::write(&stamp, wanted)?;
+    }
+    Ok(python)
+}
+
+/// Runs a command to its end.
+pub fn succeed(command: &mut Command) -> Result<()> {
+    let program = command.get_program().display().to_string();
+    let status = command
+        .status()
+        .with_context(|| format!("cannot start {program}; Python 3 with venv and pip is needed"))?;
+    if !status.success() {
+        bail!("{program} failed ({status})");
+    }
+    Ok(())
+}

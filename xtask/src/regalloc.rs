@@ -1,0 +1,91 @@
+//! `cargo xtask regalloc`: proves the register allocator on whole programs, and measures it.
+//!
+//! Every allocation goes through the independent checker, is printed, read again and executed.
+
+mod allocation;
+mod assembler;
+mod execution;
+mod page;
+mod random;
+mod workloads;
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+use clap::Subcommand;
+
+/// Settings of `cargo xtask regalloc`.
+#[derive(clap::Args)]
+pub struct Args {
+    #[command(subcommand)]
+    part: Part,
+}
+
+#[derive(Subcommand)]
+enum Part {
+    /// Run every workload at every register limit: outputs must be bit-identical
+    Workloads {
+        /// Only workloads whose name contains this
+        #[arg(default_value = "")]
+        name: String,
+    },
+    /// Run generated programs at random limits: outputs must be bit-identical
+    Random {
+        /// How many programs
+        #[arg(long, default_value_t = 2000)]
+        count: u64,
+        /// Number of the first one
+        #[arg(long, default_value_t = 0)]
+        first: u64,
+    },
+    /// Write docs/regalloc.md: registers, spills and time of every kernel
+    Table {
+        /// NVIDIA's assembler, to compare with; it comes with the Python package nvidia-cuda-nvcc
+        #[arg(long)]
+        ptxas: Option<PathBuf>,
+    },
+    /// Have NVIDIA's assembler take every workload at every limit
+    Assemble {
+        /// Its path; it comes with the Python package nvidia-cuda-nvcc
+        ptxas: PathBuf,
+        /// Only workloads whose name contains this
+        #[arg(default_value = "")]
+        name: String,
+    },
+}
+
+/// Does what was asked.
+pub fn run(args: &Args, root: &Path) -> Result<()> {
+    if cfg!(debug_assertions) {
+        return super::run_optimised(root);
+    }
+    match &args.part {
+        Part::Workloads { name } => {
+            let counts = workloads::every_limit(name)?;
+            writeln!(
+                io::stdout(),
+                "{} workloads, {} allocations, {} runs: all outputs bit-identical",
+                counts.workloads,
+                counts.allocations,
+                counts.runs
+            )?;
+        }
+        Part::Random { count, first } => {
+            let counts = random::programs(*first..first + count)?;
+            writeln!(
+                io::stdout(),
+                "{} programs, {} with spills to local memory, {} to shared: all agree",
+                counts.programs,
+                counts.local,
+                counts.shared
+            )?;
+        }
+        Part::Table { ptxas } => page::write(root, ptxas.as_deref())?,
+        Part::Assemble { ptxas, name } => {
+            let count = workloads::assemble(ptxas, name)?;
+            writeln!(io::stdout(), "{count} allocations: ptxas takes them all")?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,163 @@
+//! Every workload at every limit.
+
+use super::allocation::Program;
+use super::assembler::Assembler;
+use super::execution::execute;
+use anyhow::{Context, Result, ensure};
+use std::io::{self, Write};
+use std::path::Path;
+use warploom_regalloc::{Demand, Options, SharedSpills};
+use warploom_workloads::{LaunchShape, Size, Target, WorkloadInfo, all};
+
+/// Shared memory of a block on every machine since Fermi, in bytes.
+const SHARED_BYTES: u32 = 48 << 10;
+
+/// How much was done.
+#[derive(Default)]
+pub struct Counts {
+    pub workloads: usize,
+    pub allocations: usize,
+    pub runs: usize,
+}
+
+/// A workload's module and what its kernels want.
+struct Subject {
+    info: &'static WorkloadInfo,
+    demands: Vec<(String, Demand)>,
+    shapes: Vec<LaunchShape>,
+}
+
+impl Subject {
+    fn new(info: &'static WorkloadInfo) -> Result<Self> {
+        let program = Program::read(info.name, info.ptx)?;
+        let mut demands = Vec::new();
+        for kernel in program.kernels() {
+            demands.push((kernel.clone(), program.demand(&kernel)?));
+        }
+        Ok(Self {
+            info,
+            demands,
+            shapes: Target::resolve(info.name)?.launches(Size::Test),
+        })
+    }
+
+    /// Every limit between the lowest that some kernel can do with and the highest that one wants.
+    fn limits(&self) -> std::ops::RangeInclusive<u32> {
+        let lowest = self
+            .demands
+            .iter()
+            .map(|(_, demand)| demand.min_registers)
+            .min();
+        let highest = self
+            .demands
+            .iter()
+            .map(|(_, demand)| demand.max_registers)
+            .max();
+        lowest.unwrap_or(0)..=highest.unwrap_or(0)
+    }
+
+    /// The module with every kernel at `limit`, or as near to it as the kernel can.
+    fn allocate(&self, limit: u32, shared: bool, counts: &mut Counts) -> Result<String> {
+        let mut text = self.info.ptx.to_owned();
+        for (kernel, demand) in &self.demands {
+            let limit = limit.clamp(demand.min_registers, demand.max_registers);
+            let program = Program::read(self.info.name, &text)?;
+            let mut options = Options {
+                registers: Some(limit),
+                ..Options::default()
+            };
+            // Launches of one kernel may differ: spills have room for the largest block.
+            let launches = self.shapes.iter().filter(|shape| shape.entry == kernel);
+            let shape = launches.max_by_key(|shape| shape.block.count());
+            if let Some(shape) = shape.filter(|_| shared) {
+                options.shared = Some(SharedSpills {
+                    block: [shape.block.x, shape.block.y, shape.block.z],
+                    spare_bytes: SHARED_BYTES / 2,
+                    weigh_loops: false,
+                });
+            }
+            text = program
+                .allocate(kernel, &options)?
+                .0
+                .source
+                .text()
+                .to_owned();
+            counts.allocations += 1;
+        }
+        Ok(text)
+    }
+
+    fn run(&self, text: &str) -> Result<super::execution::Left> {
+        let program = Target::resolve(self.info.name)?.program(Size::Test, 0);
+        execute(self.info.name, program, self.info.ptx, text)
+    }
+
+    /// Runs the workload at one limit.
+    fn compare(&self, limit: u32, shared: bool, counts: &mut Counts) -> Result<()> {
+        let text = self.allocate(limit, shared, counts)?;
+        let place = if shared { "shared" } else { "local" };
+        let about = || format!("{} with {limit} registers, {place} spills", self.info.name);
+        let plain = self.run(self.info.ptx)?;
+        let allocated = self.run(&text).with_context(about)?;
+        ensure!(plain == allocated, "{}: memory differs", about());
+        counts.runs += 1;
+        Ok(())
+    }
+}
+
+/// Runs the workloads whose name contains `name` at all their limits.
+pub fn every_limit(name: &str) -> Result<Counts> {
+    let mut counts = Counts::default();
+    for info in all().iter().filter(|info| info.name.contains(name)) {
+        let subject = Subject::new(info)?;
+        let limits = subject.limits();
+        for limit in limits.clone() {
+            subject.compare(limit, false, &mut counts)?;
+            subject.compare(limit, true, &mut counts)?;
+        }
+        counts.workloads += 1;
+        let (low, high) = limits.into_inner();
+        writeln!(io::stdout(), "{}: {low} to {high} registers", info.name)?;
+    }
+    Ok(counts)
+}
+
+/// Has the assembler take every kernel at every limit; how many allocations that were.
+pub fn assemble(ptxas: &Path, name: &str) -> Result<usize> {
+    let assembler = Assembler::new(ptxas);
+    let mut counts = Counts::default();
+    for info in all().iter().filter(|info| info.name.contains(name)) {
+        let subject = Subject::new(info)?;
+        for limit in subject.limits() {
+            for shared in [false, true] {
+                let text = subject.allocate(limit, shared, &mut counts)?;
+                for (kernel, _) in &subject.demands {
+                    let about = || format!("{} with {limit} registers", info.name);
+                    assembler
+                        .assemble(&text, kernel, None)
+                        .with_context(about)?;
+                }
+            }
+        }
+    }
+    Ok(counts.allocations)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Counts, Subject, all};
+
+    /// A sample of what `cargo xtask regalloc workloads` runs: the ends and the middle.
+    #[test]
+    fn outputs_stay_bit_identical() {
+        let mut counts = Counts::default();
+        for info in all() {
+            let subject = Subject::new(info).unwrap();
+            let (low, high) = subject.limits().into_inner();
+            for (limit, shared) in [(low, false), ((low + high) / 2, true), (high, false)] {
+                subject.compare(limit, shared, &mut counts).unwrap();
+            }
+        }
+        assert_eq!(counts.runs, 3 * all().len());
+    }
+}

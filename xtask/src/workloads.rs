@@ -1,0 +1,92 @@
+//! `cargo xtask workloads`: measures every workload as the papers ran it, into `docs/workloads.md`
+//! and the table behind `warploom list workloads`; or checks all outputs where tests would take too
+//! long.
+
+mod check;
+mod measure;
+mod page;
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use warploom_workloads::{COLUMNS, aliases, all};
+
+use measure::{Measured, Run};
+
+const TABLE: &str = "crates/workloads/src/character.csv";
+const PAGE: &str = "docs/workloads.md";
+/// Columns of the table before [`COLUMNS`].
+const FIRST: &str = "target,gpu,kernel,block threads,registers,shared bytes,blocks per SM,limited \
+                     by,category";
+
+/// Settings of `cargo xtask workloads`.
+#[derive(clap::Args)]
+pub struct Args {
+    /// Measure only these targets and keep the other rows: PAPER/ABBREVIATION, or a workload
+    #[arg(value_name = "TARGET")]
+    only: Vec<String>,
+
+    /// Cut runs after this many core cycles
+    #[arg(long, value_name = "N", default_value_t = 20_000)]
+    cycles: u64,
+
+    /// Measure nothing; compare the outputs of every variant with its reference, timed at size
+    /// small under three warp schedulers
+    #[arg(long)]
+    check: bool,
+
+    /// With --check: at size paper without timing, which takes minutes and gigabytes
+    #[arg(long, requires = "check")]
+    paper: bool,
+}
+
+/// Measures or checks.
+pub fn run(args: &Args, root: &Path) -> Result<()> {
+    if args.check {
+        return check::run(&args.only, args.paper);
+    }
+    let path = root.join(TABLE);
+    let old = fs::read_to_string(&path).unwrap_or_default();
+    let mut rows = Vec::new();
+    for run in runs(args.cycles) {
+        if args.only.is_empty() || args.only.contains(&run.target) {
+            let measured = run.measure()?;
+            writeln!(io::stdout(), "{}", measured.line())?;
+            rows.push(measured.line());
+        } else if let Some(line) = line_of(&old, &run.target) {
+            rows.push(line.to_owned());
+        }
+    }
+    let header = format!("{FIRST},{}", COLUMNS.join(","));
+    write(&path, &format!("{header}\n{}\n", rows.join("\n")))?;
+    let rows: Vec<_> = rows
+        .iter()
+        .filter_map(|line| Measured::read(line))
+        .collect();
+    write(&root.join(PAGE), &page::page(&rows, args.cycles))
+}
+
+/// Every workload by itself, then every benchmark of a paper.
+fn runs(cycles: u64) -> impl Iterator<Item = Run> {
+    let plain = all()
+        .iter()
+        .map(move |workload| Run::plain(workload.name, cycles));
+    let papers = aliases().map(move |alias| Run::of_paper(alias, cycles));
+    plain.chain(papers)
+}
+
+fn line_of<'a>(table: &'a str, target: &str) -> Option<&'a str> {
+    table
+        .lines()
+        .find(|line| line.split(',').next() == Some(target))
+}
+
+/// Writes a file whole or not at all.
+fn write(path: &Path, text: &str) -> Result<()> {
+    let new = path.with_extension("new");
+    fs::write(&new, text)
+        .and_then(|()| fs::rename(&new, path))
+        .with_context(|| format!("cannot write {}", path.display()))
+}
