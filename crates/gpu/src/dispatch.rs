@@ -18,8 +18,8 @@ use warploom_base::{Cycle, KernelSlot, SmId};
 use warploom_config::GpuSpec;
 use warploom_ir::Program;
 use warploom_policy::{
-    BlockPolicy, BlockQueueView, BlockScheduler, DeviceView, Footprint, OwnPolicies, SmFilter, SmFilterPolicy,
-    Turn, WarpScheduler,
+    BlockPolicy, BlockQueueView, BlockScheduler, DeviceView, Footprint, OwnPolicies, SmFilter,
+    SmFilterPolicy, Turn, WarpScheduler,
 };
 use warploom_sm::{BlockNeeds, FinishedBlock, KernelImage, OccupancyLimit, Sm};
 

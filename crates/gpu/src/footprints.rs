@@ -7,7 +7,7 @@ use warploom_base::Rect;
 use warploom_config::{GpuSpec, WarpLocalitySettings, WarpScheduler};
 use warploom_exec::{DeviceMemory, LaunchContext};
 use warploom_ir::Program;
-use warploom_policy::{ArrayRange, Footprint, MAX_ARRAYS, WarpRange};
+use warploom_policy::{Footprint, MAX_ARRAYS, WarpRange};
 use warploom_slices::{Array, Footprints, LINE_BYTES, Slices};
 
 /// Slices of the kernels launched so far: most programs launch the same ones again and again.
@@ -114,7 +114,10 @@ impl RegionGrid {
     fn new(array: &Array, bytes: u64, settings: WarpLocalitySettings) -> Self {
         let lines = |bytes: u64| u32::try_from(bytes.div_ceil(LINE_BYTES)).unwrap_or(u32::MAX);
         let (columns, rows) = match array.pitch {
-            Some(pitch) => (lines(pitch), u32::try_from(bytes.div_ceil(pitch)).unwrap_or(u32::MAX)),
+            Some(pitch) => (
+                lines(pitch),
+                u32::try_from(bytes.div_ceil(pitch)).unwrap_or(u32::MAX),
+            ),
             None => (lines(bytes), 1),
         };
         let regions = 1_u32 << settings.region_bits;
@@ -171,7 +174,9 @@ pub(crate) fn warp_ranges(
     footprint: &Footprint,
     warps: u32,
 ) -> Vec<WarpRange> {
-    (0..warps).map(|warp| touches.warp(rank, footprint, warp)).collect()
+    (0..warps)
+        .map(|warp| touches.warp(rank, footprint, warp))
+        .collect()
 }
 
 #[cfg(test)]

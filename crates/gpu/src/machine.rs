@@ -2,8 +2,8 @@
 
 use crate::conservation::Ledger;
 use crate::counters::{BankPart, DeviceCounters, PartCounters, SmPart};
-use crate::footprints::{SliceCache, Touches};
 use crate::dispatch::{Dispatcher, InFlight, KernelEnd, KernelLaunch};
+use crate::footprints::{SliceCache, Touches};
 use crate::memory::MemorySystem;
 use crate::probe::{Part, Probe};
 use crate::recorder::{Recorder, Recording};

@@ -53,7 +53,11 @@ mod tests {
             range[0] = ArrayRange { region, touched };
             range
         };
-        let warps = [warp(0b001, 0b1011), warp(0b001, 0b0011), warp(0b010, 0b1111)];
+        let warps = [
+            warp(0b001, 0b1011),
+            warp(0b001, 0b0011),
+            warp(0b010, 0b1111),
+        ];
         assert_eq!(shared_regions(&warps[0], &warps[1]), 2);
         assert_eq!(shared_regions(&warps[0], &warps[2]), 0);
         assert_eq!(shared_regions(&warps[1], &warps[2]), 0);

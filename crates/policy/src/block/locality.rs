@@ -71,7 +71,8 @@ impl Locality {
 
     fn with_own(&self, view: &BlockQueueView<'_>, sm: SmId, at: usize) -> u64 {
         let own = view.running_touches[sm.index()].iter();
-        own.map(|other| self.locality(&view.waiting_touches[at], other)).sum()
+        own.map(|other| self.locality(&view.waiting_touches[at], other))
+            .sum()
     }
 
     fn with_others(&self, view: &BlockQueueView<'_>, sm: SmId, at: usize) -> u64 {

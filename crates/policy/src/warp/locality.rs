@@ -69,7 +69,9 @@ impl Locality {
         while self.active.count_ones() < self.settings.active_warps {
             let pending = view.own & view.live & !blocked & !self.active;
             let with_group = |slot: &WarpSlot| -> u32 {
-                warps_of(self.active).map(|other| locality(view, *slot, other)).sum()
+                warps_of(self.active)
+                    .map(|other| locality(view, *slot, other))
+                    .sum()
             };
             let Some(next) = best(view, pending, with_group) else {
                 return;
@@ -81,12 +83,16 @@ impl Locality {
 
     /// Warps whose block is so old that it must go on.
     fn starved(view: &WarpView<'_>, ready: WarpMask) -> WarpMask {
-        let newest = warps_of(view.live).map(|slot| view.block_serial[slot.index()]).max();
+        let newest = warps_of(view.live)
+            .map(|slot| view.block_serial[slot.index()])
+            .max();
         let late = |slot: &WarpSlot| {
             let age = newest.unwrap_or(0) - view.block_serial[slot.index()];
             age > 2 * u64::from(view.max_blocks)
         };
-        warps_of(ready).filter(late).fold(0, |mask, slot| mask | 1 << slot.index())
+        warps_of(ready)
+            .filter(late)
+            .fold(0, |mask, slot| mask | 1 << slot.index())
     }
 }
 
@@ -99,11 +105,7 @@ fn locality(view: &WarpView<'_>, a: WarpSlot, b: WarpSlot) -> u32 {
 }
 
 /// The warp of a mask with the greatest value, ties by age.
-fn best(
-    view: &WarpView<'_>,
-    mask: WarpMask,
-    value: impl Fn(&WarpSlot) -> u32,
-) -> Option<WarpSlot> {
+fn best(view: &WarpView<'_>, mask: WarpMask, value: impl Fn(&WarpSlot) -> u32) -> Option<WarpSlot> {
     let age = |slot: &WarpSlot| std::cmp::Reverse(view.age[slot.index()]);
     warps_of(mask).max_by_key(|slot| (value(slot), age(slot)))
 }

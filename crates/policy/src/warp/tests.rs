@@ -33,7 +33,12 @@ const SERIALS: [u64; 64] = {
 
 /// Slots 0, 1 and 3 touch the same region, in which 0 shares two sub-regions with 1 and one with 3,
 /// and 1 one with 3; slot 2 touches another.
-const RANGES: [WarpRange; 4] = [range(1, 0b1011), range(1, 0b1001), range(2, 0b1111), range(1, 0b1000)];
+const RANGES: [WarpRange; 4] = [
+    range(1, 0b1011),
+    range(1, 0b1001),
+    range(2, 0b1111),
+    range(1, 0b1000),
+];
 
 const fn range(region: u32, touched: u64) -> WarpRange {
     let nowhere = ArrayRange {
