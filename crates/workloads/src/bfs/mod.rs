@@ -283,7 +283,10 @@ mod tests {
             only: None,
         };
         let start = UNIFORM.program(&request).analysis_start();
-        assert!(start > 0 && start.is_multiple_of(LAUNCHES_A_LEVEL), "{start}");
+        assert!(
+            start > 0 && start.is_multiple_of(LAUNCHES_A_LEVEL),
+            "{start}"
+        );
     }
 
     #[test]
