@@ -7,7 +7,7 @@ use anyhow::{Context, Result, ensure};
 use std::io::{self, Write};
 use std::path::Path;
 use warploom_regalloc::{Demand, Options, SharedSpills};
-use warploom_workloads::{LaunchShape, Size, Target, WorkloadInfo, all};
+use warploom_workloads::{LaunchShape, Size, Target, Times, WorkloadInfo, all};
 
 /// Shared memory of a block on every machine since Fermi, in bytes.
 const SHARED_BYTES: u32 = 48 << 10;
@@ -71,7 +71,7 @@ impl Subject {
             let shape = launches.max_by_key(|shape| shape.block.count());
             if let Some(shape) = shape.filter(|_| shared) {
                 options.shared = Some(SharedSpills {
-                    block: [shape.block.x, shape.block.y, shape.block.z],
+                    block: [most_threads_across(shape), shape.block.y, shape.block.z],
                     spare_bytes: SHARED_BYTES / 2,
                     weigh_loops: false,
                 });
@@ -102,6 +102,15 @@ impl Subject {
         ensure!(plain == allocated, "{}: memory differs", about());
         counts.runs += 1;
         Ok(())
+    }
+}
+
+/// Threads of a block in x. Where data decides about launches it decides about blocks too, beyond
+/// what is announced: those are rows of at most 256 threads.
+fn most_threads_across(shape: &LaunchShape) -> u32 {
+    match shape.times {
+        Times::UntilDone => shape.block.x.max(256),
+        Times::Fixed(_) => shape.block.x,
     }
 }
 
