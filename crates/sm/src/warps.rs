@@ -379,7 +379,7 @@ mod tests {
     use warploom_base::{BlockId, KernelSlot};
 
     fn warps() -> Warps {
-        let mut warps = Warps::new(4);
+        let mut warps = Warps::new(4, 8);
         warps.reserve_scoreboard(1);
         warps.start(1, BlockId(0), KernelSlot(0), 0, 0);
         warps

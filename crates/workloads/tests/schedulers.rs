@@ -1,4 +1,4 @@
-//! Outputs depend on no warp scheduler: every workload, timed, under three of them. `cargo xtask
+//! Outputs depend on no scheduler: every workload, timed, under four of them. `cargo xtask
 //! workloads --check` does the same with every variant at size `small`.
 
 use std::ops::ControlFlow;
@@ -10,17 +10,25 @@ use warploom_stats::result::Outcome;
 use warploom_workloads::{Size, Target, all};
 
 #[test]
-fn outputs_are_right_under_three_warp_schedulers() {
+fn outputs_are_right_under_four_schedulers() {
     thread::scope(|scope| {
-        for scheduler in ["lrr", "gto", "two-level"] {
-            scope.spawn(move || demand_all(scheduler));
+        for (warps, blocks) in [
+            ("lrr", "bcs"),
+            ("gto", "rr"),
+            ("two-level", "rr"),
+            ("locality", "locality"),
+        ] {
+            scope.spawn(move || demand_all(warps, blocks));
         }
     });
 }
 
-fn demand_all(scheduler: &str) {
-    let setting = format!("sm.warp_scheduler={scheduler}");
-    let gpu = resolve(&Base::Preset("gtx480".to_owned()), &[setting]);
+fn demand_all(scheduler: &str, blocks: &str) {
+    let settings = [
+        format!("sm.warp_scheduler={scheduler}"),
+        format!("gpu.block_scheduler={blocks}"),
+    ];
+    let gpu = resolve(&Base::Preset("gtx480".to_owned()), &settings);
     let gpu = gpu.unwrap_or_else(|errors| panic!("{errors}"));
     let session = Session::new(gpu, Options::default());
     for workload in all() {

@@ -7,7 +7,7 @@
 //! the least locality with blocks on other SMs, so that it takes from nobody. Ties: oldest.
 //!
 //! The thesis's hardware has one byte a field: starts are known modulo 256 lines or rows, extents
-//! to 255, and only the first five arrays of a kernel are held. With `ideal` there is no such limit.
+//! to 255, and only the first five arrays of a kernel are held. `ideal` has no such limit.
 
 use super::{BlockQueueView, BlockScheduler};
 use crate::range::{Footprint, MAX_ARRAYS, overlap};
