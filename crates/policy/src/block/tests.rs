@@ -52,7 +52,7 @@ impl Scene {
             waiting_touches: &touches(&waiting),
             waiting: &waiting,
             running_touches: &self.running.iter().map(touches).collect::<Vec<_>>(),
-            running: &self.running.to_vec(),
+            running: &self.running,
         };
         let Some(at) = policy.pick(SmId::new(sm), &view) else {
             return false;
