@@ -144,7 +144,9 @@ impl RegionGrid {
     /// The region in which a rectangle starts.
     fn region(&self, rect: &Rect) -> u32 {
         let (x, y) = (rect.x.max(0) as u32, rect.y.max(0) as u32);
-        (y / self.height) * self.across + (x / self.width).min(self.across - 1)
+        // Far beyond the array, where its bytes are not known, the last region stands for all.
+        let above = (y / self.height).saturating_mul(self.across);
+        above.saturating_add((x / self.width).min(self.across - 1))
     }
 
     /// The sub-region of a line, as a bit; none outside the region.
@@ -152,9 +154,13 @@ impl RegionGrid {
         if line.x < 0 || line.y < 0 || self.region(line) != region {
             return 0;
         }
-        let sub_x = line.x as u32 % self.width * self.sub_across / self.width;
-        let sub_y = line.y as u32 % self.height * self.sub_down / self.height;
-        1 << (sub_y * self.sub_across + sub_x)
+        let part = |at: i32, size: u32, parts: u32| {
+            let (inside, size) = (u64::from(at as u32 % size), u64::from(size));
+            inside * u64::from(parts) / size
+        };
+        let sub_x = part(line.x, self.width, self.sub_across);
+        let sub_y = part(line.y, self.height, self.sub_down);
+        1 << (sub_y * u64::from(self.sub_across) + sub_x)
     }
 }
 
@@ -224,6 +230,15 @@ mod tests {
         let grid = grid(None, 1024 * LINE_BYTES, 4, 16);
         assert_eq!(grid.region(&Rect::line(-3, 0)), 0);
         assert_eq!(grid.touched(&Rect::line(-3, 0), 0), 0);
+    }
+
+    /// A pointer that leads nowhere has no bytes: whatever it is taken for, nothing overflows.
+    #[test]
+    fn an_array_of_unknown_size_has_regions_too() {
+        let grid = grid(Some(LINE_BYTES), 0, 16, 64);
+        let far = Rect::line(0, i32::MAX);
+        assert_eq!(grid.region(&far), u32::MAX);
+        assert_ne!(grid.touched(&far, u32::MAX), 0);
     }
 
     #[test]

@@ -99,6 +99,10 @@ fn in_bytes(footprint: &Footprint) -> Footprint {
 
 impl BlockScheduler for Locality {
     fn pick(&mut self, sm: SmId, view: &BlockQueueView<'_>) -> Option<usize> {
+        if view.waiting_touches.is_empty() {
+            // Nothing is known of a kernel whose address binary faults, as the kernel will.
+            return (!view.waiting.is_empty()).then_some(0);
+        }
         let all = 0..view.waiting_touches.len();
         let own = |at: &usize| self.with_own(view, sm, *at);
         // Of equals `max_by_key` takes the last: ask from the youngest on.

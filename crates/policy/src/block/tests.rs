@@ -155,6 +155,21 @@ fn without_locality_blocks_go_in_order() {
     assert_eq!(policy.reordered(), 0);
 }
 
+/// A kernel whose footprints are not known runs as under `rr`.
+#[test]
+fn locality_without_footprints_takes_the_oldest() {
+    let view = BlockQueueView {
+        kernel: KernelSlot(0),
+        blocks_per_sm: 4,
+        room: 4,
+        waiting: &[7, 8],
+        running: &[],
+        waiting_touches: &[],
+        running_touches: &[],
+    };
+    assert_eq!(locality().pick(SmId(0), &view), Some(0));
+}
+
 /// Starts 256 lines apart are the same byte: the hardware takes them for neighbours.
 #[test]
 fn fields_of_a_byte_wrap_and_ideal_ones_do_not() {
