@@ -65,6 +65,7 @@ fn launch(name: &str, figures: Figures) -> KernelReport {
         blocks_per_sm: 6,
         occupancy_limit: "registers".to_owned(),
         figures,
+        concurrent: None,
     }
 }
 
@@ -91,6 +92,8 @@ fn run(kernels: Vec<KernelReport>, totals: Figures, series: Option<Series>) -> R
         cycles_per_second: 1.0,
         warp_instructions_per_second: 1.0,
         series,
+        processes: Vec::new(),
+        decisions: Vec::new(),
         sm_filter_checks: Vec::new(),
         checks: Vec::new(),
         findings: Vec::new(),

@@ -94,7 +94,7 @@ pub(crate) fn schedulers(spec: &GpuSpec) -> u64 {
 /// Makes an enum of policies, dispatched without a virtual call, and the table of their facts.
 macro_rules! policies {
     ($Policy:ident, $Trait:ident:
-     $Enum:ident of $key:literal, $about:literal, $source:literal;
+     $Enum:ident of $key:literal, $about:literal, $source:literal $(, $default:literal)?;
      $($Variant:ident $(($bind:ident: $Settings:ident))? = $name:literal: $meaning:literal;)+) => {
         #[doc = concat!("What `", $key, "` names, or a user's own.")]
         #[allow(

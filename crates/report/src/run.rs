@@ -208,6 +208,7 @@ pub(crate) mod tests {
             blocks_per_sm: 6,
             occupancy_limit: "threads".into(),
             figures: figures(cycles),
+            concurrent: None,
         }
     }
 
@@ -237,6 +238,8 @@ pub(crate) mod tests {
             cycles_per_second: 4000.0 * launches as f64,
             warp_instructions_per_second: 8192.0,
             series: None,
+            processes: Vec::new(),
+            decisions: Vec::new(),
             sm_filter_checks: Vec::new(),
             checks: vec![CheckReport {
                 name: "c".into(),

@@ -31,10 +31,10 @@ mod warps;
 
 pub use blocks::Resources;
 pub use counters::{
-    ACCESS_KINDS, LANE_SPACES, LDST_STAGES, LDST_STALLS, LaneSpace, LdstStage, LdstStall,
+    ACCESS_KINDS, KernelCounters, LANE_SPACES, LDST_STAGES, LDST_STALLS, LaneSpace, LdstStage, LdstStall,
     SLOT_CAUSES, SlotCause, SmCounters,
 };
-pub use image::{CODE_BASE, KernelImage, Pipe, TimedInst};
+pub use image::{CODE_BASE, KernelImage, Pipe, TimedInst, physical_base};
 pub use link::{Link, Outgoing};
 pub use sm::{FinishedBlock, Sm};
 pub use warploom_config::{BlockNeeds, OccupancyLimit};

@@ -4,10 +4,10 @@
 //! the cycle before (model page, section 3). A cycle in which nothing can happen until a known
 //! time is skipped together with those that follow; counters are the same either way.
 
-use crate::blocks::{BlockSlot, Resources, free_run, warp_run};
+use crate::blocks::{BlockSlot, Place, Resources, free_run, warp_run};
 use crate::carveout::Carveout;
 use crate::collector::{Collectors, Sources};
-use crate::counters::{SlotCause, SmCounters};
+use crate::counters::{KernelCounters, SlotCause, SmCounters};
 use crate::flight::{Flight, FlightId, FlightPool, Pool};
 use crate::frontend::Frontend;
 use crate::image::{KernelImage, Pipe};
@@ -85,6 +85,8 @@ pub struct Sm {
     pub log: WriteLog,
     /// Counters.
     pub counters: SmCounters,
+    /// Counters by kernel slot.
+    pub by_kernel: Vec<KernelCounters>,
     /// Blocks that ended in the running step.
     pub finished: Vec<FinishedBlock>,
     /// What the simulated program did wrong, with the cycle.
@@ -110,6 +112,8 @@ pub struct Sm {
     skip_idle: bool,
     /// What is left, blocks that have not started counted.
     resources: Resources,
+    /// Where the registers and the shared memory of those blocks begin, by block slot.
+    places: Vec<Place>,
     /// Block slots and warp slots of those blocks.
     taken_blocks: u64,
     taken_warps: WarpMask,
@@ -160,6 +164,10 @@ impl Sm {
             link: Link::new(spec.noc.flit_bytes, credits),
             log: WriteLog::new(),
             counters: SmCounters::default(),
+            by_kernel: vec![
+                KernelCounters::default();
+                spec.gpu.max_concurrent_kernels as usize
+            ],
             finished: Vec::with_capacity(16),
             fault: None,
             findings: Vec::new(),
@@ -181,6 +189,7 @@ impl Sm {
             mem_unit_ports: sm.mem_unit_ports.max(1),
             skip_idle: sm.skip_idle,
             resources: Resources::of(sm),
+            places: vec![Place::default(); sm.max_blocks as usize],
             taken_blocks: 0,
             taken_warps: 0,
             starts: VecDeque::new(),
@@ -205,6 +214,32 @@ impl Sm {
         self.kernels[slot.index()] = None;
     }
 
+    /// Ends every warp of a kernel where it is, between steps: what it has issued comes to its end,
+    /// nothing more issues, and its blocks finish when they are drained, as they would after
+    /// their last instruction. Blocks that have not started are dropped and returned.
+    pub fn halt_kernel(&mut self, kernel: KernelSlot) -> Vec<FinishedBlock> {
+        let own = |w: &usize| self.warps.kernel[*w] == kernel;
+        let running = warploom_policy::warps_of(self.warps.running()).map(WarpSlot::index);
+        let ended: Vec<usize> = running.filter(own).collect();
+        for w in ended {
+            self.end_warp(WarpSlot::new(w));
+        }
+        let starts = std::mem::take(&mut self.starts);
+        let (dropped, kept): (VecDeque<Start>, _) =
+            starts.into_iter().partition(|s| s.kernel == kernel);
+        self.starts = kept;
+        for start in &dropped {
+            self.blocks[start.slot.index()].first_warp = start.first_warp;
+        }
+        let finished = |start: Start| FinishedBlock {
+            at: start.at,
+            kernel,
+            rank: start.rank,
+            slot: start.slot,
+        };
+        dropped.into_iter().map(finished).collect()
+    }
+
     /// Invalidates the data cache (at a kernel's end and after fences, where the machine does so).
     pub fn flush_l1(&mut self) {
         if let Some(l1d) = &mut self.ldst.l1d {
@@ -215,6 +250,11 @@ impl Sm {
     /// A block with these needs would fit next to what runs and what is about to start.
     pub fn has_room(&self, needs: &BlockNeeds) -> bool {
         self.resources.fits(needs) && self.free_warps(needs).is_some()
+    }
+
+    /// A block with these needs has no room only because what is free does not lie together.
+    pub fn is_fragmented(&self, needs: &BlockNeeds) -> bool {
+        self.resources.has(needs) && !self.has_room(needs)
     }
 
     /// Blocks of these needs that fit next to each other at once, up to `most`.
@@ -245,7 +285,7 @@ impl Sm {
     pub fn assign(&mut self, at: Cycle, kernel: KernelSlot, rank: u64, needs: &BlockNeeds) -> u32 {
         let first_warp = self.free_warps(needs).expect("the caller asked for room");
         let slot = BlockId::new((!self.taken_blocks).trailing_zeros() as usize);
-        self.resources.take(needs);
+        self.places[slot.index()] = self.resources.take(needs);
         self.taken_blocks |= 1 << slot.index();
         self.taken_warps |= warp_run(first_warp, needs.threads / 32);
         self.starts.push_back(Start {
@@ -260,7 +300,7 @@ impl Sm {
 
     /// Gives back the resources of an ended block: when the device has seen its end.
     pub fn release(&mut self, slot: BlockId, needs: &BlockNeeds) {
-        self.resources.give(needs);
+        self.resources.give(needs, self.places[slot.index()]);
         self.taken_blocks &= !(1 << slot.index());
         let first_warp = self.blocks[slot.index()].first_warp;
         self.taken_warps &= !warp_run(first_warp, needs.threads / 32);
@@ -528,6 +568,7 @@ impl Sm {
         }
         self.warps_started += u64::from(image.block_warps);
         self.counters.blocks_started += 1;
+        self.by_kernel[start.kernel.index()].blocks_started += 1;
     }
 
     /// Gives L1D what a kernel's blocks leave of the memory that they share, if nothing else runs.
@@ -546,6 +587,7 @@ impl Sm {
         block.live_warps -= 1;
         if block.live_warps == 0 {
             self.counters.blocks_finished += 1;
+            self.by_kernel[block.kernel.index()].blocks_finished += 1;
             self.finished.push(FinishedBlock {
                 at: now,
                 kernel: block.kernel,

@@ -29,6 +29,12 @@ pub struct RunReport {
     pub outcome: Outcome,
     /// Launches in order of their launch.
     pub kernels: Vec<KernelReport>,
+    /// Programs of a run of several, or of one that runs to a target.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub processes: Vec<ProcessReport>,
+    /// What the multiprogramming policy decided while they ran.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub decisions: Vec<DecisionReport>,
     /// The same figures over the whole run.
     pub totals: Totals,
     /// Time that the simulation took, in seconds.
@@ -294,9 +300,77 @@ pub struct KernelReport {
     /// What keeps that number down: `threads`, `registers`, `shared-memory`, `block-slots`,
     /// `grid` or `cap`.
     pub occupancy_limit: String,
-    /// What it did.
+    /// What it did: where others were in flight meanwhile, what can be told apart of it.
     #[serde(flatten)]
     pub figures: Figures,
+    /// Whose it is and when it ran, where kernels may run at once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub concurrent: Option<Concurrent>,
+}
+
+/// Whose a kernel is that may run beside others, and when it ran.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Concurrent {
+    /// Position in `processes`.
+    pub process: u32,
+    /// Stream of the process.
+    pub stream: u32,
+    /// Core cycle of its launch.
+    pub launched_at: u64,
+    /// Core cycle in which its first block started.
+    pub started_at: u64,
+    /// It was halted because its process had reached its target.
+    pub halted: bool,
+}
+
+/// What became of one program of several.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ProcessReport {
+    /// Its name.
+    pub name: String,
+    /// Core cycle in which it started.
+    pub arrived_at: u64,
+    /// Core cycle in which it ended or reached its target; none if the run was cut before.
+    pub ended_at: Option<u64>,
+    /// Thread instructions that it was to reach.
+    pub target: Option<u64>,
+    /// Times that its program came to its end.
+    pub runs: u64,
+    /// Kernels that ended.
+    pub launches: u64,
+    /// Warp instructions, those issued before it was halted included.
+    pub warp_instructions: u64,
+    /// Thread instructions from its start to its end.
+    pub thread_instructions: u64,
+    /// Core cycles from its start to its end.
+    pub cycles: u64,
+    /// Thread instructions per core cycle of that time.
+    pub ipc: f64,
+    /// L1 data caches, its own accesses.
+    pub l1d: CacheFigures,
+    /// L2, its own accesses.
+    pub l2: CacheFigures,
+    /// Accesses of L2.
+    pub l2_accesses: u64,
+    /// Cycles of function units' intake that its instructions took, by kind of unit.
+    pub pipe_cycles: BTreeMap<String, u64>,
+}
+
+/// A decision of the multiprogramming policy.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DecisionReport {
+    /// Core cycle.
+    pub cycle: u64,
+    /// `profile`, `shared` or `spatial`.
+    pub verdict: String,
+    /// Processes of the kernels that it is about.
+    pub processes: Vec<u32>,
+    /// Blocks on an SM of each, where SMs are shared.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub blocks: Vec<u32>,
+    /// What each is expected to do with 1, 2, 3 blocks on an SM, in parts of its best.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub curves: Vec<Vec<f64>>,
 }
 
 /// The whole run.
@@ -376,6 +450,7 @@ mod tests {
                 blocks_per_sm: 6,
                 occupancy_limit: "threads".into(),
                 figures: figures.clone(),
+                concurrent: None,
             }],
             totals: Totals {
                 launches: 1,
@@ -385,6 +460,8 @@ mod tests {
             cycles_per_second: 200.0,
             warp_instructions_per_second: 100.0,
             series: None,
+            processes: Vec::new(),
+            decisions: Vec::new(),
             sm_filter_checks: vec![SmFilterCheck {
                 cycle: 1000,
                 contention: 1.8,

@@ -76,6 +76,7 @@ fn kernel(name: &str, times: u64) -> KernelReport {
         blocks_per_sm: 1,
         occupancy_limit: "grid".into(),
         figures: figures(times),
+        concurrent: None,
     }
 }
 
@@ -119,6 +120,8 @@ fn run() -> RunReport {
         cycles_per_second: 0.0,
         warp_instructions_per_second: 0.0,
         series: None,
+        processes: Vec::new(),
+        decisions: Vec::new(),
         sm_filter_checks: Vec::new(),
         checks: Vec::new(),
         findings: Vec::new(),
