@@ -94,6 +94,7 @@ fn run(kernels: Vec<KernelReport>, totals: Figures, series: Option<Series>) -> R
         series,
         processes: Vec::new(),
         decisions: Vec::new(),
+        mix: None,
         sm_filter_checks: Vec::new(),
         checks: Vec::new(),
         findings: Vec::new(),

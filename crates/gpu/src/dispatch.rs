@@ -17,12 +17,12 @@ use std::sync::Arc;
 use warploom_base::{Cycle, KernelSlot, SmId};
 use warploom_config::GpuSpec;
 use warploom_ir::Program;
+use warploom_mem::cache::CacheCounters;
 use warploom_policy::{
     BlockPolicy, BlockQueueView, BlockScheduler, Decision, DeviceView, Footprint, KernelView,
     Multiprogram, MultiprogramPolicy, MultiprogramView, OwnPolicies, SmFilter, SmFilterPolicy,
     SmSample, Turn, WarpScheduler,
 };
-use warploom_mem::cache::CacheCounters;
 use warploom_sm::{
     BlockNeeds, FinishedBlock, KernelCounters, KernelImage, OccupancyLimit, SlotCause, Sm,
 };

@@ -195,7 +195,12 @@ impl Gpu {
         let view = self.device_view();
         self.probe.enter(Part::Dispatch);
         if self.dispatcher.is_update_due(from) {
-            let Self { dispatcher, spec, sms, .. } = self;
+            let Self {
+                dispatcher,
+                spec,
+                sms,
+                ..
+            } = self;
             dispatcher.update(from, spec, sms);
         }
         self.dispatcher.dispatch(from, to, &mut self.sms, &view);

@@ -17,7 +17,9 @@ type Make = dyn Fn(&GpuSpec) -> Result<Box<dyn HostProgram>, String> + Send + Sy
 #[derive(Clone)]
 pub struct Input {
     name: String,
-    args: String,
+    /// What stands behind `warploom run`, and what of it is no target.
+    target: String,
+    options: String,
     digest: String,
     /// Threads that it launches, about: long runs start first.
     weight: u64,
@@ -34,7 +36,8 @@ impl Input {
     ) -> Self {
         Self {
             name: name.into(),
-            args: args.into(),
+            target: args.into(),
+            options: String::new(),
             digest: digest.into(),
             weight: 0,
             make: Arc::new(make),
@@ -61,11 +64,12 @@ impl Input {
             SEED => String::new(),
             seed => format!(" --seed {seed}"),
         };
-        let args = format!("{name} --size {size}{seed_args}");
+        let options = format!(" --size {size}{seed_args}");
         let make = move |gpu: &GpuSpec| Ok(target.program_on(size, seed, architecture(&gpu.name)));
         Ok(Self {
             weight: threads(&target, size),
-            ..Self::new(name, args, digest.hex(), make)
+            options,
+            ..Self::new(name, name, digest.hex(), make)
         })
     }
 
@@ -85,7 +89,7 @@ impl Input {
 
 impl fmt::Debug for Input {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.args)
+        write!(f, "{}{}", self.target, self.options)
     }
 }
 
@@ -150,6 +154,18 @@ fn owned(sets: &[&str]) -> Vec<String> {
     sets.iter().map(|set| (*set).to_owned()).collect()
 }
 
+/// Programs that run at once with the first, and how far each goes.
+#[derive(Clone, Debug, Default)]
+pub struct Mix {
+    /// The others.
+    pub others: Vec<Input>,
+    /// Thread instructions at which each is halted, the first included; none: they run to their
+    /// ends.
+    pub targets: Vec<u64>,
+    /// Programs that end begin anew, until their targets or the run's end.
+    pub again: bool,
+}
+
 /// One run that a figure rests on.
 #[derive(Clone, Debug)]
 pub struct RunSpec {
@@ -161,6 +177,8 @@ pub struct RunSpec {
     pub max_cycles: Option<u64>,
     /// Record windows of this many core cycles.
     pub window_cycles: Option<u64>,
+    /// What runs beside the input, if anything may.
+    pub mix: Option<Mix>,
 }
 
 impl RunSpec {
@@ -171,6 +189,7 @@ impl RunSpec {
             machine: machine.clone(),
             max_cycles: None,
             window_cycles: None,
+            mix: None,
         }
     }
 
@@ -178,8 +197,14 @@ impl RunSpec {
     /// they are called.
     pub fn key(&self) -> RunKey {
         let number = |value: Option<u64>| value.map_or("-".to_owned(), |value| value.to_string());
+        let mix = self.mix.as_ref().map_or(String::new(), |mix| {
+            let others = mix.others.iter().map(|input| input.digest.as_str());
+            let others: Vec<&str> = others.collect();
+            let Mix { targets, again, .. } = mix;
+            format!("/{}/{targets:?}/{again}", others.join("+"))
+        });
         RunKey(format!(
-            "{}/{}/{}/{}",
+            "{}/{}/{}/{}{mix}",
             self.input.digest,
             self.machine.spec.digest(),
             number(self.max_cycles),
@@ -189,10 +214,12 @@ impl RunSpec {
 
     /// The command that makes this run.
     pub fn command(&self) -> String {
-        let mut command = format!(
-            "warploom run {} --gpu {}",
-            self.input.args, self.machine.gpu
-        );
+        let others = self.mix.iter().flat_map(|mix| &mix.others);
+        let mut command = format!("warploom run {}", self.input.target);
+        for other in others {
+            command += &format!(" {}", other.target);
+        }
+        command += &format!("{} --gpu {}", self.input.options, self.machine.gpu);
         for set in &self.machine.sets {
             command += &format!(" --set {set}");
         }
@@ -202,17 +229,29 @@ impl RunSpec {
         if let Some(cycles) = self.window_cycles {
             command += &format!(" --window {cycles}");
         }
+        if let Some(mix) = &self.mix {
+            if !mix.targets.is_empty() {
+                let targets: Vec<String> = mix.targets.iter().map(u64::to_string).collect();
+                command += &format!(" --targets {}", targets.join(","));
+            } else if mix.again {
+                command += " --again";
+            }
+        }
         command
     }
 
     /// What runs on what, for people.
     pub fn label(&self) -> String {
-        format!("{} on {}", self.input.name, self.machine.name)
+        let others = self.mix.iter().flat_map(|mix| &mix.others);
+        let names = others.map(|input| format!(" + {}", input.name));
+        let others: String = names.collect();
+        format!("{}{others} on {}", self.input.name, self.machine.name)
     }
 
     /// How much work it is, beside other runs.
     pub(crate) fn weight(&self) -> u64 {
-        self.input.weight
+        let others = self.mix.iter().flat_map(|mix| &mix.others);
+        self.input.weight + others.map(|input| input.weight).sum::<u64>()
     }
 }
 

@@ -207,6 +207,16 @@ mod tests {
                 ("all", 0),
                 // Five numbers of 64 bits, and up to 15 SMs.
                 ("contention-throttle", 5 * 64 + 4),
+                ("sequential", 8),
+                ("left-over", 0),
+                // One of 16 kernels.
+                ("fcfs", 4),
+                // 0 to 8 blocks of each of 16.
+                ("even", 16 * 4),
+                ("spatial", 4),
+                ("fixed", 16 * 4),
+                // Two counters of 32 bits an SM; two kernels' eight points and their quotas.
+                ("warped-slicer", 15 * 64 + 2 * 8 * (32 + 4) + 2 * 4),
             ]
         );
     }

@@ -363,7 +363,10 @@ impl<'s, 'p> Mix<'s, 'p> {
                 let before = before.map_or(0, |kernel| kernel.instructions_before);
                 instructions += self.gpu.thread_instructions(*slot) - before;
             }
-            if self.processes[at].target.is_none_or(|target| instructions < target) {
+            if self.processes[at]
+                .target
+                .is_none_or(|target| instructions < target)
+            {
                 continue;
             }
             self.processes[at].halt(now, instructions);

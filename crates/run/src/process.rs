@@ -15,8 +15,15 @@ const MOST_WAITING: usize = 1024;
 /// An operation that waits in its stream.
 enum Operation {
     Launch(Box<Prepared>, Started),
-    Write { to: DevicePtr, bytes: Vec<u8> },
-    Copy { from: DevicePtr, to: DevicePtr, bytes: u64 },
+    Write {
+        to: DevicePtr,
+        bytes: Vec<u8>,
+    },
+    Copy {
+        from: DevicePtr,
+        to: DevicePtr,
+        bytes: u64,
+    },
 }
 
 /// A launch whose turn has come.
@@ -189,7 +196,9 @@ impl<'p> Process<'p> {
             own.running.is_none() && !own.waiting.is_empty() && (stream != 0 || others_idle())
         };
         let mut streams = self.streams.iter();
-        streams.find(|(s, own)| can_start(**s, own)).map(|(s, _)| *s)
+        streams
+            .find(|(s, own)| can_start(**s, own))
+            .map(|(s, _)| *s)
     }
 
     /// What can start next is a launch.

@@ -156,6 +156,7 @@ impl Summary {
             kernels,
             processes: self.processes,
             decisions: self.decisions,
+            mix: None,
             wall_seconds,
             cycles_per_second: per_second(figures.cycles),
             warp_instructions_per_second: per_second(figures.warp_instructions),
@@ -339,7 +340,9 @@ fn digest(
     for kernel in kernels {
         digest.str(&kernel.name).u64(kernel.figures.cycles);
         if let Some(concurrent) = &kernel.concurrent {
-            digest.u64(concurrent.launched_at).u64(concurrent.started_at);
+            digest
+                .u64(concurrent.launched_at)
+                .u64(concurrent.started_at);
         }
         add_statistics(&mut digest, &kernel.figures);
     }

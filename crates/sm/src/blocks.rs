@@ -212,7 +212,10 @@ mod tests {
                 } else if extent.free >= size {
                     taken.push(extent.take(size));
                 }
-                assert_eq!(extent.find(size).is_some(), taken.len() < 100 / size as usize);
+                assert_eq!(
+                    extent.find(size).is_some(),
+                    taken.len() < 100 / size as usize
+                );
             }
         }
     }

@@ -31,8 +31,8 @@ mod warps;
 
 pub use blocks::Resources;
 pub use counters::{
-    ACCESS_KINDS, KernelCounters, LANE_SPACES, LDST_STAGES, LDST_STALLS, LaneSpace, LdstStage, LdstStall,
-    SLOT_CAUSES, SlotCause, SmCounters,
+    ACCESS_KINDS, KernelCounters, LANE_SPACES, LDST_STAGES, LDST_STALLS, LaneSpace, LdstStage,
+    LdstStall, SLOT_CAUSES, SlotCause, SmCounters,
 };
 pub use image::{CODE_BASE, KernelImage, Pipe, TimedInst, physical_base};
 pub use link::{Link, Outgoing};

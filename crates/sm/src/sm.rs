@@ -164,10 +164,7 @@ impl Sm {
             link: Link::new(spec.noc.flit_bytes, credits),
             log: WriteLog::new(),
             counters: SmCounters::default(),
-            by_kernel: vec![
-                KernelCounters::default();
-                spec.gpu.max_concurrent_kernels as usize
-            ],
+            by_kernel: vec![KernelCounters::default(); spec.gpu.max_concurrent_kernels as usize],
             finished: Vec::with_capacity(16),
             fault: None,
             findings: Vec::new(),

@@ -8,6 +8,7 @@
 //! cycles and shared statistics, never the time taken or the command.
 
 use crate::PEAK_SUFFIX;
+use crate::mix::{MixFigures, Turnaround};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use warploom_base::Dim3;
@@ -35,6 +36,9 @@ pub struct RunReport {
     /// What the multiprogramming policy decided while they ran.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub decisions: Vec<DecisionReport>,
+    /// What they came to over running alone, where that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mix: Option<MixFigures>,
     /// The same figures over the whole run.
     pub totals: Totals,
     /// Time that the simulation took, in seconds.
@@ -59,6 +63,21 @@ pub struct RunReport {
 }
 
 impl RunReport {
+    /// Notes what the programs came to, each of which takes `alone` cycles alone for the work that
+    /// it did here.
+    pub fn compare_with_alone(&mut self, alone: &[u64]) {
+        let programs: Vec<Turnaround> = (self.processes.iter().zip(alone))
+            .map(|(process, alone)| Turnaround {
+                alone: (*alone).max(1) as f64,
+                mixed: process.cycles.max(1) as f64,
+            })
+            .collect();
+        let instructions = self.processes.iter().map(|p| p.thread_instructions).sum();
+        let ends = self.processes.iter().map(|p| p.arrived_at + p.cycles);
+        let cycles = ends.max().unwrap_or(0);
+        self.mix = Some(MixFigures::new(instructions, cycles, &programs));
+    }
+
     /// The run ended by itself or where it was asked to, and every check made passed.
     pub fn succeeded(&self) -> bool {
         let ended = matches!(self.outcome, Outcome::Finished | Outcome::CycleLimit { .. });
@@ -462,6 +481,7 @@ mod tests {
             series: None,
             processes: Vec::new(),
             decisions: Vec::new(),
+            mix: None,
             sm_filter_checks: vec![SmFilterCheck {
                 cycle: 1000,
                 contention: 1.8,

@@ -330,8 +330,8 @@ impl Cache {
         self.by_kernel = vec![CacheCounters::default(); kernels];
     }
 
-    /// Accesses of the kernels in a slot so far, by kind and outcome; nothing else is counted by
-    /// kernel. The slot must be followed.
+    /// Accesses of the kernels in a slot so far, by kind and outcome, but for failed attempts;
+    /// nothing else is counted by kernel. The slot must be followed.
     pub fn kernel_counters(&self, slot: KernelSlot) -> &CacheCounters {
         &self.by_kernel[slot.index()]
     }
@@ -339,7 +339,9 @@ impl Cache {
     #[inline]
     fn count(&mut self, request: &Request, outcome: AccessOutcome) {
         self.counters.count(request.kind, outcome);
-        if let Some(own) = self.by_kernel.get_mut(request.kernel.index()) {
+        if !matches!(outcome, AccessOutcome::ReservationFail(_))
+            && let Some(own) = self.by_kernel.get_mut(request.kernel.index())
+        {
             own.count(request.kind, outcome);
         }
     }

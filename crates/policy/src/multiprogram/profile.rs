@@ -135,7 +135,8 @@ impl Profile {
     /// A member's IPC with 1, 2, 3 up to `most` blocks on an SM; what was not sampled lies on the
     /// line between its neighbours.
     pub fn curve(&self, member: usize, most: u32) -> Vec<f64> {
-        let mean = |point: &Point| (point.samples > 0).then(|| point.ipc / f64::from(point.samples));
+        let mean =
+            |point: &Point| (point.samples > 0).then(|| point.ipc / f64::from(point.samples));
         let samples: Vec<Option<f64>> = self.points[member].iter().map(mean).collect();
         filled(&samples[..samples.len().min(most.max(1) as usize)])
     }

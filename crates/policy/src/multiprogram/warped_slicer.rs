@@ -240,8 +240,8 @@ impl WarpedSlicer {
         let keeps = |(demand, blocks): (&Demand, &u32)| {
             1.0 - demand.performance[*blocks as usize - 1] <= most_lost
         };
-        let blocks = water_fill(&demands, total)
-            .filter(|blocks| demands.iter().zip(blocks).all(keeps));
+        let blocks =
+            water_fill(&demands, total).filter(|blocks| demands.iter().zip(blocks).all(keeps));
         self.plan = blocks.clone().map_or(Plan::Spatial, Plan::Shared);
         let verdict = match &blocks {
             Some(_) => Verdict::Shared,
@@ -327,7 +327,6 @@ impl WarpedSlicer {
                 let shared = self.before[owner].is_some();
                 for (at, other) in self.members.iter().enumerate() {
                     let quota = match self.before[at] {
-                        _ if self.profile.is_sampled(at) => 0,
                         Some(blocks) if shared => blocks,
                         _ if at == owner => UNLIMITED,
                         _ => 0,

@@ -48,12 +48,13 @@ impl<'a> Filling<'a> {
 
 /// Takes `blocks` of `needs` out of what is left, if it is there.
 fn take(left: &mut [u32; 4], needs: &[u32; 4], blocks: u32) -> bool {
-    let fits = |(left, needs): (&u32, &u32)| {
-        u64::from(*needs) * u64::from(blocks) <= u64::from(*left)
-    };
+    let fits =
+        |(left, needs): (&u32, &u32)| u64::from(*needs) * u64::from(blocks) <= u64::from(*left);
     let all = left.iter().zip(needs).all(fits);
     if all {
-        left.iter_mut().zip(needs).for_each(|(l, n)| *l -= n * blocks);
+        left.iter_mut()
+            .zip(needs)
+            .for_each(|(l, n)| *l -= n * blocks);
     }
     all
 }
@@ -67,7 +68,10 @@ fn take(left: &mut [u32; 4], needs: &[u32; 4], blocks: u32) -> bool {
 /// reads behind a kernel's last level.) Time and room O(K N) for N blocks.
 pub fn water_fill(demands: &[Demand], total: [u32; 4]) -> Option<Vec<u32>> {
     let mut left = total;
-    if !demands.iter().all(|demand| take(&mut left, &demand.needs, 1)) {
+    if !demands
+        .iter()
+        .all(|demand| take(&mut left, &demand.needs, 1))
+    {
         return None;
     }
     let mut kernels: Vec<_> = demands.iter().map(Filling::new).collect();
@@ -180,9 +184,8 @@ mod tests {
             let demands: Vec<Demand> = (0..kernels).map(|_| demand()).collect();
             let total = [24, 20, 14, 8];
             let found = water_fill(&demands, total);
-            let performance = |(demand, blocks): (&Demand, &u32)| {
-                demand.performance[*blocks as usize - 1]
-            };
+            let performance =
+                |(demand, blocks): (&Demand, &u32)| demand.performance[*blocks as usize - 1];
             let worst = found.as_ref().map(|blocks| {
                 let all = demands.iter().zip(blocks).map(performance);
                 all.min_by(f64::total_cmp).expect("two kernels at least")

@@ -122,6 +122,7 @@ fn run() -> RunReport {
         series: None,
         processes: Vec::new(),
         decisions: Vec::new(),
+        mix: None,
         sm_filter_checks: Vec::new(),
         checks: Vec::new(),
         findings: Vec::new(),
