@@ -340,7 +340,8 @@ impl Dispatcher {
             if !self.open[sm] {
                 continue;
             }
-            match self.offer(now, &turn, &mut sms.get(sm)) {
+            let offer = self.offer(now, &turn, &mut sms.get(sm));
+            match offer {
                 Offer::Taken => {
                     sms.wake(sm, now);
                     self.last_in[cluster] = nth;

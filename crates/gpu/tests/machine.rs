@@ -342,8 +342,9 @@ impl SmFilter for OnlyTheFirst {
     }
 }
 
-/// SMs 0 and 1 take the first blocks of two pairs in cycle 0. In cycle 1 the filter bars SM 1, which
-/// gets the second of its pair all the same: the two were given at once. Later pairs go to SM 0.
+/// SMs 0 and 1 take the first blocks of two pairs in cycle 0. In cycle 1 the filter bars SM 1,
+/// which gets the second of its pair all the same: the two were given at once. Later pairs go to
+/// SM 0.
 #[test]
 fn a_barred_sm_gets_the_second_block_of_its_pair() {
     let mut gpu = spec("gtx480");
@@ -372,13 +373,14 @@ fn a_barred_sm_gets_the_second_block_of_its_pair() {
 #[test]
 fn pairs_stay_together_while_contention_throttles() {
     let mut gpu = spec("gtx480");
+    gpu.gpu.sms = 3;
     gpu.gpu.block_scheduler = BlockScheduler::Bcs;
     gpu.gpu.sm_filter = SmFilterChoice::ContentionThrottle(ContentionThrottleSettings {
         interval_cycles: 50,
         ..ContentionThrottleSettings::default()
     });
     let mut bench = Bench::new(&gpu);
-    bench.launch(600);
+    bench.launch(120);
     let mut odd = Vec::new();
     while bench.gpu.take_ended().is_empty() {
         let before = bench.started();

@@ -40,8 +40,8 @@ pub trait BlockScheduler: Send {
     /// The block to start on `sm`.
     fn pick(&mut self, sm: SmId, view: &BlockQueueView<'_>) -> Option<usize>;
 
-    /// A kernel of which the policy keeps a block for `sm`. What it gave together is one decision: the
-    /// SM filter let the SM take all of it, and is not asked again for the rest.
+    /// A kernel of which the policy keeps a block for `sm`. What it gave together is one decision:
+    /// the SM filter let the SM take all of it, and is not asked again for the rest.
     fn owed(&self, _sm: SmId) -> Option<KernelSlot> {
         None
     }
