@@ -2,6 +2,9 @@
 
 mod cooperative;
 mod duet_fig3b;
+mod slicer;
+
+pub use slicer::{OracleRequest, oracle};
 
 use crate::figure::{Figure, Request};
 use crate::runs::Runs;
@@ -30,7 +33,30 @@ impl FigureInfo {
 pub const fn all() -> &'static [FigureInfo] {
     const ALL: &[FigureInfo] = &{
         let [a, b, c, d, e] = cooperative::FIGURES;
-        [duet_fig3b::FIGURE, a, b, c, d, e]
+        let [f, g, h, i, j, k, l, m, n, o, p, q, r, s, t] = slicer::FIGURES;
+        [
+            duet_fig3b::FIGURE,
+            a,
+            b,
+            c,
+            d,
+            e,
+            f,
+            g,
+            h,
+            i,
+            j,
+            k,
+            l,
+            m,
+            n,
+            o,
+            p,
+            q,
+            r,
+            s,
+            t,
+        ]
     };
     ALL
 }

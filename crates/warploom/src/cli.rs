@@ -2,8 +2,8 @@
 
 use crate::failure::Failure;
 use crate::verbs::{
-    analyze, check, compare, completions, crat, import, list, microbench, report, reproduce,
-    resources, run, show,
+    analyze, check, compare, completions, crat, import, list, microbench, oracle, report,
+    reproduce, resources, run, show,
 };
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -15,6 +15,7 @@ Examples:
   warploom run my.toml              run a kernel of your own from a launch file
   warploom analyze spmv             name a workload's bottleneck
   warploom compare bfs --vary sm.warp_scheduler=lrr,gto
+  warploom oracle bfs sgemm         the best way in which two programs can share the SMs
   warploom reproduce duet           a paper's figures, with its claims beside what is measured
   warploom report results           a page of HTML of them
   warploom resources kernel.ptx     registers, memory and spills of a PTX file's kernels
@@ -36,6 +37,7 @@ enum Verb {
     Run(Box<run::Args>),
     Analyze(Box<analyze::Args>),
     Compare(Box<compare::Args>),
+    Oracle(Box<oracle::Args>),
     Reproduce(reproduce::Args),
     Report(report::Args),
     Check(check::Args),
@@ -55,6 +57,7 @@ impl Cli {
             Verb::Run(args) => run::run(&args),
             Verb::Analyze(args) => analyze::run(&args),
             Verb::Compare(args) => compare::run(&args),
+            Verb::Oracle(args) => oracle::run(&args),
             Verb::Reproduce(args) => reproduce::run(&args),
             Verb::Report(args) => report::run(&args),
             Verb::Check(args) => check::run(&args),

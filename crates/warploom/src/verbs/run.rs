@@ -1,6 +1,7 @@
 //! `warploom run`.
 
 mod all;
+mod mix;
 
 use crate::failure::Failure;
 use crate::gpu::GpuArgs;
@@ -29,6 +30,10 @@ Examples:
   warploom run bfs --csv bfs.csv --per sm          counters of every kernel and SM as a table
   warploom run bfs --series ipc.csv --window 5000  counters of every 5,000 core cycles
   warploom run bfs --gpgpusim-stats                as GPGPU-Sim 4.2 prints statistics
+  warploom run slicer/IMG slicer/NN --gpu fermi-slicer --multiprogram warped-slicer
+  warploom run bfs sgemm --multiprogram even --alone-cycles 50000
+                                                   STP, ANTT and slowdowns for that much work
+  warploom run bfs sgemm --multiprogram fcfs --arrive 0,20000
   warploom run saxpy.ptx --kernel saxpy --grid 4 --block 256 \\
       --arg 'f32[1024]=iota' --arg 1024 --arg 2.0";
 
@@ -37,8 +42,10 @@ Examples:
 #[command(after_help = EXAMPLES)]
 pub struct Args {
     /// Workload (`warploom list workloads`), launch file (*.toml) or PTX file (*.ptx); `all` runs
-    /// and checks every workload; none lists what can be run
-    target: Option<String>,
+    /// and checks every workload; several run at once, each with an address space of its own; none
+    /// lists what can be run
+    #[arg(value_name = "TARGET")]
+    targets: Vec<String>,
     /// Size of a workload: test, small or paper
     #[arg(long, value_name = "test|small|paper", default_value_t = Size::Small)]
     size: Size,
@@ -69,6 +76,8 @@ pub struct Args {
     /// shared memory, barriers that a part of a warp reaches
     #[arg(long, value_name = "KIND", value_delimiter = ',')]
     check: Vec<CheckKind>,
+    #[command(flatten)]
+    mix: mix::MixArgs,
     #[command(flatten)]
     stats: StatsArgs,
     /// Print the result as JSON
@@ -103,11 +112,15 @@ pub(crate) fn threads(text: &str) -> Result<usize, String> {
 }
 
 pub fn run(args: &Args) -> Result<ExitCode, Failure> {
-    let Some(target) = &args.target else {
-        print(&what_can_be_run())?;
-        return Ok(ExitCode::SUCCESS);
+    let gpu = args.mix.spec(args)?;
+    let target = match args.targets.as_slice() {
+        [] => {
+            print(&what_can_be_run())?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        [target] if !args.mix.given() => target,
+        _ => return mix::run(args, &gpu),
     };
-    let gpu = args.gpu.spec()?;
     if target == "all" {
         args.stats.refuse("all")?;
         if args.skip_launches > 0 {
