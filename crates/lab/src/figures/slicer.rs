@@ -92,7 +92,9 @@ const COMPUTE_COMPUTE: &str = "compute + compute";
 /// Table III's pairs in its order: 8, 16 and 6.
 fn all_pairs() -> Vec<Group> {
     let of = |others: &[&'static str], category| -> Vec<Group> {
-        let pairs = COMPUTE.iter().flat_map(|c| others.iter().map(move |o| [*c, *o]));
+        let pairs = COMPUTE
+            .iter()
+            .flat_map(|c| others.iter().map(move |o| [*c, *o]));
         pairs
             .map(|names| Group {
                 names: names.to_vec(),
@@ -124,7 +126,9 @@ fn pairs(scale: Scale) -> Vec<Group> {
     match scale {
         Scale::Test => {
             let shown = ["IMG_NN", "MM_BLK", "DXT_IMG"];
-            all.into_iter().filter(|p| shown.contains(&p.name().as_str())).collect()
+            all.into_iter()
+                .filter(|p| shown.contains(&p.name().as_str()))
+                .collect()
         }
         Scale::Small | Scale::Paper => all,
     }
@@ -228,14 +232,25 @@ fn targets(
     more: &[String],
 ) -> Option<Vec<u64>> {
     let names = group.names.iter();
-    let specs: Vec<_> = names.map(|name| alone_spec(request, gpu, name, more)).collect();
+    let specs: Vec<_> = names
+        .map(|name| alone_spec(request, gpu, name, more))
+        .collect();
     let alone = runs.all(&specs)?;
-    Some(alone.iter().map(|run| run.processes[0].thread_instructions).collect())
+    Some(
+        alone
+            .iter()
+            .map(|run| run.processes[0].thread_instructions)
+            .collect(),
+    )
 }
 
 /// A group under a policy.
 fn mix_spec(request: &Request, group: &Group, machine: &Machine, targets: &[u64]) -> RunSpec {
-    let inputs: Vec<Input> = group.names.iter().map(|name| input(request, name)).collect();
+    let inputs: Vec<Input> = group
+        .names
+        .iter()
+        .map(|name| input(request, name))
+        .collect();
     RunSpec {
         mix: Some(Mix {
             others: inputs[1..].to_vec(),
@@ -321,7 +336,10 @@ fn figures_of(report: &RunReport, alone_cycles: u64) -> MixFigures {
     });
     let targets = report.processes.iter().filter_map(|process| process.target);
     let programs: Vec<Turnaround> = programs.collect();
-    let cycles = report.processes.iter().filter_map(|process| process.ended_at);
+    let cycles = report
+        .processes
+        .iter()
+        .filter_map(|process| process.ended_at);
     MixFigures::new(targets.sum(), cycles.max().unwrap_or(0), &programs)
 }
 
@@ -347,7 +365,10 @@ fn number(value: f64) -> Cell {
 }
 
 fn columns(names: &[(&str, &str)]) -> Vec<Column> {
-    names.iter().map(|(name, about)| Column::new(*name, *about)).collect()
+    names
+        .iter()
+        .map(|(name, about)| Column::new(*name, *about))
+        .collect()
 }
 
 /// Bars of groups, one series a setting.
@@ -363,7 +384,10 @@ fn bars(title: &str, label: &str, groups: Vec<String>, series: Vec<(String, Vec<
             .into_iter()
             .map(|(name, values)| BarSeries {
                 name,
-                values: values.into_iter().map(|v| v.is_finite().then_some(v)).collect(),
+                values: values
+                    .into_iter()
+                    .map(|v| v.is_finite().then_some(v))
+                    .collect(),
             })
             .collect(),
         marks: Vec::new(),

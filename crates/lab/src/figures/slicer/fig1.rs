@@ -45,12 +45,18 @@ fn make(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
         (CAUSES[at].0.to_owned(), values)
     });
     let mut summary = BTreeMap::new();
-    summary.insert("memory_and_execution.mean".to_owned(), number(mean(0) + mean(2)));
+    summary.insert(
+        "memory_and_execution.mean".to_owned(),
+        number(mean(0) + mean(2)),
+    );
     Some(Figure {
         table: Table {
             columns: columns(&[
                 ("benchmark", "The paper's name."),
-                ("memory", "Warps wait for memory, or the load/store pipe is full: share of scheduler cycles."),
+                (
+                    "memory",
+                    "Warps wait for memory, or the load/store pipe is full: share of scheduler cycles.",
+                ),
                 ("raw", "Warps wait for results of function units: share."),
                 ("execution", "Function units' pipes are full: share."),
                 ("ibuffer", "No decoded instruction: share."),

@@ -49,11 +49,12 @@ fn lengths(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
     let groups = pairs(request.scale);
     let rows = study(request, runs, GPU, &groups, &settings)?;
     let ratio = |row: &[Mixed], at: usize| row[at].figures.total_ipc / row[0].figures.total_ipc;
-    let gmean = |at: usize| {
-        geometric_mean(&rows.iter().map(|row| ratio(row, at)).collect::<Vec<_>>())
-    };
+    let gmean =
+        |at: usize| geometric_mean(&rows.iter().map(|row| ratio(row, at)).collect::<Vec<_>>());
     let moved = |range: std::ops::Range<usize>| {
-        range.map(|at| (gmean(at) - 1.0).abs() * 100.0).fold(0.0, f64::max)
+        range
+            .map(|at| (gmean(at) - 1.0).abs() * 100.0)
+            .fold(0.0, f64::max)
     };
     let (profile, delay) = (moved(1..3), moved(3..6));
     let verdict = Judged::new("slicer.sensitivity")
@@ -83,16 +84,23 @@ fn table(
     ratio: impl Fn(&[Mixed], usize) -> f64,
 ) -> Figure {
     let mut columns = vec![Column::new("pair", "The paper's names.")];
-    columns.extend(settings.iter().skip(1).map(|setting| {
-        Column::new(&setting.name, "Total IPC over that of the first setting.")
-    }));
+    columns.extend(
+        settings
+            .iter()
+            .skip(1)
+            .map(|setting| Column::new(&setting.name, "Total IPC over that of the first setting.")),
+    );
     let line = |(group, row): (&Group, &Vec<Mixed>)| {
         let name = std::iter::once(Cell::Text(group.name()));
-        name.chain((1..settings.len()).map(|at| number(ratio(row, at)))).collect()
+        name.chain((1..settings.len()).map(|at| number(ratio(row, at))))
+            .collect()
     };
     let summary = settings.iter().enumerate().skip(1).map(|(at, setting)| {
         let ratios: Vec<f64> = rows.iter().map(|row| ratio(row, at)).collect();
-        (format!("{}.gmean", setting.name), number(geometric_mean(&ratios)))
+        (
+            format!("{}.gmean", setting.name),
+            number(geometric_mean(&ratios)),
+        )
     });
     Figure {
         table: Table {
@@ -121,9 +129,9 @@ fn schedulers(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
     let ratio = |row: &[Mixed], at: usize| row[at].figures.total_ipc / row[0].figures.total_ipc;
     let mut figure = table(&groups, &rows, &settings, ratio);
     let speedup = |at: usize| {
-        let ratios = rows.iter().map(|row| {
-            row[at + 1].figures.total_ipc / row[at].figures.total_ipc
-        });
+        let ratios = rows
+            .iter()
+            .map(|row| row[at + 1].figures.total_ipc / row[at].figures.total_ipc);
         geometric_mean(&ratios.collect::<Vec<_>>())
     };
     figure.summary = BTreeMap::from([

@@ -3,7 +3,9 @@
 //! The paper draws it; here it is counted: times that an SM had enough for a block, but not in one
 //! piece.
 
-use super::{EVEN, GPU, LEFT_OVER, Mixed, PAPER, SLICER, Setting, bars, count, number, pairs, study};
+use super::{
+    EVEN, GPU, LEFT_OVER, Mixed, PAPER, SLICER, Setting, bars, count, number, pairs, study,
+};
 use crate::figure::{Figure, Request};
 use crate::figures::FigureInfo;
 use crate::runs::Runs;
@@ -28,11 +30,15 @@ fn make(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
     };
     let line = |(group, row): (&super::Group, &Vec<Mixed>)| {
         let name = std::iter::once(Cell::Text(group.name()));
-        name.chain(row.iter().map(|mixed| number(refused(mixed)))).collect()
+        name.chain(row.iter().map(|mixed| number(refused(mixed))))
+            .collect()
     };
     let mut columns = vec![Column::new("pair", "The paper's names.")];
     columns.extend(POLICIES.map(|policy| {
-        Column::new(policy, "Blocks refused for fragmentation, per thousand core cycles.")
+        Column::new(
+            policy,
+            "Blocks refused for fragmentation, per thousand core cycles.",
+        )
     }));
     let series = |at: usize| {
         let values = rows.iter().map(|row| refused(&row[at])).collect();

@@ -74,7 +74,10 @@ fn over_best(curve: &[f64]) -> Vec<f64> {
 }
 
 fn by_blocks(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
-    let curves: Vec<_> = BENCHMARKS.iter().map(|name| curve(request, runs, name)).collect();
+    let curves: Vec<_> = BENCHMARKS
+        .iter()
+        .map(|name| curve(request, runs, name))
+        .collect();
     let curves: Vec<Vec<f64>> = curves.into_iter().collect::<Option<_>>()?;
     let mut rows = Vec::new();
     let mut series = Vec::new();
@@ -111,7 +114,11 @@ fn by_blocks(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
         },
         summary: BTreeMap::new(),
         claims: Vec::new(),
-        charts: vec![lines("Performance by blocks on an SM", "share of the blocks that fit", series)],
+        charts: vec![lines(
+            "Performance by blocks on an SM",
+            "share of the blocks that fit",
+            series,
+        )],
     })
 }
 
@@ -130,7 +137,10 @@ fn lines(title: &str, x: &str, series: Vec<LineSeries>) -> Chart {
 
 fn sweet_spot(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
     let names = ["IMG", "NN"];
-    let curves: Vec<_> = names.iter().map(|name| curve(request, runs, name)).collect();
+    let curves: Vec<_> = names
+        .iter()
+        .map(|name| curve(request, runs, name))
+        .collect();
     let curves: Vec<Vec<f64>> = curves.into_iter().collect::<Option<_>>()?;
     let shares: Vec<Vec<f64>> = curves.iter().map(|curve| over_best(curve)).collect();
     let gpu = preset(GPU).unwrap_or_else(|errors| panic!("{errors}"));
@@ -154,7 +164,9 @@ fn sweet_spot(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
     // NN has what IMG leaves.
     for img in 1..=shares[0].len() as u32 {
         let left = |at: usize| total[at] - (demands[0].needs[at] * img).min(total[at]);
-        let nn = (0..4).filter_map(|at| left(at).checked_div(demands[1].needs[at])).min();
+        let nn = (0..4)
+            .filter_map(|at| left(at).checked_div(demands[1].needs[at]))
+            .min();
         let nn = nn.unwrap_or(0).min(shares[1].len() as u32);
         let of = |at: usize, blocks: u32| match blocks {
             0 => 0.0,
@@ -193,6 +205,10 @@ fn sweet_spot(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
         },
         summary,
         claims: Vec::new(),
-        charts: vec![lines("The sweet spot", "blocks of IMG on an SM", series.to_vec())],
+        charts: vec![lines(
+            "The sweet spot",
+            "blocks of IMG on an SM",
+            series.to_vec(),
+        )],
     })
 }

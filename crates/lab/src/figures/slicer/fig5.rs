@@ -24,17 +24,31 @@ fn windows(report: &RunReport, warmup: u64) -> Option<Vec<[f64; 2]>> {
     let series = report.series.as_ref()?;
     let column = |name: &str, at: usize| {
         let column = series.columns.get(name);
-        column.and_then(|values| values.get(at)).copied().unwrap_or(0) as f64
+        column
+            .and_then(|values| values.get(at))
+            .copied()
+            .unwrap_or(0) as f64
     };
     let of = |at: usize| {
         let cycles = (series.end[at] - series.start[at]).max(1) as f64;
-        let slots = series.columns.keys().filter(|name| name.starts_with("sm.slots."));
+        let slots = series
+            .columns
+            .keys()
+            .filter(|name| name.starts_with("sm.slots."));
         let slots: f64 = slots.map(|name| column(name, at)).sum();
         let memory = column("sm.slots.memory_dependence", at);
-        [column("sm.warp_instructions", at) / cycles, memory / slots.max(1.0)]
+        [
+            column("sm.warp_instructions", at) / cycles,
+            memory / slots.max(1.0),
+        ]
     };
     let windows = 0..series.start.len();
-    Some(windows.filter(|at| series.start[*at] >= warmup).map(of).collect())
+    Some(
+        windows
+            .filter(|at| series.start[*at] >= warmup)
+            .map(of)
+            .collect(),
+    )
 }
 
 fn make(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
@@ -73,10 +87,16 @@ fn make(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
         table: Table {
             columns: columns(&[
                 ("benchmark", "The paper's name."),
-                ("ipc.sample", "Warp instructions per core cycle in the first profile's length after the warm-up."),
+                (
+                    "ipc.sample",
+                    "Warp instructions per core cycle in the first profile's length after the warm-up.",
+                ),
                 ("ipc.long", "The same in ten times that."),
                 ("ipc.ratio", "The first over the second."),
-                ("memory.sample", "Share of scheduler cycles that wait for memory in the sample."),
+                (
+                    "memory.sample",
+                    "Share of scheduler cycles that wait for memory in the sample.",
+                ),
                 ("memory.long", "The same in ten times that."),
             ]),
             rows,

@@ -47,7 +47,10 @@ fn make(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
         let values = rows.iter().map(|row| ratio(row, at, 0)).collect();
         (POLICIES[at].to_owned(), values)
     };
-    let note = format!("{} The 15 triples that the figure shows.", scale_note(request));
+    let note = format!(
+        "{} The 15 triples that the figure shows.",
+        scale_note(request)
+    );
     Some(Figure {
         table: Table {
             columns,

@@ -1,7 +1,9 @@
 //! Fig. 9: minimum speedup (a) and average normalised turnaround time (b) of two and three kernels.
 
 use super::fig8::POLICIES;
-use super::{GPU, Group, Mixed, PAPER, Setting, columns, number, pairs, scale_note, study, triples};
+use super::{
+    GPU, Group, Mixed, PAPER, Setting, columns, number, pairs, scale_note, study, triples,
+};
 use crate::figure::{Figure, Request};
 use crate::figures::FigureInfo;
 use crate::grid::{geometric_mean, mean};
@@ -19,7 +21,10 @@ pub(super) const FIGURE: FigureInfo = FigureInfo {
 
 fn make(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
     let settings = POLICIES.map(Setting::policy);
-    let kinds = [("2 kernels", pairs(request.scale)), ("3 kernels", triples(request.scale))];
+    let kinds = [
+        ("2 kernels", pairs(request.scale)),
+        ("3 kernels", triples(request.scale)),
+    ];
     let two = study(request, runs, GPU, &kinds[0].1, &settings);
     let three = study(request, runs, GPU, &kinds[1].1, &settings);
     let all = [two?, three?];
@@ -33,15 +38,30 @@ fn make(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
     let percent = |ratio: f64| (ratio - 1.0) * 100.0;
     let over = |rows: &[Vec<Mixed>], base: usize| percent(fairness(rows, 3) / fairness(rows, base));
     let verdict = Judged::new("slicer.fairness")
-        .also("minimum speedup over even, two kernels", "percent", 14.0, over(&all[0], 2))
-        .also("minimum speedup over even, three kernels", "percent", 23.0, over(&all[1], 2))
+        .also(
+            "minimum speedup over even, two kernels",
+            "percent",
+            14.0,
+            over(&all[0], 2),
+        )
+        .also(
+            "minimum speedup over even, three kernels",
+            "percent",
+            23.0,
+            over(&all[1], 2),
+        )
         .also(
             "ANTT below even's, three kernels",
             "percent",
             15.0,
             (1.0 - antt(&all[1], 3) / antt(&all[1], 2)) * 100.0,
         )
-        .also("minimum speedup over left-over, two kernels", "percent", 26.0, over(&all[0], 0));
+        .also(
+            "minimum speedup over left-over, two kernels",
+            "percent",
+            26.0,
+            over(&all[0], 0),
+        );
     let mut rows = Vec::new();
     for ((kind, groups), mixed) in kinds.iter().zip(&all) {
         for (group, row) in groups.iter().zip(mixed) {
@@ -63,7 +83,10 @@ fn make(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
                 ("kind", "How many kernels."),
                 ("kernels", "The paper's names."),
                 ("policy", "How they share the SMs."),
-                ("minimum_speedup", "(a) The smallest speedup over running alone."),
+                (
+                    "minimum_speedup",
+                    "(a) The smallest speedup over running alone.",
+                ),
                 ("antt", "(b) Mean time over that alone."),
                 ("stp", "Sum of the speedups over running alone."),
                 ("harmonic_mean", "Harmonic mean of them."),

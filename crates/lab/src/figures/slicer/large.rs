@@ -22,26 +22,30 @@ fn make(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
     let usual = study(request, runs, GPU, &groups, &settings);
     let (large, usual) = (large?, usual?);
     let ratio = |row: &Vec<Mixed>| row[1].figures.total_ipc / row[0].figures.total_ipc;
-    let fair = |row: &Vec<Mixed>| {
-        row[1].figures.minimum_speedup / row[0].figures.minimum_speedup
-    };
+    let fair = |row: &Vec<Mixed>| row[1].figures.minimum_speedup / row[0].figures.minimum_speedup;
     let gmean = |rows: &[Vec<Mixed>], of: &dyn Fn(&Vec<Mixed>) -> f64| {
         number(geometric_mean(&rows.iter().map(of).collect::<Vec<_>>()))
     };
-    let lines = groups.iter().zip(large.iter().zip(&usual)).map(|(group, (large, usual))| {
-        vec![
-            Cell::Text(group.name()),
-            number(ratio(large)),
-            number(fair(large)),
-            number(ratio(usual)),
-            number(fair(usual)),
-        ]
-    });
+    let lines = groups
+        .iter()
+        .zip(large.iter().zip(&usual))
+        .map(|(group, (large, usual))| {
+            vec![
+                Cell::Text(group.name()),
+                number(ratio(large)),
+                number(fair(large)),
+                number(ratio(usual)),
+                number(fair(usual)),
+            ]
+        });
     Some(Figure {
         table: Table {
             columns: columns(&[
                 ("pair", "The paper's names."),
-                ("large.ipc", "Total IPC over that under left-over, on larger SMs; 1.26 in section V.H."),
+                (
+                    "large.ipc",
+                    "Total IPC over that under left-over, on larger SMs; 1.26 in section V.H.",
+                ),
                 ("large.fairness", "The same of the minimum speedup."),
                 ("ipc", "Total IPC over that under left-over, on Table I's."),
                 ("fairness", "The same of the minimum speedup."),

@@ -43,7 +43,8 @@ impl OracleRequest {
     }
 
     fn variant(&self, name: &str, more: &[String]) -> Machine {
-        self.machine(name, more).unwrap_or_else(|errors| panic!("{errors}"))
+        self.machine(name, more)
+            .unwrap_or_else(|errors| panic!("{errors}"))
     }
 }
 
@@ -52,7 +53,12 @@ fn largest(report: &RunReport, machine: &Machine) -> BlockNeeds {
     let sm = &machine.spec.sm;
     let of = |kernel: &warploom_stats::result::KernelReport| {
         let threads = kernel.block.0.iter().product();
-        BlockNeeds::new(threads, kernel.registers_per_thread, kernel.shared_bytes, sm)
+        BlockNeeds::new(
+            threads,
+            kernel.registers_per_thread,
+            kernel.shared_bytes,
+            sm,
+        )
     };
     let zero = BlockNeeds {
         threads: 0,
@@ -81,7 +87,9 @@ pub(crate) fn combinations(needs: &[BlockNeeds], machine: &Machine) -> Vec<Vec<u
                 if !fits {
                     break;
                 }
-                left.iter_mut().zip(&needs).for_each(|(left, need)| *left -= need);
+                left.iter_mut()
+                    .zip(&needs)
+                    .for_each(|(left, need)| *left -= need);
                 let more: Vec<u32> = blocks.iter().copied().chain([count]).collect();
                 longer.push((more, left));
             }
@@ -94,7 +102,10 @@ pub(crate) fn combinations(needs: &[BlockNeeds], machine: &Machine) -> Vec<Vec<u
 /// The ways to share the machine, as name and changes.
 fn ways(request: &OracleRequest, alone: &[Arc<RunReport>]) -> Vec<(String, Vec<String>)> {
     let machine = request.variant("alone", &[]);
-    let needs: Vec<_> = alone.iter().map(|report| largest(report, &machine)).collect();
+    let needs: Vec<_> = alone
+        .iter()
+        .map(|report| largest(report, &machine))
+        .collect();
     let policy = |name: &str| (name.to_owned(), vec![format!("gpu.multiprogram={name}")]);
     let mut ways = vec![policy("left-over"), policy("spatial")];
     for blocks in combinations(&needs, &machine) {
@@ -119,7 +130,10 @@ pub fn oracle(request: &OracleRequest, runs: &mut Runs<'_>) -> Option<Figure> {
         ..RunSpec::new(input, &machine)
     });
     let alone = runs.all(&alone.collect::<Vec<_>>())?;
-    let targets: Vec<u64> = alone.iter().map(|run| run.processes[0].thread_instructions).collect();
+    let targets: Vec<u64> = alone
+        .iter()
+        .map(|run| run.processes[0].thread_instructions)
+        .collect();
     let ways = ways(request, &alone);
     let spec = |(name, sets): &(String, Vec<String>)| RunSpec {
         mix: Some(Mix {
@@ -137,7 +151,10 @@ pub fn oracle(request: &OracleRequest, runs: &mut Runs<'_>) -> Option<Figure> {
             mixed: process.cycles.max(1) as f64,
         });
         let programs: Vec<_> = programs.collect();
-        let ends = report.processes.iter().filter_map(|process| process.ended_at);
+        let ends = report
+            .processes
+            .iter()
+            .filter_map(|process| process.ended_at);
         let cycles = ends.max().unwrap_or(0);
         let figures = MixFigures::new(targets.iter().sum(), cycles, &programs);
         rows.push((name.clone(), figures));
@@ -145,21 +162,34 @@ pub fn oracle(request: &OracleRequest, runs: &mut Runs<'_>) -> Option<Figure> {
     // Among equals the first, so that the answer is one.
     let base = rows[0].1.total_ipc;
     let best = rows.iter().fold(&rows[0], |best, row| {
-        if row.1.total_ipc > best.1.total_ipc { row } else { best }
+        if row.1.total_ipc > best.1.total_ipc {
+            row
+        } else {
+            best
+        }
     });
     let summary = BTreeMap::from([
         ("best".to_owned(), Cell::Text(best.0.clone())),
         ("best.ipc".to_owned(), Cell::Number(best.1.total_ipc)),
-        ("best.over_left_over".to_owned(), Cell::Number(best.1.total_ipc / base)),
+        (
+            "best.over_left_over".to_owned(),
+            Cell::Number(best.1.total_ipc / base),
+        ),
         ("ways".to_owned(), Cell::Count(rows.len() as u64)),
     ]);
     let columns = [
-        ("way", "Left-over, spatial, or blocks of each program on every SM."),
+        (
+            "way",
+            "Left-over, spatial, or blocks of each program on every SM.",
+        ),
         ("ipc", "Total IPC."),
         ("over_left_over", "The same over that under left-over."),
         ("stp", "Sum of the speedups over running alone."),
         ("antt", "Mean time over that alone."),
-        ("minimum_speedup", "The smallest speedup over running alone."),
+        (
+            "minimum_speedup",
+            "The smallest speedup over running alone.",
+        ),
     ];
     let line = |(name, figures): &(String, MixFigures)| {
         let values = [
@@ -169,11 +199,15 @@ pub fn oracle(request: &OracleRequest, runs: &mut Runs<'_>) -> Option<Figure> {
             figures.antt,
             figures.minimum_speedup,
         ];
-        std::iter::once(Cell::Text(name.clone())).chain(values.map(Cell::Number)).collect()
+        std::iter::once(Cell::Text(name.clone()))
+            .chain(values.map(Cell::Number))
+            .collect()
     };
     Some(Figure {
         table: Table {
-            columns: columns.map(|(name, about)| Column::new(name, about)).to_vec(),
+            columns: columns
+                .map(|(name, about)| Column::new(name, about))
+                .to_vec(),
             rows: rows.iter().map(line).collect(),
         },
         summary,

@@ -43,7 +43,10 @@ pub(super) fn used(report: &RunReport, gpu: &GpuSpec) -> Use {
     let cycles = count(report, "gpu.cycles") * sms;
     let warps = count(report, "sm.resident_warp_cycles") / cycles;
     // Registers and shared memory of a warp, of the kernel that ran longest.
-    let longest = report.kernels.iter().max_by_key(|kernel| kernel.figures.cycles);
+    let longest = report
+        .kernels
+        .iter()
+        .max_by_key(|kernel| kernel.figures.cycles);
     let (registers, shared) = longest.map_or((0.0, 0.0), |kernel| {
         let threads: u32 = kernel.block.0.iter().product();
         let registers = kernel.registers_per_thread;
@@ -54,7 +57,9 @@ pub(super) fn used(report: &RunReport, gpu: &GpuSpec) -> Use {
     });
     let pipes = |names: &[&str]| {
         let of = |process: &warploom_stats::result::ProcessReport| -> f64 {
-            let own = names.iter().filter_map(|name| process.pipe_cycles.get(*name));
+            let own = names
+                .iter()
+                .filter_map(|name| process.pipe_cycles.get(*name));
             own.map(|cycles| *cycles as f64).sum()
         };
         report.processes.iter().map(of).sum::<f64>()
@@ -141,17 +146,30 @@ fn make(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
                 ("shared", "Shared memory in use, of all."),
                 ("alu", "Cycles of intake of the ALUs in use, of all."),
                 ("sfu", "The same of the SFUs."),
-                ("ldst", "Cycles in which the load/store unit holds an instruction, of all."),
+                (
+                    "ldst",
+                    "Cycles in which the load/store unit holds an instruction, of all.",
+                ),
                 ("blocks", "Blocks of the longest launch."),
                 ("threads", "Threads of its blocks."),
                 ("l2_mpki", "L2 misses per thousand warp instructions."),
                 ("type", "memory from 30 of them on, compute below."),
-                ("profile", "A profile's length over the mean time of a launch."),
+                (
+                    "profile",
+                    "A profile's length over the mean time of a launch.",
+                ),
             ]),
-            rows: BENCHMARKS.iter().zip(&reports).zip(&uses).map(line).collect(),
+            rows: BENCHMARKS
+                .iter()
+                .zip(&reports)
+                .zip(&uses)
+                .map(line)
+                .collect(),
         },
         summary: BTreeMap::new(),
-        claims: [utilisation, types, cost].map(|c| c.verdict(note.clone())).to_vec(),
+        claims: [utilisation, types, cost]
+            .map(|c| c.verdict(note.clone()))
+            .to_vec(),
         charts: Vec::new(),
     })
 }

@@ -71,7 +71,10 @@ fn even(group: &Group) -> Vec<u32> {
     let of = |name: &&str| {
         let target = Target::resolve(&format!("{PAPER}/{name}"));
         let target = target.unwrap_or_else(|unknown| panic!("{unknown}"));
-        target.facts.and_then(|facts| facts.blocks_of_half_an_sm).unwrap_or(0)
+        target
+            .facts
+            .and_then(|facts| facts.blocks_of_half_an_sm)
+            .unwrap_or(0)
     };
     group.names.iter().map(of).collect()
 }
@@ -85,15 +88,15 @@ fn make(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
         let paper = DYN.iter().find(|(pair, _)| *pair == name);
         let paper = paper.and_then(|(_, blocks)| *blocks);
         let decision = first(&row[0]);
-        let ours = decision.filter(|d| d.verdict == "shared").map(|d| &d.blocks[..]);
+        let ours = decision
+            .filter(|d| d.verdict == "shared")
+            .map(|d| &d.blocks[..]);
         decided += usize::from(decision.is_some());
         if decision.is_some_and(|d| d.verdict == "spatial") {
             spatial.push(name.clone());
         }
         let close = match (ours, paper) {
-            (Some(ours), Some(paper)) => {
-                ours.iter().zip(paper).all(|(o, p)| o.abs_diff(p) <= 1)
-            }
+            (Some(ours), Some(paper)) => ours.iter().zip(paper).all(|(o, p)| o.abs_diff(p) <= 1),
             (None, None) => decision.is_some(),
             _ => false,
         };
@@ -127,7 +130,10 @@ fn make(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
         table: Table {
             columns: columns(&[
                 ("pair", "The paper's names."),
-                ("dyn", "Blocks on an SM under warped-slicer, at its first decision."),
+                (
+                    "dyn",
+                    "Blocks on an SM under warped-slicer, at its first decision.",
+                ),
                 ("dyn.paper", "The same in Table III."),
                 ("even", "Blocks on an SM under even, as in Table III."),
                 ("decided_at", "Core cycle of that decision."),

@@ -13,7 +13,10 @@ const MADE: [&str; 5] = ["fig1", "fig6", "table3", "fig9", "storage"];
 fn pages() -> Vec<Page> {
     let request = Request { scale: Scale::Test };
     let infos = MADE.map(|name| find(&format!("slicer/{name}")).unwrap()[0]);
-    let wanted: Vec<_> = infos.iter().map(|info| Wanted::figure(info, &request)).collect();
+    let wanted: Vec<_> = infos
+        .iter()
+        .map(|info| Wanted::figure(info, &request))
+        .collect();
     let runner = Runner {
         store: None,
         threads: 2,
@@ -23,7 +26,11 @@ fn pages() -> Vec<Page> {
         Made::Page(page) => *page,
         Made::Failed { name, runs } => panic!("{name}: {runs:?}"),
     };
-    make(&wanted, &runner).unwrap().into_iter().map(page).collect()
+    make(&wanted, &runner)
+        .unwrap()
+        .into_iter()
+        .map(page)
+        .collect()
 }
 
 #[test]
@@ -50,7 +57,11 @@ fn figures_are_made_and_their_policies_act() {
         }
     }
     let claims = |name: &str| -> Vec<String> {
-        page(name).claims.iter().map(|verdict| verdict.id.clone()).collect()
+        page(name)
+            .claims
+            .iter()
+            .map(|verdict| verdict.id.clone())
+            .collect()
     };
     assert_eq!(claims("fig6"), ["slicer.vs_leftover"]);
     assert_eq!(claims("table3"), ["slicer.partitions"]);

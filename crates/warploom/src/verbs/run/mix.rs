@@ -130,12 +130,7 @@ pub(super) fn run(args: &Args, gpu: &GpuSpec) -> Result<ExitCode, Failure> {
 }
 
 /// Thread instructions of each program in so many cycles alone.
-fn alone(
-    args: &Args,
-    gpu: &GpuSpec,
-    inputs: &[Input],
-    cycles: u64,
-) -> Result<Vec<u64>, Failure> {
+fn alone(args: &Args, gpu: &GpuSpec, inputs: &[Input], cycles: u64) -> Result<Vec<u64>, Failure> {
     let of = |input: &Input| {
         let program = participant(input, gpu, true)?;
         let report = simulate(args, gpu, vec![program], Some(cycles))?;
