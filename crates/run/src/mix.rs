@@ -223,13 +223,17 @@ impl<'s, 'p> Mix<'s, 'p> {
                 for (address, bytes) in copies {
                     self.gpu.note_copy(at as u8, address, bytes);
                 }
-                if !acted? {
+                if acted? {
+                    continue;
+                }
+                if !self.processes[at].is_done() {
                     break;
                 }
-            }
-            let process = &mut self.processes[at];
-            if process.is_done() && !process.has_ended() {
+                // A program that begins anew launches in the cycle in which it ended.
                 self.program_done(at)?;
+                if self.processes[at].has_ended() {
+                    break;
+                }
             }
         }
         Ok(None)
@@ -300,12 +304,13 @@ impl<'s, 'p> Mix<'s, 'p> {
         process.device.lend(&mut self.memory);
         result?;
         match &mut process.again {
-            None => process.ended_at = Some(self.gpu.now()),
-            Some(again) => {
+            // Again and again nothing would never end.
+            Some(again) if process.launched_this_time => {
                 process.program = again().map_err(|why| RunError::Host(why.into()))?;
                 self.memory.forget(at as u8);
                 process.begin_again();
             }
+            _ => process.ended_at = Some(self.gpu.now()),
         }
         Ok(())
     }

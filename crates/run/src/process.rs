@@ -74,8 +74,9 @@ pub(crate) struct Process<'p> {
     pub device: Device,
     host: Host,
     streams: BTreeMap<u32, Stream>,
-    /// Launches that its program has made.
+    /// Launches that its program has made, and whether it has since it began.
     launches: u64,
+    pub launched_this_time: bool,
     /// Kernels that have ended, and what was counted of them.
     pub kernels: u64,
     pub counted: KernelCounters,
@@ -102,6 +103,7 @@ impl<'p> Process<'p> {
             host: Host::Runs,
             streams: BTreeMap::new(),
             launches: 0,
+            launched_this_time: false,
             kernels: 0,
             counted: KernelCounters::default(),
             l1d: [0; 2],
@@ -171,6 +173,7 @@ impl<'p> Process<'p> {
             number: self.launches,
         };
         self.launches += 1;
+        self.launched_this_time = true;
         let stream = started.stream;
         self.push(stream, Operation::Launch(Box::new(prepared), started));
         Ok(())
@@ -280,5 +283,6 @@ impl<'p> Process<'p> {
     pub fn begin_again(&mut self) {
         self.device = self.device.anew();
         self.host = Host::Runs;
+        self.launched_this_time = false;
     }
 }

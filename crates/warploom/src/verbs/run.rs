@@ -34,6 +34,7 @@ Examples:
   warploom run bfs sgemm --multiprogram even --alone-cycles 50000
                                                    STP, ANTT and slowdowns for that much work
   warploom run bfs sgemm --multiprogram fcfs --arrive 0,20000
+  warploom run mix.toml                            programs listed as [[process]] in a file
   warploom run saxpy.ptx --kernel saxpy --grid 4 --block 256 \\
       --arg 'f32[1024]=iota' --arg 1024 --arg 2.0";
 
@@ -119,8 +120,11 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
             return Ok(ExitCode::SUCCESS);
         }
         [target] if !args.mix.given() => target,
-        _ => return mix::run(args, &gpu),
+        _ => return mix::run(args, &gpu, &mix::named(args)?),
     };
+    if let Some(plans) = mix::listed(target)? {
+        return mix::run(args, &gpu, &plans);
+    }
     if target == "all" {
         args.stats.refuse("all")?;
         if args.skip_launches > 0 {

@@ -7,10 +7,12 @@ use crate::output::{command_line, json, note, print};
 use crate::progress::Display;
 use crate::target;
 use std::ops::ControlFlow;
+use std::path::Path;
 use std::process::ExitCode;
 use warploom_config::GpuSpec;
 use warploom_lab::Input;
 use warploom_report::run_report;
+use warploom_run::launch_file::{ProcessPlan, processes, read};
 use warploom_run::{Again, Options, Participant, Session};
 use warploom_stats::result::{Outcome, RunReport};
 
@@ -96,23 +98,55 @@ fn refuse(args: &Args) -> Result<(), Failure> {
     }
 }
 
+/// The programs that the command line names.
+pub(super) fn named(args: &Args) -> Result<Vec<ProcessPlan>, Failure> {
+    args.mix.check(args.targets.len())?;
+    let plan = |(at, target): (usize, &String)| ProcessPlan {
+        target: target.clone(),
+        arrives_at: args.mix.arrive.get(at).copied().unwrap_or(0),
+        instructions: args.mix.instructions.get(at).copied(),
+    };
+    Ok(args.targets.iter().enumerate().map(plan).collect())
+}
+
+/// The programs that a file lists, if it does; paths in it start at its folder.
+pub(super) fn listed(target: &str) -> Result<Option<Vec<ProcessPlan>>, Failure> {
+    if !target.ends_with(".toml") {
+        return Ok(None);
+    }
+    let path = Path::new(target);
+    let plans = processes(&read(path)?)?;
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let placed = |plan: ProcessPlan| ProcessPlan {
+        target: match plan.target.ends_with(".toml") {
+            true => folder.join(&plan.target).display().to_string(),
+            false => plan.target,
+        },
+        ..plan
+    };
+    Ok(plans.map(|plans| plans.into_iter().map(placed).collect()))
+}
+
 /// Runs the programs at once.
-pub(super) fn run(args: &Args, gpu: &GpuSpec) -> Result<ExitCode, Failure> {
+pub(super) fn run(
+    args: &Args,
+    gpu: &GpuSpec,
+    plans: &[ProcessPlan],
+) -> Result<ExitCode, Failure> {
     refuse(args)?;
     args.stats.check(false)?;
-    args.mix.check(args.targets.len())?;
-    let inputs = args.targets.iter();
+    let inputs = plans.iter().map(|plan| &plan.target);
     let inputs = inputs.map(|name| target::input(name, args.size, args.seed, &args.launch));
     let inputs: Vec<Input> = inputs.collect::<Result<_, _>>()?;
     let targets = match args.mix.alone_cycles {
-        None => args.mix.instructions.clone(),
+        None => plans.iter().filter_map(|plan| plan.instructions).collect(),
         Some(cycles) => alone(args, gpu, &inputs, cycles)?,
     };
     let again = args.mix.again || !targets.is_empty();
     let programs = inputs.iter().enumerate().map(|(at, input)| {
         Ok(Participant {
             target: targets.get(at).copied(),
-            arrives_at: args.mix.arrive.get(at).copied().unwrap_or(0),
+            arrives_at: plans[at].arrives_at,
             ..participant(input, gpu, again)?
         })
     });
