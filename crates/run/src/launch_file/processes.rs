@@ -86,13 +86,17 @@ mod tests {
 
     #[test]
     fn a_list_of_programs() {
-        let text = "[[process]]\ntarget = \"bfs\"\n[[process]]\ntarget = \"a.toml\"\narrives_at = 500\n";
+        let text =
+            "[[process]]\ntarget = \"bfs\"\n[[process]]\ntarget = \"a.toml\"\narrives_at = 500\n";
         let plan = |target: &str, arrives_at| ProcessPlan {
             target: target.to_owned(),
             arrives_at,
             instructions: None,
         };
-        assert_eq!(read(text), Ok(Some(vec![plan("bfs", 0), plan("a.toml", 500)])));
+        assert_eq!(
+            read(text),
+            Ok(Some(vec![plan("bfs", 0), plan("a.toml", 500)]))
+        );
     }
 
     #[test]
@@ -105,12 +109,17 @@ mod tests {
     fn problems_have_their_places() {
         let wrong = |text: &str| read(text).expect_err("it is wrong");
         let error = wrong("[[process]]\ntarget = \"bfs\"\narrive = 3\n");
-        assert!(error.contains("mix.toml:3:1") && error.contains("arrives_at"), "{error}");
-        let error = wrong("[[process]]\narrives_at = -1\n");
-        assert!(error.contains("mix.toml:2") && error.contains("without `target`"), "{error}");
-        let error = wrong(
-            "[[process]]\ntarget = \"a\"\ninstructions = 5\n[[process]]\ntarget = \"b\"\n",
+        assert!(
+            error.contains("mix.toml:3:1") && error.contains("arrives_at"),
+            "{error}"
         );
+        let error = wrong("[[process]]\narrives_at = -1\n");
+        assert!(
+            error.contains("mix.toml:2") && error.contains("without `target`"),
+            "{error}"
+        );
+        let error =
+            wrong("[[process]]\ntarget = \"a\"\ninstructions = 5\n[[process]]\ntarget = \"b\"\n");
         assert!(error.contains("for every process"), "{error}");
     }
 }

@@ -178,7 +178,11 @@ fn processes_run_to_their_targets() {
         let runs = [report.processes[0].runs, report.processes[1].runs];
         assert_eq!(runs, [2, 4], "{policy}");
         // A program begins anew in the cycle in which it ended: nothing is decided anew for it.
-        assert!(report.decisions.len() <= 2, "{policy}: {:?}", report.decisions);
+        assert!(
+            report.decisions.len() <= 2,
+            "{policy}: {:?}",
+            report.decisions
+        );
         let ends = report.processes.iter().filter_map(|p| p.ended_at);
         let cycles = report.totals.figures.statistics["gpu.cycles"];
         assert_eq!(

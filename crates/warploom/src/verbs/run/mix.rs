@@ -128,11 +128,7 @@ pub(super) fn listed(target: &str) -> Result<Option<Vec<ProcessPlan>>, Failure> 
 }
 
 /// Runs the programs at once.
-pub(super) fn run(
-    args: &Args,
-    gpu: &GpuSpec,
-    plans: &[ProcessPlan],
-) -> Result<ExitCode, Failure> {
+pub(super) fn run(args: &Args, gpu: &GpuSpec, plans: &[ProcessPlan]) -> Result<ExitCode, Failure> {
     refuse(args)?;
     args.stats.check(false)?;
     let inputs = plans.iter().map(|plan| &plan.target);
