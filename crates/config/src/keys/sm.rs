@@ -112,6 +112,7 @@ section! {
     }
     within {
         warp_scheduler: "warp_scheduler";
+        context: "context";
         units: "units";
         collectors: "collectors";
     }

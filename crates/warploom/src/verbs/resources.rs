@@ -99,7 +99,7 @@ fn report(source: &Source, args: &Args) -> Result<Report, Failure> {
         row.context = args
             .switch_points
             .then(|| Context::new(program, row.registers_per_thread));
-        Ok(row)
+        Ok::<_, Failure>(row)
     });
     Ok(Report {
         file: source.name().to_owned(),
