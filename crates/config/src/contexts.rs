@@ -306,8 +306,10 @@ impl ContextPlan {
         let (registers, shared) = moves(needs, self.native + extra, spec);
         let with_registers = self.native + if registers { 0 } else { extra };
         let with_shared = self.native + if shared { 0 } else { extra };
-        let present = take(&mut left.registers, with_registers * needs.warps * needs.registers)
-            && take(&mut left.shared, with_shared * needs.shared);
+        let present = take(
+            &mut left.registers,
+            with_registers * needs.warps * needs.registers,
+        ) && take(&mut left.shared, with_shared * needs.shared);
         let mut slots = spec.sm.max_threads / 32 - self.native * needs.warps;
         present
             && (0..extra).all(|_| {
@@ -378,11 +380,7 @@ mod tests {
     fn the_address_space_is_the_papers() {
         let spec = preset("maxwell-duet").expect("a preset");
         let all = ContextStorage::of(&spec);
-        let ends = [
-            all.registers,
-            all.registers + all.shared,
-            all.units(),
-        ];
+        let ends = [all.registers, all.registers + all.shared, all.units()];
         assert_eq!(ends, [0x800, 0xb00, 0xc00]);
         assert_eq!(spec.sm.context.rules(), None);
     }

@@ -12,8 +12,8 @@ pub mod range;
 pub mod sm_filter;
 pub mod warp;
 
-pub use context::{ExtraBlocksMonitor, Load};
 pub use block::{BlockPolicy, BlockQueueView, BlockScheduler};
+pub use context::{ExtraBlocksMonitor, Load};
 pub use facts::{Facts, Part, Policy, PolicyInfo, bits_for};
 pub use range::{ArrayRange, Footprint, MAX_ARRAYS, WarpRange};
 pub use sm_filter::{Check, DeviceView, Ratio, SmFilter, SmFilterCounters, SmFilterPolicy, Turn};

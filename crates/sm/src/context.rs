@@ -12,7 +12,9 @@
 //! | allocation map | `map` |
 //! | tables and queues | `tables` |
 //! | where contexts lie | `places` |
-//! | what leaves and comes, and when | `engine` |
+//! | state, new blocks, the end of a cycle | `engine` |
+//! | who is stalled, who is ready | `queues` |
+//! | what moves, and when | `transfer` |
 //!
 //! Invariants: the logic knows what the paper's tables hold and nothing else; a warp leaves only when
 //! nothing of it is in the pipeline but loads from global memory and acknowledgements of stores; a
@@ -23,7 +25,9 @@
 mod engine;
 mod map;
 mod places;
+mod queues;
 mod tables;
+mod transfer;
 
 pub use engine::ContextCounters;
 pub(crate) use engine::{Contexts, Moved};

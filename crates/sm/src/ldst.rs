@@ -248,7 +248,11 @@ impl Ldst {
         self.in_dispatch = mem;
         if let Some(id) = mem.filter(|_| self.l1d_use != L1dUse::Caches) {
             let path = &mut self.insts[id.0].path;
-            *path = if *path == Path::Data { Path::Around } else { *path };
+            *path = if *path == Path::Data {
+                Path::Around
+            } else {
+                *path
+            };
         }
     }
 
@@ -431,7 +435,9 @@ impl Sm {
             let image = image_of(&self.kernels, inst.kernel);
             let banks = image.list(image.at(inst.pc).bank_writes);
             let left = &banks[self.ldst.written..];
-            let written = self.collectors.try_write(left, self.place(inst.warp.0) as u16);
+            let written = self
+                .collectors
+                .try_write(left, self.place(inst.warp.0) as u16);
             if written < left.len() {
                 self.ldst.written += written;
                 return;
@@ -509,7 +515,8 @@ impl Sm {
         self.warps.in_flight[slot] -= 1;
         if self.context.is_some() {
             let inst_facts = image.at(inst.pc);
-            self.warps.forget_load(slot, inst.awaited, inst_facts, image);
+            self.warps
+                .forget_load(slot, inst.awaited, inst_facts, image);
         }
         self.ldst.insts.give(id.0);
         if slot >= self.warps.slots() {

@@ -725,7 +725,10 @@ impl Sm {
         let left = kept.into_iter().filter(|(_, count)| *count > 0);
         let switched = self.context.as_ref().map_or(0, |c| c.leaks());
         if switched > 0 {
-            out.push(format!("{}: {switched} contexts and their storage are left", self.id));
+            out.push(format!(
+                "{}: {switched} contexts and their storage are left",
+                self.id
+            ));
         }
         out.extend(left.map(|(what, count)| format!("{}: {count} {what} are left", self.id)));
     }

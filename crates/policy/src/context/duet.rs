@@ -78,7 +78,10 @@ impl Tables {
 
     /// All of them.
     pub fn bits(&self) -> u64 {
-        self.rows.iter().map(|(_, bits, entries)| bits * entries).sum()
+        self.rows
+            .iter()
+            .map(|(_, bits, entries)| bits * entries)
+            .sum()
     }
 }
 
@@ -168,7 +171,10 @@ mod tests {
         use Load::{Moderate, Saturated, Underutilised};
         check(&[Underutilised, Saturated], &[3, 3]);
         check(&[Saturated, Underutilised], &[0, 0]);
-        check(&[Moderate, Moderate, Underutilised, Moderate, Moderate], &[0, 1, 2, 3, 3]);
+        check(
+            &[Moderate, Moderate, Underutilised, Moderate, Moderate],
+            &[0, 1, 2, 3, 3],
+        );
         check(&[Moderate, Moderate, Saturated, Moderate], &[0, 1, 1, 1]);
     }
 }

@@ -202,8 +202,14 @@ fn blocks_leave_where_shared_memory_limits() {
 #[test]
 fn the_rivals_switch_blocks() {
     for (sets, kernel) in [
-        (["sm.context=duet-tb", "duet-tb.extra_blocks=2"], REGISTERS_LIMIT),
-        (["sm.context=virtual-thread", "virtual-thread.warps=96"], SLOTS_LIMIT),
+        (
+            ["sm.context=duet-tb", "duet-tb.extra_blocks=2"],
+            REGISTERS_LIMIT,
+        ),
+        (
+            ["sm.context=virtual-thread", "virtual-thread.warps=96"],
+            SLOTS_LIMIT,
+        ),
     ] {
         let report = same_always(&sets, kernel);
         assert_eq!(count(&report, "context.warps_out"), 0, "{sets:?}");
@@ -223,7 +229,13 @@ fn without_extra_blocks_nothing_changes() {
         vec!["sm.context=duet", "duet.warm_up_cycles=10000000"],
     ] {
         let (report, _) = finished(&spec(&sets), REGISTERS_LIMIT);
-        assert_eq!(report.digest, plain.digest, "{sets:?}");
+        assert_eq!(cycles(&report), cycles(&plain), "{sets:?}");
+        let mut counts = report.totals.figures.statistics.clone();
+        // The monitored machine counts its blocks.
+        counts.retain(|name, _| !name.starts_with("context."));
+        assert_eq!(counts, plain.totals.figures.statistics, "{sets:?}");
+        let monitored = sets.len() == 2 && sets[1].contains("warm_up");
+        assert_eq!(report.digest == plain.digest, !monitored, "{sets:?}");
     }
 }
 
@@ -256,7 +268,7 @@ fn l1d_holds_contexts_after_it_was_emptied() {
     assert!(count(&report, "context.warps_out") > 10);
 }
 
-/// Every number of extra blocks, under latencies that a seed draws: outputs are always right.
+/// Under latencies and ports that a seed draws, outputs are always right.
 #[test]
 fn outputs_are_right_under_any_latencies() {
     let mut rng = warploom_base::Rng::new(7);
@@ -265,15 +277,25 @@ fn outputs_are_right_under_any_latencies() {
         (SLOTS_LIMIT, ["duet", "virtual-thread"]),
         (SHARED_LIMITS, ["duet", "duet-tb"]),
     ] {
+        let kernel = Kernel { grid: 16, ..kernel };
         let (_, expected) = finished(&spec(&[]), kernel);
         for name in names {
-            for extra in 1..=4 {
+            for extra in [1, 3] {
                 let mut draw = |from: u64, to: u64| from + rng.next_u64() % (to - from);
                 let context = format!("sm.context={name}");
-                let extra = format!("{}.extra_blocks={extra}", name.replace("virtual-thread", "duet"));
-                let rop = format!("partition.rop_cycles={}", draw(2, 1500));
+                let extra = format!(
+                    "{}.extra_blocks={extra}",
+                    name.replace("virtual-thread", "duet")
+                );
+                let rop = format!("partition.rop_cycles={}", draw(2, 600));
                 let port = format!("{name}.port_bytes={}", 1 << draw(4, 9));
-                let sets = [&*context, &*extra, &*rop, &*port, "gpu.flush_l1_at_kernel_end=true"];
+                let sets = [
+                    &*context,
+                    &*extra,
+                    &*rop,
+                    &*port,
+                    "gpu.flush_l1_at_kernel_end=true",
+                ];
                 let (_, output) = finished(&spec(&sets), kernel);
                 assert!(output == expected, "{sets:?}: other outputs");
             }

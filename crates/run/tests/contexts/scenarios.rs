@@ -63,10 +63,7 @@ fn a_block_lends_its_shared_memory() {
         shared: 1024,
         ..FIG_8
     };
-    let shared = [
-        "sm.shared_bytes=1024",
-        "sm.max_shared_bytes_per_block=1024",
-    ];
+    let shared = ["sm.shared_bytes=1024", "sm.max_shared_bytes_per_block=1024"];
     let (a, _) = finished(&one_block(&shared), kernel);
     let duet = ["sm.context=duet", "duet.extra_blocks=1"];
     let (c, _) = finished(&one_block(&[&shared[..], &duet].concat()), kernel);
@@ -118,7 +115,11 @@ fn switching_at_barriers_avoids_the_deadlock() {
     };
     let told = |what: &str| message.matches(what).count();
     assert_eq!(told("barrier 0 waits for warps 0"), 2, "{message}");
-    assert_eq!(told("out, ready, waits for another to leave"), 2, "{message}");
+    assert_eq!(
+        told("out, ready, waits for another to leave"),
+        2,
+        "{message}"
+    );
     let (report, output) = finished(&one_block(&base), kernel);
     assert!(count(&report, "context.out_at_barriers") > 0);
     let (_, expected) = finished(&one_block(&["sm.max_threads=64"]), kernel);
@@ -130,13 +131,21 @@ fn switching_at_barriers_avoids_the_deadlock() {
 fn the_port_is_shared() {
     let ports = [16, 32, 64, 128, 256].map(|bytes| {
         let port = format!("duet.port_bytes={bytes}");
-        let sets = ["sm.registers=1280", "sm.context=duet", "duet.extra_blocks=1", &port];
+        let sets = [
+            "sm.registers=1280",
+            "sm.context=duet",
+            "duet.extra_blocks=1",
+            &port,
+        ];
         let (report, _) = finished(&one_block(&sets), FIG_8);
         let moved = count(&report, "context.bytes");
         let busy = count(&report, "context.port_cycles");
         let least = moved.div_ceil(bytes);
         let transfers = count(&report, "context.warps_out") + count(&report, "context.warps_in");
-        assert!((least..least + transfers).contains(&busy), "{busy} for {moved} bytes");
+        assert!(
+            (least..least + transfers).contains(&busy),
+            "{busy} for {moved} bytes"
+        );
         assert!(busy <= cycles(&report), "one at a time");
         cycles(&report)
     });

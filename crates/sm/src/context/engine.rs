@@ -15,7 +15,7 @@ use crate::ldst::image_of;
 use crate::warps::Warps;
 use std::sync::Arc;
 use warploom_base::{BlockId, Cycle, KernelSlot, WarpSlot};
-use warploom_config::{CONTEXT_UNIT_BYTES, ContextRules, ContextStorage, ExtraBlocks};
+use warploom_config::{ContextRules, ContextStorage, ExtraBlocks};
 use warploom_policy::{WarpMask, warps_of};
 use warploom_stats::{Peak, declare_stats};
 
@@ -61,55 +61,55 @@ pub(crate) enum Moved {
 }
 
 /// A warp or a block, by number.
-type Unit = u16;
+pub(super) type Unit = u16;
 
 /// What moves through the port.
 #[derive(Clone, Copy, Debug)]
-struct Transfer {
-    out: Option<Unit>,
-    back: Option<Unit>,
+pub(super) struct Transfer {
+    pub out: Option<Unit>,
+    pub back: Option<Unit>,
     /// End of the part that moves out.
-    out_ends: Cycle,
-    ends: Cycle,
+    pub out_ends: Cycle,
+    pub ends: Cycle,
 }
 
 /// The tables, the logic and the storage of one SM.
 pub(crate) struct Contexts {
-    rules: ContextRules,
+    pub(super) rules: ContextRules,
     /// Warp slots.
-    slots: usize,
-    places: Places,
-    warps: Vec<WarpEntry>,
-    blocks: Vec<BlockEntry>,
+    pub(super) slots: usize,
+    pub(super) places: Places,
+    pub(super) warps: Vec<WarpEntry>,
+    pub(super) blocks: Vec<BlockEntry>,
     /// By context: where its warp is in the arrays of warps.
-    place: Vec<Place>,
+    pub(super) place: Vec<Place>,
     /// By slot: the context that it holds.
-    context_of: Vec<u16>,
+    pub(super) context_of: Vec<u16>,
     /// The kernel whose blocks are here.
-    kernel: Option<(KernelSlot, Terms)>,
+    pub(super) kernel: Option<(KernelSlot, Terms)>,
     /// Its blocks.
-    here: u32,
+    pub(super) here: u32,
     /// Most blocks above those that are present at once (ME).
-    extra: u32,
+    pub(super) extra: u32,
     /// Warps that have started and are not present.
-    absent: u32,
+    pub(super) absent: u32,
     /// L1D holds contexts.
     l1d: bool,
-    stalled: Queue,
-    ready: Queue,
-    transfer: Option<Transfer>,
+    pub(super) stalled: Queue,
+    pub(super) ready: Queue,
+    pub(super) transfer: Option<Transfer>,
     /// What the transfer gives back at its end.
-    held: Vec<Span>,
-    held_slots: WarpMask,
+    pub(super) held: Vec<Span>,
+    pub(super) held_slots: WarpMask,
     /// Something has changed since the logic last found nothing to do.
-    changed: bool,
+    pub(super) changed: bool,
     /// By slot: the stalled queue holds its warp or block.
-    queued: WarpMask,
+    pub(super) queued: WarpMask,
     /// What was tried last: entries of those that come in and of those that leave.
-    new_warps: Vec<WarpEntry>,
-    new_shared: Span,
-    left_warps: Vec<WarpEntry>,
-    left_shared: Span,
+    pub(super) new_warps: Vec<WarpEntry>,
+    pub(super) new_shared: Span,
+    pub(super) left_warps: Vec<WarpEntry>,
+    pub(super) left_shared: Span,
     /// Counters.
     pub counters: ContextCounters,
 }
@@ -189,7 +189,11 @@ impl Contexts {
     pub fn next_event(&self) -> Option<Cycle> {
         let transfer = self.transfer?;
         let out_due = transfer.out.is_some();
-        Some(if out_due { transfer.out_ends } else { transfer.ends })
+        Some(if out_due {
+            transfer.out_ends
+        } else {
+            transfer.ends
+        })
     }
 
     /// Sets the number of extra blocks (ME), within the kernel's bound.
@@ -213,7 +217,7 @@ impl Contexts {
     }
 
     /// Most blocks of a kernel above those that are present at once.
-    fn extra_of(&self, contexts: &KernelContexts) -> u32 {
+    pub(super) fn extra_of(&self, contexts: &KernelContexts) -> u32 {
         match self.rules.extra {
             ExtraBlocks::Monitor => self.extra.min(contexts.plan.bound),
             ExtraBlocks::Fixed(_) | ExtraBlocks::Most => contexts.plan.bound,
@@ -243,7 +247,9 @@ impl Contexts {
     fn free_contexts(&self, warps: usize) -> Option<usize> {
         let starts = (0..self.warps.len() / warps).map(|i| i * warps);
         let free = |w: &WarpEntry| w.state == State::Free;
-        starts.into_iter().find(|&first| self.warps[first..first + warps].iter().all(free))
+        starts
+            .into_iter()
+            .find(|&first| self.warps[first..first + warps].iter().all(free))
     }
 
     /// Tries places for one more block of a kernel, beside those taken so far.
@@ -253,8 +259,7 @@ impl Contexts {
         contexts: &KernelContexts,
         block: &mut BlockEntry,
     ) -> Option<(usize, Terms)> {
-        if !self.may_join(image.slot)
-            || self.here >= contexts.plan.native + self.extra_of(contexts)
+        if !self.may_join(image.slot) || self.here >= contexts.plan.native + self.extra_of(contexts)
         {
             return None;
         }
@@ -347,7 +352,11 @@ impl Contexts {
         let contexts = self.blocks[slot.index()].contexts();
         for context in contexts {
             let present = self.place[context] < self.slots;
-            let state = if present { State::Running } else { State::Ready };
+            let state = if present {
+                State::Running
+            } else {
+                State::Ready
+            };
             self.warps[context].state = state;
             self.absent += u32::from(!present);
         }
@@ -430,506 +439,12 @@ impl Contexts {
     }
 
     /// Warps, or blocks, that are not present.
-    fn units_out(&self, by_warp: bool) -> u32 {
+    pub(super) fn units_out(&self, by_warp: bool) -> u32 {
         if by_warp || self.absent == 0 {
             return self.absent;
         }
         let absent = |b: &&BlockEntry| b.valid && b.left > 0 && b.slots == 0;
         self.blocks.iter().filter(absent).count() as u32
-    }
-
-    fn forget_stalled(&mut self) {
-        while let Some(unit) = self.stalled.front() {
-            self.unqueue_stalled(0, unit);
-        }
-    }
-
-    /// A unit goes on although it was in the queue.
-    fn unqueue_stalled(&mut self, at: usize, unit: Unit) {
-        self.stalled.remove(at);
-        let by_warp = self.kernel.is_some_and(|(_, terms)| terms.by_warp);
-        for context in self.members(unit, by_warp) {
-            if self.warps[context].state == State::Stalled {
-                self.warps[context].state = State::Running;
-                self.queued &= !(1 << self.warps[context].slot);
-            }
-        }
-    }
-
-    /// Contexts of a unit that are in use.
-    fn members(&self, unit: Unit, by_warp: bool) -> std::ops::Range<usize> {
-        match by_warp {
-            true => usize::from(unit)..usize::from(unit) + 1,
-            false => self.blocks[usize::from(unit)].contexts(),
-        }
-    }
-
-    /// Warps in slots that wait for long and have nothing in the pipeline.
-    fn can_leave(&self, slot: usize, warps: &Warps, image: &KernelImage) -> bool {
-        let exec = &warps.exec[slot];
-        let at_barrier = warps.at_barrier >> slot & 1 != 0;
-        let here = |contexts: &KernelContexts| {
-            exec.pc().is_some_and(|pc| contexts.units_at(pc).is_some())
-        };
-        warps.in_flight[slot] == warps.awaiting[slot]
-            && warps.atomics[slot] == 0
-            && exec.stack_depth() <= self.rules.stack_entries as usize
-            && image.contexts.as_ref().is_some_and(here)
-            && (at_barrier || warps.waits_for_misses(slot, image))
-    }
-
-    /// Fills the queue of stalled units, and takes out those that can go on.
-    fn look_for_stalled(
-        &mut self,
-        warps: &Warps,
-        image: &KernelImage,
-        terms: &Terms,
-        decoding: WarpMask,
-    ) {
-        let barriers = match self.rules.barriers || !terms.by_warp {
-            true => warps.at_barrier,
-            false => 0,
-        };
-        let waiting = barriers | warps.buffered & warps.long_wait & !warps.flush;
-        let busy = warps.done | warps.fenced | warps.atomic | warps.fetching | decoding;
-        let mask = waiting & warps.live & !busy;
-        let mut at = 0;
-        while let Some(unit) = self.stalled.get(at) {
-            let slots = self.slots_of(unit, terms.by_warp);
-            if slots & !mask == 0 && self.still_waits(slots, warps, image, terms) {
-                at += 1;
-            } else {
-                self.unqueue_stalled(at, unit);
-            }
-        }
-        let capacity = match terms.by_warp {
-            true => self.rules.warp_queue,
-            false => self.rules.block_queue,
-        } as usize;
-        if terms.by_warp {
-            for slot in warps_of(mask & !self.queued).map(WarpSlot::index) {
-                if self.stalled.len() >= capacity {
-                    break;
-                }
-                if self.can_leave(slot, warps, image) {
-                    let context = self.context_of[slot];
-                    self.queue_stalled(context, true);
-                }
-            }
-            return;
-        }
-        for block in 0..self.blocks.len() {
-            let slots = self.blocks[block].slots;
-            if self.stalled.len() >= capacity {
-                break;
-            }
-            if slots != 0
-                && slots & (!mask | self.queued) == 0
-                && slots & !warps.at_barrier != 0
-                && warps_of(slots).all(|slot| self.can_leave(slot.index(), warps, image))
-            {
-                self.queue_stalled(block as u16, false);
-            }
-        }
-    }
-
-    /// A queued unit has not been given what it waits for.
-    fn still_waits(
-        &self,
-        slots: WarpMask,
-        warps: &Warps,
-        image: &KernelImage,
-        terms: &Terms,
-    ) -> bool {
-        let some = terms.by_warp || slots & !warps.at_barrier != 0;
-        some && warps_of(slots).all(|slot| self.can_leave(slot.index(), warps, image))
-    }
-
-    fn slots_of(&self, unit: Unit, by_warp: bool) -> WarpMask {
-        match by_warp {
-            true => 1 << self.warps[usize::from(unit)].slot,
-            false => self.blocks[usize::from(unit)].slots,
-        }
-    }
-
-    fn queue_stalled(&mut self, unit: Unit, by_warp: bool) {
-        self.stalled.push(unit);
-        self.queued |= self.slots_of(unit, by_warp);
-        for context in self.members(unit, by_warp) {
-            if self.warps[context].state == State::Running {
-                self.warps[context].state = State::Stalled;
-            }
-        }
-        self.changed = true;
-    }
-
-    /// Fills the queue of ready units, in order of their numbers where several wait for it.
-    fn look_for_ready(&mut self, terms: &Terms) {
-        let capacity = match terms.by_warp {
-            true => self.rules.warp_queue,
-            false => self.rules.block_queue,
-        } as usize;
-        if !self.changed || self.ready.len() >= capacity {
-            return;
-        }
-        let units = match terms.by_warp {
-            true => self.warps.len(),
-            false => self.blocks.len(),
-        };
-        for unit in 0..units {
-            if self.ready.len() >= capacity {
-                return;
-            }
-            let fits = match terms.by_warp {
-                true => self.warps[unit].state == State::Ready,
-                false => self.block_is_ready(unit),
-            };
-            if fits && !self.ready.contains(unit as u16) {
-                self.ready.push(unit as u16);
-            }
-        }
-    }
-
-    /// All its warps that do not wait at a barrier are ready, and there are some.
-    fn block_is_ready(&self, block: usize) -> bool {
-        let entry = &self.blocks[block];
-        if !entry.valid || entry.slots != 0 || entry.left == 0 {
-            return false;
-        }
-        let mut any = false;
-        let all = self.warps[entry.contexts()].iter().all(|warp| match warp.state {
-            State::Ready => {
-                any = true;
-                true
-            }
-            State::Free => true,
-            State::Absent => warp.at_barrier,
-            _ => false,
-        });
-        all && any
-    }
-
-    /// Begins a transfer if one is possible.
-    fn decide(
-        &mut self,
-        now: Cycle,
-        warps: &mut Warps,
-        contexts: &KernelContexts,
-        terms: &Terms,
-        moved: &mut Vec<Moved>,
-    ) {
-        if let Some(back) = self.ready.front() {
-            let leaving = (0..=self.stalled.len()).map(|i| i.checked_sub(1));
-            for at in leaving {
-                let out = at.and_then(|at| self.stalled.get(at));
-                if self.try_change(out, Some(back), terms) {
-                    self.begin(now, out, Some(back), warps, contexts, terms, moved);
-                    return;
-                }
-            }
-            return;
-        }
-        let units = match terms.by_warp {
-            true => terms.needs.warps,
-            false => 1,
-        };
-        let room = self.units_out(terms.by_warp) < self.extra_of(contexts) * units;
-        if let Some(out) = self.stalled.front().filter(|_| room)
-            && self.try_change(Some(out), None, terms)
-        {
-            self.begin(now, Some(out), None, warps, contexts, terms, moved);
-        }
-    }
-
-    /// Tries places for a change: the one out, the other in. Where only one moves, it holds both its
-    /// places until the end.
-    fn try_change(&mut self, out: Option<Unit>, back: Option<Unit>, terms: &Terms) -> bool {
-        self.places.begin();
-        self.held.clear();
-        self.held_slots = 0;
-        let swap = out.is_some() && back.is_some();
-        if let Some(unit) = out {
-            self.free_present(unit, swap, terms);
-        }
-        if let Some(unit) = back {
-            self.free_stored(unit, swap, terms);
-        }
-        let came = back.is_none_or(|unit| self.place_back(unit, out, terms).is_some());
-        came && out.is_none_or(|unit| self.place_out(unit, terms).is_some())
-    }
-
-    fn give(&mut self, span: Span, swap: bool) {
-        match swap {
-            true => self.places.try_give(span),
-            false => self.held.push(span),
-        }
-    }
-
-    /// What a leaving unit gives up.
-    fn free_present(&mut self, unit: Unit, swap: bool, terms: &Terms) {
-        if !terms.by_warp && terms.shared {
-            self.give(self.blocks[usize::from(unit)].shared, swap);
-        }
-        for context in self.members(unit, terms.by_warp) {
-            let warp = self.warps[context];
-            if !warp.is_present() {
-                continue;
-            }
-            match swap {
-                true => self.places.try_give_slot(warp.slot),
-                false => self.held_slots |= 1 << warp.slot,
-            }
-            if terms.registers {
-                self.give(warp.registers, swap);
-            }
-        }
-    }
-
-    /// What a unit that comes in gives up.
-    fn free_stored(&mut self, unit: Unit, swap: bool, terms: &Terms) {
-        if !terms.by_warp && self.blocks[usize::from(unit)].shared_out {
-            self.give(self.blocks[usize::from(unit)].shared, swap);
-        }
-        for context in self.members(unit, terms.by_warp) {
-            let warp = self.warps[context];
-            if warp.state == State::Free {
-                continue;
-            }
-            self.give(warp.meta, swap);
-            if warp.kept {
-                self.give(warp.registers, swap);
-            }
-        }
-    }
-
-    /// Tries slots, registers and shared memory for a unit that comes in.
-    fn place_back(&mut self, unit: Unit, out: Option<Unit>, terms: &Terms) -> Option<()> {
-        let wanted = out.map_or(0, |unit| self.slots_of(unit, terms.by_warp));
-        self.new_warps.clear();
-        for context in self.members(unit, terms.by_warp) {
-            let mut warp = self.warps[context];
-            if warp.state != State::Free {
-                warp.slot = self.places.try_slot(wanted)?;
-                if warp.kept {
-                    warp.registers = self.places.try_registers(terms)?;
-                }
-            }
-            self.new_warps.push(warp);
-        }
-        if !terms.by_warp && self.blocks[usize::from(unit)].shared_out {
-            self.new_shared = self.places.try_shared(terms)?;
-        }
-        Some(())
-    }
-
-    /// Tries storage for a unit that leaves.
-    fn place_out(&mut self, unit: Unit, terms: &Terms) -> Option<()> {
-        self.left_warps.clear();
-        for context in self.members(unit, terms.by_warp) {
-            let mut warp = self.warps[context];
-            if warp.is_present() {
-                if terms.registers {
-                    warp.registers = self.places.try_kept(terms)?;
-                    warp.kept = true;
-                }
-                warp.meta = self.places.try_meta(terms)?;
-            }
-            self.left_warps.push(warp);
-        }
-        if !terms.by_warp && terms.shared {
-            self.left_shared = self.places.try_shared_out(terms)?;
-        }
-        Some(())
-    }
-
-    /// Begins the change that was tried.
-    #[expect(clippy::too_many_arguments, reason = "the facts of one transfer")]
-    fn begin(
-        &mut self,
-        now: Cycle,
-        out: Option<Unit>,
-        back: Option<Unit>,
-        warps: &mut Warps,
-        contexts: &KernelContexts,
-        terms: &Terms,
-        moved: &mut Vec<Moved>,
-    ) {
-        self.places.commit();
-        self.counters.units_max.note(u64::from(self.places.taken()));
-        let units_out = out.map_or(0, |unit| self.leave(unit, warps, contexts, terms, moved));
-        let units_back = back.map_or(0, |unit| self.enter(unit, terms));
-        let cycles = |units: u32| {
-            let bytes = units * CONTEXT_UNIT_BYTES;
-            Cycle::from(bytes.div_ceil(self.rules.port_bytes))
-        };
-        let out_ends = now + cycles(units_out);
-        let ends = out_ends + cycles(units_back);
-        let units = u64::from(units_out + units_back);
-        let bytes = units * u64::from(CONTEXT_UNIT_BYTES);
-        self.counters.port_cycles += ends - now;
-        self.counters.bytes += bytes;
-        self.counters.swaps += u64::from(out.is_some() && back.is_some());
-        self.transfer = Some(Transfer {
-            out,
-            back,
-            out_ends,
-            ends,
-        });
-    }
-
-    /// Takes a unit's warps out of their slots; units of memory that move.
-    fn leave(
-        &mut self,
-        unit: Unit,
-        warps: &mut Warps,
-        contexts: &KernelContexts,
-        terms: &Terms,
-        moved: &mut Vec<Moved>,
-    ) -> u32 {
-        let at = (0..self.stalled.len()).find(|at| self.stalled.get(*at) == Some(unit));
-        self.stalled.remove(at.expect("what leaves is stalled"));
-        let slots = self.slots_of(unit, terms.by_warp);
-        self.queued &= !slots;
-        let barrier = slots & warps.at_barrier != 0;
-        self.counters.out_at_barriers += u64::from(barrier);
-        let mut units = 0;
-        for (i, context) in self.members(unit, terms.by_warp).enumerate() {
-            if !self.warps[context].is_present() {
-                continue;
-            }
-            let slot = usize::from(self.warps[context].slot);
-            let pc = warps.exec[slot].pc();
-            let kept = pc.and_then(|pc| contexts.units_at(pc)).unwrap_or(0);
-            let entry = WarpEntry {
-                state: State::Leaving,
-                at_barrier: warps.at_barrier >> slot & 1 != 0,
-                moves: if terms.registers { kept } else { 0 },
-                ..self.left_warps[i]
-            };
-            units += terms.slot_units + entry.moves;
-            self.warps[context] = entry;
-            self.absent += 1;
-            self.place[context] = self.slots + context;
-            warps.park(slot, self.slots + context);
-            moved.push(Moved::Out(WarpSlot::new(slot)));
-        }
-        if terms.by_warp {
-            self.blocks[usize::from(self.warps[usize::from(unit)].block)].slots &= !slots;
-            self.counters.warps_out += 1;
-            return units;
-        }
-        let block = &mut self.blocks[usize::from(unit)];
-        block.slots = 0;
-        self.counters.blocks_out += 1;
-        if terms.shared {
-            block.shared = self.left_shared;
-            block.shared_out = true;
-            block.moves = terms.needs.shared;
-            units += block.moves;
-        }
-        units
-    }
-
-    /// Reserves places for a unit that comes in; units of memory that move.
-    fn enter(&mut self, unit: Unit, terms: &Terms) -> u32 {
-        self.ready.remove(0);
-        let mut units = 0;
-        for (i, context) in self.members(unit, terms.by_warp).enumerate() {
-            let entry = &mut self.warps[context];
-            if entry.state == State::Free {
-                continue;
-            }
-            units += terms.slot_units + entry.moves;
-            *entry = WarpEntry {
-                state: State::Entering,
-                at_barrier: entry.at_barrier,
-                kept: false,
-                meta: Span::default(),
-                moves: 0,
-                ..self.new_warps[i]
-            };
-        }
-        if terms.by_warp {
-            self.counters.warps_in += 1;
-            return units;
-        }
-        let block = &mut self.blocks[usize::from(unit)];
-        self.counters.blocks_in += 1;
-        if block.shared_out {
-            units += block.moves;
-            block.shared = self.new_shared;
-            block.shared_out = false;
-            block.moves = 0;
-        }
-        units
-    }
-
-    /// Ends the transfer, or its first half, when it is time.
-    fn finish(
-        &mut self,
-        now: Cycle,
-        warps: &mut Warps,
-        kernels: &[Option<Arc<KernelImage>>],
-        moved: &mut Vec<Moved>,
-    ) {
-        let Some(mut transfer) = self.transfer else {
-            return;
-        };
-        let Some((_, terms)) = self.kernel else {
-            return;
-        };
-        if now >= transfer.out_ends
-            && let Some(unit) = transfer.out.take()
-        {
-            for context in self.members(unit, terms.by_warp) {
-                if self.warps[context].state == State::Leaving {
-                    self.warps[context].state = State::Absent;
-                    self.arrived(context, warps, kernels);
-                }
-            }
-            self.changed = true;
-        }
-        self.transfer = Some(transfer);
-        if now < transfer.ends {
-            return;
-        }
-        if let Some(unit) = transfer.back {
-            self.come_in(unit, &terms, warps, kernels, moved);
-        }
-        while let Some(span) = self.held.pop() {
-            self.places.give(span);
-        }
-        self.places.give_slots(std::mem::take(&mut self.held_slots));
-        self.transfer = None;
-        self.changed = true;
-    }
-
-    /// A unit's warps take their slots.
-    fn come_in(
-        &mut self,
-        unit: Unit,
-        terms: &Terms,
-        warps: &mut Warps,
-        kernels: &[Option<Arc<KernelImage>>],
-        moved: &mut Vec<Moved>,
-    ) {
-        for context in self.members(unit, terms.by_warp) {
-            let entry = &mut self.warps[context];
-            if entry.state != State::Entering {
-                continue;
-            }
-            entry.state = State::Running;
-            self.absent -= 1;
-            let slot = usize::from(entry.slot);
-            let at_barrier = std::mem::take(&mut entry.at_barrier);
-            warps.unpark(self.slots + context, slot, at_barrier);
-            self.blocks[usize::from(entry.block)].slots |= 1 << slot;
-            self.place[context] = slot;
-            self.context_of[slot] = context as u16;
-            let image = image_of(kernels, warps.kernel[slot]);
-            warps.refresh(slot, image);
-            moved.push(Moved::In(WarpSlot::new(slot)));
-        }
     }
 
     /// Warps that are not present, with what they do, for reports: context and words.

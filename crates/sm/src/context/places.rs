@@ -126,7 +126,8 @@ impl Places {
 
     /// A present warp's registers.
     pub fn try_registers(&mut self, terms: &Terms) -> Option<Span> {
-        self.trial.take_low(Region::Registers, terms.needs.registers)
+        self.trial
+            .take_low(Region::Registers, terms.needs.registers)
     }
 
     /// A present block's shared memory.
