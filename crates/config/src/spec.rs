@@ -28,6 +28,15 @@ pub struct GpuSpec {
     pub dram: DramSpec,
     /// The GPU as a whole.
     pub gpu: DeviceSpec,
+    /// How it is simulated.
+    pub sim: SimSpec,
+}
+
+/// How a machine is simulated: changes the speed of the program and no result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SimSpec {
+    /// Skip parts that have nothing to do; off only to test that results do not change.
+    pub skip_idle: bool,
 }
 
 /// Clocks in kHz, so that every ratio is exact.
@@ -170,8 +179,6 @@ pub struct SmSpec {
     pub ejection_fifo: u32,
     /// Order of the SIMT stack after a branch.
     pub divergence: DivergenceOrder,
-    /// Skip SMs that have nothing to do; off only to test that results do not change.
-    pub skip_idle: bool,
 }
 
 /// Sizes in KiB, ascending.

@@ -175,6 +175,7 @@ fn any_spec() -> GpuSpec {
             channel_index: ChannelIndex::Consecutive,
         },
         dram: fermi_dram(),
+        sim: SimSpec { skip_idle: true },
         gpu: DeviceSpec {
             sms: 15,
             sms_per_cluster: 1,
@@ -313,6 +314,5 @@ fn any_sm() -> SmSpec {
         response_fifo: 2,
         ejection_fifo: 8,
         divergence: DivergenceOrder::TakenFirst,
-        skip_idle: true,
     }
 }

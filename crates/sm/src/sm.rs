@@ -189,7 +189,7 @@ impl Sm {
             carveout: Carveout::new(spec),
             collector_steps: sm.collectors.steps_per_cycle.max(1),
             mem_unit_ports: sm.mem_unit_ports.max(1),
-            skip_idle: sm.skip_idle,
+            skip_idle: spec.sim.skip_idle,
             resources: Resources::of(sm),
             taken_blocks: 0,
             taken_warps: 0,

@@ -139,7 +139,7 @@ fn same_always(sets: &[&str], kernel: Kernel) -> RunReport {
     let mut machine = spec(sets);
     let (report, output) = finished(&machine, kernel);
     assert_eq!(run(&machine, kernel, 2).0.digest, report.digest, "{sets:?}");
-    machine.sm.skip_idle = false;
+    machine.sim.skip_idle = false;
     let (awake, _) = finished(&machine, kernel);
     assert_eq!(awake.totals, report.totals, "{sets:?}");
     assert_eq!(awake.digest, report.digest, "{sets:?}");
