@@ -1,7 +1,7 @@
 //! The validated specification of a GPU. Defaults and meanings follow GPGPU-Sim 3.2.2's GTX480
 //! configuration unless a key says otherwise.
 
-use crate::policies::{BlockScheduler, SmFilter, WarpScheduler};
+use crate::policies::{BlockScheduler, Context, SmFilter, WarpScheduler};
 
 /// A whole GPU.
 #[derive(Clone, Debug, PartialEq)]
@@ -132,6 +132,8 @@ pub struct SmSpec {
     pub schedulers: u32,
     /// Which warp goes first.
     pub warp_scheduler: WarpScheduler,
+    /// What is done with warps that wait long.
+    pub context: Context,
     /// Instructions one scheduler may take from one warp in a cycle.
     pub max_issue_per_warp: u32,
     /// The second instruction of a dual issue must use another kind of unit.

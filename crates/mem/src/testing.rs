@@ -271,6 +271,7 @@ fn any_sm() -> SmSpec {
         barriers_per_block: 16,
         schedulers: 2,
         warp_scheduler: WarpScheduler::Gto,
+        context: Context::Resident,
         max_issue_per_warp: 1,
         dual_issue_different_units: false,
         fetch_per_cycle: 1,

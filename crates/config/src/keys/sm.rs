@@ -109,6 +109,7 @@ section! {
     }
     within {
         warp_scheduler: "warp_scheduler";
+        context: "context";
         units: "units";
         collectors: "collectors";
     }
