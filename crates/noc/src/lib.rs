@@ -12,6 +12,8 @@ mod local;
 mod ports;
 mod random;
 mod saturation;
+#[cfg(test)]
+mod testing;
 
 pub use saturation::{saturated_throughput, sustainable};
 
@@ -38,6 +40,14 @@ pub struct NocCounters {
     /// Packets inside, buffers included, summed over cycles: the same as each packet's time inside,
     /// summed over packets.
     pub packet_cycles: u64,
+    /// Of the local crossbars: cycles with a packet at an input.
+    pub active_cycles: u64,
+    /// Of the local crossbars: packets at inputs at the end of a cycle, summed over cycles.
+    pub input_packet_cycles: u64,
+    /// Of the local crossbars: packets at outputs at the end of a cycle, summed over cycles.
+    pub output_packet_cycles: u64,
+    /// Of the local crossbars: outputs without room as their turn came, summed over cycles.
+    pub full_output_cycles: u64,
 }
 
 /// A packet in a network.

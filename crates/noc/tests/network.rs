@@ -29,6 +29,7 @@ fn packet(token: u32) -> Request {
         addr: 0,
         byte_mask: 0,
         issued_at: 0,
+        returned_at: 0,
         token,
         bytes: 32,
         sm: SmId(0),

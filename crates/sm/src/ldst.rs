@@ -225,6 +225,7 @@ impl Ldst {
             addr: t.addr,
             byte_mask: t.byte_mask,
             issued_at: now,
+            returned_at: 0,
             token: (number as u32) << 16 | u32::from(id.0),
             bytes: t.bytes,
             sm: self.sm,

@@ -18,6 +18,7 @@ mod blocks;
 mod carveout;
 mod collector;
 mod counters;
+mod detail;
 mod flight;
 mod frontend;
 mod image;
@@ -33,6 +34,10 @@ pub use blocks::Resources;
 pub use counters::{
     ACCESS_KINDS, LANE_SPACES, LDST_STAGES, LDST_STALLS, LaneSpace, LdstStage, LdstStall,
     SLOT_CAUSES, SlotCause, SmCounters,
+};
+pub use detail::{
+    ISSUES, MAX_SCHEDULERS, PACKET_BYTES, PACKET_SIZES, SCHEDULERS, SmDetail, WARP_SLOTS,
+    packet_size,
 };
 pub use image::{CODE_BASE, KernelImage, Pipe, TimedInst};
 pub use link::{Link, Outgoing};
