@@ -392,7 +392,7 @@ fn taken_and_written() -> Stage {
 fn network_cycles(noc: &NocSpec, bytes: u32) -> (u32, String) {
     let flits = bytes.div_ceil(noc.flit_bytes);
     match noc.kind {
-        NocKind::LocalCrossbar => (1, "crossbar 1".to_owned()),
+        NocKind::LocalCrossbar | NocKind::TurnCrossbar => (1, "crossbar 1".to_owned()),
         NocKind::RandomCrossbar => {
             let more = noc.hop_cycles.saturating_sub(1);
             (

@@ -14,12 +14,14 @@ mod random;
 mod saturation;
 #[cfg(test)]
 mod testing;
+mod turns;
 
 pub use saturation::{saturated_throughput, sustainable};
 
 use fly::Fly;
 use local::LocalCrossbar;
 use random::RandomCrossbar;
+use turns::TurnCrossbar;
 use warploom_config::{NocKind, NocSpec};
 use warploom_mem::Request;
 
@@ -71,6 +73,7 @@ pub struct Network {
 enum Kind {
     Random(Box<RandomCrossbar>),
     Local(Box<LocalCrossbar>),
+    Turns(Box<TurnCrossbar>),
     Fly(Box<Fly>),
 }
 
@@ -80,6 +83,7 @@ macro_rules! each_kind {
         match $on {
             Kind::Random($net) => $call,
             Kind::Local($net) => $call,
+            Kind::Turns($net) => $call,
             Kind::Fly($net) => $call,
         }
     };
@@ -95,6 +99,9 @@ impl Network {
                 }
                 NocKind::LocalCrossbar => {
                     Kind::Local(Box::new(LocalCrossbar::new(spec, inputs, outputs)))
+                }
+                NocKind::TurnCrossbar => {
+                    Kind::Turns(Box::new(TurnCrossbar::new(spec, inputs, outputs)))
                 }
                 NocKind::Fly => Kind::Fly(Box::new(Fly::new(spec, inputs, outputs))),
             },

@@ -219,7 +219,8 @@ pub(super) fn network(text: &mut String, all: &Tally, config: Config<'_>) {
     let (down, up) = (all.get("sm.flits_sent"), all.get("sm.flits_received"));
     let _ = writeln!(text, "\nicnt_total_pkts_mem_to_simt={up}");
     let _ = writeln!(text, "icnt_total_pkts_simt_to_mem={down}");
-    if !config.is("noc.kind", "local-crossbar") {
+    let kinds = ["local-crossbar", "turn-crossbar"];
+    if !kinds.iter().any(|kind| config.is("noc.kind", kind)) {
         return;
     }
     let dashes = |before: usize, title: &str, after: usize| {
