@@ -5,7 +5,7 @@ use warploom_mem::dram::{DramCounters, DramDetail};
 use warploom_mem::partition::PartitionCounters;
 use warploom_noc::NocCounters;
 use warploom_policy::{SmFilterCounters, WarpPolicyCounters};
-use warploom_sm::{SmCounters, SmDetail};
+use warploom_sm::{ContextCounters, SmCounters, SmDetail};
 use warploom_stats::{Counter, Counters, declare_stats};
 
 declare_stats! {
@@ -33,6 +33,8 @@ pub struct SmPart {
     pub sm: SmCounters,
     /// Its warp schedulers' policies.
     pub policy: WarpPolicyCounters,
+    /// Context switching.
+    pub context: ContextCounters,
     /// Data cache.
     pub l1d: CacheCounters,
     /// Instruction cache.
@@ -92,6 +94,8 @@ pub struct MachineCounters {
     pub sm: SmCounters,
     /// All warp schedulers' policies.
     pub policy: WarpPolicyCounters,
+    /// Context switching of all SMs.
+    pub context: ContextCounters,
     /// Data caches.
     pub l1d: CacheCounters,
     /// Instruction caches.
@@ -117,6 +121,7 @@ impl SmPart {
         Self {
             sm: self.sm.since(&earlier.sm),
             policy: self.policy.since(&earlier.policy),
+            context: self.context.since(&earlier.context),
             l1d: self.l1d.since(&earlier.l1d),
             l1i: self.l1i.since(&earlier.l1i),
             l1c: self.l1c.since(&earlier.l1c),
@@ -174,6 +179,7 @@ impl PartCounters {
         for part in &self.sms {
             sum.sm.merge(&part.sm);
             sum.policy.merge(&part.policy);
+            sum.context.merge(&part.context);
             sum.l1d.add(&part.l1d);
             sum.l1i.add(&part.l1i);
             sum.l1c.add(&part.l1c);
@@ -198,6 +204,7 @@ impl MachineCounters {
             filter: self.filter.since(&earlier.filter),
             sm: self.sm.since(&earlier.sm),
             policy: self.policy.since(&earlier.policy),
+            context: self.context.since(&earlier.context),
             l1d: self.l1d.since(&earlier.l1d),
             l1i: self.l1i.since(&earlier.l1i),
             l1c: self.l1c.since(&earlier.l1c),

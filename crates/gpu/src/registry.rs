@@ -7,7 +7,7 @@ use warploom_mem::dram::DramDetail;
 use warploom_mem::partition::PartitionCounters;
 use warploom_noc::NocCounters;
 use warploom_policy::{SmFilterCounters, WarpPolicyCounters};
-use warploom_sm::{ACCESS_KINDS, SlotCause, SmCounters, SmDetail};
+use warploom_sm::{ACCESS_KINDS, ContextCounters, SlotCause, SmCounters, SmDetail};
 use warploom_stats::{Counters, LOG2_BINS, Peak, StatTable, declare_stats};
 
 /// Labels of access outcomes.
@@ -262,6 +262,7 @@ pub const TABLES: &[StatTable] = &[
     SmCounters::TABLE,
     IssueStats::TABLE,
     WarpPolicyCounters::TABLE,
+    ContextCounters::TABLE,
     L1dStats::TABLE,
     L1iStats::TABLE,
     L1cStats::TABLE,
@@ -283,6 +284,7 @@ macro_rules! groups_of {
             Counters::$method(&$c.sm),
             Counters::$method(&IssueStats::from(&$c.sm)),
             Counters::$method(&$c.policy),
+            Counters::$method(&$c.context),
             Counters::$method(&L1dStats::from(&$c.l1d)),
             Counters::$method(&L1iStats::from(&$c.l1i)),
             Counters::$method(&L1cStats::from(&$c.l1c)),

@@ -203,7 +203,7 @@ fn what_is_asked_for_changes_nothing() {
         let one = run(&spec, with_everything(1));
         assert_eq!(plain.digest, one.digest);
         let two = run(&spec, with_everything(2));
-        spec.sm.skip_idle = false;
+        spec.sim.skip_idle = false;
         let walked = run(&spec, with_everything(1));
         for other in [two, walked] {
             assert!(one.series == other.series, "windows differ");

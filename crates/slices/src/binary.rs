@@ -314,6 +314,7 @@ impl<'a> Builder<'a> {
             dynamic_shared_align: None,
             local_bytes: 0,
             functions: Vec::new(),
+            switch_points: Vec::new(),
             ..self.kernel.clone()
         };
         Slices {

@@ -44,6 +44,11 @@ impl Frontend {
         }
     }
 
+    /// The warp whose instructions are fetched and not yet decoded.
+    pub(crate) fn decoding(&self) -> WarpMask {
+        self.buffer.map_or(0, |(warp, _)| 1 << warp.index())
+    }
+
     /// Decode, fetch and the cache have nothing to do, given the warps that want to fetch.
     pub fn is_quiet(&self, wanting: WarpMask, link: &Link) -> bool {
         wanting == 0
