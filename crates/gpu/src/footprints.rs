@@ -52,7 +52,7 @@ impl SliceCache {
 
 fn settings(spec: &GpuSpec) -> WarpLocalitySettings {
     match spec.sm.warp_scheduler {
-        WarpScheduler::Locality(settings) => settings,
+        WarpScheduler::Locality(settings) => settings.resolved(),
         _ => WarpLocalitySettings::default(),
     }
 }

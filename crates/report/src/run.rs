@@ -131,8 +131,14 @@ fn sharing(text: &mut String, run: &RunReport) {
     let _ = writeln!(text, "cache lines that blocks touch: {lines}, of which");
     for (count, what) in [
         (sharing.shared, "another block of the launch touches too"),
-        (sharing.with_next, "the next block in the grid's order touches"),
-        (sharing.with_below, "the block one row of the grid below touches"),
+        (
+            sharing.with_next,
+            "the next block in the grid's order touches",
+        ),
+        (
+            sharing.with_below,
+            "the block one row of the grid below touches",
+        ),
         (sharing.far, "only blocks farther away touch"),
     ] {
         let share = percent(ratio(count, sharing.lines));

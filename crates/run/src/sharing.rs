@@ -108,8 +108,7 @@ fn count(blocks: &[Vec<u64>], row: usize) -> Sharing {
                 continue;
             }
             let (next, down) = (touches(Some(rank + 1), line), touches(below, line));
-            let near =
-                next || down || touches(rank.checked_sub(1), line) || touches(above, line);
+            let near = next || down || touches(rank.checked_sub(1), line) || touches(above, line);
             counts.shared += 1;
             counts.with_next += u64::from(next);
             counts.with_below += u64::from(down);
@@ -127,12 +126,7 @@ mod tests {
     /// to each other in order, across the rows' end) line 9, 0 and 3 line 5; line 1 is 0's own.
     #[test]
     fn lines_are_counted_by_how_far_their_blocks_lie_apart() {
-        let blocks = [
-            vec![1, 5, 7, 8],
-            vec![7, 9],
-            vec![8, 9],
-            vec![5],
-        ];
+        let blocks = [vec![1, 5, 7, 8], vec![7, 9], vec![8, 9], vec![5]];
         let counts = count(&blocks, 2);
         let expected = Sharing {
             lines: 9,

@@ -7,7 +7,8 @@
 //! the least locality with blocks on other SMs, so that it takes from nobody. Ties: oldest.
 //!
 //! The thesis's hardware has one byte a field: starts are known modulo 256 lines or rows, extents
-//! to 255, and only the first five arrays of a kernel are held. `ideal` has no such limit.
+//! to 255, and only the first five arrays of a kernel are held. `ideal` has no such limit, and the
+//! longest queue that there can be.
 
 use super::{BlockQueueView, BlockScheduler};
 use crate::range::{Footprint, MAX_ARRAYS, overlap};
@@ -42,7 +43,7 @@ fn bits(spec: &GpuSpec) -> u64 {
         Choice::Locality(settings) => settings,
         _ => BlockLocalitySettings::default(),
     };
-    u64::from(settings.queue) * u64::from(settings.arrays) * 4 * 8
+    u64::from(settings.entries()) * u64::from(settings.arrays) * 4 * 8
 }
 
 impl Locality {
@@ -145,7 +146,7 @@ impl BlockScheduler for Locality {
     }
 
     fn look_ahead(&self) -> usize {
-        self.settings.queue as usize
+        self.settings.entries() as usize
     }
 
     fn wants_footprints(&self) -> bool {

@@ -86,11 +86,7 @@ mod tests {
             with_below,
             far,
         };
-        Behaviour {
-            name: "x",
-            sharing,
-        }
-        .kind()
+        Behaviour { name: "x", sharing }.kind()
     }
 
     #[test]

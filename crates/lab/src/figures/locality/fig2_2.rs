@@ -1,8 +1,8 @@
 //! Fig. 2.2: with which blocks a block shares lines. The thesis draws the two usual behaviours;
 //! here every workload is measured.
 
-use super::behaviour::{Behaviour, behaviours};
 use super::PAPER;
+use super::behaviour::{Behaviour, behaviours};
 use crate::figure::{Figure, Request};
 use crate::figures::FigureInfo;
 use crate::runs::Runs;
@@ -37,8 +37,14 @@ fn columns() -> Vec<Column> {
             "lines",
             "Lines of 128 bytes that blocks touch, summed over blocks and launches.",
         ),
-        ("shared", "Share of them that another block of the launch touches."),
-        ("with_next", "Share that the next block in the grid's order touches."),
+        (
+            "shared",
+            "Share of them that another block of the launch touches.",
+        ),
+        (
+            "with_next",
+            "Share that the next block in the grid's order touches.",
+        ),
         (
             "with_below",
             "Share that the block one row of the grid below touches.",

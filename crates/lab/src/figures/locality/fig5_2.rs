@@ -60,7 +60,10 @@ fn make(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
 fn columns() -> Vec<Column> {
     let mut columns = vec![Column::new("workload", "The paper's name.")];
     for config in CONFIGS {
-        let about = format!("L1D misses over accesses under {}, in percent.", config.name);
+        let about = format!(
+            "L1D misses over accesses under {}, in percent.",
+            config.name
+        );
         columns.push(Column::new(config.name, about));
     }
     columns.extend(ACTS.map(|(name, _, about)| Column::new(name, about)));
@@ -70,7 +73,11 @@ fn columns() -> Vec<Column> {
 fn cells(measured: &Measured, workload: &str) -> Vec<Cell> {
     let rate = |name| measured.miss_rate(workload, name);
     let mut cells = vec![Cell::from(workload)];
-    cells.extend(CONFIGS.iter().map(|c| rate(c.name).map_or(Cell::None, Cell::Number)));
+    cells.extend(
+        CONFIGS
+            .iter()
+            .map(|c| rate(c.name).map_or(Cell::None, Cell::Number)),
+    );
     let acts = ACTS.map(|(_, name, _)| Cell::Count(measured.count(workload, BOTH, name)));
     cells.extend(acts);
     cells
@@ -98,7 +105,9 @@ fn chart(measured: &Measured) -> Chart {
 
 fn verdict(measured: &Measured, request: &Request) -> Verdict {
     let fall = |name| Some(measured.miss_rate(name, GTO)? - measured.miss_rate(name, BOTH)?);
-    let falls = WORKLOADS.iter().filter_map(|w| Some((w.name, fall(w.name)?)));
+    let falls = WORKLOADS
+        .iter()
+        .filter_map(|w| Some((w.name, fall(w.name)?)));
     let most = falls.reduce(|a, b| if b.1 > a.1 { b } else { a });
     let (name, points) = most.unwrap_or(("none", 0.0));
     Judged::new("locality.miss_rate")

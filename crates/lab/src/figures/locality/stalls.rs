@@ -30,13 +30,21 @@ pub(super) const FIG_5_4: FigureInfo = FigureInfo {
 const SHOWN: [&str; 4] = [GTO, BCS, BLOCKS, BOTH];
 /// A class's name, its counter, what it is.
 const CLASSES: [(&str, &str, &str); 3] = [
-    ("structural", "issue.stall", "A warp could go on, its pipe could not take it."),
+    (
+        "structural",
+        "issue.stall",
+        "A warp could go on, its pipe could not take it.",
+    ),
     (
         "idle_or_control",
         "issue.idle",
         "No warp has an instruction, or all wait at barriers.",
     ),
-    ("raw", "issue.scoreboard", "Every warp waits for an operand."),
+    (
+        "raw",
+        "issue.scoreboard",
+        "Every warp waits for an operand.",
+    ),
 ];
 const STRUCTURAL: usize = 0;
 const IDLE: usize = 1;
@@ -54,7 +62,9 @@ fn share(measured: &Measured, workload: &str, config: &str, class: usize) -> f64
 fn make(request: &Request, runs: &mut Runs<'_>, first: bool) -> Option<Figure> {
     let measured = Measured::new(request, runs)?;
     let names = WORKLOADS.iter().map(|workload| workload.name);
-    let names: Vec<_> = names.filter(|name| TYPE_1.contains(name) == first).collect();
+    let names: Vec<_> = names
+        .filter(|name| TYPE_1.contains(name) == first)
+        .collect();
     let mut rows = Vec::new();
     for &name in &names {
         for config in SHOWN {
@@ -74,13 +84,18 @@ fn make(request: &Request, runs: &mut Runs<'_>, first: bool) -> Option<Figure> {
         },
         summary: BTreeMap::new(),
         claims: claims.into_iter().collect(),
-        charts: [0, 1, 2].map(|class| chart(&measured, &names, class)).to_vec(),
+        charts: [0, 1, 2]
+            .map(|class| chart(&measured, &names, class))
+            .to_vec(),
     })
 }
 
 fn columns() -> Vec<Column> {
     let mut columns = vec![
-        Column::new("workload", "The paper's name; Gabor, without a type, stands with II and III."),
+        Column::new(
+            "workload",
+            "The paper's name; Gabor, without a type, stands with II and III.",
+        ),
         Column::new("configuration", "Block and warp scheduler."),
     ];
     for (name, _, about) in CLASSES {
@@ -114,7 +129,9 @@ fn chart(measured: &Measured, names: &[&str], class: usize) -> Chart {
 fn verdict(measured: &Measured, request: &Request) -> Verdict {
     let all: Vec<_> = WORKLOADS.iter().map(|workload| workload.name).collect();
     let means = |names: &[&str], config: &str, class: usize| {
-        let shares = names.iter().map(|name| share(measured, name, config, class));
+        let shares = names
+            .iter()
+            .map(|name| share(measured, name, config, class));
         mean(&shares.collect::<Vec<_>>())
     };
     let mut judged = Judged::new("locality.stalls");
@@ -126,8 +143,8 @@ fn verdict(measured: &Measured, request: &Request) -> Verdict {
             format!("{before:.4} to {after:.4} of the baseline's cycles"),
         );
     }
-    let waits = |name: &&str| measured.count(name, GTO, "sm.barriers") > 0;
-    let (with, without): (Vec<_>, Vec<_>) = all.iter().partition(waits);
+    let waits = |name: &&&str| measured.count(name, GTO, "sm.barriers") > 0;
+    let (with, without): (Vec<&str>, Vec<&str>) = all.iter().partition(waits);
     let rise = |names: &[&str]| means(names, BOTH, IDLE) - means(names, BLOCKS, IDLE);
     let (rises, others) = (rise(&with), rise(&without));
     judged

@@ -33,7 +33,11 @@ fn make(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
     let mut judged = Judged::new("locality.types");
     for row in &rows {
         if let Some(paper) = thesis(row.name) {
-            let holds = if paper == row.kind() { Holds::Yes } else { Holds::No };
+            let holds = if paper == row.kind() {
+                Holds::Yes
+            } else {
+                Holds::No
+            };
             judged = judged.part(row.name, shown(paper), shown(row.kind()), holds);
         }
     }
