@@ -305,7 +305,7 @@ impl BlockLocalitySettings {
 
 settings! {
     BlockLocalitySettings {
-        queue: "queue", int(1, LONGEST_QUEUE as i64), 128, "128", "blocks",
+        queue: "queue", int(1, LONGEST_QUEUE as u64), 128, "128", "blocks",
             "Waiting blocks that the block scheduler compares.",
             "this program: Chen, NTU thesis 2016 (seed 004), gives no length";
         arrays: "block_arrays", int(1, 16), 5, "5", "arrays",
