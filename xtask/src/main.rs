@@ -1,5 +1,6 @@
 //! Project chores that Cargo has no verb for, as `cargo xtask VERB`. One file a verb.
 
+mod assembler;
 mod bench;
 mod bless;
 mod ci;

@@ -3,7 +3,6 @@
 //! Every allocation goes through the independent checker, is printed, read again and executed.
 
 mod allocation;
-mod assembler;
 mod execution;
 mod page;
 mod random;

@@ -265,3 +265,124 @@ fn noc_since(now: &NocCounters, then: &NocCounters) -> NocCounters {
     );
     delta
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use warploom_stats::Peak;
+
+    /// A channel that counted `n`, 2 `n`, ... Every field stands here: a new one does not compile
+    /// before it is named.
+    fn channel(n: u64) -> DramCounters {
+        DramCounters {
+            n_cmd: n,
+            n_nop: 2 * n,
+            n_act: 3 * n,
+            n_pre: 4 * n,
+            n_req: 5 * n,
+            n_rd: 6 * n,
+            n_rd_l2_alloc: 7 * n,
+            n_write: 8 * n,
+            n_wr_bk: 9 * n,
+            busy: 10 * n,
+            active: 11 * n,
+            row_hits: 12 * n,
+            row_misses: 13 * n,
+            row_hits_read: 14 * n,
+            row_misses_read: 15 * n,
+            queue_occupancy: 16 * n,
+            queue_max: Peak(0),
+            wait_cycles: 17 * n,
+            wait_cycles_max: Peak(0),
+            waits: std::array::from_fn(|bin| bin as u64 * n),
+        }
+    }
+
+    fn network(n: u64) -> NocCounters {
+        NocCounters {
+            cycles: n,
+            packets: 2 * n,
+            flits: 3 * n,
+            bytes: 4 * n,
+            conflicts: 5 * n,
+            packet_cycles: 6 * n,
+        }
+    }
+
+    fn parts(n: u64) -> PartCounters {
+        let mut part = SmPart::default();
+        part.sm.warp_instructions = n;
+        part.policy.demotions = 2 * n;
+        part.l1d.hit[0] = 3 * n;
+        part.l1i.miss[0] = 4 * n;
+        part.l1c.hit_reserved[0] = 5 * n;
+        part.l1t.fill_port_busy = 6 * n;
+        let mut bank = BankPart::default();
+        bank.partition.packets = 7 * n;
+        bank.l2.sector_miss[0] = 8 * n;
+        let mut counters = PartCounters {
+            sms: vec![part; 3],
+            banks: vec![bank; 2],
+            channels: vec![channel(n); 2],
+            requests: network(n),
+            replies: network(2 * n),
+            ..PartCounters::default()
+        };
+        counters.device.cycles = n;
+        counters.filter.checks = n;
+        counters
+    }
+
+    /// What was counted between two moments and what was counted before the first are all: by part
+    /// and in sum.
+    #[test]
+    fn differences_add_up() {
+        assert_eq!(parts(9).since(&parts(4)), parts(5));
+        assert_eq!(parts(9).since(&PartCounters::default()), parts(9));
+        assert_eq!(parts(9).sum().since(&parts(4).sum()), parts(5).sum());
+    }
+
+    /// Each counter of the machine is the sum of its parts'; networks and device stand alone.
+    #[test]
+    fn parts_add_up() {
+        let sum = parts(10).sum();
+        assert_eq!(sum.sm.warp_instructions, 3 * 10);
+        assert_eq!(sum.policy.demotions, 3 * 20);
+        assert_eq!(sum.l1d.hits(), 3 * 30);
+        assert_eq!(sum.l1i.misses(), 3 * 40);
+        assert_eq!(sum.l1c.pending_hits(), 3 * 50);
+        assert_eq!(sum.l1t.fill_port_busy, 3 * 60);
+        assert_eq!(sum.partition.packets, 2 * 70);
+        assert_eq!(sum.l2.misses(), 2 * 80);
+        assert_eq!(sum.dram, channel(2 * 10));
+        assert_eq!((sum.requests, sum.replies), (network(10), network(20)));
+        assert_eq!((sum.device.cycles, sum.filter.checks), (10, 10));
+    }
+
+    /// The largest values do not add up: a difference keeps them, a sum has the largest.
+    #[test]
+    fn peaks_are_the_largest() {
+        let peaks = |values: [u64; 2]| PartCounters {
+            channels: values
+                .map(|value| DramCounters {
+                    queue_max: Peak(value),
+                    wait_cycles_max: Peak(10 * value),
+                    ..DramCounters::default()
+                })
+                .to_vec(),
+            ..PartCounters::default()
+        };
+        let delta = peaks([7, 5]).since(&peaks([6, 1]));
+        assert_eq!(delta, peaks([7, 5]));
+        assert_eq!(delta.sum().dram.queue_max, Peak(7));
+        assert_eq!(delta.sum().dram.wait_cycles_max, Peak(70));
+    }
+
+    #[test]
+    fn utilisation_is_of_command_cycles() {
+        assert_eq!(MachineCounters::default().dram_utilisation(), None);
+        let mut counters = MachineCounters::default();
+        (counters.dram.busy, counters.dram.n_cmd) = (1, 4);
+        assert_eq!(counters.dram_utilisation(), Some(0.25));
+    }
+}

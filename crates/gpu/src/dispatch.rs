@@ -3,7 +3,7 @@
 //!
 //! | link | who decides | where |
 //! |---|---|---|
-//! | SM filter | `gpu.sm_filter`, which sees the machine's monitors | `dispatch_cycle` |
+//! | SM filter | `gpu.sm_filter`, which sees the machine's monitors | `offer` |
 //! | cap on blocks of an SM | `gpu.max_blocks_per_sm` | `give_block` |
 //! | kernel choice | order of launch: later kernels get what earlier ones leave | `give_block` |
 //! | resources | what the SM has left | `fits` |
@@ -337,10 +337,10 @@ impl Dispatcher {
                 sm: SmId::new(sm),
                 place: (turn * size + i) as u32,
             };
-            if !self.open[sm] || !self.sm_filter.allows(&turn) {
+            if !self.open[sm] {
                 continue;
             }
-            let offer = self.give_block(now, turn.sm, &mut sms.get(sm));
+            let offer = self.offer(now, &turn, &mut sms.get(sm));
             match offer {
                 Offer::Taken => {
                     sms.wake(sm, now);
@@ -352,6 +352,21 @@ impl Dispatcher {
             }
         }
         false
+    }
+
+    /// Offers a block to an SM in its turn. One that the filter bars gets only what it is owed.
+    fn offer(&mut self, now: Cycle, turn: &Turn, sm: &mut Sm) -> Offer {
+        if self.sm_filter.allows(turn) {
+            return self.give_block(now, turn.sm, sm);
+        }
+        let owed = self.block_policy.owed(turn.sm);
+        match owed.filter(|_| !self.is_capped(turn.sm)) {
+            Some(kernel) => match self.give_block_of(kernel.index(), now, turn.sm, sm) {
+                Offer::Full => Offer::Later,
+                offer => offer,
+            },
+            None => Offer::Later,
+        }
     }
 
     /// Starts one block on an SM if one fits: of the kernel launched first that has one.

@@ -61,3 +61,71 @@ fn recording<S: Snapshot>(windows: &Windows<S>) -> Recording {
         columns: windows.columns(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::counters::SmPart;
+
+    /// Two SMs that have issued so many instructions, and whose longest fetch took so long.
+    fn counters(issued: [u64; 2], longest: [u64; 2]) -> PartCounters {
+        let part = |sm: usize| {
+            let mut part = SmPart::default();
+            part.sm.warp_instructions = issued[sm];
+            part.sm.fetch_cycles_max.note(longest[sm]);
+            part
+        };
+        PartCounters {
+            sms: vec![part(0), part(1)],
+            ..PartCounters::default()
+        }
+    }
+
+    fn recording(parts: bool) -> Recording {
+        let mut recorder = Recorder::new(10, parts);
+        assert_eq!(recorder.due(), 10);
+        recorder.close(10, &counters([3, 4], [50, 20]));
+        assert_eq!(recorder.due(), 20);
+        // A step that reaches over the window's end closes it where the step ends.
+        recorder.close(22, &counters([3, 9], [50, 60]));
+        assert_eq!(recorder.due(), 32);
+        recorder.close(25, &counters([5, 9], [50, 60]));
+        recorder.close(25, &counters([5, 9], [50, 60]));
+        recorder.finish()
+    }
+
+    fn column(recording: &Recording, name: &str) -> Option<Vec<u64>> {
+        let mut columns = recording.columns.iter();
+        columns
+            .find(|(column, _)| column == name)
+            .map(|(_, v)| v.clone())
+    }
+
+    /// Counts of a window are those since the one before; the largest value is that of the run.
+    #[test]
+    fn the_whole_machine_is_cut_into_windows() {
+        let whole = recording(false);
+        assert_eq!(whole.spans, [(0, 10), (10, 22), (22, 25)]);
+        let issued = column(&whole, "sm.warp_instructions");
+        assert_eq!(issued, Some(vec![7, 5, 2]));
+        let longest = column(&whole, "sm.fetch_cycles_max");
+        assert_eq!(longest, Some(vec![50, 60, 60]));
+        assert_eq!(column(&whole, "sm1:sm.warp_instructions"), None);
+    }
+
+    /// By part, the whole comes first and is the sum of the parts.
+    #[test]
+    fn parts_stand_beside_the_whole() {
+        let (whole, parts) = (recording(false), recording(true));
+        assert_eq!(whole.spans, parts.spans);
+        assert_eq!(whole.columns[..], parts.columns[..whole.columns.len()]);
+        let of = |sm: usize| column(&parts, &format!("sm{sm}:sm.warp_instructions"));
+        assert_eq!(of(0), Some(vec![3, 0, 2]));
+        assert_eq!(of(1), Some(vec![4, 5, 0]));
+    }
+
+    #[test]
+    fn nothing_recorded_is_an_empty_recording() {
+        assert_eq!(Recorder::new(10, true).finish(), Recording::default());
+    }
+}

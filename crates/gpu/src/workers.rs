@@ -313,3 +313,103 @@ impl Drop for SmArray {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use warploom_base::{KernelSlot, SmId};
+    use warploom_config::{GpuSpec, preset};
+    use warploom_mem::{AccessKind, Request};
+    use warploom_policy::OwnPolicies;
+
+    const SMS: usize = 5;
+    /// Alone, fewer than the SMs, as many, more.
+    const THREADS: [usize; 4] = [1, 3, SMS, 9];
+
+    fn spec() -> GpuSpec {
+        preset("gtx480").unwrap_or_else(|errors| panic!("{errors}"))
+    }
+
+    fn array(threads: usize) -> SmArray {
+        let sm = |id| Sm::new(&spec(), SmId::new(id), &OwnPolicies::default());
+        SmArray::new((0..SMS).map(sm).collect(), threads)
+    }
+
+    /// One step; which SMs ran in it.
+    fn step(sms: &mut SmArray, from: Cycle, to: Cycle) -> Vec<usize> {
+        let mut memory = DeviceMemory::new(1 << 16);
+        let at = memory.alloc(0, 16).expect("room");
+        memory.fill(0, at, 7, 16).expect("it is there");
+        let mut beside = 0;
+        sms.run(from, to, &mut memory, || beside += 1);
+        assert_eq!(beside, 1, "the caller's own work is done once");
+        let mut bytes = [0; 16];
+        memory.read(0, at, &mut bytes).expect("memory is back");
+        assert_eq!(bytes, [7; 16]);
+        let mut ran = Vec::new();
+        sms.for_each_awake(|index, _| ran.push(index));
+        ran
+    }
+
+    /// SMs begin awake; one without work sleeps until it is woken, and then runs in the step that
+    /// reaches that cycle, not in the one before.
+    #[test]
+    fn an_sm_runs_from_the_cycle_it_is_woken_for() {
+        for threads in THREADS {
+            let mut sms = array(threads);
+            assert_eq!(step(&mut sms, 0, 4), [0, 1, 2, 3, 4]);
+            assert_eq!(sms.next_wake(), Cycle::MAX);
+            sms.wake(3, 9);
+            sms.wake(1, 8);
+            sms.wake(1, 20);
+            assert_eq!(sms.next_wake(), 8, "a later call does not put it off");
+            assert_eq!(step(&mut sms, 4, 8), [0; 0]);
+            assert_eq!(step(&mut sms, 8, 9), [1]);
+            assert_eq!(sms.next_wake(), 9);
+            assert_eq!(step(&mut sms, 9, 10), [3]);
+        }
+    }
+
+    /// Every SM runs every cycle of a step once, whoever runs it. An SM without blocks counts a
+    /// slot a scheduler and cycle.
+    #[test]
+    fn a_step_runs_each_sm_once() {
+        let schedulers = u64::from(spec().sm.schedulers);
+        for threads in THREADS {
+            let mut sms = array(threads);
+            for round in 0..50 {
+                (0..SMS).for_each(|sm| sms.wake(sm, 3 * round));
+                assert_eq!(step(&mut sms, 3 * round, 3 * round + 3).len(), SMS);
+            }
+            let mut seen = Vec::new();
+            sms.for_each(|index, sm| {
+                assert_eq!(sm.counters.inactive_slots, 150 * schedulers);
+                seen.push(index);
+            });
+            assert_eq!(seen, [0, 1, 2, 3, 4]);
+        }
+    }
+
+    /// A bug in a stage shows as its panic on the caller's thread, not as a hang.
+    #[test]
+    fn a_panic_comes_to_the_caller() {
+        let nobodys = Request {
+            addr: 0,
+            byte_mask: 1,
+            issued_at: 0,
+            token: u32::MAX,
+            bytes: 32,
+            sm: SmId(0),
+            kind: AccessKind::GlobalRead,
+            sectors: 1,
+            kernel: KernelSlot(0),
+            asid: 0,
+        };
+        for threads in THREADS {
+            let mut sms = array(threads);
+            sms.for_each(|_, sm| sm.link.deliver(0, nobodys));
+            let run = AssertUnwindSafe(|| step(&mut sms, 0, 10));
+            assert!(catch_unwind(run).is_err(), "{threads} threads");
+        }
+    }
+}

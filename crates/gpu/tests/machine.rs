@@ -3,11 +3,15 @@
 use std::sync::Arc;
 
 use warploom_base::{Cycle, Dim3};
-use warploom_config::{GpuSpec, PRESETS, preset};
+use warploom_config::{
+    BlockScheduler, ContentionThrottleSettings, GpuSpec, PRESETS, SmFilter as SmFilterChoice,
+    preset,
+};
 use warploom_diag::Source;
 use warploom_exec::{BranchOrder, Checks, DeviceMemory, LaunchContext, LaunchSpec, TextureTable};
 use warploom_gpu::{Gpu, KernelLaunch, PartCounters, Probe, SmPart};
 use warploom_ir::Program;
+use warploom_policy::{DeviceView, OwnPolicies, SmFilter, Turn};
 
 const THREADS: u32 = 64;
 const REGISTERS: u32 = 16;
@@ -65,11 +69,15 @@ struct Bench {
 
 impl Bench {
     fn new(spec: &GpuSpec) -> Self {
+        Self::with_policies(spec, &OwnPolicies::default())
+    }
+
+    fn with_policies(spec: &GpuSpec, own: &OwnPolicies) -> Self {
         let mut memory = DeviceMemory::new(1 << 24);
         let buffer = memory.alloc(0, BUFFER).expect("room");
         memory.fill(0, buffer, 0, BUFFER).expect("it is there");
         Self {
-            gpu: Gpu::new(spec.clone(), 1, Probe::default()),
+            gpu: Gpu::with_policies(spec.clone(), 1, Probe::default(), own),
             memory,
             buffer,
             program: program(TRAFFIC),
@@ -313,4 +321,77 @@ fn a_launch_takes_its_latency() {
     assert_eq!(bench.started().iter().sum::<u64>(), 0);
     bench.run_to(116);
     assert_eq!(bench.started().iter().sum::<u64>(), 5);
+}
+
+/// Lets every SM take blocks up to its first look at the machine, SM 0 alone from then on.
+struct OnlyTheFirst {
+    looked: bool,
+}
+
+impl SmFilter for OnlyTheFirst {
+    fn next_check(&self) -> Cycle {
+        1
+    }
+
+    fn check(&mut self, _: &DeviceView) {
+        self.looked = true;
+    }
+
+    fn allows(&self, turn: &Turn) -> bool {
+        !self.looked || turn.sm.0 == 0
+    }
+}
+
+/// SMs 0 and 1 take the first blocks of two pairs in cycle 0. In cycle 1 the filter bars SM 1,
+/// which gets the second of its pair all the same: the two were given at once. Later pairs go to
+/// SM 0.
+#[test]
+fn a_barred_sm_gets_the_second_block_of_its_pair() {
+    let mut gpu = spec("gtx480");
+    gpu.gpu.sms = 2;
+    gpu.gpu.block_scheduler = BlockScheduler::Bcs;
+    let own = OwnPolicies {
+        sm_filter: Some(|_| Box::new(OnlyTheFirst { looked: false })),
+        ..OwnPolicies::default()
+    };
+    let mut bench = Bench::with_policies(&gpu, &own);
+    bench.launch(20);
+    bench.run_to(1);
+    assert_eq!(bench.started(), [1, 1]);
+    bench.run_to(2);
+    assert_eq!(bench.started(), [2, 2]);
+    bench.run_to(3);
+    assert_eq!(bench.started(), [3, 2]);
+    while bench.gpu.take_ended().is_empty() {
+        bench.step();
+    }
+    assert_eq!(bench.started(), [18, 2]);
+}
+
+/// The same where the filter's order is that of turns: the SM that took a block last is the last in
+/// turn, so that a filter of few SMs bars it in the very next cycle.
+#[test]
+fn pairs_stay_together_while_contention_throttles() {
+    let mut gpu = spec("gtx480");
+    gpu.gpu.sms = 3;
+    gpu.gpu.block_scheduler = BlockScheduler::Bcs;
+    gpu.gpu.sm_filter = SmFilterChoice::ContentionThrottle(ContentionThrottleSettings {
+        interval_cycles: 50,
+        ..ContentionThrottleSettings::default()
+    });
+    let mut bench = Bench::new(&gpu);
+    bench.launch(120);
+    let mut odd = Vec::new();
+    while bench.gpu.take_ended().is_empty() {
+        let before = bench.started();
+        bench.step();
+        // An SM that took the first block of a pair in one cycle takes the second in the next.
+        let started = bench.started();
+        for sm in odd.drain(..) {
+            assert_eq!(started[sm], before[sm] + 1, "cycle {}", bench.gpu.now());
+        }
+        odd.extend((0..started.len()).filter(|sm| started[*sm] % 2 == 1));
+    }
+    let filter = bench.gpu.part_counters().filter;
+    assert!(filter.steps_down > 0, "no SM was ever barred");
 }

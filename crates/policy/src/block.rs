@@ -40,6 +40,12 @@ pub trait BlockScheduler: Send {
     /// The block to start on `sm`.
     fn pick(&mut self, sm: SmId, view: &BlockQueueView<'_>) -> Option<usize>;
 
+    /// A kernel of which the policy keeps a block for `sm`. What it gave together is one decision:
+    /// the SM filter let the SM take all of it, and is not asked again for the rest.
+    fn owed(&self, _sm: SmId) -> Option<KernelSlot> {
+        None
+    }
+
     /// How many waiting blocks the policy wants to see.
     fn look_ahead(&self) -> usize;
 
@@ -63,6 +69,10 @@ warploom_config::block_schedulers!(block_policies);
 impl BlockScheduler for BlockPolicy {
     fn pick(&mut self, sm: SmId, view: &BlockQueueView<'_>) -> Option<usize> {
         of_policy!(self, p => p.pick(sm, view))
+    }
+
+    fn owed(&self, sm: SmId) -> Option<KernelSlot> {
+        of_policy!(self, p => p.owed(sm))
     }
 
     fn look_ahead(&self) -> usize {

@@ -194,3 +194,87 @@ declare_stats! {
         pub barriers: u64 = WarpInstructions;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `NoWarp` is `no_warp`: the label at a variant's place is its name.
+    fn check<T: std::fmt::Debug>(labels: &[&str], variants: &[T], place: impl Fn(&T) -> usize) {
+        assert_eq!(labels.len(), variants.len());
+        for variant in variants {
+            let mut name = String::new();
+            for c in format!("{variant:?}").chars() {
+                if c.is_uppercase() && !name.is_empty() {
+                    name.push('_');
+                }
+                name.extend(c.to_lowercase());
+            }
+            assert_eq!(labels[place(variant)], name);
+        }
+    }
+
+    /// Arrays of counters are indexed by the variants and printed by the labels.
+    #[test]
+    fn labels_stand_where_their_variants_count() {
+        use SlotCause as C;
+        let causes = [
+            C::Issued,
+            C::NoWarp,
+            C::Barrier,
+            C::InstructionBuffer,
+            C::MemoryDependence,
+            C::ExecutionDependence,
+            C::MemoryPipe,
+            C::ExecutionPipe,
+            C::Policy,
+        ];
+        check(SLOT_CAUSES, &causes, |cause| *cause as usize);
+        use LdstStage as S;
+        let stages = [
+            S::Constant,
+            S::Texture,
+            S::Shared,
+            S::GlobalLoad,
+            S::LocalLoad,
+            S::GlobalStore,
+            S::LocalStore,
+        ];
+        check(LDST_STAGES, &stages, |stage| *stage as usize);
+        use LdstStall as W;
+        let stalls = [
+            W::Reservation,
+            W::BankConflict,
+            W::Network,
+            W::Coalesce,
+            W::DataPort,
+        ];
+        check(LDST_STALLS, &stalls, |stall| *stall as usize);
+        use LaneSpace as L;
+        let spaces = [
+            L::Load,
+            L::Store,
+            L::Shared,
+            L::Texture,
+            L::Constant,
+            L::Param,
+        ];
+        check(LANE_SPACES, &spaces, |space| *space as usize);
+        use AccessKind as K;
+        let kinds = [
+            K::GlobalRead,
+            K::GlobalWrite,
+            K::GlobalAtomic,
+            K::LocalRead,
+            K::LocalWrite,
+            K::ConstRead,
+            K::TextureRead,
+            K::InstRead,
+            K::L1WriteBack,
+            K::L2WriteBack,
+            K::L2WriteAllocate,
+            K::L1WriteAllocate,
+        ];
+        check(ACCESS_KINDS, &kinds, |kind| kind.index());
+    }
+}

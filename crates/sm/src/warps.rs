@@ -44,7 +44,7 @@ pub struct Warps {
     /// The same for results of long loads.
     pending_long: Vec<u64>,
     words: usize,
-    /// Number of slots.in use.
+    /// Slots in use.
     pub live: WarpMask,
     /// All lanes have exited.
     pub done: WarpMask,
@@ -414,5 +414,26 @@ mod tests {
         warps.at_barrier = 0;
         warps.turn_back(1);
         assert_eq!(warps.astray(), 0);
+    }
+    /// What is pending stays so for its warp when a kernel of more registers comes, and nothing else
+    /// becomes pending; a kernel of fewer changes nothing.
+    #[test]
+    fn a_wider_scoreboard_keeps_what_is_pending() {
+        let mut warps = warps();
+        warps.start(3, BlockId(1), KernelSlot(0), 1, 0);
+        warps.pending[1] = 0b101;
+        warps.pending_long[1] = 0b100;
+        warps.pending[3] = 1 << 63;
+        warps.reserve_scoreboard(3);
+        assert_eq!(
+            warps.pending,
+            [0, 0, 0, 0b101, 0, 0, 0, 0, 0, 1 << 63, 0, 0]
+        );
+        assert_eq!(warps.pending_long, [0, 0, 0, 0b100, 0, 0, 0, 0, 0, 0, 0, 0]);
+        let pending = |warps: &Warps| [0, 1, 2, 3].map(|slot| warps.has_pending(slot));
+        assert_eq!(pending(&warps), [false, true, false, true]);
+        warps.reserve_scoreboard(2);
+        assert_eq!(warps.words, 3);
+        assert_eq!(pending(&warps), [false, true, false, true]);
     }
 }

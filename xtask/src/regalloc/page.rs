@@ -1,7 +1,7 @@
 //! `docs/regalloc.md`: what the allocator does to every kernel, and how long it takes.
 
 use super::allocation::Program;
-use super::assembler::{Assembler, Figures};
+use crate::assembler::{Assembler, Entry};
 use anyhow::{Context, Result};
 use std::fmt::Write;
 use std::path::Path;
@@ -105,10 +105,10 @@ impl<'a> Subject<'a> {
         }
     }
 
-    fn assemble(&self, ptx: &str, limit: Option<u32>) -> Result<Option<Figures>> {
+    fn assemble(&self, ptx: &str, limit: Option<u32>) -> Result<Option<Entry>> {
         let assembled = self
             .assembler
-            .map(|ptxas| ptxas.assemble(ptx, self.kernel, limit));
+            .map(|ptxas| ptxas.kernel(ptx, self.kernel, limit));
         assembled.transpose()
     }
 
@@ -131,9 +131,8 @@ impl<'a> Subject<'a> {
     fn demand_row(&self, workload: &str) -> Result<String> {
         let most = self.options(self.demand.max_registers);
         let (made, report) = self.program.allocate(self.kernel, &most)?;
-        let shown = |figures: Option<Figures>| {
-            figures.map_or(String::new(), |figures| figures.registers.to_string())
-        };
+        let shown =
+            |entry: Option<Entry>| entry.map_or(String::new(), |entry| entry.registers.to_string());
         let input = self.assemble(self.program.source.text(), None)?;
         let output = self.assemble(made.source.text(), None)?;
         Ok(format!(
@@ -164,7 +163,11 @@ impl<'a> Subject<'a> {
         let (made, report) = self.program.allocate(self.kernel, &self.options(limit))?;
         let mut cell = format!("{}/{}", report.added.store_bytes, report.added.load_bytes);
         if let Some(theirs) = self.assemble(self.program.source.text(), Some(limit))? {
-            write!(cell, ", {}/{}", theirs.store_bytes, theirs.load_bytes)?;
+            write!(
+                cell,
+                ", {}/{}",
+                theirs.spill_store_bytes, theirs.spill_load_bytes
+            )?;
         }
         if let Some(output) = self.assemble(made.source.text(), None)? {
             write!(cell, ", {}", output.registers)?;

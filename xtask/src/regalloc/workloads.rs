@@ -1,8 +1,8 @@
 //! Every workload at every limit.
 
 use super::allocation::Program;
-use super::assembler::Assembler;
 use super::execution::execute;
+use crate::assembler::Assembler;
 use anyhow::{Context, Result, ensure};
 use std::io::{self, Write};
 use std::path::Path;
@@ -142,9 +142,7 @@ pub fn assemble(ptxas: &Path, name: &str) -> Result<usize> {
                 let text = subject.allocate(limit, shared, &mut counts)?;
                 for (kernel, _) in &subject.demands {
                     let about = || format!("{} with {limit} registers", info.name);
-                    assembler
-                        .assemble(&text, kernel, None)
-                        .with_context(about)?;
+                    assembler.kernel(&text, kernel, None).with_context(about)?;
                 }
             }
         }

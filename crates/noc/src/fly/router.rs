@@ -394,3 +394,69 @@ impl Router {
         });
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Islip, after, split, turns};
+
+    /// Matches of one iteration, (input, output), where every pair in `wants` asks.
+    fn matches(islip: &mut Islip, wants: &[(u32, u32)]) -> Vec<(u32, u32)> {
+        for &(input, output) in wants {
+            islip.request(input, output, input, |_| false);
+        }
+        let mut matched = Vec::new();
+        islip.allocate(|input, output| matched.push((input, output)));
+        matched.sort_unstable();
+        matched
+    }
+
+    /// McKeown 1999, section III: at first all outputs grant the same input, which accepts one.
+    /// Pointers move only where a grant is accepted, so they slip apart: from the second iteration
+    /// on two of two are matched.
+    #[test]
+    fn pointers_slip_apart() {
+        let mut islip = Islip::new(2, 2);
+        let all = [(0, 0), (0, 1), (1, 0), (1, 1)];
+        assert_eq!(matches(&mut islip, &all), [(0, 0)]);
+        for round in 0..4 {
+            let expected = if round % 2 == 0 {
+                [(0, 1), (1, 0)]
+            } else {
+                [(0, 0), (1, 1)]
+            };
+            assert_eq!(matches(&mut islip, &all), expected, "{round}");
+        }
+    }
+
+    /// An output that was not accepted grants the same input again.
+    #[test]
+    fn a_refused_output_keeps_its_turn() {
+        let mut islip = Islip::new(3, 2);
+        // Input 0 accepts output 0; output 1 granted it too.
+        assert_eq!(matches(&mut islip, &[(0, 0), (0, 1), (2, 1)]), [(0, 0)]);
+        assert_eq!(matches(&mut islip, &[(0, 1), (2, 1)]), [(0, 1)]);
+        // Now it was accepted: input 1 is first in turn, and 2 comes before 0.
+        assert_eq!(matches(&mut islip, &[(0, 1), (2, 1)]), [(2, 1)]);
+    }
+
+    /// Of two channels of one input the one that goes before is granted, whichever asks first.
+    #[test]
+    fn channels_of_an_input_take_turns() {
+        for order in [[4, 5], [5, 4]] {
+            let mut islip = Islip::new(2, 2);
+            for channel in order {
+                islip.request(1, 0, channel, |other| (channel, other) == (5, 4));
+            }
+            let mut granted = Vec::new();
+            assert_eq!(islip.allocate(|channel, _| granted.push(channel)), 1);
+            assert_eq!(granted, [5]);
+        }
+    }
+
+    #[test]
+    fn turns_go_round() {
+        assert_eq!([0, 1, 2].map(|port| after(port, 3)), [1, 2, 0]);
+        assert_eq!([0, 1, 2].map(|port| turns(port, 1, 3)), [2, 0, 1]);
+        assert_eq!([split(7, 1), split(7, 2)], [(7, 0), (3, 1)]);
+    }
+}

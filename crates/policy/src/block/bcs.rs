@@ -2,7 +2,8 @@
 //! a time go to one SM.
 //!
 //! The pair waits in the dispatcher until an SM fits both, so that an odd slot stays empty
-//! meanwhile. An SM takes one block a cycle: the second of a pair is kept for it. A last lone
+//! meanwhile. An SM takes one block a cycle: the second of a pair is kept for it, and comes in the
+//! next cycle even if the SM filter bars the SM by then, as the two were given at once. A last lone
 //! block, and kernels of which an SM holds one block at most, go as under `rr`.
 
 use super::{BlockQueueView, BlockScheduler};
@@ -64,6 +65,11 @@ impl BlockScheduler for Bcs {
             rank: view.waiting[second],
         });
         Some(first)
+    }
+
+    fn owed(&self, sm: SmId) -> Option<KernelSlot> {
+        let owed = self.owed.iter().find(|owed| owed.sm == sm);
+        owed.map(|owed| owed.kernel)
     }
 
     /// Every SM may be owed one, and one pair is looked for behind those.

@@ -206,3 +206,20 @@ fn bcs_lets_a_lone_block_go() {
     assert!(scene.offer(&mut Bcs::default(), 0));
     assert_eq!(scene.given[0], [15]);
 }
+
+/// The second block of a pair is kept for the SM that took the first, and for no other.
+#[test]
+fn bcs_owes_the_second_block() {
+    let mut scene = Scene::new(nothing);
+    let mut bcs = Bcs::default();
+    let owed = |bcs: &Bcs| [0, 1].map(|sm| bcs.owed(SmId(sm)));
+    assert_eq!(owed(&bcs), [None, None]);
+    scene.offer(&mut bcs, 1);
+    assert_eq!(owed(&bcs), [None, Some(KernelSlot(0))]);
+    scene.offer(&mut bcs, 0);
+    assert_eq!(owed(&bcs), [Some(KernelSlot(0)); 2]);
+    scene.offer(&mut bcs, 1);
+    assert_eq!(owed(&bcs), [Some(KernelSlot(0)), None]);
+    assert_eq!(scene.given, [vec![2], vec![0, 1]]);
+    assert_eq!(RoundRobin.owed(SmId(0)), None);
+}

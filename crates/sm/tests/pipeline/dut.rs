@@ -14,7 +14,9 @@ use warploom_mem::Request;
 use warploom_policy::OwnPolicies;
 use warploom_sm::{BlockNeeds, KernelImage, Sm};
 
+/// The block's kernel, and one beside it.
 const SLOT: KernelSlot = KernelSlot(0);
+const OTHER: KernelSlot = KernelSlot(1);
 const REGISTERS: u32 = 16;
 
 /// The device under test.
@@ -47,7 +49,8 @@ fn program(body: &str) -> Arc<Program> {
     let text = format!(
         ".version 7.0\n.target sm_50\n.address_size 64\n.global .texref t;\n\
          .visible .entry k(.param .u64 buf) {{\n\
-         .reg .pred %p<8>; .reg .b32 %r<32>; .reg .f32 %f<32>; .reg .b64 %rd<8>;\n\
+         .reg .pred %p<8>; .reg .b32 %r<128>; .reg .f32 %f<32>; .reg .b64 %rd<8>;\n\
+         .reg .f64 %fd<8>;\n\
          .local .align 4 .b8 l[16];\n.shared .align 4 .b8 s[1024];\n{body}\nret;\n}}\n"
     );
     let source = Source::new("dut.ptx", text);
@@ -56,28 +59,41 @@ fn program(body: &str) -> Arc<Program> {
     Arc::new(ir.kernels.into_iter().next().expect("one kernel"))
 }
 
+/// A kernel of one block, prepared for an SM.
+pub fn image(
+    spec: &GpuSpec,
+    body: &str,
+    slot: KernelSlot,
+    threads: u32,
+    buffer: u64,
+) -> KernelImage {
+    let program = program(body);
+    let launch = LaunchContext::new(Arc::clone(&program), launch(spec, threads, buffer));
+    let launch = launch.unwrap_or_else(|error| panic!("{error}"));
+    let shared = launch.shared_bytes();
+    let needs = BlockNeeds::new(threads, REGISTERS, shared, &spec.sm);
+    KernelImage::new(
+        launch,
+        program,
+        slot,
+        0,
+        threads,
+        REGISTERS,
+        needs.shared_bytes,
+        1,
+        &spec.sm,
+        spec.gpu.style,
+    )
+}
+
 impl Dut {
     /// An SM with one block of `threads` threads that runs `body` from cycle 0.
     pub fn new(spec: &GpuSpec, body: &str, threads: u32) -> Self {
         let mut memory = DeviceMemory::new(1 << 24);
         let buffer = memory.alloc(0, 1 << 16).expect("room");
         memory.fill(0, buffer, 0, 1 << 16).expect("it is there");
-        let program = program(body);
-        let launch = LaunchContext::new(Arc::clone(&program), launch(spec, threads, buffer));
-        let launch = launch.unwrap_or_else(|error| panic!("{error}"));
-        let needs = BlockNeeds::new(threads, REGISTERS, launch.shared_bytes(), &spec.sm);
-        let image = KernelImage::new(
-            launch,
-            program,
-            SLOT,
-            0,
-            threads,
-            REGISTERS,
-            needs.shared_bytes,
-            1,
-            &spec.sm,
-            spec.gpu.style,
-        );
+        let image = image(spec, body, SLOT, threads, buffer);
+        let needs = BlockNeeds::new(threads, REGISTERS, image.shared_bytes, &spec.sm);
         let mut sm = Sm::new(spec, SmId(0), &OwnPolicies::default());
         sm.load_kernel(Arc::new(image));
         sm.assign(0, SLOT, 0, &needs);
@@ -92,6 +108,13 @@ impl Dut {
             ended: Vec::new(),
             gives_credits: true,
         }
+    }
+
+    /// Makes a second kernel known that runs `body`, and starts a block of it now.
+    pub fn launch_beside(&mut self, body: &str) {
+        let image = image(&self.spec, body, OTHER, self.needs.threads, 0);
+        self.sm.load_kernel(Arc::new(image));
+        self.sm.assign(self.now, OTHER, 0, &self.needs);
     }
 
     /// From now on the network keeps what it gets in its buffers.

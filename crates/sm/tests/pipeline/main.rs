@@ -1,5 +1,6 @@
 //! The SM as a device under test.
 
 mod dut;
+mod image;
 mod memory;
 mod stages;

@@ -239,3 +239,26 @@ fn the_end_of_a_load_from_shared_memory_is_its_latency_away() {
     };
     assert_eq!(end(10) - end(4), 6);
 }
+
+/// A kernel of more registers than one word of the scoreboard holds comes while a load is out: the
+/// sum still waits for it, and the newcomer's 70th load holds what reads it.
+#[test]
+fn a_wider_kernel_leaves_what_is_pending() {
+    let body = format!("{LOAD}add.u32 %r2, %r1, 1;\nst.shared.u32 [s], %r2;\n");
+    let mut dut = Dut::new(&fermi(), &body, 32);
+    dut.run_until(|dut| !dut.sent.is_empty());
+    let request = dut.sent[0].1;
+    let loads = (0..70).map(|i| format!("ld.shared.u32 %r{i}, [s+{}];\n", 4 * i));
+    let uses = (0..70).map(|i| format!("st.shared.u32 [s+{}], %r{i};\n", 4 * i));
+    dut.launch_beside(&loads.chain(uses).collect::<String>());
+    let both = 2 + 70 + 70 + 1;
+    dut.run_until(|dut| dut.issued.len() == both);
+    dut.run_to(2000);
+    assert_eq!(
+        dut.issued.len(),
+        both,
+        "the sum waits, the other kernel has returned"
+    );
+    dut.answer(&request);
+    assert_eq!(dut.issue(both), 2002);
+}
