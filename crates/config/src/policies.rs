@@ -6,7 +6,7 @@
 //! variant's name.
 
 use crate::section::{Info, Reader, Section, Writer, settings};
-use crate::value::{Rule, int, names};
+use crate::value::{Rule, int, names, pow2};
 
 /// Hands the rows of `sm.warp_scheduler` to a macro.
 #[macro_export]
@@ -60,9 +60,31 @@ macro_rules! sm_filters {
     };
 }
 
+/// Hands the rows of `sm.context` to a macro.
+#[macro_export]
+macro_rules! contexts {
+    ($then:ident) => {
+        $then! {
+            Context of "sm.context", "What is done with warps that wait long.",
+                "this program", default "none";
+            Resident = "none": "warps and blocks hold what they have until they end";
+            Duet(settings: DuetSettings) = "duet":
+                "GPUDuet: stalled warps or blocks leave to spare memory on the chip, others come in";
+            DuetTb(settings: DuetSettings) = "duet-tb": "GPUDuet with blocks as wholes only";
+            VirtualThread(settings: VirtualThreadSettings) = "virtual-thread":
+                "warp slots of stalled blocks are lent to blocks that have only registers and \
+                 shared memory";
+        }
+    };
+}
+
 /// Makes the choice of a key out of its table.
 macro_rules! choices {
-    ($Enum:ident of $key:literal, $about:literal, $source:literal;
+    (@take $reader:ident) => { $reader.take(Self::CHOICE) };
+    (@take $reader:ident $default:literal) => {
+        $reader.take_or(Self::CHOICE, $default.to_owned(), $default)
+    };
+    ($Enum:ident of $key:literal, $about:literal, $source:literal $(, default $default:literal)?;
      $($Variant:ident $(($bind:ident: $Settings:ident))? = $name:literal: $meaning:literal;)+) => {
         #[doc = concat!("What `", $key, "` chooses.")]
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,7 +105,7 @@ macro_rules! choices {
         impl Section for $Enum {
             /// Settings of policies that are not chosen are read too: they are keys all the same.
             fn read(reader: &mut Reader<'_>) -> Self {
-                let name: String = reader.take(Self::CHOICE);
+                let name: String = choices!(@take reader $($default)?);
                 let mut chosen = None;
                 $(
                     let this = Self::$Variant
@@ -110,6 +132,7 @@ macro_rules! choices {
 warp_schedulers!(choices);
 block_schedulers!(choices);
 sm_filters!(choices);
+contexts!(choices);
 
 /// Order of the warps that may issue, in `two-level`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -365,5 +388,141 @@ settings! {
             "Warp scheduler without limits: 16 arrays, 65536 regions of 64 sub-regions, pairs of \
              more than a byte.",
             "this program";
+    }
+}
+
+/// When L1D may hold contexts, in `duet` and `duet-tb`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum L1dStore {
+    /// When nothing else can, and it is hardly used.
+    Auto,
+    /// Never.
+    Never,
+    /// From the first kernel on.
+    Always,
+}
+
+names! {
+    L1dStore: L1D_STORES {
+        Auto = "auto": "when nothing else is spare, the kernel is not saturated and L1D idles",
+        Never = "never": "never",
+        Always = "always": "from the start; loads go past it",
+    }
+}
+
+/// Settings of `duet` and of `duet-tb`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DuetSettings {
+    /// Blocks above what an SM holds at once (ME); `None`: the monitor chooses.
+    pub extra_blocks: Option<u32>,
+    /// Bytes of a context that move in a cycle.
+    pub port_bytes: u32,
+    /// Bytes of a warp slot (ST).
+    pub slot_bytes: u32,
+    /// Entries of the divergence stack that a slot's bytes hold.
+    pub stack_entries: u32,
+    /// Entries of the warp context table.
+    pub warp_contexts: u32,
+    /// Entries of the block context table.
+    pub block_contexts: u32,
+    /// Entries of the queues of stalled and of ready warps.
+    pub warp_queue: u32,
+    /// Entries of the queues of stalled and of ready blocks.
+    pub block_queue: u32,
+    /// Warps that wait at a barrier may be switched out.
+    pub barriers: bool,
+    /// Only live registers are kept, compressed.
+    pub reduce: bool,
+    /// When L1D holds contexts.
+    pub l1d: L1dStore,
+    /// Use of L1D's port below which it may, in percent.
+    pub l1d_percent: u32,
+    /// Core cycles before the monitor first looks.
+    pub warm_up_cycles: u32,
+    /// Core cycles of each of its windows.
+    pub window_cycles: u32,
+}
+
+settings! {
+    DuetSettings {
+        extra_blocks: "extra_blocks", Rule::IntegerOrNone { min: 0, max: 64 }, None, "none",
+            "blocks",
+            "Blocks above what an SM holds at once (ME), at most as many as have room; none: the \
+             monitor chooses.",
+            "Lin et al., TACO 2018 (seed 000), sections 6.4 and 7.1";
+        port_bytes: "port_bytes", pow2(4, 4096), 128, "128", "bytes per cycle",
+            "Bandwidth of the port that contexts move through.",
+            "Lin et al., TACO 2018 (seed 000), sections 6.7 and 7.4";
+        slot_bytes: "slot_bytes", int(1, 4096), 256, "256", "bytes",
+            "Size of a warp slot (ST): 16 stack entries of 12 bytes, scoreboard, program counter, \
+             flags, in units of 128 bytes.",
+            "Fung et al., MICRO 2007, for the stack's entries; this program";
+        stack_entries: "stack_entries", int(1, 64), 16, "16", "entries",
+            "Entries of the divergence stack that a slot holds; a warp with more stays.",
+            "this program";
+        warp_contexts: "warp_contexts", int(1, 256), 128, "128", "warps",
+            "Entries of the warp context table: most warps of an SM.",
+            "Lin et al., TACO 2018 (seed 000), section 6.6";
+        block_contexts: "block_contexts", int(1, 64), 32, "32", "blocks",
+            "Entries of the block context table: most blocks of an SM.",
+            "Lin et al., TACO 2018 (seed 000), Table 4 (its text says 16)";
+        warp_queue: "warp_queue", int(1, 256), 16, "16", "warps",
+            "Entries of the queue of stalled warps, and of that of ready warps.",
+            "Lin et al., TACO 2018 (seed 000), Table 4";
+        block_queue: "block_queue", int(1, 64), 8, "8", "blocks",
+            "Entries of the queue of stalled blocks, and of that of ready blocks.",
+            "Lin et al., TACO 2018 (seed 000), Table 4";
+        barriers: "barriers", Rule::Switch, true, "true", "",
+            "Warps that wait at a barrier may be switched out; without it kernels may deadlock.",
+            "Lin et al., TACO 2018 (seed 000), section 6.3";
+        reduce: "reduce", Rule::Switch, true, "true", "",
+            "Of an absent warp only live registers are kept, compressed; else all of them.",
+            "Lin et al., TACO 2018 (seed 000), section 6.6";
+        l1d: "l1d", L1D_STORES, L1dStore::Auto, "auto", "",
+            "When L1D holds contexts; it is drained first, and loads go past it from then on.",
+            "Lin et al., TACO 2018 (seed 000), section 6.4";
+        l1d_percent: "l1d_percent", int(0, 100), 3, "3", "percent",
+            "Use of L1D's port below which it may hold contexts.",
+            "Lin et al., TACO 2018 (seed 000), section 6.4";
+        warm_up_cycles: "warm_up_cycles", int(0, 100_000_000), 10_000, "10000", "core cycles",
+            "Time after a kernel's start before the monitor looks.",
+            "Lin et al., TACO 2018 (seed 000), section 6.4";
+        window_cycles: "window_cycles", int(100, 100_000_000), 10_000, "10000", "core cycles",
+            "Length of the monitor's windows.",
+            "Lin et al., TACO 2018 (seed 000), section 6.4";
+    }
+}
+
+/// Settings of `virtual-thread`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct VirtualThreadSettings {
+    /// Bytes of a context that move in a cycle.
+    pub port_bytes: u32,
+    /// Bytes of a warp slot (ST).
+    pub slot_bytes: u32,
+    /// Entries of the divergence stack that a slot's bytes hold.
+    pub stack_entries: u32,
+    /// Virtual warps of an SM.
+    pub warps: u32,
+    /// Entries of the block status table.
+    pub blocks: u32,
+}
+
+settings! {
+    VirtualThreadSettings {
+        port_bytes: "port_bytes", pow2(4, 4096), 128, "128", "bytes per cycle",
+            "Bandwidth of the port that warp slots move through.",
+            "Lin et al., TACO 2018 (seed 000), section 6.7: the same as GPUDuet's";
+        slot_bytes: "slot_bytes", int(1, 4096), 256, "256", "bytes",
+            "Size of a warp slot.", "as `duet.slot_bytes`";
+        stack_entries: "stack_entries", int(1, 64), 16, "16", "entries",
+            "Entries of the divergence stack that a slot holds; a block with a deeper one stays.",
+            "this program";
+        warps: "warps", int(1, 256), 128, "128", "warps",
+            "Virtual warps of an SM: their numbers have 7 bits.",
+            "Lin et al., TACO 2018 (seed 000), section 6.8";
+        blocks: "blocks", int(1, 64), 32, "32", "blocks",
+            "Entries of the block status table.",
+            "Lin et al., TACO 2018 (seed 000), section 6.8";
     }
 }

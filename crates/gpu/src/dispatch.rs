@@ -15,7 +15,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 use warploom_base::{Cycle, KernelSlot, SmId};
-use warploom_config::GpuSpec;
+use warploom_config::{ContextPlan, GpuSpec};
 use warploom_ir::Program;
 use warploom_policy::{
     BlockPolicy, BlockQueueView, BlockScheduler, DeviceView, Footprint, OwnPolicies, SmFilter,
@@ -54,6 +54,8 @@ pub struct KernelEnd {
     pub shared_bytes: u32,
     /// Registers of a thread.
     pub registers_per_thread: u32,
+    /// How its contexts could be switched, where `sm.context` says so.
+    pub contexts: Option<ContextPlan>,
     /// What the machine counted from launch to end.
     pub counters: PartCounters,
 }
@@ -63,6 +65,8 @@ pub(crate) struct InFlight {
     pub image: Arc<KernelImage>,
     pub needs: BlockNeeds,
     pub blocks_per_sm: u32,
+    /// The same with those that are not wholly present, where contexts are switched.
+    most: u32,
     pub limit: OccupancyLimit,
     pub launched_at: Cycle,
     /// First cycle in which a block may start.
@@ -82,6 +86,8 @@ pub(crate) struct InFlight {
     pub finished: u64,
     pub last_end: Cycle,
     pub before: PartCounters,
+    /// How its contexts could be switched, where `sm.context` says so.
+    pub plan: Option<ContextPlan>,
 }
 
 impl InFlight {
@@ -97,23 +103,27 @@ impl InFlight {
         before: PartCounters,
         touches: Option<Touches>,
     ) -> Self {
+        let bound = image.contexts.as_ref().map_or(0, |c| c.plan.bound);
+        let most = blocks_per_sm + bound;
         Self {
             image,
             needs,
             blocks_per_sm,
+            most,
             limit,
             launched_at: now,
             ready_at,
             blocks,
             next_rank: 0,
             window: VecDeque::new(),
-            running: vec![Vec::with_capacity(blocks_per_sm as usize); sms],
+            running: vec![Vec::with_capacity(most as usize); sms],
             touches,
             window_touches: VecDeque::new(),
             running_touches: vec![Vec::new(); sms],
             finished: 0,
             last_end: now,
             before,
+            plan: None,
         }
     }
 
@@ -153,9 +163,9 @@ impl InFlight {
     }
 
     /// A block of it waits that an SM has room for.
-    fn fits(&self, id: SmId, sm: &Sm) -> bool {
+    fn fits(&self, id: SmId, sm: &mut Sm) -> bool {
         let here = self.running[id.index()].len() as u32;
-        self.has_waiting() && here < self.blocks_per_sm && sm.has_room(&self.needs)
+        self.has_waiting() && here < self.most && sm.has_room(self.image.slot, &self.needs)
     }
 
     pub fn is_finished(&self) -> bool {
@@ -286,9 +296,9 @@ impl Dispatcher {
             return;
         }
         let mut has_room = |index: usize| {
-            let (id, sm) = (SmId::new(index), sms.get(index));
-            let fits = |k: &InFlight| k.ready_at <= view.now && k.fits(id, &sm);
-            !self.is_capped(id) && self.in_flight().any(fits)
+            let (id, mut sm) = (SmId::new(index), sms.get(index));
+            let mut fits = |k: &InFlight| k.ready_at <= view.now && k.fits(id, &mut sm);
+            !self.is_capped(id) && self.in_flight().any(&mut fits)
         };
         if (0..self.open.len()).any(|sm| self.open[sm] && has_room(sm)) {
             self.sm_filter.check(view);
@@ -400,8 +410,8 @@ impl Dispatcher {
         let here = k.running[id.index()].len() as u32;
         let view = BlockQueueView {
             kernel: KernelSlot::new(slot),
-            blocks_per_sm: k.blocks_per_sm,
-            room: sm.room(&k.needs, k.blocks_per_sm - here),
+            blocks_per_sm: k.most,
+            room: sm.room(k.image.slot, &k.needs, k.most - here),
             waiting: k.window.make_contiguous(),
             running: &k.running,
             waiting_touches: k.window_touches.make_contiguous(),
@@ -417,6 +427,14 @@ impl Dispatcher {
             sm.set_ranges(first_warp, &ranges);
         }
         Offer::Taken
+    }
+
+    /// SMs may have room that they had not: all of them, or one.
+    pub fn reopen(&mut self, sm: Option<usize>) {
+        match sm {
+            Some(sm) => self.open[sm] = true,
+            None => self.open.fill(true),
+        }
     }
 
     /// Notes the end of a block.

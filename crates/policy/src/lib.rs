@@ -6,12 +6,14 @@
 //! lists of names. To add one: `docs/adding-a-policy.md`.
 
 pub mod block;
+pub mod context;
 mod facts;
 pub mod range;
 pub mod sm_filter;
 pub mod warp;
 
 pub use block::{BlockPolicy, BlockQueueView, BlockScheduler};
+pub use context::{ExtraBlocksMonitor, Load};
 pub use facts::{Facts, Part, Policy, PolicyInfo, bits_for};
 pub use range::{ArrayRange, Footprint, MAX_ARRAYS, WarpRange};
 pub use sm_filter::{Check, DeviceView, Ratio, SmFilter, SmFilterCounters, SmFilterPolicy, Turn};
@@ -26,6 +28,7 @@ pub fn all() -> impl Iterator<Item = PolicyInfo> {
         .iter()
         .chain(block::TABLE)
         .chain(sm_filter::TABLE)
+        .chain(context::TABLE)
         .copied()
 }
 

@@ -241,15 +241,20 @@ fn counts(named: Vec<(String, u64)>) -> Counts {
 fn parts_of(counters: &PartCounters) -> Parts {
     let channels = 0..counters.channels.len();
     Parts {
-        sms: counters.sms.iter().map(|sm| counts(sm.named())).collect(),
+        sms: counters
+            .sms
+            .iter()
+            .map(|sm| counts(sm.detailed()))
+            .collect(),
         banks: counters
             .banks
             .iter()
             .map(|bank| counts(bank.named()))
             .collect(),
         channels: channels
-            .map(|i| counts(counters.channel_named(i)))
+            .map(|i| counts(counters.channel_detailed(i)))
             .collect(),
+        networks: counters.networks_detailed().map(counts).into(),
     }
 }
 

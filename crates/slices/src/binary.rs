@@ -339,6 +339,7 @@ impl<'a> Builder<'a> {
             dynamic_shared_align: None,
             local_bytes: 0,
             functions: Vec::new(),
+            switch_points: Vec::new(),
             ..self.kernel.clone()
         };
         let slices = self.slices.iter();

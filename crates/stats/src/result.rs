@@ -260,11 +260,16 @@ pub type Counts = BTreeMap<String, u64>;
 pub fn accumulate(sum: &mut Counts, more: &Counts) {
     for (name, value) in more {
         let total = sum.entry(name.clone()).or_default();
-        *total = match name.ends_with(PEAK_SUFFIX) {
+        *total = match is_peak(name) {
             true => (*total).max(*value),
             false => *total + value,
         };
     }
+}
+
+/// Whether a counter of this name, or the array that it is an element of, is a [`crate::Peak`].
+pub fn is_peak(name: &str) -> bool {
+    name.split('.').any(|word| word.ends_with(PEAK_SUFFIX))
 }
 
 /// Counters of one kind of part, in the order of the parts' numbers.
@@ -279,6 +284,9 @@ pub struct Parts {
     /// By memory channel: DRAM. Bank `b` belongs to channel `b * channels / banks`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub channels: Vec<Counts>,
+    /// By network, towards L2 and towards SMs: the local crossbar's buffers.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub networks: Vec<Counts>,
 }
 
 /// A time series: what was counted in each window. A window ends with the first step of the

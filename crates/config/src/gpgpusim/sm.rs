@@ -45,7 +45,7 @@ impl Draft {
         self.source("sm.register_granularity", Raw::Int(Some(4)), "");
         self.source("sm.wide_shared_conflicts", Raw::Bool(false), "");
         let speed = "changes the speed only";
-        self.own("sm.skip_idle", Raw::Bool(true), OriginKind::Ours, speed);
+        self.own("sim.skip_idle", Raw::Bool(true), OriginKind::Ours, speed);
     }
 
     fn threads(&mut self) {
