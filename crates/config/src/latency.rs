@@ -112,9 +112,9 @@ impl GpuSpec {
         vec![self.collect(), self.first_try()]
     }
 
-    /// A texture read that hits, whose four results go to `registers`. The access passes the cache's
-    /// FIFOs: it is looked up when tried and moves to the results in the cycle after. A bank of
-    /// registers is written once a cycle, so that results that share a bank come one by one.
+    /// A texture read that hits, whose four results go to `registers`. The access passes the
+    /// cache's FIFOs: it is looked up when tried and moves to the results in the cycle after. A
+    /// bank of registers is written once a cycle: results that share a bank come one by one.
     pub fn texture_hit(&self, registers: [u32; 4]) -> Vec<Stage> {
         let parts = match self.sm.sub_cores {
             true => self.sm.schedulers,
@@ -497,9 +497,9 @@ mod tests {
     }
 
     /// GTX 480: 4 cycles to the first try, 1 to the results, picked 1, and written in one cycle to
-    /// four of its 16 banks (numbers 10, 14, 18 and 22 are banks 10, 14, 2 and 6). Volta: two steps a
-    /// cycle bring the access in 2, it is taken and tried in 2 more, and a sub-core's four banks put
-    /// the four registers into one, which takes them in four cycles.
+    /// four of its 16 banks (numbers 10, 14, 18 and 22 are banks 10, 14, 2 and 6). Volta: two steps
+    /// a cycle bring the access in 2, it is taken and tried in 2 more, and of a sub-core's four
+    /// banks one has the four registers, which takes them in four cycles.
     #[test]
     fn texture_hits_by_hand() {
         for (name, by_hand) in [

@@ -184,8 +184,8 @@ mod tests {
         assert_eq!(bench.cycle(), [Some(0), None, Some(1)]);
         assert_eq!(bench.cycle(), [None, Some(2), None]);
     }
-    /// Nobody empties output 0 of two. A packet a cycle goes over until it is full; the rest stay at
-    /// the input.
+    /// Nobody empties output 0 of two. A packet a cycle goes over until it is full; the rest stay
+    /// at the input.
     #[test]
     fn buffers_are_counted_as_they_fill() {
         let mut bench = Bench::new(2);

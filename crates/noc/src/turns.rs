@@ -1,7 +1,7 @@
 //! GPGPU-Sim 4.x's crossbar with its simplest arbitration (`-icnt_arbiter_algo 0`): in each cycle
-//! the inputs in turn send their first packet if its output has room and has not taken one yet. The
-//! turn begins one port later in every cycle, whatever was sent; ports of both sides are counted, so
-//! that input 0 begins more often than others.
+//! the inputs in turn send their first packet if its output has room and has not taken one yet.
+//! The turn begins one port later in every cycle, whatever was sent; ports of both sides are
+//! counted, so that input 0 begins more often than others.
 
 use crate::ports::PortSet;
 use crate::{NocCounters, Packet};
@@ -139,7 +139,7 @@ mod tests {
         (came, counters)
     }
 
-    /// Two inputs and an output: the turn begins at port 0, 1, 2 (after which input 0 comes), 0, ...
+    /// Two inputs and an output: the turn begins at port 0, 1, 2 (input 0 comes next), 0, ...
     #[test]
     fn the_turn_begins_a_port_later_in_every_cycle() {
         let packets = [(0, 0), (0, 1), (0, 2), (0, 3), (1, 10), (1, 11)];
