@@ -2,6 +2,7 @@
 
 mod cooperative;
 mod duet_fig3b;
+mod locality;
 
 use crate::figure::{Figure, Request};
 use crate::runs::Runs;
@@ -30,7 +31,8 @@ impl FigureInfo {
 pub const fn all() -> &'static [FigureInfo] {
     const ALL: &[FigureInfo] = &{
         let [a, b, c, d, e] = cooperative::FIGURES;
-        [duet_fig3b::FIGURE, a, b, c, d, e]
+        let [l, m, n, o, p, q, r] = locality::FIGURES;
+        [duet_fig3b::FIGURE, a, b, c, d, e, l, m, n, o, p, q, r]
     };
     ALL
 }

@@ -161,6 +161,8 @@ pub struct RunSpec {
     pub max_cycles: Option<u64>,
     /// Record windows of this many core cycles.
     pub window_cycles: Option<u64>,
+    /// Execute without timing, and count the cache lines that blocks share.
+    pub sharing: bool,
 }
 
 impl RunSpec {
@@ -171,6 +173,7 @@ impl RunSpec {
             machine: machine.clone(),
             max_cycles: None,
             window_cycles: None,
+            sharing: false,
         }
     }
 
@@ -179,11 +182,12 @@ impl RunSpec {
     pub fn key(&self) -> RunKey {
         let number = |value: Option<u64>| value.map_or("-".to_owned(), |value| value.to_string());
         RunKey(format!(
-            "{}/{}/{}/{}",
+            "{}/{}/{}/{}{}",
             self.input.digest,
             self.machine.spec.digest(),
             number(self.max_cycles),
-            number(self.window_cycles)
+            number(self.window_cycles),
+            if self.sharing { "/sharing" } else { "" }
         ))
     }
 
@@ -202,12 +206,18 @@ impl RunSpec {
         if let Some(cycles) = self.window_cycles {
             command += &format!(" --window {cycles}");
         }
+        if self.sharing {
+            command += " --functional --sharing";
+        }
         command
     }
 
     /// What runs on what, for people.
     pub fn label(&self) -> String {
-        format!("{} on {}", self.input.name, self.machine.name)
+        match self.sharing {
+            true => format!("{} without timing", self.input.name),
+            false => format!("{} on {}", self.input.name, self.machine.name),
+        }
     }
 
     /// How much work it is, beside other runs.
@@ -267,6 +277,10 @@ mod tests {
             },
             RunSpec {
                 window_cycles: Some(100),
+                ..run("vectoradd", Size::Test, &[])
+            },
+            RunSpec {
+                sharing: true,
                 ..run("vectoradd", Size::Test, &[])
             },
         ];

@@ -10,7 +10,7 @@ use warploom_gpu::{KernelEnd, MachineCounters, PartCounters, Recording};
 use warploom_sm::SLOT_CAUSES;
 use warploom_stats::result::{
     CacheFigures, ConfigValue, ContentionFigures, Counts, DramFigures, Figures, Gpu, KernelReport,
-    Outcome, Parts, Program, RunReport, Series, SmFilterCheck, Totals, shares,
+    Outcome, Parts, Program, RunReport, Series, Sharing, SmFilterCheck, Totals, shares,
 };
 
 /// What a run has come to so far.
@@ -24,6 +24,7 @@ pub(crate) struct Summary {
     series: Option<Series>,
     sm_filter_checks: Vec<SmFilterCheck>,
     kernel_cycles: u64,
+    sharing: Option<Sharing>,
     findings: Vec<String>,
 }
 
@@ -46,6 +47,7 @@ impl Summary {
             series: None,
             sm_filter_checks: Vec::new(),
             kernel_cycles: 0,
+            sharing: None,
             findings: Vec::new(),
         }
     }
@@ -87,6 +89,11 @@ impl Summary {
             sms: check.sms,
         };
         self.sm_filter_checks = checks.iter().map(check).collect();
+    }
+
+    /// Lines that blocks share, where it was asked for.
+    pub fn shared(&mut self, sharing: Option<Sharing>) {
+        self.sharing = sharing;
     }
 
     /// Windows of `window_cycles` that were recorded.
@@ -139,6 +146,7 @@ impl Summary {
             warp_instructions_per_second: per_second(figures.warp_instructions),
             series: self.series,
             sm_filter_checks: self.sm_filter_checks,
+            sharing: self.sharing,
             checks: checks.into_iter().map(Into::into).collect(),
             findings: self.findings,
             digest,

@@ -43,6 +43,9 @@ pub struct RunReport {
     /// What the SM filter saw and chose, where it watches the machine.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sm_filter_checks: Vec<SmFilterCheck>,
+    /// Cache lines that blocks share, where it was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sharing: Option<Sharing>,
     /// Comparisons of outputs with references.
     pub checks: Vec<CheckReport>,
     /// What the checks asked for found in the simulated program, one finding a line; not errors.
@@ -201,6 +204,23 @@ pub struct SmFilterCheck {
     pub contention: f64,
     /// SMs that may take blocks from then on.
     pub sms: u32,
+}
+
+/// Which blocks of a launch touch the same lines of global memory, summed over launches: counted on
+/// an execution, so whatever addresses hang on. A block counts a line once.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sharing {
+    /// Lines of 128 bytes that blocks touch, summed over blocks.
+    pub lines: u64,
+    /// Those that at least one other block of the launch touches too.
+    pub shared: u64,
+    /// Those that the next block in the grid's order touches too.
+    pub with_next: u64,
+    /// Those that the block one row of the grid below touches too; 0 in grids of one row or column.
+    pub with_below: u64,
+    /// Those of `shared` that neither a block next in order, before or after, nor one a row of the
+    /// grid above or below touches.
+    pub far: u64,
 }
 
 /// Figures of a stretch of simulated time: a kernel or the whole run.
@@ -398,6 +418,7 @@ mod tests {
                 contention: 1.8,
                 sms: 14,
             }],
+            sharing: None,
             checks: vec![CheckReport {
                 name: "c".into(),
                 passed: true,

@@ -175,6 +175,7 @@ fn run() -> RunReport {
         warp_instructions_per_second: 0.0,
         series: None,
         sm_filter_checks: Vec::new(),
+        sharing: None,
         checks: Vec::new(),
         findings: Vec::new(),
         digest: String::new(),
