@@ -96,6 +96,7 @@ fn run(kernels: Vec<KernelReport>, totals: Figures, series: Option<Series>) -> R
         decisions: Vec::new(),
         mix: None,
         sm_filter_checks: Vec::new(),
+        sharing: None,
         checks: Vec::new(),
         findings: Vec::new(),
         digest: String::new(),

@@ -27,6 +27,7 @@ section! {
         noc: "noc";
         partition: "partition";
         dram: "dram";
+        sim: "sim";
     }
 }
 

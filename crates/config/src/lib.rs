@@ -14,6 +14,7 @@
 //! documentation. To add a preset, see `preset.rs`.
 
 mod address_map;
+mod contexts;
 mod error;
 pub mod gpgpusim;
 mod keys;
@@ -33,6 +34,7 @@ mod tests;
 mod validate;
 mod value;
 
+pub use contexts::*;
 pub use error::ConfigErrors;
 pub use keys::keys;
 pub use latency::{Edge, Latencies, Row, Stage};

@@ -6,7 +6,7 @@
 //! variant's name.
 
 use crate::section::{Info, Reader, Section, Writer, settings};
-use crate::value::{Rule, int, names};
+use crate::value::{Rule, int, names, pow2};
 
 /// Hands the rows of `sm.warp_scheduler` to a macro.
 #[macro_export]
@@ -66,7 +66,8 @@ macro_rules! multiprogram_policies {
     ($then:ident) => {
         $then! {
             Multiprogram of "gpu.multiprogram",
-                "How kernels that run at once share the SMs.", "this program", "left-over";
+                "How kernels that run at once share the SMs.", "this program",
+                default "left-over";
             Sequential = "sequential": "one process after the other";
             LeftOver = "left-over":
                 "all that the kernel launched first can use, then the next (GPGPU-Sim)";
@@ -80,9 +81,31 @@ macro_rules! multiprogram_policies {
     };
 }
 
+/// Hands the rows of `sm.context` to a macro.
+#[macro_export]
+macro_rules! contexts {
+    ($then:ident) => {
+        $then! {
+            Context of "sm.context", "What is done with warps that wait long.",
+                "this program", default "none";
+            Resident = "none": "warps and blocks hold what they have until they end";
+            Duet(settings: DuetSettings) = "duet":
+                "GPUDuet: stalled warps or blocks leave to spare memory on the chip, others come in";
+            DuetTb(settings: DuetSettings) = "duet-tb": "GPUDuet with blocks as wholes only";
+            VirtualThread(settings: VirtualThreadSettings) = "virtual-thread":
+                "warp slots of stalled blocks are lent to blocks that have only registers and \
+                 shared memory";
+        }
+    };
+}
+
 /// Makes the choice of a key out of its table.
 macro_rules! choices {
-    ($Enum:ident of $key:literal, $about:literal, $source:literal $(, $default:literal)?;
+    (@take $reader:ident) => { $reader.take(Self::CHOICE) };
+    (@take $reader:ident $default:literal) => {
+        $reader.take_or(Self::CHOICE, $default.to_owned(), $default)
+    };
+    ($Enum:ident of $key:literal, $about:literal, $source:literal $(, default $default:literal)?;
      $($Variant:ident $(($bind:ident: $Settings:ident))? = $name:literal: $meaning:literal;)+) => {
         #[doc = concat!("What `", $key, "` chooses.")]
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,7 +126,7 @@ macro_rules! choices {
         impl Section for $Enum {
             /// Settings of policies that are not chosen are read too: they are keys all the same.
             fn read(reader: &mut Reader<'_>) -> Self {
-                let name = choice!(reader, Self::CHOICE $(, $default)?);
+                let name: String = choices!(@take reader $($default)?);
                 let mut chosen = None;
                 $(
                     let this = Self::$Variant
@@ -127,20 +150,11 @@ macro_rules! choices {
     };
 }
 
-/// Reads a choice that must be given, or that has a default.
-macro_rules! choice {
-    ($reader:ident, $info:expr) => {
-        $reader.take::<String>($info)
-    };
-    ($reader:ident, $info:expr, $default:literal) => {
-        $reader.take_or($info, $default.to_owned(), $default)
-    };
-}
-
 warp_schedulers!(choices);
 block_schedulers!(choices);
 sm_filters!(choices);
 multiprogram_policies!(choices);
+contexts!(choices);
 
 /// Order of the warps that may issue, in `two-level`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -316,20 +330,34 @@ pub struct BlockLocalitySettings {
     pub queue: u32,
     /// Arrays of an entry.
     pub arrays: u32,
-    /// No limits on arrays and fields.
+    /// No limits on arrays and fields, and the longest queue.
     pub ideal: bool,
+}
+
+/// Longest queue of waiting blocks.
+const LONGEST_QUEUE: u32 = 4096;
+
+impl BlockLocalitySettings {
+    /// Waiting blocks that are compared.
+    pub const fn entries(&self) -> u32 {
+        if self.ideal {
+            LONGEST_QUEUE
+        } else {
+            self.queue
+        }
+    }
 }
 
 settings! {
     BlockLocalitySettings {
-        queue: "queue", int(1, 4096), 128, "128", "blocks",
+        queue: "queue", int(1, LONGEST_QUEUE as u64), 128, "128", "blocks",
             "Waiting blocks that the block scheduler compares.",
             "this program: Chen, NTU thesis 2016 (seed 004), gives no length";
         arrays: "block_arrays", int(1, 16), 5, "5", "arrays",
             "Arrays whose rectangles an entry of the block queue holds.",
             "Chen, NTU thesis 2016 (seed 004), section 5.4: 15 bytes an entry";
         ideal: "ideal", Rule::Switch, false, "false", "",
-            "Rectangles without limits: up to 16 arrays, no field of one byte.",
+            "Block scheduler without limits: 16 arrays, no field of one byte, 4096 blocks waiting.",
             "this program";
     }
 }
@@ -345,6 +373,23 @@ pub struct WarpLocalitySettings {
     pub region_bits: u32,
     /// Sub-regions of a region.
     pub sub_regions: u32,
+    /// As many arrays, regions and sub-regions as there can be, and counts above 255.
+    pub ideal: bool,
+}
+
+impl WarpLocalitySettings {
+    /// The arrays, regions and sub-regions that these settings come to.
+    pub const fn resolved(self) -> Self {
+        match self.ideal {
+            true => Self {
+                arrays: 16,
+                region_bits: 16,
+                sub_regions: 64,
+                ..self
+            },
+            false => self,
+        }
+    }
 }
 
 settings! {
@@ -361,6 +406,146 @@ settings! {
         sub_regions: "sub_regions", int(1, 64), 16, "16", "bits",
             "Sub-regions of a region, one bit each.",
             "Chen, NTU thesis 2016 (seed 004), section 5.2";
+        ideal: "ideal_warps", Rule::Switch, false, "false", "",
+            "Warp scheduler without limits: 16 arrays, 65536 regions of 64 sub-regions, pairs of \
+             more than a byte.",
+            "this program";
+    }
+}
+
+/// When L1D may hold contexts, in `duet` and `duet-tb`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum L1dStore {
+    /// When nothing else can, and it is hardly used.
+    Auto,
+    /// Never.
+    Never,
+    /// From the first kernel on.
+    Always,
+}
+
+names! {
+    L1dStore: L1D_STORES {
+        Auto = "auto": "when nothing else is spare, the kernel is not saturated and L1D idles",
+        Never = "never": "never",
+        Always = "always": "from the start; loads go past it",
+    }
+}
+
+/// Settings of `duet` and of `duet-tb`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DuetSettings {
+    /// Blocks above what an SM holds at once (ME); `None`: the monitor chooses.
+    pub extra_blocks: Option<u32>,
+    /// Bytes of a context that move in a cycle.
+    pub port_bytes: u32,
+    /// Bytes of a warp slot (ST).
+    pub slot_bytes: u32,
+    /// Entries of the divergence stack that a slot's bytes hold.
+    pub stack_entries: u32,
+    /// Entries of the warp context table.
+    pub warp_contexts: u32,
+    /// Entries of the block context table.
+    pub block_contexts: u32,
+    /// Entries of the queues of stalled and of ready warps.
+    pub warp_queue: u32,
+    /// Entries of the queues of stalled and of ready blocks.
+    pub block_queue: u32,
+    /// Warps that wait at a barrier may be switched out.
+    pub barriers: bool,
+    /// Only live registers are kept, compressed.
+    pub reduce: bool,
+    /// When L1D holds contexts.
+    pub l1d: L1dStore,
+    /// Use of L1D's port below which it may, in percent.
+    pub l1d_percent: u32,
+    /// Core cycles before the monitor first looks.
+    pub warm_up_cycles: u32,
+    /// Core cycles of each of its windows.
+    pub window_cycles: u32,
+}
+
+settings! {
+    DuetSettings {
+        extra_blocks: "extra_blocks", Rule::IntegerOrNone { min: 0, max: 64 }, None, "none",
+            "blocks",
+            "Blocks above what an SM holds at once (ME), at most as many as have room; none: the \
+             monitor chooses.",
+            "Lin et al., TACO 2018 (seed 000), sections 6.4 and 7.1";
+        port_bytes: "port_bytes", pow2(4, 4096), 128, "128", "bytes per cycle",
+            "Bandwidth of the port that contexts move through.",
+            "Lin et al., TACO 2018 (seed 000), sections 6.7 and 7.4";
+        slot_bytes: "slot_bytes", int(1, 4096), 256, "256", "bytes",
+            "Size of a warp slot (ST): 16 stack entries of 12 bytes, scoreboard, program counter, \
+             flags, in units of 128 bytes.",
+            "Fung et al., MICRO 2007, for the stack's entries; this program";
+        stack_entries: "stack_entries", int(1, 64), 16, "16", "entries",
+            "Entries of the divergence stack that a slot holds; a warp with more stays.",
+            "this program";
+        warp_contexts: "warp_contexts", int(1, 256), 128, "128", "warps",
+            "Entries of the warp context table: most warps of an SM.",
+            "Lin et al., TACO 2018 (seed 000), section 6.6";
+        block_contexts: "block_contexts", int(1, 64), 32, "32", "blocks",
+            "Entries of the block context table: most blocks of an SM.",
+            "Lin et al., TACO 2018 (seed 000), Table 4 (its text says 16)";
+        warp_queue: "warp_queue", int(1, 256), 16, "16", "warps",
+            "Entries of the queue of stalled warps, and of that of ready warps.",
+            "Lin et al., TACO 2018 (seed 000), Table 4";
+        block_queue: "block_queue", int(1, 64), 8, "8", "blocks",
+            "Entries of the queue of stalled blocks, and of that of ready blocks.",
+            "Lin et al., TACO 2018 (seed 000), Table 4";
+        barriers: "barriers", Rule::Switch, true, "true", "",
+            "Warps that wait at a barrier may be switched out; without it kernels may deadlock.",
+            "Lin et al., TACO 2018 (seed 000), section 6.3";
+        reduce: "reduce", Rule::Switch, true, "true", "",
+            "Of an absent warp only live registers are kept, compressed; else all of them.",
+            "Lin et al., TACO 2018 (seed 000), section 6.6";
+        l1d: "l1d", L1D_STORES, L1dStore::Auto, "auto", "",
+            "When L1D holds contexts; it is drained first, and loads go past it from then on.",
+            "Lin et al., TACO 2018 (seed 000), section 6.4";
+        l1d_percent: "l1d_percent", int(0, 100), 3, "3", "percent",
+            "Use of L1D's port below which it may hold contexts.",
+            "Lin et al., TACO 2018 (seed 000), section 6.4";
+        warm_up_cycles: "warm_up_cycles", int(0, 100_000_000), 10_000, "10000", "core cycles",
+            "Time after a kernel's start before the monitor looks.",
+            "Lin et al., TACO 2018 (seed 000), section 6.4";
+        window_cycles: "window_cycles", int(100, 100_000_000), 10_000, "10000", "core cycles",
+            "Length of the monitor's windows.",
+            "Lin et al., TACO 2018 (seed 000), section 6.4";
+    }
+}
+
+/// Settings of `virtual-thread`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct VirtualThreadSettings {
+    /// Bytes of a context that move in a cycle.
+    pub port_bytes: u32,
+    /// Bytes of a warp slot (ST).
+    pub slot_bytes: u32,
+    /// Entries of the divergence stack that a slot's bytes hold.
+    pub stack_entries: u32,
+    /// Virtual warps of an SM.
+    pub warps: u32,
+    /// Entries of the block status table.
+    pub blocks: u32,
+}
+
+settings! {
+    VirtualThreadSettings {
+        port_bytes: "port_bytes", pow2(4, 4096), 128, "128", "bytes per cycle",
+            "Bandwidth of the port that warp slots move through.",
+            "Lin et al., TACO 2018 (seed 000), section 6.7: the same as GPUDuet's";
+        slot_bytes: "slot_bytes", int(1, 4096), 256, "256", "bytes",
+            "Size of a warp slot.", "as `duet.slot_bytes`";
+        stack_entries: "stack_entries", int(1, 64), 16, "16", "entries",
+            "Entries of the divergence stack that a slot holds; a block with a deeper one stays.",
+            "this program";
+        warps: "warps", int(1, 256), 128, "128", "warps",
+            "Virtual warps of an SM: their numbers have 7 bits.",
+            "Lin et al., TACO 2018 (seed 000), section 6.8";
+        blocks: "blocks", int(1, 64), 32, "32", "blocks",
+            "Entries of the block status table.",
+            "Lin et al., TACO 2018 (seed 000), section 6.8";
     }
 }
 

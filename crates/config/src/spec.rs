@@ -1,7 +1,7 @@
 //! The validated specification of a GPU. Defaults and meanings follow GPGPU-Sim 3.2.2's GTX480
 //! configuration unless a key says otherwise.
 
-use crate::policies::{BlockScheduler, Multiprogram, SmFilter, WarpScheduler};
+use crate::policies::{BlockScheduler, Context, Multiprogram, SmFilter, WarpScheduler};
 
 /// A whole GPU.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,6 +28,15 @@ pub struct GpuSpec {
     pub dram: DramSpec,
     /// The GPU as a whole.
     pub gpu: DeviceSpec,
+    /// How it is simulated.
+    pub sim: SimSpec,
+}
+
+/// How a machine is simulated: changes the speed of the program and no result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SimSpec {
+    /// Skip parts that have nothing to do; off only to test that results do not change.
+    pub skip_idle: bool,
 }
 
 /// Clocks in kHz, so that every ratio is exact.
@@ -125,6 +134,8 @@ pub struct SmSpec {
     pub schedulers: u32,
     /// Which warp goes first.
     pub warp_scheduler: WarpScheduler,
+    /// What is done with warps that wait long.
+    pub context: Context,
     /// Instructions one scheduler may take from one warp in a cycle.
     pub max_issue_per_warp: u32,
     /// The second instruction of a dual issue must use another kind of unit.
@@ -170,8 +181,6 @@ pub struct SmSpec {
     pub ejection_fifo: u32,
     /// Order of the SIMT stack after a branch.
     pub divergence: DivergenceOrder,
-    /// Skip SMs that have nothing to do; off only to test that results do not change.
-    pub skip_idle: bool,
 }
 
 /// Sizes in KiB, ascending.
@@ -440,6 +449,8 @@ pub enum NocKind {
     RandomCrossbar,
     /// Local crossbar of GPGPU-Sim 4.x: packets are single flits, iSLIP.
     LocalCrossbar,
+    /// The same with inputs in turn.
+    TurnCrossbar,
     /// One-stage butterfly with virtual channels and iSLIP allocation (BookSim fly, n = 1).
     Fly,
 }

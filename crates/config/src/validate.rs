@@ -11,6 +11,7 @@ pub(crate) fn validate(spec: &GpuSpec) -> Vec<Problem> {
     units(&mut rules, &spec.sm);
     device(&mut rules, spec);
     adaptive(&mut rules, spec);
+    context(&mut rules, spec);
     let caches = [
         ("l1d", &spec.l1d),
         ("l1i", &spec.l1i),
@@ -51,6 +52,45 @@ impl Rules {
             });
         }
     }
+}
+
+/// Switching of contexts needs a table that covers the SM, and storage that stays as it is.
+fn context(rules: &mut Rules, spec: &GpuSpec) {
+    let Some(tables) = spec.sm.context.rules() else {
+        return;
+    };
+    let slots = spec.sm.max_threads / 32;
+    rules.require(
+        tables.warps >= slots,
+        &["sm.context", "sm.max_threads"],
+        format!(
+            "the context table has {} entries for {slots} warp slots",
+            tables.warps
+        ),
+        "raise `duet.warp_contexts` or `virtual-thread.warps`",
+    );
+    rules.require(
+        tables.blocks >= spec.sm.max_blocks,
+        &["sm.context", "sm.max_blocks"],
+        format!(
+            "the context table has {} entries for {} block slots",
+            tables.blocks, spec.sm.max_blocks
+        ),
+        "raise `duet.block_contexts` or `virtual-thread.blocks`",
+    );
+    rules.require(
+        !spec.sm.adaptive_l1d,
+        &["sm.context", "sm.adaptive_l1d"],
+        "contexts are stored at fixed addresses of shared memory and L1D".to_owned(),
+        "set `sm.adaptive_l1d` to false",
+    );
+    rules.require(
+        !matches!(spec.sm.warp_scheduler, WarpScheduler::Locality(_)),
+        &["sm.context", "sm.warp_scheduler"],
+        "the warp scheduler `locality` knows warps by slots, which context switching changes"
+            .to_owned(),
+        "choose another warp scheduler",
+    );
 }
 
 fn sm(rules: &mut Rules, sm: &SmSpec) {

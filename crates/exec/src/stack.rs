@@ -195,6 +195,11 @@ impl SimtStack {
         }
     }
 
+    /// Entries.
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
     /// The entries, bottom first.
     pub fn entries(&self) -> impl DoubleEndedIterator<Item = StackEntry> + '_ {
         self.entries.iter().map(|e| StackEntry {

@@ -220,6 +220,11 @@ impl WarpState {
         self.stack.entries().collect()
     }
 
+    /// Entries of the divergence stack.
+    pub fn stack_depth(&self) -> usize {
+        self.stack.len()
+    }
+
     /// Lanes that jump back again and again while others of the warp wait for them: after very many
     /// jumps, a spin lock within the warp is likely, which such a stack cannot run.
     pub fn spin(&self) -> Option<Spin> {

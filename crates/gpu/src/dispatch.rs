@@ -15,7 +15,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 use warploom_base::{Cycle, KernelSlot, SmId};
-use warploom_config::GpuSpec;
+use warploom_config::{ContextPlan, GpuSpec};
 use warploom_ir::Program;
 use warploom_mem::cache::CacheCounters;
 use warploom_policy::{
@@ -60,6 +60,8 @@ pub struct KernelEnd {
     pub shared_bytes: u32,
     /// Registers of a thread.
     pub registers_per_thread: u32,
+    /// How its contexts could be switched, where `sm.context` says so.
+    pub contexts: Option<ContextPlan>,
     /// What the machine counted from launch to end; what was counted of this kernel alone, and no
     /// more, if others were in flight meanwhile.
     pub counters: PartCounters,
@@ -76,6 +78,8 @@ pub(crate) struct InFlight {
     pub image: Arc<KernelImage>,
     pub needs: BlockNeeds,
     pub blocks_per_sm: u32,
+    /// The same with those that are not wholly present, where contexts are switched.
+    most: u32,
     pub limit: OccupancyLimit,
     pub launched_at: Cycle,
     /// First cycle in which a block may start.
@@ -105,6 +109,8 @@ pub(crate) struct InFlight {
     pub halted: bool,
     /// Its number among the codes that its process has launched.
     pub code: u32,
+    /// How its contexts could be switched, where `sm.context` says so.
+    pub plan: Option<ContextPlan>,
 }
 
 impl InFlight {
@@ -120,17 +126,20 @@ impl InFlight {
         before: PartCounters,
         touches: Option<Touches>,
     ) -> Self {
+        let bound = image.contexts.as_ref().map_or(0, |c| c.plan.bound);
+        let most = blocks_per_sm + bound;
         Self {
             image,
             needs,
             blocks_per_sm,
+            most,
             limit,
             launched_at: now,
             ready_at,
             blocks,
             next_rank: 0,
             window: VecDeque::new(),
-            running: vec![Vec::with_capacity(blocks_per_sm as usize); sms],
+            running: vec![Vec::with_capacity(most as usize); sms],
             touches,
             window_touches: VecDeque::new(),
             running_touches: vec![Vec::new(); sms],
@@ -143,6 +152,7 @@ impl InFlight {
             shared: false,
             halted: false,
             code: 0,
+            plan: None,
         }
     }
 
@@ -182,14 +192,14 @@ impl InFlight {
     }
 
     /// A block of it waits that an SM has room for, up to `quota` of them.
-    fn fits(&self, id: SmId, sm: &Sm, quota: u32) -> bool {
-        self.may_take(id, quota) && sm.has_room(&self.needs)
+    fn fits(&self, id: SmId, sm: &mut Sm, quota: u32) -> bool {
+        self.may_take(id, quota) && sm.has_room(self.image.slot, &self.needs)
     }
 
     /// A block of it waits, and the SM holds fewer than it may.
     fn may_take(&self, id: SmId, quota: u32) -> bool {
         let here = self.running[id.index()].len() as u32;
-        self.has_waiting() && here < self.blocks_per_sm.min(quota)
+        self.has_waiting() && here < self.most.min(quota)
     }
 
     pub fn is_finished(&self) -> bool {
@@ -444,10 +454,10 @@ impl Dispatcher {
             return;
         }
         let mut has_room = |index: usize| {
-            let (id, sm) = (SmId::new(index), sms.get(index));
+            let (id, mut sm) = (SmId::new(index), sms.get(index));
             let quota = |k: &InFlight| self.multiprogram.quota(id, k.image.slot);
-            let fits = |k: &InFlight| k.ready_at <= view.now && k.fits(id, &sm, quota(k));
-            !self.is_capped(id) && self.in_flight().any(fits)
+            let mut fits = |k: &InFlight| k.ready_at <= view.now && k.fits(id, &mut sm, quota(k));
+            !self.is_capped(id) && self.in_flight().any(&mut fits)
         };
         if (0..self.open.len()).any(|sm| self.open[sm] && has_room(sm)) {
             self.sm_filter.check(view);
@@ -557,7 +567,8 @@ impl Dispatcher {
             return Offer::Full;
         };
         if !k.fits(id, sm, quota) {
-            self.fragmented += u64::from(k.may_take(id, quota) && sm.is_fragmented(&k.needs));
+            self.fragmented +=
+                u64::from(k.may_take(id, quota) && sm.is_fragmented(k.image.slot, &k.needs));
             return Offer::Full;
         }
         if k.ready_at > now {
@@ -567,8 +578,8 @@ impl Dispatcher {
         let here = k.running[id.index()].len() as u32;
         let view = BlockQueueView {
             kernel: KernelSlot::new(slot),
-            blocks_per_sm: k.blocks_per_sm,
-            room: sm.room(&k.needs, k.blocks_per_sm.min(quota) - here),
+            blocks_per_sm: k.most,
+            room: sm.room(k.image.slot, &k.needs, k.most.min(quota) - here),
             waiting: k.window.make_contiguous(),
             running: &k.running,
             waiting_touches: k.window_touches.make_contiguous(),
@@ -580,11 +591,19 @@ impl Dispatcher {
         let (rank, footprint) = k.take(at, id);
         k.started_at = k.started_at.or(Some(now));
         let first_warp = sm.assign(now, KernelSlot::new(slot), rank, &k.needs);
-        if let (true, Some(footprint), Some(touches)) = (self.ranges, footprint, &mut k.touches) {
-            let ranges = warp_ranges(touches, rank, &footprint, k.needs.threads / 32);
+        if self.ranges {
+            let ranges = warp_ranges(k.touches.as_mut(), rank, footprint, k.needs.threads / 32);
             sm.set_ranges(first_warp, &ranges);
         }
         Offer::Taken
+    }
+
+    /// SMs may have room that they had not: all of them, or one.
+    pub fn reopen(&mut self, sm: Option<usize>) {
+        match sm {
+            Some(sm) => self.open[sm] = true,
+            None => self.open.fill(true),
+        }
     }
 
     /// Notes the end of a block.

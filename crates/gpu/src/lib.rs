@@ -14,6 +14,7 @@ mod dispatch;
 mod footprints;
 mod machine;
 mod memory;
+mod monitor;
 mod probe;
 mod recorder;
 pub mod registry;

@@ -5,18 +5,21 @@ use crate::counters::{BankPart, DeviceCounters, PartCounters, SmPart};
 use crate::dispatch::{Dispatcher, InFlight, KernelEnd, KernelLaunch};
 use crate::footprints::{SliceCache, Touches};
 use crate::memory::MemorySystem;
+use crate::monitor::Monitor;
 use crate::probe::{Part, Probe};
 use crate::recorder::{Recorder, Recording};
 use crate::watchdog::{Stuck, Watchdog};
 use crate::workers::SmArray;
 use std::sync::Arc;
 use warploom_base::{Cycle, KernelSlot, SmId};
-use warploom_config::GpuSpec;
+use warploom_config::{ContextPlan, GpuSpec, OccupancyLimit};
 use warploom_exec::{DeviceMemory, Fault, FindingReport, apply_atomic};
 use warploom_mem::cache::{Cache, CacheCounters};
 use warploom_mem::partition::SubPartition;
 use warploom_policy::{Check, Decision, DeviceView, OwnPolicies, SmFilter};
-use warploom_sm::{BlockNeeds, KernelCounters, KernelImage, Sm, physical_base};
+use warploom_sm::{
+    BlockNeeds, KernelContexts, KernelCounters, KernelImage, Sm, packet_size, physical_base,
+};
 
 /// Core cycles that one step may skip, so that a caller who watches progress sees some.
 const MOST_SKIPPED: Cycle = 10_000;
@@ -65,6 +68,8 @@ pub struct Gpu {
     watch: Watchdog,
     probe: Probe,
     recorder: Option<Recorder>,
+    /// Where contexts are switched as the load allows.
+    monitor: Option<Monitor>,
 }
 
 impl Gpu {
@@ -90,6 +95,7 @@ impl Gpu {
             watch: Watchdog::new(),
             probe,
             recorder: None,
+            monitor: Monitor::of(&spec),
             spec,
         }
     }
@@ -127,7 +133,7 @@ impl Gpu {
         let asid = launch.context.asid();
         let threads = launch.context.block().count() as u32;
         let touches = self.touches(&launch, device);
-        let image = Arc::new(KernelImage::new(
+        let mut image = KernelImage::new(
             launch.context,
             launch.program,
             slot,
@@ -138,7 +144,9 @@ impl Gpu {
             blocks_per_sm,
             &self.spec.sm,
             self.spec.gpu.style,
-        ));
+        );
+        let plan = self.plan_contexts(&mut image, &needs, (blocks_per_sm, limit));
+        let image = Arc::new(image);
         self.sms
             .for_each(|_, sm| sm.load_kernel(Arc::clone(&image)));
         let gpu = &self.spec.gpu;
@@ -153,8 +161,31 @@ impl Gpu {
             image, needs, occupancy, self.now, ready, blocks, sms, before, touches,
         );
         (kernel.own_before, kernel.caches_before) = (own_before, caches_before);
+        kernel.plan = plan;
         self.dispatcher.put(slot.index(), kernel);
         slot
+    }
+
+    /// Says how a kernel's contexts are switched, if they can be; the plan, where the machine switches.
+    fn plan_contexts(
+        &mut self,
+        image: &mut KernelImage,
+        needs: &BlockNeeds,
+        fit: (u32, OccupancyLimit),
+    ) -> Option<ContextPlan> {
+        let rules = self.spec.sm.context.rules()?;
+        let contexts = KernelContexts::new(fit, needs, &image.program, &rules, &self.spec);
+        let plan = contexts.plan;
+        if plan.bound > 0 {
+            // Local memory has a place for each block.
+            image.blocks_per_sm += plan.bound;
+            image.contexts = Some(contexts);
+            if let Some(monitor) = &mut self.monitor {
+                monitor.begin(self.now, plan);
+                self.sms.for_each(|_, sm| sm.set_extra_blocks(0));
+            }
+        }
+        Some(plan)
     }
 
     /// What the launch's blocks touch, if a policy wants to know.
@@ -235,6 +266,7 @@ impl Gpu {
         let due = self.recorder.as_ref().map_or(Cycle::MAX, Recorder::due);
         // So does the stretch that ends with a look of the multiprogramming policy.
         let due = due.min(self.dispatcher.next_check());
+        let due = due.min(self.monitor.as_ref().map_or(Cycle::MAX, Monitor::due));
         let until_due = due.saturating_sub(self.now).div_ceil(length);
         self.now + length * idle.min(until_due).max(1)
     }
@@ -247,7 +279,33 @@ impl Gpu {
         }
         self.end_kernels();
         self.record();
+        self.watch_load();
         self.check_progress()
+    }
+
+    /// The monitor's window may be over: another number of extra blocks from now on.
+    fn watch_load(&mut self) {
+        if self.monitor.as_ref().is_none_or(|m| m.due() > self.now) {
+            return;
+        }
+        let counters = self.part_counters().sum();
+        let Some(monitor) = &mut self.monitor else {
+            return;
+        };
+        let Some(choice) = monitor.look(self.now, counters) else {
+            return;
+        };
+        self.sms.for_each(|_, sm| {
+            sm.set_extra_blocks(choice.extra);
+            if choice.l1d {
+                sm.empty_l1d();
+            }
+        });
+        // An SM that sleeps has to empty its cache, and may take another block.
+        for index in 0..self.sms.len() {
+            self.sms.wake(index, self.now);
+        }
+        self.dispatcher.reopen(None);
     }
 
     fn device_view(&self) -> DeviceView {
@@ -287,6 +345,9 @@ impl Gpu {
                 }
                 sm.finished = finished;
             }
+            if std::mem::take(&mut sm.gained_room) {
+                dispatcher.reopen(Some(index));
+            }
             news.stores |= !sm.log.is_empty();
             news.fault |= sm.fault.is_some();
         });
@@ -300,7 +361,9 @@ impl Gpu {
             for (at, reply) in port.outbound.drain(..) {
                 ledger.answered(index, &reply);
                 sm.counters.packets_received += 1;
-                sm.counters.flits_received += u64::from(sm.link.flits(reply.reply_bytes()));
+                let bytes = reply.reply_bytes();
+                sm.counters.flits_received += u64::from(sm.link.flits(bytes));
+                sm.detail.replies[reply.kind.index()][packet_size(bytes)] += 1;
                 sm.link.deliver(at, reply);
                 wake = wake.min(at);
             }
@@ -446,6 +509,7 @@ impl Gpu {
             limit: kernel.limit,
             shared_bytes: kernel.needs.shared_bytes,
             registers_per_thread: kernel.image.registers_per_thread,
+            contexts: kernel.plan,
             counters,
             shared: kernel.shared,
             own,
@@ -530,10 +594,12 @@ impl Gpu {
             sms.push(SmPart {
                 sm: sm.counters.clone(),
                 policy: sm.policy_counters(),
+                context: sm.context_counters(),
                 l1d: counters_of(sm.ldst.l1d.as_ref().map(Cache::counters)),
                 l1i: sm.front.l1i.counters().clone(),
                 l1c: sm.ldst.l1c.counters().clone(),
                 l1t: sm.ldst.l1t.counters().clone(),
+                detail: sm.detail.clone(),
             });
         });
         let bank = |p: &SubPartition| BankPart {
@@ -559,6 +625,12 @@ impl Gpu {
                 .channels()
                 .iter()
                 .map(|c| *c.counters())
+                .collect(),
+            channel_details: self
+                .memory
+                .channels()
+                .iter()
+                .map(|c| c.detail().clone())
                 .collect(),
             requests: *requests.counters(),
             replies: *replies.counters(),
@@ -596,8 +668,10 @@ impl Gpu {
 fn count_sent(sm: &mut Sm) {
     for sent in &sm.link.outgoing {
         let request = &sent.request;
+        let bytes = request.request_bytes();
         sm.counters.packets_sent[request.kind.index()] += 1;
-        sm.counters.flits_sent += u64::from(sm.link.flits(request.request_bytes()));
+        sm.counters.flits_sent += u64::from(sm.link.flits(bytes));
+        sm.detail.requests[request.kind.index()][packet_size(bytes)] += 1;
     }
 }
 

@@ -7,6 +7,7 @@
 //! liveness, operand lists) stand beside the code, indexed by [`Pc`](warploom_base::Pc).
 
 pub mod cfg;
+mod contexts;
 mod facts;
 mod inst;
 mod listing;
@@ -18,6 +19,7 @@ pub mod pressure;
 mod program;
 pub mod slots;
 
+pub use contexts::UNIT_BYTES;
 pub use facts::class;
 pub use inst::{Dst, Extra, Guard, Inst, Pred, Reg, SpecialReg, Src};
 pub use lower::lower;

@@ -106,6 +106,22 @@ impl Liveness {
         &self.live_out[block]
     }
 
+    /// Visits the instructions of every block from last to first with what is live before each.
+    pub fn for_each_before(
+        &self,
+        code: &Code,
+        cfg: &Cfg,
+        mut visit: impl FnMut(usize, &FixedBitSet),
+    ) {
+        for (index, block) in cfg.blocks.iter().enumerate() {
+            let mut live = self.live_out[index].clone();
+            for at in (block.start..block.end).rev() {
+                step_back(code, self.universe, at, &mut live);
+                visit(at, &live);
+            }
+        }
+    }
+
     /// Visits the instructions of every block from last to first with what is live after each.
     pub fn for_each(&self, code: &Code, cfg: &Cfg, mut visit: impl FnMut(usize, &FixedBitSet)) {
         for (index, block) in cfg.blocks.iter().enumerate() {

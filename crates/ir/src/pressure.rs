@@ -56,12 +56,13 @@ pub fn registers_per_thread(pressure: u32) -> u32 {
 }
 
 /// What holding each register's value costs, in 32-bit registers.
-struct Costs {
+pub(crate) struct Costs {
     each: Vec<u32>,
 }
 
 impl Costs {
-    fn new(code: &Code, wide: &[bool]) -> Self {
+    /// Costs of the registers of one function.
+    pub(crate) fn new(code: &Code, wide: &[bool]) -> Self {
         let free = rematerialised(code, wide.len());
         let short = short_addresses(code, wide);
         let cost = |(reg, wide): (usize, &bool)| match free.contains(reg) {
@@ -71,6 +72,11 @@ impl Costs {
         Self {
             each: wide.iter().enumerate().map(cost).collect(),
         }
+    }
+
+    /// That of one register.
+    pub(crate) fn each(&self, reg: usize) -> u32 {
+        self.each[reg]
     }
 
     /// Predicates come behind the registers in a set and cost nothing.

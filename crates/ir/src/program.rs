@@ -1,5 +1,6 @@
 //! A kernel ready to run, and the module that it came from.
 
+use crate::contexts::UNIT_BYTES;
 use crate::inst::{Dst, Inst, Reg, Src};
 use warploom_base::Pc;
 use warploom_diag::Diagnostics;
@@ -209,6 +210,32 @@ pub struct InstFacts {
     pub pos: SourcePos,
 }
 
+/// Where a warp may be switched out, and what has to be kept of it meanwhile (seed 000, section 6.6).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SwitchPoint {
+    /// The instruction at which the warp goes on.
+    pub pc: Pc,
+    /// It may be the first to touch a register that a load from global memory has yet to fill.
+    pub load: bool,
+    /// It comes behind a barrier.
+    pub barrier: bool,
+    /// 32-bit registers that some lane may still read.
+    pub registers: u32,
+    /// Of these, those that are proved to be the same in all lanes.
+    pub uniform: u32,
+    /// Of the others, those that are proved to fit fewer bits.
+    pub narrow: u32,
+    /// Bytes of their values and of live predicates, compressed.
+    pub bytes: u32,
+}
+
+impl SwitchPoint {
+    /// Units of [`UNIT_BYTES`] that the registers take while the warp is out.
+    pub fn units(&self) -> u32 {
+        self.bytes.div_ceil(UNIT_BYTES)
+    }
+}
+
 /// One kernel with every function that it calls, flattened.
 #[derive(Clone, Debug)]
 pub struct Program {
@@ -247,12 +274,20 @@ pub struct Program {
     pub required_threads: Option<[u32; 3]>,
     /// Functions in the flat code, for reports: first instruction and name.
     pub functions: Vec<(Pc, String)>,
+    /// Where a warp may be switched out, in order of the code.
+    pub switch_points: Vec<SwitchPoint>,
 }
 
 impl Program {
     /// Entries of the scoreboard: slots first, then predicates.
     pub fn score_len(&self) -> usize {
         self.reg_slots as usize + self.preds as usize
+    }
+
+    /// Units of [`UNIT_BYTES`] that hold the registers of a warp at whichever switch point it is.
+    pub fn context_units(&self) -> u32 {
+        let units = self.switch_points.iter().map(SwitchPoint::units);
+        units.max().unwrap_or(0)
     }
 
     /// The scoreboard's entry for a register: that of its first slot.

@@ -2,6 +2,7 @@
 
 mod cooperative;
 mod duet_fig3b;
+mod locality;
 mod slicer;
 
 pub use slicer::{OracleRequest, oracle};
@@ -33,7 +34,8 @@ impl FigureInfo {
 pub const fn all() -> &'static [FigureInfo] {
     const ALL: &[FigureInfo] = &{
         let [a, b, c, d, e] = cooperative::FIGURES;
-        let [f, g, h, i, j, k, l, m, n, o, p, q, r, s, t] = slicer::FIGURES;
+        let [l, m, n, o, p, q, r] = locality::FIGURES;
+        let [s, t, u, v, w, x, y, z, aa, ab, ac, ad, ae, af, ag] = slicer::FIGURES;
         [
             duet_fig3b::FIGURE,
             a,
@@ -41,12 +43,6 @@ pub const fn all() -> &'static [FigureInfo] {
             c,
             d,
             e,
-            f,
-            g,
-            h,
-            i,
-            j,
-            k,
             l,
             m,
             n,
@@ -56,6 +52,19 @@ pub const fn all() -> &'static [FigureInfo] {
             r,
             s,
             t,
+            u,
+            v,
+            w,
+            x,
+            y,
+            z,
+            aa,
+            ab,
+            ac,
+            ad,
+            ae,
+            af,
+            ag,
         ]
     };
     ALL

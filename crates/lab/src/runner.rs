@@ -190,6 +190,8 @@ impl Runner<'_> {
         let options = Options {
             max_cycles: spec.max_cycles,
             window_cycles: spec.window_cycles,
+            functional: spec.sharing,
+            sharing: spec.sharing,
             command: spec.command(),
             ..Options::default()
         };

@@ -179,6 +179,8 @@ pub struct RunSpec {
     pub window_cycles: Option<u64>,
     /// What runs beside the input, if anything may.
     pub mix: Option<Mix>,
+    /// Execute without timing, and count the cache lines that blocks share.
+    pub sharing: bool,
 }
 
 impl RunSpec {
@@ -190,6 +192,7 @@ impl RunSpec {
             max_cycles: None,
             window_cycles: None,
             mix: None,
+            sharing: false,
         }
     }
 
@@ -204,11 +207,12 @@ impl RunSpec {
             format!("/{}/{targets:?}/{again}", others.join("+"))
         });
         RunKey(format!(
-            "{}/{}/{}/{}{mix}",
+            "{}/{}/{}/{}{}{mix}",
             self.input.digest,
             self.machine.spec.digest(),
             number(self.max_cycles),
-            number(self.window_cycles)
+            number(self.window_cycles),
+            if self.sharing { "/sharing" } else { "" }
         ))
     }
 
@@ -237,6 +241,9 @@ impl RunSpec {
                 command += " --again";
             }
         }
+        if self.sharing {
+            command += " --functional --sharing";
+        }
         command
     }
 
@@ -245,7 +252,10 @@ impl RunSpec {
         let others = self.mix.iter().flat_map(|mix| &mix.others);
         let names = others.map(|input| format!(" + {}", input.name));
         let others: String = names.collect();
-        format!("{}{others} on {}", self.input.name, self.machine.name)
+        match self.sharing {
+            true => format!("{} without timing", self.input.name),
+            false => format!("{}{others} on {}", self.input.name, self.machine.name),
+        }
     }
 
     /// How much work it is, beside other runs.
@@ -306,6 +316,10 @@ mod tests {
             },
             RunSpec {
                 window_cycles: Some(100),
+                ..run("vectoradd", Size::Test, &[])
+            },
+            RunSpec {
+                sharing: true,
                 ..run("vectoradd", Size::Test, &[])
             },
         ];

@@ -27,6 +27,7 @@ pub(crate) fn request(kind: AccessKind, addr: u64, bytes: u16) -> Request {
         addr,
         byte_mask,
         issued_at: 0,
+        returned_at: 0,
         token: 0,
         bytes,
         sm: SmId(0),
@@ -175,6 +176,7 @@ fn any_spec() -> GpuSpec {
             channel_index: ChannelIndex::Consecutive,
         },
         dram: fermi_dram(),
+        sim: SimSpec { skip_idle: true },
         gpu: DeviceSpec {
             sms: 15,
             sms_per_cluster: 1,
@@ -271,6 +273,7 @@ fn any_sm() -> SmSpec {
         barriers_per_block: 16,
         schedulers: 2,
         warp_scheduler: WarpScheduler::Gto,
+        context: Context::Resident,
         max_issue_per_warp: 1,
         dual_issue_different_units: false,
         fetch_per_cycle: 1,
@@ -313,6 +316,5 @@ fn any_sm() -> SmSpec {
         response_fifo: 2,
         ejection_fifo: 8,
         divergence: DivergenceOrder::TakenFirst,
-        skip_idle: true,
     }
 }

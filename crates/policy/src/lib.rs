@@ -6,6 +6,7 @@
 //! lists of names. To add one: `docs/adding-a-policy.md`.
 
 pub mod block;
+pub mod context;
 mod facts;
 pub mod multiprogram;
 pub mod range;
@@ -13,6 +14,7 @@ pub mod sm_filter;
 pub mod warp;
 
 pub use block::{BlockPolicy, BlockQueueView, BlockScheduler};
+pub use context::{ExtraBlocksMonitor, Load};
 pub use facts::{Facts, Part, Policy, PolicyInfo, bits_for};
 pub use multiprogram::{
     Decision, KernelView, Multiprogram, MultiprogramPolicy, MultiprogramView, SmSample, Verdict,
@@ -31,6 +33,7 @@ pub fn all() -> impl Iterator<Item = PolicyInfo> {
         .chain(block::TABLE)
         .chain(sm_filter::TABLE)
         .chain(multiprogram::TABLE)
+        .chain(context::TABLE)
         .copied()
 }
 

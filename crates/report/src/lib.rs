@@ -25,5 +25,5 @@ pub use gpgpusim::gpgpusim_report;
 pub use html::{Imprint, html};
 pub use page_text::page_report;
 pub use run::run_report;
-pub use svg::svg;
+pub use svg::{TouchMap, svg, touch_maps};
 pub use table::{figures, listing};

@@ -6,7 +6,7 @@ use crate::table::figures;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use warploom_stats::result::{
-    CheckReport, Figures, KernelReport, Outcome, ProcessReport, RunReport,
+    CheckReport, Figures, KernelReport, Outcome, ProcessReport, RunReport, ratio,
 };
 
 /// Launches shown one by one; of more, the first ones stand for the rest.
@@ -27,6 +27,7 @@ pub fn run_report(run: &RunReport) -> String {
     processes(&mut text, run);
     launches(&mut text, run);
     stalls(&mut text, &run.totals.figures.stalls);
+    sharing(&mut text, run);
     outcome(&mut text, &run.outcome);
     checks(&mut text, &run.checks);
     findings(&mut text, run);
@@ -190,6 +191,31 @@ pub(crate) fn stalls(text: &mut String, stalls: &BTreeMap<String, f64>) {
     text.push('\n');
 }
 
+/// What blocks share, where it was counted.
+fn sharing(text: &mut String, run: &RunReport) {
+    let Some(sharing) = run.sharing else {
+        return;
+    };
+    let lines = grouped(sharing.lines);
+    let _ = writeln!(text, "cache lines that blocks touch: {lines}, of which");
+    for (count, what) in [
+        (sharing.shared, "another block of the launch touches too"),
+        (
+            sharing.with_next,
+            "the next block in the grid's order touches",
+        ),
+        (
+            sharing.with_below,
+            "the block one row of the grid below touches",
+        ),
+        (sharing.far, "only blocks farther away touch"),
+    ] {
+        let share = percent(ratio(count, sharing.lines));
+        let _ = writeln!(text, "  {share:>6} {what}");
+    }
+    text.push('\n');
+}
+
 pub(crate) fn outcome(text: &mut String, outcome: &Outcome) {
     let _ = match outcome {
         Outcome::Finished => Ok(()),
@@ -311,6 +337,7 @@ pub(crate) mod tests {
             decisions: Vec::new(),
             mix: None,
             sm_filter_checks: Vec::new(),
+            sharing: None,
             checks: vec![CheckReport {
                 name: "c".into(),
                 passed: true,

@@ -14,6 +14,7 @@ mod params;
 mod process;
 mod result;
 mod session;
+mod sharing;
 mod substitute;
 
 pub use compile::compile;

@@ -13,6 +13,7 @@ use crate::result::{Summary, kernel_report};
 use crate::session::{Progress, RunError, Session, outcome_of};
 use std::ops::ControlFlow;
 use warploom_base::{Cycle, Digest, KernelSlot};
+use warploom_config::Context;
 use warploom_exec::DeviceMemory;
 use warploom_gpu::{Gpu, KernelEnd};
 use warploom_stats::result::{Concurrent, Outcome};
@@ -245,7 +246,7 @@ impl<'s, 'p> Mix<'s, 'p> {
         at: usize,
         summary: &mut Summary,
     ) -> Result<Result<(), Outcome>, RunError> {
-        while self.gpu.has_free_slot() || !self.processes[at].launches_next() {
+        while self.may_launch() || !self.processes[at].launches_next() {
             let process = &mut self.processes[at];
             process.device.lend(&mut self.memory);
             let next = process.start_next();
@@ -259,10 +260,11 @@ impl<'s, 'p> Mix<'s, 'p> {
             let Some(launch) = started.launch.take() else {
                 continue;
             };
-            if started.number < self.session.options().skip_launches {
+            let session = self.session;
+            if started.number < session.options().skip_launches {
                 let process = &mut self.processes[at];
                 process.device.lend(&mut self.memory);
-                let stats = self.session.execute_prepared(&launch, &mut process.device);
+                let stats = session.execute_prepared(&launch, &mut process.device, None);
                 process.device.lend(&mut self.memory);
                 match stats {
                     Ok(stats) => summary.find(stats.findings),
@@ -273,6 +275,12 @@ impl<'s, 'p> Mix<'s, 'p> {
             self.launch(at, stream, launch.launch, started);
         }
         Ok(Ok(()))
+    }
+
+    /// There is a place for another kernel. Where contexts are switched kernels run one by one.
+    fn may_launch(&self) -> bool {
+        let switched = self.session.spec().sm.context != Context::Resident;
+        self.gpu.has_free_slot() && (!switched || self.gpu.is_idle())
     }
 
     fn launch(

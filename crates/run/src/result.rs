@@ -11,7 +11,7 @@ use warploom_policy::{Decision, Verdict};
 use warploom_sm::{Pipe, SLOT_CAUSES};
 use warploom_stats::result::{
     CacheFigures, Concurrent, ConfigValue, ContentionFigures, Counts, DecisionReport, DramFigures,
-    Figures, Gpu, KernelReport, Outcome, Parts, ProcessReport, Program, RunReport, Series,
+    Figures, Gpu, KernelReport, Outcome, Parts, ProcessReport, Program, RunReport, Series, Sharing,
     SmFilterCheck, Totals, shares,
 };
 
@@ -28,6 +28,7 @@ pub(crate) struct Summary {
     parts: Option<Parts>,
     series: Option<Series>,
     sm_filter_checks: Vec<SmFilterCheck>,
+    sharing: Option<Sharing>,
     findings: Vec<String>,
 }
 
@@ -51,6 +52,7 @@ impl Summary {
             parts: None,
             series: None,
             sm_filter_checks: Vec::new(),
+            sharing: None,
             findings: Vec::new(),
         }
     }
@@ -102,6 +104,11 @@ impl Summary {
             sms: check.sms,
         };
         self.sm_filter_checks = checks.iter().map(check).collect();
+    }
+
+    /// Lines that blocks share, where it was asked for.
+    pub fn shared(&mut self, sharing: Option<Sharing>) {
+        self.sharing = sharing;
     }
 
     /// Windows of `window_cycles` that were recorded.
@@ -162,6 +169,7 @@ impl Summary {
             warp_instructions_per_second: per_second(figures.warp_instructions),
             series: self.series,
             sm_filter_checks: self.sm_filter_checks,
+            sharing: self.sharing,
             checks: checks.into_iter().map(Into::into).collect(),
             findings: self.findings,
             digest,
@@ -316,15 +324,20 @@ fn counts(named: Vec<(String, u64)>) -> Counts {
 fn parts_of(counters: &PartCounters) -> Parts {
     let channels = 0..counters.channels.len();
     Parts {
-        sms: counters.sms.iter().map(|sm| counts(sm.named())).collect(),
+        sms: counters
+            .sms
+            .iter()
+            .map(|sm| counts(sm.detailed()))
+            .collect(),
         banks: counters
             .banks
             .iter()
             .map(|bank| counts(bank.named()))
             .collect(),
         channels: channels
-            .map(|i| counts(counters.channel_named(i)))
+            .map(|i| counts(counters.channel_detailed(i)))
             .collect(),
+        networks: counters.networks_detailed().map(counts).into(),
     }
 }
 

@@ -9,7 +9,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Instant;
 use warploom_base::{Cycle, Dim3};
-use warploom_config::{DivergenceOrder, GpuSpec};
+use warploom_config::{Context, DivergenceOrder, GpuSpec};
 use warploom_exec::{BranchOrder, Checks, Fault, LaunchContext, LaunchError, LaunchSpec};
 use warploom_gpu::{Gpu, KernelLaunch, Probe, Stop};
 use warploom_ir::Program;
@@ -26,6 +26,8 @@ pub struct Options {
     pub max_cycles: Option<Cycle>,
     /// Execute only, without timing: results have no cycles.
     pub functional: bool,
+    /// Of an execution without timing: count the cache lines that blocks share.
+    pub sharing: bool,
     /// Execute this many launches without timing before the first that is timed. They leave memory
     /// as they should and caches as they were; the result does not have them.
     pub skip_launches: u64,
@@ -51,6 +53,7 @@ impl Default for Options {
             threads: 1,
             max_cycles: None,
             functional: false,
+            sharing: false,
             skip_launches: 0,
             memory_bytes: 4 << 30,
             checks: Checks::default(),
@@ -120,6 +123,12 @@ pub enum RunError {
         /// Shared memory of an SM.
         max_shared: u32,
     },
+    /// Several programs on a machine that switches contexts.
+    #[error(
+        "several programs do not run on an SM that switches contexts; set sm.context=none, or run \
+         them one by one"
+    )]
+    MixWithContexts,
     /// The caller asked to stop.
     #[error("interrupted")]
     Interrupted,
@@ -173,6 +182,9 @@ impl Session {
         programs: Vec<Participant<'_>>,
         progress: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
     ) -> Result<RunReport, RunError> {
+        if self.spec.sm.context != Context::Resident {
+            return Err(RunError::MixWithContexts);
+        }
         self.run_any(programs, true, progress)
     }
 

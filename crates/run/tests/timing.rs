@@ -216,7 +216,7 @@ fn check_skipping_and_threads(mut spec: GpuSpec) {
     assert_eq!(one, run(&spec, 1), "the same run twice");
     assert_eq!(one, run(&spec, 2), "two threads");
     assert_eq!(one, run(&spec, 3), "three threads");
-    spec.sm.skip_idle = false;
+    spec.sim.skip_idle = false;
     let walked = run(&spec, 1);
     let differ = walked
         .0

@@ -44,6 +44,11 @@ impl Frontend {
         }
     }
 
+    /// The warp whose instructions are fetched and not yet decoded.
+    pub(crate) fn decoding(&self) -> WarpMask {
+        self.buffer.map_or(0, |(warp, _)| 1 << warp.index())
+    }
+
     /// Decode, fetch and the cache have nothing to do, given the warps that want to fetch.
     pub fn is_quiet(&self, wanting: WarpMask, link: &Link) -> bool {
         wanting == 0
@@ -163,6 +168,7 @@ impl Sm {
             addr,
             byte_mask: ((1u128 << bytes) - 1) << (addr % 128),
             issued_at: now,
+            returned_at: 0,
             token: slot as u32,
             bytes: bytes as u16,
             sm: self.id,

@@ -3,7 +3,10 @@
 
 use std::sync::Arc;
 use warploom_base::{KernelSlot, Pc};
-use warploom_config::{ModelStyle, OpTiming, SmSpec, TypeTiming, UnitSpecs};
+use warploom_config::{
+    BlockNeeds, CONTEXT_UNIT_BYTES, ContextNeeds, ContextPlan, ContextRules, GpuSpec, ModelStyle,
+    OccupancyLimit, OpTiming, SmSpec, TypeTiming, UnitSpecs,
+};
 use warploom_exec::LaunchContext;
 use warploom_ir::{InstClass, InstFacts, MemClass, Program};
 
@@ -101,7 +104,74 @@ pub struct KernelImage {
     pub blocks_per_sm: u32,
     /// By program counter.
     pub timed: Vec<TimedInst>,
+    /// How its contexts are switched, if they are.
+    pub contexts: Option<KernelContexts>,
     lists: Vec<u16>,
+}
+
+/// What is known of a kernel's contexts before it runs.
+#[derive(Clone, Debug)]
+pub struct KernelContexts {
+    /// How many blocks an SM holds.
+    pub plan: ContextPlan,
+    /// What contexts take.
+    pub needs: ContextNeeds,
+    /// By program counter: units of registers that a warp keeps while it is out there.
+    units: Vec<Option<u16>>,
+    /// By number of extra blocks: whether registers leave, and shared memory.
+    moves: Vec<(bool, bool)>,
+}
+
+impl KernelContexts {
+    /// Those of `program` in blocks that take `needs` of an SM; the first value says how many of
+    /// these an SM holds at once, and what limits it.
+    pub fn new(
+        fit: (u32, OccupancyLimit),
+        needs: &BlockNeeds,
+        program: &Program,
+        rules: &ContextRules,
+        spec: &GpuSpec,
+    ) -> Self {
+        let registers = needs.registers / needs.threads;
+        let kept = match rules.reduce {
+            true => program.context_units().min(registers),
+            false => registers,
+        };
+        let needs = ContextNeeds {
+            warps: needs.threads / 32,
+            registers,
+            kept,
+            shared: needs.shared_bytes.div_ceil(CONTEXT_UNIT_BYTES),
+            switches: !program.switch_points.is_empty(),
+        };
+        let plan = ContextPlan::new(rules, &needs, fit, spec);
+        let mut units = vec![None; program.insts.len()];
+        for point in &program.switch_points {
+            let live = if rules.reduce { point.units() } else { kept };
+            units[point.pc.index()] = Some(live.min(kept) as u16);
+        }
+        let moves = (0..=plan.bound).map(|extra| {
+            let registers = plan.moves_registers(&needs, extra, spec);
+            (registers, plan.moves_shared(&needs, extra, spec))
+        });
+        Self {
+            plan,
+            needs,
+            units,
+            moves: moves.collect(),
+        }
+    }
+
+    /// Units of registers that a warp keeps while it is out at `pc`; `None` where it stays.
+    pub fn units_at(&self, pc: Pc) -> Option<u32> {
+        self.units[pc.index()].map(u32::from)
+    }
+
+    /// With so many extra blocks: whether registers leave, and shared memory.
+    pub fn moves(&self, extra: u32) -> (bool, bool) {
+        let last = self.moves.len() - 1;
+        self.moves[(extra as usize).min(last)]
+    }
 }
 
 impl KernelImage {
@@ -136,6 +206,7 @@ impl KernelImage {
             shared_bytes,
             blocks_per_sm,
             timed,
+            contexts: None,
             lists,
         }
     }

@@ -133,21 +133,24 @@ impl Sm {
         };
         debug_assert!(ready >> slot.index() & 1 != 0, "{slot} is not ready");
         self.schedulers[s].policy.on_issue(slot);
-        self.issue_from(s, slot, now, memory)?;
+        let issued = self.issue_from(s, slot, now, memory)?;
+        self.detail.issues[usize::from(issued > 1)][s] += 1;
         Ok(SlotCause::Issued)
     }
 
-    /// Issues from one warp that is ready, more than once where the machine allows it.
+    /// Issues from one warp that is ready, more than once where the machine allows it. Returns how
+    /// often.
     fn issue_from(
         &mut self,
         s: usize,
         slot: WarpSlot,
         now: Cycle,
         memory: &DeviceMemory,
-    ) -> Result<(), Fault> {
+    ) -> Result<u32, Fault> {
         let bit = 1 << slot.index();
         let mut last = self.warps.next_pipe_of(slot.index());
         self.issue_one(slot, now, memory)?;
+        let mut issued = 1;
         for _ in 1..self.max_issue_per_warp {
             if bit & self.warps.astray() != 0 {
                 self.warps.turn_back(slot.index());
@@ -163,8 +166,9 @@ impl Sm {
             }
             last = pipe;
             self.issue_one(slot, now, memory)?;
+            issued += 1;
         }
-        Ok(())
+        Ok(issued)
     }
 
     /// Why nothing issued.
@@ -235,6 +239,7 @@ impl Sm {
             self.keep_finding(w, memory);
         }
         self.count_issue(kernel);
+        self.detail.issued_by_slot[w] += 1;
         self.send_on(slot);
         self.advance_buffer(slot);
         self.act_on_effect(slot, block);
@@ -343,8 +348,8 @@ impl Sm {
 
     fn arrive(&mut self, slot: WarpSlot, block: BlockId, arrival: &BarrierArrival) {
         self.counters.barriers += 1;
+        let index = self.warps.exec[slot.index()].warp_index();
         let b = &mut self.blocks[block.index()];
-        let index = u32::from(slot.0) - b.first_warp;
         match b.state.barriers.arrive(index, arrival) {
             BarrierOutcome::Wait => self.warps.at_barrier |= 1 << slot.index(),
             BarrierOutcome::Continue => {}
@@ -353,6 +358,9 @@ impl Sm {
     }
 
     fn release_barrier(&mut self, block: BlockId, release: &BarrierRelease) {
+        if self.context.is_some() {
+            return self.release_contexts(block, release);
+        }
         let first = self.blocks[block.index()].first_warp;
         let released = release.warps << first;
         self.warps.at_barrier &= !released;
@@ -364,8 +372,8 @@ impl Sm {
     /// All lanes of a warp have exited.
     fn warp_done(&mut self, slot: WarpSlot, block: BlockId) {
         self.end_warp(slot);
+        let index = self.warps.exec[slot.index()].warp_index();
         let b = &mut self.blocks[block.index()];
-        let index = u32::from(slot.0) - b.first_warp;
         let mut releases = std::mem::take(&mut self.releases);
         b.state
             .barriers
@@ -425,8 +433,10 @@ impl Sm {
         } else {
             transactions as u32
         };
+        let owner = self.owner(w);
         self.ldst.insts[id] = MemInst {
-            warp: slot,
+            warp: WarpSlot(owner),
+            awaited: false,
             kernel: self.warps.kernel[w],
             pc: self.out.pc,
             path,
@@ -462,8 +472,10 @@ impl Sm {
             .take()
             .expect("issue checks for a free record");
         self.ldst.lists[list].clear();
+        let owner = self.owner(slot.index());
         self.ldst.insts[id] = MemInst {
-            warp: slot,
+            warp: WarpSlot(owner),
+            awaited: false,
             kernel: self.warps.kernel[slot.index()],
             pc: self.out.pc,
             path: Path::Around,
@@ -483,8 +495,8 @@ impl Sm {
             (MemKind::Texture, _) => Path::Texture,
             (_, MemSpace::Const | MemSpace::Param) => Path::Constant,
             (MemKind::Atomic, _) => Path::Around,
-            (_, MemSpace::Local | MemSpace::FrameParam) if self.ldst.l1d.is_some() => Path::Data,
-            _ if self.ldst.l1d.is_none() || self.bypasses_l1(effect.cache_op) => Path::Around,
+            (_, MemSpace::Local | MemSpace::FrameParam) if self.ldst.caches() => Path::Data,
+            _ if !self.ldst.caches() || self.bypasses_l1(effect.cache_op) => Path::Around,
             _ => Path::Data,
         }
     }
@@ -522,7 +534,7 @@ impl Sm {
                     blocks_per_sm: image.blocks_per_sm,
                     sms: u32::from(self.n_sm),
                 };
-                let first = (u32::from(slot.0) - self.blocks[block.index()].first_warp) * 32;
+                let first = self.warps.exec[w].warp_index() * 32;
                 let place = (u32::from(self.id.0), u32::from(block.0), first);
                 coalesce_local(
                     self.coalescing,

@@ -44,8 +44,10 @@ pub enum Path {
 /// One memory instruction.
 #[derive(Clone, Copy, Debug)]
 pub struct MemInst {
-    /// Who issued it.
+    /// Who issued it: its slot, where contexts are switched its context.
     pub warp: WarpSlot,
+    /// A load from global memory that has left the unit, where contexts are switched.
+    pub awaited: bool,
     /// Of which kernel.
     pub kernel: KernelSlot,
     /// Which instruction.
@@ -66,6 +68,13 @@ pub struct MemInst {
     pub list: u16,
 }
 
+impl MemInst {
+    /// A load that may go to global memory, and not to shared memory's atomics.
+    fn is_global_load(&self) -> bool {
+        self.kind == AccessKind::GlobalRead && matches!(self.path, Path::Data | Path::Around)
+    }
+}
+
 /// An atomic instruction on its way: a warp has at most one.
 #[derive(Clone, Debug)]
 pub struct PendingAtomic {
@@ -75,6 +84,17 @@ pub struct PendingAtomic {
     pub lanes: [LaneMask; 33],
     /// Old values by lane, as far as they have arrived.
     pub results: [u64; 32],
+}
+
+/// What the data cache's memory is used for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum L1dUse {
+    /// Data.
+    Caches,
+    /// New accesses go past it; what is in it leaves.
+    Empties,
+    /// Contexts.
+    HoldsContexts,
 }
 
 /// What goes to the registers next.
@@ -90,6 +110,8 @@ enum WriteBack {
 pub struct Ldst {
     /// Instruction trying its path.
     dispatch: Option<FlightId>,
+    /// Its record, unless it is a fence.
+    in_dispatch: Option<MemId>,
     /// How the last try of that instruction failed, if it will fail so again until a reply or a
     /// credit comes.
     blocked: Option<Blocked>,
@@ -104,6 +126,8 @@ pub struct Ldst {
     shared_latency: u32,
     /// Data cache.
     pub l1d: Option<Cache>,
+    /// What has become of it.
+    pub(crate) l1d_use: L1dUse,
     /// Constant cache.
     pub l1c: Cache,
     /// Texture cache.
@@ -132,6 +156,7 @@ impl Ldst {
         let style = spec.gpu.style;
         let blank = MemInst {
             warp: WarpSlot(0),
+            awaited: false,
             kernel: KernelSlot(0),
             pc: Pc(0),
             path: Path::Shared,
@@ -151,6 +176,7 @@ impl Ldst {
         let cache = |c: &CacheSpec| Cache::new(c, Level::L1, style);
         Self {
             dispatch: None,
+            in_dispatch: None,
             blocked: None,
             insts: Pool::new(MEM_RECORDS, blank),
             lists: Pool::new(LISTS, Transactions::new()),
@@ -165,6 +191,7 @@ impl Ldst {
                 l1d.follow_kernels(kernels);
                 l1d
             }),
+            l1d_use: L1dUse::Caches,
             l1c: cache(&spec.l1c),
             l1t: TextureCache::new(&spec.l1t),
             perfect_constant: spec.sm.perfect_inst_const_cache,
@@ -189,10 +216,49 @@ impl Ldst {
         self.dispatch.is_none()
     }
 
+    /// Accesses may go through the data cache.
+    #[inline]
+    pub(crate) fn caches(&self) -> bool {
+        self.l1d.is_some() && self.l1d_use == L1dUse::Caches
+    }
+
+    /// One cycle of emptying the data cache; true when it is empty.
+    pub(crate) fn empty_l1d(&mut self, now: Cycle, asid: u8, kernel: KernelSlot) -> bool {
+        let data = |id: MemId| self.insts[id.0].path == Path::Data;
+        let entering = self.in_dispatch.is_some_and(data);
+        if entering || self.banks.iter().any(|bank| !bank.is_empty()) {
+            return false;
+        }
+        let cause = Request {
+            addr: 0,
+            byte_mask: 0,
+            issued_at: now,
+            returned_at: 0,
+            token: u32::MAX,
+            bytes: 0,
+            sm: self.sm,
+            kind: AccessKind::L1WriteBack,
+            sectors: 0,
+            kernel,
+            asid,
+        };
+        let l1d = self.l1d.as_mut();
+        l1d.is_none_or(|l1d| l1d.empty(now, &cause))
+    }
+
     /// Takes an instruction from the collectors.
     #[inline]
-    pub fn accept(&mut self, flight: FlightId) {
+    pub fn accept(&mut self, flight: FlightId, mem: Option<MemId>) {
         self.dispatch = Some(flight);
+        self.in_dispatch = mem;
+        if let Some(id) = mem.filter(|_| self.l1d_use != L1dUse::Caches) {
+            let path = &mut self.insts[id.0].path;
+            *path = if *path == Path::Data {
+                Path::Around
+            } else {
+                *path
+            };
+        }
     }
 
     /// There are records for another instruction to issue.
@@ -229,6 +295,7 @@ impl Ldst {
             addr: physical_base(asid) + t.addr,
             byte_mask: t.byte_mask,
             issued_at: now,
+            returned_at: 0,
             token: (number as u32) << 16 | u32::from(id.0),
             bytes: t.bytes,
             sm: self.sm,
@@ -374,7 +441,9 @@ impl Sm {
             let image = image_of(&self.kernels, inst.kernel);
             let banks = image.list(image.at(inst.pc).bank_writes);
             let left = &banks[self.ldst.written..];
-            let written = self.collectors.try_write(left, inst.warp.0);
+            let written = self
+                .collectors
+                .try_write(left, self.place(inst.warp.0) as u16);
             if written < left.len() {
                 self.ldst.written += written;
                 return;
@@ -422,7 +491,7 @@ impl Sm {
         if !inst.atomic || inst.pending != 1 {
             return;
         }
-        let slot = inst.warp.index();
+        let slot = self.place(inst.warp.0);
         if inst.kind == AccessKind::GlobalAtomic {
             let atomic = &self.ldst.atomics[slot];
             let batch = &atomic.batch;
@@ -446,14 +515,22 @@ impl Sm {
     /// All replies have come: the destination is free to read.
     fn complete_memory(&mut self, id: MemId) {
         let inst = self.ldst.insts[id.0];
-        let slot = inst.warp.index();
+        let slot = self.place(inst.warp.0);
         let image = image_of(&self.kernels, inst.kernel);
         self.warps.clear_pending(slot, image.at(inst.pc), image);
         self.warps.in_flight[slot] -= 1;
+        if self.context.is_some() {
+            let inst_facts = image.at(inst.pc);
+            self.warps
+                .forget_load(slot, inst.awaited, inst_facts, image);
+        }
+        self.ldst.insts.give(id.0);
+        if slot >= self.warps.slots() {
+            return self.arrived(inst.warp.0);
+        }
         self.warps.touched |= 1 << slot;
         self.warps.refresh_arrived(slot, image);
         self.release_fence(slot);
-        self.ldst.insts.give(id.0);
     }
 
     /// Takes one reply from the network to where it belongs.
@@ -491,9 +568,17 @@ impl Sm {
     }
 
     fn store_acknowledged(&mut self, reply: &Request) {
-        let warp = (reply.token & 0xffff) as usize;
-        self.warps.stores[warp] -= 1;
-        self.warps.touched |= 1 << warp;
+        self.store_done(reply.token);
+    }
+
+    /// One acknowledgement fewer of a warp's stores is out. Returns where the warp is.
+    fn store_done(&mut self, token: u32) -> usize {
+        let place = self.place(token as u16);
+        self.warps.stores[place] -= 1;
+        if place < self.warps.slots() {
+            self.warps.touched |= 1 << place;
+        }
+        place
     }
 
     fn send_misses(&mut self, now: Cycle) {
@@ -541,14 +626,14 @@ impl Sm {
             return Some(reason);
         }
         if is_store {
-            let warp = (request.token & 0xffff) as usize;
-            self.warps.stores[warp] -= 1;
-            self.warps.touched |= 1 << warp;
+            let place = self.store_done(request.token);
             if access.write_sent {
-                self.warps.stores[warp] += self.ldst.replies_to(request);
+                self.warps.stores[place] += self.ldst.replies_to(request);
             }
         } else if access.outcome == AccessOutcome::Hit {
             self.reply_done(mem_of(request.token));
+        } else if self.context.is_some() {
+            self.note_miss(mem_of(request.token));
         }
         None
     }
@@ -631,14 +716,38 @@ impl Sm {
             self.ldst.shared.push((at, id));
         }
         self.ldst.dispatch = None;
+        self.ldst.in_dispatch = None;
         self.flights.give(flight.0);
         self.ldst.lists.give(inst.list);
         if !inst.replies {
-            self.warps.in_flight[inst.warp.index()] -= 1;
-            self.warps.touched |= 1 << inst.warp.index();
+            let slot = self.place(inst.warp.0);
+            self.warps.in_flight[slot] -= 1;
+            self.warps.touched |= 1 << slot;
             self.ldst.insts.give(id.0);
         } else if inst.pending == 0 {
             self.complete_memory(id);
+        } else if self.context.is_some() && inst.is_global_load() {
+            self.await_load(id);
+        }
+    }
+
+    /// A load from global memory has sent all that it has to send, and did not hit. With a latency
+    /// queue (4.x) that is not known before the tags are looked up.
+    fn await_load(&mut self, id: MemId) {
+        let place = self.place(self.ldst.insts[id.0].warp.0);
+        self.warps.note_load(place);
+        self.ldst.insts[id.0].awaited = true;
+        if self.ldst.insts[id.0].path == Path::Around || self.ldst.l1_latency == 0 {
+            self.note_miss(id);
+        }
+    }
+
+    fn note_miss(&mut self, id: MemId) {
+        let inst = self.ldst.insts[id.0];
+        if inst.is_global_load() {
+            let image = image_of(&self.kernels, inst.kernel);
+            let place = self.place(inst.warp.0);
+            self.warps.note_miss(place, image.at(inst.pc), image);
         }
     }
 
@@ -654,7 +763,7 @@ impl Sm {
     /// Lanes whose atomic a reply stands for.
     pub fn atomic_lanes(&self, reply: &Request) -> (WarpSlot, LaneMask) {
         let warp = self.ldst.insts[mem_of(reply.token).0].warp;
-        let atomic = &self.ldst.atomics[warp.index()];
+        let atomic = &self.ldst.atomics[self.place(warp.0)];
         let lanes = atomic.lanes[transaction_of(reply.token)];
         let first = reply.addr - physical_base(reply.asid);
         let range = first..first + u64::from(reply.bytes);

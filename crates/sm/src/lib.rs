@@ -10,6 +10,7 @@
 //! | load/store unit | `ldst` |
 //! | blocks, warps and their resources | `blocks`, `warps`, `carveout` |
 //! | links to the network | `link` |
+//! | warps and blocks that leave and come back | `context`, `switching` |
 //!
 //! Invariants: an SM touches only itself and its ends of links; what it does in a step depends on
 //! nothing that others do in that step; time is passed in; no allocation while it runs.
@@ -17,7 +18,9 @@
 mod blocks;
 mod carveout;
 mod collector;
+mod context;
 mod counters;
+mod detail;
 mod flight;
 mod frontend;
 mod image;
@@ -26,15 +29,21 @@ mod ldst;
 mod link;
 mod sm;
 mod stage;
+mod switching;
 mod units;
 mod warps;
 
 pub use blocks::Resources;
+pub use context::ContextCounters;
 pub use counters::{
     ACCESS_KINDS, KernelCounters, LANE_SPACES, LDST_STAGES, LDST_STALLS, LaneSpace, LdstStage,
     LdstStall, SLOT_CAUSES, SlotCause, SmCounters,
 };
-pub use image::{CODE_BASE, KernelImage, Pipe, TimedInst, physical_base};
+pub use detail::{
+    ISSUES, MAX_SCHEDULERS, PACKET_BYTES, PACKET_SIZES, SCHEDULERS, SmDetail, WARP_SLOTS,
+    packet_size,
+};
+pub use image::{CODE_BASE, KernelContexts, KernelImage, Pipe, TimedInst, physical_base};
 pub use link::{Link, Outgoing};
 pub use sm::{FinishedBlock, Sm};
 pub use warploom_config::{BlockNeeds, OccupancyLimit};

@@ -7,11 +7,13 @@
 use crate::blocks::{BlockSlot, Place, Resources, free_run, warp_run};
 use crate::carveout::Carveout;
 use crate::collector::{Collectors, Sources};
+use crate::context::{Contexts, Moved};
 use crate::counters::{KernelCounters, SlotCause, SmCounters};
+use crate::detail::SmDetail;
 use crate::flight::{Flight, FlightId, FlightPool, Pool};
 use crate::frontend::Frontend;
 use crate::image::{KernelImage, Pipe};
-use crate::ldst::{Ldst, image_of};
+use crate::ldst::{L1dUse, Ldst, image_of};
 use crate::link::Link;
 use crate::units::Units;
 use crate::warps::Warps;
@@ -87,6 +89,8 @@ pub struct Sm {
     pub counters: SmCounters,
     /// Counters by kernel slot.
     pub by_kernel: Vec<KernelCounters>,
+    /// More of them.
+    pub detail: SmDetail,
     /// Blocks that ended in the running step.
     pub finished: Vec<FinishedBlock>,
     /// What the simulated program did wrong, with the cycle.
@@ -111,12 +115,17 @@ pub struct Sm {
     mem_unit_ports: u32,
     skip_idle: bool,
     /// What is left, blocks that have not started counted.
-    resources: Resources,
-    /// Where the registers and the shared memory of those blocks begin, by block slot.
+    pub(crate) resources: Resources,
+    /// Where the registers and the shared memory of resident blocks begin, by block slot.
     places: Vec<Place>,
     /// Block slots and warp slots of those blocks.
-    taken_blocks: u64,
-    taken_warps: WarpMask,
+    pub(crate) taken_blocks: u64,
+    pub(crate) taken_warps: WarpMask,
+    /// Context switching, where there is any, and what it did in the last cycle.
+    pub(crate) context: Option<Box<Contexts>>,
+    pub(crate) moved: Vec<Moved>,
+    /// A block may have room now that had none before, although none has ended.
+    pub gained_room: bool,
     starts: VecDeque<Start>,
     warps_started: u64,
     finished_flights: Vec<FlightId>,
@@ -147,14 +156,18 @@ impl Sm {
             mem: None,
         };
         let credits = spec.noc.injection_buffer + 2 * spec.gpu.link_cycles;
+        let context = Contexts::of(spec, slots);
+        let contexts = context.as_ref().map_or(0, |c| c.count());
+        let blocks = context.as_ref().map_or(0, |c| c.count_blocks());
+        let blocks = blocks.max(sm.max_blocks);
         Self {
             id,
             n_sm: spec.gpu.sms as u16,
             core_khz: u64::from(spec.clocks.core_khz),
             style: spec.gpu.style,
             kernels: vec![None; spec.gpu.max_concurrent_kernels as usize],
-            warps: Warps::new(slots, sm.max_blocks),
-            blocks: (0..sm.max_blocks).map(|_| BlockSlot::free()).collect(),
+            warps: Warps::new(slots, contexts, sm.max_blocks),
+            blocks: (0..blocks).map(|_| BlockSlot::free()).collect(),
             schedulers: schedulers(spec, slots, own),
             flights: Pool::new(FLIGHTS, blank),
             collectors: Collectors::new(sm, widths, spec.gpu.style),
@@ -165,6 +178,7 @@ impl Sm {
             log: WriteLog::new(),
             counters: SmCounters::default(),
             by_kernel: vec![KernelCounters::default(); spec.gpu.max_concurrent_kernels as usize],
+            detail: SmDetail::default(),
             finished: Vec::with_capacity(16),
             fault: None,
             findings: Vec::new(),
@@ -184,11 +198,14 @@ impl Sm {
             carveout: Carveout::new(spec),
             collector_steps: sm.collectors.steps_per_cycle.max(1),
             mem_unit_ports: sm.mem_unit_ports.max(1),
-            skip_idle: sm.skip_idle,
+            skip_idle: spec.sim.skip_idle,
             resources: Resources::of(sm),
-            places: vec![Place::default(); sm.max_blocks as usize],
+            places: vec![Place::default(); blocks as usize],
             taken_blocks: 0,
             taken_warps: 0,
+            moved: Vec::with_capacity(2 * contexts),
+            gained_room: false,
+            context,
             starts: VecDeque::new(),
             warps_started: 0,
             finished_flights: Vec::with_capacity(64),
@@ -244,18 +261,24 @@ impl Sm {
         }
     }
 
-    /// A block with these needs would fit next to what runs and what is about to start.
-    pub fn has_room(&self, needs: &BlockNeeds) -> bool {
+    /// A block of a kernel with these needs would fit next to what runs and what is about to start.
+    pub fn has_room(&mut self, kernel: KernelSlot, needs: &BlockNeeds) -> bool {
+        if let Some(room) = self.switched_room(kernel, 1) {
+            return room > 0;
+        }
         self.resources.fits(needs) && self.free_warps(needs).is_some()
     }
 
     /// A block with these needs has no room only because what is free does not lie together.
-    pub fn is_fragmented(&self, needs: &BlockNeeds) -> bool {
-        self.resources.has(needs) && !self.has_room(needs)
+    pub fn is_fragmented(&mut self, kernel: KernelSlot, needs: &BlockNeeds) -> bool {
+        self.context.is_none() && self.resources.has(needs) && !self.has_room(kernel, needs)
     }
 
     /// Blocks of these needs that fit next to each other at once, up to `most`.
-    pub fn room(&self, needs: &BlockNeeds, most: u32) -> u32 {
+    pub fn room(&mut self, kernel: KernelSlot, needs: &BlockNeeds, most: u32) -> u32 {
+        if let Some(room) = self.switched_room(kernel, most) {
+            return room;
+        }
         let (mut resources, mut taken) = (self.resources, self.taken_warps);
         for fit in 0..most {
             let run = free_run(taken, needs.threads / 32, self.max_threads / 32);
@@ -278,13 +301,14 @@ impl Sm {
     }
 
     /// Assigns a block that starts in cycle `at`. Requires `has_room`; calls come in order of
-    /// `at`. Returns the slot of its first warp.
+    /// `at`. Returns the slot of its first warp, where contexts are switched its first context.
     pub fn assign(&mut self, at: Cycle, kernel: KernelSlot, rank: u64, needs: &BlockNeeds) -> u32 {
-        let first_warp = self.free_warps(needs).expect("the caller asked for room");
         let slot = BlockId::new((!self.taken_blocks).trailing_zeros() as usize);
-        self.places[slot.index()] = self.resources.take(needs);
         self.taken_blocks |= 1 << slot.index();
-        self.taken_warps |= warp_run(first_warp, needs.threads / 32);
+        let first_warp = match self.assign_switched(kernel, slot) {
+            Some(first) => first,
+            None => self.assign_resident(slot, needs),
+        };
         self.starts.push_back(Start {
             at,
             kernel,
@@ -295,17 +319,32 @@ impl Sm {
         first_warp
     }
 
+    /// Takes the resources of a block that keeps them to its end.
+    fn assign_resident(&mut self, slot: BlockId, needs: &BlockNeeds) -> u32 {
+        let first_warp = self.free_warps(needs).expect("the caller asked for room");
+        let slots = warp_run(first_warp, needs.threads / 32);
+        self.places[slot.index()] = self.resources.take(needs);
+        self.taken_warps |= slots;
+        if let Some(context) = &mut self.context {
+            context.identify(slots);
+        }
+        first_warp
+    }
+
     /// Gives back the resources of an ended block: when the device has seen its end.
     pub fn release(&mut self, slot: BlockId, needs: &BlockNeeds) {
-        self.resources.give(needs, self.places[slot.index()]);
         self.taken_blocks &= !(1 << slot.index());
+        if self.release_switched(slot) {
+            return;
+        }
+        self.resources.give(needs, self.places[slot.index()]);
         let first_warp = self.blocks[slot.index()].first_warp;
         self.taken_warps &= !warp_run(first_warp, needs.threads / 32);
     }
 
     /// No block runs or is about to start, and nothing is outstanding.
     pub fn is_idle(&self) -> bool {
-        self.warps.live == 0 && self.starts.is_empty() && self.ldst.is_empty()
+        !self.holds_warps() && self.starts.is_empty() && self.ldst.is_empty()
     }
 
     /// When the SM must run again; it need not before, unless a block is assigned to it, a reply
@@ -380,11 +419,14 @@ impl Sm {
         self.execute(now);
         self.issue(now, memory)?;
         self.front_end(now);
+        if self.context.is_some() {
+            self.switch_contexts(now);
+        }
         Ok(())
     }
 
     fn count_residents(&mut self, cycles: u64) {
-        if self.warps.live != 0 {
+        if self.holds_warps() {
             self.counters.active_cycles += cycles;
             self.counters.resident_warp_cycles += cycles * u64::from(self.warps.live.count_ones());
         } else {
@@ -407,7 +449,11 @@ impl Sm {
             let free = self.ldst.can_respond();
             if free {
                 let cycles = now - reply.issued_at;
+                let back = u64::from((now as u32).wrapping_sub(reply.returned_at));
                 self.ldst.respond(*reply);
+                self.detail.return_cycles += back;
+                self.detail.return_cycles_max.note(back);
+                self.detail.returns_by_cycles[log2_bin(back)] += 1;
                 self.counters.fetches += 1;
                 self.counters.fetch_cycles += cycles;
                 self.counters.fetch_cycles_max.note(cycles);
@@ -527,7 +573,8 @@ impl Sm {
             && let Some(issued) = register.oldest()
         {
             register.take(issued);
-            self.ldst.accept(issued.flight);
+            let mem = self.flights[issued.flight.0].mem;
+            self.ldst.accept(issued.flight, mem);
         }
     }
 
@@ -555,13 +602,18 @@ impl Sm {
             .state
             .reset(&image.launch, image.launch.grid().point(start.rank));
         for i in 0..image.block_warps {
-            let w = (first + i) as usize;
+            let w = self.place((first + i) as u16);
             self.warps.exec[w].reset(&image.launch, &self.blocks[slot].state, i);
             self.warps
                 .start(w, BlockId::new(slot), start.kernel, self.warps_started, i);
             self.warps.block_serial[w] = self.counters.blocks_started;
-            let scheduler = w % self.schedulers.len();
-            self.schedulers[scheduler].policy.on_start(WarpSlot::new(w));
+            if w < self.warps.slots() {
+                let scheduler = w % self.schedulers.len();
+                self.schedulers[scheduler].policy.on_start(WarpSlot::new(w));
+            }
+        }
+        if let (Some(context), true) = (&mut self.context, image.contexts.is_some()) {
+            context.start(start.slot);
         }
         self.warps_started += u64::from(image.block_warps);
         self.counters.blocks_started += 1;
@@ -580,6 +632,7 @@ impl Sm {
 
     /// A warp's slot was freed: its block may be at its end.
     pub(crate) fn warp_gone(&mut self, now: Cycle, slot: usize) {
+        self.context_gone(slot);
         let block = &mut self.blocks[self.warps.block[slot].index()];
         block.live_warps -= 1;
         if block.live_warps == 0 {
@@ -604,6 +657,7 @@ impl Sm {
             self.starts.front().map(|s| s.at),
             self.units.next_write_back(now),
             self.ldst.next_event(),
+            self.context.as_ref().and_then(|c| c.next_event()),
         ];
         events
             .into_iter()
@@ -614,7 +668,7 @@ impl Sm {
     }
 
     /// What must stay as it is in a cycle that could have been skipped.
-    fn footprint(&self) -> [u64; 12] {
+    fn footprint(&self) -> [u64; 13] {
         let w = &self.warps;
         let c = &self.collectors;
         [
@@ -630,6 +684,7 @@ impl Sm {
             self.ldst.insts.used() as u64,
             c.input.iter().map(|r| r.len() as u64).sum(),
             c.output.iter().map(|r| r.len() as u64).sum(),
+            self.context.as_ref().map_or(0, |c| c.counters.bytes),
         ]
     }
 
@@ -644,6 +699,8 @@ impl Sm {
             own == 0 || self.with_free_pipe(s, own) == 0
         };
         self.ldst.is_quiet(&self.link)
+            && self.ldst.l1d_use != L1dUse::Empties
+            && self.context.as_ref().is_none_or(|c| c.is_quiet())
             && w.astray() == 0
             && w.to_reclaim() == 0
             && self.front.is_quiet(self.wanting_fetch(), &self.link)
@@ -681,12 +738,13 @@ impl Sm {
 
     /// The atomic that a warp has out.
     pub fn atomic_batch(&self, warp: WarpSlot) -> &warploom_exec::AtomicBatch {
-        &self.ldst.atomics[warp.index()].batch
+        &self.ldst.atomics[self.place(warp.0)].batch
     }
 
     /// Writes the old values of an atomic where its reply will find them.
     pub fn atomic_old_values(&mut self, warp: WarpSlot, lanes: u32, old: &[u64; 32]) {
-        let results = &mut self.ldst.atomics[warp.index()].results;
+        let place = self.place(warp.0);
+        let results = &mut self.ldst.atomics[place].results;
         for lane in warploom_base::lanes_of(lanes) {
             results[lane] = old[lane];
         }
@@ -712,6 +770,13 @@ impl Sm {
             ("collectors", usize::from(!self.collectors.is_idle())),
         ];
         let left = kept.into_iter().filter(|(_, count)| *count > 0);
+        let switched = self.context.as_ref().map_or(0, |c| c.leaks());
+        if switched > 0 {
+            out.push(format!(
+                "{}: {switched} contexts and their storage are left",
+                self.id
+            ));
+        }
         out.extend(left.map(|(what, count)| format!("{}: {count} {what} are left", self.id)));
     }
 
@@ -737,9 +802,10 @@ impl Sm {
                 self.id,
                 block.state.ctaid(),
                 image.program.name,
-                slot.0 as u32 - block.first_warp,
+                self.warps.exec[w].warp_index(),
             ));
         }
+        self.describe_absent(out);
     }
 }
 

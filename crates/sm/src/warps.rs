@@ -1,5 +1,8 @@
 //! Warp slots of an SM: per-slot arrays and masks (bit i for slot i). A question about all warps
-//! is one operation on masks; nothing scans warps that sleep.
+//! is one operation on masks; nothing scans warps that sleep. Where contexts are switched, the arrays
+//! have places for absent warps behind those of the slots, which no mask knows.
+
+mod parking;
 
 use crate::image::{KernelImage, Pipe, TimedInst};
 use warploom_base::{BlockId, KernelSlot, Pc};
@@ -43,7 +46,12 @@ pub struct Warps {
     pending: Vec<u64>,
     /// The same for results of long loads.
     pending_long: Vec<u64>,
+    /// The same for results of loads that missed L1D or went past it, where contexts are switched.
+    missed: Vec<u64>,
+    /// Loads from global memory that are waited for, where contexts are switched.
+    pub awaiting: Vec<u32>,
     words: usize,
+    slots: usize,
     /// Slots in use.
     pub live: WarpMask,
     /// All lanes have exited.
@@ -75,23 +83,28 @@ pub struct Warps {
 }
 
 impl Warps {
-    /// `slots` empty slots of an SM that holds at most `max_blocks` blocks.
-    pub fn new(slots: usize, max_blocks: u32) -> Self {
+    /// `slots` empty slots of an SM that holds at most `max_blocks` blocks, and places for
+    /// `contexts` absent warps.
+    pub fn new(slots: usize, contexts: usize, max_blocks: u32) -> Self {
         assert!(slots <= 64, "masks hold 64 warps");
+        let places = slots + contexts;
         Self {
-            exec: (0..slots).map(|_| WarpState::default()).collect(),
-            block: vec![BlockId(0); slots],
-            kernel: vec![KernelSlot(0); slots],
-            age: vec![0; slots],
-            block_age: vec![0; slots],
-            block_serial: vec![0; slots],
+            exec: (0..places).map(|_| WarpState::default()).collect(),
+            block: vec![BlockId(0); places],
+            kernel: vec![KernelSlot(0); places],
+            age: vec![0; places],
+            block_age: vec![0; places],
+            block_serial: vec![0; places],
             max_blocks,
             ranges: Vec::new(),
             buffer_pc: vec![Pc(0); slots],
             buffer_len: vec![0; slots],
             fetch_pc: vec![Pc(0); slots],
-            stores: vec![0; slots],
-            in_flight: vec![0; slots],
+            stores: vec![0; places],
+            in_flight: vec![0; places],
+            awaiting: vec![0; places],
+            missed: Vec::new(),
+            slots,
             atomics: vec![0; slots],
             pending: Vec::new(),
             pending_long: Vec::new(),
@@ -115,7 +128,7 @@ impl Warps {
 
     /// Number of slots.
     pub fn slots(&self) -> usize {
-        self.exec.len()
+        self.slots
     }
 
     /// Warps kept from issuing by a barrier, a fence or an atomic, and those that exited.
@@ -136,10 +149,10 @@ impl Warps {
         if words <= self.words {
             return;
         }
-        let slots = self.slots();
-        for board in [&mut self.pending, &mut self.pending_long] {
-            let mut wide = vec![0; slots * words];
-            for slot in 0..slots {
+        let places = self.exec.len();
+        for board in [&mut self.pending, &mut self.pending_long, &mut self.missed] {
+            let mut wide = vec![0; places * words];
+            for slot in 0..places {
                 wide[slot * words..][..self.words]
                     .copy_from_slice(&board[slot * self.words..][..self.words]);
             }
@@ -172,7 +185,7 @@ impl Warps {
     }
 
     /// Puts the `nth` warp of a block, whose `exec` is set and whose first warp has age
-    /// `block_age`, into `slot`.
+    /// `block_age`, into `slot`, or into a place for absent warps.
     pub fn start(
         &mut self,
         slot: usize,
@@ -181,12 +194,15 @@ impl Warps {
         block_age: u64,
         nth: u32,
     ) {
-        let bit = 1 << slot;
-        debug_assert!(self.live & bit == 0, "slot {slot} is taken");
         self.block[slot] = block;
         self.kernel[slot] = kernel;
         self.age[slot] = block_age + u64::from(nth);
         self.block_age[slot] = block_age;
+        if slot >= self.slots {
+            return;
+        }
+        let bit = 1 << slot;
+        debug_assert!(self.live & bit == 0, "slot {slot} is taken");
         self.buffer_len[slot] = 0;
         self.fetch_pc[slot] = self.exec[slot].pc().unwrap_or(Pc(0));
         self.live |= bit;
@@ -379,7 +395,7 @@ mod tests {
     use warploom_base::{BlockId, KernelSlot};
 
     fn warps() -> Warps {
-        let mut warps = Warps::new(4, 8);
+        let mut warps = Warps::new(4, 0, 8);
         warps.reserve_scoreboard(1);
         warps.start(1, BlockId(0), KernelSlot(0), 0, 0);
         warps

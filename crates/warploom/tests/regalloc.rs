@@ -147,3 +147,26 @@ fn resources_are_those_that_ptxas_would_report() {
     let broken = warploom_in(Path::new("."), &["resources", "no.ptx"]);
     assert_eq!(broken.status, 2, "{}", broken.err);
 }
+
+/// What a warp leaves behind is no more than it holds, and the table has what the JSON has.
+#[test]
+fn resources_say_where_a_warp_may_be_switched_out() {
+    let args = ["resources", HOTSPOT, "--switch-points", "--json"];
+    let kernels = json(&output(&args))["kernels"].clone();
+    let kernel = &kernels[0];
+    let context = &kernel["context"];
+    let points = context["points"].as_array().expect("a list");
+    let largest = points
+        .iter()
+        .filter_map(|point| point["units"].as_u64())
+        .max();
+    assert_eq!(context["allocation"].as_u64(), largest);
+    assert!(largest < kernel["registers_per_thread"].as_u64());
+    for what in ["load", "barrier"] {
+        assert!(points.iter().any(|point| point[what] == true), "{what}");
+    }
+    let text = output(&["resources", HOTSPOT, "--switch-points"]);
+    assert_eq!(text.lines().count(), points.len() + 2, "{text}");
+    let without = json(&output(&["resources", HOTSPOT, "--json"]));
+    assert!(without["kernels"][0].get("context").is_none());
+}

@@ -56,6 +56,6 @@ fn locality_acts() {
 fn results_depend_on_neither_threads_nor_skipped_cycles() {
     let digest = run(&BOTH, Size::Test, 1).digest;
     assert_eq!(run(&BOTH, Size::Test, 2).digest, digest);
-    let awake = [BOTH[0], BOTH[1], "sm.skip_idle=false"];
+    let awake = [BOTH[0], BOTH[1], "sim.skip_idle=false"];
     assert_eq!(run(&awake, Size::Test, 1).digest, digest);
 }

@@ -1,4 +1,4 @@
-//! Keys of the clocks and of the GPU as a whole.
+//! Keys of the clocks, of the GPU as a whole, and of how it is simulated.
 
 use crate::section::section;
 use crate::spec::ModelStyle;
@@ -22,6 +22,14 @@ section! {
             "L2 clock.", "GPGPU-Sim -gpgpu_clock_domains, 3rd";
         dram_khz: "dram_mhz", Rule::Megahertz, "MHz",
             "DRAM command clock.", "GPGPU-Sim -gpgpu_clock_domains, 4th";
+    }
+}
+
+section! {
+    SimSpec {
+        skip_idle: "skip_idle", Rule::Switch, "",
+            "Skip parts that have nothing to do; off only to test that results do not change.",
+            "this program";
     }
 }
 

@@ -98,9 +98,6 @@ section! {
         divergence: "divergence", DIVERGENCE, "",
             "Which side of a divergent branch runs first.",
             "SIMT stacks of GPGPU-Sim 3.2.2 and 4.2";
-        skip_idle: "skip_idle", Rule::Switch, "",
-            "Skip SMs that have nothing to do; off only to test that results do not change.",
-            "this program";
     }
     defaulted {
         l1d_bank_bytes: "l1d_bank_bytes", pow2(4, 1024), "bytes",
@@ -112,6 +109,7 @@ section! {
     }
     within {
         warp_scheduler: "warp_scheduler";
+        context: "context";
         units: "units";
         collectors: "collectors";
     }

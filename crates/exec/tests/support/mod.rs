@@ -87,6 +87,7 @@ impl Builder {
                 max_threads: None,
                 required_threads: None,
                 functions: Vec::new(),
+                switch_points: Vec::new(),
             },
         }
     }

@@ -5,6 +5,7 @@ use super::error::{Res, unsupported};
 use super::kernel::{Formal, Kernel};
 use super::pools::Pools;
 use crate::cfg::Cfg;
+use crate::contexts::{Contexts, Held};
 use crate::facts;
 use crate::inst::{Dst, Extra, Inst, Pred, Reg, Src};
 use crate::liveness::{Liveness, Universe};
@@ -23,6 +24,7 @@ struct Analysed {
     assignment: Assignment,
     reconverge: Vec<Option<Pc>>,
     pressure: u32,
+    contexts: Contexts,
 }
 
 /// Where a function's code and registers start.
@@ -33,6 +35,8 @@ struct Base {
     preds: usize,
     /// Registers per thread that its callers hold while it runs.
     pressure: u32,
+    /// What its callers keep of a warp that is switched out in it.
+    kept: Held,
 }
 
 /// Puts the functions of a kernel one behind the other.
@@ -64,6 +68,10 @@ pub(super) fn flatten(
     for (nth, code) in functions.iter().enumerate() {
         let name = kernel.functions[nth].function.name.node.clone();
         program.functions.push((Pc::new(bases[nth].pc), name));
+        let points = analysed[nth].contexts.points.iter();
+        let base = bases[nth];
+        let placed = points.map(|point| point.place(base.pc, base.kept));
+        program.switch_points.extend(placed);
         append(
             &mut program,
             code,
@@ -99,6 +107,7 @@ fn analyse(code: &FunctionCode, pools: &Pools) -> Analysed {
     Analysed {
         reconverge: cfg.reconvergence(&view),
         pressure: pressure::estimate(&view, &cfg, &live, &wide),
+        contexts: Contexts::new(&view, &cfg, &live, &wide, &pools.consts),
         assignment,
     }
 }
@@ -118,6 +127,10 @@ fn place(kernel: &Kernel, functions: &[FunctionCode], analysed: &[Analysed]) -> 
             base.regs = base.regs.max(regs);
             base.preds = base.preds.max(own.preds + found.assignment.pred_slots);
             base.pressure = base.pressure.max(own.pressure + found.pressure);
+            let kept = own.kept.plus(found.contexts.at_calls);
+            if kept.bytes >= base.kept.bytes {
+                base.kept = kept;
+            }
         }
     }
     bases
@@ -158,6 +171,7 @@ fn empty_program(kernel: &Kernel, pools: &Pools) -> Program {
             _ => None,
         }),
         functions: Vec::new(),
+        switch_points: Vec::new(),
     }
 }
 

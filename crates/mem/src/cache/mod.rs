@@ -276,6 +276,22 @@ impl Cache {
         self.tags.clear(|is_dirty| is_dirty);
     }
 
+    /// One cycle of emptying the cache, so that its memory can be put to another use: a dirty line goes
+    /// down, in the name of `cause`, if there is room. True when nothing is left, outstanding or on
+    /// its way.
+    pub fn empty(&mut self, now: Cycle, cause: &Request) -> bool {
+        if !self.is_idle() || self.has_ready() {
+            return false;
+        }
+        let Some(dirty) = self.tags.take_dirty() else {
+            self.invalidate_all();
+            return true;
+        };
+        let place = self.place(now, cause, cause.addr);
+        self.write_back(place, Some(dirty), cause, false);
+        false
+    }
+
     /// No miss is outstanding, so that size and policy may change.
     pub fn is_quiescent(&self) -> bool {
         self.mshrs.is_empty()

@@ -305,7 +305,7 @@ impl Cache {
     /// Sends a dirty line down, unless lower levels have it already, and reads it out of the data
     /// array. GPGPU-Sim 4.2 forgets the size where a read replaced the line, so that such a
     /// write-back does not use the port; 3.2.2 always reads out the whole line.
-    fn write_back(
+    pub(super) fn write_back(
         &mut self,
         place: Place,
         evicted: Option<Evicted>,

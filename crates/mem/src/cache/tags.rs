@@ -283,6 +283,19 @@ impl Tags {
         (at as u32, evicted)
     }
 
+    /// Makes one dirty line invalid, to be written back.
+    pub(super) fn take_dirty(&mut self) -> Option<Evicted> {
+        if self.dirty_lines == 0 {
+            return None;
+        }
+        let at = self.states.iter().position(|state| state.modified != 0)?;
+        let evicted = self.evicted(at, self.states[at]);
+        self.change((at / self.stride) as u32, at, |state| {
+            (state.valid, state.modified) = (0, 0);
+        });
+        Some(evicted)
+    }
+
     fn evicted(&self, at: usize, state: Line) -> Evicted {
         let line_bytes = self.line_bytes();
         let addr = self.lines[at] << self.index.line_shift;

@@ -43,6 +43,7 @@ fn saxpy() -> ModuleIr {
         max_threads: None,
         required_threads: None,
         functions: Vec::new(),
+        switch_points: Vec::new(),
     };
     ModuleIr {
         kernels: vec![kernel],

@@ -140,7 +140,7 @@ fn mixes_do_not_depend_on_threads_or_on_sleep() {
         let one = two(policy, &sets, 1).digest;
         assert_eq!(one, two(policy, &sets, 2).digest, "{policy}: two threads");
         assert_eq!(one, two(policy, &sets, 3).digest, "{policy}: three threads");
-        let walking = [sets[0], sets[1], "sm.skip_idle=false"];
+        let walking = [sets[0], sets[1], "sim.skip_idle=false"];
         assert_eq!(
             one,
             two(policy, &walking, 1).digest,

@@ -119,7 +119,7 @@ fn results_do_not_depend_on_threads_or_on_sleep() {
     let one = run(&spec, &script, 1);
     assert_eq!(one.digest, run(&spec, &script, 2).digest);
     assert_eq!(one.digest, run(&spec, &script, 3).digest);
-    spec.sm.skip_idle = false;
+    spec.sim.skip_idle = false;
     let walked = run(&spec, &script, 1);
     for (slept, walked) in one.kernels.iter().zip(&walked.kernels) {
         assert_eq!(slept, walked);

@@ -122,7 +122,7 @@ fn same_always(sets: &[&str]) -> RunReport {
     let mut spec = spec(sets);
     let report = scatter(&spec, 1);
     assert_eq!(scatter(&spec, 3).digest, report.digest, "{sets:?}");
-    spec.sm.skip_idle = false;
+    spec.sim.skip_idle = false;
     let awake = scatter(&spec, 1);
     assert_eq!(awake.sm_filter_checks, report.sm_filter_checks, "{sets:?}");
     assert_eq!(awake.totals, report.totals, "{sets:?}");
@@ -166,7 +166,7 @@ fn stalls_of_one_warp_are_its_schedulers_cycles() {
         let counted = format!("long-latency-first.count={counted}");
         let mut spec = spec(&["sm.warp_scheduler=long-latency-first", &counted]);
         for skip_idle in [true, false] {
-            spec.sm.skip_idle = skip_idle;
+            spec.sim.skip_idle = skip_idle;
             let report = run_with(&spec, (STRAIGHT, 1, 32), 1, OwnPolicies::default());
             let causes = [
                 "memory_dependence",

@@ -57,7 +57,7 @@ impl Sm {
             return self.block(id, Try::Reservation, Some((request.kind, reason)), None);
         }
         if access.write_sent {
-            let warp = self.ldst.insts[id.0].warp.index();
+            let warp = self.place(self.ldst.insts[id.0].warp.0);
             self.warps.stores[warp] += self.ldst.replies_to(&request);
         }
         if access.outcome == AccessOutcome::Hit && self.ldst.insts[id.0].replies {
@@ -92,7 +92,8 @@ impl Sm {
             }
             if request.kind.is_write() {
                 request.token = u32::from(self.ldst.insts[id.0].warp.0);
-                self.warps.stores[request.token as usize] += 1;
+                let warp = self.place(request.token as u16);
+                self.warps.stores[warp] += 1;
             }
             self.ldst.bank_entered[bank] = now;
             let at = now + Cycle::from(self.ldst.l1_latency);
@@ -117,7 +118,8 @@ impl Sm {
             self.ldst.insts[id.0].pending += replies - 1;
         } else {
             request.token = u32::from(inst.warp.0);
-            self.warps.stores[inst.warp.index()] += replies;
+            let warp = self.place(inst.warp.0);
+            self.warps.stores[warp] += replies;
         }
         self.link.send(now, request);
         self.sent(id, left)

@@ -1,10 +1,13 @@
 //! `warploom resources`.
 
+mod switch_points;
+
 use crate::failure::Failure;
 use crate::output::{error_style, print, print_json};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use switch_points::Context;
 use warploom_diag::{Diagnostics, Source};
 use warploom_ir::{ModuleIr, Program};
 use warploom_ptx::ast::Module;
@@ -16,6 +19,7 @@ const EXAMPLES: &str = "\
 Examples:
   warploom resources kernel.ptx
   warploom resources kernel.ptx --registers 32
+  warploom resources kernel.ptx --switch-points
   warploom resources kernel.ptx --json";
 
 /// What each kernel of a PTX file takes: registers, memory, spills
@@ -30,6 +34,9 @@ pub struct Args {
     /// Most registers per thread, as ptxas' --maxrregcount; Fermi and GK104 have 63
     #[arg(long, value_name = "N", default_value_t = 255)]
     registers: u32,
+    /// Where a warp may be switched out (sm.context), and what has to be kept of it there
+    #[arg(long)]
+    switch_points: bool,
     /// Print as JSON
     #[arg(long)]
     json: bool,
@@ -64,19 +71,23 @@ struct Row {
     max_reg: u32,
     /// Fewest registers with which it can allocate the kernel.
     min_reg: u32,
+    /// Contexts of switched-out warps, if asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    context: Option<Context>,
 }
 
 pub fn run(args: &Args) -> Result<ExitCode, Failure> {
     let source = read(Path::new(&args.file))?;
-    let report = report(&source, args.registers)?;
+    let report = report(&source, args)?;
     match args.json {
         true => print_json(&report)?,
+        false if args.switch_points => print(&switch_points::text(&report))?,
         false => print(&text(&report))?,
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn report(source: &Source, limit: u32) -> Result<Report, Failure> {
+fn report(source: &Source, args: &Args) -> Result<Report, Failure> {
     let wrong = |why: Diagnostics| Failure::Ptx(why.render(source, error_style()));
     let (module, _warnings) = warploom_ptx::load(source).map_err(wrong)?;
     let lowered = warploom_ir::lower(&module, source).map_err(wrong)?;
@@ -84,8 +95,11 @@ fn report(source: &Source, limit: u32) -> Result<Report, Failure> {
         return Err(wrong(why.clone()));
     }
     let rows = lowered.kernels.iter().map(|program| {
-        let row = row(&module, &lowered, program, limit);
-        row.map_err(wrong)
+        let mut row = row(&module, &lowered, program, args.registers).map_err(wrong)?;
+        row.context = args
+            .switch_points
+            .then(|| Context::new(program, row.registers_per_thread));
+        Ok::<_, Failure>(row)
     });
     Ok(Report {
         file: source.name().to_owned(),
@@ -114,6 +128,7 @@ fn row(
         pressure: wanted.pressure,
         max_reg: wanted.max_registers,
         min_reg: wanted.min_registers,
+        context: None,
     };
     if program.registers_per_thread > limit {
         row.registers_per_thread = limit;

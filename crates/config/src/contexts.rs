@@ -1,0 +1,457 @@
+//! Context switching on a machine: what the systems of `sm.context` may move, and how many blocks of
+//! a kernel an SM can hold with some of their contexts out (seed 000, sections 6.4 and 6.6).
+
+use crate::occupancy::OccupancyLimit;
+use crate::policies::{Context, DuetSettings, L1dStore};
+use crate::spec::GpuSpec;
+
+/// Bytes of a unit of storage: a register of a warp.
+pub const CONTEXT_UNIT_BYTES: u32 = 128;
+
+/// How many blocks above those that an SM holds at once may be there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ExtraBlocks {
+    /// So many, as far as they have room.
+    Fixed(u32),
+    /// As many as have room.
+    Most,
+    /// The monitor chooses, between none and as many as have room.
+    Monitor,
+}
+
+/// What a system of `sm.context` may do, and what its tables hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ContextRules {
+    /// Warps go alone, unless shared memory is what limits; else blocks as wholes.
+    pub by_warp: bool,
+    /// Registers may leave.
+    pub registers: bool,
+    /// Shared memory may leave.
+    pub shared: bool,
+    /// Warp slots may lie in spare registers and L1D too, not only in shared memory.
+    pub slots_anywhere: bool,
+    /// Extra blocks.
+    pub extra: ExtraBlocks,
+    /// Bytes that move in a cycle.
+    pub port_bytes: u32,
+    /// Units of a warp slot.
+    pub slot_units: u32,
+    /// Entries of the divergence stack that they hold.
+    pub stack_entries: u32,
+    /// Warps of an SM.
+    pub warps: u32,
+    /// Blocks of an SM.
+    pub blocks: u32,
+    /// Entries of the queues of warps.
+    pub warp_queue: u32,
+    /// Entries of the queues of blocks.
+    pub block_queue: u32,
+    /// Warps at barriers may leave.
+    pub barriers: bool,
+    /// Only live registers are kept, compressed.
+    pub reduce: bool,
+    /// When L1D holds contexts.
+    pub l1d: L1dStore,
+}
+
+impl Context {
+    /// What the system may do; `None` where nothing is switched.
+    pub fn rules(&self) -> Option<ContextRules> {
+        match self {
+            Self::Resident => None,
+            Self::Duet(settings) => Some(duet(settings, true)),
+            Self::DuetTb(settings) => Some(duet(settings, false)),
+            Self::VirtualThread(settings) => Some(ContextRules {
+                by_warp: false,
+                registers: false,
+                shared: false,
+                slots_anywhere: false,
+                extra: ExtraBlocks::Most,
+                port_bytes: settings.port_bytes,
+                slot_units: settings.slot_bytes.div_ceil(CONTEXT_UNIT_BYTES),
+                stack_entries: settings.stack_entries,
+                warps: settings.warps,
+                blocks: settings.blocks,
+                warp_queue: settings.warps,
+                block_queue: settings.blocks,
+                barriers: true,
+                reduce: false,
+                l1d: L1dStore::Never,
+            }),
+        }
+    }
+}
+
+fn duet(settings: &DuetSettings, by_warp: bool) -> ContextRules {
+    ContextRules {
+        by_warp,
+        registers: true,
+        shared: true,
+        slots_anywhere: true,
+        extra: settings
+            .extra_blocks
+            .map_or(ExtraBlocks::Monitor, ExtraBlocks::Fixed),
+        port_bytes: settings.port_bytes,
+        slot_units: settings.slot_bytes.div_ceil(CONTEXT_UNIT_BYTES),
+        stack_entries: settings.stack_entries,
+        warps: settings.warp_contexts,
+        blocks: settings.block_contexts,
+        warp_queue: settings.warp_queue,
+        block_queue: settings.block_queue,
+        barriers: settings.barriers,
+        reduce: settings.reduce,
+        l1d: settings.l1d,
+    }
+}
+
+/// Units of memory on an SM that contexts can lie in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ContextStorage {
+    /// Of the register file.
+    pub registers: u32,
+    /// Of shared memory.
+    pub shared: u32,
+    /// Of L1D.
+    pub l1d: u32,
+}
+
+impl ContextStorage {
+    /// That of a machine.
+    pub fn of(spec: &GpuSpec) -> Self {
+        let l1d = &spec.l1d;
+        let l1d_bytes = match l1d.enabled {
+            true => l1d.sets * l1d.ways * l1d.line_bytes,
+            false => 0,
+        };
+        Self {
+            registers: spec.sm.registers * 4 / CONTEXT_UNIT_BYTES,
+            shared: spec.sm.shared_bytes / CONTEXT_UNIT_BYTES,
+            l1d: l1d_bytes / CONTEXT_UNIT_BYTES,
+        }
+    }
+
+    /// All units: the bits of the allocation map.
+    pub fn units(&self) -> u32 {
+        self.registers + self.shared + self.l1d
+    }
+}
+
+/// What the contexts of a kernel take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ContextNeeds {
+    /// Warps of a block.
+    pub warps: u32,
+    /// Units of a warp's registers while it runs.
+    pub registers: u32,
+    /// Units of its registers while it is out.
+    pub kept: u32,
+    /// Units of a block's shared memory.
+    pub shared: u32,
+    /// The kernel has places where a warp can be switched out.
+    pub switches: bool,
+}
+
+/// Why a kernel's blocks stay where they are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ContextRefusal {
+    /// The grid, or a cap that the user set, has no more blocks for an SM.
+    NoMoreBlocks,
+    /// Block slots are what limits, and all blocks need one.
+    BlockSlots,
+    /// Another block would need both registers and shared memory of others.
+    BothLimit,
+    /// What limits may not leave (`virtual-thread`: registers or shared memory).
+    Capacity,
+    /// The tables are full, or there is no storage for another block's context.
+    NoRoom,
+    /// No load from global memory is waited for, and no barrier.
+    NoSwitchPoint,
+}
+
+impl ContextRefusal {
+    /// The reason in a clause.
+    pub const fn reason(self) -> &'static str {
+        match self {
+            Self::NoMoreBlocks => "the grid or gpu.max_blocks_per_sm gives an SM no more blocks",
+            Self::BlockSlots => "block slots limit it, and no block can do without",
+            Self::BothLimit => "one more block would need both registers and shared memory",
+            Self::Capacity => "registers or shared memory limit it, and these stay",
+            Self::NoRoom => "no memory of the SM is spare for the context of one more block",
+            Self::NoSwitchPoint => "it waits for no load from global memory and at no barrier",
+        }
+    }
+}
+
+/// How many blocks of a kernel an SM holds when contexts are switched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ContextPlan {
+    /// Blocks that it holds at once (MC).
+    pub native: u32,
+    /// Most blocks above that (the bound of ME).
+    pub bound: u32,
+    /// Warps go alone.
+    pub by_warp: bool,
+    /// L1D has to hold contexts.
+    pub l1d: bool,
+    /// Why `bound` is 0.
+    pub refusal: Option<ContextRefusal>,
+}
+
+/// Units that are left.
+#[derive(Clone, Copy)]
+struct Left {
+    registers: u32,
+    shared: u32,
+    l1d: u32,
+}
+
+fn take(from: &mut u32, units: u32) -> bool {
+    let fits = *from >= units;
+    *from -= if fits { units } else { 0 };
+    fits
+}
+
+impl ContextPlan {
+    /// The plan of a kernel of which an SM holds `native` blocks at once, limited by `limit`.
+    pub fn new(
+        rules: &ContextRules,
+        needs: &ContextNeeds,
+        (native, limit): (u32, OccupancyLimit),
+        spec: &GpuSpec,
+    ) -> Self {
+        let by_warp = rules.by_warp && !moves(needs, native + 1, spec).1;
+        let mut plan = Self {
+            native,
+            bound: 0,
+            by_warp,
+            l1d: rules.l1d == L1dStore::Always,
+            refusal: None,
+        };
+        let refused = match limit {
+            OccupancyLimit::Grid | OccupancyLimit::Cap => Err(ContextRefusal::NoMoreBlocks),
+            _ if !needs.switches => Err(ContextRefusal::NoSwitchPoint),
+            _ => plan.try_extra(rules, needs, 1, plan.l1d, spec),
+        };
+        let most = |l1d: bool| {
+            let fits = |extra: &u32| plan.try_extra(rules, needs, *extra, l1d, spec).is_ok();
+            (1..=rules.blocks).take_while(fits).last().unwrap_or(0)
+        };
+        (plan.bound, plan.l1d, plan.refusal) = match refused {
+            Ok(()) => (most(plan.l1d), plan.l1d, None),
+            Err(ContextRefusal::NoRoom) if rules.l1d == L1dStore::Auto && most(true) > 0 => {
+                (most(true), true, None)
+            }
+            Err(why) => (0, false, Some(why)),
+        };
+        if let ExtraBlocks::Fixed(extra) = rules.extra {
+            plan.bound = plan.bound.min(extra);
+        }
+        plan
+    }
+
+    /// With so many extra blocks, registers leave to make room.
+    pub fn moves_registers(&self, needs: &ContextNeeds, extra: u32, spec: &GpuSpec) -> bool {
+        moves(needs, self.native + extra, spec).0
+    }
+
+    /// With so many extra blocks, shared memory leaves to make room.
+    pub fn moves_shared(&self, needs: &ContextNeeds, extra: u32, spec: &GpuSpec) -> bool {
+        moves(needs, self.native + extra, spec).1
+    }
+
+    /// Whether `extra` blocks have room for their contexts.
+    fn try_extra(
+        &self,
+        rules: &ContextRules,
+        needs: &ContextNeeds,
+        extra: u32,
+        l1d: bool,
+        spec: &GpuSpec,
+    ) -> Result<(), ContextRefusal> {
+        use ContextRefusal as Why;
+        let blocks = self.native + extra;
+        let (registers, shared) = moves(needs, blocks, spec);
+        if registers && shared {
+            return Err(Why::BothLimit);
+        }
+        if registers && !rules.registers || shared && (!rules.shared || self.by_warp) {
+            return Err(Why::Capacity);
+        }
+        if self.by_warp && blocks > spec.sm.max_blocks {
+            return Err(Why::BlockSlots);
+        }
+        if blocks > rules.blocks || blocks * needs.warps > rules.warps {
+            return Err(Why::NoRoom);
+        }
+        self.store(rules, needs, extra, l1d, spec)
+            .then_some(())
+            .ok_or(Why::NoRoom)
+    }
+
+    /// Puts the blocks into the SM's memory, the extra ones' contexts where they go while out.
+    fn store(
+        &self,
+        rules: &ContextRules,
+        needs: &ContextNeeds,
+        extra: u32,
+        l1d: bool,
+        spec: &GpuSpec,
+    ) -> bool {
+        let all = ContextStorage::of(spec);
+        let mut left = Left {
+            registers: all.registers,
+            shared: all.shared,
+            l1d: if l1d { all.l1d } else { 0 },
+        };
+        let (registers, shared) = moves(needs, self.native + extra, spec);
+        let with_registers = self.native + if registers { 0 } else { extra };
+        let with_shared = self.native + if shared { 0 } else { extra };
+        let present = take(
+            &mut left.registers,
+            with_registers * needs.warps * needs.registers,
+        ) && take(&mut left.shared, with_shared * needs.shared);
+        let mut slots = spec.sm.max_threads / 32 - self.native * needs.warps;
+        present
+            && (0..extra).all(|_| {
+                let block = !shared
+                    || take(&mut left.registers, needs.shared)
+                    || take(&mut left.l1d, needs.shared);
+                block
+                    && (0..needs.warps).all(|_| {
+                        let whole = if registers { needs.registers } else { 0 };
+                        let alone = self.by_warp && slots > 0;
+                        if alone && take(&mut left.registers, whole) {
+                            slots -= 1;
+                            return true;
+                        }
+                        let kept = !registers
+                            || take(&mut left.shared, needs.kept)
+                            || take(&mut left.l1d, needs.kept);
+                        kept && (take(&mut left.shared, rules.slot_units)
+                            || rules.slots_anywhere
+                                && (take(&mut left.registers, rules.slot_units)
+                                    || take(&mut left.l1d, rules.slot_units)))
+                    })
+            })
+    }
+}
+
+/// Whether so many blocks need more registers, and more shared memory, than an SM has.
+fn moves(needs: &ContextNeeds, blocks: u32, spec: &GpuSpec) -> (bool, bool) {
+    let all = ContextStorage::of(spec);
+    (
+        blocks * needs.warps * needs.registers > all.registers,
+        blocks * needs.shared > all.shared,
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::occupancy::BlockNeeds;
+    use crate::{Base, preset, resolve};
+
+    fn machine(sets: &[&str]) -> GpuSpec {
+        let sets: Vec<_> = sets.iter().map(|s| (*s).to_owned()).collect();
+        resolve(&Base::Preset("maxwell-duet".to_owned()), &sets)
+            .unwrap_or_else(|errors| panic!("{errors}"))
+    }
+
+    fn plan(sets: &[&str], warps: u32, registers: u32, kept: u32, shared: u32) -> ContextPlan {
+        let spec = machine(sets);
+        let needs = ContextNeeds {
+            warps,
+            registers,
+            kept,
+            shared: shared.div_ceil(128),
+            switches: true,
+        };
+        let block = BlockNeeds::new(32 * warps, registers, shared, &spec.sm);
+        let fit = block.blocks_per_sm(1 << 20, &spec.sm, &spec.gpu);
+        let rules = spec.sm.context.rules().expect("a system");
+        ContextPlan::new(&rules, &needs, fit, &spec)
+    }
+
+    const DUET: &[&str] = &["sm.context=duet"];
+
+    /// Section 6.6: 384 KB in units of 128 bytes, 3072 of them, registers up to 0x7ff, shared memory up
+    /// to 0xaff, L1D up to 0xbff.
+    #[test]
+    fn the_address_space_is_the_papers() {
+        let spec = preset("maxwell-duet").expect("a preset");
+        let all = ContextStorage::of(&spec);
+        let ends = [all.registers, all.registers + all.shared, all.units()];
+        assert_eq!(ends, [0x800, 0xb00, 0xc00]);
+        assert_eq!(spec.sm.context.rules(), None);
+    }
+
+    /// As DWT_2 in section 7.2: nothing but L1D is spare. 16 blocks of 4 warps with 32 registers take
+    /// all 2048 units and all slots. One more block's 42 units of shared memory leave 768 - 17 x 42 = 54,
+    /// enough for three contexts of 16 + 2 and not for four: L1D it is. There a second block's fit
+    /// too; a third would need shared memory as well (19 x 42 > 768).
+    #[test]
+    fn registers_limit_and_l1d_holds_two_blocks() {
+        let plan = plan(DUET, 4, 32, 16, 42 * 128);
+        assert_eq!((plan.native, plan.bound, plan.l1d), (16, 2, true));
+        assert!(plan.by_warp);
+        let never = ["sm.context=duet", "duet.l1d=never"];
+        let never = self::plan(&never, 4, 32, 16, 42 * 128);
+        assert_eq!(never.refusal, Some(ContextRefusal::NoRoom));
+    }
+
+    /// Warp slots limit: 8 blocks of 8 warps; 24 registers leave 512 units of the register file, 2
+    /// blocks' worth, and 768 of shared memory. Up to 2 extra blocks only slots move. With more, their
+    /// registers do: 16 warps of 8 + 2 units each a block... the table of 128 warps ends it at 8.
+    #[test]
+    fn warp_slots_limit_and_the_table_ends_it() {
+        let limited = plan(DUET, 8, 24, 8, 0);
+        assert_eq!((limited.native, limited.bound, limited.l1d), (8, 8, false));
+        let spec = machine(DUET);
+        let needs = ContextNeeds {
+            warps: 8,
+            registers: 24,
+            kept: 8,
+            shared: 0,
+            switches: true,
+        };
+        let moves = |extra| limited.moves_registers(&needs, extra, &spec);
+        assert_eq!((moves(2), moves(3)), (false, true));
+    }
+
+    /// Virtual Thread lends slots only: the same kernel has registers for two more blocks. What
+    /// registers limit it leaves alone.
+    #[test]
+    fn virtual_thread_stops_where_registers_do() {
+        const VT: &[&str] = &["sm.context=virtual-thread"];
+        assert_eq!(plan(VT, 8, 24, 8, 0).bound, 2);
+        let limited = plan(VT, 6, 32, 16, 0);
+        assert_eq!(limited.refusal, Some(ContextRefusal::Capacity));
+    }
+
+    /// Shared memory limits: 6 blocks of 16 KB. Registers: 6 x 4 x 16 = 384 of 2048 units; each extra
+    /// block has its 64 units of registers, and its shared memory's 128 units with 4 slots of 2 lie in
+    /// spare ones: 200 each, 8 of 1664.
+    #[test]
+    fn shared_memory_limits_and_blocks_go_as_wholes() {
+        let plan = plan(DUET, 4, 16, 8, 16 * 1024);
+        assert_eq!((plan.native, plan.bound, plan.by_warp), (6, 8, false));
+    }
+
+    /// One more block needs both.
+    #[test]
+    fn both_limits_are_left_alone() {
+        let plan = plan(DUET, 8, 64, 8, 24 * 1024);
+        assert_eq!(plan.native, 4);
+        assert_eq!(plan.refusal, Some(ContextRefusal::BothLimit));
+        assert_eq!(plan.bound, 0);
+    }
+
+    #[test]
+    fn fixed_numbers_end_at_the_bound() {
+        let fixed = |extra: &str| {
+            let extra = format!("duet.extra_blocks={extra}");
+            plan(&["sm.context=duet", &extra], 4, 16, 8, 16 * 1024).bound
+        };
+        assert_eq!([fixed("0"), fixed("3"), fixed("20")], [0, 3, 8]);
+    }
+}

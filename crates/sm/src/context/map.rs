@@ -1,0 +1,176 @@
+//! The allocation map: a bit for each 128 bytes of register file, shared memory and L1D, which have
+//! one logical address space in this order (seed 000, section 6.6).
+
+use warploom_config::ContextStorage;
+
+/// A part of the address space.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Region {
+    Registers,
+    Shared,
+    L1d,
+}
+
+/// Units in a row.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub(crate) struct Span {
+    pub start: u32,
+    pub units: u32,
+}
+
+/// Which units are taken.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Map {
+    words: Vec<u64>,
+    /// Where regions begin, and the end of the last.
+    bounds: [u32; 4],
+}
+
+impl Map {
+    /// A map of free units.
+    pub fn new(storage: ContextStorage) -> Self {
+        let shared = storage.registers;
+        let l1d = shared + storage.shared;
+        let end = storage.units();
+        Self {
+            words: vec![0; end.div_ceil(64) as usize],
+            bounds: [0, shared, l1d, end],
+        }
+    }
+
+    /// Becomes a copy of another map of the same machine.
+    pub fn copy(&mut self, other: &Self) {
+        self.words.copy_from_slice(&other.words);
+    }
+
+    /// Takes the first units of a region that are free in a row.
+    pub fn take_low(&mut self, region: Region, units: u32) -> Option<Span> {
+        if units == 0 {
+            return Some(Span::default());
+        }
+        let runs = Runs::new(self, region).find(|run| run.units >= units)?;
+        Some(self.mark(runs.start, units))
+    }
+
+    /// Takes the last such units: what is present begins at the bottom, what is out at the top.
+    pub fn take_high(&mut self, region: Region, units: u32) -> Option<Span> {
+        if units == 0 {
+            return Some(Span::default());
+        }
+        let fits = |run: &Span| run.units >= units;
+        let run = Runs::new(self, region).filter(fits).last()?;
+        Some(self.mark(run.start + run.units - units, units))
+    }
+
+    /// Gives units back.
+    pub fn give(&mut self, span: Span) {
+        for unit in span.start..span.start + span.units {
+            let (word, bit) = (unit as usize / 64, 1 << (unit % 64));
+            debug_assert!(self.words[word] & bit != 0, "unit {unit:#x} is free");
+            self.words[word] &= !bit;
+        }
+    }
+
+    /// Units that are taken.
+    pub fn taken(&self) -> u32 {
+        self.words.iter().map(|word| word.count_ones()).sum()
+    }
+
+    fn mark(&mut self, start: u32, units: u32) -> Span {
+        for unit in start..start + units {
+            self.words[unit as usize / 64] |= 1 << (unit % 64);
+        }
+        Span { start, units }
+    }
+
+    /// The first unit from `from` on that is taken, or free; `end` if none is.
+    fn next(&self, from: u32, end: u32, taken: bool) -> u32 {
+        let mut at = from;
+        while at < end {
+            let word = self.words[at as usize / 64];
+            let wanted = if taken { word } else { !word };
+            let bits = wanted >> (at % 64);
+            if bits != 0 {
+                return (at + bits.trailing_zeros()).min(end);
+            }
+            at = (at / 64 + 1) * 64;
+        }
+        end
+    }
+}
+
+/// Runs of free units, from low to high.
+struct Runs<'a> {
+    map: &'a Map,
+    at: u32,
+    end: u32,
+}
+
+impl<'a> Runs<'a> {
+    fn new(map: &'a Map, region: Region) -> Self {
+        Self {
+            map,
+            at: map.bounds[region as usize],
+            end: map.bounds[region as usize + 1],
+        }
+    }
+}
+
+impl Iterator for Runs<'_> {
+    type Item = Span;
+
+    fn next(&mut self) -> Option<Span> {
+        let start = self.map.next(self.at, self.end, false);
+        let end = self.map.next(start, self.end, true);
+        self.at = end;
+        (start < self.end).then_some(Span {
+            start,
+            units: end - start,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Map, Region, Span};
+    use warploom_config::ContextStorage;
+
+    fn map() -> Map {
+        Map::new(ContextStorage {
+            registers: 100,
+            shared: 40,
+            l1d: 20,
+        })
+    }
+
+    fn span(start: u32, units: u32) -> Option<Span> {
+        Some(Span { start, units })
+    }
+
+    #[test]
+    fn regions_follow_each_other_and_are_filled_from_both_ends() {
+        let mut map = map();
+        assert_eq!(map.take_low(Region::Registers, 90), span(0, 90));
+        assert_eq!(map.take_high(Region::Registers, 4), span(96, 4));
+        assert_eq!(map.take_low(Region::Registers, 7), None, "six are left");
+        assert_eq!(map.take_low(Region::Registers, 6), span(90, 6));
+        assert_eq!(map.take_low(Region::Shared, 40), span(100, 40));
+        assert_eq!(map.take_high(Region::L1d, 20), span(140, 20));
+        assert_eq!(map.taken(), 160);
+    }
+
+    /// What is free in pieces holds nothing large.
+    #[test]
+    fn units_are_in_a_row() {
+        let mut map = map();
+        let spans: Vec<_> = (0..10)
+            .filter_map(|_| map.take_low(Region::Shared, 4))
+            .collect();
+        map.give(spans[2]);
+        map.give(spans[7]);
+        assert_eq!(map.take_low(Region::Shared, 8), None);
+        assert_eq!(map.take_high(Region::Shared, 3), span(100 + 29, 3));
+        assert_eq!(map.take_low(Region::Shared, 3), span(100 + 8, 3));
+        assert_eq!(map.take_low(Region::Shared, 0), span(0, 0));
+    }
+}

@@ -1,0 +1,347 @@
+//! Transfers: which unit moves where, how long it takes, and what changes hands.
+
+use super::engine::{Contexts, Moved, Transfer, Unit};
+use super::map::Span;
+use super::places::Terms;
+use super::tables::{State, WarpEntry};
+use crate::image::{KernelContexts, KernelImage};
+use crate::ldst::image_of;
+use crate::warps::Warps;
+use std::sync::Arc;
+use warploom_base::{Cycle, WarpSlot};
+use warploom_config::CONTEXT_UNIT_BYTES;
+
+impl Contexts {
+    /// Begins a transfer if one is possible.
+    pub(super) fn decide(
+        &mut self,
+        now: Cycle,
+        warps: &mut Warps,
+        contexts: &KernelContexts,
+        terms: &Terms,
+        moved: &mut Vec<Moved>,
+    ) {
+        if let Some(back) = self.ready.front() {
+            let leaving = (0..=self.stalled.len()).map(|i| i.checked_sub(1));
+            for at in leaving {
+                let out = at.and_then(|at| self.stalled.get(at));
+                if self.try_change(out, Some(back), terms) {
+                    self.begin(now, out, Some(back), warps, contexts, terms, moved);
+                    return;
+                }
+            }
+            return;
+        }
+        let units = match terms.by_warp {
+            true => terms.needs.warps,
+            false => 1,
+        };
+        let room = self.units_out(terms.by_warp) < self.extra_of(contexts) * units;
+        if let Some(out) = self.stalled.front().filter(|_| room)
+            && self.try_change(Some(out), None, terms)
+        {
+            self.begin(now, Some(out), None, warps, contexts, terms, moved);
+        }
+    }
+
+    /// Tries places for a change: the one out, the other in. Where only one moves, it holds both its
+    /// places until the end.
+    pub(super) fn try_change(
+        &mut self,
+        out: Option<Unit>,
+        back: Option<Unit>,
+        terms: &Terms,
+    ) -> bool {
+        self.places.begin();
+        self.held.clear();
+        self.held_slots = 0;
+        let swap = out.is_some() && back.is_some();
+        if let Some(unit) = out {
+            self.free_present(unit, swap, terms);
+        }
+        if let Some(unit) = back {
+            self.free_stored(unit, swap, terms);
+        }
+        let came = back.is_none_or(|unit| self.place_back(unit, out, terms).is_some());
+        came && out.is_none_or(|unit| self.place_out(unit, terms).is_some())
+    }
+
+    pub(super) fn give(&mut self, span: Span, swap: bool) {
+        match swap {
+            true => self.places.try_give(span),
+            false => self.held.push(span),
+        }
+    }
+
+    /// What a leaving unit gives up.
+    pub(super) fn free_present(&mut self, unit: Unit, swap: bool, terms: &Terms) {
+        if !terms.by_warp && terms.shared {
+            self.give(self.blocks[usize::from(unit)].shared, swap);
+        }
+        for context in self.members(unit, terms.by_warp) {
+            let warp = self.warps[context];
+            if !warp.is_present() {
+                continue;
+            }
+            match swap {
+                true => self.places.try_give_slot(warp.slot),
+                false => self.held_slots |= 1 << warp.slot,
+            }
+            if terms.registers {
+                self.give(warp.registers, swap);
+            }
+        }
+    }
+
+    /// What a unit that comes in gives up.
+    pub(super) fn free_stored(&mut self, unit: Unit, swap: bool, terms: &Terms) {
+        if !terms.by_warp && self.blocks[usize::from(unit)].shared_out {
+            self.give(self.blocks[usize::from(unit)].shared, swap);
+        }
+        for context in self.members(unit, terms.by_warp) {
+            let warp = self.warps[context];
+            if warp.state == State::Free {
+                continue;
+            }
+            self.give(warp.meta, swap);
+            if warp.kept {
+                self.give(warp.registers, swap);
+            }
+        }
+    }
+
+    /// Tries slots, registers and shared memory for a unit that comes in.
+    pub(super) fn place_back(
+        &mut self,
+        unit: Unit,
+        out: Option<Unit>,
+        terms: &Terms,
+    ) -> Option<()> {
+        let wanted = out.map_or(0, |unit| self.slots_of(unit, terms.by_warp));
+        self.new_warps.clear();
+        for context in self.members(unit, terms.by_warp) {
+            let mut warp = self.warps[context];
+            if warp.state != State::Free {
+                warp.slot = self.places.try_slot(wanted)?;
+                if warp.kept {
+                    warp.registers = self.places.try_registers(terms)?;
+                }
+            }
+            self.new_warps.push(warp);
+        }
+        if !terms.by_warp && self.blocks[usize::from(unit)].shared_out {
+            self.new_shared = self.places.try_shared(terms)?;
+        }
+        Some(())
+    }
+
+    /// Tries storage for a unit that leaves.
+    pub(super) fn place_out(&mut self, unit: Unit, terms: &Terms) -> Option<()> {
+        self.left_warps.clear();
+        for context in self.members(unit, terms.by_warp) {
+            let mut warp = self.warps[context];
+            if warp.is_present() {
+                if terms.registers {
+                    warp.registers = self.places.try_kept(terms)?;
+                    warp.kept = true;
+                }
+                warp.meta = self.places.try_meta(terms)?;
+            }
+            self.left_warps.push(warp);
+        }
+        if !terms.by_warp && terms.shared {
+            self.left_shared = self.places.try_shared_out(terms)?;
+        }
+        Some(())
+    }
+
+    /// Begins the change that was tried.
+    #[expect(clippy::too_many_arguments, reason = "the facts of one transfer")]
+    pub(super) fn begin(
+        &mut self,
+        now: Cycle,
+        out: Option<Unit>,
+        back: Option<Unit>,
+        warps: &mut Warps,
+        contexts: &KernelContexts,
+        terms: &Terms,
+        moved: &mut Vec<Moved>,
+    ) {
+        self.places.commit();
+        self.counters.units_max.note(u64::from(self.places.taken()));
+        let units_out = out.map_or(0, |unit| self.leave(unit, warps, contexts, terms, moved));
+        let units_back = back.map_or(0, |unit| self.enter(unit, terms));
+        let cycles = |units: u32| {
+            let bytes = units * CONTEXT_UNIT_BYTES;
+            Cycle::from(bytes.div_ceil(self.rules.port_bytes))
+        };
+        let out_ends = now + cycles(units_out);
+        let ends = out_ends + cycles(units_back);
+        let units = u64::from(units_out + units_back);
+        let bytes = units * u64::from(CONTEXT_UNIT_BYTES);
+        self.counters.port_cycles += ends - now;
+        self.counters.bytes += bytes;
+        self.counters.swaps += u64::from(out.is_some() && back.is_some());
+        self.transfer = Some(Transfer {
+            out,
+            back,
+            out_ends,
+            ends,
+        });
+    }
+
+    /// Takes a unit's warps out of their slots; units of memory that move.
+    pub(super) fn leave(
+        &mut self,
+        unit: Unit,
+        warps: &mut Warps,
+        contexts: &KernelContexts,
+        terms: &Terms,
+        moved: &mut Vec<Moved>,
+    ) -> u32 {
+        let at = (0..self.stalled.len()).find(|at| self.stalled.get(*at) == Some(unit));
+        self.stalled.remove(at.expect("what leaves is stalled"));
+        let slots = self.slots_of(unit, terms.by_warp);
+        self.queued &= !slots;
+        let barrier = slots & warps.at_barrier != 0;
+        self.counters.out_at_barriers += u64::from(barrier);
+        let mut units = 0;
+        for (i, context) in self.members(unit, terms.by_warp).enumerate() {
+            if !self.warps[context].is_present() {
+                continue;
+            }
+            let slot = usize::from(self.warps[context].slot);
+            let pc = warps.exec[slot].pc();
+            let kept = pc.and_then(|pc| contexts.units_at(pc)).unwrap_or(0);
+            let entry = WarpEntry {
+                state: State::Leaving,
+                at_barrier: warps.at_barrier >> slot & 1 != 0,
+                moves: if terms.registers { kept } else { 0 },
+                ..self.left_warps[i]
+            };
+            units += terms.slot_units + entry.moves;
+            self.warps[context] = entry;
+            self.absent += 1;
+            self.place[context] = self.slots + context;
+            warps.park(slot, self.slots + context);
+            moved.push(Moved::Out(WarpSlot::new(slot)));
+        }
+        if terms.by_warp {
+            self.blocks[usize::from(self.warps[usize::from(unit)].block)].slots &= !slots;
+            self.counters.warps_out += 1;
+            return units;
+        }
+        let block = &mut self.blocks[usize::from(unit)];
+        block.slots = 0;
+        self.counters.blocks_out += 1;
+        if terms.shared {
+            block.shared = self.left_shared;
+            block.shared_out = true;
+            block.moves = terms.needs.shared;
+            units += block.moves;
+        }
+        units
+    }
+
+    /// Reserves places for a unit that comes in; units of memory that move.
+    pub(super) fn enter(&mut self, unit: Unit, terms: &Terms) -> u32 {
+        self.ready.remove(0);
+        let mut units = 0;
+        for (i, context) in self.members(unit, terms.by_warp).enumerate() {
+            let entry = &mut self.warps[context];
+            if entry.state == State::Free {
+                continue;
+            }
+            units += terms.slot_units + entry.moves;
+            *entry = WarpEntry {
+                state: State::Entering,
+                at_barrier: entry.at_barrier,
+                kept: false,
+                meta: Span::default(),
+                moves: 0,
+                ..self.new_warps[i]
+            };
+        }
+        if terms.by_warp {
+            self.counters.warps_in += 1;
+            return units;
+        }
+        let block = &mut self.blocks[usize::from(unit)];
+        self.counters.blocks_in += 1;
+        if block.shared_out {
+            units += block.moves;
+            block.shared = self.new_shared;
+            block.shared_out = false;
+            block.moves = 0;
+        }
+        units
+    }
+
+    /// Ends the transfer, or its first half, when it is time.
+    pub(super) fn finish(
+        &mut self,
+        now: Cycle,
+        warps: &mut Warps,
+        kernels: &[Option<Arc<KernelImage>>],
+        moved: &mut Vec<Moved>,
+    ) {
+        let Some(mut transfer) = self.transfer else {
+            return;
+        };
+        let Some((_, terms)) = self.kernel else {
+            return;
+        };
+        if now >= transfer.out_ends
+            && let Some(unit) = transfer.out.take()
+        {
+            for context in self.members(unit, terms.by_warp) {
+                if self.warps[context].state == State::Leaving {
+                    self.warps[context].state = State::Absent;
+                    self.arrived(context, warps, kernels);
+                }
+            }
+            self.changed = true;
+        }
+        self.transfer = Some(transfer);
+        if now < transfer.ends {
+            return;
+        }
+        if let Some(unit) = transfer.back {
+            self.come_in(unit, &terms, warps, kernels, moved);
+        }
+        while let Some(span) = self.held.pop() {
+            self.places.give(span);
+        }
+        self.places.give_slots(std::mem::take(&mut self.held_slots));
+        self.transfer = None;
+        self.changed = true;
+    }
+
+    /// A unit's warps take their slots.
+    pub(super) fn come_in(
+        &mut self,
+        unit: Unit,
+        terms: &Terms,
+        warps: &mut Warps,
+        kernels: &[Option<Arc<KernelImage>>],
+        moved: &mut Vec<Moved>,
+    ) {
+        for context in self.members(unit, terms.by_warp) {
+            let entry = &mut self.warps[context];
+            if entry.state != State::Entering {
+                continue;
+            }
+            entry.state = State::Running;
+            self.absent -= 1;
+            let slot = usize::from(entry.slot);
+            let at_barrier = std::mem::take(&mut entry.at_barrier);
+            warps.unpark(self.slots + context, slot, at_barrier);
+            self.blocks[usize::from(entry.block)].slots |= 1 << slot;
+            self.place[context] = slot;
+            self.context_of[slot] = context as u16;
+            let image = image_of(kernels, warps.kernel[slot]);
+            warps.refresh(slot, image);
+            moved.push(Moved::In(WarpSlot::new(slot)));
+        }
+    }
+}

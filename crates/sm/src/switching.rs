@@ -1,0 +1,190 @@
+//! Where context switching meets the pipeline: who is where, what comes for warps that are out, and
+//! what blocks take and give.
+
+use crate::context::{Contexts, Moved, Place};
+use crate::ldst::{L1dUse, image_of};
+use crate::sm::Sm;
+use warploom_base::{BlockId, Cycle, KernelSlot};
+use warploom_config::{ContextStorage, GpuSpec};
+use warploom_exec::BarrierRelease;
+use warploom_policy::WarpScheduler;
+
+impl Contexts {
+    /// The engine that `spec` asks for.
+    pub(crate) fn of(spec: &GpuSpec, slots: usize) -> Option<Box<Self>> {
+        let rules = spec.sm.context.rules()?;
+        let storage = ContextStorage::of(spec);
+        Some(Box::new(Self::new(rules, storage, slots)))
+    }
+}
+
+impl Sm {
+    /// Where the warp is that in-flight memory instructions call `owner`: its slot, or its place among
+    /// those that are out.
+    #[inline]
+    pub(crate) fn place(&self, owner: u16) -> Place {
+        match &self.context {
+            None => owner.into(),
+            Some(context) => context.place(owner.into()),
+        }
+    }
+
+    /// What memory instructions call the warp in a slot.
+    #[inline]
+    pub(crate) fn owner(&self, slot: usize) -> u16 {
+        match &self.context {
+            None => slot as u16,
+            Some(context) => context.in_slot(slot),
+        }
+    }
+
+    /// Blocks are here, with warps present or not.
+    #[inline]
+    pub(crate) fn holds_warps(&self) -> bool {
+        self.warps.live != 0 || self.context.as_ref().is_some_and(|c| c.holds_started())
+    }
+
+    /// Counters of context switching.
+    pub fn context_counters(&self) -> crate::ContextCounters {
+        let counters = self.context.as_ref().map(|c| c.counters.clone());
+        counters.unwrap_or_default()
+    }
+
+    /// Blocks of a kernel that have room, up to `most`; `None` if its contexts are not switched and
+    /// no others are here.
+    pub(crate) fn switched_room(&mut self, kernel: KernelSlot, most: u32) -> Option<u32> {
+        let context = self.context.as_mut()?;
+        let image = image_of(&self.kernels, kernel);
+        match &image.contexts {
+            None if context.holds_blocks() => Some(0),
+            None => None,
+            Some(_) if self.taken_warps != 0 => Some(0),
+            Some(contexts) if most == 1 => Some(context.has_room(image, contexts).into()),
+            Some(contexts) => Some(context.room(image, contexts, most)),
+        }
+    }
+
+    /// Takes what a block needs whose contexts are switched; its first context.
+    pub(crate) fn assign_switched(&mut self, kernel: KernelSlot, slot: BlockId) -> Option<u32> {
+        let context = self.context.as_mut()?;
+        let image = image_of(&self.kernels, kernel);
+        let contexts = image.contexts.as_ref()?;
+        let first = context.assign(image, contexts, slot);
+        if contexts.plan.l1d && !context.is_monitored() {
+            self.empty_l1d();
+        }
+        Some(first)
+    }
+
+    /// Forgets an ended block whose contexts were switched; false if they were not.
+    pub(crate) fn release_switched(&mut self, slot: BlockId) -> bool {
+        let Some(context) = self.context.as_mut().filter(|c| c.holds_blocks()) else {
+            return false;
+        };
+        context.block_gone(slot);
+        true
+    }
+
+    /// A warp has ended and left its slot.
+    pub(crate) fn context_gone(&mut self, slot: usize) {
+        if let Some(context) = self.context.as_mut().filter(|c| c.holds_blocks()) {
+            context.warp_gone(slot);
+        }
+    }
+
+    /// A load of a warp that is out has its results.
+    pub(crate) fn arrived(&mut self, owner: u16) {
+        if let Some(context) = &mut self.context {
+            context.arrived(owner.into(), &self.warps, &self.kernels);
+        }
+    }
+
+    /// Lets the warps of a block go on that waited at a barrier, wherever they are.
+    pub(crate) fn release_contexts(&mut self, block: BlockId, release: &BarrierRelease) {
+        let first = self.blocks[block.index()].first_warp as usize;
+        for index in (0..64).filter(|index| release.warps >> index & 1 != 0) {
+            let place = self.place((first + index) as u16);
+            self.warps.exec[place].finish_barrier(release);
+            if place < self.warps.slots() {
+                self.warps.at_barrier &= !(1 << place);
+            } else if let Some(context) = &mut self.context {
+                context.released(first + index);
+                context.arrived(first + index, &self.warps, &self.kernels);
+            }
+        }
+    }
+
+    /// Sets the number of blocks that may be here beyond those that are wholly present.
+    pub fn set_extra_blocks(&mut self, extra: u32) {
+        if let Some(context) = &mut self.context {
+            context.set_extra(extra);
+        }
+    }
+
+    /// Begins to empty L1D, so that it can hold contexts.
+    pub fn empty_l1d(&mut self) {
+        if self.ldst.l1d_use == L1dUse::Caches {
+            self.ldst.l1d_use = L1dUse::Empties;
+        }
+    }
+
+    fn go_on_emptying(&mut self, now: Cycle) {
+        let Some((kernel, image)) = (0..self.kernels.len())
+            .find_map(|slot| Some((KernelSlot::new(slot), self.kernels[slot].as_ref()?)))
+        else {
+            return;
+        };
+        if self.ldst.empty_l1d(now, image.asid, kernel) {
+            self.ldst.l1d_use = L1dUse::HoldsContexts;
+            self.gained_room = true;
+            if let Some(context) = &mut self.context {
+                context.take_l1d();
+            }
+        }
+    }
+
+    /// The end of a cycle: warps leave and come in.
+    pub(crate) fn switch_contexts(&mut self, now: Cycle) {
+        if self.ldst.l1d_use == L1dUse::Empties {
+            self.go_on_emptying(now);
+        }
+        let decoding = self.front.decoding();
+        let Some(context) = &mut self.context else {
+            return;
+        };
+        let mut moved = std::mem::take(&mut self.moved);
+        context.step(now, &mut self.warps, &self.kernels, decoding, &mut moved);
+        for change in moved.drain(..) {
+            let (Moved::Out(slot) | Moved::In(slot)) = change;
+            let scheduler = slot.index() % self.schedulers.len();
+            let policy = &mut self.schedulers[scheduler].policy;
+            match change {
+                Moved::Out(_) => policy.on_exit(slot),
+                Moved::In(_) => policy.on_start(slot),
+            }
+        }
+        self.moved = moved;
+    }
+
+    /// What warps that are out wait for, a line each.
+    pub(crate) fn describe_absent(&self, out: &mut Vec<String>) {
+        let Some(context) = &self.context else { return };
+        for (number, words) in context.describe_absent() {
+            let place = context.place(number);
+            let warp = &self.warps.exec[place];
+            let block = &self.blocks[self.warps.block[place].index()];
+            let image = image_of(&self.kernels, self.warps.kernel[place]);
+            let at = match warp.waits_at_barrier() {
+                Some(id) => block.state.barriers.describe(id),
+                None => warp.describe(&image.launch),
+            };
+            out.push(format!(
+                "{}, block {} of `{}`, warp {}: {words}; {at}",
+                self.id,
+                block.state.ctaid(),
+                image.program.name,
+                warp.warp_index(),
+            ));
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! Warps that leave their slots and come back, and what of their loads is out.
+
+use super::Warps;
+use crate::image::{KernelImage, TimedInst};
+use warploom_base::Pc;
+use warploom_policy::WarpMask;
+
+impl Warps {
+    /// Moves the warp in `slot` to a place for absent warps. Requires that nothing of it is in the
+    /// pipeline but loads that have left it and acknowledgements of stores.
+    pub fn park(&mut self, slot: usize, place: usize) {
+        debug_assert!(place >= self.slots && slot < self.slots);
+        debug_assert!(self.in_flight[slot] == self.awaiting[slot] && self.atomics[slot] == 0);
+        self.move_state(slot, place);
+        let bit: WarpMask = 1 << slot;
+        self.buffer_len[slot] = 0;
+        self.live &= !bit;
+        for mask in self.flags() {
+            *mask &= !bit;
+        }
+    }
+
+    /// Moves an absent warp into a free slot.
+    pub fn unpark(&mut self, place: usize, slot: usize, at_barrier: bool) {
+        debug_assert!(self.live >> slot & 1 == 0, "slot {slot} is taken");
+        self.move_state(place, slot);
+        let bit: WarpMask = 1 << slot;
+        self.live |= bit;
+        for mask in self.flags() {
+            *mask &= !bit;
+        }
+        if at_barrier {
+            self.at_barrier |= bit;
+        }
+        self.buffer_len[slot] = 0;
+        self.fetch_pc[slot] = self.exec[slot].pc().unwrap_or(Pc(0));
+    }
+
+    fn move_state(&mut self, from: usize, to: usize) {
+        self.exec.swap(from, to);
+        self.block[to] = self.block[from];
+        self.kernel[to] = self.kernel[from];
+        self.age[to] = self.age[from];
+        self.block_age[to] = self.block_age[from];
+        self.block_serial[to] = self.block_serial[from];
+        for counts in [&mut self.stores, &mut self.in_flight, &mut self.awaiting] {
+            counts[to] = std::mem::take(&mut counts[from]);
+        }
+        for board in [&mut self.pending, &mut self.pending_long, &mut self.missed] {
+            for word in 0..self.words {
+                let from = &mut board[from * self.words + word];
+                let moved = std::mem::take(from);
+                board[to * self.words + word] = moved;
+            }
+        }
+    }
+
+    /// A load from global memory has left the pipeline and is waited for.
+    pub fn note_load(&mut self, place: usize) {
+        self.awaiting[place] += 1;
+    }
+
+    /// A load did not find all of its data in L1D, or went past it.
+    pub fn note_miss(&mut self, place: usize, inst: &TimedInst, kernel: &KernelImage) {
+        for (word, bit) in self.bits_of(place, kernel.list(inst.writes)) {
+            self.missed[word] |= bit;
+        }
+    }
+
+    /// The results of a memory instruction have arrived; `awaited` if it was a noted load.
+    pub fn forget_load(
+        &mut self,
+        place: usize,
+        awaited: bool,
+        inst: &TimedInst,
+        kernel: &KernelImage,
+    ) {
+        self.awaiting[place] -= u32::from(awaited);
+        for (word, bit) in self.bits_of(place, kernel.list(inst.writes)) {
+            self.missed[word] &= !bit;
+        }
+    }
+
+    /// The warp's next instruction needs a result that comes from beyond L1D.
+    pub fn waits_for_misses(&self, place: usize, kernel: &KernelImage) -> bool {
+        self.needs_any(&self.missed, place, kernel)
+    }
+
+    /// The warp's next instruction needs a result that is out.
+    pub fn waits_for_results(&self, place: usize, kernel: &KernelImage) -> bool {
+        self.needs_any(&self.pending, place, kernel)
+    }
+
+    fn needs_any(&self, board: &[u64], place: usize, kernel: &KernelImage) -> bool {
+        let Some(pc) = self.exec[place].pc() else {
+            return false;
+        };
+        let inst = kernel.at(pc);
+        if self.words == 1 {
+            return board[place] & inst.needs_word != 0;
+        }
+        let mut bits = self.bits_of(place, kernel.list(inst.needs));
+        bits.any(|(word, bit)| board[word] & bit != 0)
+    }
+}
