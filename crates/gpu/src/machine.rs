@@ -415,6 +415,7 @@ impl Gpu {
             limit: kernel.limit,
             shared_bytes: kernel.needs.shared_bytes,
             registers_per_thread: kernel.image.registers_per_thread,
+            context_registers: kernel.image.program.context_registers(),
             contexts: kernel.plan,
             counters: self.part_counters().since(&kernel.before),
         }

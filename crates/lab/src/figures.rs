@@ -1,7 +1,7 @@
 //! The table of figures.
 
 mod cooperative;
-mod duet_fig3b;
+mod duet;
 
 use crate::figure::{Figure, Request};
 use crate::runs::Runs;
@@ -29,8 +29,9 @@ impl FigureInfo {
 /// Every figure, by paper and in its order.
 pub const fn all() -> &'static [FigureInfo] {
     const ALL: &[FigureInfo] = &{
-        let [a, b, c, d, e] = cooperative::FIGURES;
-        [duet_fig3b::FIGURE, a, b, c, d, e]
+        let [a, b, c, d, e, f, g, h, i, j, k, l, m] = duet::FIGURES;
+        let [n, o, p, q, r] = cooperative::FIGURES;
+        [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r]
     };
     ALL
 }
