@@ -17,6 +17,7 @@ use std::sync::Arc;
 use warploom_base::{BlockId, Cycle, KernelSlot, WarpSlot};
 use warploom_config::{ContextRules, ContextStorage, ExtraBlocks};
 use warploom_policy::{WarpMask, warps_of};
+use warploom_stats::trace::Activity;
 use warploom_stats::{Peak, declare_stats};
 
 declare_stats! {
@@ -445,6 +446,17 @@ impl Contexts {
         }
         let absent = |b: &&BlockEntry| b.valid && b.left > 0 && b.slots == 0;
         self.blocks.iter().filter(absent).count() as u32
+    }
+
+    /// What the warp of a context does that has no slot.
+    pub fn activity(&self, context: usize) -> Activity {
+        match self.warps[context].state {
+            State::Leaving => Activity::MovesOut,
+            State::Absent => Activity::Out,
+            State::Ready => Activity::OutReady,
+            State::Entering => Activity::MovesIn,
+            State::Free | State::Assigned | State::Running | State::Stalled => Activity::None,
+        }
     }
 
     /// Warps that are not present, with what they do, for reports: context and words.

@@ -7,7 +7,7 @@ use super::{
     count, extra_blocks, grid, note, row, unsaturated_mean,
 };
 use crate::compare::speedup;
-use crate::figure::{Figure, Request};
+use crate::figure::{Figure, Request, Scale};
 use crate::figures::FigureInfo;
 use crate::runs::Runs;
 use crate::verdict::Judged;
@@ -33,8 +33,14 @@ const FIXED: [Config; 6] = [
     ("me8", &["sm.context=duet", "duet.extra_blocks=8"]),
 ];
 const BYPASS: Config = ("no-l1d", &["l1d.enabled=false"]);
-/// Place of the monitored machine among those of a row.
-const MONITORED: usize = FIXED.len();
+
+/// Those of a scale: tests take one.
+fn fixed(request: &Request) -> &'static [Config] {
+    match request.scale {
+        Scale::Test => &FIXED[..1],
+        Scale::Small | Scale::Paper => &FIXED,
+    }
+}
 
 /// Speedups of a benchmark: by fixed number, then monitored.
 struct Row {
@@ -46,7 +52,8 @@ struct Row {
 
 fn make(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
     let mut configs = vec![PLAIN, BYPASS];
-    configs.extend(FIXED);
+    let fixed = fixed(request);
+    configs.extend(fixed);
     configs.push(DUET);
     let reports = grid(request, runs, &FIFTEEN, &configs)?;
     let rows: Vec<_> = FIFTEEN
@@ -54,7 +61,7 @@ fn make(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
         .zip(&reports)
         .map(|(workload, reports)| measured(workload.name, reports))
         .collect();
-    let monitored: Vec<_> = rows.iter().map(|row| row.speedups[MONITORED]).collect();
+    let monitored: Vec<_> = rows.iter().map(|row| row.speedups[fixed.len()]).collect();
     let bypass = speedup(&reports[2][1], &reports[2][0]);
     let summary = [
         ("geometric_mean", unsaturated_mean(&monitored)),
@@ -69,7 +76,7 @@ fn make(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
         ),
     ];
     let about = "Speedup with so many extra blocks, as far as they have room.";
-    columns.extend(FIXED.map(|(name, _)| column(name, about)));
+    columns.extend(fixed.iter().map(|(name, _)| column(name, about)));
     columns.push(Column::new("dynamic", "Speedup with the monitor's number."));
     let cells = |of: &Row| {
         let mut cells = vec![
@@ -80,8 +87,8 @@ fn make(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
         cells.extend(row("", of.speedups.iter().copied()).into_iter().skip(1));
         cells
     };
-    let series = (0..=MONITORED).map(|at| {
-        let name = FIXED.get(at).map_or("dynamic", |(name, _)| *name);
+    let series = (0..=fixed.len()).map(|at| {
+        let name = fixed.get(at).map_or("dynamic", |(name, _)| *name);
         (name, rows.iter().map(|row| row.speedups[at]).collect())
     });
     Some(Figure {
@@ -101,7 +108,7 @@ fn measured(name: &'static str, reports: &[Arc<RunReport>]) -> Row {
     let base = |report: &RunReport| if bypassed(report) { bypass } else { plain };
     Row {
         name,
-        bound: extra_blocks(&duets[MONITORED]),
+        bound: duets.last().map_or(0, |duet| extra_blocks(duet)),
         bypassed: duets.iter().any(|report| bypassed(report)),
         speedups: duets.iter().map(|duet| speedup(duet, base(duet))).collect(),
     }
@@ -127,7 +134,7 @@ fn claims(request: &Request, rows: &[Row], monitored: &[f64], bypass: f64) -> Ve
     let (moderate_holds, moderate_shown) = of(&["MMS", "CONV", "MM", "ST"], 1.07, 1.25);
     let fixed = |name: &str| {
         let row = rows.iter().find(|row| row.name == name);
-        row.map_or(&[][..], |row| &row.speedups[..MONITORED])
+        row.map_or(&[][..], |row| &row.speedups[..row.speedups.len() - 1])
     };
     let most = |name: &str| fixed(name).iter().copied().fold(0.0, f64::max);
     let least = |name: &str| fixed(name).iter().copied().fold(f64::MAX, f64::min);
