@@ -171,7 +171,7 @@ fn reproduce_lists_makes_and_writes_figures() {
     assert!(read("out/duet/fig3b.svg").contains("Karol"));
     let args = [
         "reproduce",
-        "duet",
+        "duet/fig3b",
         "--scale",
         "test",
         "-o",

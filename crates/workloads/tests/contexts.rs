@@ -19,8 +19,8 @@ const SYSTEMS: [&[&str]; 4] = [
     &["sm.context=virtual-thread"],
 ];
 
-/// One SM with half of Maxwell's warp slots and registers, so that small grids fill it.
-const SMALL: [&str; 3] = ["gpu.sms=1", "sm.max_threads=1024", "sm.registers=32768"];
+/// One SM with half of Maxwell's warp slots, so that small grids fill it.
+const SMALL: [&str; 2] = ["gpu.sms=1", "sm.max_threads=1024"];
 
 /// Every workload under one of the systems in turn, with latencies that a seed draws.
 #[test]
