@@ -220,6 +220,7 @@ impl Sm {
     /// Forgets a kernel whose blocks have all ended.
     pub fn unload_kernel(&mut self, slot: KernelSlot) {
         self.kernels[slot.index()] = None;
+        self.give_back_l1d();
     }
 
     /// Invalidates the data cache (at a kernel's end and after fences, where the machine does so).

@@ -212,6 +212,11 @@ impl Contexts {
         self.changed = true;
     }
 
+    /// L1D holds no contexts any more. Requires that no block is here.
+    pub fn give_back_l1d(&mut self) {
+        self.l1d = false;
+    }
+
     /// The machine's load decides on extra blocks, and on L1D.
     pub fn is_monitored(&self) -> bool {
         self.rules.extra == ExtraBlocks::Monitor
