@@ -10,6 +10,8 @@ mod ptx;
 mod ptxas;
 mod python;
 mod regalloc;
+mod results;
+mod slices;
 mod workloads;
 
 use std::path::{Path, PathBuf};
@@ -42,6 +44,10 @@ enum Verb {
     Ptx(ptx::Args),
     /// Assemble every workload's PTX with NVIDIA's ptxas and tabulate registers and memory
     Ptxas(ptxas::Args),
+    /// Sum up the stored figures of all papers in docs/results/README.md and README.md
+    Results,
+    /// Compare address slices with what every workload issues, into docs/slices.md
+    Slices(slices::Args),
     /// Measure every workload into docs/workloads.md, or check all outputs at length
     Workloads(workloads::Args),
     /// Prove the register allocator on whole programs, and measure it
@@ -57,6 +63,8 @@ fn main() -> Result<()> {
         Verb::Fidelity(args) => fidelity::run(&args, &root()),
         Verb::Ptx(args) => ptx::run(&args, &root()),
         Verb::Ptxas(args) => ptxas::run(&args, &root()),
+        Verb::Results => results::run(&root()),
+        Verb::Slices(args) => slices::run(&args, &root()),
         Verb::Workloads(args) => workloads::run(&args, &root()),
         Verb::Regalloc(args) => regalloc::run(&args, &root()),
     }

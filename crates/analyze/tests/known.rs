@@ -94,6 +94,7 @@ fn run(kernels: Vec<KernelReport>, totals: Figures, series: Option<Series>) -> R
         warp_instructions_per_second: 1.0,
         series,
         sm_filter_checks: Vec::new(),
+        sharing: None,
         checks: Vec::new(),
         findings: Vec::new(),
         digest: String::new(),

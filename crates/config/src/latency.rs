@@ -112,6 +112,32 @@ impl GpuSpec {
         vec![self.collect(), self.first_try()]
     }
 
+    /// A texture read that hits, whose four results go to `registers`. The access passes the
+    /// cache's FIFOs: it is looked up when tried and moves to the results in the cycle after. A
+    /// bank of registers is written once a cycle: results that share a bank come one by one.
+    pub fn texture_hit(&self, registers: [u32; 4]) -> Vec<Stage> {
+        let parts = match self.sm.sub_cores {
+            true => self.sm.schedulers,
+            false => 1,
+        };
+        let banks = self.sm.collectors.banks / parts;
+        let in_bank = |register: &u32| {
+            let same = |other: &&u32| *other % banks == register % banks;
+            registers.iter().filter(same).count() as u32
+        };
+        let writes = registers.iter().map(in_bank).max().unwrap_or(1);
+        vec![
+            self.collect(),
+            self.first_try(),
+            Stage::new("texture FIFOs", [Edge::Core(1)], "1"),
+            Stage::new(
+                "write-back",
+                [Edge::Core(1 + writes)],
+                format!("picked 1 + written {writes}: registers in one of {banks} banks"),
+            ),
+        ]
+    }
+
     /// A load from shared memory that takes `ways` cycles in the banks.
     pub fn shared_load(&self, ways: u32) -> Vec<Stage> {
         let depth = self.sm.shared_latency_cycles;
@@ -366,7 +392,7 @@ fn taken_and_written() -> Stage {
 fn network_cycles(noc: &NocSpec, bytes: u32) -> (u32, String) {
     let flits = bytes.div_ceil(noc.flit_bytes);
     match noc.kind {
-        NocKind::LocalCrossbar => (1, "crossbar 1".to_owned()),
+        NocKind::LocalCrossbar | NocKind::TurnCrossbar => (1, "crossbar 1".to_owned()),
         NocKind::RandomCrossbar => {
             let more = noc.hop_cycles.saturating_sub(1);
             (
@@ -468,6 +494,22 @@ mod tests {
         let stages = gpu.dram_load(Row::Hit);
         let parts = gpu.stage_cycles(&stages, 1000);
         assert_eq!(parts.iter().sum::<u64>() + 1000, gpu.walk(&stages, 1000));
+    }
+
+    /// GTX 480: 4 cycles to the first try, 1 to the results, picked 1, and written in one cycle to
+    /// four of its 16 banks (numbers 10, 14, 18 and 22 are banks 10, 14, 2 and 6). Volta: two steps
+    /// a cycle bring the access in 2, it is taken and tried in 2 more, and of a sub-core's four
+    /// banks one has the four registers, which takes them in four cycles.
+    #[test]
+    fn texture_hits_by_hand() {
+        for (name, by_hand) in [
+            ("gtx480", 4 + 1 + 1 + 1),
+            ("qv100-volta", 2 + 2 + 1 + 1 + 4),
+        ] {
+            let gpu = preset(name).unwrap_or_else(|errors| panic!("{errors}"));
+            let stages = gpu.texture_hit([10, 14, 18, 22]);
+            assert_eq!(gpu.walk(&stages, 1000), 1000 + by_hand, "{name}");
+        }
     }
 
     #[test]

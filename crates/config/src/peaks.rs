@@ -146,7 +146,7 @@ impl GpuSpec {
         }
         match self.noc.kind {
             NocKind::RandomCrossbar => Some(karol(self.gpu.sms.min(self.l2_banks()))),
-            NocKind::LocalCrossbar | NocKind::Fly => None,
+            NocKind::LocalCrossbar | NocKind::TurnCrossbar | NocKind::Fly => None,
         }
     }
 

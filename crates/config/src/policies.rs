@@ -308,20 +308,34 @@ pub struct BlockLocalitySettings {
     pub queue: u32,
     /// Arrays of an entry.
     pub arrays: u32,
-    /// No limits on arrays and fields.
+    /// No limits on arrays and fields, and the longest queue.
     pub ideal: bool,
+}
+
+/// Longest queue of waiting blocks.
+const LONGEST_QUEUE: u32 = 4096;
+
+impl BlockLocalitySettings {
+    /// Waiting blocks that are compared.
+    pub const fn entries(&self) -> u32 {
+        if self.ideal {
+            LONGEST_QUEUE
+        } else {
+            self.queue
+        }
+    }
 }
 
 settings! {
     BlockLocalitySettings {
-        queue: "queue", int(1, 4096), 128, "128", "blocks",
+        queue: "queue", int(1, LONGEST_QUEUE as u64), 128, "128", "blocks",
             "Waiting blocks that the block scheduler compares.",
             "this program: Chen, NTU thesis 2016 (seed 004), gives no length";
         arrays: "block_arrays", int(1, 16), 5, "5", "arrays",
             "Arrays whose rectangles an entry of the block queue holds.",
             "Chen, NTU thesis 2016 (seed 004), section 5.4: 15 bytes an entry";
         ideal: "ideal", Rule::Switch, false, "false", "",
-            "Rectangles without limits: up to 16 arrays, no field of one byte.",
+            "Block scheduler without limits: 16 arrays, no field of one byte, 4096 blocks waiting.",
             "this program";
     }
 }
@@ -337,6 +351,23 @@ pub struct WarpLocalitySettings {
     pub region_bits: u32,
     /// Sub-regions of a region.
     pub sub_regions: u32,
+    /// As many arrays, regions and sub-regions as there can be, and counts above 255.
+    pub ideal: bool,
+}
+
+impl WarpLocalitySettings {
+    /// The arrays, regions and sub-regions that these settings come to.
+    pub const fn resolved(self) -> Self {
+        match self.ideal {
+            true => Self {
+                arrays: 16,
+                region_bits: 16,
+                sub_regions: 64,
+                ..self
+            },
+            false => self,
+        }
+    }
 }
 
 settings! {
@@ -353,6 +384,10 @@ settings! {
         sub_regions: "sub_regions", int(1, 64), 16, "16", "bits",
             "Sub-regions of a region, one bit each.",
             "Chen, NTU thesis 2016 (seed 004), section 5.2";
+        ideal: "ideal_warps", Rule::Switch, false, "false", "",
+            "Warp scheduler without limits: 16 arrays, 65536 regions of 64 sub-regions, pairs of \
+             more than a byte.",
+            "this program";
     }
 }
 

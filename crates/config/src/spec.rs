@@ -447,6 +447,8 @@ pub enum NocKind {
     RandomCrossbar,
     /// Local crossbar of GPGPU-Sim 4.x: packets are single flits, iSLIP.
     LocalCrossbar,
+    /// The same with inputs in turn.
+    TurnCrossbar,
     /// One-stage butterfly with virtual channels and iSLIP allocation (BookSim fly, n = 1).
     Fly,
 }

@@ -133,7 +133,23 @@ impl Watch {
     }
 }
 
+/// Watches a functional run, between its steps.
+pub trait Observer {
+    /// A grid begins.
+    fn begin(&mut self, launch: &LaunchContext);
+
+    /// A warp of the block of this rank (x fastest) executed an instruction.
+    fn stepped(&mut self, block: u64, warp: u32, out: &StepOut);
+
+    /// Every warp of the block has ended.
+    fn block_ended(&mut self, launch: &LaunchContext, block: u64);
+
+    /// All blocks have ended.
+    fn end(&mut self, launch: &LaunchContext);
+}
+
 struct Resident {
+    rank: u64,
     block: BlockState,
     warps: Vec<WarpState>,
     watches: Vec<Watch>,
@@ -161,6 +177,7 @@ struct Driver<'a> {
     ctx: &'a LaunchContext,
     memory: &'a mut DeviceMemory,
     options: FunctionalOptions,
+    observer: Option<&'a mut dyn Observer>,
     log: WriteLog,
     out: StepOut,
     stats: FunctionalStats,
@@ -172,11 +189,34 @@ pub fn run_grid(
     memory: &mut DeviceMemory,
     options: FunctionalOptions,
 ) -> Result<FunctionalStats, RunError> {
+    run(ctx, memory, options, None)
+}
+
+/// The same, watched.
+pub fn run_grid_observed(
+    ctx: &LaunchContext,
+    memory: &mut DeviceMemory,
+    options: FunctionalOptions,
+    observer: &mut dyn Observer,
+) -> Result<FunctionalStats, RunError> {
+    observer.begin(ctx);
+    let stats = run(ctx, memory, options, Some(observer))?;
+    observer.end(ctx);
+    Ok(stats)
+}
+
+fn run<'a>(
+    ctx: &'a LaunchContext,
+    memory: &'a mut DeviceMemory,
+    options: FunctionalOptions,
+    observer: Option<&'a mut dyn Observer>,
+) -> Result<FunctionalStats, RunError> {
     let (log, out, stats) = Default::default();
     let mut driver = Driver {
         ctx,
         memory,
         options,
+        observer,
         log,
         out,
         stats,
@@ -219,6 +259,9 @@ impl Driver<'_> {
                 match resident.pop_front() {
                     Some(block) if block.left == 0 => {
                         self.stats.blocks += 1;
+                        if let Some(observer) = &mut self.observer {
+                            observer.block_ended(self.ctx, block.rank);
+                        }
                         idle.push(block);
                     }
                     Some(block) => resident.push_back(block),
@@ -231,11 +274,13 @@ impl Driver<'_> {
     fn start(&self, rank: u64, reuse: Option<Resident>) -> Resident {
         let count = self.ctx.warps_per_block();
         let mut resident = reuse.unwrap_or_else(|| Resident {
+            rank,
             block: BlockState::new(),
             warps: vec![WarpState::new(); count as usize],
             watches: Vec::new(),
             left: 0,
         });
+        resident.rank = rank;
         resident.block.reset(self.ctx, self.ctx.grid().point(rank));
         for (warp, index) in resident.warps.iter_mut().zip(0..) {
             warp.reset(self.ctx, &resident.block, index);
@@ -274,7 +319,11 @@ impl Driver<'_> {
             sm: 0,
         };
         let Resident {
-            block, warps, left, ..
+            rank,
+            block,
+            warps,
+            left,
+            ..
         } = resident;
         let warp = &mut warps[index];
         let mut port = MemPort {
@@ -289,6 +338,9 @@ impl Driver<'_> {
         }
         self.stats.warp_instructions += 1;
         self.stats.thread_instructions += u64::from(self.out.active.count_ones());
+        if let Some(observer) = &mut self.observer {
+            observer.stepped(*rank, index as u32, &self.out);
+        }
         self.keep_finding(block, &warps[index]);
         match self.out.effect {
             Effect::Barrier(arrival) => {

@@ -54,7 +54,10 @@ pub use block::BlockState;
 pub use fault::{
     Checks, Fault, FaultAddress, FaultKind, Finding, FindingKind, FindingReport, Place,
 };
-pub use functional::{FunctionalOptions, FunctionalStats, RunError, StuckReport, run_grid};
+pub use functional::{
+    FunctionalOptions, FunctionalStats, Observer, RunError, StuckReport, run_grid,
+    run_grid_observed,
+};
 pub use launch::{LaunchContext, LaunchError, LaunchSpec, MAX_BLOCK_THREADS};
 pub use log::{MemPort, WriteLog};
 pub use memory::{ALLOC_ALIGN, AccessCheck, Allocation, DeviceMemory, MemoryError, PAGE_BYTES};

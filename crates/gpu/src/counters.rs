@@ -1,11 +1,11 @@
 //! What the machine counts, by part, and its sum over the parts.
 
 use warploom_mem::cache::CacheCounters;
-use warploom_mem::dram::DramCounters;
+use warploom_mem::dram::{DramCounters, DramDetail};
 use warploom_mem::partition::PartitionCounters;
 use warploom_noc::NocCounters;
 use warploom_policy::{SmFilterCounters, WarpPolicyCounters};
-use warploom_sm::{ContextCounters, SmCounters};
+use warploom_sm::{ContextCounters, SmCounters, SmDetail};
 use warploom_stats::{Counter, Counters, declare_stats};
 
 declare_stats! {
@@ -43,6 +43,8 @@ pub struct SmPart {
     pub l1c: CacheCounters,
     /// Texture cache.
     pub l1t: CacheCounters,
+    /// More of the pipeline; not part of any sum.
+    pub detail: SmDetail,
 }
 
 /// What one L2 bank counts.
@@ -73,6 +75,8 @@ pub struct PartCounters {
     pub banks: Vec<BankPart>,
     /// By memory channel.
     pub channels: Vec<DramCounters>,
+    /// More of the channels; not part of any sum.
+    pub channel_details: Vec<DramDetail>,
     /// Network towards memory.
     pub requests: NocCounters,
     /// Network towards SMs.
@@ -122,6 +126,7 @@ impl SmPart {
             l1i: self.l1i.since(&earlier.l1i),
             l1c: self.l1c.since(&earlier.l1c),
             l1t: self.l1t.since(&earlier.l1t),
+            detail: self.detail.since(&earlier.detail),
         }
     }
 }
@@ -152,6 +157,11 @@ impl PartCounters {
             sms: each_since(&self.sms, &earlier.sms, SmPart::since),
             banks: each_since(&self.banks, &earlier.banks, BankPart::since),
             channels: each_since(&self.channels, &earlier.channels, dram_since),
+            channel_details: each_since(
+                &self.channel_details,
+                &earlier.channel_details,
+                DramDetail::since,
+            ),
             requests: noc_since(&self.requests, &earlier.requests),
             replies: noc_since(&self.replies, &earlier.replies),
         }
@@ -268,7 +278,18 @@ fn noc_since(now: &NocCounters, then: &NocCounters) -> NocCounters {
         Counter::subtract,
         delta,
         then,
-        [cycles, packets, flits, bytes, conflicts, packet_cycles]
+        [
+            cycles,
+            packets,
+            flits,
+            bytes,
+            conflicts,
+            packet_cycles,
+            active_cycles,
+            input_packet_cycles,
+            output_packet_cycles,
+            full_output_cycles
+        ]
     );
     delta
 }
@@ -313,6 +334,10 @@ mod tests {
             bytes: 4 * n,
             conflicts: 5 * n,
             packet_cycles: 6 * n,
+            active_cycles: 7 * n,
+            input_packet_cycles: 8 * n,
+            output_packet_cycles: 9 * n,
+            full_output_cycles: 10 * n,
         }
     }
 
@@ -324,10 +349,16 @@ mod tests {
         part.l1i.miss[0] = 4 * n;
         part.l1c.hit_reserved[0] = 5 * n;
         part.l1t.fill_port_busy = 6 * n;
+        part.detail.return_cycles = 9 * n;
         let mut bank = BankPart::default();
         bank.partition.packets = 7 * n;
         bank.l2.sector_miss[0] = 8 * n;
+        let detail = DramDetail {
+            busy_banks: 10 * n,
+            ..DramDetail::default()
+        };
         let mut counters = PartCounters {
+            channel_details: vec![detail; 2],
             sms: vec![part; 3],
             banks: vec![bank; 2],
             channels: vec![channel(n); 2],

@@ -424,8 +424,8 @@ impl Dispatcher {
         };
         let (rank, footprint) = k.take(at, id);
         let first_warp = sm.assign(now, KernelSlot::new(slot), rank, &k.needs);
-        if let (true, Some(footprint), Some(touches)) = (self.ranges, footprint, &mut k.touches) {
-            let ranges = warp_ranges(touches, rank, &footprint, k.needs.threads / 32);
+        if self.ranges {
+            let ranges = warp_ranges(k.touches.as_mut(), rank, footprint, k.needs.threads / 32);
             sm.set_ranges(first_warp, &ranges);
         }
         Offer::Taken

@@ -52,7 +52,7 @@ impl SliceCache {
 
 fn settings(spec: &GpuSpec) -> WarpLocalitySettings {
     match spec.sm.warp_scheduler {
-        WarpScheduler::Locality(settings) => settings,
+        WarpScheduler::Locality(settings) => settings.resolved(),
         _ => WarpLocalitySettings::default(),
     }
 }
@@ -173,15 +173,19 @@ fn near_square(n: u32) -> u32 {
         .unwrap_or(1)
 }
 
-/// Ranges of the warps of a block, for [`warploom_sm::Sm::assign`].
+/// Ranges of the warps of a block, for [`warploom_sm::Sm::set_ranges`]: empty ones where nothing is
+/// known of the block, lest the slots keep those of an earlier one.
 pub(crate) fn warp_ranges(
-    touches: &mut Touches,
+    touches: Option<&mut Touches>,
     rank: u64,
-    footprint: &Footprint,
+    footprint: Option<Footprint>,
     warps: u32,
 ) -> Vec<WarpRange> {
+    let (Some(touches), Some(footprint)) = (touches, footprint) else {
+        return vec![WarpRange::default(); warps as usize];
+    };
     (0..warps)
-        .map(|warp| touches.warp(rank, footprint, warp))
+        .map(|warp| touches.warp(rank, &footprint, warp))
         .collect()
 }
 

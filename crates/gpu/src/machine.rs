@@ -17,7 +17,7 @@ use warploom_exec::{DeviceMemory, Fault, FindingReport, apply_atomic};
 use warploom_mem::cache::{Cache, CacheCounters};
 use warploom_mem::partition::SubPartition;
 use warploom_policy::{Check, DeviceView, OwnPolicies, SmFilter};
-use warploom_sm::{BlockNeeds, KernelContexts, KernelImage, Sm};
+use warploom_sm::{BlockNeeds, KernelContexts, KernelImage, Sm, packet_size};
 use warploom_stats::trace::Trace;
 
 /// Core cycles that one step may skip, so that a caller who watches progress sees some.
@@ -346,7 +346,9 @@ impl Gpu {
             for (at, reply) in port.outbound.drain(..) {
                 ledger.answered(index, &reply);
                 sm.counters.packets_received += 1;
-                sm.counters.flits_received += u64::from(sm.link.flits(reply.reply_bytes()));
+                let bytes = reply.reply_bytes();
+                sm.counters.flits_received += u64::from(sm.link.flits(bytes));
+                sm.detail.replies[reply.kind.index()][packet_size(bytes)] += 1;
                 sm.link.deliver(at, reply);
                 wake = wake.min(at);
             }
@@ -504,6 +506,7 @@ impl Gpu {
                 l1i: sm.front.l1i.counters().clone(),
                 l1c: sm.ldst.l1c.counters().clone(),
                 l1t: sm.ldst.l1t.counters().clone(),
+                detail: sm.detail.clone(),
             });
         });
         let bank = |p: &SubPartition| BankPart {
@@ -528,6 +531,12 @@ impl Gpu {
                 .channels()
                 .iter()
                 .map(|c| *c.counters())
+                .collect(),
+            channel_details: self
+                .memory
+                .channels()
+                .iter()
+                .map(|c| c.detail().clone())
                 .collect(),
             requests: *requests.counters(),
             replies: *replies.counters(),
@@ -581,8 +590,10 @@ impl Gpu {
 fn count_sent(sm: &mut Sm) {
     for sent in &sm.link.outgoing {
         let request = &sent.request;
+        let bytes = request.request_bytes();
         sm.counters.packets_sent[request.kind.index()] += 1;
-        sm.counters.flits_sent += u64::from(sm.link.flits(request.request_bytes()));
+        sm.counters.flits_sent += u64::from(sm.link.flits(bytes));
+        sm.detail.requests[request.kind.index()][packet_size(bytes)] += 1;
     }
 }
 

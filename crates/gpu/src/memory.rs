@@ -218,7 +218,8 @@ impl MemorySystem {
                     let split = request.by_sector().filter(|_| self.sectored);
                     let whole = Some(request).filter(|_| !self.sectored);
                     let replies = whole.into_iter().chain(split);
-                    for reply in replies.filter(|r| r.kind != AccessKind::L1WriteBack) {
+                    for mut reply in replies.filter(|r| r.kind != AccessKind::L1WriteBack) {
+                        reply.returned_at = now as u32;
                         if reply.kind == AccessKind::GlobalAtomic {
                             self.atomics.push(AtomicEvent { at: now, reply });
                         }
@@ -274,9 +275,10 @@ impl MemorySystem {
                 partition.count_reply_stall();
                 continue;
             }
-            let Some(reply) = partition.pop_reply() else {
+            let Some(mut reply) = partition.pop_reply() else {
                 continue;
             };
+            reply.returned_at = now as u32;
             if reply.kind == AccessKind::GlobalAtomic {
                 self.atomics.push(AtomicEvent { at: now, reply });
             }
@@ -365,6 +367,7 @@ mod tests {
             addr: 0x2000_0000,
             byte_mask: 0xffff_ffff,
             issued_at: 0,
+            returned_at: 0,
             token: 0,
             bytes: 32,
             sm: SmId(0),

@@ -3,10 +3,11 @@
 
 use crate::counters::{BankPart, DeviceCounters, MachineCounters, PartCounters, SmPart};
 use warploom_mem::cache::CacheCounters;
+use warploom_mem::dram::DramDetail;
 use warploom_mem::partition::PartitionCounters;
 use warploom_noc::NocCounters;
 use warploom_policy::{SmFilterCounters, WarpPolicyCounters};
-use warploom_sm::{ACCESS_KINDS, ContextCounters, SlotCause, SmCounters};
+use warploom_sm::{ACCESS_KINDS, ContextCounters, SlotCause, SmCounters, SmDetail};
 use warploom_stats::{Counters, LOG2_BINS, Peak, StatTable, declare_stats};
 
 /// Labels of access outcomes.
@@ -162,6 +163,31 @@ noc_group! {
     ReplyNetworkStats in "noc_to_sm", "The network from L2 to SMs.", "Reply_Network_injected_packets_num";
 }
 
+declare_stats! {
+    /// One network in detail: GPGPU-Sim's local crossbar.
+    pub struct NocDetail in "noc_detail" {
+        /// Network cycles with a packet at an input.
+        pub active_cycles: u64 = Cycles;
+        /// Packets at inputs at the end of a cycle, summed over cycles.
+        pub input_packet_cycles: u64 = Cycles, as "*_Network_in_buffer_avg_util x cycles x inputs";
+        /// Packets at outputs at the end of a cycle, summed over cycles.
+        pub output_packet_cycles: u64 = Cycles, as "*_Network_out_buffer_avg_util x cycles x outputs";
+        /// Outputs without room as their turn came, summed over cycles.
+        pub full_output_cycles: u64 = Cycles, as "*_Network_out_buffer_full_per_cycle x cycles";
+    }
+}
+
+impl From<&NocCounters> for NocDetail {
+    fn from(c: &NocCounters) -> Self {
+        Self {
+            active_cycles: c.active_cycles,
+            input_packet_cycles: c.input_packet_cycles,
+            output_packet_cycles: c.output_packet_cycles,
+            full_output_cycles: c.full_output_cycles,
+        }
+    }
+}
+
 impl From<&warploom_mem::dram::DramCounters> for DramStats {
     fn from(c: &warploom_mem::dram::DramCounters) -> Self {
         Self {
@@ -246,6 +272,9 @@ pub const TABLES: &[StatTable] = &[
     DramStats::TABLE,
     RequestNetworkStats::TABLE,
     ReplyNetworkStats::TABLE,
+    SmDetail::TABLE,
+    DramDetail::TABLE,
+    NocDetail::TABLE,
 ];
 
 /// What `$method` gives for every group of a part, one after the other.
@@ -281,9 +310,14 @@ macro_rules! groups_of {
 }
 
 impl SmPart {
-    /// Every counter by its full name.
+    /// Every counter by its full name, but for the details.
     pub fn named(&self) -> Vec<(String, u64)> {
         groups_of!(sm self, named)
+    }
+
+    /// The details, too.
+    pub fn detailed(&self) -> Vec<(String, u64)> {
+        [self.named(), self.detail.named()].concat()
     }
 }
 
@@ -298,6 +332,17 @@ impl PartCounters {
     /// Every counter of one channel by its full name.
     pub fn channel_named(&self, channel: usize) -> Vec<(String, u64)> {
         DramStats::from(&self.channels[channel]).named()
+    }
+
+    /// The details, too.
+    pub fn channel_detailed(&self, channel: usize) -> Vec<(String, u64)> {
+        let detail = self.channel_details[channel].named();
+        [self.channel_named(channel), detail].concat()
+    }
+
+    /// Details of the networks: towards L2, then towards SMs.
+    pub fn networks_detailed(&self) -> [Vec<(String, u64)>; 2] {
+        [&self.requests, &self.replies].map(|network| NocDetail::from(network).named())
     }
 }
 

@@ -397,6 +397,7 @@ mod tests {
             addr: 0,
             byte_mask: 1,
             issued_at: 0,
+            returned_at: 0,
             token: u32::MAX,
             bytes: 32,
             sm: SmId(0),

@@ -2,6 +2,7 @@
 
 mod cooperative;
 mod duet;
+mod locality;
 
 use crate::figure::{Figure, Request};
 use crate::runs::Runs;
@@ -31,7 +32,10 @@ pub const fn all() -> &'static [FigureInfo] {
     const ALL: &[FigureInfo] = &{
         let [a, b, c, d, e, f, g, h, i, j, k, l, m] = duet::FIGURES;
         let [n, o, p, q, r] = cooperative::FIGURES;
-        [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r]
+        let [s, t, u, v, w, x, y] = locality::FIGURES;
+        [
+            a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y,
+        ]
     };
     ALL
 }

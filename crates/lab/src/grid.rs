@@ -106,6 +106,15 @@ pub enum Statement {
         /// The paper's figure.
         paper: f64,
     },
+    /// The largest ratio of all workloads.
+    AtBest {
+        /// The configuration that is held against `over`.
+        of: &'static str,
+        /// The other.
+        over: &'static str,
+        /// The paper's figure.
+        paper: f64,
+    },
     /// No workload loses more than a tie.
     NoLoss {
         /// The configuration that is held against `over`.
@@ -297,6 +306,11 @@ impl<'a> Measured<'a> {
                         paper,
                         best.1,
                     )
+            }
+            Statement::AtBest { of, over, paper } => {
+                let best = self.extreme(of, over, |a, b| a > b);
+                let what = format!("{of} over {over} at best, on {}", best.0);
+                judged.also(&what, "speedup", paper, best.1)
             }
             Statement::NoLoss { of, over } => {
                 let worst = self.extreme(of, over, |a, b| a < b);

@@ -196,6 +196,8 @@ impl Runner<'_> {
                 true => program.analysis_start(),
                 false => 0,
             },
+            functional: spec.sharing,
+            sharing: spec.sharing,
             command: spec.command(),
             ..Options::default()
         };

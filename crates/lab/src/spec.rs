@@ -163,6 +163,8 @@ pub struct RunSpec {
     pub window_cycles: Option<u64>,
     /// Begin with the launch that analyses begin with; earlier ones are executed without timing.
     pub from_analysis_start: bool,
+    /// Execute without timing, and count the cache lines that blocks share.
+    pub sharing: bool,
 }
 
 impl RunSpec {
@@ -174,6 +176,7 @@ impl RunSpec {
             max_cycles: None,
             window_cycles: None,
             from_analysis_start: false,
+            sharing: false,
         }
     }
 
@@ -187,11 +190,12 @@ impl RunSpec {
             ""
         };
         RunKey(format!(
-            "{}/{}/{}/{}{start}",
+            "{}/{}/{}/{}{}{start}",
             self.input.digest,
             self.machine.spec.digest(),
             number(self.max_cycles),
-            number(self.window_cycles)
+            number(self.window_cycles),
+            if self.sharing { "/sharing" } else { "" }
         ))
     }
 
@@ -216,12 +220,18 @@ impl RunSpec {
         if let Some(cycles) = self.window_cycles {
             command += &format!(" --window {cycles}");
         }
+        if self.sharing {
+            command += " --functional --sharing";
+        }
         command
     }
 
     /// What runs on what, for people.
     pub fn label(&self) -> String {
-        format!("{} on {}", self.input.name, self.machine.name)
+        match self.sharing {
+            true => format!("{} without timing", self.input.name),
+            false => format!("{} on {}", self.input.name, self.machine.name),
+        }
     }
 
     /// How much work it is, beside other runs.
@@ -281,6 +291,10 @@ mod tests {
             },
             RunSpec {
                 window_cycles: Some(100),
+                ..run("vectoradd", Size::Test, &[])
+            },
+            RunSpec {
+                sharing: true,
                 ..run("vectoradd", Size::Test, &[])
             },
         ];

@@ -61,6 +61,8 @@ pub struct Request {
     pub byte_mask: u128,
     /// Core cycle of issue.
     pub issued_at: Cycle,
+    /// Core cycle, modulo 2^32, in which the reply entered the network; 0 before.
+    pub returned_at: u32,
     /// The issuer's own number, returned with the reply.
     pub token: u32,
     /// Bytes asked for.

@@ -27,6 +27,7 @@ pub(crate) fn request(kind: AccessKind, addr: u64, bytes: u16) -> Request {
         addr,
         byte_mask,
         issued_at: 0,
+        returned_at: 0,
         token: 0,
         bytes,
         sm: SmId(0),

@@ -156,7 +156,9 @@ fn through_port(gpu: &GpuSpec, measured: f64, bytes: u32) -> Answer {
     let noc = &gpu.noc;
     let flits = (HEADER + bytes).div_ceil(noc.flit_bytes);
     let (cycles, why) = match noc.kind {
-        NocKind::LocalCrossbar => (1.0, "a packet a network cycle".to_owned()),
+        NocKind::LocalCrossbar | NocKind::TurnCrossbar => {
+            (1.0, "a packet a network cycle".to_owned())
+        }
         NocKind::RandomCrossbar => (
             f64::from(flits),
             format!("{flits} flits, one a network cycle"),

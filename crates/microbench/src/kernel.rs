@@ -6,7 +6,8 @@ use std::ops::ControlFlow;
 use warploom_base::Dim3;
 use warploom_config::GpuSpec;
 use warploom_run::{
-    Arg, Check, Device, DevicePtr, HostAction, HostError, HostProgram, Launch, Options, Session,
+    AddressMode, Arg, ChannelKind, Check, Device, DevicePtr, HostAction, HostError, HostProgram,
+    Launch, Options, Session, Texture,
 };
 use warploom_stats::result::Outcome;
 
@@ -59,6 +60,7 @@ impl Kernel {
     fn text(&self) -> String {
         format!(
             ".version 7.0\n.target sm_70\n.address_size 64\n.const .align 8 .u64 c;\n\
+             .global .texref t;\n\
              .visible .entry k(.param .u64 out, .param .u64 table) {{\n\
              .reg .pred %p<4>; .reg .b32 %r<160>; .reg .b64 %rd<160>; .reg .f32 %f<64>;\n\
              .reg .f64 %d<64>;\n.shared .align 8 .b8 s[{SHARED_BYTES}];\n\
@@ -88,6 +90,24 @@ impl Kernel {
     }
 }
 
+/// A row of 32-bit integers: the texture `t`.
+fn row(base: DevicePtr) -> Texture {
+    Texture {
+        base: base.0,
+        width: 64,
+        height: 1,
+        depth: 1,
+        layers: 1,
+        pitch: 256,
+        channels: 1,
+        channel_bits: 32,
+        kind: ChannelKind::Signed,
+        normalized: false,
+        address: [AddressMode::Clamp; 3],
+        linear: false,
+    }
+}
+
 struct Host<'a> {
     kernel: &'a Kernel,
     out: Option<DevicePtr>,
@@ -99,7 +119,7 @@ impl HostProgram for Host<'_> {
         if self.out.is_some() {
             return Ok(HostAction::Done);
         }
-        device.alloc(MEMORY_BYTES)?;
+        let memory = device.alloc(MEMORY_BYTES)?;
         for &(address, value) in &self.kernel.cells {
             device.write_slice(DevicePtr(address), &[value])?;
         }
@@ -108,6 +128,7 @@ impl HostProgram for Host<'_> {
         let module = device.load_ptx("microbench.ptx", &self.kernel.text())?;
         let constant = device.variable(module, "c")?;
         device.write_slice(constant, &[constant.0])?;
+        device.bind_texture(module, "t", row(memory))?;
         self.out = Some(out);
         let args = vec![Arg::Pointer(out), Arg::Pointer(table)];
         let (grid, block) = (

@@ -14,9 +14,9 @@ use warploom_mem::address::{AddressDecoder, Location};
 
 /// Loads of a chain.
 const LOADS: usize = 10;
-/// Register of the `i`-th reading of the clock. Readings are written while links read their
-/// register, which must lie in another bank: a chain's has the number 10, and the number of banks
-/// is a multiple of four.
+/// Register of the `i`-th reading of the clock. Readings are written while links read and write
+/// theirs, which must lie in other banks: a chain's have the number 10 and, of textures, 14, 18 and
+/// 22, and the number of banks is a multiple of four.
 const fn clock_register(i: usize) -> usize {
     16 + i / 2 * 4 + i % 2
 }
@@ -44,6 +44,14 @@ pub(crate) const BENCHMARKS: &[Benchmark] = &[
             chain.figure(gpu, &gpu.constant_hit())
         },
     ),
+    row("texture-latency", "texture read that hits", |gpu| {
+        // Registers of one bank, and of none that a reading of the clock is written to.
+        let registers = [10, 14, 18, 22];
+        let names = registers.map(|register| format!("%r{register}")).join(", ");
+        let link = format!("tex.1d.v4.s32.s32 {{{names}}}, [t, {{%r10}}]");
+        let chain = Chain::of("mov.u32 %r10, 0", &link);
+        chain.figure(gpu, &gpu.texture_hit(registers))
+    }),
     row(
         "shared-latency",
         "load from shared memory, no conflicts",

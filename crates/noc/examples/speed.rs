@@ -22,6 +22,7 @@ fn request(kind: AccessKind, addr: u64, sm: u16) -> Request {
         addr,
         byte_mask: u128::MAX,
         issued_at: 0,
+        returned_at: 0,
         token: 0,
         bytes: 128,
         sm: SmId(sm),

@@ -12,12 +12,16 @@ mod local;
 mod ports;
 mod random;
 mod saturation;
+#[cfg(test)]
+mod testing;
+mod turns;
 
 pub use saturation::{saturated_throughput, sustainable};
 
 use fly::Fly;
 use local::LocalCrossbar;
 use random::RandomCrossbar;
+use turns::TurnCrossbar;
 use warploom_config::{NocKind, NocSpec};
 use warploom_mem::Request;
 
@@ -38,6 +42,14 @@ pub struct NocCounters {
     /// Packets inside, buffers included, summed over cycles: the same as each packet's time inside,
     /// summed over packets.
     pub packet_cycles: u64,
+    /// Of the local crossbars: cycles with a packet at an input.
+    pub active_cycles: u64,
+    /// Of the local crossbars: packets at inputs at the end of a cycle, summed over cycles.
+    pub input_packet_cycles: u64,
+    /// Of the local crossbars: packets at outputs at the end of a cycle, summed over cycles.
+    pub output_packet_cycles: u64,
+    /// Of the local crossbars: outputs without room as their turn came, summed over cycles.
+    pub full_output_cycles: u64,
 }
 
 /// A packet in a network.
@@ -61,6 +73,7 @@ pub struct Network {
 enum Kind {
     Random(Box<RandomCrossbar>),
     Local(Box<LocalCrossbar>),
+    Turns(Box<TurnCrossbar>),
     Fly(Box<Fly>),
 }
 
@@ -70,6 +83,7 @@ macro_rules! each_kind {
         match $on {
             Kind::Random($net) => $call,
             Kind::Local($net) => $call,
+            Kind::Turns($net) => $call,
             Kind::Fly($net) => $call,
         }
     };
@@ -85,6 +99,9 @@ impl Network {
                 }
                 NocKind::LocalCrossbar => {
                     Kind::Local(Box::new(LocalCrossbar::new(spec, inputs, outputs)))
+                }
+                NocKind::TurnCrossbar => {
+                    Kind::Turns(Box::new(TurnCrossbar::new(spec, inputs, outputs)))
                 }
                 NocKind::Fly => Kind::Fly(Box::new(Fly::new(spec, inputs, outputs))),
             },

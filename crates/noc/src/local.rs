@@ -22,6 +22,10 @@ pub(crate) struct LocalCrossbar {
     wanted: PortSet,
     /// Input at which each output's turn starts.
     next: Box<[usize]>,
+    /// Packets at inputs and at outputs, and outputs without room.
+    at_inputs: u64,
+    at_outputs: u64,
+    full_outputs: u64,
 }
 
 impl LocalCrossbar {
@@ -34,6 +38,9 @@ impl LocalCrossbar {
             wanted_by: vec![PortSet::new(inputs); outputs].into(),
             wanted: PortSet::new(outputs),
             next: vec![0; outputs].into(),
+            at_inputs: 0,
+            at_outputs: 0,
+            full_outputs: 0,
         }
     }
 
@@ -47,6 +54,7 @@ impl LocalCrossbar {
             self.want(input, packet.output as usize);
         }
         self.inputs[input].push(packet);
+        self.at_inputs += 1;
     }
 
     #[inline]
@@ -56,6 +64,8 @@ impl LocalCrossbar {
     }
 
     pub(crate) fn cycle(&mut self, counters: &mut NocCounters) {
+        counters.active_cycles += u64::from(self.at_inputs > 0);
+        counters.full_output_cycles += self.full_outputs;
         let mut from = 0;
         while let Some(output) = self.wanted.at_or_after(from) {
             from = output + 1;
@@ -64,6 +74,8 @@ impl LocalCrossbar {
                 self.grant(output, counters);
             }
         }
+        counters.input_packet_cycles += self.at_inputs;
+        counters.output_packet_cycles += self.at_outputs;
     }
 
     fn grant(&mut self, output: usize, counters: &mut NocCounters) {
@@ -82,6 +94,9 @@ impl LocalCrossbar {
         }
         self.next[output] = (input + 1) % self.inputs.len();
         self.outputs[output].push(packet.request);
+        self.at_inputs -= 1;
+        self.at_outputs += 1;
+        self.full_outputs += u64::from(self.outputs[output].is_full());
         counters.flits += 1;
         counters.bytes += u64::from(packet.bytes);
     }
@@ -95,16 +110,19 @@ impl LocalCrossbar {
 
     #[inline]
     pub(crate) fn pop(&mut self, output: usize) -> Option<Request> {
-        self.outputs[output].pop()
+        let was_full = self.outputs[output].is_full();
+        let request = self.outputs[output].pop()?;
+        self.at_outputs -= 1;
+        self.full_outputs -= u64::from(was_full);
+        Some(request)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::LocalCrossbar;
+    use crate::testing::packet;
     use crate::{NocCounters, Packet};
-    use warploom_base::{KernelSlot, SmId};
-    use warploom_mem::{AccessKind, Request};
 
     /// A crossbar of `ports` inputs and outputs, and what has come out of it.
     struct Bench {
@@ -125,20 +143,8 @@ mod tests {
         }
 
         fn inject(&mut self, input: usize, token: u32, output: u32) {
-            let request = Request {
-                addr: 0,
-                byte_mask: 0,
-                issued_at: 0,
-                token,
-                bytes: 32,
-                sm: SmId(0),
-                kind: AccessKind::GlobalRead,
-                sectors: 1,
-                kernel: KernelSlot(0),
-                asid: 0,
-            };
             let packet = Packet {
-                request,
+                request: packet(token),
                 bytes: 40,
                 output,
             };
@@ -177,5 +183,30 @@ mod tests {
         }
         assert_eq!(bench.cycle(), [Some(0), None, Some(1)]);
         assert_eq!(bench.cycle(), [None, Some(2), None]);
+    }
+    /// Nobody empties output 0 of two. A packet a cycle goes over until it is full; the rest stay
+    /// at the input.
+    #[test]
+    fn buffers_are_counted_as_they_fill() {
+        let mut bench = Bench::new(2);
+        let room = bench.net.outputs[0].room() as u64;
+        let (mut sent, mut inputs, mut outputs) = (0, 0, 0);
+        for cycle in 1..=room + 10 {
+            while bench.net.can_inject(1, 40) && sent < room + 5 {
+                bench.inject(1, 0, 0);
+                sent += 1;
+            }
+            bench.net.cycle(&mut bench.counters);
+            let over = cycle.min(room);
+            inputs += sent - over;
+            outputs += over;
+        }
+        assert_eq!(bench.counters.active_cycles, room + 10);
+        assert_eq!(bench.counters.full_output_cycles, 10);
+        assert_eq!(bench.counters.input_packet_cycles, inputs);
+        assert_eq!(bench.counters.output_packet_cycles, outputs);
+        assert!(bench.net.pop(0).is_some());
+        bench.net.cycle(&mut bench.counters);
+        assert_eq!(bench.counters.full_output_cycles, 10, "there is room again");
     }
 }

@@ -38,6 +38,11 @@ impl PortSet {
         self.words[port / 64] &= !(1 << (port % 64));
     }
 
+    #[inline]
+    pub(crate) fn clear(&mut self) {
+        self.words.fill(0);
+    }
+
     /// Words of the set, for `each_port`.
     #[inline]
     pub(crate) fn words(&self) -> usize {

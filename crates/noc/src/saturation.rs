@@ -61,6 +61,7 @@ fn packet(bytes: u32) -> Request {
         addr: 0,
         byte_mask: 0,
         issued_at: 0,
+        returned_at: 0,
         token: 0,
         bytes: bytes as u16,
         sm: SmId(0),

@@ -7,6 +7,13 @@ use warploom_config::{Base, NocKind, NocSpec, PRESETS, karol, resolve};
 use warploom_mem::{AccessKind, Request};
 use warploom_noc::{Network, saturated_throughput, sustainable};
 
+const KINDS: [NocKind; 4] = [
+    NocKind::RandomCrossbar,
+    NocKind::LocalCrossbar,
+    NocKind::TurnCrossbar,
+    NocKind::Fly,
+];
+
 fn spec(kind: NocKind) -> NocSpec {
     NocSpec {
         kind,
@@ -29,6 +36,7 @@ fn packet(token: u32) -> Request {
         addr: 0,
         byte_mask: 0,
         issued_at: 0,
+        returned_at: 0,
         token,
         bytes: 32,
         sm: SmId(0),
@@ -58,6 +66,7 @@ fn latency(spec: &NocSpec, bytes: u32) -> u64 {
 fn latency_without_contention() {
     // Crossbars: flits, then hop_cycles - 1 more.
     assert_eq!(latency(&spec(NocKind::LocalCrossbar), 136), 1);
+    assert_eq!(latency(&spec(NocKind::TurnCrossbar), 136), 1);
     assert_eq!(latency(&spec(NocKind::RandomCrossbar), 32), 1);
     assert_eq!(latency(&spec(NocKind::RandomCrossbar), 136), 5);
     // Fly: cycle 1 injects; the channel takes 2; in cycle 3 the router gives a virtual channel and
@@ -184,11 +193,7 @@ fn a_slow_router_gives_a_virtual_channel_every_other_cycle() {
 
 #[test]
 fn an_output_that_nobody_empties_stops_its_inputs() {
-    for kind in [
-        NocKind::RandomCrossbar,
-        NocKind::LocalCrossbar,
-        NocKind::Fly,
-    ] {
+    for kind in KINDS {
         let mut net = Network::new(&spec(kind), 2, 2, 3);
         for _ in 0..500 {
             if net.can_inject(0, 32) {
@@ -206,11 +211,7 @@ fn an_output_that_nobody_empties_stops_its_inputs() {
 
 #[test]
 fn skipping_idle_cycles_changes_nothing() {
-    for kind in [
-        NocKind::RandomCrossbar,
-        NocKind::LocalCrossbar,
-        NocKind::Fly,
-    ] {
+    for kind in KINDS {
         let mut spec = spec(kind);
         spec.internal_speedup_percent = 150;
         let mut walked = Network::new(&spec, 2, 2, 3);
@@ -306,7 +307,7 @@ proptest! {
         stalls in any::<u64>().prop_map(|bits| bits >> 1),
         speedup in 100_u32..300,
     ) {
-        for kind in [NocKind::RandomCrossbar, NocKind::LocalCrossbar, NocKind::Fly] {
+        for kind in KINDS {
             let spec = NocSpec { internal_speedup_percent: speedup, ..spec(kind) };
             conserve(&spec, &traffic, stalls)?;
         }

@@ -55,6 +55,7 @@ fn packet() -> Request {
         addr: 0,
         byte_mask: 0,
         issued_at: 0,
+        returned_at: 0,
         token: 0,
         bytes: 32,
         sm: SmId(0),

@@ -99,6 +99,7 @@ fn add_rows<'a>(
         ("sm", rows.sms, &parts.sms),
         ("bank", rows.partitions, &parts.banks),
         ("channel", rows.partitions, &parts.channels),
+        ("network", rows.partitions, &parts.networks),
     ] {
         let list = if wanted { list.as_slice() } else { &[] };
         for (i, counts) in list.iter().enumerate() {

@@ -27,5 +27,5 @@ pub use html::{Imprint, html};
 pub use page_text::page_report;
 pub use perfetto::perfetto;
 pub use run::run_report;
-pub use svg::svg;
+pub use svg::{TouchMap, svg, touch_maps};
 pub use table::{figures, listing};

@@ -5,7 +5,7 @@ use crate::format::{grouped, percent, rate, seconds};
 use crate::table::figures;
 use std::collections::BTreeMap;
 use std::fmt::Write;
-use warploom_stats::result::{CheckReport, Figures, KernelReport, Outcome, RunReport};
+use warploom_stats::result::{CheckReport, Figures, KernelReport, Outcome, RunReport, ratio};
 
 /// Launches shown one by one; of more, the first ones stand for the rest.
 const LAUNCHES_SHOWN: usize = 16;
@@ -24,6 +24,7 @@ pub fn run_report(run: &RunReport) -> String {
     let _ = writeln!(text, "{} on {}: {length}\n", run.command, run.gpu.name);
     launches(&mut text, run);
     stalls(&mut text, &run.totals.figures.stalls);
+    sharing(&mut text, run);
     outcome(&mut text, &run.outcome);
     checks(&mut text, &run.checks);
     findings(&mut text, run);
@@ -117,6 +118,31 @@ pub(crate) fn stalls(text: &mut String, stalls: &BTreeMap<String, f64>) {
             "  {cause:width$} {percent:>6} {}",
             bar(share, BAR_WIDTH)
         );
+    }
+    text.push('\n');
+}
+
+/// What blocks share, where it was counted.
+fn sharing(text: &mut String, run: &RunReport) {
+    let Some(sharing) = run.sharing else {
+        return;
+    };
+    let lines = grouped(sharing.lines);
+    let _ = writeln!(text, "cache lines that blocks touch: {lines}, of which");
+    for (count, what) in [
+        (sharing.shared, "another block of the launch touches too"),
+        (
+            sharing.with_next,
+            "the next block in the grid's order touches",
+        ),
+        (
+            sharing.with_below,
+            "the block one row of the grid below touches",
+        ),
+        (sharing.far, "only blocks farther away touch"),
+    ] {
+        let share = percent(ratio(count, sharing.lines));
+        let _ = writeln!(text, "  {share:>6} {what}");
     }
     text.push('\n');
 }
@@ -240,6 +266,7 @@ pub(crate) mod tests {
             warp_instructions_per_second: 8192.0,
             series: None,
             sm_filter_checks: Vec::new(),
+            sharing: None,
             checks: vec![CheckReport {
                 name: "c".into(),
                 passed: true,

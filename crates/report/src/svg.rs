@@ -2,6 +2,9 @@
 //! or dark pages.
 
 mod narrow;
+mod touches;
+
+pub use touches::{TouchMap, touch_maps};
 
 use crate::figure::{Axis, BarChart, Chart, LineChart, Mark};
 use plotters::coord::Shift;

@@ -4,8 +4,9 @@ use crate::device::Device;
 use crate::host::{Check, HostAction, HostProgram};
 use crate::result::{Summary, functional_report};
 use crate::session::{LIVELOCK, Prepared, RunError, Session, fault_outcome};
+use crate::sharing::BlockSharing;
 use warploom_base::Digest;
-use warploom_exec::{FunctionalOptions, FunctionalStats, run_grid};
+use warploom_exec::{FunctionalOptions, FunctionalStats, Observer, run_grid, run_grid_observed};
 use warploom_stats::result::Outcome;
 
 /// What a run without timing did.
@@ -25,9 +26,26 @@ impl Session {
     /// Runs a host program to its end without timing and checks its outputs. Launches run one
     /// after the other; the GPU matters only for what it refuses to launch.
     pub fn run_functional(&self, program: &mut dyn HostProgram) -> Result<FunctionalRun, RunError> {
+        self.run_watched(program, None)
+    }
+
+    /// The same, with an observer who sees every launch and every instruction.
+    pub fn run_observed(
+        &self,
+        program: &mut dyn HostProgram,
+        observer: &mut dyn Observer,
+    ) -> Result<FunctionalRun, RunError> {
+        self.run_watched(program, Some(observer))
+    }
+
+    fn run_watched(
+        &self,
+        program: &mut dyn HostProgram,
+        observer: Option<&mut dyn Observer>,
+    ) -> Result<FunctionalRun, RunError> {
         let mut device = Device::new(self.options().memory_bytes, 0);
         let mut launches = Vec::new();
-        let outcome = self.each_launch(program, &mut device, |prepared, stats| {
+        let outcome = self.each_launch(program, &mut device, observer, |prepared, stats| {
             launches.push((prepared.launch.program.name.clone(), stats));
         })?;
         let checks = match outcome {
@@ -51,15 +69,20 @@ impl Session {
         device: &mut Device,
         summary: &mut Summary,
     ) -> Result<Outcome, RunError> {
-        self.each_launch(program, device, |prepared, stats| {
+        let mut sharing = self.options().sharing.then(BlockSharing::default);
+        let observer = sharing.as_mut().map(|sharing| sharing as &mut dyn Observer);
+        let outcome = self.each_launch(program, device, observer, |prepared, stats| {
             summary.add_functional(functional_report(prepared, &stats), stats);
-        })
+        })?;
+        summary.shared(sharing.map(BlockSharing::counts));
+        Ok(outcome)
     }
 
     fn each_launch(
         &self,
         program: &mut dyn HostProgram,
         device: &mut Device,
+        mut observer: Option<&mut dyn Observer>,
         mut done: impl FnMut(&Prepared, FunctionalStats),
     ) -> Result<Outcome, RunError> {
         let mut number = 0;
@@ -67,7 +90,8 @@ impl Session {
             device.take_copies();
             let prepared = self.prepare(device, &launch, number)?;
             number += 1;
-            match self.execute_launch(&prepared, device) {
+            let watched = observer.as_mut().map(|observer| &mut **observer as _);
+            match self.execute_launch(&prepared, device, watched) {
                 Ok(stats) => done(&prepared, stats),
                 Err(outcome) => return Ok(outcome),
             }
@@ -80,13 +104,19 @@ impl Session {
         &self,
         prepared: &Prepared,
         device: &mut Device,
+        observer: Option<&mut dyn Observer>,
     ) -> Result<FunctionalStats, Outcome> {
         let options = FunctionalOptions {
             resident_blocks: self.resident_blocks(prepared),
             ..FunctionalOptions::default()
         };
         let context = &prepared.launch.context;
-        run_grid(context, &mut device.memory, options).map_err(outcome_of)
+        let memory = &mut device.memory;
+        let ended = match observer {
+            Some(observer) => run_grid_observed(context, memory, options, observer),
+            None => run_grid(context, memory, options),
+        };
+        ended.map_err(outcome_of)
     }
 }
 

@@ -12,6 +12,7 @@ pub mod launch_file;
 mod params;
 mod result;
 mod session;
+mod sharing;
 mod substitute;
 
 pub use compile::compile;

@@ -10,7 +10,8 @@ use warploom_gpu::{KernelEnd, MachineCounters, PartCounters, Recording};
 use warploom_sm::SLOT_CAUSES;
 use warploom_stats::result::{
     CacheFigures, ConfigValue, ContentionFigures, ContextReport, Counts, DramFigures, Figures, Gpu,
-    KernelReport, Outcome, Parts, Program, RunReport, Series, SmFilterCheck, Totals, shares,
+    KernelReport, Outcome, Parts, Program, RunReport, Series, Sharing, SmFilterCheck, Totals,
+    shares,
 };
 
 /// What a run has come to so far.
@@ -24,6 +25,7 @@ pub(crate) struct Summary {
     series: Option<Series>,
     sm_filter_checks: Vec<SmFilterCheck>,
     kernel_cycles: u64,
+    sharing: Option<Sharing>,
     findings: Vec<String>,
 }
 
@@ -46,6 +48,7 @@ impl Summary {
             series: None,
             sm_filter_checks: Vec::new(),
             kernel_cycles: 0,
+            sharing: None,
             findings: Vec::new(),
         }
     }
@@ -87,6 +90,11 @@ impl Summary {
             sms: check.sms,
         };
         self.sm_filter_checks = checks.iter().map(check).collect();
+    }
+
+    /// Lines that blocks share, where it was asked for.
+    pub fn shared(&mut self, sharing: Option<Sharing>) {
+        self.sharing = sharing;
     }
 
     /// Windows of `window_cycles` that were recorded.
@@ -139,6 +147,7 @@ impl Summary {
             warp_instructions_per_second: per_second(figures.warp_instructions),
             series: self.series,
             sm_filter_checks: self.sm_filter_checks,
+            sharing: self.sharing,
             checks: checks.into_iter().map(Into::into).collect(),
             findings: self.findings,
             digest,
@@ -246,15 +255,20 @@ fn counts(named: Vec<(String, u64)>) -> Counts {
 fn parts_of(counters: &PartCounters) -> Parts {
     let channels = 0..counters.channels.len();
     Parts {
-        sms: counters.sms.iter().map(|sm| counts(sm.named())).collect(),
+        sms: counters
+            .sms
+            .iter()
+            .map(|sm| counts(sm.detailed()))
+            .collect(),
         banks: counters
             .banks
             .iter()
             .map(|bank| counts(bank.named()))
             .collect(),
         channels: channels
-            .map(|i| counts(counters.channel_named(i)))
+            .map(|i| counts(counters.channel_detailed(i)))
             .collect(),
+        networks: counters.networks_detailed().map(counts).into(),
     }
 }
 

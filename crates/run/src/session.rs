@@ -29,6 +29,8 @@ pub struct Options {
     pub max_cycles: Option<Cycle>,
     /// Execute only, without timing: results have no cycles.
     pub functional: bool,
+    /// Of an execution without timing: count the cache lines that blocks share.
+    pub sharing: bool,
     /// Execute this many launches without timing before the first that is timed. They leave memory
     /// as they should and caches as they were; the result does not have them.
     pub skip_launches: u64,
@@ -56,6 +58,7 @@ impl Default for Options {
             threads: 1,
             max_cycles: None,
             functional: false,
+            sharing: false,
             skip_launches: 0,
             memory_bytes: 4 << 30,
             checks: Checks::default(),
@@ -242,7 +245,7 @@ impl Session {
             let prepared = self.prepare(device, &launch, number)?;
             number += 1;
             if number <= self.options.skip_launches {
-                match self.execute_launch(&prepared, device) {
+                match self.execute_launch(&prepared, device, None) {
                     Ok(stats) => summary.find(stats.findings),
                     Err(outcome) => return Ok(outcome),
                 }

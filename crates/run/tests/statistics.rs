@@ -108,6 +108,47 @@ fn each_count_belongs_to_one_kernel() {
     }
 }
 
+fn is_detail(name: &str) -> bool {
+    name.contains("_detail.")
+}
+
+/// What is counted in detail is what is counted in sum.
+fn check_details(details: &Counts, counted: &Counts) {
+    let sum = |counts: &Counts, begins: &[&str]| -> u64 {
+        let counts = counts.iter();
+        let of = counts.filter(|(name, _)| begins.iter().any(|begin| name.starts_with(begin)));
+        of.map(|(_, value)| value).sum()
+    };
+    for (detail, count) in [
+        ("sm_detail.issued_by_slot.", &["sm.warp_instructions"][..]),
+        ("sm_detail.issues.", &["sm.slots.issued"]),
+        ("sm_detail.requests.", &["sm.packets_sent."]),
+        ("sm_detail.replies.", &["sm.packets_received"]),
+        ("sm_detail.returns_by_cycles.", &["sm.fetches_by_cycles."]),
+        ("dram_detail.bus.", &["dram.cycles"]),
+        (
+            "dram_detail.requests.",
+            &["dram.row_hits", "dram.row_misses"],
+        ),
+        ("dram_detail.row_changes.", &["dram.row_misses"]),
+        ("dram_detail.reads.", &["dram.reads", "dram.allocate_reads"]),
+        ("dram_detail.writes.", &["dram.writes", "dram.write_backs"]),
+    ] {
+        let expected: u64 = count
+            .iter()
+            .map(|name| match name.ends_with('.') {
+                true => sum(counted, &[name]),
+                false => counted.get(*name).copied().unwrap_or(0),
+            })
+            .sum();
+        let found = sum(details, &[detail]);
+        assert_eq!(found, expected, "{detail}");
+        // L2 may keep all that is read and written.
+        let needs_dram = detail.starts_with("dram_detail.") && detail != "dram_detail.bus.";
+        assert!(found > 0 || needs_dram, "{detail}");
+    }
+}
+
 #[test]
 fn parts_add_up_to_the_machine() {
     for spec in presets() {
@@ -120,7 +161,10 @@ fn parts_add_up_to_the_machine() {
             let all = parts.sms.iter().chain(&parts.banks).chain(&parts.channels);
             let mut expected = figures.statistics.clone();
             expected.retain(|name, _| !name.starts_with("gpu.") && !name.starts_with("noc_"));
-            assert_eq!(sum(all), expected);
+            let (details, counted): (Counts, Counts) =
+                sum(all).into_iter().partition(|(name, _)| is_detail(name));
+            assert_eq!(counted, expected);
+            check_details(&details, &counted);
         }
     }
 }
@@ -137,7 +181,7 @@ fn windows_add_up_to_the_run() {
         assert_eq!(series.end.last(), Some(&cycles));
         let last = |values: &[u64]| values.last().copied().unwrap_or(0);
         for (name, values) in series.columns.iter().filter(|(n, _)| !n.contains(':')) {
-            let found = match name.ends_with(warploom_stats::PEAK_SUFFIX) {
+            let found = match warploom_stats::result::is_peak(name) {
                 true => last(values),
                 false => values.iter().sum(),
             };

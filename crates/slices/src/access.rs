@@ -1,6 +1,7 @@
 //! One load or store of global memory, and how much of it is known before it runs.
 
 use crate::array::Base;
+use crate::regular::Cause;
 use std::fmt;
 use warploom_base::Pc;
 use warploom_ir::{Inst, MemSpace, Op, Program, SourcePos};
@@ -50,6 +51,8 @@ pub struct Access {
     pub bytes: u32,
     /// What is known.
     pub coverage: Coverage,
+    /// Why nothing is known of an irregular address.
+    pub cause: Option<Cause>,
     /// The pointer that a regular address starts from, if it is one.
     pub base: Option<Base>,
 }
@@ -68,6 +71,7 @@ impl Access {
             store,
             bytes: u32::from(ty.bytes) * u32::from(ty.count),
             coverage: Coverage::Irregular,
+            cause: None,
             base: None,
         })
     }
@@ -75,5 +79,37 @@ impl Access {
     /// Its address is computed ahead.
     pub fn is_regular(&self) -> bool {
         matches!(self.coverage, Coverage::Regular { .. })
+    }
+}
+
+/// Why an access of a kernel is irregular, in words.
+pub fn reason(access: &Access, kernel: &Program) -> Option<String> {
+    let line = |pc: Pc| kernel.facts[pc.index()].pos.line;
+    Some(match access.cause? {
+        Cause::Value(pc) => {
+            let what = yields(&kernel.insts[pc.index()]);
+            format!("the address hangs on {what} in line {}", line(pc))
+        }
+        Cause::Branch(pc) => format!(
+            "the address hangs on the branch in line {}, which hangs on data",
+            line(pc)
+        ),
+        Cause::Paths => "the address hangs on which paths ran before".to_owned(),
+        Cause::Narrow => "the address has 32 bits".to_owned(),
+    })
+}
+
+fn yields(inst: &Inst) -> &'static str {
+    match inst.op {
+        Op::Ld(..) => "a load",
+        Op::Atom(..) => "an atomic",
+        Op::Tex { .. } | Op::Tld4 { .. } | Op::Txq(_) => "a texture",
+        Op::Call => "a call",
+        Op::Barrier(_) => "a barrier's vote",
+        Op::Vote(_) | Op::Match(..) | Op::Shfl(_) | Op::Activemask | Op::Redux(..) | Op::Elect => {
+            "an exchange between lanes"
+        }
+        Op::AddC { .. } | Op::SubC { .. } | Op::MadC { .. } => "a carry",
+        _ => "a register of the machine",
     }
 }

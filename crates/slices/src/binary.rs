@@ -9,7 +9,7 @@ use crate::access::{Access, Coverage};
 use crate::array::Roots;
 use crate::defs::{Def, Defs, Uses};
 use crate::region::Region;
-use crate::regular::{Regularity, nothing};
+use crate::regular::{Cause, Regularity, nothing};
 use fixedbitset::FixedBitSet;
 use warploom_base::Pc;
 use warploom_ir::cfg::{Cfg, may_diverge};
@@ -27,6 +27,9 @@ pub struct Slices {
     pub accesses: Vec<Access>,
     /// For every instruction of `program` the access whose address it computes.
     pub records: Vec<Option<u32>>,
+    /// By access: the instructions of `program` that are its slice, in order; none of irregular
+    /// ones. Jumps that no address depends on are in none.
+    pub slice_of: Vec<Vec<Pc>>,
 }
 
 impl Slices {
@@ -64,25 +67,33 @@ fn find_accesses(kernel: &Program, code: &Code, regular: &Regularity) -> Vec<Acc
     let mut accesses = Vec::new();
     for (at, inst) in kernel.insts.iter().enumerate() {
         if let Some(access) = Access::of(Pc(at as u32), inst, kernel) {
-            let coverage = if at < code.insts.len() {
-                coverage(at, inst, code, regular)
-            } else {
-                Coverage::InFunction
+            let inside = at < code.insts.len();
+            let cause = inside.then(|| cause(at, inst, regular)).flatten();
+            let coverage = match (inside, cause) {
+                (false, _) => Coverage::InFunction,
+                (true, Some(_)) => Coverage::Irregular,
+                (true, None) => coverage(at, inst, regular),
             };
-            accesses.push(Access { coverage, ..access });
+            accesses.push(Access {
+                coverage,
+                cause,
+                ..access
+            });
         }
     }
     accesses
 }
 
-fn coverage(at: usize, inst: &Inst, code: &Code, regular: &Regularity) -> Coverage {
-    let narrow = matches!(inst.src[0], Src::Reg(_)) && !inst.wide_addr;
-    let address = warploom_ir::var_of_src(inst.src[0]);
-    let known = address.is_none_or(|var| regular.reads_regularly(at, var));
-    debug_assert!(at < code.insts.len());
-    if narrow || !known {
-        return Coverage::Irregular;
+/// Why an access's address is not regular, if it is not.
+fn cause(at: usize, inst: &Inst, regular: &Regularity) -> Option<Cause> {
+    if matches!(inst.src[0], Src::Reg(_)) && !inst.wide_addr {
+        return Some(Cause::Narrow);
     }
+    let address = warploom_ir::var_of_src(inst.src[0]);
+    address.and_then(|var| regular.cause(at, var))
+}
+
+fn coverage(at: usize, inst: &Inst, regular: &Regularity) -> Coverage {
     let guard = inst.guard.map(|guard| Var::Pred(guard.pred));
     let sure = guard.is_none_or(|var| regular.reads_regularly(at, var));
     Coverage::Regular {
@@ -101,6 +112,8 @@ struct Builder<'a> {
     defs: Defs,
     /// Instructions that stay.
     kept: FixedBitSet,
+    /// By access: those that it needs.
+    slices: Vec<FixedBitSet>,
     /// Branches that decide about nothing that stays: they lead straight to where sides meet.
     bypassed: Vec<Option<Option<usize>>>,
 }
@@ -128,6 +141,7 @@ impl<'a> Builder<'a> {
             kernel,
             accesses,
             kept: FixedBitSet::with_capacity(insts.len()),
+            slices: Vec::new(),
             bypassed: vec![None; insts.len()],
             cfg,
             uses,
@@ -180,11 +194,26 @@ impl<'a> Builder<'a> {
     /// that runs, and what they need.
     fn keep_what_matters(&mut self) {
         let regions = self.regions();
-        let mut work: Vec<usize> = (0..self.insts.len())
-            .filter(|at| self.is_root(*at))
-            .collect();
+        let roots = (0..self.insts.len()).filter(|at| self.is_root(*at));
+        self.kept = self.slice(roots.collect(), &regions);
+        let accesses = self.accesses.iter();
+        let slices = accesses.map(|access| match access.is_regular() {
+            true => self.slice(vec![access.pc.index()], &regions),
+            false => FixedBitSet::new(),
+        });
+        self.slices = slices.collect();
+        for (branch, region) in regions {
+            if !self.kept.contains(branch) {
+                self.bypassed[branch] = Some(region.meet);
+            }
+        }
+    }
+
+    /// Everything that these instructions need.
+    fn slice(&self, mut work: Vec<usize>, regions: &[(usize, Region)]) -> FixedBitSet {
+        let mut found = FixedBitSet::with_capacity(self.insts.len());
         while let Some(at) = work.pop() {
-            if self.kept.put(at) {
+            if found.put(at) {
                 continue;
             }
             for used in self.uses.of(at) {
@@ -194,11 +223,7 @@ impl<'a> Builder<'a> {
             let deciding = regions.iter().filter(|(_, region)| region.contains(block));
             work.extend(deciding.map(|(branch, _)| *branch));
         }
-        for (branch, region) in regions {
-            if !self.kept.contains(branch) {
-                self.bypassed[branch] = Some(region.meet);
-            }
-        }
+        found
     }
 
     /// Addresses, and ends of threads: what a thread would do after its end must not be predicted.
@@ -317,8 +342,11 @@ impl<'a> Builder<'a> {
             switch_points: Vec::new(),
             ..self.kernel.clone()
         };
+        let slices = self.slices.iter();
+        let slice_of = slices.map(|slice| slice.ones().map(|at| Pc(places[at])).collect());
         Slices {
             program,
+            slice_of: slice_of.collect(),
             accesses: self.accesses,
             records,
         }

@@ -8,9 +8,10 @@ use warploom_exec::{
     step,
 };
 
-/// Instructions of one warp after which the binary is given up: its loops are the kernel's own,
-/// with nothing but their counters left, yet a kernel may count far.
-const BUDGET: u32 = 1 << 20;
+/// Instructions of one warp after which the binary is given up. Its loops are the kernel's own, with
+/// nothing but their counters left, and a kernel may count far: asking must not cost what running
+/// does. Enough for a thousand iterations of a matrix product's loop.
+const BUDGET: u32 = 1 << 12;
 
 /// One access of a warp as the binary sees it.
 #[derive(Clone, Copy, Debug)]
@@ -28,7 +29,8 @@ pub struct Record<'a> {
 pub enum Outcome {
     /// Every thread came to its end.
     Complete,
-    /// It was stopped after a million instructions: what was reported is right, but not all.
+    /// It was stopped in its loops after 4,096 instructions: an approximation, of which what was
+    /// reported is right, but not all.
     Stopped,
 }
 

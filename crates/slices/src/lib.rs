@@ -18,12 +18,15 @@ mod eval;
 mod footprint;
 mod region;
 mod regular;
+mod truth;
 
-pub use access::{Access, Coverage};
+pub use access::{Access, Coverage, reason};
 pub use array::Base;
 pub use binary::Slices;
 pub use eval::{Outcome, Predictor, Record};
 pub use footprint::{Array, Footprints, LINE_BYTES};
+pub use regular::Cause;
+pub use truth::{KernelTruth, Tally, Truth};
 
 #[cfg(test)]
 mod tests;

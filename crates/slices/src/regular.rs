@@ -15,15 +15,29 @@
 use crate::defs::{Def, Defs, Use, Uses};
 use crate::region::{Region, reach};
 use fixedbitset::FixedBitSet;
+use warploom_base::Pc;
 use warploom_ir::cfg::Cfg;
 use warploom_ir::{Code, Inst, MemSpace, Op, SpecialReg, Src, Var};
+
+/// Why an address cannot be known before it is issued.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Cause {
+    /// It hangs on what this instruction yields: a load, an atomic, an exchange between lanes.
+    Value(Pc),
+    /// It hangs on which way this branch goes, and the branch hangs on data.
+    Branch(Pc),
+    /// It hangs on how paths run together, which opening their branches would change.
+    Paths,
+    /// It has 32 bits, which name shared memory as well as global memory.
+    Narrow,
+}
 
 /// What is regular in one function, and its code with irregular branches opened.
 pub(crate) struct Regularity {
     /// The code without the branches that were opened. Same length.
     pub opened: Vec<Inst>,
-    /// For every instruction the variables that it reads irregularly.
-    pub reads: Vec<Vec<Var>>,
+    /// For every instruction the variables that it reads irregularly, and why.
+    pub reads: Vec<Vec<(Var, Cause)>>,
     /// Blocks (by instruction) that an irregular branch may skip.
     pub conditional: FixedBitSet,
     /// Instructions in a loop of which the opened code runs one iteration only.
@@ -44,7 +58,13 @@ impl Regularity {
 
     /// The instruction reads this variable regularly.
     pub fn reads_regularly(&self, at: usize, var: Var) -> bool {
-        !self.reads[at].contains(&var)
+        self.cause(at, var).is_none()
+    }
+
+    /// Why the instruction reads this variable irregularly, if it does.
+    pub fn cause(&self, at: usize, var: Var) -> Option<Cause> {
+        let found = self.reads[at].iter().find(|(read, _)| *read == var);
+        found.map(|(_, cause)| *cause)
     }
 }
 
@@ -57,7 +77,7 @@ struct Search<'a> {
     /// Branches known to be irregular, by instruction.
     branches: FixedBitSet,
     /// Reads that the opened code would get wrong.
-    wrong: Vec<Vec<Var>>,
+    wrong: Vec<Vec<(Var, Cause)>>,
 }
 
 impl<'a> Search<'a> {
@@ -80,8 +100,8 @@ impl<'a> Search<'a> {
         let mut reads = self.wrong.clone();
         for (at, reads) in reads.iter_mut().enumerate() {
             for used in uses.of(at) {
-                if self.merges(at, used, &uses, &cut, &regions) {
-                    add(reads, used.var);
+                if let Some(branch) = self.merges(at, used, &uses, &cut, &regions) {
+                    add(reads, used.var, Cause::Branch(branch));
                 }
             }
         }
@@ -122,7 +142,7 @@ impl<'a> Search<'a> {
                 let known = here.of_var(at, used.var).map_or(&[][..], |u| &u.defs);
                 let strange = used.defs.iter().any(|def| !known.contains(def));
                 if strange && found.reads_regularly(at, used.var) {
-                    add(&mut self.wrong[at], used.var);
+                    add(&mut self.wrong[at], used.var, Cause::Paths);
                     new = true;
                 }
             }
@@ -159,17 +179,29 @@ impl<'a> Search<'a> {
         (cut, looped)
     }
 
-    /// What this use reads depends on which way an irregular branch went.
-    fn merges(&self, at: usize, used: &Use, uses: &Uses, cut: &Cfg, regions: &[Region]) -> bool {
-        used.defs.len() > 1
-            && regions.iter().any(|region| {
-                let from_inside = |def: &Def| {
-                    let site = self.defs.site(*def).map(|site| self.cfg.block_of(site));
-                    site.is_some_and(|block| region.contains(block))
-                };
-                let mut inside = used.defs.iter().filter(|def| from_inside(def));
-                inside.any(|def| !self.stays(*def, at, uses, cut, region))
-            })
+    /// The branch on whose irregular choice it depends what this use reads, if there is one.
+    fn merges(
+        &self,
+        at: usize,
+        used: &Use,
+        uses: &Uses,
+        cut: &Cfg,
+        regions: &[Region],
+    ) -> Option<Pc> {
+        if used.defs.len() < 2 {
+            return None;
+        }
+        let decides = |region: &&Region| {
+            let from_inside = |def: &Def| {
+                let site = self.defs.site(*def).map(|site| self.cfg.block_of(site));
+                site.is_some_and(|block| region.contains(block))
+            };
+            let mut inside = used.defs.iter().filter(|def| from_inside(def));
+            inside.any(|def| !self.stays(*def, at, uses, cut, region))
+        };
+        let region = regions.iter().find(decides)?;
+        let last = self.cfg.blocks[region.branch].end - 1;
+        Some(Pc(self.code.start.0 + last as u32))
     }
 
     /// A definition inside a region reaches a use only on the way through the same side.
@@ -185,20 +217,26 @@ impl<'a> Search<'a> {
     }
 
     /// Everything that depends on an irregular value.
-    fn spread(&self, uses: &Uses, reads: &mut [Vec<Var>]) {
-        let mut irregular = FixedBitSet::with_capacity(self.defs.len());
+    fn spread(&self, uses: &Uses, reads: &mut [Vec<(Var, Cause)>]) {
+        let mut irregular: Vec<Option<Cause>> = vec![None; self.defs.len()];
         loop {
             let mut grew = false;
             for (at, inst) in self.code.insts.iter().enumerate() {
                 for used in uses.of(at) {
-                    let tainted = used.defs.iter().any(|d| irregular.contains(d.index()));
-                    if tainted {
-                        add(&mut reads[at], used.var);
+                    let tainted = used.defs.iter().find_map(|def| irregular[def.index()]);
+                    if let Some(cause) = tainted {
+                        add(&mut reads[at], used.var, cause);
                     }
                 }
-                if !predictable(inst) || !reads[at].is_empty() {
-                    for (def, _) in self.defs.of_inst(at) {
-                        grew |= !irregular.put(def.index());
+                let own = Cause::Value(Pc(self.code.start.0 + at as u32));
+                let cause = match predictable(inst) {
+                    true => reads[at].first().map(|(_, cause)| *cause),
+                    false => Some(own),
+                };
+                for (def, _) in self.defs.of_inst(at) {
+                    if cause.is_some() && irregular[def.index()].is_none() {
+                        irregular[def.index()] = cause;
+                        grew = true;
                     }
                 }
             }
@@ -252,9 +290,9 @@ impl<'a> Search<'a> {
     }
 }
 
-fn add(vars: &mut Vec<Var>, var: Var) {
-    if !vars.contains(&var) {
-        vars.push(var);
+fn add(reads: &mut Vec<(Var, Cause)>, var: Var, cause: Cause) {
+    if reads.iter().all(|(read, _)| *read != var) {
+        reads.push((var, cause));
     }
 }
 

@@ -167,6 +167,7 @@ impl Sm {
             addr,
             byte_mask: ((1u128 << bytes) - 1) << (addr % 128),
             issued_at: now,
+            returned_at: 0,
             token: slot as u32,
             bytes: bytes as u16,
             sm: self.id,

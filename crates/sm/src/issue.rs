@@ -133,21 +133,24 @@ impl Sm {
         };
         debug_assert!(ready >> slot.index() & 1 != 0, "{slot} is not ready");
         self.schedulers[s].policy.on_issue(slot);
-        self.issue_from(s, slot, now, memory)?;
+        let issued = self.issue_from(s, slot, now, memory)?;
+        self.detail.issues[usize::from(issued > 1)][s] += 1;
         Ok(SlotCause::Issued)
     }
 
-    /// Issues from one warp that is ready, more than once where the machine allows it.
+    /// Issues from one warp that is ready, more than once where the machine allows it. Returns how
+    /// often.
     fn issue_from(
         &mut self,
         s: usize,
         slot: WarpSlot,
         now: Cycle,
         memory: &DeviceMemory,
-    ) -> Result<(), Fault> {
+    ) -> Result<u32, Fault> {
         let bit = 1 << slot.index();
         let mut last = self.warps.next_pipe_of(slot.index());
         self.issue_one(slot, now, memory)?;
+        let mut issued = 1;
         for _ in 1..self.max_issue_per_warp {
             if bit & self.warps.astray() != 0 {
                 self.warps.turn_back(slot.index());
@@ -163,8 +166,9 @@ impl Sm {
             }
             last = pipe;
             self.issue_one(slot, now, memory)?;
+            issued += 1;
         }
-        Ok(())
+        Ok(issued)
     }
 
     /// Why nothing issued.
@@ -235,6 +239,7 @@ impl Sm {
             self.keep_finding(w, memory);
         }
         self.count_issue();
+        self.detail.issued_by_slot[w] += 1;
         self.send_on(slot);
         self.advance_buffer(slot);
         self.act_on_effect(slot, block);

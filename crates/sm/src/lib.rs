@@ -21,6 +21,7 @@ mod carveout;
 mod collector;
 mod context;
 mod counters;
+mod detail;
 mod flight;
 mod frontend;
 mod image;
@@ -39,6 +40,10 @@ pub use context::ContextCounters;
 pub use counters::{
     ACCESS_KINDS, LANE_SPACES, LDST_STAGES, LDST_STALLS, LaneSpace, LdstStage, LdstStall,
     SLOT_CAUSES, SlotCause, SmCounters,
+};
+pub use detail::{
+    ISSUES, MAX_SCHEDULERS, PACKET_BYTES, PACKET_SIZES, SCHEDULERS, SmDetail, WARP_SLOTS,
+    packet_size,
 };
 pub use image::{CODE_BASE, KernelContexts, KernelImage, Pipe, TimedInst};
 pub use link::{Link, Outgoing};

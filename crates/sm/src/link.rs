@@ -114,6 +114,7 @@ mod tests {
             addr: 0,
             byte_mask: 0,
             issued_at: 0,
+            returned_at: 0,
             token: 0,
             bytes: 128,
             sm: SmId(0),

@@ -9,6 +9,7 @@ use crate::carveout::Carveout;
 use crate::collector::{Collectors, Sources};
 use crate::context::{Contexts, Moved};
 use crate::counters::{SlotCause, SmCounters};
+use crate::detail::SmDetail;
 use crate::flight::{Flight, FlightId, FlightPool, Pool};
 use crate::frontend::Frontend;
 use crate::image::{KernelImage, Pipe};
@@ -87,6 +88,8 @@ pub struct Sm {
     pub log: WriteLog,
     /// Counters.
     pub counters: SmCounters,
+    /// More of them.
+    pub detail: SmDetail,
     /// Blocks that ended in the running step.
     pub finished: Vec<FinishedBlock>,
     /// What the simulated program did wrong, with the cycle.
@@ -173,6 +176,7 @@ impl Sm {
             link: Link::new(spec.noc.flit_bytes, credits),
             log: WriteLog::new(),
             counters: SmCounters::default(),
+            detail: SmDetail::default(),
             finished: Vec::with_capacity(16),
             fault: None,
             findings: Vec::new(),
@@ -416,7 +420,11 @@ impl Sm {
             let free = self.ldst.can_respond();
             if free {
                 let cycles = now - reply.issued_at;
+                let back = u64::from((now as u32).wrapping_sub(reply.returned_at));
                 self.ldst.respond(*reply);
+                self.detail.return_cycles += back;
+                self.detail.return_cycles_max.note(back);
+                self.detail.returns_by_cycles[log2_bin(back)] += 1;
                 self.counters.fetches += 1;
                 self.counters.fetch_cycles += cycles;
                 self.counters.fetch_cycles_max.note(cycles);

@@ -43,6 +43,9 @@ pub struct RunReport {
     /// What the SM filter saw and chose, where it watches the machine.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sm_filter_checks: Vec<SmFilterCheck>,
+    /// Cache lines that blocks share, where it was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sharing: Option<Sharing>,
     /// Comparisons of outputs with references.
     pub checks: Vec<CheckReport>,
     /// What the checks asked for found in the simulated program, one finding a line; not errors.
@@ -203,6 +206,23 @@ pub struct SmFilterCheck {
     pub sms: u32,
 }
 
+/// Which blocks of a launch touch the same lines of global memory, summed over launches: counted on
+/// an execution, so whatever addresses hang on. A block counts a line once.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sharing {
+    /// Lines of 128 bytes that blocks touch, summed over blocks.
+    pub lines: u64,
+    /// Those that at least one other block of the launch touches too.
+    pub shared: u64,
+    /// Those that the next block in the grid's order touches too.
+    pub with_next: u64,
+    /// Those that the block one row of the grid below touches too; 0 in grids of one row or column.
+    pub with_below: u64,
+    /// Those of `shared` that neither a block next in order, before or after, nor one a row of the
+    /// grid above or below touches.
+    pub far: u64,
+}
+
 /// Figures of a stretch of simulated time: a kernel or the whole run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Figures {
@@ -240,11 +260,16 @@ pub type Counts = BTreeMap<String, u64>;
 pub fn accumulate(sum: &mut Counts, more: &Counts) {
     for (name, value) in more {
         let total = sum.entry(name.clone()).or_default();
-        *total = match name.ends_with(PEAK_SUFFIX) {
+        *total = match is_peak(name) {
             true => (*total).max(*value),
             false => *total + value,
         };
     }
+}
+
+/// Whether a counter of this name, or the array that it is an element of, is a [`crate::Peak`].
+pub fn is_peak(name: &str) -> bool {
+    name.split('.').any(|word| word.ends_with(PEAK_SUFFIX))
 }
 
 /// Counters of one kind of part, in the order of the parts' numbers.
@@ -259,6 +284,9 @@ pub struct Parts {
     /// By memory channel: DRAM. Bank `b` belongs to channel `b * channels / banks`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub channels: Vec<Counts>,
+    /// By network, towards L2 and towards SMs: the local crossbar's buffers.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub networks: Vec<Counts>,
 }
 
 /// A time series: what was counted in each window. A window ends with the first step of the
@@ -411,6 +439,7 @@ mod tests {
                 contention: 1.8,
                 sms: 14,
             }],
+            sharing: None,
             checks: vec![CheckReport {
                 name: "c".into(),
                 passed: true,

@@ -3,7 +3,7 @@
 use crate::failure::Failure;
 use crate::verbs::{
     analyze, check, compare, completions, crat, import, list, microbench, report, reproduce,
-    resources, run, show, trace,
+    resources, run, show, slices, trace,
 };
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -19,6 +19,7 @@ Examples:
   warploom reproduce duet           a paper's figures, with its claims beside what is measured
   warploom report results           a page of HTML of them
   warploom resources kernel.ptx     registers, memory and spills of a PTX file's kernels
+  warploom slices kernel.ptx        which addresses are known before a kernel runs, and why not
   warploom list policies            the schedulers and other policies there are
   warploom show gpu gtx480          a GPU's data sheet; with --keys, everything that can be set
   warploom import gpgpusim.config   a preset from a GPGPU-Sim configuration";
@@ -42,6 +43,7 @@ enum Verb {
     Report(report::Args),
     Check(check::Args),
     Resources(resources::Args),
+    Slices(Box<slices::Args>),
     Crat(Box<crat::Args>),
     List(list::Args),
     Microbench(microbench::Args),
@@ -62,6 +64,7 @@ impl Cli {
             Verb::Report(args) => report::run(&args),
             Verb::Check(args) => check::run(&args),
             Verb::Resources(args) => resources::run(&args),
+            Verb::Slices(args) => slices::run(&args),
             Verb::Crat(args) => crat::run(&args),
             Verb::List(args) => list::run(&args),
             Verb::Microbench(args) => microbench::run(&args),

@@ -147,6 +147,7 @@ fn keep_parts(figures: &mut Figures, rows: Rows) {
     if !rows.partitions {
         parts.banks.clear();
         parts.channels.clear();
+        parts.networks.clear();
     }
     if !rows.sms && !rows.partitions {
         figures.parts = None;

@@ -13,4 +13,5 @@ pub mod reproduce;
 pub mod resources;
 pub mod run;
 pub mod show;
+pub mod slices;
 pub mod trace;

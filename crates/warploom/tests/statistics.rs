@@ -174,7 +174,8 @@ fn files_hold_what_was_asked_for() {
     let result = json(&read(folder, "r.json"));
     assert_eq!(result["series"], Value::Null, "they are in their file");
     let parts = &result["totals"]["parts"];
-    let lengths = ["sms", "banks", "channels"].map(|part| parts[part].as_array().unwrap().len());
+    let lengths =
+        ["sms", "banks", "channels", "networks"].map(|part| parts[part].as_array().unwrap().len());
     let csv = read(folder, "r.csv");
     let rows: Vec<Vec<&str>> = csv.lines().map(|line| line.split(',').collect()).collect();
     let stretches = result["kernels"].as_array().unwrap().len() + 1;

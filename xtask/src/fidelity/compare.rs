@@ -79,6 +79,10 @@ static ROWS: &[Row] = &[
     count("L1D failed attempts", Bound::Free, |c| {
         number(c.l1d.failed_attempts)
     }),
+    count("L1I accesses", Bound::Free, |c| number(c.l1i.accesses)),
+    count("L1I misses", Bound::Free, |c| number(c.l1i.misses)),
+    count("L1C accesses", Bound::Free, |c| number(c.l1c.accesses)),
+    count("L1C misses", Bound::Free, |c| number(c.l1c.misses)),
     count("L2 accesses", Bound::Free, |c| number(c.l2.accesses)),
     share("L2 hit rate", HITS, |c| hit_rate(&c.l2)),
     share("L2 miss rate", HITS, |c| miss_rate(&c.l2)),

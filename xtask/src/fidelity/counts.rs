@@ -51,6 +51,10 @@ pub struct Counts {
     pub warp_instructions: u64,
     /// L1 data caches.
     pub l1d: CacheCounts,
+    /// Instruction caches: fetches on wrong paths, too.
+    pub l1i: CacheCounts,
+    /// Constant caches.
+    pub l1c: CacheCounts,
     /// L2.
     pub l2: CacheCounts,
     /// Memory channels.
@@ -142,6 +146,8 @@ impl Counts {
             thread_instructions: figures.thread_instructions,
             warp_instructions: figures.warp_instructions,
             l1d: counters.cache("l1d"),
+            l1i: counters.cache("l1i"),
+            l1c: counters.cache("l1c"),
             l2: counters.cache("l2"),
             dram: counters.dram(),
             slots: SlotCounts {
@@ -201,7 +207,7 @@ impl Counters<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Counters, recorded};
+    use super::{Counters, Counts, recorded};
     use std::collections::{BTreeMap, BTreeSet};
 
     #[test]
@@ -212,7 +218,10 @@ mod tests {
         assert_eq!((configurations.len(), workloads.len()), (2, 5));
         assert_eq!(recorded.runs.len(), 10);
         for run in &recorded.runs {
-            for cache in [&run.counts.l1d, &run.counts.l2] {
+            let Counts {
+                l1d, l1i, l1c, l2, ..
+            } = &run.counts;
+            for cache in [l1d, l1i, l1c, l2] {
                 let outcomes = cache.hits + cache.pending_hits + cache.misses;
                 assert_eq!(outcomes, cache.accesses, "{}", run.workload);
             }

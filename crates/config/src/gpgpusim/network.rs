@@ -165,7 +165,10 @@ impl Draft {
     }
 
     fn local_crossbar(&mut self) {
-        self.kind("local-crossbar");
+        self.kind(match self.int("-icnt_arbiter_algo") {
+            0 => "turn-crossbar",
+            _ => "local-crossbar",
+        });
         let keys = [
             ("-icnt_flit_size", "noc.flit_bytes"),
             ("-icnt_in_buffer_limit", "noc.input_buffer"),
@@ -201,17 +204,19 @@ impl Draft {
                 "2",
                 "requests and replies have a network each",
             ),
-            (
-                "-icnt_arbiter_algo",
-                "1",
-                "outputs choose by iSLIP with one iteration",
-            ),
             ("-icnt_grant_cycles", "1", "a grant holds for one cycle"),
         ];
         for (option, value, meaning) in only {
             if !same(&self.settings.of(option).text, value) {
                 self.outcome(option, Class::NotModelled, meaning);
             }
+        }
+        if !["0", "1"]
+            .iter()
+            .any(|known| same(&self.settings.of("-icnt_arbiter_algo").text, known))
+        {
+            let text = "outputs choose by iSLIP with one iteration";
+            self.outcome("-icnt_arbiter_algo", Class::NotModelled, text);
         }
         let text = "read only with -network_mode 1";
         self.outcome("-inter_config_file", Class::NoEffect, text);

@@ -9,6 +9,8 @@ names! {
         RandomCrossbar = "random-crossbar":
             "input-queued crossbar, seeded random arbitration, output held for a packet (GPUDuet)",
         LocalCrossbar = "local-crossbar": "packets as single flits, iSLIP (GPGPU-Sim 4.x)",
+        TurnCrossbar = "turn-crossbar":
+            "packets as single flits, inputs in turn (GPGPU-Sim 4.x, -icnt_arbiter_algo 0)",
         Fly = "fly": "one-stage butterfly with virtual channels and iSLIP (BookSim)",
     }
 }

@@ -4,6 +4,9 @@
 //! sorted into bit masks by what they need, so that a cycle looks only at candidates; when none
 //! can go, the earliest cycle at which one can is kept and nothing is looked at until then.
 
+mod waste;
+
+use super::detail::{Detail, MAX_BANKS};
 use super::timing::Timing;
 use super::{DramCounters, Pending};
 use crate::AccessKind;
@@ -67,7 +70,7 @@ pub(super) struct Banks {
 impl Banks {
     pub(super) fn new(spec: &DramSpec, style: ModelStyle) -> Self {
         let count = spec.banks as usize;
-        assert!(count <= 64, "a channel has at most 64 banks");
+        assert!(count <= MAX_BANKS, "more banks than bits of a mask");
         let groups = spec.bank_groups.max(1);
         let per_group = (spec.banks / groups).max(1);
         let group = |bank: u32| {
@@ -180,18 +183,18 @@ impl Banks {
         &mut self,
         now: u64,
         pipe: &mut DataPipe,
-        counters: &mut DramCounters,
+        (counters, detail): (&mut DramCounters, &mut Detail),
     ) -> bool {
         if now < self.wake_at || self.is_idle() {
             return false;
         }
         let issued = match self.bus {
             Bus::Dual => {
-                let column = self.first_column(now, pipe, counters);
+                let column = self.first_column(now, pipe, (&mut *counters, detail));
                 let row = self.first_row(now, counters);
                 column || row
             }
-            Bus::Shared | Bus::One => self.in_turn(now, pipe, counters),
+            Bus::Shared | Bus::One => self.in_turn(now, pipe, (counters, detail)),
         };
         self.wake_at = if issued { 0 } else { self.earliest(now, pipe) };
         issued
@@ -247,11 +250,16 @@ impl Banks {
         }
     }
 
-    fn first_column(&mut self, now: u64, pipe: &mut DataPipe, counters: &mut DramCounters) -> bool {
+    fn first_column(
+        &mut self,
+        now: u64,
+        pipe: &mut DataPipe,
+        counts: (&mut DramCounters, &mut Detail),
+    ) -> bool {
         let candidates = self.columns(now, pipe);
         let found = Turn::new(candidates, self.first).find(|&bank| self.column_ready(bank, now));
         if let Some(bank) = found {
-            self.column(bank, now, pipe, counters);
+            self.column(bank, now, pipe, counts);
         }
         found.is_some()
     }
@@ -267,7 +275,12 @@ impl Banks {
 
     /// Banks in turn from `first`. A row command moves `first` at once, and with it the rest of
     /// the turn: 4.2's order skips as many banks as were looked at before.
-    fn in_turn(&mut self, now: u64, pipe: &mut DataPipe, counters: &mut DramCounters) -> bool {
+    fn in_turn(
+        &mut self,
+        now: u64,
+        pipe: &mut DataPipe,
+        (counters, detail): (&mut DramCounters, &mut Detail),
+    ) -> bool {
         let columns = self.columns(now, pipe);
         let mut candidates = columns | self.rows_needed(now);
         let mut row_issued = false;
@@ -277,7 +290,7 @@ impl Banks {
             let bank = ((self.first + next) % self.count) as usize;
             if columns >> bank & 1 == 1 {
                 if self.column_ready(bank, now) {
-                    self.column(bank, now, pipe, counters);
+                    self.column(bank, now, pipe, (counters, detail));
                     return true;
                 }
             } else if self.row_ready(bank, now) {
@@ -292,7 +305,13 @@ impl Banks {
         row_issued
     }
 
-    fn column(&mut self, bank: usize, now: u64, pipe: &mut DataPipe, counters: &mut DramCounters) {
+    fn column(
+        &mut self,
+        bank: usize,
+        now: u64,
+        pipe: &mut DataPipe,
+        (counters, detail): (&mut DramCounters, &mut Detail),
+    ) {
         let t = self.timing;
         let Some(pending) = &mut self.work[bank] else {
             unreachable!("a bank that needs a column command has work")
@@ -304,7 +323,8 @@ impl Banks {
             pipe.set_delay(if is_read { t.cl } else { t.wl });
         }
         pending.bytes_left = pending.bytes_left.saturating_sub(t.atom_bytes);
-        if pending.bytes_left == 0 {
+        let is_last = pending.bytes_left == 0;
+        if is_last {
             pipe.push(Some(pending.sided));
             self.work[bank] = None;
             self.needs.read &= !(1 << bank);
@@ -313,6 +333,7 @@ impl Banks {
             pipe.push(None);
         }
         count_column(counters, kind, t.burst);
+        detail.column(bank, is_read, is_last, now);
         self.after_column(bank, now, is_read);
     }
 

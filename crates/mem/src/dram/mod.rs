@@ -3,6 +3,7 @@
 
 mod arbiter;
 mod banks;
+mod detail;
 mod pipe;
 mod scheduler;
 mod timing;
@@ -13,6 +14,8 @@ use crate::partition::SubPartition;
 use crate::{AccessKind, Request};
 use arbiter::Arbiter;
 use banks::Banks;
+use detail::Detail;
+pub use detail::{BANKS, BUS_USES, COLUMN_WAITS, DramDetail, MAX_BANKS, WHOLE_SHARE};
 use pipe::DataPipe;
 use scheduler::Scheduler;
 use std::collections::VecDeque;
@@ -131,6 +134,7 @@ pub struct DramChannel {
     pipe: DataPipe,
     returns: FixedQueue<Sided>,
     counters: DramCounters,
+    detail: Detail,
 }
 
 /// Replies that wait where the specification sets no limit.
@@ -162,6 +166,7 @@ impl DramChannel {
                 n => n as usize,
             }),
             counters: DramCounters::default(),
+            detail: Detail::new(),
         }
     }
 
@@ -203,7 +208,16 @@ impl DramChannel {
         }
         self.schedule(now_core);
         let was_active = !self.banks.is_idle() || now < self.banks.quiet_at();
-        let issued = self.banks.issue(now, &mut self.pipe, &mut self.counters);
+        let Self {
+            banks,
+            pipe,
+            counters,
+            detail,
+            ..
+        } = self;
+        banks.count_banks(now, pipe, &mut detail.counts);
+        let issued = banks.issue(now, pipe, (counters, detail));
+        banks.count_bus(now, pipe, &mut detail.counts);
         self.counters.n_cmd += 1;
         self.counters.n_nop += u64::from(!issued);
         self.counters.active += u64::from(was_active);
@@ -231,6 +245,8 @@ impl DramChannel {
             if let Some(pending) = self.scheduler.take(idle, first, self.banks.rows()) {
                 let hit = self.banks.assign(pending);
                 self.counters.assigned(&pending, hit, now_core);
+                let now = self.counters.n_cmd;
+                self.detail.assigned(&pending, hit, now, now_core);
                 if self.takes_turns {
                     self.banks.turn();
                 }
@@ -319,6 +335,8 @@ impl DramChannel {
         self.counters.n_nop += cycles;
         self.counters.active += self.banks.quiet_at().saturating_sub(now).min(cycles);
         self.pipe.skip(cycles);
+        let used = self.banks.column_time_left(now);
+        self.detail.skip(cycles, used);
     }
 
     /// Earliest core cycle at which `cycle` does anything but count, if the L2 banks have nothing
@@ -336,6 +354,11 @@ impl DramChannel {
     /// Counters so far.
     pub fn counters(&self) -> &DramCounters {
         &self.counters
+    }
+
+    /// More of them.
+    pub fn detail(&self) -> &DramDetail {
+        &self.detail.counts
     }
 }
 

@@ -122,6 +122,84 @@ fn another_row_waits_for_ras_and_precharge() {
     assert_eq!((c.n_act, c.n_pre, c.row_hits, c.row_misses), (2, 1, 0, 2));
 }
 
+/// Where the bandwidth of those two reads goes. Until the first column (12), and from the second
+/// activate (40) until the second (52), a request waits for tRCD behind its open row. A column uses
+/// the bus for tCCD = 2 cycles. The second request gets the bank in 13, in time for the rest of the
+/// first's; from 14 to 39 it waits for its row. From 54 on there is nothing.
+#[test]
+fn every_cycle_of_the_bus_has_a_use() {
+    let mut bench = Bench::new(fermi_spec());
+    bench.send(AccessKind::GlobalRead, at(0, 1, 0), 32);
+    bench.send(AccessKind::GlobalRead, at(0, 2, 0), 32);
+    bench.run(60);
+    let detail = bench.channel.detail();
+    assert_eq!(detail.bus, [4, 12 + 12, 26, 6], "{BUS_USES:?}");
+    assert_eq!(detail.column_waits[0], 12 + 12, "{}", COLUMN_WAITS[0]);
+    assert_eq!(detail.column_waits[1..], [0; 8]);
+    // Counted before the commands of a cycle: a bank has its request up to its last column.
+    assert_eq!((detail.busy_banks, detail.busy_cycles), (53, 53));
+    assert_eq!((detail.open_banks, detail.open_cycles), (24, 24));
+    assert_eq!((detail.ready_banks, detail.ready_cycles), (2, 2));
+    assert_eq!((detail.open_groups, detail.write_shares), (24, 0));
+}
+
+/// The same by bank: requests, rows, and how long the bank was at it (0 to 12 and 13 to 52). Rows
+/// begin as number 0, so that the first request changes it, too.
+#[test]
+fn banks_are_told_apart() {
+    let mut bench = Bench::new(fermi_spec());
+    bench.send(AccessKind::GlobalRead, at(0, 1, 0), 32);
+    bench.send(AccessKind::GlobalRead, at(0, 2, 0), 32);
+    bench.send(AccessKind::GlobalWrite, at(9, 1, 0), 128);
+    bench.run(200);
+    let detail = bench.channel.detail();
+    let of = |bank: usize| {
+        [
+            detail.requests[bank],
+            detail.reads[bank],
+            detail.writes[bank],
+            detail.row_changes[bank],
+            detail.row_requests_max[bank].0,
+        ]
+    };
+    assert_eq!(of(0), [2, 2, 0, 2, 1]);
+    assert_eq!(of(9), [1, 0, 2, 1, 0], "64-byte atoms");
+    assert_eq!(of(1), [0; 5]);
+    let c = bench.counters();
+    assert_eq!(detail.reads.iter().sum::<u64>(), c.n_rd);
+    assert_eq!(detail.writes.iter().sum::<u64>(), c.n_write);
+    assert_eq!(detail.bus.iter().sum::<u64>(), c.n_cmd);
+    let busy: u64 = detail.request_cycles.iter().sum();
+    // The last column's own cycle is one in which the bank has its request, too.
+    let requests: u64 = detail.requests.iter().sum();
+    assert_eq!(detail.busy_banks, busy + requests);
+}
+
+/// A read behind a write waits for the turnaround, alone once its own row and group are ready.
+#[test]
+fn turnarounds_are_waited_for() {
+    let mut bench = Bench::new(fermi_spec());
+    bench.send(AccessKind::GlobalWrite, at(0, 1, 0), 32);
+    bench.send(AccessKind::GlobalRead, at(1, 1, 0), 32);
+    let commands = bench.run(100);
+    let timing = *bench.channel.banks.timing();
+    // The write goes out tRCDWR after its activate in 0, the read tWTR after that.
+    assert_eq!(commands.last(), Some(&(timing.rcdwr + timing.wtr)));
+    let detail = bench.channel.detail();
+    let waits = |name: &str| {
+        let at = COLUMN_WAITS.iter().position(|label| *label == name);
+        detail.column_waits[at.expect("a label")]
+    };
+    // Its own row opened in tRRD, so that it is ready tRCD later; the bus is in use for tCCD after
+    // the write.
+    let alone = timing.wtr - timing.ccd;
+    assert_eq!(waits("wtr"), alone);
+    assert_eq!(waits("wtr_alone"), alone);
+    assert_eq!((waits("rtw"), waits("ccdl")), (0, 0));
+    // Until the write has gone, the share of writes among banks with an open row is 1 or 1/2.
+    assert!(detail.write_shares > 0 && detail.write_shares < detail.open_cycles * WHOLE_SHARE);
+}
+
 #[test]
 fn rc_holds_the_next_activate() {
     let mut spec = fermi_spec();

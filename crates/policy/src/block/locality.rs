@@ -7,7 +7,8 @@
 //! the least locality with blocks on other SMs, so that it takes from nobody. Ties: oldest.
 //!
 //! The thesis's hardware has one byte a field: starts are known modulo 256 lines or rows, extents
-//! to 255, and only the first five arrays of a kernel are held. `ideal` has no such limit.
+//! to 255, and only the first five arrays of a kernel are held. `ideal` has no such limit, and the
+//! longest queue that there can be.
 
 use super::{BlockQueueView, BlockScheduler};
 use crate::range::{Footprint, MAX_ARRAYS, overlap};
@@ -21,6 +22,8 @@ pub struct Locality {
     settings: BlockLocalitySettings,
     /// Choices that were not the oldest block.
     reordered: u64,
+    /// What is known of the blocks that a waiting one is held against; empty between choices.
+    held: Vec<Footprint>,
 }
 
 impl Policy for Locality {
@@ -40,7 +43,7 @@ fn bits(spec: &GpuSpec) -> u64 {
         Choice::Locality(settings) => settings,
         _ => BlockLocalitySettings::default(),
     };
-    u64::from(settings.queue) * u64::from(settings.arrays) * 4 * 8
+    u64::from(settings.entries()) * u64::from(settings.arrays) * 4 * 8
 }
 
 impl Locality {
@@ -49,6 +52,7 @@ impl Locality {
         Self {
             settings,
             reordered: 0,
+            held: Vec::new(),
         }
     }
 
@@ -60,41 +64,72 @@ impl Locality {
         }
     }
 
-    /// What the hardware knows of two blocks.
-    fn locality(&self, a: &Footprint, b: &Footprint) -> u64 {
-        let arrays = self.arrays();
-        if self.settings.ideal {
-            return overlap(a, b, arrays);
+    /// What is known of a block: all of its footprint, or what the hardware's fields hold.
+    fn known(&self, footprint: &Footprint) -> Footprint {
+        match self.settings.ideal {
+            true => *footprint,
+            false => in_bytes(footprint, self.arrays()),
         }
-        overlap(&in_bytes(a), &in_bytes(b), arrays)
     }
 
-    fn with_own(&self, view: &BlockQueueView<'_>, sm: SmId, at: usize) -> u64 {
-        let own = view.running_touches[sm.index()].iter();
-        own.map(|other| self.locality(&view.waiting_touches[at], other))
-            .sum()
+    /// Holds the blocks of some SMs against waiting ones.
+    fn hold<'a>(&mut self, running: impl Iterator<Item = &'a Vec<Footprint>>) {
+        let mut held = std::mem::take(&mut self.held);
+        held.clear();
+        held.extend(running.flatten().map(|other| self.known(other)));
+        self.held = held;
     }
 
-    fn with_others(&self, view: &BlockQueueView<'_>, sm: SmId, at: usize) -> u64 {
+    /// Lines that a waiting block shares with those held.
+    fn locality(&self, waiting: &Footprint) -> u64 {
+        let (waiting, arrays) = (self.known(waiting), self.arrays());
+        let held = self.held.iter();
+        held.map(|other| overlap(&waiting, other, arrays)).sum()
+    }
+
+    /// The first waiting block with the most locality with the SM's own, if any has some.
+    fn nearest(&mut self, sm: SmId, view: &BlockQueueView<'_>) -> Option<usize> {
+        self.hold(view.running_touches.iter().skip(sm.index()).take(1));
+        let mut best = (0, None);
+        for (at, waiting) in view.waiting_touches.iter().enumerate() {
+            let locality = self.locality(waiting);
+            if locality > best.0 {
+                best = (locality, Some(at));
+            }
+        }
+        best.1
+    }
+
+    /// The first waiting block with the least locality with those on other SMs.
+    fn loneliest(&mut self, sm: SmId, view: &BlockQueueView<'_>) -> Option<usize> {
         let others = view.running_touches.iter().enumerate();
-        let others = others.filter(|(index, _)| *index != sm.index());
-        others
-            .flat_map(|(_, running)| running)
-            .map(|other| self.locality(&view.waiting_touches[at], other))
-            .sum()
+        self.hold(others.filter(|(at, _)| *at != sm.index()).map(|(_, r)| r));
+        let mut best = (u64::MAX, None);
+        for (at, waiting) in view.waiting_touches.iter().enumerate() {
+            let locality = self.locality(waiting);
+            if locality < best.0 {
+                best = (locality, Some(at));
+            }
+            if locality == 0 {
+                break;
+            }
+        }
+        best.1
     }
 }
 
-/// A footprint in one byte a field.
-fn in_bytes(footprint: &Footprint) -> Footprint {
-    footprint.map(|rect| {
-        rect.map(|rect| Rect {
+/// The first `arrays` of a footprint in one byte a field.
+fn in_bytes(footprint: &Footprint, arrays: usize) -> Footprint {
+    let mut known = Footprint::default();
+    for (known, rect) in known.iter_mut().zip(footprint).take(arrays) {
+        *known = rect.map(|rect| Rect {
             x: rect.x & 0xff,
             y: rect.y & 0xff,
             width: rect.width.min(0xff),
             height: rect.height.min(0xff),
-        })
-    })
+        });
+    }
+    known
 }
 
 impl BlockScheduler for Locality {
@@ -103,21 +138,15 @@ impl BlockScheduler for Locality {
             // Nothing is known of a kernel whose address binary faults, as the kernel will.
             return (!view.waiting.is_empty()).then_some(0);
         }
-        let all = 0..view.waiting_touches.len();
-        let own = |at: &usize| self.with_own(view, sm, *at);
-        // Of equals `max_by_key` takes the last: ask from the youngest on.
-        let best = all.clone().rev().max_by_key(own)?;
-        let chosen = if own(&best) > 0 {
-            best
-        } else {
-            all.min_by_key(|at| self.with_others(view, sm, *at))?
-        };
+        let chosen = self
+            .nearest(sm, view)
+            .or_else(|| self.loneliest(sm, view))?;
         self.reordered += u64::from(chosen > 0);
         Some(chosen)
     }
 
     fn look_ahead(&self) -> usize {
-        self.settings.queue as usize
+        self.settings.entries() as usize
     }
 
     fn wants_footprints(&self) -> bool {

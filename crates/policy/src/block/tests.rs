@@ -194,6 +194,7 @@ fn fields_of_a_byte_wrap_and_ideal_ones_do_not() {
     exact.offer(&mut ideal, 0);
     exact.offer(&mut ideal, 0);
     assert_eq!(ideal.reordered(), 0);
+    assert_eq!((locality().look_ahead(), ideal.look_ahead()), (128, 4096));
 }
 
 /// A last lone block goes wherever there is room for one.

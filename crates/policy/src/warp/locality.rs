@@ -6,6 +6,9 @@
 //! group, and the pending warp that does not wait and has most locality with the group takes its
 //! place. Warps without locality would starve: when the newest block on the SM is more than 2 N
 //! blocks younger than a warp's own, N the most blocks of an SM, that warp goes first.
+//!
+//! The table of pairs has a byte a pair: what two warps share counts to 255. `ideal_warps` has no
+//! such limit, and the finest regions.
 
 use super::{WarpMask, WarpPolicyCounters, WarpScheduler, WarpView, warps_of};
 use crate::facts::{schedulers, warps};
@@ -13,6 +16,9 @@ use crate::range::shared_regions;
 use crate::{Facts, Part, Policy, bits_for};
 use warploom_base::WarpSlot;
 use warploom_config::{GpuSpec, WarpLocalitySettings, WarpScheduler as Choice};
+
+/// What an entry of the table of pairs holds at most.
+const MOST_COUNTED: u32 = 255;
 
 /// Greedy, then most locality, within a group.
 #[derive(Clone, Debug)]
@@ -41,6 +47,7 @@ fn bits(spec: &GpuSpec) -> u64 {
         Choice::Locality(settings) => settings,
         _ => WarpLocalitySettings::default(),
     };
+    let settings = settings.resolved();
     let warps = warps(spec);
     let range = u64::from(settings.arrays) * u64::from(settings.region_bits + settings.sub_regions);
     warps * warps / 2 * 8 + warps * range + schedulers(spec) * (bits_for(warps) + warps)
@@ -57,6 +64,18 @@ impl Locality {
         }
     }
 
+    /// Locality of two warps of the SM: their entry in the table of pairs.
+    fn locality(&self, view: &WarpView<'_>, a: WarpSlot, b: WarpSlot) -> u32 {
+        let shared = match (view.ranges.get(a.index()), view.ranges.get(b.index())) {
+            (Some(a), Some(b)) => shared_regions(a, b),
+            _ => 0,
+        };
+        match self.settings.ideal {
+            true => shared,
+            false => shared.min(MOST_COUNTED),
+        }
+    }
+
     fn demote(&mut self, blocked: WarpMask) {
         let leaving = self.active & blocked;
         self.counters.demotions += u64::from(leaving.count_ones());
@@ -70,7 +89,7 @@ impl Locality {
             let pending = view.own & view.live & !blocked & !self.active;
             let with_group = |slot: &WarpSlot| -> u32 {
                 warps_of(self.active)
-                    .map(|other| locality(view, *slot, other))
+                    .map(|other| self.locality(view, *slot, other))
                     .sum()
             };
             let Some(next) = best(view, pending, with_group) else {
@@ -93,14 +112,6 @@ impl Locality {
         warps_of(ready)
             .filter(late)
             .fold(0, |mask, slot| mask | 1 << slot.index())
-    }
-}
-
-/// Locality of two warps of the SM.
-fn locality(view: &WarpView<'_>, a: WarpSlot, b: WarpSlot) -> u32 {
-    match (view.ranges.get(a.index()), view.ranges.get(b.index())) {
-        (Some(a), Some(b)) => shared_regions(a, b),
-        _ => 0,
     }
 }
 
@@ -134,7 +145,7 @@ impl WarpScheduler for Locality {
         if ready >> self.last.index() & 1 != 0 {
             return Some(self.last);
         }
-        best(view, ready, |slot| locality(view, *slot, self.last))
+        best(view, ready, |slot| self.locality(view, *slot, self.last))
     }
 
     fn on_issue(&mut self, slot: WarpSlot) {

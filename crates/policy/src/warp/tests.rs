@@ -463,6 +463,36 @@ fn locality_serves_starved_blocks_first() {
     assert_eq!(policy.pick(&late, 0b1001), Some(WarpSlot(3)));
 }
 
+/// A pair's byte counts to 255: 1 shares five times 64 sub-regions with 0 and 2 four times, which
+/// are one to the hardware, so that 2, the older, comes in; without the limit it is 1.
+#[test]
+fn locality_of_a_pair_has_a_byte() {
+    let touching = |arrays: usize| {
+        let mut range = [ArrayRange::default(); MAX_ARRAYS];
+        range[..arrays].fill(ArrayRange {
+            region: 0,
+            touched: u64::MAX,
+        });
+        range
+    };
+    let ranges = [touching(5), touching(5), touching(4), touching(0)];
+    let second = |ideal| {
+        let mut policy = Locality::new(WarpLocalitySettings {
+            ideal,
+            ..WarpLocalitySettings::default()
+        });
+        let all = WarpView {
+            ranges: &ranges,
+            ..view(0, 0)
+        };
+        policy.on_issue(WarpSlot(0));
+        policy.begin_cycle(&all);
+        policy.pick(&all, 0b0110)
+    };
+    let [first, other] = [false, true].map(second);
+    assert_eq!((first, other), (Some(WarpSlot(2)), Some(WarpSlot(1))));
+}
+
 /// Without ranges the order is greedy, then oldest.
 #[test]
 fn locality_without_ranges_is_greedy_then_oldest() {

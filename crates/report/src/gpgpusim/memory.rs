@@ -1,10 +1,11 @@
 //! Lines of latencies, DRAM channels and networks.
 
+use super::details::{Banks, Detail};
 use super::line;
-use super::tally::{Config, Tally, f, g, get, single};
+use super::tally::{Config, Tally, f, g, get as counter, single};
 use std::fmt::Write;
 use warploom_stats::LOG2_BINS;
-use warploom_stats::result::Counts;
+use warploom_stats::result::{Counts, accumulate};
 
 /// Latencies and their tables. Averages are in whole cycles; three of the four are over the replies
 /// that SMs received.
@@ -14,6 +15,13 @@ pub(super) fn latencies(text: &mut String, all: &Tally, config: Config<'_>) {
     put("maxmflatency", get("sm.fetch_cycles_max"));
     put("max_icnt2mem_latency", get("partition.arrival_cycles_max"));
     put("maxmrqlatency", get("dram.wait_cycles_max"));
+    let sms = &all.parts.sms;
+    let back = |name: &'static str| {
+        sms.iter()
+            .map(move |c| counter(c, &format!("sm_detail.{name}")))
+    };
+    let longest = back("return_cycles_max").max().unwrap_or(0);
+    put("max_icnt2sh_latency", longest);
     let fetches = get("sm.fetches");
     let since_split = get("sm.fetch_cycles").saturating_sub(get("partition.split_cycles"));
     if let Some(average) = since_split.checked_div(fetches) {
@@ -26,14 +34,22 @@ pub(super) fn latencies(text: &mut String, all: &Tally, config: Config<'_>) {
         if let Some(average) = get("dram.wait_cycles").checked_div(requests) {
             put("avg_mrq_latency", average);
         }
-        let clocks = config.number("clocks.core_mhz") / config.number("clocks.noc_mhz");
-        let inside = single(get("noc_to_sm.packet_cycles"), get("noc_to_sm.packets"));
-        put("avg_icnt2sh_latency", (inside * clocks) as u64);
+        let all_back: u64 = back("return_cycles").sum();
+        put("avg_icnt2sh_latency", all_back / fetches);
     }
     table(text, "mrq_lat_table", &all.whole, "dram.waits", 32);
+    // GPGPU-Sim counts none.
+    table(text, "dq_lat_table", &Counts::new(), "", 32);
     table(text, "mf_lat_table", &all.whole, "sm.fetches_by_cycles", 32);
     let arrivals = "partition.packets_by_cycles";
     table(text, "icnt2mem_lat_table", &all.whole, arrivals, 24);
+    let mut returns = Counts::new();
+    sms.iter()
+        .for_each(|counts| accumulate(&mut returns, counts));
+    let name = "sm_detail.returns_by_cycles";
+    table(text, "icnt2sh_lat_table", &returns, name, 24);
+    let banks = Banks::new(all, config);
+    banks.rows(text);
     let (hits, misses) = (get("dram.row_hits"), get("dram.row_misses"));
     let locality = f(single(hits + misses, misses), 0, 6);
     let _ = writeln!(
@@ -41,13 +57,8 @@ pub(super) fn latencies(text: &mut String, all: &Tally, config: Config<'_>) {
         "average row locality = {}/{misses} = {locality}",
         hits + misses
     );
-    let reads = get("dram.reads") + get("dram.allocate_reads");
-    line(text, "total dram reads", reads);
-    line(
-        text,
-        "total dram writes",
-        get("dram.writes") + get("dram.write_backs"),
-    );
+    banks.accesses(text);
+    banks.never_counted(text, config);
 }
 
 /// A table of `columns` bins by the logarithm. Our last bin has everything above it.
@@ -56,7 +67,7 @@ fn table(text: &mut String, name: &str, counts: &Counts, ours: &str, columns: us
     for i in 0..columns {
         let count = LOG2_BINS
             .get(i)
-            .map_or(0, |bin| get(counts, &format!("{ours}.{bin}")));
+            .map_or(0, |bin| counter(counts, &format!("{ours}.{bin}")));
         let _ = write!(text, "{count} \t");
     }
     text.push('\n');
@@ -77,17 +88,22 @@ struct Channel<'a> {
 
 impl Channel<'_> {
     fn get(&self, name: &str) -> u64 {
-        get(self.counts, &format!("dram.{name}"))
+        counter(self.counts, &format!("dram.{name}"))
     }
 
     fn print(&self, text: &mut String, index: usize) {
         self.header(text, index);
         self.commands(text);
+        Detail(self.counts).banks(text, self.config);
         self.locality(text);
+        Detail(self.counts).parallelism(text);
         self.details(text);
         self.buses(text);
         let average = single(self.get("queue_occupancy"), self.get("cycles"));
         let _ = writeln!(text, "queue_avg = {} \n\n", f(average, 0, 6));
+        // GPGPU-Sim fills neither.
+        let bins = " 0".repeat(10);
+        let _ = writeln!(text, "dram_util_bins:{bins}\ndram_eff_bins:{bins}");
         if self.config.is("dram.scheduler", "fr-fcfs") {
             let most = self.get("queue_max");
             let _ = writeln!(text, "mrqq: max={most} avg={}", g(average, 6));
@@ -154,6 +170,8 @@ impl Channel<'_> {
         let utilisation = single(self.get("data_cycles"), cycles);
         put("\nBW Util details:\nbwutil", f(utilisation, 0, 6));
         put("total_CMD", cycles.to_string());
+        Detail(self.counts).bus(text);
+        let mut put = |name: &str, value: String| line(text, name, format!("{value} "));
         put("\nCommands details: \ntotal_CMD", cycles.to_string());
         let columns = ["reads", "writes", "allocate_reads", "write_backs"];
         let total: u64 = columns.iter().map(|name| self.get(name)).sum();
@@ -201,31 +219,65 @@ pub(super) fn network(text: &mut String, all: &Tally, config: Config<'_>) {
     let (down, up) = (all.get("sm.flits_sent"), all.get("sm.flits_received"));
     let _ = writeln!(text, "\nicnt_total_pkts_mem_to_simt={up}");
     let _ = writeln!(text, "icnt_total_pkts_simt_to_mem={down}");
-    if !config.is("noc.kind", "local-crossbar") {
+    let kinds = ["local-crossbar", "turn-crossbar"];
+    if !kinds.iter().any(|kind| config.is("noc.kind", kind)) {
         return;
     }
     let dashes = |before: usize, title: &str, after: usize| {
         format!("{}{title}{}\n", "-".repeat(before), "-".repeat(after))
     };
     text.push_str(&dashes(28, "Interconnect-DETAILS", 32));
-    for (name, ours, gap, end) in [
-        ("Req_Network", "noc_to_l2", "", " "),
-        ("\nReply_Network", "noc_to_sm", " ", ""),
-    ] {
-        let get = |what: &str| all.get(&format!("{ours}.{what}"));
-        let cycles = get("cycles");
-        let rate = |what: &str| f(single(get(what), cycles), 12, 4);
-        line(
-            text,
-            &format!("{name}_injected_packets_num"),
-            get("packets"),
-        );
-        let name = name.trim_start();
-        line(text, &format!("{name}_cycles"), cycles);
-        let packets = format!("{gap}{}{end}", rate("packets"));
-        line(text, &format!("{name}_injected_packets_per_cycle"), packets);
-        let conflicts = format!("{gap}{}", rate("conflicts"));
-        line(text, &format!("{name}_conflicts_per_cycle"), conflicts);
-    }
+    crossbar(text, "Req", all, config);
+    text.push('\n');
+    crossbar(text, "Reply", all, config);
     text.push_str(&dashes(28, "END-of-Interconnect-DETAILS", 25));
+}
+
+/// One direction of the local crossbar. How often a request found no room is not known: SMs have
+/// credits and do not ask.
+fn crossbar(text: &mut String, way: &str, all: &Tally, config: Config<'_>) {
+    let is_reply = way == "Reply";
+    let (ours, nth) = match is_reply {
+        true => ("noc_to_sm", 1),
+        false => ("noc_to_l2", 0),
+    };
+    let get = |what: &str| all.get(&format!("{ours}.{what}"));
+    let networks = &all.parts.networks;
+    let detail = |what: &str| {
+        let counts = networks.get(nth);
+        counts.map_or(0, |c| counter(c, &format!("noc_detail.{what}")))
+    };
+    let mut put = |name: &str, value: String| line(text, &format!("{way}_{name}"), value);
+    let cycles = get("cycles");
+    put("Network_injected_packets_num", get("packets").to_string());
+    put("Network_cycles", cycles.to_string());
+    let number = |part: u64, whole: u64| f(single(part, whole), 12, 4);
+    let (gap, end) = if is_reply { (" ", "") } else { ("", " ") };
+    let packets = number(get("packets"), cycles);
+    let name = "Network_injected_packets_per_cycle";
+    put(name, format!("{gap}{packets}{end}"));
+    let conflicts = number(get("conflicts"), cycles);
+    put("Network_conflicts_per_cycle", format!("{gap}{conflicts}"));
+    let active = detail("active_cycles");
+    let name = "Network_conflicts_per_cycle_util";
+    put(name, number(get("conflicts"), active));
+    put("Bank_Level_Parallism", number(get("flits"), active));
+    if is_reply {
+        let refused = all.get("gpu.reply_stalls");
+        put("Network_in_buffer_full_per_cycle", number(refused, cycles));
+    }
+    let key = |name: &str| config.number(&format!("gpu.{name}"));
+    let clusters = key("sms") / key("sms_per_cluster");
+    let banks = key("channels") * key("sub_partitions_per_channel");
+    let (inputs, outputs) = match is_reply {
+        true => (banks, clusters),
+        false => (clusters, banks),
+    };
+    let share = |packets: u64, ports: f64| f(single(packets, cycles) / ports, 12, 4);
+    let at_inputs = share(detail("input_packet_cycles"), inputs);
+    put("Network_in_buffer_avg_util", at_inputs);
+    let full = number(detail("full_output_cycles"), cycles);
+    put("Network_out_buffer_full_per_cycle", full);
+    let at_outputs = share(detail("output_packet_cycles"), outputs);
+    put("Network_out_buffer_avg_util", at_outputs);
 }

@@ -8,6 +8,7 @@
 //! `dram.cc`, `local_interconnect.cc`, `gpgpusim_entrypoint.cc`.
 
 mod caches;
+mod details;
 mod memory;
 mod tally;
 
@@ -51,8 +52,11 @@ impl Block<'_> {
     fn print(&self, text: &mut String) {
         self.device(text);
         caches::core(text, self.so_far, self.config);
+        details::slots(text, self.so_far);
         self.shader(text);
         self.issue(text);
+        details::issues(text, self.so_far, self.config);
+        details::traffic(text, self.so_far);
         memory::latencies(text, self.so_far, self.config);
         memory::channels(text, self.so_far, self.config);
         caches::l2(text, self.so_far, self.config);
@@ -83,6 +87,8 @@ impl Block<'_> {
         line(text, "gpu_tot_issued_cta", all.get("sm.blocks_started"));
         line(text, "gpu_occupancy", self.occupancy(&own));
         line(text, "gpu_tot_occupancy", self.occupancy(all));
+        // Parameters of kernels that kernels launch: there are none.
+        line(text, "max_total_param_size", 0);
         line(text, "gpu_stall_dramfull", all.get("gpu.dram_full_stalls"));
         line(text, "gpu_stall_icnt2sh   ", all.get("gpu.reply_stalls"));
         for (suffix, of) in [("", &own), ("_total ", all)] {
@@ -244,6 +250,7 @@ fn end(text: &mut String, run: &RunReport, so_far: &Tally, config: Config<'_>) {
         "\n\ngpgpu_simulation_time = {days} days, {hours} hrs, {minutes} min, {rest} sec \
          ({seconds} sec)"
     );
+    let _ = writeln!(text, "gpu_total_sim_rate={}", so_far.instructions / seconds);
     let rate = |n: u64, unit: &str| format!("{} ({unit}/sec)", n / seconds);
     line(
         text,

@@ -21,6 +21,7 @@ impl Tally {
             add_each(&mut self.parts.sms, &parts.sms);
             add_each(&mut self.parts.banks, &parts.banks);
             add_each(&mut self.parts.channels, &parts.channels);
+            add_each(&mut self.parts.networks, &parts.networks);
         }
     }
 

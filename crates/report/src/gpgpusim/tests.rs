@@ -26,6 +26,18 @@ fn figures(times: u64) -> Figures {
         ("sm.fetch_cycles_max", 300),
         ("sm.fetches_by_cycles.from_128", 8 * times),
         ("sm.flits_sent", 12 * times),
+        ("sm.blocks_finished", times),
+        ("sm_detail.issues.single.ws0", 40 * times),
+        ("sm_detail.issues.dual.ws1", 12 * times),
+        ("sm_detail.issued_by_slot.slot_0", 31 * times),
+        ("sm_detail.issued_by_slot.slot_3", 33 * times),
+        ("sm_detail.requests.global_read.bytes_8", 9 * times),
+        ("sm_detail.requests.global_write.bytes_40", 2 * times),
+        ("sm_detail.requests.global_write.bytes_136", times),
+        ("sm_detail.replies.global_read.bytes_40", 9 * times),
+        ("sm_detail.return_cycles", 88 * times),
+        ("sm_detail.return_cycles_max", 21),
+        ("sm_detail.returns_by_cycles.from_8", 8 * times),
     ]);
     let bank = counts(&[
         ("l2.accesses.hit.global_read", 3 * times),
@@ -48,10 +60,46 @@ fn figures(times: u64) -> Figures {
         ("dram.row_misses_read", 4 * times),
         ("dram.queue_max", 7),
         ("dram.queue_occupancy", 33 * times),
+        ("dram_detail.busy_banks", 60 * times),
+        ("dram_detail.busy_cycles", 40 * times),
+        ("dram_detail.open_banks", 30 * times),
+        ("dram_detail.open_groups", 27 * times),
+        ("dram_detail.open_cycles", 24 * times),
+        ("dram_detail.write_shares", (6 << 20) * times),
+        ("dram_detail.ready_banks", 13 * times),
+        ("dram_detail.ready_cycles", 12 * times),
+        ("dram_detail.bus.used", 24 * times),
+        ("dram_detail.bus.column_wait", 14 * times),
+        ("dram_detail.bus.row_wait", 4 * times),
+        ("dram_detail.bus.idle", 90 * times),
+        ("dram_detail.column_waits.rcd", 11 * times),
+        ("dram_detail.column_waits.rtw_alone", 2 * times),
+        ("dram_detail.reads.bank_0", 4 * times),
+        ("dram_detail.reads.bank_1", 2 * times),
+        ("dram_detail.request_cycles.bank_0", 40 * times),
+        ("dram_detail.requests.bank_0", 4 * times),
+        ("dram_detail.row_changes.bank_0", 3 * times),
+        ("dram_detail.row_requests_max.bank_0", 2),
+        ("dram_detail.row_cycles_max.bank_0", 70),
     ]);
+    let network = |times| {
+        counts(&[
+            ("noc_detail.active_cycles", 20 * times),
+            ("noc_detail.input_packet_cycles", 50 * times),
+            ("noc_detail.output_packet_cycles", 25 * times),
+            ("noc_detail.full_output_cycles", 10 * times),
+        ])
+    };
     let mut statistics = Counts::new();
     for part in [&sm, &bank, &channel] {
         accumulate(&mut statistics, part);
+    }
+    // What results have by part only.
+    statistics.retain(|name, _| !name.contains("_detail."));
+    for network in ["noc_to_l2", "noc_to_sm"] {
+        for (what, count) in [("cycles", 100), ("packets", 30), ("flits", 30)] {
+            statistics.insert(format!("{network}.{what}"), count * times);
+        }
     }
     Figures {
         cycles: 100 * times,
@@ -61,6 +109,7 @@ fn figures(times: u64) -> Figures {
             sms: vec![sm],
             banks: vec![bank],
             channels: vec![channel],
+            networks: vec![network(times), network(2 * times)],
         }),
         ..Figures::default()
     }
@@ -87,9 +136,15 @@ fn run() -> RunReport {
         ("clocks.core_mhz", number(700)),
         ("clocks.noc_mhz", number(700)),
         ("sm.max_threads", number(1536)),
+        ("sm.schedulers", number(2)),
+        ("gpu.sms", number(1)),
+        ("gpu.sms_per_cluster", number(1)),
+        ("gpu.channels", number(1)),
+        ("gpu.sub_partitions_per_channel", number(2)),
         ("l1d.enabled", ConfigValue::Bool(true)),
         ("l2.enabled", ConfigValue::Bool(true)),
-        ("dram.banks", number(16)),
+        ("dram.banks", number(2)),
+        ("dram.queue", number(4)),
         ("dram.bus_bytes", number(4)),
         ("dram.burst_length", number(8)),
         ("dram.timing.cl", number(12)),
@@ -122,6 +177,7 @@ fn run() -> RunReport {
         warp_instructions_per_second: 0.0,
         series: None,
         sm_filter_checks: Vec::new(),
+        sharing: None,
         checks: Vec::new(),
         findings: Vec::new(),
         digest: String::new(),
@@ -159,6 +215,34 @@ fn counters_of_the_run_add_up_and_those_of_a_kernel_do_not() {
         value(&text, "gpgpu_stall_shd_mem[gl_mem][resource_stall] = ", 1),
         "33"
     );
+}
+
+/// Of counters that results have by part only.
+#[test]
+fn details_are_summed_over_parts_and_kernels() {
+    let text = gpgpusim_report(&run());
+    let last = |name: &str| value(&text, name, 1).to_owned();
+    assert_eq!(last("single_issue_nums: "), "WS0:120\tWS1:0\t");
+    assert_eq!(last("dual_issue_nums: "), "WS0:0\tWS1:36\t");
+    let writes = "traffic_breakdown_coretomem[GLOBAL_ACC_W] = ";
+    assert_eq!(
+        last(writes),
+        format!("{} {{40:6,136:3,}}", 6 * 40 + 3 * 136)
+    );
+    assert_eq!(last("max_icnt2sh_latency = "), "21 ");
+    assert_eq!(last("avg_icnt2sh_latency = "), "11 ");
+    // 60 bank cycles in 40 cycles with a request; a quarter of the open banks' are writes.
+    assert_eq!(last("Bank_Level_Parallism = "), "1.500000");
+    assert_eq!(last("write_to_read_ratio_blp_rw_average = "), "0.250000");
+    assert_eq!(last("bk0: "), "12a 276i bk1: 6a 396i ");
+    assert_eq!(last("bank skew: "), "12/6 = 2.00");
+    assert_eq!(last("total dram reads = "), "18");
+    assert_eq!(last("Wasted_Row = "), "12 ");
+    // 50 packets at one input in 100 cycles, 25 at two outputs.
+    let number = |value: f64| format!("{value:12.4}");
+    assert_eq!(last("Req_Network_in_buffer_avg_util = "), number(0.5));
+    assert_eq!(last("Req_Network_out_buffer_avg_util = "), number(0.125));
+    assert_eq!(last("Reply_Network_in_buffer_avg_util = "), number(0.5));
 }
 
 #[test]

@@ -23,6 +23,7 @@ Examples:
   warploom run matrixmul --set sm.warp_scheduler=lrr --set sm.max_blocks=4
   warploom run hotspot --gpu my-gpu.toml --json    the result for programs
   warploom run bfs --size paper --functional       outputs only, without timing
+  warploom run hotspot --functional --sharing      cache lines that blocks share
   warploom run bfs --skip-launches 4               timing begins with the fifth launch
   warploom run my.toml --check shared-races,uninitialised
   warploom run my.toml --stats result.json         a launch file; the result kept
@@ -56,6 +57,10 @@ pub struct Args {
     /// Execute only, without timing: checks outputs as fast as possible
     #[arg(long, conflicts_with = "max_cycles")]
     functional: bool,
+    /// With --functional: count the cache lines that blocks of a launch share, by how far they lie
+    /// apart in the grid
+    #[arg(long, requires = "functional")]
+    sharing: bool,
     /// Execute the first N launches without timing, then time the others: to come to the launch
     /// that matters at full speed. Caches begin cold there, and the result is of the timed launches
     #[arg(
@@ -123,6 +128,7 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
         threads: args.threads,
         max_cycles: args.max_cycles,
         functional: args.functional,
+        sharing: args.sharing,
         skip_launches: args.skip_launches,
         checks: checks(&args.check),
         parts: args.stats.parts(),

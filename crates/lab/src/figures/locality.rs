@@ -1,0 +1,135 @@
+//! Locality-aware scheduling by address pre-computation (Chen, NTU thesis 2016, seed 004): what its
+//! figures share.
+
+mod behaviour;
+mod fig2_2;
+mod fig5_1;
+mod fig5_2;
+mod stalls;
+mod table5_1;
+mod table5_2;
+
+use super::FigureInfo;
+use crate::figure::Request;
+use crate::grid::{Config, Grid, Workload};
+use crate::runs::Runs;
+use std::sync::Arc;
+use warploom_stats::result::RunReport;
+
+pub(super) const FIGURES: [FigureInfo; 7] = [
+    fig2_2::FIGURE,
+    table5_1::FIGURE,
+    fig5_1::FIGURE,
+    fig5_2::FIGURE,
+    stalls::FIG_5_3,
+    stalls::FIG_5_4,
+    table5_2::FIGURE,
+];
+
+const PAPER: &str = "locality";
+/// Table 4.1.
+const GPU: &str = "fermi-locality";
+
+/// Round-robin for blocks and for warps.
+const RR: &str = "rr+lrr";
+/// The thesis's baseline.
+const GTO: &str = "rr+gto";
+const BCS: &str = "bcs+gto";
+/// The block scheduler alone.
+const BLOCKS: &str = "locality+gto";
+/// With the warp scheduler.
+const BOTH: &str = "locality+locality";
+
+/// Table 4.2. LUD and GAUSSIAN are as long as all others together.
+const WORKLOADS: &[Workload] = &[
+    workload("HS", "locality/HS"),
+    workload("SRAD", "locality/SRAD"),
+    workload("CONV", "locality/CONV"),
+    workload("HIS", "locality/HIS"),
+    workload("BP", "locality/BP"),
+    workload("LUD", "locality/LUD"),
+    workload("TRAN", "locality/TRAN"),
+    workload("GAUSSIAN", "locality/GAUSSIAN"),
+    workload("SIFT", "locality/SIFT"),
+    workload("NN", "locality/NN"),
+    workload("NW", "locality/NW"),
+    workload("Gabor", "locality/Gabor"),
+];
+
+/// Table 5.1. Gabor stands in no row of it.
+const TYPE_1: [&str; 5] = ["HS", "SRAD", "CONV", "HIS", "BP"];
+const TYPE_2: [&str; 4] = ["LUD", "TRAN", "GAUSSIAN", "SIFT"];
+const TYPE_3: [&str; 2] = ["NN", "NW"];
+
+const CONFIGS: &[Config] = &[
+    Config {
+        name: GTO,
+        sets: &["gpu.block_scheduler=rr", "sm.warp_scheduler=gto"],
+    },
+    Config {
+        name: RR,
+        sets: &["gpu.block_scheduler=rr", "sm.warp_scheduler=lrr"],
+    },
+    Config {
+        name: BCS,
+        sets: &["gpu.block_scheduler=bcs", "sm.warp_scheduler=gto"],
+    },
+    Config {
+        name: BLOCKS,
+        sets: &["gpu.block_scheduler=locality", "sm.warp_scheduler=gto"],
+    },
+    Config {
+        name: BOTH,
+        sets: &["gpu.block_scheduler=locality", "sm.warp_scheduler=locality"],
+    },
+];
+
+const fn workload(name: &'static str, target: &'static str) -> Workload {
+    Workload { name, target }
+}
+
+/// Fig. 5.1's grid, whose runs the other figures share.
+const GRID: Grid = fig5_1::GRID;
+
+/// All timed runs: for each workload a report of each configuration.
+struct Measured {
+    reports: Vec<Vec<Arc<RunReport>>>,
+}
+
+impl Measured {
+    fn new(request: &Request, runs: &mut Runs<'_>) -> Option<Self> {
+        let reports = runs.all(&GRID.runs(request))?;
+        let rows = reports.chunks(CONFIGS.len());
+        Some(Self {
+            reports: rows.map(<[_]>::to_vec).collect(),
+        })
+    }
+
+    fn of(&self, workload: &str, config: &str) -> &RunReport {
+        let row = WORKLOADS.iter().position(|w| w.name == workload);
+        let column = CONFIGS.iter().position(|c| c.name == config);
+        let (row, column) = row.zip(column).expect("names of the figure's own tables");
+        &self.reports[row][column]
+    }
+
+    /// Performance of one configuration over that of another.
+    fn speedup(&self, workload: &str, of: &str, over: &str) -> f64 {
+        let cycles = |config| self.of(workload, config).totals.figures.cycles as f64;
+        cycles(over) / cycles(of)
+    }
+
+    /// L1D misses over accesses, in percent, if there are accesses.
+    fn miss_rate(&self, workload: &str, config: &str) -> Option<f64> {
+        let hits = self.of(workload, config).totals.figures.l1d.hit_rate;
+        hits.map(|hits| (1.0 - hits) * 100.0)
+    }
+
+    /// A count of the whole run by its name.
+    fn count(&self, workload: &str, config: &str, name: &str) -> u64 {
+        let counts = &self.of(workload, config).totals.figures.statistics;
+        counts.get(name).copied().unwrap_or(0)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,134 @@
+//! Table 5.2: what the two schedulers keep, computed from the machine and the settings.
+
+use super::{BOTH, CONFIGS, GPU, PAPER};
+use crate::figure::{Figure, Request};
+use crate::figures::FigureInfo;
+use crate::runs::Runs;
+use crate::spec::Machine;
+use crate::verdict::Judged;
+use std::collections::BTreeMap;
+use warploom_config::{BlockScheduler, GpuSpec, WarpScheduler};
+use warploom_report::page::{Cell, Column, Table};
+use warploom_report::{Axis, BarChart, BarSeries, Chart};
+
+pub(super) const FIGURE: FigureInfo = FigureInfo {
+    paper: PAPER,
+    name: "table5.2",
+    title: "Storage of the locality-aware schedulers",
+    make,
+};
+
+struct Row {
+    place: &'static str,
+    what: &'static str,
+    ours: f64,
+    paper: f64,
+}
+
+/// Bytes of each part.
+pub(super) fn parts(spec: &GpuSpec) -> [f64; 3] {
+    let (BlockScheduler::Locality(blocks), WarpScheduler::Locality(warps)) =
+        (spec.gpu.block_scheduler, spec.sm.warp_scheduler)
+    else {
+        panic!("the figure's machine has both policies");
+    };
+    let slots = f64::from(spec.sm.max_threads / 32);
+    let range = warps.arrays * (warps.region_bits + warps.sub_regions);
+    [
+        // Column, row, width and height, a byte each.
+        f64::from(blocks.arrays * 4),
+        slots * slots / 2.0,
+        slots * f64::from(range) / 8.0,
+    ]
+}
+
+fn make(_: &Request, _: &mut Runs<'_>) -> Option<Figure> {
+    let config = CONFIGS.iter().find(|config| config.name == BOTH);
+    let sets = config.map_or(&[][..], |config| config.sets);
+    let machine = Machine::preset(BOTH, GPU, sets);
+    let machine = machine.unwrap_or_else(|errors| panic!("{errors}"));
+    let [entry, pairs, ranges] = parts(&machine.spec);
+    let rows = [
+        Row {
+            place: "block scheduler",
+            what: "an entry of the block queue",
+            ours: entry,
+            paper: 15.0,
+        },
+        Row {
+            place: "SM",
+            what: "table of pairs",
+            ours: pairs,
+            paper: 48.0 * 48.0 / 2.0,
+        },
+        Row {
+            place: "SM",
+            what: "access ranges of warps",
+            ours: ranges,
+            paper: 48.0 * 16.0,
+        },
+        Row {
+            place: "SM",
+            what: "both",
+            ours: pairs + ranges,
+            paper: 2.1 * 1024.0,
+        },
+    ];
+    let mut judged = Judged::new("locality.storage");
+    for row in &rows {
+        let what = format!("{}: {}, bytes", row.place, row.what);
+        judged = judged.also(&what, "bytes", row.paper, row.ours);
+    }
+    let note = "Computed. An entry has column, row, width and height of a rectangle for each of \
+                five arrays, a byte each; 15 bytes are three fields an array. The thesis rounds \
+                the ranges up to 1 KB where its own product is 768 bytes.";
+    Some(Figure {
+        table: Table {
+            columns: columns(),
+            rows: rows.iter().map(cells).collect(),
+        },
+        summary: BTreeMap::new(),
+        claims: vec![judged.verdict(note)],
+        charts: vec![chart(&rows)],
+    })
+}
+
+fn columns() -> Vec<Column> {
+    [
+        ("location", "Where the storage is."),
+        ("component", "What it holds."),
+        ("bytes", "As computed here."),
+        ("bytes.paper", "In Table 5.2 and section 5.4."),
+    ]
+    .map(|(name, about)| Column::new(name, about))
+    .to_vec()
+}
+
+fn cells(row: &Row) -> Vec<Cell> {
+    vec![
+        Cell::from(row.place),
+        Cell::from(row.what),
+        Cell::Number(row.ours),
+        Cell::Number(row.paper),
+    ]
+}
+
+fn chart(rows: &[Row]) -> Chart {
+    let series = |name: &str, of: fn(&Row) -> f64| BarSeries {
+        name: name.to_owned(),
+        values: rows.iter().map(|row| Some(of(row))).collect(),
+    };
+    Chart::Bars(BarChart {
+        title: "Storage".to_owned(),
+        axis: Axis {
+            label: "bytes".to_owned(),
+            ..Axis::default()
+        },
+        groups: rows.iter().map(|row| row.what.to_owned()).collect(),
+        series: vec![
+            series("here", |row| row.ours),
+            series("thesis", |row| row.paper),
+        ],
+        marks: Vec::new(),
+    })
+}

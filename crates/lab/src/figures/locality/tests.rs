@@ -1,0 +1,89 @@
+//! All figures of the thesis at scale `test`.
+
+use super::table5_2::parts;
+use super::{CONFIGS, GPU};
+use crate::claims::claims;
+use crate::figure::{Request, Scale};
+use crate::figures::find;
+use crate::runner::Runner;
+use crate::runs::{Made, Wanted, make};
+use crate::spec::Machine;
+use warploom_policy::PolicyInfo;
+use warploom_report::page::{Cell, Page};
+
+fn pages() -> Vec<Page> {
+    let request = Request { scale: Scale::Test };
+    let infos = find("locality").unwrap();
+    let wanted: Vec<_> = infos
+        .iter()
+        .map(|info| Wanted::figure(info, &request))
+        .collect();
+    let runner = Runner {
+        store: None,
+        threads: 2,
+        observer: &|_| (),
+    };
+    let page = |made| match made {
+        Made::Page(page) => *page,
+        Made::Failed { name, runs } => panic!("{name}: {runs:?}"),
+    };
+    let made = make(&wanted, &runner).unwrap();
+    made.into_iter().map(page).collect()
+}
+
+#[test]
+fn every_figure_is_made_and_every_claim_has_its_verdict() {
+    let pages = pages();
+    let names: Vec<_> = pages.iter().map(|page| page.figure.as_str()).collect();
+    let expected = [
+        "fig2.2", "table5.1", "fig5.1", "fig5.2", "fig5.3", "fig5.4", "table5.2",
+    ];
+    assert_eq!(names, expected);
+    let judged = pages.iter().flat_map(|page| &page.claims);
+    let mut judged: Vec<_> = judged.map(|verdict| verdict.id.clone()).collect();
+    let all = claims().into_iter().filter(|c| c.paper == "locality");
+    let mut all: Vec<_> = all.map(|claim| claim.id).collect();
+    judged.sort();
+    all.sort();
+    assert_eq!(judged, all);
+    for page in &pages {
+        assert!(!page.table.rows.is_empty(), "{}", page.figure);
+        for row in &page.table.rows {
+            assert_eq!(row.len(), page.table.columns.len(), "{}", page.figure);
+        }
+    }
+    // Twelve workloads executed, and on five machines.
+    let runs: Vec<_> = pages.iter().map(|page| page.runs.len()).collect();
+    assert_eq!(runs, [12, 12, 60, 60, 60, 60, 0]);
+    behaviours_are_what_the_kernels_say(&pages[0]);
+}
+
+/// Transposed tiles share lines down the columns and, in diagonal order, far away; hotspot's with
+/// the next; records of whole lines with nobody.
+fn behaviours_are_what_the_kernels_say(page: &Page) {
+    let row = |name: &str| {
+        let is = |row: &&Vec<Cell>| row[0] == Cell::from(name);
+        page.table.rows.iter().find(is).unwrap().clone()
+    };
+    let share = |name: &str, column: usize| row(name)[column].number().unwrap();
+    let apart = share("TRAN", 4) + share("TRAN", 5);
+    assert!(apart > 0.2, "{:?}", row("TRAN"));
+    assert!(share("NN", 2) < 0.1, "{:?}", row("NN"));
+    assert!(share("HS", 3) > share("HS", 4), "{:?}", row("HS"));
+}
+
+/// The table's parts are what `list policies` computes, but for the queue's length, the last warp
+/// and the group.
+#[test]
+fn storage_is_that_of_the_policies() {
+    let machine = Machine::preset("both", GPU, CONFIGS.last().unwrap().sets).unwrap();
+    let bits = |key: &str| {
+        let is = |info: &PolicyInfo| info.name == "locality" && info.key == key;
+        (warploom_policy::all().find(is).unwrap().facts.bits)(&machine.spec) as f64
+    };
+    let [entry, pairs, ranges] = parts(&machine.spec);
+    assert_eq!(bits("gpu.block_scheduler"), 128.0 * 8.0 * entry);
+    let schedulers = 2.0;
+    let own = schedulers * (6.0 + 48.0);
+    assert_eq!(bits("sm.warp_scheduler"), 8.0 * (pairs + ranges) + own);
+}

@@ -1,0 +1,165 @@
+//! What a channel counts beyond [`super::DramCounters`]: where its bandwidth goes and what each
+//! bank does, as GPGPU-Sim 4.2 prints it (`dram_t::cycle`, `frfcfs_scheduler::data_collection`).
+//! Nothing else depends on it. Results have it by channel only, and leave it out of their digest.
+
+use super::Pending;
+use warploom_base::Cycle;
+use warploom_stats::{Peak, declare_stats};
+
+/// Most banks of a channel.
+pub const MAX_BANKS: usize = 64;
+
+/// Labels of banks.
+pub const BANKS: &[&str] = &[
+    "bank_0", "bank_1", "bank_2", "bank_3", "bank_4", "bank_5", "bank_6", "bank_7", "bank_8",
+    "bank_9", "bank_10", "bank_11", "bank_12", "bank_13", "bank_14", "bank_15", "bank_16",
+    "bank_17", "bank_18", "bank_19", "bank_20", "bank_21", "bank_22", "bank_23", "bank_24",
+    "bank_25", "bank_26", "bank_27", "bank_28", "bank_29", "bank_30", "bank_31", "bank_32",
+    "bank_33", "bank_34", "bank_35", "bank_36", "bank_37", "bank_38", "bank_39", "bank_40",
+    "bank_41", "bank_42", "bank_43", "bank_44", "bank_45", "bank_46", "bank_47", "bank_48",
+    "bank_49", "bank_50", "bank_51", "bank_52", "bank_53", "bank_54", "bank_55", "bank_56",
+    "bank_57", "bank_58", "bank_59", "bank_60", "bank_61", "bank_62", "bank_63",
+];
+/// Labels of what the data bus does in a command cycle.
+pub const BUS_USES: &[&str] = &["used", "column_wait", "row_wait", "idle"];
+/// Labels of what a column command waits for.
+pub const COLUMN_WAITS: &[&str] = &[
+    "rcd",
+    "rcdwr",
+    "wtr",
+    "rtw",
+    "ccdl",
+    "data_pipe",
+    "ccdl_alone",
+    "wtr_alone",
+    "rtw_alone",
+];
+/// What stands for 1 in `write_shares`.
+pub const WHOLE_SHARE: u64 = 1 << 20;
+
+/// What the data bus does in a command cycle.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum BusUse {
+    /// It moves data, or the time between two column commands runs.
+    Used,
+    /// A request that finds its row open waits.
+    ColumnWait,
+    /// Requests wait for their rows.
+    RowWait,
+    /// There is no request.
+    Idle,
+}
+
+/// What a column command waits for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum ColumnWait {
+    Rcd,
+    Rcdwr,
+    Wtr,
+    Rtw,
+    Ccdl,
+    DataPipe,
+    CcdlAlone,
+    WtrAlone,
+    RtwAlone,
+}
+
+declare_stats! {
+    /// A channel in detail.
+    pub struct DramDetail in "dram_detail" {
+        /// Banks with a request, summed over command cycles.
+        pub busy_banks: u64 = Cycles, as "Bank_Level_Parallism x busy_cycles";
+        /// Command cycles in which a bank had a request.
+        pub busy_cycles: u64 = Cycles;
+        /// Banks whose request finds its row open, summed over command cycles.
+        pub open_banks: u64 = Cycles, as "Bank_Level_Parallism_Col x open_cycles";
+        /// Groups of those banks, summed over command cycles.
+        pub open_groups: u64 = Cycles, as "GrpLevelPara x open_cycles";
+        /// Command cycles in which there was such a bank.
+        pub open_cycles: u64 = Cycles;
+        /// The share of writes among those banks in parts of 2^20, summed over command cycles.
+        pub write_shares: u64 = Events, as "write_to_read_ratio_blp_rw_average x open_cycles x 2^20";
+        /// Banks whose column command could go out, summed over command cycles.
+        pub ready_banks: u64 = Cycles, as "Bank_Level_Parallism_Ready x ready_cycles";
+        /// Command cycles in which there was such a bank.
+        pub ready_cycles: u64 = Cycles;
+        /// Command cycles by what the data bus did: used, or waiting for a column command, for
+        /// rows, for requests.
+        pub bus: [u64; 4] = Cycles, as "util_bw, Wasted_Col, Wasted_Row, Idle", by [BUS_USES];
+        /// Banks whose request finds its row open, by what they waited for, summed over the command
+        /// cycles that `bus` calls column_wait.
+        pub column_waits: [u64; 9] = Cycles, as "RCDc_limit, RCDWRc_limit, WTRc_limit, ...", by [COLUMN_WAITS];
+        /// Column reads by bank.
+        pub reads: [u64; MAX_BANKS] = Commands, as "bk0: ...a", by [BANKS];
+        /// Column writes by bank.
+        pub writes: [u64; MAX_BANKS] = Commands, by [BANKS];
+        /// Command cycles in which a bank had a request, counted when its last column command goes
+        /// out.
+        pub request_cycles: [u64; MAX_BANKS] = Cycles, as "n_cmd less bk0: ...i", by [BANKS];
+        /// Requests by bank.
+        pub requests: [u64; MAX_BANKS] = Requests, by [BANKS];
+        /// Requests to another row than the one before, by bank.
+        pub row_changes: [u64; MAX_BANKS] = Requests, by [BANKS];
+        /// Most requests to one row, one after the other, so far in the run.
+        pub row_requests_max: [Peak; MAX_BANKS] = Requests, as "maximum concurrent accesses to same row", by [BANKS];
+        /// Core cycles that a bank stayed with one row at most, so far in the run.
+        pub row_cycles_max: [Peak; MAX_BANKS] = Cycles, as "maximum service time to same row", by [BANKS];
+    }
+}
+
+/// The detail while it is counted.
+#[derive(Clone, Debug)]
+pub(super) struct Detail {
+    pub counts: DramDetail,
+    /// By bank: command cycle in which it got its request.
+    given_at: [u64; MAX_BANKS],
+    /// By bank: requests since its row changed, and the core cycle of that.
+    row_requests: [u64; MAX_BANKS],
+    row_since: [Cycle; MAX_BANKS],
+}
+
+impl Detail {
+    pub fn new() -> Self {
+        Self {
+            counts: DramDetail::default(),
+            given_at: [0; MAX_BANKS],
+            row_requests: [0; MAX_BANKS],
+            row_since: [0; MAX_BANKS],
+        }
+    }
+
+    /// A bank got a request in command cycle `now`, to the row that it had open or not.
+    pub fn assigned(&mut self, pending: &Pending, hit: bool, now: u64, now_core: Cycle) {
+        let bank = pending.bank as usize;
+        self.given_at[bank] = now;
+        self.counts.requests[bank] += 1;
+        if !hit {
+            self.counts.row_changes[bank] += 1;
+            self.counts.row_requests_max[bank].note(self.row_requests[bank]);
+            self.counts.row_cycles_max[bank].note(now_core - self.row_since[bank]);
+            self.row_requests[bank] = 0;
+            self.row_since[bank] = now_core;
+        }
+        self.row_requests[bank] += 1;
+    }
+
+    /// A column command went out in command cycle `now`; `is_last` of its request.
+    pub fn column(&mut self, bank: usize, is_read: bool, is_last: bool, now: u64) {
+        let counts = match is_read {
+            true => &mut self.counts.reads,
+            false => &mut self.counts.writes,
+        };
+        counts[bank] += 1;
+        if is_last {
+            self.counts.request_cycles[bank] += now - self.given_at[bank];
+        }
+    }
+
+    /// Command cycles without a request, in the first of which the time between two column commands
+    /// still runs for `used` cycles.
+    pub fn skip(&mut self, cycles: u64, used: u64) {
+        let used = used.min(cycles);
+        self.counts.bus[BusUse::Used as usize] += used;
+        self.counts.bus[BusUse::Idle as usize] += cycles - used;
+    }
+}

@@ -1,0 +1,167 @@
+//! GPGPU-Sim 4.x's crossbar with its simplest arbitration (`-icnt_arbiter_algo 0`): in each cycle
+//! the inputs in turn send their first packet if its output has room and has not taken one yet.
+//! The turn begins one port later in every cycle, whatever was sent; ports of both sides are
+//! counted, so that input 0 begins more often than others.
+
+use crate::ports::PortSet;
+use crate::{NocCounters, Packet};
+use warploom_base::FixedQueue;
+use warploom_config::NocSpec;
+use warploom_mem::Request;
+
+/// The crossbar.
+#[derive(Clone, Debug)]
+pub(crate) struct TurnCrossbar {
+    inputs: Box<[FixedQueue<Packet>]>,
+    outputs: Box<[FixedQueue<Request>]>,
+    /// Inputs with packets.
+    waiting: PortSet,
+    /// Outputs that took a packet in the running cycle.
+    taken: PortSet,
+    /// Port at which the turn begins: inputs, then outputs.
+    first: usize,
+    /// Packets at inputs and at outputs.
+    at_inputs: u64,
+    at_outputs: u64,
+}
+
+impl TurnCrossbar {
+    pub(crate) fn new(spec: &NocSpec, inputs: usize, outputs: usize) -> Self {
+        let input = FixedQueue::new(spec.input_buffer as usize);
+        let output = FixedQueue::new(spec.output_buffer as usize);
+        Self {
+            inputs: vec![input; inputs].into(),
+            outputs: vec![output; outputs].into(),
+            waiting: PortSet::new(inputs),
+            taken: PortSet::new(outputs),
+            first: 0,
+            at_inputs: 0,
+            at_outputs: 0,
+        }
+    }
+
+    #[inline]
+    pub(crate) fn can_inject(&self, input: usize, _bytes: u32) -> bool {
+        !self.inputs[input].is_full()
+    }
+
+    pub(crate) fn inject(&mut self, input: usize, packet: Packet) {
+        self.inputs[input].push(packet);
+        self.waiting.insert(input);
+        self.at_inputs += 1;
+    }
+
+    pub(crate) fn cycle(&mut self, counters: &mut NocCounters) {
+        counters.active_cycles += u64::from(self.at_inputs > 0);
+        self.taken.clear();
+        let first = self.first;
+        let mut next = self.waiting.at_or_after(first);
+        while let Some(input) = next {
+            self.try_input(input, counters);
+            next = self.waiting.at_or_after(input + 1);
+        }
+        let mut next = self.waiting.at_or_after(0);
+        while let Some(input) = next.filter(|input| *input < first) {
+            self.try_input(input, counters);
+            next = self.waiting.at_or_after(input + 1);
+        }
+        counters.input_packet_cycles += self.at_inputs;
+        counters.output_packet_cycles += self.at_outputs;
+        self.skip(1);
+    }
+
+    fn try_input(&mut self, input: usize, counters: &mut NocCounters) {
+        let Some(&packet) = self.inputs[input].front() else {
+            return;
+        };
+        let output = packet.output as usize;
+        let (is_full, is_taken) = (self.outputs[output].is_full(), self.taken.contains(output));
+        counters.full_output_cycles += u64::from(is_full);
+        counters.conflicts += u64::from(is_taken);
+        if is_full || is_taken {
+            return;
+        }
+        self.inputs[input].pop();
+        if self.inputs[input].is_empty() {
+            self.waiting.remove(input);
+        }
+        self.taken.insert(output);
+        self.outputs[output].push(packet.request);
+        self.at_inputs -= 1;
+        self.at_outputs += 1;
+        counters.flits += 1;
+        counters.bytes += u64::from(packet.bytes);
+    }
+
+    pub(crate) fn skip(&mut self, cycles: u64) {
+        let ports = self.inputs.len() + self.outputs.len();
+        self.first = (self.first + (cycles % ports as u64) as usize) % ports;
+    }
+
+    #[inline]
+    pub(crate) fn front(&self, output: usize) -> Option<&Request> {
+        self.outputs[output].front()
+    }
+
+    #[inline]
+    pub(crate) fn pop(&mut self, output: usize) -> Option<Request> {
+        let request = self.outputs[output].pop()?;
+        self.at_outputs -= 1;
+        Some(request)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::TurnCrossbar;
+    use crate::testing::packet;
+    use crate::{NocCounters, Packet};
+
+    /// A crossbar of Volta's buffers, and the order in which packets came to an output.
+    fn order(inputs: usize, packets: &[(usize, u32)]) -> (Vec<u32>, NocCounters) {
+        let volta = warploom_config::preset("qv100-volta");
+        let spec = volta.unwrap_or_else(|errors| panic!("{errors}")).noc;
+        let mut net = TurnCrossbar::new(&spec, inputs, 1);
+        let mut counters = NocCounters::default();
+        for &(input, token) in packets {
+            let packet = Packet {
+                request: packet(token),
+                bytes: 40,
+                output: 0,
+            };
+            net.inject(input, packet);
+        }
+        let mut came = Vec::new();
+        for _ in packets {
+            net.cycle(&mut counters);
+            came.extend(net.pop(0).map(|request| request.token));
+        }
+        (came, counters)
+    }
+
+    /// Two inputs and an output: the turn begins at port 0, 1, 2 (input 0 comes next), 0, ...
+    #[test]
+    fn the_turn_begins_a_port_later_in_every_cycle() {
+        let packets = [(0, 0), (0, 1), (0, 2), (0, 3), (1, 10), (1, 11)];
+        let (came, counters) = order(2, &packets);
+        assert_eq!(came, [0, 10, 1, 2, 11, 3]);
+        // While both inputs have packets, one of them is refused: up to the fifth cycle.
+        assert_eq!((counters.conflicts, counters.flits), (5, 6));
+        assert_eq!(counters.active_cycles, 6);
+        // After each cycle one fewer is left: 5 + 4 + 3 + 2 + 1 + 0.
+        assert_eq!(counters.input_packet_cycles, 15);
+        assert_eq!(counters.output_packet_cycles, 6);
+    }
+
+    /// The port at which it begins moves on, too, while there is nothing to send.
+    #[test]
+    fn idle_cycles_move_the_turn() {
+        let volta = warploom_config::preset("qv100-volta");
+        let spec = volta.unwrap_or_else(|errors| panic!("{errors}")).noc;
+        let mut net = TurnCrossbar::new(&spec, 2, 1);
+        net.skip(4);
+        assert_eq!(net.first, 1);
+        net.skip(3 * 1_000_000_007);
+        assert_eq!(net.first, 1);
+    }
+}

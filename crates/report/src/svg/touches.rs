@@ -1,0 +1,151 @@
+//! A picture of which blocks touch which cache lines: a panel an array, a rectangle a block.
+
+use super::{
+    Area, Drawn, FONT, GRID, HEIGHT, PAPER, SERIES, Shape, TEXT, head, plane, with_dark_colours,
+    words,
+};
+use plotters::prelude::*;
+use warploom_base::Rect;
+
+/// One array, and what blocks touch of it.
+#[derive(Clone, Debug)]
+pub struct TouchMap {
+    /// Title of its panel.
+    pub title: String,
+    /// The array has no rows: blocks stand below each other instead.
+    pub is_linear: bool,
+    /// Blocks by name, with their rectangles in lines and rows; `None` touches nothing.
+    pub blocks: Vec<(String, Option<Rect>)>,
+}
+
+/// A rectangle's edges in a panel: left, right, top, bottom.
+type Edges = [f64; 4];
+
+impl TouchMap {
+    /// Edges of the `nth` block's rectangle.
+    fn edges(&self, nth: usize) -> Option<Edges> {
+        let rect = self.blocks[nth].1?;
+        let (left, top) = match self.is_linear {
+            true => (f64::from(rect.x), nth as f64),
+            false => (f64::from(rect.x), f64::from(rect.y)),
+        };
+        let height = if self.is_linear {
+            1.0
+        } else {
+            f64::from(rect.height)
+        };
+        Some([left, left + f64::from(rect.width), top, top + height])
+    }
+
+    /// The part of the array that the panel shows.
+    fn shown(&self) -> Edges {
+        let all = (0..self.blocks.len()).filter_map(|nth| self.edges(nth));
+        let hull = all.reduce(|a, b| {
+            [
+                a[0].min(b[0]),
+                a[1].max(b[1]),
+                a[2].min(b[2]),
+                a[3].max(b[3]),
+            ]
+        });
+        hull.unwrap_or([0.0, 1.0, 0.0, 1.0])
+    }
+}
+
+/// Panels below each other as one picture.
+pub fn touch_maps(maps: &[TouchMap]) -> String {
+    let mut text = String::new();
+    let size = (Shape::Wide.width(), HEIGHT * maps.len().max(1) as u32);
+    {
+        let root = SVGBackend::with_string(&mut text, size).into_drawing_area();
+        draw(&root, maps).expect("a string takes every byte");
+    }
+    with_dark_colours(&text)
+}
+
+fn draw(root: &Area<'_>, maps: &[TouchMap]) -> Drawn {
+    root.fill(&PAPER.0)?;
+    if maps.is_empty() {
+        let none = "No block touches an array whose addresses can be computed.";
+        root.draw(&Text::new(none, (14, 14), (FONT, TEXT).into_font()))?;
+    }
+    for (nth, map) in maps.iter().enumerate() {
+        let top = nth as u32 * HEIGHT;
+        panel(
+            &root.clone().shrink((0, top), (Shape::Wide.width(), HEIGHT)),
+            map,
+        )?;
+    }
+    root.present()
+}
+
+fn panel(area: &Area<'_>, map: &TouchMap) -> Drawn {
+    let names: Vec<_> = map.blocks.iter().map(|(name, _)| name.as_str()).collect();
+    let below = head(area, &map.title, &names, &[])?;
+    let [left, right, top, bottom] = map.shown();
+    // Rows go down, as in the thesis's figures.
+    let mut plane = plane(area, below, (left, right), (bottom, top))?;
+    plane
+        .configure_mesh()
+        .max_light_lines(0)
+        .bold_line_style(GRID.0)
+        .axis_style(GRID.0)
+        .label_style(words(TEXT))
+        .x_desc("line of 128 bytes in a row")
+        .y_desc(if map.is_linear { "block" } else { "row" })
+        .x_label_formatter(&whole)
+        .y_label_formatter(&whole)
+        .draw()?;
+    for nth in 0..map.blocks.len() {
+        let Some([left, right, top, bottom]) = map.edges(nth) else {
+            continue;
+        };
+        let colour = SERIES[nth % SERIES.len()].0;
+        let corners = [(left, bottom), (right, top)];
+        plane.draw_series([Rectangle::new(corners, colour.mix(0.35).filled())])?;
+        plane.draw_series([Rectangle::new(corners, colour.stroke_width(2))])?;
+    }
+    Ok(())
+}
+
+/// A number on an axis of lines or rows; nothing between them.
+fn whole(at: &f64) -> String {
+    match (at - at.round()).abs() < 1e-6 {
+        true => format!("{:.0}", at.round()),
+        false => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rect(x: i32, y: i32, width: u32, height: u32) -> Option<Rect> {
+        Some(Rect {
+            x,
+            y,
+            width,
+            height,
+        })
+    }
+
+    #[test]
+    fn a_panel_shows_what_its_blocks_touch() {
+        let map = |is_linear| TouchMap {
+            title: "a".to_owned(),
+            is_linear,
+            blocks: vec![
+                ("0".to_owned(), rect(2, 16, 1, 16)),
+                ("1".to_owned(), None),
+                ("2".to_owned(), rect(5, 0, 2, 4)),
+            ],
+        };
+        assert_eq!(map(false).shown(), [2.0, 7.0, 0.0, 32.0]);
+        assert_eq!(map(true).shown(), [2.0, 7.0, 0.0, 3.0]);
+        let picture = touch_maps(&[map(false), map(true)]);
+        assert!(picture.starts_with("<svg") && picture.contains("line of 128 bytes"));
+        // Two blocks in two panels: each filled and framed.
+        assert_eq!(picture.matches("opacity=\"0.35\"").count(), 4);
+        assert!(touch_maps(&[]).contains("No block"));
+    }
+}
