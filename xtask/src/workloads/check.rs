@@ -9,8 +9,17 @@ use warploom_run::{Options, Session};
 use warploom_stats::result::Outcome;
 use warploom_workloads::{Size, Target, all};
 
-/// Warp schedulers under which outputs must be the same.
-const SCHEDULERS: [&str; 3] = ["lrr", "gto", "two-level"];
+/// Warp and block schedulers under which outputs must be the same.
+const SCHEDULERS: [[&str; 2]; 6] = [
+    ["lrr", "rr"],
+    ["gto", "rr"],
+    ["two-level", "rr"],
+    ["gto", "bcs"],
+    ["gto", "locality"],
+    ["locality", "locality"],
+];
+/// Those of runs without timing, where they choose nothing.
+const PLAIN: [&str; 2] = SCHEDULERS[1];
 /// Seed of the inputs.
 const SEED: u64 = 1;
 
@@ -24,7 +33,7 @@ pub fn run(only: &[String], paper: bool) -> Result<()> {
         for variant in workload.variants {
             let name = format!("{}@{}", workload.name, variant.name);
             let verdicts = match paper {
-                true => vec![("paper".to_owned(), one(&name, Size::Paper, "gto", true))],
+                true => vec![("paper".to_owned(), one(&name, Size::Paper, PLAIN, true))],
                 false => small(&name),
             };
             for (what, verdict) in verdicts {
@@ -41,10 +50,10 @@ pub fn run(only: &[String], paper: bool) -> Result<()> {
 }
 
 fn small(name: &str) -> Vec<(String, Result<Verdict>)> {
-    let functional = ("functional".to_owned(), one(name, Size::Small, "gto", true));
-    let timed = SCHEDULERS.map(|scheduler| {
-        let verdict = one(name, Size::Small, scheduler, false);
-        (scheduler.to_owned(), verdict)
+    let functional = ("functional".to_owned(), one(name, Size::Small, PLAIN, true));
+    let timed = SCHEDULERS.map(|schedulers| {
+        let verdict = one(name, Size::Small, schedulers, false);
+        (schedulers.join(", "), verdict)
     });
     [functional].into_iter().chain(timed).collect()
 }
@@ -55,20 +64,23 @@ struct Verdict {
     text: String,
 }
 
-fn gpu(scheduler: &str) -> Result<GpuSpec> {
+fn gpu([warps, blocks]: [&str; 2]) -> Result<GpuSpec> {
     let base = Base::Preset("gtx480".to_owned());
-    let setting = format!("sm.warp_scheduler={scheduler}");
-    warploom_config::resolve(&base, &[setting]).map_err(|errors| anyhow::anyhow!("{errors}"))
+    let settings = [
+        format!("sm.warp_scheduler={warps}"),
+        format!("gpu.block_scheduler={blocks}"),
+    ];
+    warploom_config::resolve(&base, &settings).map_err(|errors| anyhow::anyhow!("{errors}"))
 }
 
-fn one(name: &str, size: Size, scheduler: &str, functional: bool) -> Result<Verdict> {
+fn one(name: &str, size: Size, schedulers: [&str; 2], functional: bool) -> Result<Verdict> {
     let options = Options {
         functional,
         memory_bytes: 16 << 30,
         ..Options::default()
     };
     let mut program = Target::resolve(name)?.program(size, SEED);
-    let report = Session::new(gpu(scheduler)?, options)
+    let report = Session::new(gpu(schedulers)?, options)
         .run(program.as_mut(), &mut |_| ControlFlow::Continue(()))?;
     let wrong = report.checks.iter().find(|check| !check.passed);
     let text = match (&report.outcome, wrong) {
