@@ -187,16 +187,20 @@ impl Runner<'_> {
             number,
             label: &label,
         });
+        let gpu = &spec.machine.spec;
+        let mut program = spec.input.program(gpu)?;
         let options = Options {
             max_cycles: spec.max_cycles,
             window_cycles: spec.window_cycles,
+            skip_launches: match spec.from_analysis_start {
+                true => program.analysis_start(),
+                false => 0,
+            },
             functional: spec.sharing,
             sharing: spec.sharing,
             command: spec.command(),
             ..Options::default()
         };
-        let gpu = &spec.machine.spec;
-        let mut program = spec.input.program(gpu)?;
         let session = Session::new(GpuSpec::clone(gpu), options);
         let report = session.run(program.as_mut(), &mut |progress| {
             (self.observer)(Event::At { number, progress });

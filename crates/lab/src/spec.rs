@@ -161,6 +161,8 @@ pub struct RunSpec {
     pub max_cycles: Option<u64>,
     /// Record windows of this many core cycles.
     pub window_cycles: Option<u64>,
+    /// Begin with the launch that analyses begin with; earlier ones are executed without timing.
+    pub from_analysis_start: bool,
     /// Execute without timing, and count the cache lines that blocks share.
     pub sharing: bool,
 }
@@ -173,6 +175,7 @@ impl RunSpec {
             machine: machine.clone(),
             max_cycles: None,
             window_cycles: None,
+            from_analysis_start: false,
             sharing: false,
         }
     }
@@ -181,8 +184,13 @@ impl RunSpec {
     /// they are called.
     pub fn key(&self) -> RunKey {
         let number = |value: Option<u64>| value.map_or("-".to_owned(), |value| value.to_string());
+        let start = if self.from_analysis_start {
+            "/analysis"
+        } else {
+            ""
+        };
         RunKey(format!(
-            "{}/{}/{}/{}{}",
+            "{}/{}/{}/{}{}{start}",
             self.input.digest,
             self.machine.spec.digest(),
             number(self.max_cycles),
@@ -193,8 +201,14 @@ impl RunSpec {
 
     /// The command that makes this run.
     pub fn command(&self) -> String {
+        // Only analyses find their first launch by themselves.
+        let verb = if self.from_analysis_start {
+            "analyze"
+        } else {
+            "run"
+        };
         let mut command = format!(
-            "warploom run {} --gpu {}",
+            "warploom {verb} {} --gpu {}",
             self.input.args, self.machine.gpu
         );
         for set in &self.machine.sets {

@@ -5,7 +5,7 @@ use crate::host::{Check, HostAction, HostError, HostProgram, Launch};
 use crate::params::{ArgError, lay_out};
 use crate::result::{Summary, kernel_report};
 use std::ops::ControlFlow;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 use warploom_base::{Cycle, Dim3};
 use warploom_config::{DivergenceOrder, GpuSpec};
@@ -15,6 +15,7 @@ use warploom_ir::Program;
 use warploom_policy::OwnPolicies;
 use warploom_sm::{BlockNeeds, OccupancyLimit};
 use warploom_stats::result::{Outcome, RunReport};
+use warploom_stats::trace::Trace;
 
 /// Core cycles between two calls of the progress function, about.
 const PROGRESS_CYCLES: Cycle = 4096;
@@ -43,6 +44,8 @@ pub struct Options {
     pub window_cycles: Option<Cycle>,
     /// The command line, for the result.
     pub command: String,
+    /// Where the timeline of warps goes, if one is wanted.
+    pub trace: Option<Arc<Mutex<Trace>>>,
     /// Where the machine notes which part of it runs.
     pub probe: Probe,
     /// Policies of the caller's own, in the place of those that the configuration names.
@@ -62,6 +65,7 @@ impl Default for Options {
             parts: false,
             window_cycles: None,
             command: String::new(),
+            trace: None,
             probe: Probe::default(),
             policies: OwnPolicies::default(),
         }
@@ -201,7 +205,14 @@ impl Session {
         if let Some(cycles) = self.options.window_cycles {
             gpu.record_windows(cycles, self.options.parts);
         }
+        if self.options.trace.is_some() {
+            gpu.record_trace();
+        }
         let outcome = self.launch_all(&mut gpu, program, device, summary, progress)?;
+        if let Some(trace) = &self.options.trace {
+            let mut trace = trace.lock().unwrap_or_else(PoisonError::into_inner);
+            *trace = gpu.take_trace();
+        }
         summary.whole(&gpu.part_counters(), self.options.parts);
         summary.filtered(gpu.sm_filter_checks());
         if let Some(recording) = gpu.take_windows() {

@@ -14,6 +14,7 @@ mod declare;
 mod metrics;
 mod registry;
 pub mod result;
+pub mod trace;
 mod windows;
 
 pub use declare::{

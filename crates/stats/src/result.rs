@@ -322,9 +322,28 @@ pub struct KernelReport {
     /// What keeps that number down: `threads`, `registers`, `shared-memory`, `block-slots`,
     /// `grid` or `cap`.
     pub occupancy_limit: String,
+    /// Registers' worth of storage that a warp takes while it is switched out (`sm.context`), of
+    /// `registers_per_thread`; none where it never waits for global memory nor at a barrier.
+    pub context_registers: Option<u32>,
+    /// How contexts were switched, where `sm.context` says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context: Option<ContextReport>,
     /// What it did.
     #[serde(flatten)]
     pub figures: Figures,
+}
+
+/// How the contexts of a kernel were switched.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ContextReport {
+    /// Most blocks on an SM above `blocks_per_sm`.
+    pub extra_blocks: u32,
+    /// What goes alone: `warp` or `block`.
+    pub level: String,
+    /// L1D had to hold contexts.
+    pub l1d: bool,
+    /// Why there are no extra blocks.
+    pub refusal: Option<String>,
 }
 
 /// The whole run.
@@ -403,6 +422,8 @@ mod tests {
                 shared_bytes: 0,
                 blocks_per_sm: 6,
                 occupancy_limit: "threads".into(),
+                context_registers: None,
+                context: None,
                 figures: figures.clone(),
             }],
             totals: Totals {
