@@ -33,19 +33,29 @@ pub struct Args {
     cycles: u64,
 
     /// Measure nothing; compare the outputs of every variant with its reference, timed at size
-    /// small under three warp schedulers
+    /// small under six pairs of warp and block schedulers
     #[arg(long)]
     check: bool,
 
     /// With --check: at size paper without timing, which takes minutes and gigabytes
     #[arg(long, requires = "check")]
     paper: bool,
+
+    /// With --check: under context switching with several numbers of extra blocks and latencies,
+    /// timed at size small, which takes hours
+    #[arg(long, requires = "check", conflicts_with = "paper")]
+    contexts: bool,
 }
 
 /// Measures or checks.
 pub fn run(args: &Args, root: &Path) -> Result<()> {
     if args.check {
-        return check::run(&args.only, args.paper);
+        let what = match (args.paper, args.contexts) {
+            (true, _) => check::Checked::Paper,
+            (_, true) => check::Checked::Contexts,
+            _ => check::Checked::Schedulers,
+        };
+        return check::run(&args.only, what);
     }
     let path = root.join(TABLE);
     let old = fs::read_to_string(&path).unwrap_or_default();

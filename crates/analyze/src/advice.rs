@@ -18,6 +18,7 @@ pub(crate) fn advice(
     let mut advice = vec![bottleneck(machine, analysis, &facts)];
     advice.push(more_tlp(analysis, &facts));
     advice.extend(occupancy(machine.spec, analysis));
+    advice.push(analysis.duet.sentence());
     advice.extend(other_memories(analysis));
     advice.extend(facts.remarks());
     advice

@@ -2,6 +2,7 @@
 
 use crate::advice::advice;
 use crate::classes::{Category, Class};
+use crate::context::DuetAnalysis;
 use crate::occupancy::Occupancy;
 use crate::utilisation::{Machine, Throughputs, Utilisation, is_needed};
 use serde::Serialize;
@@ -61,6 +62,8 @@ pub struct KernelAnalysis {
     pub occupancy_limit: String,
     /// Occupancy in that launch.
     pub occupancy: Occupancy,
+    /// What GPUDuet would do for it.
+    pub duet: DuetAnalysis,
     /// Shares of the scheduler cycles by cause.
     pub stalls: BTreeMap<String, f64>,
     /// What limits, what more TLP would do, what to free.
@@ -137,6 +140,7 @@ impl Launches<'_> {
         let counted = counts.get("gpu.cycles").copied();
         let cycles = counted.unwrap_or(figures.cycles);
         let utilisation = machine.utilisation(cycles, counts);
+        let class = Class::of(&utilisation);
         let mut analysis = KernelAnalysis {
             kernel: longest.name.clone(),
             launches: *count,
@@ -145,7 +149,8 @@ impl Launches<'_> {
             utilisation,
             throughput: machine.throughputs(&utilisation),
             category: Category::of(&utilisation),
-            class: Class::of(&utilisation),
+            class,
+            duet: DuetAnalysis::new(machine.spec, longest, &utilisation, class),
             occupancy_limit: longest.occupancy_limit.clone(),
             occupancy: Occupancy::new(machine.spec, longest, figures),
             stalls: figures.stalls.clone(),

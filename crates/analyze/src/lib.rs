@@ -10,10 +10,12 @@
 mod advice;
 mod analysis;
 mod classes;
+mod context;
 mod occupancy;
 mod utilisation;
 
 pub use analysis::{Analysis, KernelAnalysis, WindowSeries, analyze};
 pub use classes::{Category, Class, Thresholds, thresholds};
+pub use context::DuetAnalysis;
 pub use occupancy::{Occupancy, Room};
 pub use utilisation::{Machine, Part, Throughput, Throughputs, Utilisation};

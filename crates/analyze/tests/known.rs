@@ -64,6 +64,8 @@ fn launch(name: &str, figures: Figures) -> KernelReport {
         shared_bytes: 0,
         blocks_per_sm: 6,
         occupancy_limit: "registers".to_owned(),
+        context_registers: None,
+        context: None,
         figures,
         concurrent: None,
     }

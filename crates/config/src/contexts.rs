@@ -1,7 +1,7 @@
 //! Context switching on a machine: what the systems of `sm.context` may move, and how many blocks of
 //! a kernel an SM can hold with some of their contexts out (seed 000, sections 6.4 and 6.6).
 
-use crate::occupancy::OccupancyLimit;
+use crate::occupancy::{BlockNeeds, OccupancyLimit};
 use crate::policies::{Context, DuetSettings, L1dStore};
 use crate::spec::GpuSpec;
 
@@ -151,6 +151,20 @@ pub struct ContextNeeds {
     pub switches: bool,
 }
 
+impl ContextNeeds {
+    /// Those of blocks that take `needs`: `kept` registers of an absent warp, all if none is given.
+    pub fn new(needs: &BlockNeeds, kept: Option<u32>, switches: bool) -> Self {
+        let registers = needs.registers / needs.threads.max(1);
+        Self {
+            warps: needs.threads / 32,
+            registers,
+            kept: kept.map_or(registers, |kept| kept.min(registers)),
+            shared: needs.shared_bytes.div_ceil(CONTEXT_UNIT_BYTES),
+            switches,
+        }
+    }
+}
+
 /// Why a kernel's blocks stay where they are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ContextRefusal {
@@ -247,6 +261,14 @@ impl ContextPlan {
             plan.bound = plan.bound.min(extra);
         }
         plan
+    }
+
+    /// What goes alone.
+    pub const fn level(&self) -> &'static str {
+        match self.by_warp {
+            true => "warp",
+            false => "block",
+        }
     }
 
     /// With so many extra blocks, registers leave to make room.
@@ -348,7 +370,6 @@ fn moves(needs: &ContextNeeds, blocks: u32, spec: &GpuSpec) -> (bool, bool) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::occupancy::BlockNeeds;
     use crate::{Base, preset, resolve};
 
     fn machine(sets: &[&str]) -> GpuSpec {

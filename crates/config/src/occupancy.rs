@@ -20,6 +20,20 @@ pub enum OccupancyLimit {
 }
 
 impl OccupancyLimit {
+    const ALL: [Self; 6] = [
+        Self::Threads,
+        Self::SharedMemory,
+        Self::Registers,
+        Self::Blocks,
+        Self::Cap,
+        Self::Grid,
+    ];
+
+    /// The limit of that word.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|limit| limit.name() == name)
+    }
+
     /// Its word in results (`occupancy_limit`).
     pub const fn name(self) -> &'static str {
         match self {

@@ -60,6 +60,8 @@ pub struct KernelEnd {
     pub shared_bytes: u32,
     /// Registers of a thread.
     pub registers_per_thread: u32,
+    /// Units of a warp's registers while it is out; none where it never is.
+    pub context_registers: Option<u32>,
     /// How its contexts could be switched, where `sm.context` says so.
     pub contexts: Option<ContextPlan>,
     /// What the machine counted from launch to end; what was counted of this kernel alone, and no

@@ -20,6 +20,7 @@ use warploom_policy::{Check, Decision, DeviceView, OwnPolicies, SmFilter};
 use warploom_sm::{
     BlockNeeds, KernelContexts, KernelCounters, KernelImage, Sm, packet_size, physical_base,
 };
+use warploom_stats::trace::Trace;
 
 /// Core cycles that one step may skip, so that a caller who watches progress sees some.
 const MOST_SKIPPED: Cycle = 10_000;
@@ -509,6 +510,7 @@ impl Gpu {
             limit: kernel.limit,
             shared_bytes: kernel.needs.shared_bytes,
             registers_per_thread: kernel.image.registers_per_thread,
+            context_registers: kernel.image.program.context_registers(),
             contexts: kernel.plan,
             counters,
             shared: kernel.shared,
@@ -654,6 +656,22 @@ impl Gpu {
         let mut recorder = self.recorder.take()?;
         recorder.close(self.now, &self.part_counters());
         Some(recorder.finish())
+    }
+
+    /// Notes from now on what warps do.
+    pub fn record_trace(&mut self) {
+        self.sms.for_each(|_, sm| sm.record_trace());
+    }
+
+    /// The timeline so far, SMs in order.
+    pub fn take_trace(&mut self) -> Trace {
+        let mut trace = Trace {
+            end: self.now,
+            ..Trace::default()
+        };
+        self.sms
+            .for_each(|_, sm| trace.events.extend(sm.take_trace()));
+        trace
     }
 
     fn record(&mut self) {

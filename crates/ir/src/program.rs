@@ -290,6 +290,11 @@ impl Program {
         units.max().unwrap_or(0)
     }
 
+    /// The same; `None` where a warp is never switched out.
+    pub fn context_registers(&self) -> Option<u32> {
+        (!self.switch_points.is_empty()).then(|| self.context_units())
+    }
+
     /// The scoreboard's entry for a register: that of its first slot.
     pub fn score_of(&self, reg: Reg) -> u16 {
         reg.0

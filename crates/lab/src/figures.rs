@@ -1,7 +1,7 @@
 //! The table of figures.
 
 mod cooperative;
-mod duet_fig3b;
+mod duet;
 mod locality;
 mod slicer;
 
@@ -33,38 +33,13 @@ impl FigureInfo {
 /// Every figure, by paper and in its order.
 pub const fn all() -> &'static [FigureInfo] {
     const ALL: &[FigureInfo] = &{
-        let [a, b, c, d, e] = cooperative::FIGURES;
-        let [l, m, n, o, p, q, r] = locality::FIGURES;
-        let [s, t, u, v, w, x, y, z, aa, ab, ac, ad, ae, af, ag] = slicer::FIGURES;
+        let [a, b, c, d, e, f, g, h, i, j, k, l, m] = duet::FIGURES;
+        let [n, o, p, q, r] = cooperative::FIGURES;
+        let [s, t, u, v, w, x, y] = locality::FIGURES;
+        let [aa, ab, ac, ad, ae, af, ag, ah, ai, aj, ak, al, am, an, ao] = slicer::FIGURES;
         [
-            duet_fig3b::FIGURE,
-            a,
-            b,
-            c,
-            d,
-            e,
-            l,
-            m,
-            n,
-            o,
-            p,
-            q,
-            r,
-            s,
-            t,
-            u,
-            v,
-            w,
-            x,
-            y,
-            z,
-            aa,
-            ab,
-            ac,
-            ad,
-            ae,
-            af,
-            ag,
+            a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, aa, ab, ac,
+            ad, ae, af, ag, ah, ai, aj, ak, al, am, an, ao,
         ]
     };
     ALL

@@ -179,6 +179,8 @@ pub struct RunSpec {
     pub window_cycles: Option<u64>,
     /// What runs beside the input, if anything may.
     pub mix: Option<Mix>,
+    /// Begin with the launch that analyses begin with; earlier ones are executed without timing.
+    pub from_analysis_start: bool,
     /// Execute without timing, and count the cache lines that blocks share.
     pub sharing: bool,
 }
@@ -192,6 +194,7 @@ impl RunSpec {
             max_cycles: None,
             window_cycles: None,
             mix: None,
+            from_analysis_start: false,
             sharing: false,
         }
     }
@@ -206,8 +209,13 @@ impl RunSpec {
             let Mix { targets, again, .. } = mix;
             format!("/{}/{targets:?}/{again}", others.join("+"))
         });
+        let start = if self.from_analysis_start {
+            "/analysis"
+        } else {
+            ""
+        };
         RunKey(format!(
-            "{}/{}/{}/{}{}{mix}",
+            "{}/{}/{}/{}{}{start}{mix}",
             self.input.digest,
             self.machine.spec.digest(),
             number(self.max_cycles),
@@ -218,8 +226,14 @@ impl RunSpec {
 
     /// The command that makes this run.
     pub fn command(&self) -> String {
+        // Only analyses find their first launch by themselves.
+        let verb = if self.from_analysis_start {
+            "analyze"
+        } else {
+            "run"
+        };
         let others = self.mix.iter().flat_map(|mix| &mix.others);
-        let mut command = format!("warploom run {}", self.input.target);
+        let mut command = format!("warploom {verb} {}", self.input.target);
         for other in others {
             command += &format!(" {}", other.target);
         }

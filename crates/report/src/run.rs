@@ -302,6 +302,8 @@ pub(crate) mod tests {
             shared_bytes: 2048,
             blocks_per_sm: 6,
             occupancy_limit: "threads".into(),
+            context_registers: None,
+            context: None,
             figures: figures(cycles),
             concurrent: None,
         }

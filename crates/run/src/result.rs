@@ -4,15 +4,15 @@ use crate::host::Check;
 use crate::process::Process;
 use crate::session::Prepared;
 use warploom_base::{Digest, Dim3};
-use warploom_config::{GpuSpec, Setting};
+use warploom_config::{ContextPlan, GpuSpec, Setting};
 use warploom_exec::{DeviceMemory, FindingReport, FunctionalStats};
 use warploom_gpu::{KernelEnd, MachineCounters, PartCounters, Recording};
 use warploom_policy::{Decision, Verdict};
 use warploom_sm::{Pipe, SLOT_CAUSES};
 use warploom_stats::result::{
-    CacheFigures, Concurrent, ConfigValue, ContentionFigures, Counts, DecisionReport, DramFigures,
-    Figures, Gpu, KernelReport, Outcome, Parts, ProcessReport, Program, RunReport, Series, Sharing,
-    SmFilterCheck, Totals, shares,
+    CacheFigures, Concurrent, ConfigValue, ContentionFigures, ContextReport, Counts,
+    DecisionReport, DramFigures, Figures, Gpu, KernelReport, Outcome, Parts, ProcessReport,
+    Program, RunReport, Series, Sharing, SmFilterCheck, Totals, shares,
 };
 
 /// What a run has come to so far.
@@ -203,11 +203,22 @@ pub(crate) fn kernel_report(
         shared_bytes: end.shared_bytes,
         blocks_per_sm: end.blocks_per_sm,
         occupancy_limit: end.limit.name().to_owned(),
+        context_registers: end.context_registers,
+        context: end.contexts.map(context_report),
         figures: Figures {
             parts: parts.then(|| parts_of(&end.counters)),
             ..figures(end.ended_at - end.launched_at, &end.counters.sum())
         },
         concurrent,
+    }
+}
+
+fn context_report(plan: ContextPlan) -> ContextReport {
+    ContextReport {
+        extra_blocks: plan.bound,
+        level: plan.level().to_owned(),
+        l1d: plan.l1d,
+        refusal: plan.refusal.map(|why| why.reason().to_owned()),
     }
 }
 
@@ -221,6 +232,8 @@ pub(crate) fn functional_report(prepared: &Prepared, stats: &FunctionalStats) ->
         shared_bytes: prepared.launch.context.shared_bytes(),
         blocks_per_sm: prepared.blocks_per_sm,
         occupancy_limit: prepared.limit.name().to_owned(),
+        context_registers: prepared.launch.program.context_registers(),
+        context: None,
         figures: figures(0, &functional_counters(stats)),
         concurrent: None,
     }

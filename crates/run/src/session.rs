@@ -6,7 +6,7 @@ use crate::mix::{Mix, Participant};
 use crate::params::{ArgError, lay_out};
 use crate::result::Summary;
 use std::ops::ControlFlow;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 use warploom_base::{Cycle, Dim3};
 use warploom_config::{Context, DivergenceOrder, GpuSpec};
@@ -16,6 +16,7 @@ use warploom_ir::Program;
 use warploom_policy::OwnPolicies;
 use warploom_sm::{BlockNeeds, OccupancyLimit};
 use warploom_stats::result::{Outcome, RunReport};
+use warploom_stats::trace::Trace;
 
 /// How a run is made.
 #[derive(Clone, Debug)]
@@ -41,6 +42,8 @@ pub struct Options {
     pub window_cycles: Option<Cycle>,
     /// The command line, for the result.
     pub command: String,
+    /// Where the timeline of warps goes, if one is wanted.
+    pub trace: Option<Arc<Mutex<Trace>>>,
     /// Where the machine notes which part of it runs.
     pub probe: Probe,
     /// Policies of the caller's own, in the place of those that the configuration names.
@@ -60,6 +63,7 @@ impl Default for Options {
             parts: false,
             window_cycles: None,
             command: String::new(),
+            trace: None,
             probe: Probe::default(),
             policies: OwnPolicies::default(),
         }
@@ -205,6 +209,9 @@ impl Session {
         if let Some(cycles) = self.options.window_cycles {
             gpu.record_windows(cycles, self.options.parts);
         }
+        if self.options.trace.is_some() {
+            gpu.record_trace();
+        }
         let mut mix = Mix::new(self, gpu, programs);
         let outcome = match self.options.functional {
             true => mix.execute(&mut summary)?,
@@ -225,6 +232,10 @@ impl Session {
 
     fn summarise(&self, mix: &mut Mix<'_, '_>, summary: &mut Summary) {
         let gpu = &mut mix.gpu;
+        if let Some(trace) = &self.options.trace {
+            let mut trace = trace.lock().unwrap_or_else(PoisonError::into_inner);
+            *trace = gpu.take_trace();
+        }
         summary.whole(&gpu.part_counters(), self.options.parts);
         summary.filtered(gpu.sm_filter_checks());
         if let Some(recording) = gpu.take_windows() {

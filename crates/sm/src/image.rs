@@ -4,8 +4,8 @@
 use std::sync::Arc;
 use warploom_base::{KernelSlot, Pc};
 use warploom_config::{
-    BlockNeeds, CONTEXT_UNIT_BYTES, ContextNeeds, ContextPlan, ContextRules, GpuSpec, ModelStyle,
-    OccupancyLimit, OpTiming, SmSpec, TypeTiming, UnitSpecs,
+    BlockNeeds, ContextNeeds, ContextPlan, ContextRules, GpuSpec, ModelStyle, OccupancyLimit,
+    OpTiming, SmSpec, TypeTiming, UnitSpecs,
 };
 use warploom_exec::LaunchContext;
 use warploom_ir::{InstClass, InstFacts, MemClass, Program};
@@ -132,23 +132,18 @@ impl KernelContexts {
         rules: &ContextRules,
         spec: &GpuSpec,
     ) -> Self {
-        let registers = needs.registers / needs.threads;
-        let kept = match rules.reduce {
-            true => program.context_units().min(registers),
-            false => registers,
-        };
-        let needs = ContextNeeds {
-            warps: needs.threads / 32,
-            registers,
-            kept,
-            shared: needs.shared_bytes.div_ceil(CONTEXT_UNIT_BYTES),
-            switches: !program.switch_points.is_empty(),
-        };
+        let kept = rules.reduce.then(|| program.context_units());
+        let switches = program.context_registers().is_some();
+        let needs = ContextNeeds::new(needs, kept, switches);
         let plan = ContextPlan::new(rules, &needs, fit, spec);
         let mut units = vec![None; program.insts.len()];
         for point in &program.switch_points {
-            let live = if rules.reduce { point.units() } else { kept };
-            units[point.pc.index()] = Some(live.min(kept) as u16);
+            let live = if rules.reduce {
+                point.units()
+            } else {
+                needs.kept
+            };
+            units[point.pc.index()] = Some(live.min(needs.kept) as u16);
         }
         let moves = (0..=plan.bound).map(|extra| {
             let registers = plan.moves_registers(&needs, extra, spec);

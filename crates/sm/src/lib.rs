@@ -10,6 +10,7 @@
 //! | load/store unit | `ldst` |
 //! | blocks, warps and their resources | `blocks`, `warps`, `carveout` |
 //! | links to the network | `link` |
+//! | what warps do, for timelines | `tracing` |
 //! | warps and blocks that leave and come back | `context`, `switching` |
 //!
 //! Invariants: an SM touches only itself and its ends of links; what it does in a step depends on
@@ -30,6 +31,7 @@ mod link;
 mod sm;
 mod stage;
 mod switching;
+mod tracing;
 mod units;
 mod warps;
 

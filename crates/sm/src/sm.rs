@@ -15,6 +15,7 @@ use crate::frontend::Frontend;
 use crate::image::{KernelImage, Pipe};
 use crate::ldst::{L1dUse, Ldst, image_of};
 use crate::link::Link;
+use crate::tracing::Tracer;
 use crate::units::Units;
 use crate::warps::Warps;
 use std::collections::VecDeque;
@@ -124,6 +125,8 @@ pub struct Sm {
     /// Context switching, where there is any, and what it did in the last cycle.
     pub(crate) context: Option<Box<Contexts>>,
     pub(crate) moved: Vec<Moved>,
+    /// What warps do, where a timeline is wanted.
+    pub(crate) tracer: Option<Box<Tracer>>,
     /// A block may have room now that had none before, although none has ended.
     pub gained_room: bool,
     starts: VecDeque<Start>,
@@ -205,6 +208,7 @@ impl Sm {
             taken_warps: 0,
             moved: Vec::with_capacity(2 * contexts),
             gained_room: false,
+            tracer: None,
             context,
             starts: VecDeque::new(),
             warps_started: 0,
@@ -226,6 +230,7 @@ impl Sm {
     /// Forgets a kernel whose blocks have all ended.
     pub fn unload_kernel(&mut self, slot: KernelSlot) {
         self.kernels[slot.index()] = None;
+        self.give_back_l1d();
     }
 
     /// Ends every warp of a kernel where it is, between steps: what it has issued comes to its end,
@@ -421,6 +426,9 @@ impl Sm {
         self.front_end(now);
         if self.context.is_some() {
             self.switch_contexts(now);
+        }
+        if self.tracer.is_some() {
+            self.note_activities(now);
         }
         Ok(())
     }

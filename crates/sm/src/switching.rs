@@ -128,6 +128,14 @@ impl Sm {
         }
     }
 
+    /// L1D caches data again: the kernel has ended whose contexts it held.
+    pub(crate) fn give_back_l1d(&mut self) {
+        if let Some(context) = self.context.as_mut().filter(|c| !c.holds_blocks()) {
+            context.give_back_l1d();
+            self.ldst.l1d_use = L1dUse::Caches;
+        }
+    }
+
     fn go_on_emptying(&mut self, now: Cycle) {
         let Some((kernel, image)) = (0..self.kernels.len())
             .find_map(|slot| Some((KernelSlot::new(slot), self.kernels[slot].as_ref()?)))

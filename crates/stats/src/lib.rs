@@ -15,6 +15,7 @@ mod metrics;
 pub mod mix;
 mod registry;
 pub mod result;
+pub mod trace;
 mod windows;
 
 pub use declare::{

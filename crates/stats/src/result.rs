@@ -347,6 +347,12 @@ pub struct KernelReport {
     /// What keeps that number down: `threads`, `registers`, `shared-memory`, `block-slots`,
     /// `grid` or `cap`.
     pub occupancy_limit: String,
+    /// Registers' worth of storage that a warp takes while it is switched out (`sm.context`), of
+    /// `registers_per_thread`; none where it never waits for global memory nor at a barrier.
+    pub context_registers: Option<u32>,
+    /// How contexts were switched, where `sm.context` says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context: Option<ContextReport>,
     /// What it did: where others were in flight meanwhile, what can be told apart of it.
     #[serde(flatten)]
     pub figures: Figures,
@@ -418,6 +424,19 @@ pub struct DecisionReport {
     /// What each is expected to do with 1, 2, 3 blocks on an SM, in parts of its best.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub curves: Vec<Vec<f64>>,
+}
+
+/// How the contexts of a kernel were switched.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ContextReport {
+    /// Most blocks on an SM above `blocks_per_sm`.
+    pub extra_blocks: u32,
+    /// What goes alone: `warp` or `block`.
+    pub level: String,
+    /// L1D had to hold contexts.
+    pub l1d: bool,
+    /// Why there are no extra blocks.
+    pub refusal: Option<String>,
 }
 
 /// The whole run.
@@ -496,6 +515,8 @@ mod tests {
                 shared_bytes: 0,
                 blocks_per_sm: 6,
                 occupancy_limit: "threads".into(),
+                context_registers: None,
+                context: None,
                 figures: figures.clone(),
                 concurrent: None,
             }],

@@ -3,7 +3,7 @@
 use crate::failure::Failure;
 use crate::verbs::{
     analyze, check, compare, completions, crat, import, list, microbench, oracle, report,
-    reproduce, resources, run, show, slices,
+    reproduce, resources, run, show, slices, trace,
 };
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -14,6 +14,7 @@ Examples:
   warploom run vectoradd            run a workload and check its outputs
   warploom run my.toml              run a kernel of your own from a launch file
   warploom analyze spmv             name a workload's bottleneck
+  warploom trace hotspot -o h.json  a timeline of its warps for the Perfetto UI
   warploom compare bfs --vary sm.warp_scheduler=lrr,gto
   warploom oracle bfs sgemm         the best way in which two programs can share the SMs
   warploom reproduce duet           a paper's figures, with its claims beside what is measured
@@ -37,6 +38,7 @@ pub struct Cli {
 enum Verb {
     Run(Box<run::Args>),
     Analyze(Box<analyze::Args>),
+    Trace(Box<trace::Args>),
     Compare(Box<compare::Args>),
     Oracle(Box<oracle::Args>),
     Reproduce(reproduce::Args),
@@ -58,6 +60,7 @@ impl Cli {
         match self.verb {
             Verb::Run(args) => run::run(&args),
             Verb::Analyze(args) => analyze::run(&args),
+            Verb::Trace(args) => trace::run(&args),
             Verb::Compare(args) => compare::run(&args),
             Verb::Oracle(args) => oracle::run(&args),
             Verb::Reproduce(args) => reproduce::run(&args),

@@ -15,3 +15,4 @@ pub mod resources;
 pub mod run;
 pub mod show;
 pub mod slices;
+pub mod trace;

@@ -171,7 +171,7 @@ fn reproduce_lists_makes_and_writes_figures() {
     assert!(read("out/duet/fig3b.svg").contains("Karol"));
     let args = [
         "reproduce",
-        "duet",
+        "duet/fig3b",
         "--scale",
         "test",
         "-o",
@@ -217,4 +217,48 @@ fn a_fault_is_status_1() {
         Path::new("src").exists(),
         "the tests run in the crate's folder"
     );
+}
+
+/// Every warp has a row, its slices cover it without gaps, and what is switched shows as such.
+#[test]
+fn a_timeline_shows_switches() {
+    let folder = tempfile::tempdir().unwrap();
+    let args = [
+        "trace",
+        "hotspot",
+        "--size",
+        "test",
+        "--gpu",
+        "maxwell-duet",
+        "--set",
+        "gpu.sms=1",
+        "--set",
+        "sm.max_threads=512",
+        "--set",
+        "sm.context=duet",
+        "--set",
+        "duet.extra_blocks=1",
+        "-o",
+        "t.json",
+        "--json",
+    ];
+    let run = warploom_in(folder.path(), &args);
+    assert_eq!(run.status, 0, "{}", run.err);
+    let written = json(&run.out);
+    let text = std::fs::read_to_string(folder.path().join("t.json")).unwrap();
+    let trace = json(&text);
+    let events = trace["traceEvents"].as_array().unwrap();
+    let named = |name: &str| events.iter().filter(|event| event["name"] == name).count();
+    for name in [
+        "runs",
+        "waits for memory",
+        "moves out",
+        "out, ready",
+        "moves in",
+    ] {
+        assert!(named(name) > 0, "nothing {name}");
+    }
+    assert!(written["events"].as_u64() > Some(100));
+    let warps = events.iter().filter(|e| e["name"] == "block 0, warp 0");
+    assert_eq!(warps.count(), 1, "one slice a warp");
 }

@@ -10,6 +10,7 @@ fn help_of_every_verb() {
     let verbs = [
         "run",
         "analyze",
+        "trace",
         "compare",
         "reproduce",
         "report",

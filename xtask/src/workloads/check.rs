@@ -4,18 +4,42 @@ use std::io::{self, Write};
 use std::ops::ControlFlow;
 
 use anyhow::{Context, Result, ensure};
+use warploom_base::Rng;
 use warploom_config::{Base, GpuSpec};
 use warploom_run::{Options, Session};
 use warploom_stats::result::Outcome;
 use warploom_workloads::{Size, Target, all};
 
-/// Warp schedulers under which outputs must be the same.
-const SCHEDULERS: [&str; 3] = ["lrr", "gto", "two-level"];
-/// Seed of the inputs.
+/// Warp and block schedulers under which outputs must be the same.
+const SCHEDULERS: [[&str; 2]; 6] = [
+    ["lrr", "rr"],
+    ["gto", "rr"],
+    ["two-level", "rr"],
+    ["gto", "bcs"],
+    ["gto", "locality"],
+    ["locality", "locality"],
+];
+/// Those of runs without timing, where they choose nothing.
+const PLAIN: [&str; 2] = SCHEDULERS[1];
+/// Systems of context switching under which they must be, on one SM of Maxwell's.
+const CONTEXTS: [&[&str]; 7] = [
+    &["sm.context=duet", "duet.extra_blocks=1"],
+    &["sm.context=duet", "duet.extra_blocks=2"],
+    &["sm.context=duet", "duet.extra_blocks=30", "duet.l1d=always"],
+    &[
+        "sm.context=duet",
+        "duet.warm_up_cycles=2000",
+        "duet.window_cycles=1000",
+    ],
+    &["sm.context=duet-tb", "duet-tb.extra_blocks=1"],
+    &["sm.context=duet-tb", "duet-tb.extra_blocks=30"],
+    &["sm.context=virtual-thread"],
+];
+/// Seed of the inputs, and of the latencies that are drawn.
 const SEED: u64 = 1;
 
 /// Checks every variant, or those of the workloads in `only`.
-pub fn run(only: &[String], paper: bool) -> Result<()> {
+pub fn run(only: &[String], what: Checked) -> Result<()> {
     let mut failed = Vec::new();
     for workload in all() {
         if !only.is_empty() && !only.iter().any(|name| name == workload.name) {
@@ -23,9 +47,13 @@ pub fn run(only: &[String], paper: bool) -> Result<()> {
         }
         for variant in workload.variants {
             let name = format!("{}@{}", workload.name, variant.name);
-            let verdicts = match paper {
-                true => vec![("paper".to_owned(), one(&name, Size::Paper, "gto", true))],
-                false => small(&name),
+            let verdicts = match what {
+                Checked::Paper => {
+                    let verdict = one(&name, Size::Paper, gpu(PLAIN)?, true);
+                    vec![("paper".to_owned(), verdict)]
+                }
+                Checked::Schedulers => small(&name)?,
+                Checked::Contexts => contexts(&name)?,
             };
             for (what, verdict) in verdicts {
                 let verdict = verdict.with_context(|| name.clone())?;
@@ -40,13 +68,40 @@ pub fn run(only: &[String], paper: bool) -> Result<()> {
     Ok(())
 }
 
-fn small(name: &str) -> Vec<(String, Result<Verdict>)> {
-    let functional = ("functional".to_owned(), one(name, Size::Small, "gto", true));
-    let timed = SCHEDULERS.map(|scheduler| {
-        let verdict = one(name, Size::Small, scheduler, false);
-        (scheduler.to_owned(), verdict)
-    });
-    [functional].into_iter().chain(timed).collect()
+/// What is checked of each variant.
+#[derive(Clone, Copy)]
+pub enum Checked {
+    /// Size paper, without timing.
+    Paper,
+    /// Size small under several warp and block schedulers.
+    Schedulers,
+    /// Size small under several systems of context switching and latencies.
+    Contexts,
+}
+
+type Verdicts = Vec<(String, Result<Verdict>)>;
+
+fn small(name: &str) -> Result<Verdicts> {
+    let verdict = one(name, Size::Small, gpu(PLAIN)?, true);
+    let mut verdicts = vec![("functional".to_owned(), verdict)];
+    for schedulers in SCHEDULERS {
+        let verdict = one(name, Size::Small, gpu(schedulers)?, false);
+        verdicts.push((schedulers.join(", "), verdict));
+    }
+    Ok(verdicts)
+}
+
+fn contexts(name: &str) -> Result<Verdicts> {
+    let mut rng = Rng::new(SEED);
+    let mut verdicts = Vec::new();
+    for system in CONTEXTS {
+        let latency = format!("partition.rop_cycles={}", 50 + rng.below(800));
+        let settings = [&["gpu.sms=1", latency.as_str()], system].concat();
+        let machine = machine("maxwell-duet", &settings)?;
+        let verdict = one(name, Size::Small, machine, false);
+        verdicts.push((settings.join(" "), verdict));
+    }
+    Ok(verdicts)
 }
 
 /// What came of a run.
@@ -55,21 +110,29 @@ struct Verdict {
     text: String,
 }
 
-fn gpu(scheduler: &str) -> Result<GpuSpec> {
-    let base = Base::Preset("gtx480".to_owned());
-    let setting = format!("sm.warp_scheduler={scheduler}");
-    warploom_config::resolve(&base, &[setting]).map_err(|errors| anyhow::anyhow!("{errors}"))
+fn gpu([warps, blocks]: [&str; 2]) -> Result<GpuSpec> {
+    let warps = format!("sm.warp_scheduler={warps}");
+    machine(
+        "gtx480",
+        &[&warps, &format!("gpu.block_scheduler={blocks}")],
+    )
 }
 
-fn one(name: &str, size: Size, scheduler: &str, functional: bool) -> Result<Verdict> {
+fn machine(preset: &str, settings: &[&str]) -> Result<GpuSpec> {
+    let base = Base::Preset(preset.to_owned());
+    let settings: Vec<_> = settings.iter().map(|set| (*set).to_owned()).collect();
+    warploom_config::resolve(&base, &settings).map_err(|errors| anyhow::anyhow!("{errors}"))
+}
+
+fn one(name: &str, size: Size, gpu: GpuSpec, functional: bool) -> Result<Verdict> {
     let options = Options {
         functional,
         memory_bytes: 16 << 30,
         ..Options::default()
     };
     let mut program = Target::resolve(name)?.program(size, SEED);
-    let report = Session::new(gpu(scheduler)?, options)
-        .run(program.as_mut(), &mut |_| ControlFlow::Continue(()))?;
+    let report =
+        Session::new(gpu, options).run(program.as_mut(), &mut |_| ControlFlow::Continue(()))?;
     let wrong = report.checks.iter().find(|check| !check.passed);
     let text = match (&report.outcome, wrong) {
         (Outcome::Finished, None) => {

@@ -12,8 +12,7 @@ pub struct Duet;
 pub struct DuetTb;
 
 const SOURCE: &str = "Lin et al., TACO 2018 (seed 000), section 6";
-const STATE: &str = "a bit per 128 bytes of registers, shared memory and L1D; warps x (valid, state, two \
-    addresses); blocks x (valid, a bit a warp, an address); two queues of warps and two of blocks";
+const STATE: &str = "allocation map, tables of warps and of blocks, four queues (Table 4)";
 
 impl Policy for Duet {
     const FACTS: Facts = Facts {

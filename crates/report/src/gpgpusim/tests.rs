@@ -124,6 +124,8 @@ fn kernel(name: &str, times: u64) -> KernelReport {
         shared_bytes: 0,
         blocks_per_sm: 1,
         occupancy_limit: "grid".into(),
+        context_registers: None,
+        context: None,
         figures: figures(times),
         concurrent: None,
     }

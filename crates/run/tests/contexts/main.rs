@@ -3,13 +3,16 @@
 
 mod scenarios;
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
+use std::sync::{Arc, Mutex};
 use warploom_base::Dim3;
 use warploom_config::{Base, GpuSpec, resolve};
 use warploom_run::{
     Arg, Check, Device, DevicePtr, HostAction, HostError, HostProgram, Launch, Options, Session,
 };
 use warploom_stats::result::{Outcome, RunReport};
+use warploom_stats::trace::{Activity, Trace, TraceEvent};
 
 /// Words that are read, and behind them as many that are written.
 const WORDS: usize = 1 << 15;
@@ -215,6 +218,59 @@ fn the_rivals_switch_blocks() {
         assert_eq!(count(&report, "context.warps_out"), 0, "{sets:?}");
         assert!(count(&report, "context.blocks_out") > 3, "{sets:?}");
     }
+}
+
+/// A slot of 256 bytes takes two cycles through a port of 128, blocked to the last of them: what moves
+/// out is out after two, what moves in alone is in after two, and behind another after four. One
+/// transfer begins when the one before has ended, or later.
+#[test]
+fn transfers_take_their_time() {
+    let sink = Arc::new(Mutex::new(Trace::default()));
+    let options = Options {
+        trace: Some(Arc::clone(&sink)),
+        ..Options::default()
+    };
+    let machine = spec(&["sm.context=duet", "duet.extra_blocks=1"]);
+    let mut program = OneKernel {
+        kernel: Kernel {
+            grid: 16,
+            ..SLOTS_LIMIT
+        },
+        buffer: None,
+        output: Vec::new(),
+    };
+    let session = Session::new(machine, options);
+    let report = session.run(&mut program, &mut |_| ControlFlow::Continue(()));
+    let report = report.expect("the kernel is sound");
+    let trace = sink.lock().expect("nobody panicked");
+    let mut moves = 0;
+    let mut busy: BTreeMap<u16, BTreeSet<(u64, u64)>> = BTreeMap::new();
+    for event in &trace.events {
+        let out = event.activity == Activity::MovesOut;
+        if !out && event.activity != Activity::MovesIn {
+            continue;
+        }
+        let same = |e: &&TraceEvent| (e.sm, e.row) == (event.sm, event.row) && e.at > event.at;
+        let next = trace.events.iter().find(same).expect("it arrives");
+        let leaves = |e: &TraceEvent| {
+            (e.sm, e.at) == (event.sm, event.at) && e.activity == Activity::MovesOut
+        };
+        let behind = !out && trace.events.iter().any(leaves);
+        let cycles = next.at - event.at;
+        assert_eq!(cycles, if behind { 4 } else { 2 }, "{event:?} {next:?}");
+        let spans = busy.entry(event.sm).or_default();
+        spans.insert((if behind { event.at + 2 } else { event.at }, next.at));
+        moves += 1;
+    }
+    for spans in busy.values() {
+        let spans: Vec<_> = spans.iter().collect();
+        assert!(
+            spans.windows(2).all(|pair| pair[0].1 <= pair[1].0),
+            "two at a time"
+        );
+    }
+    let counted = count(&report, "context.warps_out") + count(&report, "context.warps_in");
+    assert_eq!(moves, counted);
 }
 
 /// Virtual Thread leaves alone what registers limit; without extra blocks GPUDuet changes nothing.

@@ -17,6 +17,7 @@ use std::sync::Arc;
 use warploom_base::{BlockId, Cycle, KernelSlot, WarpSlot};
 use warploom_config::{ContextRules, ContextStorage, ExtraBlocks};
 use warploom_policy::{WarpMask, warps_of};
+use warploom_stats::trace::Activity;
 use warploom_stats::{Peak, declare_stats};
 
 declare_stats! {
@@ -46,7 +47,7 @@ declare_stats! {
         pub blocks_started_out: u64 = Blocks;
         /// Changes of the number of extra blocks upwards.
         pub steps_up: u64 = Events;
-        /// The same downwards.
+        /// The same downwards, at the launch of another kernel too: each starts without any.
         pub steps_down: u64 = Events;
         /// Times that L1D was emptied to hold contexts.
         pub l1d_taken: u64 = Events;
@@ -209,6 +210,11 @@ impl Contexts {
         self.l1d = true;
         self.counters.l1d_taken += 1;
         self.changed = true;
+    }
+
+    /// L1D holds no contexts any more. Requires that no block is here.
+    pub fn give_back_l1d(&mut self) {
+        self.l1d = false;
     }
 
     /// The machine's load decides on extra blocks, and on L1D.
@@ -445,6 +451,17 @@ impl Contexts {
         }
         let absent = |b: &&BlockEntry| b.valid && b.left > 0 && b.slots == 0;
         self.blocks.iter().filter(absent).count() as u32
+    }
+
+    /// What the warp of a context does that has no slot.
+    pub fn activity(&self, context: usize) -> Activity {
+        match self.warps[context].state {
+            State::Leaving => Activity::MovesOut,
+            State::Absent => Activity::Out,
+            State::Ready => Activity::OutReady,
+            State::Entering => Activity::MovesIn,
+            State::Free | State::Assigned | State::Running | State::Stalled => Activity::None,
+        }
     }
 
     /// Warps that are not present, with what they do, for reports: context and words.

@@ -65,8 +65,10 @@ impl Contexts {
         let mask = waiting & warps.live & !busy;
         let mut at = 0;
         while let Some(unit) = self.stalled.get(at) {
+            // Nothing else of a warp that waits can change: it issues nothing.
             let slots = self.slots_of(unit, terms.by_warp);
-            if slots & !mask == 0 && self.still_waits(slots, warps, image, terms) {
+            let load = terms.by_warp || slots & !warps.at_barrier != 0;
+            if slots & !mask == 0 && load {
                 at += 1;
             } else {
                 self.unqueue_stalled(at, unit);
@@ -101,18 +103,6 @@ impl Contexts {
                 self.queue_stalled(block as u16, false);
             }
         }
-    }
-
-    /// A queued unit has not been given what it waits for.
-    pub(super) fn still_waits(
-        &self,
-        slots: WarpMask,
-        warps: &Warps,
-        image: &KernelImage,
-        terms: &Terms,
-    ) -> bool {
-        let some = terms.by_warp || slots & !warps.at_barrier != 0;
-        some && warps_of(slots).all(|slot| self.can_leave(slot.index(), warps, image))
     }
 
     pub(super) fn slots_of(&self, unit: Unit, by_warp: bool) -> WarpMask {

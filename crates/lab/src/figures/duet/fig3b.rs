@@ -1,8 +1,8 @@
 //! Fig. 3b of the GPUDuet paper: what an input-queued crossbar sustains under uniform traffic, over
 //! its number of ports, beside Karol's law.
 
-use super::FigureInfo;
 use crate::figure::{Figure, Request, Scale};
+use crate::figures::FigureInfo;
 use crate::verdict::Judged;
 use std::collections::BTreeMap;
 use warploom_config::{NocKind, NocSpec, karol, preset};

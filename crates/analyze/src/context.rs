@@ -1,0 +1,94 @@
+//! What context switching would do for a kernel: whether GPUDuet would act, and why not if not.
+
+use crate::classes::Class;
+use crate::utilisation::Utilisation;
+use serde::Serialize;
+use warploom_config::{
+    BlockNeeds, Context, ContextNeeds, ContextPlan, DuetSettings, GpuSpec, OccupancyLimit,
+};
+use warploom_stats::result::KernelReport;
+
+/// GPUDuet on a kernel (seed 000, section 6.4).
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct DuetAnalysis {
+    /// It would take extra blocks.
+    pub acts: bool,
+    /// Most extra blocks on an SM (the bound of ME).
+    pub extra_blocks: u32,
+    /// What would go alone: `warp` or `block`.
+    pub level: &'static str,
+    /// Registers' worth of storage that an absent warp takes.
+    pub context_registers: Option<u32>,
+    /// L1D would have to hold contexts.
+    pub l1d: bool,
+    /// Why it would not act.
+    pub reason: Option<String>,
+}
+
+impl DuetAnalysis {
+    /// With the machine's settings of GPUDuet, or their defaults.
+    pub(crate) fn new(
+        spec: &GpuSpec,
+        launch: &KernelReport,
+        used: &Utilisation,
+        class: Class,
+    ) -> Self {
+        let settings = match spec.sm.context {
+            Context::Duet(settings) => settings,
+            _ => DuetSettings::default(),
+        };
+        let plan = plan(spec, launch, settings);
+        let idle = f64::from(settings.l1d_percent) / 100.0;
+        let reason = match plan.refusal {
+            Some(why) => Some(why.reason().to_owned()),
+            None if settings.extra_blocks == Some(0) => Some("duet.extra_blocks is 0".to_owned()),
+            // A fixed number asks nobody.
+            None if settings.extra_blocks.is_some() => None,
+            None if class == Class::Saturated => {
+                Some("a part of the machine is saturated: more warps would only wait".to_owned())
+            }
+            None if plan.l1d && used.l1d >= idle => Some(format!(
+                "only L1D is spare, and its port is busy {:.0}% of the time",
+                used.l1d * 100.0
+            )),
+            None => None,
+        };
+        Self {
+            acts: reason.is_none(),
+            extra_blocks: plan.bound,
+            level: plan.level(),
+            context_registers: launch.context_registers,
+            l1d: plan.l1d,
+            reason,
+        }
+    }
+
+    /// A sentence.
+    pub(crate) fn sentence(&self) -> String {
+        if let Some(reason) = &self.reason {
+            return format!("GPUDuet (sm.context=duet) would not act: {reason}.");
+        }
+        let blocks = match self.extra_blocks {
+            1 => "1 block more".to_owned(),
+            n => format!("up to {n} blocks more"),
+        };
+        let whole = match self.level {
+            "warp" => "stalled warps leave",
+            _ => "blocks leave when all their warps stall",
+        };
+        let store = if self.l1d { ", to L1D" } else { "" };
+        format!("GPUDuet (sm.context=duet) would act: {blocks} on an SM; {whole}{store}.")
+    }
+}
+
+fn plan(spec: &GpuSpec, launch: &KernelReport, settings: DuetSettings) -> ContextPlan {
+    let threads = launch.block.0.iter().product();
+    let (registers, shared) = (launch.registers_per_thread, launch.shared_bytes);
+    let needs = BlockNeeds::new(threads, registers, shared, &spec.sm);
+    let rules = Context::Duet(settings).rules();
+    let rules = rules.expect("GPUDuet switches contexts");
+    let kept = rules.reduce.then_some(launch.context_registers).flatten();
+    let contexts = ContextNeeds::new(&needs, kept, launch.context_registers.is_some());
+    let limit = OccupancyLimit::named(&launch.occupancy_limit).unwrap_or(OccupancyLimit::Cap);
+    ContextPlan::new(&rules, &contexts, (launch.blocks_per_sm, limit), spec)
+}

@@ -1,0 +1,230 @@
+//! GPUDuet (Lin, Mantor, Zhou, TACO 2018, seed 000): what its figures share.
+//!
+//! Runs are cut at 4 million cycles (section 4.1); a speedup is the ratio of cycles of runs that
+//! finish and of IPC where they are cut. A run of bfs begins with the launch of its largest frontier.
+
+mod contexts;
+mod fig12;
+mod fig13;
+mod fig14;
+mod fig15;
+mod fig3b;
+mod fig4;
+mod fig6;
+mod fig7;
+mod table3;
+mod table4;
+mod warps;
+
+use super::FigureInfo;
+use crate::compare::speedup;
+use crate::figure::Request;
+use crate::grid::{Workload, geometric_mean};
+use crate::runs::Runs;
+use crate::spec::{Input, Machine, RunSpec, SEED};
+use std::sync::Arc;
+use warploom_analyze::KernelAnalysis;
+use warploom_report::page::{Cell, Column};
+use warploom_report::{Axis, BarChart, BarSeries, Chart};
+use warploom_stats::result::{KernelReport, RunReport};
+
+pub(super) const FIGURES: [FigureInfo; 13] = [
+    warps::FIG_1,
+    fig3b::FIGURE,
+    fig4::FIGURE,
+    warps::FIG_5,
+    fig6::FIGURE,
+    fig7::FIGURE,
+    fig12::FIGURE,
+    fig13::FIGURE,
+    fig14::FIGURE,
+    fig15::FIGURE,
+    table3::FIGURE,
+    table4::FIGURE,
+    contexts::FIGURE,
+];
+
+const PAPER: &str = "duet";
+/// Table 1.
+const GPU: &str = "maxwell-duet";
+/// Section 4.1.
+const MAX_CYCLES: u64 = 4_000_000;
+
+const PLAIN: Config = ("baseline", &[]);
+const DUET: Config = ("duet", &["sm.context=duet"]);
+const DUET_TB: Config = ("duet-tb", &["sm.context=duet-tb"]);
+const VT: Config = ("virtual-thread", &["sm.context=virtual-thread"]);
+
+/// A machine's name and what is changed of the preset.
+type Config = (&'static str, &'static [&'static str]);
+
+const fn workload(name: &'static str, target: &'static str) -> Workload {
+    Workload { name, target }
+}
+
+/// Fig. 12's benchmarks: five underutilised, five moderately utilised, five saturated.
+const FIFTEEN: [Workload; 15] = [
+    workload("BFS", "duet/BFS"),
+    workload("BT", "duet/BT"),
+    workload("DWT_2", "duet/DWT_2"),
+    workload("HG", "duet/HG"),
+    workload("HS", "duet/HS"),
+    workload("MMS", "duet/MMS"),
+    workload("CONV", "duet/CONV"),
+    workload("MM", "duet/MM"),
+    workload("ST", "duet/ST"),
+    workload("SPMV", "duet/SPMV"),
+    workload("BP_1", "duet/BP_1"),
+    workload("CFD", "duet/CFD"),
+    workload("KM", "duet/KM"),
+    workload("LBM", "duet/LBM"),
+    workload("SAD_2", "duet/SAD_2"),
+];
+/// The first of [`FIFTEEN`] are underutilised.
+const UNDERUTILISED: usize = 5;
+/// The first of [`FIFTEEN`] are not saturated.
+const UNSATURATED: usize = 10;
+
+/// Table 2: those of [`FIFTEEN`] and seven more.
+const ALL: [Workload; 22] = {
+    let [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o] = FIFTEEN;
+    [
+        a,
+        b,
+        c,
+        d,
+        e,
+        f,
+        g,
+        h,
+        i,
+        j,
+        k,
+        l,
+        m,
+        n,
+        o,
+        workload("BP_2", "duet/BP_2"),
+        workload("CP", "duet/CP"),
+        workload("DWT_1", "duet/DWT_1"),
+        workload("FDTD_1", "duet/FDTD_1"),
+        workload("FDTD_2", "duet/FDTD_2"),
+        workload("GEMM", "duet/GEMM"),
+        workload("SAD_1", "duet/SAD_1"),
+    ]
+};
+
+/// A run of a workload as the paper makes it.
+fn run(request: &Request, workload: &Workload, (name, sets): Config) -> RunSpec {
+    let machine = Machine::preset(name, GPU, sets);
+    let machine = machine.unwrap_or_else(|errors| panic!("{name}: {errors}"));
+    run_on(request, workload, &machine)
+}
+
+fn run_on(request: &Request, workload: &Workload, machine: &Machine) -> RunSpec {
+    let input = Input::workload(workload.target, request.scale.size(), SEED);
+    let input = input.unwrap_or_else(|unknown| panic!("{unknown}"));
+    RunSpec {
+        max_cycles: Some(MAX_CYCLES),
+        from_analysis_start: true,
+        ..RunSpec::new(&input, machine)
+    }
+}
+
+/// Results by workload, then by machine.
+fn grid(
+    request: &Request,
+    runs: &mut Runs<'_>,
+    workloads: &[Workload],
+    configs: &[Config],
+) -> Option<Vec<Vec<Arc<RunReport>>>> {
+    let row = |w: &Workload| {
+        configs
+            .iter()
+            .map(|c| run(request, w, *c))
+            .collect::<Vec<_>>()
+    };
+    let specs: Vec<_> = workloads.iter().flat_map(row).collect();
+    let reports = runs.all(&specs)?;
+    Some(reports.chunks(configs.len()).map(<[_]>::to_vec).collect())
+}
+
+/// A run's kernels taken together.
+fn analysis(report: &RunReport) -> KernelAnalysis {
+    let machine = Machine::preset("baseline", GPU, &[]);
+    let machine = machine.unwrap_or_else(|errors| panic!("{errors}"));
+    let sustainable = warploom_noc::sustainable(&machine.spec);
+    let machine = warploom_analyze::Machine::new(&machine.spec, sustainable);
+    let analysis = warploom_analyze::analyze(&machine, report);
+    analysis.expect("a timed run of a kernel").whole
+}
+
+/// The launch that took longest.
+fn longest(report: &RunReport) -> &KernelReport {
+    let kernels = report.kernels.iter();
+    let longest = kernels.max_by_key(|kernel| kernel.figures.cycles);
+    longest.expect("a run has launches")
+}
+
+/// A count of the whole run by its name.
+fn count(report: &RunReport, name: &str) -> u64 {
+    let counts = &report.totals.figures.statistics;
+    counts.get(name).copied().unwrap_or(0)
+}
+
+/// Most extra blocks of an SM that a context system has room for.
+fn extra_blocks(report: &RunReport) -> u64 {
+    let context = longest(report).context.as_ref();
+    context.map_or(0, |context| context.extra_blocks.into())
+}
+
+/// Speedups over the first machine of the machine at a place, by workload.
+fn speedups(reports: &[Vec<Arc<RunReport>>], at: usize) -> Vec<f64> {
+    let ratio = |row: &Vec<Arc<RunReport>>| speedup(&row[at], &row[0]);
+    reports.iter().map(ratio).collect()
+}
+
+/// Geometric mean of the gains over 1 of the workloads that are not saturated.
+fn unsaturated_mean(ratios: &[f64]) -> f64 {
+    geometric_mean(&ratios[..UNSATURATED])
+}
+
+fn column(name: &str, about: &str) -> Column {
+    Column::new(name, about)
+}
+
+/// Bars of [`FIFTEEN`], or others.
+fn bars(title: &str, label: &str, workloads: &[Workload], series: Vec<(&str, Vec<f64>)>) -> Chart {
+    Chart::Bars(BarChart {
+        title: title.to_owned(),
+        axis: Axis {
+            label: label.to_owned(),
+            ..Axis::default()
+        },
+        groups: workloads.iter().map(|w| w.name.to_owned()).collect(),
+        series: series
+            .into_iter()
+            .map(|(name, values)| BarSeries {
+                name: name.to_owned(),
+                values: values.into_iter().map(Some).collect(),
+            })
+            .collect(),
+        marks: Vec::new(),
+    })
+}
+
+/// A row: a name and numbers.
+fn row(name: &str, numbers: impl IntoIterator<Item = f64>) -> Vec<Cell> {
+    let numbers = numbers.into_iter().map(Cell::Number);
+    std::iter::once(Cell::from(name)).chain(numbers).collect()
+}
+
+fn note(request: &Request) -> String {
+    format!(
+        "At scale {}; runs cut at {MAX_CYCLES} cycles, on {GPU}.",
+        request.scale
+    )
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,64 @@
+//! Fig. 15: the width of the port that contexts move through.
+
+use super::{
+    Config, DUET, FIFTEEN, PAPER, PLAIN, UNSATURATED, bars, column, grid, note, row, speedups,
+    unsaturated_mean,
+};
+use crate::figure::{Figure, Request};
+use crate::figures::FigureInfo;
+use crate::runs::Runs;
+use crate::verdict::Judged;
+use std::collections::BTreeMap;
+use warploom_report::page::{Cell, Table};
+
+pub(super) const FIGURE: FigureInfo = FigureInfo {
+    paper: PAPER,
+    name: "fig15",
+    title: "Speedup of GPUDuet over the width of its port",
+    make,
+};
+
+const NAMES: [&str; 3] = ["256", "128", "64"];
+const WIDE: Config = ("duet-256", &["sm.context=duet", "duet.port_bytes=256"]);
+const NARROW: Config = ("duet-64", &["sm.context=duet", "duet.port_bytes=64"]);
+/// Section 7.4.
+const MEANS: [f64; 3] = [1.24, 1.22, 1.18];
+
+fn make(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
+    let ten = &FIFTEEN[..UNSATURATED];
+    let reports = grid(request, runs, ten, &[PLAIN, WIDE, DUET, NARROW])?;
+    let speedups = [1, 2, 3].map(|at| speedups(&reports, at));
+    let means = speedups.each_ref().map(|of| unsaturated_mean(of));
+    let mut claim = Judged::new("duet.bandwidth");
+    for ((name, paper), ours) in NAMES.iter().zip(MEANS).zip(means) {
+        claim = claim.also(
+            &format!("{name} bytes, geometric mean"),
+            "speedup",
+            paper,
+            ours,
+        );
+    }
+    let falls = means[0] >= means[1] && means[1] >= means[2];
+    let shown = format!("{:.3}, {:.3}, {:.3}", means[0], means[1], means[2]);
+    let claim = claim.states("a wider port is never worse, on average", falls, shown);
+    let mut columns = vec![column("workload", "The paper's name.")];
+    columns.extend(NAMES.map(|name| column(name, "Speedup with so many bytes a cycle.")));
+    let rows = ten.iter().enumerate();
+    let rows = rows.map(|(at, w)| row(w.name, speedups.iter().map(|of| of[at])));
+    let summary = NAMES.iter().zip(means);
+    let summary =
+        summary.map(|(name, mean)| (format!("{name}.geometric_mean"), Cell::Number(mean)));
+    let series = NAMES
+        .iter()
+        .zip(&speedups)
+        .map(|(name, of)| (*name, of.clone()));
+    Some(Figure {
+        table: Table {
+            columns,
+            rows: rows.collect(),
+        },
+        summary: BTreeMap::from_iter(summary),
+        claims: vec![claim.verdict(note(request))],
+        charts: vec![bars("Port width", "speedup", ten, series.collect())],
+    })
+}

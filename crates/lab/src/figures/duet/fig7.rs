@@ -1,0 +1,92 @@
+//! Fig. 7: how much of each context resource the benchmarks that are not saturated take.
+
+use super::{FIFTEEN, PAPER, PLAIN, UNSATURATED, bars, column, grid, longest, note, row};
+use crate::figure::{Figure, Request};
+use crate::figures::FigureInfo;
+use crate::runs::Runs;
+use crate::verdict::Judged;
+use std::collections::BTreeMap;
+use warploom_config::{BlockNeeds, GpuSpec, OccupancyLimit, preset};
+use warploom_report::page::{Cell, Table};
+use warploom_stats::result::KernelReport;
+
+pub(super) const FIGURE: FigureInfo = FigureInfo {
+    paper: PAPER,
+    name: "fig7",
+    title: "Occupancy of the resources of contexts",
+    make,
+};
+
+const RESOURCES: [&str; 4] = ["warp_slots", "block_slots", "registers", "shared_memory"];
+
+fn make(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
+    let ten = &FIFTEEN[..UNSATURATED];
+    let reports = grid(request, runs, ten, &[PLAIN])?;
+    let gpu = preset(super::GPU).unwrap_or_else(|errors| panic!("{errors}"));
+    let kernels: Vec<_> = reports.iter().map(|row| longest(&row[0])).collect();
+    let taken: Vec<_> = kernels
+        .iter()
+        .map(|kernel| occupancy(kernel, &gpu))
+        .collect();
+    let scheduling = |kernel: &&&KernelReport| {
+        let slots = [OccupancyLimit::Threads, OccupancyLimit::Blocks];
+        slots
+            .iter()
+            .any(|limit| limit.name() == kernel.occupancy_limit)
+    };
+    let capacity = |kernel: &&&KernelReport| {
+        let memory = [OccupancyLimit::Registers, OccupancyLimit::SharedMemory];
+        memory
+            .iter()
+            .any(|limit| limit.name() == kernel.occupancy_limit)
+    };
+    let limited = [
+        kernels.iter().filter(scheduling).count() as f64,
+        kernels.iter().filter(capacity).count() as f64,
+    ];
+    let bt = ten
+        .iter()
+        .position(|w| w.name == "BT")
+        .map_or(0.0, |at| taken[at][2] * 100.0);
+    let claim = Judged::new("duet.limits")
+        .also("scheduling-limited", "count", 5.0, limited[0])
+        .also("capacity-limited", "count", 5.0, limited[1])
+        .also("BT's registers, percent", "percent", 88.0, bt);
+    let rows = ten
+        .iter()
+        .zip(&taken)
+        .zip(&kernels)
+        .map(|((w, taken), kernel)| {
+            let mut cells = row(w.name, *taken);
+            cells.push(Cell::from(kernel.occupancy_limit.as_str()));
+            cells
+        });
+    let mut columns = vec![column("workload", "The paper's name.")];
+    columns.extend(RESOURCES.map(|name| column(name, "Share that is taken.")));
+    columns.push(column("limit", "What limits the blocks of an SM."));
+    let series = RESOURCES.iter().enumerate();
+    let series = series.map(|(i, name)| (*name, taken.iter().map(|of| of[i]).collect()));
+    Some(Figure {
+        table: Table {
+            columns,
+            rows: rows.collect(),
+        },
+        summary: BTreeMap::new(),
+        claims: vec![claim.verdict(note(request))],
+        charts: vec![bars("Occupancy", "share taken", ten, series.collect())],
+    })
+}
+
+/// Shares that the blocks of an SM take, in the order of [`RESOURCES`].
+fn occupancy(kernel: &KernelReport, gpu: &GpuSpec) -> [f64; 4] {
+    let threads = kernel.block.0.iter().product();
+    let (registers, shared) = (kernel.registers_per_thread, kernel.shared_bytes);
+    let needs = BlockNeeds::new(threads, registers, shared, &gpu.sm);
+    let share = |each: u32, all: u32| f64::from(each * kernel.blocks_per_sm) / f64::from(all);
+    [
+        share(needs.threads, gpu.sm.max_threads),
+        share(1, gpu.sm.max_blocks),
+        share(needs.registers, gpu.sm.registers),
+        share(needs.shared_bytes, gpu.sm.shared_bytes),
+    ]
+}

@@ -1,0 +1,56 @@
+//! All figures of the paper at scale `test`.
+
+use crate::claims::claims;
+use crate::figure::{Request, Scale};
+use crate::figures::find;
+use crate::runner::Runner;
+use crate::runs::{Made, Wanted, make};
+use warploom_report::page::{Cell, Holds, Page};
+
+fn pages() -> Vec<Page> {
+    let request = Request { scale: Scale::Test };
+    let infos = find("duet").unwrap();
+    let wanted: Vec<_> = infos
+        .iter()
+        .map(|info| Wanted::figure(info, &request))
+        .collect();
+    let runner = Runner {
+        store: None,
+        threads: 2,
+        observer: &|_| (),
+    };
+    let page = |made| match made {
+        Made::Page(page) => *page,
+        Made::Failed { name, runs } => panic!("{name}: {runs:?}"),
+    };
+    let made = make(&wanted, &runner).unwrap();
+    made.into_iter().map(page).collect()
+}
+
+#[test]
+fn every_figure_is_made_and_every_claim_has_its_verdict() {
+    let pages = pages();
+    let names: Vec<_> = pages.iter().map(|page| page.figure.as_str()).collect();
+    let all = [
+        "fig1", "fig3b", "fig4", "fig5", "fig6", "fig7", "fig12", "fig13", "fig14", "fig15",
+        "table3", "table4", "contexts",
+    ];
+    assert_eq!(names, all);
+    let judged = pages.iter().flat_map(|page| &page.claims);
+    let mut judged: Vec<_> = judged.map(|verdict| verdict.id.clone()).collect();
+    let all = claims().into_iter().filter(|c| c.paper == "duet");
+    let mut all: Vec<_> = all.map(|claim| claim.id).collect();
+    judged.sort();
+    all.sort();
+    assert_eq!(judged, all);
+    for page in &pages {
+        assert!(!page.table.rows.is_empty(), "{}", page.figure);
+        for row in &page.table.rows {
+            assert_eq!(row.len(), page.table.columns.len(), "{}", page.figure);
+        }
+    }
+    let table4 = &pages[11];
+    let totals: Vec<_> = table4.table.rows.iter().map(|row| row[3].clone()).collect();
+    assert_eq!(totals, [3072, 3456, 1440, 224, 80].map(Cell::Count));
+    assert_eq!(table4.claims[0].holds, Holds::Yes, "{:?}", table4.claims);
+}

@@ -1,0 +1,191 @@
+//! Figs. 1 and 5: SPMV over the number of active warps, at several widths of the interconnect.
+//!
+//! Active warps are those that the schedulers may issue from, the oldest ones (`static-limit`); with
+//! four schedulers their number comes in steps of four.
+
+use super::{GPU, PAPER, analysis, column, note, run_on, workload};
+use crate::figure::{Figure, Request};
+use crate::figures::FigureInfo;
+use crate::runs::Runs;
+use crate::spec::Machine;
+use crate::verdict::Judged;
+use std::collections::BTreeMap;
+use warploom_report::page::{Cell, Table};
+use warploom_report::{Axis, Chart, LineChart, LineSeries};
+
+pub(super) const FIG_1: FigureInfo = FigureInfo {
+    paper: PAPER,
+    name: "fig1",
+    title: "SPMV over the number of active warps",
+    make: |request, runs| make(request, runs, &WIDTHS[..1], false),
+};
+
+pub(super) const FIG_5: FigureInfo = FigureInfo {
+    paper: PAPER,
+    name: "fig5",
+    title: "SPMV over the number of active warps and the width of the interconnect",
+    make: |request, runs| make(request, runs, &WIDTHS, true),
+};
+
+/// Bytes of a wire.
+const WIDTHS: [u32; 3] = [16, 32, 64];
+/// Active warps of each of four schedulers.
+const LIMITS: [u32; 8] = [1, 2, 3, 4, 6, 8, 12, 16];
+const SCHEDULERS: u32 = 4;
+
+/// One run.
+struct Point {
+    width: u32,
+    warps: u32,
+    ipc: f64,
+    hit_rate: f64,
+    /// Of the interconnect from L2 to the SMs, of what it sustains.
+    network: f64,
+    l1d: f64,
+    dram: f64,
+}
+
+fn make(request: &Request, runs: &mut Runs<'_>, widths: &[u32], judged: bool) -> Option<Figure> {
+    let spmv = workload("SPMV", "duet/SPMV");
+    let pairs = widths.iter().flat_map(|w| LIMITS.map(|limit| (*w, limit)));
+    let pairs: Vec<_> = pairs.collect();
+    let spec = |(width, limit): &(u32, u32)| {
+        let sets = [
+            format!("noc.flit_bytes={width}"),
+            "sm.warp_scheduler=static-limit".to_owned(),
+            format!("static-limit.warps={limit}"),
+        ];
+        let name = format!("{width} B, {} warps", limit * SCHEDULERS);
+        let sets: Vec<_> = sets.iter().map(String::as_str).collect();
+        let machine = Machine::preset(&name, GPU, &sets);
+        let machine = machine.unwrap_or_else(|errors| panic!("{errors}"));
+        run_on(request, &spmv, &machine)
+    };
+    let specs: Vec<_> = pairs.iter().map(spec).collect();
+    let reports = runs.all(&specs)?;
+    let point = |((width, limit), report): (&(u32, u32), &std::sync::Arc<_>)| {
+        let kernel = analysis(report);
+        Point {
+            width: *width,
+            warps: limit * SCHEDULERS,
+            ipc: kernel.ipc,
+            hit_rate: report.totals.figures.l1d.hit_rate.unwrap_or(0.0),
+            network: kernel.utilisation.noc_to_sm,
+            l1d: kernel.utilisation.l1d,
+            dram: kernel.utilisation.dram,
+        }
+    };
+    let points: Vec<_> = pairs.iter().zip(&reports).map(point).collect();
+    let claims = match judged {
+        true => vec![claim(&points).verdict(note(request))],
+        false => Vec::new(),
+    };
+    Some(Figure {
+        table: Table {
+            columns: vec![
+                column("wire_bytes", "Width of a wire of the interconnect."),
+                column("warps", "Active warps of an SM."),
+                column("ipc", "Thread instructions per core cycle."),
+                column("l1d.hit_rate", "Hits over accesses of the L1 data caches."),
+                column("l1d", "Utilisation of their ports."),
+                column("noc_to_sm", "That of the network from L2 to the SMs."),
+                column("dram", "That of DRAM."),
+            ],
+            rows: points.iter().map(cells).collect(),
+        },
+        summary: BTreeMap::new(),
+        claims,
+        charts: widths.iter().map(|width| chart(*width, &points)).collect(),
+    })
+}
+
+fn cells(point: &Point) -> Vec<Cell> {
+    let numbers = [
+        point.ipc,
+        point.hit_rate,
+        point.l1d,
+        point.network,
+        point.dram,
+    ];
+    let counts = [point.width, point.warps].map(|count| Cell::Count(count.into()));
+    counts
+        .into_iter()
+        .chain(numbers.map(Cell::Number))
+        .collect()
+}
+
+fn of(points: &[Point], width: u32) -> impl Iterator<Item = &Point> {
+    points.iter().filter(move |point| point.width == width)
+}
+
+/// What sections 1 and 4.3 say of the three diagrams.
+fn claim(points: &[Point]) -> Judged {
+    let at = |width: u32, warps: u32| of(points, width).find(|point| point.warps == warps);
+    let best = |width: u32| of(points, width).max_by(|a, b| a.ipc.total_cmp(&b.ipc));
+    let (narrow, wide) = (WIDTHS[0], WIDTHS[2]);
+    let hits = [4, 24].map(|warps| at(narrow, warps).map_or(0.0, |point| point.hit_rate));
+    let peak = best(narrow).map_or((0, 0.0), |point| (point.warps, point.ipc));
+    let last = |width: u32| at(width, 64).map_or(0.0, |point| point.ipc);
+    let fall = |width: u32| {
+        let peak = best(width).map_or(0.0, |point| point.ipc);
+        1.0 - last(width) / peak.max(1e-9)
+    };
+    let dram = of(points, narrow)
+        .map(|point| point.dram)
+        .fold(0.0, f64::max);
+    let percent = |share: f64| format!("{:.1}%", share * 100.0);
+    Judged::new("duet.spmv.warps")
+        .states(
+            "L1D's hit rate falls from 4 to 24 warps, by a third or more",
+            hits[1] <= hits[0] * 2.0 / 3.0,
+            format!("{} to {}", percent(hits[0]), percent(hits[1])),
+        )
+        .states(
+            "IPC is best at 12 to 24 warps (16 B wires)",
+            (12..=24).contains(&peak.0),
+            format!("{} warps", peak.0),
+        )
+        .states(
+            "and falls after, by 2% or more",
+            fall(narrow) >= 0.02,
+            percent(fall(narrow)),
+        )
+        .states("DRAM stays below 50%", dram < 0.5, percent(dram))
+        .states(
+            "with 64 B wires it does not fall, by 2% or more",
+            fall(wide) < 0.02,
+            percent(fall(wide)),
+        )
+}
+
+fn chart(width: u32, points: &[Point]) -> Chart {
+    let most = of(points, width)
+        .map(|point| point.ipc)
+        .fold(1e-9, f64::max);
+    let line = |name: &str, y: &dyn Fn(&Point) -> f64| LineSeries {
+        name: name.to_owned(),
+        points: of(points, width)
+            .map(|p| (f64::from(p.warps), y(p)))
+            .collect(),
+        dots: true,
+    };
+    Chart::Lines(LineChart {
+        title: format!("SPMV with wires of {width} bytes"),
+        x: Axis {
+            label: "active warps of an SM".to_owned(),
+            ..Axis::default()
+        },
+        y: Axis {
+            label: "share".to_owned(),
+            percent: true,
+            max: Some(1.0),
+            ..Axis::default()
+        },
+        series: vec![
+            line("IPC over the best", &|p| p.ipc / most),
+            line("L1D hit rate", &|p| p.hit_rate),
+            line("network L2 to SM", &|p| p.network),
+            line("DRAM", &|p| p.dram),
+        ],
+    })
+}

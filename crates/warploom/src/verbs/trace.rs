@@ -1,0 +1,108 @@
+//! `warploom trace`.
+
+use crate::failure::Failure;
+use crate::gpu::GpuArgs;
+use crate::launch_args::LaunchArgs;
+use crate::output::{command_line, print, print_json, write_file};
+use crate::simulate::simulate;
+use crate::target;
+use serde::Serialize;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::{Arc, Mutex, PoisonError};
+use warploom_report::{grouped, perfetto};
+use warploom_run::Options;
+use warploom_stats::trace::Trace;
+use warploom_workloads::Size;
+
+const EXAMPLES: &str = "\
+Examples:
+  warploom trace hotspot -o hotspot.json                       what every warp does, cycle by cycle
+  warploom trace spmv --gpu maxwell-duet --set sm.context=duet --set duet.extra_blocks=2 -o s.json
+  warploom trace bfs --size paper --skip-launches 4 --max-cycles 20000 -o bfs.json
+
+Open the file at https://ui.perfetto.dev: an SM is a process, a warp slot (or a warp context, where
+contexts are switched) a thread; a microsecond there is a core cycle here.";
+
+/// Write a timeline for the Perfetto UI: what every warp runs, waits for, and when it is switched
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// Workload (`warploom list workloads`), launch file (*.toml) or PTX file (*.ptx)
+    target: String,
+    /// File to write
+    #[arg(short, long, value_name = "FILE.json")]
+    output: PathBuf,
+    /// Size of a workload: test, small or paper
+    #[arg(long, value_name = "test|small|paper", default_value_t = Size::Small)]
+    size: Size,
+    /// Seed of a workload's inputs
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+    #[command(flatten)]
+    gpu: GpuArgs,
+    /// Stop after this many core cycles: a timeline of more is hard to look at
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 20_000,
+        value_parser = clap::value_parser!(u64).range(1..)
+    )]
+    max_cycles: u64,
+    /// Execute the first N launches without timing
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    skip_launches: u64,
+    /// Threads that simulate; the result is the same for any number
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = super::run::threads)]
+    threads: usize,
+    /// Print what was written as JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    launch: LaunchArgs,
+}
+
+/// What was written.
+#[derive(Serialize)]
+struct Written {
+    file: String,
+    /// Core cycles.
+    cycles: u64,
+    /// Changes of what warps do.
+    events: u64,
+    /// Digest of the run.
+    digest: String,
+}
+
+pub fn run(args: &Args) -> Result<ExitCode, Failure> {
+    let gpu = args.gpu.spec()?;
+    let mut program = target::program(&args.target, args.size, args.seed, &args.launch, &gpu)?;
+    let sink = Arc::new(Mutex::new(Trace::default()));
+    let options = Options {
+        threads: args.threads,
+        max_cycles: Some(args.max_cycles),
+        skip_launches: args.skip_launches,
+        trace: Some(Arc::clone(&sink)),
+        command: command_line(),
+        ..Options::default()
+    };
+    let result = simulate(gpu, options, program.as_mut())?;
+    let trace = sink.lock().unwrap_or_else(PoisonError::into_inner);
+    write_file(&args.output, &perfetto(&trace))?;
+    let written = Written {
+        file: args.output.display().to_string(),
+        cycles: trace.end,
+        events: trace.events.len() as u64,
+        digest: result.digest.clone(),
+    };
+    match args.json {
+        true => print_json(&written)?,
+        false => print(&format!(
+            "{}: {} cycles, {} events; open it at https://ui.perfetto.dev\n",
+            written.file,
+            grouped(written.cycles),
+            grouped(written.events)
+        ))?,
+    }
+    Ok(ExitCode::from(u8::from(!result.succeeded())))
+}
