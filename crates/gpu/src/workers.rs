@@ -44,6 +44,13 @@ struct Job {
     awake: Vec<usize>,
 }
 
+impl Job {
+    fn swap(&mut self, memory: &mut DeviceMemory, awake: &mut Vec<usize>) {
+        std::mem::swap(&mut self.memory, memory);
+        std::mem::swap(&mut self.awake, awake);
+    }
+}
+
 /// A thread that panicked while it held a lock takes the run down anyway.
 fn unpoisoned<T>(result: Result<T, PoisonError<T>>) -> T {
     result.unwrap_or_else(PoisonError::into_inner)
@@ -101,18 +108,18 @@ impl Shared {
         awake: &mut Vec<usize>,
         beside: impl FnOnce(),
     ) {
-        let swap = |memory: &mut DeviceMemory, awake: &mut Vec<usize>| {
-            // The write lock waits for workers that came too late for the last step.
-            let mut job = unpoisoned(self.job.write());
-            std::mem::swap(&mut job.memory, memory);
-            std::mem::swap(&mut job.awake, awake);
-        };
         let all = awake.len();
-        swap(memory, awake);
-        self.from.store(from, Ordering::Relaxed);
-        self.to.store(to, Ordering::Relaxed);
-        self.done.store(0, Ordering::Relaxed);
-        self.next.store(0, Ordering::Release);
+        {
+            // The lock waits for workers that came too late for the last step. One that comes from
+            // now on finds the job and its numbers together: never this step's SMs with the last
+            // step's cycles.
+            let mut job = unpoisoned(self.job.write());
+            job.swap(memory, awake);
+            self.from.store(from, Ordering::Relaxed);
+            self.to.store(to, Ordering::Relaxed);
+            self.done.store(0, Ordering::Relaxed);
+            self.next.store(0, Ordering::Release);
+        }
         self.step.fetch_add(1, Ordering::Release);
         beside();
         {
@@ -123,7 +130,7 @@ impl Shared {
             self.rethrow();
             self.done.load(Ordering::Acquire) == all
         });
-        swap(memory, awake);
+        unpoisoned(self.job.write()).swap(memory, awake);
     }
 
     fn rethrow(&self) {

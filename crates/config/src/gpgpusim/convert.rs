@@ -112,6 +112,11 @@ impl Draft {
             ),
             ("gpu.sm_filter", Raw::Text("all".into()), "the same"),
             (
+                "gpu.multiprogram",
+                Raw::Text("left-over".into()),
+                "as select_kernel chooses",
+            ),
+            (
                 "gpu.link_cycles",
                 Raw::Int(Some(1)),
                 "as GPGPU-Sim exchanges",

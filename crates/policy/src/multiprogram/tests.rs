@@ -283,8 +283,8 @@ fn kernels_come_and_go() {
     let third = policy.decisions().last().expect("it decided").clone();
     // Six SMs take up to eight blocks in two turns. SMs hold what they are to hold at the first
     // look, 100 cycles after each turn's beginning.
-    assert_eq!((third.at, third.verdict), (40_200, Verdict::Shared));
-    assert_eq!(third.blocks.iter().sum::<u32>(), 8, "{third:?}");
+    // Of eight slots none of the three can have what leaves each 60% of its best.
+    assert_eq!((third.at, third.verdict), (40_200, Verdict::Spatial));
     bench.kernels.remove(0);
     bench.update(&mut policy);
     let last = policy.decisions().last().expect("it decided");
