@@ -163,7 +163,8 @@ impl Gpu {
         slot
     }
 
-    /// Says how a kernel's contexts are switched, if they can be; the plan, where the machine switches.
+    /// Says how a kernel's contexts are switched, if they can be; the plan, where the machine
+    /// switches.
     fn plan_contexts(
         &mut self,
         image: &mut KernelImage,
