@@ -33,7 +33,7 @@ pub struct Args {
     cycles: u64,
 
     /// Measure nothing; compare the outputs of every variant with its reference, timed at size
-    /// small under three warp schedulers
+    /// small under six pairs of warp and block schedulers
     #[arg(long)]
     check: bool,
 

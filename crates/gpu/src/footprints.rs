@@ -208,6 +208,13 @@ mod tests {
         RegionGrid::new(&array, bytes, settings)
     }
 
+    /// Slots of an earlier block must not keep its ranges.
+    #[test]
+    fn warps_of_which_nothing_is_known_touch_nothing() {
+        let ranges = warp_ranges(None, 7, None, 3);
+        assert_eq!(ranges, [WarpRange::default(); 3]);
+    }
+
     /// Fig. 3.10: 16 regions of 4 sub-regions in an array of 8 x 8 lines: a region is 2 x 2 lines,
     /// so that the lines at its upper left and lower right give 1001 (bit 0 stands on the right).
     #[test]

@@ -14,7 +14,7 @@ fn outputs_are_right_under_four_schedulers() {
     thread::scope(|scope| {
         for (warps, blocks) in [
             ("lrr", "bcs"),
-            ("gto", "rr"),
+            ("gto", "locality"),
             ("two-level", "rr"),
             ("locality", "locality"),
         ] {

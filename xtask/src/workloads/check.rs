@@ -10,8 +10,17 @@ use warploom_run::{Options, Session};
 use warploom_stats::result::Outcome;
 use warploom_workloads::{Size, Target, all};
 
-/// Warp schedulers under which outputs must be the same.
-const SCHEDULERS: [&str; 3] = ["lrr", "gto", "two-level"];
+/// Warp and block schedulers under which outputs must be the same.
+const SCHEDULERS: [[&str; 2]; 6] = [
+    ["lrr", "rr"],
+    ["gto", "rr"],
+    ["two-level", "rr"],
+    ["gto", "bcs"],
+    ["gto", "locality"],
+    ["locality", "locality"],
+];
+/// Those of runs without timing, where they choose nothing.
+const PLAIN: [&str; 2] = SCHEDULERS[1];
 /// Systems of context switching under which they must be, on one SM of Maxwell's.
 const CONTEXTS: [&[&str]; 7] = [
     &["sm.context=duet", "duet.extra_blocks=1"],
@@ -40,7 +49,7 @@ pub fn run(only: &[String], what: Checked) -> Result<()> {
             let name = format!("{}@{}", workload.name, variant.name);
             let verdicts = match what {
                 Checked::Paper => {
-                    let verdict = one(&name, Size::Paper, gpu("gto")?, true);
+                    let verdict = one(&name, Size::Paper, gpu(PLAIN)?, true);
                     vec![("paper".to_owned(), verdict)]
                 }
                 Checked::Schedulers => small(&name)?,
@@ -64,7 +73,7 @@ pub fn run(only: &[String], what: Checked) -> Result<()> {
 pub enum Checked {
     /// Size paper, without timing.
     Paper,
-    /// Size small under several warp schedulers.
+    /// Size small under several warp and block schedulers.
     Schedulers,
     /// Size small under several systems of context switching and latencies.
     Contexts,
@@ -73,11 +82,11 @@ pub enum Checked {
 type Verdicts = Vec<(String, Result<Verdict>)>;
 
 fn small(name: &str) -> Result<Verdicts> {
-    let verdict = one(name, Size::Small, gpu("gto")?, true);
+    let verdict = one(name, Size::Small, gpu(PLAIN)?, true);
     let mut verdicts = vec![("functional".to_owned(), verdict)];
-    for scheduler in SCHEDULERS {
-        let verdict = one(name, Size::Small, gpu(scheduler)?, false);
-        verdicts.push((scheduler.to_owned(), verdict));
+    for schedulers in SCHEDULERS {
+        let verdict = one(name, Size::Small, gpu(schedulers)?, false);
+        verdicts.push((schedulers.join(", "), verdict));
     }
     Ok(verdicts)
 }
@@ -101,8 +110,12 @@ struct Verdict {
     text: String,
 }
 
-fn gpu(scheduler: &str) -> Result<GpuSpec> {
-    machine("gtx480", &[&format!("sm.warp_scheduler={scheduler}")])
+fn gpu([warps, blocks]: [&str; 2]) -> Result<GpuSpec> {
+    let warps = format!("sm.warp_scheduler={warps}");
+    machine(
+        "gtx480",
+        &[&warps, &format!("gpu.block_scheduler={blocks}")],
+    )
 }
 
 fn machine(preset: &str, settings: &[&str]) -> Result<GpuSpec> {

@@ -441,6 +441,29 @@ fn invalidating_empties_the_cache_and_flushing_only_dirty_lines() {
     assert_eq!(cache.access(3, &read(128, 128)).outcome, Miss);
 }
 
+/// A miss that is out holds it up; then dirty lines go down one by one as the queue has room, and
+/// nothing is left.
+#[test]
+fn emptying_waits_for_misses_and_writes_dirty_lines_back() {
+    let mut cache = cache(|spec| spec.write = WritePolicy::WriteBack);
+    for line in [0, 128] {
+        cache.access(0, &read(line, 128));
+        settle(&mut cache, 0);
+        cache.access(1, &write(line, 128));
+        settle(&mut cache, 1);
+    }
+    cache.access(2, &read(256, 128));
+    assert!(!cache.empty(3, &read(0, 0)), "a miss is out");
+    settle(&mut cache, 3);
+    for at in [0, 128] {
+        assert!(!cache.empty(4, &read(0, 0)));
+        assert!(!cache.empty(4, &read(0, 0)), "the first is not gone yet");
+        assert_eq!(settle(&mut cache, 4), [(L1WriteBack, at, 128)]);
+    }
+    assert!(cache.empty(5, &read(0, 0)));
+    assert_eq!(cache.access(6, &read(256, 128)).outcome, Miss);
+}
+
 #[test]
 fn the_number_of_ways_can_change() {
     let spec = cache_spec(4, 2);

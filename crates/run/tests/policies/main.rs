@@ -220,6 +220,28 @@ fn other_schedulers_are_the_same_always() {
 
 /// Steps in both directions, of one SM, where the contention's trend says so, at least an interval
 /// apart; the statistics are the sums of the trace.
+/// Every address hangs on a number that the thread draws: a block scheduler that computes addresses
+/// has nothing to go by, and blocks start in the grid's order.
+#[test]
+fn locality_without_regular_accesses_is_round_robin() {
+    const DRAWN: &str = "
+        atom.global.add.u32 %r1, [%rd1], 1;
+        mul.lo.u32 %r2, %r1, 68; and.b32 %r2, %r2, 131068; cvt.u64.u32 %rd2, %r2;
+        add.u64 %rd3, %rd1, %rd2;
+        ld.global.u32 %r3, [%rd3+64];
+        add.u32 %r3, %r3, 1;
+        st.global.u32 [%rd3+64], %r3;
+    ";
+    let run = |scheduler: &str| {
+        let spec = spec(&[&format!("gpu.block_scheduler={scheduler}")]);
+        run_with(&spec, (DRAWN, 48, 128), 1, OwnPolicies::default())
+    };
+    let (plain, local) = (run("rr"), run("locality"));
+    assert_eq!(local.digest, plain.digest);
+    assert_eq!(count(&local, "sm.blocks_finished"), 48);
+    assert_eq!(count(&local, "gpu.blocks_reordered"), 0);
+}
+
 #[test]
 fn contention_throttle_steps() {
     for order in ["round-robin", "lowest"] {

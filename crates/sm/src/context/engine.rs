@@ -47,7 +47,7 @@ declare_stats! {
         pub blocks_started_out: u64 = Blocks;
         /// Changes of the number of extra blocks upwards.
         pub steps_up: u64 = Events;
-        /// The same downwards.
+        /// The same downwards, at the launch of another kernel too: each starts without any.
         pub steps_down: u64 = Events;
         /// Times that L1D was emptied to hold contexts.
         pub l1d_taken: u64 = Events;
