@@ -67,6 +67,7 @@ fn launch(name: &str, figures: Figures) -> KernelReport {
         context_registers: None,
         context: None,
         figures,
+        concurrent: None,
     }
 }
 
@@ -93,6 +94,9 @@ fn run(kernels: Vec<KernelReport>, totals: Figures, series: Option<Series>) -> R
         cycles_per_second: 1.0,
         warp_instructions_per_second: 1.0,
         series,
+        processes: Vec::new(),
+        decisions: Vec::new(),
+        mix: None,
         sm_filter_checks: Vec::new(),
         sharing: None,
         checks: Vec::new(),

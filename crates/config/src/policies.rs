@@ -60,6 +60,27 @@ macro_rules! sm_filters {
     };
 }
 
+/// Hands the rows of `gpu.multiprogram` to a macro.
+#[macro_export]
+macro_rules! multiprogram_policies {
+    ($then:ident) => {
+        $then! {
+            Multiprogram of "gpu.multiprogram",
+                "How kernels that run at once share the SMs.", "this program",
+                default "left-over";
+            Sequential = "sequential": "one process after the other";
+            LeftOver = "left-over":
+                "all that the kernel launched first can use, then the next (GPGPU-Sim)";
+            Fcfs = "fcfs": "kernels take blocks by turns, wherever there is room";
+            Even = "even": "every SM's resources in equal parts";
+            Spatial = "spatial": "SMs in equal parts";
+            Fixed(settings: FixedSettings) = "fixed": "a fixed number of blocks on an SM for each";
+            WarpedSlicer(settings: WarpedSlicerSettings) = "warped-slicer":
+                "the blocks of each by what short profiles say they gain";
+        }
+    };
+}
+
 /// Hands the rows of `sm.context` to a macro.
 #[macro_export]
 macro_rules! contexts {
@@ -132,6 +153,7 @@ macro_rules! choices {
 warp_schedulers!(choices);
 block_schedulers!(choices);
 sm_filters!(choices);
+multiprogram_policies!(choices);
 contexts!(choices);
 
 /// Order of the warps that may issue, in `two-level`.
@@ -524,5 +546,73 @@ settings! {
         blocks: "blocks", int(1, 64), 32, "32", "blocks",
             "Entries of the block status table.",
             "Lin et al., TACO 2018 (seed 000), section 6.8";
+    }
+}
+
+/// Settings of `fixed`: blocks of each kernel on an SM, kernels in order of their processes;
+/// `None`: as many as there is room for. They hold while more than one kernel runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FixedSettings {
+    /// Of the first.
+    pub first: Option<u32>,
+    /// Of the second.
+    pub second: Option<u32>,
+    /// Of the third.
+    pub third: Option<u32>,
+    /// Of the fourth.
+    pub fourth: Option<u32>,
+}
+
+const QUOTA: Rule = Rule::IntegerOrNone { min: 0, max: 64 };
+
+settings! {
+    FixedSettings {
+        first: "first", QUOTA, None, "\"none\"", "blocks per SM",
+            "Blocks of the first process's kernel on an SM.",
+            "Xu et al., ISCA 2016 (seed 003), section V.A: the oracle's combinations";
+        second: "second", QUOTA, None, "\"none\"", "blocks per SM",
+            "Blocks of the second process's kernel on an SM.",
+            "Xu et al., ISCA 2016 (seed 003), section V.A: the oracle's combinations";
+        third: "third", QUOTA, None, "\"none\"", "blocks per SM",
+            "Blocks of the third process's kernel on an SM.",
+            "Xu et al., ISCA 2016 (seed 003), section V.A: the oracle's combinations";
+        fourth: "fourth", QUOTA, None, "\"none\"", "blocks per SM",
+            "Blocks of the fourth process's kernel on an SM.",
+            "Xu et al., ISCA 2016 (seed 003), section V.A: the oracle's combinations";
+    }
+}
+
+/// Settings of `warped-slicer`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WarpedSlicerSettings {
+    /// Core cycles before the first profile.
+    pub warmup_cycles: u32,
+    /// Core cycles of a sample.
+    pub profile_cycles: u32,
+    /// Core cycles from the last sample to the new partition.
+    pub delay_cycles: u32,
+    /// Loss of a kernel, in percent of an equal share, from which SMs are divided instead.
+    pub loss_percent: u32,
+    /// Change of a kernel's IPC, in percent, from which it is profiled again; 0: never.
+    pub phase_percent: u32,
+}
+
+settings! {
+    WarpedSlicerSettings {
+        warmup_cycles: "warmup_cycles", int(0, 100_000_000), 20_000, "20000", "core cycles",
+            "Time before the first profile.", "Xu et al., ISCA 2016 (seed 003), section V";
+        profile_cycles: "profile_cycles", int(1, 100_000_000), 5000, "5000", "core cycles",
+            "Length of a sample.", "Xu et al., ISCA 2016 (seed 003), sections IV.A and V";
+        delay_cycles: "delay_cycles", int(0, 100_000_000), 0, "0", "core cycles",
+            "Time that the algorithm takes, in which the blocks of the profile go on.",
+            "Xu et al., ISCA 2016 (seed 003), section V.H";
+        loss_percent: "loss_percent", int(0, 1000), 120, "120", "%",
+            "Loss of a kernel from which SMs are divided instead, in percent of 1/K of its best \
+             performance among K kernels.",
+            "Xu et al., ISCA 2016 (seed 003), section IV";
+        phase_percent: "phase_percent", int(0, 10_000), 50, "50", "%",
+            "Change of a kernel's IPC over more than a profile's length from which it is profiled \
+             again; 0: never.",
+            "this program: Xu et al., ISCA 2016 (seed 003), section IV.B, say \"significantly\"";
     }
 }

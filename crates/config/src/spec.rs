@@ -1,7 +1,7 @@
 //! The validated specification of a GPU. Defaults and meanings follow GPGPU-Sim 3.2.2's GTX480
 //! configuration unless a key says otherwise.
 
-use crate::policies::{BlockScheduler, Context, SmFilter, WarpScheduler};
+use crate::policies::{BlockScheduler, Context, Multiprogram, SmFilter, WarpScheduler};
 
 /// A whole GPU.
 #[derive(Clone, Debug, PartialEq)]
@@ -81,6 +81,8 @@ pub struct DeviceSpec {
     pub block_scheduler: BlockScheduler,
     /// Which SMs take blocks.
     pub sm_filter: SmFilter,
+    /// How kernels that run at once share the SMs.
+    pub multiprogram: Multiprogram,
     /// Core cycles from launch to the first block.
     pub kernel_launch_cycles: u32,
     /// Core cycles added to that per block of the grid.

@@ -1,8 +1,9 @@
 //! Device memory: what the bytes are. Sparse pages, so that only touched memory costs, and a table
 //! of allocations, so that accesses can be checked. Global and constant memory live here.
 //!
-//! Invariants: pages are never removed; an untouched page reads as zero; allocations of one address
-//! space never overlap and are placed in the order of the calls, as GPGPU-Sim places them.
+//! Invariants: pages are removed with their address space only; an untouched page reads as zero;
+//! allocations of one address space never overlap and are placed in the order of the calls, as
+//! GPGPU-Sim places them.
 
 use warploom_base::Digest;
 use warploom_ir::{CONST_BASE, CONST_BYTES, GLOBAL_BASE};
@@ -81,6 +82,8 @@ struct Page {
 pub struct DeviceMemory {
     spaces: Vec<AddressSpace>,
     pages: Vec<Page>,
+    /// Pages that no address space has any more, zero.
+    unused: Vec<u32>,
     capacity: u64,
     allocated: u64,
     track: bool,
@@ -132,9 +135,32 @@ impl DeviceMemory {
         Self {
             spaces: vec![AddressSpace::new()],
             pages: Vec::new(),
+            unused: Vec::new(),
             capacity,
             allocated: 0,
             track: false,
+        }
+    }
+
+    /// Empties the address space of a process: its allocations are gone, and a new program may take
+    /// its place.
+    pub fn forget(&mut self, asid: u8) {
+        let Some(space) = self.spaces.get_mut(usize::from(asid)) else {
+            return;
+        };
+        let space = std::mem::replace(space, AddressSpace::new());
+        let padded = |a: &Allocation| a.bytes.max(1).next_multiple_of(ALLOC_ALIGN);
+        let global = |a: &&Allocation| a.live && a.base >= GLOBAL_BASE;
+        let bytes: u64 = space.allocations.iter().filter(global).map(padded).sum();
+        self.allocated -= bytes;
+        let entries = space.directories.iter().flatten().flat_map(|d| d.iter());
+        for &page in entries.filter(|page| **page != NO_PAGE) {
+            let Page { data, written } = &mut self.pages[page as usize];
+            data.fill(0);
+            if let Some(written) = written {
+                written.fill(0);
+            }
+            self.unused.push(page);
         }
     }
 
@@ -285,7 +311,8 @@ impl DeviceMemory {
     }
 
     fn page_index(&mut self, asid: u8, address: u64) -> usize {
-        let new_page = self.pages.len() as u32;
+        let new_page = self.unused.last().copied();
+        let new_page = new_page.unwrap_or(self.pages.len() as u32);
         let page = address >> PAGE_SHIFT;
         let (outer, inner) = (
             (page >> DIRECTORY_SHIFT) as usize,
@@ -301,6 +328,9 @@ impl DeviceMemory {
             return directory[inner] as usize;
         }
         directory[inner] = new_page;
+        if self.unused.pop().is_some() {
+            return new_page as usize;
+        }
         let written = self
             .track
             .then(|| vec![0; PAGE_BYTES / 64].into_boxed_slice());

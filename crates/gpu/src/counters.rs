@@ -19,6 +19,9 @@ declare_stats! {
         pub reply_stalls: u64 = Cycles, as "gpu_stall_icnt2sh";
         /// Blocks that the block scheduler started before an older one of their kernel (locality).
         pub blocks_reordered: u64 = Blocks;
+        /// Times that an SM had enough registers and shared memory for a block, but not in one
+        /// piece, while kernels share it.
+        pub fragmented_blocks: u64 = Events;
         /// L2 cycles in which a packet came to at least one partition.
         pub arrival_cycles: u64 = Cycles, as "gpu_sim_cycle_parition_util";
         /// Atomics carried out, by lane.
@@ -59,8 +62,8 @@ pub struct BankPart {
 /// Everything that the machine counts, at one moment or between two. What is counted for each of
 /// several parts stands once a part.
 ///
-/// A kernel is given what is counted from its launch to its end, each count to exactly one kernel
-/// as long as kernels run one after the other: no cycle passes between the end of one and the
+/// A kernel that runs alone is given what is counted from its launch to its end, each count to
+/// exactly one kernel: no cycle passes between the end of one and the
 /// launch of the next, so what an earlier kernel left in the memory system (write-backs, fetched
 /// instructions) counts where its cycles do.
 #[derive(Clone, PartialEq, Debug, Default)]

@@ -5,7 +5,8 @@
 //! |---|---|---|
 //! | SM filter | `gpu.sm_filter`, which sees the machine's monitors | `offer` |
 //! | cap on blocks of an SM | `gpu.max_blocks_per_sm` | `give_block` |
-//! | kernel choice | order of launch: later kernels get what earlier ones leave | `give_block` |
+//! | kernel choice | `gpu.multiprogram`: which kernels in which order, up to how many blocks |
+//! `give_block` |
 //! | resources | what the SM has left | `fits` |
 //! | block choice | `gpu.block_scheduler` | `give_block_of` |
 //!
@@ -17,11 +18,15 @@ use std::sync::Arc;
 use warploom_base::{Cycle, KernelSlot, SmId};
 use warploom_config::{ContextPlan, GpuSpec};
 use warploom_ir::Program;
+use warploom_mem::cache::CacheCounters;
 use warploom_policy::{
-    BlockPolicy, BlockQueueView, BlockScheduler, DeviceView, Footprint, OwnPolicies, SmFilter,
-    SmFilterPolicy, Turn, WarpScheduler,
+    BlockPolicy, BlockQueueView, BlockScheduler, Decision, DeviceView, Footprint, KernelView,
+    Multiprogram, MultiprogramPolicy, MultiprogramView, OwnPolicies, SmFilter, SmFilterPolicy,
+    SmSample, Turn, WarpScheduler,
 };
-use warploom_sm::{BlockNeeds, FinishedBlock, KernelImage, OccupancyLimit, Sm};
+use warploom_sm::{
+    BlockNeeds, FinishedBlock, KernelCounters, KernelImage, OccupancyLimit, SlotCause, Sm,
+};
 
 use crate::counters::PartCounters;
 use crate::footprints::{Touches, warp_ranges};
@@ -44,6 +49,8 @@ pub struct KernelEnd {
     pub slot: KernelSlot,
     /// Core cycle of its launch.
     pub launched_at: Cycle,
+    /// Core cycle in which its first block started; that of its launch if none did.
+    pub started_at: Cycle,
     /// Core cycle after that in which its last block ended.
     pub ended_at: Cycle,
     /// Most of its blocks on one SM.
@@ -58,8 +65,15 @@ pub struct KernelEnd {
     pub context_registers: Option<u32>,
     /// How its contexts could be switched, where `sm.context` says so.
     pub contexts: Option<ContextPlan>,
-    /// What the machine counted from launch to end.
+    /// What the machine counted from launch to end; what was counted of this kernel alone, and no
+    /// more, if others were in flight meanwhile.
     pub counters: PartCounters,
+    /// Others were in flight meanwhile.
+    pub shared: bool,
+    /// What SMs counted of it.
+    pub own: KernelCounters,
+    /// It was halted.
+    pub halted: bool,
 }
 
 /// A kernel in flight.
@@ -86,8 +100,18 @@ pub(crate) struct InFlight {
     window_touches: VecDeque<Footprint>,
     running_touches: Vec<Vec<Footprint>>,
     pub finished: u64,
+    pub started_at: Option<Cycle>,
     pub last_end: Cycle,
     pub before: PartCounters,
+    /// What was counted in its slot before it.
+    pub own_before: KernelCounters,
+    /// By SM and bank: accesses of its slot before it.
+    pub caches_before: Vec<CacheCounters>,
+    /// Others were in flight at some time since its launch.
+    pub shared: bool,
+    pub halted: bool,
+    /// Its number among the codes that its process has launched.
+    pub code: u32,
     /// How its contexts could be switched, where `sm.context` says so.
     pub plan: Option<ContextPlan>,
 }
@@ -123,8 +147,14 @@ impl InFlight {
             window_touches: VecDeque::new(),
             running_touches: vec![Vec::new(); sms],
             finished: 0,
+            started_at: None,
             last_end: now,
             before,
+            own_before: KernelCounters::default(),
+            caches_before: Vec::new(),
+            shared: false,
+            halted: false,
+            code: 0,
             plan: None,
         }
     }
@@ -161,17 +191,41 @@ impl InFlight {
     }
 
     fn has_waiting(&self) -> bool {
-        !self.window.is_empty() || self.next_rank < self.blocks
+        !self.halted && (!self.window.is_empty() || self.next_rank < self.blocks)
     }
 
-    /// A block of it waits that an SM has room for.
-    fn fits(&self, id: SmId, sm: &mut Sm) -> bool {
+    /// A block of it waits that an SM has room for, up to `quota` of them.
+    fn fits(&self, id: SmId, sm: &mut Sm, quota: u32) -> bool {
+        self.may_take(id, quota) && sm.has_room(self.image.slot, &self.needs)
+    }
+
+    /// A block of it waits, and the SM holds fewer than it may.
+    fn may_take(&self, id: SmId, quota: u32) -> bool {
         let here = self.running[id.index()].len() as u32;
-        self.has_waiting() && here < self.most && sm.has_room(self.image.slot, &self.needs)
+        self.has_waiting() && here < self.most.min(quota)
     }
 
     pub fn is_finished(&self) -> bool {
         self.finished == self.blocks
+    }
+
+    /// Gives out no more blocks: those that wait are not of it any more.
+    fn halt(&mut self) {
+        self.halted = true;
+        self.blocks = self.finished + self.running.iter().map(|r| r.len() as u64).sum::<u64>();
+        self.next_rank = self.blocks;
+        self.window.clear();
+        self.window_touches.clear();
+    }
+
+    fn view(&self) -> KernelView {
+        KernelView {
+            slot: self.image.slot,
+            process: self.image.asid,
+            code: self.code,
+            needs: self.needs,
+            blocks_per_sm: self.blocks_per_sm,
+        }
     }
 }
 
@@ -181,6 +235,13 @@ pub(crate) struct Dispatcher {
     pub kernels: Vec<Option<InFlight>>,
     pub sm_filter: SmFilterPolicy,
     block_policy: BlockPolicy,
+    multiprogram: MultiprogramPolicy,
+    /// Kernels came or went since the policy was updated.
+    changed: bool,
+    /// Names of the codes launched: process, kernel, registers of a thread, needs of a block.
+    codes: Vec<(u8, String, u32, BlockNeeds)>,
+    /// Times that an SM had enough for a block, but not in one piece.
+    fragmented: u64,
     /// Warps' access ranges are wanted.
     ranges: bool,
     /// Most blocks on an SM.
@@ -214,6 +275,10 @@ impl Dispatcher {
             kernels: (0..spec.gpu.max_concurrent_kernels).map(|_| None).collect(),
             sm_filter: policies.sm_filter_policy(spec),
             block_policy: policies.block_policy(spec),
+            multiprogram: policies.multiprogram_policy(spec),
+            changed: false,
+            codes: Vec::new(),
+            fragmented: 0,
             ranges: policies.warp_policy(spec).wants_ranges(),
             cap: spec.gpu.max_blocks_per_sm,
             last_cluster: sms / cluster - 1,
@@ -246,8 +311,14 @@ impl Dispatcher {
     }
 
     /// Puts a kernel into a free slot.
-    pub fn put(&mut self, slot: usize, kernel: InFlight) {
+    pub fn put(&mut self, slot: usize, mut kernel: InFlight) {
         debug_assert!(self.kernels[slot].is_none(), "kernel slot {slot} is taken");
+        kernel.code = self.code_of(&kernel.image, kernel.needs);
+        for other in self.kernels.iter_mut().flatten() {
+            other.shared = true;
+            kernel.shared = true;
+        }
+        self.changed = true;
         self.kernels[slot] = Some(kernel);
         self.slots.push(slot);
         self.open.fill(true);
@@ -262,7 +333,95 @@ impl Dispatcher {
         };
         let at = self.slots.iter().position(ended)?;
         let slot = self.slots.remove(at);
+        self.changed = true;
         self.kernels[slot].take().map(|kernel| (slot, kernel))
+    }
+
+    /// The number of a kernel's code and shape among those that its process has launched.
+    fn code_of(&mut self, image: &KernelImage, needs: BlockNeeds) -> u32 {
+        let name = (
+            image.asid,
+            image.program.name.clone(),
+            image.registers_per_thread,
+            needs,
+        );
+        let known = self.codes.iter().position(|code| *code == name);
+        let at = known.unwrap_or_else(|| {
+            self.codes.push(name);
+            self.codes.len() - 1
+        });
+        at as u32
+    }
+
+    /// Stops giving out blocks of a kernel and ends those that run. Returns its waiting ends.
+    pub fn halt(&mut self, slot: KernelSlot, now: Cycle, sms: &mut SmArray) {
+        let Some(kernel) = self.kernels[slot.index()].as_mut() else {
+            return;
+        };
+        kernel.halt();
+        kernel.last_end = now;
+        self.changed = true;
+        for index in 0..sms.len() {
+            let mut sm = sms.get(index);
+            for block in sm.halt_kernel(slot) {
+                self.block_finished(SmId::new(index), &mut sm, &block);
+            }
+            drop(sm);
+            sms.wake(index, now);
+        }
+    }
+
+    /// The multiprogramming policy is to be updated in this cycle.
+    pub fn is_update_due(&self, now: Cycle) -> bool {
+        self.changed || now >= self.multiprogram.next_check()
+    }
+
+    /// Updates the policy: kernels came or went, or it wanted to look.
+    pub fn update(&mut self, now: Cycle, spec: &GpuSpec, sms: &mut SmArray) {
+        self.changed = false;
+        let samples = self.samples(now, sms);
+        let running = self.in_flight().filter(|kernel| !kernel.halted);
+        let kernels: Vec<KernelView> = running.map(InFlight::view).collect();
+        self.multiprogram.update(&MultiprogramView {
+            now,
+            spec,
+            kernels: &kernels,
+            sms: &samples,
+        });
+        self.open.fill(true);
+    }
+
+    fn samples(&self, now: Cycle, sms: &mut SmArray) -> Vec<SmSample> {
+        let mut samples = Vec::with_capacity(sms.len());
+        sms.for_each(|index, sm| {
+            sm.settle(now);
+            let blocks = |kernel: &Option<InFlight>| {
+                let running = kernel.as_ref().map(|k| k.running[index].len() as u32);
+                running.unwrap_or(0)
+            };
+            samples.push(SmSample {
+                instructions: sm.by_kernel.iter().map(|k| k.warp_instructions).collect(),
+                blocks: self.kernels.iter().map(blocks).collect(),
+                slots: sm.counters.slots.iter().sum(),
+                memory_slots: sm.counters.slots[SlotCause::MemoryDependence as usize],
+            });
+        });
+        samples
+    }
+
+    /// The first cycle in which the multiprogramming policy wants to look.
+    pub fn next_check(&self) -> Cycle {
+        self.multiprogram.next_check()
+    }
+
+    /// What the multiprogramming policy has decided.
+    pub fn decisions(&self) -> &[Decision] {
+        self.multiprogram.decisions()
+    }
+
+    /// Times so far that an SM had enough for a block, but not in one piece.
+    pub fn fragmented(&self) -> u64 {
+        self.fragmented
     }
 
     /// The first cycle from `now` on in which a block may be given to an SM that has room.
@@ -299,7 +458,8 @@ impl Dispatcher {
         }
         let mut has_room = |index: usize| {
             let (id, mut sm) = (SmId::new(index), sms.get(index));
-            let mut fits = |k: &InFlight| k.ready_at <= view.now && k.fits(id, &mut sm);
+            let quota = |k: &InFlight| self.multiprogram.quota(id, k.image.slot);
+            let mut fits = |k: &InFlight| k.ready_at <= view.now && k.fits(id, &mut sm, quota(k));
             !self.is_capped(id) && self.in_flight().any(&mut fits)
         };
         if (0..self.open.len()).any(|sm| self.open[sm] && has_room(sm)) {
@@ -381,15 +541,21 @@ impl Dispatcher {
         }
     }
 
-    /// Starts one block on an SM if one fits: of the kernel launched first that has one.
+    /// Starts one block on an SM if one fits: of the first kernel that has one, in the order that
+    /// the multiprogramming policy chose.
     fn give_block(&mut self, now: Cycle, id: SmId, sm: &mut Sm) -> Offer {
         if self.is_capped(id) {
             return Offer::Full;
         }
         let mut offer = Offer::Full;
-        for i in 0..self.slots.len() {
-            match self.give_block_of(self.slots[i], now, id, sm) {
-                Offer::Taken => return Offer::Taken,
+        let (first, kernels) = (self.multiprogram.first(id), self.slots.len());
+        for i in 0..kernels {
+            let turn = (first + i) % kernels;
+            match self.give_block_of(self.slots[turn], now, id, sm) {
+                Offer::Taken => {
+                    self.multiprogram.placed(id, turn);
+                    return Offer::Taken;
+                }
                 Offer::Later => offer = Offer::Later,
                 Offer::Full => {}
             }
@@ -399,10 +565,13 @@ impl Dispatcher {
 
     /// Starts a block of one kernel.
     fn give_block_of(&mut self, slot: usize, now: Cycle, id: SmId, sm: &mut Sm) -> Offer {
+        let quota = self.multiprogram.quota(id, KernelSlot::new(slot));
         let Some(k) = &mut self.kernels[slot] else {
             return Offer::Full;
         };
-        if !k.fits(id, sm) {
+        if !k.fits(id, sm, quota) {
+            self.fragmented +=
+                u64::from(k.may_take(id, quota) && sm.is_fragmented(k.image.slot, &k.needs));
             return Offer::Full;
         }
         if k.ready_at > now {
@@ -413,7 +582,7 @@ impl Dispatcher {
         let view = BlockQueueView {
             kernel: KernelSlot::new(slot),
             blocks_per_sm: k.most,
-            room: sm.room(k.image.slot, &k.needs, k.most - here),
+            room: sm.room(k.image.slot, &k.needs, k.most.min(quota) - here),
             waiting: k.window.make_contiguous(),
             running: &k.running,
             waiting_touches: k.window_touches.make_contiguous(),
@@ -423,6 +592,7 @@ impl Dispatcher {
             return Offer::Later;
         };
         let (rank, footprint) = k.take(at, id);
+        k.started_at = k.started_at.or(Some(now));
         let first_warp = sm.assign(now, KernelSlot::new(slot), rank, &k.needs);
         if self.ranges {
             let ranges = warp_ranges(k.touches.as_mut(), rank, footprint, k.needs.threads / 32);

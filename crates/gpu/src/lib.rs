@@ -26,3 +26,4 @@ pub use dispatch::{KernelEnd, KernelLaunch};
 pub use machine::{Gpu, Stop};
 pub use probe::{Part, Probe};
 pub use recorder::Recording;
+pub use warploom_sm::KernelCounters;

@@ -16,8 +16,10 @@ use warploom_config::{ContextPlan, GpuSpec, OccupancyLimit};
 use warploom_exec::{DeviceMemory, Fault, FindingReport, apply_atomic};
 use warploom_mem::cache::{Cache, CacheCounters};
 use warploom_mem::partition::SubPartition;
-use warploom_policy::{Check, DeviceView, OwnPolicies, SmFilter};
-use warploom_sm::{BlockNeeds, KernelContexts, KernelImage, Sm, packet_size};
+use warploom_policy::{Check, Decision, DeviceView, OwnPolicies, SmFilter};
+use warploom_sm::{
+    BlockNeeds, KernelContexts, KernelCounters, KernelImage, Sm, packet_size, physical_base,
+};
 use warploom_stats::trace::Trace;
 
 /// Core cycles that one step may skip, so that a caller who watches progress sees some.
@@ -152,12 +154,14 @@ impl Gpu {
         let delay =
             u64::from(gpu.kernel_launch_cycles) + blocks * u64::from(gpu.block_launch_cycles);
         let before = self.part_counters();
+        let (own_before, caches_before) = self.counted_of(slot);
         let sms = self.sms.len();
         let occupancy = (blocks_per_sm, limit);
         let ready = self.now + delay;
         let mut kernel = InFlight::new(
             image, needs, occupancy, self.now, ready, blocks, sms, before, touches,
         );
+        (kernel.own_before, kernel.caches_before) = (own_before, caches_before);
         kernel.plan = plan;
         self.dispatcher.put(slot.index(), kernel);
         slot
@@ -204,10 +208,11 @@ impl Gpu {
         BlockNeeds::new(threads, launch.registers_per_thread, shared, &self.spec.sm)
     }
 
-    /// Marks the lines of a host-to-device copy as present in L2, where the machine does so.
-    pub fn note_copy(&mut self, addr: u64, bytes: u64) {
+    /// Marks the lines of a process's host-to-device copy as present in L2, where the machine does
+    /// so.
+    pub fn note_copy(&mut self, asid: u8, addr: u64, bytes: u64) {
         if self.spec.gpu.copies_warm_l2 && bytes > 0 {
-            self.memory.warm(addr, bytes);
+            self.memory.warm(physical_base(asid) + addr, bytes);
         }
     }
 
@@ -222,6 +227,15 @@ impl Gpu {
         let to = self.step_end().min(limit);
         let view = self.device_view();
         self.probe.enter(Part::Dispatch);
+        if self.dispatcher.is_update_due(from) {
+            let Self {
+                dispatcher,
+                spec,
+                sms,
+                ..
+            } = self;
+            dispatcher.update(from, spec, sms);
+        }
         self.dispatcher.dispatch(from, to, &mut self.sms, &view);
         let Self { memory, probe, .. } = self;
         probe.enter(Part::Sms);
@@ -252,6 +266,8 @@ impl Gpu {
         let idle = next.saturating_sub(self.now).min(MOST_SKIPPED) / length;
         // A window ends with the step that reaches its end.
         let due = self.recorder.as_ref().map_or(Cycle::MAX, Recorder::due);
+        // So does the stretch that ends with a look of the multiprogramming policy.
+        let due = due.min(self.dispatcher.next_check());
         let due = due.min(self.monitor.as_ref().map_or(Cycle::MAX, Monitor::due));
         let until_due = due.saturating_sub(self.now).div_ceil(length);
         self.now + length * idle.min(until_due).max(1)
@@ -410,10 +426,86 @@ impl Gpu {
         }
     }
 
+    /// Ends a kernel where it is: what its warps have issued comes to its end, and then it ends
+    /// like any other, as soon as nothing of it is outstanding.
+    pub fn halt(&mut self, slot: KernelSlot) {
+        self.dispatcher.halt(slot, self.now, &mut self.sms);
+        self.end_kernels();
+    }
+
+    /// Thread instructions so far of the kernels in a slot.
+    pub fn thread_instructions(&mut self, slot: KernelSlot) -> u64 {
+        let mut sum = 0;
+        let of = |sm: &Sm| sm.by_kernel[slot.index()].thread_instructions;
+        self.sms.for_each(|_, sm| sum += of(sm));
+        sum
+    }
+
+    /// What the multiprogramming policy has decided.
+    pub fn decisions(&self) -> &[Decision] {
+        self.dispatcher.decisions()
+    }
+
+    /// What was counted of the kernels in a slot: by all SMs, and of accesses by each SM and bank.
+    fn counted_of(&mut self, slot: KernelSlot) -> (KernelCounters, Vec<CacheCounters>) {
+        let mut own = KernelCounters::default();
+        let mut caches = Vec::with_capacity(self.sms.len() + self.memory.partitions().len());
+        self.sms.for_each(|_, sm| {
+            own.add(&sm.by_kernel[slot.index()]);
+            let l1d = sm.ldst.l1d.as_ref();
+            caches.push(counters_of(l1d.map(|l1d| l1d.kernel_counters(slot))));
+        });
+        let banks = self.memory.partitions().iter();
+        caches.extend(banks.map(|bank| counters_of(bank.kernel_counters(slot))));
+        (own, caches)
+    }
+
+    /// What was counted of one kernel since its launch, and whole machine's counters where it ran
+    /// alone.
+    fn counted_since(
+        &mut self,
+        slot: KernelSlot,
+        kernel: &InFlight,
+        ended_at: Cycle,
+    ) -> (KernelCounters, PartCounters) {
+        let (own, caches) = self.counted_of(slot);
+        let own = own.since(&kernel.own_before);
+        if !kernel.shared {
+            return (own, self.part_counters().since(&kernel.before));
+        }
+        let since = caches.iter().zip(&kernel.caches_before);
+        let mut caches = since.map(|(now, before)| now.since(before));
+        let mut counters = PartCounters::default();
+        counters.device.cycles = ended_at - kernel.launched_at;
+        counters.sms = caches
+            .by_ref()
+            .take(self.sms.len())
+            .map(|l1d| SmPart {
+                l1d,
+                ..SmPart::default()
+            })
+            .collect();
+        counters.banks = caches
+            .map(|l2| BankPart {
+                l2,
+                ..BankPart::default()
+            })
+            .collect();
+        if let Some(first) = counters.sms.first_mut() {
+            first.sm.warp_instructions = own.warp_instructions;
+            first.sm.thread_instructions = own.thread_instructions;
+            first.sm.blocks_started = own.blocks_started;
+            first.sm.blocks_finished = own.blocks_finished;
+        }
+        (own, counters)
+    }
+
     fn kernel_end(&mut self, slot: KernelSlot, kernel: &InFlight, ended_at: Cycle) -> KernelEnd {
+        let (own, counters) = self.counted_since(slot, kernel, ended_at);
         KernelEnd {
             slot,
             launched_at: kernel.launched_at,
+            started_at: kernel.started_at.unwrap_or(kernel.launched_at),
             ended_at,
             blocks_per_sm: kernel.blocks_per_sm,
             limit: kernel.limit,
@@ -421,7 +513,10 @@ impl Gpu {
             registers_per_thread: kernel.image.registers_per_thread,
             context_registers: kernel.image.program.context_registers(),
             contexts: kernel.plan,
-            counters: self.part_counters().since(&kernel.before),
+            counters,
+            shared: kernel.shared,
+            own,
+            halted: kernel.halted,
         }
     }
 
@@ -523,6 +618,7 @@ impl Gpu {
                 arrival_cycles: self.memory.arrival_cycles,
                 atomics: self.atomics_done,
                 blocks_reordered: self.dispatcher.blocks_reordered(),
+                fragmented_blocks: self.dispatcher.fragmented(),
             },
             filter: self.dispatcher.sm_filter.counters(),
             sms,

@@ -122,7 +122,11 @@ impl MemorySystem {
             requests: Network::new(&spec.noc, clusters, subs, spec.gpu.seed),
             replies: Network::new(&spec.noc, subs, clusters, spec.gpu.seed.wrapping_add(1)),
             partitions: (0..subs)
-                .map(|i| SubPartition::new(spec, SubPartitionId::new(i), rop))
+                .map(|i| {
+                    let mut bank = SubPartition::new(spec, SubPartitionId::new(i), rop);
+                    bank.follow_kernels(spec.gpu.max_concurrent_kernels as usize);
+                    bank
+                })
                 .collect(),
             channels: (0..spec.gpu.channels as usize)
                 .map(|_| DramChannel::new(spec))

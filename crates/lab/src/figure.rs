@@ -115,6 +115,24 @@ impl Figure {
     }
 }
 
+/// The page of a figure that is of no paper: of the `kind` and `name` under which it is kept.
+pub fn page(
+    figure: Figure,
+    used: &[UsedRun],
+    kind: &str,
+    name: &str,
+    title: &str,
+    command: &str,
+) -> Page {
+    Page {
+        paper: kind.to_owned(),
+        figure: name.to_owned(),
+        title: title.to_owned(),
+        command: command.to_owned(),
+        ..figure.into_page(used)
+    }
+}
+
 /// The machines, each once, in order of their first run.
 fn configurations(used: &[UsedRun]) -> Vec<Configuration> {
     let mut all: Vec<Configuration> = Vec::new();

@@ -3,6 +3,9 @@
 mod cooperative;
 mod duet;
 mod locality;
+mod slicer;
+
+pub use slicer::{OracleRequest, oracle};
 
 use crate::figure::{Figure, Request};
 use crate::runs::Runs;
@@ -33,8 +36,10 @@ pub const fn all() -> &'static [FigureInfo] {
         let [a, b, c, d, e, f, g, h, i, j, k, l, m] = duet::FIGURES;
         let [n, o, p, q, r] = cooperative::FIGURES;
         let [s, t, u, v, w, x, y] = locality::FIGURES;
+        let [z, aa, ab, ac, ad, ae, af, ag, ah, ai, aj, ak, al, am, an] = slicer::FIGURES;
         [
-            a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y,
+            a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, aa, ab,
+            ac, ad, ae, af, ag, ah, ai, aj, ak, al, am, an,
         ]
     };
     ALL

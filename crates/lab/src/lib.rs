@@ -24,11 +24,11 @@ mod verdict;
 
 pub use claims::{Claim, claim, claims};
 pub use compare::{Comparison, Vary, speedup};
-pub use figure::{Figure, Request, Scale, UnknownScale};
-pub use figures::{FigureInfo, UnknownFigure, all, find};
+pub use figure::{Figure, Request, Scale, UnknownScale, page};
+pub use figures::{FigureInfo, OracleRequest, UnknownFigure, all, find, oracle};
 pub use grid::{Config, Expectation, Grid, IPC, Metric, Statement, Workload, geometric_mean, mean};
 pub use runner::{Event, Failed, Results, Runner};
 pub use runs::{Made, Runs, UsedRun, Wanted, make};
-pub use spec::{Input, Machine, RunKey, RunSpec, SEED};
+pub use spec::{Input, Machine, Mix, RunKey, RunSpec, SEED};
 pub use store::{Store, StoreError};
 pub use verdict::{Judged, POINTS, compare};

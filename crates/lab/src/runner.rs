@@ -3,7 +3,7 @@
 //! What comes out depends neither on the order in which runs end nor on the number of threads: a
 //! run is a pure function of its specification, and results are looked up by key.
 
-use crate::spec::{RunKey, RunSpec};
+use crate::spec::{Input, Mix, RunKey, RunSpec};
 use crate::store::{Store, StoreError};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
 use std::thread;
 use warploom_config::GpuSpec;
-use warploom_run::{Options, Progress, Session};
+use warploom_run::{Again, Options, Participant, Progress, Session};
 use warploom_stats::result::{Outcome, RunReport};
 
 /// What happens while runs run.
@@ -188,12 +188,11 @@ impl Runner<'_> {
             label: &label,
         });
         let gpu = &spec.machine.spec;
-        let mut program = spec.input.program(gpu)?;
         let options = Options {
             max_cycles: spec.max_cycles,
             window_cycles: spec.window_cycles,
             skip_launches: match spec.from_analysis_start {
-                true => program.analysis_start(),
+                true => spec.input.program(gpu)?.analysis_start(),
                 false => 0,
             },
             functional: spec.sharing,
@@ -202,19 +201,51 @@ impl Runner<'_> {
             ..Options::default()
         };
         let session = Session::new(GpuSpec::clone(gpu), options);
-        let report = session.run(program.as_mut(), &mut |progress| {
+        let report = run(&session, spec, &mut |progress| {
             (self.observer)(Event::At { number, progress });
             match stop.load(Ordering::Relaxed) {
                 true => ControlFlow::Break(()),
                 false => ControlFlow::Continue(()),
             }
         });
-        let report = report.map_err(|error| error.to_string())?;
+        let report = report?;
         match failure(&report) {
             Some(reason) => Err(reason),
             None => Ok(report),
         }
     }
+}
+
+/// Runs one program, or several at once.
+fn run(
+    session: &Session,
+    spec: &RunSpec,
+    progress: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
+) -> Result<RunReport, String> {
+    let gpu = session.spec();
+    let report = match &spec.mix {
+        None => session.run(spec.input.program(gpu)?.as_mut(), progress),
+        Some(mix) => session.run_mix(participants(&spec.input, mix, gpu)?, progress),
+    };
+    report.map_err(|error| error.to_string())
+}
+
+fn participants<'a>(
+    first: &'a Input,
+    mix: &'a Mix,
+    gpu: &'a GpuSpec,
+) -> Result<Vec<Participant<'a>>, String> {
+    let inputs = std::iter::once(first).chain(&mix.others).enumerate();
+    let participant = |(at, input): (usize, &'a Input)| {
+        Ok(Participant {
+            again: mix
+                .again
+                .then(|| Box::new(move || input.program(gpu)) as Again<'a>),
+            target: mix.targets.get(at).copied(),
+            ..Participant::new(input.name(), input.program(gpu)?)
+        })
+    };
+    inputs.map(participant).collect()
 }
 
 /// Why a run that came to an end has no result.

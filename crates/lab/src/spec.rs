@@ -17,7 +17,9 @@ type Make = dyn Fn(&GpuSpec) -> Result<Box<dyn HostProgram>, String> + Send + Sy
 #[derive(Clone)]
 pub struct Input {
     name: String,
-    args: String,
+    /// What stands behind `warploom run`, and what of it is no target.
+    target: String,
+    options: String,
     digest: String,
     /// Threads that it launches, about: long runs start first.
     weight: u64,
@@ -34,7 +36,8 @@ impl Input {
     ) -> Self {
         Self {
             name: name.into(),
-            args: args.into(),
+            target: args.into(),
+            options: String::new(),
             digest: digest.into(),
             weight: 0,
             make: Arc::new(make),
@@ -61,11 +64,12 @@ impl Input {
             SEED => String::new(),
             seed => format!(" --seed {seed}"),
         };
-        let args = format!("{name} --size {size}{seed_args}");
+        let options = format!(" --size {size}{seed_args}");
         let make = move |gpu: &GpuSpec| Ok(target.program_on(size, seed, architecture(&gpu.name)));
         Ok(Self {
             weight: threads(&target, size),
-            ..Self::new(name, args, digest.hex(), make)
+            options,
+            ..Self::new(name, name, digest.hex(), make)
         })
     }
 
@@ -85,7 +89,7 @@ impl Input {
 
 impl fmt::Debug for Input {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.args)
+        write!(f, "{}{}", self.target, self.options)
     }
 }
 
@@ -150,6 +154,18 @@ fn owned(sets: &[&str]) -> Vec<String> {
     sets.iter().map(|set| (*set).to_owned()).collect()
 }
 
+/// Programs that run at once with the first, and how far each goes.
+#[derive(Clone, Debug, Default)]
+pub struct Mix {
+    /// The others.
+    pub others: Vec<Input>,
+    /// Thread instructions at which each is halted, the first included; none: they run to their
+    /// ends.
+    pub targets: Vec<u64>,
+    /// Programs that end begin anew, until their targets or the run's end.
+    pub again: bool,
+}
+
 /// One run that a figure rests on.
 #[derive(Clone, Debug)]
 pub struct RunSpec {
@@ -163,6 +179,8 @@ pub struct RunSpec {
     pub window_cycles: Option<u64>,
     /// Begin with the launch that analyses begin with; earlier ones are executed without timing.
     pub from_analysis_start: bool,
+    /// What runs beside the input, if anything may.
+    pub mix: Option<Mix>,
     /// Execute without timing, and count the cache lines that blocks share.
     pub sharing: bool,
 }
@@ -176,6 +194,7 @@ impl RunSpec {
             max_cycles: None,
             window_cycles: None,
             from_analysis_start: false,
+            mix: None,
             sharing: false,
         }
     }
@@ -184,13 +203,18 @@ impl RunSpec {
     /// they are called.
     pub fn key(&self) -> RunKey {
         let number = |value: Option<u64>| value.map_or("-".to_owned(), |value| value.to_string());
-        let start = if self.from_analysis_start {
-            "/analysis"
-        } else {
-            ""
+        let start = match self.from_analysis_start {
+            true => "/analysis",
+            false => "",
         };
+        let mix = self.mix.as_ref().map_or(String::new(), |mix| {
+            let others = mix.others.iter().map(|input| input.digest.as_str());
+            let others: Vec<&str> = others.collect();
+            let Mix { targets, again, .. } = mix;
+            format!("/{}/{targets:?}/{again}", others.join("+"))
+        });
         RunKey(format!(
-            "{}/{}/{}/{}{}{start}",
+            "{}/{}/{}/{}{}{start}{mix}",
             self.input.digest,
             self.machine.spec.digest(),
             number(self.max_cycles),
@@ -202,15 +226,16 @@ impl RunSpec {
     /// The command that makes this run.
     pub fn command(&self) -> String {
         // Only analyses find their first launch by themselves.
-        let verb = if self.from_analysis_start {
-            "analyze"
-        } else {
-            "run"
+        let verb = match self.from_analysis_start {
+            true => "analyze",
+            false => "run",
         };
-        let mut command = format!(
-            "warploom {verb} {} --gpu {}",
-            self.input.args, self.machine.gpu
-        );
+        let others = self.mix.iter().flat_map(|mix| &mix.others);
+        let mut command = format!("warploom {verb} {}", self.input.target);
+        for other in others {
+            command += &format!(" {}", other.target);
+        }
+        command += &format!("{} --gpu {}", self.input.options, self.machine.gpu);
         for set in &self.machine.sets {
             command += &format!(" --set {set}");
         }
@@ -220,6 +245,14 @@ impl RunSpec {
         if let Some(cycles) = self.window_cycles {
             command += &format!(" --window {cycles}");
         }
+        if let Some(mix) = &self.mix {
+            if !mix.targets.is_empty() {
+                let targets: Vec<String> = mix.targets.iter().map(u64::to_string).collect();
+                command += &format!(" --targets {}", targets.join(","));
+            } else if mix.again {
+                command += " --again";
+            }
+        }
         if self.sharing {
             command += " --functional --sharing";
         }
@@ -228,15 +261,19 @@ impl RunSpec {
 
     /// What runs on what, for people.
     pub fn label(&self) -> String {
+        let others = self.mix.iter().flat_map(|mix| &mix.others);
+        let names = others.map(|input| format!(" + {}", input.name));
+        let others: String = names.collect();
         match self.sharing {
             true => format!("{} without timing", self.input.name),
-            false => format!("{} on {}", self.input.name, self.machine.name),
+            false => format!("{}{others} on {}", self.input.name, self.machine.name),
         }
     }
 
     /// How much work it is, beside other runs.
     pub(crate) fn weight(&self) -> u64 {
-        self.input.weight
+        let others = self.mix.iter().flat_map(|mix| &mix.others);
+        self.input.weight + others.map(|input| input.weight).sum::<u64>()
     }
 }
 

@@ -5,7 +5,7 @@ use crate::address::AddressDecoder;
 use crate::cache::{Access, AccessOutcome, Cache, CacheCounters, Level, sectors_from};
 use crate::{AccessKind, Request};
 use std::collections::VecDeque;
-use warploom_base::{Cycle, FixedQueue, SubPartitionId};
+use warploom_base::{Cycle, FixedQueue, KernelSlot, SubPartitionId};
 use warploom_config::{GpuSpec, ModelStyle, WriteAllocate, WritePolicy};
 use warploom_stats::{LOG2_BINS, Peak, declare_stats, log2_bin};
 
@@ -399,6 +399,18 @@ impl SubPartition {
         if let Some(l2) = &mut self.l2 {
             l2.invalidate_all();
         }
+    }
+
+    /// Counts L2's accesses apart by kernel too, for the first `kernels` kernel slots.
+    pub fn follow_kernels(&mut self, kernels: usize) {
+        if let Some(l2) = &mut self.l2 {
+            l2.follow_kernels(kernels);
+        }
+    }
+
+    /// L2's accesses of the kernels in a slot, if there is an L2.
+    pub fn kernel_counters(&self, slot: KernelSlot) -> Option<&CacheCounters> {
+        Some(self.l2.as_ref()?.kernel_counters(slot))
     }
 
     /// Which one this is.

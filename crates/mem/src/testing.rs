@@ -186,6 +186,7 @@ fn any_spec() -> GpuSpec {
             max_blocks_per_sm: None,
             block_scheduler: BlockScheduler::RoundRobin,
             sm_filter: SmFilter::All,
+            multiprogram: Multiprogram::LeftOver,
             kernel_launch_cycles: 0,
             block_launch_cycles: 0,
             max_concurrent_kernels: 1,

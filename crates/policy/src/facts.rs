@@ -94,7 +94,7 @@ pub(crate) fn schedulers(spec: &GpuSpec) -> u64 {
 /// Makes an enum of policies, dispatched without a virtual call, and the table of their facts.
 macro_rules! policies {
     ($Policy:ident, $Trait:ident:
-     $Enum:ident of $key:literal, $about:literal, $source:literal;
+     $Enum:ident of $key:literal, $about:literal, $source:literal $(, default $default:literal)?;
      $($Variant:ident $(($bind:ident: $Settings:ident))? = $name:literal: $meaning:literal;)+) => {
         #[doc = concat!("What `", $key, "` names, or a user's own.")]
         #[allow(
@@ -207,6 +207,16 @@ mod tests {
                 ("all", 0),
                 // Five numbers of 64 bits, and up to 15 SMs.
                 ("contention-throttle", 5 * 64 + 4),
+                ("sequential", 8),
+                ("left-over", 0),
+                // One of 16 kernels.
+                ("fcfs", 4),
+                // 0 to 8 blocks of each of 16.
+                ("even", 16 * 4),
+                ("spatial", 4),
+                ("fixed", 16 * 4),
+                // Two counters of 32 bits an SM; two kernels' eight points and their quotas.
+                ("warped-slicer", 15 * 64 + 2 * 8 * (32 + 4) + 2 * 4),
                 ("none", 0),
                 // 128 KB of registers, 48 KB of shared memory and 16 KB of L1D in units of 128
                 // bytes, addresses of 11 bits; 128 warps, 32 blocks; queues of 7 and 5 bits.

@@ -8,6 +8,7 @@
 pub mod block;
 pub mod context;
 mod facts;
+pub mod multiprogram;
 pub mod range;
 pub mod sm_filter;
 pub mod warp;
@@ -15,6 +16,9 @@ pub mod warp;
 pub use block::{BlockPolicy, BlockQueueView, BlockScheduler};
 pub use context::{ExtraBlocksMonitor, Load};
 pub use facts::{Facts, Part, Policy, PolicyInfo, bits_for};
+pub use multiprogram::{
+    Decision, KernelView, Multiprogram, MultiprogramPolicy, MultiprogramView, SmSample, Verdict,
+};
 pub use range::{ArrayRange, Footprint, MAX_ARRAYS, WarpRange};
 pub use sm_filter::{Check, DeviceView, Ratio, SmFilter, SmFilterCounters, SmFilterPolicy, Turn};
 pub use warp::{WarpMask, WarpPolicy, WarpPolicyCounters, WarpScheduler, WarpView, warps_of};
@@ -28,6 +32,7 @@ pub fn all() -> impl Iterator<Item = PolicyInfo> {
         .iter()
         .chain(block::TABLE)
         .chain(sm_filter::TABLE)
+        .chain(multiprogram::TABLE)
         .chain(context::TABLE)
         .copied()
 }
@@ -44,6 +49,8 @@ pub struct OwnPolicies {
     pub sm_filter: Option<Make<dyn SmFilter>>,
     /// Makes the block scheduler.
     pub block: Option<Make<dyn BlockScheduler>>,
+    /// Makes the policy by which kernels share the SMs.
+    pub multiprogram: Option<Make<dyn Multiprogram>>,
 }
 
 impl OwnPolicies {
@@ -60,6 +67,14 @@ impl OwnPolicies {
         match self.sm_filter {
             Some(make) => SmFilterPolicy::Custom(make(spec)),
             None => SmFilterPolicy::new(spec.gpu.sm_filter),
+        }
+    }
+
+    /// The policy by which kernels share the SMs of `spec`.
+    pub fn multiprogram_policy(&self, spec: &GpuSpec) -> MultiprogramPolicy {
+        match self.multiprogram {
+            Some(make) => MultiprogramPolicy::Custom(make(spec)),
+            None => MultiprogramPolicy::new(spec.gpu.multiprogram),
         }
     }
 

@@ -5,7 +5,9 @@ use crate::format::{grouped, percent, rate, seconds};
 use crate::table::figures;
 use std::collections::BTreeMap;
 use std::fmt::Write;
-use warploom_stats::result::{CheckReport, Figures, KernelReport, Outcome, RunReport, ratio};
+use warploom_stats::result::{
+    CheckReport, Figures, KernelReport, Outcome, ProcessReport, RunReport, ratio,
+};
 
 /// Launches shown one by one; of more, the first ones stand for the rest.
 const LAUNCHES_SHOWN: usize = 16;
@@ -22,6 +24,7 @@ pub fn run_report(run: &RunReport) -> String {
         cycles => format!("{} cycles", grouped(cycles)),
     };
     let _ = writeln!(text, "{} on {}: {length}\n", run.command, run.gpu.name);
+    processes(&mut text, run);
     launches(&mut text, run);
     stalls(&mut text, &run.totals.figures.stalls);
     sharing(&mut text, run);
@@ -37,6 +40,72 @@ pub fn run_report(run: &RunReport) -> String {
         run.digest,
     );
     text
+}
+
+/// Programs of a mix, what they came to, and what the policy decided.
+fn processes(text: &mut String, run: &RunReport) {
+    if run.processes.is_empty() {
+        return;
+    }
+    let slowdowns = run.mix.as_ref().map_or(&[][..], |mix| &mix.slowdowns);
+    let mut header = vec![
+        "program",
+        "starts",
+        "cycles",
+        "instructions",
+        "IPC",
+        "L1D hit",
+        "L2 hit",
+        "runs",
+    ];
+    header.extend(run.mix.as_ref().map(|_| "slowdown"));
+    let row = |(at, process): (usize, &ProcessReport)| {
+        let mut row = vec![
+            process.name.clone(),
+            grouped(process.arrived_at),
+            grouped(process.cycles),
+            grouped(process.thread_instructions),
+            format!("{:.1}", process.ipc),
+            percent(process.l1d.hit_rate),
+            percent(process.l2.hit_rate),
+            process.runs.to_string(),
+        ];
+        row.extend(slowdowns.get(at).map(|slowdown| format!("{slowdown:.2}")));
+        row
+    };
+    let rows: Vec<_> = run.processes.iter().enumerate().map(row).collect();
+    text.push_str(&figures(&header, &rows));
+    if let Some(mix) = &run.mix {
+        let _ = writeln!(
+            text,
+            "total IPC {:.1}, STP {:.3}, ANTT {:.3}, minimum speedup {:.3}, harmonic mean {:.3}",
+            mix.total_ipc, mix.stp, mix.antt, mix.minimum_speedup, mix.harmonic_mean,
+        );
+    }
+    text.push('\n');
+    decisions(text, run);
+}
+
+fn decisions(text: &mut String, run: &RunReport) {
+    for decision in run.decisions.iter().take(LAUNCHES_SHOWN) {
+        let names = decision.processes.iter().map(|p| p.to_string());
+        let names: Vec<String> = names.collect();
+        let blocks: Vec<String> = decision.blocks.iter().map(u32::to_string).collect();
+        let what = match decision.verdict.as_str() {
+            "shared" => format!("({}) blocks on every SM", blocks.join(", ")),
+            "spatial" => "SMs in equal parts".to_owned(),
+            _ => "a profile begins".to_owned(),
+        };
+        let at = grouped(decision.cycle);
+        let _ = writeln!(text, "cycle {at}: programs {}: {what}", names.join(", "));
+    }
+    let hidden = run.decisions.len().saturating_sub(LAUNCHES_SHOWN);
+    if hidden > 0 {
+        let _ = writeln!(text, "({hidden} further decisions in --json and --stats)");
+    }
+    if !run.decisions.is_empty() {
+        text.push('\n');
+    }
 }
 
 fn launches(text: &mut String, run: &RunReport) {
@@ -236,6 +305,7 @@ pub(crate) mod tests {
             context_registers: None,
             context: None,
             figures: figures(cycles),
+            concurrent: None,
         }
     }
 
@@ -265,6 +335,9 @@ pub(crate) mod tests {
             cycles_per_second: 4000.0 * launches as f64,
             warp_instructions_per_second: 8192.0,
             series: None,
+            processes: Vec::new(),
+            decisions: Vec::new(),
+            mix: None,
             sm_filter_checks: Vec::new(),
             sharing: None,
             checks: vec![CheckReport {

@@ -132,6 +132,14 @@ impl Device {
         }
     }
 
+    /// An empty device of the same process; what came in counts on.
+    pub(crate) fn anew(&mut self) -> Self {
+        Self {
+            input: self.input.clone(),
+            ..Self::new(0, self.asid)
+        }
+    }
+
     /// From now on, where the PTX text `from` is to be loaded, `to` is loaded.
     pub(crate) fn substitute(&mut self, from: String, to: String) {
         self.substitutes.push((from, to));
@@ -184,6 +192,19 @@ impl Device {
     pub fn fill(&mut self, ptr: DevicePtr, byte: u8, bytes: u64) -> Result<(), DeviceError> {
         self.input.u64(ptr.0).u64(bytes).u64(byte.into());
         Ok(self.memory.fill(self.asid, ptr.0, byte, bytes)?)
+    }
+
+    /// Copies bytes on the device.
+    pub(crate) fn copy(
+        &mut self,
+        from: DevicePtr,
+        to: DevicePtr,
+        bytes: u64,
+    ) -> Result<(), DeviceError> {
+        let inside = self.memory.bytes_from(self.asid, from.0);
+        let mut copied = vec![0; bytes.min(inside.saturating_add(1)) as usize];
+        self.read(from, &mut copied)?;
+        self.write(to, &copied)
     }
 
     /// Copies bytes from the device.

@@ -86,21 +86,37 @@ impl Session {
         mut done: impl FnMut(&Prepared, FunctionalStats),
     ) -> Result<Outcome, RunError> {
         let mut number = 0;
-        while let HostAction::Launch(launch) = program.next(device)? {
+        loop {
+            let action = program.next(device)?;
             device.take_copies();
+            let launch = match action {
+                HostAction::Done => return Ok(Outcome::Finished),
+                HostAction::Launch(launch) => launch,
+                HostAction::Write { to, bytes, .. } => {
+                    device.write(to, &bytes)?;
+                    continue;
+                }
+                HostAction::Copy {
+                    from, to, bytes, ..
+                } => {
+                    device.copy(from, to, bytes)?;
+                    continue;
+                }
+                // Everything is done as soon as it is asked for.
+                HostAction::Synchronize | HostAction::SynchronizeStream(_) => continue,
+            };
             let prepared = self.prepare(device, &launch, number)?;
             number += 1;
             let watched = observer.as_mut().map(|observer| &mut **observer as _);
-            match self.execute_launch(&prepared, device, watched) {
+            match self.execute_prepared(&prepared, device, watched) {
                 Ok(stats) => done(&prepared, stats),
                 Err(outcome) => return Ok(outcome),
             }
         }
-        Ok(Outcome::Finished)
     }
 
     /// Executes a launch without timing. The error is how it ended the run.
-    pub(crate) fn execute_launch(
+    pub(crate) fn execute_prepared(
         &self,
         prepared: &Prepared,
         device: &mut Device,

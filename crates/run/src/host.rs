@@ -61,11 +61,40 @@ impl Launch {
     }
 }
 
-/// What a host program does next. Copies are made directly on the [`Device`] and take no time.
+/// What a host program does next. Copies are made directly on the [`Device`], or in the order of a
+/// stream, and take no time.
+///
+/// Stream 0 is CUDA's default stream: what is done there waits for everything before it, and the
+/// host waits for it. On any other stream the host goes on at once; operations of one stream are
+/// done one after the other, those of several at the same time.
 #[derive(Clone, Debug, PartialEq)]
 pub enum HostAction {
-    /// Launches a kernel and waits for its end.
+    /// Launches a kernel on its stream.
     Launch(Launch),
+    /// Copies bytes to the device, in the order of a stream.
+    Write {
+        /// The stream.
+        stream: u32,
+        /// First byte.
+        to: DevicePtr,
+        /// The bytes.
+        bytes: Vec<u8>,
+    },
+    /// Copies bytes on the device, in the order of a stream.
+    Copy {
+        /// The stream.
+        stream: u32,
+        /// First byte of the source.
+        from: DevicePtr,
+        /// First byte of the destination.
+        to: DevicePtr,
+        /// How many.
+        bytes: u64,
+    },
+    /// Waits for everything on every stream.
+    Synchronize,
+    /// Waits for everything on one stream.
+    SynchronizeStream(u32),
     /// The program is at its end.
     Done,
 }
@@ -92,9 +121,16 @@ pub enum HostError {
     Input(String),
 }
 
+impl From<String> for HostError {
+    fn from(message: String) -> Self {
+        Self::Input(message)
+    }
+}
+
 /// The host side of a CUDA program.
 pub trait HostProgram: Send {
-    /// The next action. All earlier launches have finished, so device memory may be read.
+    /// The next action. What was launched on stream 0 and what was waited for has finished, so that
+    /// its results may be read.
     fn next(&mut self, device: &mut Device) -> Result<HostAction, HostError>;
 
     /// The launch, counted from 0, from which on the program shows what bounds it: those before it
@@ -105,4 +141,18 @@ pub trait HostProgram: Send {
 
     /// Compares outputs with their references, after `Done`.
     fn checks(&mut self, device: &Device) -> Result<Vec<Check>, HostError>;
+}
+
+impl<P: HostProgram + ?Sized> HostProgram for &mut P {
+    fn next(&mut self, device: &mut Device) -> Result<HostAction, HostError> {
+        (**self).next(device)
+    }
+
+    fn analysis_start(&self) -> u64 {
+        (**self).analysis_start()
+    }
+
+    fn checks(&mut self, device: &Device) -> Result<Vec<Check>, HostError> {
+        (**self).checks(device)
+    }
 }

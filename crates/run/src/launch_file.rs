@@ -43,6 +43,7 @@ mod fields;
 mod npy;
 mod parse;
 mod plan;
+mod processes;
 mod program;
 #[cfg(test)]
 mod tests;
@@ -54,4 +55,5 @@ pub use parse::{parse, read};
 pub use plan::{
     ArgPlan, BufferPlan, DumpPlan, ExpectPlan, Expected, Init, LaunchPlan, Plan, Scalar,
 };
+pub use processes::{ProcessPlan, processes};
 pub use program::{LaunchFile, LaunchProgram};

@@ -1,17 +1,18 @@
 //! From counters to the schema of a result.
 
-use crate::device::Device;
 use crate::host::Check;
+use crate::process::Process;
 use crate::session::Prepared;
 use warploom_base::{Digest, Dim3};
 use warploom_config::{ContextPlan, GpuSpec, Setting};
-use warploom_exec::{FindingReport, FunctionalStats};
+use warploom_exec::{DeviceMemory, FindingReport, FunctionalStats};
 use warploom_gpu::{KernelEnd, MachineCounters, PartCounters, Recording};
-use warploom_sm::SLOT_CAUSES;
+use warploom_policy::{Decision, Verdict};
+use warploom_sm::{Pipe, SLOT_CAUSES};
 use warploom_stats::result::{
-    CacheFigures, ConfigValue, ContentionFigures, ContextReport, Counts, DramFigures, Figures, Gpu,
-    KernelReport, Outcome, Parts, Program, RunReport, Series, Sharing, SmFilterCheck, Totals,
-    shares,
+    CacheFigures, Concurrent, ConfigValue, ContentionFigures, ContextReport, Counts,
+    DecisionReport, DramFigures, Figures, Gpu, KernelReport, Outcome, Parts, ProcessReport,
+    Program, RunReport, Series, Sharing, SmFilterCheck, Totals, shares,
 };
 
 /// What a run has come to so far.
@@ -19,12 +20,14 @@ pub(crate) struct Summary {
     gpu: Gpu,
     config_digest: String,
     command: String,
-    kernels: Vec<KernelReport>,
+    /// With its place in the order of launches, and its first and last + 1 core cycle.
+    kernels: Vec<(u64, (u64, u64), KernelReport)>,
+    processes: Vec<ProcessReport>,
+    decisions: Vec<DecisionReport>,
     totals: MachineCounters,
     parts: Option<Parts>,
     series: Option<Series>,
     sm_filter_checks: Vec<SmFilterCheck>,
-    kernel_cycles: u64,
     sharing: Option<Sharing>,
     findings: Vec<String>,
 }
@@ -43,11 +46,12 @@ impl Summary {
             config_digest: spec.digest(),
             command: command.to_owned(),
             kernels: Vec::new(),
+            processes: Vec::new(),
+            decisions: Vec::new(),
             totals: MachineCounters::default(),
             parts: None,
             series: None,
             sm_filter_checks: Vec::new(),
-            kernel_cycles: 0,
             sharing: None,
             findings: Vec::new(),
         }
@@ -57,14 +61,24 @@ impl Summary {
         self.kernels.len() as u64
     }
 
-    pub fn add(&mut self, kernel: KernelReport) {
-        self.kernel_cycles += kernel.figures.cycles;
-        self.kernels.push(kernel);
+    /// A launch that has ended: its place in the order of launches, and when it was in flight.
+    pub fn add(&mut self, order: u64, flight: (u64, u64), kernel: KernelReport) {
+        self.kernels.push((order, flight, kernel));
+    }
+
+    /// What became of each process of a mix that ended in cycle `now`.
+    pub fn processes(&mut self, processes: &[Process<'_>], now: u64) {
+        self.processes = processes.iter().map(|p| process_report(p, now)).collect();
+    }
+
+    /// What the multiprogramming policy decided.
+    pub fn decided(&mut self, decisions: &[Decision]) {
+        self.decisions = decisions.iter().map(decision_report).collect();
     }
 
     /// A launch that was executed without timing.
     pub fn add_functional(&mut self, kernel: KernelReport, stats: FunctionalStats) {
-        self.kernels.push(kernel);
+        self.kernels.push((self.launches(), (0, 0), kernel));
         self.totals.sm.warp_instructions += stats.warp_instructions;
         self.totals.sm.thread_instructions += stats.thread_instructions;
         self.find(stats.findings);
@@ -111,14 +125,19 @@ impl Summary {
 
     /// The result. Its digest covers device memory, launches with their cycles, and counters.
     pub fn finish(
-        self,
-        device: &Device,
+        mut self,
+        memory: &DeviceMemory,
+        input_digest: &str,
         outcome: Outcome,
         checks: Vec<Check>,
         wall_seconds: f64,
     ) -> RunReport {
-        let mut figures = figures(self.kernel_cycles, &self.totals);
-        let digest = digest(device, &self.kernels, &figures, &outcome);
+        let cycles = cycles_in_flight(&self.kernels);
+        let mut figures = figures(cycles, &self.totals);
+        self.kernels.sort_by_key(|(order, ..)| *order);
+        let kernels = self.kernels.into_iter().map(|(.., kernel)| kernel);
+        let kernels: Vec<KernelReport> = kernels.collect();
+        let digest = digest(memory, &kernels, &figures, &outcome);
         figures.parts = self.parts;
         let per_second = |n: u64| {
             if wall_seconds > 0.0 {
@@ -135,13 +154,16 @@ impl Summary {
             command: self.command,
             gpu: self.gpu,
             config_digest: self.config_digest,
-            input_digest: device.input_digest(),
+            input_digest: input_digest.to_owned(),
             outcome,
             totals: Totals {
-                launches: self.kernels.len() as u64,
+                launches: kernels.len() as u64,
                 figures: figures.clone(),
             },
-            kernels: self.kernels,
+            kernels,
+            processes: self.processes,
+            decisions: self.decisions,
+            mix: None,
             wall_seconds,
             cycles_per_second: per_second(figures.cycles),
             warp_instructions_per_second: per_second(figures.warp_instructions),
@@ -171,6 +193,7 @@ pub(crate) fn kernel_report(
     block: Dim3,
     end: &KernelEnd,
     parts: bool,
+    concurrent: Option<Concurrent>,
 ) -> KernelReport {
     KernelReport {
         name: name.to_owned(),
@@ -186,6 +209,7 @@ pub(crate) fn kernel_report(
             parts: parts.then(|| parts_of(&end.counters)),
             ..figures(end.ended_at - end.launched_at, &end.counters.sum())
         },
+        concurrent,
     }
 }
 
@@ -211,6 +235,7 @@ pub(crate) fn functional_report(prepared: &Prepared, stats: &FunctionalStats) ->
         context_registers: prepared.launch.program.context_registers(),
         context: None,
         figures: figures(0, &functional_counters(stats)),
+        concurrent: None,
     }
 }
 
@@ -247,6 +272,63 @@ pub(crate) fn figures(cycles: u64, counters: &MachineCounters) -> Figures {
     }
 }
 
+/// Core cycles in which at least one kernel was in flight.
+fn cycles_in_flight(kernels: &[(u64, (u64, u64), KernelReport)]) -> u64 {
+    let mut flights: Vec<(u64, u64)> = kernels.iter().map(|(_, flight, _)| *flight).collect();
+    flights.sort_unstable();
+    let (mut cycles, mut until) = (0, 0);
+    for (from, to) in flights {
+        cycles += to.saturating_sub(from.max(until));
+        until = until.max(to);
+    }
+    cycles
+}
+
+fn process_report(process: &Process<'_>, now: u64) -> ProcessReport {
+    let counted = &process.counted;
+    let ended_at = process.ended_at.unwrap_or(now);
+    let cycles = ended_at.saturating_sub(process.arrives_at);
+    let instructions = process.reached.unwrap_or(counted.thread_instructions);
+    let pipes = PIPE_NAMES.iter().zip(counted.pipe_cycles);
+    ProcessReport {
+        name: process.name.clone(),
+        arrived_at: process.arrives_at,
+        ended_at: process.ended_at,
+        target: process.target,
+        runs: process.runs,
+        launches: process.kernels,
+        warp_instructions: counted.warp_instructions,
+        thread_instructions: instructions,
+        cycles,
+        ipc: match cycles {
+            0 => 0.0,
+            cycles => instructions as f64 / cycles as f64,
+        },
+        l1d: CacheFigures::new(process.l1d[0], process.l1d[1]),
+        l2: CacheFigures::new(process.l2[0], process.l2[1]),
+        l2_accesses: process.l2[1],
+        pipe_cycles: pipes.map(|(name, n)| ((*name).to_owned(), n)).collect(),
+    }
+}
+
+/// Names of the pipes in results, as [`Pipe::ALL`].
+const PIPE_NAMES: [&str; Pipe::COUNT] = ["sp", "dp", "int", "sfu", "mem"];
+
+fn decision_report(decision: &Decision) -> DecisionReport {
+    DecisionReport {
+        cycle: decision.at,
+        verdict: match decision.verdict {
+            Verdict::Profile => "profile",
+            Verdict::Shared => "shared",
+            Verdict::Spatial => "spatial",
+        }
+        .to_owned(),
+        processes: decision.processes.iter().map(|p| u32::from(*p)).collect(),
+        blocks: decision.blocks.clone(),
+        curves: decision.curves.clone(),
+    }
+}
+
 /// Counters by name, but for those that are 0.
 fn counts(named: Vec<(String, u64)>) -> Counts {
     named.into_iter().filter(|(_, value)| *value != 0).collect()
@@ -273,16 +355,21 @@ fn parts_of(counters: &PartCounters) -> Parts {
 }
 
 fn digest(
-    device: &Device,
+    memory: &DeviceMemory,
     kernels: &[KernelReport],
     totals: &Figures,
     outcome: &Outcome,
 ) -> String {
     let mut digest = Digest::new();
-    device.memory.digest(&mut digest);
+    memory.digest(&mut digest);
     digest.str(&format!("{outcome:?}"));
     for kernel in kernels {
         digest.str(&kernel.name).u64(kernel.figures.cycles);
+        if let Some(concurrent) = &kernel.concurrent {
+            digest
+                .u64(concurrent.launched_at)
+                .u64(concurrent.started_at);
+        }
         add_statistics(&mut digest, &kernel.figures);
     }
     add_statistics(&mut digest, totals);

@@ -1,24 +1,22 @@
 //! A run from its first action to its checks.
 
 use crate::device::{Device, DeviceError, ModuleId};
-use crate::host::{Check, HostAction, HostError, HostProgram, Launch};
+use crate::host::{Check, HostError, HostProgram, Launch};
+use crate::mix::{Mix, Participant};
 use crate::params::{ArgError, lay_out};
-use crate::result::{Summary, kernel_report};
+use crate::result::Summary;
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 use warploom_base::{Cycle, Dim3};
-use warploom_config::{DivergenceOrder, GpuSpec};
+use warploom_config::{Context, DivergenceOrder, GpuSpec};
 use warploom_exec::{BranchOrder, Checks, Fault, LaunchContext, LaunchError, LaunchSpec};
-use warploom_gpu::{Gpu, KernelEnd, KernelLaunch, Probe, Stop};
+use warploom_gpu::{Gpu, KernelLaunch, Probe, Stop};
 use warploom_ir::Program;
 use warploom_policy::OwnPolicies;
 use warploom_sm::{BlockNeeds, OccupancyLimit};
 use warploom_stats::result::{Outcome, RunReport};
 use warploom_stats::trace::Trace;
-
-/// Core cycles between two calls of the progress function, about.
-const PROGRESS_CYCLES: Cycle = 4096;
 
 /// How a run is made.
 #[derive(Clone, Debug)]
@@ -129,6 +127,12 @@ pub enum RunError {
         /// Shared memory of an SM.
         max_shared: u32,
     },
+    /// Several programs on a machine that switches contexts.
+    #[error(
+        "several programs do not run on an SM that switches contexts; set sm.context=none, or run \
+         them one by one"
+    )]
+    MixWithContexts,
     /// The caller asked to stop.
     #[error("interrupted")]
     Interrupted,
@@ -171,31 +175,31 @@ impl Session {
         program: &mut dyn HostProgram,
         progress: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
     ) -> Result<RunReport, RunError> {
-        let started = Instant::now();
-        let mut device = Device::new(self.options.memory_bytes, 0);
-        let mut summary = Summary::new(&self.spec, &self.options.command);
-        if self.options.checks.uninitialised {
-            device.memory.track_initialised();
-        }
-        let outcome = if self.options.functional {
-            self.execute(program, &mut device, &mut summary)?
-        } else {
-            self.simulate(program, &mut device, &mut summary, progress)?
-        };
-        let checks = match outcome {
-            Outcome::Finished => program.checks(&device)?,
-            _ => Vec::new(),
-        };
-        Ok(summary.finish(&device, outcome, checks, started.elapsed().as_secs_f64()))
+        let participant = Participant::new("", Box::new(program));
+        self.run_any(vec![participant], false, progress)
     }
 
-    fn simulate(
+    /// Runs several programs at once, each a process with an address space of its own, until every
+    /// one has come to its end or to its target. Programs are told apart in the result.
+    pub fn run_mix(
         &self,
-        program: &mut dyn HostProgram,
-        device: &mut Device,
-        summary: &mut Summary,
+        programs: Vec<Participant<'_>>,
         progress: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
-    ) -> Result<Outcome, RunError> {
+    ) -> Result<RunReport, RunError> {
+        if self.spec.sm.context != Context::Resident {
+            return Err(RunError::MixWithContexts);
+        }
+        self.run_any(programs, true, progress)
+    }
+
+    fn run_any(
+        &self,
+        programs: Vec<Participant<'_>>,
+        apart: bool,
+        progress: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
+    ) -> Result<RunReport, RunError> {
+        let started = Instant::now();
+        let mut summary = Summary::new(&self.spec, &self.options.command);
         let mut gpu = Gpu::with_policies(
             self.spec.clone(),
             self.options.threads,
@@ -208,7 +212,26 @@ impl Session {
         if self.options.trace.is_some() {
             gpu.record_trace();
         }
-        let outcome = self.launch_all(&mut gpu, program, device, summary, progress)?;
+        let mut mix = Mix::new(self, gpu, programs);
+        let outcome = match self.options.functional {
+            true => mix.execute(&mut summary)?,
+            false => mix.run(&mut summary, progress)?,
+        };
+        if !self.options.functional {
+            self.summarise(&mut mix, &mut summary);
+        }
+        if apart {
+            summary.processes(&mix.processes, mix.gpu.now());
+            summary.decided(mix.gpu.decisions());
+        }
+        let checks = mix.checks(&outcome);
+        let input = mix.input_digest();
+        let seconds = started.elapsed().as_secs_f64();
+        Ok(summary.finish(&mix.memory, &input, outcome, checks, seconds))
+    }
+
+    fn summarise(&self, mix: &mut Mix<'_, '_>, summary: &mut Summary) {
+        let gpu = &mut mix.gpu;
         if let Some(trace) = &self.options.trace {
             let mut trace = trace.lock().unwrap_or_else(PoisonError::into_inner);
             *trace = gpu.take_trace();
@@ -219,96 +242,6 @@ impl Session {
             summary.recorded(self.options.window_cycles.unwrap_or(0), recording);
         }
         summary.find(gpu.take_findings());
-        Ok(outcome)
-    }
-
-    /// One launch after the other, to the last or to the run's early end.
-    fn launch_all(
-        &self,
-        gpu: &mut Gpu,
-        program: &mut dyn HostProgram,
-        device: &mut Device,
-        summary: &mut Summary,
-        progress: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
-    ) -> Result<Outcome, RunError> {
-        let limit = self.options.max_cycles.unwrap_or(Cycle::MAX);
-        let mut number = 0;
-        loop {
-            let action = program.next(device)?;
-            for (address, bytes) in device.take_copies() {
-                gpu.note_copy(address, bytes);
-            }
-            let launch = match action {
-                HostAction::Done => return Ok(Outcome::Finished),
-                HostAction::Launch(launch) => launch,
-            };
-            let prepared = self.prepare(device, &launch, number)?;
-            number += 1;
-            if number <= self.options.skip_launches {
-                match self.execute_launch(&prepared, device, None) {
-                    Ok(stats) => summary.find(stats.findings),
-                    Err(outcome) => return Ok(outcome),
-                }
-                continue;
-            }
-            let (grid, block) = (prepared.grid, prepared.block);
-            gpu.launch(prepared.launch, &device.memory);
-            let end = self.until_end(gpu, device, &launch, limit, summary, progress)?;
-            let parts = self.options.parts;
-            match end {
-                Ok(ends) => ends.iter().for_each(|end| {
-                    summary.add(kernel_report(&launch.kernel, grid, block, end, parts));
-                }),
-                Err(outcome) => return Ok(outcome),
-            }
-        }
-    }
-
-    /// Steps until a kernel ends, or the run does.
-    fn until_end(
-        &self,
-        gpu: &mut Gpu,
-        device: &mut Device,
-        launch: &Launch,
-        limit: Cycle,
-        summary: &mut Summary,
-        progress: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
-    ) -> Result<Result<Vec<KernelEnd>, Outcome>, RunError> {
-        let mut next_report = gpu.now() + PROGRESS_CYCLES;
-        loop {
-            if let Err(stop) = gpu.step(&mut device.memory, limit) {
-                return Ok(Err(outcome_of(stop)));
-            }
-            let ended = gpu.take_ended();
-            if !ended.is_empty() {
-                return Ok(Ok(ended));
-            }
-            if gpu.now() >= limit {
-                let partial = gpu.cut_short();
-                for end in &partial {
-                    summary.add(kernel_report(
-                        &launch.kernel,
-                        launch.grid,
-                        launch.block,
-                        end,
-                        self.options.parts,
-                    ));
-                }
-                return Ok(Err(Outcome::CycleLimit { cycles: limit }));
-            }
-            if gpu.now() >= next_report {
-                next_report = gpu.now() + PROGRESS_CYCLES;
-                let now = Progress {
-                    cycles: gpu.now(),
-                    launches: summary.launches(),
-                    kernel: launch.kernel.clone(),
-                    blocks: gpu.blocks_done(),
-                };
-                if progress(&now).is_break() {
-                    return Err(RunError::Interrupted);
-                }
-            }
-        }
     }
 
     /// Checks a launch and makes it ready.
@@ -407,7 +340,7 @@ impl Session {
     }
 }
 
-fn outcome_of(stop: Stop) -> Outcome {
+pub(crate) fn outcome_of(stop: Stop) -> Outcome {
     match stop {
         Stop::Fault(fault) => fault_outcome(&fault),
         Stop::Deadlock { at, waits } => Outcome::Deadlock {

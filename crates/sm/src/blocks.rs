@@ -6,17 +6,86 @@ use warploom_config::{BlockNeeds, SmSpec};
 use warploom_exec::BlockState;
 use warploom_policy::WarpMask;
 
-/// What is left of an SM's resources.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+/// Most blocks of an SM: masks of block slots are words.
+const MOST_BLOCKS: usize = 64;
+
+/// A resource that blocks take in one piece each: registers or shared memory. First fit.
+#[derive(Clone, Copy, Debug)]
+struct Extent {
+    total: u32,
+    free: u32,
+    /// First and last + 1 of each piece, in order.
+    taken: [(u32, u32); MOST_BLOCKS],
+    pieces: usize,
+}
+
+impl Extent {
+    fn new(total: u32) -> Self {
+        Self {
+            total,
+            free: total,
+            taken: [(0, 0); MOST_BLOCKS],
+            pieces: 0,
+        }
+    }
+
+    /// The first place at which `size` lies together.
+    fn find(&self, size: u32) -> Option<u32> {
+        let mut start = 0;
+        for &(from, to) in &self.taken[..self.pieces] {
+            if from - start >= size {
+                return Some(start);
+            }
+            start = to;
+        }
+        (self.total - start >= size).then_some(start)
+    }
+
+    /// Takes `size` at the first place for it. Requires one.
+    fn take(&mut self, size: u32) -> u32 {
+        let start = self.find(size).expect("the caller asked for room");
+        if size > 0 {
+            let at = self.taken[..self.pieces].partition_point(|piece| piece.0 < start);
+            self.taken.copy_within(at..self.pieces, at + 1);
+            self.taken[at] = (start, start + size);
+            self.pieces += 1;
+            self.free -= size;
+        }
+        start
+    }
+
+    /// Gives back what was taken at `start`.
+    fn give(&mut self, start: u32, size: u32) {
+        if size > 0 {
+            let at = self.taken[..self.pieces].partition_point(|piece| piece.0 < start);
+            debug_assert_eq!(self.taken[at], (start, start + size));
+            self.taken.copy_within(at + 1..self.pieces, at);
+            self.pieces -= 1;
+            self.free += size;
+        }
+    }
+}
+
+/// Where a block's registers and shared memory begin.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Place {
+    /// First register.
+    pub registers: u32,
+    /// First byte.
+    pub shared_bytes: u32,
+}
+
+/// What is left of an SM's resources. A block's registers lie together, and so does its shared
+/// memory, at the first place where they fit: blocks of different sizes leave holes between them
+/// that are too small for some (seed 003, Fig. 2). Blocks of one size never do.
+#[derive(Clone, Copy, Debug)]
 pub struct Resources {
     /// Threads, in whole warps.
-    pub threads: u32,
-    /// Registers.
-    pub registers: u32,
-    /// Shared memory in bytes.
-    pub shared_bytes: u32,
+    threads: u32,
     /// Block slots.
-    pub blocks: u32,
+    blocks: u32,
+    registers: Extent,
+    shared_bytes: Extent,
 }
 
 impl Resources {
@@ -24,35 +93,45 @@ impl Resources {
     pub fn of(spec: &SmSpec) -> Self {
         Self {
             threads: spec.max_threads,
-            registers: spec.registers,
-            shared_bytes: spec.shared_bytes,
+            registers: Extent::new(spec.registers),
+            shared_bytes: Extent::new(spec.shared_bytes),
             blocks: spec.max_blocks,
         }
     }
 
-    /// A block fits.
+    /// There is enough of everything, wherever it lies.
     #[inline]
-    pub fn fits(&self, needs: &BlockNeeds) -> bool {
+    pub fn has(&self, needs: &BlockNeeds) -> bool {
         self.blocks > 0
             && needs.threads <= self.threads
-            && needs.registers <= self.registers
-            && needs.shared_bytes <= self.shared_bytes
+            && needs.registers <= self.registers.free
+            && needs.shared_bytes <= self.shared_bytes.free
     }
 
-    /// Takes a block's needs. Requires `fits`.
-    pub fn take(&mut self, needs: &BlockNeeds) {
+    /// A block fits.
+    pub fn fits(&self, needs: &BlockNeeds) -> bool {
+        self.has(needs)
+            && self.registers.find(needs.registers).is_some()
+            && self.shared_bytes.find(needs.shared_bytes).is_some()
+    }
+
+    /// Takes a block's needs and says where they lie. Requires `fits`.
+    pub fn take(&mut self, needs: &BlockNeeds) -> Place {
         self.blocks -= 1;
         self.threads -= needs.threads;
-        self.registers -= needs.registers;
-        self.shared_bytes -= needs.shared_bytes;
+        Place {
+            registers: self.registers.take(needs.registers),
+            shared_bytes: self.shared_bytes.take(needs.shared_bytes),
+        }
     }
 
     /// Gives them back.
-    pub fn give(&mut self, needs: &BlockNeeds) {
+    pub fn give(&mut self, needs: &BlockNeeds, place: Place) {
         self.blocks += 1;
         self.threads += needs.threads;
-        self.registers += needs.registers;
-        self.shared_bytes += needs.shared_bytes;
+        self.registers.give(place.registers, needs.registers);
+        self.shared_bytes
+            .give(place.shared_bytes, needs.shared_bytes);
     }
 }
 
@@ -99,7 +178,63 @@ impl BlockSlot {
 
 #[cfg(test)]
 mod tests {
-    use super::free_run;
+    use super::{BlockNeeds, Extent, Place, Resources, free_run};
+    use warploom_base::Rng;
+    use warploom_config::preset;
+
+    /// Fig. 2a of seed 003: blocks of A (4) and B (8) by turns; when every A has ended, half of
+    /// what they had is free and no B fits.
+    #[test]
+    fn interleaved_blocks_leave_holes() {
+        let mut extent = Extent::new(24);
+        let starts = [4, 8, 4, 8].map(|size| extent.take(size));
+        assert_eq!(starts, [0, 4, 12, 16]);
+        extent.give(0, 4);
+        extent.give(12, 4);
+        assert_eq!((extent.free, extent.find(8)), (8, None));
+        assert_eq!(extent.find(4), Some(0));
+        // Fig. 2b: two neighbours make room.
+        extent.give(16, 8);
+        assert_eq!(extent.find(8), Some(12));
+    }
+
+    /// As many blocks of one size as divide the whole, in whatever order they come and go.
+    #[test]
+    fn blocks_of_one_size_leave_no_holes() {
+        let mut rng = Rng::new(1);
+        for size in 1..40 {
+            let mut extent = Extent::new(100);
+            let mut taken = Vec::new();
+            for _ in 0..200 {
+                if rng.below(2) == 0 && !taken.is_empty() {
+                    let at = rng.below(taken.len() as u32) as usize;
+                    extent.give(taken.swap_remove(at), size);
+                } else if extent.free >= size {
+                    taken.push(extent.take(size));
+                }
+                assert_eq!(
+                    extent.find(size).is_some(),
+                    taken.len() < 100 / size as usize
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn a_block_takes_all_that_it_needs() {
+        let spec = preset("fermi-slicer").expect("a preset").sm;
+        let needs = BlockNeeds {
+            threads: 256,
+            registers: 9216,
+            shared_bytes: 0,
+        };
+        let mut resources = Resources::of(&spec);
+        let places: Vec<Place> = (0..3).map(|_| resources.take(&needs)).collect();
+        assert_eq!(places[2].registers, 2 * 9216);
+        assert!(!resources.fits(&needs), "32,768 registers hold three");
+        resources.give(&needs, places[1]);
+        assert_eq!(resources.take(&needs), places[1]);
+    }
 
     #[test]
     fn runs_start_at_multiples_of_their_length() {

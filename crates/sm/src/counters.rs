@@ -39,6 +39,43 @@ pub enum SlotCause {
     Policy,
 }
 
+/// What an SM counts of the kernels in one slot: what can be told apart while several run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct KernelCounters {
+    /// Instructions issued.
+    pub warp_instructions: u64,
+    /// The same by active lane.
+    pub thread_instructions: u64,
+    /// Blocks started.
+    pub blocks_started: u64,
+    /// Blocks finished, or ended because their kernel was halted.
+    pub blocks_finished: u64,
+    /// Cycles of the function units' intake that its instructions took, by [`crate::Pipe`].
+    pub pipe_cycles: [u64; crate::Pipe::COUNT],
+}
+
+impl KernelCounters {
+    /// Adds what another SM counted.
+    pub fn add(&mut self, other: &Self) {
+        self.each(other, |sum, more| *sum += more);
+    }
+
+    /// What was counted since an earlier moment.
+    pub fn since(mut self, earlier: &Self) -> Self {
+        self.each(earlier, |now, then| *now -= then);
+        self
+    }
+
+    fn each(&mut self, other: &Self, apply: impl Fn(&mut u64, u64)) {
+        apply(&mut self.warp_instructions, other.warp_instructions);
+        apply(&mut self.thread_instructions, other.thread_instructions);
+        apply(&mut self.blocks_started, other.blocks_started);
+        apply(&mut self.blocks_finished, other.blocks_finished);
+        let pipes = self.pipe_cycles.iter_mut().zip(other.pipe_cycles);
+        pipes.for_each(|(own, other)| apply(own, other));
+    }
+}
+
 /// Labels of [`LdstStage`].
 pub const LDST_STAGES: &[&str] = &[
     "constant",

@@ -5,7 +5,7 @@
 //! scheduler that comes to the warp finds another path in its buffer, empties it and tells fetch
 //! where the warp is (`shader_core_ctx::fetch`, `scheduler_unit::cycle`).
 
-use crate::image::{CODE_BASE, INST_BYTES};
+use crate::image::{CODE_BASE, INST_BYTES, physical_base};
 use crate::ldst::image_of;
 use crate::link::Link;
 use crate::sm::Sm;
@@ -160,7 +160,8 @@ impl Sm {
     }
 
     fn fetch_request(&self, now: Cycle, slot: usize, kernel: KernelSlot, pc: Pc) -> Request {
-        let addr = CODE_BASE + u64::from(pc.0) * INST_BYTES;
+        let asid = image_of(&self.kernels, kernel).asid;
+        let addr = physical_base(asid) + CODE_BASE + u64::from(pc.0) * INST_BYTES;
         let offset = addr % self.front.line_bytes;
         let bytes = (2 * INST_BYTES).min(self.front.line_bytes - offset);
         Request {
@@ -174,7 +175,7 @@ impl Sm {
             kind: AccessKind::InstRead,
             sectors: 1 << (addr % 128 / 32),
             kernel,
-            asid: image_of(&self.kernels, kernel).asid,
+            asid,
         }
     }
 

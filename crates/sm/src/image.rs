@@ -12,6 +12,17 @@ use warploom_ir::{InstClass, InstFacts, MemClass, Program};
 
 /// Where instructions are fetched from: GPGPU-Sim's place for code, eight bytes an instruction.
 pub const CODE_BASE: u64 = 0xF000_0000;
+/// Distance between the places of two address spaces in physical memory: whole memories apart, so
+/// that no two processes share a line, and by 256 MiB more, so that they lie in other rows of DRAM,
+/// whose numbers come from lower bits.
+const PROCESS_STRIDE: u64 = 1 << 44 | 1 << 28;
+
+/// Where an address space begins in physical memory: what its addresses are moved by on their way
+/// into caches and memory.
+pub const fn physical_base(asid: u8) -> u64 {
+    asid as u64 * PROCESS_STRIDE
+}
+
 /// Bytes that a PTX instruction takes in the instruction cache.
 pub const INST_BYTES: u64 = 8;
 

@@ -9,7 +9,7 @@ use crate::ldst::{MemInst, Path, image_of};
 use crate::sm::Sm;
 use crate::stage::Issued;
 use std::mem::discriminant;
-use warploom_base::{BlockId, Cycle, Pc, WarpSlot};
+use warploom_base::{BlockId, Cycle, KernelSlot, Pc, WarpSlot};
 use warploom_config::ModelStyle;
 use warploom_exec::{
     AtomicMode, BarrierArrival, BarrierOutcome, BarrierRelease, DeviceMemory, Effect, Env, Fault,
@@ -238,7 +238,7 @@ impl Sm {
         if self.out.finding.is_some() {
             self.keep_finding(w, memory);
         }
-        self.count_issue();
+        self.count_issue(kernel);
         self.detail.issued_by_slot[w] += 1;
         self.send_on(slot);
         self.advance_buffer(slot);
@@ -265,8 +265,11 @@ impl Sm {
         }
     }
 
-    fn count_issue(&mut self) {
+    fn count_issue(&mut self, kernel: KernelSlot) {
         let lanes = self.out.active.count_ones();
+        let own = &mut self.by_kernel[kernel.index()];
+        own.warp_instructions += 1;
+        own.thread_instructions += u64::from(lanes);
         self.counters.warp_instructions += 1;
         self.counters.thread_instructions += u64::from(lanes);
         self.counters.issued_without_lanes += u64::from(lanes == 0);
@@ -292,6 +295,7 @@ impl Sm {
         };
         let image = image_of(&self.kernels, kernel);
         let inst = image.at(pc);
+        self.by_kernel[kernel.index()].pipe_cycles[pipe as usize] += u64::from(inst.interval);
         self.warps.reserve(w, inst, image);
         self.warps.in_flight[w] += 1;
         if fence {
@@ -367,13 +371,8 @@ impl Sm {
 
     /// All lanes of a warp have exited.
     fn warp_done(&mut self, slot: WarpSlot, block: BlockId) {
-        let w = slot.index();
-        self.warps.done |= 1 << w;
-        self.warps.touched |= 1 << w;
-        self.warps.drop_buffer(w);
-        let scheduler = w % self.schedulers.len();
-        self.schedulers[scheduler].policy.on_exit(slot);
-        let index = self.warps.exec[w].warp_index();
+        self.end_warp(slot);
+        let index = self.warps.exec[slot.index()].warp_index();
         let b = &mut self.blocks[block.index()];
         let mut releases = std::mem::take(&mut self.releases);
         b.state
@@ -383,6 +382,16 @@ impl Sm {
             self.release_barrier(block, &release);
         }
         self.releases = releases;
+    }
+
+    /// A warp issues nothing more.
+    pub(crate) fn end_warp(&mut self, slot: WarpSlot) {
+        let w = slot.index();
+        self.warps.done |= 1 << w;
+        self.warps.touched |= 1 << w;
+        self.warps.drop_buffer(w);
+        let scheduler = w % self.schedulers.len();
+        self.schedulers[scheduler].policy.on_exit(slot);
     }
 
     /// A fence ends when the warp's scoreboard is empty. In 4.2 it then empties the data cache too,

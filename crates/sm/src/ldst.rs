@@ -10,7 +10,7 @@ use crate::counters::{LdstStage, LdstStall};
 mod paths;
 
 use crate::flight::{FlightId, MemId, Pool};
-use crate::image::KernelImage;
+use crate::image::{KernelImage, physical_base};
 use crate::link::Link;
 use crate::sm::Sm;
 use warploom_base::{Cycle, FixedQueue, KernelSlot, LaneMask, Pc, SmId, WarpSlot};
@@ -184,8 +184,12 @@ impl Ldst {
             shared: FixedQueue::new(spec.sm.shared_latency_cycles.max(1) as usize),
             shared_latency: spec.sm.shared_latency_cycles,
             l1d: spec.l1d.enabled.then(|| {
+                let kernels = spec.gpu.max_concurrent_kernels as usize;
                 let most = Carveout::new(spec).map_or(spec.l1d.ways, |c| c.max_ways());
-                Cache::with_max_ways(&spec.l1d, Level::L1, style, most.max(spec.l1d.ways))
+                let most = most.max(spec.l1d.ways);
+                let mut l1d = Cache::with_max_ways(&spec.l1d, Level::L1, style, most);
+                l1d.follow_kernels(kernels);
+                l1d
             }),
             l1d_use: L1dUse::Caches,
             l1c: cache(&spec.l1c),
@@ -288,7 +292,7 @@ impl Ldst {
     fn request(&self, now: Cycle, id: MemId, number: usize, t: &Transaction, asid: u8) -> Request {
         let inst = &self.insts[id.0];
         Request {
-            addr: t.addr,
+            addr: physical_base(asid) + t.addr,
             byte_mask: t.byte_mask,
             issued_at: now,
             returned_at: 0,
@@ -761,7 +765,8 @@ impl Sm {
         let warp = self.ldst.insts[mem_of(reply.token).0].warp;
         let atomic = &self.ldst.atomics[self.place(warp.0)];
         let lanes = atomic.lanes[transaction_of(reply.token)];
-        let range = reply.addr..reply.addr + u64::from(reply.bytes);
+        let first = reply.addr - physical_base(reply.asid);
+        let range = first..first + u64::from(reply.bytes);
         let inside = (0..32).filter(|&l| range.contains(&atomic.batch.addrs[l]));
         (warp, lanes & inside.fold(0, |m, l| m | 1 << l))
     }

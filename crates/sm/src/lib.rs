@@ -38,14 +38,14 @@ mod warps;
 pub use blocks::Resources;
 pub use context::ContextCounters;
 pub use counters::{
-    ACCESS_KINDS, LANE_SPACES, LDST_STAGES, LDST_STALLS, LaneSpace, LdstStage, LdstStall,
-    SLOT_CAUSES, SlotCause, SmCounters,
+    ACCESS_KINDS, KernelCounters, LANE_SPACES, LDST_STAGES, LDST_STALLS, LaneSpace, LdstStage,
+    LdstStall, SLOT_CAUSES, SlotCause, SmCounters,
 };
 pub use detail::{
     ISSUES, MAX_SCHEDULERS, PACKET_BYTES, PACKET_SIZES, SCHEDULERS, SmDetail, WARP_SLOTS,
     packet_size,
 };
-pub use image::{CODE_BASE, KernelContexts, KernelImage, Pipe, TimedInst};
+pub use image::{CODE_BASE, KernelContexts, KernelImage, Pipe, TimedInst, physical_base};
 pub use link::{Link, Outgoing};
 pub use sm::{FinishedBlock, Sm};
 pub use warploom_config::{BlockNeeds, OccupancyLimit};

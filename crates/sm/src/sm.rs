@@ -4,11 +4,11 @@
 //! the cycle before (model page, section 3). A cycle in which nothing can happen until a known
 //! time is skipped together with those that follow; counters are the same either way.
 
-use crate::blocks::{BlockSlot, Resources, free_run, warp_run};
+use crate::blocks::{BlockSlot, Place, Resources, free_run, warp_run};
 use crate::carveout::Carveout;
 use crate::collector::{Collectors, Sources};
 use crate::context::{Contexts, Moved};
-use crate::counters::{SlotCause, SmCounters};
+use crate::counters::{KernelCounters, SlotCause, SmCounters};
 use crate::detail::SmDetail;
 use crate::flight::{Flight, FlightId, FlightPool, Pool};
 use crate::frontend::Frontend;
@@ -88,6 +88,8 @@ pub struct Sm {
     pub log: WriteLog,
     /// Counters.
     pub counters: SmCounters,
+    /// Counters by kernel slot.
+    pub by_kernel: Vec<KernelCounters>,
     /// More of them.
     pub detail: SmDetail,
     /// Blocks that ended in the running step.
@@ -115,6 +117,8 @@ pub struct Sm {
     skip_idle: bool,
     /// What is left, blocks that have not started counted.
     pub(crate) resources: Resources,
+    /// Where the registers and the shared memory of resident blocks begin, by block slot.
+    places: Vec<Place>,
     /// Block slots and warp slots of those blocks.
     pub(crate) taken_blocks: u64,
     pub(crate) taken_warps: WarpMask,
@@ -176,6 +180,7 @@ impl Sm {
             link: Link::new(spec.noc.flit_bytes, credits),
             log: WriteLog::new(),
             counters: SmCounters::default(),
+            by_kernel: vec![KernelCounters::default(); spec.gpu.max_concurrent_kernels as usize],
             detail: SmDetail::default(),
             finished: Vec::with_capacity(16),
             fault: None,
@@ -198,6 +203,7 @@ impl Sm {
             mem_unit_ports: sm.mem_unit_ports.max(1),
             skip_idle: spec.sim.skip_idle,
             resources: Resources::of(sm),
+            places: vec![Place::default(); blocks as usize],
             taken_blocks: 0,
             taken_warps: 0,
             moved: Vec::with_capacity(2 * contexts),
@@ -227,6 +233,32 @@ impl Sm {
         self.give_back_l1d();
     }
 
+    /// Ends every warp of a kernel where it is, between steps: what it has issued comes to its end,
+    /// nothing more issues, and its blocks finish when they are drained, as they would after
+    /// their last instruction. Blocks that have not started are dropped and returned.
+    pub fn halt_kernel(&mut self, kernel: KernelSlot) -> Vec<FinishedBlock> {
+        let own = |w: &usize| self.warps.kernel[*w] == kernel;
+        let running = warploom_policy::warps_of(self.warps.running()).map(WarpSlot::index);
+        let ended: Vec<usize> = running.filter(own).collect();
+        for w in ended {
+            self.end_warp(WarpSlot::new(w));
+        }
+        let starts = std::mem::take(&mut self.starts);
+        let (dropped, kept): (VecDeque<Start>, _) =
+            starts.into_iter().partition(|s| s.kernel == kernel);
+        self.starts = kept;
+        for start in &dropped {
+            self.blocks[start.slot.index()].first_warp = start.first_warp;
+        }
+        let finished = |start: Start| FinishedBlock {
+            at: start.at,
+            kernel,
+            rank: start.rank,
+            slot: start.slot,
+        };
+        dropped.into_iter().map(finished).collect()
+    }
+
     /// Invalidates the data cache (at a kernel's end and after fences, where the machine does so).
     pub fn flush_l1(&mut self) {
         if let Some(l1d) = &mut self.ldst.l1d {
@@ -240,6 +272,11 @@ impl Sm {
             return room > 0;
         }
         self.resources.fits(needs) && self.free_warps(needs).is_some()
+    }
+
+    /// A block with these needs has no room only because what is free does not lie together.
+    pub fn is_fragmented(&mut self, kernel: KernelSlot, needs: &BlockNeeds) -> bool {
+        self.context.is_none() && self.resources.has(needs) && !self.has_room(kernel, needs)
     }
 
     /// Blocks of these needs that fit next to each other at once, up to `most`.
@@ -275,7 +312,7 @@ impl Sm {
         self.taken_blocks |= 1 << slot.index();
         let first_warp = match self.assign_switched(kernel, slot) {
             Some(first) => first,
-            None => self.assign_resident(needs),
+            None => self.assign_resident(slot, needs),
         };
         self.starts.push_back(Start {
             at,
@@ -288,10 +325,10 @@ impl Sm {
     }
 
     /// Takes the resources of a block that keeps them to its end.
-    fn assign_resident(&mut self, needs: &BlockNeeds) -> u32 {
+    fn assign_resident(&mut self, slot: BlockId, needs: &BlockNeeds) -> u32 {
         let first_warp = self.free_warps(needs).expect("the caller asked for room");
         let slots = warp_run(first_warp, needs.threads / 32);
-        self.resources.take(needs);
+        self.places[slot.index()] = self.resources.take(needs);
         self.taken_warps |= slots;
         if let Some(context) = &mut self.context {
             context.identify(slots);
@@ -305,7 +342,7 @@ impl Sm {
         if self.release_switched(slot) {
             return;
         }
-        self.resources.give(needs);
+        self.resources.give(needs, self.places[slot.index()]);
         let first_warp = self.blocks[slot.index()].first_warp;
         self.taken_warps &= !warp_run(first_warp, needs.threads / 32);
     }
@@ -588,6 +625,7 @@ impl Sm {
         }
         self.warps_started += u64::from(image.block_warps);
         self.counters.blocks_started += 1;
+        self.by_kernel[start.kernel.index()].blocks_started += 1;
     }
 
     /// Gives L1D what a kernel's blocks leave of the memory that they share, if nothing else runs.
@@ -607,6 +645,7 @@ impl Sm {
         block.live_warps -= 1;
         if block.live_warps == 0 {
             self.counters.blocks_finished += 1;
+            self.by_kernel[block.kernel.index()].blocks_finished += 1;
             self.finished.push(FinishedBlock {
                 at: now,
                 kernel: block.kernel,

@@ -12,6 +12,7 @@
 
 mod declare;
 mod metrics;
+pub mod mix;
 mod registry;
 pub mod result;
 pub mod trace;

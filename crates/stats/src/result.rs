@@ -8,6 +8,7 @@
 //! cycles and shared statistics, never the time taken or the command.
 
 use crate::PEAK_SUFFIX;
+use crate::mix::{MixFigures, Turnaround};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use warploom_base::Dim3;
@@ -29,6 +30,15 @@ pub struct RunReport {
     pub outcome: Outcome,
     /// Launches in order of their launch.
     pub kernels: Vec<KernelReport>,
+    /// Programs of a run of several, or of one that runs to a target.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub processes: Vec<ProcessReport>,
+    /// What the multiprogramming policy decided while they ran.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub decisions: Vec<DecisionReport>,
+    /// What they came to over running alone, where that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mix: Option<MixFigures>,
     /// The same figures over the whole run.
     pub totals: Totals,
     /// Time that the simulation took, in seconds.
@@ -56,6 +66,21 @@ pub struct RunReport {
 }
 
 impl RunReport {
+    /// Notes what the programs came to, each of which takes `alone` cycles alone for the work that
+    /// it did here.
+    pub fn compare_with_alone(&mut self, alone: &[u64]) {
+        let programs: Vec<Turnaround> = (self.processes.iter().zip(alone))
+            .map(|(process, alone)| Turnaround {
+                alone: (*alone).max(1) as f64,
+                mixed: process.cycles.max(1) as f64,
+            })
+            .collect();
+        let instructions = self.processes.iter().map(|p| p.thread_instructions).sum();
+        let ends = self.processes.iter().map(|p| p.arrived_at + p.cycles);
+        let cycles = ends.max().unwrap_or(0);
+        self.mix = Some(MixFigures::new(instructions, cycles, &programs));
+    }
+
     /// The run ended by itself or where it was asked to, and every check made passed.
     pub fn succeeded(&self) -> bool {
         let ended = matches!(self.outcome, Outcome::Finished | Outcome::CycleLimit { .. });
@@ -328,9 +353,77 @@ pub struct KernelReport {
     /// How contexts were switched, where `sm.context` says so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<ContextReport>,
-    /// What it did.
+    /// What it did: where others were in flight meanwhile, what can be told apart of it.
     #[serde(flatten)]
     pub figures: Figures,
+    /// Whose it is and when it ran, where kernels may run at once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub concurrent: Option<Concurrent>,
+}
+
+/// Whose a kernel is that may run beside others, and when it ran.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Concurrent {
+    /// Position in `processes`.
+    pub process: u32,
+    /// Stream of the process.
+    pub stream: u32,
+    /// Core cycle of its launch.
+    pub launched_at: u64,
+    /// Core cycle in which its first block started.
+    pub started_at: u64,
+    /// It was halted because its process had reached its target.
+    pub halted: bool,
+}
+
+/// What became of one program of several.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ProcessReport {
+    /// Its name.
+    pub name: String,
+    /// Core cycle in which it started.
+    pub arrived_at: u64,
+    /// Core cycle in which it ended or reached its target; none if the run was cut before.
+    pub ended_at: Option<u64>,
+    /// Thread instructions that it was to reach.
+    pub target: Option<u64>,
+    /// Times that its program came to its end.
+    pub runs: u64,
+    /// Kernels that ended.
+    pub launches: u64,
+    /// Warp instructions, those issued before it was halted included.
+    pub warp_instructions: u64,
+    /// Thread instructions from its start to its end.
+    pub thread_instructions: u64,
+    /// Core cycles from its start to its end.
+    pub cycles: u64,
+    /// Thread instructions per core cycle of that time.
+    pub ipc: f64,
+    /// L1 data caches, its own accesses.
+    pub l1d: CacheFigures,
+    /// L2, its own accesses.
+    pub l2: CacheFigures,
+    /// Accesses of L2.
+    pub l2_accesses: u64,
+    /// Cycles of function units' intake that its instructions took, by kind of unit.
+    pub pipe_cycles: BTreeMap<String, u64>,
+}
+
+/// A decision of the multiprogramming policy.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DecisionReport {
+    /// Core cycle.
+    pub cycle: u64,
+    /// `profile`, `shared` or `spatial`.
+    pub verdict: String,
+    /// Processes of the kernels that it is about.
+    pub processes: Vec<u32>,
+    /// Blocks on an SM of each, where SMs are shared.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub blocks: Vec<u32>,
+    /// What each is expected to do with 1, 2, 3 blocks on an SM, in parts of its best.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub curves: Vec<Vec<f64>>,
 }
 
 /// How the contexts of a kernel were switched.
@@ -425,6 +518,7 @@ mod tests {
                 context_registers: None,
                 context: None,
                 figures: figures.clone(),
+                concurrent: None,
             }],
             totals: Totals {
                 launches: 1,
@@ -434,6 +528,9 @@ mod tests {
             cycles_per_second: 200.0,
             warp_instructions_per_second: 100.0,
             series: None,
+            processes: Vec::new(),
+            decisions: Vec::new(),
+            mix: None,
             sm_filter_checks: vec![SmFilterCheck {
                 cycle: 1000,
                 contention: 1.8,

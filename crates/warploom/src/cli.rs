@@ -2,8 +2,8 @@
 
 use crate::failure::Failure;
 use crate::verbs::{
-    analyze, check, compare, completions, crat, import, list, microbench, report, reproduce,
-    resources, run, show, slices, trace,
+    analyze, check, compare, completions, crat, import, list, microbench, oracle, report,
+    reproduce, resources, run, show, slices, trace,
 };
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -16,6 +16,7 @@ Examples:
   warploom analyze spmv             name a workload's bottleneck
   warploom trace hotspot -o h.json  a timeline of its warps for the Perfetto UI
   warploom compare bfs --vary sm.warp_scheduler=lrr,gto
+  warploom oracle bfs sgemm         the best way in which two programs can share the SMs
   warploom reproduce duet           a paper's figures, with its claims beside what is measured
   warploom report results           a page of HTML of them
   warploom resources kernel.ptx     registers, memory and spills of a PTX file's kernels
@@ -39,6 +40,7 @@ enum Verb {
     Analyze(Box<analyze::Args>),
     Trace(Box<trace::Args>),
     Compare(Box<compare::Args>),
+    Oracle(Box<oracle::Args>),
     Reproduce(reproduce::Args),
     Report(report::Args),
     Check(check::Args),
@@ -60,6 +62,7 @@ impl Cli {
             Verb::Analyze(args) => analyze::run(&args),
             Verb::Trace(args) => trace::run(&args),
             Verb::Compare(args) => compare::run(&args),
+            Verb::Oracle(args) => oracle::run(&args),
             Verb::Reproduce(args) => reproduce::run(&args),
             Verb::Report(args) => report::run(&args),
             Verb::Check(args) => check::run(&args),

@@ -8,6 +8,7 @@ pub mod crat;
 pub mod import;
 pub mod list;
 pub mod microbench;
+pub mod oracle;
 pub mod report;
 pub mod reproduce;
 pub mod resources;

@@ -258,7 +258,7 @@ mod tests {
             let mut program = Target::resolve(text).unwrap().program(Size::Test, 0);
             match program.next(&mut Device::new(1 << 30, 0)).unwrap() {
                 HostAction::Launch(launch) => launch.registers_per_thread,
-                HostAction::Done => panic!("no launch"),
+                other => panic!("no launch: {other:?}"),
             }
         };
         assert_eq!(

@@ -77,5 +77,6 @@ section! {
     } within {
         block_scheduler: "block_scheduler";
         sm_filter: "sm_filter";
+        multiprogram: "multiprogram";
     }
 }

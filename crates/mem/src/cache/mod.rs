@@ -17,7 +17,7 @@ pub use texture::TextureCache;
 use crate::{AccessKind, Request};
 use mshr::{Fill, Mshrs};
 use tags::{Probe, Tags};
-use warploom_base::{Cycle, FixedQueue};
+use warploom_base::{Cycle, FixedQueue, KernelSlot};
 use warploom_config::{AllocatePolicy, CacheSpec, ModelStyle};
 
 /// Why a cache could not take an access this cycle.
@@ -98,6 +98,8 @@ pub struct Cache {
     data_port_free_at: Cycle,
     fill_port_free_at: Cycle,
     counters: CacheCounters,
+    /// Accesses apart by kernel slot, for those that are followed.
+    by_kernel: Vec<CacheCounters>,
 }
 
 impl Cache {
@@ -124,6 +126,7 @@ impl Cache {
             data_port_free_at: 0,
             fill_port_free_at: 0,
             counters: CacheCounters::default(),
+            by_kernel: Vec::new(),
         }
     }
 
@@ -146,7 +149,7 @@ impl Cache {
             self.read(place, probe, request)
         };
         let access = policy::outcome(probe, done);
-        self.counters.count(request.kind, access.outcome);
+        self.count(request, access.outcome);
         access
     }
 
@@ -338,6 +341,27 @@ impl Cache {
         &self.counters
     }
 
+    /// Counts accesses apart by kernel too, for the first `kernels` kernel slots.
+    pub fn follow_kernels(&mut self, kernels: usize) {
+        self.by_kernel = vec![CacheCounters::default(); kernels];
+    }
+
+    /// Accesses of the kernels in a slot so far, by kind and outcome, but for failed attempts;
+    /// nothing else is counted by kernel. The slot must be followed.
+    pub fn kernel_counters(&self, slot: KernelSlot) -> &CacheCounters {
+        &self.by_kernel[slot.index()]
+    }
+
+    #[inline]
+    fn count(&mut self, request: &Request, outcome: AccessOutcome) {
+        self.counters.count(request.kind, outcome);
+        if !matches!(outcome, AccessOutcome::ReservationFail(_))
+            && let Some(own) = self.by_kernel.get_mut(request.kernel.index())
+        {
+            own.count(request.kind, outcome);
+        }
+    }
+
     /// Counts attempts that were not made because they would have failed like the one before.
     pub fn count_failed(&mut self, kind: AccessKind, reason: FailReason, attempts: u64) {
         self.counters.reservation_fail[kind.index()] += attempts;
@@ -347,7 +371,7 @@ impl Cache {
     /// Counts and times a hit without looking at tags (an ideal cache).
     pub(crate) fn hit_always(&mut self, now: Cycle, request: &Request) {
         self.hit_port(now, request);
-        self.counters.count(request.kind, AccessOutcome::Hit);
+        self.count(request, AccessOutcome::Hit);
     }
 
     /// The data of a hit passes the port.

@@ -127,6 +127,7 @@ fn kernel(name: &str, times: u64) -> KernelReport {
         context_registers: None,
         context: None,
         figures: figures(times),
+        concurrent: None,
     }
 }
 
@@ -176,6 +177,9 @@ fn run() -> RunReport {
         cycles_per_second: 0.0,
         warp_instructions_per_second: 0.0,
         series: None,
+        processes: Vec::new(),
+        decisions: Vec::new(),
+        mix: None,
         sm_filter_checks: Vec::new(),
         sharing: None,
         checks: Vec::new(),

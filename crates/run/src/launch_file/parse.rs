@@ -72,7 +72,11 @@ fn plan(table: &DeTable<'_>, diagnostics: &mut Diagnostics) -> Option<Plan> {
 
 type Entry<'t> = (&'t DeTable<'t>, Span);
 
-fn tables<'t>(table: &'t DeTable<'t>, key: &str, diagnostics: &mut Diagnostics) -> Vec<Entry<'t>> {
+pub(super) fn tables<'t>(
+    table: &'t DeTable<'t>,
+    key: &str,
+    diagnostics: &mut Diagnostics,
+) -> Vec<Entry<'t>> {
     let Some(value) = table.get(key) else {
         return Vec::new();
     };
@@ -95,7 +99,7 @@ fn tables<'t>(table: &'t DeTable<'t>, key: &str, diagnostics: &mut Diagnostics) 
     entries
 }
 
-fn each<'t, T>(
+pub(super) fn each<'t, T>(
     entries: Vec<Entry<'t>>,
     diagnostics: &mut Diagnostics,
     read: fn(Entry<'t>, &mut Diagnostics) -> Option<T>,

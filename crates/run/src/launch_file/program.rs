@@ -149,6 +149,7 @@ impl LaunchFile {
             module: ModuleId(0),
             addresses: Vec::new(),
             next: 0,
+            synchronised: false,
         })
     }
 
@@ -238,6 +239,7 @@ pub struct LaunchProgram {
     module: ModuleId,
     addresses: Vec<DevicePtr>,
     next: usize,
+    synchronised: bool,
 }
 
 impl LaunchProgram {
@@ -307,6 +309,10 @@ impl HostProgram for LaunchProgram {
     fn next(&mut self, device: &mut Device) -> Result<HostAction, HostError> {
         self.set_up(device)?;
         if self.next == self.file.plan.launches.len() {
+            let streams = self.file.plan.launches.iter().any(|plan| plan.stream != 0);
+            if streams && !std::mem::replace(&mut self.synchronised, true) {
+                return Ok(HostAction::Synchronize);
+            }
             self.dump(device)?;
             return Ok(HostAction::Done);
         }

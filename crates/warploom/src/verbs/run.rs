@@ -1,6 +1,7 @@
 //! `warploom run`.
 
 mod all;
+mod mix;
 
 use crate::failure::Failure;
 use crate::gpu::GpuArgs;
@@ -30,6 +31,11 @@ Examples:
   warploom run bfs --csv bfs.csv --per sm          counters of every kernel and SM as a table
   warploom run bfs --series ipc.csv --window 5000  counters of every 5,000 core cycles
   warploom run bfs --gpgpusim-stats                as GPGPU-Sim 4.2 prints statistics
+  warploom run slicer/IMG slicer/NN --gpu fermi-slicer --multiprogram warped-slicer
+  warploom run bfs sgemm --multiprogram even --alone-cycles 50000
+                                                   STP, ANTT and slowdowns for that much work
+  warploom run bfs sgemm --multiprogram fcfs --arrive 0,20000
+  warploom run mix.toml                            programs listed as [[process]] in a file
   warploom run saxpy.ptx --kernel saxpy --grid 4 --block 256 \\
       --arg 'f32[1024]=iota' --arg 1024 --arg 2.0";
 
@@ -38,8 +44,10 @@ Examples:
 #[command(after_help = EXAMPLES)]
 pub struct Args {
     /// Workload (`warploom list workloads`), launch file (*.toml) or PTX file (*.ptx); `all` runs
-    /// and checks every workload; none lists what can be run
-    target: Option<String>,
+    /// and checks every workload; several run at once, each with an address space of its own; none
+    /// lists what can be run
+    #[arg(value_name = "TARGET")]
+    targets: Vec<String>,
     /// Size of a workload: test, small or paper
     #[arg(long, value_name = "test|small|paper", default_value_t = Size::Small)]
     size: Size,
@@ -75,6 +83,8 @@ pub struct Args {
     #[arg(long, value_name = "KIND", value_delimiter = ',')]
     check: Vec<CheckKind>,
     #[command(flatten)]
+    mix: mix::MixArgs,
+    #[command(flatten)]
     stats: StatsArgs,
     /// Print the result as JSON
     #[arg(long)]
@@ -108,11 +118,18 @@ pub(crate) fn threads(text: &str) -> Result<usize, String> {
 }
 
 pub fn run(args: &Args) -> Result<ExitCode, Failure> {
-    let Some(target) = &args.target else {
-        print(&what_can_be_run())?;
-        return Ok(ExitCode::SUCCESS);
+    let gpu = args.mix.spec(args)?;
+    let target = match args.targets.as_slice() {
+        [] => {
+            print(&what_can_be_run())?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        [target] if !args.mix.given() => target,
+        _ => return mix::run(args, &gpu, &mix::named(args)?),
     };
-    let gpu = args.gpu.spec()?;
+    if let Some(plans) = mix::listed(target)? {
+        return mix::run(args, &gpu, &plans);
+    }
     if target == "all" {
         args.stats.refuse("all")?;
         if args.skip_launches > 0 {

@@ -1,0 +1,408 @@
+//! Warped-Slicer (Xu et al., ISCA 2016, seed 003): what its figures share.
+//!
+//! The Method (section V): a benchmark alone for two million cycles, again and again if it ends
+//! before, fixes its instruction target; in a mix each runs to its target, then its resources go
+//! to the others. Total IPC is the instructions of all over the time until the last has ended.
+//! Smaller scales shorten the time alone, warm-up and profiles, and take fewer mixes.
+
+mod fig1;
+mod fig10;
+mod fig2;
+mod fig3;
+mod fig5;
+mod fig6;
+mod fig7;
+mod fig8;
+mod fig9;
+mod large;
+mod oracle;
+mod storage;
+mod table2;
+mod table3;
+#[cfg(test)]
+mod tests;
+
+pub use oracle::{OracleRequest, oracle};
+
+use super::FigureInfo;
+use crate::figure::{Request, Scale};
+use crate::runs::Runs;
+use crate::spec::{Input, Machine, Mix, RunSpec, SEED};
+use std::sync::Arc;
+use warploom_report::page::{Cell, Column};
+use warploom_report::{Axis, BarChart, BarSeries, Chart};
+use warploom_stats::mix::{MixFigures, Turnaround};
+use warploom_stats::result::RunReport;
+
+pub(super) const FIGURES: [FigureInfo; 15] = [
+    table2::FIGURE,
+    fig1::FIGURE,
+    fig2::FIGURE,
+    fig3::FIGURE_A,
+    fig3::FIGURE_B,
+    fig5::FIGURE,
+    fig6::FIGURE,
+    table3::FIGURE,
+    fig7::FIGURE,
+    fig8::FIGURE,
+    fig9::FIGURE,
+    fig10::FIGURE_A,
+    fig10::FIGURE_B,
+    large::FIGURE,
+    storage::FIGURE,
+];
+
+const PAPER: &str = "slicer";
+/// Table I.
+const GPU: &str = "fermi-slicer";
+
+const LEFT_OVER: &str = "left-over";
+const SEQUENTIAL: &str = "sequential";
+const SPATIAL: &str = "spatial";
+const EVEN: &str = "even";
+const SLICER: &str = "warped-slicer";
+
+/// Table II, in its order.
+const BENCHMARKS: [&str; 10] = [
+    "BLK", "BFS", "DXT", "HOT", "IMG", "KNN", "LBM", "MM", "MVP", "NN",
+];
+
+/// Table II's types: pairs are of one with another.
+const COMPUTE: [&str; 4] = ["DXT", "HOT", "IMG", "MM"];
+const CACHE: [&str; 2] = ["MVP", "NN"];
+const MEMORY: [&str; 4] = ["BFS", "BLK", "KNN", "LBM"];
+
+/// A mix by the paper's names, with its category in Fig. 6.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Group {
+    names: Vec<&'static str>,
+    category: &'static str,
+}
+
+impl Group {
+    fn name(&self) -> String {
+        self.names.join("_")
+    }
+}
+
+const COMPUTE_CACHE: &str = "compute + cache";
+const COMPUTE_MEMORY: &str = "compute + memory";
+const COMPUTE_COMPUTE: &str = "compute + compute";
+
+/// Table III's pairs in its order: 8, 16 and 6.
+fn all_pairs() -> Vec<Group> {
+    let of = |others: &[&'static str], category| -> Vec<Group> {
+        let pairs = COMPUTE
+            .iter()
+            .flat_map(|c| others.iter().map(move |o| [*c, *o]));
+        pairs
+            .map(|names| Group {
+                names: names.to_vec(),
+                category,
+            })
+            .collect()
+    };
+    let compute = [
+        ["DXT", "IMG"],
+        ["HOT", "DXT"],
+        ["HOT", "IMG"],
+        ["MM", "DXT"],
+        ["MM", "HOT"],
+        ["MM", "IMG"],
+    ];
+    let compute = compute.map(|names| Group {
+        names: names.to_vec(),
+        category: COMPUTE_COMPUTE,
+    });
+    let mut all = of(&CACHE, COMPUTE_CACHE);
+    all.extend(of(&MEMORY, COMPUTE_MEMORY));
+    all.extend(compute);
+    all
+}
+
+/// The pairs of a scale: all, or one of each category.
+fn pairs(scale: Scale) -> Vec<Group> {
+    let all = all_pairs();
+    match scale {
+        Scale::Test => {
+            let shown = ["IMG_NN", "MM_BLK", "DXT_IMG"];
+            all.into_iter()
+                .filter(|p| shown.contains(&p.name().as_str()))
+                .collect()
+        }
+        Scale::Small | Scale::Paper => all,
+    }
+}
+
+/// Fig. 8's triples: two of DXT, IMG and MM with one of the others but BFS and HOT.
+fn triples(scale: Scale) -> Vec<Group> {
+    let two = [["DXT", "IMG"], ["DXT", "MM"], ["IMG", "MM"]];
+    let third = ["BLK", "KNN", "LBM", "MVP", "NN"];
+    let of = |[a, b]: [&'static str; 2]| {
+        third.map(|c| Group {
+            names: vec![a, b, c],
+            category: "three",
+        })
+    };
+    let all: Vec<Group> = two.into_iter().flat_map(of).collect();
+    match scale {
+        Scale::Test => all.into_iter().take(1).collect(),
+        Scale::Small | Scale::Paper => all,
+    }
+}
+
+/// Cycles of a scale: alone, warm-up, profile.
+struct Times {
+    alone: u64,
+    warmup: u64,
+    profile: u64,
+}
+
+const fn times(scale: Scale) -> Times {
+    match scale {
+        Scale::Test => Times {
+            alone: 6000,
+            warmup: 600,
+            profile: 400,
+        },
+        Scale::Small => Times {
+            alone: 200_000,
+            warmup: 5000,
+            profile: 2500,
+        },
+        Scale::Paper => Times {
+            alone: 2_000_000,
+            warmup: 20_000,
+            profile: 5000,
+        },
+    }
+}
+
+fn input(request: &Request, name: &str) -> Input {
+    let target = format!("{PAPER}/{name}");
+    // Smaller scales cut runs earlier: smaller grids would not fill the machine.
+    let size = match request.scale {
+        Scale::Test => Scale::Small.size(),
+        Scale::Small | Scale::Paper => Scale::Paper.size(),
+    };
+    Input::workload(&target, size, SEED).unwrap_or_else(|unknown| panic!("{unknown}"))
+}
+
+/// The machine with a policy and other changes.
+fn machine(request: &Request, gpu: &str, name: &str, policy: &str, more: &[String]) -> Machine {
+    let times = times(request.scale);
+    let mut sets = vec![format!("gpu.multiprogram={policy}")];
+    if policy == SLICER && request.scale != Scale::Paper {
+        sets.push(format!("warped-slicer.warmup_cycles={}", times.warmup));
+        sets.push(format!("warped-slicer.profile_cycles={}", times.profile));
+    }
+    if request.scale == Scale::Test {
+        sets.push("gpu.sms=4".to_owned());
+    }
+    sets.extend_from_slice(more);
+    let base = warploom_config::Base::Preset(gpu.to_owned());
+    Machine::new(name, gpu, &base, sets).unwrap_or_else(|errors| panic!("{errors}"))
+}
+
+/// A benchmark alone on a machine, for the scale's time.
+fn alone_spec(request: &Request, gpu: &str, name: &str, more: &[String]) -> RunSpec {
+    let machine = machine(request, gpu, "alone", LEFT_OVER, more);
+    RunSpec {
+        max_cycles: Some(times(request.scale).alone),
+        mix: Some(Mix {
+            again: true,
+            ..Mix::default()
+        }),
+        ..RunSpec::new(&input(request, name), &machine)
+    }
+}
+
+/// The ten benchmarks alone.
+fn all_alone(request: &Request, runs: &mut Runs<'_>) -> Option<Vec<Arc<RunReport>>> {
+    let specs = BENCHMARKS.map(|name| alone_spec(request, GPU, name, &[]));
+    runs.all(&specs)
+}
+
+/// Instruction targets of a group's benchmarks, once the runs alone are there.
+fn targets(
+    request: &Request,
+    runs: &mut Runs<'_>,
+    gpu: &str,
+    group: &Group,
+    more: &[String],
+) -> Option<Vec<u64>> {
+    let names = group.names.iter();
+    let specs: Vec<_> = names
+        .map(|name| alone_spec(request, gpu, name, more))
+        .collect();
+    let alone = runs.all(&specs)?;
+    Some(
+        alone
+            .iter()
+            .map(|run| run.processes[0].thread_instructions)
+            .collect(),
+    )
+}
+
+/// A group under a policy.
+fn mix_spec(request: &Request, group: &Group, machine: &Machine, targets: &[u64]) -> RunSpec {
+    let inputs: Vec<Input> = group
+        .names
+        .iter()
+        .map(|name| input(request, name))
+        .collect();
+    RunSpec {
+        mix: Some(Mix {
+            others: inputs[1..].to_vec(),
+            targets: targets.to_vec(),
+            again: true,
+        }),
+        ..RunSpec::new(&inputs[0], machine)
+    }
+}
+
+/// What of a machine a mix is run on.
+#[derive(Clone, Debug)]
+struct Setting {
+    /// Its name in the figure.
+    name: String,
+    policy: &'static str,
+    /// Changes of the machine that programs alone have too.
+    machine: Vec<String>,
+    /// Changes of the policy.
+    more: Vec<String>,
+}
+
+impl Setting {
+    fn policy(policy: &'static str) -> Self {
+        Self {
+            name: policy.to_owned(),
+            policy,
+            machine: Vec::new(),
+            more: Vec::new(),
+        }
+    }
+
+    fn sets(&self) -> Vec<String> {
+        [self.machine.as_slice(), &self.more].concat()
+    }
+}
+
+/// A mix that was run.
+#[derive(Clone, Debug)]
+struct Mixed {
+    report: Arc<RunReport>,
+    figures: MixFigures,
+}
+
+/// Every group under every setting: by group, then by setting. `None` while runs are missing.
+fn study(
+    request: &Request,
+    runs: &mut Runs<'_>,
+    gpu: &str,
+    groups: &[Group],
+    settings: &[Setting],
+) -> Option<Vec<Vec<Mixed>>> {
+    let alone_cycles = times(request.scale).alone;
+    let mut specs = Vec::new();
+    let mut missing = false;
+    for group in groups {
+        for setting in settings {
+            let Some(targets) = targets(request, runs, gpu, group, &setting.machine) else {
+                missing = true;
+                continue;
+            };
+            let sets = setting.sets();
+            let machine = machine(request, gpu, &setting.name, setting.policy, &sets);
+            specs.push(mix_spec(request, group, &machine, &targets));
+        }
+    }
+    if missing {
+        return None;
+    }
+    let reports = runs.all(&specs)?;
+    let mixed = |report: &Arc<RunReport>| Mixed {
+        figures: figures_of(report, alone_cycles),
+        report: Arc::clone(report),
+    };
+    let rows = reports.chunks(settings.len().max(1));
+    Some(rows.map(|row| row.iter().map(mixed).collect()).collect())
+}
+
+fn figures_of(report: &RunReport, alone_cycles: u64) -> MixFigures {
+    let programs = report.processes.iter().map(|process| Turnaround {
+        alone: alone_cycles as f64,
+        mixed: process.cycles.max(1) as f64,
+    });
+    let targets = report.processes.iter().filter_map(|process| process.target);
+    let programs: Vec<Turnaround> = programs.collect();
+    let cycles = report
+        .processes
+        .iter()
+        .filter_map(|process| process.ended_at);
+    MixFigures::new(targets.sum(), cycles.max().unwrap_or(0), &programs)
+}
+
+/// A count of the whole run.
+fn count(report: &RunReport, name: &str) -> f64 {
+    let counts = &report.totals.figures.statistics;
+    counts.get(name).copied().unwrap_or(0) as f64
+}
+
+/// The sum of the counts whose names begin so.
+fn sum(report: &RunReport, prefix: &str) -> f64 {
+    let counts = report.totals.figures.statistics.iter();
+    let own = counts.filter(|(name, _)| name.starts_with(prefix));
+    own.map(|(_, count)| *count as f64).sum()
+}
+
+/// A finite number, or nothing.
+fn number(value: f64) -> Cell {
+    match value.is_finite() {
+        true => Cell::Number(value),
+        false => Cell::None,
+    }
+}
+
+fn columns(names: &[(&str, &str)]) -> Vec<Column> {
+    names
+        .iter()
+        .map(|(name, about)| Column::new(*name, *about))
+        .collect()
+}
+
+/// Bars of groups, one series a setting.
+fn bars(title: &str, label: &str, groups: Vec<String>, series: Vec<(String, Vec<f64>)>) -> Chart {
+    Chart::Bars(BarChart {
+        title: title.to_owned(),
+        axis: Axis {
+            label: label.to_owned(),
+            ..Axis::default()
+        },
+        groups,
+        series: series
+            .into_iter()
+            .map(|(name, values)| BarSeries {
+                name,
+                values: values
+                    .into_iter()
+                    .map(|v| v.is_finite().then_some(v))
+                    .collect(),
+            })
+            .collect(),
+        marks: Vec::new(),
+    })
+}
+
+/// What a scale is, for notes.
+fn scale_note(request: &Request) -> String {
+    let Times {
+        alone,
+        warmup,
+        profile,
+    } = times(request.scale);
+    format!(
+        "At scale {}: targets of {alone} cycles alone, profiles of {profile} cycles after {warmup}.",
+        request.scale
+    )
+}

@@ -1,0 +1,61 @@
+//! Fig. 2: how policies fragment an SM's registers and shared memory.
+//!
+//! The paper draws it; here it is counted: times that an SM had enough for a block, but not in one
+//! piece.
+
+use super::{
+    EVEN, GPU, LEFT_OVER, Mixed, PAPER, SLICER, Setting, bars, count, number, pairs, study,
+};
+use crate::figure::{Figure, Request};
+use crate::figures::FigureInfo;
+use crate::runs::Runs;
+use std::collections::BTreeMap;
+use warploom_report::page::{Cell, Column, Table};
+
+pub(super) const FIGURE: FigureInfo = FigureInfo {
+    paper: PAPER,
+    name: "fig2",
+    title: "Blocks refused because free registers or shared memory do not lie together",
+    make,
+};
+
+const POLICIES: [&str; 4] = ["fcfs", LEFT_OVER, EVEN, SLICER];
+
+fn make(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
+    let groups = pairs(request.scale);
+    let rows = study(request, runs, GPU, &groups, &POLICIES.map(Setting::policy))?;
+    let refused = |mixed: &Mixed| {
+        let cycles = count(&mixed.report, "gpu.cycles");
+        count(&mixed.report, "gpu.fragmented_blocks") * 1000.0 / cycles
+    };
+    let line = |(group, row): (&super::Group, &Vec<Mixed>)| {
+        let name = std::iter::once(Cell::Text(group.name()));
+        name.chain(row.iter().map(|mixed| number(refused(mixed))))
+            .collect()
+    };
+    let mut columns = vec![Column::new("pair", "The paper's names.")];
+    columns.extend(POLICIES.map(|policy| {
+        Column::new(
+            policy,
+            "Blocks refused for fragmentation, per thousand core cycles.",
+        )
+    }));
+    let series = |at: usize| {
+        let values = rows.iter().map(|row| refused(&row[at])).collect();
+        (POLICIES[at].to_owned(), values)
+    };
+    Some(Figure {
+        table: Table {
+            columns,
+            rows: groups.iter().zip(&rows).map(line).collect(),
+        },
+        summary: BTreeMap::new(),
+        claims: Vec::new(),
+        charts: vec![bars(
+            "Fragmentation",
+            "blocks refused per thousand cycles",
+            groups.iter().map(super::Group::name).collect(),
+            (0..POLICIES.len()).map(series).collect(),
+        )],
+    })
+}

@@ -1,0 +1,108 @@
+//! Fig. 5: a sample of 5,000 cycles beside 50,000.
+
+use super::{BENCHMARKS, GPU, PAPER, columns, input, machine, number, times};
+use crate::figure::{Figure, Request};
+use crate::figures::FigureInfo;
+use crate::runs::Runs;
+use crate::spec::{Mix, RunSpec};
+use std::collections::BTreeMap;
+use warploom_report::page::{Cell, Table};
+use warploom_stats::result::RunReport;
+
+pub(super) const FIGURE: FigureInfo = FigureInfo {
+    paper: PAPER,
+    name: "fig5",
+    title: "IPC and waits for memory in a sample and in a stretch ten times as long",
+    make,
+};
+
+/// Windows of the long stretch.
+const WINDOWS: u64 = 10;
+
+/// Warp instructions per cycle, and share of scheduler cycles that wait for memory, in windows.
+fn windows(report: &RunReport, warmup: u64) -> Option<Vec<[f64; 2]>> {
+    let series = report.series.as_ref()?;
+    let column = |name: &str, at: usize| {
+        let column = series.columns.get(name);
+        column
+            .and_then(|values| values.get(at))
+            .copied()
+            .unwrap_or(0) as f64
+    };
+    let of = |at: usize| {
+        let cycles = (series.end[at] - series.start[at]).max(1) as f64;
+        let slots = series
+            .columns
+            .keys()
+            .filter(|name| name.starts_with("sm.slots."));
+        let slots: f64 = slots.map(|name| column(name, at)).sum();
+        let memory = column("sm.slots.memory_dependence", at);
+        [
+            column("sm.warp_instructions", at) / cycles,
+            memory / slots.max(1.0),
+        ]
+    };
+    let windows = 0..series.start.len();
+    Some(
+        windows
+            .filter(|at| series.start[*at] >= warmup)
+            .map(of)
+            .collect(),
+    )
+}
+
+fn make(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
+    let times = times(request.scale);
+    let specs = BENCHMARKS.map(|name| RunSpec {
+        max_cycles: Some(times.warmup + (WINDOWS + 1) * times.profile),
+        window_cycles: Some(times.profile),
+        mix: Some(Mix {
+            again: true,
+            ..Mix::default()
+        }),
+        ..RunSpec::new(
+            &input(request, name),
+            &machine(request, GPU, "alone", "left-over", &[]),
+        )
+    });
+    let reports = runs.all(&specs)?;
+    let mean = |windows: &[[f64; 2]], at: usize| {
+        windows.iter().map(|window| window[at]).sum::<f64>() / windows.len() as f64
+    };
+    let mut rows = Vec::new();
+    for (name, report) in BENCHMARKS.iter().zip(&reports) {
+        let windows = windows(report, times.warmup).unwrap_or_default();
+        let sample = windows.first().copied().unwrap_or([f64::NAN; 2]);
+        let long = [mean(&windows, 0), mean(&windows, 1)];
+        rows.push(vec![
+            Cell::from(*name),
+            number(sample[0]),
+            number(long[0]),
+            number(sample[0] / long[0]),
+            number(sample[1]),
+            number(long[1]),
+        ]);
+    }
+    Some(Figure {
+        table: Table {
+            columns: columns(&[
+                ("benchmark", "The paper's name."),
+                (
+                    "ipc.sample",
+                    "Warp instructions per core cycle in the first profile's length after the warm-up.",
+                ),
+                ("ipc.long", "The same in ten times that."),
+                ("ipc.ratio", "The first over the second."),
+                (
+                    "memory.sample",
+                    "Share of scheduler cycles that wait for memory in the sample.",
+                ),
+                ("memory.long", "The same in ten times that."),
+            ]),
+            rows,
+        },
+        summary: BTreeMap::new(),
+        claims: Vec::new(),
+        charts: Vec::new(),
+    })
+}

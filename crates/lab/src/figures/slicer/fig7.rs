@@ -1,0 +1,208 @@
+//! Fig. 7: what pairs use (a), their cache misses (b) and stalls (c).
+
+use super::fig1::{CAUSES, shares};
+use super::table2::l2_misses;
+use super::{
+    COMPUTE_CACHE, EVEN, GPU, Group, LEFT_OVER, Mixed, PAPER, SLICER, SPATIAL, Setting, columns,
+    count, number, pairs, scale_note, study, sum,
+};
+use crate::figure::{Figure, Request};
+use crate::figures::FigureInfo;
+use crate::runs::Runs;
+use crate::verdict::Judged;
+use std::collections::BTreeMap;
+use warploom_config::{BlockNeeds, GpuSpec, preset};
+use warploom_report::page::{Cell, Table};
+use warploom_stats::result::RunReport;
+
+pub(super) const FIGURE: FigureInfo = FigureInfo {
+    paper: PAPER,
+    name: "fig7",
+    title: "Utilisation, cache misses and stalls of pairs under each policy",
+    make,
+};
+
+const POLICIES: [&str; 4] = [LEFT_OVER, SPATIAL, EVEN, SLICER];
+const RESOURCES: [&str; 4] = ["alu", "sfu", "registers", "shared memory"];
+
+/// Per core cycle of the run: cycles of ALUs' and SFUs' intake, and registers and bytes of shared
+/// memory that blocks hold. Only ratios of runs of one pair mean something.
+fn uses(report: &RunReport, gpu: &GpuSpec) -> [f64; 4] {
+    let cycles = count(report, "gpu.cycles");
+    let pipes = |names: &[&str]| {
+        let of = |pipes: &BTreeMap<String, u64>| -> f64 {
+            names
+                .iter()
+                .filter_map(|name| pipes.get(*name))
+                .map(|n| *n as f64)
+                .sum()
+        };
+        report
+            .processes
+            .iter()
+            .map(|p| of(&p.pipe_cycles))
+            .sum::<f64>()
+            / cycles
+    };
+    // A kernel that ran for so long with so many blocks held what they take for their mean time,
+    // which is its residence over its blocks: an upper bound by the quota would not tell policies
+    // apart. Warps resident are counted for all kernels together; each has its part by
+    // instructions.
+    let warps = count(report, "sm.resident_warp_cycles") / cycles;
+    let mut held = [0.0; 2];
+    let all: f64 = report
+        .kernels
+        .iter()
+        .map(|k| k.figures.warp_instructions as f64)
+        .sum();
+    for kernel in &report.kernels {
+        let threads: u32 = kernel.block.0.iter().product();
+        let registers = kernel.registers_per_thread;
+        let needs = BlockNeeds::new(threads, registers, kernel.shared_bytes, &gpu.sm);
+        let part = kernel.figures.warp_instructions as f64 / all.max(1.0);
+        let block_warps = f64::from(needs.threads / 32);
+        held[0] += part * warps * f64::from(needs.registers) / block_warps;
+        held[1] += part * warps * f64::from(needs.shared_bytes) / block_warps;
+    }
+    [
+        pipes(&["sp", "int", "dp"]),
+        pipes(&["sfu"]),
+        held[0],
+        held[1],
+    ]
+}
+
+fn l1_misses(report: &RunReport) -> f64 {
+    sum(report, "l1d.accesses.miss.") + sum(report, "l1d.accesses.sector_miss.")
+}
+
+fn accesses(report: &RunReport, cache: &str) -> f64 {
+    let outcome = |name: &str| sum(report, &format!("{cache}.accesses.{name}."));
+    ["hit", "hit_reserved", "miss", "sector_miss"]
+        .into_iter()
+        .map(outcome)
+        .sum()
+}
+
+/// Scheduler cycles in which nothing issued though the SM held warps.
+fn stalled(report: &RunReport) -> f64 {
+    let slots = sum(report, "sm.slots.");
+    slots - count(report, "sm.slots.issued") - count(report, "sm.slots.no_warp")
+}
+
+/// Mean over pairs of a ratio.
+fn mean(rows: &[&Vec<Mixed>], of: impl Fn(&Vec<Mixed>) -> f64) -> f64 {
+    let values: Vec<f64> = rows
+        .iter()
+        .map(|row| of(row))
+        .filter(|v| v.is_finite())
+        .collect();
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+fn make(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
+    let groups = pairs(request.scale);
+    let rows = study(request, runs, GPU, &groups, &POLICIES.map(Setting::policy))?;
+    let gpu = preset(GPU).unwrap_or_else(|errors| panic!("{errors}"));
+    let all: Vec<&Vec<Mixed>> = rows.iter().collect();
+    let cached = groups.iter().zip(&rows);
+    let cached = cached.filter(|(group, _)| group.category == COMPUTE_CACHE);
+    let cached: Vec<&Vec<Mixed>> = cached.map(|(_, row)| row).collect();
+    let gain = |at: usize| {
+        let of = |row: &Vec<Mixed>| uses(&row[3].report, &gpu)[at] / uses(&row[2].report, &gpu)[at];
+        (mean(&all, of) - 1.0) * 100.0
+    };
+    let gains: Vec<f64> = (0..RESOURCES.len()).map(gain).collect();
+    let least = gains
+        .iter()
+        .copied()
+        .filter(|g| g.is_finite())
+        .fold(f64::INFINITY, f64::min);
+    let mut resources = Judged::new("slicer.resources").value("the least of them", least);
+    for (name, gain) in RESOURCES.iter().zip(&gains) {
+        let measured = format!("{gain:.1}%");
+        resources = resources.states(&format!("{name}: more than 15%"), *gain > 15.0, measured);
+    }
+    let miss = |at: usize| {
+        mean(&cached, |row| {
+            l1_misses(&row[at].report) / accesses(&row[at].report, "l1d") * 100.0
+        })
+    };
+    let l2 = mean(&cached, |row| {
+        (accesses(&row[3].report, "l2") / accesses(&row[0].report, "l2") - 1.0) * 100.0
+    });
+    let caches = Judged::new("slicer.caches")
+        .also(
+            "L1 miss rate below even, points",
+            "percent",
+            2.0,
+            miss(2) - miss(3),
+        )
+        .also(
+            "L1 miss rate below left-over, points",
+            "percent",
+            17.0,
+            miss(0) - miss(3),
+        )
+        .also(
+            "change of L2 accesses against left-over",
+            "percent",
+            -43.0,
+            l2,
+        );
+    let fewer = mean(&all, |row| {
+        (1.0 - stalled(&row[3].report) / stalled(&row[0].report)) * 100.0
+    });
+    let stalls = Judged::new("slicer.stalls").value("fewer stall cycles than left-over", fewer);
+    let line = |(group, row): (&Group, &Vec<Mixed>)| {
+        let lines = POLICIES.iter().zip(row).map(|(policy, mixed)| {
+            let report = &mixed.report;
+            let base = uses(&row[2].report, &gpu);
+            let mut cells = vec![Cell::Text(group.name()), Cell::from(*policy)];
+            let own = uses(report, &gpu).into_iter().zip(base);
+            cells.extend(own.map(|(own, base)| number(own / base)));
+            cells.push(number(l1_misses(report) / accesses(report, "l1d")));
+            cells.push(number(l2_misses(report) / accesses(report, "l2")));
+            cells.push(number(stalled(report) / stalled(&row[0].report)));
+            cells.extend(shares(report)[..CAUSES.len()].iter().map(|s| number(*s)));
+            cells
+        });
+        lines.collect::<Vec<_>>()
+    };
+    let note = scale_note(request);
+    Some(Figure {
+        table: Table {
+            columns: columns(&[
+                ("pair", "The paper's names."),
+                ("policy", "How kernels share the SMs."),
+                ("alu", "(a) Use of the ALUs over that under even."),
+                ("sfu", "(a) The same of the SFUs."),
+                (
+                    "registers",
+                    "(a) The same of registers, by instructions of each kernel.",
+                ),
+                ("shared", "(a) The same of shared memory."),
+                ("l1_miss_rate", "(b) Misses of L1D over accesses."),
+                ("l2_miss_rate", "(b) The same of L2."),
+                (
+                    "stalls",
+                    "(c) Scheduler cycles without an instruction while warps are there, over left-over's.",
+                ),
+                (
+                    "memory",
+                    "(c) Share of scheduler cycles that wait for memory.",
+                ),
+                ("raw", "(c) The same for results of function units."),
+                ("execution", "(c) The same for function units."),
+                ("ibuffer", "(c) The same for instructions."),
+                ("other", "(c) The rest."),
+            ]),
+            rows: groups.iter().zip(&rows).flat_map(line).collect(),
+        },
+        summary: BTreeMap::new(),
+        claims: [resources, caches, stalls]
+            .map(|c| c.verdict(note.clone()))
+            .to_vec(),
+        charts: Vec::new(),
+    })
+}

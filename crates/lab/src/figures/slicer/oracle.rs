@@ -1,0 +1,239 @@
+//! The oracle (section V.A): the best of every combination of blocks that fits an SM, of left-over
+//! and of spatial.
+
+use crate::figure::Figure;
+use crate::runs::Runs;
+use crate::spec::{Input, Machine, Mix, RunSpec};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use warploom_config::{Base, BlockNeeds, ConfigErrors};
+use warploom_report::page::{Cell, Column, Table};
+use warploom_stats::mix::{MixFigures, Turnaround};
+use warploom_stats::result::RunReport;
+
+/// Programs for which the best way to share a machine is looked for.
+#[derive(Clone, Debug)]
+pub struct OracleRequest {
+    /// The programs: two to four.
+    pub inputs: Vec<Input>,
+    /// What users call the machine.
+    pub gpu: String,
+    /// The machine.
+    pub base: Base,
+    /// Changes of it, `KEY=VALUE`.
+    pub sets: Vec<String>,
+    /// Core cycles alone that fix each program's instruction target.
+    pub alone_cycles: u64,
+}
+
+const QUOTAS: [&str; 4] = ["first", "second", "third", "fourth"];
+
+impl OracleRequest {
+    fn machine(&self, name: &str, more: &[String]) -> Result<Machine, ConfigErrors> {
+        let sets = [self.sets.as_slice(), more].concat();
+        Machine::new(name, &self.gpu, &self.base, sets)
+    }
+
+    /// Checks the machine, which all runs then are variants of.
+    ///
+    /// # Errors
+    /// Everything that is wrong with its name or the changes.
+    pub fn check(&self) -> Result<(), ConfigErrors> {
+        self.machine("alone", &[]).map(|_| ())
+    }
+
+    fn variant(&self, name: &str, more: &[String]) -> Machine {
+        self.machine(name, more)
+            .unwrap_or_else(|errors| panic!("{errors}"))
+    }
+}
+
+/// Largest needs of the blocks of a run's kernels.
+fn largest(report: &RunReport, machine: &Machine) -> BlockNeeds {
+    let sm = &machine.spec.sm;
+    let of = |kernel: &warploom_stats::result::KernelReport| {
+        let threads = kernel.block.0.iter().product();
+        BlockNeeds::new(
+            threads,
+            kernel.registers_per_thread,
+            kernel.shared_bytes,
+            sm,
+        )
+    };
+    let zero = BlockNeeds {
+        threads: 0,
+        registers: 0,
+        shared_bytes: 0,
+    };
+    report.kernels.iter().map(of).fold(zero, |a, b| BlockNeeds {
+        threads: a.threads.max(b.threads),
+        registers: a.registers.max(b.registers),
+        shared_bytes: a.shared_bytes.max(b.shared_bytes),
+    })
+}
+
+/// Every combination of at least one block of each that fits an SM, the last growing fastest.
+pub(crate) fn combinations(needs: &[BlockNeeds], machine: &Machine) -> Vec<Vec<u32>> {
+    let sm = &machine.spec.sm;
+    let total = [sm.max_threads, sm.registers, sm.shared_bytes, sm.max_blocks];
+    let of = |n: &BlockNeeds| [n.threads, n.registers, n.shared_bytes, 1];
+    let mut all = vec![(Vec::new(), total)];
+    for needs in needs.iter().map(of) {
+        let mut longer = Vec::new();
+        for (blocks, left) in all {
+            let mut left: [u32; 4] = left;
+            for count in 1..=sm.max_blocks {
+                let fits = left.iter().zip(&needs).all(|(left, need)| left >= need);
+                if !fits {
+                    break;
+                }
+                left.iter_mut()
+                    .zip(&needs)
+                    .for_each(|(left, need)| *left -= need);
+                let more: Vec<u32> = blocks.iter().copied().chain([count]).collect();
+                longer.push((more, left));
+            }
+        }
+        all = longer;
+    }
+    all.into_iter().map(|(blocks, _)| blocks).collect()
+}
+
+/// The ways to share the machine, as name and changes.
+fn ways(request: &OracleRequest, alone: &[Arc<RunReport>]) -> Vec<(String, Vec<String>)> {
+    let machine = request.variant("alone", &[]);
+    let needs: Vec<_> = alone
+        .iter()
+        .map(|report| largest(report, &machine))
+        .collect();
+    let policy = |name: &str| (name.to_owned(), vec![format!("gpu.multiprogram={name}")]);
+    let mut ways = vec![policy("left-over"), policy("spatial")];
+    for blocks in combinations(&needs, &machine) {
+        let counts: Vec<String> = blocks.iter().map(u32::to_string).collect();
+        let mut sets = vec!["gpu.multiprogram=fixed".to_owned()];
+        let quotas = QUOTAS.iter().zip(&blocks);
+        sets.extend(quotas.map(|(name, blocks)| format!("fixed.{name}={blocks}")));
+        ways.push((format!("({})", counts.join(",")), sets));
+    }
+    ways
+}
+
+/// Runs every way to share the machine and names the best. `None` while runs are missing.
+pub fn oracle(request: &OracleRequest, runs: &mut Runs<'_>) -> Option<Figure> {
+    let machine = request.variant("alone", &[]);
+    let alone = request.inputs.iter().map(|input| RunSpec {
+        max_cycles: Some(request.alone_cycles),
+        mix: Some(Mix {
+            again: true,
+            ..Mix::default()
+        }),
+        ..RunSpec::new(input, &machine)
+    });
+    let alone = runs.all(&alone.collect::<Vec<_>>())?;
+    let targets: Vec<u64> = alone
+        .iter()
+        .map(|run| run.processes[0].thread_instructions)
+        .collect();
+    let ways = ways(request, &alone);
+    let spec = |(name, sets): &(String, Vec<String>)| RunSpec {
+        mix: Some(Mix {
+            others: request.inputs[1..].to_vec(),
+            targets: targets.clone(),
+            again: true,
+        }),
+        ..RunSpec::new(&request.inputs[0], &request.variant(name, sets))
+    };
+    let reports = runs.all(&ways.iter().map(spec).collect::<Vec<_>>())?;
+    let mut rows: Vec<(String, MixFigures)> = Vec::new();
+    for ((name, _), report) in ways.iter().zip(&reports) {
+        let programs = report.processes.iter().map(|process| Turnaround {
+            alone: request.alone_cycles as f64,
+            mixed: process.cycles.max(1) as f64,
+        });
+        let programs: Vec<_> = programs.collect();
+        let ends = report
+            .processes
+            .iter()
+            .filter_map(|process| process.ended_at);
+        let cycles = ends.max().unwrap_or(0);
+        let figures = MixFigures::new(targets.iter().sum(), cycles, &programs);
+        rows.push((name.clone(), figures));
+    }
+    // Among equals the first, so that the answer is one.
+    let base = rows[0].1.total_ipc;
+    let best = rows.iter().fold(&rows[0], |best, row| {
+        if row.1.total_ipc > best.1.total_ipc {
+            row
+        } else {
+            best
+        }
+    });
+    let summary = BTreeMap::from([
+        ("best".to_owned(), Cell::Text(best.0.clone())),
+        ("best.ipc".to_owned(), Cell::Number(best.1.total_ipc)),
+        (
+            "best.over_left_over".to_owned(),
+            Cell::Number(best.1.total_ipc / base),
+        ),
+        ("ways".to_owned(), Cell::Count(rows.len() as u64)),
+    ]);
+    let columns = [
+        (
+            "way",
+            "Left-over, spatial, or blocks of each program on every SM.",
+        ),
+        ("ipc", "Total IPC."),
+        ("over_left_over", "The same over that under left-over."),
+        ("stp", "Sum of the speedups over running alone."),
+        ("antt", "Mean time over that alone."),
+        (
+            "minimum_speedup",
+            "The smallest speedup over running alone.",
+        ),
+    ];
+    let line = |(name, figures): &(String, MixFigures)| {
+        let values = [
+            figures.total_ipc,
+            figures.total_ipc / base,
+            figures.stp,
+            figures.antt,
+            figures.minimum_speedup,
+        ];
+        std::iter::once(Cell::Text(name.clone()))
+            .chain(values.map(Cell::Number))
+            .collect()
+    };
+    Some(Figure {
+        table: Table {
+            columns: columns
+                .map(|(name, about)| Column::new(name, about))
+                .to_vec(),
+            rows: rows.iter().map(line).collect(),
+        },
+        summary,
+        ..Figure::default()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::combinations;
+    use crate::spec::Machine;
+    use warploom_config::BlockNeeds;
+
+    /// HOT (256 threads, 9,216 registers) and LBM (128, 4,608) on 32,768 registers: 1 with up to 5,
+    /// 2 with up to 3, 3 with 1.
+    #[test]
+    fn combinations_are_those_that_fit() {
+        let machine = Machine::preset("any", "fermi-slicer", &[]).unwrap();
+        let needs = |threads, registers| BlockNeeds {
+            threads,
+            registers,
+            shared_bytes: 0,
+        };
+        let all = combinations(&[needs(256, 9216), needs(128, 4608)], &machine);
+        let (one, two) = ((1..=5).map(|b| vec![1, b]), (1..=3).map(|b| vec![2, b]));
+        let expected: Vec<Vec<u32>> = one.chain(two).chain([vec![3, 1]]).collect();
+        assert_eq!(all, expected);
+    }
+}

@@ -1,0 +1,147 @@
+//! Table III: blocks of each kernel on an SM.
+
+use super::{GPU, Group, Mixed, PAPER, SLICER, Setting, columns, pairs, scale_note, study};
+use crate::figure::{Figure, Request};
+use crate::figures::FigureInfo;
+use crate::runs::Runs;
+use crate::verdict::Judged;
+use std::collections::BTreeMap;
+use warploom_report::page::{Cell, Table};
+use warploom_stats::result::DecisionReport;
+use warploom_workloads::Target;
+
+pub(super) const FIGURE: FigureInfo = FigureInfo {
+    paper: PAPER,
+    name: "table3",
+    title: "Blocks of each kernel on an SM under warped-slicer and even",
+    make,
+};
+
+/// The paper's column Dyn; none where it is spatial.
+const DYN: &[(&str, Option<[u32; 2]>)] = &[
+    ("DXT_MVP", Some([7, 1])),
+    ("DXT_NN", Some([4, 4])),
+    ("HOT_MVP", Some([3, 1])),
+    ("HOT_NN", Some([2, 4])),
+    ("IMG_MVP", Some([7, 1])),
+    ("IMG_NN", Some([3, 5])),
+    ("MM_MVP", Some([5, 1])),
+    ("MM_NN", Some([3, 5])),
+    ("DXT_BFS", Some([6, 2])),
+    ("DXT_BLK", Some([4, 4])),
+    ("DXT_KNN", Some([4, 4])),
+    ("DXT_LBM", Some([5, 3])),
+    ("HOT_BFS", None),
+    ("HOT_BLK", Some([2, 4])),
+    ("HOT_KNN", Some([2, 4])),
+    ("HOT_LBM", Some([3, 1])),
+    ("IMG_BFS", Some([6, 2])),
+    ("IMG_BLK", Some([5, 3])),
+    ("IMG_KNN", Some([4, 4])),
+    ("IMG_LBM", Some([7, 1])),
+    ("MM_BFS", None),
+    ("MM_BLK", Some([3, 4])),
+    ("MM_KNN", Some([4, 4])),
+    ("MM_LBM", Some([5, 1])),
+    ("DXT_IMG", Some([4, 4])),
+    ("HOT_DXT", Some([2, 6])),
+    ("HOT_IMG", Some([2, 6])),
+    ("MM_DXT", Some([3, 5])),
+    ("MM_HOT", Some([2, 2])),
+    ("MM_IMG", Some([3, 5])),
+];
+
+/// The first decision of a run that divides an SM or the SMs.
+fn first(mixed: &Mixed) -> Option<&DecisionReport> {
+    let mut decisions = mixed.report.decisions.iter();
+    decisions.find(|decision| decision.verdict != "profile")
+}
+
+fn text(blocks: Option<&[u32]>) -> String {
+    match blocks {
+        Some(blocks) => {
+            let blocks: Vec<String> = blocks.iter().map(u32::to_string).collect();
+            format!("({})", blocks.join(","))
+        }
+        None => "spatial".to_owned(),
+    }
+}
+
+fn even(group: &Group) -> Vec<u32> {
+    let of = |name: &&str| {
+        let target = Target::resolve(&format!("{PAPER}/{name}"));
+        let target = target.unwrap_or_else(|unknown| panic!("{unknown}"));
+        target
+            .facts
+            .and_then(|facts| facts.blocks_of_half_an_sm)
+            .unwrap_or(0)
+    };
+    group.names.iter().map(of).collect()
+}
+
+fn make(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
+    let groups = pairs(request.scale);
+    let rows = study(request, runs, GPU, &groups, &[Setting::policy(SLICER)])?;
+    let (mut table, mut near, mut spatial, mut decided) = (Vec::new(), 0, Vec::new(), 0);
+    for (group, row) in groups.iter().zip(&rows) {
+        let name = group.name();
+        let paper = DYN.iter().find(|(pair, _)| *pair == name);
+        let paper = paper.and_then(|(_, blocks)| *blocks);
+        let decision = first(&row[0]);
+        let ours = decision
+            .filter(|d| d.verdict == "shared")
+            .map(|d| &d.blocks[..]);
+        decided += usize::from(decision.is_some());
+        if decision.is_some_and(|d| d.verdict == "spatial") {
+            spatial.push(name.clone());
+        }
+        let close = match (ours, paper) {
+            (Some(ours), Some(paper)) => ours.iter().zip(paper).all(|(o, p)| o.abs_diff(p) <= 1),
+            (None, None) => decision.is_some(),
+            _ => false,
+        };
+        near += usize::from(close);
+        table.push(vec![
+            Cell::Text(name),
+            Cell::Text(decision.map_or("none".to_owned(), |_| text(ours))),
+            Cell::Text(text(paper.as_ref().map(|blocks| &blocks[..]))),
+            Cell::Text(text(Some(&even(group)))),
+            decision.map_or(Cell::None, |d| Cell::Count(d.cycle)),
+        ]);
+    }
+    let count = rows.len();
+    let verdict = Judged::new("slicer.partitions")
+        .states(
+            "every pair is decided",
+            decided == count,
+            format!("{decided} of {count}"),
+        )
+        .states(
+            "HOT_BFS and MM_BFS fall back to spatial, and no other pair",
+            spatial == ["HOT_BFS", "MM_BFS"],
+            spatial.join(", "),
+        )
+        .states(
+            "within one block of the paper's for over 90% of pairs",
+            near * 10 > count * 9,
+            format!("{near} of {count}"),
+        );
+    Some(Figure {
+        table: Table {
+            columns: columns(&[
+                ("pair", "The paper's names."),
+                (
+                    "dyn",
+                    "Blocks on an SM under warped-slicer, at its first decision.",
+                ),
+                ("dyn.paper", "The same in Table III."),
+                ("even", "Blocks on an SM under even, as in Table III."),
+                ("decided_at", "Core cycle of that decision."),
+            ]),
+            rows: table,
+        },
+        summary: BTreeMap::new(),
+        claims: vec![verdict.verdict(scale_note(request))],
+        charts: Vec::new(),
+    })
+}

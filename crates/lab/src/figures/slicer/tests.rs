@@ -1,0 +1,81 @@
+//! Figures of the paper at scale `test`.
+
+use super::{all_pairs, triples};
+use crate::figure::{Request, Scale};
+use crate::figures::find;
+use crate::runner::Runner;
+use crate::runs::{Made, Wanted, make};
+use warploom_report::page::{Cell, Page};
+
+/// Fifteen figures, as many runs as CI has time for: those that say what a mix came to.
+const MADE: [&str; 5] = ["fig1", "fig6", "table3", "fig9", "storage"];
+
+fn pages() -> Vec<Page> {
+    let request = Request { scale: Scale::Test };
+    let infos = MADE.map(|name| find(&format!("slicer/{name}")).unwrap()[0]);
+    let wanted: Vec<_> = infos
+        .iter()
+        .map(|info| Wanted::figure(info, &request))
+        .collect();
+    let runner = Runner {
+        store: None,
+        threads: 2,
+        observer: &|_| (),
+    };
+    let page = |made| match made {
+        Made::Page(page) => *page,
+        Made::Failed { name, runs } => panic!("{name}: {runs:?}"),
+    };
+    make(&wanted, &runner)
+        .unwrap()
+        .into_iter()
+        .map(page)
+        .collect()
+}
+
+#[test]
+fn mixes_are_those_of_the_paper() {
+    let pairs = all_pairs();
+    let of = |category: &str| pairs.iter().filter(|p| p.category == category).count();
+    let counts = [
+        of("compute + cache"),
+        of("compute + memory"),
+        of("compute + compute"),
+    ];
+    assert_eq!(counts, [8, 16, 6]);
+    assert_eq!(triples(Scale::Paper).len(), 15);
+}
+
+#[test]
+fn figures_are_made_and_their_policies_act() {
+    let pages = pages();
+    let page = |name: &str| pages.iter().find(|page| page.figure == name).unwrap();
+    for page in &pages {
+        assert!(!page.table.rows.is_empty(), "{}", page.figure);
+        for row in &page.table.rows {
+            assert_eq!(row.len(), page.table.columns.len(), "{}", page.figure);
+        }
+    }
+    let claims = |name: &str| -> Vec<String> {
+        page(name)
+            .claims
+            .iter()
+            .map(|verdict| verdict.id.clone())
+            .collect()
+    };
+    assert_eq!(claims("fig6"), ["slicer.vs_leftover"]);
+    assert_eq!(claims("table3"), ["slicer.partitions"]);
+    assert_eq!(claims("fig9"), ["slicer.fairness"]);
+    // Every pair came to a partition or to SMs of its own, and ran on with it.
+    for row in &page("table3").table.rows {
+        let [_, Cell::Text(ours), .., Cell::Count(at)] = row.as_slice() else {
+            panic!("{row:?}")
+        };
+        assert!(ours != "none" && *at >= 1000, "{row:?}");
+    }
+    // Shares of scheduler cycles leave room for those that issue.
+    for row in &page("fig1").table.rows {
+        let stalls: f64 = row[1..].iter().filter_map(Cell::number).sum();
+        assert!((0.0..=1.0).contains(&stalls), "{row:?}");
+    }
+}

@@ -1,0 +1,41 @@
+//! Equal parts of every SM.
+
+use super::quotas::{Quotas, UNLIMITED, blocks_of_share};
+use super::{Multiprogram, MultiprogramView, quota_bits};
+use crate::{Facts, Part, Policy};
+use warploom_base::{KernelSlot, SmId};
+
+/// Even: each of K kernels has as many blocks on an SM as fit a K-th of its threads, registers,
+/// shared memory and block slots, and at least one.
+#[derive(Clone, Debug, Default)]
+pub struct Even {
+    quotas: Quotas,
+}
+
+impl Policy for Even {
+    const FACTS: Facts = Facts {
+        about: "Every SM's resources in equal parts, within which a kernel replaces its own blocks.",
+        source: "Xu et al., ISCA 2016 (seed 003), Fig. 2c and Table III",
+        state: "blocks on an SM of each kernel in flight",
+        bits: quota_bits,
+        part: Part::Gpu,
+        complexity: "linear in kernels",
+    };
+}
+
+impl Multiprogram for Even {
+    fn update(&mut self, view: &MultiprogramView<'_>) {
+        self.quotas = Quotas::new(view.spec, UNLIMITED);
+        let parts = view.kernels.len() as u32;
+        if parts > 1 {
+            for kernel in view.kernels {
+                let quota = blocks_of_share(&kernel.needs, view.spec, parts);
+                self.quotas.set_all(kernel.slot, quota);
+            }
+        }
+    }
+
+    fn quota(&self, sm: SmId, kernel: KernelSlot) -> u32 {
+        self.quotas.get(sm, kernel)
+    }
+}

@@ -1,0 +1,46 @@
+//! First come, first served, by turns.
+
+use super::{Multiprogram, MultiprogramView};
+use crate::{Facts, Part, Policy, bits_for};
+use warploom_base::{KernelSlot, SmId};
+
+/// First come, first served: on each SM the kernels take blocks by turns wherever there is room, so
+/// that blocks of different sizes come to lie between each other (Fig. 2a).
+#[derive(Clone, Debug, Default)]
+pub struct Fcfs {
+    kernels: usize,
+    /// By SM: the kernel whose turn it is.
+    next: Vec<usize>,
+}
+
+impl Policy for Fcfs {
+    const FACTS: Facts = Facts {
+        about: "Kernels take blocks by turns, wherever there is room.",
+        source: "Xu et al., ISCA 2016 (seed 003), Fig. 2a",
+        state: "the kernel whose turn it is on each SM",
+        bits: |spec| bits_for(u64::from(spec.gpu.max_concurrent_kernels)),
+        part: Part::Sm,
+        complexity: "linear in kernels",
+    };
+}
+
+impl Multiprogram for Fcfs {
+    fn update(&mut self, view: &MultiprogramView<'_>) {
+        self.kernels = view.kernels.len();
+        self.next.resize(view.spec.gpu.sms as usize, 0);
+    }
+
+    fn quota(&self, _sm: SmId, _kernel: KernelSlot) -> u32 {
+        u32::MAX
+    }
+
+    fn first(&self, sm: SmId) -> usize {
+        self.next.get(sm.index()).copied().unwrap_or(0)
+    }
+
+    fn placed(&mut self, sm: SmId, turn: usize) {
+        if let Some(next) = self.next.get_mut(sm.index()) {
+            *next = (turn + 1) % self.kernels.max(1);
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! A fixed number of blocks for each.
+
+use super::quotas::{Quotas, UNLIMITED};
+use super::{Multiprogram, MultiprogramView, quota_bits};
+use crate::{Facts, Part, Policy};
+use warploom_base::{KernelSlot, SmId};
+use warploom_config::FixedSettings;
+
+/// Fixed quotas by process, while kernels of more than one run.
+#[derive(Clone, Debug)]
+pub struct Fixed {
+    by_process: [Option<u32>; 4],
+    quotas: Quotas,
+}
+
+impl Fixed {
+    /// With the quotas of `settings`.
+    pub fn new(settings: FixedSettings) -> Self {
+        let FixedSettings {
+            first,
+            second,
+            third,
+            fourth,
+        } = settings;
+        Self {
+            by_process: [first, second, third, fourth],
+            quotas: Quotas::default(),
+        }
+    }
+}
+
+impl Policy for Fixed {
+    const FACTS: Facts = Facts {
+        about: "A fixed number of blocks on every SM for each process's kernels.",
+        source: "Xu et al., ISCA 2016 (seed 003), section V.A: one of the oracle's combinations",
+        state: "blocks on an SM of each kernel in flight",
+        bits: quota_bits,
+        part: Part::Gpu,
+        complexity: "linear in kernels",
+    };
+}
+
+impl Multiprogram for Fixed {
+    fn update(&mut self, view: &MultiprogramView<'_>) {
+        self.quotas = Quotas::new(view.spec, UNLIMITED);
+        if view.kernels.len() > 1 {
+            for kernel in view.kernels {
+                let quota = self.by_process.get(usize::from(kernel.process));
+                let quota = quota.copied().flatten().unwrap_or(UNLIMITED);
+                self.quotas.set_all(kernel.slot, quota);
+            }
+        }
+    }
+
+    fn quota(&self, sm: SmId, kernel: KernelSlot) -> u32 {
+        self.quotas.get(sm, kernel)
+    }
+}

@@ -1,0 +1,188 @@
+//! A profile of Warped-Slicer: which SM runs how many blocks of which kernel, and what that says
+//! (seed 003, section IV.A, equations 3 and 4).
+
+use super::quotas::share_of_sms;
+use super::{KernelView, MultiprogramView, SmSample};
+use warploom_base::{Cycle, KernelSlot};
+use warploom_config::GpuSpec;
+
+/// One SM's part in a profile.
+#[derive(Clone, Copy, Debug)]
+struct Post {
+    sm: usize,
+    member: usize,
+    /// Its number among the member's SMs.
+    nth: usize,
+}
+
+/// Samples of a kernel with one number of blocks.
+#[derive(Clone, Copy, Debug, Default)]
+struct Point {
+    ipc: f64,
+    samples: u32,
+}
+
+/// A profile.
+#[derive(Clone, Debug, Default)]
+pub struct Profile {
+    /// By member: it is sampled.
+    sampled: Vec<bool>,
+    /// By member: its SMs, and most of its blocks on one.
+    sms: Vec<usize>,
+    most: Vec<u32>,
+    posts: Vec<Post>,
+    round: u32,
+    rounds: u32,
+    began: Cycle,
+    start: Vec<SmSample>,
+    slots: Vec<KernelSlot>,
+    /// By member and blocks - 1.
+    points: Vec<Vec<Point>>,
+}
+
+impl Profile {
+    /// A profile of the members that are to be `sampled`, each on its equal part of the SMs.
+    pub fn new(sampled: Vec<bool>, members: &[KernelView], spec: &GpuSpec) -> Self {
+        let shares = (0..members.len()).map(|m| share_of_sms(spec.gpu.sms, m, members.len()));
+        let shares: Vec<_> = shares.collect();
+        let mut profile = Self {
+            sms: shares.iter().map(ExactSizeIterator::len).collect(),
+            most: members.iter().map(|k| k.blocks_per_sm.max(1)).collect(),
+            points: members
+                .iter()
+                .map(|k| vec![Point::default(); k.blocks_per_sm.max(1) as usize])
+                .collect(),
+            sampled,
+            ..Self::default()
+        };
+        for (member, share) in shares.into_iter().enumerate() {
+            if profile.sampled[member] {
+                let rounds = profile.most[member].div_ceil(share.len().max(1) as u32);
+                profile.rounds = profile.rounds.max(rounds);
+                let posts = share.enumerate().map(|(nth, sm)| Post { sm, member, nth });
+                profile.posts.extend(posts);
+            }
+        }
+        profile
+    }
+
+    /// A member is sampled.
+    pub fn is_sampled(&self, member: usize) -> bool {
+        self.sampled.get(member).copied().unwrap_or(false)
+    }
+
+    /// Blocks of a member on its `nth` SM in the round that runs. SMs left over in the first round
+    /// begin again with 1; later an SM never goes back, since blocks are not evicted.
+    pub fn blocks(&self, member: usize, nth: usize) -> u32 {
+        let (sms, most) = (self.sms[member] as u32, self.most[member]);
+        let nth = nth as u32;
+        if sms >= most {
+            return nth % most + 1;
+        }
+        let reached = (0..=self.round).map(|round| round * sms + nth + 1);
+        reached.filter(|blocks| *blocks <= most).max().unwrap_or(1)
+    }
+
+    /// Every SM that is to be sampled holds what it is to hold, and nothing else.
+    pub fn is_ready(&self, members: &[KernelView], view: &MultiprogramView<'_>) -> bool {
+        self.posts.iter().all(|post| {
+            let slot = members[post.member].slot.index();
+            let blocks = &view.sms[post.sm].blocks;
+            let wanted = self.blocks(post.member, post.nth);
+            blocks[slot] == wanted && blocks.iter().sum::<u32>() == wanted
+        })
+    }
+
+    /// A sample begins.
+    pub fn begin(&mut self, members: &[KernelView], view: &MultiprogramView<'_>) {
+        self.began = view.now;
+        self.start = view.sms.to_vec();
+        self.slots = members.iter().map(|kernel| kernel.slot).collect();
+    }
+
+    /// It ends. Returns false if its kernels are not those of its beginning.
+    pub fn end(&mut self, members: &[KernelView], view: &MultiprogramView<'_>) -> bool {
+        let slots = members.iter().map(|kernel| kernel.slot);
+        if !slots.eq(self.slots.iter().copied()) {
+            return false;
+        }
+        let cycles = (view.now - self.began).max(1) as f64;
+        let of = |post: &Post| {
+            let slot = members[post.member].slot.index();
+            let (start, end) = (&self.start[post.sm], &view.sms[post.sm]);
+            let instructions = end.instructions[slot] - start.instructions[slot];
+            let memory = (end.memory_slots - start.memory_slots) as f64;
+            let share = memory / (end.slots - start.slots).max(1) as f64;
+            let blocks = start.blocks[slot].min(self.most[post.member]);
+            (post.member, blocks, instructions as f64 / cycles, share)
+        };
+        let all: Vec<_> = self.posts.iter().map(of).filter(|p| p.1 > 0).collect();
+        let mean = all.iter().map(|p| f64::from(p.1)).sum::<f64>() / all.len().max(1) as f64;
+        for (member, blocks, ipc, memory_share) in all {
+            let point = &mut self.points[member][blocks as usize - 1];
+            point.ipc += scaled(ipc, memory_share, f64::from(blocks) / mean);
+            point.samples += 1;
+        }
+        true
+    }
+
+    /// Goes on to the next round, if there is one.
+    pub fn next_round(&mut self) -> bool {
+        self.round += 1;
+        self.round < self.rounds
+    }
+
+    /// A member's IPC with 1, 2, 3 up to `most` blocks on an SM; what was not sampled lies on the
+    /// line between its neighbours.
+    pub fn curve(&self, member: usize, most: u32) -> Vec<f64> {
+        let mean =
+            |point: &Point| (point.samples > 0).then(|| point.ipc / f64::from(point.samples));
+        let samples: Vec<Option<f64>> = self.points[member].iter().map(mean).collect();
+        filled(&samples[..samples.len().min(most.max(1) as usize)])
+    }
+}
+
+/// Equations 3 and 4: what a kernel would do if every SM ran as many blocks, where the sampled one
+/// ran `blocks_to_mean` times as many as SMs did on average and so had that much more of the
+/// memory's bandwidth than it would have.
+fn scaled(ipc: f64, memory_share: f64, blocks_to_mean: f64) -> f64 {
+    ipc * (1.0 + memory_share * (blocks_to_mean - 1.0))
+}
+
+/// Fills gaps by straight lines, from 0 for no block; behind the last sample the curve is flat.
+fn filled(samples: &[Option<f64>]) -> Vec<f64> {
+    let (mut curve, mut last) = (Vec::with_capacity(samples.len()), 0.0);
+    for (at, sample) in samples.iter().enumerate() {
+        let next = samples[at..].iter().position(Option::is_some);
+        last = match (sample, next) {
+            (Some(ipc), _) => *ipc,
+            (None, Some(gap)) => {
+                let target = samples[at + gap].unwrap_or(last);
+                last + (target - last) / (gap + 1) as f64
+            }
+            (None, None) => last,
+        };
+        curve.push(last);
+    }
+    curve
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{filled, scaled};
+
+    /// Waiting for memory half of the time with twice the mean's blocks: half as much again.
+    #[test]
+    fn the_factor_follows_equations_3_and_4() {
+        assert_eq!(scaled(0.8, 0.5, 2.0), 0.8 * 1.5);
+        assert_eq!(scaled(0.8, 0.0, 2.0), 0.8);
+        assert_eq!(scaled(0.8, 1.0, 0.25), 0.2);
+    }
+
+    #[test]
+    fn gaps_lie_on_lines() {
+        let curve = filled(&[None, Some(0.5), None, None, Some(2.0), None]);
+        assert_eq!(curve, [0.25, 0.5, 1.0, 1.5, 2.0, 2.0]);
+        assert_eq!(filled(&[None, None]), [0.0, 0.0]);
+    }
+}

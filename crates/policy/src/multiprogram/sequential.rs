@@ -1,0 +1,45 @@
+//! One process after the other.
+
+use super::quotas::{Quotas, UNLIMITED};
+use super::{Multiprogram, MultiprogramView};
+use crate::{Facts, Part, Policy};
+use warploom_base::{KernelSlot, SmId};
+
+/// Sequential: only kernels of the first process that has any may start blocks. Processes come in
+/// order of their first kernels.
+#[derive(Clone, Debug, Default)]
+pub struct Sequential {
+    /// The process that runs, until it has no kernel.
+    running: Option<u8>,
+    quotas: Quotas,
+}
+
+impl Policy for Sequential {
+    const FACTS: Facts = Facts {
+        about: "One process after the other.",
+        source: "Xu et al., ISCA 2016 (seed 003), section V.A",
+        state: "the process that runs (8 bits)",
+        bits: |_| 8,
+        part: Part::Gpu,
+        complexity: "linear in kernels",
+    };
+}
+
+impl Multiprogram for Sequential {
+    fn update(&mut self, view: &MultiprogramView<'_>) {
+        let has_kernel = |process| view.kernels.iter().any(|k| Some(k.process) == process);
+        if !has_kernel(self.running) {
+            self.running = view.kernels.first().map(|kernel| kernel.process);
+        }
+        self.quotas = Quotas::new(view.spec, 0);
+        for kernel in view.kernels {
+            if Some(kernel.process) == self.running {
+                self.quotas.set_all(kernel.slot, UNLIMITED);
+            }
+        }
+    }
+
+    fn quota(&self, sm: SmId, kernel: KernelSlot) -> u32 {
+        self.quotas.get(sm, kernel)
+    }
+}

@@ -1,0 +1,45 @@
+//! SMs in equal parts.
+
+use super::quotas::{Quotas, UNLIMITED, share_of_sms};
+use super::{Multiprogram, MultiprogramView};
+use crate::{Facts, Part, Policy, bits_for};
+use warploom_base::{KernelSlot, SmId};
+
+/// Spatial multitasking: each kernel has SMs of its own, as many as any other.
+#[derive(Clone, Debug, Default)]
+pub struct Spatial {
+    quotas: Quotas,
+}
+
+impl Policy for Spatial {
+    const FACTS: Facts = Facts {
+        about: "SMs in equal parts, one for each kernel.",
+        source: "Adriaens et al., HPCA 2012; Xu et al., ISCA 2016 (seed 003), section III",
+        state: "the kernel of each SM",
+        bits: |spec| bits_for(u64::from(spec.gpu.max_concurrent_kernels)),
+        part: Part::Sm,
+        complexity: "linear in SMs",
+    };
+}
+
+impl Multiprogram for Spatial {
+    fn update(&mut self, view: &MultiprogramView<'_>) {
+        self.quotas = divided(view);
+    }
+
+    fn quota(&self, sm: SmId, kernel: KernelSlot) -> u32 {
+        self.quotas.get(sm, kernel)
+    }
+}
+
+/// Quotas that give each kernel its part of the SMs, in order of processes.
+pub fn divided(view: &MultiprogramView<'_>) -> Quotas {
+    let kernels = view.by_process();
+    let mut quotas = Quotas::new(view.spec, 0);
+    for (nth, kernel) in kernels.iter().enumerate() {
+        for sm in share_of_sms(view.spec.gpu.sms, nth, kernels.len()) {
+            quotas.set(sm, kernel.slot, UNLIMITED);
+        }
+    }
+    quotas
+}

@@ -1,0 +1,383 @@
+//! Scenarios worked by hand on the machine of seed 003: 16 SMs, 1,536 threads, 32,768 registers, 48
+//! KiB of shared memory and 8 blocks each.
+
+use super::quotas::{blocks_of_share, share_of_sms};
+use super::*;
+use warploom_config::preset;
+
+fn machine() -> GpuSpec {
+    preset("fermi-slicer").unwrap_or_else(|errors| panic!("{errors}"))
+}
+
+/// A kernel of the first launch of a process: threads of a block and registers of a thread.
+fn kernel(process: u8, threads: u32, registers: u32) -> KernelView {
+    let spec = machine();
+    let needs = BlockNeeds::new(threads, registers, 0, &spec.sm);
+    KernelView {
+        slot: KernelSlot(process),
+        process,
+        code: u32::from(process),
+        needs,
+        blocks_per_sm: needs.blocks_per_sm(1 << 20, &spec.sm, &spec.gpu).0,
+    }
+}
+
+/// What SMs have counted, as a model says: by SM, kernels' IPC times 1,000 and share of cycles that
+/// wait for memory in percent.
+struct Bench {
+    spec: GpuSpec,
+    now: Cycle,
+    kernels: Vec<KernelView>,
+    sms: Vec<SmSample>,
+}
+
+impl Bench {
+    fn new(kernels: &[KernelView]) -> Self {
+        let spec = machine();
+        let slots = spec.gpu.max_concurrent_kernels as usize;
+        let sample = SmSample {
+            instructions: vec![0; slots],
+            blocks: vec![0; slots],
+            ..SmSample::default()
+        };
+        Self {
+            now: 0,
+            kernels: kernels.to_vec(),
+            sms: vec![sample; spec.gpu.sms as usize],
+            spec,
+        }
+    }
+
+    fn update(&self, policy: &mut impl Multiprogram) {
+        policy.update(&MultiprogramView {
+            now: self.now,
+            spec: &self.spec,
+            kernels: &self.kernels,
+            sms: &self.sms,
+        });
+    }
+
+    /// Runs to cycle `to`: every SM holds at once what it may, and does what `ipc` says of a
+    /// kernel's process and blocks, a fifth of its cycles waiting for memory.
+    fn run(&mut self, policy: &mut impl Multiprogram, to: Cycle, ipc: &dyn Fn(u8, u32) -> u64) {
+        while self.now < to {
+            let next = policy.next_check().min(to);
+            let cycles = next - self.now;
+            for (sm, sample) in self.sms.iter_mut().enumerate() {
+                sample.blocks.fill(0);
+                for kernel in &self.kernels {
+                    let quota = policy.quota(SmId::new(sm), kernel.slot);
+                    let blocks = quota.min(kernel.blocks_per_sm);
+                    let done = cycles * ipc(kernel.process, blocks) / 1000;
+                    sample.blocks[kernel.slot.index()] = blocks;
+                    sample.instructions[kernel.slot.index()] += done;
+                }
+                sample.slots += 2 * cycles;
+                sample.memory_slots += 2 * cycles / 5;
+            }
+            self.now = next;
+            if policy.next_check() <= self.now {
+                self.update(policy);
+            }
+        }
+    }
+}
+
+fn quotas(policy: &impl Multiprogram, kernel: &KernelView) -> Vec<u32> {
+    (0..16)
+        .map(|sm| policy.quota(SmId(sm), kernel.slot))
+        .collect()
+}
+
+/// Table III's column Even, from Table II's block sizes and the registers that it implies.
+#[test]
+fn halves_of_an_sm_are_table_3s() {
+    let spec = machine();
+    let even = |threads, registers| {
+        let needs = BlockNeeds::new(threads, registers, 0, &spec.sm);
+        blocks_of_share(&needs, &spec, 2)
+    };
+    assert_eq!(even(128, 32), 4, "BLK");
+    assert_eq!(even(512, 16), 1, "BFS");
+    assert_eq!(even(256, 36), 1, "HOT");
+    assert_eq!(even(64, 28), 4, "IMG");
+    assert_eq!(even(256, 8), 3, "KNN");
+    assert_eq!(even(120, 36), 3, "LBM");
+    assert_eq!(even(128, 44), 2, "MM");
+    assert_eq!(even(192, 16), 4, "MVP");
+    assert_eq!(even(169, 20), 4, "NN");
+}
+
+#[test]
+fn parts_of_the_sms_are_as_equal_as_can_be() {
+    let parts = |kernels| (0..kernels).map(move |n| share_of_sms(16, n, kernels).len());
+    assert_eq!(parts(2).collect::<Vec<_>>(), [8, 8]);
+    assert_eq!(parts(3).collect::<Vec<_>>(), [5, 5, 6]);
+    assert_eq!(parts(3).sum::<usize>(), 16);
+}
+
+#[test]
+fn spatial_gives_each_its_own_sms() {
+    let (one, two) = (kernel(0, 128, 32), kernel(1, 64, 28));
+    let mut policy = Spatial::default();
+    // Launched in the other order: processes decide.
+    Bench::new(&[two, one]).update(&mut policy);
+    let all = u32::MAX;
+    let halves = [[all; 8], [0; 8]].concat();
+    assert_eq!(quotas(&policy, &one), halves);
+    assert_eq!(quotas(&policy, &two), [[0; 8], [all; 8]].concat());
+    Bench::new(&[two]).update(&mut policy);
+    assert_eq!(quotas(&policy, &two), [all; 16], "alone it has the machine");
+}
+
+#[test]
+fn sequential_keeps_to_a_process_until_it_has_no_kernel() {
+    let (one, two) = (kernel(0, 128, 32), kernel(1, 64, 28));
+    let mut policy = Sequential::default();
+    Bench::new(&[one, two]).update(&mut policy);
+    assert_eq!(policy.quota(SmId(3), one.slot), u32::MAX);
+    assert_eq!(policy.quota(SmId(3), two.slot), 0);
+    // The first one's next kernel comes behind the second's: it goes on all the same.
+    let next = KernelView {
+        slot: KernelSlot(5),
+        ..one
+    };
+    Bench::new(&[two, next]).update(&mut policy);
+    assert_eq!(policy.quota(SmId(3), next.slot), u32::MAX);
+    Bench::new(&[two]).update(&mut policy);
+    assert_eq!(policy.quota(SmId(3), two.slot), u32::MAX);
+}
+
+#[test]
+fn fcfs_takes_turns_on_each_sm() {
+    let mut policy = Fcfs::default();
+    Bench::new(&[kernel(0, 128, 32), kernel(1, 64, 28)]).update(&mut policy);
+    let mut turns = Vec::new();
+    for _ in 0..4 {
+        let turn = policy.first(SmId(2));
+        turns.push(turn);
+        policy.placed(SmId(2), turn);
+    }
+    assert_eq!(turns, [0, 1, 0, 1]);
+    assert_eq!(policy.first(SmId(3)), 0, "another SM has turns of its own");
+}
+
+#[test]
+fn fixed_quotas_are_by_process_and_end_with_the_company() {
+    let settings = warploom_config::FixedSettings {
+        first: Some(3),
+        second: None,
+        third: Some(0),
+        fourth: None,
+    };
+    let mut policy = Fixed::new(settings);
+    let kernels = [kernel(0, 128, 32), kernel(1, 64, 28), kernel(2, 64, 28)];
+    Bench::new(&kernels).update(&mut policy);
+    let on_first = kernels.map(|k| policy.quota(SmId(0), k.slot));
+    assert_eq!(on_first, [3, u32::MAX, 0]);
+    Bench::new(&kernels[2..]).update(&mut policy);
+    assert_eq!(policy.quota(SmId(0), kernels[2].slot), u32::MAX);
+}
+
+fn slicer() -> WarpedSlicer {
+    WarpedSlicer::new(Default::default())
+}
+
+fn verdicts(policy: &impl Multiprogram) -> Vec<(Cycle, Verdict, Vec<u32>)> {
+    let all = policy.decisions().iter();
+    all.map(|d| (d.at, d.verdict, d.blocks.clone())).collect()
+}
+
+/// IPC that grows with every block, or only up to three.
+fn grows_or_peaks(process: u8, blocks: u32) -> u64 {
+    match process {
+        0 => 100 * u64::from(blocks),
+        _ => 200 * u64::from(blocks.min(3)),
+    }
+}
+
+/// Two kernels of eight blocks at most: 1 to 8 blocks on the eight SMs of each, 20,000 cycles of
+/// warm-up, 5,000 of samples; then 8 block slots for a curve that grows with each block and one
+/// that is flat from three on.
+#[test]
+fn two_kernels_are_profiled_and_share() {
+    let kernels = [kernel(0, 64, 28), kernel(1, 64, 28)];
+    let mut bench = Bench::new(&kernels);
+    let mut policy = slicer();
+    bench.update(&mut policy);
+    let ladder: Vec<u32> = (1..=8).collect();
+    assert_eq!(
+        quotas(&policy, &kernels[0]),
+        [&ladder[..], &[0; 8]].concat()
+    );
+    assert_eq!(
+        quotas(&policy, &kernels[1]),
+        [&[0; 8], &ladder[..]].concat()
+    );
+    bench.run(&mut policy, 26_000, &grows_or_peaks);
+    // The factor makes of 100 j: 100 j (1 + 0.2 (j / 4.5 - 1)); of the flat one likewise, so that
+    // it grows slowly behind three. Water-filling: P0 and P1 by blocks, in parts of their best,
+    //   P0: .09 .19 .30 .42 .55 .69 .84 1
+    //   P1: .24 .51 .81 .85 .88 .92 .96 1
+    let curves = &policy.decisions()[1].curves;
+    let factor = |j: f64| 1.0 + 0.2 * (j / 4.5 - 1.0);
+    for j in 1..=8 {
+        let exact = [
+            f64::from(j) * factor(f64::from(j)) / (8.0 * factor(8.0)),
+            f64::from(j.min(3)) * factor(f64::from(j)) / (3.0 * factor(8.0)),
+        ];
+        for (curve, exact) in curves.iter().zip(exact) {
+            assert!((curve[j as usize - 1] - exact).abs() < 1e-3, "{curve:?}");
+        }
+    }
+    // One block each: .09 and .24 of the best; the first grows to three (.30), the second to two
+    // (.51), the first to five (.55), the second to three (.81), and no slot is left: (5, 3).
+    let shared = (25_000, Verdict::Shared, vec![5, 3]);
+    assert_eq!(verdicts(&policy), [(0, Verdict::Profile, vec![]), shared]);
+    assert_eq!(quotas(&policy, &kernels[0]), [5; 16]);
+    assert_eq!(quotas(&policy, &kernels[1]), [3; 16]);
+}
+
+/// Two large blocks do not fit beside each other's second: each would lose more than 60%.
+#[test]
+fn a_kernel_that_would_lose_too_much_gets_sms_of_its_own() {
+    let kernels = [kernel(0, 512, 16), kernel(1, 1024, 16)];
+    let mut bench = Bench::new(&kernels);
+    let mut policy = slicer();
+    bench.update(&mut policy);
+    // 1,536 threads: one block of each. The first does a fifth of what it does with three.
+    bench.run(
+        &mut policy,
+        26_000,
+        &|process, blocks| match (process, blocks) {
+            (0, 1) => 200,
+            (0, 2) => 600,
+            _ => 1000,
+        },
+    );
+    let last = policy.decisions().last().expect("it decided");
+    assert_eq!((last.at, last.verdict), (25_000, Verdict::Spatial));
+    let all = u32::MAX;
+    assert_eq!(quotas(&policy, &kernels[0]), [[all; 8], [0; 8]].concat());
+}
+
+/// A third kernel is profiled on its part of the SMs, without another warm-up; the others keep
+/// their curves and go on; when one leaves, the rest shares anew at once.
+#[test]
+fn kernels_come_and_go() {
+    let kernels = [kernel(0, 64, 28), kernel(1, 64, 28), kernel(2, 64, 28)];
+    let mut bench = Bench::new(&kernels[..2]);
+    let mut policy = slicer();
+    bench.update(&mut policy);
+    bench.run(&mut policy, 30_000, &grows_or_peaks);
+    bench.kernels = kernels.to_vec();
+    bench.update(&mut policy);
+    // SMs 10 to 15 are the third one's: 1 to 6 blocks; on the others it has none.
+    let third = quotas(&policy, &kernels[2]);
+    assert_eq!(third, [&[0; 10][..], &[1, 2, 3, 4, 5, 6]].concat());
+    assert_eq!(
+        quotas(&policy, &kernels[0]),
+        [[5; 10].as_slice(), &[0; 6]].concat()
+    );
+    bench.run(&mut policy, 41_000, &grows_or_peaks);
+    let third = policy.decisions().last().expect("it decided").clone();
+    // Six SMs take up to eight blocks in two turns. SMs hold what they are to hold at the first
+    // look, 100 cycles after each turn's beginning.
+    assert_eq!((third.at, third.verdict), (40_200, Verdict::Shared));
+    assert_eq!(third.blocks.iter().sum::<u32>(), 8, "{third:?}");
+    bench.kernels.remove(0);
+    bench.update(&mut policy);
+    let last = policy.decisions().last().expect("it decided");
+    assert_eq!((last.at, last.verdict), (41_000, Verdict::Shared));
+    assert_eq!(last.processes, [1, 2]);
+    bench.kernels.remove(0);
+    bench.update(&mut policy);
+    assert_eq!(quotas(&policy, &kernels[2]), [u32::MAX; 16], "it is alone");
+}
+
+/// A kernel that is launched again is the same kernel: nothing is sampled anew.
+#[test]
+fn a_relaunch_is_no_news() {
+    let kernels = [kernel(0, 64, 28), kernel(1, 64, 28)];
+    let mut bench = Bench::new(&kernels);
+    let mut policy = slicer();
+    bench.update(&mut policy);
+    bench.run(&mut policy, 30_000, &grows_or_peaks);
+    let before = policy.decisions().len();
+    bench.kernels[0].slot = KernelSlot(7);
+    bench.update(&mut policy);
+    assert_eq!(policy.decisions().len(), before);
+    assert_eq!(quotas(&policy, &bench.kernels[0]), [5; 16]);
+}
+
+/// Half as fast for two lengths of a profile in a row: sampled anew, the other held back on its
+/// SMs.
+#[test]
+fn a_new_phase_is_profiled() {
+    let kernels = [kernel(0, 64, 28), kernel(1, 64, 28)];
+    let mut bench = Bench::new(&kernels);
+    let mut policy = slicer();
+    bench.update(&mut policy);
+    bench.run(&mut policy, 60_000, &grows_or_peaks);
+    assert_eq!(policy.decisions().len(), 2, "nothing changes");
+    let slower = |process, blocks| match process {
+        0 => grows_or_peaks(0, blocks) / 3,
+        _ => grows_or_peaks(1, blocks),
+    };
+    bench.run(&mut policy, 70_001, &slower);
+    let (at, verdict, _) = verdicts(&policy)[2].clone();
+    assert_eq!((at, verdict), (70_000, Verdict::Profile));
+    let ladder: Vec<u32> = (1..=8).collect();
+    assert_eq!(
+        quotas(&policy, &kernels[0]),
+        [&ladder[..], &[5; 8]].concat()
+    );
+    assert_eq!(quotas(&policy, &kernels[1]), [[0; 8], [3; 8]].concat());
+    bench.run(&mut policy, 80_000, &slower);
+    assert_eq!(verdicts(&policy)[3].1, Verdict::Shared);
+}
+
+/// The algorithm takes its time: blocks of the profile go on until then.
+#[test]
+fn the_algorithm_may_take_time() {
+    let settings = warploom_config::WarpedSlicerSettings {
+        delay_cycles: 5000,
+        ..Default::default()
+    };
+    let kernels = [kernel(0, 64, 28), kernel(1, 64, 28)];
+    let mut bench = Bench::new(&kernels);
+    let mut policy = WarpedSlicer::new(settings);
+    bench.update(&mut policy);
+    bench.run(&mut policy, 29_999, &grows_or_peaks);
+    assert_eq!(policy.decisions().len(), 1);
+    assert_eq!(policy.quota(SmId(4), kernels[0].slot), 5);
+    bench.run(&mut policy, 30_001, &grows_or_peaks);
+    assert_eq!(verdicts(&policy)[1].0, 30_000);
+}
+
+/// The large SM holds 32 blocks of 64 threads: its eight SMs of a kernel run four counts in turn,
+/// ascending, so that nothing has to drain.
+#[test]
+fn more_counts_than_sms_take_turns() {
+    let large = preset("fermi-slicer-large").unwrap_or_else(|errors| panic!("{errors}"));
+    let needs = BlockNeeds::new(64, 28, 0, &large.sm);
+    let mut kernels = [kernel(0, 64, 28), kernel(1, 64, 28)];
+    for kernel in &mut kernels {
+        kernel.blocks_per_sm = needs.blocks_per_sm(1 << 20, &large.sm, &large.gpu).0;
+    }
+    assert_eq!(kernels[0].blocks_per_sm, 32);
+    let mut bench = Bench::new(&kernels);
+    bench.spec = large;
+    let mut policy = slicer();
+    bench.update(&mut policy);
+    let mut seen = Vec::new();
+    for to in [20_001, 25_101, 30_201, 35_301] {
+        bench.run(&mut policy, to, &grows_or_peaks);
+        seen.push(policy.quota(SmId(2), kernels[0].slot));
+    }
+    assert_eq!(seen, [3, 11, 19, 27]);
+    bench.run(&mut policy, 41_000, &grows_or_peaks);
+    let last = policy.decisions().last().expect("it decided");
+    assert_eq!(last.verdict, Verdict::Shared);
+    assert_eq!(last.curves[0].len(), 32);
+}

@@ -1,0 +1,417 @@
+//! Warped-Slicer (Xu et al., ISCA 2016, seed 003): short profiles say what each kernel does with 1,
+//! 2, 3 blocks on an SM; from that Algorithm 1 chooses how many blocks each has on every SM, or
+//! the SMs are divided where some kernel would lose too much.
+//!
+//! What the paper leaves open:
+//! - In the 20,000 cycles before the first profile SMs are already divided as for the profile, so
+//!   that samples are of SMs that hold the blocks that they are taken for.
+//! - A kernel that arrives later is profiled on its part of the SMs alone; the others go on as
+//!   before on theirs and keep their profiles. A sample begins when the SMs hold what they are to
+//!   hold, or after four times its length.
+//! - Where an SM runs several counts in turn it begins with the smallest, so that none must drain.
+//! - A phase change shows against the second stretch of a profile's length after a partition (the
+//!   first has blocks of the profile in it), in two stretches in a row.
+
+use super::profile::Profile;
+use super::quotas::{Quotas, UNLIMITED, share_of_sms};
+use super::spatial::divided;
+use super::water_fill::{Demand, water_fill};
+use super::{Decision, KernelView, Multiprogram, MultiprogramView, Verdict};
+use crate::{Facts, Part, Policy, bits_for};
+use warploom_base::{Cycle, KernelSlot, SmId};
+use warploom_config::{GpuSpec, WarpedSlicerSettings};
+
+/// Cycles between two looks at whether a sample can begin.
+const POLL_CYCLES: Cycle = 100;
+/// A sample begins after at most so many times its length.
+const PATIENCE: Cycle = 4;
+/// Stretches of changed IPC in a row that are a new phase.
+const PHASE_STRETCHES: u32 = 2;
+
+/// What a kernel does with 1, 2, 3 blocks on an SM.
+#[derive(Clone, Debug)]
+struct Known {
+    process: u8,
+    code: u32,
+    curve: Vec<f64>,
+}
+
+/// How SMs are divided, by member.
+#[derive(Clone, Debug, PartialEq)]
+enum Plan {
+    /// As for one kernel: no limit.
+    Whole,
+    /// By the profile that runs.
+    Profile,
+    Shared(Vec<u32>),
+    Spatial,
+}
+
+/// What the policy does next, at `next`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    /// Waits for the warm-up's end.
+    Warm,
+    /// Waits until SMs hold what is to be sampled, at the latest until then.
+    Fill(Cycle),
+    Sample,
+    /// Waits for the algorithm.
+    Delay,
+    /// Watches for changes.
+    Watch,
+}
+
+/// A kernel's IPC since the partition.
+#[derive(Clone, Copy, Debug, Default)]
+struct Watched {
+    slot: KernelSlot,
+    instructions: u64,
+    stretches: u32,
+    reference: Option<u64>,
+    changed: u32,
+}
+
+/// Warped-Slicer.
+#[derive(Clone, Debug)]
+pub struct WarpedSlicer {
+    settings: WarpedSlicerSettings,
+    quotas: Quotas,
+    /// Kernels in order of processes.
+    members: Vec<KernelView>,
+    known: Vec<Known>,
+    plan: Plan,
+    /// The plan before the profile, as blocks by member; `None`: none.
+    before: Vec<Option<u32>>,
+    profile: Profile,
+    stage: Stage,
+    next: Cycle,
+    warmed: bool,
+    watched: Vec<Watched>,
+    decisions: Vec<Decision>,
+}
+
+impl WarpedSlicer {
+    /// With `settings`.
+    pub fn new(settings: WarpedSlicerSettings) -> Self {
+        Self {
+            settings,
+            quotas: Quotas::default(),
+            members: Vec::new(),
+            known: Vec::new(),
+            plan: Plan::Whole,
+            before: Vec::new(),
+            profile: Profile::default(),
+            stage: Stage::Watch,
+            next: Cycle::MAX,
+            warmed: false,
+            watched: Vec::new(),
+            decisions: Vec::new(),
+        }
+    }
+
+    fn curve(&self, kernel: &KernelView) -> Option<&Known> {
+        let same = |known: &&Known| (known.process, known.code) == (kernel.process, kernel.code);
+        self.known.iter().find(same)
+    }
+
+    fn profile_cycles(&self) -> Cycle {
+        self.settings.profile_cycles.into()
+    }
+
+    /// Other kernels than before.
+    fn regroup(&mut self, old: &[KernelView], view: &MultiprogramView<'_>) {
+        let blocks_before = |kernel: &KernelView| match &self.plan {
+            Plan::Shared(blocks) => {
+                let at = old.iter().position(|other| is_same(other, kernel))?;
+                Some(blocks[at])
+            }
+            _ => None,
+        };
+        if self.plan != Plan::Profile {
+            self.before = self.members.iter().map(blocks_before).collect();
+        } else {
+            self.before = vec![None; self.members.len()];
+        }
+        if self.members.len() <= 1 {
+            self.plan = Plan::Whole;
+            self.stage = Stage::Watch;
+            self.next = Cycle::MAX;
+            return;
+        }
+        let unknown = |kernel: &KernelView| self.curve(kernel).is_none();
+        let sampled: Vec<bool> = self.members.iter().map(unknown).collect();
+        if sampled.contains(&true) {
+            self.begin_profile(sampled, view);
+        } else {
+            self.decide(view);
+        }
+    }
+
+    fn begin_profile(&mut self, sampled: Vec<bool>, view: &MultiprogramView<'_>) {
+        self.profile = Profile::new(sampled, &self.members, view.spec);
+        self.plan = Plan::Profile;
+        self.decided(Verdict::Profile, Vec::new(), view.now);
+        if self.warmed {
+            self.fill(view);
+        } else {
+            self.stage = Stage::Warm;
+            self.next = view.now + Cycle::from(self.settings.warmup_cycles);
+            if self.next == view.now {
+                self.fill(view);
+            }
+        }
+    }
+
+    fn fill(&mut self, view: &MultiprogramView<'_>) {
+        self.warmed = true;
+        self.stage = Stage::Fill(view.now + PATIENCE * self.profile_cycles());
+        self.next = view.now + POLL_CYCLES;
+    }
+
+    /// The time of the next step has come.
+    fn advance(&mut self, view: &MultiprogramView<'_>) {
+        match self.stage {
+            Stage::Warm | Stage::Fill(_) => self.try_sample(view),
+            Stage::Sample => self.end_sample(view),
+            Stage::Delay => self.decide(view),
+            Stage::Watch => self.watch(view),
+        }
+    }
+
+    fn try_sample(&mut self, view: &MultiprogramView<'_>) {
+        if self.stage == Stage::Warm {
+            self.fill(view);
+        }
+        let late = matches!(self.stage, Stage::Fill(latest) if view.now >= latest);
+        if late || self.profile.is_ready(&self.members, view) {
+            self.profile.begin(&self.members, view);
+            self.stage = Stage::Sample;
+            self.next = view.now + self.profile_cycles();
+        } else {
+            self.next = view.now + POLL_CYCLES;
+        }
+    }
+
+    fn end_sample(&mut self, view: &MultiprogramView<'_>) {
+        if !self.profile.end(&self.members, view) {
+            // A kernel came again in between, elsewhere: what was sampled is of no use.
+            return self.fill(view);
+        }
+        if self.profile.next_round() {
+            return self.fill(view);
+        }
+        for (at, kernel) in self.members.iter().enumerate() {
+            if self.profile.is_sampled(at) {
+                self.known.push(Known {
+                    process: kernel.process,
+                    code: kernel.code,
+                    curve: self.profile.curve(at, kernel.blocks_per_sm),
+                });
+            }
+        }
+        self.stage = Stage::Delay;
+        self.next = view.now + Cycle::from(self.settings.delay_cycles);
+        if self.settings.delay_cycles == 0 {
+            self.decide(view);
+        }
+    }
+
+    /// What each member does, in parts of its best.
+    fn performances(&self) -> Vec<Vec<f64>> {
+        let of = |kernel: &KernelView| {
+            let curve = self.curve(kernel).map_or(&[][..], |known| &known.curve);
+            let best = curve.iter().copied().fold(0.0, f64::max);
+            match best > 0.0 {
+                true => curve.iter().map(|ipc| ipc / best).collect(),
+                false => vec![1.0],
+            }
+        };
+        self.members.iter().map(of).collect()
+    }
+
+    /// Every member's curve is known: shares SMs, or divides them.
+    fn decide(&mut self, view: &MultiprogramView<'_>) {
+        let sm = &view.spec.sm;
+        let total = [sm.max_threads, sm.registers, sm.shared_bytes, sm.max_blocks];
+        let pairs = self.members.iter().zip(self.performances());
+        let demands: Vec<Demand> = pairs.map(|(k, p)| demand(k, p)).collect();
+        let equal_share = 1.0 / self.members.len() as f64;
+        let most_lost = f64::from(self.settings.loss_percent) / 100.0 * equal_share;
+        let keeps = |(demand, blocks): (&Demand, &u32)| {
+            1.0 - demand.performance[*blocks as usize - 1] <= most_lost
+        };
+        let blocks =
+            water_fill(&demands, total).filter(|blocks| demands.iter().zip(blocks).all(keeps));
+        self.plan = blocks.clone().map_or(Plan::Spatial, Plan::Shared);
+        let verdict = match &blocks {
+            Some(_) => Verdict::Shared,
+            None => Verdict::Spatial,
+        };
+        self.decided(verdict, blocks.unwrap_or_default(), view.now);
+        self.stage = Stage::Watch;
+        self.watched = vec![Watched::default(); self.members.len()];
+        self.watch(view);
+    }
+
+    fn decided(&mut self, verdict: Verdict, blocks: Vec<u32>, at: Cycle) {
+        self.decisions.push(Decision {
+            at,
+            verdict,
+            processes: self.members.iter().map(|kernel| kernel.process).collect(),
+            blocks,
+            curves: match verdict {
+                Verdict::Profile => Vec::new(),
+                Verdict::Shared | Verdict::Spatial => self.performances(),
+            },
+        });
+    }
+
+    /// The end of a stretch of a profile's length.
+    fn watch(&mut self, view: &MultiprogramView<'_>) {
+        if self.settings.phase_percent == 0 {
+            self.next = Cycle::MAX;
+            return;
+        }
+        self.next = view.now + self.profile_cycles();
+        let limit = u64::from(self.settings.phase_percent);
+        let mut changed = vec![false; self.members.len()];
+        for (at, (kernel, watched)) in self.members.iter().zip(&mut self.watched).enumerate() {
+            let slot = kernel.slot.index();
+            let instructions = view.sms.iter().map(|sm| sm.instructions[slot]).sum();
+            watched.look(kernel.slot, instructions, limit);
+            changed[at] = watched.changed >= PHASE_STRETCHES;
+        }
+        if changed.contains(&true) {
+            let gone = |known: &Known| {
+                let of = |(kernel, changed): (&KernelView, &bool)| {
+                    *changed && (known.process, known.code) == (kernel.process, kernel.code)
+                };
+                self.members.iter().zip(&changed).any(of)
+            };
+            let kept: Vec<Known> = self.known.iter().filter(|k| !gone(k)).cloned().collect();
+            self.known = kept;
+            self.before = match &self.plan {
+                Plan::Shared(blocks) => blocks.iter().copied().map(Some).collect(),
+                _ => vec![None; self.members.len()],
+            };
+            self.begin_profile(changed, view);
+        }
+    }
+
+    /// Quotas of the plan, for the slots that kernels have now.
+    fn assign(&mut self, view: &MultiprogramView<'_>) {
+        self.quotas = match &self.plan {
+            Plan::Whole => Quotas::new(view.spec, UNLIMITED),
+            Plan::Spatial => divided(view),
+            Plan::Shared(blocks) => {
+                let mut quotas = Quotas::new(view.spec, 0);
+                for (kernel, blocks) in self.members.iter().zip(blocks) {
+                    quotas.set_all(kernel.slot, *blocks);
+                }
+                quotas
+            }
+            Plan::Profile => self.profile_quotas(view.spec),
+        };
+    }
+
+    /// Where a kernel is profiled, it alone has blocks; elsewhere the others go on as before.
+    fn profile_quotas(&self, spec: &GpuSpec) -> Quotas {
+        let mut quotas = Quotas::new(spec, 0);
+        let count = self.members.len();
+        for (owner, kernel) in self.members.iter().enumerate() {
+            for (nth, sm) in share_of_sms(spec.gpu.sms, owner, count).enumerate() {
+                if self.profile.is_sampled(owner) {
+                    quotas.set(sm, kernel.slot, self.profile.blocks(owner, nth));
+                    continue;
+                }
+                let shared = self.before[owner].is_some();
+                for (at, other) in self.members.iter().enumerate() {
+                    let quota = match self.before[at] {
+                        Some(blocks) if shared => blocks,
+                        _ if at == owner => UNLIMITED,
+                        _ => 0,
+                    };
+                    quotas.set(sm, other.slot, quota);
+                }
+            }
+        }
+        quotas
+    }
+}
+
+impl Watched {
+    /// Notes the instructions so far, at the end of a stretch.
+    fn look(&mut self, slot: KernelSlot, instructions: u64, limit_percent: u64) {
+        let before = std::mem::replace(&mut self.instructions, instructions);
+        if self.stretches == 0 || self.slot != slot {
+            // The first look, or another launch of the kernel: nothing to compare with.
+            (self.slot, self.stretches) = (slot, 1);
+            return;
+        }
+        self.stretches += 1;
+        let done = instructions - before;
+        match self.reference {
+            // The first stretch has blocks of the profile in it.
+            None if self.stretches <= 2 => {}
+            None => self.reference = Some(done),
+            Some(reference) if done.abs_diff(reference) * 100 > reference * limit_percent => {
+                self.changed += 1;
+            }
+            Some(_) => self.changed = 0,
+        }
+    }
+}
+
+fn is_same(one: &KernelView, other: &KernelView) -> bool {
+    (one.process, one.code) == (other.process, other.code)
+}
+
+fn demand(kernel: &KernelView, performance: Vec<f64>) -> Demand {
+    let needs = &kernel.needs;
+    Demand {
+        performance,
+        needs: [needs.threads, needs.registers, needs.shared_bytes, 1],
+    }
+}
+
+impl Policy for WarpedSlicer {
+    const FACTS: Facts = Facts {
+        about: "Blocks of each kernel on an SM such that the one that loses most loses least.",
+        source: "Xu et al., ISCA 2016 (seed 003), Algorithm 1 and section IV.A",
+        state: "an SM: instructions and memory stalls of a sample (32 bits each); 2 kernels: \
+                performance (32 bits) and blocks by block slot, 2 quotas",
+        bits: |spec| {
+            let slots = u64::from(spec.sm.max_blocks);
+            let blocks = bits_for(slots + 1);
+            u64::from(spec.gpu.sms) * 64 + 2 * slots * (32 + blocks) + 2 * blocks
+        },
+        part: Part::Gpu,
+        complexity: "linear in kernels times block slots, once a profile",
+    };
+}
+
+impl Multiprogram for WarpedSlicer {
+    fn next_check(&self) -> Cycle {
+        self.next
+    }
+
+    fn update(&mut self, view: &MultiprogramView<'_>) {
+        let old = std::mem::replace(&mut self.members, view.by_process());
+        let pairs = old.iter().zip(&self.members);
+        let same = old.len() == self.members.len() && pairs.into_iter().all(|(a, b)| is_same(a, b));
+        if !same {
+            self.regroup(&old, view);
+        } else if view.now >= self.next {
+            self.advance(view);
+        }
+        self.assign(view);
+    }
+
+    fn quota(&self, sm: SmId, kernel: KernelSlot) -> u32 {
+        self.quotas.get(sm, kernel)
+    }
+
+    fn decisions(&self) -> &[Decision] {
+        &self.decisions
+    }
+}

@@ -1,0 +1,423 @@
+//! Several host programs on one machine at once, each a process with an address space and streams
+//! of its own. A run of one program is a mix of one.
+//!
+//! Operations of one stream run one after the other, those of different streams at once as far as
+//! the machine has places for kernels (`gpu.max_concurrent_kernels`). Stream 0 is CUDA's default
+//! stream: its operations wait for all of the process's streams, and the host waits for them. That
+//! is what GPGPU-Sim's stream manager does.
+
+use crate::device::Device;
+use crate::host::{Check, HostProgram};
+use crate::process::{Process, Started};
+use crate::result::{Summary, kernel_report};
+use crate::session::{Progress, RunError, Session, outcome_of};
+use std::ops::ControlFlow;
+use warploom_base::{Cycle, Digest, KernelSlot};
+use warploom_config::Context;
+use warploom_exec::DeviceMemory;
+use warploom_gpu::{Gpu, KernelEnd};
+use warploom_stats::result::{Concurrent, Outcome};
+
+/// Core cycles between two calls of the progress function, about.
+const PROGRESS_CYCLES: Cycle = 4096;
+/// Core cycles between two looks at whether a process has reached its target.
+const TARGET_CYCLES: Cycle = 100;
+
+/// Makes a program anew, for a process that runs until its target.
+pub type Again<'p> = Box<dyn FnMut() -> Result<Box<dyn HostProgram + 'p>, String> + 'p>;
+
+/// One program of a mix.
+pub struct Participant<'p> {
+    /// Its name in results.
+    pub name: String,
+    /// The program.
+    pub program: Box<dyn HostProgram + 'p>,
+    /// Makes it anew when it ends; without it the process ends with its program.
+    pub again: Option<Again<'p>>,
+    /// Core cycle in which it starts.
+    pub arrives_at: Cycle,
+    /// Thread instructions at which it is halted and its resources go to the others.
+    pub target: Option<u64>,
+}
+
+impl<'p> Participant<'p> {
+    /// A program that starts at once and runs to its end.
+    pub fn new(name: &str, program: Box<dyn HostProgram + 'p>) -> Self {
+        Self {
+            name: name.to_owned(),
+            program,
+            again: None,
+            arrives_at: 0,
+            target: None,
+        }
+    }
+}
+
+/// A kernel in flight: whose it is, and what its report says of it.
+struct InFlight {
+    process: usize,
+    started: Started,
+    /// Launches of the run before it.
+    order: u64,
+    /// Instructions counted in its slot before it.
+    instructions_before: u64,
+}
+
+/// A mix while it runs.
+pub(crate) struct Mix<'s, 'p> {
+    session: &'s Session,
+    pub gpu: Gpu,
+    pub memory: DeviceMemory,
+    pub processes: Vec<Process<'p>>,
+    in_flight: Vec<Option<InFlight>>,
+    launched: u64,
+    /// Process that is served first: the one behind the last that launched a kernel.
+    turn: usize,
+    /// Results say which process and stream a kernel is of.
+    concurrent: bool,
+}
+
+impl<'s, 'p> Mix<'s, 'p> {
+    pub fn new(session: &'s Session, gpu: Gpu, programs: Vec<Participant<'p>>) -> Self {
+        let mut memory = DeviceMemory::new(session.options().memory_bytes);
+        if session.options().checks.uninitialised {
+            memory.track_initialised();
+        }
+        let slots = session.spec().gpu.max_concurrent_kernels as usize;
+        let concurrent = programs.len() > 1;
+        let processes = programs.into_iter().enumerate();
+        Self {
+            session,
+            gpu,
+            memory,
+            processes: processes
+                .map(|(at, program)| Process::new(at as u8, program))
+                .collect(),
+            in_flight: (0..slots).map(|_| None).collect(),
+            launched: 0,
+            turn: 0,
+            concurrent,
+        }
+    }
+
+    /// To the last process's end or the run's early end.
+    pub fn run(
+        &mut self,
+        summary: &mut Summary,
+        progress: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
+    ) -> Result<Outcome, RunError> {
+        let limit = self.session.options().max_cycles.unwrap_or(Cycle::MAX);
+        let mut next_report = PROGRESS_CYCLES;
+        loop {
+            if let Some(outcome) = self.act(summary)? {
+                return Ok(outcome);
+            }
+            if self.processes.iter().all(Process::has_ended) {
+                self.cut_short(summary);
+                return Ok(Outcome::Finished);
+            }
+            let until = limit.min(self.next_event());
+            if let Err(stop) = self.gpu.step(&mut self.memory, until) {
+                return Ok(outcome_of(stop));
+            }
+            let ended = self.gpu.take_ended();
+            for end in &ended {
+                self.kernel_ended(end, summary);
+            }
+            self.halt_those_at_their_target(summary);
+            if ended.is_empty() && self.gpu.now() >= limit {
+                self.cut_short(summary);
+                return Ok(Outcome::CycleLimit { cycles: limit });
+            }
+            if self.gpu.now() >= next_report {
+                next_report = self.gpu.now() + PROGRESS_CYCLES;
+                if progress(&self.progress(summary)).is_break() {
+                    return Err(RunError::Interrupted);
+                }
+            }
+        }
+    }
+
+    /// Executes every program without timing, one after the other.
+    pub fn execute(&mut self, summary: &mut Summary) -> Result<Outcome, RunError> {
+        for process in &mut self.processes {
+            process.device.lend(&mut self.memory);
+            let outcome = self
+                .session
+                .execute(process.program.as_mut(), &mut process.device, summary)
+                .and_then(|outcome| {
+                    if outcome == Outcome::Finished {
+                        process.check_outputs()?;
+                    }
+                    Ok(outcome)
+                });
+            process.device.lend(&mut self.memory);
+            match outcome? {
+                Outcome::Finished => {}
+                other => return Ok(other),
+            }
+        }
+        Ok(Outcome::Finished)
+    }
+
+    /// Comparisons of outputs, of programs that came to their ends. Those of several name theirs.
+    pub fn checks(&mut self, outcome: &Outcome) -> Vec<Check> {
+        let several = self.processes.len() > 1;
+        let mut all = Vec::new();
+        if matches!(outcome, Outcome::Finished | Outcome::CycleLimit { .. }) {
+            for process in &mut self.processes {
+                for mut check in process.checks.drain(..) {
+                    if several {
+                        check.name = format!("{}: {}", process.name, check.name);
+                    }
+                    all.push(check);
+                }
+            }
+        }
+        all
+    }
+
+    /// Digest of everything that came in to any process.
+    pub fn input_digest(&self) -> String {
+        match self.processes.as_slice() {
+            [one] => one.device.input_digest(),
+            all => {
+                let mut digest = Digest::new();
+                for process in all {
+                    digest.str(&process.device.input_digest());
+                }
+                digest.hex()
+            }
+        }
+    }
+
+    /// The next cycle in which a process starts or may have reached its target.
+    fn next_event(&self) -> Cycle {
+        let now = self.gpu.now();
+        let arrivals = self.processes.iter().map(|process| process.arrives_at);
+        let next = arrivals.filter(|at| *at > now).min();
+        let targets = self.processes.iter().any(Process::runs_to_target);
+        let check = (now / TARGET_CYCLES + 1) * TARGET_CYCLES;
+        let check = if targets { check } else { Cycle::MAX };
+        next.unwrap_or(Cycle::MAX).min(check)
+    }
+
+    /// Lets every process do all that it can do now. The result is how the run ends early.
+    fn act(&mut self, summary: &mut Summary) -> Result<Option<Outcome>, RunError> {
+        let count = self.processes.len();
+        let first = self.turn;
+        for turn in 0..count {
+            let at = (first + turn) % count;
+            if self.processes[at].has_ended() || self.processes[at].arrives_at > self.gpu.now() {
+                continue;
+            }
+            loop {
+                let started = self.start_operations(at, summary)?;
+                if let Err(outcome) = started {
+                    return Ok(Some(outcome));
+                }
+                let process = &mut self.processes[at];
+                process.device.lend(&mut self.memory);
+                let acted = process.act(self.session);
+                let copies = process.device.take_copies();
+                process.device.lend(&mut self.memory);
+                for (address, bytes) in copies {
+                    self.gpu.note_copy(at as u8, address, bytes);
+                }
+                if acted? {
+                    continue;
+                }
+                if !self.processes[at].is_done() {
+                    break;
+                }
+                // A program that begins anew launches in the cycle in which it ended.
+                self.program_done(at)?;
+                if self.processes[at].has_ended() {
+                    break;
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// Starts what of a process's streams can start.
+    fn start_operations(
+        &mut self,
+        at: usize,
+        summary: &mut Summary,
+    ) -> Result<Result<(), Outcome>, RunError> {
+        while self.may_launch() || !self.processes[at].launches_next() {
+            let process = &mut self.processes[at];
+            process.device.lend(&mut self.memory);
+            let next = process.start_next();
+            process.device.lend(&mut self.memory);
+            let Some((stream, started)) = next? else {
+                break;
+            };
+            let Some(mut started) = started else {
+                continue;
+            };
+            let Some(launch) = started.launch.take() else {
+                continue;
+            };
+            let session = self.session;
+            if started.number < session.options().skip_launches {
+                let process = &mut self.processes[at];
+                process.device.lend(&mut self.memory);
+                let stats = session.execute_prepared(&launch, &mut process.device, None);
+                process.device.lend(&mut self.memory);
+                match stats {
+                    Ok(stats) => summary.find(stats.findings),
+                    Err(outcome) => return Ok(Err(outcome)),
+                }
+                continue;
+            }
+            self.launch(at, stream, launch.launch, started);
+        }
+        Ok(Ok(()))
+    }
+
+    /// There is a place for another kernel. Where contexts are switched kernels run one by one.
+    fn may_launch(&self) -> bool {
+        let switched = self.session.spec().sm.context != Context::Resident;
+        self.gpu.has_free_slot() && (!switched || self.gpu.is_idle())
+    }
+
+    fn launch(
+        &mut self,
+        at: usize,
+        stream: u32,
+        launch: warploom_gpu::KernelLaunch,
+        started: Started,
+    ) {
+        let slot = self.gpu.launch(launch, &self.memory);
+        self.processes[at].running(stream, slot);
+        self.concurrent |= stream != 0;
+        self.in_flight[slot.index()] = Some(InFlight {
+            process: at,
+            started,
+            order: self.launched,
+            instructions_before: self.gpu.thread_instructions(slot),
+        });
+        self.launched += 1;
+        self.turn = (at + 1) % self.processes.len();
+    }
+
+    /// A program has come to its end: its outputs are compared, and it begins anew where it runs to
+    /// a target.
+    fn program_done(&mut self, at: usize) -> Result<(), RunError> {
+        let process = &mut self.processes[at];
+        process.device.lend(&mut self.memory);
+        let result = process.check_outputs();
+        process.device.lend(&mut self.memory);
+        result?;
+        match &mut process.again {
+            // Again and again nothing would never end.
+            Some(again) if process.launched_this_time => {
+                process.program = again().map_err(|why| RunError::Host(why.into()))?;
+                self.memory.forget(at as u8);
+                process.begin_again();
+            }
+            _ => process.ended_at = Some(self.gpu.now()),
+        }
+        Ok(())
+    }
+
+    fn kernel_ended(&mut self, end: &KernelEnd, summary: &mut Summary) {
+        let slot = end.slot.index();
+        let kernel = self.in_flight[slot].take().expect("it was in flight");
+        self.processes[kernel.process].kernel_ended(end);
+        self.report(&kernel, end, summary);
+    }
+
+    fn report(&self, kernel: &InFlight, end: &KernelEnd, summary: &mut Summary) {
+        let Started {
+            kernel: name,
+            grid,
+            block,
+            stream,
+            ..
+        } = &kernel.started;
+        let concurrent = self.concurrent.then_some(Concurrent {
+            process: kernel.process as u32,
+            stream: *stream,
+            launched_at: end.launched_at,
+            started_at: end.started_at,
+            halted: end.halted,
+        });
+        let parts = self.session.options().parts;
+        let report = kernel_report(name, *grid, *block, end, parts, concurrent);
+        summary.add(kernel.order, (end.launched_at, end.ended_at), report);
+    }
+
+    /// Kernels in flight are reported as far as they came.
+    fn cut_short(&mut self, summary: &mut Summary) {
+        for end in self.gpu.cut_short() {
+            if let Some(kernel) = self.in_flight[end.slot.index()].take() {
+                self.processes[kernel.process].counted(&end);
+                self.report(&kernel, &end, summary);
+            }
+        }
+    }
+
+    fn halt_those_at_their_target(&mut self, summary: &mut Summary) {
+        let now = self.gpu.now();
+        if !now.is_multiple_of(TARGET_CYCLES) {
+            return;
+        }
+        for at in 0..self.processes.len() {
+            if !self.processes[at].runs_to_target() {
+                continue;
+            }
+            let slots = self.slots_of(at);
+            let mut instructions = self.processes[at].counted.thread_instructions;
+            for slot in &slots {
+                let before = self.in_flight[slot.index()].as_ref();
+                let before = before.map_or(0, |kernel| kernel.instructions_before);
+                instructions += self.gpu.thread_instructions(*slot) - before;
+            }
+            if self.processes[at]
+                .target
+                .is_none_or(|target| instructions < target)
+            {
+                continue;
+            }
+            self.processes[at].halt(now, instructions);
+            if self.processes.iter().all(Process::has_ended) {
+                return;
+            }
+            for slot in slots {
+                self.gpu.halt(slot);
+            }
+            for end in self.gpu.take_ended() {
+                self.kernel_ended(&end, summary);
+            }
+        }
+    }
+
+    fn slots_of(&self, process: usize) -> Vec<KernelSlot> {
+        let own = |(_, kernel): &(usize, &Option<InFlight>)| {
+            kernel.as_ref().is_some_and(|k| k.process == process)
+        };
+        let slots = self.in_flight.iter().enumerate().filter(own);
+        slots.map(|(slot, _)| KernelSlot::new(slot)).collect()
+    }
+
+    fn progress(&self, summary: &Summary) -> Progress {
+        let names = self.in_flight.iter().flatten();
+        let names: Vec<&str> = names.map(|k| k.started.kernel.as_str()).collect();
+        Progress {
+            cycles: self.gpu.now(),
+            launches: summary.launches(),
+            kernel: names.join(" + "),
+            blocks: self.gpu.blocks_done(),
+        }
+    }
+}
+
+impl Device {
+    /// Gives the process all device memory, or takes it back.
+    pub(crate) fn lend(&mut self, memory: &mut DeviceMemory) {
+        std::mem::swap(&mut self.memory, memory);
+    }
+}

@@ -1,0 +1,288 @@
+//! A process: its host program, its address space and its streams.
+
+use crate::device::{Device, DevicePtr};
+use crate::host::{Check, HostAction, HostProgram, Launch};
+use crate::mix::{Again, Participant};
+use crate::session::{Prepared, RunError, Session};
+use std::collections::{BTreeMap, VecDeque};
+use warploom_base::{Cycle, Dim3, KernelSlot};
+use warploom_gpu::{KernelCounters, KernelEnd};
+
+/// Operations that may wait in the streams of a process before its host waits too: a launch on a
+/// GPU does not return when 1,024 wait.
+const MOST_WAITING: usize = 1024;
+
+/// An operation that waits in its stream.
+enum Operation {
+    Launch(Box<Prepared>, Started),
+    Write {
+        to: DevicePtr,
+        bytes: Vec<u8>,
+    },
+    Copy {
+        from: DevicePtr,
+        to: DevicePtr,
+        bytes: u64,
+    },
+}
+
+/// A launch whose turn has come.
+pub(crate) struct Started {
+    /// What goes to the machine, until it does.
+    pub launch: Option<Box<Prepared>>,
+    pub kernel: String,
+    pub grid: Dim3,
+    pub block: Dim3,
+    pub stream: u32,
+    /// Launches of the process before it.
+    pub number: u64,
+}
+
+/// A stream: what waits, oldest first, and what runs.
+#[derive(Default)]
+struct Stream {
+    waiting: VecDeque<Operation>,
+    running: Option<KernelSlot>,
+}
+
+impl Stream {
+    fn is_idle(&self) -> bool {
+        self.waiting.is_empty() && self.running.is_none()
+    }
+}
+
+/// What the host does.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Host {
+    Runs,
+    /// Waits for all streams.
+    WaitsForAll,
+    /// Waits for one.
+    WaitsFor(u32),
+    /// Its program has said that it is done.
+    Done,
+}
+
+/// A process.
+pub(crate) struct Process<'p> {
+    pub name: String,
+    pub program: Box<dyn HostProgram + 'p>,
+    pub again: Option<Again<'p>>,
+    pub arrives_at: Cycle,
+    pub target: Option<u64>,
+    /// Its memory is lent to it while it acts.
+    pub device: Device,
+    host: Host,
+    streams: BTreeMap<u32, Stream>,
+    /// Launches that its program has made, and whether it has since it began.
+    launches: u64,
+    pub launched_this_time: bool,
+    /// Kernels that have ended, and what was counted of them.
+    pub kernels: u64,
+    pub counted: KernelCounters,
+    pub l1d: [u64; 2],
+    pub l2: [u64; 2],
+    /// Times that its program came to its end.
+    pub runs: u64,
+    /// Comparisons of the outputs of the last time, and of the first in which one failed.
+    pub checks: Vec<Check>,
+    /// When it ended or was halted, and its instructions then.
+    pub ended_at: Option<Cycle>,
+    pub reached: Option<u64>,
+}
+
+impl<'p> Process<'p> {
+    pub fn new(asid: u8, participant: Participant<'p>) -> Self {
+        Self {
+            name: participant.name,
+            program: participant.program,
+            again: participant.again,
+            arrives_at: participant.arrives_at,
+            target: participant.target,
+            device: Device::new(0, asid),
+            host: Host::Runs,
+            streams: BTreeMap::new(),
+            launches: 0,
+            launched_this_time: false,
+            kernels: 0,
+            counted: KernelCounters::default(),
+            l1d: [0; 2],
+            l2: [0; 2],
+            runs: 0,
+            checks: Vec::new(),
+            ended_at: None,
+            reached: None,
+        }
+    }
+
+    pub fn has_ended(&self) -> bool {
+        self.ended_at.is_some()
+    }
+
+    pub fn runs_to_target(&self) -> bool {
+        self.target.is_some() && !self.has_ended()
+    }
+
+    /// The program is done, and so is all that it launched.
+    pub fn is_done(&self) -> bool {
+        self.host == Host::Done && self.is_idle()
+    }
+
+    fn is_idle(&self) -> bool {
+        self.streams.values().all(Stream::is_idle)
+    }
+
+    /// Lets the host do one thing, if it does not wait. Returns whether it did.
+    pub fn act(&mut self, session: &Session) -> Result<bool, RunError> {
+        let free = match self.host {
+            Host::Runs => self.waiting() < MOST_WAITING,
+            Host::WaitsForAll => self.is_idle(),
+            Host::WaitsFor(stream) => self.streams.get(&stream).is_none_or(Stream::is_idle),
+            Host::Done => false,
+        };
+        if !free {
+            return Ok(false);
+        }
+        self.host = Host::Runs;
+        match self.program.next(&mut self.device)? {
+            HostAction::Done => self.host = Host::Done,
+            HostAction::Synchronize => self.host = Host::WaitsForAll,
+            HostAction::SynchronizeStream(stream) => self.host = Host::WaitsFor(stream),
+            HostAction::Launch(launch) => self.push_launch(session, launch)?,
+            HostAction::Write { stream, to, bytes } => {
+                self.push(stream, Operation::Write { to, bytes });
+            }
+            HostAction::Copy {
+                stream,
+                from,
+                to,
+                bytes,
+            } => self.push(stream, Operation::Copy { from, to, bytes }),
+        }
+        Ok(true)
+    }
+
+    fn push_launch(&mut self, session: &Session, launch: Launch) -> Result<(), RunError> {
+        let prepared = session.prepare(&mut self.device, &launch, self.launches)?;
+        let started = Started {
+            launch: None,
+            kernel: launch.kernel,
+            grid: launch.grid,
+            block: launch.block,
+            stream: launch.stream,
+            number: self.launches,
+        };
+        self.launches += 1;
+        self.launched_this_time = true;
+        let stream = started.stream;
+        self.push(stream, Operation::Launch(Box::new(prepared), started));
+        Ok(())
+    }
+
+    /// Puts an operation behind those of its stream. The host waits for the default stream.
+    fn push(&mut self, stream: u32, operation: Operation) {
+        let own = self.streams.entry(stream).or_default();
+        own.waiting.push_back(operation);
+        if stream == 0 {
+            self.host = Host::WaitsForAll;
+        }
+    }
+
+    fn waiting(&self) -> usize {
+        self.streams.values().map(|s| s.waiting.len()).sum()
+    }
+
+    /// The stream whose first operation can start: of the default stream when all others are idle.
+    fn startable(&self) -> Option<u32> {
+        let others_idle = || self.streams.iter().all(|(s, own)| *s == 0 || own.is_idle());
+        let can_start = |stream: u32, own: &Stream| {
+            own.running.is_none() && !own.waiting.is_empty() && (stream != 0 || others_idle())
+        };
+        let mut streams = self.streams.iter();
+        streams
+            .find(|(s, own)| can_start(**s, own))
+            .map(|(s, _)| *s)
+    }
+
+    /// What can start next is a launch.
+    pub fn launches_next(&self) -> bool {
+        let first = |stream: u32| self.streams[&stream].waiting.front();
+        let next = self.startable().and_then(first);
+        matches!(next, Some(Operation::Launch(..)))
+    }
+
+    /// Takes the next operation that can start, with its stream, and carries it out if it is a
+    /// copy.
+    pub fn start_next(&mut self) -> Result<Option<(u32, Option<Started>)>, RunError> {
+        let Some(stream) = self.startable() else {
+            return Ok(None);
+        };
+        let own = self.streams.get_mut(&stream);
+        let operation = own.and_then(|own| own.waiting.pop_front());
+        let started = match operation.expect("something waits in it") {
+            Operation::Launch(launch, mut started) => {
+                started.launch = Some(launch);
+                Some(started)
+            }
+            Operation::Write { to, bytes } => {
+                self.device.write(to, &bytes)?;
+                None
+            }
+            Operation::Copy { from, to, bytes } => {
+                self.device.copy(from, to, bytes)?;
+                None
+            }
+        };
+        Ok(Some((stream, started)))
+    }
+
+    /// A launch of a stream runs.
+    pub fn running(&mut self, stream: u32, slot: KernelSlot) {
+        self.streams.entry(stream).or_default().running = Some(slot);
+    }
+
+    pub fn kernel_ended(&mut self, end: &KernelEnd) {
+        self.counted(end);
+        self.kernels += 1;
+        let mut streams = self.streams.values_mut();
+        if let Some(stream) = streams.find(|stream| stream.running == Some(end.slot)) {
+            stream.running = None;
+        }
+    }
+
+    /// Adds what was counted of a kernel.
+    pub fn counted(&mut self, end: &KernelEnd) {
+        self.counted.add(&end.own);
+        let sum = end.counters.sum();
+        let add = |into: &mut [u64; 2], hits: u64, accesses: u64| {
+            into[0] += hits;
+            into[1] += accesses;
+        };
+        add(&mut self.l1d, sum.l1d.hits(), sum.l1d.accesses());
+        add(&mut self.l2, sum.l2.hits(), sum.l2.accesses());
+    }
+
+    /// It has reached its target: nothing of it starts any more.
+    pub fn halt(&mut self, now: Cycle, instructions: u64) {
+        self.ended_at = Some(now);
+        self.reached = Some(instructions);
+        self.host = Host::Done;
+        self.streams.values_mut().for_each(|s| s.waiting.clear());
+    }
+
+    pub fn check_outputs(&mut self) -> Result<(), RunError> {
+        let checks = self.program.checks(&self.device)?;
+        self.runs += 1;
+        if self.checks.iter().all(|check| check.passed) {
+            self.checks = checks;
+        }
+        Ok(())
+    }
+
+    /// Its program, made anew, runs from its beginning in an empty address space.
+    pub fn begin_again(&mut self) {
+        self.device = self.device.anew();
+        self.host = Host::Runs;
+        self.launched_this_time = false;
+    }
+}

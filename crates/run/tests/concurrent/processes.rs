@@ -1,0 +1,221 @@
+//! Several programs at once.
+
+use crate::script::{Script, Step, WORDS, mix, participant, run, until};
+use Step::{Alloc, Launch, LaunchBeyond, Write};
+use warploom_config::{Base, GpuSpec, resolve};
+use warploom_run::Participant;
+use warploom_stats::result::{Outcome, RunReport};
+
+const POLICIES: [&str; 7] = [
+    "sequential",
+    "left-over",
+    "fcfs",
+    "even",
+    "spatial",
+    "fixed",
+    "warped-slicer",
+];
+
+fn gpu(policy: &str, more: &[&str]) -> GpuSpec {
+    let mut sets = vec![format!("gpu.multiprogram={policy}"), "gpu.sms=4".to_owned()];
+    sets.extend(more.iter().map(|set| (*set).to_owned()));
+    let base = Base::Preset("fermi-slicer".to_owned());
+    resolve(&base, &sets).unwrap_or_else(|errors| panic!("{errors}"))
+}
+
+fn sound(report: &RunReport) {
+    assert_eq!(report.outcome, Outcome::Finished);
+    assert!(report.succeeded(), "{:?}", report.checks);
+}
+
+/// Adds one to every word of `blocks` blocks, `turns` turns each.
+fn adder(blocks: u32, turns: u32) -> Script {
+    Script::new(&[Launch(0, "inc", blocks, turns)], &[(0, 1), (63, 1)])
+}
+
+/// Waits for memory most of the time.
+fn loader(blocks: u32, turns: u32) -> Script {
+    Script::new(&[Launch(0, "load", blocks, turns)], &[(0, 0)])
+}
+
+#[test]
+fn processes_share_nothing_but_the_machine() {
+    for policy in POLICIES {
+        // Both use the same addresses, with other values.
+        let one = Script::new(
+            &[Write(0, 3, 10), Launch(0, "inc", 40, 10)],
+            &[(0, 1), (3, 11)],
+        );
+        let two = Script::new(
+            &[Write(0, 3, 20), Launch(0, "double", 40, 10)],
+            &[(0, 0), (3, 40)],
+        );
+        let programs = vec![participant("a", &one), participant("b", &two)];
+        let report = mix(&gpu(policy, &[]), programs, 1);
+        sound(&report);
+        let names: Vec<&str> = report.checks.iter().map(|c| c.name.as_str()).collect();
+        assert_eq!(
+            names,
+            ["a: word 0", "a: word 3", "b: word 0", "b: word 3"],
+            "{policy}"
+        );
+    }
+}
+
+/// The second program's launch lies where only the first has memory.
+#[test]
+fn a_kernel_that_touches_another_process_memory_faults() {
+    let far = 4 * WORDS as u64;
+    let owner = Script::new(&[Alloc(far), LaunchBeyond(far)], &[]);
+    sound(&mix(
+        &gpu("even", &[]),
+        vec![participant("owner", &owner)],
+        1,
+    ));
+    let guest = Script::new(&[LaunchBeyond(far)], &[]);
+    let programs = vec![participant("owner", &owner), participant("guest", &guest)];
+    let report = mix(&gpu("even", &[]), programs, 1);
+    let Outcome::Fault { message } = report.outcome else {
+        panic!("{:?}", report.outcome)
+    };
+    assert!(message.contains("inc"), "{message}");
+}
+
+#[test]
+fn a_single_kernel_runs_as_it_does_alone_under_every_policy() {
+    for script in [adder(80, 20), loader(50, 4)] {
+        let alone = run(&gpu("left-over", &[]), &script, 1).digest;
+        for policy in POLICIES {
+            let spec = gpu(policy, &["fixed.first=1"]);
+            assert_eq!(run(&spec, &script, 1).digest, alone, "{policy}");
+        }
+    }
+}
+
+fn two(policy: &str, more: &[&str], threads: usize) -> RunReport {
+    let programs = vec![
+        participant("adder", &adder(50, 60)),
+        participant("loader", &loader(50, 8)),
+    ];
+    let report = mix(&gpu(policy, more), programs, threads);
+    sound(&report);
+    report
+}
+
+/// When each process' first block started and when it ended.
+fn times(report: &RunReport) -> Vec<(u64, u64)> {
+    let of = |at: u32| {
+        let own = report.kernels.iter().filter_map(|k| k.concurrent);
+        let own = own.filter(|c| c.process == at);
+        let started = own.map(|c| c.started_at).min().expect("it ran");
+        (
+            started,
+            report.processes[at as usize].ended_at.expect("it ended"),
+        )
+    };
+    (0..report.processes.len() as u32).map(of).collect()
+}
+
+#[test]
+fn sequential_is_one_after_the_other_and_left_over_what_is_left() {
+    let one_by_one = times(&two("sequential", &[], 1));
+    assert!(one_by_one[1].0 >= one_by_one[0].1, "{one_by_one:?}");
+    // 50 blocks of two warps on 4 SMs of eight: the second kernel starts when the first has no
+    // more that wait, before it ends.
+    let left = times(&two("left-over", &[], 1));
+    assert!(left[1].0 > 0 && left[1].0 < left[0].1, "{left:?}");
+    for policy in ["fcfs", "even", "spatial"] {
+        let both = times(&two(policy, &[], 1));
+        assert!(both[1].0 < 100, "{policy} starts both at once: {both:?}");
+    }
+}
+
+#[test]
+fn mixes_do_not_depend_on_threads_or_on_sleep() {
+    for policy in POLICIES {
+        let sets = [
+            "warped-slicer.warmup_cycles=200",
+            "warped-slicer.profile_cycles=150",
+        ];
+        let one = two(policy, &sets, 1).digest;
+        assert_eq!(one, two(policy, &sets, 2).digest, "{policy}: two threads");
+        assert_eq!(one, two(policy, &sets, 3).digest, "{policy}: three threads");
+        let walking = [sets[0], sets[1], "sim.skip_idle=false"];
+        assert_eq!(
+            one,
+            two(policy, &walking, 1).digest,
+            "{policy}: without sleep"
+        );
+    }
+}
+
+/// Each process runs again and again until its target, and is then halted: the other has the
+/// machine.
+#[test]
+fn processes_run_to_their_targets() {
+    let instructions = |script: &Script| {
+        let report = run(&gpu("left-over", &[]), script, 1);
+        report.totals.figures.thread_instructions
+    };
+    let (small, large) = (adder(20, 20), loader(20, 4));
+    let targets = [instructions(&small) * 5 / 2, instructions(&large) * 9 / 2];
+    for policy in POLICIES {
+        let programs = vec![
+            until("a", &small, targets[0]),
+            until("b", &large, targets[1]),
+        ];
+        let report = mix(&gpu(policy, &[]), programs, 1);
+        sound(&report);
+        for (process, target) in report.processes.iter().zip(targets) {
+            let reached = process.thread_instructions;
+            // It is looked at every 100 cycles, in which 4 SMs issue at most two warps each.
+            let most = target + 100 * 4 * 2 * 32;
+            assert!(
+                (target..most).contains(&reached),
+                "{policy}: {reached} of {target}"
+            );
+        }
+        let runs = [report.processes[0].runs, report.processes[1].runs];
+        assert_eq!(runs, [2, 4], "{policy}");
+        // A program begins anew in the cycle in which it ended: nothing is decided anew for it.
+        assert!(
+            report.decisions.len() <= 2,
+            "{policy}: {:?}",
+            report.decisions
+        );
+        let ends = report.processes.iter().filter_map(|p| p.ended_at);
+        let cycles = report.totals.figures.statistics["gpu.cycles"];
+        assert_eq!(
+            ends.max(),
+            Some(cycles),
+            "{policy}: the last to finish ends the run"
+        );
+    }
+}
+
+#[test]
+fn a_program_may_come_later() {
+    let late = Participant {
+        arrives_at: 3000,
+        ..participant("late", &loader(20, 4))
+    };
+    let report = mix(
+        &gpu("even", &[]),
+        vec![participant("early", &adder(150, 40)), late],
+        1,
+    );
+    sound(&report);
+    let times = times(&report);
+    // It gets its part as soon as blocks of the first end: nothing is evicted.
+    assert!(times[1].0 >= 3000, "{times:?}");
+    assert!(times[1].0 < times[0].1, "the first still ran: {times:?}");
+    // Nothing runs before the only program comes.
+    let late = Participant {
+        arrives_at: 50_000,
+        ..participant("late", &adder(1, 1))
+    };
+    let report = mix(&gpu("even", &[]), vec![late], 1);
+    sound(&report);
+    assert_eq!(report.kernels[0].concurrent, None, "it is alone");
+    assert!(report.processes[0].ended_at > Some(50_000));
+}

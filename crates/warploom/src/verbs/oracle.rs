@@ -1,0 +1,91 @@
+//! `warploom oracle`.
+
+use crate::experiment::{RunnerArgs, experiment, tell_failures, write_page};
+use crate::failure::Failure;
+use crate::gpu::{GpuArgs, base};
+use crate::launch_args::LaunchArgs;
+use crate::output::{command_line, print, print_json};
+use crate::target;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use warploom_lab::{Made, OracleRequest, Wanted, oracle, page};
+use warploom_report::page_report;
+use warploom_workloads::Size;
+
+const EXAMPLES: &str = "\
+Examples:
+  warploom oracle slicer/IMG slicer/NN --gpu fermi-slicer --alone-cycles 200000
+  warploom oracle sgemm spmv --gpu fermi-slicer -o results --json
+  warploom oracle bfs sgemm spmv --size test --alone-cycles 20000 --threads 8
+With -o, runs are kept: stopped at any moment, the same command goes on where it was.";
+
+/// Run every way in which programs can share the SMs, and name the best: each combination of blocks
+/// that fits an SM, left-over and spatial
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// Two to four workloads or launch files
+    #[arg(num_args = 2..=4, required = true, value_name = "TARGET")]
+    targets: Vec<String>,
+    /// Size of workloads: test, small or paper
+    #[arg(long, value_name = "test|small|paper", default_value_t = Size::Small)]
+    size: Size,
+    /// Seed of workloads' inputs
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+    #[command(flatten)]
+    gpu: GpuArgs,
+    /// Core cycles that each program runs alone: what it does in them is its target in the mix
+    #[arg(long, value_name = "N", default_value_t = 100_000,
+        value_parser = clap::value_parser!(u64).range(1..))]
+    alone_cycles: u64,
+    /// Folder for the data and the runs behind it
+    #[arg(short, long, value_name = "DIR")]
+    output: Option<PathBuf>,
+    /// Print the result as JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    runner: RunnerArgs,
+    #[command(flatten)]
+    launch: LaunchArgs,
+}
+
+pub fn run(args: &Args) -> Result<ExitCode, Failure> {
+    let inputs = args.targets.iter();
+    let inputs = inputs.map(|name| target::input(name, args.size, args.seed, &args.launch));
+    let request = OracleRequest {
+        inputs: inputs.collect::<Result<_, _>>()?,
+        gpu: args.gpu.gpu.clone(),
+        base: base(&args.gpu.gpu)?,
+        sets: args.gpu.sets.clone(),
+        alone_cycles: args.alone_cycles,
+    };
+    request.check()?;
+    let command = command_line();
+    let title = format!("The oracle of {}", args.targets.join(" + "));
+    let name = args.targets.join("+").replace(['/', ':'], "-");
+    let wanted = Wanted {
+        name: title.clone(),
+        make: Box::new(|runs| oracle(&request, runs)),
+        page: Box::new(|figure, used| page(figure, used, "oracle", &name, &title, &command)),
+    };
+    for made in experiment(&[wanted], &args.runner, args.output.as_deref())? {
+        match made {
+            Made::Page(page) => {
+                if let Some(folder) = &args.output {
+                    write_page(folder, &page)?;
+                }
+                match args.json {
+                    true => print_json(&page)?,
+                    false => print(&page_report(&page))?,
+                }
+            }
+            Made::Failed { name, runs } => {
+                tell_failures(&name, &runs);
+                return Ok(ExitCode::from(1));
+            }
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,213 @@
+//! `warploom run A B`: several programs at once.
+
+use super::Args;
+use crate::failure::Failure;
+use crate::gpu::spec;
+use crate::output::{command_line, json, note, print};
+use crate::progress::Display;
+use crate::target;
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::process::ExitCode;
+use warploom_config::GpuSpec;
+use warploom_lab::Input;
+use warploom_report::run_report;
+use warploom_run::launch_file::{ProcessPlan, processes, read};
+use warploom_run::{Again, Options, Participant, Session};
+use warploom_stats::result::{Outcome, RunReport};
+
+/// Programs that run at once.
+#[derive(clap::Args)]
+#[command(next_help_heading = "Several programs")]
+pub struct MixArgs {
+    /// How kernels share the SMs (`warploom list policies`): gpu.multiprogram
+    #[arg(long, value_name = "POLICY")]
+    multiprogram: Option<String>,
+    /// Run each program alone for this many core cycles first; what it does in them is its target
+    /// in the mix, and slowdowns are over that
+    #[arg(long, value_name = "N", conflicts_with_all = ["instructions", "again"],
+        value_parser = clap::value_parser!(u64).range(1..))]
+    alone_cycles: Option<u64>,
+    /// Thread instructions of each program, after which it is halted and its resources go to the
+    /// others; programs that end before begin anew
+    #[arg(long = "targets", value_name = "N,M,...", value_delimiter = ',')]
+    instructions: Vec<u64>,
+    /// Programs that end begin anew, until --max-cycles
+    #[arg(long, requires = "max_cycles", conflicts_with = "instructions")]
+    again: bool,
+    /// Core cycle in which each program starts; 0 for those not named
+    #[arg(long, value_name = "CYCLE,...", value_delimiter = ',')]
+    arrive: Vec<u64>,
+}
+
+impl MixArgs {
+    /// Something is asked that only a mix can be, of one program too.
+    pub fn given(&self) -> bool {
+        self.again
+            || self.alone_cycles.is_some()
+            || !(self.instructions.is_empty() && self.arrive.is_empty())
+    }
+
+    /// The GPU with the policy.
+    pub fn spec(&self, args: &Args) -> Result<GpuSpec, Failure> {
+        let mut sets = args.gpu.sets.clone();
+        match self.multiprogram.as_deref() {
+            Some("oracle") => {
+                return Err(Failure::Input(
+                    "the oracle is the best of many runs, not a policy of one\n  \
+                     = help: `warploom oracle A B` makes them"
+                        .to_owned(),
+                ));
+            }
+            Some(policy) => sets.push(format!("gpu.multiprogram={policy}")),
+            None => {}
+        }
+        spec(&args.gpu.gpu, &sets)
+    }
+
+    /// Refuses lists that do not fit the number of programs.
+    fn check(&self, programs: usize) -> Result<(), Failure> {
+        let targets = self.instructions.len();
+        if targets != 0 && targets != programs {
+            return Err(Failure::Input(format!(
+                "--targets names {targets} numbers for {programs} programs; write one for each"
+            )));
+        }
+        if self.arrive.len() > programs {
+            return Err(Failure::Input(format!(
+                "--arrive names {} cycles for {programs} programs; write at most one for each",
+                self.arrive.len()
+            )));
+        }
+        Ok(())
+    }
+}
+
+/// What a mix cannot be combined with.
+fn refuse(args: &Args) -> Result<(), Failure> {
+    let wrong = [
+        (args.functional, "--functional"),
+        (args.skip_launches > 0, "--skip-launches"),
+        (args.stats.gpgpusim_stats, "--gpgpusim-stats"),
+    ];
+    match wrong.into_iter().find(|(given, _)| *given) {
+        Some((_, option)) => Err(Failure::Input(format!(
+            "{option} takes one program that runs once; leave it out, or run the programs one by one"
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// The programs that the command line names.
+pub(super) fn named(args: &Args) -> Result<Vec<ProcessPlan>, Failure> {
+    args.mix.check(args.targets.len())?;
+    let plan = |(at, target): (usize, &String)| ProcessPlan {
+        target: target.clone(),
+        arrives_at: args.mix.arrive.get(at).copied().unwrap_or(0),
+        instructions: args.mix.instructions.get(at).copied(),
+    };
+    Ok(args.targets.iter().enumerate().map(plan).collect())
+}
+
+/// The programs that a file lists, if it does; paths in it start at its folder.
+pub(super) fn listed(target: &str) -> Result<Option<Vec<ProcessPlan>>, Failure> {
+    if !target.ends_with(".toml") {
+        return Ok(None);
+    }
+    let path = Path::new(target);
+    let plans = processes(&read(path)?)?;
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let placed = |plan: ProcessPlan| ProcessPlan {
+        target: match plan.target.ends_with(".toml") {
+            true => folder.join(&plan.target).display().to_string(),
+            false => plan.target,
+        },
+        ..plan
+    };
+    Ok(plans.map(|plans| plans.into_iter().map(placed).collect()))
+}
+
+/// Runs the programs at once.
+pub(super) fn run(args: &Args, gpu: &GpuSpec, plans: &[ProcessPlan]) -> Result<ExitCode, Failure> {
+    refuse(args)?;
+    args.stats.check(false)?;
+    let inputs = plans.iter().map(|plan| &plan.target);
+    let inputs = inputs.map(|name| target::input(name, args.size, args.seed, &args.launch));
+    let inputs: Vec<Input> = inputs.collect::<Result<_, _>>()?;
+    let targets = match args.mix.alone_cycles {
+        None => plans.iter().filter_map(|plan| plan.instructions).collect(),
+        Some(cycles) => alone(args, gpu, &inputs, cycles)?,
+    };
+    let again = args.mix.again || !targets.is_empty();
+    let programs = inputs.iter().enumerate().map(|(at, input)| {
+        Ok(Participant {
+            target: targets.get(at).copied(),
+            arrives_at: plans[at].arrives_at,
+            ..participant(input, gpu, again)?
+        })
+    });
+    let programs = programs.collect::<Result<_, Failure>>()?;
+    let mut result = simulate(args, gpu, programs, args.max_cycles)?;
+    if let (Some(cycles), Outcome::Finished) = (args.mix.alone_cycles, &result.outcome) {
+        result.compare_with_alone(&vec![cycles; inputs.len()]);
+    }
+    args.stats.write(&mut result)?;
+    print(&match args.json {
+        true => json(&result),
+        false => run_report(&result),
+    })?;
+    Ok(ExitCode::from(u8::from(!result.succeeded())))
+}
+
+/// Thread instructions of each program in so many cycles alone.
+fn alone(args: &Args, gpu: &GpuSpec, inputs: &[Input], cycles: u64) -> Result<Vec<u64>, Failure> {
+    let of = |input: &Input| {
+        let program = participant(input, gpu, true)?;
+        let report = simulate(args, gpu, vec![program], Some(cycles))?;
+        if !report.succeeded() {
+            note(&run_report(&report));
+            let name = input.name();
+            return Err(Failure::Input(format!(
+                "{name} fails alone, so there is nothing to hold the mix against"
+            )));
+        }
+        Ok(report.processes[0].thread_instructions)
+    };
+    inputs.iter().map(of).collect()
+}
+
+fn participant<'a>(
+    input: &'a Input,
+    gpu: &'a GpuSpec,
+    again: bool,
+) -> Result<Participant<'a>, Failure> {
+    let program = input.program(gpu).map_err(Failure::Input)?;
+    Ok(Participant {
+        again: again.then(|| Box::new(move || input.program(gpu)) as Again<'a>),
+        ..Participant::new(input.name(), program)
+    })
+}
+
+fn simulate(
+    args: &Args,
+    gpu: &GpuSpec,
+    programs: Vec<Participant<'_>>,
+    max_cycles: Option<u64>,
+) -> Result<RunReport, Failure> {
+    let options = Options {
+        threads: args.threads,
+        max_cycles,
+        checks: super::checks(&args.check),
+        parts: args.stats.parts(),
+        window_cycles: args.stats.window_cycles(),
+        command: command_line(),
+        ..Options::default()
+    };
+    let mut display = Display::new();
+    let result = Session::new(gpu.clone(), options).run_mix(programs, &mut |progress| {
+        display.update(progress);
+        ControlFlow::Continue(())
+    });
+    display.finish();
+    Ok(result?)
+}
