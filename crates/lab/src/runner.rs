@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
 use std::thread;
 use warploom_config::GpuSpec;
-use warploom_run::{Again, Options, Participant, Progress, Session};
+use warploom_run::{Again, HostProgram, Options, Participant, Progress, Session};
 use warploom_stats::result::{Outcome, RunReport};
 
 /// What happens while runs run.
@@ -188,11 +188,12 @@ impl Runner<'_> {
             label: &label,
         });
         let gpu = &spec.machine.spec;
+        let program = spec.input.program(gpu)?;
         let options = Options {
             max_cycles: spec.max_cycles,
             window_cycles: spec.window_cycles,
             skip_launches: match spec.from_analysis_start {
-                true => spec.input.program(gpu)?.analysis_start(),
+                true => program.analysis_start(),
                 false => 0,
             },
             functional: spec.sharing,
@@ -201,7 +202,7 @@ impl Runner<'_> {
             ..Options::default()
         };
         let session = Session::new(GpuSpec::clone(gpu), options);
-        let report = run(&session, spec, &mut |progress| {
+        let report = run(&session, spec, program, &mut |progress| {
             (self.observer)(Event::At { number, progress });
             match stop.load(Ordering::Relaxed) {
                 true => ControlFlow::Break(()),
@@ -220,32 +221,36 @@ impl Runner<'_> {
 fn run(
     session: &Session,
     spec: &RunSpec,
+    mut program: Box<dyn HostProgram>,
     progress: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
 ) -> Result<RunReport, String> {
     let gpu = session.spec();
     let report = match &spec.mix {
-        None => session.run(spec.input.program(gpu)?.as_mut(), progress),
-        Some(mix) => session.run_mix(participants(&spec.input, mix, gpu)?, progress),
+        None => session.run(program.as_mut(), progress),
+        Some(mix) => session.run_mix(participants(&spec.input, program, mix, gpu)?, progress),
     };
     report.map_err(|error| error.to_string())
 }
 
 fn participants<'a>(
     first: &'a Input,
+    program: Box<dyn HostProgram>,
     mix: &'a Mix,
     gpu: &'a GpuSpec,
 ) -> Result<Vec<Participant<'a>>, String> {
-    let inputs = std::iter::once(first).chain(&mix.others).enumerate();
-    let participant = |(at, input): (usize, &'a Input)| {
-        Ok(Participant {
-            again: mix
-                .again
-                .then(|| Box::new(move || input.program(gpu)) as Again<'a>),
-            target: mix.targets.get(at).copied(),
-            ..Participant::new(input.name(), input.program(gpu)?)
-        })
+    let mut programs = vec![(first, program)];
+    for other in &mix.others {
+        programs.push((other, other.program(gpu)?));
+    }
+    let programs = programs.into_iter().enumerate();
+    let participant = |(at, (input, program)): (usize, (&'a Input, _))| Participant {
+        again: mix
+            .again
+            .then(|| Box::new(move || input.program(gpu)) as Again<'a>),
+        target: mix.targets.get(at).copied(),
+        ..Participant::new(input.name(), program)
     };
-    inputs.map(participant).collect()
+    Ok(programs.map(participant).collect())
 }
 
 /// Why a run that came to an end has no result.
