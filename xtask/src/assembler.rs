@@ -149,7 +149,8 @@ mod tests {
             ptxas info    : Compiling entry function 'first' for 'sm_50'\n\
             ptxas info    : Function properties for first\n    \
             16 bytes stack frame, 4 bytes spill stores, 8 bytes spill loads\n\
-            ptxas info    : Used 28 registers, 2064 bytes smem, 364 bytes cmem[0], 8 bytes cmem[2]\n\
+            ptxas info    : Used 28 registers, 2064 bytes smem, 364 bytes cmem[0], \
+            8 bytes cmem[2]\n\
             ptxas info    : Compile time = 3.0 ms\n\
             ptxas info    : Compiling entry function 'second' for 'sm_50'\n\
             ptxas info    : Function properties for second\n    \

@@ -1,5 +1,5 @@
-//! Context switching on a machine: what the systems of `sm.context` may move, and how many blocks of
-//! a kernel an SM can hold with some of their contexts out (seed 000, sections 6.4 and 6.6).
+//! Context switching on a machine: what the systems of `sm.context` may move, and how many blocks
+//! of a kernel an SM can hold with some of their contexts out (seed 000, sections 6.4 and 6.6).
 
 use crate::occupancy::{BlockNeeds, OccupancyLimit};
 use crate::policies::{Context, DuetSettings, L1dStore};
@@ -395,8 +395,8 @@ mod tests {
 
     const DUET: &[&str] = &["sm.context=duet"];
 
-    /// Section 6.6: 384 KB in units of 128 bytes, 3072 of them, registers up to 0x7ff, shared memory up
-    /// to 0xaff, L1D up to 0xbff.
+    /// Section 6.6: 384 KB in units of 128 bytes, 3072 of them, registers up to 0x7ff, shared
+    /// memory up to 0xaff, L1D up to 0xbff.
     #[test]
     fn the_address_space_is_the_papers() {
         let spec = preset("maxwell-duet").expect("a preset");
@@ -406,10 +406,10 @@ mod tests {
         assert_eq!(spec.sm.context.rules(), None);
     }
 
-    /// As DWT_2 in section 7.2: nothing but L1D is spare. 16 blocks of 4 warps with 32 registers take
-    /// all 2048 units and all slots. One more block's 42 units of shared memory leave 768 - 17 x 42 = 54,
-    /// enough for three contexts of 16 + 2 and not for four: L1D it is. There a second block's fit
-    /// too; a third would need shared memory as well (19 x 42 > 768).
+    /// As DWT_2 in section 7.2: nothing but L1D is spare. 16 blocks of 4 warps with 32 registers
+    /// take all 2048 units and all slots. One more block's 42 units of shared memory leave 768 -
+    /// 17 x 42 = 54, enough for three contexts of 16 + 2 and not for four: L1D it is. There a
+    /// second block's fit too; a third would need shared memory as well (19 x 42 > 768).
     #[test]
     fn registers_limit_and_l1d_holds_two_blocks() {
         let plan = plan(DUET, 4, 32, 16, 42 * 128);
@@ -421,8 +421,9 @@ mod tests {
     }
 
     /// Warp slots limit: 8 blocks of 8 warps; 24 registers leave 512 units of the register file, 2
-    /// blocks' worth, and 768 of shared memory. Up to 2 extra blocks only slots move. With more, their
-    /// registers do: 16 warps of 8 + 2 units each a block... the table of 128 warps ends it at 8.
+    /// blocks' worth, and 768 of shared memory. Up to 2 extra blocks only slots move. With more,
+    /// their registers do: 16 warps of 8 + 2 units each a block... the table of 128 warps ends it
+    /// at 8.
     #[test]
     fn warp_slots_limit_and_the_table_ends_it() {
         let limited = plan(DUET, 8, 24, 8, 0);
@@ -449,9 +450,9 @@ mod tests {
         assert_eq!(limited.refusal, Some(ContextRefusal::Capacity));
     }
 
-    /// Shared memory limits: 6 blocks of 16 KB. Registers: 6 x 4 x 16 = 384 of 2048 units; each extra
-    /// block has its 64 units of registers, and its shared memory's 128 units with 4 slots of 2 lie in
-    /// spare ones: 200 each, 8 of 1664.
+    /// Shared memory limits: 6 blocks of 16 KB. Registers: 6 x 4 x 16 = 384 of 2048 units; each
+    /// extra block has its 64 units of registers, and its shared memory's 128 units with 4 slots
+    /// of 2 lie in spare ones: 200 each, 8 of 1664.
     #[test]
     fn shared_memory_limits_and_blocks_go_as_wholes() {
         let plan = plan(DUET, 4, 16, 8, 16 * 1024);

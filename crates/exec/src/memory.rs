@@ -1,8 +1,9 @@
 //! Device memory: what the bytes are. Sparse pages, so that only touched memory costs, and a table
 //! of allocations, so that accesses can be checked. Global and constant memory live here.
 //!
-//! Invariants: pages are removed with their address space only; an untouched page reads as zero; allocations of one address
-//! space never overlap and are placed in the order of the calls, as GPGPU-Sim places them.
+//! Invariants: pages are removed with their address space only; an untouched page reads as zero;
+//! allocations of one address space never overlap and are placed in the order of the calls, as
+//! GPGPU-Sim places them.
 
 use warploom_base::Digest;
 use warploom_ir::{CONST_BASE, CONST_BYTES, GLOBAL_BASE};

@@ -5,7 +5,8 @@
 //! |---|---|---|
 //! | SM filter | `gpu.sm_filter`, which sees the machine's monitors | `offer` |
 //! | cap on blocks of an SM | `gpu.max_blocks_per_sm` | `give_block` |
-//! | kernel choice | `gpu.multiprogram`: which kernels in which order, up to how many blocks | `give_block` |
+//! | kernel choice | `gpu.multiprogram`: which kernels in which order, up to how many blocks |
+//! `give_block` |
 //! | resources | what the SM has left | `fits` |
 //! | block choice | `gpu.block_scheduler` | `give_block_of` |
 //!

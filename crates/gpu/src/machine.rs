@@ -167,7 +167,8 @@ impl Gpu {
         slot
     }
 
-    /// Says how a kernel's contexts are switched, if they can be; the plan, where the machine switches.
+    /// Says how a kernel's contexts are switched, if they can be; the plan, where the machine
+    /// switches.
     fn plan_contexts(
         &mut self,
         image: &mut KernelImage,
@@ -425,8 +426,8 @@ impl Gpu {
         }
     }
 
-    /// Ends a kernel where it is: what its warps have issued comes to its end, and then it ends like
-    /// any other, as soon as nothing of it is outstanding.
+    /// Ends a kernel where it is: what its warps have issued comes to its end, and then it ends
+    /// like any other, as soon as nothing of it is outstanding.
     pub fn halt(&mut self, slot: KernelSlot) {
         self.dispatcher.halt(slot, self.now, &mut self.sms);
         self.end_kernels();

@@ -416,9 +416,9 @@ mod tests {
     /// Order of work in a cycle (section 1): replies to SMs, replies into the network, DRAM, L2
     /// with its input, network. A request crosses the link and the network in cycle `link`, for the
     /// networks come last; L2 takes it in the next, and the fixed delay begins. At its end L2 puts
-    /// it into its queue, after it has looked into that, so that it is looked up in the cycle after;
-    /// its reply enters the network in the next, for replies enter before L2 runs, and reaches the
-    /// port in the one after that, for SMs take theirs first.
+    /// it into its queue, after it has looked into that, so that it is looked up in the cycle
+    /// after; its reply enters the network in the next, for replies enter before L2 runs, and
+    /// reaches the port in the one after that, for SMs take theirs first.
     #[test]
     fn work_is_done_in_gpgpusims_order() {
         let spec = volta();

@@ -7,10 +7,10 @@
 //! what the lanes that wait at its other side and at its meeting point will read.
 //!
 //! Registers are counted as [`pressure`](crate::pressure) counts them: what the machine reads from
-//! its constant bank again is free, addresses in shared and local memory have 32 bits. Compressed, a
-//! value that is the same in all lanes takes one word, one that fits a byte or half a word takes 32
-//! or 64 bytes, a predicate four; both facts are proved, not guessed, so that hardware needs no check.
-//! Inside a function the most that a caller keeps at any of its calls comes on top.
+//! its constant bank again is free, addresses in shared and local memory have 32 bits. Compressed,
+//! a value that is the same in all lanes takes one word, one that fits a byte or half a word takes
+//! 32 or 64 bytes, a predicate four; both facts are proved, not guessed, so that hardware needs no
+//! check. Inside a function the most that a caller keeps at any of its calls comes on top.
 
 mod narrow;
 mod uniform;

@@ -210,7 +210,8 @@ pub struct InstFacts {
     pub pos: SourcePos,
 }
 
-/// Where a warp may be switched out, and what has to be kept of it meanwhile (seed 000, section 6.6).
+/// Where a warp may be switched out, and what has to be kept of it meanwhile (seed 000, section
+/// 6.6).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SwitchPoint {
     /// The instruction at which the warp goes on.

@@ -36,10 +36,10 @@ pub const fn all() -> &'static [FigureInfo] {
         let [a, b, c, d, e, f, g, h, i, j, k, l, m] = duet::FIGURES;
         let [n, o, p, q, r] = cooperative::FIGURES;
         let [s, t, u, v, w, x, y] = locality::FIGURES;
-        let [aa, ab, ac, ad, ae, af, ag, ah, ai, aj, ak, al, am, an, ao] = slicer::FIGURES;
+        let [z, aa, ab, ac, ad, ae, af, ag, ah, ai, aj, ak, al, am, an] = slicer::FIGURES;
         [
-            a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, aa, ab, ac,
-            ad, ae, af, ag, ah, ai, aj, ak, al, am, an, ao,
+            a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, aa, ab,
+            ac, ad, ae, af, ag, ah, ai, aj, ak, al, am, an,
         ]
     };
     ALL

@@ -177,10 +177,10 @@ pub struct RunSpec {
     pub max_cycles: Option<u64>,
     /// Record windows of this many core cycles.
     pub window_cycles: Option<u64>,
-    /// What runs beside the input, if anything may.
-    pub mix: Option<Mix>,
     /// Begin with the launch that analyses begin with; earlier ones are executed without timing.
     pub from_analysis_start: bool,
+    /// What runs beside the input, if anything may.
+    pub mix: Option<Mix>,
     /// Execute without timing, and count the cache lines that blocks share.
     pub sharing: bool,
 }
@@ -193,8 +193,8 @@ impl RunSpec {
             machine: machine.clone(),
             max_cycles: None,
             window_cycles: None,
-            mix: None,
             from_analysis_start: false,
+            mix: None,
             sharing: false,
         }
     }
@@ -203,17 +203,16 @@ impl RunSpec {
     /// they are called.
     pub fn key(&self) -> RunKey {
         let number = |value: Option<u64>| value.map_or("-".to_owned(), |value| value.to_string());
+        let start = match self.from_analysis_start {
+            true => "/analysis",
+            false => "",
+        };
         let mix = self.mix.as_ref().map_or(String::new(), |mix| {
             let others = mix.others.iter().map(|input| input.digest.as_str());
             let others: Vec<&str> = others.collect();
             let Mix { targets, again, .. } = mix;
             format!("/{}/{targets:?}/{again}", others.join("+"))
         });
-        let start = if self.from_analysis_start {
-            "/analysis"
-        } else {
-            ""
-        };
         RunKey(format!(
             "{}/{}/{}/{}{}{start}{mix}",
             self.input.digest,
@@ -227,10 +226,9 @@ impl RunSpec {
     /// The command that makes this run.
     pub fn command(&self) -> String {
         // Only analyses find their first launch by themselves.
-        let verb = if self.from_analysis_start {
-            "analyze"
-        } else {
-            "run"
+        let verb = match self.from_analysis_start {
+            true => "analyze",
+            false => "run",
         };
         let others = self.mix.iter().flat_map(|mix| &mix.others);
         let mut command = format!("warploom {verb} {}", self.input.target);

@@ -1,5 +1,5 @@
-//! Context systems (`sm.context`): what each may do with warps that wait long, as rules that the SM's
-//! engine follows, and how many extra blocks an SM takes.
+//! Context systems (`sm.context`): what each may do with warps that wait long, as rules that the
+//! SM's engine follows, and how many extra blocks an SM takes.
 
 mod duet;
 mod resident;

@@ -218,8 +218,8 @@ mod tests {
                 // Two counters of 32 bits an SM; two kernels' eight points and their quotas.
                 ("warped-slicer", 15 * 64 + 2 * 8 * (32 + 4) + 2 * 4),
                 ("none", 0),
-                // 128 KB of registers, 48 KB of shared memory and 16 KB of L1D in units of 128 bytes,
-                // addresses of 11 bits; 128 warps, 32 blocks; queues of 7 and 5 bits.
+                // 128 KB of registers, 48 KB of shared memory and 16 KB of L1D in units of 128
+                // bytes, addresses of 11 bits; 128 warps, 32 blocks; queues of 7 and 5 bits.
                 ("duet", 1536 + 128 * 25 + 32 * 44 + 32 * 7 + 16 * 5),
                 ("duet-tb", 1536 + 128 * 25 + 32 * 44 + 32 * 7 + 16 * 5),
                 // 7 bits a block, and 48 numbers of 7 bits.

@@ -1,5 +1,5 @@
-//! Timelines for the Perfetto UI (<https://ui.perfetto.dev>), in Chrome's trace event format: an SM is
-//! a process, a warp slot or context a thread. A microsecond there is a core cycle here.
+//! Timelines for the Perfetto UI (<https://ui.perfetto.dev>), in Chrome's trace event format: an
+//! SM is a process, a warp slot or context a thread. A microsecond there is a core cycle here.
 
 use std::fmt::Write;
 use warploom_stats::trace::{Activity, Trace, TraceEvent};
@@ -83,7 +83,8 @@ mod tests {
         }
     }
 
-    /// A warp that runs for 5 cycles, waits for 10, and is out until the end; names, nesting, times.
+    /// A warp that runs for 5 cycles, waits for 10, and is out until the end; names, nesting,
+    /// times.
     #[test]
     fn slices_nest_and_touch() {
         let trace = Trace {

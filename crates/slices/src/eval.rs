@@ -8,9 +8,9 @@ use warploom_exec::{
     step,
 };
 
-/// Instructions of one warp after which the binary is given up. Its loops are the kernel's own, with
-/// nothing but their counters left, and a kernel may count far: asking must not cost what running
-/// does. Enough for a thousand iterations of a matrix product's loop.
+/// Instructions of one warp after which the binary is given up. Its loops are the kernel's own,
+/// with nothing but their counters left, and a kernel may count far: asking must not cost what
+/// running does. Enough for a thousand iterations of a matrix product's loop.
 const BUDGET: u32 = 1 << 12;
 
 /// One access of a warp as the binary sees it.

@@ -3,9 +3,9 @@
 //!
 //! What each kind of coverage promises (see [`Coverage`]): of a regular access all addresses, in
 //! order; of one that may not happen each address that happens, in order; of one whose loop cannot
-//! be counted the first; of a warp whose loops were cut short (`Outcome::Stopped`) what was computed
-//! before. What lies outside of these promises counts as approximated or not covered, what breaks
-//! one as wrong.
+//! be counted the first; of a warp whose loops were cut short (`Outcome::Stopped`) what was
+//! computed before. What lies outside of these promises counts as approximated or not covered,
+//! what breaks one as wrong.
 
 use crate::access::{Access, Coverage};
 use crate::binary::Slices;

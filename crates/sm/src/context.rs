@@ -3,9 +3,9 @@
 //!
 //! A warp has a context for all its life, named by a number in the warp context table. While it is
 //! present it has a warp slot besides, and is in the pipeline's arrays there; while it is out, its
-//! state lies in the same arrays behind the slots, in the place of its context. Replies name contexts
-//! and find their warp wherever it is. What moves, moves in units (a warp, or a block) through one
-//! port; a unit is in neither place while it moves.
+//! state lies in the same arrays behind the slots, in the place of its context. Replies name
+//! contexts and find their warp wherever it is. What moves, moves in units (a warp, or a block)
+//! through one port; a unit is in neither place while it moves.
 //!
 //! | part | file |
 //! |---|---|
@@ -16,11 +16,11 @@
 //! | who is stalled, who is ready | `queues` |
 //! | what moves, and when | `transfer` |
 //!
-//! Invariants: the logic knows what the paper's tables hold and nothing else; a warp leaves only when
-//! nothing of it is in the pipeline but loads from global memory and acknowledgements of stores; a
-//! warp issues only when its registers, its slot and its block's shared memory are present. A cycle
-//! in which nothing else happens changes nothing here, but for the end of a transfer, whose time is
-//! known.
+//! Invariants: the logic knows what the paper's tables hold and nothing else; a warp leaves only
+//! when nothing of it is in the pipeline but loads from global memory and acknowledgements of
+//! stores; a warp issues only when its registers, its slot and its block's shared memory are
+//! present. A cycle in which nothing else happens changes nothing here, but for the end of a
+//! transfer, whose time is known.
 
 mod engine;
 mod map;

@@ -8,7 +8,7 @@
 //! | registers between stages, sub-cores | `stage` |
 //! | function units, result bus | `units` |
 //! | load/store unit | `ldst` |
-//! | blocks, warps and their resources | `blocks`, `warps`, `carveout` |
+//! | blocks, warps and their resources | `admission`, `blocks`, `warps`, `carveout` |
 //! | links to the network | `link` |
 //! | what warps do, for timelines | `tracing` |
 //! | warps and blocks that leave and come back | `context`, `switching` |
@@ -16,6 +16,7 @@
 //! Invariants: an SM touches only itself and its ends of links; what it does in a step depends on
 //! nothing that others do in that step; time is passed in; no allocation while it runs.
 
+mod admission;
 mod blocks;
 mod carveout;
 mod collector;

@@ -4,7 +4,7 @@
 //! the cycle before (model page, section 3). A cycle in which nothing can happen until a known
 //! time is skipped together with those that follow; counters are the same either way.
 
-use crate::blocks::{BlockSlot, Place, Resources, free_run, warp_run};
+use crate::blocks::{BlockSlot, Place, Resources};
 use crate::carveout::Carveout;
 use crate::collector::{Collectors, Sources};
 use crate::context::{Contexts, Moved};
@@ -21,12 +21,10 @@ use crate::warps::Warps;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use warploom_base::{BlockId, Cycle, KernelSlot, Pc, SmId, WarpSlot};
-use warploom_config::{BlockNeeds, Coalescing, GpuSpec, ModelStyle};
+use warploom_config::{Coalescing, GpuSpec, ModelStyle};
 use warploom_exec::{BarrierRelease, DeviceMemory, Fault, FindingReport, StepOut, WriteLog};
 use warploom_mem::AccessKind;
-use warploom_policy::{
-    OwnPolicies, WarpMask, WarpPolicy, WarpPolicyCounters, WarpRange, WarpScheduler,
-};
+use warploom_policy::{OwnPolicies, WarpMask, WarpPolicy, WarpPolicyCounters, WarpScheduler};
 use warploom_stats::{Counters, log2_bin};
 
 /// Instructions between issue and the function units.
@@ -57,12 +55,12 @@ pub struct FinishedBlock {
 
 /// A block assigned to the SM that has not started.
 #[derive(Clone, Copy, Debug)]
-struct Start {
-    at: Cycle,
-    kernel: KernelSlot,
-    rank: u64,
-    slot: BlockId,
-    first_warp: u32,
+pub(crate) struct Start {
+    pub at: Cycle,
+    pub kernel: KernelSlot,
+    pub rank: u64,
+    pub slot: BlockId,
+    pub first_warp: u32,
 }
 
 /// One SM.
@@ -118,7 +116,7 @@ pub struct Sm {
     /// What is left, blocks that have not started counted.
     pub(crate) resources: Resources,
     /// Where the registers and the shared memory of resident blocks begin, by block slot.
-    places: Vec<Place>,
+    pub(crate) places: Vec<Place>,
     /// Block slots and warp slots of those blocks.
     pub(crate) taken_blocks: u64,
     pub(crate) taken_warps: WarpMask,
@@ -129,10 +127,10 @@ pub struct Sm {
     pub(crate) tracer: Option<Box<Tracer>>,
     /// A block may have room now that had none before, although none has ended.
     pub gained_room: bool,
-    starts: VecDeque<Start>,
+    pub(crate) starts: VecDeque<Start>,
     warps_started: u64,
     finished_flights: Vec<FlightId>,
-    max_threads: u32,
+    pub(crate) max_threads: u32,
     /// Cycles before this one are counted.
     settled: Cycle,
     /// Nothing can happen before this cycle, unless something comes from outside.
@@ -264,87 +262,6 @@ impl Sm {
         if let Some(l1d) = &mut self.ldst.l1d {
             l1d.invalidate_all();
         }
-    }
-
-    /// A block of a kernel with these needs would fit next to what runs and what is about to start.
-    pub fn has_room(&mut self, kernel: KernelSlot, needs: &BlockNeeds) -> bool {
-        if let Some(room) = self.switched_room(kernel, 1) {
-            return room > 0;
-        }
-        self.resources.fits(needs) && self.free_warps(needs).is_some()
-    }
-
-    /// A block with these needs has no room only because what is free does not lie together.
-    pub fn is_fragmented(&mut self, kernel: KernelSlot, needs: &BlockNeeds) -> bool {
-        self.context.is_none() && self.resources.has(needs) && !self.has_room(kernel, needs)
-    }
-
-    /// Blocks of these needs that fit next to each other at once, up to `most`.
-    pub fn room(&mut self, kernel: KernelSlot, needs: &BlockNeeds, most: u32) -> u32 {
-        if let Some(room) = self.switched_room(kernel, most) {
-            return room;
-        }
-        let (mut resources, mut taken) = (self.resources, self.taken_warps);
-        for fit in 0..most {
-            let run = free_run(taken, needs.threads / 32, self.max_threads / 32);
-            let Some(first) = run.filter(|_| resources.fits(needs)) else {
-                return fit;
-            };
-            resources.take(needs);
-            taken |= warp_run(first, needs.threads / 32);
-        }
-        most
-    }
-
-    /// Tells the warp schedulers where the warps of an assigned block touch memory.
-    pub fn set_ranges(&mut self, first_warp: u32, ranges: &[WarpRange]) {
-        self.warps.set_ranges(first_warp as usize, ranges);
-    }
-
-    fn free_warps(&self, needs: &BlockNeeds) -> Option<u32> {
-        free_run(self.taken_warps, needs.threads / 32, self.max_threads / 32)
-    }
-
-    /// Assigns a block that starts in cycle `at`. Requires `has_room`; calls come in order of
-    /// `at`. Returns the slot of its first warp, where contexts are switched its first context.
-    pub fn assign(&mut self, at: Cycle, kernel: KernelSlot, rank: u64, needs: &BlockNeeds) -> u32 {
-        let slot = BlockId::new((!self.taken_blocks).trailing_zeros() as usize);
-        self.taken_blocks |= 1 << slot.index();
-        let first_warp = match self.assign_switched(kernel, slot) {
-            Some(first) => first,
-            None => self.assign_resident(slot, needs),
-        };
-        self.starts.push_back(Start {
-            at,
-            kernel,
-            rank,
-            slot,
-            first_warp,
-        });
-        first_warp
-    }
-
-    /// Takes the resources of a block that keeps them to its end.
-    fn assign_resident(&mut self, slot: BlockId, needs: &BlockNeeds) -> u32 {
-        let first_warp = self.free_warps(needs).expect("the caller asked for room");
-        let slots = warp_run(first_warp, needs.threads / 32);
-        self.places[slot.index()] = self.resources.take(needs);
-        self.taken_warps |= slots;
-        if let Some(context) = &mut self.context {
-            context.identify(slots);
-        }
-        first_warp
-    }
-
-    /// Gives back the resources of an ended block: when the device has seen its end.
-    pub fn release(&mut self, slot: BlockId, needs: &BlockNeeds) {
-        self.taken_blocks &= !(1 << slot.index());
-        if self.release_switched(slot) {
-            return;
-        }
-        self.resources.give(needs, self.places[slot.index()]);
-        let first_warp = self.blocks[slot.index()].first_warp;
-        self.taken_warps &= !warp_run(first_warp, needs.threads / 32);
     }
 
     /// No block runs or is about to start, and nothing is outstanding.

@@ -19,8 +19,8 @@ impl Contexts {
 }
 
 impl Sm {
-    /// Where the warp is that in-flight memory instructions call `owner`: its slot, or its place among
-    /// those that are out.
+    /// Where the warp is that in-flight memory instructions call `owner`: its slot, or its place
+    /// among those that are out.
     #[inline]
     pub(crate) fn place(&self, owner: u16) -> Place {
         match &self.context {

@@ -1,6 +1,6 @@
 //! Warp slots of an SM: per-slot arrays and masks (bit i for slot i). A question about all warps
-//! is one operation on masks; nothing scans warps that sleep. Where contexts are switched, the arrays
-//! have places for absent warps behind those of the slots, which no mask knows.
+//! is one operation on masks; nothing scans warps that sleep. Where contexts are switched, the
+//! arrays have places for absent warps behind those of the slots, which no mask knows.
 
 mod parking;
 
@@ -431,8 +431,8 @@ mod tests {
         warps.turn_back(1);
         assert_eq!(warps.astray(), 0);
     }
-    /// What is pending stays so for its warp when a kernel of more registers comes, and nothing else
-    /// becomes pending; a kernel of fewer changes nothing.
+    /// What is pending stays so for its warp when a kernel of more registers comes, and nothing
+    /// else becomes pending; a kernel of fewer changes nothing.
     #[test]
     fn a_wider_scoreboard_keeps_what_is_pending() {
         let mut warps = warps();

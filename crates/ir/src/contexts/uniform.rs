@@ -1,10 +1,11 @@
 //! Which values are the same in all lanes of a warp that hold them: divergence analysis, after
 //! Karrenberg and Hack, "Whole-Function Vectorization", CGO 2011.
 //!
-//! A value varies if an operand does, if the operation makes it vary (thread indices, atomics, ...),
-//! or if it is written between a branch that may part the lanes and the place where they meet while
-//! lanes that are elsewhere still hold the register: those behind the branch that have not gone yet,
-//! and those that wait at the meeting place. Both facts feed each other and grow to a fixed point.
+//! A value varies if an operand does, if the operation makes it vary (thread indices, atomics,
+//! ...), or if it is written between a branch that may part the lanes and the place where they
+//! meet while lanes that are elsewhere still hold the register: those behind the branch that have
+//! not gone yet, and those that wait at the meeting place. Both facts feed each other and grow to
+//! a fixed point.
 
 use crate::cfg::{Cfg, may_diverge};
 use crate::inst::{Inst, SpecialReg, Src};

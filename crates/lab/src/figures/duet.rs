@@ -1,7 +1,8 @@
 //! GPUDuet (Lin, Mantor, Zhou, TACO 2018, seed 000): what its figures share.
 //!
 //! Runs are cut at 4 million cycles (section 4.1); a speedup is the ratio of cycles of runs that
-//! finish and of IPC where they are cut. A run of bfs begins with the launch of its largest frontier.
+//! finish and of IPC where they are cut. A run of bfs begins with the launch of its largest
+//! frontier.
 
 mod contexts;
 mod fig12;

@@ -276,9 +276,9 @@ impl Cache {
         self.tags.clear(|is_dirty| is_dirty);
     }
 
-    /// One cycle of emptying the cache, so that its memory can be put to another use: a dirty line goes
-    /// down, in the name of `cause`, if there is room. True when nothing is left, outstanding or on
-    /// its way.
+    /// One cycle of emptying the cache, so that its memory can be put to another use: a dirty line
+    /// goes down, in the name of `cause`, if there is room. True when nothing is left, outstanding
+    /// or on its way.
     pub fn empty(&mut self, now: Cycle, cause: &Request) -> bool {
         if !self.is_idle() || self.has_ready() {
             return false;

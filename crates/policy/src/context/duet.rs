@@ -1,4 +1,5 @@
-//! GPUDuet (Lin, Mantor, Zhou, TACO 2018, seed 000): its storage, and how many extra blocks it takes.
+//! GPUDuet (Lin, Mantor, Zhou, TACO 2018, seed 000): its storage, and how many extra blocks it
+//! takes.
 
 use crate::{Facts, Part, Policy, bits_for};
 use warploom_config::{Context, ContextStorage, DuetSettings, GpuSpec};

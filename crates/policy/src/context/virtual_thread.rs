@@ -1,8 +1,8 @@
-//! Virtual Thread: blocks beyond the warp slots wait with their registers and shared memory in place;
-//! a block whose warps all stall lends its slots to one of them.
+//! Virtual Thread: blocks beyond the warp slots wait with their registers and shared memory in
+//! place; a block whose warps all stall lends its slots to one of them.
 //!
-//! After Yoon et al., ISCA 2016, as seed 000 describes it (sections 5.2 and 6.8). A warp that waits at
-//! a barrier counts as stalled when another of its block waits for memory.
+//! After Yoon et al., ISCA 2016, as seed 000 describes it (sections 5.2 and 6.8). A warp that
+//! waits at a barrier counts as stalled when another of its block waits for memory.
 
 use crate::{Facts, Part, Policy, bits_for};
 use warploom_config::{Context, VirtualThreadSettings};

@@ -310,7 +310,8 @@ fn a_relaunch_is_no_news() {
     assert_eq!(quotas(&policy, &bench.kernels[0]), [5; 16]);
 }
 
-/// Half as fast for two lengths of a profile in a row: sampled anew, the other held back on its SMs.
+/// Half as fast for two lengths of a profile in a row: sampled anew, the other held back on its
+/// SMs.
 #[test]
 fn a_new_phase_is_profiled() {
     let kernels = [kernel(0, 64, 28), kernel(1, 64, 28)];

@@ -17,8 +17,8 @@ use warploom_stats::trace::{Activity, Trace, TraceEvent};
 /// Words that are read, and behind them as many that are written.
 const WORDS: usize = 1 << 15;
 
-/// Each thread sums words from several lines, in as many rounds as its warp says, exchanges sums with
-/// its block and writes its own word: outputs do not depend on the order of anything.
+/// Each thread sums words from several lines, in as many rounds as its warp says, exchanges sums
+/// with its block and writes its own word: outputs do not depend on the order of anything.
 const GATHER: &str = "
     .shared .b32 sums[1024];
     mov.u32 %r1, %tid.x; mov.u32 %r2, %ctaid.x; mov.u32 %r3, %ntid.x;
@@ -220,9 +220,9 @@ fn the_rivals_switch_blocks() {
     }
 }
 
-/// A slot of 256 bytes takes two cycles through a port of 128, blocked to the last of them: what moves
-/// out is out after two, what moves in alone is in after two, and behind another after four. One
-/// transfer begins when the one before has ended, or later.
+/// A slot of 256 bytes takes two cycles through a port of 128, blocked to the last of them: what
+/// moves out is out after two, what moves in alone is in after two, and behind another after four.
+/// One transfer begins when the one before has ended, or later.
 #[test]
 fn transfers_take_their_time() {
     let sink = Arc::new(Mutex::new(Trace::default()));

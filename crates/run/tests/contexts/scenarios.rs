@@ -47,8 +47,8 @@ fn two_blocks_overlap_their_waits() {
     let (c, _) = finished(&one_block(&tb), FIG_8);
     assert!(cycles(&b) < cycles(&c), "{} {}", cycles(&b), cycles(&c));
     assert!(cycles(&c) < cycles(&a), "{} {}", cycles(&c), cycles(&a));
-    // (b) Block 1 starts outside. Both warps of block 0 leave at their first wait, and all four come
-    // back from it or start.
+    // (b) Block 1 starts outside. Both warps of block 0 leave at their first wait, and all four
+    // come back from it or start.
     assert_eq!(count(&b, "context.blocks_started_out"), 1);
     assert!(count(&b, "context.warps_out") >= 2);
     assert!(count(&b, "context.warps_in") >= 4);
@@ -80,9 +80,9 @@ fn a_block_lends_its_shared_memory() {
     assert_eq!(count(&c, "context.bytes"), bytes);
 }
 
-/// Section 6.3. Two slots, two blocks of two warps: warp 0 waits for a load and then at the barrier,
-/// warp 1 at once. Block 0's warp 0 leaves for block 1's, which leaves for block 1's warp 1; then both
-/// slots hold a warp 1 at its barrier, and both warps 0 are out and ready.
+/// Section 6.3. Two slots, two blocks of two warps: warp 0 waits for a load and then at the
+/// barrier, warp 1 at once. Block 0's warp 0 leaves for block 1's, which leaves for block 1's warp
+/// 1; then both slots hold a warp 1 at its barrier, and both warps 0 are out and ready.
 const BARRIER_BEHIND_A_LOAD: &str = "
     mov.u32 %r1, %tid.x; mov.u32 %r2, %ctaid.x;
     shl.b32 %r3, %r2, 13; shl.b32 %r4, %r1, 7; add.u32 %r3, %r3, %r4;

@@ -1,10 +1,10 @@
 //! What leaves and comes in, and when: the context switching logic (seed 000, section 6.6).
 //!
 //! At the end of a cycle, while the port is free: the oldest ready unit comes in, if it has room,
-//! in the place of the oldest stalled one if not; without a ready unit, the oldest stalled one leaves
-//! if there are fewer units out than extra blocks bring. A transfer that begins in cycle t and moves
-//! state that takes n cycles ends in cycle t + n; a swap moves out first, then in. A stalled unit
-//! that gets the values it waits for while it is in the queue goes on.
+//! in the place of the oldest stalled one if not; without a ready unit, the oldest stalled one
+//! leaves if there are fewer units out than extra blocks bring. A transfer that begins in cycle t
+//! and moves state that takes n cycles ends in cycle t + n; a swap moves out first, then in. A
+//! stalled unit that gets the values it waits for while it is in the queue goes on.
 
 use super::map::{Map, Span};
 use super::places::{Places, Terms};
@@ -395,7 +395,8 @@ impl Contexts {
         }
     }
 
-    /// Something that a warp which is out waited for has come: a load, or the others at its barrier.
+    /// Something that a warp which is out waited for has come: a load, or the others at its
+    /// barrier.
     pub fn arrived(&mut self, context: usize, warps: &Warps, kernels: &[Option<Arc<KernelImage>>]) {
         let entry = &mut self.warps[context];
         if entry.state != State::Absent || entry.at_barrier {

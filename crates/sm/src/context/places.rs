@@ -1,8 +1,8 @@
 //! Where contexts lie: what a new block takes, and what changes hands when units leave and come in.
 //!
 //! Present registers begin at the bottom of the register file, a block's shared memory at that of
-//! shared memory; what is out lies at the top. A register context may lie in shared memory or L1D, a
-//! shared-memory context in the register file or L1D: in the memory of its own kind it would be
+//! shared memory; what is out lies at the top. A register context may lie in shared memory or L1D,
+//! a shared-memory context in the register file or L1D: in the memory of its own kind it would be
 //! present (seed 000, section 6.6). The content of a slot may lie anywhere.
 
 use super::map::{Map, Region, Span};
@@ -160,8 +160,9 @@ impl Places {
         self.try_high(regions, terms.slot_units)
     }
 
-    /// Tries places for a new block: present in a row of slots if there is one; else, warps by warp,
-    /// present as long as slots and registers are free, if warps go alone; the others are out.
+    /// Tries places for a new block: present in a row of slots if there is one; else, warps by
+    /// warp, present as long as slots and registers are free, if warps go alone; the others are
+    /// out.
     pub fn try_block(
         &mut self,
         terms: &Terms,

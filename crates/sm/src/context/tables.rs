@@ -5,8 +5,8 @@ use super::map::Span;
 use std::collections::VecDeque;
 use warploom_policy::WarpMask;
 
-/// Where the state of a warp is in the arrays of [`Warps`](crate::warps::Warps): below the number of
-/// slots in a slot, else out.
+/// Where the state of a warp is in the arrays of [`Warps`](crate::warps::Warps): below the number
+/// of slots in a slot, else out.
 pub(crate) type Place = usize;
 
 /// Fig. 9's states, and those of a context that is not in use or under way.

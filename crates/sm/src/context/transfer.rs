@@ -44,8 +44,8 @@ impl Contexts {
         }
     }
 
-    /// Tries places for a change: the one out, the other in. Where only one moves, it holds both its
-    /// places until the end.
+    /// Tries places for a change: the one out, the other in. Where only one moves, it holds both
+    /// its places until the end.
     pub(super) fn try_change(
         &mut self,
         out: Option<Unit>,

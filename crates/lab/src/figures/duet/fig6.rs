@@ -1,6 +1,6 @@
-//! Fig. 6: what more of the resources that contexts need would bring. The machine's masks hold 64 warp
-//! slots, so that registers, shared memory and block slots double and warp slots do not: benchmarks
-//! that warp slots limit gain nothing here.
+//! Fig. 6: what more of the resources that contexts need would bring. The machine's masks hold 64
+//! warp slots, so that registers, shared memory and block slots double and warp slots do not:
+//! benchmarks that warp slots limit gain nothing here.
 
 use super::{ALL, PAPER, PLAIN, bars, column, grid, longest, row, speedups};
 use crate::figure::{Figure, Request};

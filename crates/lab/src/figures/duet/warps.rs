@@ -1,7 +1,7 @@
 //! Figs. 1 and 5: SPMV over the number of active warps, at several widths of the interconnect.
 //!
-//! Active warps are those that the schedulers may issue from, the oldest ones (`static-limit`); with
-//! four schedulers their number comes in steps of four.
+//! Active warps are those that the schedulers may issue from, the oldest ones (`static-limit`);
+//! with four schedulers their number comes in steps of four.
 
 use super::{GPU, PAPER, analysis, column, note, run_on, workload};
 use crate::figure::{Figure, Request};

@@ -46,7 +46,8 @@ fn uses(report: &RunReport, gpu: &GpuSpec) -> [f64; 4] {
     };
     // A kernel that ran for so long with so many blocks held what they take for their mean time,
     // which is its residence over its blocks: an upper bound by the quota would not tell policies
-    // apart. Warps resident are counted for all kernels together; each has its part by instructions.
+    // apart. Warps resident are counted for all kernels together; each has its part by
+    // instructions.
     let warps = count(report, "sm.resident_warp_cycles") / cycles;
     let mut held = [0.0; 2];
     let all: f64 = report

@@ -1,0 +1,93 @@
+//! Which blocks an SM has room for, and the resources that they take and give back.
+//!
+//! Invariant: a block takes its resources when it is assigned, before it starts, and gives them back
+//! when the device has seen its end.
+
+use crate::blocks::{free_run, warp_run};
+use crate::sm::{Sm, Start};
+use warploom_base::{BlockId, Cycle, KernelSlot};
+use warploom_config::BlockNeeds;
+use warploom_policy::WarpRange;
+
+impl Sm {
+    /// A block of a kernel with these needs would fit next to what runs and what is about to start.
+    pub fn has_room(&mut self, kernel: KernelSlot, needs: &BlockNeeds) -> bool {
+        if let Some(room) = self.switched_room(kernel, 1) {
+            return room > 0;
+        }
+        self.resources.fits(needs) && self.free_warps(needs).is_some()
+    }
+
+    /// A block with these needs has no room only because what is free does not lie together.
+    pub fn is_fragmented(&mut self, kernel: KernelSlot, needs: &BlockNeeds) -> bool {
+        self.context.is_none() && self.resources.has(needs) && !self.has_room(kernel, needs)
+    }
+
+    /// Blocks of these needs that fit next to each other at once, up to `most`.
+    pub fn room(&mut self, kernel: KernelSlot, needs: &BlockNeeds, most: u32) -> u32 {
+        if let Some(room) = self.switched_room(kernel, most) {
+            return room;
+        }
+        let (mut resources, mut taken) = (self.resources, self.taken_warps);
+        for fit in 0..most {
+            let run = free_run(taken, needs.threads / 32, self.max_threads / 32);
+            let Some(first) = run.filter(|_| resources.fits(needs)) else {
+                return fit;
+            };
+            resources.take(needs);
+            taken |= warp_run(first, needs.threads / 32);
+        }
+        most
+    }
+
+    /// Tells the warp schedulers where the warps of an assigned block touch memory.
+    pub fn set_ranges(&mut self, first_warp: u32, ranges: &[WarpRange]) {
+        self.warps.set_ranges(first_warp as usize, ranges);
+    }
+
+    fn free_warps(&self, needs: &BlockNeeds) -> Option<u32> {
+        free_run(self.taken_warps, needs.threads / 32, self.max_threads / 32)
+    }
+
+    /// Assigns a block that starts in cycle `at`. Requires `has_room`; calls come in order of
+    /// `at`. Returns the slot of its first warp, where contexts are switched its first context.
+    pub fn assign(&mut self, at: Cycle, kernel: KernelSlot, rank: u64, needs: &BlockNeeds) -> u32 {
+        let slot = BlockId::new((!self.taken_blocks).trailing_zeros() as usize);
+        self.taken_blocks |= 1 << slot.index();
+        let first_warp = match self.assign_switched(kernel, slot) {
+            Some(first) => first,
+            None => self.assign_resident(slot, needs),
+        };
+        self.starts.push_back(Start {
+            at,
+            kernel,
+            rank,
+            slot,
+            first_warp,
+        });
+        first_warp
+    }
+
+    /// Takes the resources of a block that keeps them to its end.
+    fn assign_resident(&mut self, slot: BlockId, needs: &BlockNeeds) -> u32 {
+        let first_warp = self.free_warps(needs).expect("the caller asked for room");
+        let slots = warp_run(first_warp, needs.threads / 32);
+        self.places[slot.index()] = self.resources.take(needs);
+        self.taken_warps |= slots;
+        if let Some(context) = &mut self.context {
+            context.identify(slots);
+        }
+        first_warp
+    }
+
+    /// Gives back the resources of an ended block: when the device has seen its end.
+    pub fn release(&mut self, slot: BlockId, needs: &BlockNeeds) {
+        self.taken_blocks &= !(1 << slot.index());
+        if self.release_switched(slot) {
+            return;
+        }
+        self.resources.give(needs, self.places[slot.index()]);
+        let first_warp = self.blocks[slot.index()].first_warp;
+        self.taken_warps &= !warp_run(first_warp, needs.threads / 32);
+    }
+}
