@@ -6,7 +6,7 @@ use crate::mix::{Mix, Participant};
 use crate::params::{ArgError, lay_out};
 use crate::result::Summary;
 use std::ops::ControlFlow;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Instant;
 use warploom_base::{Cycle, Dim3};
 use warploom_config::{Context, DivergenceOrder, GpuSpec};
@@ -42,8 +42,6 @@ pub struct Options {
     pub window_cycles: Option<Cycle>,
     /// The command line, for the result.
     pub command: String,
-    /// Where the timeline of warps goes, if one is wanted.
-    pub trace: Option<Arc<Mutex<Trace>>>,
     /// Where the machine notes which part of it runs.
     pub probe: Probe,
     /// Policies of the caller's own, in the place of those that the configuration names.
@@ -63,7 +61,6 @@ impl Default for Options {
             parts: false,
             window_cycles: None,
             command: String::new(),
-            trace: None,
             probe: Probe::default(),
             policies: OwnPolicies::default(),
         }
@@ -176,7 +173,22 @@ impl Session {
         progress: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
     ) -> Result<RunReport, RunError> {
         let participant = Participant::new("", Box::new(program));
-        self.run_any(vec![participant], false, progress)
+        self.run_any(vec![participant], false, None, progress)
+    }
+
+    /// Runs a host program as [`run`](Self::run) does, and records what every warp does.
+    ///
+    /// # Errors
+    /// As `run`.
+    pub fn run_traced(
+        &self,
+        program: &mut dyn HostProgram,
+        progress: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
+    ) -> Result<(RunReport, Trace), RunError> {
+        let participant = Participant::new("", Box::new(program));
+        let mut trace = Trace::default();
+        let report = self.run_any(vec![participant], false, Some(&mut trace), progress)?;
+        Ok((report, trace))
     }
 
     /// Runs several programs at once, each a process with an address space of its own, until every
@@ -189,13 +201,14 @@ impl Session {
         if self.spec.sm.context != Context::Resident {
             return Err(RunError::MixWithContexts);
         }
-        self.run_any(programs, true, progress)
+        self.run_any(programs, true, None, progress)
     }
 
     fn run_any(
         &self,
         programs: Vec<Participant<'_>>,
         apart: bool,
+        trace: Option<&mut Trace>,
         progress: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
     ) -> Result<RunReport, RunError> {
         let started = Instant::now();
@@ -209,7 +222,7 @@ impl Session {
         if let Some(cycles) = self.options.window_cycles {
             gpu.record_windows(cycles, self.options.parts);
         }
-        if self.options.trace.is_some() {
+        if trace.is_some() {
             gpu.record_trace();
         }
         let mut mix = Mix::new(self, gpu, programs);
@@ -218,7 +231,10 @@ impl Session {
             false => mix.run(&mut summary, progress)?,
         };
         if !self.options.functional {
-            self.summarise(&mut mix, &mut summary);
+            self.summarise(&mut mix.gpu, &mut summary);
+        }
+        if let Some(trace) = trace {
+            *trace = mix.gpu.take_trace();
         }
         if apart {
             summary.processes(&mix.processes, mix.gpu.now());
@@ -230,12 +246,7 @@ impl Session {
         Ok(summary.finish(&mix.memory, &input, outcome, checks, seconds))
     }
 
-    fn summarise(&self, mix: &mut Mix<'_, '_>, summary: &mut Summary) {
-        let gpu = &mut mix.gpu;
-        if let Some(trace) = &self.options.trace {
-            let mut trace = trace.lock().unwrap_or_else(PoisonError::into_inner);
-            *trace = gpu.take_trace();
-        }
+    fn summarise(&self, gpu: &mut Gpu, summary: &mut Summary) {
         summary.whole(&gpu.part_counters(), self.options.parts);
         summary.filtered(gpu.sm_filter_checks());
         if let Some(recording) = gpu.take_windows() {

@@ -1,7 +1,7 @@
 //! Which blocks an SM has room for, and the resources that they take and give back.
 //!
-//! Invariant: a block takes its resources when it is assigned, before it starts, and gives them back
-//! when the device has seen its end.
+//! Invariant: a block takes its resources when it is assigned, before it starts, and gives them
+//! back when the device has seen its end.
 
 use crate::blocks::{free_run, warp_run};
 use crate::sm::{Sm, Start};

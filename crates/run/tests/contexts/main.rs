@@ -5,14 +5,13 @@ mod scenarios;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
-use std::sync::{Arc, Mutex};
 use warploom_base::Dim3;
 use warploom_config::{Base, GpuSpec, resolve};
 use warploom_run::{
     Arg, Check, Device, DevicePtr, HostAction, HostError, HostProgram, Launch, Options, Session,
 };
 use warploom_stats::result::{Outcome, RunReport};
-use warploom_stats::trace::{Activity, Trace, TraceEvent};
+use warploom_stats::trace::{Activity, TraceEvent};
 
 /// Words that are read, and behind them as many that are written.
 const WORDS: usize = 1 << 15;
@@ -225,11 +224,6 @@ fn the_rivals_switch_blocks() {
 /// One transfer begins when the one before has ended, or later.
 #[test]
 fn transfers_take_their_time() {
-    let sink = Arc::new(Mutex::new(Trace::default()));
-    let options = Options {
-        trace: Some(Arc::clone(&sink)),
-        ..Options::default()
-    };
     let machine = spec(&["sm.context=duet", "duet.extra_blocks=1"]);
     let mut program = OneKernel {
         kernel: Kernel {
@@ -239,10 +233,9 @@ fn transfers_take_their_time() {
         buffer: None,
         output: Vec::new(),
     };
-    let session = Session::new(machine, options);
-    let report = session.run(&mut program, &mut |_| ControlFlow::Continue(()));
-    let report = report.expect("the kernel is sound");
-    let trace = sink.lock().expect("nobody panicked");
+    let session = Session::new(machine, Options::default());
+    let traced = session.run_traced(&mut program, &mut |_| ControlFlow::Continue(()));
+    let (report, trace) = traced.expect("the kernel is sound");
     let mut moves = 0;
     let mut busy: BTreeMap<u16, BTreeSet<(u64, u64)>> = BTreeMap::new();
     for event in &trace.events {

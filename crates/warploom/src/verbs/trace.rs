@@ -4,15 +4,13 @@ use crate::failure::Failure;
 use crate::gpu::GpuArgs;
 use crate::launch_args::LaunchArgs;
 use crate::output::{command_line, print, print_json, write_file};
-use crate::simulate::simulate;
+use crate::simulate::simulate_traced;
 use crate::target;
 use serde::Serialize;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::{Arc, Mutex, PoisonError};
 use warploom_report::{grouped, perfetto};
 use warploom_run::Options;
-use warploom_stats::trace::Trace;
 use warploom_workloads::Size;
 
 const EXAMPLES: &str = "\
@@ -77,17 +75,14 @@ struct Written {
 pub fn run(args: &Args) -> Result<ExitCode, Failure> {
     let gpu = args.gpu.spec()?;
     let mut program = target::program(&args.target, args.size, args.seed, &args.launch, &gpu)?;
-    let sink = Arc::new(Mutex::new(Trace::default()));
     let options = Options {
         threads: args.threads,
         max_cycles: Some(args.max_cycles),
         skip_launches: args.skip_launches,
-        trace: Some(Arc::clone(&sink)),
         command: command_line(),
         ..Options::default()
     };
-    let result = simulate(gpu, options, program.as_mut())?;
-    let trace = sink.lock().unwrap_or_else(PoisonError::into_inner);
+    let (result, trace) = simulate_traced(gpu, options, program.as_mut())?;
     write_file(&args.output, &perfetto(&trace))?;
     let written = Written {
         file: args.output.display().to_string(),
