@@ -4,6 +4,8 @@ mod cooperative;
 mod duet;
 mod locality;
 mod slicer;
+#[cfg(test)]
+mod testing;
 
 pub use slicer::{OracleRequest, oracle};
 

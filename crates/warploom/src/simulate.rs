@@ -4,7 +4,7 @@ use crate::failure::Failure;
 use crate::progress::Display;
 use std::ops::ControlFlow;
 use warploom_config::GpuSpec;
-use warploom_run::{HostProgram, Options, Session};
+use warploom_run::{HostProgram, Options, Progress, RunError, Session};
 use warploom_stats::result::RunReport;
 use warploom_stats::trace::Trace;
 
@@ -14,13 +14,8 @@ pub fn simulate(
     options: Options,
     program: &mut dyn HostProgram,
 ) -> Result<RunReport, Failure> {
-    let mut display = Display::new();
-    let result = Session::new(gpu, options).run(program, &mut |progress| {
-        display.update(progress);
-        ControlFlow::Continue(())
-    });
-    display.finish();
-    Ok(result?)
+    let session = Session::new(gpu, options);
+    shown(|progress| session.run(program, progress))
 }
 
 /// The same, with a timeline of every warp.
@@ -29,8 +24,16 @@ pub fn simulate_traced(
     options: Options,
     program: &mut dyn HostProgram,
 ) -> Result<(RunReport, Trace), Failure> {
+    let session = Session::new(gpu, options);
+    shown(|progress| session.run_traced(program, progress))
+}
+
+/// Shows the progress of what `run` does.
+pub fn shown<T>(
+    run: impl FnOnce(&mut dyn FnMut(&Progress) -> ControlFlow<()>) -> Result<T, RunError>,
+) -> Result<T, Failure> {
     let mut display = Display::new();
-    let result = Session::new(gpu, options).run_traced(program, &mut |progress| {
+    let result = run(&mut |progress| {
         display.update(progress);
         ControlFlow::Continue(())
     });

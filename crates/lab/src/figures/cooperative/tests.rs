@@ -1,30 +1,12 @@
 //! All figures of the paper at scale `test`.
 
 use crate::claims::claims;
-use crate::figure::{Request, Scale};
-use crate::figures::find;
-use crate::runner::Runner;
-use crate::runs::{Made, Wanted, make};
+use crate::figure::Request;
+use crate::figures::{find, testing};
 use warploom_report::page::{Cell, Page};
 
 fn pages() -> Vec<Page> {
-    let request = Request { scale: Scale::Test };
-    let infos = find("cooperative").unwrap();
-    let wanted: Vec<_> = infos
-        .iter()
-        .map(|info| Wanted::figure(info, &request))
-        .collect();
-    let runner = Runner {
-        store: None,
-        threads: 2,
-        observer: &|_| (),
-    };
-    let page = |made| match made {
-        Made::Page(page) => *page,
-        Made::Failed { name, runs } => panic!("{name}: {runs:?}"),
-    };
-    let made = make(&wanted, &runner).unwrap();
-    made.into_iter().map(page).collect()
+    testing::pages(&find("cooperative").unwrap())
 }
 
 #[test]

@@ -3,32 +3,13 @@
 use super::table5_2::parts;
 use super::{CONFIGS, GPU};
 use crate::claims::claims;
-use crate::figure::{Request, Scale};
-use crate::figures::find;
-use crate::runner::Runner;
-use crate::runs::{Made, Wanted, make};
+use crate::figures::{find, testing};
 use crate::spec::Machine;
 use warploom_policy::PolicyInfo;
 use warploom_report::page::{Cell, Page};
 
 fn pages() -> Vec<Page> {
-    let request = Request { scale: Scale::Test };
-    let infos = find("locality").unwrap();
-    let wanted: Vec<_> = infos
-        .iter()
-        .map(|info| Wanted::figure(info, &request))
-        .collect();
-    let runner = Runner {
-        store: None,
-        threads: 2,
-        observer: &|_| (),
-    };
-    let page = |made| match made {
-        Made::Page(page) => *page,
-        Made::Failed { name, runs } => panic!("{name}: {runs:?}"),
-    };
-    let made = make(&wanted, &runner).unwrap();
-    made.into_iter().map(page).collect()
+    testing::pages(&find("locality").unwrap())
 }
 
 #[test]

@@ -1,36 +1,15 @@
 //! Figures of the paper at scale `test`.
 
 use super::{all_pairs, triples};
-use crate::figure::{Request, Scale};
-use crate::figures::find;
-use crate::runner::Runner;
-use crate::runs::{Made, Wanted, make};
+use crate::figure::Scale;
+use crate::figures::{find, testing};
 use warploom_report::page::{Cell, Page};
 
 /// Fifteen figures, as many runs as CI has time for: those that say what a mix came to.
 const MADE: [&str; 5] = ["fig1", "fig6", "table3", "fig9", "storage"];
 
 fn pages() -> Vec<Page> {
-    let request = Request { scale: Scale::Test };
-    let infos = MADE.map(|name| find(&format!("slicer/{name}")).unwrap()[0]);
-    let wanted: Vec<_> = infos
-        .iter()
-        .map(|info| Wanted::figure(info, &request))
-        .collect();
-    let runner = Runner {
-        store: None,
-        threads: 2,
-        observer: &|_| (),
-    };
-    let page = |made| match made {
-        Made::Page(page) => *page,
-        Made::Failed { name, runs } => panic!("{name}: {runs:?}"),
-    };
-    make(&wanted, &runner)
-        .unwrap()
-        .into_iter()
-        .map(page)
-        .collect()
+    testing::pages(&MADE.map(|name| find(&format!("slicer/{name}")).unwrap()[0]))
 }
 
 #[test]

@@ -4,9 +4,8 @@ use super::Args;
 use crate::failure::Failure;
 use crate::gpu::spec;
 use crate::output::{command_line, json, note, print};
-use crate::progress::Display;
+use crate::simulate::shown;
 use crate::target;
-use std::ops::ControlFlow;
 use std::path::Path;
 use std::process::ExitCode;
 use warploom_config::GpuSpec;
@@ -203,11 +202,6 @@ fn simulate(
         command: command_line(),
         ..Options::default()
     };
-    let mut display = Display::new();
-    let result = Session::new(gpu.clone(), options).run_mix(programs, &mut |progress| {
-        display.update(progress);
-        ControlFlow::Continue(())
-    });
-    display.finish();
-    Ok(result?)
+    let session = Session::new(gpu.clone(), options);
+    shown(|progress| session.run_mix(programs, progress))
 }
