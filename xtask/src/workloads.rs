@@ -29,7 +29,7 @@ pub struct Args {
     only: Vec<String>,
 
     /// Cut runs after this many core cycles
-    #[arg(long, value_name = "N", default_value_t = 20_000)]
+    #[arg(long, value_name = "N", default_value_t = 200_000)]
     cycles: u64,
 
     /// Measure nothing; compare the outputs of every variant with its reference, timed at size

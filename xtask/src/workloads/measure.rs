@@ -187,6 +187,12 @@ impl Measured {
         format!("{},{}", self.target, self.cells.join(","))
     }
 
+    /// What one of [`COLUMNS`] holds.
+    pub fn number(&self, column: &str) -> Option<f64> {
+        let at = COLUMNS.iter().position(|name| *name == column)?;
+        self.cells.get(FIRST - 1 + at)?.parse().ok()
+    }
+
     /// From a line of the table.
     pub fn read(line: &str) -> Option<Self> {
         let mut cells = line.split(',').map(str::to_owned);
