@@ -20,6 +20,8 @@ pub(crate) struct LocalCrossbar {
     wanted_by: Box<[PortSet]>,
     /// Outputs that some head wants.
     wanted: PortSet,
+    /// Inputs with a packet, each of which has a head.
+    heads: u64,
     /// Input at which each output's turn starts.
     next: Box<[usize]>,
     /// Packets at inputs and at outputs, and outputs without room.
@@ -37,6 +39,7 @@ impl LocalCrossbar {
             outputs: vec![output; outputs].into(),
             wanted_by: vec![PortSet::new(inputs); outputs].into(),
             wanted: PortSet::new(outputs),
+            heads: 0,
             next: vec![0; outputs].into(),
             at_inputs: 0,
             at_outputs: 0,
@@ -52,6 +55,7 @@ impl LocalCrossbar {
     pub(crate) fn inject(&mut self, input: usize, packet: Packet) {
         if self.inputs[input].is_empty() {
             self.want(input, packet.output as usize);
+            self.heads += 1;
         }
         self.inputs[input].push(packet);
         self.at_inputs += 1;
@@ -66,10 +70,12 @@ impl LocalCrossbar {
     pub(crate) fn cycle(&mut self, counters: &mut NocCounters) {
         counters.active_cycles += u64::from(self.at_inputs > 0);
         counters.full_output_cycles += self.full_outputs;
+        // As they stand before any of them moves, as 4.2 counts them: what comes to the front in
+        // this cycle is no conflict of this cycle.
+        counters.conflicts += self.heads - u64::from(self.wanted.len());
         let mut from = 0;
         while let Some(output) = self.wanted.at_or_after(from) {
             from = output + 1;
-            counters.conflicts += u64::from(self.wanted_by[output].len() - 1);
             if !self.outputs[output].is_full() {
                 self.grant(output, counters);
             }
@@ -89,8 +95,9 @@ impl LocalCrossbar {
         if self.wanted_by[output].is_empty() {
             self.wanted.remove(output);
         }
-        if let Some(&Packet { output, .. }) = self.inputs[input].front() {
-            self.want(input, output as usize);
+        match self.inputs[input].front() {
+            Some(&Packet { output, .. }) => self.want(input, output as usize),
+            None => self.heads -= 1,
         }
         self.next[output] = (input + 1) % self.inputs.len();
         self.outputs[output].push(packet.request);
@@ -184,6 +191,23 @@ mod tests {
         assert_eq!(bench.cycle(), [Some(0), None, Some(1)]);
         assert_eq!(bench.cycle(), [None, Some(2), None]);
     }
+
+    /// Heads want outputs 0, 1 and 1: one conflict. What comes to the front when the first leaves
+    /// goes to output 1 in the same cycle and is none of it; then two heads are left, then one.
+    #[test]
+    fn conflicts_are_counted_before_heads_move() {
+        let mut bench = Bench::new(3);
+        for (token, input, output) in [(0, 0, 0), (1, 0, 1), (10, 1, 1), (20, 2, 1)] {
+            bench.inject(input, token, output);
+        }
+        assert_eq!(bench.cycle(), [Some(0), Some(1), None]);
+        assert_eq!(bench.counters.conflicts, 1);
+        assert_eq!(bench.cycle()[1], Some(10));
+        assert_eq!(bench.counters.conflicts, 2);
+        assert_eq!(bench.cycle()[1], Some(20));
+        assert_eq!(bench.counters.conflicts, 2);
+    }
+
     /// Nobody empties output 0 of two. A packet a cycle goes over until it is full; the rest stay
     /// at the input.
     #[test]
