@@ -127,9 +127,9 @@ and why it differs from a paper where it does.
 - *memory* (global, local, texture) and *shared* are shares of the warp instructions; *lanes* is the
   mean number of active lanes; *transactions* are requests by instruction of *memory*; *L2 MPKI* is
   misses by 1,000 warp instructions. *schedulers* to *DRAM* are the utilisations of seed 000,
-  section 4.1. *agrees*: what the paper names is used by 60 % (DRAM by 50 %, seed 000, Table 3), nothing
-  is where it says underutilised; L2 misses lie on the same side of seed 003's 30. Where they do not,
-  `docs/disagreements.md` says why.
+  section 4.1. *agrees*: what the paper names is used by 60 % (DRAM by 50 %, seed 000, Table 3),
+  nothing is where it says underutilised; L2 misses lie on the same side of seed 003's 30. Where
+  they do not, `docs/disagreements.md` says why.
 - Registers are the paper's where it prints or implies them; on `maxwell-duet` they are those of
   ASSEMBLER; else the simulator's estimate.
 ";
