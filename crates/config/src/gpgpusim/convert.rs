@@ -99,6 +99,11 @@ impl Draft {
             ModelStyle::V4 => "gpgpu-sim-4",
         };
         self.source("gpu.style", Raw::Text(style.to_owned()), "");
+        self.choice(
+            "-gpgpu_concurrent_kernel_sm",
+            "gpu.multiprogram",
+            &["exclusive", "left-over"],
+        );
         let ours = [
             (
                 "gpu.max_blocks_per_sm",
@@ -111,11 +116,6 @@ impl Draft {
                 "GPGPU-Sim has no other",
             ),
             ("gpu.sm_filter", Raw::Text("all".into()), "the same"),
-            (
-                "gpu.multiprogram",
-                Raw::Text("left-over".into()),
-                "as select_kernel chooses",
-            ),
             (
                 "gpu.link_cycles",
                 Raw::Int(Some(1)),
