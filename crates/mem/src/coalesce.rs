@@ -101,6 +101,11 @@ impl Transactions {
         &mut self.list[at]
     }
 
+    fn extend(&mut self, other: &Self) {
+        self.list[self.len..][..other.len].copy_from_slice(other.as_slice());
+        self.len += other.len;
+    }
+
     fn push(&mut self, transaction: Transaction) {
         self.list[self.len] = transaction;
         self.len += 1;
@@ -274,8 +279,35 @@ fn bytes_within(segment: u64, segment_bytes: u64, addr: u64, len: u64) -> u128 {
     byte_mask(from, to - from)
 }
 
+/// Coalesces each of `parts` equal parts of a warp by itself (GT200: halves), with what `coalesce`
+/// does for some lanes. The transactions of the first part come first in the list.
+pub fn in_parts(
+    parts: u32,
+    mask: LaneMask,
+    out: &mut Transactions,
+    coalesce: impl Fn(LaneMask, &mut Transactions),
+) {
+    if parts == 1 {
+        return coalesce(mask, out);
+    }
+    let mut of_part = Transactions::new();
+    out.clear();
+    for lanes in part_masks(parts) {
+        coalesce(mask & lanes, &mut of_part);
+        out.extend(&of_part);
+    }
+}
+
+/// The lanes of each of `parts` equal parts of a warp.
+fn part_masks(parts: u32) -> impl Iterator<Item = LaneMask> {
+    let lanes = WARP_SIZE as u32 / parts;
+    let ones = LaneMask::MAX >> (WARP_SIZE as u32 - lanes);
+    (0..parts).map(move |part| ones << (part * lanes))
+}
+
 /// Coalesces a global access of `bytes_per_lane` (1, 2, 4, 8 or 16) into `out` (cleared first).
-/// `skips_l1`: the access bypasses L1, which matters to `Coalescing::SegmentsAndSectors`.
+/// `skips_l1`: the access is marked `.cg` or global accesses skip L1, which matters to
+/// `Coalescing::SegmentsAndSectors`.
 pub fn coalesce(
     rule: Coalescing,
     skips_l1: bool,
@@ -467,14 +499,9 @@ pub fn shared_conflict_cycles(
     addrs: &[u64; WARP_SIZE],
     mask: LaneMask,
 ) -> u32 {
-    let lanes = WARP_SIZE as u32 / parts;
     let words = if wide { bytes_per_lane.div_ceil(4) } else { 1 };
-    let mut cycles = 0;
-    for part in 0..parts {
-        let ones = LaneMask::MAX >> (WARP_SIZE as u32 - lanes);
-        cycles += most_words(banks, words, addrs, mask & (ones << (part * lanes)));
-    }
-    cycles.max(1)
+    let cycles = part_masks(parts).map(|lanes| most_words(banks, words, addrs, mask & lanes));
+    cycles.sum::<u32>().max(1)
 }
 
 /// The most distinct words in one bank.

@@ -96,6 +96,24 @@ fn the_highest_address_is_sent_first() {
     assert!(out.is_empty());
 }
 
+/// Each half of a warp sends what it touches, also where both touch one line; the last of the
+/// second half goes first.
+#[test]
+fn parts_of_a_warp_share_nothing() {
+    let halves = |addrs: [u64; WARP_SIZE], mask| {
+        let mut out = Transactions::new();
+        in_parts(2, mask, &mut out, |lanes, out| {
+            coalesce(Segments, false, 4, &addrs, lanes, out);
+        });
+        parts(&out)
+    };
+    assert_eq!(halves(strided(0, 4), ALL), [(0, 64), (64, 64)]);
+    assert_eq!(halves(strided(0, 0), ALL), [(0, 32), (0, 32)]);
+    assert_eq!(halves(strided(0, 0), 0xffff_0000), [(0, 32)]);
+    let across = [(0, 128), (128, 128), (256, 128), (384, 128)];
+    assert_eq!(halves(strided(0, 16), ALL), across);
+}
+
 #[test]
 fn atomics_on_one_word_are_apart() {
     let mut out = Transactions::new();

@@ -43,8 +43,7 @@ pub const OPTIONS: &[Row] = rows! {
         Key("gpu.copies_warm_l2")).also(&["-perf_sim_memcpy"]),
     both("-gpgpu_simt_core_sim_order", Int, "1",
         NoEffect("the order in which SMs run never shows here")),
-    newer("-gpgpu_concurrent_kernel_sm", Flag, "0", "0",
-        Only("0", "an SM runs blocks of one kernel at a time, and kernels overlap less")),
+    newer("-gpgpu_concurrent_kernel_sm", Flag, "0", "0", Into("gpu.multiprogram")),
     newer("-gpgpu_ignore_resources_limitation", Flag, "0", "0",
         Only("0",
             "a kernel whose blocks do not fit an SM is refused instead of running one block \
@@ -142,8 +141,8 @@ pub const OPTIONS: &[Row] = rows! {
         Only("0",
             "conflicts are counted as on Fermi and later, where every word can be \
              broadcast; GT200 had more of them")),
-    newer("-gpgpu_mem_unit_ports", Int, "1", "1",
-        Key("sm.mem_unit_ports")).also(&["-mem_unit_ports"]),
+    newer("-gpgpu_mem_unit_ports", Int, "0", "1",
+        Into("sm.mem_unit_ports")).also(&["-mem_unit_ports"]),
     newer("-gpgpu_smem_latency", Int, "3", "3",
         Key("sm.shared_latency_cycles")).also(&["-smem_latency"]),
     newer("-gpgpu_l1_latency", Int, "0", "1", Key("sm.l1d_latency_cycles")).also(&["-l1_latency"]),
