@@ -4,6 +4,7 @@
 use crate::dut::{Dut, fermi};
 use warploom_base::Cycle;
 use warploom_mem::AccessKind;
+use warploom_stats::trace::Activity;
 
 /// `count` moves to registers of their own, and what makes each of them matter: results that
 /// nobody reads would share one register.
@@ -261,4 +262,37 @@ fn a_wider_kernel_leaves_what_is_pending() {
     );
     dut.answer(&request);
     assert_eq!(dut.issue(both), 2002);
+}
+
+/// A timeline notes the changes of a row only: a warp runs, waits for its load, goes on, and ends.
+#[test]
+fn a_timeline_notes_what_changes() {
+    let body = format!("{LOAD}add.u32 %r2, %r1, 1;\nst.shared.u32 [s], %r2;\n");
+    let mut dut = Dut::new(&fermi(), &body, 32);
+    dut.sm.record_trace();
+    dut.run_to(300);
+    let load = *dut.issued.last().expect("it was issued");
+    dut.answer(&dut.sent[0].1.clone());
+    let end = dut.finish();
+    let events = dut.sm.take_trace();
+    assert!(
+        events
+            .iter()
+            .all(|event| event.row == 0 && event.block == 0)
+    );
+    let shown: Vec<_> = events.iter().map(|event| event.activity).collect();
+    use Activity::{Ends, None, Runs, WaitsForMemory};
+    assert_eq!(shown[..3], [Runs, WaitsForMemory, Runs]);
+    assert_eq!(events[0].at, 0);
+    assert!(
+        load < events[1].at && events[1].at < 300,
+        "once its next instruction is decoded"
+    );
+    assert!((300..end).contains(&events[2].at));
+    assert!(
+        shown[3..]
+            .iter()
+            .all(|activity| matches!(activity, Ends | None))
+    );
+    assert!(dut.sm.take_trace().is_empty(), "they are taken once");
 }
