@@ -2,7 +2,7 @@
 //! bank conflicts of shared memory (4.2).
 
 use warploom_base::{LaneMask, WARP_SIZE, lanes_of};
-use warploom_config::Coalescing;
+use warploom_config::{Coalescing, SmSpec};
 
 /// Bytes of the unit that byte masks and sector masks refer to.
 const LINE: u64 = 128;
@@ -488,19 +488,44 @@ pub fn coalesce_local(
     out.finish();
 }
 
-/// Cycles that a shared-memory access takes: for each of `parts` of the warp the most distinct
-/// words in one of `banks` (at most 64), at least 1 in all. `wide` checks every word of 8- and
-/// 16-byte accesses, else only the first.
+/// Which accesses to a bank of shared memory are in each other's way.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SharedRule {
+    /// Those of different words, of each lane's access the first.
+    FirstWord,
+    /// Those of different words, of every word of a lane's access.
+    EveryWord,
+    /// All, whatever their word, but those of one word that is broadcast (GT200); of each lane's
+    /// access the first word.
+    OneBroadcast,
+}
+
+impl SharedRule {
+    /// The rule of an SM.
+    pub const fn of(sm: &SmSpec) -> Self {
+        match (sm.shared_one_broadcast, sm.wide_shared_conflicts) {
+            (true, _) => Self::OneBroadcast,
+            (false, true) => Self::EveryWord,
+            (false, false) => Self::FirstWord,
+        }
+    }
+}
+
+/// Cycles that a shared-memory access takes: for each of `parts` of the warp the most accesses to
+/// one of `banks` (at most 64) that are in each other's way, at least 1 in all.
 pub fn shared_conflict_cycles(
     banks: u32,
     parts: u32,
-    wide: bool,
+    rule: SharedRule,
     bytes_per_lane: u32,
     addrs: &[u64; WARP_SIZE],
     mask: LaneMask,
 ) -> u32 {
-    let words = if wide { bytes_per_lane.div_ceil(4) } else { 1 };
-    let cycles = part_masks(parts).map(|lanes| most_words(banks, words, addrs, mask & lanes));
+    let cycles = part_masks(parts).map(|lanes| match rule {
+        SharedRule::FirstWord => most_words(banks, 1, addrs, mask & lanes),
+        SharedRule::EveryWord => most_words(banks, bytes_per_lane.div_ceil(4), addrs, mask & lanes),
+        SharedRule::OneBroadcast => most_accesses(banks, addrs, mask & lanes),
+    });
     cycles.sum::<u32>().max(1)
 }
 
@@ -535,6 +560,29 @@ fn most_words(banks: u32, words: u32, addrs: &[u64; WARP_SIZE], mask: LaneMask) 
         }
     }
     most
+}
+
+/// The most accesses in one bank, those of the word that is broadcast counting once: the first word
+/// that several lanes want, by bank and address.
+fn most_accesses(banks: u32, addrs: &[u64; WARP_SIZE], mask: LaneMask) -> u32 {
+    let place = |lane: usize| {
+        let word = addrs[lane] / 4;
+        ((word % u64::from(banks)) as usize, word)
+    };
+    let mut accesses = [0_u32; 64];
+    let mut broadcast: Option<((usize, u64), u32)> = None;
+    for lane in lanes_of(mask) {
+        accesses[place(lane).0] += 1;
+        let same = lanes_of(mask).filter(|&other| place(other) == place(lane));
+        let lanes = same.count() as u32;
+        if lanes > 1 && broadcast.is_none_or(|(first, _)| place(lane) < first) {
+            broadcast = Some((place(lane), lanes));
+        }
+    }
+    if let Some(((bank, _), lanes)) = broadcast {
+        accesses[bank] -= lanes - 1;
+    }
+    accesses.into_iter().max().unwrap_or(0)
 }
 
 /// `most_words` where no bank has two words, the usual case: 1, or 0 without lanes. `None` where

@@ -282,6 +282,7 @@ fn any_sm() -> SmSpec {
         shared_warp_parts: 1,
         shared_latency_cycles: 26,
         wide_shared_conflicts: false,
+        shared_one_broadcast: false,
         global_skips_l1d: false,
         l1d_latency_cycles: 35,
         l1d_banks: 1,

@@ -555,7 +555,7 @@ impl Sm {
         shared_conflict_cycles(
             self.shared_banks,
             self.shared_parts,
-            self.wide_shared,
+            self.shared_rule,
             effect.bytes.into(),
             &self.out.addrs,
             self.out.active,

@@ -170,7 +170,10 @@ impl Draft {
                 };
                 self.refuse(
                     &setting,
-                    format!("`{option}`: {} numbers where {count} belong", numbers.len()),
+                    format!(
+                        "`{option}`: {} where {count} belong",
+                        counted(numbers.len())
+                    ),
                     &format!("write {count} numbers with `{separator}` between them"),
                 );
                 Vec::new()
@@ -332,4 +335,12 @@ impl Draft {
 /// Whether two texts are the same value.
 pub(super) fn same(one: &str, other: &str) -> bool {
     one == other || whole(one).is_some() && whole(one) == whole(other)
+}
+
+/// So many numbers, in words.
+fn counted(numbers: usize) -> String {
+    match numbers {
+        1 => "1 number".to_owned(),
+        more => format!("{more} numbers"),
+    }
 }

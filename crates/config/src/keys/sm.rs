@@ -103,6 +103,10 @@ section! {
             "SIMT stacks of GPGPU-Sim 3.2.2 and 4.2";
     }
     defaulted {
+        shared_one_broadcast: "shared_one_broadcast", Rule::Switch, "",
+            "Shared memory broadcasts one word to all lanes that want it; others are served lane by \
+             lane, as on GT200. Of each access the first word is looked at.",
+            "GPGPU-Sim -gpgpu_shmem_limited_broadcast", false, "false";
         l1d_bank_bytes: "l1d_bank_bytes", pow2(4, 1024), "bytes",
             "Bytes after which the next L1D bank begins.",
             "GPGPU-Sim -gpgpu_l1_banks_byte_interleaving", 32, "32";

@@ -137,10 +137,7 @@ pub const OPTIONS: &[Row] = rows! {
     both("-gpgpu_coalesce_arch", Int, "13", Into("sm.coalescing")),
     both("-gpgpu_shmem_num_banks", Int, "16", Key("sm.shared_banks")),
     both("-gpgpu_shmem_warp_parts", Int, "2", Key("sm.shared_warp_parts")),
-    both("-gpgpu_shmem_limited_broadcast", Flag, "1",
-        Only("0",
-            "conflicts are counted as on Fermi and later, where every word can be \
-             broadcast; GT200 had more of them")),
+    both("-gpgpu_shmem_limited_broadcast", Flag, "1", Key("sm.shared_one_broadcast")),
     newer("-gpgpu_mem_unit_ports", Int, "0", "1",
         Into("sm.mem_unit_ports")).also(&["-mem_unit_ports"]),
     newer("-gpgpu_smem_latency", Int, "3", "3",
