@@ -264,35 +264,33 @@ fn a_wider_kernel_leaves_what_is_pending() {
     assert_eq!(dut.issue(both), 2002);
 }
 
-/// A timeline notes the changes of a row only: a warp runs, waits for its load, goes on, and ends.
+/// A timeline notes the changes of a row only. The warp waits for its parameter and, once the
+/// instruction behind it is decoded, for its load; it runs again in the cycle in which that one
+/// issues, and its row is empty from the cycle on in which its slot is free.
 #[test]
 fn a_timeline_notes_what_changes() {
+    use Activity::{Ends, None, Runs, WaitsForMemory};
     let body = format!("{LOAD}add.u32 %r2, %r1, 1;\nst.shared.u32 [s], %r2;\n");
     let mut dut = Dut::new(&fermi(), &body, 32);
     dut.sm.record_trace();
     dut.run_to(300);
-    let load = *dut.issued.last().expect("it was issued");
     dut.answer(&dut.sent[0].1.clone());
+    let add = dut.issue(2);
     let end = dut.finish();
+    let (load, exit) = (dut.issued[1], *dut.issued.last().expect("the exit"));
     let events = dut.sm.take_trace();
-    assert!(
-        events
-            .iter()
-            .all(|event| event.row == 0 && event.block == 0)
-    );
-    let shown: Vec<_> = events.iter().map(|event| event.activity).collect();
-    use Activity::{Ends, None, Runs, WaitsForMemory};
-    assert_eq!(shown[..3], [Runs, WaitsForMemory, Runs]);
-    assert_eq!(events[0].at, 0);
-    assert!(
-        load < events[1].at && events[1].at < 300,
-        "once its next instruction is decoded"
-    );
-    assert!((300..end).contains(&events[2].at));
-    assert!(
-        shown[3..]
-            .iter()
-            .all(|activity| matches!(activity, Ends | None))
-    );
+    assert!(events.iter().all(|e| (e.row, e.block, e.warp) == (0, 0, 0)));
+    let seen: Vec<_> = events.iter().map(|e| (e.activity, e.at)).collect();
+    let param = dut.issued[0];
+    let expected = [
+        (Runs, 0),
+        (WaitsForMemory, param),
+        (Runs, load),
+        (WaitsForMemory, load + 1),
+        (Runs, add),
+        (Ends, exit),
+        (None, end),
+    ];
+    assert_eq!(seen, expected);
     assert!(dut.sm.take_trace().is_empty(), "they are taken once");
 }
