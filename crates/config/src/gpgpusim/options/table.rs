@@ -42,7 +42,7 @@ pub const OPTIONS: &[Row] = rows! {
     newer("-gpgpu_perf_sim_memcpy", Flag, "0", "1",
         Key("gpu.copies_warm_l2")).also(&["-perf_sim_memcpy"]),
     both("-gpgpu_simt_core_sim_order", Int, "1",
-        NoEffect("the order in which SMs run never shows here")),
+        Only("1", "the order in which SMs of a cluster use its port moves on by one each cycle")),
     newer("-gpgpu_concurrent_kernel_sm", Flag, "0", "0", Into("gpu.multiprogram")),
     newer("-gpgpu_ignore_resources_limitation", Flag, "0", "0",
         Only("0",
