@@ -106,6 +106,20 @@ struct Coordinates {
     dims: usize,
 }
 
+/// Bytes of a tile: a line of the texture cache in every configuration that GPGPU-Sim tests.
+const TILE_BYTES: u64 = 128;
+/// Bytes from one tile to the next.
+const TILE_STRIDE: u64 = 64;
+
+/// Texels of a tile in x: 16 of one or two bytes, half as many with every fourfold size.
+fn tile_width(texel_bytes: u64) -> u64 {
+    match texel_bytes {
+        0..4 => 16,
+        4..16 => 8,
+        _ => 4,
+    }
+}
+
 impl Texture {
     fn texel_bytes(&self) -> usize {
         self.channels as usize * self.channel_bits as usize / 8
@@ -120,6 +134,23 @@ impl Texture {
             * u64::from(self.height)
             + u64::from(y);
         self.base + row * u64::from(self.pitch) + u64::from(x) * self.texel_bytes() as u64
+    }
+
+    /// Address of a texel as the caches see it. GPGPU-Sim keeps textures of two dimensions in tiles
+    /// of a line's size (`gpgpu_ptx_sim_bindTextureToArray`, `tex_impl`), whatever the order in
+    /// which the functional model stores them. Tiles are 128 bytes but stand 64 apart, there and
+    /// here: lower rows of a tile share addresses with upper rows of the next.
+    fn cached_address_of(&self, place: [u32; 3], layer: u32, dims: usize) -> u64 {
+        if dims != 2 || self.layers > 1 {
+            return self.address_of(place, layer);
+        }
+        let [x, y, _] = place.map(u64::from);
+        let bytes = self.texel_bytes() as u64;
+        let tile_width = tile_width(bytes);
+        let tile_height = TILE_BYTES / (tile_width * bytes);
+        let tile = y / tile_height * u64::from(self.width) / tile_width + x / tile_width;
+        let inside = y % tile_height * tile_width + x % tile_width;
+        self.base + TILE_STRIDE * tile + bytes * inside
     }
 
     /// A coordinate in texels, brought inside by wrapping or mirroring where that applies.
@@ -404,7 +435,8 @@ impl<'a> Machine<'a, '_> {
                 0
             }
         });
-        texture.address_of(place, c.layer.min(texture.layers.saturating_sub(1)))
+        let layer = c.layer.min(texture.layers.saturating_sub(1));
+        texture.cached_address_of(place, layer, c.dims)
     }
 
     pub fn texture(&mut self, geom: TexGeom, _lod: TexLod, texel: TexTy, coord: TexTy) -> Exec {

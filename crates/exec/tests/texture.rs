@@ -110,7 +110,8 @@ fn nearest_texels_and_missing_channels() {
         &[2.7f32.to_bits(), 1f32.to_bits()],
     );
     assert_eq!(texel.map(f32::from_bits), [12.0, 0.0, 0.0, 1.0]);
-    assert_eq!(out.addrs[0], GLOBAL_BASE + 16 + 8);
+    // Eight texels of four bytes, four rows: row 1 of the first tile.
+    assert_eq!(out.addrs[0], GLOBAL_BASE + 32 + 8);
     let Effect::Memory(effect) = out.effect else {
         panic!("{:?}", out.effect)
     };
@@ -299,4 +300,42 @@ fn unknown_handles_and_freed_textures_are_faults() {
     b.push(inst(Op::Exit, &[], &[]));
     let fault = Bench::new(b.launch(1, 1)).step().unwrap_err();
     assert_eq!(fault.kind, FaultKind::BadTexture);
+}
+
+/// What GPGPU-Sim's `tex_impl` gives to the timing: the tile's number by rows of tiles, 64 bytes
+/// each, and the texel's place within the tile of 128 bytes.
+#[test]
+fn caches_see_tiles() {
+    // Channels, bits, width, height; a texel of the tile in the second row and column of tiles;
+    // (2 + 1) x 64 and (row x tile width + column) x bytes.
+    let cases = [
+        ([1, 8], [32, 16], [17, 9], 192 + 17),
+        ([1, 16], [32, 8], [17, 5], 192 + 17 * 2),
+        ([1, 32], [16, 8], [9, 5], 192 + 9 * 4),
+        ([2, 32], [16, 4], [9, 3], 192 + 9 * 8),
+        ([4, 32], [8, 4], [5, 3], 192 + 5 * 16),
+    ];
+    for ([channels, channel_bits], [width, height], [x, y], offset) in cases {
+        let texture = Texture {
+            width,
+            height,
+            pitch: width * u32::from(channels * channel_bits / 8),
+            channels,
+            channel_bits,
+            kind: ChannelKind::Unsigned,
+            ..base_texture()
+        };
+        let op = Op::Tex {
+            geom: TexGeom::D2,
+            lod: TexLod::Base,
+            texel: TexTy::U32,
+            coord: TexTy::S32,
+        };
+        let (_, out) = run(texture, op, &[x, y]);
+        assert_eq!(
+            out.addrs[0],
+            GLOBAL_BASE + offset,
+            "{channels} x {channel_bits} bits"
+        );
+    }
 }

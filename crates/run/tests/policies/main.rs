@@ -218,8 +218,6 @@ fn other_schedulers_are_the_same_always() {
     assert_eq!(distinct.len(), cycles.len(), "two act alike: {cycles:?}");
 }
 
-/// Steps in both directions, of one SM, where the contention's trend says so, at least an interval
-/// apart; the statistics are the sums of the trace.
 /// Every address hangs on a number that the thread draws: a block scheduler that computes addresses
 /// has nothing to go by, and blocks start in the grid's order.
 #[test]
@@ -242,6 +240,8 @@ fn locality_without_regular_accesses_is_round_robin() {
     assert_eq!(count(&local, "gpu.blocks_reordered"), 0);
 }
 
+/// Steps in both directions, of one SM, where the contention's trend says so, at least an interval
+/// apart; the statistics are the sums of the trace.
 #[test]
 fn contention_throttle_steps() {
     for order in ["round-robin", "lowest"] {

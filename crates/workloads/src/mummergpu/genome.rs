@@ -1,5 +1,5 @@
-//! DNA with the structure of a bacterium's: more A and T than C and G, dispersed repeats that have
-//! changed since they were copied, and tandem repeats.
+//! DNA with the structure of a bacterium's: more A and T than C and G, some dispersed repeats that
+//! have changed since they were copied, and a few tandem repeats.
 
 use warploom_base::Rng;
 
@@ -12,10 +12,11 @@ const CHANGE: f64 = 0.02;
 pub(super) fn genome(length: usize, rng: &mut Rng) -> Vec<u8> {
     let mut text: Vec<u8> = Vec::with_capacity(length);
     while text.len() < length {
-        match rng.below(100) {
-            // About an eighth of the characters stand in dispersed repeats.
-            0..2 if text.len() > 1000 => disperse(&mut text, rng),
-            2..4 => tandem(&mut text, rng),
+        match rng.below(1000) {
+            // 2.7% of the characters are copies. Of the windows of 20 characters 4% then occur more
+            // than once, as in the benchmark's reference.
+            0..4 if text.len() > 1000 => disperse(&mut text, rng),
+            4..6 => tandem(&mut text, rng),
             _ => text.extend((0..50).map(|_| base(rng)).collect::<Vec<_>>()),
         }
     }
@@ -45,17 +46,11 @@ fn tandem(text: &mut Vec<u8>, rng: &mut Rng) {
     text.extend(unit.iter().cycle().take(length));
 }
 
-/// Reads of `length` characters from anywhere in a genome, one character in a hundred misread.
+/// Reads of `length` characters from anywhere in a genome.
 pub(super) fn reads(genome: &[u8], count: usize, length: usize, rng: &mut Rng) -> Vec<Vec<u8>> {
     let read = |_| {
         let start = rng.below((genome.len() - length + 1) as u32) as usize;
-        let mut read = genome[start..start + length].to_vec();
-        for character in &mut read {
-            if rng.below(100) == 0 {
-                *character = base(rng);
-            }
-        }
-        read
+        genome[start..start + length].to_vec()
     };
     (0..count).map(read).collect()
 }
@@ -80,19 +75,20 @@ mod tests {
         assert_eq!(text.len(), 50_000);
         let gc = text.iter().filter(|c| b"CG".contains(c)).count() as f64 / 50_000.0;
         assert!((gc - GC).abs() < 0.02, "{gc}");
-        // Of 50,000 random characters hardly two windows of 20 would be equal: 4^20 is 10^12.
+        // Of 50,000 random characters hardly two windows of 20 would be equal: 4^20 is 10^12. Of the
+        // benchmark's 1,399,930 characters 3.9% begin a window that occurs again.
         let share = repeated(&text, 20) as f64 / 50_000.0;
-        assert!((0.05..0.5).contains(&share), "{share}");
+        assert!((0.01..0.1).contains(&share), "{share}");
     }
 
     #[test]
-    fn reads_are_nearly_the_genomes() {
+    fn reads_are_the_genomes() {
         let mut rng = Rng::new(2);
         let text = genome(3_000, &mut rng);
         let reads = reads(&text, 200, 25, &mut rng);
-        let exact = |read: &&Vec<u8>| text.windows(25).any(|window| window == &read[..]);
-        // 0.99^25 = 78%, and a misreading may hit the same character.
-        let count = reads.iter().filter(exact).count();
-        assert!((130..190).contains(&count), "{count}");
+        let found = |read: &Vec<u8>| text.windows(25).any(|window| window == &read[..]);
+        assert!(reads.iter().all(found));
+        let starts: std::collections::BTreeSet<_> = reads.iter().collect();
+        assert!(starts.len() > 150);
     }
 }

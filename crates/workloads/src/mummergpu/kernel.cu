@@ -1,15 +1,16 @@
 // Matches of queries in a reference by its suffix tree: for every position of a query the longest
 // match that starts there, if it has at least `min_length` characters. One thread a query.
 //
-// A query is stored as a mark, its characters, and a 0. Nodes are numbered; 0 is none. A node's
-// record is (first, last character of its edge, suffix link, unused), and its children stand by
-// their edge's first character in the order A, C, G, T.
+// A query is stored as a mark, its characters, and a 0. A node is named by its texel, x in the
+// lower half and y in the upper; 0 is none. A node's record is (first, last character of its edge,
+// suffix link, unused), and its children stand by their edge's first character in the order A, C,
+// G, T.
 
 typedef unsigned int uint;
 typedef unsigned long long texture;
 
-// Texels of a row of every texture.
-#define LOG_WIDTH 12
+// The reference's characters stand four to a column, in rows of 2^16.
+#define LOG_ROW 16
 
 struct Match {
     uint node;
@@ -17,24 +18,16 @@ struct Match {
     uint on_edge;
 };
 
-__device__ float texel_x(uint at)
-{
-    return (float)(at & ((1 << LOG_WIDTH) - 1));
-}
-
-__device__ float texel_y(uint at)
-{
-    return (float)(at >> LOG_WIDTH);
-}
-
 __device__ uint4 fetch(texture records, uint node)
 {
-    return tex2D<uint4>(records, texel_x(node), texel_y(node));
+    return tex2D<uint4>(records, (float)(node & 0xffff), (float)(node >> 16));
 }
 
 __device__ char fetch_character(texture reference, uint at)
 {
-    return tex2D<signed char>(reference, texel_x(at), texel_y(at));
+    const uint column = at >> 2 & ((1 << LOG_ROW) - 1);
+    const uint row = at >> (LOG_ROW + 2) << 2 | at & 3;
+    return tex2D<signed char>(reference, (float)column, (float)row);
 }
 
 __device__ uint child(const uint4 &children, char c)

@@ -1,6 +1,7 @@
 //! Suffix trees with suffix links (E. Ukkonen, "On-line construction of suffix trees",
 //! Algorithmica 14, 1995).
 
+use super::layout::texel;
 use std::collections::VecDeque;
 
 /// No node.
@@ -63,7 +64,7 @@ impl SuffixTree {
 
     /// Records of all nodes: first and last character of the edge, suffix link, 0.
     pub(super) fn records(&self) -> Vec<[u32; 4]> {
-        let record = |node: &Node| [node.first, node.last, node.link, 0];
+        let record = |node: &Node| [node.first, node.last, texel(node.link), 0];
         self.nodes.iter().map(record).collect()
     }
 
@@ -71,7 +72,7 @@ impl SuffixTree {
     pub(super) fn child_lists(&self) -> Vec<[u32; 4]> {
         let list = |node: &Node| {
             let [a, c, g, t, _] = node.children;
-            [a, c, g, t]
+            [a, c, g, t].map(texel)
         };
         self.nodes.iter().map(list).collect()
     }
