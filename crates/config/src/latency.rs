@@ -155,7 +155,8 @@ impl GpuSpec {
         ]
     }
 
-    /// A load that hits L1D, if there is one: it hits in the cycle of the lookup.
+    /// A load marked `.nc` that hits L1D: it hits in the cycle of the lookup. `None` where no load
+    /// from global memory goes through L1D.
     pub fn l1d_hit(&self) -> Option<Vec<Stage>> {
         let latency = Edge::Core(self.sm.l1d_latency_cycles);
         let hit = || {
@@ -165,7 +166,8 @@ impl GpuSpec {
                 Stage::new("latency queue", [latency], "sm.l1d_latency_cycles"),
             ]
         };
-        self.l1d.enabled.then(hit)
+        let skipped = self.sm.global_skips_l1d && self.gpu.style == ModelStyle::V3;
+        (self.l1d.enabled && !skipped).then(hit)
     }
 
     /// A load past L1D that hits L2.

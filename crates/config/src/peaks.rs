@@ -199,6 +199,7 @@ impl GpuSpec {
     fn l1d_bytes_per_cycle(&self) -> u32 {
         let transaction = match self.sm.coalescing {
             Coalescing::Sectors => 32,
+            Coalescing::SegmentsAndSectors if self.sm.global_skips_l1d => 32,
             Coalescing::Segments | Coalescing::SegmentsAndSectors => self.l1d.line_bytes,
         };
         match self.sm.l1d_latency_cycles {

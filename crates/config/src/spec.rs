@@ -161,7 +161,9 @@ pub struct SmSpec {
     /// Wide (8- and 16-byte) shared accesses are checked for conflicts word by word; GPGPU-Sim
     /// looks at the first word only.
     pub wide_shared_conflicts: bool,
-    /// Global loads bypass L1D unless marked `.ca`.
+    /// Only one word of shared memory is broadcast at a time (GT200).
+    pub shared_one_broadcast: bool,
+    /// Global accesses go past L1D; in 4.x those marked `.nc` do not.
     pub global_skips_l1d: bool,
     /// L1D hit latency in cycles; 0 is the 3.x path without a latency queue.
     pub l1d_latency_cycles: u32,

@@ -458,7 +458,7 @@ impl Dispatcher {
         }
         let mut has_room = |index: usize| {
             let (id, mut sm) = (SmId::new(index), sms.get(index));
-            let quota = |k: &InFlight| self.multiprogram.quota(id, k.image.slot);
+            let quota = |k: &InFlight| self.quota(id, k.image.slot);
             let mut fits = |k: &InFlight| k.ready_at <= view.now && k.fits(id, &mut sm, quota(k));
             !self.is_capped(id) && self.in_flight().any(&mut fits)
         };
@@ -541,6 +541,17 @@ impl Dispatcher {
         }
     }
 
+    /// Most blocks of a kernel on an SM, for the time being.
+    #[inline]
+    fn quota(&self, id: SmId, kernel: KernelSlot) -> u32 {
+        let holds_other =
+            |k: &InFlight| k.image.slot != kernel && !k.running[id.index()].is_empty();
+        if self.multiprogram.is_exclusive() && self.in_flight().any(holds_other) {
+            return 0;
+        }
+        self.multiprogram.quota(id, kernel)
+    }
+
     /// Starts one block on an SM if one fits: of the first kernel that has one, in the order that
     /// the multiprogramming policy chose.
     fn give_block(&mut self, now: Cycle, id: SmId, sm: &mut Sm) -> Offer {
@@ -565,7 +576,7 @@ impl Dispatcher {
 
     /// Starts a block of one kernel.
     fn give_block_of(&mut self, slot: usize, now: Cycle, id: SmId, sm: &mut Sm) -> Offer {
-        let quota = self.multiprogram.quota(id, KernelSlot::new(slot));
+        let quota = self.quota(id, KernelSlot::new(slot));
         let Some(k) = &mut self.kernels[slot] else {
             return Offer::Full;
         };

@@ -2,7 +2,7 @@
 //! bank conflicts of shared memory (4.2).
 
 use warploom_base::{LaneMask, WARP_SIZE, lanes_of};
-use warploom_config::Coalescing;
+use warploom_config::{Coalescing, SmSpec};
 
 /// Bytes of the unit that byte masks and sector masks refer to.
 const LINE: u64 = 128;
@@ -99,6 +99,11 @@ impl Transactions {
             self.insert(at, segment, bytes);
         }
         &mut self.list[at]
+    }
+
+    fn extend(&mut self, other: &Self) {
+        self.list[self.len..][..other.len].copy_from_slice(other.as_slice());
+        self.len += other.len;
     }
 
     fn push(&mut self, transaction: Transaction) {
@@ -274,8 +279,35 @@ fn bytes_within(segment: u64, segment_bytes: u64, addr: u64, len: u64) -> u128 {
     byte_mask(from, to - from)
 }
 
+/// Coalesces each of `parts` equal parts of a warp by itself (GT200: halves), with what `coalesce`
+/// does for some lanes. The transactions of the first part come first in the list.
+pub fn in_parts(
+    parts: u32,
+    mask: LaneMask,
+    out: &mut Transactions,
+    coalesce: impl Fn(LaneMask, &mut Transactions),
+) {
+    if parts == 1 {
+        return coalesce(mask, out);
+    }
+    let mut of_part = Transactions::new();
+    out.clear();
+    for lanes in part_masks(parts) {
+        coalesce(mask & lanes, &mut of_part);
+        out.extend(&of_part);
+    }
+}
+
+/// The lanes of each of `parts` equal parts of a warp.
+fn part_masks(parts: u32) -> impl Iterator<Item = LaneMask> {
+    let lanes = WARP_SIZE as u32 / parts;
+    let ones = LaneMask::MAX >> (WARP_SIZE as u32 - lanes);
+    (0..parts).map(move |part| ones << (part * lanes))
+}
+
 /// Coalesces a global access of `bytes_per_lane` (1, 2, 4, 8 or 16) into `out` (cleared first).
-/// `skips_l1`: the access bypasses L1, which matters to `Coalescing::SegmentsAndSectors`.
+/// `skips_l1`: the access is marked `.cg` or global accesses skip L1, which matters to
+/// `Coalescing::SegmentsAndSectors`.
 pub fn coalesce(
     rule: Coalescing,
     skips_l1: bool,
@@ -456,25 +488,45 @@ pub fn coalesce_local(
     out.finish();
 }
 
-/// Cycles that a shared-memory access takes: for each of `parts` of the warp the most distinct
-/// words in one of `banks` (at most 64), at least 1 in all. `wide` checks every word of 8- and
-/// 16-byte accesses, else only the first.
+/// Which accesses to a bank of shared memory are in each other's way.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SharedRule {
+    /// Those of different words, of each lane's access the first.
+    FirstWord,
+    /// Those of different words, of every word of a lane's access.
+    EveryWord,
+    /// All, whatever their word, but those of one word that is broadcast (GT200); of each lane's
+    /// access the first word.
+    OneBroadcast,
+}
+
+impl SharedRule {
+    /// The rule of an SM.
+    pub const fn of(sm: &SmSpec) -> Self {
+        match (sm.shared_one_broadcast, sm.wide_shared_conflicts) {
+            (true, _) => Self::OneBroadcast,
+            (false, true) => Self::EveryWord,
+            (false, false) => Self::FirstWord,
+        }
+    }
+}
+
+/// Cycles that a shared-memory access takes: for each of `parts` of the warp the most accesses to
+/// one of `banks` (at most 64) that are in each other's way, at least 1 in all.
 pub fn shared_conflict_cycles(
     banks: u32,
     parts: u32,
-    wide: bool,
+    rule: SharedRule,
     bytes_per_lane: u32,
     addrs: &[u64; WARP_SIZE],
     mask: LaneMask,
 ) -> u32 {
-    let lanes = WARP_SIZE as u32 / parts;
-    let words = if wide { bytes_per_lane.div_ceil(4) } else { 1 };
-    let mut cycles = 0;
-    for part in 0..parts {
-        let ones = LaneMask::MAX >> (WARP_SIZE as u32 - lanes);
-        cycles += most_words(banks, words, addrs, mask & (ones << (part * lanes)));
-    }
-    cycles.max(1)
+    let cycles = part_masks(parts).map(|lanes| match rule {
+        SharedRule::FirstWord => most_words(banks, 1, addrs, mask & lanes),
+        SharedRule::EveryWord => most_words(banks, bytes_per_lane.div_ceil(4), addrs, mask & lanes),
+        SharedRule::OneBroadcast => most_accesses(banks, addrs, mask & lanes),
+    });
+    cycles.sum::<u32>().max(1)
 }
 
 /// The most distinct words in one bank.
@@ -508,6 +560,29 @@ fn most_words(banks: u32, words: u32, addrs: &[u64; WARP_SIZE], mask: LaneMask) 
         }
     }
     most
+}
+
+/// The most accesses in one bank, those of the word that is broadcast counting once: the first word
+/// that several lanes want, by bank and address.
+fn most_accesses(banks: u32, addrs: &[u64; WARP_SIZE], mask: LaneMask) -> u32 {
+    let place = |lane: usize| {
+        let word = addrs[lane] / 4;
+        ((word % u64::from(banks)) as usize, word)
+    };
+    let mut accesses = [0_u32; 64];
+    let mut broadcast: Option<((usize, u64), u32)> = None;
+    for lane in lanes_of(mask) {
+        accesses[place(lane).0] += 1;
+        let same = lanes_of(mask).filter(|&other| place(other) == place(lane));
+        let lanes = same.count() as u32;
+        if lanes > 1 && broadcast.is_none_or(|(first, _)| place(lane) < first) {
+            broadcast = Some((place(lane), lanes));
+        }
+    }
+    if let Some(((bank, _), lanes)) = broadcast {
+        accesses[bank] -= lanes - 1;
+    }
+    accesses.into_iter().max().unwrap_or(0)
 }
 
 /// `most_words` where no bank has two words, the usual case: 1, or 0 without lanes. `None` where

@@ -1,6 +1,7 @@
 //! What travels between an SM and memory.
 
 use crate::cache::sectors_from;
+use crate::coalesce::sectors_of;
 use warploom_base::{Cycle, KernelSlot, SmId};
 
 /// Why memory is accessed: GPGPU-Sim's access types (formats page, section 4).
@@ -86,6 +87,30 @@ impl Request {
     /// Bytes of a packet without data.
     pub const HEADER_BYTES: u32 = 8;
 
+    /// A request for `bytes` bytes from `addr`, as far as they lie in one 128-byte line, of SM 0,
+    /// kernel 0 and address space 0.
+    pub const fn new(kind: AccessKind, addr: u64, bytes: u16) -> Self {
+        let ones = if bytes >= 128 {
+            u128::MAX
+        } else {
+            (1 << bytes) - 1
+        };
+        let byte_mask = ones << (addr % 128);
+        Self {
+            addr,
+            byte_mask,
+            issued_at: 0,
+            returned_at: 0,
+            token: 0,
+            bytes,
+            sm: SmId(0),
+            kind,
+            sectors: sectors_of(byte_mask),
+            kernel: KernelSlot(0),
+            asid: 0,
+        }
+    }
+
     /// Its parts by 32-byte sector, in order: itself, if it is no longer than one.
     pub fn by_sector(self) -> impl Iterator<Item = Self> {
         let whole = self.bytes <= SECTOR_BYTES;
@@ -135,8 +160,18 @@ const _: () = assert!(
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::{read, request, write};
+    use crate::testing::{read, write};
     use crate::{AccessKind, Request};
+
+    #[test]
+    fn a_request_knows_its_bytes_within_their_line() {
+        let masks = |addr, bytes| (read(addr, bytes).byte_mask, read(addr, bytes).sectors);
+        assert_eq!(masks(0x1000, 128), (u128::MAX, 0b1111));
+        assert_eq!(masks(0x1020, 64), (u128::from(u64::MAX) << 32, 0b0110));
+        // Across two sectors, and as far as the line goes.
+        assert_eq!(masks(0x101c, 8), (0xff << 28, 0b0011));
+        assert_eq!(masks(0x1078, 16), (0xff << 120, 0b1000));
+    }
 
     /// Headers of 8 bytes; data goes with writes and atomics up, with reads and atomics down.
     #[test]
@@ -144,7 +179,10 @@ mod tests {
         let sizes = |r: Request| (r.request_bytes(), r.reply_bytes());
         assert_eq!(sizes(read(0, 128)), (8, 136));
         assert_eq!(sizes(write(0, 64)), (72, 8));
-        assert_eq!(sizes(request(AccessKind::GlobalAtomic, 0, 32)), (40, 40));
+        assert_eq!(
+            sizes(Request::new(AccessKind::GlobalAtomic, 0, 32)),
+            (40, 40)
+        );
     }
 
     #[test]
@@ -163,7 +201,7 @@ mod tests {
             [(0x1010, 16, small.sectors)],
             "it is no longer than one"
         );
-        let mut dirty = request(AccessKind::L1WriteBack, 0x1000, 128);
+        let mut dirty = Request::new(AccessKind::L1WriteBack, 0x1000, 128);
         dirty.sectors = 0b1001;
         assert_eq!(
             parts(dirty).iter().map(|p| p.0).collect::<Vec<_>>(),

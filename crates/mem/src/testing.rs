@@ -2,40 +2,16 @@
 //! page, section 12). What belongs to SMs is of no account here.
 
 use crate::{AccessKind, Request};
-use warploom_base::{KernelSlot, SmId};
 use warploom_config::*;
 
 /// A read of `bytes` at `addr`.
 pub(crate) fn read(addr: u64, bytes: u16) -> Request {
-    request(AccessKind::GlobalRead, addr, bytes)
+    Request::new(AccessKind::GlobalRead, addr, bytes)
 }
 
 /// A write of `bytes` at `addr`.
 pub(crate) fn write(addr: u64, bytes: u16) -> Request {
-    request(AccessKind::GlobalWrite, addr, bytes)
-}
-
-/// A request for the bytes from `addr`, within a 128-byte line.
-pub(crate) fn request(kind: AccessKind, addr: u64, bytes: u16) -> Request {
-    let ones = if bytes >= 128 {
-        u128::MAX
-    } else {
-        (1 << bytes) - 1
-    };
-    let byte_mask = ones << (addr % 128);
-    Request {
-        addr,
-        byte_mask,
-        issued_at: 0,
-        returned_at: 0,
-        token: 0,
-        bytes,
-        sm: SmId(0),
-        kind,
-        sectors: crate::coalesce::sectors_of(byte_mask),
-        kernel: KernelSlot(0),
-        asid: 0,
-    }
+    Request::new(AccessKind::GlobalWrite, addr, bytes)
 }
 
 /// An associative line cache: LRU, allocate on miss, no write allocation.
@@ -306,6 +282,7 @@ fn any_sm() -> SmSpec {
         shared_warp_parts: 1,
         shared_latency_cycles: 26,
         wide_shared_conflicts: false,
+        shared_one_broadcast: false,
         global_skips_l1d: false,
         l1d_latency_cycles: 35,
         l1d_banks: 1,

@@ -58,9 +58,9 @@ pub(crate) const BENCHMARKS: &[Benchmark] = &[
     ),
     row("l1d-bandwidth", "four-byte loads that hit L1D", |gpu| {
         let Some(wait) = gpu.l1d_hit() else {
-            return Ok(Answer::Absent("no L1D"));
+            return Ok(Answer::Absent("no L1D for global loads"));
         };
-        let measured = global(gpu, "ld.global.ca.u32", 0)?;
+        let measured = global(gpu, "ld.global.nc.u32", 0)?;
         let peak = f64::from(gpu.peaks().l1d.bytes_per_cycle);
         let interval = (f64::from(WARP_BYTES) / peak).max(1.0);
         let how = format!("{peak} bytes a cycle");

@@ -71,9 +71,9 @@ pub(crate) const BENCHMARKS: &[Benchmark] = &[
         "load from global memory that hits L1D",
         |gpu| {
             let Some(stages) = gpu.l1d_hit() else {
-                return Ok(Answer::Absent("no L1D"));
+                return Ok(Answer::Absent("no L1D for global loads"));
             };
-            pointers("ld.global.ca.u64 %rd10, [%rd10]", &[memory_base()?]).figure(gpu, &stages)
+            pointers("ld.global.nc.u64 %rd10, [%rd10]", &[memory_base()?]).figure(gpu, &stages)
         },
     ),
     row("l2-latency", "load past L1D that hits L2", |gpu| {

@@ -7,7 +7,7 @@
 
 use std::hint::black_box;
 use std::time::Instant;
-use warploom_base::{KernelSlot, Rng, SmId, SubPartitionId};
+use warploom_base::{Rng, SmId, SubPartitionId};
 use warploom_config::{Coalescing, GpuSpec, preset};
 use warploom_mem::address::AddressDecoder;
 use warploom_mem::cache::{Cache, Level};
@@ -19,17 +19,8 @@ use warploom_noc::Network;
 
 fn request(kind: AccessKind, addr: u64, sm: u16) -> Request {
     Request {
-        addr,
-        byte_mask: u128::MAX,
-        issued_at: 0,
-        returned_at: 0,
-        token: 0,
-        bytes: 128,
         sm: SmId(sm),
-        kind,
-        sectors: 15,
-        kernel: KernelSlot(0),
-        asid: 0,
+        ..Request::new(kind, addr, 128)
     }
 }
 

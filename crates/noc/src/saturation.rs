@@ -1,7 +1,7 @@
 //! What a network sustains under uniform random traffic, measured on the network itself.
 
 use crate::Network;
-use warploom_base::{KernelSlot, Rng, SmId};
+use warploom_base::Rng;
 use warploom_config::{GpuSpec, NocSpec};
 use warploom_mem::{AccessKind, Request};
 
@@ -25,6 +25,7 @@ pub fn saturated_throughput(
 ) -> f64 {
     let mut net = Network::new(spec, inputs, outputs, seed);
     let mut rng = Rng::new(seed.wrapping_add(1));
+    let packet = Request::new(AccessKind::GlobalRead, 0, bytes as u16);
     let mut before = 0;
     for cycle in 0..WARM_UP + cycles {
         if cycle == WARM_UP {
@@ -33,7 +34,7 @@ pub fn saturated_throughput(
         for input in 0..inputs {
             while net.can_inject(input, bytes) {
                 let output = rng.below(outputs as u32) as usize;
-                net.inject(input, output, packet(bytes), bytes);
+                net.inject(input, output, packet, bytes);
             }
         }
         net.cycle();
@@ -54,20 +55,4 @@ pub fn sustainable(spec: &GpuSpec) -> f64 {
     let (banks, sms) = (spec.l2_banks() as usize, spec.gpu.sms as usize);
     let bytes = Request::HEADER_BYTES + LINE_BYTES;
     saturated_throughput(&spec.noc, banks, sms, bytes, CYCLES, spec.gpu.seed).min(1.0)
-}
-
-fn packet(bytes: u32) -> Request {
-    Request {
-        addr: 0,
-        byte_mask: 0,
-        issued_at: 0,
-        returned_at: 0,
-        token: 0,
-        bytes: bytes as u16,
-        sm: SmId(0),
-        kind: AccessKind::GlobalRead,
-        sectors: 1,
-        kernel: KernelSlot(0),
-        asid: 0,
-    }
 }

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use std::collections::VecDeque;
-use warploom_base::{KernelSlot, Rng, SmId};
+use warploom_base::Rng;
 use warploom_config::{Base, NocKind, NocSpec, PRESETS, karol, resolve};
 use warploom_mem::{AccessKind, Request};
 use warploom_noc::{Network, saturated_throughput, sustainable};
@@ -31,19 +31,11 @@ fn spec(kind: NocKind) -> NocSpec {
     }
 }
 
+/// A read's packet that its token tells from others.
 fn packet(token: u32) -> Request {
     Request {
-        addr: 0,
-        byte_mask: 0,
-        issued_at: 0,
-        returned_at: 0,
         token,
-        bytes: 32,
-        sm: SmId(0),
-        kind: AccessKind::GlobalRead,
-        sectors: 1,
-        kernel: KernelSlot(0),
-        asid: 0,
+        ..Request::new(AccessKind::GlobalRead, 0, 32)
     }
 }
 

@@ -1,7 +1,7 @@
 //! The crossbar with random arbitration under saturation: head-of-line blocking as Karol, Hluchyj
 //! and Morgan found it (Input versus output queueing on a space-division packet switch, 1987).
 
-use warploom_base::{KernelSlot, Rng, SmId};
+use warploom_base::Rng;
 use warploom_config::{NocKind, NocSpec};
 use warploom_mem::{AccessKind, Request};
 use warploom_noc::Network;
@@ -34,12 +34,13 @@ fn crossbar(ports: usize) -> f64 {
     let mut net = Network::new(&spec, ports, ports, 5);
     let mut rng = Rng::new(11);
     let bytes = spec.flit_bytes;
+    let packet = Request::new(AccessKind::GlobalRead, 0, bytes as u16);
     let mut delivered = 0;
     for _ in 0..CYCLES {
         for input in 0..ports {
             while net.can_inject(input, bytes) {
                 let output = rng.below(ports as u32) as usize;
-                net.inject(input, output, packet(), bytes);
+                net.inject(input, output, packet, bytes);
             }
         }
         net.cycle();
@@ -48,22 +49,6 @@ fn crossbar(ports: usize) -> f64 {
             .count();
     }
     delivered as f64 / (CYCLES * ports) as f64
-}
-
-fn packet() -> Request {
-    Request {
-        addr: 0,
-        byte_mask: 0,
-        issued_at: 0,
-        returned_at: 0,
-        token: 0,
-        bytes: 32,
-        sm: SmId(0),
-        kind: AccessKind::GlobalRead,
-        sectors: 1,
-        kernel: KernelSlot(0),
-        asid: 0,
-    }
 }
 
 /// The paper's model by itself: every input has a packet at its head; in each slot every output

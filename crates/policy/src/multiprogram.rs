@@ -6,6 +6,7 @@
 //! policy, so that it runs as it does alone.
 
 mod even;
+mod exclusive;
 mod fcfs;
 mod fixed;
 mod left_over;
@@ -19,6 +20,7 @@ mod warped_slicer;
 mod water_fill;
 
 pub use even::Even;
+pub use exclusive::Exclusive;
 pub use fcfs::Fcfs;
 pub use fixed::Fixed;
 pub use left_over::LeftOver;
@@ -120,6 +122,11 @@ pub trait Multiprogram: Send {
     /// Most blocks of a kernel on an SM; `u32::MAX`: as many as there is room for.
     fn quota(&self, sm: SmId, kernel: KernelSlot) -> u32;
 
+    /// An SM that holds blocks of one kernel takes none of another.
+    fn is_exclusive(&self) -> bool {
+        false
+    }
+
     /// Which of the kernels an SM asks first, counted in order of launch modulo their number; the
     /// others follow in that order.
     fn first(&self, _sm: SmId) -> usize {
@@ -153,6 +160,11 @@ impl Multiprogram for MultiprogramPolicy {
     #[inline]
     fn quota(&self, sm: SmId, kernel: KernelSlot) -> u32 {
         of_policy!(self, p => p.quota(sm, kernel))
+    }
+
+    #[inline]
+    fn is_exclusive(&self) -> bool {
+        of_policy!(self, p => p.is_exclusive())
     }
 
     #[inline]

@@ -91,3 +91,35 @@ impl Sm {
         self.taken_warps &= !warp_run(first_warp, needs.threads / 32);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::Sm;
+    use warploom_base::{BlockId, KernelSlot, SmId};
+    use warploom_config::{BlockNeeds, preset};
+    use warploom_policy::OwnPolicies;
+
+    const KERNEL: KernelSlot = KernelSlot(0);
+
+    /// 32,768 registers hold six blocks of 256 threads with 20 registers each, as 1,536 threads do.
+    #[test]
+    fn blocks_take_their_resources_when_they_are_assigned() {
+        let spec = preset("gtx480").unwrap_or_else(|errors| panic!("{errors}"));
+        let mut sm = Sm::new(&spec, SmId(0), &OwnPolicies::default());
+        let needs = BlockNeeds::new(256, 20, 0, &spec.sm);
+        assert_eq!(sm.room(KERNEL, &needs, 4), 4, "no more than asked for");
+        for rank in 0..6 {
+            assert_eq!(sm.room(KERNEL, &needs, 8), 6 - rank as u32);
+            let first_warp = sm.assign(0, KERNEL, rank, &needs);
+            assert_eq!(first_warp, 8 * rank as u32, "the lowest free slots");
+        }
+        assert!(!sm.has_room(KERNEL, &needs));
+        assert!(
+            !sm.is_fragmented(KERNEL, &needs),
+            "there is too little of all"
+        );
+        sm.release(BlockId(0), &needs);
+        assert_eq!(sm.room(KERNEL, &needs, 8), 1);
+        assert_eq!(sm.assign(0, KERNEL, 6, &needs), 0);
+    }
+}

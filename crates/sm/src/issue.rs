@@ -18,7 +18,8 @@ use warploom_exec::{
 use warploom_ir::{CacheOp, MemSpace};
 use warploom_mem::AccessKind;
 use warploom_mem::coalesce::{
-    LocalMap, coalesce, coalesce_atomic, coalesce_lines, coalesce_local, shared_conflict_cycles,
+    LocalMap, coalesce, coalesce_atomic, coalesce_lines, coalesce_local, in_parts,
+    shared_conflict_cycles,
 };
 use warploom_policy::{WarpMask, WarpScheduler, warps_of};
 
@@ -495,18 +496,17 @@ impl Sm {
             (MemKind::Texture, _) => Path::Texture,
             (_, MemSpace::Const | MemSpace::Param) => Path::Constant,
             (MemKind::Atomic, _) => Path::Around,
-            (_, MemSpace::Local | MemSpace::FrameParam) if self.ldst.caches() => Path::Data,
-            _ if !self.ldst.caches() || self.bypasses_l1(effect.cache_op) => Path::Around,
+            _ if !self.ldst.caches() || effect.cache_op == CacheOp::Cg => Path::Around,
+            (_, MemSpace::Local | MemSpace::FrameParam) => Path::Data,
+            _ if self.global_skips_l1d && !self.keeps_to_l1(effect.cache_op) => Path::Around,
             _ => Path::Data,
         }
     }
 
-    fn bypasses_l1(&self, op: CacheOp) -> bool {
-        match op {
-            CacheOp::Cg => true,
-            CacheOp::Ca | CacheOp::NonCoherent => false,
-            _ => self.global_skips_l1d,
-        }
+    /// Goes through L1D although global accesses skip it. To GPGPU-Sim `.ca` is a load without a
+    /// mark, and 3.2.2 knows no `.nc` (`ldst_unit::memory_cycle`, `ptx_instruction::pre_decode`).
+    fn keeps_to_l1(&self, op: CacheOp) -> bool {
+        self.style == ModelStyle::V4 && op == CacheOp::NonCoherent
     }
 
     fn fill_list(&mut self, slot: WarpSlot, list: u16, path: Path, effect: &MemEffect) {
@@ -515,7 +515,10 @@ impl Sm {
         let image: &KernelImage = image_of(&self.kernels, self.warps.kernel[w]);
         let out = &mut self.ldst.lists[list];
         let (addrs, mask, bytes) = (&self.out.addrs, self.out.active, u32::from(effect.bytes));
-        let around = path == Path::Around;
+        let (rule, parts) = (self.coalescing, self.shared_parts);
+        // By what the machine does with global accesses, not by where this one goes: it is the
+        // same for local ones and for `.nc` (`memory_coalescing_arch`).
+        let skips_l1 = self.global_skips_l1d || effect.cache_op == CacheOp::Cg;
         match path {
             Path::Shared => out.clear(),
             Path::Constant => {
@@ -525,7 +528,9 @@ impl Sm {
             }
             Path::Texture => coalesce_lines(self.texture_line, bytes, addrs, mask, out),
             _ if effect.kind == MemKind::Atomic => {
-                coalesce_atomic(self.coalescing, true, bytes, addrs, mask, out);
+                in_parts(parts, mask, out, |lanes, out| {
+                    coalesce_atomic(rule, true, bytes, addrs, lanes, out);
+                });
             }
             _ if matches!(effect.space, MemSpace::Local | MemSpace::FrameParam) => {
                 let map = LocalMap {
@@ -536,18 +541,13 @@ impl Sm {
                 };
                 let first = self.warps.exec[w].warp_index() * 32;
                 let place = (u32::from(self.id.0), u32::from(block.0), first);
-                coalesce_local(
-                    self.coalescing,
-                    around,
-                    bytes,
-                    addrs,
-                    mask,
-                    &map,
-                    place,
-                    out,
-                );
+                in_parts(parts, mask, out, |lanes, out| {
+                    coalesce_local(rule, skips_l1, bytes, addrs, lanes, &map, place, out);
+                });
             }
-            _ => coalesce(self.coalescing, around, bytes, addrs, mask, out),
+            _ => in_parts(parts, mask, out, |lanes, out| {
+                coalesce(rule, skips_l1, bytes, addrs, lanes, out);
+            }),
         }
     }
 
@@ -555,7 +555,7 @@ impl Sm {
         shared_conflict_cycles(
             self.shared_banks,
             self.shared_parts,
-            self.wide_shared,
+            self.shared_rule,
             effect.bytes.into(),
             &self.out.addrs,
             self.out.active,

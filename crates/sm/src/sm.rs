@@ -24,6 +24,7 @@ use warploom_base::{BlockId, Cycle, KernelSlot, Pc, SmId, WarpSlot};
 use warploom_config::{Coalescing, GpuSpec, ModelStyle};
 use warploom_exec::{BarrierRelease, DeviceMemory, Fault, FindingReport, StepOut, WriteLog};
 use warploom_mem::AccessKind;
+use warploom_mem::coalesce::SharedRule;
 use warploom_policy::{OwnPolicies, WarpMask, WarpPolicy, WarpPolicyCounters, WarpScheduler};
 use warploom_stats::{Counters, log2_bin};
 
@@ -108,7 +109,7 @@ pub struct Sm {
     pub(crate) texture_line: u32,
     pub(crate) shared_banks: u32,
     pub(crate) shared_parts: u32,
-    pub(crate) wide_shared: bool,
+    pub(crate) shared_rule: SharedRule,
     carveout: Option<Carveout>,
     collector_steps: u32,
     mem_unit_ports: u32,
@@ -195,7 +196,7 @@ impl Sm {
             texture_line: spec.l1t.line_bytes,
             shared_banks: sm.shared_banks,
             shared_parts: sm.shared_warp_parts,
-            wide_shared: sm.wide_shared_conflicts,
+            shared_rule: SharedRule::of(sm),
             carveout: Carveout::new(spec),
             collector_steps: sm.collectors.steps_per_cycle.max(1),
             mem_unit_ports: sm.mem_unit_ports.max(1),

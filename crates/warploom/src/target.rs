@@ -1,6 +1,7 @@
 //! What `run` runs: a workload, a launch file, or a PTX file.
 
 use crate::failure::Failure;
+use crate::gpu::GpuArgs;
 use crate::launch_args::LaunchArgs;
 use crate::output::error_style;
 use std::path::Path;
@@ -10,6 +11,35 @@ use warploom_lab::Input;
 use warploom_run::HostProgram;
 use warploom_run::launch_file::{LaunchFile, Limits};
 use warploom_workloads::{Size, Target, UnknownTarget, all, architecture};
+
+/// One target on one machine, for verbs that look closely at a single run.
+#[derive(clap::Args)]
+pub struct TargetArgs {
+    /// Workload (`warploom list workloads`), launch file (*.toml) or PTX file (*.ptx)
+    pub target: String,
+    /// Size of a workload: test, small or paper
+    #[arg(long, value_name = "test|small|paper", default_value_t = Size::Small)]
+    size: Size,
+    /// Seed of a workload's inputs
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+    #[command(flatten)]
+    gpu: GpuArgs,
+    /// Threads that simulate; the result is the same for any number
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = crate::verbs::run::threads)]
+    pub threads: usize,
+    #[command(flatten)]
+    launch: LaunchArgs,
+}
+
+impl TargetArgs {
+    /// The machine, and the host program to run on it.
+    pub fn load(&self) -> Result<(GpuSpec, Box<dyn HostProgram>), Failure> {
+        let gpu = self.gpu.spec()?;
+        let program = program(&self.target, self.size, self.seed, &self.launch, &gpu)?;
+        Ok((gpu, program))
+    }
+}
 
 /// The host program of a target.
 pub fn program(

@@ -99,6 +99,11 @@ impl Draft {
             ModelStyle::V4 => "gpgpu-sim-4",
         };
         self.source("gpu.style", Raw::Text(style.to_owned()), "");
+        self.choice(
+            "-gpgpu_concurrent_kernel_sm",
+            "gpu.multiprogram",
+            &["exclusive", "left-over"],
+        );
         let ours = [
             (
                 "gpu.max_blocks_per_sm",
@@ -111,11 +116,6 @@ impl Draft {
                 "GPGPU-Sim has no other",
             ),
             ("gpu.sm_filter", Raw::Text("all".into()), "the same"),
-            (
-                "gpu.multiprogram",
-                Raw::Text("left-over".into()),
-                "as select_kernel chooses",
-            ),
             (
                 "gpu.link_cycles",
                 Raw::Int(Some(1)),
@@ -170,7 +170,10 @@ impl Draft {
                 };
                 self.refuse(
                     &setting,
-                    format!("`{option}`: {} numbers where {count} belong", numbers.len()),
+                    format!(
+                        "`{option}`: {} where {count} belong",
+                        counted(numbers.len())
+                    ),
                     &format!("write {count} numbers with `{separator}` between them"),
                 );
                 Vec::new()
@@ -332,4 +335,12 @@ impl Draft {
 /// Whether two texts are the same value.
 pub(super) fn same(one: &str, other: &str) -> bool {
     one == other || whole(one).is_some() && whole(one) == whole(other)
+}
+
+/// So many numbers, in words.
+fn counted(numbers: usize) -> String {
+    match numbers {
+        1 => "1 number".to_owned(),
+        more => format!("{more} numbers"),
+    }
 }

@@ -28,6 +28,7 @@ impl Draft {
         self.scheduler();
         self.shared_memory();
         self.coalescing();
+        self.ports();
         self.units();
         self.latencies();
         self.collectors();
@@ -163,7 +164,8 @@ impl Draft {
         let option = "-gpgpu_coalesce_arch";
         let setting = self.settings.of(option).clone();
         let name = match (self.style, self.int(option)) {
-            (ModelStyle::V3, _) | (_, 13..20) => "segments",
+            // 39 falls between the rules of 4.2.
+            (ModelStyle::V3, _) | (_, 13..20 | 39) => "segments",
             (_, 20..40) => "segments-and-sectors",
             (_, 40..) => "sectors",
             (_, arch) => {
@@ -178,6 +180,19 @@ impl Draft {
             &setting,
             option,
         );
+    }
+
+    /// Without ports of its own the load/store unit steps once for each part of a warp
+    /// (`ldst_unit::clock_multiplier`), as always in 3.2.2.
+    fn ports(&mut self) {
+        let ports = "-gpgpu_mem_unit_ports";
+        let option = match self.int(ports) {
+            0 => "-gpgpu_shmem_warp_parts",
+            _ => ports,
+        };
+        let setting = self.settings.of(option).clone();
+        let steps = Raw::Int(Some(self.int(option)));
+        self.put("sm.mem_unit_ports", steps, &setting, option);
     }
 
     /// Widths by unit, in our order of units, and of the write-back.

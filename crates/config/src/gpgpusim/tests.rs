@@ -168,7 +168,7 @@ const FLY: (&str, &str) = (
 
 /// What a configuration needs besides the defaults to be a machine: 4.2's own clusters of three
 /// SMs, and caches and DRAM that do not fit each other otherwise.
-const LEAST: &str = "-gpgpu_cache:dl2_texture_only 0 -gpgpu_shmem_limited_broadcast 0\n";
+const LEAST: &str = "-gpgpu_cache:dl2_texture_only 0\n";
 
 fn style_name(style: ModelStyle) -> &'static str {
     match style {

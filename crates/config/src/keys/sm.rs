@@ -70,7 +70,9 @@ section! {
         shared_banks: "shared_banks", pow2(1, 32), "banks",
             "Shared-memory banks, each four bytes wide.", "GPGPU-Sim -gpgpu_shmem_num_banks";
         shared_warp_parts: "shared_warp_parts", pow2(1, 2), "parts",
-            "Parts in which a warp accesses shared memory.", "GPGPU-Sim -gpgpu_shmem_warp_parts";
+            "Parts in which a warp accesses shared memory, and whose global and local accesses are \
+             coalesced apart.",
+            "GPGPU-Sim -gpgpu_shmem_warp_parts";
         shared_latency_cycles: "shared_latency_cycles", int(1, 1000), "core cycles",
             "Depth of the shared-memory pipeline.",
             "GPGPU-Sim -gpgpu_smem_latency; 3.2.2: 3 stages";
@@ -79,7 +81,8 @@ section! {
              the first word only.",
             "this program";
         global_skips_l1d: "global_skips_l1d", Rule::Switch, "",
-            "Global loads go past L1D unless marked `.ca`.", "GPGPU-Sim -gpgpu_gmem_skip_L1D";
+            "Global accesses go past L1D; in GPGPU-Sim 4.x those marked `.nc` do not.",
+            "GPGPU-Sim -gpgpu_gmem_skip_L1D";
         l1d_latency_cycles: "l1d_latency_cycles", int(0, 1000), "core cycles",
             "L1D hit latency; 0 is the path of GPGPU-Sim 3.x without a latency queue.",
             "GPGPU-Sim -gpgpu_l1_latency";
@@ -100,6 +103,10 @@ section! {
             "SIMT stacks of GPGPU-Sim 3.2.2 and 4.2";
     }
     defaulted {
+        shared_one_broadcast: "shared_one_broadcast", Rule::Switch, "",
+            "Shared memory broadcasts one word to all lanes that want it; others are served lane by \
+             lane, as on GT200. Of each access the first word is looked at.",
+            "GPGPU-Sim -gpgpu_shmem_limited_broadcast", false, "false";
         l1d_bank_bytes: "l1d_bank_bytes", pow2(4, 1024), "bytes",
             "Bytes after which the next L1D bank begins.",
             "GPGPU-Sim -gpgpu_l1_banks_byte_interleaving", 32, "32";

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::AccessKind;
-use crate::testing::{cache_spec, read, request, write};
+use crate::testing::{cache_spec, read, write};
 use AccessOutcome::{Hit, HitReserved, Miss, ReservationFail, SectorMiss};
 use warploom_config::{Replacement, WriteAllocate, WritePolicy};
 
@@ -36,7 +36,7 @@ fn after_hit(change: impl FnOnce(&mut CacheSpec), kind: AccessKind) -> (Access, 
     let mut cache = cache(change);
     cache.access(0, &read(0, 128));
     settle(&mut cache, 0);
-    let access = cache.access(1, &request(kind, 0, 128));
+    let access = cache.access(1, &Request::new(kind, 0, 128));
     settle(&mut cache, 1);
     let still = cache.clone().access(2, &read(0, 128)).outcome == Hit;
     let mut evicted = 0;
@@ -420,7 +420,7 @@ fn an_atomic_leaves_its_line_dirty() {
         spec.write_allocate = WriteAllocate::LazyFetchOnRead;
         spec.ways = 1;
     });
-    cache.access(0, &request(GlobalAtomic, 0, 32));
+    cache.access(0, &Request::new(GlobalAtomic, 0, 32));
     settle(&mut cache, 1);
     cache.access(2, &read(SET, 128));
     assert_eq!(settle(&mut cache, 3)[1].0, L1WriteBack);

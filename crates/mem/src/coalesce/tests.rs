@@ -2,6 +2,7 @@
 
 use super::*;
 use Coalescing::{Sectors, Segments, SegmentsAndSectors};
+use SharedRule::{EveryWord, FirstWord, OneBroadcast};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
@@ -96,6 +97,24 @@ fn the_highest_address_is_sent_first() {
     assert!(out.is_empty());
 }
 
+/// Each half of a warp sends what it touches, also where both touch one line; the last of the
+/// second half goes first.
+#[test]
+fn parts_of_a_warp_share_nothing() {
+    let halves = |addrs: [u64; WARP_SIZE], mask| {
+        let mut out = Transactions::new();
+        in_parts(2, mask, &mut out, |lanes, out| {
+            coalesce(Segments, false, 4, &addrs, lanes, out);
+        });
+        parts(&out)
+    };
+    assert_eq!(halves(strided(0, 4), ALL), [(0, 64), (64, 64)]);
+    assert_eq!(halves(strided(0, 0), ALL), [(0, 32), (0, 32)]);
+    assert_eq!(halves(strided(0, 0), 0xffff_0000), [(0, 32)]);
+    let across = [(0, 128), (128, 128), (256, 128), (384, 128)];
+    assert_eq!(halves(strided(0, 16), ALL), across);
+}
+
 #[test]
 fn atomics_on_one_word_are_apart() {
     let mut out = Transactions::new();
@@ -146,6 +165,30 @@ fn local_words_of_neighbours_are_neighbours() {
     assert_eq!(out.len(), Transactions::CAPACITY);
 }
 
+/// GT200, a half-warp on 16 banks: one word may be wanted by several lanes, which is the first of
+/// those that are.
+#[test]
+fn one_word_may_be_broadcast() {
+    let cycles = |words: [u64; 16]| {
+        let addrs = std::array::from_fn(|lane| 4 * words[lane % 16]);
+        shared_conflict_cycles(16, 2, OneBroadcast, 4, &addrs, 0xffff)
+    };
+    let row: [u64; 16] = std::array::from_fn(|lane| lane as u64);
+    assert_eq!(cycles(row), 1);
+    assert_eq!(cycles([5; 16]), 1, "one word for all");
+    // Words 0 and 1 by eight lanes each: word 0 is broadcast, the other lanes follow one by one.
+    assert_eq!(cycles(row.map(|lane| lane / 8)), 8);
+    // Words 0 and 16 in bank 0 by two lanes each, the others a bank each: 0 once, 16 twice.
+    let mut words = row;
+    (words[1], words[2], words[3]) = (0, 16, 16);
+    assert_eq!(cycles(words), 3);
+    let both = [FirstWord, EveryWord].map(|rule| {
+        let addrs = std::array::from_fn(|lane| 4 * words[lane % 16]);
+        shared_conflict_cycles(16, 2, rule, 4, &addrs, 0xffff)
+    });
+    assert_eq!(both, [2, 2], "later every word can be");
+}
+
 #[test]
 fn shared_memory_conflicts() {
     for (name, stride, bytes, wide, expected) in [
@@ -162,13 +205,14 @@ fn shared_memory_conflicts() {
         ("quads, every word", 16, 16, true, 4),
         ("doubles by 16 bytes", 16, 8, true, 4),
     ] {
-        let found = shared_conflict_cycles(32, 1, wide, bytes, &strided(0, stride), ALL);
+        let rule = if wide { EveryWord } else { FirstWord };
+        let found = shared_conflict_cycles(32, 1, rule, bytes, &strided(0, stride), ALL);
         assert_eq!(found, expected, "{name}");
     }
-    let halves = shared_conflict_cycles(16, 2, false, 4, &strided(0, 4), ALL);
+    let halves = shared_conflict_cycles(16, 2, FirstWord, 4, &strided(0, 4), ALL);
     assert_eq!(halves, 2, "each half-warp takes a cycle");
     assert_eq!(
-        shared_conflict_cycles(32, 1, false, 4, &strided(0, 0), 0),
+        shared_conflict_cycles(32, 1, FirstWord, 4, &strided(0, 0), 0),
         1
     );
 }

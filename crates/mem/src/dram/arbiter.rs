@@ -19,11 +19,12 @@ pub(super) struct Arbiter {
 impl Arbiter {
     pub(super) fn new(banks: u32, spec: &DramSpec) -> Self {
         let both_limited = spec.queue > 0 && spec.return_queue > 0;
+        let queued = spec.queue + spec.write_queue.size;
         Self {
             own: vec![0; banks as usize].into(),
             shared: 0,
             most_shared: both_limited
-                .then(|| (spec.queue + spec.return_queue).saturating_sub(banks - 1)),
+                .then(|| (queued + spec.return_queue).saturating_sub(banks - 1)),
             last: banks as usize - 1,
         }
     }
@@ -82,5 +83,23 @@ mod tests {
         arbiter.borrow(1);
         arbiter.give_back(0);
         assert!(arbiter.has_credit(0) && !arbiter.has_credit(1));
+    }
+
+    /// One of its own, and 2 + 4 + 2 - 1 shared.
+    #[test]
+    fn a_queue_of_writes_is_lent_out_too() {
+        let mut spec = DramSpec {
+            queue: 2,
+            return_queue: 2,
+            ..fermi_spec().dram
+        };
+        spec.write_queue.size = 4;
+        let mut arbiter = Arbiter::new(2, &spec);
+        let mut credits = 0;
+        while arbiter.has_credit(0) {
+            arbiter.borrow(0);
+            credits += 1;
+        }
+        assert_eq!(credits, 1 + 7);
     }
 }

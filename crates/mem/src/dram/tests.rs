@@ -1,7 +1,7 @@
 //! A channel under test, driven cycle by cycle: nothing at t-1, done at t.
 
 use super::*;
-use crate::testing::{fermi_spec, request, volta_spec};
+use crate::testing::{fermi_spec, volta_spec};
 use warploom_base::{ChannelId, SubPartitionId};
 use warploom_config::ModelStyle;
 
@@ -31,7 +31,7 @@ impl Bench {
         // The only channel's L2 banks have the first numbers.
         let side = self.channel.decoder.sub_partition(addr).index();
         let sided = Sided {
-            request: request(kind, addr, bytes),
+            request: Request::new(kind, addr, bytes),
             side: side as u8,
         };
         self.channel.arbiter.borrow(side);

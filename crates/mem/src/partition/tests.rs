@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::dram::DramChannel;
-use crate::testing::{fermi_spec, read, request, volta_spec};
+use crate::testing::{fermi_spec, read, volta_spec};
 use proptest::prelude::*;
 use warploom_base::{ChannelId, Rng};
 
@@ -45,7 +45,7 @@ fn a_request_waits_for_the_rop_delay() {
 #[test]
 fn texture_skips_the_delay() {
     let mut sub = sub();
-    sub.push(100, request(AccessKind::TextureRead, 0, 32));
+    sub.push(100, Request::new(AccessKind::TextureRead, 0, 32));
     assert_eq!(reply_at(&mut sub, 100, 200).map(|r| r.0), Some(103));
 }
 
@@ -59,7 +59,7 @@ fn a_packet_is_split_into_sectors_that_are_answered_one_by_one() {
         (AccessKind::L1WriteBack, 0, 128, vec![]),
     ] {
         let mut sub = sub();
-        sub.push(0, request(kind, addr, bytes));
+        sub.push(0, Request::new(kind, addr, bytes));
         let mut found = Vec::new();
         while let Some((_, reply)) = reply_at(&mut sub, 0, 100) {
             assert_eq!((reply.kind, reply.bytes), (kind, 32));
@@ -85,7 +85,7 @@ fn inexact_sectors_are_misplaced_as_in_gpgpusim() {
         (AccessKind::GlobalRead, 64, 64, &[64, 96]),
     ] {
         let mut sub = SubPartition::new(&spec, SubPartitionId(0), ROP);
-        sub.push(0, request(kind, addr, bytes));
+        sub.push(0, Request::new(kind, addr, bytes));
         let mut found = Vec::new();
         while let Some((_, reply)) = reply_at(&mut sub, 0, 100) {
             found.push(reply.addr);
@@ -102,10 +102,10 @@ fn inexact_halves_of_a_constant_line_share_a_miss() {
     let mut spec = fermi_spec();
     spec.partition.exact_sectors = false;
     let mut sub = SubPartition::new(&spec, SubPartitionId(0), ROP);
-    sub.push(0, request(AccessKind::ConstRead, 0, 64));
+    sub.push(0, Request::new(AccessKind::ConstRead, 0, 64));
     let replies: Vec<_> = std::iter::from_fn(|| reply_at(&mut sub, 0, 100)).collect();
     assert_eq!(replies.len(), 2, "both are answered by one miss");
-    sub.push(100, request(AccessKind::ConstRead, 0, 64));
+    sub.push(100, Request::new(AccessKind::ConstRead, 0, 64));
     while reply_at(&mut sub, 100, 200).is_some() {}
     let l2 = sub.l2_counters().expect("an L2");
     let kind = AccessKind::ConstRead.index();
@@ -117,7 +117,7 @@ fn inexact_halves_of_a_constant_line_share_a_miss() {
 #[test]
 fn writes_are_acknowledged_by_l2() {
     let mut sub = sub();
-    sub.push(0, request(AccessKind::GlobalWrite, 0, 32));
+    sub.push(0, Request::new(AccessKind::GlobalWrite, 0, 32));
     let (now, reply) = reply_at(&mut sub, 0, 100).expect("an acknowledgement");
     assert_eq!((now, reply.kind), (21, AccessKind::GlobalWrite));
     let l2 = sub.l2_counters().expect("an L2");
@@ -129,7 +129,7 @@ fn input_stops_when_the_queue_lacks_room_for_four() {
     let mut sub = sub();
     let mut pushed = 0;
     while sub.can_accept() {
-        sub.push(0, request(AccessKind::TextureRead, pushed * 128, 32));
+        sub.push(0, Request::new(AccessKind::TextureRead, pushed * 128, 32));
         pushed += 1;
     }
     assert_eq!(pushed, 64 - 3);
@@ -162,7 +162,7 @@ fn a_version_3_l2_takes_whole_lines() {
     sub.push(0, read(0, 128));
     assert_eq!(reply_at(&mut sub, 0, 100).map(|r| r.1.bytes), Some(128));
     // A write that misses is passed on, acknowledged by DRAM, and makes L2 read the line.
-    sub.push(100, request(AccessKind::GlobalWrite, 4096, 32));
+    sub.push(100, Request::new(AccessKind::GlobalWrite, 4096, 32));
     let mut down = Vec::new();
     for now in 100..200 {
         sub.cycle(now);
@@ -245,7 +245,7 @@ fn traffic(spec: &GpuSpec, seed: u64, count: usize, lines: u32) -> Vec<Request> 
         };
         requests.push(Request {
             token: requests.len() as u32,
-            ..request(kind, line + part, bytes)
+            ..Request::new(kind, line + part, bytes)
         });
     }
     requests

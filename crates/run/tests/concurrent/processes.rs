@@ -6,9 +6,10 @@ use warploom_config::{Base, GpuSpec, resolve};
 use warploom_run::Participant;
 use warploom_stats::result::{Outcome, RunReport};
 
-const POLICIES: [&str; 7] = [
+const POLICIES: [&str; 8] = [
     "sequential",
     "left-over",
+    "exclusive",
     "fcfs",
     "even",
     "spatial",
@@ -117,13 +118,20 @@ fn times(report: &RunReport) -> Vec<(u64, u64)> {
 }
 
 #[test]
-fn sequential_is_one_after_the_other_and_left_over_what_is_left() {
+fn sequential_left_over_and_exclusive_begin_in_this_order() {
     let one_by_one = times(&two("sequential", &[], 1));
     assert!(one_by_one[1].0 >= one_by_one[0].1, "{one_by_one:?}");
     // 50 blocks of two warps on 4 SMs of eight: the second kernel starts when the first has no
     // more that wait, before it ends.
     let left = times(&two("left-over", &[], 1));
     assert!(left[1].0 > 0 && left[1].0 < left[0].1, "{left:?}");
+    // An SM that holds nothing of the first any more takes the second: later, and still before the
+    // first ends on the others.
+    let alone = times(&two("exclusive", &[], 1));
+    assert!(
+        left[1].0 < alone[1].0 && alone[1].0 < alone[0].1,
+        "{alone:?}"
+    );
     for policy in ["fcfs", "even", "spatial"] {
         let both = times(&two(policy, &[], 1));
         assert!(both[1].0 < 100, "{policy} starts both at once: {both:?}");

@@ -255,3 +255,125 @@ impl Places {
         Some(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Places, Terms};
+    use crate::context::map::{Map, Span};
+    use crate::context::tables::{BlockEntry, State, WarpEntry};
+    use warploom_config::{ContextNeeds, ContextStorage};
+
+    /// Blocks of two warps of ten units of registers, six of which are kept of an absent one.
+    const TERMS: Terms = Terms {
+        needs: ContextNeeds {
+            warps: 2,
+            registers: 10,
+            kept: 6,
+            shared: 4,
+            switches: true,
+        },
+        slot_units: 2,
+        slots_anywhere: true,
+        l1d: false,
+        by_warp: true,
+        registers: true,
+        shared: false,
+    };
+
+    /// Registers are units 0 to 39, shared memory 40 to 59, L1D 60 to 69.
+    fn places(slots: u32) -> Places {
+        let map = Map::new(ContextStorage {
+            registers: 40,
+            shared: 20,
+            l1d: 10,
+        });
+        Places::new(map, slots)
+    }
+
+    fn span(start: u32, units: u32) -> Span {
+        Span { start, units }
+    }
+
+    #[test]
+    fn a_trial_changes_nothing_before_it_is_committed() {
+        let mut places = places(4);
+        places.begin();
+        assert_eq!(places.try_registers(&TERMS), Some(span(0, 10)));
+        assert_eq!(places.try_slot(0b1000), Some(3), "the one that is wanted");
+        assert_eq!((places.taken(), places.slots()), (0, 0));
+        places.begin();
+        assert_eq!(places.try_registers(&TERMS), Some(span(0, 10)));
+        assert_eq!(places.try_slot(0), Some(0));
+        places.commit();
+        assert_eq!((places.taken(), places.slots()), (10, 1));
+        places.give(span(0, 10));
+        places.give_slots(1);
+        assert_eq!((places.taken(), places.slots()), (0, 0));
+    }
+
+    /// A register context lies at the top of shared memory, or of L1D where that holds contexts; a
+    /// shared-memory context at the top of the register file.
+    #[test]
+    fn contexts_lie_in_memory_of_another_kind() {
+        let mut places = places(4);
+        places.begin();
+        assert_eq!(places.try_kept(&TERMS), Some(span(54, 6)));
+        assert_eq!(places.try_kept(&TERMS), Some(span(48, 6)));
+        assert_eq!(places.try_kept(&TERMS), Some(span(42, 6)));
+        assert_eq!(places.try_kept(&TERMS), None, "two units are left");
+        let with_l1d = Terms { l1d: true, ..TERMS };
+        assert_eq!(places.try_kept(&with_l1d), Some(span(64, 6)));
+        assert_eq!(places.try_shared_out(&TERMS), Some(span(36, 4)));
+        assert_eq!(places.try_meta(&TERMS), Some(span(40, 2)));
+        assert_eq!(places.try_meta(&TERMS), Some(span(34, 2)));
+        let shared_only = Terms {
+            slots_anywhere: false,
+            ..TERMS
+        };
+        assert_eq!(places.try_meta(&shared_only), None);
+    }
+
+    /// With three slots the second block has one warp present and one out.
+    #[test]
+    fn a_new_block_is_present_as_far_as_there_is_room() {
+        let mut places = places(3);
+        let mut warps = [WarpEntry::FREE; 2];
+        let mut block = BlockEntry::FREE;
+        assert!(
+            places
+                .try_block(&TERMS, Some(0), &mut block, &mut warps)
+                .is_some()
+        );
+        places.commit();
+        assert_eq!((block.slots, block.shared), (0b11, span(40, 4)));
+        assert!(
+            warps
+                .iter()
+                .all(|warp| warp.state == State::Assigned && !warp.kept)
+        );
+        assert!(
+            places
+                .try_block(&TERMS, None, &mut block, &mut warps)
+                .is_some()
+        );
+        places.commit();
+        assert_eq!((block.slots, block.shared), (0b100, span(44, 4)));
+        assert_eq!((warps[0].slot, warps[0].registers), (2, span(20, 10)));
+        let out = &warps[1];
+        assert_eq!(
+            (out.kept, out.registers, out.meta),
+            (true, span(54, 6), span(52, 2))
+        );
+        let all = Terms {
+            by_warp: false,
+            ..TERMS
+        };
+        let before = places.taken();
+        assert!(
+            places
+                .try_block(&all, None, &mut block, &mut warps)
+                .is_none()
+        );
+        assert_eq!(places.taken(), before, "what has no room leaves no trace");
+    }
+}

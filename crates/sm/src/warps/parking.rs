@@ -103,3 +103,36 @@ impl Warps {
         bits.any(|(word, bit)| board[word] & bit != 0)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Warps;
+    use warploom_base::{BlockId, KernelSlot};
+
+    /// A warp takes along what is out of it, and leaves its slot empty; in its next slot it has to
+    /// fetch anew.
+    #[test]
+    fn what_is_out_follows_its_warp() {
+        let mut warps = Warps::new(4, 4, 8);
+        warps.reserve_scoreboard(1);
+        warps.start(1, BlockId(2), KernelSlot(0), 7, 1);
+        (warps.stores[1], warps.in_flight[1], warps.awaiting[1]) = (3, 1, 1);
+        (warps.pending[1], warps.pending_long[1], warps.missed[1]) = (0b11, 0b10, 0b10);
+        warps.buffered = 0b10;
+        warps.at_barrier = 0b10;
+        let place = 6;
+        warps.park(1, place);
+        assert_eq!((warps.live, warps.buffered, warps.at_barrier), (0, 0, 0));
+        assert!(warps.is_drained(1), "nothing is left in the slot");
+        assert_eq!((warps.stores[place], warps.pending[place]), (3, 0b11));
+        warps.unpark(place, 3, true);
+        assert_eq!((warps.live, warps.at_barrier), (0b1000, 0b1000));
+        assert_eq!((warps.buffered, warps.buffer_len[3]), (0, 0));
+        assert_eq!((warps.block[3], warps.age[3]), (BlockId(2), 8));
+        let out = (warps.stores[3], warps.in_flight[3], warps.awaiting[3]);
+        assert_eq!(out, (3, 1, 1));
+        let boards = (warps.pending[3], warps.pending_long[3], warps.missed[3]);
+        assert_eq!(boards, (0b11, 0b10, 0b10));
+        assert_eq!((warps.stores[place], warps.pending[place]), (0, 0));
+    }
+}

@@ -2,6 +2,7 @@
 //! their replies (sections 4 and 10 of the model's description).
 
 use crate::dut::{Dut, fermi};
+use warploom_config::preset;
 use warploom_mem::AccessKind;
 
 const ADDRESS: &str = "ld.param.u64 %rd1, [buf];\n";
@@ -154,4 +155,31 @@ fn texture_reads_come_through_their_own_cache() {
         store
     };
     assert_eq!(waits(301), waits(300) + 1);
+}
+
+/// Kepler's L1D in 4.2 holds local memory and of global loads those marked `.nc` only. What the
+/// coalescer makes does not depend on the way: sectors. (Lookups of L1D, requests that left.)
+#[test]
+fn where_global_loads_skip_l1d_all_go_by_sector() {
+    let mut spec = preset("titan-kepler").unwrap_or_else(|errors| panic!("{errors}"));
+    spec.sm.perfect_inst_const_cache = true;
+    let counts = |load: &str| {
+        let body = format!(
+            "{ADDRESS}mov.u32 %r1, %laneid;\nmul.wide.u32 %rd2, %r1, 4;\n\
+             add.u64 %rd3, %rd1, %rd2;\n{load};\nst.shared.u32 [s], %r2;\n"
+        );
+        let mut dut = Dut::new(&spec, &body, 32);
+        dut.run_to(400);
+        assert!(
+            dut.sent.iter().all(|(_, request)| request.bytes == 32),
+            "{load}"
+        );
+        let l1d = dut.sm.ldst.l1d.as_ref().expect("an L1D");
+        (l1d.counters().accesses(), dut.sent.len())
+    };
+    assert_eq!(counts("ld.global.u32 %r2, [%rd3]"), (0, 4));
+    assert_eq!(counts("ld.global.ca.u32 %r2, [%rd3]"), (0, 4));
+    assert_eq!(counts("ld.global.nc.u32 %r2, [%rd3]"), (4, 4));
+    assert_eq!(counts("ld.local.u32 %r2, [l]"), (4, 4));
+    assert_eq!(counts("ld.local.cg.u32 %r2, [l]"), (0, 4));
 }

@@ -4,6 +4,7 @@
 use crate::dut::{Dut, fermi};
 use warploom_base::Cycle;
 use warploom_mem::AccessKind;
+use warploom_stats::trace::Activity;
 
 /// `count` moves to registers of their own, and what makes each of them matter: results that
 /// nobody reads would share one register.
@@ -261,4 +262,35 @@ fn a_wider_kernel_leaves_what_is_pending() {
     );
     dut.answer(&request);
     assert_eq!(dut.issue(both), 2002);
+}
+
+/// A timeline notes the changes of a row only. The warp waits for its parameter and, once the
+/// instruction behind it is decoded, for its load; it runs again in the cycle in which that one
+/// issues, and its row is empty from the cycle on in which its slot is free.
+#[test]
+fn a_timeline_notes_what_changes() {
+    use Activity::{Ends, None, Runs, WaitsForMemory};
+    let body = format!("{LOAD}add.u32 %r2, %r1, 1;\nst.shared.u32 [s], %r2;\n");
+    let mut dut = Dut::new(&fermi(), &body, 32);
+    dut.sm.record_trace();
+    dut.run_to(300);
+    dut.answer(&dut.sent[0].1.clone());
+    let add = dut.issue(2);
+    let end = dut.finish();
+    let (load, exit) = (dut.issued[1], *dut.issued.last().expect("the exit"));
+    let events = dut.sm.take_trace();
+    assert!(events.iter().all(|e| (e.row, e.block, e.warp) == (0, 0, 0)));
+    let seen: Vec<_> = events.iter().map(|e| (e.activity, e.at)).collect();
+    let param = dut.issued[0];
+    let expected = [
+        (Runs, 0),
+        (WaitsForMemory, param),
+        (Runs, load),
+        (WaitsForMemory, load + 1),
+        (Runs, add),
+        (Ends, exit),
+        (None, end),
+    ];
+    assert_eq!(seen, expected);
+    assert!(dut.sm.take_trace().is_empty(), "they are taken once");
 }

@@ -1,18 +1,15 @@
 //! `warploom analyze`.
 
 use crate::failure::Failure;
-use crate::gpu::GpuArgs;
-use crate::launch_args::LaunchArgs;
 use crate::output::{command_line, print, print_json, write_file};
 use crate::simulate::simulate;
-use crate::target;
+use crate::target::TargetArgs;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use warploom_analyze::{Machine, analyze};
 use warploom_report::{analysis_chart, analysis_report, run_report, svg};
 use warploom_run::Options;
 use warploom_stats::result::RunReport;
-use warploom_workloads::Size;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -28,16 +25,8 @@ Examples:
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// Workload (`warploom list workloads`), launch file (*.toml) or PTX file (*.ptx)
-    target: String,
-    /// Size of a workload: test, small or paper
-    #[arg(long, value_name = "test|small|paper", default_value_t = Size::Small)]
-    size: Size,
-    /// Seed of a workload's inputs
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    seed: u64,
     #[command(flatten)]
-    gpu: GpuArgs,
+    subject: TargetArgs,
     /// Stop after this many core cycles, without a check of the outputs
     #[arg(
         long,
@@ -58,24 +47,18 @@ pub struct Args {
         value_parser = clap::value_parser!(u64).range(1..)
     )]
     window: u64,
-    /// Threads that simulate; the result is the same for any number
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = super::run::threads)]
-    threads: usize,
     /// Write the charts as a picture, too
     #[arg(long, value_name = "FILE.svg")]
     svg: Option<PathBuf>,
     /// Print the analysis as JSON
     #[arg(long)]
     json: bool,
-    #[command(flatten)]
-    launch: LaunchArgs,
 }
 
 pub fn run(args: &Args) -> Result<ExitCode, Failure> {
-    let gpu = args.gpu.spec()?;
-    let mut program = target::program(&args.target, args.size, args.seed, &args.launch, &gpu)?;
+    let (gpu, mut program) = args.subject.load()?;
     let options = Options {
-        threads: args.threads,
+        threads: args.subject.threads,
         max_cycles: Some(args.max_cycles),
         window_cycles: Some(args.window),
         skip_launches: args
@@ -103,7 +86,7 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
 /// A run that ended before its first launch did, or that has none.
 fn nothing_to_analyze(args: &Args, result: &RunReport) -> Result<ExitCode, Failure> {
     if result.succeeded() {
-        let target = &args.target;
+        let target = &args.subject.target;
         return Err(Failure::Input(format!(
             "`{target}` launches no kernel: there is nothing to analyse"
         )));

@@ -1,17 +1,14 @@
 //! `warploom trace`.
 
 use crate::failure::Failure;
-use crate::gpu::GpuArgs;
-use crate::launch_args::LaunchArgs;
 use crate::output::{command_line, print, print_json, write_file};
 use crate::simulate::simulate_traced;
-use crate::target;
+use crate::target::TargetArgs;
 use serde::Serialize;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use warploom_report::{grouped, perfetto};
 use warploom_run::Options;
-use warploom_workloads::Size;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -26,19 +23,11 @@ contexts are switched) a thread; a microsecond there is a core cycle here.";
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// Workload (`warploom list workloads`), launch file (*.toml) or PTX file (*.ptx)
-    target: String,
+    #[command(flatten)]
+    subject: TargetArgs,
     /// File to write
     #[arg(short, long, value_name = "FILE.json")]
     output: PathBuf,
-    /// Size of a workload: test, small or paper
-    #[arg(long, value_name = "test|small|paper", default_value_t = Size::Small)]
-    size: Size,
-    /// Seed of a workload's inputs
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    seed: u64,
-    #[command(flatten)]
-    gpu: GpuArgs,
     /// Stop after this many core cycles: a timeline of more is hard to look at
     #[arg(
         long,
@@ -50,14 +39,9 @@ pub struct Args {
     /// Execute the first N launches without timing
     #[arg(long, value_name = "N", default_value_t = 0)]
     skip_launches: u64,
-    /// Threads that simulate; the result is the same for any number
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = super::run::threads)]
-    threads: usize,
     /// Print what was written as JSON
     #[arg(long)]
     json: bool,
-    #[command(flatten)]
-    launch: LaunchArgs,
 }
 
 /// What was written.
@@ -73,10 +57,9 @@ struct Written {
 }
 
 pub fn run(args: &Args) -> Result<ExitCode, Failure> {
-    let gpu = args.gpu.spec()?;
-    let mut program = target::program(&args.target, args.size, args.seed, &args.launch, &gpu)?;
+    let (gpu, mut program) = args.subject.load()?;
     let options = Options {
-        threads: args.threads,
+        threads: args.subject.threads,
         max_cycles: Some(args.max_cycles),
         skip_launches: args.skip_launches,
         command: command_line(),

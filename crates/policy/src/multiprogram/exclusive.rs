@@ -1,0 +1,38 @@
+//! SMs that hold one kernel at a time.
+
+use super::{Multiprogram, MultiprogramView};
+use crate::{Facts, Part, Policy};
+use warploom_base::{KernelSlot, SmId};
+
+/// Exclusive: an SM holds blocks of one kernel at a time. It asks kernels in order of launch, and
+/// once it holds a block of one, no other before all of that one's blocks on it have ended.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Exclusive;
+
+impl Policy for Exclusive {
+    const FACTS: Facts = Facts {
+        about: "One kernel at a time on an SM; the next where the first has no blocks left.",
+        source: "GPGPU-Sim (simt_core_cluster::issue_block2core without \
+                 -gpgpu_concurrent_kernel_sm)",
+        state: "the kernel of each SM",
+        bits: |spec| {
+            u64::from(spec.gpu.sms) * crate::bits_for(u64::from(spec.gpu.max_concurrent_kernels))
+        },
+        part: Part::Gpu,
+        complexity: "linear in kernels",
+    };
+}
+
+impl Multiprogram for Exclusive {
+    fn update(&mut self, _view: &MultiprogramView<'_>) {}
+
+    #[inline]
+    fn quota(&self, _sm: SmId, _kernel: KernelSlot) -> u32 {
+        u32::MAX
+    }
+
+    #[inline]
+    fn is_exclusive(&self) -> bool {
+        true
+    }
+}
