@@ -12,17 +12,24 @@ use warploom_run::HostProgram;
 use warploom_run::launch_file::{LaunchFile, Limits};
 use warploom_workloads::{Size, Target, UnknownTarget, all, architecture};
 
+/// Which input of a workload.
+#[derive(clap::Args)]
+pub struct WorkloadArgs {
+    /// Size of a workload: test, small or paper
+    #[arg(long, value_name = "test|small|paper", default_value_t = Size::Small)]
+    pub size: Size,
+    /// Seed of a workload's inputs
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+}
+
 /// One target on one machine, for verbs that look closely at a single run.
 #[derive(clap::Args)]
 pub struct TargetArgs {
     /// Workload (`warploom list workloads`), launch file (*.toml) or PTX file (*.ptx)
     pub target: String,
-    /// Size of a workload: test, small or paper
-    #[arg(long, value_name = "test|small|paper", default_value_t = Size::Small)]
-    size: Size,
-    /// Seed of a workload's inputs
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    seed: u64,
+    #[command(flatten)]
+    workload: WorkloadArgs,
     #[command(flatten)]
     gpu: GpuArgs,
     /// Threads that simulate; the result is the same for any number
@@ -36,7 +43,8 @@ impl TargetArgs {
     /// The machine, and the host program to run on it.
     pub fn load(&self) -> Result<(GpuSpec, Box<dyn HostProgram>), Failure> {
         let gpu = self.gpu.spec()?;
-        let program = program(&self.target, self.size, self.seed, &self.launch, &gpu)?;
+        let WorkloadArgs { size, seed } = self.workload;
+        let program = program(&self.target, size, seed, &self.launch, &gpu)?;
         Ok((gpu, program))
     }
 }

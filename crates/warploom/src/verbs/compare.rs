@@ -5,13 +5,12 @@ use crate::failure::Failure;
 use crate::gpu::{GpuArgs, base};
 use crate::launch_args::LaunchArgs;
 use crate::output::{command_line, print, print_json, write_file};
-use crate::target;
+use crate::target::{self, WorkloadArgs};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use warploom_lab::{Comparison, Made, Vary, Wanted};
 use warploom_report::page::Page;
 use warploom_report::{page_report, svg};
-use warploom_workloads::Size;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -32,12 +31,8 @@ pub struct Args {
     /// Key and the values that it takes in turn; repeated, every combination is run
     #[arg(long, value_name = "KEY=V1,V2,...", required = true, value_parser = vary)]
     vary: Vec<Vary>,
-    /// Size of a workload: test, small or paper
-    #[arg(long, value_name = "test|small|paper", default_value_t = Size::Small)]
-    size: Size,
-    /// Seed of a workload's inputs
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    seed: u64,
+    #[command(flatten)]
+    workload: WorkloadArgs,
     #[command(flatten)]
     gpu: GpuArgs,
     /// Stop each run after this many core cycles, without a check of the outputs; speedups are then
@@ -88,7 +83,12 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
         )));
     }
     let comparison = Comparison {
-        input: target::input(&args.target, args.size, args.seed, &args.launch)?,
+        input: target::input(
+            &args.target,
+            args.workload.size,
+            args.workload.seed,
+            &args.launch,
+        )?,
         gpu: args.gpu.gpu.clone(),
         base: base(&args.gpu.gpu)?,
         sets: args.gpu.sets.clone(),

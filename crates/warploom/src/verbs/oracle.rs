@@ -5,12 +5,11 @@ use crate::failure::Failure;
 use crate::gpu::{GpuArgs, base};
 use crate::launch_args::LaunchArgs;
 use crate::output::{command_line, print, print_json};
-use crate::target;
+use crate::target::{self, WorkloadArgs};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use warploom_lab::{Made, OracleRequest, Wanted, oracle, page};
 use warploom_report::page_report;
-use warploom_workloads::Size;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -27,12 +26,8 @@ pub struct Args {
     /// Two to four workloads or launch files
     #[arg(num_args = 2..=4, required = true, value_name = "TARGET")]
     targets: Vec<String>,
-    /// Size of workloads: test, small or paper
-    #[arg(long, value_name = "test|small|paper", default_value_t = Size::Small)]
-    size: Size,
-    /// Seed of workloads' inputs
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    seed: u64,
+    #[command(flatten)]
+    workload: WorkloadArgs,
     #[command(flatten)]
     gpu: GpuArgs,
     /// Core cycles that each program runs alone: what it does in them is its target in the mix
@@ -53,7 +48,8 @@ pub struct Args {
 
 pub fn run(args: &Args) -> Result<ExitCode, Failure> {
     let inputs = args.targets.iter();
-    let inputs = inputs.map(|name| target::input(name, args.size, args.seed, &args.launch));
+    let inputs = inputs
+        .map(|name| target::input(name, args.workload.size, args.workload.seed, &args.launch));
     let request = OracleRequest {
         inputs: inputs.collect::<Result<_, _>>()?,
         gpu: args.gpu.gpu.clone(),

@@ -9,11 +9,11 @@ use crate::launch_args::LaunchArgs;
 use crate::output::{command_line, json, print, width};
 use crate::simulate::simulate;
 use crate::stats_args::StatsArgs;
-use crate::target;
+use crate::target::{self, WorkloadArgs};
 use std::process::ExitCode;
 use warploom_report::{gpgpusim_report, listing, run_report};
 use warploom_run::{Checks, Options};
-use warploom_workloads::{Size, all};
+use warploom_workloads::all;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -48,12 +48,8 @@ pub struct Args {
     /// lists what can be run
     #[arg(value_name = "TARGET")]
     targets: Vec<String>,
-    /// Size of a workload: test, small or paper
-    #[arg(long, value_name = "test|small|paper", default_value_t = Size::Small)]
-    size: Size,
-    /// Seed of a workload's inputs
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    seed: u64,
+    #[command(flatten)]
+    workload: WorkloadArgs,
     #[command(flatten)]
     gpu: GpuArgs,
     /// Stop after this many core cycles, without a check of the outputs
@@ -140,7 +136,13 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
         return all::run(args, &gpu);
     }
     args.stats.check(args.functional)?;
-    let mut program = target::program(target, args.size, args.seed, &args.launch, &gpu)?;
+    let mut program = target::program(
+        target,
+        args.workload.size,
+        args.workload.seed,
+        &args.launch,
+        &gpu,
+    )?;
     let options = Options {
         threads: args.threads,
         max_cycles: args.max_cycles,

@@ -94,7 +94,11 @@ fn run_one(args: &Args, gpu: &GpuSpec, target: &Target, functional: bool) -> Res
         command: command_line(),
         ..Options::default()
     };
-    let mut program = target.program_on(args.size, args.seed, architecture(&gpu.name));
+    let mut program = target.program_on(
+        args.workload.size,
+        args.workload.seed,
+        architecture(&gpu.name),
+    );
     Ok(simulate(gpu.clone(), options, program.as_mut())?.into())
 }
 

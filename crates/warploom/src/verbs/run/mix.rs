@@ -131,7 +131,8 @@ pub(super) fn run(args: &Args, gpu: &GpuSpec, plans: &[ProcessPlan]) -> Result<E
     refuse(args)?;
     args.stats.check(false)?;
     let inputs = plans.iter().map(|plan| &plan.target);
-    let inputs = inputs.map(|name| target::input(name, args.size, args.seed, &args.launch));
+    let inputs = inputs
+        .map(|name| target::input(name, args.workload.size, args.workload.seed, &args.launch));
     let inputs: Vec<Input> = inputs.collect::<Result<_, _>>()?;
     let targets = match args.mix.alone_cycles {
         None => plans.iter().filter_map(|plan| plan.instructions).collect(),
