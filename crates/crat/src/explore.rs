@@ -6,7 +6,7 @@ use warploom_config::GpuSpec;
 use warploom_regalloc::space::{
     Costs, Point, choose, min_registers, spill_cost, staircase, tlp_gain, tpsc,
 };
-use warploom_regalloc::{Demand, Options, Report, SharedSpills, Typing};
+use warploom_regalloc::{Options, Report, SharedSpills, Typing};
 
 /// Where spilled values may go.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -105,8 +105,8 @@ impl Candidate {
 /// The design space of a kernel on a machine.
 #[derive(Clone, Debug)]
 pub struct Exploration {
-    /// What the kernel wants.
-    pub demand: Demand,
+    /// Registers that spare all spills: MaxReg.
+    pub max_reg: u32,
     /// Fewer registers would not let more threads on an SM (section 4.1).
     pub min_reg: u32,
     /// Blocks that fit an SM with the fewest registers considered.
@@ -124,11 +124,12 @@ pub struct Exploration {
 /// # Errors
 /// What the allocator refuses; a block that does not fit.
 pub fn explore(kernel: &Kernel, gpu: &GpuSpec, search: &Search) -> Result<Exploration, Refusal> {
-    let demand = kernel.demand(&search.unlimited())?;
     let sm = &gpu.sm;
+    let unlimited = search.unlimited();
+    let max_reg = kernel.max_registers(&unlimited)?;
+    let most = max_reg.min(sm.max_registers_per_thread);
     let min_reg = min_registers(sm.registers, sm.max_threads);
-    let most = demand.max_registers.min(sm.max_registers_per_thread);
-    let least = min_reg.max(demand.min_registers);
+    let least = kernel.fewest_registers(&unlimited, min_reg)?;
     let max_tlp = kernel.blocks_per_sm(least.min(most), gpu);
     let opt_tlp = search.opt_tlp.unwrap_or(max_tlp);
     let points = staircase(least, most, opt_tlp, |registers| {
@@ -145,7 +146,7 @@ pub fn explore(kernel: &Kernel, gpu: &GpuSpec, search: &Search) -> Result<Explor
         gpu: gpu.name.clone(),
     })?;
     Ok(Exploration {
-        demand,
+        max_reg,
         min_reg,
         max_tlp,
         opt_tlp,
@@ -235,7 +236,7 @@ mod tests {
         let all = of(None);
         let points = |e: &Exploration| e.candidates.iter().map(|c| (c.registers, c.tlp)).collect();
         let points: [Vec<_>; 2] = [points(&all), points(&of(Some(3)))];
-        let most = all.demand.max_registers;
+        let most = all.max_reg;
         assert!((43..=63).contains(&most), "{most}");
         // 32,768 registers are 128 for each of 256 threads: 6, 5, 4, 3 and 2 blocks.
         assert_eq!(points[0], [(21, 6), (25, 5), (32, 4), (42, 3), (most, 2)]);
@@ -251,7 +252,10 @@ mod tests {
         let (local, shared) = (of(Spill::Local), of(Spill::Shared(None)));
         let counts = |e: &Exploration| e.candidates.iter().map(|c| c.spills.local).collect();
         let counts: [Vec<_>; 2] = [counts(&local), counts(&shared)];
-        assert!(counts[0].is_sorted_by(|a, b| a >= b) && counts[0][4] == 0, "{counts:?}");
+        assert!(
+            counts[0].is_sorted_by(|a, b| a >= b) && counts[0][4] == 0,
+            "{counts:?}"
+        );
         // At 42 registers few values are spilled: 16 KB for each of three blocks hold them.
         assert!(counts[0][3] > 0 && counts[1][3] == 0, "{counts:?}");
         assert_eq!(of(Spill::Shared(Some(0))).candidates, local.candidates);
@@ -262,6 +266,11 @@ mod tests {
         let mut gpu = preset("fermi-crat").unwrap();
         gpu.sm.registers = 1024;
         let refusal = explore(&kernel(50, 256), &gpu, &search(None, Spill::Local)).unwrap_err();
-        assert!(refusal.to_string().starts_with("not one block of 256 threads fits"), "{refusal}");
+        assert!(
+            refusal
+                .to_string()
+                .starts_with("not one block of 256 threads fits"),
+            "{refusal}"
+        );
     }
 }

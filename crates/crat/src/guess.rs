@@ -110,7 +110,10 @@ mod tests {
     fn computation_and_hits_need_fewer_blocks() {
         let gpu = preset("fermi-crat").unwrap();
         let tlp = |work, hit_ratio| {
-            let guess = Guess { hit_ratio, at_tlp: 8 };
+            let guess = Guess {
+                hit_ratio,
+                at_tlp: 8,
+            };
             guess_tlp(&kernel(work), &gpu, 8, &guess)
         };
         assert_eq!(tlp(0, 0.0), 8);
@@ -124,7 +127,10 @@ mod tests {
     fn a_crowd_hits_less() {
         let gpu = preset("fermi-crat").unwrap();
         let tlp = |at_tlp| {
-            let guess = Guess { hit_ratio: 1.0, at_tlp };
+            let guess = Guess {
+                hit_ratio: 1.0,
+                at_tlp,
+            };
             guess_tlp(&kernel(10), &gpu, 8, &guess)
         };
         assert!(tlp(1) >= tlp(8));

@@ -3,7 +3,7 @@
 use warploom_config::{BlockNeeds, GpuSpec};
 use warploom_diag::{Diagnostics, Source};
 use warploom_ptx::ast::{Function, Item, Module};
-use warploom_regalloc::{Allocation, Demand, Options, allocate_kernel, demand};
+use warploom_regalloc::{Allocation, Options, allocate_kernel, fewest_registers, max_registers};
 
 /// Why nothing can be chosen or allocated.
 #[derive(Debug, thiserror::Error)]
@@ -79,12 +79,20 @@ impl Kernel {
         self.block.iter().product()
     }
 
-    /// What it wants.
+    /// MaxReg: the registers that spare all spills.
     ///
     /// # Errors
-    /// As [`demand`].
-    pub fn demand(&self, options: &Options) -> Result<Demand, Refusal> {
-        Ok(demand(&self.module, &self.name, options)?)
+    /// As [`max_registers`].
+    pub fn max_registers(&self, options: &Options) -> Result<u32, Refusal> {
+        Ok(max_registers(&self.module, &self.name, options)?)
+    }
+
+    /// The fewest registers, from `least` on, with which it can be allocated.
+    ///
+    /// # Errors
+    /// As [`fewest_registers`].
+    pub fn fewest_registers(&self, options: &Options, least: u32) -> Result<u32, Refusal> {
+        Ok(fewest_registers(&self.module, &self.name, options, least)?)
     }
 
     /// Allocates it.

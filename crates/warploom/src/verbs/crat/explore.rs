@@ -59,7 +59,7 @@ pub fn choose(args: &Args, subject: &Subject) -> Result<Choice, Failure> {
         },
     };
     Ok(Choice {
-        demand: space.demand,
+        demand: subject.demand(args)?,
         min_reg: space.min_reg,
         max_tlp: Some(space.max_tlp),
         opt_tlp: Some(space.opt_tlp),
@@ -80,9 +80,8 @@ fn guessed(
     gpu: &GpuSpec,
     search: &Search,
 ) -> Result<u32, Failure> {
-    let demand = kernel.demand(&search.unlimited());
-    let fewest = demand.map_err(|why| subject.refusal(why))?.min_registers;
-    let registers = kernel.default_registers.max(fewest);
+    let registers = kernel.fewest_registers(&search.unlimited(), kernel.default_registers);
+    let registers = registers.map_err(|why| subject.refusal(why))?;
     let max_tlp = kernel.blocks_per_sm(registers.min(gpu.sm.max_registers_per_thread), gpu);
     let guess = Guess {
         hit_ratio: args.hit_ratio,
