@@ -198,7 +198,8 @@ mod tests {
     /// A kernel that keeps `live` values over a loop and then uses them all.
     fn kernel(live: usize, threads: u32) -> Kernel {
         let mut text = ".version 7.0\n.target sm_20\n.address_size 64\n\
-            .visible .entry k(.param .u64 out) {\n.reg .b32 %r<90>; .reg .b64 %rd<3>; .reg .pred %p;\n\
+            .visible .entry k(.param .u64 out) {\n\
+            .reg .b32 %r<90>; .reg .b64 %rd<3>; .reg .pred %p;\n\
             ld.param.u64 %rd1, [out]; mov.u32 %r80, %tid.x;\n"
             .to_owned();
         for i in 0..live {

@@ -58,11 +58,11 @@ fn timing(inst: &Instruction, units: &UnitSpecs) -> OpTiming {
         interval_cycles: 1,
     };
     let of_type = |pick: fn(&TypeTiming) -> OpTiming| {
-        let types = inst.modifiers.iter().filter_map(|m| match m.node {
+        let mut types = inst.modifiers.iter().filter_map(|m| match m.node {
             Modifier::Type(ty) => Some(ty),
             _ => None,
         });
-        pick(match types.last() {
+        pick(match types.next_back() {
             Some(ty) if ty.is_float() && ty.bits() == 64 => &units.f64_timing,
             Some(ty) if ty.is_float() => &units.f32_timing,
             _ => &units.int_timing,
