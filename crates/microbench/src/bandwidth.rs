@@ -1,7 +1,7 @@
 //! Bandwidths seen by one SM.
 
 use crate::kernel::memory_base;
-use crate::rate::{Repeated, figure};
+use crate::rate::{COUNT, Leaves, Repeated, figure, own};
 use crate::{Answer, Benchmark, Family, Figure, Trouble, short};
 use warploom_config::{Coalescing, GpuSpec, NocKind};
 
@@ -35,11 +35,11 @@ pub(crate) const BENCHMARKS: &[Benchmark] = &[
                 "mov.u64 %rd3, s",
                 "add.u64 %rd2, %rd2, %rd3",
             ];
-            let load = |i| format!("ld.shared.u32 %r{}, [%rd2+{}]", 16 + i, 128 * i);
+            let load = |i| format!("ld.shared.u32 %r{}, [%rd2+{}]", own(i), line(i));
             let measured = Repeated {
                 setup: &setup,
                 instruction: &load,
-                dead: true,
+                leaves: Leaves::Integer,
             }
             .interval(gpu)?;
             let peak = f64::from(gpu.peaks().shared.bytes_per_cycle);
@@ -125,6 +125,14 @@ fn with_conflicts(gpu: &GpuSpec, figure: Figure) -> Figure {
 /// the usual numbers of channels, so that warps that go in step go to different ones.
 const APART: u64 = 23 * 256;
 
+/// Lines of a warp.
+const LINES: usize = 40;
+
+/// Bytes from a warp's first line to that of its `i`-th access.
+fn line(i: usize) -> usize {
+    WARP_BYTES as usize * (i % LINES)
+}
+
 /// Accesses of whole lines, `apart` bytes between the warps' first.
 fn global(gpu: &GpuSpec, operation: &str, apart: u64) -> Result<f64, Trouble> {
     let base = format!("add.u64 %rd2, %rd2, {}", memory_base()?);
@@ -135,18 +143,20 @@ fn global(gpu: &GpuSpec, operation: &str, apart: u64) -> Result<f64, Trouble> {
         &place,
         &base,
     ];
-    let access = |i| {
-        // Each load waits for the one a dozen before: no more are under way than registers.
-        let (register, offset) = (16 + i % 12, 128 * i);
-        match operation.starts_with("st") {
-            true => format!("{operation} [%rd2+{offset}], %r1"),
-            false => format!("{operation} %r{register}, [%rd2+{offset}]"),
-        }
+    let stores = operation.starts_with("st");
+    let access = |i| match stores {
+        true => format!("{operation} [%rd2+{}], %r1", line(i)),
+        false => format!("{operation} %r{}, [%rd2+{}]", own(i), line(i)),
     };
+    // To the line of the last store, so that it takes the same way.
+    let behind = || format!("ld.global.cg.u32 %r16, [%rd2+{}]", line(COUNT as usize - 1));
     Repeated {
         setup: &setup,
         instruction: &access,
-        dead: operation.starts_with("ld"),
+        leaves: match stores {
+            true => Leaves::Stored(behind()),
+            false => Leaves::Integer,
+        },
     }
     .interval(gpu)
 }

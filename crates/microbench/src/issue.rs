@@ -1,7 +1,7 @@
 //! Latencies and rates of the function units.
 
 use crate::memory::Chain;
-use crate::rate::{Repeated, figure};
+use crate::rate::{Leaves, Repeated, figure, own};
 use crate::{Answer, Benchmark, Family, Trouble, short};
 use warploom_config::{
     CollectorSet, CollectorSpec, GpuSpec, ModelStyle, OpTiming, UnitSpec, UnitSpecs,
@@ -62,21 +62,36 @@ pub(crate) const BENCHMARKS: &[Benchmark] = &[
     }),
     rate("int-add-rate", "independent add.s32", |gpu| {
         let add = |i| format!("add.s32 %r{}, %r{}, 7", own(i), own(i));
-        repeated(gpu, &add, gpu.int_unit(), int_set(gpu), |u| {
-            u.int_timing.add
-        })
+        repeated(
+            gpu,
+            &add,
+            gpu.int_unit(),
+            int_set(gpu),
+            Leaves::Integer,
+            |u| u.int_timing.add,
+        )
     }),
     rate("int-mul-rate", "independent mul.lo.s32", |gpu| {
         let mul = |i| format!("mul.lo.s32 %r{}, %r{}, 7", own(i), own(i));
-        repeated(gpu, &mul, gpu.int_unit(), int_set(gpu), |u| {
-            u.int_timing.mul
-        })
+        repeated(
+            gpu,
+            &mul,
+            gpu.int_unit(),
+            int_set(gpu),
+            Leaves::Integer,
+            |u| u.int_timing.mul,
+        )
     }),
     rate("int-mad-rate", "independent mad.lo.s32", |gpu| {
         let mad = |i| format!("mad.lo.s32 %r{}, %r{}, 7, 3", own(i), own(i));
-        repeated(gpu, &mad, gpu.int_unit(), int_set(gpu), |u| {
-            u.int_timing.mad
-        })
+        repeated(
+            gpu,
+            &mad,
+            gpu.int_unit(),
+            int_set(gpu),
+            Leaves::Integer,
+            |u| u.int_timing.mad,
+        )
     }),
     rate("f32-fma-rate", "independent fma.rn.f32", |gpu| {
         let fma = |i| {
@@ -86,18 +101,37 @@ pub(crate) const BENCHMARKS: &[Benchmark] = &[
                 own(i)
             )
         };
-        repeated(gpu, &fma, gpu.sm.units.sp, |c| c.sp, |u| u.f32_timing.mad)
+        repeated(
+            gpu,
+            &fma,
+            gpu.sm.units.sp,
+            |c| c.sp,
+            Leaves::Single,
+            |u| u.f32_timing.mad,
+        )
     }),
     rate("f64-fma-rate", "independent fma.rn.f64", |gpu| {
         let (a, b) = ("0d3FE0000000000000", "0d4000000000000000");
         let fma = |i| format!("fma.rn.f64 %d{}, %d{}, {a}, {b}", own(i), own(i));
-        repeated(gpu, &fma, gpu.f64_unit(), f64_set(gpu), |u| {
-            u.f64_timing.mad
-        })
+        repeated(
+            gpu,
+            &fma,
+            gpu.f64_unit(),
+            f64_set(gpu),
+            Leaves::Double,
+            |u| u.f64_timing.mad,
+        )
     }),
     rate("sfu-rate", "independent sqrt.approx.f32", |gpu| {
         let sqrt = |i| format!("sqrt.approx.f32 %f{}, %f{}", own(i), own(i));
-        repeated(gpu, &sqrt, gpu.sm.units.sfu, |c| c.sfu, |u| u.sfu_timing)
+        repeated(
+            gpu,
+            &sqrt,
+            gpu.sm.units.sfu,
+            |c| c.sfu,
+            Leaves::Single,
+            |u| u.sfu_timing,
+        )
     }),
 ];
 
@@ -121,12 +155,13 @@ fn repeated(
     instruction: &dyn Fn(usize) -> String,
     unit: UnitSpec,
     set: Set,
+    leaves: Leaves,
     timing: fn(&UnitSpecs) -> OpTiming,
 ) -> Result<Answer, Trouble> {
     let measured = Repeated {
         setup: &[],
         instruction,
-        dead: false,
+        leaves,
     }
     .interval(gpu)?;
     let timing = timing(&gpu.sm.units);
@@ -198,11 +233,6 @@ fn starved(gpu: &GpuSpec, peak: f64) -> (f64, String) {
         short(least)
     );
     (least, why)
-}
-
-/// Register of the `i`-th instruction: each waits for the one a dozen before.
-const fn own(i: usize) -> usize {
-    16 + i % 12
 }
 
 const R: &str = "mov.u32 %r10, 1";

@@ -3,7 +3,7 @@
 //! Each is a small kernel that one part of the machine limits, a figure taken from its run, and the
 //! figure that the machine's specification implies, with the arithmetic. Latencies and intervals
 //! that the specification fixes must be equal to the last cycle; rates and bandwidths may miss
-//! theirs by what the start and the end of a kernel take, and never exceed the peak.
+//! theirs by what the start and the end of a kernel take, and never exceed the peak, by nothing.
 //!
 //! A benchmark is a row of [`all`]; `warploom microbench`, `warploom list microbenchmarks`, the
 //! tests and the documentation come from there.
@@ -15,9 +15,11 @@ mod kernel;
 mod memory;
 mod page;
 mod rate;
+mod spills;
 mod sync;
 
 pub use page::{Row, markdown, measure};
+pub use spills::{SpillCosts, spill_costs};
 use warploom_config::GpuSpec;
 use warploom_run::RunError;
 
@@ -93,9 +95,10 @@ impl Figure {
         // Means of integers: anything beyond rounding is a difference.
         const ROUNDING: f64 = 1e-9;
         let within = self.difference <= self.tolerance + ROUNDING;
-        // A difference of two runs is as uncertain at the peak as anywhere.
-        let most = |peak: f64| peak + self.tolerance + ROUNDING;
-        within && self.peak.is_none_or(|peak| self.measured <= most(peak))
+        within
+            && self
+                .peak
+                .is_none_or(|peak| self.measured <= peak + ROUNDING)
     }
 }
 
@@ -142,4 +145,20 @@ pub fn short(value: f64) -> String {
         format!("{value:.2}")
     };
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Figure;
+
+    #[test]
+    fn a_tolerance_is_for_the_implied_figure_and_not_for_the_peak() {
+        let figure = |measured| Figure {
+            peak: Some(128.0),
+            ..Figure::new(measured, 127.0, 3.0, String::new())
+        };
+        assert!(figure(124.0).agrees() && figure(128.0).agrees());
+        assert!(!figure(123.9).agrees(), "too little");
+        assert!(!figure(128.1).agrees(), "above the peak");
+    }
 }

@@ -27,6 +27,8 @@ mod map;
 mod places;
 mod queues;
 mod tables;
+#[cfg(test)]
+mod tests;
 mod transfer;
 
 pub use engine::ContextCounters;

@@ -157,6 +157,23 @@ impl KernelContexts {
         }
     }
 
+    /// A kernel of which a test says all of that.
+    #[cfg(test)]
+    pub(crate) fn by_hand(
+        plan: ContextPlan,
+        needs: ContextNeeds,
+        units: &[Option<u16>],
+        moves: &[(bool, bool)],
+    ) -> Self {
+        let (units, moves) = (units.to_vec(), moves.to_vec());
+        Self {
+            plan,
+            needs,
+            units,
+            moves,
+        }
+    }
+
     /// Units of registers that a warp keeps while it is out at `pc`; `None` where it stays.
     pub fn units_at(&self, pc: Pc) -> Option<u32> {
         self.units[pc.index()].map(u32::from)

@@ -1,0 +1,287 @@
+//! The engine alone: the test is the pipeline, and says which warp waits for what.
+//!
+//! Four warp slots and blocks of two warps, of which two are present. A warp takes ten units of
+//! registers; at its only instruction, a load, it keeps five while it is out, for which six are
+//! reserved, and two for its slot. The port moves one unit a cycle.
+
+mod engine;
+mod queues;
+mod transfer;
+
+use super::engine::{Contexts, Moved};
+use super::tables::State;
+use crate::image::{KernelContexts, KernelImage};
+use crate::warps::Warps;
+use std::sync::Arc;
+use warploom_base::{BlockId, Cycle, Dim3, KernelSlot, Pc, WarpSlot};
+use warploom_config::{
+    ContextNeeds, ContextPlan, ContextRules, ContextStorage, ExtraBlocks, GpuSpec, L1dStore, preset,
+};
+use warploom_diag::Source;
+use warploom_exec::{BlockState, BranchOrder, Checks, LaunchContext, LaunchSpec, TextureTable};
+use warploom_policy::WarpMask;
+
+const SLOTS: usize = 4;
+
+/// Warps go alone, and registers leave.
+const BY_WARP: ContextRules = ContextRules {
+    by_warp: true,
+    registers: true,
+    shared: true,
+    slots_anywhere: true,
+    extra: ExtraBlocks::Fixed(1),
+    port_bytes: 128,
+    slot_units: 2,
+    stack_entries: 1,
+    warps: 8,
+    blocks: 4,
+    warp_queue: 4,
+    block_queue: 2,
+    barriers: false,
+    reduce: true,
+    l1d: L1dStore::Never,
+};
+
+/// Blocks go as wholes, and nothing but their slots.
+const BY_BLOCK: ContextRules = ContextRules {
+    by_warp: false,
+    registers: false,
+    ..BY_WARP
+};
+
+/// What the test plays the pipeline for.
+struct Bench {
+    contexts: Contexts,
+    warps: Warps,
+    kernels: Vec<Option<Arc<KernelImage>>>,
+    /// The warp whose instructions are being decoded.
+    decoding: WarpMask,
+    /// What moved, and when.
+    moved: Vec<(Cycle, Moved)>,
+}
+
+/// A machine of the tests' blocks that moves by these rules; `moves` are registers and shared
+/// memory.
+fn kernel(rules: &ContextRules, moves: (bool, bool), slot: u8) -> KernelImage {
+    let spec = preset("gtx480").unwrap_or_else(|errors| panic!("{errors}"));
+    let text = ".version 7.0\n.target sm_50\n.address_size 64\n.visible .entry k() {\n\
+                .reg .b32 %r<4>; .reg .b64 %rd<4>;\n\
+                ld.global.u32 %r1, [%rd1];\nret;\n}\n";
+    let source = Source::new("bench.ptx", text.to_owned());
+    let (module, _) = warploom_ptx::load(&source).unwrap_or_else(|e| panic!("{e:?}"));
+    let ir = warploom_ir::lower(&module, &source).unwrap_or_else(|e| panic!("{e:?}"));
+    let program = Arc::new(ir.kernels.into_iter().next().expect("one kernel"));
+    let launch = LaunchContext::new(Arc::clone(&program), launch(&spec));
+    let launch = launch.unwrap_or_else(|error| panic!("{error}"));
+    let style = spec.gpu.style;
+    let slot = KernelSlot(slot);
+    let mut image = KernelImage::new(launch, program, slot, 0, 64, 10, 0, 2, &spec.sm, style);
+    image.contexts = Some(contexts(rules.by_warp, moves, Some(5)));
+    image
+}
+
+/// What is known of the kernel's contexts: a warp keeps `kept` units at the load, or stays there.
+fn contexts(by_warp: bool, moves: (bool, bool), kept: Option<u16>) -> KernelContexts {
+    let plan = ContextPlan {
+        native: 2,
+        bound: 1,
+        by_warp,
+        l1d: false,
+        refusal: None,
+    };
+    let needs = ContextNeeds {
+        warps: 2,
+        registers: 10,
+        kept: 6,
+        shared: 4,
+        switches: true,
+    };
+    KernelContexts::by_hand(plan, needs, &[kept, None], &[(false, false), moves])
+}
+
+fn launch(spec: &GpuSpec) -> LaunchSpec {
+    LaunchSpec {
+        grid: Dim3::linear(8),
+        block: Dim3::linear(64),
+        dynamic_shared_bytes: 0,
+        max_shared_bytes: spec.sm.max_shared_bytes_per_block,
+        barriers: spec.sm.barriers_per_block,
+        params: Vec::new(),
+        globals: Vec::new(),
+        texture_refs: Vec::new(),
+        textures: Arc::new(TextureTable::default()),
+        grid_id: 0,
+        asid: 0,
+        checks: Checks::default(),
+        branch_order: BranchOrder::HighestLaneLast,
+    }
+}
+
+impl Bench {
+    /// An SM whose registers are full with two blocks.
+    fn new(rules: ContextRules) -> Self {
+        Self::with(rules, (true, false), [40, 28, 0])
+    }
+
+    /// An SM of so many units of registers, shared memory and L1D, whose kernel moves what is
+    /// said: registers, shared memory.
+    fn with(rules: ContextRules, moves: (bool, bool), units: [u32; 3]) -> Self {
+        let image = kernel(&rules, moves, 0);
+        let [registers, shared, l1d] = units;
+        let storage = ContextStorage {
+            registers,
+            shared,
+            l1d,
+        };
+        let mut warps = Warps::new(SLOTS, rules.warps as usize, 8);
+        warps.reserve_scoreboard(image.score_words());
+        Self {
+            contexts: Contexts::new(rules, storage, SLOTS),
+            warps,
+            kernels: vec![Some(Arc::new(image))],
+            decoding: 0,
+            moved: Vec::new(),
+        }
+    }
+
+    /// The same with three blocks, the last of them out.
+    fn full(rules: ContextRules) -> Self {
+        let mut bench = Self::new(rules);
+        (0..3).for_each(|block| bench.launch(block));
+        bench
+    }
+
+    /// From now on warps may leave at the load, or not.
+    fn allow(&mut self, leave: bool) {
+        let image = self.kernels[0].as_mut().and_then(Arc::get_mut);
+        let kept = leave.then_some(5);
+        image.expect("nobody else has it").contexts = Some(contexts(true, (true, false), kept));
+    }
+
+    fn image(&self) -> Arc<KernelImage> {
+        Arc::clone(self.kernels[0].as_ref().expect("the kernel"))
+    }
+
+    fn has_room(&mut self) -> bool {
+        let image = self.image();
+        let contexts = image.contexts.as_ref().expect("it is switched");
+        let one = self.contexts.has_room(&image, contexts);
+        assert_eq!(self.contexts.room(&image, contexts, 1), u32::from(one));
+        one
+    }
+
+    /// A block comes and starts.
+    fn launch(&mut self, block: u16) {
+        let first = self.assign(block);
+        let image = self.image();
+        let mut state = BlockState::new();
+        state.reset(&image.launch, image.launch.grid().point(0));
+        for nth in 0..2 {
+            let place = self.contexts.place((first + nth) as usize);
+            self.warps.exec[place].reset(&image.launch, &state, nth);
+            let id = BlockId(block);
+            self.warps.start(place, id, KernelSlot(0), 0, nth);
+        }
+        self.contexts.start(BlockId(block));
+    }
+
+    fn assign(&mut self, block: u16) -> u32 {
+        let image = self.image();
+        let contexts = image.contexts.as_ref().expect("it is switched");
+        self.contexts.assign(&image, contexts, BlockId(block))
+    }
+
+    /// A warp's next instruction waits for a load that missed L1D.
+    fn miss(&mut self, context: usize) {
+        let (image, slot) = (self.image(), self.slot(context));
+        let load = image.at(Pc(0));
+        self.warps.reserve(slot, load, &image);
+        self.warps.note_miss(slot, load, &image);
+        self.warps.note_load(slot);
+        self.warps.in_flight[slot] += 1;
+        self.decode(context);
+    }
+
+    /// A warp has its next instruction in its buffer.
+    fn decode(&mut self, context: usize) {
+        let slot = self.slot(context);
+        self.warps.buffer_pc[slot] = Pc(0);
+        self.warps.buffer_len[slot] = 1;
+        self.warps.refresh(slot, &self.image());
+    }
+
+    /// The load comes, wherever the warp is.
+    fn arrive(&mut self, context: usize) {
+        let (image, place) = (self.image(), self.contexts.place(context));
+        let load = image.at(Pc(0));
+        self.warps.clear_pending(place, load, &image);
+        self.warps.in_flight[place] -= 1;
+        self.warps.forget_load(place, true, load, &image);
+        if place < SLOTS {
+            self.warps.refresh_arrived(place, &image);
+        } else {
+            self.contexts.arrived(context, &self.warps, &self.kernels);
+        }
+    }
+
+    /// A warp waits at a barrier.
+    fn wait(&mut self, context: usize) {
+        self.warps.at_barrier |= 1 << self.slot(context);
+    }
+
+    /// The barrier has completed for a warp, wherever it is.
+    fn go_on(&mut self, context: usize) {
+        let place = self.contexts.place(context);
+        if place < SLOTS {
+            self.warps.at_barrier &= !(1 << place);
+        } else {
+            self.contexts.released(context);
+            self.contexts.arrived(context, &self.warps, &self.kernels);
+        }
+    }
+
+    /// A warp ends.
+    fn end(&mut self, context: usize) {
+        let slot = self.slot(context);
+        self.warps.drop_buffer(slot);
+        self.warps.release(slot);
+        self.contexts.warp_gone(slot);
+    }
+
+    /// The slot of a warp that is present.
+    fn slot(&self, context: usize) -> usize {
+        let place = self.contexts.place(context);
+        assert!(place < SLOTS, "warp {context} is out");
+        place
+    }
+
+    /// The end of a cycle.
+    fn step(&mut self, now: Cycle) {
+        let mut moved = Vec::new();
+        let (warps, kernels) = (&mut self.warps, &self.kernels);
+        self.contexts
+            .step(now, warps, kernels, self.decoding, &mut moved);
+        self.moved.extend(moved.into_iter().map(|what| (now, what)));
+    }
+
+    /// The ends of these cycles.
+    fn run(&mut self, cycles: std::ops::Range<Cycle>) {
+        cycles.for_each(|now| self.step(now));
+    }
+
+    fn state(&self, context: usize) -> State {
+        self.contexts.warps[context].state
+    }
+
+    fn states(&self, contexts: std::ops::Range<usize>) -> Vec<State> {
+        contexts.map(|context| self.state(context)).collect()
+    }
+}
+
+fn out(slot: usize) -> Moved {
+    Moved::Out(WarpSlot::new(slot))
+}
+
+fn back(slot: usize) -> Moved {
+    Moved::In(WarpSlot::new(slot))
+}

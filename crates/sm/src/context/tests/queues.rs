@@ -1,0 +1,217 @@
+//! Who is stalled, who is ready, and in which order.
+
+use super::{BY_BLOCK, BY_WARP, Bench, back, out};
+use crate::context::tables::State;
+use warploom_config::ContextRules;
+
+/// A bench of three blocks whose warp 1 waits for a miss, in a way that `hold` makes impossible to
+/// leave; `free` takes that away.
+fn held(hold: impl Fn(&mut Bench), free: impl Fn(&mut Bench), why: &str) {
+    let mut bench = Bench::full(BY_WARP);
+    bench.miss(1);
+    hold(&mut bench);
+    bench.run(0..3);
+    assert!(bench.moved.is_empty(), "{why}: it stays");
+    free(&mut bench);
+    bench.step(3);
+    assert_eq!(bench.moved, [(3, out(1))], "{why}: it goes");
+}
+
+/// What keeps a warp in its slot although its next instruction waits for a miss: nothing of it may
+/// be in the pipeline but loads that have left it.
+#[test]
+fn a_warp_leaves_when_only_its_loads_are_out() {
+    let bit = 1 << 1;
+    held(
+        |b| b.warps.in_flight[1] = 2,
+        |b| b.warps.in_flight[1] = 1,
+        "an instruction before the load is in the pipeline",
+    );
+    held(
+        |b| b.warps.atomics[1] = 1,
+        |b| b.warps.atomics[1] = 0,
+        "an atomic is out",
+    );
+    held(
+        |b| b.decoding = bit,
+        |b| b.decoding = 0,
+        "its instructions are being decoded",
+    );
+    held(
+        |b| b.warps.fetching = bit,
+        |b| b.warps.fetching = 0,
+        "a fetch is out",
+    );
+    held(
+        |b| b.warps.fenced = bit,
+        |b| b.warps.fenced = 0,
+        "it is behind a fence",
+    );
+    held(
+        |b| b.warps.flush = bit,
+        |b| b.warps.flush = 0,
+        "its buffer holds the wrong path",
+    );
+    held(
+        |b| b.allow(false),
+        |b| b.allow(true),
+        "its instruction is no switch point",
+    );
+    held(
+        |b| b.contexts.rules.stack_entries = 0,
+        |b| b.contexts.rules.stack_entries = 1,
+        "its divergence stack is deeper than a context's",
+    );
+}
+
+/// A wait for a hit in L1D is short: the warp stays. Nothing else tells it from a miss.
+#[test]
+fn a_warp_stays_whose_load_hits() {
+    let mut bench = Bench::full(BY_WARP);
+    bench.miss(1);
+    let image = bench.image();
+    let load = image.at(warploom_base::Pc(0));
+    bench.warps.forget_load(1, false, load, &image);
+    bench.run(0..3);
+    assert!(bench.moved.is_empty());
+    bench.warps.note_miss(1, load, &image);
+    bench.step(3);
+    assert_eq!(bench.moved, [(3, out(1))]);
+}
+
+/// The queue holds as many as it has entries, oldest first, those of one cycle by slots. A warp
+/// that gets its data while it is in the queue goes on, and gives its entry to another.
+#[test]
+fn the_queue_of_stalled_warps_is_in_order_and_bounded() {
+    let rules = ContextRules {
+        warp_queue: 2,
+        ..BY_WARP
+    };
+    let mut bench = Bench::full(rules);
+    bench.miss(3);
+    bench.step(0);
+    assert_eq!(bench.moved, [(0, out(3))], "the port is busy now");
+    (0..3).for_each(|context| bench.miss(context));
+    bench.step(1);
+    assert_eq!(bench.states(0..2), [State::Stalled; 2]);
+    assert_eq!(bench.state(2), State::Running, "no entry is left");
+    bench.arrive(0);
+    bench.step(2);
+    assert_eq!(
+        bench.states(0..3),
+        [State::Running, State::Stalled, State::Stalled]
+    );
+    bench.miss(0);
+    bench.run(3..5);
+    assert_eq!(bench.state(0), State::Running, "no entry again");
+    bench.arrive(2);
+    bench.step(5);
+    assert_eq!(
+        bench.states(0..3),
+        [State::Stalled, State::Stalled, State::Running]
+    );
+    // The first swap moves 7 and 2 units.
+    bench.run(6..10);
+    let then = [(0, out(3)), (9, back(3)), (9, out(1))];
+    assert_eq!(bench.moved, then, "warp 1 is the oldest");
+}
+
+/// Ready warps come in in the order in which they became ready.
+#[test]
+fn ready_warps_come_in_in_order() {
+    let mut bench = Bench::full(BY_WARP);
+    bench.miss(2);
+    bench.run(0..10);
+    assert_eq!(bench.contexts.in_slot(2), 4, "the first that was out");
+    bench.arrive(2);
+    bench.miss(0);
+    bench.run(10..20);
+    assert_eq!(bench.contexts.in_slot(0), 5, "it waited before warp 2 did");
+    bench.miss(1);
+    bench.run(20..35);
+    assert_eq!(bench.contexts.in_slot(1), 2);
+    let times: Vec<_> = bench.moved.iter().map(|(at, _)| *at).collect();
+    assert_eq!(
+        times,
+        [0, 9, 10, 19, 20, 34],
+        "2 units in for a new warp, 7 for warp 2"
+    );
+}
+
+/// Warps at barriers leave where the rules say so. One that is out at a barrier becomes ready when
+/// the barrier completes, and one of whose loads is out too when both have come.
+#[test]
+fn warps_at_barriers_leave_where_they_may() {
+    let mut stays = Bench::full(BY_WARP);
+    stays.wait(1);
+    stays.run(0..3);
+    assert!(stays.moved.is_empty());
+    let rules = ContextRules {
+        barriers: true,
+        ..BY_WARP
+    };
+    let mut bench = Bench::full(rules);
+    bench.wait(1);
+    bench.run(0..10);
+    assert_eq!(bench.moved, [(0, out(1)), (9, back(1))]);
+    assert_eq!(bench.contexts.counters.out_at_barriers, 1);
+    let absent: Vec<_> = bench.contexts.describe_absent().collect();
+    assert_eq!(absent[0], (1, "out, at a barrier"));
+    bench.contexts.arrived(1, &bench.warps, &bench.kernels);
+    assert_eq!(bench.state(1), State::Absent, "the barrier holds it");
+    bench.go_on(1);
+    assert_eq!(bench.state(1), State::Ready);
+}
+
+/// A block one of whose warps still waits for its load is not ready.
+#[test]
+fn a_block_is_ready_when_all_its_loads_have_come() {
+    let mut bench = Bench::with(BY_BLOCK, (false, false), [60, 28, 0]);
+    (0..3).for_each(|block| bench.launch(block));
+    bench.miss(0);
+    bench.miss(1);
+    bench.run(0..10);
+    bench.arrive(1);
+    assert_eq!(bench.states(0..2), [State::Absent, State::Ready]);
+    assert!(!bench.contexts.block_is_ready(0));
+    bench.arrive(0);
+    assert!(bench.contexts.block_is_ready(0));
+}
+
+/// A block leaves when all its warps wait and one of them for a load; it is ready when all its
+/// warps are that do not wait at a barrier.
+#[test]
+fn a_block_leaves_and_comes_back_as_a_whole() {
+    let mut bench = Bench::with(BY_BLOCK, (false, false), [60, 28, 0]);
+    (0..3).for_each(|block| bench.launch(block));
+    bench.miss(0);
+    bench.run(0..2);
+    assert!(bench.moved.is_empty(), "the other warp runs");
+    bench.wait(0);
+    bench.wait(1);
+    bench.run(2..4);
+    assert!(bench.moved.is_empty(), "both wait for others' arrival");
+    bench.go_on(0);
+    bench.step(4);
+    assert_eq!(bench.moved, [(4, out(0)), (4, out(1))]);
+    let counters = &bench.contexts.counters;
+    assert_eq!((counters.blocks_out, counters.out_at_barriers), (1, 1));
+    // Two slots of two units each way.
+    bench.run(5..12);
+    assert_eq!(bench.moved.len(), 2);
+    bench.step(12);
+    assert_eq!(bench.moved[2..], [(12, back(0)), (12, back(1))]);
+    assert_eq!(bench.states(0..2), [State::Absent; 2]);
+    assert!(!bench.contexts.block_is_ready(0));
+    bench.arrive(0);
+    assert_eq!(bench.states(0..2), [State::Ready, State::Absent]);
+    assert!(
+        bench.contexts.block_is_ready(0),
+        "the other waits for this one"
+    );
+    bench.miss(2);
+    bench.miss(3);
+    bench.run(13..22);
+    assert_eq!(bench.moved[6..], [(21, back(2)), (21, back(3))]);
+    assert_eq!(bench.warps.at_barrier, 1 << 3, "where it waited before");
+}
