@@ -4,6 +4,7 @@ mod assembler;
 mod bench;
 mod bless;
 mod ci;
+mod cuda_programs;
 mod docs;
 mod fidelity;
 mod ptx;
@@ -36,6 +37,8 @@ enum Verb {
     Bless(bless::Args),
     /// Run everything that must hold before a change lands
     Ci(ci::Args),
+    /// Build the test programs of cudart with NVIDIA's nvcc
+    CudaPrograms,
     /// Write docs/generated from the program's own tables
     Docs,
     /// Run the reference kernels and write docs/fidelity.md: our figures beside GPGPU-Sim's
@@ -59,6 +62,7 @@ fn main() -> Result<()> {
         Verb::Bench(args) => bench::run(&args, &root()),
         Verb::Bless(args) => bless::run(&args, &root()),
         Verb::Ci(args) => ci::run(&args, &root()),
+        Verb::CudaPrograms => cuda_programs::run(&root()),
         Verb::Docs => docs::run(&root()),
         Verb::Fidelity(args) => fidelity::run(&args, &root()),
         Verb::Ptx(args) => ptx::run(&args, &root()),
