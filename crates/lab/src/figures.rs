@@ -1,8 +1,10 @@
 //! The table of figures.
 
 mod cooperative;
+mod crat;
 mod duet;
 mod locality;
+mod shared;
 mod slicer;
 #[cfg(test)]
 mod testing;
@@ -37,11 +39,13 @@ pub const fn all() -> &'static [FigureInfo] {
     const ALL: &[FigureInfo] = &{
         let [a, b, c, d, e, f, g, h, i, j, k, l, m] = duet::FIGURES;
         let [n, o, p, q, r] = cooperative::FIGURES;
-        let [s, t, u, v, w, x, y] = locality::FIGURES;
-        let [z, aa, ab, ac, ad, ae, af, ag, ah, ai, aj, ak, al, am, an] = slicer::FIGURES;
+        let [s, t, u, v, w, x, y, z, aa, ab, ac, ad, ae, af, ag, ah, ai] = crat::FIGURES;
+        let [aj, ak, al, am, an, ao, ap] = locality::FIGURES;
+        let [aq, ar, as_, at, au, av, aw, ax, ay, az, ba, bb, bc, bd, be] = slicer::FIGURES;
         [
             a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, aa, ab,
-            ac, ad, ae, af, ag, ah, ai, aj, ak, al, am, an,
+            ac, ad, ae, af, ag, ah, ai, aj, ak, al, am, an, ao, ap, aq, ar, as_, at, au, av, aw,
+            ax, ay, az, ba, bb, bc, bd, be,
         ]
     };
     ALL

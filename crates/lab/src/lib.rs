@@ -11,6 +11,7 @@
 //! were interrupted. The store's file is all that is read or written here; nothing prints, and no
 //! clock is read.
 
+mod allocated;
 mod claims;
 mod compare;
 mod figure;
@@ -22,6 +23,7 @@ mod spec;
 mod store;
 mod verdict;
 
+pub use allocated::{Allocate, Subject};
 pub use claims::{Claim, claim, claims};
 pub use compare::{Comparison, Vary, speedup};
 pub use figure::{Figure, Request, Scale, UnknownScale, page};

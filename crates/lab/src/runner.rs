@@ -5,10 +5,11 @@
 
 use crate::spec::{Input, Mix, RunKey, RunSpec};
 use crate::store::{Store, StoreError};
+use std::any::Any;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, mpsc};
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread;
 use warploom_config::GpuSpec;
 use warploom_run::{Again, HostProgram, Options, Participant, Progress, Session};
@@ -60,6 +61,8 @@ pub struct Runner<'a> {
 pub struct Results {
     done: BTreeMap<RunKey, Arc<RunReport>>,
     failed: BTreeMap<RunKey, Failed>,
+    /// What figures have computed without runs, by what it is.
+    computed: Mutex<BTreeMap<String, Arc<dyn Any + Send + Sync>>>,
 }
 
 /// A run without a result.
@@ -77,6 +80,23 @@ impl Results {
     /// The result of a run.
     pub fn get(&self, key: &RunKey) -> Option<&Arc<RunReport>> {
         self.done.get(key)
+    }
+
+    /// What `make` makes, made once for each key: a function of the key alone, and of nothing that
+    /// runs.
+    pub(crate) fn computed<T>(&self, key: &str, make: impl FnOnce() -> T) -> Arc<T>
+    where
+        T: Any + Send + Sync,
+    {
+        // What one figure computes may need what another has: the lock is not held meanwhile.
+        let lock = || self.computed.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = lock().get(key).cloned();
+        let found = known.unwrap_or_else(|| {
+            let made: Arc<dyn Any + Send + Sync> = Arc::new(make());
+            lock().insert(key.to_owned(), Arc::clone(&made));
+            made
+        });
+        found.downcast().expect("one type for a key")
     }
 
     /// Why a run has none.

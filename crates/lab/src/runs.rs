@@ -11,6 +11,7 @@ use crate::figures::FigureInfo;
 use crate::runner::{Failed, Results, Runner};
 use crate::spec::RunSpec;
 use crate::store::StoreError;
+use std::any::Any;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use warploom_report::page::Page;
@@ -52,6 +53,12 @@ impl<'a> Runs<'a> {
             None => self.wanted.push(spec.clone()),
         }
         None
+    }
+
+    /// What `make` makes, made once for each key: for what takes time without being a run, and is a
+    /// function of the key alone.
+    pub fn computed<T: Any + Send + Sync>(&self, key: &str, make: impl FnOnce() -> T) -> Arc<T> {
+        self.results.computed(key, make)
     }
 
     /// The results of all of these runs, once all are there: asks for all of them at once.

@@ -20,7 +20,7 @@ pub struct Input {
     /// What stands behind `warploom run`, and what of it is no target.
     target: String,
     options: String,
-    digest: String,
+    pub(crate) digest: String,
     /// Threads that it launches, about: long runs start first.
     weight: u64,
     make: Arc<Make>,
@@ -71,6 +71,21 @@ impl Input {
             options,
             ..Self::new(name, name, digest.hex(), make)
         })
+    }
+
+    /// The same input made in another way, with further `options` behind `warploom run`.
+    pub(crate) fn made_by(
+        self,
+        options: &str,
+        digest: String,
+        make: impl Fn(&GpuSpec) -> Result<Box<dyn HostProgram>, String> + Send + Sync + 'static,
+    ) -> Self {
+        Self {
+            options: self.options + options,
+            digest,
+            make: Arc::new(make),
+            ..self
+        }
     }
 
     /// Its name.

@@ -15,9 +15,11 @@ mod kernel;
 mod memory;
 mod page;
 mod rate;
+mod spills;
 mod sync;
 
 pub use page::{Row, markdown, measure};
+pub use spills::{SpillCosts, spill_costs};
 use warploom_config::GpuSpec;
 use warploom_run::RunError;
 

@@ -22,6 +22,8 @@ pub(crate) struct Task<'a> {
     pub typing: Typing,
     pub loop_weight: u32,
     pub stack: Stack,
+    /// Registers that are kept in memory from the start, and where.
+    pub kept: Vec<(String, Place)>,
 }
 
 /// A function with a register for every variable.
@@ -67,7 +69,7 @@ pub(crate) enum Failure {
 
 /// Allocates one function.
 pub(crate) fn allocate(task: &Task, accesses: &Accesses) -> Result<Outcome, Failure> {
-    let body = Body::new(task.function, task.typing, accesses).map_err(Failure::Program)?;
+    let mut body = Body::new(task.function, task.typing, accesses).map_err(Failure::Program)?;
     let params = task
         .function
         .params
@@ -85,6 +87,9 @@ pub(crate) fn allocate(task: &Task, accesses: &Accesses) -> Result<Outcome, Fail
         registers: None,
         count: 0,
     };
+    for (name, place) in &task.kept {
+        rounds.keep(&mut body, name, *place);
+    }
     rounds.run(body)
 }
 
@@ -122,6 +127,25 @@ impl Rounds {
             let (stack, entry) = (&mut self.stack, analysis.flow.at_entry());
             spill(&mut body, stack, &victims, &analysis.recipes, entry);
         }
+    }
+
+    /// Spills one register of the input, if there is one of that name.
+    fn keep(&mut self, body: &mut Body, name: &str, place: Place) {
+        let Some(at) = body.vars.iter().position(|var| var.name == name) else {
+            return;
+        };
+        let mut analysis = self.analyse(body);
+        analysis.recipes.fill(None);
+        let victims = [Var::new(at)];
+        self.note(&analysis, &victims);
+        let mut places = PerClass::default();
+        for class in Class::ALL {
+            places[class] = place;
+        }
+        let before = std::mem::replace(&mut self.stack.places, places);
+        let entry = analysis.flow.at_entry();
+        spill(body, &mut self.stack, &victims, &analysis.recipes, entry);
+        self.stack.places = before;
     }
 
     /// Merges copies as long as that is safe, and divides the budget.

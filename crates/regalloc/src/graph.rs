@@ -9,6 +9,8 @@ use crate::body::{Body, Var};
 use crate::class::{Class, PerClass};
 use crate::flow::Flow;
 use fixedbitset::FixedBitSet;
+use std::cmp::{Ordering, Reverse};
+use std::collections::BinaryHeap;
 
 /// Cost of a variable that cannot be spilled.
 pub(crate) const NEVER: u64 = u64::MAX;
@@ -311,8 +313,15 @@ fn simplify(graph: &Graph, costs: &[u64], registers: u32) -> Vec<u32> {
         .rev()
         .filter(|n| low(degree[*n as usize]))
         .collect();
-    let mut waiting: Vec<u32> = (0..count as u32)
+    // As neighbours go, a node frees fewer: its price rises. An entry of the heap is too low at
+    // worst, and is put back where it belongs when it comes to the top.
+    let price = |node: u32, degree: usize| Price {
+        price: costs[node as usize] as f64 / degree.max(1) as f64,
+        node,
+    };
+    let mut waiting: BinaryHeap<Reverse<Price>> = (0..count as u32)
         .filter(|n| !low(degree[*n as usize]))
+        .map(|n| Reverse(price(n, degree[n as usize])))
         .collect();
     loop {
         while let Some(node) = ready.pop() {
@@ -327,15 +336,44 @@ fn simplify(graph: &Graph, costs: &[u64], registers: u32) -> Vec<u32> {
                 }
             }
         }
-        waiting.retain(|node| !aside.contains(*node as usize));
-        let cheapest = waiting.iter().copied().min_by(|a, b| {
-            // The first wins a tie.
-            let price = |node: u32| costs[node as usize] as f64 / degree[node as usize] as f64;
-            price(*a).total_cmp(&price(*b)).then(a.cmp(b))
-        });
-        match cheapest {
-            Some(node) => ready.push(node),
-            None => return order,
+        let Some(Reverse(cheapest)) = waiting.pop() else {
+            return order;
+        };
+        let now = price(cheapest.node, degree[cheapest.node as usize]);
+        if aside.contains(cheapest.node as usize) {
+            continue;
+        } else if now > cheapest {
+            waiting.push(Reverse(now));
+        } else {
+            ready.push(cheapest.node);
         }
     }
 }
+
+/// What spilling a node costs for each neighbour that it frees; of equal ones the first node.
+#[derive(Clone, Copy, Debug)]
+struct Price {
+    price: f64,
+    node: u32,
+}
+
+impl Ord for Price {
+    fn cmp(&self, other: &Self) -> Ordering {
+        let by_price = self.price.total_cmp(&other.price);
+        by_price.then(self.node.cmp(&other.node))
+    }
+}
+
+impl PartialOrd for Price {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Price {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for Price {}

@@ -25,6 +25,9 @@ pub struct Options {
     pub loop_weight: u32,
     /// Spill to shared memory what fits there.
     pub shared: Option<SharedSpills>,
+    /// Registers of the kernel, by their names in the input, that are kept in memory whether or not
+    /// there is a register for them, and where.
+    pub kept: Vec<(String, Place)>,
 }
 
 impl Default for Options {
@@ -34,6 +37,7 @@ impl Default for Options {
             typing: Typing::Bits,
             loop_weight: 10,
             shared: None,
+            kept: Vec::new(),
         }
     }
 }
@@ -104,6 +108,30 @@ pub fn demand(module: &Module, kernel: &str, options: &Options) -> Result<Demand
         min_registers: session.fewest(1),
         predicates: outcome.used[Class::Pred],
     })
+}
+
+/// The fewest registers, from `least` on, with which a kernel can be allocated, spilling to local
+/// memory; those that it wants if they are fewer.
+///
+/// # Errors
+/// As [`demand`].
+pub fn fewest_registers(
+    module: &Module,
+    kernel: &str,
+    options: &Options,
+    least: u32,
+) -> Result<u32, Diagnostics> {
+    Ok(Session::new(module, kernel, options)?.fewest(least))
+}
+
+/// MaxReg: the registers that spare all spills.
+///
+/// # Errors
+/// As [`demand`].
+pub fn max_registers(module: &Module, kernel: &str, options: &Options) -> Result<u32, Diagnostics> {
+    let session = Session::new(module, kernel, options)?;
+    let outcome = session.run(None, &PerClass::default())?;
+    Ok(outcome.used.units() + session.reserved)
 }
 
 /// Names of a module's kernels, in order.
@@ -200,6 +228,11 @@ impl<'a> Session<'a> {
             typing: self.options.typing,
             loop_weight: self.options.loop_weight,
             stack,
+            // Functions have registers of the same names.
+            kept: match std::ptr::eq(function, self.function) {
+                true => self.options.kept.clone(),
+                false => Vec::new(),
+            },
         }
     }
 

@@ -57,6 +57,9 @@ pub mod tlp;
 
 pub use class::{Class, PerClass, Typing};
 pub use emit::Step;
-pub use kernel::{Allocation, Demand, Options, SharedSpills, allocate_kernel, demand, kernels};
+pub use kernel::{
+    Allocation, Demand, Options, SharedSpills, allocate_kernel, demand, fewest_registers, kernels,
+    max_registers,
+};
 pub use report::{Added, Amount, Home, Report, Spilled};
 pub use spill::Place;

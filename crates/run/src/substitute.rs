@@ -25,6 +25,10 @@ impl HostProgram for Substituted {
         self.program.next(device)
     }
 
+    fn analysis_start(&self) -> u64 {
+        self.program.analysis_start()
+    }
+
     fn checks(&mut self, device: &Device) -> Result<Vec<Check>, HostError> {
         self.program.checks(device)
     }

@@ -4,6 +4,7 @@
 //! Exit status: 0 success, 1 the run failed (wrong output, deadlock, a fault in the kernel), 2 bad
 //! usage or input. A bug of Warploom itself ends with 101 and a message that asks for a report.
 
+mod allocate_args;
 mod cli;
 mod experiment;
 mod failure;

@@ -18,6 +18,7 @@ mod table4;
 mod warps;
 
 use super::FigureInfo;
+use super::shared::{bars, column, row};
 use crate::compare::speedup;
 use crate::figure::Request;
 use crate::grid::{Workload, geometric_mean};
@@ -25,8 +26,6 @@ use crate::runs::Runs;
 use crate::spec::{Input, Machine, RunSpec, SEED};
 use std::sync::Arc;
 use warploom_analyze::KernelAnalysis;
-use warploom_report::page::{Cell, Column};
-use warploom_report::{Axis, BarChart, BarSeries, Chart};
 use warploom_stats::result::{KernelReport, RunReport};
 
 pub(super) const FIGURES: [FigureInfo; 13] = [
@@ -188,36 +187,6 @@ fn speedups(reports: &[Vec<Arc<RunReport>>], at: usize) -> Vec<f64> {
 /// Geometric mean of the gains over 1 of the workloads that are not saturated.
 fn unsaturated_mean(ratios: &[f64]) -> f64 {
     geometric_mean(&ratios[..UNSATURATED])
-}
-
-fn column(name: &str, about: &str) -> Column {
-    Column::new(name, about)
-}
-
-/// Bars of [`FIFTEEN`], or others.
-fn bars(title: &str, label: &str, workloads: &[Workload], series: Vec<(&str, Vec<f64>)>) -> Chart {
-    Chart::Bars(BarChart {
-        title: title.to_owned(),
-        axis: Axis {
-            label: label.to_owned(),
-            ..Axis::default()
-        },
-        groups: workloads.iter().map(|w| w.name.to_owned()).collect(),
-        series: series
-            .into_iter()
-            .map(|(name, values)| BarSeries {
-                name: name.to_owned(),
-                values: values.into_iter().map(Some).collect(),
-            })
-            .collect(),
-        marks: Vec::new(),
-    })
-}
-
-/// A row: a name and numbers.
-fn row(name: &str, numbers: impl IntoIterator<Item = f64>) -> Vec<Cell> {
-    let numbers = numbers.into_iter().map(Cell::Number);
-    std::iter::once(Cell::from(name)).chain(numbers).collect()
 }
 
 fn note(request: &Request) -> String {

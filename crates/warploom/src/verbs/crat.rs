@@ -6,15 +6,17 @@ mod text;
 use crate::failure::Failure;
 use crate::gpu::GpuArgs;
 use crate::output::{error_style, print, print_json, write_file};
-use explore::{Exploration, explore};
+use explore::{Choice, choose};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::str::FromStr;
+use warploom_crat::{Candidate, Kernel, Refusal};
 use warploom_diag::{Diagnostics, Source, Style};
 use warploom_ptx::ast::Module;
 use warploom_regalloc::checker::{Claim, check};
 use warploom_regalloc::{
-    Allocation, Demand, Options, Report, SharedSpills, Typing, allocate_kernel, demand, kernels,
+    Allocation, Demand, Options, Report, Typing, allocate_kernel, demand, kernels,
 };
 use warploom_run::launch_file::read;
 
@@ -23,7 +25,8 @@ Examples:
   warploom crat kernel.ptx -o small.ptx --registers 24
   warploom crat kernel.ptx -o small.ptx --registers 24 --spill shared --block 256
   warploom crat kernel.ptx -o best.ptx --gpu fermi-crat --block 256
-  warploom crat kernel.ptx -o best.ptx --gpu fermi-crat --block 16,16 --opt-tlp 3 --json";
+  warploom crat kernel.ptx -o best.ptx --gpu fermi-crat --block 16,16 --opt-tlp 3 --json
+  warploom crat kernel.ptx -o best.ptx --gpu fermi-crat --block 256 --opt-tlp static";
 
 /// Allocate a kernel's registers: PTX in, PTX out
 ///
@@ -54,9 +57,13 @@ pub struct Args {
     /// Shared memory that spilled values may use, in bytes a block, if --registers is given
     #[arg(long, value_name = "BYTES")]
     spare: Option<u32>,
-    /// Best number of blocks on an SM, where it is known; otherwise as many as fit
-    #[arg(long, value_name = "BLOCKS")]
-    opt_tlp: Option<u32>,
+    /// Best number of blocks on an SM: a number, for example from `warploom compare --vary
+    /// gpu.max_blocks_per_sm=...`, or `static` for a guess from the code; otherwise as many as fit
+    #[arg(long, value_name = "BLOCKS|static")]
+    opt_tlp: Option<TlpArg>,
+    /// With --opt-tlp static: share of loads that hit L1D while as many blocks run as fit
+    #[arg(long, value_name = "0..1", default_value_t = 0.5, value_parser = ratio)]
+    hit_ratio: f64,
     /// Let floats and integers share registers (bits), or keep them apart (kinds)
     #[arg(long, value_enum, default_value_t = Types::Bits)]
     types: Types,
@@ -86,6 +93,41 @@ enum Types {
     Kinds,
 }
 
+impl Types {
+    fn typing(self) -> Typing {
+        match self {
+            Self::Bits => Typing::Bits,
+            Self::Kinds => Typing::Kinds,
+        }
+    }
+}
+
+/// Where the best number of blocks comes from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum TlpArg {
+    Blocks(u32),
+    Static,
+}
+
+impl FromStr for TlpArg {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match (text, text.parse()) {
+            ("static", _) => Ok(Self::Static),
+            (_, Ok(blocks @ 1..)) => Ok(Self::Blocks(blocks)),
+            _ => Err("write a number of blocks, or `static`"),
+        }
+    }
+}
+
+fn ratio(text: &str) -> Result<f64, &'static str> {
+    match text.parse() {
+        Ok(ratio @ 0.0..=1.0) => Ok(ratio),
+        _ => Err("write a number from 0 to 1"),
+    }
+}
+
 /// What was done.
 #[derive(Serialize)]
 struct Output {
@@ -100,7 +142,7 @@ struct Output {
     pressure: u32,
     max_tlp: Option<u32>,
     opt_tlp: Option<u32>,
-    candidates: Vec<explore::Candidate>,
+    candidates: Vec<Candidate>,
     chosen: explore::Chosen,
     allocation: Made,
 }
@@ -132,17 +174,15 @@ struct Subject {
 
 pub fn run(args: &Args) -> Result<ExitCode, Failure> {
     let subject = subject(args)?;
-    let demand = subject.demand(args)?;
-    let exploration = explore(args, &subject, &demand)?;
-    let options = exploration.options.clone();
-    let allocation = subject.allocate(&options)?;
+    let choice = choose(args, &subject)?;
+    let allocation = subject.allocate(&choice.options)?;
     if args.verify {
-        verify(&subject, &allocation, &options)?;
+        verify(&subject, &allocation, &choice.options)?;
     }
     if let Some(path) = &args.output {
         write_file(path, &warploom_ptx::print(&allocation.module))?;
     }
-    let output = output(args, &subject, demand, exploration, &allocation.report);
+    let output = output(args, &subject, choice, &allocation.report);
     match args.json {
         true => print_json(&output)?,
         false => print(&text::render(&output, args.output.as_deref()))?,
@@ -213,8 +253,22 @@ impl Subject {
         Failure::Ptx(why.render(&self.source, error_style()))
     }
 
+    fn refusal(&self, why: Refusal) -> Failure {
+        match why {
+            Refusal::Program(why) => self.error(&why),
+            why => Failure::Input(why.to_string()),
+        }
+    }
+
+    /// The kernel with its block, if that is known.
+    fn kernel(&self) -> Result<Option<Kernel>, Failure> {
+        let kernel = |block| Kernel::new(self.module.clone(), &self.source, &self.kernel, block);
+        let kernel = self.block.map(kernel).transpose();
+        kernel.map_err(|why| self.refusal(why))
+    }
+
     fn demand(&self, args: &Args) -> Result<Demand, Failure> {
-        demand(&self.module, &self.kernel, &base_options(args)).map_err(|why| self.error(&why))
+        demand(&self.module, &self.kernel, &options(args)).map_err(|why| self.error(&why))
     }
 
     fn allocate(&self, options: &Options) -> Result<Allocation, Failure> {
@@ -223,34 +277,21 @@ impl Subject {
     }
 }
 
-/// Options without a limit.
-fn base_options(args: &Args) -> Options {
-    Options {
-        typing: match args.types {
-            Types::Bits => Typing::Bits,
-            Types::Kinds => Typing::Kinds,
-        },
-        ..Options::default()
+impl Args {
+    /// Where spilled values may go, the block's shape being known.
+    fn spills(&self) -> warploom_crat::Spill {
+        match self.spill {
+            Spill::Local => warploom_crat::Spill::Local,
+            Spill::Auto | Spill::Shared => warploom_crat::Spill::Shared(self.spare),
+        }
     }
 }
 
-/// Shared memory for spilled values, if they may go there.
-fn shared_spills(
-    args: &Args,
-    subject: &Subject,
-    spare_bytes: u32,
-) -> Result<Option<SharedSpills>, Failure> {
-    match (args.spill, subject.block) {
-        (Spill::Local, _) | (Spill::Auto, None) => Ok(None),
-        (Spill::Shared, None) => Err(Failure::Input(
-            "spilling to shared memory depends on the block's shape; give it with --block"
-                .to_owned(),
-        )),
-        (_, Some(block)) => Ok(Some(SharedSpills {
-            block,
-            spare_bytes,
-            weigh_loops: false,
-        })),
+/// Options without a limit.
+fn options(args: &Args) -> Options {
+    Options {
+        typing: args.types.typing(),
+        ..Options::default()
     }
 }
 
@@ -279,23 +320,18 @@ fn verify(subject: &Subject, allocation: &Allocation, options: &Options) -> Resu
     Ok(())
 }
 
-fn output(
-    args: &Args,
-    subject: &Subject,
-    demand: Demand,
-    exploration: Exploration,
-    report: &Report,
-) -> Output {
+fn output(args: &Args, subject: &Subject, choice: Choice, report: &Report) -> Output {
+    let demand = choice.demand;
     Output {
         kernel: subject.kernel.clone(),
         max_reg: demand.max_registers,
-        min_reg: exploration.min_reg,
+        min_reg: choice.min_reg,
         fewest_registers: demand.min_registers,
         pressure: demand.pressure,
-        max_tlp: exploration.max_tlp,
-        opt_tlp: args.opt_tlp.or(exploration.max_tlp),
-        candidates: exploration.candidates,
-        chosen: exploration.chosen,
+        max_tlp: choice.max_tlp,
+        opt_tlp: choice.opt_tlp,
+        candidates: choice.candidates,
+        chosen: choice.chosen,
         allocation: Made {
             registers: report.registers,
             predicates: report.classes[warploom_regalloc::Class::Pred],

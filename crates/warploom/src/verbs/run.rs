@@ -3,6 +3,7 @@
 mod all;
 mod mix;
 
+use crate::allocate_args::AllocateArgs;
 use crate::failure::Failure;
 use crate::gpu::GpuArgs;
 use crate::launch_args::LaunchArgs;
@@ -26,6 +27,8 @@ Examples:
   warploom run bfs --size paper --functional       outputs only, without timing
   warploom run hotspot --functional --sharing      cache lines that blocks share
   warploom run bfs --skip-launches 4               timing begins with the fifth launch
+  warploom run crat/CFD --allocate 42 --gpu fermi-crat
+                                                   with 42 registers a thread, spills included
   warploom run my.toml --check shared-races,uninitialised
   warploom run my.toml --stats result.json         a launch file; the result kept
   warploom run bfs --csv bfs.csv --per sm          counters of every kernel and SM as a table
@@ -50,6 +53,8 @@ pub struct Args {
     targets: Vec<String>,
     #[command(flatten)]
     workload: WorkloadArgs,
+    #[command(flatten)]
+    allocate: AllocateArgs,
     #[command(flatten)]
     gpu: GpuArgs,
     /// Stop after this many core cycles, without a check of the outputs
@@ -121,8 +126,18 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
             return Ok(ExitCode::SUCCESS);
         }
         [target] if !args.mix.given() => target,
+        _ if args.allocate.given() => {
+            return Err(Failure::Input(
+                "--allocate takes one workload that runs alone".to_owned(),
+            ));
+        }
         _ => return mix::run(args, &gpu, &mix::named(args)?),
     };
+    if target == "all" && args.allocate.given() {
+        return Err(Failure::Input(
+            "--allocate takes one workload that runs alone".to_owned(),
+        ));
+    }
     if let Some(plans) = mix::listed(target)? {
         return mix::run(args, &gpu, &plans);
     }
@@ -136,13 +151,13 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
         return all::run(args, &gpu);
     }
     args.stats.check(args.functional)?;
-    let mut program = target::program(
-        target,
-        args.workload.size,
-        args.workload.seed,
-        &args.launch,
-        &gpu,
-    )?;
+    let mut program = match args.allocate.program(target, &args.workload, &gpu)? {
+        Some(program) => program,
+        None => {
+            let WorkloadArgs { size, seed } = args.workload;
+            target::program(target, size, seed, &args.launch, &gpu)?
+        }
+    };
     let options = Options {
         threads: args.threads,
         max_cycles: args.max_cycles,

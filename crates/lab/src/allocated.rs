@@ -1,0 +1,302 @@
+//! Workloads whose registers are allocated before they run (seed 002): PTX in, PTX out, and the
+//! registers that launches then take.
+
+use crate::spec::Input;
+use std::sync::Arc;
+use warploom_base::Digest;
+use warploom_config::GpuSpec;
+use warploom_crat::{Kernel, Refusal};
+use warploom_diag::{Source, Style};
+use warploom_ptx::ast::Module;
+use warploom_regalloc::{Options, Place, SharedSpills, allocate_kernel};
+use warploom_run::{Check, Device, HostAction, HostError, HostProgram, Substituted};
+use warploom_workloads::{LaunchShape, Size, Target, architecture};
+
+/// How a workload's kernel is allocated.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Allocate {
+    /// Registers of a thread: the limit, and what launches take of an SM.
+    pub registers: u32,
+    /// Shared memory of a block that spilled values may use, in bytes; they lie in local memory
+    /// otherwise.
+    pub shared_bytes: u32,
+    /// A register of the kernel that is kept in shared memory whatever happens.
+    pub in_shared: Option<String>,
+}
+
+impl Allocate {
+    /// With spilled values in local memory.
+    pub fn local(registers: u32) -> Self {
+        Self {
+            registers,
+            shared_bytes: 0,
+            in_shared: None,
+        }
+    }
+
+    /// What says so behind `warploom run`.
+    fn arguments(&self) -> String {
+        let mut text = format!(" --allocate {}", self.registers);
+        if self.shared_bytes > 0 {
+            text += &format!(" --spill-shared {}", self.shared_bytes);
+        }
+        if let Some(register) = &self.in_shared {
+            text += &format!(" --in-shared {register}");
+        }
+        text
+    }
+
+    /// For a kernel of that block.
+    fn options(&self, block: [u32; 3]) -> Options {
+        let shared = self.shared_bytes > 0 || self.in_shared.is_some();
+        let kept = self.in_shared.iter();
+        Options {
+            registers: Some(self.registers),
+            shared: shared.then_some(SharedSpills {
+                block,
+                spare_bytes: self.shared_bytes,
+                weigh_loops: false,
+            }),
+            kept: kept.map(|name| (name.clone(), Place::Shared)).collect(),
+            ..Options::default()
+        }
+    }
+}
+
+/// A workload whose kernel can be allocated.
+#[derive(Clone, Debug)]
+pub struct Subject {
+    target: Target,
+    source: Arc<Source>,
+    module: Module,
+    /// Launches of the kernel in question, the one of most threads first.
+    launches: Vec<LaunchShape>,
+}
+
+impl Subject {
+    /// The kernel that a target means, or all of a workload whose target means none.
+    ///
+    /// # Errors
+    /// When the name is none, and when a workload's PTX is not what the allocator can read.
+    pub fn new(name: &str, size: Size) -> Result<Self, String> {
+        let target = Target::resolve(name).map_err(|unknown| unknown.to_string())?;
+        let source = Source::new(target.workload.name, target.workload.ptx);
+        let (module, _warnings) =
+            warploom_ptx::load(&source).map_err(|why| why.render(&source, Style::Plain))?;
+        let meant = |launch: &LaunchShape| {
+            let kernel = target.kernel;
+            kernel.is_none_or(|kernel| kernel.entries.contains(&launch.entry))
+        };
+        let mut launches: Vec<_> = target.launches(size).into_iter().filter(meant).collect();
+        launches
+            .sort_by_key(|launch| std::cmp::Reverse(launch.grid.count() * launch.block.count()));
+        Ok(Self {
+            target,
+            source: Arc::new(source),
+            module,
+            launches,
+        })
+    }
+
+    /// The kernel with its largest launch.
+    ///
+    /// # Errors
+    /// When the workload has none that can be executed.
+    pub fn kernel(&self) -> Result<Kernel, Refusal> {
+        let launch = self.largest();
+        let block = [launch.block.x, launch.block.y, launch.block.z];
+        Kernel::new(self.module.clone(), &self.source, launch.entry, block)
+    }
+
+    /// The launch of most threads.
+    pub fn largest(&self) -> &LaunchShape {
+        self.launches.first().expect("a workload has launches")
+    }
+
+    /// PTX entries of the kernel in question.
+    pub fn entries(&self) -> Vec<&'static str> {
+        let mut entries: Vec<_> = self.launches.iter().map(|launch| launch.entry).collect();
+        entries.sort_unstable();
+        entries.dedup();
+        entries
+    }
+
+    /// Registers of a thread where nobody says otherwise: those that the target's paper prints, or
+    /// what a compiler would take; as far as the machine has them.
+    pub fn default_registers(&self, kernel: &Kernel, gpu: &GpuSpec) -> u32 {
+        let known = self.target.registers().unwrap_or(kernel.default_registers);
+        known.min(gpu.sm.max_registers_per_thread)
+    }
+
+    /// The workload's PTX with the kernel in question allocated.
+    ///
+    /// # Errors
+    /// Too few registers, with the fewest that do.
+    pub fn allocate(&self, how: &Allocate) -> Result<String, Refusal> {
+        let mut module = self.module.clone();
+        for entry in self.entries() {
+            let options = how.options(self.largest_block(entry));
+            module = allocate_kernel(&module, entry, &options)?.module;
+        }
+        Ok(warploom_ptx::print(&module))
+    }
+
+    /// Launches of one kernel may differ: spilled values have room for the largest block.
+    fn largest_block(&self, entry: &str) -> [u32; 3] {
+        let of_entry = self.launches.iter().filter(|launch| launch.entry == entry);
+        let largest = of_entry.max_by_key(|launch| launch.block.count());
+        largest.map_or([1; 3], |launch| {
+            [launch.block.x, launch.block.y, launch.block.z]
+        })
+    }
+}
+
+impl Input {
+    /// A workload with its kernel allocated.
+    ///
+    /// # Errors
+    /// When the name is none, or the registers are too few.
+    pub fn allocated(name: &str, size: Size, seed: u64, how: &Allocate) -> Result<Self, String> {
+        let subject = Subject::new(name, size)?;
+        let why = |refusal: Refusal| match refusal {
+            Refusal::Program(why) => why.render(&subject.source, Style::Plain),
+            why => why.to_string(),
+        };
+        let text = subject.allocate(how).map_err(why)?;
+        let plain = Self::workload(name, size, seed).map_err(|unknown| unknown.to_string())?;
+        let mut digest = Digest::new();
+        digest
+            .str(&plain.digest)
+            .str(&text)
+            .u64(how.registers.into());
+        let (target, entries) = (subject.target, subject.entries());
+        let registers = how.registers;
+        let make = move |gpu: &GpuSpec| {
+            let program = target.program_on(size, seed, architecture(&gpu.name));
+            let texts = vec![(target.workload.ptx.to_owned(), text.clone())];
+            Ok(Box::new(Allocated {
+                program: Substituted::new(program, texts),
+                entries: entries.clone(),
+                registers,
+            }) as Box<dyn HostProgram>)
+        };
+        Ok(plain.made_by(&how.arguments(), digest.hex(), make))
+    }
+}
+
+/// A program whose kernel's launches take the registers that it was allocated for.
+struct Allocated {
+    program: Substituted,
+    entries: Vec<&'static str>,
+    registers: u32,
+}
+
+impl HostProgram for Allocated {
+    fn next(&mut self, device: &mut Device) -> Result<HostAction, HostError> {
+        let mut action = self.program.next(device)?;
+        if let HostAction::Launch(launch) = &mut action
+            && self.entries.contains(&launch.kernel.as_str())
+        {
+            launch.registers_per_thread = Some(self.registers);
+        }
+        Ok(action)
+    }
+
+    fn analysis_start(&self) -> u64 {
+        self.program.analysis_start()
+    }
+
+    fn checks(&mut self, device: &Device) -> Result<Vec<Check>, HostError> {
+        self.program.checks(device)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Allocate, Subject};
+    use crate::runner::{Results, Runner};
+    use crate::spec::{Input, Machine, RunSpec};
+    use warploom_stats::result::{Outcome, RunReport};
+    use warploom_workloads::Size;
+
+    fn report(how: Option<Allocate>) -> RunReport {
+        let input = match how {
+            Some(how) => Input::allocated("hotspot", Size::Test, 1, &how).unwrap(),
+            None => Input::workload("hotspot", Size::Test, 1).unwrap(),
+        };
+        let machine = Machine::preset("any", "fermi-crat", &[]).unwrap();
+        let spec = RunSpec::new(&input, &machine);
+        let mut results = Results::default();
+        let runner = Runner {
+            store: None,
+            threads: 1,
+            observer: &|_| (),
+        };
+        runner
+            .run(std::slice::from_ref(&spec), &mut results)
+            .unwrap();
+        assert!(results.failures().next().is_none());
+        results.get(&spec.key()).unwrap().as_ref().clone()
+    }
+
+    fn local_accesses(report: &RunReport) -> u64 {
+        let counts = report.totals.figures.statistics.iter();
+        let local = counts.filter(|(name, _)| name.contains("local_read"));
+        local.map(|(_, count)| count).sum()
+    }
+
+    /// The checks of the workload pass, its launches take the registers, and spilled values move
+    /// from local to shared memory.
+    #[test]
+    fn an_allocated_workload_runs_right_with_its_registers() {
+        let how = |registers, shared_bytes| {
+            Some(Allocate {
+                shared_bytes,
+                ..Allocate::local(registers)
+            })
+        };
+        let few = report(how(24, 0));
+        let shared = report(how(24, 8192));
+        let many = report(how(60, 0));
+        for (run, registers) in [(&few, 24), (&shared, 24), (&many, 60)] {
+            assert_eq!(run.outcome, Outcome::Finished);
+            assert!(run.succeeded());
+            assert_eq!(run.kernels[0].registers_per_thread, registers);
+        }
+        assert_eq!(local_accesses(&many), 0);
+        assert!(local_accesses(&shared) < local_accesses(&few));
+        assert!(shared.kernels[0].shared_bytes > many.kernels[0].shared_bytes);
+        let instructions = |run: &RunReport| run.totals.figures.warp_instructions;
+        assert!(instructions(&few) > instructions(&many));
+    }
+
+    #[test]
+    fn runs_say_how_they_are_allocated_and_differ_by_it() {
+        let machine = Machine::preset("any", "fermi-crat", &[]).unwrap();
+        let of = |registers, shared_bytes| {
+            let how = Allocate {
+                shared_bytes,
+                ..Allocate::local(registers)
+            };
+            let input = Input::allocated("crat/HST", Size::Test, 1, &how).unwrap();
+            RunSpec::new(&input, &machine)
+        };
+        let specs = [of(24, 0), of(24, 8192), of(32, 0)];
+        let keys: std::collections::BTreeSet<_> = specs.iter().map(RunSpec::key).collect();
+        assert_eq!(keys.len(), 3);
+        assert_eq!(
+            specs[1].command(),
+            "warploom run crat/HST --size test --allocate 24 --spill-shared 8192 --gpu fermi-crat"
+        );
+    }
+
+    #[test]
+    fn too_few_registers_are_refused_with_the_fewest_that_do() {
+        let subject = Subject::new("crat/HST", Size::Test).unwrap();
+        assert_eq!(subject.entries(), ["calculate_temp"]);
+        let how = Allocate::local(4);
+        let why = Input::allocated("crat/HST", Size::Test, 1, &how).unwrap_err();
+        assert!(why.contains("4 registers are too few"), "{why}");
+        assert!(why.contains("registers or more"), "{why}");
+    }
+}

@@ -1,0 +1,110 @@
+//! CRAT (Xie et al., MICRO 2015, seed 002): what its figures share.
+//!
+//! Every solution runs PTX whose kernel was allocated at its registers, spills included, MaxTLP and
+//! OptTLP at the default ones; a solution's blocks on an SM are a cap (`gpu.max_blocks_per_sm`).
+//! Time is the core cycles of the kernel in question, summed over its launches.
+
+mod cfd;
+mod fdtd;
+mod inputs;
+mod local;
+mod overhead;
+mod solutions;
+mod study;
+mod throttling;
+mod utilisation;
+
+use super::FigureInfo;
+use super::shared::column;
+use crate::figure::Request;
+use crate::grid::Workload;
+use crate::runs::Runs;
+use study::{Solved, Study};
+use warploom_report::page::Column;
+
+pub(super) const FIGURES: [FigureInfo; 17] = [
+    throttling::FIG_1,
+    cfd::FIG_2,
+    cfd::FIG_3,
+    throttling::FIG_5,
+    cfd::FIG_6,
+    utilisation::FIG_7,
+    fdtd::FIGURE,
+    cfd::FIG_12,
+    solutions::FIG_13,
+    solutions::FIG_14,
+    utilisation::FIG_15,
+    local::FIGURE,
+    solutions::FIG_17,
+    inputs::FIGURE,
+    solutions::FIG_19,
+    solutions::FIG_20,
+    overhead::FIGURE,
+];
+
+const PAPER: &str = "crat";
+/// Table 2.
+const FERMI: &str = "fermi-crat";
+/// Section 7.3.
+const KEPLER: &str = "kepler-crat";
+
+const fn workload(name: &'static str, target: &'static str) -> Workload {
+    Workload { name, target }
+}
+
+/// Table 3, upper half.
+const SENSITIVE: [Workload; 11] = [
+    workload("BLK", "crat/BLK"),
+    workload("CFD", "crat/CFD"),
+    workload("DTC", "crat/DTC"),
+    workload("ESP", "crat/ESP"),
+    workload("FDTD", "crat/FDTD"),
+    workload("HST", "crat/HST"),
+    workload("KMN", "crat/KMN"),
+    workload("LBM", "crat/LBM"),
+    workload("SPMV", "crat/SPMV"),
+    workload("STE", "crat/STE"),
+    workload("STM", "crat/STM"),
+];
+
+/// Table 3, lower half.
+const INSENSITIVE: [Workload; 11] = [
+    workload("BAK", "crat/BAK"),
+    workload("BFS", "crat/BFS"),
+    workload("B+T", "crat/B+T"),
+    workload("GAU", "crat/GAU"),
+    workload("LUD", "crat/LUD"),
+    workload("MUM", "crat/MUM"),
+    workload("NEED", "crat/NEED"),
+    workload("PTF", "crat/PTF"),
+    workload("PATH", "crat/PATH"),
+    workload("SGM", "crat/SGM"),
+    workload("SRAD", "crat/SRAD"),
+];
+
+/// The solutions of each workload, once all runs are there: asks for all of them at once.
+fn solved(
+    request: &Request,
+    runs: &mut Runs<'_>,
+    workloads: &[Workload],
+    gpu: &str,
+) -> Option<Vec<Solved>> {
+    let solve = |w: &Workload| Study::get(request, runs, w.target, gpu).solve(runs);
+    let solved: Vec<_> = workloads.iter().map(solve).collect();
+    solved.into_iter().collect()
+}
+
+fn columns(columns: &[(&str, &str)]) -> Vec<Column> {
+    let all = columns.iter().map(|(name, about)| column(name, about));
+    all.collect()
+}
+
+fn note(request: &Request, gpu: &str) -> String {
+    format!(
+        "Core cycles of the kernel in question, all launches to their ends, at scale {}, on {gpu}.",
+        request.scale
+    )
+}
+
+#[cfg(test)]
+mod tests;

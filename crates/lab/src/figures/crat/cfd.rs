@@ -1,0 +1,289 @@
+//! Figs. 2, 3, 6 and 12: the design space of CFD with Kepler's registers and threads.
+
+use super::study::{Solution, Study, hit_rate};
+use super::{KEPLER, PAPER, columns, note};
+use crate::figure::{Figure, Request};
+use crate::figures::FigureInfo;
+use crate::figures::shared::row;
+use crate::runs::Runs;
+use crate::verdict::Judged;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use warploom_crat::{Candidate, Point, Spill};
+use warploom_regalloc::Options;
+use warploom_report::page::{Cell, Table};
+use warploom_report::{Axis, Chart, LineChart, LineSeries};
+
+const fn figure(
+    name: &'static str,
+    title: &'static str,
+    make: fn(&Request, &mut Runs<'_>) -> Option<Figure>,
+) -> FigureInfo {
+    FigureInfo {
+        paper: PAPER,
+        name,
+        title,
+        make,
+    }
+}
+
+pub(super) const FIG_2: FigureInfo = figure(
+    "fig2",
+    "Speed of CFD over its registers and its blocks on an SM",
+    space,
+);
+pub(super) const FIG_3: FigureInfo = figure(
+    "fig3",
+    "Speed, L1D hits and registers in use of CFD's solutions",
+    solutions,
+);
+pub(super) const FIG_6: FigureInfo = figure(
+    "fig6",
+    "Blocks on an SM and instructions of CFD over its registers",
+    registers,
+);
+pub(super) const FIG_12: FigureInfo = figure(
+    "fig12",
+    "Bytes that CFD's spills move over its registers",
+    spills,
+);
+
+fn study(request: &Request, runs: &Runs<'_>) -> Arc<Study> {
+    Study::get(request, runs, "crat/CFD", KEPLER)
+}
+
+/// The rightmost points of all stairs of the whole space, spilling to local memory.
+fn stairs(study: &Study, runs: &Runs<'_>) -> Vec<Point> {
+    let space = study.space(runs, u32::MAX, Spill::Local);
+    space.candidates.iter().map(Candidate::point).collect()
+}
+
+fn lines(title: &str, x: &str, y: &str, series: Vec<(String, Vec<(f64, f64)>)>) -> Chart {
+    let axis = |label: &str| Axis {
+        label: label.to_owned(),
+        ..Axis::default()
+    };
+    let series = series.into_iter().map(|(name, points)| LineSeries {
+        name,
+        points,
+        dots: true,
+    });
+    Chart::Lines(LineChart {
+        title: title.to_owned(),
+        x: axis(x),
+        y: axis(y),
+        series: series.collect(),
+    })
+}
+
+fn space(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
+    let study = study(request, runs);
+    let max = study.solution(runs, study.default, 0);
+    let mut found = Vec::new();
+    for stair in stairs(&study, runs) {
+        for tlp in 1..=study.most_blocks(stair.registers) {
+            let registers = stair.registers;
+            found.push(study.solution(runs, Point { registers, tlp }, 0));
+        }
+    }
+    let (max, found) = (max?, found.into_iter().collect::<Option<Vec<Solution>>>()?);
+    let mut series: BTreeMap<u32, Vec<(f64, f64)>> = BTreeMap::new();
+    for of in &found {
+        let line = series.entry(of.point.registers).or_default();
+        line.push((of.point.tlp.into(), of.over(&max)));
+    }
+    let cells = |of: &Solution| {
+        vec![
+            Cell::Count(of.point.registers.into()),
+            Cell::Count(of.point.tlp.into()),
+            Cell::Number(of.over(&max)),
+        ]
+    };
+    let best = found.iter().min_by_key(|of| of.cycles)?;
+    let named = series.into_iter();
+    let named = named.map(|(registers, line)| (format!("{registers} registers"), line));
+    Some(Figure {
+        table: Table {
+            columns: columns(&[
+                (
+                    "registers",
+                    "Registers of a thread: the most of each stair.",
+                ),
+                ("tlp", "Blocks on an SM, at most."),
+                ("speedup", "Over MaxTLP."),
+            ]),
+            rows: found.iter().map(cells).collect(),
+        },
+        summary: BTreeMap::from([
+            (
+                "best.registers".to_owned(),
+                Cell::Count(best.point.registers.into()),
+            ),
+            ("best.tlp".to_owned(), Cell::Count(best.point.tlp.into())),
+            ("best.speedup".to_owned(), Cell::Number(best.over(&max))),
+        ]),
+        claims: Vec::new(),
+        charts: vec![lines(
+            "CFD",
+            "blocks on an SM",
+            "speedup over MaxTLP",
+            named.collect(),
+        )],
+    })
+}
+
+fn solutions(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
+    let solved = study(request, runs).solve(runs)?;
+    let study = &solved.study;
+    let more = study.solution(runs, study.rightmost(runs, solved.opt.point.tlp), 0)?;
+    let max = solved.max();
+    let all = [
+        ("MaxTLP", max, (32, 8)),
+        ("OptTLP", &solved.opt, (32, 7)),
+        ("OptTLP+Reg", &more, (36, 7)),
+        ("CRAT", &solved.crat, (50, 5)),
+    ];
+    let mut claim = Judged::new("crat.cfd").value("CRAT over MaxTLP", solved.crat.over(max));
+    for (name, of, paper) in all {
+        let ours = (of.point.registers, of.point.tlp);
+        let what = format!("{name} is {paper:?}");
+        claim = claim.states(&what, ours == paper, format!("{ours:?}"));
+    }
+    let unused = 100.0 * (1.0 - solved.register_share(&solved.opt));
+    let claim = claim.also("registers unused under OptTLP", "percent", 12.5, unused);
+    let measured = |of: &Solution| {
+        [
+            of.point.registers.into(),
+            of.point.tlp.into(),
+            of.over(max),
+            hit_rate(of).unwrap_or(0.0),
+            solved.register_share(of),
+        ]
+    };
+    let rows = all.iter().map(|(name, of, _)| row(name, measured(of)));
+    Some(Figure {
+        table: Table {
+            columns: columns(&[
+                ("solution", "The paper's name."),
+                ("registers", "Registers of a thread."),
+                ("tlp", "Blocks on an SM."),
+                ("speedup", "Over MaxTLP."),
+                ("l1d_hits", "Share of L1D's accesses that hit."),
+                (
+                    "register_share",
+                    "Share of an SM's registers that its blocks hold.",
+                ),
+            ]),
+            rows: rows.collect(),
+        },
+        summary: BTreeMap::new(),
+        claims: vec![claim.verdict(note(request, KEPLER))],
+        charts: Vec::new(),
+    })
+}
+
+fn registers(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
+    let study = study(request, runs);
+    let most = |stair: Point| Point {
+        tlp: study.most_blocks(stair.registers),
+        ..stair
+    };
+    let points: Vec<Point> = stairs(&study, runs).into_iter().map(most).collect();
+    let found: Vec<_> = points
+        .iter()
+        .map(|point| study.solution(runs, *point, 0))
+        .collect();
+    let found: Vec<Solution> = found.into_iter().collect::<Option<_>>()?;
+    let instructions = |of: &Solution| {
+        let launches = study.launches(&of.report);
+        launches
+            .map(|kernel| kernel.figures.warp_instructions)
+            .sum::<u64>() as f64
+    };
+    let last = instructions(found.last()?);
+    let measured = |of: &Solution| [of.point.tlp.into(), instructions(of) / last];
+    let measured: Vec<[f64; 2]> = found.iter().map(measured).collect();
+    let line = |at: usize| {
+        let points = found.iter().zip(&measured);
+        points
+            .map(|(of, m)| (of.point.registers.into(), m[at]))
+            .collect::<Vec<_>>()
+    };
+    let chart = |name: &str, y: &str, at: usize| {
+        lines(
+            name,
+            "registers of a thread",
+            y,
+            vec![("CFD".to_owned(), line(at))],
+        )
+    };
+    let rows = found.iter().zip(&measured).map(|(of, measured)| {
+        let mut cells = vec![Cell::Count(of.point.registers.into())];
+        cells.extend(measured.map(Cell::Number));
+        cells
+    });
+    Some(Figure {
+        table: Table {
+            columns: columns(&[
+                (
+                    "registers",
+                    "Registers of a thread: the most of each stair.",
+                ),
+                ("tlp", "Blocks on an SM."),
+                (
+                    "instructions",
+                    "Warp instructions over those with the most registers.",
+                ),
+            ]),
+            rows: rows.collect(),
+        },
+        summary: BTreeMap::new(),
+        claims: Vec::new(),
+        charts: vec![
+            chart("Thread-level parallelism", "blocks on an SM", 0),
+            chart("Instructions", "over those with the most registers", 1),
+        ],
+    })
+}
+
+/// Nothing runs: what the allocator adds to the code. `docs/regalloc.md` has ptxas beside it.
+fn spills(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
+    let study = study(request, runs);
+    let space = study.space(runs, u32::MAX, Spill::Local);
+    let limits = space.min_reg..=space.max_reg;
+    let mut rows = Vec::new();
+    let mut series = [Vec::new(), Vec::new()];
+    for limit in limits {
+        let options = Options {
+            registers: Some(limit),
+            ..Options::default()
+        };
+        let added = study.kernel.allocate(&options).ok()?.report.added;
+        for (line, bytes) in series.iter_mut().zip([added.store_bytes, added.load_bytes]) {
+            line.push((limit.into(), bytes as f64));
+        }
+        rows.push(vec![
+            Cell::Count(limit.into()),
+            Cell::Count(added.store_bytes),
+            Cell::Count(added.load_bytes),
+        ]);
+    }
+    let names = ["stores", "loads"].map(str::to_owned);
+    let named = names.into_iter().zip(series).collect();
+    Some(Figure {
+        table: Table {
+            columns: columns(&[
+                ("registers", "Registers of a thread, at most."),
+                (
+                    "stores",
+                    "Bytes that stores of spilled values move, each counted once.",
+                ),
+                ("loads", "The same of loads."),
+            ]),
+            rows,
+        },
+        summary: BTreeMap::new(),
+        claims: Vec::new(),
+        charts: vec![lines("CFD", "registers of a thread", "bytes", named)],
+    })
+}

@@ -1,0 +1,58 @@
+//! All figures of the paper at scale `test`.
+
+use crate::claims::claims;
+use crate::figures::{find, testing};
+use warploom_report::page::{Cell, Page};
+
+/// Energy waits for a model of power.
+const ENERGY: &str = "crat.energy";
+
+fn number(cell: &Cell) -> f64 {
+    cell.number()
+        .unwrap_or_else(|| panic!("{cell:?} is no number"))
+}
+
+fn page<'a>(pages: &'a [Page], name: &str) -> &'a Page {
+    let page = pages.iter().find(|page| page.figure == name);
+    page.unwrap_or_else(|| panic!("no {name}"))
+}
+
+#[test]
+fn every_figure_is_made_and_every_claim_has_its_verdict() {
+    let pages = testing::pages(&find("crat").unwrap());
+    let judged = pages.iter().flat_map(|page| &page.claims);
+    let mut judged: Vec<_> = judged.map(|verdict| verdict.id.clone()).collect();
+    let all = claims()
+        .into_iter()
+        .filter(|c| c.paper == "crat" && c.id != ENERGY);
+    let mut all: Vec<_> = all.map(|claim| claim.id).collect();
+    judged.sort();
+    all.sort();
+    assert_eq!(judged, all);
+    for page in &pages {
+        assert!(!page.table.rows.is_empty(), "{}", page.figure);
+        for row in &page.table.rows {
+            assert_eq!(row.len(), page.table.columns.len(), "{}", page.figure);
+        }
+    }
+    // Fewer registers, more blocks and more instructions.
+    let rows = &page(&pages, "fig6").table.rows;
+    assert!(rows.len() > 3);
+    assert!(rows.is_sorted_by(|a, b| number(&a[0]) < number(&b[0])));
+    assert!(rows.is_sorted_by(|a, b| number(&a[1]) >= number(&b[1])));
+    assert!(number(&rows[0][2]) > 1.05, "{:?}", rows[0]);
+    // Without spills nothing is moved, and the fewest registers move most.
+    let bytes = &page(&pages, "fig12").table.rows;
+    let ends = [bytes.first(), bytes.last()].map(|row| row.map(|row| number(&row[2])));
+    assert!(ends[0] > Some(0.0) && ends[1] == Some(0.0), "{ends:?}");
+    // A value in shared memory is another program, whatever it gains.
+    let fdtd = &page(&pages, "fig8").table.rows;
+    assert_ne!(fdtd[2][2], fdtd[3][2]);
+    assert!(number(&fdtd[2][3]) <= number(&fdtd[3][3]));
+    // OptTLP is the fastest of its profile.
+    let speeds = &page(&pages, "fig13").table.rows;
+    assert!(
+        speeds.iter().all(|row| number(&row[5]) <= 1.0),
+        "MaxTLP is ahead of OptTLP"
+    );
+}
