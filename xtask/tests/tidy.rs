@@ -16,6 +16,8 @@ const PURE: &[&str] = &[
 ];
 /// The one file of `lab` that reads and writes.
 const STORE: &str = "crates/lab/src/store.rs";
+/// The one file with a global: C functions have nothing else to find their context by.
+const PROCESS: &str = "crates/cudart/src/process.rs";
 const IMPURE_WORDS: &[&str] = &[
     "std::fs",
     "std::io",
@@ -197,7 +199,7 @@ fn pure_crates_know_neither_files_nor_clocks() {
 #[test]
 fn no_crate_has_global_or_shared_mutable_state() {
     check_lines(
-        |s| s.crate_of_src().is_some(),
+        |s| s.crate_of_src().is_some() && s.path != PROCESS,
         |line| has_any(line, GLOBAL_WORDS),
     );
 }

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread;
 use warploom_config::GpuSpec;
-use warploom_run::{Again, HostProgram, Options, Participant, Progress, Session};
+use warploom_run::{Again, HostProgram, Options, Participant, Progress, Session, Timed};
 use warploom_stats::result::{Outcome, RunReport};
 
 /// What happens while runs run.
@@ -212,10 +212,10 @@ impl Runner<'_> {
         let options = Options {
             max_cycles: spec.max_cycles,
             window_cycles: spec.window_cycles,
-            skip_launches: match spec.from_analysis_start {
+            timed: Timed::from(match spec.from_analysis_start {
                 true => program.analysis_start(),
                 false => 0,
-            },
+            }),
             functional: spec.sharing,
             sharing: spec.sharing,
             command: spec.command(),

@@ -195,12 +195,7 @@ impl Device {
     }
 
     /// Copies bytes on the device.
-    pub(crate) fn copy(
-        &mut self,
-        from: DevicePtr,
-        to: DevicePtr,
-        bytes: u64,
-    ) -> Result<(), DeviceError> {
+    pub fn copy(&mut self, from: DevicePtr, to: DevicePtr, bytes: u64) -> Result<(), DeviceError> {
         let inside = self.memory.bytes_from(self.asid, from.0);
         let mut copied = vec![0; bytes.min(inside.saturating_add(1)) as usize];
         self.read(from, &mut copied)?;

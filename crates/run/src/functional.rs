@@ -1,7 +1,7 @@
 //! Runs without timing: what a program computes, and how many instructions that takes.
 
 use crate::device::Device;
-use crate::host::{Check, HostAction, HostProgram};
+use crate::host::{Check, HostAction, HostProgram, Stopped};
 use crate::result::{Summary, functional_report};
 use crate::session::{LIVELOCK, Prepared, RunError, Session, fault_outcome};
 use crate::sharing::BlockSharing;
@@ -85,7 +85,7 @@ impl Session {
         mut observer: Option<&mut dyn Observer>,
         mut done: impl FnMut(&Prepared, FunctionalStats),
     ) -> Result<Outcome, RunError> {
-        let mut number = 0;
+        let (mut number, mut instructions) = (0, 0);
         loop {
             let action = program.next(device)?;
             device.take_copies();
@@ -102,15 +102,27 @@ impl Session {
                     device.copy(from, to, bytes)?;
                     continue;
                 }
+                HostAction::Mark { mark, .. } => {
+                    program.reached(mark, device, instructions)?;
+                    continue;
+                }
                 // Everything is done as soon as it is asked for.
-                HostAction::Synchronize | HostAction::SynchronizeStream(_) => continue,
+                HostAction::WaitFor { .. }
+                | HostAction::Synchronize
+                | HostAction::SynchronizeStream(_) => continue,
             };
             let prepared = self.prepare(device, &launch, number)?;
             number += 1;
             let watched = observer.as_mut().map(|observer| &mut **observer as _);
             match self.execute_prepared(&prepared, device, watched) {
-                Ok(stats) => done(&prepared, stats),
-                Err(outcome) => return Ok(outcome),
+                Ok(stats) => {
+                    instructions += stats.warp_instructions;
+                    done(&prepared, stats);
+                }
+                Err((outcome, why)) => {
+                    program.stopped(why);
+                    return Ok(outcome);
+                }
             }
         }
     }
@@ -121,7 +133,7 @@ impl Session {
         prepared: &Prepared,
         device: &mut Device,
         observer: Option<&mut dyn Observer>,
-    ) -> Result<FunctionalStats, Outcome> {
+    ) -> Result<FunctionalStats, (Outcome, Stopped)> {
         let options = FunctionalOptions {
             resident_blocks: self.resident_blocks(prepared),
             ..FunctionalOptions::default()
@@ -132,7 +144,13 @@ impl Session {
             Some(observer) => run_grid_observed(context, memory, options, observer),
             None => run_grid(context, memory, options),
         };
-        ended.map_err(outcome_of)
+        ended.map_err(|error| {
+            let why = match &error {
+                warploom_exec::RunError::Fault(fault) => Stopped::Fault(fault.kind),
+                _ => Stopped::Stuck,
+            };
+            (outcome_of(error), why)
+        })
     }
 }
 

@@ -1,7 +1,8 @@
 //! What a host program says to the simulator.
 
 use crate::device::{Device, DeviceError, DevicePtr, ModuleId};
-use warploom_base::Dim3;
+use warploom_base::{Cycle, Dim3};
+use warploom_exec::FaultKind;
 
 /// One argument of a launch.
 #[derive(Clone, Debug, PartialEq)]
@@ -91,12 +92,38 @@ pub enum HostAction {
         /// How many.
         bytes: u64,
     },
+    /// Tells the program, by [`HostProgram::reached`], when all that was asked of a stream before
+    /// has been done: for what it does itself in the order of a stream, or to know the time.
+    Mark {
+        /// The stream.
+        stream: u32,
+        /// The program's own number for it, given once in a run.
+        mark: u64,
+    },
+    /// What is asked of a stream from now on waits until a mark of any stream has been reached.
+    WaitFor {
+        /// The stream.
+        stream: u32,
+        /// The mark.
+        mark: u64,
+    },
     /// Waits for everything on every stream.
     Synchronize,
     /// Waits for everything on one stream.
     SynchronizeStream(u32),
     /// The program is at its end.
     Done,
+}
+
+/// Why a run ends before its program does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stopped {
+    /// A kernel did what no GPU allows.
+    Fault(FaultKind),
+    /// Nothing can go on any more, or warps spin on what nobody left can change.
+    Stuck,
+    /// The most cycles that were allowed.
+    CycleLimit,
 }
 
 /// One comparison of outputs with what they must be.
@@ -133,6 +160,18 @@ pub trait HostProgram: Send {
     /// its results may be read.
     fn next(&mut self, device: &mut Device) -> Result<HostAction, HostError>;
 
+    /// A mark has been reached, in core cycle `at` (in a run without timing: the warp instructions
+    /// executed so far). What the program does here happens in the order of the mark's stream.
+    fn reached(&mut self, mark: u64, device: &mut Device, at: Cycle) -> Result<(), HostError> {
+        let _ = (mark, device, at);
+        Ok(())
+    }
+
+    /// The run ends early; nothing is asked of the program any more.
+    fn stopped(&mut self, why: Stopped) {
+        let _ = why;
+    }
+
     /// The launch, counted from 0, from which on the program shows what bounds it: those before it
     /// do too little to say anything.
     fn analysis_start(&self) -> u64 {
@@ -146,6 +185,14 @@ pub trait HostProgram: Send {
 impl<P: HostProgram + ?Sized> HostProgram for &mut P {
     fn next(&mut self, device: &mut Device) -> Result<HostAction, HostError> {
         (**self).next(device)
+    }
+
+    fn reached(&mut self, mark: u64, device: &mut Device, at: Cycle) -> Result<(), HostError> {
+        (**self).reached(mark, device, at)
+    }
+
+    fn stopped(&mut self, why: Stopped) {
+        (**self).stopped(why);
     }
 
     fn analysis_start(&self) -> u64 {

@@ -7,10 +7,10 @@
 //! is what GPGPU-Sim's stream manager does.
 
 use crate::device::Device;
-use crate::host::{Check, HostProgram};
+use crate::host::{Check, HostProgram, Stopped};
 use crate::process::{Process, Started};
 use crate::result::{Summary, kernel_report};
-use crate::session::{Progress, RunError, Session, outcome_of};
+use crate::session::{Progress, RunError, Session, outcome_of, stopped_by};
 use std::ops::ControlFlow;
 use warploom_base::{Cycle, Digest, KernelSlot};
 use warploom_config::Context;
@@ -118,6 +118,7 @@ impl<'s, 'p> Mix<'s, 'p> {
             }
             let until = limit.min(self.next_event());
             if let Err(stop) = self.gpu.step(&mut self.memory, until) {
+                self.stopped(stopped_by(&stop));
                 return Ok(outcome_of(stop));
             }
             let ended = self.gpu.take_ended();
@@ -127,6 +128,7 @@ impl<'s, 'p> Mix<'s, 'p> {
             self.halt_those_at_their_target(summary);
             if ended.is_empty() && self.gpu.now() >= limit {
                 self.cut_short(summary);
+                self.stopped(Stopped::CycleLimit);
                 return Ok(Outcome::CycleLimit { cycles: limit });
             }
             if self.gpu.now() >= next_report {
@@ -136,6 +138,11 @@ impl<'s, 'p> Mix<'s, 'p> {
                 }
             }
         }
+    }
+
+    fn stopped(&mut self, why: Stopped) {
+        let programs = self.processes.iter_mut();
+        programs.for_each(|process| process.program.stopped(why));
     }
 
     /// Executes every program without timing, one after the other.
@@ -249,7 +256,7 @@ impl<'s, 'p> Mix<'s, 'p> {
         while self.may_launch() || !self.processes[at].launches_next() {
             let process = &mut self.processes[at];
             process.device.lend(&mut self.memory);
-            let next = process.start_next();
+            let next = process.start_next(self.gpu.now());
             process.device.lend(&mut self.memory);
             let Some((stream, started)) = next? else {
                 break;
@@ -261,14 +268,17 @@ impl<'s, 'p> Mix<'s, 'p> {
                 continue;
             };
             let session = self.session;
-            if started.number < session.options().skip_launches {
+            if !session.options().timed.has(started.number, &started.kernel) {
                 let process = &mut self.processes[at];
                 process.device.lend(&mut self.memory);
                 let stats = session.execute_prepared(&launch, &mut process.device, None);
                 process.device.lend(&mut self.memory);
                 match stats {
                     Ok(stats) => summary.find(stats.findings),
-                    Err(outcome) => return Ok(Err(outcome)),
+                    Err((outcome, why)) => {
+                        self.stopped(why);
+                        return Ok(Err(outcome));
+                    }
                 }
                 continue;
             }

@@ -4,7 +4,7 @@ use crate::device::{Device, DevicePtr};
 use crate::host::{Check, HostAction, HostProgram, Launch};
 use crate::mix::{Again, Participant};
 use crate::session::{Prepared, RunError, Session};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use warploom_base::{Cycle, Dim3, KernelSlot};
 use warploom_gpu::{KernelCounters, KernelEnd};
 
@@ -24,6 +24,8 @@ enum Operation {
         to: DevicePtr,
         bytes: u64,
     },
+    Mark(u64),
+    WaitFor(u64),
 }
 
 /// A launch whose turn has come.
@@ -74,6 +76,8 @@ pub(crate) struct Process<'p> {
     pub device: Device,
     host: Host,
     streams: BTreeMap<u32, Stream>,
+    /// Marks that have been reached.
+    marks: BTreeSet<u64>,
     /// Launches that its program has made, and whether it has since it began.
     launches: u64,
     pub launched_this_time: bool,
@@ -102,6 +106,7 @@ impl<'p> Process<'p> {
             device: Device::new(0, asid),
             host: Host::Runs,
             streams: BTreeMap::new(),
+            marks: BTreeSet::new(),
             launches: 0,
             launched_this_time: false,
             kernels: 0,
@@ -158,6 +163,8 @@ impl<'p> Process<'p> {
                 to,
                 bytes,
             } => self.push(stream, Operation::Copy { from, to, bytes }),
+            HostAction::Mark { stream, mark } => self.push(stream, Operation::Mark(mark)),
+            HostAction::WaitFor { stream, mark } => self.push(stream, Operation::WaitFor(mark)),
         }
         Ok(true)
     }
@@ -195,8 +202,13 @@ impl<'p> Process<'p> {
     /// The stream whose first operation can start: of the default stream when all others are idle.
     fn startable(&self) -> Option<u32> {
         let others_idle = || self.streams.iter().all(|(s, own)| *s == 0 || own.is_idle());
+        let may_start = |own: &Stream| match own.waiting.front() {
+            None => false,
+            Some(Operation::WaitFor(mark)) => self.marks.contains(mark),
+            Some(_) => true,
+        };
         let can_start = |stream: u32, own: &Stream| {
-            own.running.is_none() && !own.waiting.is_empty() && (stream != 0 || others_idle())
+            own.running.is_none() && may_start(own) && (stream != 0 || others_idle())
         };
         let mut streams = self.streams.iter();
         streams
@@ -211,9 +223,9 @@ impl<'p> Process<'p> {
         matches!(next, Some(Operation::Launch(..)))
     }
 
-    /// Takes the next operation that can start, with its stream, and carries it out if it is a
-    /// copy.
-    pub fn start_next(&mut self) -> Result<Option<(u32, Option<Started>)>, RunError> {
+    /// Takes the next operation that can start, with its stream, and carries it out, in core cycle
+    /// `now`, unless it is a launch.
+    pub fn start_next(&mut self, now: Cycle) -> Result<Option<(u32, Option<Started>)>, RunError> {
         let Some(stream) = self.startable() else {
             return Ok(None);
         };
@@ -232,6 +244,12 @@ impl<'p> Process<'p> {
                 self.device.copy(from, to, bytes)?;
                 None
             }
+            Operation::Mark(mark) => {
+                self.program.reached(mark, &mut self.device, now)?;
+                self.marks.insert(mark);
+                None
+            }
+            Operation::WaitFor(_) => None,
         };
         Ok(Some((stream, started)))
     }
@@ -283,6 +301,7 @@ impl<'p> Process<'p> {
     pub fn begin_again(&mut self) {
         self.device = self.device.anew();
         self.host = Host::Runs;
+        self.marks.clear();
         self.launched_this_time = false;
     }
 }

@@ -1,11 +1,11 @@
 //! A run from its first action to its checks.
 
 use crate::device::{Device, DeviceError, ModuleId};
-use crate::host::{Check, HostError, HostProgram, Launch};
+use crate::host::{Check, HostError, HostProgram, Launch, Stopped};
 use crate::mix::{Mix, Participant};
 use crate::params::{ArgError, lay_out};
 use crate::result::Summary;
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 use std::time::Instant;
 use warploom_base::{Cycle, Dim3};
@@ -29,9 +29,9 @@ pub struct Options {
     pub functional: bool,
     /// Of an execution without timing: count the cache lines that blocks share.
     pub sharing: bool,
-    /// Execute this many launches without timing before the first that is timed. They leave memory
-    /// as they should and caches as they were; the result does not have them.
-    pub skip_launches: u64,
+    /// Which launches are timed. The others are executed without timing: they leave memory as they
+    /// should and caches as they were; the result does not have them.
+    pub timed: Timed,
     /// Device memory in bytes.
     pub memory_bytes: u64,
     /// Optional checks of the simulated program.
@@ -55,7 +55,7 @@ impl Default for Options {
             max_cycles: None,
             functional: false,
             sharing: false,
-            skip_launches: 0,
+            timed: Timed::default(),
             memory_bytes: 4 << 30,
             checks: Checks::default(),
             parts: false,
@@ -64,6 +64,38 @@ impl Default for Options {
             probe: Probe::default(),
             policies: OwnPolicies::default(),
         }
+    }
+}
+
+/// Which launches of a run are timed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Timed {
+    /// By their place in the order of launches.
+    pub launches: Range<u64>,
+    /// Names of kernels, or what a part of their names is; of all where there is none.
+    pub kernels: Vec<String>,
+}
+
+impl Default for Timed {
+    fn default() -> Self {
+        Self::from(0)
+    }
+}
+
+impl Timed {
+    /// All launches but the first `skipped`.
+    pub const fn from(skipped: u64) -> Self {
+        Self {
+            launches: skipped..u64::MAX,
+            kernels: Vec::new(),
+        }
+    }
+
+    /// Launch number `number`, counted from 0, of a kernel is timed.
+    pub fn has(&self, number: u64, kernel: &str) -> bool {
+        let named = |part: &String| kernel.contains(part.as_str());
+        self.launches.contains(&number)
+            && (self.kernels.is_empty() || self.kernels.iter().any(named))
     }
 }
 
@@ -348,6 +380,13 @@ impl Session {
             max_registers: sm.registers,
             max_shared: sm.shared_bytes,
         })
+    }
+}
+
+pub(crate) fn stopped_by(stop: &Stop) -> Stopped {
+    match stop {
+        Stop::Fault(fault) => Stopped::Fault(fault.kind),
+        Stop::Deadlock { .. } | Stop::Livelock { .. } => Stopped::Stuck,
     }
 }
 

@@ -1,7 +1,8 @@
 //! Running a host program with other PTX than it loads: what a compiler made of it.
 
 use crate::device::Device;
-use crate::host::{Check, HostAction, HostError, HostProgram};
+use crate::host::{Check, HostAction, HostError, HostProgram, Stopped};
+use warploom_base::Cycle;
 
 /// A host program whose modules are replaced: where it loads the one text, the other is loaded.
 pub struct Substituted {
@@ -23,6 +24,14 @@ impl HostProgram for Substituted {
             device.substitute(from, to);
         }
         self.program.next(device)
+    }
+
+    fn reached(&mut self, mark: u64, device: &mut Device, at: Cycle) -> Result<(), HostError> {
+        self.program.reached(mark, device, at)
+    }
+
+    fn stopped(&mut self, why: Stopped) {
+        self.program.stopped(why);
     }
 
     fn analysis_start(&self) -> u64 {

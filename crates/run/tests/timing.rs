@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use warploom_base::Dim3;
 use warploom_config::{GpuSpec, preset};
 use warploom_run::{
-    Arg, Check, Device, HostAction, HostError, HostProgram, Launch, Options, Session,
+    Arg, Check, Device, HostAction, HostError, HostProgram, Launch, Options, Session, Timed,
 };
 use warploom_stats::result::{Outcome, RunReport};
 
@@ -338,9 +338,9 @@ impl HostProgram for Again {
 /// Launches before the first to be timed take effect and leave no figures.
 #[test]
 fn earlier_launches_are_executed_without_timing() {
-    let run = |skip_launches| {
+    let run = |timed| {
         let options = Options {
-            skip_launches,
+            timed,
             ..Options::default()
         };
         let mut program = Again {
@@ -351,12 +351,22 @@ fn earlier_launches_are_executed_without_timing() {
         let report = session.run(&mut program, &mut |_| ControlFlow::Continue(()));
         report.expect("the kernel is sound")
     };
-    let all = run(0);
+    let all = run(Timed::default());
     assert_eq!((all.kernels.len(), all.checks[0].passed), (4, true));
-    let late = run(3);
+    let late = run(Timed::from(3));
     assert_eq!((late.kernels.len(), late.checks[0].passed), (1, true));
     // It finds caches as the first launch does: cold.
     assert_eq!(late.totals.figures.cycles, all.kernels[0].figures.cycles);
-    let none = run(9);
+    let few = run(Timed {
+        launches: 1..3,
+        ..Timed::default()
+    });
+    assert_eq!((few.kernels.len(), few.checks[0].passed), (2, true));
+    let named = run(Timed {
+        kernels: vec!["other".to_owned()],
+        ..Timed::default()
+    });
+    assert_eq!((named.kernels.len(), named.checks[0].passed), (0, true));
+    let none = run(Timed::from(9));
     assert_eq!((none.kernels.len(), none.checks[0].passed), (0, true));
 }

@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use crate::verbs::{
-    analyze, check, compare, completions, crat, import, list, microbench, oracle, report,
+    analyze, app, check, compare, completions, crat, import, list, microbench, oracle, report,
     reproduce, resources, run, show, slices, trace,
 };
 use clap::{Parser, Subcommand};
@@ -13,6 +13,7 @@ Examples:
   warploom run                      what can be run
   warploom run vectoradd            run a workload and check its outputs
   warploom run my.toml              run a kernel of your own from a launch file
+  warploom app -- ./program         run a CUDA program as it is, its kernels simulated
   warploom analyze spmv             name a workload's bottleneck
   warploom trace hotspot -o h.json  a timeline of its warps for the Perfetto UI
   warploom compare bfs --vary sm.warp_scheduler=lrr,gto
@@ -37,6 +38,7 @@ pub struct Cli {
 #[derive(Subcommand)]
 enum Verb {
     Run(Box<run::Args>),
+    App(Box<app::Args>),
     Analyze(Box<analyze::Args>),
     Trace(Box<trace::Args>),
     Compare(Box<compare::Args>),
@@ -59,6 +61,7 @@ impl Cli {
     pub fn run(self) -> Result<ExitCode, Failure> {
         match self.verb {
             Verb::Run(args) => run::run(&args),
+            Verb::App(args) => app::run(&args),
             Verb::Analyze(args) => analyze::run(&args),
             Verb::Trace(args) => trace::run(&args),
             Verb::Compare(args) => compare::run(&args),

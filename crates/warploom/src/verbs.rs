@@ -1,6 +1,7 @@
 //! The verbs, one file each.
 
 pub mod analyze;
+pub mod app;
 pub mod check;
 pub mod compare;
 pub mod completions;

@@ -1,6 +1,7 @@
 //! From what a user types to a workload.
 
-use warploom_run::{Check, Device, HostAction, HostError, HostProgram};
+use warploom_base::Cycle;
+use warploom_run::{Check, Device, HostAction, HostError, HostProgram, Stopped};
 
 use crate::alias::{Alias, aliases};
 use crate::all;
@@ -144,6 +145,14 @@ impl HostProgram for WithRegisters {
             launch.registers_per_thread = launch.registers_per_thread.or(known);
         }
         Ok(action)
+    }
+
+    fn reached(&mut self, mark: u64, device: &mut Device, at: Cycle) -> Result<(), HostError> {
+        self.program.reached(mark, device, at)
+    }
+
+    fn stopped(&mut self, why: Stopped) {
+        self.program.stopped(why);
     }
 
     fn analysis_start(&self) -> u64 {

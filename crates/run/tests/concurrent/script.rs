@@ -1,7 +1,8 @@
 //! Host programs as lists of steps, over three small kernels.
 
 use std::ops::ControlFlow;
-use warploom_base::Dim3;
+use std::sync::{Arc, Mutex};
+use warploom_base::{Cycle, Dim3};
 use warploom_config::GpuSpec;
 use warploom_run::{
     Arg, Check, Device, DevicePtr, HostAction, HostError, HostProgram, Launch, ModuleId, Options,
@@ -78,6 +79,10 @@ pub enum Step {
     Write(u32, usize, u32),
     /// Stream, from word, to word.
     Copy(u32, usize, usize),
+    /// Stream, mark.
+    Mark(u32, u64),
+    /// Stream, mark.
+    WaitFor(u32, u64),
     Synchronize,
     SynchronizeStream(u32),
     /// The word must be so now.
@@ -97,6 +102,8 @@ pub struct Script {
     pub steps: Vec<Step>,
     /// Words that must hold these values at the end.
     pub outputs: Vec<(usize, u32)>,
+    /// Marks that were reached, and when.
+    pub reached: Arc<Mutex<Vec<(u64, Cycle)>>>,
     at: usize,
     loaded: Option<(ModuleId, DevicePtr)>,
 }
@@ -106,6 +113,7 @@ impl Script {
         Self {
             steps: steps.to_vec(),
             outputs: outputs.to_vec(),
+            reached: Arc::default(),
             at: 0,
             loaded: None,
         }
@@ -161,6 +169,8 @@ impl HostProgram for Script {
                     to: word(buffer, to),
                     bytes: 4,
                 },
+                Step::Mark(stream, mark) => HostAction::Mark { stream, mark },
+                Step::WaitFor(stream, mark) => HostAction::WaitFor { stream, mark },
                 Step::Synchronize => HostAction::Synchronize,
                 Step::SynchronizeStream(stream) => HostAction::SynchronizeStream(stream),
                 Step::Expect(at, value) => {
@@ -174,6 +184,11 @@ impl HostProgram for Script {
                 }
             });
         }
+    }
+
+    fn reached(&mut self, mark: u64, _: &mut Device, at: Cycle) -> Result<(), HostError> {
+        self.reached.lock().expect("nobody panics").push((mark, at));
+        Ok(())
     }
 
     fn checks(&mut self, device: &Device) -> Result<Vec<Check>, HostError> {

@@ -1,7 +1,7 @@
 //! Streams of one program.
 
 use crate::script::{OWN, Script, Step, run};
-use Step::{Copy, Expect, Launch, Synchronize, SynchronizeStream, Write};
+use Step::{Copy, Expect, Launch, Mark, Synchronize, SynchronizeStream, WaitFor, Write};
 use warploom_config::{GpuSpec, preset};
 use warploom_stats::result::{Outcome, RunReport};
 
@@ -137,4 +137,28 @@ fn a_deadlock_names_both_kernels() {
     };
     let waits = message.matches("of `stuck`").count();
     assert_eq!(waits, 4, "two warps of each: {message}");
+}
+
+/// A mark is reached when what stands before it in its stream has ended, and a stream that waits
+/// for it goes on then.
+#[test]
+fn streams_wait_for_marks_of_others() {
+    let both = |wait: &[Step]| {
+        let mut steps = vec![Launch(1, "inc", 2, 500), Mark(1, 7)];
+        steps.extend_from_slice(wait);
+        steps.extend([Launch(2, "inc", 2, 500), Mark(2, 8)]);
+        let script = Script::new(&steps, &[(OWN, 1), (2 * OWN, 1)]);
+        let total = cycles(&run(&gpu(), &script, 1));
+        let reached = script.reached.lock().expect("nobody panics").clone();
+        (total, reached)
+    };
+    let (apart, marks) = both(&[]);
+    let at: Vec<_> = marks.iter().map(|(_, at)| *at).collect();
+    assert_eq!((marks.len(), at.iter().max()), (2, Some(&apart)));
+    let (serial, marks) = both(&[WaitFor(2, 7)]);
+    let [(7, first), (8, last)] = marks[..] else {
+        panic!("not in order: {marks:?}");
+    };
+    assert!(first < last && last == serial, "{marks:?}, {serial}");
+    assert!(apart * 10 < serial * 6, "{apart} of {serial}");
 }

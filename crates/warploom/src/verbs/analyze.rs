@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use warploom_analyze::{Machine, analyze};
 use warploom_report::{analysis_chart, analysis_report, run_report, svg};
-use warploom_run::Options;
+use warploom_run::{Options, Timed};
 use warploom_stats::result::RunReport;
 
 const EXAMPLES: &str = "\
@@ -61,9 +61,10 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
         threads: args.subject.threads,
         max_cycles: Some(args.max_cycles),
         window_cycles: Some(args.window),
-        skip_launches: args
-            .skip_launches
-            .unwrap_or_else(|| program.analysis_start()),
+        timed: Timed::from(
+            args.skip_launches
+                .unwrap_or_else(|| program.analysis_start()),
+        ),
         command: command_line(),
         ..Options::default()
     };

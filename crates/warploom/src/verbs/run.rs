@@ -13,7 +13,7 @@ use crate::stats_args::StatsArgs;
 use crate::target::{self, WorkloadArgs};
 use std::process::ExitCode;
 use warploom_report::{gpgpusim_report, listing, run_report};
-use warploom_run::{Checks, Options};
+use warploom_run::{Checks, Options, Timed};
 use warploom_workloads::all;
 
 const EXAMPLES: &str = "\
@@ -163,7 +163,7 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
         max_cycles: args.max_cycles,
         functional: args.functional,
         sharing: args.sharing,
-        skip_launches: args.skip_launches,
+        timed: Timed::from(args.skip_launches),
         checks: checks(&args.check),
         parts: args.stats.parts(),
         window_cycles: args.stats.window_cycles(),

@@ -8,7 +8,7 @@ use serde::Serialize;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use warploom_report::{grouped, perfetto};
-use warploom_run::Options;
+use warploom_run::{Options, Timed};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -61,7 +61,7 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
     let options = Options {
         threads: args.subject.threads,
         max_cycles: Some(args.max_cycles),
-        skip_launches: args.skip_launches,
+        timed: Timed::from(args.skip_launches),
         command: command_line(),
         ..Options::default()
     };

@@ -1,0 +1,154 @@
+//! Arrays: texels that only textures and copies reach. They are pitched device memory.
+
+use crate::context::Context;
+use crate::copy::End;
+use crate::error::{Cuda, CudaError};
+use crate::memory::{Kind, PITCH_BYTES};
+
+/// Bits of each channel and their kind (`cudaChannelFormatDesc`): 0 signed, 1 unsigned, 2 float.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Channels {
+    /// Bits of x, y, z and w.
+    pub bits: [i32; 4],
+    /// Kind.
+    pub kind: i32,
+}
+
+impl Channels {
+    /// Number of channels and bits of each, if it is a format that there is.
+    pub fn format(&self) -> Cuda<(u8, u8)> {
+        let used = self.bits.iter().take_while(|bits| **bits != 0).count();
+        let same = self.bits[..used].iter().all(|bits| *bits == self.bits[0]);
+        let none = self.bits[used..].iter().all(|bits| *bits == 0);
+        let fits = matches!(used, 1 | 2 | 4) && matches!(self.bits[0], 8 | 16 | 32);
+        match same && none && fits && (0..=2).contains(&self.kind) {
+            true => Ok((used as u8, self.bits[0] as u8)),
+            false => Err(CudaError::INVALID_CHANNEL_DESCRIPTOR),
+        }
+    }
+
+    /// Bytes of a texel.
+    pub fn texel_bytes(&self) -> Cuda<u64> {
+        let (channels, bits) = self.format()?;
+        Ok(u64::from(channels) * u64::from(bits) / 8)
+    }
+}
+
+/// Width, height and depth in texels; 0 where there is no such dimension.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Extent {
+    /// Texels of a row.
+    pub width: u64,
+    /// Rows.
+    pub height: u64,
+    /// Slices or layers.
+    pub depth: u64,
+}
+
+/// `cudaArrayLayered`, `cudaArraySurfaceLoadStore`, `cudaArrayCubemap`, `cudaArrayTextureGather`.
+const LAYERED: u32 = 1;
+const CUBE: u32 = 4;
+const KNOWN_FLAGS: u32 = 0xf;
+
+/// An array.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Array {
+    /// First texel.
+    pub address: u64,
+    /// Bytes from row to row.
+    pub pitch: u64,
+    /// What a texel is.
+    pub channels: Channels,
+    /// Texels.
+    pub extent: Extent,
+    /// As given.
+    pub flags: u32,
+}
+
+impl Array {
+    /// Rows of a slice, at least one.
+    pub fn rows(&self) -> u64 {
+        self.extent.height.max(1)
+    }
+
+    /// Its slices are layers.
+    pub fn is_layered(&self) -> bool {
+        self.flags & (LAYERED | CUBE) != 0
+    }
+
+    /// The place `bytes` into row `y` of slice `z`.
+    pub fn place(&self, bytes: u64, y: u64, z: u64) -> End {
+        let slice = self.pitch * self.rows();
+        End {
+            address: self.address + z * slice + y * self.pitch + bytes,
+            pitch: self.pitch,
+            slice,
+        }
+    }
+}
+
+impl Context {
+    /// Creates an array and gives its handle.
+    pub fn create_array(&mut self, channels: Channels, extent: Extent, flags: u32) -> Cuda<u64> {
+        let texel = channels.texel_bytes()?;
+        if extent.width == 0 || flags & !KNOWN_FLAGS != 0 {
+            return Err(CudaError::INVALID_VALUE);
+        }
+        let row = extent.width.checked_mul(texel);
+        let pitch = row.and_then(|row| row.checked_next_multiple_of(PITCH_BYTES));
+        let rows = extent.height.max(1).checked_mul(extent.depth.max(1));
+        let bytes = pitch
+            .zip(rows)
+            .and_then(|(pitch, rows)| pitch.checked_mul(rows));
+        let bytes = bytes.ok_or(CudaError::MEMORY_ALLOCATION)?;
+        let address = self.allocate(bytes, Kind::Array)?;
+        let array = Array {
+            address,
+            pitch: pitch.unwrap_or(0),
+            channels,
+            extent,
+            flags,
+        };
+        let handle = self.handle();
+        self.arrays.insert(handle, array);
+        Ok(handle)
+    }
+
+    /// Frees one.
+    pub fn free_array(&mut self, handle: u64) -> Cuda {
+        if handle == 0 {
+            return Ok(());
+        }
+        let array = self.arrays.remove(&handle);
+        let array = array.ok_or(CudaError::INVALID_RESOURCE_HANDLE)?;
+        self.free(array.address, &[Kind::Array])
+    }
+
+    /// An array by its handle.
+    pub fn array(&self, handle: u64) -> Cuda<Array> {
+        let array = self.arrays.get(&handle).copied();
+        array.ok_or(CudaError::INVALID_RESOURCE_HANDLE)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Channels;
+
+    #[test]
+    fn formats_are_those_of_textures() {
+        let bytes = |bits, kind| Channels { bits, kind }.texel_bytes().ok();
+        assert_eq!(bytes([32, 0, 0, 0], 2), Some(4));
+        assert_eq!(bytes([8, 8, 8, 8], 1), Some(4));
+        assert_eq!(bytes([16, 16, 0, 0], 0), Some(4));
+        for (bits, kind) in [
+            ([8, 8, 8, 0], 1),
+            ([8, 16, 0, 0], 1),
+            ([0, 8, 0, 0], 1),
+            ([64, 0, 0, 0], 2),
+            ([32, 0, 0, 0], 3),
+        ] {
+            assert_eq!(bytes(bits, kind), None, "{bits:?}");
+        }
+    }
+}

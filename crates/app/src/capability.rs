@@ -1,0 +1,45 @@
+//! Which compute capability a machine stands for, where nobody says so.
+
+use warploom_config::GpuSpec;
+
+/// Registers of a thread: Fermi has 63, Kepler's first 63, later ones 255.
+const FERMI_REGISTERS: u32 = 63;
+
+/// Compute capability as ten times the major number and the minor one, by what the CUDA C++
+/// Programming Guide says of register files, shared memory and warp slots of each.
+pub(crate) fn capability(spec: &GpuSpec) -> u32 {
+    let sm = &spec.sm;
+    if sm.max_registers_per_thread <= FERMI_REGISTERS {
+        return if sm.max_threads > 1536 { 30 } else { 20 };
+    }
+    match (sm.max_threads, sm.shared_bytes >> 10) {
+        (1024, _) => 75,
+        (1536, _) => 86,
+        (_, 96) if sm.adaptive_l1d => 70,
+        (_, 97..) => 70,
+        (_, 96) => 61,
+        (_, 64..) => 60,
+        _ => 35,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::capability;
+    use warploom_config::preset;
+
+    #[test]
+    fn presets_have_the_capability_of_their_machines() {
+        for (name, expected) in [
+            ("gtx480", 20),
+            ("titan-kepler", 35),
+            ("titanx-pascal", 61),
+            ("qv100-volta", 70),
+            ("rtx2060-turing", 75),
+            ("rtx3070-ampere", 86),
+        ] {
+            let spec = preset(name).expect("a preset");
+            assert_eq!(capability(&spec), expected, "{name}");
+        }
+    }
+}

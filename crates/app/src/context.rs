@@ -1,0 +1,279 @@
+//! What one process has of the GPU.
+
+use crate::array::Array;
+use crate::engine::Engine;
+use crate::error::{Cuda, CudaError};
+use crate::host::HostMemory;
+use crate::memory::Block;
+use crate::module::{Function, Module, TextureReference, Variable};
+use crate::result::hand_out;
+use crate::settings::Settings;
+use crate::shadow::Shadow;
+use crate::stream::{Event, Stream};
+use crate::texture::Bound;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::ThreadId;
+use warploom_base::Dim3;
+use warploom_config::GpuSpec;
+use warploom_run::HostAction;
+use warploom_stats::result::Outcome;
+
+/// A thread of the process.
+pub type ThreadKey = ThreadId;
+
+/// What `<<<...>>>` says: grid, block, dynamic shared memory in bytes, stream.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Configuration {
+    /// Blocks.
+    pub grid: Dim3,
+    /// Threads of a block.
+    pub block: Dim3,
+    /// Dynamic shared memory in bytes.
+    pub shared_bytes: u64,
+    /// Handle of the stream.
+    pub stream: u64,
+}
+
+/// What a thread of the process has of its own.
+#[derive(Default)]
+pub(crate) struct Thread {
+    last_error: i32,
+    configurations: Vec<Configuration>,
+}
+
+/// Bytes on their way from the device to the host.
+pub(crate) struct Arrival {
+    pub to: u64,
+    pub bytes: Vec<u8>,
+}
+
+/// What one process has of the GPU.
+pub struct Context {
+    pub(crate) settings: Settings,
+    pub(crate) spec: GpuSpec,
+    pub(crate) host: Box<dyn HostMemory>,
+    say: fn(&str),
+    engine: Option<Engine>,
+    failed: Option<CudaError>,
+    threads: HashMap<ThreadKey, Thread>,
+    told: BTreeSet<String>,
+    pub(crate) modules: Vec<Module>,
+    /// By the address that the host calls them by.
+    pub(crate) functions: BTreeMap<u64, Function>,
+    pub(crate) variables: BTreeMap<u64, Variable>,
+    pub(crate) texture_references: BTreeMap<u64, TextureReference>,
+    /// Memory by address.
+    pub(crate) memory: BTreeMap<u64, Block>,
+    pub(crate) used_bytes: u64,
+    pub(crate) shadows: Vec<Shadow>,
+    /// Kernels may have written memory that the host sees, too.
+    pub(crate) unsettled: bool,
+    /// What marks send, and what was sent.
+    pub(crate) arrivals: (Sender<Arrival>, Receiver<Arrival>),
+    pub(crate) arrays: BTreeMap<u64, Array>,
+    pub(crate) texture_objects: BTreeMap<u64, Bound>,
+    pub(crate) streams: BTreeMap<u64, Stream>,
+    pub(crate) events: BTreeMap<u64, Event>,
+    pub(crate) limits: BTreeMap<i32, u64>,
+    pub(crate) flags: u32,
+    handles: u64,
+    stream_numbers: u32,
+}
+
+impl Context {
+    /// A context on the GPU that the settings name; `say` tells the user something.
+    pub fn new(
+        settings: Settings,
+        spec: GpuSpec,
+        host: Box<dyn HostMemory>,
+        say: fn(&str),
+    ) -> Self {
+        Self {
+            settings,
+            spec,
+            host,
+            say,
+            engine: None,
+            failed: None,
+            threads: HashMap::new(),
+            told: BTreeSet::new(),
+            modules: Vec::new(),
+            functions: BTreeMap::new(),
+            variables: BTreeMap::new(),
+            texture_references: BTreeMap::new(),
+            memory: BTreeMap::new(),
+            used_bytes: 0,
+            shadows: Vec::new(),
+            unsettled: false,
+            arrivals: channel(),
+            arrays: BTreeMap::new(),
+            texture_objects: BTreeMap::new(),
+            streams: BTreeMap::new(),
+            events: BTreeMap::new(),
+            limits: BTreeMap::new(),
+            flags: 0,
+            handles: 0,
+            stream_numbers: 0,
+        }
+    }
+
+    /// Tells the user something, on a line of its own.
+    pub fn say(&self, text: &str) {
+        (self.say)(&format!("warploom: {text}\n"));
+    }
+
+    /// Tells something once.
+    pub fn say_once(&mut self, text: &str) {
+        if self.told.insert(text.to_owned()) {
+            self.say(text);
+        }
+    }
+
+    /// A call that is not supported.
+    pub fn unsupported(&mut self, call: &str) -> CudaError {
+        self.say_once(&format!(
+            "{call} is not supported: it returns cudaErrorNotSupported"
+        ));
+        CudaError::NOT_SUPPORTED
+    }
+
+    /// Does a call of the runtime and notes its error for the thread. Calls behind a fault give the
+    /// fault's code.
+    pub fn call(&mut self, thread: ThreadKey, work: impl FnOnce(&mut Self) -> Cuda) -> i32 {
+        let result = match self.failed {
+            Some(failed) => Err(failed),
+            None => work(self),
+        };
+        let code = result.map_or_else(|error| error.0, |()| 0);
+        // What is not ready is no error.
+        if code != 0 && code != CudaError::NOT_READY.0 {
+            self.thread(thread).last_error = code;
+        }
+        code
+    }
+
+    pub(crate) fn thread(&mut self, thread: ThreadKey) -> &mut Thread {
+        self.threads.entry(thread).or_default()
+    }
+
+    /// The last error of a thread (`cudaPeekAtLastError`).
+    pub fn last_error(&mut self, thread: ThreadKey) -> i32 {
+        match self.failed {
+            Some(failed) => failed.0,
+            None => self.thread(thread).last_error,
+        }
+    }
+
+    /// The same, and forgets it, unless it stays (`cudaGetLastError`).
+    pub fn take_last_error(&mut self, thread: ThreadKey) -> i32 {
+        let error = self.last_error(thread);
+        self.thread(thread).last_error = 0;
+        error
+    }
+
+    /// Keeps what `<<<...>>>` says for the launch that follows in this thread.
+    pub fn push_configuration(&mut self, thread: ThreadKey, configuration: Configuration) {
+        self.thread(thread).configurations.push(configuration);
+    }
+
+    /// Takes it again.
+    pub fn pop_configuration(&mut self, thread: ThreadKey) -> Cuda<Configuration> {
+        let configuration = self.thread(thread).configurations.pop();
+        configuration.ok_or(CudaError::MISSING_CONFIGURATION)
+    }
+
+    /// A number that no handle had before. Handles are told from small numbers and from addresses
+    /// that the simulated memory has.
+    pub(crate) fn handle(&mut self) -> u64 {
+        self.handles += 1;
+        0x1_0000 + 64 * self.handles
+    }
+
+    pub(crate) fn stream_number(&mut self) -> u32 {
+        self.stream_numbers += 1;
+        self.stream_numbers
+    }
+
+    /// The simulation; it starts when it is needed for the first time.
+    pub(crate) fn engine(&mut self) -> Cuda<&mut Engine> {
+        if self.engine.is_none() {
+            let started = Engine::start(self.spec.clone(), self.settings.options());
+            self.engine = Some(started.map_err(|_| CudaError::INITIALIZATION)?);
+        }
+        self.engine.as_mut().ok_or(CudaError::INITIALIZATION)
+    }
+
+    /// What the simulation answered; if it has ended, why, and from now on nothing else.
+    pub(crate) fn noted<T>(&mut self, answer: Cuda<T>) -> Cuda<T> {
+        if let Err(error) = &answer
+            && self.failed.is_none()
+        {
+            self.failed = Some(*error);
+        }
+        answer
+    }
+
+    /// Does something with the device.
+    pub(crate) fn with<R: Send + 'static>(
+        &mut self,
+        work: impl FnOnce(&mut warploom_run::Device) -> R + Send + 'static,
+    ) -> Cuda<R> {
+        let answer = self.engine()?.with(work);
+        self.noted(answer)
+    }
+
+    /// Asks for an action.
+    pub(crate) fn act(&mut self, action: HostAction) -> Cuda {
+        let answer = self.engine()?.act(action);
+        self.noted(answer)
+    }
+
+    /// Asks for work in the order of a stream.
+    pub(crate) fn mark(&mut self, stream: u32, work: crate::engine::Work) -> Cuda<u64> {
+        let answer = self.engine()?.mark(stream, work);
+        self.noted(answer)
+    }
+
+    /// Waits, and takes in what came for the host meanwhile.
+    pub(crate) fn wait(&mut self, action: HostAction) -> Cuda {
+        let answer = self.engine()?.wait(action);
+        self.noted(answer)?;
+        self.take_arrivals();
+        self.settle()
+    }
+
+    /// Waits for everything (`cudaDeviceSynchronize`).
+    pub fn synchronize(&mut self) -> Cuda {
+        match self.engine {
+            None => Ok(()),
+            Some(_) => self.wait(HostAction::Synchronize),
+        }
+    }
+
+    fn take_arrivals(&mut self) {
+        for arrival in self.arrivals.1.try_iter() {
+            self.host.write(arrival.to, &arrival.bytes);
+        }
+    }
+
+    /// Ends the simulation: waits for what was asked, writes the result and the report. Once.
+    pub fn finish(&mut self) {
+        let Some(mut engine) = self.engine.take() else {
+            return;
+        };
+        self.failed.get_or_insert(CudaError(4));
+        match engine.finish() {
+            Some(Ok(run)) => {
+                if let Outcome::Fault { message } = &run.outcome
+                    && self.settings.quiet
+                {
+                    self.say(message);
+                }
+                (self.say)(&hand_out(&self.settings, &run));
+            }
+            Some(Err(message)) => self.say(&message),
+            None => {}
+        }
+    }
+}

@@ -1,0 +1,224 @@
+//! Functions: launches, attributes, occupancy.
+
+use crate::context::Context;
+use crate::error::{Cuda, CudaError};
+use warploom_base::Dim3;
+use warploom_config::BlockNeeds;
+use warploom_ir::Program;
+use warploom_run::{Arg, HostAction, Launch};
+
+/// Most threads of a block, and its largest extents (CUDA C++ Programming Guide, all
+/// capabilities).
+const MAX_THREADS: u64 = 1024;
+const MAX_BLOCK: Dim3 = Dim3 {
+    x: 1024,
+    y: 1024,
+    z: 64,
+};
+/// Largest extents of a grid.
+const MAX_GRID: Dim3 = Dim3 {
+    x: i32::MAX as u32,
+    y: 65_535,
+    z: 65_535,
+};
+/// PTX that is run is as new as this, for who asks.
+const PTX_VERSION: i32 = 75;
+
+/// A launch as the program asks for it.
+#[derive(Clone, Debug)]
+pub struct LaunchRequest {
+    /// The function, by the address that the host calls it by.
+    pub function: u64,
+    /// Blocks.
+    pub grid: Dim3,
+    /// Threads of a block.
+    pub block: Dim3,
+    /// Dynamic shared memory in bytes.
+    pub shared_bytes: u64,
+    /// Handle of the stream.
+    pub stream: u64,
+    /// Arguments, each as long as its parameter.
+    pub arguments: Vec<Vec<u8>>,
+    /// All blocks must run at once.
+    pub cooperative: bool,
+}
+
+/// What `cudaFuncGetAttributes` tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FunctionAttributes {
+    /// Static shared memory in bytes.
+    pub shared_bytes: u64,
+    /// Constant memory of the program's in bytes.
+    pub constant_bytes: u64,
+    /// Local memory of a thread in bytes.
+    pub local_bytes: u64,
+    /// Most threads of a block.
+    pub max_threads: i32,
+    /// Registers of a thread.
+    pub registers: i32,
+    /// PTX version, 75 for 7.5.
+    pub ptx_version: i32,
+    /// Compute capability that it runs as.
+    pub binary_version: i32,
+    /// Most dynamic shared memory in bytes.
+    pub max_dynamic_shared: i32,
+}
+
+/// Blocks of a function that fit an SM.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Occupancy {
+    /// Blocks.
+    pub blocks: u32,
+}
+
+/// Most dynamic shared memory of a block without asking for more
+/// (`cudaFuncAttributeMaxDynamicSharedMemorySize`).
+const SHARED_WITHOUT_ASKING: u32 = 48 << 10;
+
+impl Context {
+    /// Sizes of a function's parameters in bytes, in order.
+    pub fn parameters(&mut self, function: u64) -> Cuda<Vec<u64>> {
+        let (_, program) = self.program(function)?;
+        Ok(program
+            .params
+            .iter()
+            .map(|param| u64::from(param.bytes))
+            .collect())
+    }
+
+    /// Launches a kernel (`cudaLaunchKernel`).
+    pub fn launch(&mut self, request: LaunchRequest) -> Cuda {
+        let (function, program) = self.program(request.function)?;
+        let (grid, block) = (request.grid, request.block);
+        if !within(grid, MAX_GRID) || !within(block, MAX_BLOCK) || block.count() > MAX_THREADS {
+            return Err(CudaError::INVALID_CONFIGURATION);
+        }
+        let most = function
+            .dynamic_shared
+            .unwrap_or(0)
+            .max(self.default_shared());
+        let shared = u64::from(program.shared_bytes) + request.shared_bytes;
+        if shared > u64::from(most.min(self.spec.sm.max_shared_bytes_per_block)) {
+            return Err(CudaError::INVALID_VALUE);
+        }
+        self.check_bounds(&program, block)?;
+        let fit = self.blocks(&program, block.count() as u32, shared as u32);
+        if fit == 0 {
+            return Err(CudaError::LAUNCH_OUT_OF_RESOURCES);
+        }
+        let resident = u64::from(fit) * u64::from(self.spec.gpu.sms);
+        if request.cooperative && grid.count() > resident {
+            return Err(CudaError::COOPERATIVE_LAUNCH_TOO_LARGE);
+        }
+        let module = self.load(function.module)?;
+        let stream = self.busy_stream(request.stream)?;
+        self.send_shadows(stream, &request.arguments)?;
+        let arguments = request.arguments.into_iter().map(Arg::Bytes).collect();
+        self.act(HostAction::Launch(Launch {
+            dynamic_shared_bytes: request.shared_bytes as u32,
+            stream,
+            ..Launch::new(module, &function.name, grid, block, arguments)
+        }))
+    }
+
+    fn default_shared(&self) -> u32 {
+        SHARED_WITHOUT_ASKING.min(self.spec.sm.max_shared_bytes_per_block)
+    }
+
+    fn check_bounds(&self, program: &Program, block: Dim3) -> Cuda {
+        let product = |[x, y, z]: [u32; 3]| u64::from(x) * u64::from(y) * u64::from(z);
+        let too_many = |most: [u32; 3]| block.count() > product(most);
+        if program.max_threads.is_some_and(too_many) {
+            return Err(CudaError::INVALID_VALUE);
+        }
+        let other = |size: [u32; 3]| size != [block.x, block.y, block.z];
+        match program.required_threads.is_some_and(other) {
+            true => Err(CudaError::INVALID_CONFIGURATION),
+            false => Ok(()),
+        }
+    }
+
+    /// Blocks of a kernel that fit an empty SM.
+    fn blocks(&self, program: &Program, threads: u32, shared: u32) -> u32 {
+        let sm = &self.spec.sm;
+        let registers = program
+            .registers_per_thread
+            .clamp(1, sm.max_registers_per_thread);
+        let needs = BlockNeeds::new(threads, registers, shared, sm);
+        needs.blocks_per_sm(u64::MAX, sm, &self.spec.gpu).0
+    }
+
+    /// Blocks of a function that fit an SM (`cudaOccupancyMaxActiveBlocksPerMultiprocessor`).
+    pub fn occupancy(&mut self, function: u64, threads: i32, shared: u64) -> Cuda<Occupancy> {
+        let (_, program) = self.program(function)?;
+        let threads = u32::try_from(threads).ok().filter(|threads| *threads > 0);
+        let threads = threads.ok_or(CudaError::INVALID_VALUE)?;
+        let shared = u64::from(program.shared_bytes) + shared;
+        if u64::from(threads) > MAX_THREADS
+            || shared > u64::from(self.spec.sm.max_shared_bytes_per_block)
+        {
+            return Ok(Occupancy { blocks: 0 });
+        }
+        let blocks = self.blocks(&program, threads, shared as u32);
+        Ok(Occupancy { blocks })
+    }
+
+    /// Dynamic shared memory that leaves room for so many blocks on an SM.
+    pub fn available_shared(&mut self, function: u64, blocks: i32) -> Cuda<u64> {
+        let (_, program) = self.program(function)?;
+        let blocks = u32::try_from(blocks).ok().filter(|blocks| *blocks > 0);
+        let blocks = blocks.ok_or(CudaError::INVALID_VALUE)?;
+        let sm = &self.spec.sm;
+        let share = (sm.shared_bytes / blocks).min(sm.max_shared_bytes_per_block);
+        Ok(share.saturating_sub(program.shared_bytes).into())
+    }
+
+    /// What is known of a function.
+    pub fn function_attributes(&mut self, function: u64) -> Cuda<FunctionAttributes> {
+        let (own, program) = self.program(function)?;
+        let sm = &self.spec.sm;
+        let registers = program
+            .registers_per_thread
+            .clamp(1, sm.max_registers_per_thread);
+        let fitting = sm.registers / (registers.max(1) * 32) * 32;
+        let bound = program.max_threads.map_or(u64::MAX, |[x, y, z]| {
+            u64::from(x) * u64::from(y) * u64::from(z)
+        });
+        let most = own.dynamic_shared.unwrap_or(0).max(self.default_shared());
+        Ok(FunctionAttributes {
+            shared_bytes: program.shared_bytes.into(),
+            constant_bytes: 0,
+            local_bytes: program.local_bytes.into(),
+            max_threads: bound.min(MAX_THREADS).min(fitting.into()) as i32,
+            registers: registers as i32,
+            ptx_version: PTX_VERSION,
+            binary_version: self.capability() as i32,
+            max_dynamic_shared: most.saturating_sub(program.shared_bytes) as i32,
+        })
+    }
+
+    /// Sets an attribute: 8 is the most dynamic shared memory, 9 a wish for the cache's division.
+    pub fn set_function_attribute(&mut self, function: u64, attribute: i32, value: i32) -> Cuda {
+        let (_, program) = self.program(function)?;
+        match (attribute, u32::try_from(value)) {
+            (8, Ok(bytes)) => {
+                let most = self.spec.sm.max_shared_bytes_per_block;
+                let all = bytes.saturating_add(program.shared_bytes);
+                if all > most {
+                    return Err(CudaError::INVALID_VALUE);
+                }
+                if let Some(own) = self.functions.get_mut(&function) {
+                    own.dynamic_shared = Some(all);
+                }
+                Ok(())
+            }
+            (9, _) => Ok(()),
+            _ => Err(CudaError::INVALID_VALUE),
+        }
+    }
+}
+
+fn within(size: Dim3, most: Dim3) -> bool {
+    let inside = |extent: u32, most: u32| (1..=most).contains(&extent);
+    inside(size.x, most.x) && inside(size.y, most.y) && inside(size.z, most.z)
+}

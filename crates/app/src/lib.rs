@@ -1,0 +1,49 @@
+//! A CUDA runtime on a simulated GPU: everything that a `libcudart` does, but for its calling
+//! convention.
+//!
+//! A [`Context`] is what one process has of the GPU: modules out of fat binaries ([`fatbin`]),
+//! memory, streams, events, textures. Its methods are the runtime's calls with checked arguments;
+//! their errors are the runtime's codes. The simulation runs in a thread of its own ([`engine`])
+//! and is asked for one thing after the other; the host takes no simulated time.
+//!
+//! The crate `cudart` puts the C interface on top and says where host memory is ([`HostMemory`]).
+//! What is needed to start a program is here, too: [`Settings`] that go to it in an environment
+//! variable, the little libraries that the loader asks for ([`stub`]) and what a program's file
+//! tells ([`program`]).
+//!
+//! Invariants: no `unsafe`; host memory is touched in the calling thread only, between two calls of
+//! the program.
+
+mod array;
+mod capability;
+mod context;
+mod copy;
+mod engine;
+mod error;
+pub mod fatbin;
+mod function;
+mod host;
+mod layout;
+mod memory;
+mod module;
+pub mod program;
+mod properties;
+mod result;
+mod settings;
+mod shadow;
+mod stream;
+pub mod stub;
+mod texture;
+
+pub use array::{Array, Channels, Extent};
+pub use context::{Configuration, Context, ThreadKey};
+pub use copy::{Area, Box3, Direction, End};
+pub use error::{Cuda, CudaError, name as error_name, sentence as error_sentence};
+pub use function::{FunctionAttributes, LaunchRequest, Occupancy};
+pub use host::HostMemory;
+pub use layout::{Abi, device_properties};
+pub use memory::{Kind, PointerFacts};
+pub use module::{FatBinary, Texturing};
+pub use properties::{attribute, facts};
+pub use settings::{SETTINGS_VARIABLE, Settings, SettingsError};
+pub use texture::{Sampler, Target};

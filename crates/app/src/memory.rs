@@ -1,0 +1,164 @@
+//! Memory: what was allocated, of which kind, and which kind an address is.
+
+use crate::context::Context;
+use crate::error::{Cuda, CudaError};
+use warploom_ir::GLOBAL_BASE;
+use warploom_run::DevicePtr;
+
+/// Bytes that rows of pitched memory and of arrays are a multiple of.
+pub(crate) const PITCH_BYTES: u64 = 512;
+
+/// What a block of memory is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Of the device.
+    Device,
+    /// A variable of a module.
+    Variable,
+    /// Texels of an array.
+    Array,
+    /// Of the host, and visible to kernels (`cudaMallocHost`, `cudaHostAlloc`).
+    Pinned,
+    /// Of both (`cudaMallocManaged`).
+    Managed,
+}
+
+/// A block of memory that a program got.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Block {
+    pub bytes: u64,
+    pub kind: Kind,
+}
+
+/// What `cudaPointerGetAttributes` tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PointerFacts {
+    /// 0 unknown, 1 host, 2 device, 3 managed.
+    pub kind: i32,
+    /// Address for kernels, or 0.
+    pub device: u64,
+    /// Address for the host, or 0.
+    pub host: u64,
+}
+
+impl Context {
+    /// Bytes of device memory: those left, and all.
+    pub fn memory_info(&self) -> (u64, u64) {
+        let all = self.settings.memory_mib << 20;
+        (all.saturating_sub(self.used_bytes), all)
+    }
+
+    /// Allocates device memory (`cudaMalloc`).
+    pub fn malloc(&mut self, bytes: u64) -> Cuda<u64> {
+        self.allocate(bytes, Kind::Device)
+    }
+
+    pub(crate) fn allocate(&mut self, bytes: u64, kind: Kind) -> Cuda<u64> {
+        if bytes == 0 {
+            return Ok(0);
+        }
+        let got = self.with(move |device| device.alloc(bytes))?;
+        let address = got.map_err(|_| CudaError::MEMORY_ALLOCATION)?.0;
+        self.memory.insert(address, Block { bytes, kind });
+        self.used_bytes += bytes;
+        Ok(address)
+    }
+
+    /// Allocates rows of `width` bytes, and gives the distance of two (`cudaMallocPitch`).
+    pub fn malloc_pitch(&mut self, width: u64, rows: u64) -> Cuda<(u64, u64)> {
+        if width == 0 || rows == 0 {
+            return Ok((0, 0));
+        }
+        let pitch = width.checked_next_multiple_of(PITCH_BYTES);
+        let pitch = pitch.ok_or(CudaError::INVALID_VALUE)?;
+        let bytes = pitch
+            .checked_mul(rows)
+            .ok_or(CudaError::MEMORY_ALLOCATION)?;
+        Ok((self.malloc(bytes)?, pitch))
+    }
+
+    /// Allocates memory that host and kernels see (`cudaMallocManaged`, `cudaHostAlloc`).
+    pub fn malloc_shared(&mut self, bytes: u64, kind: Kind) -> Cuda<u64> {
+        let address = self.allocate(bytes, kind)?;
+        if address != 0 {
+            self.share(address, bytes)?;
+        }
+        Ok(address)
+    }
+
+    /// Frees a block of one of the kinds, when all that may use it is done.
+    pub fn free(&mut self, address: u64, kinds: &[Kind]) -> Cuda {
+        if address == 0 {
+            return Ok(());
+        }
+        let block = self.memory.get(&address).copied();
+        let block = block.filter(|block| kinds.contains(&block.kind));
+        let block = block.ok_or(CudaError::INVALID_VALUE)?;
+        self.synchronize()?;
+        self.with(move |device| device.free(DevicePtr(address)))?
+            .map_err(|_| CudaError::INVALID_VALUE)?;
+        self.memory.remove(&address);
+        self.unshare(address);
+        self.used_bytes -= block.bytes;
+        Ok(())
+    }
+
+    /// The block that an address lies in, and where.
+    pub(crate) fn block(&self, address: u64) -> Option<(u64, Block)> {
+        let (base, block) = self.memory.range(..=address).next_back()?;
+        (address - base < block.bytes.max(1)).then_some((*base, *block))
+    }
+
+    /// The address is of memory that only the device has; `Err` if it is of no memory at all.
+    pub(crate) fn is_device(&self, address: u64) -> Cuda<bool> {
+        match self.block(address) {
+            Some((_, block)) => Ok(!matches!(block.kind, Kind::Pinned | Kind::Managed)),
+            None if self.may_be_simulated(address) => Err(CudaError::INVALID_VALUE),
+            None => Ok(false),
+        }
+    }
+
+    /// The address lies where device memory was once.
+    fn may_be_simulated(&self, address: u64) -> bool {
+        let last = self.memory.keys().next_back().copied().unwrap_or(0);
+        (GLOBAL_BASE..=last).contains(&address)
+    }
+
+    /// `bytes` from an address on are inside one block.
+    pub(crate) fn inside(&self, address: u64, bytes: u64) -> Cuda {
+        let (base, block) = self.block(address).ok_or(CudaError::INVALID_VALUE)?;
+        match (address - base).checked_add(bytes) {
+            Some(end) if end <= block.bytes => Ok(()),
+            _ => Err(CudaError::INVALID_VALUE),
+        }
+    }
+
+    pub(crate) fn read_device(&mut self, address: u64, bytes: u64) -> Cuda<Vec<u8>> {
+        self.inside(address, bytes)?;
+        let read = self.with(move |device| {
+            let mut out = vec![0; bytes as usize];
+            device.read(DevicePtr(address), &mut out).map(|()| out)
+        })?;
+        read.map_err(|_| CudaError::INVALID_VALUE)
+    }
+
+    /// What is known of an address (`cudaPointerGetAttributes`).
+    pub fn pointer_facts(&self, address: u64) -> PointerFacts {
+        let facts = |kind, device, host| PointerFacts { kind, device, host };
+        match self.block(address).map(|(_, block)| block.kind) {
+            Some(Kind::Device | Kind::Variable | Kind::Array) => facts(2, address, 0),
+            Some(Kind::Pinned) => facts(1, address, address),
+            Some(Kind::Managed) => facts(3, address, address),
+            None => match self.registered(address) {
+                Some(device) => facts(1, device, address),
+                None => facts(0, 0, address),
+            },
+        }
+    }
+
+    /// First byte and size of the block that an address lies in.
+    pub fn extent_of(&self, address: u64) -> Cuda<(u64, u64)> {
+        let found = self.block(address).map(|(base, block)| (base, block.bytes));
+        found.ok_or(CudaError::INVALID_VALUE)
+    }
+}

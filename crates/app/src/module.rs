@@ -1,0 +1,233 @@
+//! Fat binaries that the program registers, and what is in them: functions, variables, texture
+//! references. A module is read when something of it is used for the first time.
+
+use crate::capability::capability;
+use crate::context::Context;
+use crate::error::{Cuda, CudaError};
+use crate::fatbin::{self, FatbinError};
+use crate::memory::{Block, Kind};
+use std::sync::Arc;
+use warploom_ir::Program;
+use warploom_run::{DeviceError, ModuleId};
+
+/// A registered fat binary, by its place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FatBinary(pub usize);
+
+/// A fat binary and the module made of it.
+pub(crate) struct Module {
+    bytes: Vec<u8>,
+    loaded: Option<Cuda<ModuleId>>,
+    /// Variables that the host sees, too: their pointers are set when the module is loaded.
+    managed: Vec<(u64, String, u64)>,
+}
+
+/// A `__global__` function.
+#[derive(Clone)]
+pub(crate) struct Function {
+    pub module: FatBinary,
+    pub name: String,
+    pub program: Option<Arc<Program>>,
+    /// Most dynamic shared memory that it was allowed, in bytes.
+    pub dynamic_shared: Option<u32>,
+}
+
+/// A `__device__` or `__constant__` variable.
+#[derive(Clone)]
+pub(crate) struct Variable {
+    pub module: FatBinary,
+    pub name: String,
+    pub bytes: u64,
+    pub address: Option<u64>,
+}
+
+/// How a texture reference was declared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Texturing {
+    /// Dimensions.
+    pub dimensions: i32,
+    /// Integers are read as floats from 0 to 1.
+    pub normalized_read: bool,
+}
+
+/// A `texture<>` variable.
+#[derive(Clone)]
+pub(crate) struct TextureReference {
+    pub module: FatBinary,
+    pub name: String,
+    pub texturing: Texturing,
+    /// Address of what is bound.
+    pub bound: Option<u64>,
+}
+
+impl Context {
+    /// Registers a fat binary (`__cudaRegisterFatBinary`).
+    pub fn register(&mut self, bytes: Vec<u8>) -> FatBinary {
+        self.modules.push(Module {
+            bytes,
+            loaded: None,
+            managed: Vec::new(),
+        });
+        FatBinary(self.modules.len() - 1)
+    }
+
+    /// Registers a function under the address that the host calls it by.
+    pub fn register_function(&mut self, module: FatBinary, host: u64, name: String) {
+        let function = Function {
+            module,
+            name,
+            program: None,
+            dynamic_shared: None,
+        };
+        self.functions.insert(host, function);
+    }
+
+    /// Registers a variable under its address in the host program.
+    pub fn register_variable(&mut self, module: FatBinary, host: u64, name: String, bytes: u64) {
+        let variable = Variable {
+            module,
+            name,
+            bytes,
+            address: None,
+        };
+        self.variables.insert(host, variable);
+    }
+
+    /// Registers a managed variable: `pointer` is where the host keeps its address.
+    pub fn register_managed(&mut self, module: FatBinary, pointer: u64, name: String, bytes: u64) {
+        self.register_variable(module, pointer, name.clone(), bytes);
+        if let Some(module) = self.modules.get_mut(module.0) {
+            module.managed.push((pointer, name, bytes));
+        }
+    }
+
+    /// Registers a texture reference under its address in the host program.
+    pub fn register_texture(
+        &mut self,
+        module: FatBinary,
+        host: u64,
+        name: String,
+        texturing: Texturing,
+    ) {
+        let reference = TextureReference {
+            module,
+            name,
+            texturing,
+            bound: None,
+        };
+        self.texture_references.insert(host, reference);
+    }
+
+    /// Gives managed variables their addresses (`__cudaInitModule`).
+    pub fn initialise(&mut self, module: FatBinary) -> Cuda {
+        let managed = self
+            .modules
+            .get(module.0)
+            .map(|own| !own.managed.is_empty());
+        match managed {
+            Some(true) => self.load(module).map(|_| ()),
+            _ => Ok(()),
+        }
+    }
+
+    /// The module of a fat binary, read now if it was not before.
+    pub(crate) fn load(&mut self, module: FatBinary) -> Cuda<ModuleId> {
+        let own = self.modules.get(module.0);
+        let own = own.ok_or(CudaError::INVALID_RESOURCE_HANDLE)?;
+        if let Some(loaded) = own.loaded {
+            return loaded;
+        }
+        let told = match self.settings.capability {
+            Some(told) => told,
+            None => capability(&self.spec),
+        };
+        let loaded = match fatbin::ptx(&own.bytes, told) {
+            Ok(text) => self.load_text(module, text)?,
+            Err(error) => {
+                self.say(&error.to_string());
+                Err(match error {
+                    FatbinError::NoPtx(_) | FatbinError::Empty => CudaError::NO_KERNEL_IMAGE,
+                    _ => CudaError::INVALID_KERNEL_IMAGE,
+                })
+            }
+        };
+        self.modules[module.0].loaded = Some(loaded);
+        if let Ok(id) = loaded {
+            self.place_managed(module, id)?;
+        }
+        loaded
+    }
+
+    fn load_text(&mut self, module: FatBinary, text: String) -> Cuda<Cuda<ModuleId>> {
+        let name = format!("module {} of the program", module.0);
+        let loaded = self.with(move |device| device.load_ptx(&name, &text))?;
+        Ok(loaded.map_err(|error| {
+            self.say(&error.to_string());
+            match error {
+                DeviceError::Memory(_) => CudaError::MEMORY_ALLOCATION,
+                _ => CudaError::INVALID_PTX,
+            }
+        }))
+    }
+
+    fn place_managed(&mut self, module: FatBinary, id: ModuleId) -> Cuda {
+        for (pointer, name, bytes) in self.modules[module.0].managed.clone() {
+            let address = self.address_of(id, &name, bytes)?;
+            let initial = self.read_device(address, bytes)?;
+            self.share(address, bytes)?;
+            self.host.write(address, &initial);
+            self.host.write(pointer, &address.to_le_bytes());
+        }
+        Ok(())
+    }
+
+    fn address_of(&mut self, id: ModuleId, name: &str, bytes: u64) -> Cuda<u64> {
+        let wanted = name.to_owned();
+        let found = self.with(move |device| device.variable(id, &wanted))?;
+        let address = found.map_err(|_| CudaError::INVALID_SYMBOL)?.0;
+        let block = Block {
+            bytes,
+            kind: Kind::Variable,
+        };
+        self.memory.insert(address, block);
+        Ok(address)
+    }
+
+    /// Address and size of the variable that the host knows under an address.
+    pub fn symbol(&mut self, host: u64) -> Cuda<(u64, u64)> {
+        let variable = self.variables.get(&host).cloned();
+        let variable = variable.ok_or(CudaError::INVALID_SYMBOL)?;
+        if let Some(address) = variable.address {
+            return Ok((address, variable.bytes));
+        }
+        let id = self.load(variable.module)?;
+        let address = self.address_of(id, &variable.name, variable.bytes)?;
+        if let Some(own) = self.variables.get_mut(&host) {
+            own.address = Some(address);
+        }
+        Ok((address, variable.bytes))
+    }
+
+    /// The kernel that the host calls by an address.
+    pub(crate) fn program(&mut self, host: u64) -> Cuda<(Function, Arc<Program>)> {
+        let function = self.functions.get(&host).cloned();
+        let function = function.ok_or(CudaError::INVALID_DEVICE_FUNCTION)?;
+        if let Some(program) = &function.program {
+            return Ok((function.clone(), Arc::clone(program)));
+        }
+        let id = self.load(function.module)?;
+        let name = function.name.clone();
+        let found = self.with(move |device| device.kernel(id, &name).cloned())?;
+        let program = found.map_err(|error| {
+            self.say_once(&error.to_string());
+            match error {
+                DeviceError::Refused { .. } => CudaError::NOT_SUPPORTED,
+                _ => CudaError::INVALID_DEVICE_FUNCTION,
+            }
+        })?;
+        if let Some(own) = self.functions.get_mut(&host) {
+            own.program = Some(Arc::clone(&program));
+        }
+        Ok((function, program))
+    }
+}

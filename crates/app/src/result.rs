@@ -1,0 +1,49 @@
+//! What is left of a run: the result file and the report.
+
+use crate::settings::Settings;
+use std::io::Write;
+use std::path::Path;
+use warploom_report::run_report;
+use warploom_stats::result::RunReport;
+
+/// Writes the result and the report where the settings want them, each file whole or not at all.
+/// Gives what is to be told on standard error.
+pub(crate) fn hand_out(settings: &Settings, run: &RunReport) -> String {
+    let mut told = String::new();
+    if let Some(path) = &settings.stats {
+        let mut text = serde_json::to_string_pretty(run).expect("the schema has only string keys");
+        text.push('\n');
+        told.push_str(&write(path, &text));
+    }
+    let report = run_report(run);
+    match &settings.report {
+        Some(path) => told.push_str(&write(path, &report)),
+        None if settings.quiet => {}
+        None => told.push_str(&report),
+    }
+    told
+}
+
+/// Writes a file by way of a temporary one. Gives what went wrong.
+fn write(path: &Path, text: &str) -> String {
+    let folder = path
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty());
+    let write = || -> std::io::Result<()> {
+        let mut builder = tempfile::Builder::new();
+        #[cfg(unix)]
+        {
+            // As a plain new file has them.
+            use std::os::unix::fs::PermissionsExt;
+            builder.permissions(std::fs::Permissions::from_mode(0o666));
+        }
+        let mut file = builder.tempfile_in(folder.unwrap_or(Path::new(".")))?;
+        file.write_all(text.as_bytes())?;
+        file.persist(path).map_err(|error| error.error)?;
+        Ok(())
+    };
+    match write() {
+        Ok(()) => String::new(),
+        Err(error) => format!("warploom: cannot write {}: {error}\n", path.display()),
+    }
+}

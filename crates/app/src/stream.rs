@@ -1,0 +1,215 @@
+//! Streams and events. The host takes no simulated time: events tell the time of what the GPU did.
+
+use crate::context::Context;
+use crate::error::{Cuda, CudaError};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use warploom_base::Cycle;
+use warploom_run::HostAction;
+
+/// `cudaStreamLegacy` and `cudaStreamPerThread`.
+const BUILT_IN: std::ops::RangeInclusive<u64> = 0..=2;
+/// `cudaEventDisableTiming`.
+const DISABLE_TIMING: u32 = 2;
+
+/// A time that has not come.
+const NOT_YET: Cycle = Cycle::MAX;
+
+/// A stream.
+pub(crate) struct Stream {
+    number: u32,
+    flags: u32,
+    priority: i32,
+    /// Something was asked of it since the host waited last.
+    pub busy: bool,
+}
+
+/// An event.
+#[derive(Default)]
+pub(crate) struct Event {
+    flags: u32,
+    recorded: Option<Recorded>,
+}
+
+/// How an event was recorded last.
+#[derive(Clone)]
+struct Recorded {
+    mark: u64,
+    stream: u64,
+    /// When the mark was reached, or [`NOT_YET`].
+    time: Arc<AtomicU64>,
+}
+
+impl Context {
+    /// Creates a stream.
+    pub fn create_stream(&mut self, flags: u32, priority: i32) -> Cuda<u64> {
+        if flags > 1 {
+            return Err(CudaError::INVALID_VALUE);
+        }
+        let (handle, number) = (self.handle(), self.stream_number());
+        let stream = Stream {
+            number,
+            flags,
+            priority,
+            busy: false,
+        };
+        self.streams.insert(handle, stream);
+        Ok(handle)
+    }
+
+    /// Destroys one; what was asked of it is done all the same.
+    pub fn destroy_stream(&mut self, handle: u64) -> Cuda {
+        let known = self.streams.remove(&handle);
+        known.map(|_| ()).ok_or(CudaError::INVALID_RESOURCE_HANDLE)
+    }
+
+    /// The simulation's number of a stream. The default stream of a thread is the process's: it
+    /// waits for more than it would have to.
+    pub(crate) fn stream(&self, handle: u64) -> Cuda<u32> {
+        if BUILT_IN.contains(&handle) {
+            return Ok(0);
+        }
+        let stream = self.streams.get(&handle);
+        stream
+            .map(|s| s.number)
+            .ok_or(CudaError::INVALID_RESOURCE_HANDLE)
+    }
+
+    /// The same, for something that is asked of it now.
+    pub(crate) fn busy_stream(&mut self, handle: u64) -> Cuda<u32> {
+        if let Some(stream) = self.streams.get_mut(&handle) {
+            stream.busy = true;
+        }
+        self.stream(handle)
+    }
+
+    /// Flags and priority.
+    pub fn stream_facts(&self, handle: u64) -> Cuda<(u32, i32)> {
+        if BUILT_IN.contains(&handle) {
+            return Ok((0, 0));
+        }
+        let stream = self.streams.get(&handle);
+        let facts = stream.map(|s| (s.flags, s.priority));
+        facts.ok_or(CudaError::INVALID_RESOURCE_HANDLE)
+    }
+
+    /// Waits for a stream.
+    pub fn synchronize_stream(&mut self, handle: u64) -> Cuda {
+        match self.stream(handle)? {
+            0 => {
+                self.wait(HostAction::Synchronize)?;
+                self.streams.values_mut().for_each(|s| s.busy = false);
+            }
+            number => self.wait(HostAction::SynchronizeStream(number))?,
+        }
+        if let Some(stream) = self.streams.get_mut(&handle) {
+            stream.busy = false;
+        }
+        Ok(())
+    }
+
+    /// Calls a function of the host when a stream has come to it. Simulated time stands still while
+    /// the host does nothing, so the host waits for it here.
+    pub fn call_in_stream(&mut self, handle: u64) -> Cuda {
+        self.synchronize_stream(handle)
+    }
+
+    /// Creates an event.
+    pub fn create_event(&mut self, flags: u32) -> Cuda<u64> {
+        if flags > 7 {
+            return Err(CudaError::INVALID_VALUE);
+        }
+        let handle = self.handle();
+        let event = Event {
+            flags,
+            recorded: None,
+        };
+        self.events.insert(handle, event);
+        Ok(handle)
+    }
+
+    /// Destroys one.
+    pub fn destroy_event(&mut self, handle: u64) -> Cuda {
+        let known = self.events.remove(&handle);
+        known.map(|_| ()).ok_or(CudaError::INVALID_RESOURCE_HANDLE)
+    }
+
+    /// Records an event in a stream.
+    pub fn record(&mut self, event: u64, stream: u64) -> Cuda {
+        if !self.events.contains_key(&event) {
+            return Err(CudaError::INVALID_RESOURCE_HANDLE);
+        }
+        let number = self.busy_stream(stream)?;
+        let time = Arc::new(AtomicU64::new(NOT_YET));
+        let kept = Arc::clone(&time);
+        let mark = self.mark(
+            number,
+            Box::new(move |_, at| {
+                kept.store(at, Ordering::Release);
+                Ok(())
+            }),
+        )?;
+        if let Some(event) = self.events.get_mut(&event) {
+            event.recorded = Some(Recorded { mark, stream, time });
+        }
+        Ok(())
+    }
+
+    fn event(&self, handle: u64) -> Cuda<&Event> {
+        self.events
+            .get(&handle)
+            .ok_or(CudaError::INVALID_RESOURCE_HANDLE)
+    }
+
+    /// Lets a stream wait for an event.
+    pub fn wait_for_event(&mut self, stream: u64, event: u64) -> Cuda {
+        let mark = self
+            .event(event)?
+            .recorded
+            .as_ref()
+            .map(|recorded| recorded.mark);
+        let stream = self.busy_stream(stream)?;
+        match mark {
+            Some(mark) => self.act(HostAction::WaitFor { stream, mark }),
+            None => Ok(()),
+        }
+    }
+
+    /// Waits for an event; one that was never recorded is there at once.
+    pub fn synchronize_event(&mut self, event: u64) -> Cuda {
+        let Some(Recorded { stream, .. }) = self.event(event)?.recorded.clone() else {
+            return Ok(());
+        };
+        if self.stream(stream).is_err() {
+            return self.synchronize();
+        }
+        self.synchronize_stream(stream)
+    }
+
+    /// Milliseconds between two events.
+    pub fn elapsed(&mut self, start: u64, end: u64) -> Cuda<f32> {
+        for event in [start, end] {
+            if self.event(event)?.flags & DISABLE_TIMING != 0 {
+                return Err(CudaError::INVALID_RESOURCE_HANDLE);
+            }
+            if self.event(event)?.recorded.is_none() {
+                return Err(CudaError::INVALID_RESOURCE_HANDLE);
+            }
+            self.synchronize_event(event)?;
+        }
+        let cycles = self.reached_at(end)? as f64 - self.reached_at(start)? as f64;
+        Ok((cycles / f64::from(self.spec.clocks.core_khz)) as f32)
+    }
+
+    fn reached_at(&self, event: u64) -> Cuda<Cycle> {
+        let recorded = self
+            .event(event)?
+            .recorded
+            .clone()
+            .ok_or(CudaError::NOT_READY)?;
+        match recorded.time.load(Ordering::Acquire) {
+            NOT_YET => Err(CudaError::NOT_READY),
+            at => Ok(at),
+        }
+    }
+}

@@ -1,0 +1,218 @@
+//! Texture objects and references.
+
+use crate::array::{Array, Channels};
+use crate::context::Context;
+use crate::error::{Cuda, CudaError};
+
+use warploom_run::{AddressMode, ChannelKind, Texture};
+
+/// How a texture is read (`cudaTextureDesc`, `textureReference`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sampler {
+    /// `cudaTextureAddressMode` of x, y and z.
+    pub address: [i32; 3],
+    /// Linear filtering.
+    pub linear: bool,
+    /// Integers are read as floats from 0 to 1.
+    pub normalized_read: bool,
+    /// Coordinates run from 0 to 1.
+    pub normalized_coordinates: bool,
+}
+
+/// What a texture reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// An array, by its handle.
+    Array(u64),
+    /// Bytes in a row.
+    Linear {
+        /// First texel.
+        address: u64,
+        /// What a texel is.
+        channels: Channels,
+        /// Bytes.
+        bytes: u64,
+    },
+    /// Rows of pitched memory.
+    Pitched {
+        /// First texel.
+        address: u64,
+        /// What a texel is.
+        channels: Channels,
+        /// Texels of a row.
+        width: u64,
+        /// Rows.
+        height: u64,
+        /// Bytes from row to row.
+        pitch: u64,
+    },
+}
+
+/// A texture object.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bound {
+    pub target: Target,
+}
+
+/// Texels in one dimension that linear memory may have (CUDA C++ Programming Guide: 2^27, later
+/// 2^28).
+const LINEAR_TEXELS: u64 = 1 << 28;
+
+fn address_mode(mode: i32) -> Cuda<AddressMode> {
+    Ok(match mode {
+        0 => AddressMode::Wrap,
+        1 => AddressMode::Clamp,
+        2 => AddressMode::Mirror,
+        3 => AddressMode::Border,
+        _ => return Err(CudaError::INVALID_VALUE),
+    })
+}
+
+fn kind(channels: &Channels, normalized: bool) -> ChannelKind {
+    match (channels.kind, normalized) {
+        (0, false) => ChannelKind::Signed,
+        (0, true) => ChannelKind::SignedNormalized,
+        (1, false) => ChannelKind::Unsigned,
+        (1, true) => ChannelKind::UnsignedNormalized,
+        _ => ChannelKind::Float,
+    }
+}
+
+fn sampled(channels: Channels, sampler: &Sampler) -> Cuda<Texture> {
+    let (count, bits) = channels.format()?;
+    let [x, y, z] = sampler.address.map(address_mode);
+    Ok(Texture {
+        base: 0,
+        width: 1,
+        height: 1,
+        depth: 1,
+        layers: 1,
+        pitch: 0,
+        channels: count,
+        channel_bits: bits,
+        kind: kind(&channels, sampler.normalized_read),
+        normalized: sampler.normalized_coordinates,
+        address: [x?, y?, z?],
+        linear: sampler.linear,
+    })
+}
+
+fn of_array(array: &Array, sampler: &Sampler) -> Cuda<Texture> {
+    let texel = |extent: u64| u32::try_from(extent.max(1)).map_err(|_| CudaError::INVALID_VALUE);
+    let (depth, layers) = match array.is_layered() {
+        true => (1, texel(array.extent.depth)?),
+        false => (texel(array.extent.depth)?, 1),
+    };
+    Ok(Texture {
+        base: array.address,
+        width: texel(array.extent.width)?,
+        height: texel(array.extent.height)?,
+        depth,
+        layers,
+        pitch: array.pitch as u32,
+        ..sampled(array.channels, sampler)?
+    })
+}
+
+impl Context {
+    fn texture(&self, target: Target, sampler: &Sampler) -> Cuda<Texture> {
+        match target {
+            Target::Array(handle) => of_array(&self.array(handle)?, sampler),
+            Target::Linear {
+                address,
+                channels,
+                bytes,
+            } => {
+                let texel = channels.texel_bytes()?;
+                let (base, block) = self.block(address).ok_or(CudaError::INVALID_VALUE)?;
+                let inside = block.bytes - (address - base);
+                let width = (bytes.min(inside) / texel).min(LINEAR_TEXELS);
+                Ok(Texture {
+                    base: address,
+                    width: width as u32,
+                    ..sampled(channels, sampler)?
+                })
+            }
+            Target::Pitched {
+                address,
+                channels,
+                width,
+                height,
+                pitch,
+            } => {
+                let fits = |n: u64| u32::try_from(n).map_err(|_| CudaError::INVALID_VALUE);
+                let row = width.saturating_mul(channels.texel_bytes()?);
+                let last = pitch.saturating_mul(height.saturating_sub(1));
+                self.inside(address, last.saturating_add(row))?;
+                Ok(Texture {
+                    base: address,
+                    width: fits(width)?,
+                    height: fits(height)?,
+                    pitch: fits(pitch)?,
+                    ..sampled(channels, sampler)?
+                })
+            }
+        }
+    }
+
+    /// Makes a texture object.
+    pub fn create_texture(&mut self, target: Target, sampler: &Sampler) -> Cuda<u64> {
+        let texture = self.texture(target, sampler)?;
+        let handle = self.with(move |device| device.texture_object(texture))?;
+        self.texture_objects.insert(handle, Bound { target });
+        Ok(handle)
+    }
+
+    /// Forgets one.
+    pub fn destroy_texture(&mut self, handle: u64) -> Cuda {
+        if handle == 0 {
+            return Ok(());
+        }
+        let known = self.texture_objects.remove(&handle);
+        known.map(|_| ()).ok_or(CudaError::INVALID_VALUE)
+    }
+
+    /// What a texture object reads.
+    pub fn texture_target(&self, handle: u64) -> Cuda<Target> {
+        let bound = self.texture_objects.get(&handle);
+        bound
+            .map(|bound| bound.target)
+            .ok_or(CudaError::INVALID_VALUE)
+    }
+
+    /// Binds a texture reference, which the host knows under an address. The sampler's reading of
+    /// integers comes from the reference's declaration. Gives bytes between the address asked for
+    /// and where the texture begins: none, for any address can begin one here.
+    pub fn bind_texture(&mut self, reference: u64, target: Target, sampler: Sampler) -> Cuda<u64> {
+        let own = self.texture_references.get(&reference).cloned();
+        let own = own.ok_or(CudaError::INVALID_TEXTURE)?;
+        let sampler = Sampler {
+            normalized_read: own.texturing.normalized_read,
+            ..sampler
+        };
+        let texture = self.texture(target, &sampler)?;
+        let module = self.load(own.module)?;
+        let name = own.name.clone();
+        // Launches before it see what was bound before.
+        self.synchronize()?;
+        let bound = self.with(move |device| device.bind_texture(module, &name, texture))?;
+        // A reference that no kernel reads is not in the PTX.
+        if bound.is_err() {
+            self.say_once(&format!(
+                "texture reference {} is read by no kernel",
+                own.name
+            ));
+        }
+        if let Some(own) = self.texture_references.get_mut(&reference) {
+            own.bound = Some(texture.base);
+        }
+        Ok(0)
+    }
+
+    /// Unbinds one.
+    pub fn unbind_texture(&mut self, reference: u64) -> Cuda {
+        let own = self.texture_references.get_mut(&reference);
+        own.ok_or(CudaError::INVALID_TEXTURE)?.bound = None;
+        Ok(())
+    }
+}

@@ -1,0 +1,358 @@
+//! Copies and fills.
+
+use crate::ffi::get;
+use crate::types::{CCopy3, CExtent, CPitched, CPosition};
+use warploom_app::{Area, Box3, Context, Cuda, CudaError, Direction, End};
+
+/// The default stream, for which the host waits.
+const HERE: (u64, bool) = (0, true);
+
+fn plane(address: u64, pitch: usize) -> End {
+    End {
+        address,
+        pitch: pitch as u64,
+        slice: 0,
+    }
+}
+
+fn rows(width: usize, height: usize) -> Box3 {
+    Box3 {
+        width: width as u64,
+        height: height as u64,
+        depth: 1,
+    }
+}
+
+fn copy2(
+    context: &mut Context,
+    (to, to_pitch): (u64, usize),
+    (from, from_pitch): (u64, usize),
+    (width, height): (usize, usize),
+    kind: i32,
+    stream: (u64, bool),
+) -> Cuda {
+    if height > 0 && (width > to_pitch || width > from_pitch) {
+        return Err(CudaError::INVALID_PITCH);
+    }
+    let (to, from) = (plane(to, to_pitch), plane(from, from_pitch));
+    context.copy(to, from, rows(width, height), Direction::of(kind)?, stream)
+}
+
+fn copy1(
+    context: &mut Context,
+    (to, from): (u64, u64),
+    bytes: usize,
+    kind: i32,
+    stream: (u64, bool),
+) -> Cuda {
+    let extent = Box3::linear(bytes as u64);
+    let direction = Direction::of(kind)?;
+    context.copy(
+        End::linear(to),
+        End::linear(from),
+        extent,
+        direction,
+        stream,
+    )
+}
+
+/// The place in a symbol.
+fn in_symbol(context: &mut Context, symbol: u64, bytes: usize, offset: usize) -> Cuda<u64> {
+    let (address, size) = context.symbol(symbol)?;
+    match (bytes as u64).checked_add(offset as u64) {
+        Some(end) if end <= size => Ok(address + offset as u64),
+        _ => Err(CudaError::INVALID_VALUE),
+    }
+}
+
+/// Copies that CUDA 11 knows of an array: bytes one after the other, row after row.
+fn along_array(
+    context: &mut Context,
+    array: u64,
+    (x, y): (usize, usize),
+    (address, bytes): (u64, usize),
+    (kind, into): (i32, bool),
+    stream: (u64, bool),
+) -> Cuda {
+    let own = context.array(array)?;
+    let row = own.extent.width * own.channels.texel_bytes()?;
+    let (mut x, mut y) = (x as u64, y as u64);
+    let (mut done, all) = (0, bytes as u64);
+    if x >= row {
+        return Err(CudaError::INVALID_VALUE);
+    }
+    while done < all {
+        let (part, height) = match x {
+            0 if all - done >= row => (row, (all - done) / row),
+            _ => ((row - x).min(all - done), 1),
+        };
+        let extent = Box3 {
+            width: part,
+            height,
+            depth: 1,
+        };
+        let (inside, outside) = (own.place(x, y, 0), plane(address + done, row as usize));
+        let (to, from) = if into {
+            (inside, outside)
+        } else {
+            (outside, inside)
+        };
+        context.copy(to, from, extent, Direction::of(kind)?, stream)?;
+        done += part * height;
+        y += height;
+        x = 0;
+    }
+    Ok(())
+}
+
+fn array2(
+    context: &mut Context,
+    (array, x, y): (u64, usize, usize),
+    (address, pitch): (u64, usize),
+    (width, height): (usize, usize),
+    (kind, into): (i32, bool),
+    stream: (u64, bool),
+) -> Cuda {
+    let own = context.array(array)?;
+    let row = own.extent.width * own.channels.texel_bytes()?;
+    let fits = |at: usize, bytes: usize, most: u64| {
+        at.checked_add(bytes).is_some_and(|end| end as u64 <= most)
+    };
+    if !fits(x, width, row) || !fits(y, height, own.rows()) {
+        return Err(CudaError::INVALID_VALUE);
+    }
+    let (inside, outside) = (own.place(x as u64, y as u64, 0), plane(address, pitch));
+    let (to, from) = if into {
+        (inside, outside)
+    } else {
+        (outside, inside)
+    };
+    context.copy(to, from, rows(width, height), Direction::of(kind)?, stream)
+}
+
+/// One end of a copy in three dimensions, and bytes of what its positions and extents count.
+fn end3(context: &Context, array: u64, pitched: CPitched, at: CPosition) -> Cuda<(End, u64)> {
+    let (x, y, z) = (at.x as u64, at.y as u64, at.z as u64);
+    if array != 0 {
+        let own = context.array(array)?;
+        let texel = own.channels.texel_bytes()?;
+        return Ok((own.place(x * texel, y, z), texel));
+    }
+    let (pitch, rows) = (pitched.pitch as u64, pitched.height.max(1) as u64);
+    let slice = pitch.saturating_mul(rows);
+    let offset = z
+        .saturating_mul(slice)
+        .saturating_add(y.saturating_mul(pitch))
+        .saturating_add(x);
+    let end = End {
+        address: pitched.pointer.wrapping_add(offset),
+        pitch,
+        slice,
+    };
+    Ok((end, 1))
+}
+
+fn copy3(context: &mut Context, own: CCopy3, stream: (u64, bool)) -> Cuda {
+    let (to, to_unit) = end3(context, own.to_array, own.to, own.to_position)?;
+    let (from, from_unit) = end3(context, own.from_array, own.from, own.from_position)?;
+    let extent = Box3 {
+        width: own.extent.width as u64 * to_unit.max(from_unit),
+        height: own.extent.height as u64,
+        depth: own.extent.depth as u64,
+    };
+    context.copy(to, from, extent, Direction::of(own.kind)?, stream)
+}
+
+fn fill(context: &mut Context, end: End, value: i32, extent: Box3, stream: u64) -> Cuda {
+    context.fill(Area { end, extent }, value as u8, stream)
+}
+
+fn fill3(context: &mut Context, own: CPitched, value: i32, size: CExtent, stream: u64) -> Cuda {
+    let (end, _) = end3(context, 0, own, CPosition { x: 0, y: 0, z: 0 })?;
+    let extent = Box3 {
+        width: size.width as u64,
+        height: size.height as u64,
+        depth: size.depth as u64,
+    };
+    fill(context, end, value, extent, stream)
+}
+
+runtime! {
+    fn cudaMemcpy / cudaMemcpy_ptds (to: u64, from: u64, bytes: usize, kind: i32) |context| {
+        copy1(context, (to, from), bytes, kind, HERE)
+    }
+
+    fn cudaMemcpyAsync / cudaMemcpyAsync_ptsz (
+        to: u64, from: u64, bytes: usize, kind: i32, stream: u64,
+    ) |context| {
+        copy1(context, (to, from), bytes, kind, (stream, false))
+    }
+
+    fn cudaMemcpyPeer(
+        to: u64, _to_device: i32, from: u64, _from_device: i32, bytes: usize,
+    ) |context| {
+        copy1(context, (to, from), bytes, 4, HERE)
+    }
+
+    fn cudaMemcpyPeerAsync(
+        to: u64, _to_device: i32, from: u64, _from_device: i32, bytes: usize, stream: u64,
+    ) |context| {
+        copy1(context, (to, from), bytes, 4, (stream, false))
+    }
+
+    fn cudaMemcpy2D / cudaMemcpy2D_ptds (
+        to: u64, to_pitch: usize, from: u64, from_pitch: usize, width: usize, height: usize,
+        kind: i32,
+    ) |context| {
+        copy2(context, (to, to_pitch), (from, from_pitch), (width, height), kind, HERE)
+    }
+
+    fn cudaMemcpy2DAsync / cudaMemcpy2DAsync_ptsz (
+        to: u64, to_pitch: usize, from: u64, from_pitch: usize, width: usize, height: usize,
+        kind: i32,
+        stream: u64,
+    ) |context| {
+        let stream = (stream, false);
+        copy2(context, (to, to_pitch), (from, from_pitch), (width, height), kind, stream)
+    }
+
+    fn cudaMemcpy3D / cudaMemcpy3D_ptds (own: *const CCopy3) |context| {
+        let own = get(own)?;
+        copy3(context, own, HERE)
+    }
+
+    fn cudaMemcpy3DAsync / cudaMemcpy3DAsync_ptsz (own: *const CCopy3, stream: u64) |context| {
+        let own = get(own)?;
+        copy3(context, own, (stream, false))
+    }
+
+    fn cudaMemcpyToSymbol / cudaMemcpyToSymbol_ptds (
+        symbol: u64, from: u64, bytes: usize, offset: usize, kind: i32,
+    ) |context| {
+        let to = in_symbol(context, symbol, bytes, offset)?;
+        copy1(context, (to, from), bytes, kind, HERE)
+    }
+
+    fn cudaMemcpyToSymbolAsync / cudaMemcpyToSymbolAsync_ptsz (
+        symbol: u64, from: u64, bytes: usize, offset: usize, kind: i32, stream: u64,
+    ) |context| {
+        let to = in_symbol(context, symbol, bytes, offset)?;
+        copy1(context, (to, from), bytes, kind, (stream, false))
+    }
+
+    fn cudaMemcpyFromSymbol / cudaMemcpyFromSymbol_ptds (
+        to: u64, symbol: u64, bytes: usize, offset: usize, kind: i32,
+    ) |context| {
+        let from = in_symbol(context, symbol, bytes, offset)?;
+        copy1(context, (to, from), bytes, kind, HERE)
+    }
+
+    fn cudaMemcpyFromSymbolAsync / cudaMemcpyFromSymbolAsync_ptsz (
+        to: u64, symbol: u64, bytes: usize, offset: usize, kind: i32, stream: u64,
+    ) |context| {
+        let from = in_symbol(context, symbol, bytes, offset)?;
+        copy1(context, (to, from), bytes, kind, (stream, false))
+    }
+
+    fn cudaMemcpyToArray / cudaMemcpyToArray_ptds (
+        array: u64, x: usize, y: usize, from: u64, bytes: usize, kind: i32,
+    ) |context| {
+        along_array(context, array, (x, y), (from, bytes), (kind, true), HERE)
+    }
+
+    fn cudaMemcpyToArrayAsync / cudaMemcpyToArrayAsync_ptsz (
+        array: u64, x: usize, y: usize, from: u64, bytes: usize, kind: i32, stream: u64,
+    ) |context| {
+        let stream = (stream, false);
+        along_array(context, array, (x, y), (from, bytes), (kind, true), stream)
+    }
+
+    fn cudaMemcpyFromArray / cudaMemcpyFromArray_ptds (
+        to: u64, array: u64, x: usize, y: usize, bytes: usize, kind: i32,
+    ) |context| {
+        along_array(context, array, (x, y), (to, bytes), (kind, false), HERE)
+    }
+
+    fn cudaMemcpyFromArrayAsync / cudaMemcpyFromArrayAsync_ptsz (
+        to: u64, array: u64, x: usize, y: usize, bytes: usize, kind: i32, stream: u64,
+    ) |context| {
+        let stream = (stream, false);
+        along_array(context, array, (x, y), (to, bytes), (kind, false), stream)
+    }
+
+    fn cudaMemcpy2DToArray / cudaMemcpy2DToArray_ptds (
+        array: u64, x: usize, y: usize, from: u64, pitch: usize, width: usize, height: usize,
+        kind: i32,
+    ) |context| {
+        let size = (width, height);
+        array2(context, (array, x, y), (from, pitch), size, (kind, true), HERE)
+    }
+
+    fn cudaMemcpy2DToArrayAsync / cudaMemcpy2DToArrayAsync_ptsz (
+        array: u64, x: usize, y: usize, from: u64, pitch: usize, width: usize, height: usize,
+        kind: i32,
+        stream: u64,
+    ) |context| {
+        let (size, stream) = ((width, height), (stream, false));
+        array2(context, (array, x, y), (from, pitch), size, (kind, true), stream)
+    }
+
+    fn cudaMemcpy2DFromArray / cudaMemcpy2DFromArray_ptds (
+        to: u64, pitch: usize, array: u64, x: usize, y: usize, width: usize, height: usize,
+        kind: i32,
+    ) |context| {
+        let size = (width, height);
+        array2(context, (array, x, y), (to, pitch), size, (kind, false), HERE)
+    }
+
+    fn cudaMemcpy2DFromArrayAsync / cudaMemcpy2DFromArrayAsync_ptsz (
+        to: u64, pitch: usize, array: u64, x: usize, y: usize, width: usize, height: usize,
+        kind: i32,
+        stream: u64,
+    ) |context| {
+        let (size, stream) = ((width, height), (stream, false));
+        array2(context, (array, x, y), (to, pitch), size, (kind, false), stream)
+    }
+
+    fn cudaMemcpy2DArrayToArray / cudaMemcpy2DArrayToArray_ptds (
+        to: u64, to_x: usize, to_y: usize, from: u64, x: usize, y: usize, width: usize,
+        height: usize,
+        _kind: i32,
+    ) |context| {
+        let source = context.array(from)?.place(x as u64, y as u64, 0);
+        let (address, pitch) = (source.address, source.pitch as usize);
+        array2(context, (to, to_x, to_y), (address, pitch), (width, height), (3, true), HERE)
+    }
+
+    fn cudaMemset / cudaMemset_ptds (to: u64, value: i32, bytes: usize) |context| {
+        fill(context, End::linear(to), value, Box3::linear(bytes as u64), 0)
+    }
+
+    fn cudaMemsetAsync / cudaMemsetAsync_ptsz (
+        to: u64, value: i32, bytes: usize, stream: u64,
+    ) |context| {
+        fill(context, End::linear(to), value, Box3::linear(bytes as u64), stream)
+    }
+
+    fn cudaMemset2D / cudaMemset2D_ptds (
+        to: u64, pitch: usize, value: i32, width: usize, height: usize,
+    ) |context| {
+        fill(context, plane(to, pitch), value, rows(width, height), 0)
+    }
+
+    fn cudaMemset2DAsync / cudaMemset2DAsync_ptsz (
+        to: u64, pitch: usize, value: i32, width: usize, height: usize, stream: u64,
+    ) |context| {
+        fill(context, plane(to, pitch), value, rows(width, height), stream)
+    }
+
+    fn cudaMemset3D / cudaMemset3D_ptds (to: CPitched, value: i32, extent: CExtent) |context| {
+        fill3(context, to, value, extent, 0)
+    }
+
+    fn cudaMemset3DAsync / cudaMemset3DAsync_ptsz (
+        to: CPitched, value: i32, extent: CExtent, stream: u64,
+    ) |context| {
+        fill3(context, to, value, extent, stream)
+    }
+}

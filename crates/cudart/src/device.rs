@@ -1,0 +1,148 @@
+//! The device: what it is, limits, profiler, versions.
+
+use crate::ffi::{put, put_bytes, put_if, text};
+use crate::process::abi;
+use std::ffi::c_char;
+use warploom_app::{Abi, Context, Cuda, CudaError, attribute, device_properties};
+
+/// Where the one device is said to be.
+const BUS: &str = "0000:01:00.0";
+
+fn the_one(device: i32) -> Cuda {
+    match device {
+        0 => Ok(()),
+        _ => Err(CudaError::INVALID_DEVICE),
+    }
+}
+
+/// Writes the properties as a release lays them out.
+///
+/// # Safety
+/// `to` is null or has room for them.
+unsafe fn properties(context: &Context, to: *mut u8, device: i32, abi: Abi) -> Cuda {
+    the_one(device)?;
+    let bytes = device_properties(abi, &context.device_facts(), &context.device_name());
+    // SAFETY: see above.
+    unsafe { put_bytes(to, &bytes) }
+}
+
+runtime! {
+    fn cudaGetDeviceCount(to: *mut i32) |_context| { put(to, 1) }
+
+    fn cudaGetDevice(to: *mut i32) |_context| { put(to, 0) }
+
+    fn cudaSetDevice(device: i32) |_context| { the_one(device) }
+
+    fn cudaInitDevice(device: i32, _device_flags: u32, _flags: u32) |_context| { the_one(device) }
+
+    fn cudaChooseDevice(to: *mut i32, _wanted: *const u8) |_context| { put(to, 0) }
+
+    fn cudaSetValidDevices(_devices: *const i32, _count: i32) |_context| {
+        Ok::<(), CudaError>(())
+    }
+
+    fn cudaSetDeviceFlags(flags: u32) |context| {
+        context.set_flags(flags);
+        Ok(())
+    }
+
+    fn cudaGetDeviceFlags(to: *mut u32) |context| {
+        let flags = context.flags();
+        put(to, flags)
+    }
+
+    // Until 12 the name is that of the older layout; its newer one is a name of its own.
+    fn cudaGetDeviceProperties(to: *mut u8, device: i32) |context| {
+        let release = match abi() {
+            Abi::V12 => Abi::V11,
+            other => other,
+        };
+        properties(context, to, device, release)
+    }
+
+    fn cudaGetDeviceProperties_v2(to: *mut u8, device: i32) |context| {
+        properties(context, to, device, Abi::V12)
+    }
+
+    fn cudaDeviceGetAttribute(to: *mut i32, number: i32, device: i32) |context| {
+        the_one(device)?;
+        let value = attribute(&context.device_facts(), number)?;
+        put(to, value)
+    }
+
+    fn cudaDeviceGetPCIBusId(to: *mut u8, length: i32, device: i32) |_context| {
+        the_one(device)?;
+        let mut name = BUS.as_bytes().to_vec();
+        name.push(0);
+        match usize::try_from(length) {
+            Ok(length) if length >= name.len() => put_bytes(to, &name),
+            _ => Err(CudaError::INVALID_VALUE),
+        }
+    }
+
+    fn cudaDeviceGetByPCIBusId(to: *mut i32, name: *const c_char) |_context| {
+        match BUS.ends_with(text(name).as_str()) {
+            true => put(to, 0),
+            false => Err(CudaError::INVALID_DEVICE),
+        }
+    }
+
+    fn cudaDeviceSynchronize / cudaThreadSynchronize () |context| { context.synchronize() }
+
+    fn cudaDeviceReset / cudaThreadExit () |context| { context.reset() }
+
+    fn cudaDeviceGetLimit / cudaThreadGetLimit (to: *mut usize, limit: i32) |context| {
+        let value = context.limit(limit)?;
+        put(to, value as usize)
+    }
+
+    fn cudaDeviceSetLimit / cudaThreadSetLimit (limit: i32, value: usize) |context| {
+        context.set_limit(limit, value as u64)
+    }
+
+    // The configuration decides how caches are divided; wishes are taken note of by nobody.
+    fn cudaDeviceGetCacheConfig / cudaThreadGetCacheConfig / cudaDeviceGetSharedMemConfig (
+        to: *mut i32,
+    ) |_context| {
+        put(to, 0)
+    }
+
+    fn cudaDeviceSetCacheConfig / cudaThreadSetCacheConfig / cudaDeviceSetSharedMemConfig (
+        _wish: i32,
+    ) |_context| {
+        Ok::<(), CudaError>(())
+    }
+
+    fn cudaCtxResetPersistingL2Cache() |_context| { Ok::<(), CudaError>(()) }
+
+    fn cudaDeviceCanAccessPeer(to: *mut i32, device: i32, peer: i32) |_context| {
+        the_one(device)?;
+        the_one(peer)?;
+        put(to, 0)
+    }
+
+    fn cudaDeviceEnablePeerAccess / cudaDeviceDisablePeerAccess (_peer: i32) |_context| {
+        Err::<(), CudaError>(CudaError::INVALID_DEVICE)
+    }
+
+    fn cudaDriverGetVersion / cudaRuntimeGetVersion (to: *mut i32) |_context| {
+        put(to, abi().version())
+    }
+
+    fn cudaProfilerStart / cudaProfilerStop () |_context| { Ok::<(), CudaError>(()) }
+
+    fn cudaProfilerInitialize() |_context| { Ok::<(), CudaError>(()) }
+
+    fn cudaSetDoubleForDevice / cudaSetDoubleForHost (_number: *mut f64) |_context| {
+        Ok::<(), CudaError>(())
+    }
+
+    fn cudaDeviceGetTexture1DLinearMaxWidth(
+        to: *mut usize, _channels: *const u8, device: i32,
+    ) |context| {
+        the_one(device)?;
+        let width = attribute(&context.device_facts(), 69)?;
+        put_if(to, width as usize);
+        Ok(())
+    }
+}

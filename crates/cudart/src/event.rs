@@ -1,0 +1,39 @@
+//! Events.
+
+use crate::ffi::put;
+
+runtime! {
+    fn cudaEventCreate(to: *mut u64) |context| {
+        let event = context.create_event(0)?;
+        put(to, event)
+    }
+
+    fn cudaEventCreateWithFlags(to: *mut u64, flags: u32) |context| {
+        let event = context.create_event(flags)?;
+        put(to, event)
+    }
+
+    fn cudaEventDestroy(event: u64) |context| { context.destroy_event(event) }
+
+    fn cudaEventRecord / cudaEventRecord_ptsz (event: u64, stream: u64) |context| {
+        context.record(event, stream)
+    }
+
+    fn cudaEventRecordWithFlags / cudaEventRecordWithFlags_ptsz (
+        event: u64, stream: u64, _flags: u32,
+    ) |context| {
+        context.record(event, stream)
+    }
+
+    fn cudaEventSynchronize(event: u64) |context| { context.synchronize_event(event) }
+
+    // As with streams: whoever asks waits.
+    fn cudaEventQuery(event: u64) |context| { context.synchronize_event(event) }
+
+    fn cudaEventElapsedTime / cudaEventElapsedTime_v2 (
+        to: *mut f32, start: u64, end: u64,
+    ) |context| {
+        let milliseconds = context.elapsed(start, end)?;
+        put(to, milliseconds)
+    }
+}

@@ -1,0 +1,65 @@
+//! Attributes of functions, occupancy.
+
+use crate::ffi::{put, put_bytes};
+use crate::process::abi;
+use crate::types::CFunctionAttributes;
+use warploom_app::Abi;
+
+/// Bytes of the attributes that came with release 12.
+const NEWER_BYTES: usize = 144 - size_of::<CFunctionAttributes>();
+
+runtime! {
+    fn cudaFuncGetAttributes(to: *mut CFunctionAttributes, function: u64) |context| {
+        let own = context.function_attributes(function)?;
+        put(to, CFunctionAttributes {
+            shared: own.shared_bytes as usize,
+            constant: own.constant_bytes as usize,
+            local: own.local_bytes as usize,
+            max_threads: own.max_threads,
+            registers: own.registers,
+            ptx_version: own.ptx_version,
+            binary_version: own.binary_version,
+            cache_mode: 0,
+            max_dynamic_shared: own.max_dynamic_shared,
+            carveout: -1,
+        })?;
+        match abi() {
+            Abi::V11 => Ok(()),
+            _ => put_bytes(to.wrapping_add(1).cast(), &[0; NEWER_BYTES]),
+        }
+    }
+
+    fn cudaFuncSetAttribute(function: u64, attribute: i32, value: i32) |context| {
+        context.set_function_attribute(function, attribute, value)
+    }
+
+    fn cudaFuncSetCacheConfig / cudaFuncSetSharedMemConfig (function: u64, _wish: i32) |context| {
+        context.parameters(function).map(|_| ())
+    }
+
+    fn cudaOccupancyMaxActiveBlocksPerMultiprocessor(
+        to: *mut i32, function: u64, threads: i32, shared: usize,
+    ) |context| {
+        let fit = context.occupancy(function, threads, shared as u64)?;
+        put(to, fit.blocks as i32)
+    }
+
+    fn cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
+        to: *mut i32, function: u64, threads: i32, shared: usize, _flags: u32,
+    ) |context| {
+        let fit = context.occupancy(function, threads, shared as u64)?;
+        put(to, fit.blocks as i32)
+    }
+
+    fn cudaOccupancyAvailableDynamicSMemPerBlock(
+        to: *mut usize, function: u64, blocks: i32, _threads: i32,
+    ) |context| {
+        let bytes = context.available_shared(function, blocks)?;
+        put(to, bytes as usize)
+    }
+
+    fn cudaFuncGetParamCount(function: u64, to: *mut usize) |context| {
+        let parameters = context.parameters(function)?;
+        put(to, parameters.len())
+    }
+}

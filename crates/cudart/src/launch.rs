@@ -1,0 +1,166 @@
+//! Launches.
+
+use crate::ffi::{bytes, get, put, put_if};
+use crate::process::with;
+use crate::types::{CDim3, CLaunchConfiguration};
+use std::ffi::c_void;
+use warploom_app::{Configuration, Context, Cuda, CudaError, LaunchRequest};
+
+/// `cudaLaunchAttributeCooperative`
+const COOPERATIVE: i32 = 2;
+/// `cudaLaunchAttributeClusterDimension`
+const CLUSTER: i32 = 4;
+
+#[unsafe(no_mangle)]
+pub extern "C" fn __cudaPushCallConfiguration(
+    grid: CDim3,
+    block: CDim3,
+    shared: usize,
+    stream: u64,
+) -> u32 {
+    let thread = std::thread::current().id();
+    let configuration = Configuration {
+        grid: grid.into(),
+        block: block.into(),
+        shared_bytes: shared as u64,
+        stream,
+    };
+    // The program launches if this is 0.
+    let pushed = with(|context| context.push_configuration(thread, configuration));
+    u32::from(pushed.is_err())
+}
+
+runtime! {
+    fn __cudaPopCallConfiguration(
+        grid: *mut CDim3,
+        block: *mut CDim3,
+        shared: *mut usize,
+        stream: *mut u64,
+    ) |context| {
+        let configuration = context.pop_configuration(std::thread::current().id())?;
+        put_if(grid, configuration.grid.into());
+        put_if(block, configuration.block.into());
+        put_if(shared, configuration.shared_bytes as usize);
+        put_if(stream, configuration.stream);
+        Ok(())
+    }
+
+    fn __cudaGetKernel(kernel: *mut u64, function: u64) |_context| {
+        // The handle of a kernel is the address that the host calls it by.
+        put(kernel, function)
+    }
+
+    fn cudaGetKernel(kernel: *mut u64, function: u64) |context| {
+        context.parameters(function)?;
+        put(kernel, function)
+    }
+
+    fn cudaGetFuncBySymbol(kernel: *mut u64, function: u64) |context| {
+        context.parameters(function)?;
+        put(kernel, function)
+    }
+
+    fn cudaLaunchKernel / cudaLaunchKernel_ptsz / __cudaLaunchKernel / __cudaLaunchKernel_ptsz (
+        function: u64,
+        grid: CDim3,
+        block: CDim3,
+        arguments: *const *const u8,
+        shared: usize,
+        stream: u64,
+    ) |context| {
+        let shape = (grid, block, shared, stream);
+        launch(context, function, shape, arguments, false)
+    }
+
+    fn cudaLaunchCooperativeKernel / cudaLaunchCooperativeKernel_ptsz (
+        function: u64,
+        grid: CDim3,
+        block: CDim3,
+        arguments: *const *const u8,
+        shared: usize,
+        stream: u64,
+    ) |context| {
+        let shape = (grid, block, shared, stream);
+        launch(context, function, shape, arguments, true)
+    }
+
+    fn cudaLaunchKernelExC / cudaLaunchKernelExC_ptsz (
+        configuration: *const CLaunchConfiguration,
+        function: u64,
+        arguments: *const *const u8,
+    ) |context| {
+        let own = get(configuration)?;
+        let mut cooperative = false;
+        for at in 0..own.count as usize {
+            let attribute = get(own.attributes.wrapping_add(at))?;
+            match attribute.id {
+                COOPERATIVE => cooperative = attribute.value[0] != 0,
+                CLUSTER if attribute.value[..3] != [1, 1, 1] => {
+                    return Err(context.unsupported("cudaLaunchKernelExC with clusters"));
+                }
+                _ => {}
+            }
+        }
+        let shape = (own.grid, own.block, own.shared_bytes, own.stream);
+        launch(context, function, shape, arguments, cooperative)
+    }
+}
+
+/// Launches.
+///
+/// # Safety
+/// `arguments` is null or holds a pointer to each parameter's value.
+unsafe fn launch(
+    context: &mut Context,
+    function: u64,
+    (grid, block, shared, stream): (CDim3, CDim3, usize, u64),
+    arguments: *const *const u8,
+    cooperative: bool,
+) -> Cuda {
+    let sizes = context.parameters(function)?;
+    let mut values = Vec::with_capacity(sizes.len());
+    for (at, size) in sizes.into_iter().enumerate() {
+        // SAFETY: see above.
+        let value = unsafe { get(arguments.wrapping_add(at)) };
+        let value = value.ok().filter(|_| !arguments.is_null());
+        let value = value
+            .filter(|value| !value.is_null())
+            .ok_or(CudaError::INVALID_VALUE)?;
+        // SAFETY: see above.
+        values.push(unsafe { bytes(value, size) });
+    }
+    context.launch(LaunchRequest {
+        function,
+        grid: grid.into(),
+        block: block.into(),
+        shared_bytes: shared as u64,
+        stream,
+        arguments: values,
+        cooperative,
+    })
+}
+
+runtime! {
+    fn cudaLaunchHostFunc / cudaLaunchHostFunc_ptsz (
+        stream: u64,
+        function: Option<unsafe extern "C" fn(*mut c_void)>,
+        data: *mut c_void,
+    ) |context| {
+        let function = function.ok_or(CudaError::INVALID_VALUE)?;
+        context.call_in_stream(stream)?;
+        function(data);
+        Ok(())
+    }
+
+    fn cudaStreamAddCallback / cudaStreamAddCallback_ptsz (
+        stream: u64,
+        function: Option<unsafe extern "C" fn(u64, i32, *mut c_void)>,
+        data: *mut c_void,
+        _flags: u32,
+    ) |context| {
+        let function = function.ok_or(CudaError::INVALID_VALUE)?;
+        context.call_in_stream(stream)?;
+        function(stream, 0, data);
+        Ok(())
+    }
+}

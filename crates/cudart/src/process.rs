@@ -1,0 +1,142 @@
+//! The process's one context: how it begins, who may use it, how it ends.
+
+use crate::host::Memory;
+use std::ffi::{CStr, CString};
+use std::io::Write;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use warploom_app::{Abi, Context, Cuda, CudaError, SETTINGS_VARIABLE, Settings, stub};
+
+/// What the process has.
+struct Process {
+    /// It alone: the child of a fork has a copy of the memory, but not of the simulation's thread.
+    id: u32,
+    abi: Abi,
+    context: Result<Mutex<Context>, String>,
+    /// Names and sentences handed out, as C strings that stay.
+    texts: Mutex<Vec<&'static CStr>>,
+}
+
+static PROCESS: OnceLock<Process> = OnceLock::new();
+
+/// Tells the user something. Standard output is the program's.
+fn say(text: &str) {
+    // Nothing is left to tell if standard error is gone.
+    let _ = std::io::stderr().write_all(text.as_bytes());
+}
+
+fn begin() -> Process {
+    let context = settings().and_then(|settings| {
+        let spec = settings.spec().map_err(|error| error.to_string())?;
+        let host = Box::new(Memory::default());
+        Ok(Mutex::new(Context::new(settings, spec, host, say)))
+    });
+    if let Err(message) = &context {
+        say(&format!("warploom: {message}\n"));
+    }
+    // SAFETY: `end` is a function of this library, which stays loaded until it was called.
+    unsafe { libc::atexit(end) };
+    Process {
+        id: std::process::id(),
+        abi: loaded_abi(),
+        context,
+        texts: Mutex::default(),
+    }
+}
+
+fn settings() -> Result<Settings, String> {
+    let value = std::env::var_os(SETTINGS_VARIABLE);
+    let value = value.map(|value| value.to_string_lossy().into_owned());
+    Settings::read(value.as_deref()).map_err(|error| error.to_string())
+}
+
+/// The release whose library the program has loaded; the newest of several.
+fn loaded_abi() -> Abi {
+    let is_loaded = |name: &str| {
+        let Ok(name) = CString::new(name) else {
+            return false;
+        };
+        // SAFETY: the name is a C string; the library is not loaded by this, and the handle of one
+        // that is there may be kept.
+        let handle = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_NOLOAD | libc::RTLD_LAZY) };
+        !handle.is_null()
+    };
+    match stub::NAMES.map(is_loaded) {
+        [_, _, true] => Abi::V13,
+        [_, true, _] => Abi::V12,
+        [true, ..] => Abi::V11,
+        _ => Abi::V13,
+    }
+}
+
+/// At the process's regular end. A child of a fork ends without a word: its parent reports.
+extern "C" fn end() {
+    if let Some(process) = PROCESS.get()
+        && process.id == std::process::id()
+        && let Ok(context) = &process.context
+    {
+        let finish = || {
+            context
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .finish()
+        };
+        let _ = catch_unwind(AssertUnwindSafe(finish));
+    }
+}
+
+/// The release that the program was built for.
+pub fn abi() -> Abi {
+    PROCESS.get_or_init(begin).abi
+}
+
+/// Strings that were handed out.
+pub fn texts() -> MutexGuard<'static, Vec<&'static CStr>> {
+    let texts = &PROCESS.get_or_init(begin).texts;
+    texts.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Uses the context, if this process may.
+pub fn with<R>(work: impl FnOnce(&mut Context) -> R) -> Cuda<R> {
+    let process = PROCESS.get_or_init(begin);
+    if process.id != std::process::id() {
+        return Err(CudaError::INITIALIZATION);
+    }
+    let context = process
+        .context
+        .as_ref()
+        .map_err(|_| CudaError::INITIALIZATION)?;
+    let work = || work(&mut context.lock().unwrap_or_else(PoisonError::into_inner));
+    // A panic is our bug: it must not run through the program's frames.
+    catch_unwind(AssertUnwindSafe(work)).map_err(|_| CudaError::UNKNOWN)
+}
+
+/// A call of the runtime: its code, noted as the thread's last error.
+pub fn call(work: impl FnOnce(&mut Context) -> Cuda) -> i32 {
+    let thread = std::thread::current().id();
+    with(|context| context.call(thread, work)).unwrap_or_else(|error| error.0)
+}
+
+/// Defines functions of the runtime, each under one or more names: those that end in `_ptsz` and
+/// `_ptds` are for programs whose default stream is a thread's own, which is the process's here.
+macro_rules! runtime {
+    () => {};
+    (@ [] $args:tt $cx:ident $body:block) => {};
+    (@ [$name:ident $($rest:ident)*] ($($arg:ident: $ty:ty),*) $cx:ident $body:block) => {
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $name($($arg: $ty),*) -> i32 {
+            #[allow(unused_unsafe, reason = "not every call has a pointer")]
+            $crate::process::call(|$cx| {
+                // SAFETY: the program keeps the contract of the runtime's header: a pointer is
+                // null or points to what the header says.
+                unsafe { $body }
+            })
+        }
+        runtime! { @ [$($rest)*] ($($arg: $ty),*) $cx $body }
+    };
+    (fn $name:ident $(/ $alias:ident)* ($($arg:ident: $ty:ty),* $(,)?) |$cx:ident| $body:block
+        $($rest:tt)*) => {
+        runtime! { @ [$name $($alias)*] ($($arg: $ty),*) $cx $body }
+        runtime! { $($rest)* }
+    };
+}

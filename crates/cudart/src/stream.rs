@@ -1,0 +1,69 @@
+//! Streams.
+
+use crate::ffi::{put, put_if};
+use warploom_app::CudaError;
+
+runtime! {
+    fn cudaStreamCreate(to: *mut u64) |context| {
+        let stream = context.create_stream(0, 0)?;
+        put(to, stream)
+    }
+
+    fn cudaStreamCreateWithFlags(to: *mut u64, flags: u32) |context| {
+        let stream = context.create_stream(flags, 0)?;
+        put(to, stream)
+    }
+
+    fn cudaStreamCreateWithPriority(to: *mut u64, flags: u32, priority: i32) |context| {
+        let stream = context.create_stream(flags, priority)?;
+        put(to, stream)
+    }
+
+    fn cudaStreamDestroy(stream: u64) |context| { context.destroy_stream(stream) }
+
+    fn cudaStreamSynchronize / cudaStreamSynchronize_ptsz (stream: u64) |context| {
+        context.synchronize_stream(stream)
+    }
+
+    // Simulated time stands still while the host asks: whoever asks waits.
+    fn cudaStreamQuery / cudaStreamQuery_ptsz (stream: u64) |context| {
+        context.synchronize_stream(stream)
+    }
+
+    fn cudaStreamWaitEvent / cudaStreamWaitEvent_ptsz (
+        stream: u64, event: u64, _flags: u32,
+    ) |context| {
+        context.wait_for_event(stream, event)
+    }
+
+    fn cudaStreamGetFlags / cudaStreamGetFlags_ptsz (stream: u64, to: *mut u32) |context| {
+        let (flags, _) = context.stream_facts(stream)?;
+        put(to, flags)
+    }
+
+    fn cudaStreamGetPriority / cudaStreamGetPriority_ptsz (stream: u64, to: *mut i32) |context| {
+        let (_, priority) = context.stream_facts(stream)?;
+        put(to, priority)
+    }
+
+    fn cudaStreamGetId / cudaStreamGetId_ptsz (stream: u64, to: *mut u64) |context| {
+        context.stream_facts(stream)?;
+        put(to, stream)
+    }
+
+    fn cudaStreamGetDevice / cudaStreamGetDevice_ptsz (stream: u64, to: *mut i32) |context| {
+        context.stream_facts(stream)?;
+        put(to, 0)
+    }
+
+    fn cudaStreamIsCapturing / cudaStreamIsCapturing_ptsz (stream: u64, to: *mut i32) |context| {
+        context.stream_facts(stream)?;
+        put(to, 0)
+    }
+
+    fn cudaDeviceGetStreamPriorityRange(least: *mut i32, greatest: *mut i32) |_context| {
+        put_if(least, 0);
+        put_if(greatest, 0);
+        Ok::<(), CudaError>(())
+    }
+}

@@ -1,0 +1,193 @@
+//! Structures of the runtime's interface, as the headers lay them out.
+
+use warploom_app::{Channels, Extent};
+use warploom_base::Dim3;
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct CDim3 {
+    pub x: u32,
+    pub y: u32,
+    pub z: u32,
+}
+
+impl From<CDim3> for Dim3 {
+    fn from(size: CDim3) -> Self {
+        Self {
+            x: size.x,
+            y: size.y,
+            z: size.z,
+        }
+    }
+}
+
+impl From<Dim3> for CDim3 {
+    fn from(size: Dim3) -> Self {
+        Self {
+            x: size.x,
+            y: size.y,
+            z: size.z,
+        }
+    }
+}
+
+/// `cudaChannelFormatDesc`
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct CChannels {
+    pub bits: [i32; 4],
+    pub kind: i32,
+}
+
+impl From<CChannels> for Channels {
+    fn from(own: CChannels) -> Self {
+        Self {
+            bits: own.bits,
+            kind: own.kind,
+        }
+    }
+}
+
+impl From<Channels> for CChannels {
+    fn from(own: Channels) -> Self {
+        Self {
+            bits: own.bits,
+            kind: own.kind,
+        }
+    }
+}
+
+/// `cudaExtent`
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct CExtent {
+    pub width: usize,
+    pub height: usize,
+    pub depth: usize,
+}
+
+impl From<CExtent> for Extent {
+    fn from(own: CExtent) -> Self {
+        Self {
+            width: own.width as u64,
+            height: own.height as u64,
+            depth: own.depth as u64,
+        }
+    }
+}
+
+/// `cudaPitchedPtr`
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct CPitched {
+    pub pointer: u64,
+    pub pitch: usize,
+    pub width: usize,
+    pub height: usize,
+}
+
+/// `cudaPos`
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct CPosition {
+    pub x: usize,
+    pub y: usize,
+    pub z: usize,
+}
+
+/// `cudaMemcpy3DParms`
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct CCopy3 {
+    pub from_array: u64,
+    pub from_position: CPosition,
+    pub from: CPitched,
+    pub to_array: u64,
+    pub to_position: CPosition,
+    pub to: CPitched,
+    pub extent: CExtent,
+    pub kind: i32,
+}
+
+/// `cudaTextureDesc`, the part that is the same in all releases.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct CSampler {
+    pub address: [i32; 3],
+    pub filter: i32,
+    pub read: i32,
+    pub srgb: i32,
+    pub border: [f32; 4],
+    pub normalized: i32,
+}
+
+/// `textureReference`, the part that is read here.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct CTextureReference {
+    pub normalized: i32,
+    pub filter: i32,
+    pub address: [i32; 3],
+    pub channels: CChannels,
+}
+
+/// `cudaResourceDesc`: a kind and the largest of its parts.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct CResource {
+    pub kind: i32,
+    /// An array's handle or an address.
+    pub first: u64,
+    pub channels: CChannels,
+    /// Bytes, or texels of a row.
+    pub size: usize,
+    pub height: usize,
+    pub pitch: usize,
+}
+
+/// `cudaFuncAttributes`, the part that is the same in all releases.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct CFunctionAttributes {
+    pub shared: usize,
+    pub constant: usize,
+    pub local: usize,
+    pub max_threads: i32,
+    pub registers: i32,
+    pub ptx_version: i32,
+    pub binary_version: i32,
+    pub cache_mode: i32,
+    pub max_dynamic_shared: i32,
+    pub carveout: i32,
+}
+
+/// `cudaPointerAttributes`, the part that is the same in all releases.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct CPointerAttributes {
+    pub kind: i32,
+    pub device: i32,
+    pub device_pointer: u64,
+    pub host_pointer: u64,
+}
+
+/// `cudaLaunchAttribute`
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct CLaunchAttribute {
+    pub id: i32,
+    pub pad: i32,
+    pub value: [u32; 16],
+}
+
+/// `cudaLaunchConfig_t`
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct CLaunchConfiguration {
+    pub grid: CDim3,
+    pub block: CDim3,
+    pub shared_bytes: usize,
+    pub stream: u64,
+    pub attributes: *const CLaunchAttribute,
+    pub count: u32,
+}

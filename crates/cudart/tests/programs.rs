@@ -1,0 +1,248 @@
+//! Programs of our own under the library: built by compilers of CUDA 11, 12 and 13
+//! (`cargo xtask cuda-programs`), each checks itself and says what is wrong.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use warploom_app::{SETTINGS_VARIABLE, stub};
+
+/// Where cargo puts the library that it builds for these tests.
+fn library() -> PathBuf {
+    let own = std::env::current_exe().expect("a path");
+    let places = own
+        .ancestors()
+        .skip(1)
+        .take(2)
+        .map(|folder| folder.join(stub::LIBRARY));
+    let found: Vec<_> = places.filter(|path| path.is_file()).collect();
+    found
+        .first()
+        .expect("cargo builds the library before its tests")
+        .clone()
+}
+
+/// A folder with the library and the names that programs ask for.
+fn folder() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    stub::write_all(folder.path()).expect("written");
+    std::os::unix::fs::symlink(library(), folder.path().join(stub::LIBRARY)).expect("linked");
+    folder
+}
+
+struct Ran {
+    folder: tempfile::TempDir,
+    output: Output,
+}
+
+impl Ran {
+    fn stdout(&self) -> String {
+        String::from_utf8_lossy(&self.output.stdout).into_owned()
+    }
+
+    fn stderr(&self) -> String {
+        String::from_utf8_lossy(&self.output.stderr).into_owned()
+    }
+
+    fn result(&self) -> Option<serde_json::Value> {
+        let text = std::fs::read_to_string(self.folder.path().join("result.json")).ok()?;
+        Some(serde_json::from_str(&text).expect("whole"))
+    }
+
+    /// Nothing is left but what was there and the result.
+    fn files(&self) -> Vec<String> {
+        let entries = std::fs::read_dir(self.folder.path()).expect("a folder");
+        let name = |entry: std::io::Result<std::fs::DirEntry>| {
+            entry
+                .expect("an entry")
+                .file_name()
+                .to_string_lossy()
+                .into_owned()
+        };
+        let mut names: Vec<String> = entries.map(name).collect();
+        names.retain(|name| !name.starts_with("lib"));
+        names.sort();
+        names
+    }
+}
+
+fn run(release: u32, program: &str, arguments: &[&str], settings: &str) -> Ran {
+    let folder = folder();
+    let programs = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs");
+    let stats = folder.path().join("result.json");
+    let settings = settings.replace("STATS", &stats.display().to_string());
+    let output = Command::new(programs.join(release.to_string()).join(program))
+        .args(arguments)
+        .env("LD_LIBRARY_PATH", folder.path())
+        .env(SETTINGS_VARIABLE, settings)
+        .output()
+        .expect("it starts");
+    Ran { folder, output }
+}
+
+const QUIET: &str = "{\"quiet\": true, \"stats\": \"STATS\"}";
+const FUNCTIONAL: &str = "{\"quiet\": true, \"functional\": true, \"stats\": \"STATS\"}";
+
+fn check(release: u32, program: &str, settings: &str) -> Ran {
+    let ran = run(release, program, &[], settings);
+    let (out, err) = (ran.stdout(), ran.stderr());
+    assert!(
+        ran.output.status.success(),
+        "{release} {program}:\n{out}{err}"
+    );
+    assert!(
+        out.ends_with("all right\n"),
+        "{release} {program}:\n{out}{err}"
+    );
+    ran
+}
+
+#[test]
+fn memory_of_every_kind() {
+    for release in [11, 13] {
+        let ran = check(release, "memory", QUIET);
+        assert_eq!(ran.stderr(), "");
+    }
+    check(13, "memory", FUNCTIONAL);
+}
+
+#[test]
+fn launches_and_what_is_known_of_functions() {
+    for release in [12, 13] {
+        check(release, "launch", QUIET);
+    }
+}
+
+#[test]
+fn streams_events_and_threads() {
+    let ran = check(13, "stream", QUIET);
+    assert!(ran.stdout().starts_with("longer: yes"), "{}", ran.stdout());
+    check(13, "stream", FUNCTIONAL);
+}
+
+#[test]
+fn textures_by_object_and_by_reference() {
+    check(11, "reference", QUIET);
+    check(12, "texture", QUIET);
+    check(13, "texture", QUIET);
+}
+
+#[test]
+fn the_device_and_what_it_does_not_do() {
+    for release in [11, 12, 13] {
+        let ran = check(release, "device", QUIET);
+        assert!(
+            ran.stdout().starts_with("Warploom gtx480 2.0\n"),
+            "{}",
+            ran.stdout()
+        );
+        // Called twice, told once.
+        let told = "warploom: cudaGraphCreate is not supported: it returns cudaErrorNotSupported\n";
+        assert_eq!(ran.stderr(), told);
+    }
+}
+
+#[test]
+fn results_are_those_of_every_launch() {
+    let ran = check(13, "fault", "{\"stats\": \"STATS\"}");
+    let result = ran.result().expect("a result");
+    assert_eq!(result["kernels"][0]["name"], "_Z3setPii");
+    assert_eq!(result["outcome"]["kind"], "finished");
+    assert!(result["totals"]["cycles"].as_u64() > Some(0));
+    assert!(
+        ran.stderr().contains("_Z3setPii"),
+        "the report:\n{}",
+        ran.stderr()
+    );
+    let again = check(13, "fault", QUIET).result().expect("a result");
+    assert_eq!(again["digest"], result["digest"]);
+}
+
+#[test]
+fn launches_are_timed_by_place_and_by_name() {
+    let timed = |settings: &str| {
+        let ran = check(13, "memory", settings);
+        let result = ran.result().expect("a result");
+        let kernels = result["kernels"].as_array().expect("a list").clone();
+        kernels
+            .iter()
+            .map(|k| k["name"].as_str().unwrap_or("").to_owned())
+            .collect::<Vec<_>>()
+    };
+    let all = timed(QUIET);
+    assert_eq!(all.len(), 6);
+    let some = "{\"quiet\": true, \"stats\": \"STATS\", \"launches\": {\"start\": 1, \"end\": 3}}";
+    assert_eq!(timed(some), all[1..3]);
+    let named = "{\"quiet\": true, \"stats\": \"STATS\", \"kernels\": [\"walk\"]}";
+    assert_eq!(timed(named), ["_Z4walkP4node", "_Z4walkP4node"]);
+}
+
+#[test]
+fn faults_stay_and_are_told() {
+    for what in ["address", "misaligned"] {
+        let ran = run(13, "fault", &[what], QUIET);
+        assert!(ran.output.status.success(), "{what}: {}", ran.stdout());
+        assert!(
+            ran.stderr().contains("PTX line"),
+            "{what}: {}",
+            ran.stderr()
+        );
+        assert_eq!(ran.result().expect("a result")["outcome"]["kind"], "fault");
+    }
+}
+
+#[test]
+fn processes_that_end_otherwise_leave_nothing_half_done() {
+    for what in ["abort", "_exit"] {
+        let ran = run(13, "fault", &[what], QUIET);
+        assert!(!ran.output.status.success());
+        assert_eq!(ran.files(), Vec::<String>::new(), "{what}");
+    }
+    for what in ["fork", "leak"] {
+        let ran = run(13, "fault", &[what], QUIET);
+        assert!(ran.output.status.success(), "{what}: {}", ran.stdout());
+        assert_eq!(ran.files(), ["result.json"], "{what}");
+        let result = ran.result().expect("a result");
+        assert_eq!(result["totals"]["launches"], 2, "{what}");
+    }
+}
+
+#[test]
+fn settings_that_are_wrong_are_told() {
+    let ran = run(13, "fault", &[], "{\"gpu\": \"gtx48\"}");
+    assert!(!ran.output.status.success());
+    assert!(ran.stderr().contains("gtx480"), "{}", ran.stderr());
+    assert!(
+        ran.stdout().contains("cudaErrorInitializationError"),
+        "{}",
+        ran.stdout()
+    );
+}
+
+/// Every function that NVIDIA's runtime exports is there, so that any program loads.
+#[test]
+fn all_names_are_exported() {
+    use object::read::elf::{FileHeader, Sym};
+    use object::{Endianness, elf};
+    let file = std::fs::read(library()).expect("the library");
+    let header = elf::FileHeader64::<Endianness>::parse(&*file).expect("ELF");
+    let endian = header.endian().expect("ours");
+    let sections = header.sections(endian, &*file).expect("sections");
+    let symbols = sections
+        .symbols(endian, &*file, elf::SHT_DYNSYM)
+        .expect("symbols");
+    let exported: std::collections::BTreeSet<String> = symbols
+        .iter()
+        .filter(|symbol| !symbol.is_undefined(endian))
+        .filter_map(|symbol| symbol.name(endian, symbols.strings()).ok())
+        .map(|name| String::from_utf8_lossy(name).into_owned())
+        .collect();
+    let names = include_str!("exports.txt")
+        .lines()
+        .filter(|line| !line.starts_with('#'));
+    let names: Vec<_> = names.filter_map(|line| line.split(' ').next()).collect();
+    assert!(names.len() > 500);
+    let missing: Vec<_> = names
+        .iter()
+        .filter(|name| !exported.contains(**name))
+        .collect();
+    assert!(missing.is_empty(), "{missing:?}");
+}

@@ -1,0 +1,47 @@
+// What goes wrong, and how a process may end: chosen by the first argument.
+#include "check.h"
+#include <sys/wait.h>
+#include <unistd.h>
+
+__global__ void set(int *out, int value) { out[threadIdx.x] = value; }
+
+int main(int count, char **arguments) {
+    const char *what = count > 1 ? arguments[1] : "";
+    int *device, host[32];
+    OK(cudaMalloc(&device, sizeof host));
+    set<<<1, 32>>>(device, 3);
+    OK(cudaMemcpy(host, device, sizeof host, cudaMemcpyDeviceToHost));
+    CHECK(host[31] == 3);
+    if (!strcmp(what, "address")) {
+        set<<<1, 32>>>(device + 1000, 3);
+        GIVES(cudaErrorIllegalAddress, cudaDeviceSynchronize());
+        GIVES(cudaErrorIllegalAddress, cudaGetLastError());
+        GIVES(cudaErrorIllegalAddress, cudaGetLastError());
+        GIVES(cudaErrorIllegalAddress, cudaMalloc(&device, 4));
+    } else if (!strcmp(what, "misaligned")) {
+        set<<<1, 1>>>((int *)((char *)device + 1), 3);
+        GIVES(cudaErrorMisalignedAddress, cudaDeviceSynchronize());
+    } else if (!strcmp(what, "abort")) {
+        abort();
+    } else if (!strcmp(what, "_exit")) {
+        _exit(3);
+    } else if (!strcmp(what, "fork")) {
+        pid_t child = fork();
+        if (!child) {
+            GIVES(cudaErrorInitializationError, cudaMalloc(&device, 4));
+            exit(wrong);
+        }
+        int status = -1;
+        waitpid(child, &status, 0);
+        CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+        set<<<1, 32>>>(device, 4);
+        OK(cudaMemcpy(host, device, sizeof host, cudaMemcpyDeviceToHost));
+        CHECK(host[0] == 4);
+    } else if (!strcmp(what, "leak")) {
+        void *more;
+        OK(cudaMalloc(&more, 1 << 20));
+        OK(cudaMallocHost(&more, 1 << 20));
+        set<<<1, 32>>>(device, 4);
+    }
+    return end();
+}

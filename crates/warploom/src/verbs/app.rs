@@ -1,0 +1,257 @@
+//! `warploom app`.
+//!
+//! The program takes this process's place: its exit status, its signals and its standard streams
+//! are its own, and nothing is left behind when it dies.
+
+use crate::failure::Failure;
+use crate::gpu::GpuArgs;
+use crate::output::{command_line, print};
+use std::ffi::OsString;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+use warploom_app::{SETTINGS_VARIABLE, Settings, program, stub};
+
+const EXAMPLES: &str = "\
+Examples:
+  warploom app -- ./hotspot 64 2 2 temp_64 power_64 out.txt
+  warploom app --functional -- ./program       outputs only, as fast as possible
+  warploom app --gpu qv100-volta --stats result.json -- ./program
+  warploom app --launches 10..12 -- ./program  time the launches 10 and 11, execute the others
+  warploom app --kernel spmv -- ./program      time kernels whose name has `spmv` in it
+  LD_LIBRARY_PATH=$(warploom app --library-path) ./program
+
+Build the program with CUDA's shared runtime and with PTX inside:
+  nvcc -cudart shared -arch=compute_75 program.cu -o program";
+
+/// Name of the variable that says where our library is, if it is not beside this program.
+const LIBRARY_VARIABLE: &str = "WARPLOOM_CUDART";
+
+/// Run a CUDA program as it is: its kernels are simulated, its host code runs
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// Program and its arguments
+    #[arg(
+        value_name = "PROGRAM",
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        required_unless_present = "library_path"
+    )]
+    program: Vec<OsString>,
+    #[command(flatten)]
+    gpu: GpuArgs,
+    /// Execute only, without timing
+    #[arg(long, conflicts_with = "max_cycles")]
+    functional: bool,
+    /// Time the launches FIRST to LAST-1, counted from 0, and execute the others without timing
+    #[arg(long, value_name = "FIRST..LAST", value_parser = launches, conflicts_with = "functional")]
+    launches: Option<Range<u64>>,
+    /// Time kernels with this in their name, and execute the others without timing; may be repeated
+    #[arg(long = "kernel", value_name = "NAME", conflicts_with = "functional")]
+    kernels: Vec<String>,
+    /// Stop the GPU after this many core cycles
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    max_cycles: Option<u64>,
+    /// Threads that simulate; the result is the same for any number
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = super::run::threads)]
+    threads: usize,
+    /// Device memory
+    #[arg(long, value_name = "MIB", default_value_t = 4096, value_parser = clap::value_parser!(u64).range(1..))]
+    memory: u64,
+    /// Compute capability that the program is told; the machine's own if not given
+    #[arg(long, value_name = "MAJOR.MINOR", value_parser = capability)]
+    capability: Option<u32>,
+    /// Write the result to a file, as JSON
+    #[arg(long, value_name = "FILE.json")]
+    stats: Option<PathBuf>,
+    /// Write the report to a file instead of to standard error
+    #[arg(long, value_name = "FILE")]
+    report: Option<PathBuf>,
+    /// No report
+    #[arg(long, conflicts_with = "report")]
+    quiet: bool,
+    /// Count in windows of this many core cycles, too
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), conflicts_with = "functional")]
+    window: Option<u64>,
+    /// Print the folder for LD_LIBRARY_PATH and run nothing
+    #[arg(long)]
+    library_path: bool,
+}
+
+/// `3..7`, `3..` or `..7`.
+fn launches(text: &str) -> Result<Range<u64>, String> {
+    let wrong = || "write FIRST..LAST, such as 3..7, 3.. or ..7".to_owned();
+    let (first, last) = text.split_once("..").ok_or_else(wrong)?;
+    let number = |text: &str, none: u64| match text {
+        "" => Ok(none),
+        text => text.parse().map_err(|_| wrong()),
+    };
+    let range = number(first, 0)?..number(last, u64::MAX)?;
+    match range.is_empty() {
+        true => Err(format!("{text} holds no launch; {}", wrong())),
+        false => Ok(range),
+    }
+}
+
+/// `7.5` as 75.
+fn capability(text: &str) -> Result<u32, String> {
+    let wrong = || "write it like 7.5".to_owned();
+    let (major, minor) = text.split_once('.').ok_or_else(wrong)?;
+    let digit = |text: &str| text.parse::<u32>().map_err(|_| wrong());
+    match (digit(major)?, digit(minor)?) {
+        (major @ 1..=99, minor @ 0..=9) => Ok(major * 10 + minor),
+        _ => Err(wrong()),
+    }
+}
+
+pub fn run(args: &Args) -> Result<ExitCode, Failure> {
+    let (names, library) = library_path()?;
+    if args.library_path {
+        print(&format!("{}\n", names.display()))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let (program, arguments) = args.program.split_first().expect("clap asked for one");
+    let path = find(Path::new(program))?;
+    check(&path)?;
+    let settings = serde_json::to_string(&settings(args)?).expect("plain data");
+    let mut search = vec![names, library];
+    let old = std::env::var_os("LD_LIBRARY_PATH").unwrap_or_default();
+    search.extend(std::env::split_paths(&old).filter(|path| !path.as_os_str().is_empty()));
+    let search = std::env::join_paths(search)
+        .map_err(|error| Failure::Input(format!("LD_LIBRARY_PATH cannot be set: {error}")))?;
+    let mut command = Command::new(&path);
+    command.args(arguments);
+    command.env("LD_LIBRARY_PATH", search);
+    command.env(SETTINGS_VARIABLE, settings);
+    become_it(command, &path)
+}
+
+#[cfg(unix)]
+fn become_it(mut command: Command, path: &Path) -> Result<ExitCode, Failure> {
+    use std::os::unix::process::CommandExt;
+    let error = command.exec();
+    Err(Failure::Input(format!(
+        "cannot start {}: {error}",
+        path.display()
+    )))
+}
+
+#[cfg(not(unix))]
+fn become_it(_: Command, _: &Path) -> Result<ExitCode, Failure> {
+    Err(Failure::Input(
+        "`warploom app` needs Linux: it stands in for libcudart.so".to_owned(),
+    ))
+}
+
+fn settings(args: &Args) -> Result<Settings, Failure> {
+    let absolute = |path: &Option<PathBuf>| -> Result<Option<PathBuf>, Failure> {
+        let path = path.as_ref().map(std::path::absolute).transpose();
+        path.map_err(|error| Failure::Input(format!("there is no current folder: {error}")))
+    };
+    Ok(Settings {
+        // The program may change its folder: whatever a file says is read now.
+        gpu: args.gpu.spec()?.to_toml(),
+        set: Vec::new(),
+        functional: args.functional,
+        threads: args.threads,
+        max_cycles: args.max_cycles,
+        launches: args.launches.clone(),
+        kernels: args.kernels.clone(),
+        memory_mib: args.memory,
+        capability: args.capability,
+        stats: absolute(&args.stats)?,
+        report: absolute(&args.report)?,
+        quiet: args.quiet,
+        window_cycles: args.window,
+        command: command_line(),
+    })
+}
+
+/// The file of a program: a path, or a name that is looked up as a shell does.
+fn find(program: &Path) -> Result<PathBuf, Failure> {
+    let shown = program.display();
+    if program.components().count() > 1 || program.is_absolute() {
+        return match program.is_file() {
+            true => Ok(program.to_owned()),
+            false => Err(Failure::Input(format!("there is no program {shown}"))),
+        };
+    }
+    let folders = std::env::var_os("PATH").unwrap_or_default();
+    let mut places = std::env::split_paths(&folders).map(|folder| folder.join(program));
+    places.find(|path| path.is_file()).ok_or_else(|| {
+        Failure::Input(format!(
+            "there is no program {shown} in PATH; write ./{shown} for one in this folder"
+        ))
+    })
+}
+
+fn check(path: &Path) -> Result<(), Failure> {
+    let shown = path.display();
+    let file = std::fs::read(path)
+        .map_err(|error| Failure::Input(format!("cannot read {shown}: {error}")))?;
+    let facts = program::inspect(&file);
+    facts
+        .map(|_| ())
+        .map_err(|error| Failure::Input(format!("{shown} cannot run under Warploom: {error}")))
+}
+
+/// The folder with the libraries that programs ask for, made if it is not there, and that of ours.
+fn library_path() -> Result<(PathBuf, PathBuf), Failure> {
+    let library = library()?;
+    let own = library.parent().unwrap_or(Path::new("/")).to_owned();
+    let mut places = vec![own.join("cudart")];
+    let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
+    let home = std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache"));
+    places.extend(cache.or(home).map(|cache| cache.join("warploom/cudart")));
+    let mut last = None;
+    for place in &places {
+        let made = std::fs::create_dir_all(place).and_then(|()| stub::write_all(place));
+        match made {
+            Ok(()) => return Ok((place.clone(), own)),
+            Err(error) => last = Some(format!("{}: {error}", place.display())),
+        }
+    }
+    let last = last.unwrap_or_default();
+    Err(Failure::Input(format!(
+        "cannot write the libraries that programs ask for to {last}; set XDG_CACHE_HOME to a \
+         folder that is writable"
+    )))
+}
+
+/// Our library: where the variable says, or beside this program.
+fn library() -> Result<PathBuf, Failure> {
+    let given = std::env::var_os(LIBRARY_VARIABLE).map(PathBuf::from);
+    let beside = || {
+        let own = std::env::current_exe().ok()?;
+        Some(own.parent()?.join(stub::LIBRARY))
+    };
+    match given.or_else(beside) {
+        Some(path) if path.is_file() => std::path::absolute(&path)
+            .map_err(|error| Failure::Input(format!("there is no current folder: {error}"))),
+        other => Err(Failure::Input(format!(
+            "there is no {}; build it with `cargo build --release`, or name it in {LIBRARY_VARIABLE}",
+            other.unwrap_or_else(|| stub::LIBRARY.into()).display()
+        ))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{capability, launches};
+
+    #[test]
+    fn ranges_and_capabilities_are_read() {
+        assert_eq!(launches("3..7"), Ok(3..7));
+        assert_eq!(launches("3.."), Ok(3..u64::MAX));
+        assert_eq!(launches("..7"), Ok(0..7));
+        for wrong in ["3", "7..3", "a..b", "-1..2"] {
+            assert!(launches(wrong).is_err(), "{wrong}");
+        }
+        assert_eq!(capability("7.5"), Ok(75));
+        assert_eq!(capability("10.0"), Ok(100));
+        for wrong in ["75", "7.55", "x.y", "0.1"] {
+            assert!(capability(wrong).is_err(), "{wrong}");
+        }
+    }
+}
