@@ -12,6 +12,18 @@ pub struct ConfigErrors {
 }
 
 impl ConfigErrors {
+    pub(crate) fn new(sources: Vec<Source>, mut problems: Vec<(usize, Diagnostic)>) -> Self {
+        let place = |(source, problem): &(usize, Diagnostic)| (*source, problem.primary.span.start);
+        problems.sort_by_key(place);
+        Self { sources, problems }
+    }
+
+    /// The same with what else is to be said of these texts.
+    pub(crate) fn with(self, more: Vec<(usize, Diagnostic)>) -> Self {
+        let problems = self.problems.into_iter().chain(more);
+        Self::new(self.sources, problems.collect())
+    }
+
     /// The problems drawn one after the other, each ending with a line break.
     pub fn render(&self, style: Style) -> String {
         let mut text = String::new();

@@ -142,13 +142,8 @@ pub(crate) fn finish(mut layers: Layers) -> Result<GpuSpec, ConfigErrors> {
     }
 }
 
-fn refuse(mut layers: Layers) -> Result<GpuSpec, ConfigErrors> {
-    let place = |(source, problem): &(usize, Diagnostic)| (*source, problem.primary.span.start);
-    layers.problems.sort_by_key(place);
-    Err(ConfigErrors {
-        sources: layers.sources,
-        problems: layers.problems,
-    })
+fn refuse(layers: Layers) -> Result<GpuSpec, ConfigErrors> {
+    Err(ConfigErrors::new(layers.sources, layers.problems))
 }
 
 fn report_unknown_keys(layers: &mut Layers) {

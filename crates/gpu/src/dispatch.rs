@@ -190,6 +190,10 @@ impl InFlight {
         }
     }
 
+    fn has_blocks_on(&self, id: SmId) -> bool {
+        !self.running[id.index()].is_empty()
+    }
+
     fn has_waiting(&self) -> bool {
         !self.halted && (!self.window.is_empty() || self.next_rank < self.blocks)
     }
@@ -544,12 +548,15 @@ impl Dispatcher {
     /// Most blocks of a kernel on an SM, for the time being.
     #[inline]
     fn quota(&self, id: SmId, kernel: KernelSlot) -> u32 {
-        let holds_other =
-            |k: &InFlight| k.image.slot != kernel && !k.running[id.index()].is_empty();
-        if self.multiprogram.is_exclusive() && self.in_flight().any(holds_other) {
-            return 0;
+        let policy = &self.multiprogram;
+        let bars = |held: &InFlight| {
+            let other = held.image.slot;
+            other != kernel && !policy.may_join(kernel, other) && held.has_blocks_on(id)
+        };
+        match self.in_flight().any(bars) {
+            true => 0,
+            false => policy.quota(id, kernel),
         }
-        self.multiprogram.quota(id, kernel)
     }
 
     /// Starts one block on an SM if one fits: of the first kernel that has one, in the order that

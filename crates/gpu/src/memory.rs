@@ -120,7 +120,7 @@ impl MemorySystem {
             perfect: spec.gpu.perfect_memory,
             sectored: spec.partition.l2.enabled && spec.partition.l2.sectored,
             requests: Network::new(&spec.noc, clusters, subs, spec.gpu.seed),
-            replies: Network::new(&spec.noc, subs, clusters, spec.gpu.seed.wrapping_add(1)),
+            replies: Network::of_replies(&spec.noc, subs, clusters, spec.gpu.seed.wrapping_add(1)),
             partitions: (0..subs)
                 .map(|i| {
                     let mut bank = SubPartition::new(spec, SubPartitionId::new(i), rop);

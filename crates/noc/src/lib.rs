@@ -110,6 +110,16 @@ impl Network {
         }
     }
 
+    /// An empty network from partitions to SMs: where ports of both sides are counted together, SMs
+    /// come first (`LocalInterconnect`), here as outputs.
+    pub fn of_replies(spec: &NocSpec, inputs: usize, outputs: usize, seed: u64) -> Self {
+        let mut network = Self::new(spec, inputs, outputs, seed);
+        if let Kind::Turns(turns) = &mut network.kind {
+            turns.count_outputs_first();
+        }
+        network
+    }
+
     /// A packet of `bytes` fits the input's buffer.
     #[inline]
     pub fn can_inject(&self, input: usize, bytes: u32) -> bool {

@@ -1,7 +1,7 @@
 //! GPGPU-Sim 4.x's crossbar with its simplest arbitration (`-icnt_arbiter_algo 0`): in each cycle
 //! the inputs in turn send their first packet if its output has room and has not taken one yet.
 //! The turn begins one port later in every cycle, whatever was sent; ports of both sides are
-//! counted, so that input 0 begins more often than others.
+//! counted, SMs first, so that input 0 begins more often than others (`xbar_router::RR_Advance`).
 
 use crate::ports::PortSet;
 use crate::{NocCounters, Packet};
@@ -18,7 +18,7 @@ pub(crate) struct TurnCrossbar {
     waiting: PortSet,
     /// Outputs that took a packet in the running cycle.
     taken: PortSet,
-    /// Port at which the turn begins: inputs, then outputs.
+    /// Port at which the turn begins, inputs counted before outputs.
     first: usize,
     /// Packets at inputs and at outputs.
     at_inputs: u64,
@@ -38,6 +38,11 @@ impl TurnCrossbar {
             at_inputs: 0,
             at_outputs: 0,
         }
+    }
+
+    /// The turn begins at the first output: at an idle network's start, it is the first port.
+    pub(crate) fn count_outputs_first(&mut self) {
+        self.first = self.inputs.len();
     }
 
     #[inline]
@@ -117,11 +122,15 @@ mod tests {
     use crate::testing::packet;
     use crate::{NocCounters, Packet};
 
-    /// A crossbar of Volta's buffers, and the order in which packets came to an output.
-    fn order(inputs: usize, packets: &[(usize, u32)]) -> (Vec<u32>, NocCounters) {
+    /// A crossbar of Volta's buffers.
+    fn crossbar(inputs: usize, outputs: usize) -> TurnCrossbar {
         let volta = warploom_config::preset("qv100-volta");
         let spec = volta.unwrap_or_else(|errors| panic!("{errors}")).noc;
-        let mut net = TurnCrossbar::new(&spec, inputs, 1);
+        TurnCrossbar::new(&spec, inputs, outputs)
+    }
+
+    /// The order in which packets came to output 0.
+    fn order(mut net: TurnCrossbar, packets: &[(usize, u32)]) -> (Vec<u32>, NocCounters) {
         let mut counters = NocCounters::default();
         for &(input, token) in packets {
             let packet = Packet {
@@ -143,7 +152,7 @@ mod tests {
     #[test]
     fn the_turn_begins_a_port_later_in_every_cycle() {
         let packets = [(0, 0), (0, 1), (0, 2), (0, 3), (1, 10), (1, 11)];
-        let (came, counters) = order(2, &packets);
+        let (came, counters) = order(crossbar(2, 1), &packets);
         assert_eq!(came, [0, 10, 1, 2, 11, 3]);
         // While both inputs have packets, one of them is refused: up to the fifth cycle.
         assert_eq!((counters.conflicts, counters.flits), (5, 6));
@@ -153,12 +162,23 @@ mod tests {
         assert_eq!(counters.output_packet_cycles, 6);
     }
 
+    /// Replies: SMs are ports 0 and 1, the partitions' inputs 2 and 3. The turn begins at input 0 in
+    /// cycles 0, 1 and 2, at input 1 in cycle 3, and so on.
+    #[test]
+    fn in_the_network_of_replies_sms_are_counted_first() {
+        let packets = [(0, 0), (0, 1), (0, 2), (0, 3), (1, 10), (1, 11)];
+        let mut net = crossbar(2, 2);
+        net.count_outputs_first();
+        let (came, _) = order(net, &packets);
+        assert_eq!(came, [0, 1, 2, 10, 3, 11]);
+        let (as_requests, _) = order(crossbar(2, 2), &packets);
+        assert_eq!(as_requests, [0, 10, 1, 2, 3, 11]);
+    }
+
     /// The port at which it begins moves on, too, while there is nothing to send.
     #[test]
     fn idle_cycles_move_the_turn() {
-        let volta = warploom_config::preset("qv100-volta");
-        let spec = volta.unwrap_or_else(|errors| panic!("{errors}")).noc;
-        let mut net = TurnCrossbar::new(&spec, 2, 1);
+        let mut net = crossbar(2, 1);
         net.skip(4);
         assert_eq!(net.first, 1);
         net.skip(3 * 1_000_000_007);

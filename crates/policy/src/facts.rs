@@ -209,8 +209,8 @@ mod tests {
                 ("contention-throttle", 5 * 64 + 4),
                 ("sequential", 8),
                 ("left-over", 0),
-                // One of 16 kernels, by SM.
-                ("exclusive", 15 * 4),
+                // One of 16 kernels.
+                ("exclusive", 4),
                 // One of 16 kernels.
                 ("fcfs", 4),
                 // 0 to 8 blocks of each of 16.

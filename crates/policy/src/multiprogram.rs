@@ -122,9 +122,9 @@ pub trait Multiprogram: Send {
     /// Most blocks of a kernel on an SM; `u32::MAX`: as many as there is room for.
     fn quota(&self, sm: SmId, kernel: KernelSlot) -> u32;
 
-    /// An SM that holds blocks of one kernel takes none of another.
-    fn is_exclusive(&self) -> bool {
-        false
+    /// A block of `kernel` may start on an SM that holds blocks of `held`, another.
+    fn may_join(&self, _kernel: KernelSlot, _held: KernelSlot) -> bool {
+        true
     }
 
     /// Which of the kernels an SM asks first, counted in order of launch modulo their number; the
@@ -163,8 +163,8 @@ impl Multiprogram for MultiprogramPolicy {
     }
 
     #[inline]
-    fn is_exclusive(&self) -> bool {
-        of_policy!(self, p => p.is_exclusive())
+    fn may_join(&self, kernel: KernelSlot, held: KernelSlot) -> bool {
+        of_policy!(self, p => p.may_join(kernel, held))
     }
 
     #[inline]

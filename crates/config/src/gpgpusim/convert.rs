@@ -24,6 +24,8 @@ pub(super) struct Draft {
     outcomes: BTreeMap<usize, (Class, String)>,
     /// What is said of the network's file.
     pub network_items: Vec<Item>,
+    /// What nobody knows: index of the text, warning.
+    pub unknown: Vec<(usize, Diagnostic)>,
     /// Name of the network's file.
     pub network_file: Option<String>,
     /// The text of the values that no option gives.
@@ -39,6 +41,7 @@ impl Draft {
             origins: BTreeMap::new(),
             outcomes: BTreeMap::new(),
             network_items: Vec::new(),
+            unknown: Vec::new(),
             network_file: None,
             own_text: String::new(),
         }
@@ -54,6 +57,7 @@ impl Draft {
         self.network(network, files);
         self.partition();
         self.dram();
+        self.warn_of_options();
         let text = std::mem::take(&mut self.own_text);
         self.layers.sources[OWN] = Source::new(OWN_VALUES, text);
     }
@@ -248,6 +252,24 @@ impl Draft {
         self.outcomes.insert(row, (class, text.to_owned()));
     }
 
+    /// A name that nobody knows, and what may be meant.
+    pub fn warn(&mut self, place: Place, name: &str, text: &str) {
+        let message = format!("`{name}` is unknown, and is left out");
+        let warning = Diagnostic::warning("unknown-option", place.span, message).help(text);
+        self.unknown.push((place.source, warning));
+    }
+
+    /// The same of every such option.
+    fn warn_of_options(&mut self) {
+        let unknown = self.settings.unknown.iter().map(|unknown| {
+            let name = unknown.words.first().cloned().unwrap_or_default();
+            (unknown.place, name, unknown.text())
+        });
+        for (place, name, text) in unknown.collect::<Vec<_>>() {
+            self.warn(place, &name, &text);
+        }
+    }
+
     /// What became of each option.
     pub fn report(&self, config: String, style: ModelStyle, evidence: String) -> Report {
         let mut items = Vec::new();
@@ -256,7 +278,6 @@ impl Draft {
         }
         items.extend(self.network_items.iter().cloned());
         for unknown in &self.settings.unknown {
-            let near = unknown.near.map(|near| format!("did you mean `{near}`?"));
             let (option, value) = unknown.words.split_first().map_or_else(
                 || (String::new(), String::new()),
                 |(first, rest)| (first.clone(), rest.join(" ")),
@@ -265,7 +286,7 @@ impl Draft {
                 option,
                 value,
                 class: Class::Unknown,
-                text: near.unwrap_or_else(|| "no option of GPGPU-Sim 3.2.2 or 4.2".to_owned()),
+                text: unknown.text(),
                 file: Some(self.layers.sources[unknown.place.source].name().to_owned()),
                 position: self.position(unknown.place),
             });

@@ -68,7 +68,7 @@ pub struct Imported {
 ///
 /// # Errors
 /// Values that cannot be read, or that together are no machine, each at its place. Options that
-/// nobody knows are no error: they are in the report.
+/// nobody knows are no error: they are in the report, or stand as warnings among the errors.
 pub fn import(request: Request, files: &mut ReadFile<'_>) -> Result<Imported, ConfigErrors> {
     // Our own texts stand in front of the user's files, so that of two values that contradict each
     // other the user's own is pointed at.
@@ -85,7 +85,7 @@ pub fn import(request: Request, files: &mut ReadFile<'_>) -> Result<Imported, Co
     draft.convert(&request.name, request.network, files);
     let report = draft.report(config, style, evidence);
     let (layers, origins) = (draft.layers, draft.origins);
-    let spec = finish(layers)?;
+    let spec = finish(layers).map_err(|errors| errors.with(draft.unknown))?;
     let toml = emit::toml(&spec, &origins, &report);
     Ok(Imported { spec, toml, report })
 }

@@ -281,6 +281,7 @@ impl Draft {
             Some(near) => format!("did you mean `{near}`?"),
             None => "no setting of the network that is known here".to_owned(),
         };
+        self.warn(statement.key, &statement.name, &text);
         let item = self.network_item(file, statement, Class::Unknown, text);
         self.network_items.push(item);
     }

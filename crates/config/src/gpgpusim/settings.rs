@@ -45,6 +45,16 @@ pub(super) struct Settings {
     pub unknown: Vec<Unknown>,
 }
 
+impl Unknown {
+    /// What may be meant.
+    pub fn text(&self) -> String {
+        match self.near {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => "no option of GPGPU-Sim 3.2.2 or 4.2".to_owned(),
+        }
+    }
+}
+
 impl Settings {
     /// The value of an option; `None` where it has neither a value nor a default.
     pub fn get(&self, name: &str) -> Option<&Setting> {

@@ -264,6 +264,16 @@ fn what_is_not_modelled_or_unknown_is_said() {
     insta::assert_snapshot!(header.collect::<Vec<_>>().join("\n"));
 }
 
+/// All at once: who mends the values does not have to import again to learn of the rest.
+#[test]
+fn what_is_unknown_is_said_beside_what_is_wrong() {
+    let options = "-gpgpu_l1latency 4 -gpgpu_scheduler fair\n-frobnicate 1 2";
+    let network = "topology = mesh; num_vcz = 3; flit_size = wide;";
+    let text = format!("{LEAST}{options}");
+    let imported = read(&text, Some(ModelStyle::V4), &[("mesh", network)]);
+    insta::assert_snapshot!(imported.unwrap_err().to_string());
+}
+
 #[test]
 fn the_last_value_wins_and_included_files_stand_in_place() {
     let sms = |text: &str, files: &[(&str, &str)]| {

@@ -1,7 +1,7 @@
 //! SMs that hold one kernel at a time.
 
 use super::{Multiprogram, MultiprogramView};
-use crate::{Facts, Part, Policy};
+use crate::{Facts, Part, Policy, bits_for};
 use warploom_base::{KernelSlot, SmId};
 
 /// Exclusive: an SM holds blocks of one kernel at a time. It asks kernels in order of launch, and
@@ -15,10 +15,8 @@ impl Policy for Exclusive {
         source: "GPGPU-Sim (simt_core_cluster::issue_block2core without \
                  -gpgpu_concurrent_kernel_sm)",
         state: "the kernel of each SM",
-        bits: |spec| {
-            u64::from(spec.gpu.sms) * crate::bits_for(u64::from(spec.gpu.max_concurrent_kernels))
-        },
-        part: Part::Gpu,
+        bits: |spec| bits_for(u64::from(spec.gpu.max_concurrent_kernels)),
+        part: Part::Sm,
         complexity: "linear in kernels",
     };
 }
@@ -32,7 +30,7 @@ impl Multiprogram for Exclusive {
     }
 
     #[inline]
-    fn is_exclusive(&self) -> bool {
-        true
+    fn may_join(&self, _kernel: KernelSlot, _held: KernelSlot) -> bool {
+        false
     }
 }

@@ -381,3 +381,12 @@ fn more_counts_than_sms_take_turns() {
     assert_eq!(last.verdict, Verdict::Shared);
     assert_eq!(last.curves[0].len(), 32);
 }
+
+/// `exclusive` limits no number: it keeps apart whatever kernels there are.
+#[test]
+fn kernels_join_others_but_under_exclusive() {
+    let (kernel, held) = (KernelSlot(1), KernelSlot(0));
+    assert!(!Exclusive.may_join(kernel, held) && !Exclusive.may_join(held, kernel));
+    assert_eq!(Exclusive.quota(SmId(0), kernel), u32::MAX);
+    assert!(LeftOver.may_join(kernel, held));
+}
