@@ -149,3 +149,58 @@ impl Queue {
         self.entries.remove(at);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{BlockEntry, Queue, State, WarpEntry};
+
+    #[test]
+    fn a_queue_keeps_its_order_and_its_length() {
+        let mut queue = Queue::new(3);
+        for unit in [7, 3, 5] {
+            assert!(!queue.is_full());
+            queue.push(unit);
+        }
+        assert!(queue.is_full() && queue.contains(3));
+        queue.remove(1);
+        assert_eq!(
+            (queue.len(), queue.front(), queue.get(1)),
+            (2, Some(7), Some(5))
+        );
+        assert!(!queue.contains(3) && !queue.is_full());
+        queue.push(3);
+        assert_eq!((queue.get(2), queue.get(3)), (Some(3), None));
+    }
+
+    #[test]
+    fn a_warp_is_present_while_it_has_its_slot_and_registers() {
+        let states = [
+            (State::Free, false),
+            (State::Assigned, false),
+            (State::Running, true),
+            (State::Stalled, true),
+            (State::Leaving, false),
+            (State::Absent, false),
+            (State::Ready, false),
+            (State::Entering, false),
+        ];
+        for (state, present) in states {
+            let warp = WarpEntry {
+                state,
+                ..WarpEntry::FREE
+            };
+            assert_eq!(warp.is_present(), present, "{state:?}");
+        }
+    }
+
+    #[test]
+    fn the_contexts_of_a_block_follow_each_other() {
+        let block = BlockEntry {
+            first: 6,
+            warps: 2,
+            ..BlockEntry::FREE
+        };
+        assert_eq!(block.contexts(), 6..8);
+        assert!(BlockEntry::FREE.contexts().is_empty());
+    }
+}
