@@ -3,7 +3,7 @@
 //!
 //! A [`Context`] is what one process has of the GPU: modules out of fat binaries ([`fatbin`]),
 //! memory, streams, events, textures. Its methods are the runtime's calls with checked arguments;
-//! their errors are the runtime's codes. The simulation runs in a thread of its own ([`engine`])
+//! their errors are the runtime's codes. The simulation runs in a thread of its own (`engine`)
 //! and is asked for one thing after the other; the host takes no simulated time.
 //!
 //! The crate `cudart` puts the C interface on top and says where host memory is ([`HostMemory`]).
