@@ -4,6 +4,7 @@
 use crate::dut::{Dut, fermi};
 use warploom_config::preset;
 use warploom_mem::AccessKind;
+use warploom_sm::{LdstStage, LdstStall};
 
 const ADDRESS: &str = "ld.param.u64 %rd1, [buf];\n";
 
@@ -107,6 +108,34 @@ fn scattered_lanes_take_a_cycle_a_line() {
         dut.cycle();
     }
     dut.finish();
+}
+
+/// Behind a latency (4.x) the data cache has banks, each of which takes an access a cycle: 32 lines
+/// of one bank take 32 cycles, and the first of two for a bank holds the other back; spread over
+/// four banks they take 8. By words of 32 bytes all lines begin in one bank, by lines they go round.
+#[test]
+fn banks_of_the_data_cache_take_an_access_each() {
+    let stalls = |bank_bytes: u32| {
+        let mut spec = fermi();
+        spec.sm.l1d_latency_cycles = 40;
+        (spec.sm.l1d_banks, spec.sm.l1d_bank_bytes) = (4, bank_bytes);
+        let body = format!(
+            "{ADDRESS}mov.u32 %r1, %tid.x;\nmul.wide.u32 %rd2, %r1, 128;\n\
+             add.u64 %rd3, %rd1, %rd2;\nst.global.u32 [%rd3], %r1;\n"
+        );
+        let mut dut = Dut::new(&spec, &body, 32);
+        dut.run_until(|dut| dut.sent.len() == 32);
+        let requests: Vec<_> = dut.sent.iter().map(|(_, request)| *request).collect();
+        for request in &requests {
+            dut.answer(request);
+            dut.cycle();
+        }
+        dut.finish();
+        let store = dut.sm.counters.ldst_stalls[LdstStage::GlobalStore as usize];
+        [LdstStall::BankConflict, LdstStall::Coalesce].map(|why| store[why as usize])
+    };
+    assert_eq!(stalls(32), [31, 0]);
+    assert_eq!(stalls(128), [0, 7]);
 }
 
 /// A request that the network has no room for stays; it leaves in the cycle after room is made.
