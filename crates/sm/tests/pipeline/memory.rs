@@ -112,7 +112,8 @@ fn scattered_lanes_take_a_cycle_a_line() {
 
 /// Behind a latency (4.x) the data cache has banks, each of which takes an access a cycle: 32 lines
 /// of one bank take 32 cycles, and the first of two for a bank holds the other back; spread over
-/// four banks they take 8. By words of 32 bytes all lines begin in one bank, by lines they go round.
+/// four banks they take 8. By words of 32 bytes all lines begin in one bank, by lines they go
+/// round.
 #[test]
 fn banks_of_the_data_cache_take_an_access_each() {
     let stalls = |bank_bytes: u32| {
