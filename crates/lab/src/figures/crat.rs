@@ -15,12 +15,11 @@ mod throttling;
 mod utilisation;
 
 use super::FigureInfo;
-use super::shared::column;
-use crate::figure::Request;
+use super::shared::columns;
+use crate::figure::{Figure, Request};
 use crate::grid::Workload;
 use crate::runs::Runs;
 use study::{Solved, Study};
-use warploom_report::page::Column;
 
 pub(super) const FIGURES: [FigureInfo; 17] = [
     throttling::FIG_1,
@@ -47,6 +46,19 @@ const PAPER: &str = "crat";
 const FERMI: &str = "fermi-crat";
 /// Section 7.3.
 const KEPLER: &str = "kepler-crat";
+
+const fn figure(
+    name: &'static str,
+    title: &'static str,
+    make: fn(&Request, &mut Runs<'_>) -> Option<Figure>,
+) -> FigureInfo {
+    FigureInfo {
+        paper: PAPER,
+        name,
+        title,
+        make,
+    }
+}
 
 const fn workload(name: &'static str, target: &'static str) -> Workload {
     Workload { name, target }
@@ -92,11 +104,6 @@ fn solved(
     let solve = |w: &Workload| Study::get(request, runs, w.target, gpu).solve(runs);
     let solved: Vec<_> = workloads.iter().map(solve).collect();
     solved.into_iter().collect()
-}
-
-fn columns(columns: &[(&str, &str)]) -> Vec<Column> {
-    let all = columns.iter().map(|(name, about)| column(name, about));
-    all.collect()
 }
 
 fn note(request: &Request, gpu: &str) -> String {

@@ -1,11 +1,30 @@
-//! What figures of several papers share: columns, rows and bars over workloads.
+//! What figures of several papers share: columns, rows, lines and bars over workloads.
 
 use crate::grid::Workload;
 use warploom_report::page::{Cell, Column};
-use warploom_report::{Axis, BarChart, BarSeries, Chart};
+use warploom_report::{Axis, BarChart, BarSeries, Chart, LineChart, LineSeries};
 
 pub(super) fn column(name: &str, about: &str) -> Column {
     Column::new(name, about)
+}
+
+pub(super) fn columns(columns: &[(&str, &str)]) -> Vec<Column> {
+    let all = columns.iter().map(|(name, about)| column(name, about));
+    all.collect()
+}
+
+/// Lines with a label on each axis.
+pub(super) fn lines(title: &str, x: &str, y: &str, series: Vec<LineSeries>) -> Chart {
+    let axis = |label: &str| Axis {
+        label: label.to_owned(),
+        ..Axis::default()
+    };
+    Chart::Lines(LineChart {
+        title: title.to_owned(),
+        x: axis(x),
+        y: axis(y),
+        series,
+    })
 }
 
 /// Bars over workloads.

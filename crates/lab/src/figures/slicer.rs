@@ -25,11 +25,12 @@ mod tests;
 pub use oracle::{OracleRequest, oracle};
 
 use super::FigureInfo;
+use super::shared::columns;
 use crate::figure::{Request, Scale};
 use crate::runs::Runs;
 use crate::spec::{Input, Machine, Mix, RunSpec, SEED};
 use std::sync::Arc;
-use warploom_report::page::{Cell, Column};
+use warploom_report::page::Cell;
 use warploom_report::{Axis, BarChart, BarSeries, Chart};
 use warploom_stats::mix::{MixFigures, Turnaround};
 use warploom_stats::result::RunReport;
@@ -362,13 +363,6 @@ fn number(value: f64) -> Cell {
         true => Cell::Number(value),
         false => Cell::None,
     }
-}
-
-fn columns(names: &[(&str, &str)]) -> Vec<Column> {
-    names
-        .iter()
-        .map(|(name, about)| Column::new(*name, *about))
-        .collect()
 }
 
 /// Bars of groups, one series a setting.

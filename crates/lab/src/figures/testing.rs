@@ -1,6 +1,7 @@
 //! Figures at scale `test`, for the tests of each paper's.
 
 use super::FigureInfo;
+use crate::claims::claims;
 use crate::figure::{Request, Scale};
 use crate::runner::Runner;
 use crate::runs::{Made, Wanted, make};
@@ -24,4 +25,23 @@ pub(super) fn pages(infos: &[&FigureInfo]) -> Vec<Page> {
     };
     let made = make(&wanted, &runner).unwrap();
     made.into_iter().map(page).collect()
+}
+
+/// Every claim of a paper has its verdict on a page, but for those `without`, and tables are
+/// rectangular.
+pub(super) fn check(pages: &[Page], paper: &str, without: &[&str]) {
+    let judged = pages.iter().flat_map(|page| &page.claims);
+    let mut judged: Vec<_> = judged.map(|verdict| verdict.id.clone()).collect();
+    let all = claims().into_iter().filter(|claim| claim.paper == paper);
+    let mut all: Vec<_> = all.map(|claim| claim.id).collect();
+    all.retain(|id| !without.contains(&id.as_str()));
+    judged.sort();
+    all.sort();
+    assert_eq!(judged, all);
+    for page in pages {
+        assert!(!page.table.rows.is_empty(), "{}", page.figure);
+        for row in &page.table.rows {
+            assert_eq!(row.len(), page.table.columns.len(), "{}", page.figure);
+        }
+    }
 }

@@ -1,6 +1,5 @@
 //! All figures of the paper at scale `test`.
 
-use crate::claims::claims;
 use crate::figure::Request;
 use crate::figures::{find, testing};
 use warploom_report::page::{Cell, Page};
@@ -14,19 +13,7 @@ fn every_figure_is_made_and_every_claim_has_its_verdict() {
     let pages = pages();
     let names: Vec<_> = pages.iter().map(|page| page.figure.as_str()).collect();
     assert_eq!(names, ["fig3", "fig4", "table3", "stalls", "storage"]);
-    let judged = pages.iter().flat_map(|page| &page.claims);
-    let mut judged: Vec<_> = judged.map(|verdict| verdict.id.clone()).collect();
-    let all = claims().into_iter().filter(|c| c.paper == "cooperative");
-    let mut all: Vec<_> = all.map(|claim| claim.id).collect();
-    judged.sort();
-    all.sort();
-    assert_eq!(judged, all);
-    for page in &pages {
-        assert!(!page.table.rows.is_empty(), "{}", page.figure);
-        for row in &page.table.rows {
-            assert_eq!(row.len(), page.table.columns.len(), "{}", page.figure);
-        }
-    }
+    testing::check(&pages, "cooperative", &[]);
     // Six workloads on four machines; the tables share the runs.
     assert_eq!(pages.iter().map(|page| page.runs.len()).max(), Some(24));
     // The baseline over itself.

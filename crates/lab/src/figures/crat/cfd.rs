@@ -1,31 +1,18 @@
 //! Figs. 2, 3, 6 and 12: the design space of CFD with Kepler's registers and threads.
 
 use super::study::{Solution, Study, hit_rate};
-use super::{KEPLER, PAPER, columns, note};
+use super::{KEPLER, columns, figure, note};
 use crate::figure::{Figure, Request};
 use crate::figures::FigureInfo;
-use crate::figures::shared::row;
+use crate::figures::shared::{lines, row};
 use crate::runs::Runs;
 use crate::verdict::Judged;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use warploom_crat::{Candidate, Point, Spill};
 use warploom_regalloc::Options;
+use warploom_report::LineSeries;
 use warploom_report::page::{Cell, Table};
-use warploom_report::{Axis, Chart, LineChart, LineSeries};
-
-const fn figure(
-    name: &'static str,
-    title: &'static str,
-    make: fn(&Request, &mut Runs<'_>) -> Option<Figure>,
-) -> FigureInfo {
-    FigureInfo {
-        paper: PAPER,
-        name,
-        title,
-        make,
-    }
-}
 
 pub(super) const FIG_2: FigureInfo = figure(
     "fig2",
@@ -58,22 +45,12 @@ fn stairs(study: &Study, runs: &Runs<'_>) -> Vec<Point> {
     space.candidates.iter().map(Candidate::point).collect()
 }
 
-fn lines(title: &str, x: &str, y: &str, series: Vec<(String, Vec<(f64, f64)>)>) -> Chart {
-    let axis = |label: &str| Axis {
-        label: label.to_owned(),
-        ..Axis::default()
-    };
-    let series = series.into_iter().map(|(name, points)| LineSeries {
+fn series(name: String, points: Vec<(f64, f64)>) -> LineSeries {
+    LineSeries {
         name,
         points,
         dots: true,
-    });
-    Chart::Lines(LineChart {
-        title: title.to_owned(),
-        x: axis(x),
-        y: axis(y),
-        series: series.collect(),
-    })
+    }
 }
 
 fn space(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
@@ -87,9 +64,9 @@ fn space(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
         }
     }
     let (max, found) = (max?, found.into_iter().collect::<Option<Vec<Solution>>>()?);
-    let mut series: BTreeMap<u32, Vec<(f64, f64)>> = BTreeMap::new();
+    let mut by_registers: BTreeMap<u32, Vec<(f64, f64)>> = BTreeMap::new();
     for of in &found {
-        let line = series.entry(of.point.registers).or_default();
+        let line = by_registers.entry(of.point.registers).or_default();
         line.push((of.point.tlp.into(), of.over(&max)));
     }
     let cells = |of: &Solution| {
@@ -100,8 +77,8 @@ fn space(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
         ]
     };
     let best = found.iter().min_by_key(|of| of.cycles)?;
-    let named = series.into_iter();
-    let named = named.map(|(registers, line)| (format!("{registers} registers"), line));
+    let named = by_registers.into_iter();
+    let named = named.map(|(registers, line)| series(format!("{registers} registers"), line));
     Some(Figure {
         table: Table {
             columns: columns(&[
@@ -214,7 +191,7 @@ fn registers(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
             name,
             "registers of a thread",
             y,
-            vec![("CFD".to_owned(), line(at))],
+            vec![series("CFD".to_owned(), line(at))],
         )
     };
     let rows = found.iter().zip(&measured).map(|(of, measured)| {
@@ -252,14 +229,14 @@ fn spills(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
     let space = study.space(runs, u32::MAX, Spill::Local);
     let limits = space.min_reg..=space.max_reg;
     let mut rows = Vec::new();
-    let mut series = [Vec::new(), Vec::new()];
+    let mut moved = [Vec::new(), Vec::new()];
     for limit in limits {
         let options = Options {
             registers: Some(limit),
             ..Options::default()
         };
         let added = study.kernel.allocate(&options).ok()?.report.added;
-        for (line, bytes) in series.iter_mut().zip([added.store_bytes, added.load_bytes]) {
+        for (line, bytes) in moved.iter_mut().zip([added.store_bytes, added.load_bytes]) {
             line.push((limit.into(), bytes as f64));
         }
         rows.push(vec![
@@ -269,7 +246,8 @@ fn spills(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
         ]);
     }
     let names = ["stores", "loads"].map(str::to_owned);
-    let named = names.into_iter().zip(series).collect();
+    let named = names.into_iter().zip(moved);
+    let named = named.map(|(name, points)| series(name, points));
     Some(Figure {
         table: Table {
             columns: columns(&[
@@ -284,6 +262,11 @@ fn spills(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
         },
         summary: BTreeMap::new(),
         claims: Vec::new(),
-        charts: vec![lines("CFD", "registers of a thread", "bytes", named)],
+        charts: vec![lines(
+            "CFD",
+            "registers of a thread",
+            "bytes",
+            named.collect(),
+        )],
     })
 }

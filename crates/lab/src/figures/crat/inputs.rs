@@ -1,6 +1,6 @@
 //! Fig. 18: several inputs of two applications, each solved by the profile of the first.
 
-use super::study::{Solution, Study};
+use super::study::{Solution, Study, fastest};
 use super::{FERMI, PAPER, columns, workload};
 use crate::figure::{Figure, Request};
 use crate::figures::FigureInfo;
@@ -41,10 +41,7 @@ fn make(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
     let studies = INPUTS.map(|(w, of)| Study::with_defaults_of(request, runs, w.target, of, FERMI));
     let profiles: Vec<_> = studies.iter().map(|study| study.profile(runs)).collect();
     let profiles: Vec<Vec<Solution>> = profiles.into_iter().collect::<Option<_>>()?;
-    let opts: Vec<_> = profiles
-        .iter()
-        .map(|profile| profile.iter().min_by_key(|s| s.cycles))
-        .collect::<Option<_>>()?;
+    let opts: Vec<Solution> = profiles.iter().map(|profile| fastest(profile)).collect();
     let mut rows = Vec::new();
     for (at, study) in studies.iter().enumerate() {
         let first = INPUTS.iter().position(|(_, of)| *of == INPUTS[at].1)?;
@@ -54,8 +51,8 @@ fn make(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
         rows.push(own.zip(other).map(|(own, other)| Row {
             own_tlp: opts[at].point.tlp,
             borrowed_tlp: borrowed.tlp,
-            own: own.over(opts[at]),
-            borrowed: other.over(opts[at]),
+            own: own.over(&opts[at]),
+            borrowed: other.over(&opts[at]),
         }));
     }
     let rows: Vec<Row> = rows.into_iter().collect::<Option<_>>()?;

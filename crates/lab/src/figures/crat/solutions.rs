@@ -2,7 +2,7 @@
 
 use super::study::{Solution, Solved, hit_rate};
 use super::throttling::congestion;
-use super::{FERMI, INSENSITIVE, KEPLER, PAPER, SENSITIVE, columns, note, solved};
+use super::{FERMI, INSENSITIVE, KEPLER, SENSITIVE, columns, figure, note, solved};
 use crate::figure::{Figure, Request};
 use crate::figures::FigureInfo;
 use crate::figures::shared::{bars, row};
@@ -16,19 +16,6 @@ use warploom_report::page::{Cell, Table, Verdict};
 const TIE: f64 = 0.005;
 /// A gain that the paper would call remarkable: its own tolerance of means.
 const REMARKABLE: f64 = 0.05;
-
-const fn figure(
-    name: &'static str,
-    title: &'static str,
-    make: fn(&Request, &mut Runs<'_>) -> Option<Figure>,
-) -> FigureInfo {
-    FigureInfo {
-        paper: PAPER,
-        name,
-        title,
-        make,
-    }
-}
 
 pub(super) const FIG_13: FigureInfo = figure(
     "fig13",

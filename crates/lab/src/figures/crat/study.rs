@@ -282,7 +282,7 @@ impl Study {
 }
 
 /// The fastest; of equally fast ones that of fewest blocks.
-fn fastest(profile: &[Solution]) -> Solution {
+pub(super) fn fastest(profile: &[Solution]) -> Solution {
     let fastest = profile.iter().min_by_key(|solution| solution.cycles);
     fastest.expect("at least one block fits").clone()
 }

@@ -1,6 +1,5 @@
 //! All figures of the paper at scale `test`.
 
-use crate::claims::claims;
 use crate::figures::{find, testing};
 use warploom_report::page::{Cell, Page};
 
@@ -20,21 +19,7 @@ fn page<'a>(pages: &'a [Page], name: &str) -> &'a Page {
 #[test]
 fn every_figure_is_made_and_every_claim_has_its_verdict() {
     let pages = testing::pages(&find("crat").unwrap());
-    let judged = pages.iter().flat_map(|page| &page.claims);
-    let mut judged: Vec<_> = judged.map(|verdict| verdict.id.clone()).collect();
-    let all = claims()
-        .into_iter()
-        .filter(|c| c.paper == "crat" && c.id != ENERGY);
-    let mut all: Vec<_> = all.map(|claim| claim.id).collect();
-    judged.sort();
-    all.sort();
-    assert_eq!(judged, all);
-    for page in &pages {
-        assert!(!page.table.rows.is_empty(), "{}", page.figure);
-        for row in &page.table.rows {
-            assert_eq!(row.len(), page.table.columns.len(), "{}", page.figure);
-        }
-    }
+    testing::check(&pages, "crat", &[ENERGY]);
     // Fewer registers, more blocks and more instructions.
     let rows = &page(&pages, "fig6").table.rows;
     assert!(rows.len() > 3);

@@ -2,7 +2,6 @@
 
 use super::table5_2::parts;
 use super::{CONFIGS, GPU};
-use crate::claims::claims;
 use crate::figures::{find, testing};
 use crate::spec::Machine;
 use warploom_policy::PolicyInfo;
@@ -20,19 +19,7 @@ fn every_figure_is_made_and_every_claim_has_its_verdict() {
         "fig2.2", "table5.1", "fig5.1", "fig5.2", "fig5.3", "fig5.4", "table5.2",
     ];
     assert_eq!(names, expected);
-    let judged = pages.iter().flat_map(|page| &page.claims);
-    let mut judged: Vec<_> = judged.map(|verdict| verdict.id.clone()).collect();
-    let all = claims().into_iter().filter(|c| c.paper == "locality");
-    let mut all: Vec<_> = all.map(|claim| claim.id).collect();
-    judged.sort();
-    all.sort();
-    assert_eq!(judged, all);
-    for page in &pages {
-        assert!(!page.table.rows.is_empty(), "{}", page.figure);
-        for row in &page.table.rows {
-            assert_eq!(row.len(), page.table.columns.len(), "{}", page.figure);
-        }
-    }
+    testing::check(&pages, "locality", &[]);
     // Twelve workloads executed, and on five machines.
     let runs: Vec<_> = pages.iter().map(|page| page.runs.len()).collect();
     assert_eq!(runs, [12, 12, 60, 60, 60, 60, 0]);

@@ -3,13 +3,14 @@
 use super::{BENCHMARKS, GPU, PAPER, columns, input, machine, number, times};
 use crate::figure::{Figure, Request};
 use crate::figures::FigureInfo;
+use crate::figures::shared::lines;
 use crate::runs::Runs;
 use crate::spec::{Mix, RunSpec};
 use std::collections::BTreeMap;
 use warploom_config::{BlockNeeds, preset};
 use warploom_policy::multiprogram::{Demand, water_fill};
+use warploom_report::LineSeries;
 use warploom_report::page::{Cell, Table};
-use warploom_report::{Axis, Chart, LineChart, LineSeries};
 use warploom_workloads::Target;
 
 pub(super) const FIGURE_A: FigureInfo = FigureInfo {
@@ -25,6 +26,9 @@ pub(super) const FIGURE_B: FigureInfo = FigureInfo {
     title: "IMG and NN beside each other: what each keeps by how blocks are shared",
     make: sweet_spot,
 };
+
+/// What the figures' lines show.
+const OVER_BEST: &str = "IPC over the benchmark's best";
 
 /// What a block of a benchmark takes, from the paper's shape.
 fn needs(name: &str) -> BlockNeeds {
@@ -117,21 +121,9 @@ fn by_blocks(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
         charts: vec![lines(
             "Performance by blocks on an SM",
             "share of the blocks that fit",
+            OVER_BEST,
             series,
         )],
-    })
-}
-
-fn lines(title: &str, x: &str, series: Vec<LineSeries>) -> Chart {
-    let axis = |label: &str| Axis {
-        label: label.to_owned(),
-        ..Axis::default()
-    };
-    Chart::Lines(LineChart {
-        title: title.to_owned(),
-        x: axis(x),
-        y: axis("IPC over the benchmark's best"),
-        series,
     })
 }
 
@@ -208,6 +200,7 @@ fn sweet_spot(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
         charts: vec![lines(
             "The sweet spot",
             "blocks of IMG on an SM",
+            OVER_BEST,
             series.to_vec(),
         )],
     })
