@@ -70,6 +70,7 @@ impl CudaError {
                 FaultKind::IllegalInstruction | FaultKind::BadBarrier => Self::ILLEGAL_INSTRUCTION,
                 FaultKind::BranchIndex => Self::INVALID_PC,
                 FaultKind::Trap => Self::LAUNCH_FAILURE,
+                FaultKind::Assertion => Self::ASSERT,
             },
         }
     }

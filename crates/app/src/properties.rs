@@ -216,6 +216,9 @@ pub fn attribute(facts: &BTreeMap<&'static str, Vec<i64>>, number: i32) -> Cuda<
     }
 }
 
+/// `cudaLimitPrintfFifoSize`
+const PRINTF_BYTES: i32 = 1;
+
 impl Context {
     /// Compute capability that the program is told, 75 for 7.5.
     pub fn capability(&self) -> u32 {
@@ -252,7 +255,7 @@ impl Context {
     pub fn limit(&self, limit: i32) -> Cuda<u64> {
         let standard = match limit {
             0 => 1024,
-            1 => 1 << 20,
+            PRINTF_BYTES => 1 << 20,
             2 => 8 << 20,
             3 => 2,
             4 => 2048,
@@ -266,6 +269,9 @@ impl Context {
     /// Sets a limit.
     pub fn set_limit(&mut self, limit: i32, value: u64) -> Cuda {
         self.limit(limit)?;
+        if limit == PRINTF_BYTES {
+            self.with(move |device| device.limit_printed(value))?;
+        }
         self.limits.insert(limit, value);
         Ok(())
     }
@@ -285,7 +291,10 @@ impl Context {
         self.texture_objects.clear();
         self.streams.clear();
         self.events.clear();
-        self.limits.clear();
+        for limit in std::mem::take(&mut self.limits).into_keys() {
+            let standard = self.limit(limit)?;
+            self.set_limit(limit, standard)?;
+        }
         Ok(())
     }
 }

@@ -35,6 +35,8 @@ mod machine;
 mod memory;
 mod module;
 mod move_ops;
+mod printed;
+mod printf;
 mod race;
 mod regs;
 mod soft;
@@ -43,6 +45,7 @@ mod special;
 mod stack;
 mod step;
 mod store_ops;
+mod system;
 mod texture;
 mod vals;
 mod warp;
@@ -52,7 +55,7 @@ pub use atomic::{AtomicBatch, AtomicDst, AtomicMode, apply_atomic, atom_bytes};
 pub use barrier::{BARRIERS, BarrierArrival, BarrierOutcome, BarrierRelease, BarrierTable};
 pub use block::BlockState;
 pub use fault::{
-    Checks, Fault, FaultAddress, FaultKind, Finding, FindingKind, FindingReport, Place,
+    Assertion, Checks, Fault, FaultAddress, FaultKind, Finding, FindingKind, FindingReport, Place,
 };
 pub use functional::{
     FunctionalOptions, FunctionalStats, Observer, RunError, StuckReport, run_grid,

@@ -5,6 +5,7 @@
 //! allocations of one address space never overlap and are placed in the order of the calls, as
 //! GPGPU-Sim places them.
 
+use crate::printed::Printed;
 use warploom_base::Digest;
 use warploom_ir::{CONST_BASE, CONST_BYTES, GLOBAL_BASE};
 
@@ -68,6 +69,7 @@ struct AddressSpace {
     allocations: Vec<Allocation>,
     next_global: u64,
     next_const: u64,
+    printed: Printed,
 }
 
 #[derive(Clone, Debug)]
@@ -107,6 +109,7 @@ impl AddressSpace {
             allocations: Vec::new(),
             next_global: GLOBAL_BASE,
             next_const: CONST_BASE,
+            printed: Printed::default(),
         }
     }
 
@@ -176,6 +179,21 @@ impl DeviceMemory {
             self.spaces.push(AddressSpace::new());
         }
         &mut self.spaces[index]
+    }
+
+    /// Appends what a kernel of a process prints.
+    pub(crate) fn print(&mut self, asid: u8, text: Box<[u8]>) {
+        self.space_mut(asid).printed.push(text);
+    }
+
+    /// Takes what the kernels of a process have printed, oldest first.
+    pub fn take_printed(&mut self, asid: u8) -> Vec<u8> {
+        self.space_mut(asid).printed.take()
+    }
+
+    /// From now on at most so many bytes are kept that kernels of a process print: the newest.
+    pub fn limit_printed(&mut self, asid: u8, bytes: u64) {
+        self.space_mut(asid).printed.limit(bytes);
     }
 
     /// Bytes from an address to the end of its allocation; 0 where nothing is allocated.

@@ -29,7 +29,7 @@ pub fn class(op: Op) -> InstClass {
         Op::FloatUn(..) => C::Sfu,
         Op::Shfl(_) => C::Shuffle,
         Op::Bra(_) | Op::BrxIdx => C::Branch,
-        Op::Call => C::Call,
+        Op::Call | Op::System(_) => C::Call,
         Op::Ret => C::Return,
         Op::Exit => C::Exit,
         Op::Barrier(_) => C::Barrier,

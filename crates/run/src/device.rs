@@ -194,6 +194,13 @@ impl Device {
         Ok(self.memory.fill(self.asid, ptr.0, byte, bytes)?)
     }
 
+    /// From now on at most so many bytes of what kernels print are kept until one of them has
+    /// ended: the newest (`cudaLimitPrintfFifoSize`).
+    pub fn limit_printed(&mut self, bytes: u64) {
+        self.note_input(&format!("printed {bytes}"));
+        self.memory.limit_printed(self.asid, bytes);
+    }
+
     /// Copies bytes on the device.
     pub fn copy(&mut self, from: DevicePtr, to: DevicePtr, bytes: u64) -> Result<(), DeviceError> {
         let inside = self.memory.bytes_from(self.asid, from.0);

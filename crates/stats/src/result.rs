@@ -136,6 +136,25 @@ pub enum Outcome {
         /// What, where, and what to do.
         message: String,
     },
+    /// An assertion of a kernel does not hold.
+    Assertion {
+        /// What, and where.
+        message: String,
+        /// What the program has written.
+        expression: String,
+        /// The file that it stands in.
+        file: String,
+        /// The line.
+        line: u32,
+        /// The function.
+        function: String,
+        /// The kernel.
+        kernel: String,
+        /// The block.
+        block: Size,
+        /// The thread in the block: the lowest one of its warp.
+        thread: Size,
+    },
     /// Nothing can go on any more.
     Deadlock {
         /// What each part waits for.
@@ -146,6 +165,19 @@ pub enum Outcome {
         /// What each part waits for.
         message: String,
     },
+}
+
+impl Outcome {
+    /// What went wrong in the simulated program.
+    pub fn message(&self) -> Option<&str> {
+        match self {
+            Self::Finished | Self::CycleLimit { .. } => None,
+            Self::Fault { message }
+            | Self::Assertion { message, .. }
+            | Self::Deadlock { message }
+            | Self::Livelock { message } => Some(message),
+        }
+    }
 }
 
 /// A size in three dimensions, as `[x, y, z]`.

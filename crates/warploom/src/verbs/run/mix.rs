@@ -203,6 +203,6 @@ fn simulate(
         command: command_line(),
         ..Options::default()
     };
-    let session = Session::new(gpu.clone(), options);
+    let session = Session::new(gpu.clone(), printing(options));
     shown(|progress| session.run_mix(programs, progress))
 }
