@@ -25,6 +25,8 @@ pub enum FaultKind {
     Trap,
     /// An assertion that does not hold.
     Assertion,
+    /// `free` of an address that `malloc` has not given, or that was given back.
+    BadFree,
     /// The program counter left the code, or an operand does not fit the operation.
     IllegalInstruction,
     /// `brx.idx` with an index beyond its table.
@@ -203,6 +205,7 @@ fn kind_text(kind: FaultKind) -> &'static str {
         FaultKind::BadBarrier => "barrier with an invalid number or thread count",
         FaultKind::Trap => "trap",
         FaultKind::Assertion => "failed assertion",
+        FaultKind::BadFree => "free of what malloc has not given",
         FaultKind::IllegalInstruction => "illegal instruction",
         FaultKind::BranchIndex => "branch index beyond its table",
         FaultKind::BadTexture => "texture handle that names no texture",

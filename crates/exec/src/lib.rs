@@ -27,6 +27,7 @@ mod convert;
 mod fault;
 mod float_ops;
 mod functional;
+mod heap;
 mod int_ops;
 mod launch;
 mod load_ops;
@@ -51,7 +52,7 @@ mod vals;
 mod warp;
 mod warp_ops;
 
-pub use atomic::{AtomicBatch, AtomicDst, AtomicMode, apply_atomic, atom_bytes};
+pub use atomic::{AtomicAct, AtomicBatch, AtomicDst, AtomicMode, apply_atomic, atom_bytes};
 pub use barrier::{BARRIERS, BarrierArrival, BarrierOutcome, BarrierRelease, BarrierTable};
 pub use block::BlockState;
 pub use fault::{

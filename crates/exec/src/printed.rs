@@ -62,12 +62,14 @@ mod tests {
         let mut printed = Printed::default();
         let push = |printed: &mut Printed, text: &str| printed.push(text.as_bytes().into());
         printed.limit(8);
-        ["one ", "two ", "six "].map(|text| push(&mut printed, text));
+        ["one ", "two ", "six "]
+            .iter()
+            .for_each(|text| push(&mut printed, text));
         assert_eq!(printed.take(), b"two six ");
         assert_eq!(printed.take(), b"");
         push(&mut printed, "more than eight bytes");
         assert_eq!(printed.take(), b"");
-        ["a", "b"].map(|text| push(&mut printed, text));
+        ["a", "b"].iter().for_each(|text| push(&mut printed, text));
         printed.limit(1);
         assert_eq!(printed.take(), b"b");
     }

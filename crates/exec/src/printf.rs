@@ -269,11 +269,7 @@ impl Directive {
     }
 }
 
-fn string(
-    address: u64,
-    precision: Option<usize>,
-    arguments: &mut impl Arguments,
-) -> Exec<Vec<u8>> {
+fn string(address: u64, precision: Option<usize>, arguments: &mut impl Arguments) -> Exec<Vec<u8>> {
     const NULL: &[u8] = b"(null)";
     match (address, precision) {
         // As glibc does: all or nothing.
@@ -313,7 +309,10 @@ fn shorter(value: f64, precision: usize, alternate: bool) -> String {
     let precision = precision.max(1);
     let (digits, exponent) = rounded(value, precision - 1);
     let trim = |digits: String| match digits.contains('.') && !alternate {
-        true => digits.trim_end_matches('0').trim_end_matches('.').to_owned(),
+        true => digits
+            .trim_end_matches('0')
+            .trim_end_matches('.')
+            .to_owned(),
         false => digits,
     };
     let point = |digits: String| match alternate && !digits.contains('.') {
@@ -357,7 +356,11 @@ fn hexadecimal(value: f64, precision: Option<usize>, alternate: bool) -> String 
         None => digits.truncate(digits.trim_end_matches('0').len()),
         Some(precision) => digits.push_str(&"0".repeat(precision.saturating_sub(digits.len()))),
     }
-    let point = if alternate || !digits.is_empty() { "." } else { "" };
+    let point = if alternate || !digits.is_empty() {
+        "."
+    } else {
+        ""
+    };
     with_exponent(&format!("{first}{point}{digits}"), 'p', exponent, 1)
 }
 

@@ -1,13 +1,14 @@
-//! Functions of CUDA's system that kernels call: `vprintf`, `__assertfail`.
+//! Functions of CUDA's system that kernels call: `vprintf`, `__assertfail`, `malloc`, `free`.
 
 use crate::access::Access;
+use crate::atomic::AtomicAct;
 use crate::fault::{Assertion, FaultKind, RawFault};
 use crate::machine::{Exec, Machine};
 use crate::printf::{Arguments, format};
 use crate::space::resolve;
 use crate::step::MemKind;
 use warploom_base::{WARP_SIZE, lanes_of};
-use warploom_ir::{MemSpace, SystemCall};
+use warploom_ir::{AtomTy, CacheOp, MemSpace, SystemCall};
 
 /// What `vprintf` gives for a format that is not there (CUDA C++ Programming Guide).
 const NO_FORMAT: i32 = -1;
@@ -20,7 +21,48 @@ impl Machine<'_, '_> {
                 let lane = self.lowest_lane();
                 Err(RawFault::plain(FaultKind::Assertion, lane))
             }
+            SystemCall::Malloc => self.heap_call(AtomicAct::Take),
+            SystemCall::Free => {
+                self.check_frees()?;
+                self.heap_call(AtomicAct::Give)
+            }
         }
+    }
+
+    /// An atomic on the heap's lock. It is the memory owner's in every mode: the heap is one for
+    /// all SMs.
+    fn heap_call(&mut self, act: AtomicAct) -> Exec {
+        let heap = self.port.image.heap(self.ctx.asid);
+        let lock = heap.ok_or_else(|| self.illegal())?.lock;
+        self.out.addrs = [lock; WARP_SIZE];
+        let dst = self.atomic_dst(AtomTy::B64);
+        let access = Access {
+            space: MemSpace::Global,
+            kind: MemKind::Atomic,
+            bytes: 8,
+            align: 8,
+        };
+        self.memory_effect(access, CacheOp::Default, dst.is_some());
+        let operands = *self.src::<u64>(0);
+        self.defer_atomic(act, dst, self.mask, &operands, &[0; WARP_SIZE]);
+        Ok(())
+    }
+
+    /// Every lane's address is nothing, or a part of the heap that no other lane gives back.
+    fn check_frees(&self) -> Exec {
+        let addresses = self.src::<u64>(0);
+        let heap = self.port.image.heap(self.ctx.asid);
+        for lane in lanes_of(self.mask) {
+            let address = addresses[lane];
+            let mut lower = lanes_of(self.mask & ((1 << lane) - 1));
+            let twice = lower.any(|other| addresses[other] == address);
+            let known = heap.is_some_and(|heap| heap.has(address));
+            if address != 0 && (twice || !known) {
+                let kind = FaultKind::BadFree;
+                return Err(RawFault::memory(kind, lane, MemSpace::Global, address, 0));
+            }
+        }
+        Ok(())
     }
 
     /// `vprintf`, one lane after the other.

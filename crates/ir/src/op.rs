@@ -650,7 +650,7 @@ pub enum Op {
 }
 
 /// Functions that CUDA's system provides to kernels (CUDA C++ Programming Guide, "Formatted
-/// Output", "Assertion").
+/// Output", "Assertion", "Dynamic Global Memory Allocation").
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum SystemCall {
     /// `vprintf`: generic addresses of the format and of the arguments; the number of arguments
@@ -659,6 +659,10 @@ pub enum SystemCall {
     /// `__assertfail`: generic address of the expression, of the file's name, line, generic
     /// address of the function's name.
     AssertFail,
+    /// `malloc`: bytes; the address, or 0, in `dst[0]`.
+    Malloc,
+    /// `free`: the address.
+    Free,
 }
 
 /// Scope of a fence.

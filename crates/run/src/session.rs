@@ -308,6 +308,9 @@ impl Session {
         let program = Arc::clone(device.kernel(launch.module, &launch.kernel)?);
         let params = lay_out(&program, &launch.args)?;
         device.note_input(&format!("{launch:?}"));
+        if program.uses_heap() {
+            device.open_heap()?;
+        }
         let context = self.context(device, launch.module, &program, launch, params, grid_id)?;
         let registers = launch
             .registers_per_thread

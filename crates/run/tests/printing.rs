@@ -91,7 +91,13 @@ impl HostProgram for Prints {
         let module = device.load_ptx("test.ptx", KERNEL)?;
         let (grid, block) = (Dim3::linear(self.blocks), Dim3::linear(2));
         let most = warploom_run::Arg::Bytes(self.most.to_le_bytes().to_vec());
-        Ok(HostAction::Launch(Launch::new(module, "k", grid, block, vec![most])))
+        Ok(HostAction::Launch(Launch::new(
+            module,
+            "k",
+            grid,
+            block,
+            vec![most],
+        )))
     }
 
     fn checks(&mut self, _: &Device) -> Result<Vec<Check>, HostError> {
@@ -185,8 +191,14 @@ fn an_assertion_ends_the_run_behind_what_was_printed() {
         else {
             panic!("{:?}", report.outcome);
         };
-        assert!(message.starts_with("a.cu:7: t: assertion `x<4` failed in kernel `k`"), "{message}");
-        assert_eq!((expression.as_str(), file.as_str(), line), ("x<4", "a.cu", 7));
+        assert!(
+            message.starts_with("a.cu:7: t: assertion `x<4` failed in kernel `k`"),
+            "{message}"
+        );
+        assert_eq!(
+            (expression.as_str(), file.as_str(), line),
+            ("x<4", "a.cu", 7)
+        );
         assert_eq!((function.as_str(), kernel.as_str()), ("t", "k"));
         assert_eq!((block.0, thread.0), ([0; 3], [1, 0, 0]));
     }

@@ -81,7 +81,11 @@ fn texts_are_those_of_the_c_library() {
         let [format, arguments, expected] = parts[..] else {
             panic!("three columns: {line}");
         };
-        assert_eq!(written(format, arguments).0, expected, "{format} {arguments}");
+        assert_eq!(
+            written(format, arguments).0,
+            expected,
+            "{format} {arguments}"
+        );
         count += 1;
     }
     assert!(count > 500);

@@ -24,7 +24,7 @@ const B32: ScalarType = ScalarType::B32;
 const B64: ScalarType = ScalarType::B64;
 
 /// All of them, for addresses of 64 bits.
-const FUNCTIONS: [Function; 3] = [
+const FUNCTIONS: [Function; 5] = [
     Function {
         name: "vprintf",
         op: Op::System(SystemCall::Print),
@@ -41,6 +41,18 @@ const FUNCTIONS: [Function; 3] = [
         name: "__assert_fail",
         op: Op::System(SystemCall::AssertFail),
         params: &[B64, B64, B32, B64],
+        result: None,
+    },
+    Function {
+        name: "malloc",
+        op: Op::System(SystemCall::Malloc),
+        params: &[B64],
+        result: Some(B64),
+    },
+    Function {
+        name: "free",
+        op: Op::System(SystemCall::Free),
+        params: &[B64],
         result: None,
     },
 ];
