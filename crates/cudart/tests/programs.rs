@@ -209,7 +209,7 @@ fn kernels_print_when_the_host_waits() {
 fn failed_assertions_stay_and_are_told() {
     let ran = run(13, "system", &["assert"], QUIET);
     assert!(ran.output.status.success(), "{}", ran.stdout());
-    let told = "system.cu:24: void checked(int): assertion \
+    let told = "system.cu:20: void checked(int): assertion \
                 `(int)threadIdx.x < most && \"too many\"` failed";
     assert!(ran.stderr().contains(told), "{}", ran.stderr());
     let outcome = &ran.result().expect("a result")["outcome"];
