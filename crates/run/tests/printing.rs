@@ -15,7 +15,9 @@ const KERNEL: &str = r#"
 .target sm_50
 .address_size 64
 .extern .func (.param .b32 r) vprintf(.param .b64 f, .param .b64 v);
-.extern .func __assertfail(.param .b64 a, .param .b64 b, .param .b32 c, .param .b64 d, .param .b64 e);
+.extern .func __assertfail(
+	.param .b64 a, .param .b64 b, .param .b32 c, .param .b64 d, .param .b64 e
+);
 .global .align 1 .b8 format[15] = {37, 115, 32, 37, 100, 46, 37, 100, 32, 37, 46, 49, 102, 10};
 .global .align 1 .b8 thread[2] = {116, 0};
 .global .align 1 .b8 condition[4] = {120, 60, 52, 0};
