@@ -6,7 +6,9 @@ use std::sync::Arc;
 /// Takes what kernels print (`printf`), when a kernel has ended; texts of one kernel are in the
 /// order in which they were printed. Without one they are dropped.
 #[derive(Clone, Default)]
-pub struct Printer(Option<Arc<dyn Fn(&[u8]) + Send + Sync>>);
+pub struct Printer(Option<Arc<Take>>);
+
+type Take = dyn Fn(&[u8]) + Send + Sync;
 
 impl Printer {
     /// One that gives texts to `take`.

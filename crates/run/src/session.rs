@@ -18,7 +18,7 @@ use warploom_gpu::{Gpu, KernelLaunch, Probe, Stop};
 use warploom_ir::Program;
 use warploom_policy::OwnPolicies;
 use warploom_sm::{BlockNeeds, OccupancyLimit};
-use warploom_stats::result::{Outcome, RunReport, Size};
+use warploom_stats::result::{FailedAssertion, Outcome, RunReport, Size};
 use warploom_stats::trace::Trace;
 
 /// How a run is made.
@@ -434,7 +434,7 @@ pub(crate) fn fault_outcome(fault: &Fault) -> Outcome {
     let place = &fault.place;
     match &fault.assertion {
         None => Outcome::Fault { message },
-        Some(assertion) => Outcome::Assertion {
+        Some(assertion) => Outcome::Assertion(Box::new(FailedAssertion {
             message,
             expression: assertion.expression.clone(),
             file: assertion.file.clone(),
@@ -443,7 +443,7 @@ pub(crate) fn fault_outcome(fault: &Fault) -> Outcome {
             kernel: place.kernel.clone(),
             block: Size::from(place.block),
             thread: Size::from(place.thread),
-        },
+        })),
     }
 }
 

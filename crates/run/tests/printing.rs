@@ -180,28 +180,22 @@ fn an_assertion_ends_the_run_behind_what_was_printed() {
         };
         let (report, printed) = run(program, functional, 1);
         assert_eq!(printed, ["t 0.0 0.0\nt 0.1 0.5\n"]);
-        let Outcome::Assertion {
-            message,
-            expression,
-            file,
-            line,
-            function,
-            kernel,
-            block,
-            thread,
-        } = report.outcome
-        else {
+        let Outcome::Assertion(failed) = report.outcome else {
             panic!("{:?}", report.outcome);
         };
-        assert!(
-            message.starts_with("a.cu:7: t: assertion `x<4` failed in kernel `k`"),
-            "{message}"
+        let message = &failed.message;
+        let told = "a.cu:7: t: assertion `x<4` failed in kernel `k`";
+        assert!(message.starts_with(told), "{message}");
+        let place = (
+            failed.expression.as_str(),
+            failed.file.as_str(),
+            failed.line,
         );
+        assert_eq!(place, ("x<4", "a.cu", 7));
         assert_eq!(
-            (expression.as_str(), file.as_str(), line),
-            ("x<4", "a.cu", 7)
+            (failed.function.as_str(), failed.kernel.as_str()),
+            ("t", "k")
         );
-        assert_eq!((function.as_str(), kernel.as_str()), ("t", "k"));
-        assert_eq!((block.0, thread.0), ([0; 3], [1, 0, 0]));
+        assert_eq!((failed.block.0, failed.thread.0), ([0; 3], [1, 0, 0]));
     }
 }

@@ -137,24 +137,7 @@ pub enum Outcome {
         message: String,
     },
     /// An assertion of a kernel does not hold.
-    Assertion {
-        /// What, and where.
-        message: String,
-        /// What the program has written.
-        expression: String,
-        /// The file that it stands in.
-        file: String,
-        /// The line.
-        line: u32,
-        /// The function.
-        function: String,
-        /// The kernel.
-        kernel: String,
-        /// The block.
-        block: Size,
-        /// The thread in the block: the lowest one of its warp.
-        thread: Size,
-    },
+    Assertion(Box<FailedAssertion>),
     /// Nothing can go on any more.
     Deadlock {
         /// What each part waits for.
@@ -167,15 +150,36 @@ pub enum Outcome {
     },
 }
 
+/// An assertion that does not hold.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FailedAssertion {
+    /// What, and where.
+    pub message: String,
+    /// What the program has written.
+    pub expression: String,
+    /// The file that it stands in.
+    pub file: String,
+    /// The line.
+    pub line: u32,
+    /// The function.
+    pub function: String,
+    /// The kernel.
+    pub kernel: String,
+    /// The block.
+    pub block: Size,
+    /// The thread in the block: the lowest one of its warp.
+    pub thread: Size,
+}
+
 impl Outcome {
     /// What went wrong in the simulated program.
     pub fn message(&self) -> Option<&str> {
         match self {
             Self::Finished | Self::CycleLimit { .. } => None,
-            Self::Fault { message }
-            | Self::Assertion { message, .. }
-            | Self::Deadlock { message }
-            | Self::Livelock { message } => Some(message),
+            Self::Assertion(failed) => Some(&failed.message),
+            Self::Fault { message } | Self::Deadlock { message } | Self::Livelock { message } => {
+                Some(message)
+            }
         }
     }
 }
