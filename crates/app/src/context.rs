@@ -16,8 +16,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::ThreadId;
 use warploom_base::Dim3;
 use warploom_config::GpuSpec;
-use warploom_run::HostAction;
-use warploom_stats::result::Outcome;
+use warploom_run::{HostAction, Options, Printer};
 
 /// A thread of the process.
 pub type ThreadKey = ThreadId;
@@ -71,6 +70,8 @@ pub struct Context {
     pub(crate) unsettled: bool,
     /// What marks send, and what was sent.
     pub(crate) arrivals: (Sender<Arrival>, Receiver<Arrival>),
+    /// What kernels that have ended have printed.
+    printed: (Sender<Vec<u8>>, Receiver<Vec<u8>>),
     pub(crate) arrays: BTreeMap<u64, Array>,
     pub(crate) texture_objects: BTreeMap<u64, Bound>,
     pub(crate) streams: BTreeMap<u64, Stream>,
@@ -107,6 +108,7 @@ impl Context {
             shadows: Vec::new(),
             unsettled: false,
             arrivals: channel(),
+            printed: channel(),
             arrays: BTreeMap::new(),
             texture_objects: BTreeMap::new(),
             streams: BTreeMap::new(),
@@ -198,7 +200,13 @@ impl Context {
     /// The simulation; it starts when it is needed for the first time.
     pub(crate) fn engine(&mut self) -> Cuda<&mut Engine> {
         if self.engine.is_none() {
-            let started = Engine::start(self.spec.clone(), self.settings.options());
+            let printed = self.printed.0.clone();
+            let options = Options {
+                // Whoever listened may be gone with its process.
+                printer: Printer::new(move |text| drop(printed.send(text.to_vec()))),
+                ..self.settings.options()
+            };
+            let started = Engine::start(self.spec.clone(), options);
             self.engine = Some(started.map_err(|_| CudaError::INITIALIZATION)?);
         }
         self.engine.as_mut().ok_or(CudaError::INITIALIZATION)
@@ -238,6 +246,9 @@ impl Context {
     /// Waits, and takes in what came for the host meanwhile.
     pub(crate) fn wait(&mut self, action: HostAction) -> Cuda {
         let answer = self.engine()?.wait(action);
+        for text in self.printed.1.try_iter() {
+            self.host.print(&text);
+        }
         self.noted(answer)?;
         self.take_arrivals();
         self.settle()
@@ -265,7 +276,7 @@ impl Context {
         self.failed.get_or_insert(CudaError(4));
         match engine.finish() {
             Some(Ok(run)) => {
-                if let Outcome::Fault { message } = &run.outcome
+                if let Some(message) = run.outcome.message()
                     && self.settings.quiet
                 {
                     self.say(message);

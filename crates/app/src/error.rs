@@ -69,7 +69,8 @@ impl CudaError {
                 FaultKind::Misaligned => Self::MISALIGNED_ADDRESS,
                 FaultKind::IllegalInstruction | FaultKind::BadBarrier => Self::ILLEGAL_INSTRUCTION,
                 FaultKind::BranchIndex => Self::INVALID_PC,
-                FaultKind::Trap => Self::LAUNCH_FAILURE,
+                FaultKind::Trap | FaultKind::BadFree => Self::LAUNCH_FAILURE,
+                FaultKind::Assertion => Self::ASSERT,
             },
         }
     }

@@ -216,6 +216,11 @@ pub fn attribute(facts: &BTreeMap<&'static str, Vec<i64>>, number: i32) -> Cuda<
     }
 }
 
+/// `cudaLimitPrintfFifoSize`
+const PRINTF_BYTES: i32 = 1;
+/// `cudaLimitMallocHeapSize`
+const HEAP_BYTES: i32 = 2;
+
 impl Context {
     /// Compute capability that the program is told, 75 for 7.5.
     pub fn capability(&self) -> u32 {
@@ -252,8 +257,8 @@ impl Context {
     pub fn limit(&self, limit: i32) -> Cuda<u64> {
         let standard = match limit {
             0 => 1024,
-            1 => 1 << 20,
-            2 => 8 << 20,
+            PRINTF_BYTES => 1 << 20,
+            HEAP_BYTES => 8 << 20,
             3 => 2,
             4 => 2048,
             5 => 128,
@@ -266,6 +271,14 @@ impl Context {
     /// Sets a limit.
     pub fn set_limit(&mut self, limit: i32, value: u64) -> Cuda {
         self.limit(limit)?;
+        match limit {
+            PRINTF_BYTES => self.with(move |device| device.limit_printed(value))?,
+            HEAP_BYTES => {
+                let set = self.with(move |device| device.limit_heap(value))?;
+                set.map_err(|_| CudaError::INVALID_VALUE)?;
+            }
+            _ => {}
+        }
         self.limits.insert(limit, value);
         Ok(())
     }
@@ -285,7 +298,11 @@ impl Context {
         self.texture_objects.clear();
         self.streams.clear();
         self.events.clear();
-        self.limits.clear();
+        for limit in std::mem::take(&mut self.limits).into_keys() {
+            let standard = self.limit(limit)?;
+            // A heap that kernels have used stays as it is.
+            let _ = self.set_limit(limit, standard);
+        }
         Ok(())
     }
 }

@@ -1,9 +1,14 @@
-//! Host memory: the process's own.
+//! What the process has of its own: memory, and C's standard output.
 
 use std::collections::BTreeSet;
 use warploom_app::HostMemory;
 
 const PAGE_BYTES: u64 = 4096;
+
+unsafe extern "C" {
+    /// C's standard output, with the program's own texts in its buffer.
+    static stdout: *mut libc::FILE;
+}
 
 /// The process's memory.
 #[derive(Default)]
@@ -31,6 +36,12 @@ impl HostMemory for Memory {
         let first = address / PAGE_BYTES;
         let last = (address + bytes).div_ceil(PAGE_BYTES);
         (first..last).all(|page| self.pages.contains(&page) || self.map_page(page, last))
+    }
+
+    fn print(&mut self, text: &[u8]) {
+        // SAFETY: the C library sets `stdout` before anything runs and locks what it points to.
+        // Nothing can be done about a reader that is gone.
+        unsafe { libc::fwrite(text.as_ptr().cast(), 1, text.len(), stdout) };
     }
 }
 

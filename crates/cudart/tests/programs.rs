@@ -190,6 +190,47 @@ fn faults_stay_and_are_told() {
 }
 
 #[test]
+fn kernels_print_when_the_host_waits() {
+    for settings in [QUIET, FUNCTIONAL] {
+        let ran = check(13, "system", settings);
+        let expected = "before\nlaunched\n\
+             a=0 in block 0, a text,   0.0% -1 (nil)\n\
+             b=0.25 in block 0, a text,   0.2% -2 (nil)\n\
+             no arguments\n\
+             after\n\
+             000 029\n000 030\n000 031\n\
+             all right\n";
+        assert_eq!(ran.stdout(), expected);
+        assert_eq!(ran.stderr(), "");
+    }
+}
+
+#[test]
+fn failed_assertions_stay_and_are_told() {
+    let ran = run(13, "system", &["assert"], QUIET);
+    assert!(ran.output.status.success(), "{}", ran.stdout());
+    let told = "system.cu:20: void checked(int): assertion \
+                `(int)threadIdx.x < most && \"too many\"` failed";
+    assert!(ran.stderr().contains(told), "{}", ran.stderr());
+    let outcome = &ran.result().expect("a result")["outcome"];
+    assert_eq!(outcome["kind"], "assertion");
+    assert_eq!(outcome["thread"], serde_json::json!([30, 0, 0]));
+}
+
+#[test]
+fn kernels_take_memory_themselves() {
+    check(13, "heap", QUIET);
+    check(13, "heap", FUNCTIONAL);
+    let ran = run(13, "heap", &["wrong"], QUIET);
+    assert!(ran.output.status.success(), "{}", ran.stdout());
+    assert!(
+        ran.stderr().contains("malloc has not given"),
+        "{}",
+        ran.stderr()
+    );
+}
+
+#[test]
 fn processes_that_end_otherwise_leave_nothing_half_done() {
     for what in ["abort", "_exit"] {
         let ran = run(13, "fault", &[what], QUIET);

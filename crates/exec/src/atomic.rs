@@ -10,7 +10,7 @@ use warploom_ir::{AtomOp, AtomTy, FloatMinMax, Reg, Round};
 /// When atomics on global memory take effect.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum AtomicMode {
-    /// Within `step`, in lane order.
+    /// Within `step`, in lane order; but for those of the heap, which leave a batch in every mode.
     #[default]
     Immediate,
     /// When the memory system calls [`apply_atomic`].
@@ -26,15 +26,24 @@ pub struct AtomicDst {
     pub wide: bool,
 }
 
+/// What an atomic instruction does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum AtomicAct {
+    /// Combines a value in memory with its operands.
+    Combine(AtomOp, AtomTy),
+    /// Takes memory from the process's heap: the first operand says how much.
+    Take,
+    /// Gives memory back to it: the first operand is its address.
+    Give,
+}
+
 /// One atomic instruction on global memory, not yet applied.
 #[derive(Clone, Debug)]
 pub struct AtomicBatch {
     /// Process.
     pub asid: u8,
-    /// Operation.
-    pub op: AtomOp,
-    /// Type.
-    pub ty: AtomTy,
+    /// What it does.
+    pub act: AtomicAct,
     /// Lanes that take part; 0: no batch.
     pub mask: LaneMask,
     /// Destination; `None` for `red`.
@@ -51,8 +60,7 @@ impl Default for AtomicBatch {
     fn default() -> Self {
         Self {
             asid: 0,
-            op: AtomOp::Add,
-            ty: AtomTy::U32,
+            act: AtomicAct::Combine(AtomOp::Add, AtomTy::U32),
             mask: 0,
             dst: None,
             addrs: [0; WARP_SIZE],
@@ -79,15 +87,29 @@ pub fn apply_atomic(
     lanes: LaneMask,
 ) -> [u64; WARP_SIZE] {
     let mut old = [0; WARP_SIZE];
-    let bytes = atom_bytes(batch.ty) as usize;
     for lane in lanes_of(lanes & batch.mask) {
-        let mut raw = [0; 8];
-        memory.read_raw(batch.asid, batch.addrs[lane], &mut raw[..bytes]);
-        old[lane] = u64::from_le_bytes(raw);
-        let (a, b) = (batch.a[lane], batch.b[lane]);
-        let new = combine(batch.op, batch.ty, old[lane], a, b, true);
-        memory.write_raw(batch.asid, batch.addrs[lane], &new.to_le_bytes()[..bytes]);
+        old[lane] = match batch.act {
+            AtomicAct::Combine(op, ty) => apply_lane(memory, batch, lane, op, ty),
+            AtomicAct::Take => memory.heap_take(batch.asid, batch.a[lane]),
+            AtomicAct::Give => memory.heap_give(batch.asid, batch.a[lane]),
+        };
     }
+    old
+}
+
+fn apply_lane(
+    memory: &mut DeviceMemory,
+    batch: &AtomicBatch,
+    lane: usize,
+    op: AtomOp,
+    ty: AtomTy,
+) -> u64 {
+    let bytes = atom_bytes(ty) as usize;
+    let mut raw = [0; 8];
+    memory.read_raw(batch.asid, batch.addrs[lane], &mut raw[..bytes]);
+    let old = u64::from_le_bytes(raw);
+    let new = combine(op, ty, old, batch.a[lane], batch.b[lane], true);
+    memory.write_raw(batch.asid, batch.addrs[lane], &new.to_le_bytes()[..bytes]);
     old
 }
 

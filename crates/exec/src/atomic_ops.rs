@@ -1,7 +1,7 @@
 //! Atomic instructions.
 
 use crate::access::Access;
-use crate::atomic::{AtomicDst, AtomicMode, atom_bytes, combine};
+use crate::atomic::{AtomicAct, AtomicDst, AtomicMode, atom_bytes, combine};
 use crate::machine::{Exec, Machine};
 use crate::regs::map_lanes;
 use crate::step::MemKind;
@@ -50,7 +50,8 @@ impl Machine<'_, '_> {
                 continue;
             }
             if space == MemSpace::Global && self.env.atomics == AtomicMode::Deferred {
-                self.defer_atomic(op, ty, lanes, &a, &b);
+                let dst = self.atomic_dst(ty);
+                self.defer_atomic(AtomicAct::Combine(op, ty), dst, lanes, &a, &b);
             } else {
                 self.look_for_races(access, lanes);
                 self.atomic_now(access, op, ty, lanes, &a, &b);
@@ -59,7 +60,7 @@ impl Machine<'_, '_> {
         Ok(())
     }
 
-    fn atomic_dst(&self, ty: AtomTy) -> Option<AtomicDst> {
+    pub(crate) fn atomic_dst(&self, ty: AtomTy) -> Option<AtomicDst> {
         match self.inst.dst[0] {
             Dst::Reg(reg) => Some(AtomicDst {
                 reg,
@@ -69,17 +70,17 @@ impl Machine<'_, '_> {
         }
     }
 
-    fn defer_atomic(
+    /// Leaves an atomic on the addresses of `out.addrs` to the memory's owner.
+    pub(crate) fn defer_atomic(
         &mut self,
-        op: AtomOp,
-        ty: AtomTy,
+        act: AtomicAct,
+        dst: Option<AtomicDst>,
         lanes: LaneMask,
         a: &[u64; WARP_SIZE],
         b: &[u64; WARP_SIZE],
     ) {
-        let dst = self.atomic_dst(ty);
         let batch = &mut self.out.atomic;
-        (batch.asid, batch.op, batch.ty) = (self.ctx.asid, op, ty);
+        (batch.asid, batch.act) = (self.ctx.asid, act);
         (batch.mask, batch.dst) = (lanes, dst);
         (batch.a, batch.b) = (*a, *b);
         batch.addrs = self.out.addrs;

@@ -23,6 +23,10 @@ pub enum FaultKind {
     BadBarrier,
     /// `trap`.
     Trap,
+    /// An assertion that does not hold.
+    Assertion,
+    /// `free` of an address that `malloc` has not given, or that was given back.
+    BadFree,
     /// The program counter left the code, or an operand does not fit the operation.
     IllegalInstruction,
     /// `brx.idx` with an index beyond its table.
@@ -116,7 +120,7 @@ impl fmt::Display for Place {
 
 /// The simulated program cannot go on.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("{what} in {place}{}", address_text(.address.as_deref()), what = kind_text(*.kind))]
+#[error("{} in {place}{}", self.what(), address_text(.address.as_deref()))]
 pub struct Fault {
     /// What happened.
     pub kind: FaultKind,
@@ -124,6 +128,40 @@ pub struct Fault {
     pub place: Box<Place>,
     /// The address, for faults of memory.
     pub address: Option<Box<FaultAddress>>,
+    /// What does not hold, for assertions.
+    pub assertion: Option<Box<Assertion>>,
+}
+
+impl Fault {
+    fn what(&self) -> String {
+        match &self.assertion {
+            None => kind_text(self.kind).to_owned(),
+            Some(assertion) => assertion.to_string(),
+        }
+    }
+}
+
+/// An assertion that does not hold, as the program has written it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Assertion {
+    /// What does not hold.
+    pub expression: String,
+    /// The file that it stands in.
+    pub file: String,
+    /// The line.
+    pub line: u32,
+    /// The function.
+    pub function: String,
+}
+
+impl fmt::Display for Assertion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{}:{}: {}: assertion `{}` failed",
+            self.file, self.line, self.function, self.expression
+        )
+    }
 }
 
 /// A finding with its place, for reports.
@@ -166,6 +204,8 @@ fn kind_text(kind: FaultKind) -> &'static str {
         FaultKind::NoSpace => "address outside every state space",
         FaultKind::BadBarrier => "barrier with an invalid number or thread count",
         FaultKind::Trap => "trap",
+        FaultKind::Assertion => "failed assertion",
+        FaultKind::BadFree => "free of what malloc has not given",
         FaultKind::IllegalInstruction => "illegal instruction",
         FaultKind::BranchIndex => "branch index beyond its table",
         FaultKind::BadTexture => "texture handle that names no texture",

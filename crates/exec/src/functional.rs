@@ -2,7 +2,7 @@
 //!
 //! Blocks start in order, a few at a time; warps take turns. Everything is visible at once.
 
-use crate::atomic::AtomicMode;
+use crate::atomic::{AtomicMode, apply_atomic};
 use crate::barrier::{BarrierOutcome, BarrierRelease};
 use crate::block::BlockState;
 use crate::fault::{Fault, FindingReport};
@@ -335,6 +335,14 @@ impl Driver<'_> {
         if let Err(fault) = result {
             self.log.commit(self.memory);
             return Err(fault.into());
+        }
+        if self.out.atomic.mask != 0 {
+            // What is the memory owner's in every mode.
+            let batch = &self.out.atomic;
+            let old = apply_atomic(self.memory, batch, batch.mask);
+            if let Some(dst) = batch.dst {
+                warp.write_atomic_result(dst, batch.mask, &old);
+            }
         }
         self.stats.warp_instructions += 1;
         self.stats.thread_instructions += u64::from(self.out.active.count_ones());

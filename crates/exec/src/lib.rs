@@ -27,6 +27,7 @@ mod convert;
 mod fault;
 mod float_ops;
 mod functional;
+mod heap;
 mod int_ops;
 mod launch;
 mod load_ops;
@@ -35,6 +36,8 @@ mod machine;
 mod memory;
 mod module;
 mod move_ops;
+mod printed;
+mod printf;
 mod race;
 mod regs;
 mod soft;
@@ -43,16 +46,17 @@ mod special;
 mod stack;
 mod step;
 mod store_ops;
+mod system;
 mod texture;
 mod vals;
 mod warp;
 mod warp_ops;
 
-pub use atomic::{AtomicBatch, AtomicDst, AtomicMode, apply_atomic, atom_bytes};
+pub use atomic::{AtomicAct, AtomicBatch, AtomicDst, AtomicMode, apply_atomic, atom_bytes};
 pub use barrier::{BARRIERS, BarrierArrival, BarrierOutcome, BarrierRelease, BarrierTable};
 pub use block::BlockState;
 pub use fault::{
-    Checks, Fault, FaultAddress, FaultKind, Finding, FindingKind, FindingReport, Place,
+    Assertion, Checks, Fault, FaultAddress, FaultKind, Finding, FindingKind, FindingReport, Place,
 };
 pub use functional::{
     FunctionalOptions, FunctionalStats, Observer, RunError, StuckReport, run_grid,

@@ -23,6 +23,14 @@ struct Run {
     asid: u8,
 }
 
+/// What one lane printed.
+#[derive(Clone, Debug)]
+struct Print {
+    cycle: u64,
+    asid: u8,
+    text: Box<[u8]>,
+}
+
 /// The newest own bytes of one 128-byte line.
 #[derive(Clone, Debug)]
 struct Line {
@@ -34,6 +42,7 @@ struct Line {
 #[derive(Clone, Debug)]
 pub struct WriteLog {
     runs: Vec<Run>,
+    prints: Vec<Print>,
     /// Stores already visible to all.
     committed: usize,
     bytes: Vec<u8>,
@@ -48,6 +57,7 @@ impl Default for WriteLog {
     fn default() -> Self {
         Self {
             runs: Vec::new(),
+            prints: Vec::new(),
             committed: 0,
             bytes: Vec::new(),
             lines: Vec::new(),
@@ -88,10 +98,10 @@ impl WriteLog {
         Self::default()
     }
 
-    /// Nothing was stored in this epoch.
+    /// Nothing was stored or printed in this epoch.
     #[inline]
     pub fn is_empty(&self) -> bool {
-        self.runs.is_empty()
+        self.runs.is_empty() && self.prints.is_empty()
     }
 
     /// Stored bytes held.
@@ -206,8 +216,12 @@ impl WriteLog {
 
     /// Makes the stores of cycles up to `cycle` visible to all, and forgets all stores once every
     /// one is. Committing several SMs' logs cycle by cycle, SMs in order, gives shared memory one
-    /// defined order of stores: by (cycle, SM, program).
+    /// defined order of stores: by (cycle, SM, program). What is printed has the same order.
     pub fn commit_until(&mut self, cycle: u64, memory: &mut DeviceMemory) {
+        let due = self.prints.partition_point(|print| print.cycle <= cycle);
+        for print in self.prints.drain(..due) {
+            memory.print(print.asid, print.text);
+        }
         while self
             .runs
             .get(self.committed)
@@ -266,6 +280,15 @@ impl MemPort<'_> {
     /// Stores checked bytes.
     pub(crate) fn write(&mut self, asid: u8, address: u64, bytes: &[u8]) {
         self.log.store(asid, self.now, address, bytes);
+    }
+
+    /// Prints a text.
+    pub(crate) fn print(&mut self, asid: u8, text: Vec<u8>) {
+        self.log.prints.push(Print {
+            cycle: self.now,
+            asid,
+            text: text.into_boxed_slice(),
+        });
     }
 
     /// Were all these bytes written by somebody?

@@ -5,6 +5,8 @@
 //! allocations of one address space never overlap and are placed in the order of the calls, as
 //! GPGPU-Sim places them.
 
+use crate::heap::Heap;
+use crate::printed::Printed;
 use warploom_base::Digest;
 use warploom_ir::{CONST_BASE, CONST_BYTES, GLOBAL_BASE};
 
@@ -17,6 +19,9 @@ const NO_PAGE: u32 = u32::MAX;
 
 /// Alignment of global allocations in bytes.
 pub const ALLOC_ALIGN: u64 = 256;
+
+/// Bytes of a heap where nobody says otherwise (`cudaLimitMallocHeapSize`).
+const HEAP_BYTES: u64 = 8 << 20;
 
 /// A request to the memory's owner that cannot be met.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -38,6 +43,12 @@ pub enum MemoryError {
     NotAllocated {
         /// The address.
         address: u64,
+    },
+    /// The heap's size is to change when it is there already.
+    #[error("the heap is there already, of {bytes} bytes; set its size before the first launch")]
+    HeapInUse {
+        /// Its size.
+        bytes: u64,
     },
     /// A host access outside every live allocation.
     #[error("{bytes} bytes at {address:#x} are not inside one live allocation")]
@@ -68,6 +79,9 @@ struct AddressSpace {
     allocations: Vec<Allocation>,
     next_global: u64,
     next_const: u64,
+    printed: Printed,
+    heap: Option<Heap>,
+    heap_bytes: u64,
 }
 
 #[derive(Clone, Debug)]
@@ -107,6 +121,9 @@ impl AddressSpace {
             allocations: Vec::new(),
             next_global: GLOBAL_BASE,
             next_const: CONST_BASE,
+            printed: Printed::default(),
+            heap: None,
+            heap_bytes: HEAP_BYTES,
         }
     }
 
@@ -176,6 +193,61 @@ impl DeviceMemory {
             self.spaces.push(AddressSpace::new());
         }
         &mut self.spaces[index]
+    }
+
+    /// Appends what a kernel of a process prints.
+    pub(crate) fn print(&mut self, asid: u8, text: Box<[u8]>) {
+        self.space_mut(asid).printed.push(text);
+    }
+
+    /// Takes what the kernels of a process have printed, oldest first.
+    pub fn take_printed(&mut self, asid: u8) -> Vec<u8> {
+        self.space_mut(asid).printed.take()
+    }
+
+    /// From now on at most so many bytes are kept that kernels of a process print: the newest.
+    pub fn limit_printed(&mut self, asid: u8, bytes: u64) {
+        self.space_mut(asid).printed.limit(bytes);
+    }
+
+    /// Makes a process's heap, unless it is there.
+    pub fn open_heap(&mut self, asid: u8) -> Result<(), MemoryError> {
+        let space = self.space_mut(asid);
+        let bytes = space.heap_bytes;
+        if space.heap.is_none() {
+            let lock = self.alloc(asid, bytes.saturating_add(ALLOC_ALIGN))?;
+            self.space_mut(asid).heap = Some(Heap::new(lock, lock + ALLOC_ALIGN, bytes));
+        }
+        Ok(())
+    }
+
+    /// Says how many bytes a process's heap will have.
+    pub fn limit_heap(&mut self, asid: u8, bytes: u64) -> Result<(), MemoryError> {
+        let space = self.space_mut(asid);
+        if space.heap.is_some() && space.heap_bytes != bytes {
+            let bytes = space.heap_bytes;
+            return Err(MemoryError::HeapInUse { bytes });
+        }
+        space.heap_bytes = bytes;
+        Ok(())
+    }
+
+    pub(crate) fn heap(&self, asid: u8) -> Option<&Heap> {
+        self.spaces.get(usize::from(asid))?.heap.as_ref()
+    }
+
+    /// Takes bytes from a process's heap; 0 where there are none.
+    pub(crate) fn heap_take(&mut self, asid: u8, bytes: u64) -> u64 {
+        let heap = &mut self.space_mut(asid).heap;
+        heap.as_mut().map_or(0, |heap| heap.take(bytes))
+    }
+
+    /// Gives bytes back.
+    pub(crate) fn heap_give(&mut self, asid: u8, address: u64) -> u64 {
+        if let Some(heap) = &mut self.space_mut(asid).heap {
+            heap.give(address);
+        }
+        0
     }
 
     /// Bytes from an address to the end of its allocation; 0 where nothing is allocated.

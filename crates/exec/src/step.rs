@@ -164,7 +164,12 @@ pub fn step(
     };
     match machine.execute() {
         Ok(()) => Ok(()),
-        Err(raw) => Err(fault(ctx, block, warp, port, pc, raw)),
+        Err(raw) => {
+            let failed = raw.kind == FaultKind::Assertion;
+            let assertion = failed.then(|| Box::new(machine.assertion(raw.lane)));
+            let fault = fault(ctx, block, warp, port, pc, raw);
+            Err(Fault { assertion, ..fault })
+        }
     }
 }
 
@@ -303,6 +308,7 @@ impl Machine<'_, '_> {
             Op::Activemask => self.activemask(),
             Op::Redux(op, ty) => self.redux(op, ty),
             Op::Elect => self.elect(),
+            Op::System(call) => self.system(call),
         }
     }
 
@@ -336,6 +342,7 @@ fn fault(
         kind: raw.kind,
         place,
         address,
+        assertion: None,
     }
 }
 

@@ -4,7 +4,7 @@
 //! decoding of operands).
 
 use crate::inst::Inst;
-use crate::op::{FloatBin, FloatTy, FloatUn, IntBin, MemSpace, Op};
+use crate::op::{FloatBin, FloatTy, FloatUn, IntBin, MemSpace, Op, SystemCall};
 use crate::operands::{Code, Var, var_of_src};
 use crate::program::{InstClass, MemClass};
 
@@ -29,7 +29,9 @@ pub fn class(op: Op) -> InstClass {
         Op::FloatUn(..) => C::Sfu,
         Op::Shfl(_) => C::Shuffle,
         Op::Bra(_) | Op::BrxIdx => C::Branch,
-        Op::Call => C::Call,
+        // The heap is one for all: taking and giving are atomics on its lock.
+        Op::System(SystemCall::Malloc | SystemCall::Free) => C::Atomic(MemClass::Global),
+        Op::Call | Op::System(_) => C::Call,
         Op::Ret => C::Return,
         Op::Exit => C::Exit,
         Op::Barrier(_) => C::Barrier,

@@ -645,6 +645,24 @@ pub enum Op {
     Redux(ReduxOp, IntTy),
     /// Elects one lane: membership mask in `src[0]`, lane in `dst[0]`, predicate in `dst[1]`.
     Elect,
+    /// Call of a function of the system, which has no code: arguments in the sources, in order.
+    System(SystemCall),
+}
+
+/// Functions that CUDA's system provides to kernels (CUDA C++ Programming Guide, "Formatted
+/// Output", "Assertion", "Dynamic Global Memory Allocation").
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum SystemCall {
+    /// `vprintf`: generic addresses of the format and of the arguments; the number of arguments
+    /// in `dst[0]`.
+    Print,
+    /// `__assertfail`: generic address of the expression, of the file's name, line, generic
+    /// address of the function's name.
+    AssertFail,
+    /// `malloc`: bytes; the address, or 0, in `dst[0]`.
+    Malloc,
+    /// `free`: the address.
+    Free,
 }
 
 /// Scope of a fence.

@@ -2,6 +2,7 @@
 
 use crate::contexts::UNIT_BYTES;
 use crate::inst::{Dst, Inst, Reg, Src};
+use crate::op::{Op, SystemCall};
 use warploom_base::Pc;
 use warploom_diag::Diagnostics;
 
@@ -283,6 +284,12 @@ impl Program {
     /// Entries of the scoreboard: slots first, then predicates.
     pub fn score_len(&self) -> usize {
         self.reg_slots as usize + self.preds as usize
+    }
+
+    /// It takes memory from the heap or gives some back.
+    pub fn uses_heap(&self) -> bool {
+        let heap = |op| matches!(op, Op::System(SystemCall::Malloc | SystemCall::Free));
+        self.insts.iter().any(|inst| heap(inst.op))
     }
 
     /// Units of [`UNIT_BYTES`] that hold the registers of a warp at whichever switch point it is.

@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread;
 use warploom_config::GpuSpec;
 use warploom_run::{Again, HostProgram, Options, Participant, Progress, Session, Timed};
-use warploom_stats::result::{Outcome, RunReport};
+use warploom_stats::result::RunReport;
 
 /// What happens while runs run.
 #[derive(Clone, Debug)]
@@ -275,11 +275,8 @@ fn participants<'a>(
 
 /// Why a run that came to an end has no result.
 fn failure(report: &RunReport) -> Option<String> {
-    match &report.outcome {
-        Outcome::Fault { message }
-        | Outcome::Deadlock { message }
-        | Outcome::Livelock { message } => return Some(message.clone()),
-        Outcome::Finished | Outcome::CycleLimit { .. } => {}
+    if let Some(message) = report.outcome.message() {
+        return Some(message.to_owned());
     }
     let wrong = report.checks.iter().find(|check| !check.passed)?;
     Some(format!("wrong output `{}`: {}", wrong.name, wrong.detail))

@@ -227,6 +227,9 @@ pub(crate) fn outcome(text: &mut String, outcome: &Outcome) {
             )
         }
         Outcome::Fault { message } => writeln!(text, "FAULT: {}\n", shortened(message)),
+        Outcome::Assertion(failed) => {
+            writeln!(text, "ASSERTION: {}\n", shortened(&failed.message))
+        }
         Outcome::Deadlock { message } => writeln!(text, "DEADLOCK: {}\n", shortened(message)),
         Outcome::Livelock { message } => writeln!(text, "LIVELOCK: {}\n", shortened(message)),
     };

@@ -194,6 +194,27 @@ impl Device {
         Ok(self.memory.fill(self.asid, ptr.0, byte, bytes)?)
     }
 
+    /// From now on at most so many bytes of what kernels print are kept until one of them has
+    /// ended: the newest (`cudaLimitPrintfFifoSize`).
+    pub fn limit_printed(&mut self, bytes: u64) {
+        self.note_input(&format!("printed {bytes}"));
+        self.memory.limit_printed(self.asid, bytes);
+    }
+
+    /// Says how many bytes the heap will have from which kernels take memory by `malloc`
+    /// (`cudaLimitMallocHeapSize`).
+    ///
+    /// # Errors
+    /// When it is there already: from the first launch on of a kernel that uses it.
+    pub fn limit_heap(&mut self, bytes: u64) -> Result<(), DeviceError> {
+        self.note_input(&format!("heap {bytes}"));
+        Ok(self.memory.limit_heap(self.asid, bytes)?)
+    }
+
+    pub(crate) fn open_heap(&mut self) -> Result<(), DeviceError> {
+        Ok(self.memory.open_heap(self.asid)?)
+    }
+
     /// Copies bytes on the device.
     pub fn copy(&mut self, from: DevicePtr, to: DevicePtr, bytes: u64) -> Result<(), DeviceError> {
         let inside = self.memory.bytes_from(self.asid, from.0);

@@ -144,6 +144,7 @@ impl Session {
             Some(observer) => run_grid_observed(context, memory, options, observer),
             None => run_grid(context, memory, options),
         };
+        self.print(memory, device.asid);
         ended.map_err(|error| {
             let why = match &error {
                 warploom_exec::RunError::Fault(fault) => Stopped::Fault(fault.kind),

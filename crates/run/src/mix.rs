@@ -141,6 +141,9 @@ impl<'s, 'p> Mix<'s, 'p> {
     }
 
     fn stopped(&mut self, why: Stopped) {
+        for at in 0..self.processes.len() {
+            self.session.print(&mut self.memory, at as u8);
+        }
         let programs = self.processes.iter_mut();
         programs.for_each(|process| process.program.stopped(why));
     }
@@ -337,6 +340,7 @@ impl<'s, 'p> Mix<'s, 'p> {
         let slot = end.slot.index();
         let kernel = self.in_flight[slot].take().expect("it was in flight");
         self.processes[kernel.process].kernel_ended(end);
+        self.session.print(&mut self.memory, kernel.process as u8);
         self.report(&kernel, end, summary);
     }
 

@@ -4,18 +4,21 @@ use crate::device::{Device, DeviceError, ModuleId};
 use crate::host::{Check, HostError, HostProgram, Launch, Stopped};
 use crate::mix::{Mix, Participant};
 use crate::params::{ArgError, lay_out};
+use crate::printer::Printer;
 use crate::result::Summary;
 use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 use std::time::Instant;
 use warploom_base::{Cycle, Dim3};
 use warploom_config::{Context, DivergenceOrder, GpuSpec};
-use warploom_exec::{BranchOrder, Checks, Fault, LaunchContext, LaunchError, LaunchSpec};
+use warploom_exec::{
+    BranchOrder, Checks, DeviceMemory, Fault, LaunchContext, LaunchError, LaunchSpec,
+};
 use warploom_gpu::{Gpu, KernelLaunch, Probe, Stop};
 use warploom_ir::Program;
 use warploom_policy::OwnPolicies;
 use warploom_sm::{BlockNeeds, OccupancyLimit};
-use warploom_stats::result::{Outcome, RunReport};
+use warploom_stats::result::{FailedAssertion, Outcome, RunReport, Size};
 use warploom_stats::trace::Trace;
 
 /// How a run is made.
@@ -44,6 +47,8 @@ pub struct Options {
     pub command: String,
     /// Where the machine notes which part of it runs.
     pub probe: Probe,
+    /// Where what kernels print goes.
+    pub printer: Printer,
     /// Policies of the caller's own, in the place of those that the configuration names.
     pub policies: OwnPolicies,
 }
@@ -62,6 +67,7 @@ impl Default for Options {
             window_cycles: None,
             command: String::new(),
             probe: Probe::default(),
+            printer: Printer::default(),
             policies: OwnPolicies::default(),
         }
     }
@@ -287,6 +293,11 @@ impl Session {
         summary.find(gpu.take_findings());
     }
 
+    /// Hands on what kernels of a process have printed so far.
+    pub(crate) fn print(&self, memory: &mut DeviceMemory, asid: u8) {
+        self.options.printer.print(&memory.take_printed(asid));
+    }
+
     /// Checks a launch and makes it ready.
     pub(crate) fn prepare(
         &self,
@@ -297,6 +308,9 @@ impl Session {
         let program = Arc::clone(device.kernel(launch.module, &launch.kernel)?);
         let params = lay_out(&program, &launch.args)?;
         device.note_input(&format!("{launch:?}"));
+        if program.uses_heap() {
+            device.open_heap()?;
+        }
         let context = self.context(device, launch.module, &program, launch, params, grid_id)?;
         let registers = launch
             .registers_per_thread
@@ -416,8 +430,20 @@ fn waits_message(what: &str, at: Cycle, waits: &[String]) -> String {
 }
 
 pub(crate) fn fault_outcome(fault: &Fault) -> Outcome {
-    Outcome::Fault {
-        message: fault.to_string(),
+    let message = fault.to_string();
+    let place = &fault.place;
+    match &fault.assertion {
+        None => Outcome::Fault { message },
+        Some(assertion) => Outcome::Assertion(Box::new(FailedAssertion {
+            message,
+            expression: assertion.expression.clone(),
+            file: assertion.file.clone(),
+            line: assertion.line,
+            function: assertion.function.clone(),
+            kernel: place.kernel.clone(),
+            block: Size::from(place.block),
+            thread: Size::from(place.thread),
+        })),
     }
 }
 

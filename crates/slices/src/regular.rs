@@ -333,7 +333,8 @@ fn predictable(inst: &Inst) -> bool {
         | Op::Shfl(_)
         | Op::Activemask
         | Op::Redux(..)
-        | Op::Elect => false,
+        | Op::Elect
+        | Op::System(_) => false,
         // The carry flag is no variable of the analysis.
         Op::AddC { cin, .. } | Op::SubC { cin, .. } | Op::MadC { cin, .. } => !cin,
         _ => true,

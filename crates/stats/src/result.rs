@@ -136,6 +136,8 @@ pub enum Outcome {
         /// What, where, and what to do.
         message: String,
     },
+    /// An assertion of a kernel does not hold.
+    Assertion(Box<FailedAssertion>),
     /// Nothing can go on any more.
     Deadlock {
         /// What each part waits for.
@@ -146,6 +148,40 @@ pub enum Outcome {
         /// What each part waits for.
         message: String,
     },
+}
+
+/// An assertion that does not hold.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FailedAssertion {
+    /// What, and where.
+    pub message: String,
+    /// What the program has written.
+    pub expression: String,
+    /// The file that it stands in.
+    pub file: String,
+    /// The line.
+    pub line: u32,
+    /// The function.
+    pub function: String,
+    /// The kernel.
+    pub kernel: String,
+    /// The block.
+    pub block: Size,
+    /// The thread in the block: the lowest one of its warp.
+    pub thread: Size,
+}
+
+impl Outcome {
+    /// What went wrong in the simulated program.
+    pub fn message(&self) -> Option<&str> {
+        match self {
+            Self::Finished | Self::CycleLimit { .. } => None,
+            Self::Assertion(failed) => Some(&failed.message),
+            Self::Fault { message } | Self::Deadlock { message } | Self::Livelock { message } => {
+                Some(message)
+            }
+        }
+    }
 }
 
 /// A size in three dimensions, as `[x, y, z]`.

@@ -2,9 +2,10 @@
 
 use crate::failure::Failure;
 use crate::progress::Display;
+use std::io::{IsTerminal, Write};
 use std::ops::ControlFlow;
 use warploom_config::GpuSpec;
-use warploom_run::{HostProgram, Options, Progress, RunError, Session};
+use warploom_run::{HostProgram, Options, Printer, Progress, RunError, Session};
 use warploom_stats::result::RunReport;
 use warploom_stats::trace::Trace;
 
@@ -14,7 +15,7 @@ pub fn simulate(
     options: Options,
     program: &mut dyn HostProgram,
 ) -> Result<RunReport, Failure> {
-    let session = Session::new(gpu, options);
+    let session = Session::new(gpu, printing(options));
     shown(|progress| session.run(program, progress))
 }
 
@@ -24,8 +25,22 @@ pub fn simulate_traced(
     options: Options,
     program: &mut dyn HostProgram,
 ) -> Result<(RunReport, Trace), Failure> {
-    let session = Session::new(gpu, options);
+    let session = Session::new(gpu, printing(options));
     shown(|progress| session.run_traced(program, progress))
+}
+
+/// What kernels print goes to standard error, when each of them has ended: standard output is the
+/// report's. On a terminal it takes the place of the progress bar, which is drawn anew.
+pub fn printing(options: Options) -> Options {
+    let erase: &[u8] = match std::io::stderr().is_terminal() {
+        true => b"\r\x1b[2K",
+        false => b"",
+    };
+    let printer = Printer::new(move |text| {
+        // Nothing is left to tell if standard error is gone.
+        let _ = std::io::stderr().write_all(&[erase, text].concat());
+    });
+    Options { printer, ..options }
 }
 
 /// Shows the progress of what `run` does.

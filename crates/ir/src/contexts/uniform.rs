@@ -140,7 +140,8 @@ fn makes_vary(inst: &Inst) -> bool {
         | Op::Tld4 { .. }
         | Op::Match(..)
         | Op::Shfl(_)
-        | Op::Elect => true,
+        | Op::Elect
+        | Op::System(_) => true,
         // The carry of an earlier instruction is no operand.
         Op::AddC { cin, .. } | Op::SubC { cin, .. } | Op::MadC { cin, .. } => cin,
         _ => false,

@@ -12,6 +12,7 @@ use super::form::Form;
 use super::function::{is_assurance, scalar_param};
 use super::kernel::Formal;
 use super::scope::Symbol;
+use super::system;
 use crate::inst::{Dst, Src};
 use crate::op::{CacheOp, MemSpace, MemTy, Op};
 use crate::program::ExtraOperands;
@@ -106,14 +107,14 @@ fn param_ty(ty: ScalarType) -> MemTy {
     }
 }
 
-fn store_param(b: &mut Builder, offset: u32, src: Src, ty: ScalarType) {
+pub(super) fn store_param(b: &mut Builder, offset: u32, src: Src, ty: ScalarType) {
     let op = Op::St(MemSpace::FrameParam, param_ty(ty), CacheOp::Default);
     let inst = b.emit(op, &[], &[Src::None, src]);
     inst.imm = offset as i32;
     inst.wide_addr = true;
 }
 
-fn load_param(b: &mut Builder, offset: u32, dst: Dst, ty: ScalarType) {
+pub(super) fn load_param(b: &mut Builder, offset: u32, dst: Dst, ty: ScalarType) {
     let op = Op::Ld(MemSpace::FrameParam, param_ty(ty), CacheOp::Default);
     let inst = b.emit(op, &[dst], &[]);
     inst.imm = offset as i32;
@@ -165,9 +166,6 @@ pub(super) fn no_effect(
     Ok(())
 }
 
-/// Functions whose call is a failed assertion.
-const ASSERT_FAILURES: [&str; 2] = ["__assertfail", "__assert_fail"];
-
 pub(super) fn call(b: &mut Builder, form: &mut Form) -> Res<()> {
     form.ignore(|m| m == Modifier::Uni || is_assurance(m));
     form.finish_modifiers()?;
@@ -177,11 +175,10 @@ pub(super) fn call(b: &mut Builder, form: &mut Form) -> Res<()> {
     };
     let span = target.map_or(form.span(), |t| t.span);
     let Some(function) = b.kernel.defined(name) else {
-        if ASSERT_FAILURES.contains(&name.as_str()) {
-            b.emit(Op::Trap, &[], &[]);
-            return Ok(());
-        }
-        return Err(not_callable(b, name, span));
+        return match system::find(name) {
+            Some(function) => system::call(b, form, function),
+            None => Err(not_callable(b, name, span)),
+        };
     };
     let (results, arguments) = lists(form);
     let kernel = b.kernel;
@@ -229,7 +226,7 @@ fn not_callable(
 }
 
 /// Results and arguments: the lists before and after the function's name.
-fn lists<'o>(form: &Form<'o>) -> (&'o [Spanned<Operand>], &'o [Spanned<Operand>]) {
+pub(super) fn lists<'o>(form: &Form<'o>) -> (&'o [Spanned<Operand>], &'o [Spanned<Operand>]) {
     let (mut results, mut arguments): (&[_], &[_]) = (&[], &[]);
     let mut named = false;
     for operand in &form.inst.operands {
@@ -242,7 +239,7 @@ fn lists<'o>(form: &Form<'o>) -> (&'o [Spanned<Operand>], &'o [Spanned<Operand>]
     (results, arguments)
 }
 
-fn check_count(form: &Form, what: &str, found: usize, wanted: usize) -> Res<()> {
+pub(super) fn check_count(form: &Form, what: &str, found: usize, wanted: usize) -> Res<()> {
     if found == wanted {
         return Ok(());
     }
@@ -251,7 +248,7 @@ fn check_count(form: &Form, what: &str, found: usize, wanted: usize) -> Res<()> 
 }
 
 /// The frame offset of a `.param` variable.
-fn frame_place(b: &Builder, operand: &Spanned<Operand>) -> Option<u32> {
+pub(super) fn frame_place(b: &Builder, operand: &Spanned<Operand>) -> Option<u32> {
     match &operand.node {
         Operand::Name(name) => match b.find(name) {
             Some(Symbol::Frame(offset)) => Some(offset),

@@ -32,6 +32,7 @@ mod pools;
 mod scope;
 mod special;
 mod sync;
+mod system;
 mod texture;
 mod types;
 mod warp;

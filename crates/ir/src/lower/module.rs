@@ -26,6 +26,8 @@ pub(super) struct Symbols<'a> {
     pub texture_names: FxHashMap<&'a str, (u32, bool)>,
     /// Shared variables of the file, in order.
     pub shared: Vec<&'a Variable>,
+    /// Bits of an address.
+    pub address_bits: u32,
 }
 
 impl<'a> Symbols<'a> {
@@ -40,6 +42,7 @@ impl<'a> Symbols<'a> {
             textures: Vec::new(),
             texture_names: FxHashMap::default(),
             shared: Vec::new(),
+            address_bits: module.address_bits,
         };
         let mut with_init: Vec<(u32, &Variable)> = Vec::new();
         for item in &module.items {

@@ -4,7 +4,7 @@ use super::Args;
 use crate::failure::Failure;
 use crate::gpu::spec;
 use crate::output::{command_line, json, note, print};
-use crate::simulate::shown;
+use crate::simulate::{printing, shown};
 use crate::target;
 use std::path::Path;
 use std::process::ExitCode;
@@ -203,6 +203,6 @@ fn simulate(
         command: command_line(),
         ..Options::default()
     };
-    let session = Session::new(gpu.clone(), options);
+    let session = Session::new(gpu.clone(), printing(options));
     shown(|progress| session.run_mix(programs, progress))
 }
