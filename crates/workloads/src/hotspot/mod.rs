@@ -103,7 +103,7 @@ fn plan(device: &mut Device, run: &Run, seed: u64) -> Result<Plan, HostError> {
         let expected = reference::temperatures(&chip, steps);
         Ok(vec![equal(
             "temperature",
-            &device.read_vec(result, count)?,
+            &device.output(result, count)?,
             &expected,
         )])
     }))

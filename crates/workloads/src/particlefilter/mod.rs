@@ -4,7 +4,7 @@ mod filter;
 
 use warploom_base::Dim3;
 use warploom_run::{
-    Arg, Check, Device, DevicePtr, HostAction, HostError, HostProgram, Launch, ModuleId,
+    Arg, Check, Device, DevicePtr, HostAction, HostError, HostProgram, Launch, ModuleId, Output,
 };
 
 use crate::check::equal;
@@ -120,8 +120,8 @@ impl HostProgram for Program {
             expected.resample(&marks);
         }
         Ok(vec![
-            equal("x", &filter.x, &expected.x),
-            equal("y", &filter.y, &expected.y),
+            equal("x", &Output::from(filter.x.clone()), &expected.x),
+            equal("y", &Output::from(filter.y.clone()), &expected.y),
         ])
     }
 }

@@ -91,7 +91,7 @@ fn plan(device: &mut Device, run: Run, seed: u64) -> Result<Plan, HostError> {
         costs.reverse();
     }
     Ok(Plan::new(launches, move |device| {
-        let actual = device.read_vec(costs[0], columns)?;
+        let actual = device.output(costs[0], columns)?;
         Ok(vec![equal("costs", &actual, &cheapest(&wall, columns))])
     }))
 }
