@@ -5,6 +5,7 @@
 mod check;
 mod measure;
 mod page;
+mod paper;
 
 use std::fs;
 use std::io::{self, Write};
@@ -37,7 +38,8 @@ pub struct Args {
     #[arg(long)]
     check: bool,
 
-    /// With --check: at size paper without timing, which takes minutes and gigabytes
+    /// With --check: of first blocks at size paper without timing, into
+    /// docs/generated/paper-outputs.md, which takes a quarter of an hour and gigabytes
     #[arg(long, requires = "check")]
     paper: bool,
 
@@ -50,12 +52,14 @@ pub struct Args {
 /// Measures or checks.
 pub fn run(args: &Args, root: &Path) -> Result<()> {
     if args.check {
-        let what = match (args.paper, args.contexts) {
-            (true, _) => check::Checked::Paper,
-            (_, true) => check::Checked::Contexts,
-            _ => check::Checked::Schedulers,
+        let what = match args.contexts {
+            true => check::Checked::Contexts,
+            false => check::Checked::Schedulers,
         };
-        return check::run(&args.only, what);
+        return match args.paper {
+            true => paper::run(&args.only, &check::plain()?, root),
+            false => check::run(&args.only, what),
+        };
     }
     let path = root.join(TABLE);
     let old = fs::read_to_string(&path).unwrap_or_default();

@@ -24,6 +24,8 @@ pub struct FunctionalOptions {
     pub quantum: u32,
     /// Warp instructions after which the run is given up.
     pub budget: u64,
+    /// Warp instructions after which no further block starts; those that have started end.
+    pub enough: u64,
     /// Turns of a warp without a barrier or an exit after which its state is watched for
     /// repetition.
     pub patience: u32,
@@ -37,6 +39,7 @@ impl Default for FunctionalOptions {
             resident_blocks: 1,
             quantum: 256,
             budget: u64::MAX,
+            enough: u64::MAX,
             patience: 1024,
             max_findings: 64,
         }
@@ -183,7 +186,7 @@ struct Driver<'a> {
     stats: FunctionalStats,
 }
 
-/// Runs a whole grid. Memory holds its results, also when it fails.
+/// Runs a grid, as much of it as the options say. Memory holds its results, also when it fails.
 pub fn run_grid(
     ctx: &LaunchContext,
     memory: &mut DeviceMemory,
@@ -231,7 +234,7 @@ impl Driver<'_> {
         let (mut next, mut idle) = (0, Vec::new());
         let mut resident: VecDeque<Resident> = VecDeque::new();
         loop {
-            while next < total && resident.len() < self.options.resident_blocks.max(1) {
+            while next < total && self.has_room(resident.len()) {
                 resident.push_back(self.start(next, idle.pop()));
                 next += 1;
             }
@@ -269,6 +272,11 @@ impl Driver<'_> {
                 }
             }
         }
+    }
+
+    fn has_room(&self, resident: usize) -> bool {
+        resident < self.options.resident_blocks.max(1)
+            && self.stats.warp_instructions < self.options.enough
     }
 
     fn start(&self, rank: u64, reuse: Option<Resident>) -> Resident {

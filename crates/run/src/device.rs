@@ -1,5 +1,7 @@
 //! A process's view of the device: its memory and its modules.
 
+use crate::output::Output;
+use crate::written::{Bytes, Written};
 use std::sync::Arc;
 use warploom_base::Digest;
 use warploom_exec::{DeviceMemory, MemoryError, Texture, TextureTable, load_module};
@@ -65,6 +67,8 @@ pub trait Scalar: Copy {
     fn put(self, out: &mut Vec<u8>);
     /// Reads an element from its bytes.
     fn get(bytes: &[u8]) -> Self;
+    /// Whether both are the same bit by bit.
+    fn same_bits(self, other: Self) -> bool;
 }
 
 macro_rules! scalars {
@@ -78,6 +82,9 @@ macro_rules! scalars {
                 let mut raw = [0; size_of::<$ty>()];
                 raw.copy_from_slice(bytes);
                 Self::from_le_bytes(raw)
+            }
+            fn same_bits(self, other: Self) -> bool {
+                self.to_le_bytes() == other.to_le_bytes()
             }
         }
     )+};
@@ -102,6 +109,12 @@ pub struct LoadedModule {
     pub texture_refs: Vec<u64>,
 }
 
+/// What a run had done when it was cut.
+struct Cut {
+    launches: u64,
+    written: Written,
+}
+
 /// A process's memory and modules.
 pub struct Device {
     /// All device memory.
@@ -116,6 +129,8 @@ pub struct Device {
     copies: Vec<(u64, u64)>,
     /// PTX texts that are replaced when they are loaded.
     substitutes: Vec<(String, String)>,
+    /// The run was cut.
+    cut: Option<Cut>,
 }
 
 impl Device {
@@ -129,6 +144,7 @@ impl Device {
             input: Digest::new(),
             copies: Vec::new(),
             substitutes: Vec::new(),
+            cut: None,
         }
     }
 
@@ -233,6 +249,54 @@ impl Device {
         let mut bytes = vec![0; count * T::BYTES];
         self.read(ptr, &mut bytes)?;
         Ok(bytes.chunks_exact(T::BYTES).map(T::get).collect())
+    }
+
+    /// Copies `count` elements of an output from the device. After a run that was cut, those are
+    /// computed that any launch wrote.
+    pub fn output<T: Scalar>(
+        &self,
+        ptr: DevicePtr,
+        count: usize,
+    ) -> Result<Output<T>, DeviceError> {
+        self.output_of(ptr, count, Written::by_any)
+    }
+
+    /// The same of an output that launches overwrite: after a run that was cut, those elements are
+    /// computed that the last launch wrote.
+    pub fn last_output<T: Scalar>(
+        &self,
+        ptr: DevicePtr,
+        count: usize,
+    ) -> Result<Output<T>, DeviceError> {
+        self.output_of(ptr, count, Written::by_last)
+    }
+
+    fn output_of<T: Scalar>(
+        &self,
+        ptr: DevicePtr,
+        count: usize,
+        bytes: fn(&Written) -> &Bytes,
+    ) -> Result<Output<T>, DeviceError> {
+        let values = self.read_vec(ptr, count)?;
+        let Some(cut) = &self.cut else {
+            return Ok(Output::from(values));
+        };
+        let bytes = bytes(&cut.written);
+        let addresses = (0..count).map(|at| ptr.0 + (at * T::BYTES) as u64);
+        let computed = addresses.map(|at| bytes.have(at, T::BYTES as u64));
+        Ok(Output::partial(values, computed.collect()))
+    }
+
+    /// How many of a program's launches, which are `all`, were made: fewer where a run was cut, and
+    /// then perhaps only a part of the last.
+    pub fn launches_of(&self, all: u32) -> u32 {
+        let made = self.cut.as_ref().map(|cut| cut.launches);
+        made.map_or(all, |made| all.min(made as u32))
+    }
+
+    /// The run ends here, with these launches.
+    pub(crate) fn cut(&mut self, launches: u64, written: Written) {
+        self.cut = Some(Cut { launches, written });
     }
 
     /// Copies to the device since the last call, as (address, bytes).

@@ -5,9 +5,13 @@ use crate::host::{Check, HostAction, HostProgram, Stopped};
 use crate::result::{Summary, functional_report};
 use crate::session::{LIVELOCK, Prepared, RunError, Session, fault_outcome};
 use crate::sharing::BlockSharing;
+use crate::written::Written;
 use warploom_base::Digest;
 use warploom_exec::{FunctionalOptions, FunctionalStats, Observer, run_grid, run_grid_observed};
 use warploom_stats::result::Outcome;
+
+/// No limit on warp instructions.
+pub(crate) const ALL: u64 = u64::MAX;
 
 /// What a run without timing did.
 #[derive(Debug)]
@@ -20,6 +24,38 @@ pub struct FunctionalRun {
     pub checks: Vec<Check>,
     /// Digest of device memory at the end.
     pub memory: String,
+}
+
+/// What a run of a program's first blocks did.
+#[derive(Debug)]
+pub struct FirstBlocks {
+    /// How it ended; a run that was cut has finished.
+    pub outcome: Outcome,
+    /// Kernel and counts of every launch, in order.
+    pub launches: Vec<(String, FunctionalStats)>,
+    /// The program came to its end: nothing was cut.
+    pub whole: bool,
+    /// Comparisons of outputs: of a run that was cut, only of what was written.
+    pub checks: Vec<Check>,
+}
+
+/// How a program ended.
+struct Ended {
+    outcome: Outcome,
+    /// Before its last launch or within it.
+    cut: bool,
+}
+
+impl Ended {
+    const CUT: Self = Self {
+        outcome: Outcome::Finished,
+        cut: true,
+    };
+
+    fn by(outcome: Outcome) -> Self {
+        let cut = false;
+        Self { outcome, cut }
+    }
 }
 
 impl Session {
@@ -38,6 +74,37 @@ impl Session {
         self.run_watched(program, Some(observer))
     }
 
+    /// Runs a host program without timing until `enough` warp instructions have been executed: no
+    /// block starts after that, and the launch that this cuts is the last. Outputs are checked
+    /// where blocks stored them; what blocks combine by atomics is not.
+    pub fn run_first_blocks(
+        &self,
+        program: &mut dyn HostProgram,
+        enough: u64,
+    ) -> Result<FirstBlocks, RunError> {
+        let mut device = Device::new(self.options().memory_bytes, 0);
+        let (mut launches, mut written) = (Vec::new(), Written::default());
+        let observer = Some(&mut written as &mut dyn Observer);
+        let done = |prepared: &Prepared, stats| {
+            launches.push((prepared.launch.program.name.clone(), stats));
+        };
+        let ended = self.each_launch(program, &mut device, observer, enough, done)?;
+        if ended.cut {
+            device.cut(launches.len() as u64, written);
+        }
+        let outcome = ended.outcome;
+        let checks = match outcome {
+            Outcome::Finished => program.checks(&device)?,
+            _ => Vec::new(),
+        };
+        Ok(FirstBlocks {
+            outcome,
+            launches,
+            whole: !ended.cut,
+            checks,
+        })
+    }
+
     fn run_watched(
         &self,
         program: &mut dyn HostProgram,
@@ -45,9 +112,10 @@ impl Session {
     ) -> Result<FunctionalRun, RunError> {
         let mut device = Device::new(self.options().memory_bytes, 0);
         let mut launches = Vec::new();
-        let outcome = self.each_launch(program, &mut device, observer, |prepared, stats| {
+        let ended = self.each_launch(program, &mut device, observer, ALL, |prepared, stats| {
             launches.push((prepared.launch.program.name.clone(), stats));
         })?;
+        let outcome = ended.outcome;
         let checks = match outcome {
             Outcome::Finished => program.checks(&device)?,
             _ => Vec::new(),
@@ -71,11 +139,11 @@ impl Session {
     ) -> Result<Outcome, RunError> {
         let mut sharing = self.options().sharing.then(BlockSharing::default);
         let observer = sharing.as_mut().map(|sharing| sharing as &mut dyn Observer);
-        let outcome = self.each_launch(program, device, observer, |prepared, stats| {
+        let ended = self.each_launch(program, device, observer, ALL, |prepared, stats| {
             summary.add_functional(functional_report(prepared, &stats), stats);
         })?;
         summary.shared(sharing.map(BlockSharing::counts));
-        Ok(outcome)
+        Ok(ended.outcome)
     }
 
     fn each_launch(
@@ -83,14 +151,15 @@ impl Session {
         program: &mut dyn HostProgram,
         device: &mut Device,
         mut observer: Option<&mut dyn Observer>,
+        enough: u64,
         mut done: impl FnMut(&Prepared, FunctionalStats),
-    ) -> Result<Outcome, RunError> {
+    ) -> Result<Ended, RunError> {
         let (mut number, mut instructions) = (0, 0);
         loop {
             let action = program.next(device)?;
             device.take_copies();
             let launch = match action {
-                HostAction::Done => return Ok(Outcome::Finished),
+                HostAction::Done => return Ok(Ended::by(Outcome::Finished)),
                 HostAction::Launch(launch) => launch,
                 HostAction::Write { to, bytes, .. } => {
                     device.write(to, &bytes)?;
@@ -111,31 +180,41 @@ impl Session {
                 | HostAction::Synchronize
                 | HostAction::SynchronizeStream(_) => continue,
             };
+            if instructions >= enough {
+                return Ok(Ended::CUT);
+            }
             let prepared = self.prepare(device, &launch, number)?;
             number += 1;
             let watched = observer.as_mut().map(|observer| &mut **observer as _);
-            match self.execute_prepared(&prepared, device, watched) {
+            match self.execute_prepared(&prepared, device, watched, enough - instructions) {
                 Ok(stats) => {
+                    let cut = stats.blocks < prepared.grid.count();
                     instructions += stats.warp_instructions;
                     done(&prepared, stats);
+                    if cut {
+                        return Ok(Ended::CUT);
+                    }
                 }
                 Err((outcome, why)) => {
                     program.stopped(why);
-                    return Ok(outcome);
+                    return Ok(Ended::by(outcome));
                 }
             }
         }
     }
 
-    /// Executes a launch without timing. The error is how it ended the run.
+    /// Executes a launch without timing; after `enough` warp instructions no further block starts.
+    /// The error is how it ended the run.
     pub(crate) fn execute_prepared(
         &self,
         prepared: &Prepared,
         device: &mut Device,
         observer: Option<&mut dyn Observer>,
+        enough: u64,
     ) -> Result<FunctionalStats, (Outcome, Stopped)> {
         let options = FunctionalOptions {
             resident_blocks: self.resident_blocks(prepared),
+            enough,
             ..FunctionalOptions::default()
         };
         let context = &prepared.launch.context;

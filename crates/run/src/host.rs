@@ -131,10 +131,13 @@ pub enum Stopped {
 pub struct Check {
     /// What was compared.
     pub name: String,
-    /// It is as it must be.
+    /// Something was compared, and all of it is as it must be.
     pub passed: bool,
     /// How many differ and the first of them, or how the comparison was made.
     pub detail: String,
+    /// Values that were compared: none where a run of first blocks computed none of them, which is
+    /// no pass.
+    pub compared: u64,
 }
 
 /// Why a host program cannot go on.

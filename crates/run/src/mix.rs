@@ -7,6 +7,7 @@
 //! is what GPGPU-Sim's stream manager does.
 
 use crate::device::Device;
+use crate::functional::ALL;
 use crate::host::{Check, HostProgram, Stopped};
 use crate::process::{Process, Started};
 use crate::result::{Summary, kernel_report};
@@ -274,7 +275,7 @@ impl<'s, 'p> Mix<'s, 'p> {
             if !session.options().timed.has(started.number, &started.kernel) {
                 let process = &mut self.processes[at];
                 process.device.lend(&mut self.memory);
-                let stats = session.execute_prepared(&launch, &mut process.device, None);
+                let stats = session.execute_prepared(&launch, &mut process.device, None, ALL);
                 process.device.lend(&mut self.memory);
                 match stats {
                     Ok(stats) => summary.find(stats.findings),

@@ -58,15 +58,18 @@ impl HostProgram for Program {
 
     fn checks(&mut self, device: &Device) -> Result<Vec<Check>, HostError> {
         let buffer = self.buffer.expect("the launch came before");
-        let values: Vec<u32> = device.read_vec(buffer, (BLOCKS * THREADS) as usize)?;
-        let passed = (0..)
-            .zip(&values)
-            .all(|(i, value): (u32, _)| *value == i * i);
+        let output = device.output::<u32>(buffer, (BLOCKS * THREADS) as usize)?;
+        let values = output.values().iter().enumerate();
+        let computed: Vec<_> = values.filter(|(at, _)| output.is_computed(*at)).collect();
+        let passed = computed
+            .iter()
+            .all(|(at, value)| **value as usize == at * at);
         let (name, detail) = ("squares".to_owned(), String::new());
         Ok(vec![Check {
             name,
             passed,
             detail,
+            compared: computed.len() as u64,
         }])
     }
 }
@@ -98,6 +101,29 @@ fn values_and_counts_are_those_of_a_timed_run() {
         counts.warp_instructions,
         u64::from(BLOCKS * THREADS / 32) * 10
     );
+}
+
+/// A block of two warps executes 20 instructions.
+#[test]
+fn first_blocks_are_checked_where_they_wrote() {
+    let run = |instructions| {
+        let mut gpu = preset("gtx480").expect("a built-in preset");
+        gpu.gpu.sms = 1;
+        gpu.sm.max_blocks = 1;
+        let session = Session::new(gpu, Options::default());
+        let run = session.run_first_blocks(&mut Program::new(SQUARES), instructions);
+        let run = run.unwrap();
+        let [(_, counts)] = &run.launches[..] else {
+            panic!("one launch");
+        };
+        assert_eq!((run.outcome, run.checks.len()), (Outcome::Finished, 1));
+        assert!(run.checks[0].passed);
+        (counts.blocks, run.checks[0].compared, run.whole)
+    };
+    assert_eq!(run(1), (1, 64, false));
+    assert_eq!(run(20), (1, 64, false));
+    assert_eq!(run(21), (2, 128, false));
+    assert_eq!(run(1000), (5, 320, true));
 }
 
 #[test]

@@ -86,6 +86,7 @@ impl HostProgram for Program {
             name: "sums".into(),
             passed,
             detail: format!("{values:?}"),
+            compared: 64,
         }])
     }
 }

@@ -331,6 +331,7 @@ impl HostProgram for Again {
             name: "result".to_owned(),
             passed: result == [1111],
             detail: format!("{result:?}"),
+            compared: 1,
         }])
     }
 }

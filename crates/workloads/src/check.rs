@@ -2,40 +2,12 @@
 
 use std::fmt::Display;
 
-use warploom_run::{Check, Scalar};
+use warploom_run::{Check, Output, Scalar};
 
 /// Equality bit by bit: what is demanded of every output whose PTX is free of approximations.
-pub(crate) fn equal<T: Scalar + Display>(name: &str, actual: &[T], expected: &[T]) -> Check {
-    assert_eq!(
-        actual.len(),
-        expected.len(),
-        "{name}: reference of another length"
-    );
-    let (have, want) = (bytes(actual), bytes(expected));
-    let pairs = have.chunks_exact(T::BYTES).zip(want.chunks_exact(T::BYTES));
-    let mut wrong = pairs
-        .enumerate()
-        .filter(|(_, (have, want))| have != want)
-        .map(|(i, _)| i);
-    let count = actual.len();
-    let Some(first) = wrong.next() else {
-        return Check {
-            name: name.to_owned(),
-            passed: true,
-            detail: format!("{count} values equal"),
-        };
-    };
-    let detail = format!(
-        "{} of {count} values differ; the first is [{first}]: {} instead of {}",
-        1 + wrong.count(),
-        actual[first],
-        expected[first],
-    );
-    Check {
-        name: name.to_owned(),
-        passed: false,
-        detail,
-    }
+pub(crate) fn equal<T: Scalar + Display>(name: &str, actual: &Output<T>, expected: &[T]) -> Check {
+    let differs = |have: &T, want: &T| !have.same_bits(*want);
+    compare(name, actual, expected, differs, || "equal".to_owned())
 }
 
 /// How far an output of approximate instructions (`ex2.approx`, `div.approx`...) may lie from a
@@ -50,52 +22,81 @@ pub(crate) struct Tolerance {
 
 /// Closeness, element by element: what is demanded of outputs of approximate instructions. NaN is
 /// close to nothing.
-pub(crate) fn close(name: &str, actual: &[f32], expected: &[f64], tolerance: Tolerance) -> Check {
-    assert_eq!(
-        actual.len(),
-        expected.len(),
-        "{name}: reference of another length"
-    );
-    let excess = |(have, want): (&f32, &f64)| {
+pub(crate) fn close(
+    name: &str,
+    actual: &Output<f32>,
+    expected: &[f64],
+    tolerance: Tolerance,
+) -> Check {
+    let excess = |have: &f32, want: &f64| {
         let allowed = tolerance.relative * want.abs() + tolerance.absolute;
         (f64::from(*have) - want).abs() / allowed
     };
-    let excesses = || actual.iter().zip(expected).map(excess);
-    let wrong = |excess: &f64| excess.is_nan() || *excess > 1.0;
-    let count = actual.len();
-    let Some(first) = excesses().position(|excess| wrong(&excess)) else {
-        let worst = excesses().fold(0.0, f64::max);
-        return Check {
-            name: name.to_owned(),
-            passed: true,
-            detail: format!("{count} values within {worst:.2} of the tolerance"),
-        };
+    let differs = |have: &f32, want: &f64| {
+        let excess = excess(have, want);
+        excess.is_nan() || excess > 1.0
+    };
+    compare(name, actual, expected, differs, || {
+        let pairs = computed(actual, expected);
+        let worst = pairs.map(|(_, have, want)| excess(have, want));
+        format!("within {:.2} of the tolerance", worst.fold(0.0, f64::max))
+    })
+}
+
+/// Compares what was computed; `how` says how good values are that do not differ.
+fn compare<T: Display, U: Display>(
+    name: &str,
+    actual: &Output<T>,
+    expected: &[U],
+    differs: impl Fn(&T, &U) -> bool,
+    how: impl Fn() -> String,
+) -> Check {
+    let all = actual.values().len();
+    assert_eq!(all, expected.len(), "{name}: reference of another length");
+    let compared = computed(actual, expected).count();
+    let of = match compared == all {
+        true => String::new(),
+        false => format!(" of {all}"),
+    };
+    let mut wrong = computed(actual, expected).filter(|(_, have, want)| differs(have, want));
+    let first = wrong.next();
+    let detail = match first {
+        _ if compared == 0 => format!("none of {all} values was computed"),
+        None => format!("{compared}{of} values {}", how()),
+        Some((at, have, want)) => format!(
+            "{} of {compared}{of} values differ; the first is [{at}]: {have} instead of {want}",
+            1 + wrong.count(),
+        ),
     };
     Check {
         name: name.to_owned(),
-        passed: false,
-        detail: format!(
-            "{} of {count} values differ; the first is [{first}]: {} instead of {}",
-            excesses().filter(wrong).count(),
-            actual[first],
-            expected[first],
-        ),
+        passed: compared > 0 && first.is_none(),
+        detail,
+        compared: compared as u64,
     }
 }
 
-fn bytes<T: Scalar>(values: &[T]) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(values.len() * T::BYTES);
-    values.iter().for_each(|value| value.put(&mut bytes));
-    bytes
+/// The elements that were computed, with their places and what they must be.
+fn computed<'a, T, U>(
+    actual: &'a Output<T>,
+    expected: &'a [U],
+) -> impl Iterator<Item = (usize, &'a T, &'a U)> {
+    let pairs = actual.values().iter().zip(expected).enumerate();
+    let computed = pairs.filter(|(at, _)| actual.is_computed(*at));
+    computed.map(|(at, (have, want))| (at, have, want))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Tolerance, close, equal};
+    use super::{Check, Output, Scalar, Tolerance, close, equal};
+
+    fn compare<T: Scalar + std::fmt::Display>(actual: &[T], expected: &[T]) -> Check {
+        equal("c", &Output::from(actual.to_vec()), expected)
+    }
 
     #[test]
     fn names_the_first_difference() {
-        let check = equal("c", &[1, 2, 3, 5], &[1, 0, 3, 4]);
+        let check = compare(&[1, 2, 3, 5], &[1, 0, 3, 4]);
         assert!(!check.passed);
         assert_eq!(
             check.detail,
@@ -105,12 +106,20 @@ mod tests {
 
     #[test]
     fn compares_bits_not_values() {
-        assert!(equal("nan", &[f32::NAN], &[f32::NAN]).passed);
-        assert!(!equal("zero", &[0.0_f32], &[-0.0]).passed);
+        assert!(compare(&[f32::NAN], &[f32::NAN]).passed);
+        assert!(!compare(&[0.0_f32], &[-0.0]).passed);
+        let check = compare(&[1.5_f32, 2.0], &[1.5, 2.0]);
         assert_eq!(
-            equal("c", &[1.5_f32, 2.0], &[1.5, 2.0]).detail,
-            "2 values equal"
+            (check.detail.as_str(), check.compared),
+            ("2 values equal", 2)
         );
+    }
+
+    #[test]
+    fn nothing_compared_is_no_pass() {
+        let check = compare::<u32>(&[], &[]);
+        assert_eq!((check.passed, check.compared), (false, 0));
+        assert_eq!(check.detail, "none of 0 values was computed");
     }
 
     #[test]
@@ -119,13 +128,15 @@ mod tests {
             relative: 0.01,
             absolute: 0.001,
         };
-        let passes = |actual: f32, expected| close("c", &[actual], &[expected], tolerance).passed;
+        let check = |actual: &[f32], expected: &[f64]| {
+            close("c", &Output::from(actual.to_vec()), expected, tolerance)
+        };
+        let passes = |actual, expected| check(&[actual], &[expected]).passed;
         assert!(passes(100.9, 100.0) && !passes(101.1, 100.0));
         assert!(passes(0.0009, 0.0) && !passes(-0.0011, 0.0));
         assert!(!passes(f32::NAN, 0.0) && !passes(f32::INFINITY, 1.0));
-        let check = close("c", &[1.0, 2.0], &[1.0, 3.0], tolerance);
         assert_eq!(
-            check.detail,
+            check(&[1.0, 2.0], &[1.0, 3.0]).detail,
             "1 of 2 values differ; the first is [1]: 2 instead of 3"
         );
     }

@@ -48,10 +48,6 @@ pub fn run(only: &[String], what: Checked) -> Result<()> {
         for variant in workload.variants {
             let name = format!("{}@{}", workload.name, variant.name);
             let verdicts = match what {
-                Checked::Paper => {
-                    let verdict = one(&name, Size::Paper, gpu(PLAIN)?, true);
-                    vec![("paper".to_owned(), verdict)]
-                }
                 Checked::Schedulers => small(&name)?,
                 Checked::Contexts => contexts(&name)?,
             };
@@ -71,8 +67,6 @@ pub fn run(only: &[String], what: Checked) -> Result<()> {
 /// What is checked of each variant.
 #[derive(Clone, Copy)]
 pub enum Checked {
-    /// Size paper, without timing.
-    Paper,
     /// Size small under several warp and block schedulers.
     Schedulers,
     /// Size small under several systems of context switching and latencies.
@@ -82,10 +76,10 @@ pub enum Checked {
 type Verdicts = Vec<(String, Result<Verdict>)>;
 
 fn small(name: &str) -> Result<Verdicts> {
-    let verdict = one(name, Size::Small, gpu(PLAIN)?, true);
+    let verdict = one(name, plain()?, true);
     let mut verdicts = vec![("functional".to_owned(), verdict)];
     for schedulers in SCHEDULERS {
-        let verdict = one(name, Size::Small, gpu(schedulers)?, false);
+        let verdict = one(name, gpu(schedulers)?, false);
         verdicts.push((schedulers.join(", "), verdict));
     }
     Ok(verdicts)
@@ -98,7 +92,7 @@ fn contexts(name: &str) -> Result<Verdicts> {
         let latency = format!("partition.rop_cycles={}", 50 + rng.below(800));
         let settings = [&["gpu.sms=1", latency.as_str()], system].concat();
         let machine = machine("maxwell-duet", &settings)?;
-        let verdict = one(name, Size::Small, machine, false);
+        let verdict = one(name, machine, false);
         verdicts.push((settings.join(" "), verdict));
     }
     Ok(verdicts)
@@ -108,6 +102,11 @@ fn contexts(name: &str) -> Result<Verdicts> {
 struct Verdict {
     passed: bool,
     text: String,
+}
+
+/// The machine of runs without timing.
+pub fn plain() -> Result<GpuSpec> {
+    gpu(PLAIN)
 }
 
 fn gpu([warps, blocks]: [&str; 2]) -> Result<GpuSpec> {
@@ -124,13 +123,12 @@ fn machine(preset: &str, settings: &[&str]) -> Result<GpuSpec> {
     warploom_config::resolve(&base, &settings).map_err(|errors| anyhow::anyhow!("{errors}"))
 }
 
-fn one(name: &str, size: Size, gpu: GpuSpec, functional: bool) -> Result<Verdict> {
+fn one(name: &str, gpu: GpuSpec, functional: bool) -> Result<Verdict> {
     let options = Options {
         functional,
-        memory_bytes: 16 << 30,
         ..Options::default()
     };
-    let mut program = Target::resolve(name)?.program(size, SEED);
+    let mut program = Target::resolve(name)?.program(Size::Small, SEED);
     let report =
         Session::new(gpu, options).run(program.as_mut(), &mut |_| ControlFlow::Continue(()))?;
     let wrong = report.checks.iter().find(|check| !check.passed);

@@ -334,6 +334,7 @@ impl HostProgram for LaunchProgram {
                 name: plan.buffer.0.clone(),
                 passed: comparison.passed,
                 detail: comparison.detail,
+                compared: (got.bytes.len() / got.element.bytes()) as u64,
             })
         };
         expects.map(check).collect()

@@ -199,6 +199,7 @@ impl HostProgram for Script {
                 name: format!("word {at}"),
                 passed: found == *value,
                 detail: format!("{found}, and {value} is right"),
+                compared: 1,
             })
         };
         self.outputs.iter().map(check).collect()

@@ -93,10 +93,10 @@ fn plan(device: &mut Device, request: &Request) -> Result<Plan, HostError> {
         Ok(vec![
             equal(
                 "product",
-                &device.read_vec(product_ptr, nx as usize)?,
+                &device.output(product_ptr, nx as usize)?,
                 &product,
             ),
-            equal("y", &device.read_vec(y_ptr, ny as usize)?, &y),
+            equal("y", &device.output(y_ptr, ny as usize)?, &y),
         ])
     }))
 }

@@ -263,7 +263,7 @@ impl Run {
 
     fn checks(&self, device: &Device) -> Result<Vec<Check>, HostError> {
         let expected = self.graph.distances(SOURCE);
-        let actual: Vec<i32> = device.read_vec(self.cost, expected.len())?;
+        let actual = device.output::<i32>(self.cost, expected.len())?;
         Ok(vec![equal("cost", &actual, &expected)])
     }
 }

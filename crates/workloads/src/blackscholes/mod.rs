@@ -84,7 +84,7 @@ fn plan(device: &mut Device, count: usize, seed: u64) -> Result<Plan, HostError>
     Ok(Plan::new(vec![launch], move |device| {
         let (calls, puts) = options.reference();
         let check = |name, at, expected: &[f64]| -> Result<_, HostError> {
-            let actual: Vec<f32> = device.read_vec(at, count)?;
+            let actual = device.output::<f32>(at, count)?;
             Ok(close(name, &actual, expected, TOLERANCE))
         };
         Ok(vec![

@@ -73,7 +73,7 @@ fn plan(device: &mut Device, size: Size, seed: u64) -> Result<Plan, HostError> {
     Ok(Plan::new(
         vec![shape(size).launch(module, args)],
         move |device| {
-            let actual = device.read_vec(answers, wanted.len())?;
+            let actual = device.output(answers, wanted.len())?;
             let expected: Vec<_> = wanted.iter().map(|&key| tree.find(key)).collect();
             Ok(vec![equal("answers", &actual, &expected)])
         },

@@ -115,7 +115,7 @@ fn plan(
         Arg::Pointer(fluxes),
     ];
     Ok(Plan::new(vec![shape.launch(module, args)], move |device| {
-        let actual = device.read_vec(fluxes, VARIABLES * padded)?;
+        let actual = device.output(fluxes, VARIABLES * padded)?;
         Ok(vec![equal("fluxes", &actual, &flow.fluxes(&mesh))])
     }))
 }

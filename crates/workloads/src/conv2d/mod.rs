@@ -62,7 +62,7 @@ fn plan(device: &mut Device, size: Size, seed: u64) -> Result<Plan, HostError> {
     ];
     let launch = shape(size).launch(module, args);
     Ok(Plan::new(vec![launch], move |device| {
-        let actual = device.read_vec(output, a.len())?;
+        let actual = device.output(output, a.len())?;
         Ok(vec![equal("b", &actual, &reference(&a, columns as usize))])
     }))
 }

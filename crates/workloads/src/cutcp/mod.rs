@@ -104,7 +104,7 @@ fn plan(device: &mut Device, run: &Run, seed: u64) -> Result<Plan, HostError> {
             .collect();
         Ok(vec![equal(
             "potential",
-            &device.read_vec(potential, count)?,
+            &device.output(potential, count)?,
             &expected,
         )])
     }))

@@ -97,11 +97,7 @@ fn plan(device: &mut Device, request: &Request) -> Result<Plan, HostError> {
     let launches = launches.collect();
     Ok(Plan::new(launches, move |device| {
         let words: Vec<u32> = (0..threads).flat_map(|i| generator(i).words()).collect();
-        let mut checks = vec![equal(
-            "generators",
-            &device.read_vec(states, count)?,
-            &words,
-        )];
+        let mut checks = vec![equal("generators", &device.output(states, count)?, &words)];
         if request.wants(COMPUTE) {
             let mut hits = vec![0u32; blocks as usize];
             for (thread, mut generator) in (0..threads).map(|i| (i, generator(i))) {
@@ -109,7 +105,7 @@ fn plan(device: &mut Device, request: &Request) -> Result<Plan, HostError> {
                 hits[(thread / BLOCK) as usize] +=
                     throws.filter(|_| generator.hits()).count() as u32;
             }
-            checks.push(equal("hits", &device.read_vec(results, hits.len())?, &hits));
+            checks.push(equal("hits", &device.output(results, hits.len())?, &hits));
         }
         Ok(checks)
     }))

@@ -139,13 +139,13 @@ fn plan(device: &mut Device, request: &Request) -> Result<Plan, HostError> {
         let check = |output: &Output| match *output {
             Output::Response(number, filter, response) => {
                 let expected = levels[number].response(&filters[filter]);
-                let actual: Vec<f32> = device.read_vec(response, expected.len())?;
+                let actual = device.output::<f32>(response, expected.len())?;
                 let name = format!("level {number} filter {filter}");
                 Ok(equal(&name, &actual, &expected))
             }
             Output::Energy(number, sums) => {
                 let expected = levels[number].energies();
-                let actual: Vec<f32> = device.read_vec(sums, expected.len())?;
+                let actual = device.output::<f32>(sums, expected.len())?;
                 Ok(equal(&format!("level {number} energy"), &actual, &expected))
             }
         };

@@ -64,7 +64,7 @@ fn plan(device: &mut Device, size: Size, seed: u64) -> Result<Plan, HostError> {
     args.extend([a_ptr, b_ptr, c_ptr].map(Arg::Pointer));
     let launch = shape(size).launch(module, args);
     Ok(Plan::new(vec![launch], move |device| {
-        let actual = device.read_vec(c_ptr, c.len())?;
+        let actual = device.output(c_ptr, c.len())?;
         let mut expected = c.iter().map(|value| value * BETA).collect::<Vec<_>>();
         let scaled: Vec<f32> = a.iter().map(|value| value * ALPHA).collect();
         accumulate(&mut expected, &scaled, &b, nk as usize);

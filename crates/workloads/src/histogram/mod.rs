@@ -1,7 +1,9 @@
 //! `histogram`: frequencies of byte values.
 
 use warploom_base::{Dim3, Rng};
-use warploom_run::{Arg, Check, Device, DevicePtr, HostError, HostProgram, Launch, ModuleId};
+use warploom_run::{
+    Arg, Check, Device, DevicePtr, HostError, HostProgram, Launch, ModuleId, Output,
+};
 
 use crate::check::equal;
 use crate::info::{KernelInfo, LaunchShape, Request, Size, Suite, Times, Variant, WorkloadInfo};
@@ -172,7 +174,7 @@ fn plan(
     let (mut launches, mut outputs) = (Vec::new(), Vec::new());
     for stage in [STAGE_64, STAGE_256] {
         if request.wants(stage.count) {
-            let output = Output::new(device, stage, request.size)?;
+            let output = Counted::new(device, stage, request.size)?;
             for _ in 0..times {
                 launches.extend(output.launches(module, input, request));
             }
@@ -186,14 +188,14 @@ fn plan(
 }
 
 /// A stage with its buffers on the device.
-struct Output {
+struct Counted {
     stage: Stage,
     partials: u32,
     partial: DevicePtr,
     histogram: DevicePtr,
 }
 
-impl Output {
+impl Counted {
     fn new(device: &mut Device, stage: Stage, size: Size) -> Result<Self, HostError> {
         let partials = (stage.partials)(size);
         let partial = alloc_output::<u32>(device, (partials * stage.bins) as usize)?;
@@ -228,22 +230,24 @@ impl Output {
     }
 
     /// The blocks' partial histograms, added up.
-    fn partial_sums(&self, device: &Device) -> Result<Vec<u32>, HostError> {
+    fn partial_sums(&self, device: &Device) -> Result<Output<u32>, HostError> {
         let bins = self.stage.bins as usize;
-        let partial: Vec<u32> = device.read_vec(self.partial, self.partials as usize * bins)?;
-        let mut sums = vec![0; bins];
-        for block in partial.chunks_exact(bins) {
-            sums.iter_mut()
-                .zip(block)
-                .for_each(|(sum, count)| *sum += count);
-        }
-        Ok(sums)
+        let partial = device.output(self.partial, self.partials as usize * bins)?;
+        Ok(partial.combine(|partial: Vec<u32>| {
+            let mut sums = vec![0; bins];
+            for block in partial.chunks_exact(bins) {
+                sums.iter_mut()
+                    .zip(block)
+                    .for_each(|(sum, count)| *sum += count);
+            }
+            sums
+        }))
     }
 }
 
 fn verify(
     device: &Device,
-    outputs: &[Output],
+    outputs: &[Counted],
     data: &[u8],
     merged: bool,
 ) -> Result<Vec<Check>, HostError> {
@@ -252,7 +256,7 @@ fn verify(
         let (stage, expected) = (&output.stage, reference(data, &output.stage));
         checks.push(equal(stage.count, &output.partial_sums(device)?, &expected));
         if merged {
-            let histogram: Vec<u32> = device.read_vec(output.histogram, stage.bins as usize)?;
+            let histogram = device.output::<u32>(output.histogram, stage.bins as usize)?;
             checks.push(equal(stage.merge, &histogram, &expected));
         }
     }

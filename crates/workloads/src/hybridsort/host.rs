@@ -1,7 +1,7 @@
 //! The host's part: buffers, pivots, and what each launch needs from the one before.
 
 use warploom_run::{
-    AddressMode, Arg, ChannelKind, Device, DevicePtr, HostError, Launch, ModuleId, Texture,
+    AddressMode, Arg, ChannelKind, Device, DevicePtr, HostError, Launch, ModuleId, Output, Texture,
 };
 
 use super::{BUCKETS, Shapes, WORKLOAD, threads_per_bucket};
@@ -147,6 +147,11 @@ impl Run {
         Ok(device.read_vec(self.histogram, BINS)?)
     }
 
+    /// The histogram, to be checked.
+    pub(super) fn counted(&self, device: &Device) -> Result<Output<u32>, HostError> {
+        Ok(device.output(self.histogram, BINS)?)
+    }
+
     /// The histogram by the kernel's operations. The greatest number falls into the first bin: its
     /// bin's number wraps.
     pub(super) fn expected_histogram(&self) -> Vec<u32> {
@@ -159,8 +164,10 @@ impl Run {
         bins
     }
 
-    pub(super) fn sorted(&self, device: &Device) -> Result<Vec<f32>, HostError> {
-        Ok(device.read_vec(self.buffers[0], self.numbers.len())?)
+    /// The numbers; before the last launch they are of no order.
+    pub(super) fn sorted(&self, device: &Device) -> Result<Output<f32>, HostError> {
+        let sorted = device.output(self.buffers[0], self.numbers.len())?;
+        Ok(sorted.combine(|numbers| numbers))
     }
 
     /// Upper ends of the buckets, so that each has as many numbers, if those of a bin lie evenly

@@ -232,7 +232,7 @@ impl HostProgram for Program {
         let Some(run) = &self.run else {
             return Ok(Vec::new());
         };
-        let histogram = run.histogram(device)?;
+        let histogram = run.counted(device)?;
         let mut checks = vec![equal("histogram", &histogram, &run.expected_histogram())];
         if self.whole {
             let mut expected = run.numbers.clone();

@@ -50,14 +50,14 @@ impl Image {
         self.colours[(y * self.width + x) as usize]
     }
 
-    pub(super) fn knn(&self) -> Vec<u32> {
-        self.filtered((KNN_NOISE, 0.02, 0.79), |x, y, dx, dy| {
+    pub(super) fn knn(&self, wanted: impl Fn(usize) -> bool) -> Vec<u32> {
+        self.filtered(wanted, (KNN_NOISE, 0.02, 0.79), |x, y, dx, dy| {
             difference(self.at(x, y), self.at(x + dx, y + dy))
         })
     }
 
-    pub(super) fn nlm(&self) -> Vec<u32> {
-        self.filtered((NLM_NOISE, 0.10, 0.10), |x, y, dx, dy| {
+    pub(super) fn nlm(&self, wanted: impl Fn(usize) -> bool) -> Vec<u32> {
+        self.filtered(wanted, (NLM_NOISE, 0.10, 0.10), |x, y, dx, dy| {
             let mut distance = 0.0;
             for n in -RADIUS..=RADIUS {
                 for m in -RADIUS..=RADIUS {
@@ -69,10 +69,12 @@ impl Image {
         })
     }
 
-    /// Noise, weight from which a pixel is similar, share of similar pixels from which the mean
+    /// Zero where a pixel is not wanted: it takes thousands of distances. The others by their
+    /// noise, weight from which a pixel is similar, share of similar pixels from which the mean
     /// counts less; and the distance of a pixel from one at an offset.
     fn filtered(
         &self,
+        wanted: impl Fn(usize) -> bool,
         (noise, threshold, share): (f32, f32, f32),
         distance: impl Fn(isize, isize, isize, isize) -> f32,
     ) -> Vec<u32> {
@@ -89,7 +91,10 @@ impl Image {
             }
             sums.finish(self.at(x, y), share)
         };
-        (0..self.colours.len()).map(pixel).collect()
+        let pixels = 0..self.colours.len();
+        pixels
+            .map(|i| if wanted(i) { pixel(i) } else { 0 })
+            .collect()
     }
 }
 
@@ -134,7 +139,7 @@ mod tests {
     #[test]
     fn a_uniform_picture_stays_as_it_is() {
         let image = Image::new(&[0x0040_8020; 12 * 9], 12);
-        for result in [image.knn(), image.nlm()] {
+        for result in [image.knn(|_| true), image.nlm(|_| true)] {
             for pixel in result {
                 let bytes = pixel.to_le_bytes();
                 let close = |i: usize, value: u8| bytes[i].abs_diff(value) <= 1;
@@ -152,7 +157,7 @@ mod tests {
         pixels[60] = 0x00ff_ffff;
         let image = Image::new(&pixels, 11);
         // Its own weight is all that counts for it in the first filter.
-        assert!(image.knn()[60] & 255 > 0xf0);
-        assert!(image.nlm()[60] & 255 < 0xf0);
+        assert!(image.knn(|_| true)[60] & 255 > 0xf0);
+        assert!(image.nlm(|_| true)[60] & 255 < 0xf0);
     }
 }

@@ -104,18 +104,19 @@ impl Points {
         (0..self.count()).map(nearest).collect()
     }
 
-    /// The clusters when no point changes any more.
-    pub(super) fn clusters(&self) -> Vec<i32> {
+    /// The clusters when no point changes any more, or after the most iterations.
+    pub(super) fn clusters(&self, most: u32) -> Vec<i32> {
         let mut membership = vec![NOWHERE; self.count()];
         let mut centres = self.first_centres();
-        loop {
+        for _ in 0..most {
             let next = self.nearest(&centres);
             if next == membership {
-                return membership;
+                break;
             }
             membership = next;
             centres = self.centres(&membership, &centres);
         }
+        membership
     }
 }
 
@@ -126,7 +127,7 @@ mod tests {
     #[test]
     fn points_of_one_kind_share_a_cluster() {
         let points = Points::generate(2000, 1);
-        let clusters = points.clusters();
+        let clusters = points.clusters(u32::MAX);
         // At least the three big kinds are told apart.
         let mut sizes = [0; CLUSTERS];
         clusters

@@ -17,11 +17,12 @@ pub(super) fn generate(side: usize, seed: u64) -> Vec<f32> {
     matrix
 }
 
-/// The factors in the matrix's place, the lower one's unit diagonal left out. Inside a tile's rows
+/// The factors in the matrix's place, the lower one's unit diagonal left out, as they are after so
+/// many tiles of the diagonal. Inside a tile's rows
 /// and columns every product is subtracted at once; the rest of the matrix subtracts the sum of a
 /// tile's products.
-pub(super) fn decomposed(mut m: Vec<f32>, side: usize, tile: usize) -> Vec<f32> {
-    for first in (0..side).step_by(tile) {
+pub(super) fn decomposed(mut m: Vec<f32>, side: usize, tile: usize, tiles: usize) -> Vec<f32> {
+    for first in (0..side).step_by(tile).take(tiles) {
         let end = first + tile;
         // Rows of the upper factor and columns of the lower one, each from those before it.
         for k in first..end {
@@ -64,7 +65,7 @@ mod tests {
     fn the_factors_product_is_the_matrix() {
         let side = 48;
         let matrix = generate(side, 4);
-        let m = decomposed(matrix.clone(), side, 16);
+        let m = decomposed(matrix.clone(), side, 16, 3);
         let lower = |row: usize, k: usize| match row.cmp(&k) {
             std::cmp::Ordering::Equal => 1.0,
             std::cmp::Ordering::Greater => f64::from(m[row * side + k]),

@@ -96,7 +96,7 @@ fn plan(device: &mut Device, size: Size, seed: u64, tile: &Tile) -> Result<Plan,
     Ok(Plan::new(vec![launch], move |device| {
         Ok(vec![equal(
             "c",
-            &device.read_vec(c_ptr, count)?,
+            &device.output(c_ptr, count)?,
             &reference(extents, &a, &b),
         )])
     }))

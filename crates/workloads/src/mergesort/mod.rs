@@ -143,7 +143,7 @@ fn plan(device: &mut Device, request: &Request) -> Result<Plan, HostError> {
         keys: device.alloc_slice(&keys)?,
         values: device.alloc_slice(&values)?,
     };
-    let mut buffers = [Pairs::alloc(device, count)?, Pairs::alloc(device, count)?];
+    let buffers = [Pairs::alloc(device, count)?, Pairs::alloc(device, count)?];
     let mut rank_list = || alloc_output::<u32>(device, (count / SAMPLE) as usize);
     let scratch = Scratch {
         ranks: [rank_list()?, rank_list()?],
@@ -151,26 +151,33 @@ fn plan(device: &mut Device, request: &Request) -> Result<Plan, HostError> {
     };
     let args = [buffers[0].args(), source.args()].concat();
     let mut launches = vec![shape(TILES, count).launch(module, args)];
-    let mut segment = TILE;
     if request.only.is_none() {
-        for stride in strides(count) {
-            let [from, to] = buffers;
+        for (number, stride) in strides(count).enumerate() {
+            let [from, to] = [number, number + 1].map(|at| buffers[at % 2]);
             launches.extend(stage(module, count, stride, [to, from], &scratch));
-            buffers.swap(0, 1);
-            segment = 2 * stride;
         }
     }
-    let sorted = buffers[0];
+    let all = launches.len() as u32;
     Ok(Plan::new(launches, move |device| {
+        // The tiles' launch, then those of stages, the last of each of which writes keys.
+        let stages = (device.launches_of(all) - 1) as usize / STAGE_LAUNCHES;
+        let (sorted, segment) = (buffers[stages % 2], TILE << stages);
         let order = reference(&keys, segment as usize);
         let sorted_keys: Vec<_> = order.iter().map(|&i| keys[i as usize]).collect();
         let count = keys.len();
         Ok(vec![
-            equal("keys", &device.read_vec(sorted.keys, count)?, &sorted_keys),
-            equal("values", &device.read_vec(sorted.values, count)?, &order),
+            equal(
+                "keys",
+                &device.last_output(sorted.keys, count)?,
+                &sorted_keys,
+            ),
+            equal("values", &device.last_output(sorted.values, count)?, &order),
         ])
     }))
 }
+
+/// Launches of a stage.
+const STAGE_LAUNCHES: usize = 4;
 
 /// The launches that merge pairs of segments of `stride` keys.
 fn stage(
@@ -179,7 +186,7 @@ fn stage(
     stride: u32,
     [to, from]: [Pairs; 2],
     scratch: &Scratch,
-) -> Vec<Launch> {
+) -> [Launch; STAGE_LAUNCHES] {
     let launch = |entry, args| shape(entry, count).launch(module, args);
     let [stride, threads] = [stride, ranking_threads(count)].map(Arg::U32);
     let [ranks_a, ranks_b] = scratch.ranks.map(Arg::Pointer);
@@ -191,7 +198,7 @@ fn stage(
     let merge = [
         &to_keys, &to_values, &keys, &values, &limits_a, &limits_b, &stride,
     ];
-    vec![
+    [
         launch(RANK, list(&[&ranks_a, &ranks_b, &keys, &stride, &threads])),
         merge_ranks(&limits_a, &ranks_a),
         merge_ranks(&limits_b, &ranks_b),

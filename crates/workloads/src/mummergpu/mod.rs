@@ -93,7 +93,7 @@ fn plan(device: &mut Device, size: Size, seed: u64) -> Result<Plan, HostError> {
     let launch = shape(size).launch(module, args);
     Ok(Plan::new(vec![launch], move |device| {
         let expected = reference(&tree, &reads);
-        let matches = device.read_vec(matches_ptr, expected.len())?;
+        let matches = device.output(matches_ptr, expected.len())?;
         Ok(vec![equal("matches", &matches, &expected)])
     }))
 }

@@ -86,8 +86,8 @@ fn plan(device: &mut Device, request: &Request) -> Result<Plan, HostError> {
             add_columns(&mut columns, &a, &y2);
         }
         Ok(vec![
-            equal("x1", &device.read_vec(x1_ptr, n)?, &rows),
-            equal("x2", &device.read_vec(x2_ptr, n)?, &columns),
+            equal("x1", &device.output(x1_ptr, n)?, &rows),
+            equal("x2", &device.output(x2_ptr, n)?, &columns),
         ])
     }))
 }

@@ -140,7 +140,7 @@ impl Run {
     /// Compares with what the layer makes of the inputs that the kernel had.
     fn check(&self, device: &Device) -> Result<Check, HostError> {
         let inputs: Vec<f32> = device.read_vec(self.from, self.images * self.layer.inputs())?;
-        let outputs: Vec<f32> = device.read_vec(self.to, self.images * self.layer.neurons())?;
+        let outputs = device.output(self.to, self.images * self.layer.neurons())?;
         let expected = self.layer.apply_exactly(&inputs);
         Ok(close(self.name, &outputs, &expected, TOLERANCE))
     }

@@ -93,7 +93,7 @@ fn plan(
         Arg::F32(LONGITUDE),
     ];
     Ok(Plan::new(vec![shape.launch(module, args)], move |device| {
-        let actual = device.read_vec(distances, count as usize)?;
+        let actual = device.output(distances, count as usize)?;
         Ok(vec![equal("distances", &actual, &reference(&places))])
     }))
 }

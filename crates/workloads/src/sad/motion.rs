@@ -99,6 +99,12 @@ impl Frames {
         }
     }
 
+    /// Places of the sums of a type, without those that pad a block's.
+    pub(super) fn places(&self, kind: usize) -> Vec<usize> {
+        let range = self.range(kind);
+        range.filter(|at| at % PADDED < POSITIONS).collect()
+    }
+
     fn width(&self) -> usize {
         MACROBLOCK * self.across
     }
@@ -110,15 +116,6 @@ fn pixel(frame: &[u16], width: usize, x: isize, y: isize) -> u16 {
     let x = x.clamp(0, last(width)) as usize;
     let y = y.clamp(0, last(frame.len() / width)) as usize;
     frame[y * width + x]
-}
-
-/// Sums without those that pad a block's.
-pub(super) fn unpadded(sums: &[u16]) -> Vec<u16> {
-    let blocks = sums.chunks_exact(PADDED);
-    blocks
-        .flat_map(|block| &block[..POSITIONS])
-        .copied()
-        .collect()
 }
 
 #[cfg(test)]

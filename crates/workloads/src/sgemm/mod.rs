@@ -75,7 +75,7 @@ fn plan(device: &mut Device, size: Size, seed: u64) -> Result<Plan, HostError> {
     ];
     let launch = shape(size).launch(module, args);
     Ok(Plan::new(vec![launch], move |device| {
-        let actual = device.read_vec(c_ptr, c.len())?;
+        let actual = device.output(c_ptr, c.len())?;
         let expected = reference(&a, &b, &c, m as usize, n as usize);
         Ok(vec![equal("c", &actual, &expected)])
     }))

@@ -172,15 +172,15 @@ impl Run {
         let mut checks = Vec::new();
         if self.request.wants(DETECT) {
             let count = self.space.strength_count();
-            let actual: Vec<f32> = device.read_vec(self.strength, count)?;
+            let actual = device.output::<f32>(self.strength, count)?;
             checks.push(equal("strength", &actual, &self.space.strengths()));
         }
         if self.request.wants(DESCRIBE) {
             let described = self.chosen.iter().map(|point| self.space.describe(point));
             let (orientations, bins): (Vec<u32>, Vec<[f32; BINS]>) = described.unzip();
-            let actual: Vec<u32> = device.read_vec(self.orientations, orientations.len())?;
+            let actual = device.output::<u32>(self.orientations, orientations.len())?;
             checks.push(equal("orientations", &actual, &orientations));
-            let actual: Vec<f32> = device.read_vec(self.descriptors, bins.len() * BINS)?;
+            let actual = device.output::<f32>(self.descriptors, bins.len() * BINS)?;
             checks.push(equal("descriptors", &actual, bins.as_flattened()));
         }
         Ok(checks)

@@ -54,7 +54,7 @@ fn plan(device: &mut Device, count: usize, seed: u64) -> Result<Plan, HostError>
     ];
     let launch = SHAPE.launch(module, args);
     Ok(Plan::new(vec![launch], move |device| {
-        let sums = device.read_vec(sums_ptr, THREADS)?;
+        let sums = device.output(sums_ptr, THREADS)?;
         Ok(vec![equal("sums", &sums, &reference(&values))])
     }))
 }

@@ -67,7 +67,7 @@ fn plan(device: &mut Device, elements: u32, seed: u64) -> Result<Plan, HostError
     ];
     let launch = shape(elements).launch(module, args);
     Ok(Plan::new(vec![launch], move |device| {
-        let actual = device.read_vec(y, rows as usize)?;
+        let actual = device.output(y, rows as usize)?;
         Ok(vec![equal("y", &actual, &problem.reference())])
     }))
 }

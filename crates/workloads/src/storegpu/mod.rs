@@ -91,7 +91,7 @@ fn plan(device: &mut Device, shape: LaunchShape, seed: u64) -> Result<Plan, Host
     Ok(Plan::new(vec![launch], move |device| {
         let windows = buffer.windows(WINDOW).step_by(OFFSET);
         let expected: Vec<u32> = windows.map(hash).collect();
-        let hashes = device.read_vec(hashes_ptr, expected.len())?;
+        let hashes = device.output(hashes_ptr, expected.len())?;
         Ok(vec![equal("hashes", &hashes, &expected)])
     }))
 }

@@ -92,8 +92,8 @@ fn plan(device: &mut Device, run: Run, seed: u64) -> Result<Plan, HostError> {
         let mut checks = Vec::new();
         for output in &outputs {
             let expected = points.opening(output.candidate);
-            let savings = device.read_vec(output.savings, expected.savings.len())?;
-            let switches: Vec<u8> = device.read_vec(output.switches, points.count)?;
+            let savings = device.output(output.savings, expected.savings.len())?;
+            let switches = device.output::<u8>(output.switches, points.count)?;
             checks.push(equal("savings", &savings, &expected.savings));
             checks.push(equal("switches", &switches, &expected.switches));
         }

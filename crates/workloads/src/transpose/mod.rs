@@ -161,7 +161,7 @@ fn verify(
     outputs: &[(&'static str, DevicePtr)],
 ) -> Result<Vec<Check>, HostError> {
     let check = |&(kernel, output): &(&str, DevicePtr)| {
-        let actual: Vec<f32> = device.read_vec(output, matrix.values.len())?;
+        let actual = device.output::<f32>(output, matrix.values.len())?;
         Ok(equal(
             kernel,
             &actual,

@@ -60,7 +60,7 @@ fn plan(device: &mut Device, size: Size, seed: u64) -> Result<Plan, HostError> {
     Ok(Plan::new(vec![launch], move |device| {
         Ok(vec![equal(
             "c",
-            &device.read_vec(c_ptr, a.len())?,
+            &device.output(c_ptr, a.len())?,
             &reference(&a, &b),
         )])
     }))

@@ -68,8 +68,8 @@ fn plan(device: &mut Device, size: Size) -> Result<Plan, HostError> {
     Ok(Plan::new(vec![launch], move |device| {
         let (next_want, sums_want) = graph.expand(CURRENT as i32);
         Ok(vec![
-            equal("next", &device.read_vec(next, count)?, &next_want),
-            equal("sum", &device.read_vec(sums, count)?, &sums_want),
+            equal("next", &device.output(next, count)?, &next_want),
+            equal("sum", &device.output(sums, count)?, &sums_want),
         ])
     }))
 }

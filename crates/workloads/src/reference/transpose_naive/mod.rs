@@ -59,7 +59,7 @@ fn plan(device: &mut Device, size: Size) -> Result<Plan, HostError> {
     let args = pointers.into_iter().chain([Arg::U32(n)]).collect();
     let launch = shape(size).launch(module, args);
     Ok(Plan::new(vec![launch], move |device| {
-        let output = device.read_vec(output_ptr, input.len())?;
+        let output = device.output(output_ptr, input.len())?;
         Ok(vec![equal("out", &output, &transposed(n, &input))])
     }))
 }

@@ -55,7 +55,7 @@ fn plan(device: &mut Device, size: Size) -> Result<Plan, HostError> {
     let args = pointers.into_iter().chain([Arg::U32(n)]).collect();
     let launch = shape(size).launch(module, args);
     Ok(Plan::new(vec![launch], move |device| {
-        let c = device.read_vec(c_ptr, a.len())?;
+        let c = device.output(c_ptr, a.len())?;
         Ok(vec![equal("c", &c, &reference(&a, &b))])
     }))
 }
