@@ -55,12 +55,8 @@ fn link_runtime(toolkit: &Path) -> Result<()> {
 }
 
 fn sources(folder: &Path) -> Result<Vec<PathBuf>> {
-    let entries = fs::read_dir(folder)
-        .with_context(|| format!("cannot list {}", folder.display()))?
-        .collect::<io::Result<Vec<_>>>()?;
-    let mut found: Vec<_> = entries
-        .iter()
-        .map(fs::DirEntry::path)
+    let mut found: Vec<_> = crate::entries(folder)?
+        .into_iter()
         .filter(|path| path.extension().is_some_and(|end| end == "cu") && !path.ends_with(OLD))
         .collect();
     found.sort();

@@ -15,6 +15,7 @@ mod results;
 mod slices;
 mod workloads;
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -78,6 +79,14 @@ fn main() -> Result<()> {
 fn root() -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     here.parent().unwrap_or(here).to_path_buf()
+}
+
+/// What a folder holds, in no order.
+fn entries(folder: &Path) -> Result<Vec<PathBuf>> {
+    let entries = fs::read_dir(folder)
+        .and_then(|entries| entries.map(|entry| Ok(entry?.path())).collect())
+        .with_context(|| format!("cannot list {}", folder.display()))?;
+    Ok(entries)
 }
 
 /// Builds this program with optimisation and passes on what it was given.

@@ -81,12 +81,9 @@ fn stale_message(stale: &[&Kernel], root: &Path) -> String {
 
 /// Every `kernel.cu` one folder below `folder`, in order of name.
 fn sources(folder: &Path) -> Result<Vec<PathBuf>> {
-    let entries = fs::read_dir(folder)
-        .with_context(|| format!("cannot list {}", folder.display()))?
-        .collect::<io::Result<Vec<_>>>()?;
-    let mut found: Vec<_> = entries
-        .iter()
-        .map(|entry| entry.path().join("kernel.cu"))
+    let mut found: Vec<_> = crate::entries(folder)?
+        .into_iter()
+        .map(|entry| entry.join("kernel.cu"))
         .filter(|path| path.is_file())
         .collect();
     found.sort();

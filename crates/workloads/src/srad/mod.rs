@@ -105,13 +105,15 @@ impl HostProgram for Program {
         let Some(run) = &self.run else {
             return Ok(Vec::new());
         };
-        let steps = 0..device.launches_of(2 * ITERATIONS) / 2;
-        let expected = steps.fold(run.first.clone(), |image, _| image.diffused());
-        Ok(vec![equal(
-            "image",
-            &device.last_output(run.pointers[IMAGE], expected.pixels.len())?,
-            &expected.pixels,
-        )])
+        let made = device.launches_of(2 * ITERATIONS);
+        let expected = (0..made / 2).fold(run.first.clone(), |image, _| image.diffused());
+        let (image, count) = (run.pointers[IMAGE], expected.pixels.len());
+        // The first kernel of an iteration leaves the image as the one before it made it.
+        let actual = match made % 2 {
+            0 => device.last_output(image, count)?,
+            _ => device.output(image, count)?,
+        };
+        Ok(vec![equal("image", &actual, &expected.pixels)])
     }
 }
 
