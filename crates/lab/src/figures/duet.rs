@@ -178,6 +178,18 @@ fn extra_blocks(report: &RunReport) -> u64 {
     context.map_or(0, |context| context.extra_blocks.into())
 }
 
+/// The same for the launch with the most room.
+fn most_extra_blocks(report: &RunReport) -> u64 {
+    let contexts = report.kernels.iter().filter_map(|k| k.context.as_ref());
+    let most = contexts.map(|context| context.extra_blocks).max();
+    most.unwrap_or(0).into()
+}
+
+/// Whether the port that contexts move through was ever used.
+fn switched(report: &RunReport) -> bool {
+    count(report, "context.port_cycles") > 0
+}
+
 /// Speedups over the first machine of the machine at a place, by workload.
 fn speedups(reports: &[Vec<Arc<RunReport>>], at: usize) -> Vec<f64> {
     let ratio = |row: &Vec<Arc<RunReport>>| speedup(&row[at], &row[0]);

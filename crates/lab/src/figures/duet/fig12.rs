@@ -4,12 +4,14 @@
 
 use super::{
     Config, DUET, FIFTEEN, MAX_CYCLES, PAPER, PLAIN, UNDERUTILISED, UNSATURATED, bars, column,
-    count, extra_blocks, grid, note, row, unsaturated_mean,
+    count, extra_blocks, grid, most_extra_blocks, note, row, run, run_on, unsaturated_mean,
 };
 use crate::compare::speedup;
 use crate::figure::{Figure, Request, Scale};
 use crate::figures::FigureInfo;
+use crate::grid::Workload;
 use crate::runs::Runs;
+use crate::spec::{Machine, RunSpec};
 use crate::verdict::Judged;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -24,22 +26,35 @@ pub(super) const FIGURE: FigureInfo = FigureInfo {
 };
 
 /// Numbers of extra blocks; each ends at a benchmark's bound.
-const FIXED: [Config; 6] = [
-    ("me1", &["sm.context=duet", "duet.extra_blocks=1"]),
-    ("me2", &["sm.context=duet", "duet.extra_blocks=2"]),
-    ("me3", &["sm.context=duet", "duet.extra_blocks=3"]),
-    ("me4", &["sm.context=duet", "duet.extra_blocks=4"]),
-    ("me6", &["sm.context=duet", "duet.extra_blocks=6"]),
-    ("me8", &["sm.context=duet", "duet.extra_blocks=8"]),
+const FIXED: [(&str, u64); 6] = [
+    ("me1", 1),
+    ("me2", 2),
+    ("me3", 3),
+    ("me4", 4),
+    ("me6", 6),
+    ("me8", 8),
 ];
 const BYPASS: Config = ("no-l1d", &["l1d.enabled=false"]);
+/// Section 7.1 says what it loses without L1D.
+const BYPASSED_ALONE: &str = "DWT_2";
 
 /// Those of a scale: tests take one.
-fn fixed(request: &Request) -> &'static [Config] {
+fn fixed(request: &Request) -> &'static [(&'static str, u64)] {
     match request.scale {
         Scale::Test => &FIXED[..1],
         Scale::Small | Scale::Paper => &FIXED,
     }
+}
+
+/// A benchmark's runs.
+struct Measured {
+    workload: &'static Workload,
+    plain: Arc<RunReport>,
+    monitored: Arc<RunReport>,
+    /// By fixed number.
+    fixed: Vec<Arc<RunReport>>,
+    /// Without L1D, where that is asked for.
+    without_l1d: Option<Arc<RunReport>>,
 }
 
 /// Speedups of a benchmark: by fixed number, then monitored.
@@ -51,18 +66,13 @@ struct Row {
 }
 
 fn make(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
-    let mut configs = vec![PLAIN, BYPASS];
+    let measured = runs_of(request, runs)?;
     let fixed = fixed(request);
-    configs.extend(fixed);
-    configs.push(DUET);
-    let reports = grid(request, runs, &FIFTEEN, &configs)?;
-    let rows: Vec<_> = FIFTEEN
-        .iter()
-        .zip(&reports)
-        .map(|(workload, reports)| measured(workload.name, reports))
-        .collect();
+    let rows: Vec<_> = measured.iter().map(speedups_of).collect();
     let monitored: Vec<_> = rows.iter().map(|row| row.speedups[fixed.len()]).collect();
-    let bypass = speedup(&reports[2][1], &reports[2][0]);
+    let alone = measured.iter().find(|m| m.workload.name == BYPASSED_ALONE);
+    let bypass = alone.and_then(|m| Some(speedup(m.without_l1d.as_ref()?, &m.plain)));
+    let bypass = bypass.unwrap_or(1.0);
     let summary = [
         ("geometric_mean", unsaturated_mean(&monitored)),
         ("best", monitored.iter().copied().fold(0.0, f64::max)),
@@ -102,15 +112,93 @@ fn make(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
     })
 }
 
-fn measured(name: &'static str, reports: &[Arc<RunReport>]) -> Row {
-    let (plain, bypass, duets) = (&reports[0], &reports[1], &reports[2..]);
-    let bypassed = |report: &RunReport| count(report, "context.l1d_taken") > 0;
-    let base = |report: &RunReport| if bypassed(report) { bypass } else { plain };
+/// All runs. The monitored ones come first: they tell a benchmark's bound, and no number above it
+/// makes another machine.
+fn runs_of(request: &Request, runs: &mut Runs<'_>) -> Option<Vec<Measured>> {
+    let reports = grid(request, runs, &FIFTEEN, &[PLAIN, DUET])?;
+    let numbers: Vec<_> = FIFTEEN
+        .iter()
+        .zip(&reports)
+        .flat_map(|(workload, reports)| {
+            let bound = most_extra_blocks(&reports[1]);
+            let within = move |(_, number): &(_, u64)| (workload, (*number).min(bound));
+            fixed(request).iter().map(within)
+        })
+        .collect();
+    let specs: Vec<_> = numbers
+        .iter()
+        .map(|(workload, number)| run_fixed(request, workload, *number))
+        .collect();
+    let fixed_reports = runs.all(&specs)?;
+    let chunks = fixed_reports.chunks(fixed(request).len());
+    let measured = FIFTEEN.iter().zip(reports.iter().zip(chunks));
+    let measured: Vec<_> = measured
+        .map(|(workload, (reports, fixed))| Measured {
+            workload,
+            plain: Arc::clone(&reports[0]),
+            monitored: Arc::clone(&reports[1]),
+            fixed: fixed.to_vec(),
+            without_l1d: None,
+        })
+        .collect();
+    with_bypass(request, runs, measured)
+}
+
+/// A run with a fixed number of extra blocks; with none it is the machine without switching.
+fn run_fixed(request: &Request, workload: &Workload, number: u64) -> RunSpec {
+    if number == 0 {
+        return run(request, workload, PLAIN);
+    }
+    let set = format!("duet.extra_blocks={number}");
+    let sets = ["sm.context=duet", set.as_str()];
+    let machine = Machine::preset(&format!("me{number}"), super::GPU, &sets);
+    let machine = machine.unwrap_or_else(|errors| panic!("{errors}"));
+    run_on(request, workload, &machine)
+}
+
+/// Adds runs without L1D where contexts lay there, or where the paper speaks of it.
+fn with_bypass(
+    request: &Request,
+    runs: &mut Runs<'_>,
+    mut measured: Vec<Measured>,
+) -> Option<Vec<Measured>> {
+    let needs = |m: &&mut Measured| m.workload.name == BYPASSED_ALONE || m.bypassed();
+    let mut missing = false;
+    for m in measured.iter_mut().filter(needs) {
+        m.without_l1d = runs.get(&run(request, m.workload, BYPASS));
+        missing |= m.without_l1d.is_none();
+    }
+    (!missing).then_some(measured)
+}
+
+/// Contexts lay in L1D.
+fn takes_l1d(report: &RunReport) -> bool {
+    count(report, "context.l1d_taken") > 0
+}
+
+impl Measured {
+    /// By fixed number, then monitored.
+    fn switched(&self) -> impl Iterator<Item = &RunReport> {
+        let all = self.fixed.iter().chain([&self.monitored]);
+        all.map(AsRef::as_ref)
+    }
+
+    fn bypassed(&self) -> bool {
+        self.switched().any(takes_l1d)
+    }
+}
+
+fn speedups_of(measured: &Measured) -> Row {
+    let base = |report: &RunReport| match &measured.without_l1d {
+        Some(bypass) if takes_l1d(report) => Arc::clone(bypass),
+        _ => Arc::clone(&measured.plain),
+    };
+    let over_base = |report: &RunReport| speedup(report, &base(report));
     Row {
-        name,
-        bound: duets.last().map_or(0, |duet| extra_blocks(duet)),
-        bypassed: duets.iter().any(|report| bypassed(report)),
-        speedups: duets.iter().map(|duet| speedup(duet, base(duet))).collect(),
+        name: measured.workload.name,
+        bound: extra_blocks(&measured.monitored),
+        bypassed: measured.bypassed(),
+        speedups: measured.switched().map(over_base).collect(),
     }
 }
 

@@ -1,15 +1,18 @@
 //! Fig. 15: the width of the port that contexts move through.
 
 use super::{
-    Config, DUET, FIFTEEN, PAPER, PLAIN, UNSATURATED, bars, column, grid, note, row, speedups,
-    unsaturated_mean,
+    Config, DUET, FIFTEEN, PAPER, PLAIN, UNSATURATED, bars, column, grid, note, row, run, speedups,
+    switched, unsaturated_mean,
 };
 use crate::figure::{Figure, Request};
 use crate::figures::FigureInfo;
+use crate::grid::Workload;
 use crate::runs::Runs;
 use crate::verdict::Judged;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use warploom_report::page::{Cell, Table};
+use warploom_stats::result::RunReport;
 
 pub(super) const FIGURE: FigureInfo = FigureInfo {
     paper: PAPER,
@@ -26,7 +29,7 @@ const MEANS: [f64; 3] = [1.24, 1.22, 1.18];
 
 fn make(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
     let ten = &FIFTEEN[..UNSATURATED];
-    let reports = grid(request, runs, ten, &[PLAIN, WIDE, DUET, NARROW])?;
+    let reports = runs_of(request, runs, ten)?;
     let speedups = [1, 2, 3].map(|at| speedups(&reports, at));
     let means = speedups.each_ref().map(|of| unsaturated_mean(of));
     let mut claim = Judged::new("duet.bandwidth");
@@ -61,4 +64,26 @@ fn make(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
         claims: vec![claim.verdict(note(request))],
         charts: vec![bars("Port width", "speedup", ten, series.collect())],
     })
+}
+
+/// Reports without switching, then by width of the port.
+fn runs_of(
+    request: &Request,
+    runs: &mut Runs<'_>,
+    workloads: &[Workload],
+) -> Option<Vec<Vec<Arc<RunReport>>>> {
+    let reports = grid(request, runs, workloads, &[PLAIN, DUET])?;
+    let rows = reports.iter().zip(workloads).map(|(reports, workload)| {
+        // Where nothing was switched no port was used, of whatever width.
+        let with = |port| match switched(&reports[1]) {
+            true => runs.get(&run(request, workload, port)),
+            false => Some(Arc::clone(&reports[1])),
+        };
+        let [wide, narrow] = [WIDE, NARROW].map(with);
+        let [plain, duet] = [0, 1].map(|at| Arc::clone(&reports[at]));
+        Some(vec![plain, wide?, duet, narrow?])
+    });
+    // All of them are asked for before the first that is missing ends this.
+    let rows: Vec<_> = rows.collect();
+    rows.into_iter().collect()
 }
