@@ -270,6 +270,36 @@ fn blocks_go_round_one_an_sm_and_cycle() {
 }
 
 /// A cluster takes a block a cycle, for its SMs in turn, from the first.
+/// Fig. 6 of seed 000 doubles Maxwell's 64 warp slots.
+#[test]
+fn an_sm_of_128_warps_holds_twice_the_blocks_of_one_of_64() {
+    let blocks_at_once = |threads| {
+        let mut gpu = spec("maxwell-duet");
+        gpu.gpu.sms = 1;
+        gpu.sm.max_threads = threads;
+        gpu.sm.max_blocks = 64;
+        let mut bench = Bench::new(&gpu);
+        bench.launch(64);
+        // One starts a cycle; none ends before its scattered load has come from DRAM.
+        bench.run_to(300);
+        let started = bench.started();
+        while bench.gpu.take_ended().is_empty() {
+            bench.step();
+        }
+        let mut counted = [0; 4];
+        let read = bench.memory.read(0, bench.buffer, &mut counted);
+        read.expect("it is there");
+        assert_eq!(
+            u32::from_le_bytes(counted),
+            64 * THREADS,
+            "every thread counts"
+        );
+        started
+    };
+    assert_eq!(blocks_at_once(2048), [32]);
+    assert_eq!(blocks_at_once(4096), [64]);
+}
+
 #[test]
 fn blocks_go_round_one_a_cluster_and_cycle() {
     let mut gpu = spec("gtx480");

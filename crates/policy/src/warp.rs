@@ -28,7 +28,7 @@ use warploom_config::WarpScheduler as Choice;
 use warploom_stats::declare_stats;
 
 /// Warp slots of one SM, bit i for slot i.
-pub type WarpMask = u64;
+pub type WarpMask = u128;
 
 /// The slots of a mask, lowest first.
 pub fn warps_of(mut mask: WarpMask) -> impl Iterator<Item = WarpSlot> {
@@ -151,7 +151,7 @@ pub(crate) fn next_after(mask: WarpMask, last: WarpSlot) -> Option<WarpSlot> {
     if mask == 0 {
         return None;
     }
-    let above = mask & (!0u64 << last.index() << 1);
+    let above = mask & (!0 << last.index() << 1);
     let from = if above != 0 { above } else { mask };
     Some(WarpSlot(from.trailing_zeros() as u16))
 }

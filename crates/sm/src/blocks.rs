@@ -151,7 +151,11 @@ pub struct BlockSlot {
 
 /// `warps` slots in a row from `first`.
 pub fn warp_run(first: u32, warps: u32) -> WarpMask {
-    let run = if warps >= 64 { !0 } else { (1u64 << warps) - 1 };
+    let run = if warps >= WarpMask::BITS {
+        !0
+    } else {
+        (1 << warps) - 1
+    };
     run << first
 }
 
@@ -243,6 +247,8 @@ mod tests {
         assert_eq!(free_run(0xff00_ff01, 8, 48), Some(16));
         assert_eq!(free_run(0xffff_ffff_ffff, 8, 48), None);
         assert_eq!(free_run(0, 32, 48), Some(0));
+        assert_eq!(free_run(u64::MAX.into(), 32, 128), Some(64));
+        assert_eq!(free_run((1 << 96) - 1, 32, 128), Some(96));
         assert_eq!(
             free_run(1, 32, 48),
             None,

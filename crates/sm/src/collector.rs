@@ -71,7 +71,7 @@ pub struct Collectors {
     /// Bit per bank written in this cycle.
     written: u64,
     style: ModelStyle,
-    /// By collector, the diagonal and bank of its first read: scratch of `one_per_collector`.
+    /// By collector, the diagonal and bank of its first read: scratch of `allocate`.
     best: Vec<(u32, u32)>,
     busy: u32,
 }
@@ -399,9 +399,28 @@ impl Collectors {
         reads
     }
 
-    /// 3.2.2: a collector receives one operand a cycle. Its wavefront allocator goes through the
-    /// diagonals of the matrix of banks and collectors, beginning with another one each step.
+    /// 3.2.2: a collector receives one operand a cycle.
+    #[inline]
     fn one_per_collector(&mut self, open: u64, nth: u64) -> u64 {
+        // Mostly no two banks want the same collector. A bit stands for several where an SM has
+        // more than 64: those are taken for one, and looked at closely.
+        let (mut seen, mut again) = (0u64, 0);
+        for bank in bits(open) {
+            let collector = self.queues.front(bank as usize).unwrap_or(0);
+            let bit = 1 << (collector % 64);
+            again |= seen & bit;
+            seen |= bit;
+        }
+        if again == 0 {
+            open
+        } else {
+            self.allocate(open, nth)
+        }
+    }
+
+    /// 3.2.2's wavefront allocator goes through the diagonals of the matrix of banks and
+    /// collectors, beginning with another one each step.
+    fn allocate(&mut self, open: u64, nth: u64) -> u64 {
         let square = self.queues.banks().max(self.collectors.len()) as u64;
         self.best.fill((u32::MAX, 0));
         for bank in bits(open) {

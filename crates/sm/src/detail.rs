@@ -8,8 +8,8 @@ use warploom_stats::{LOG2_BINS, Peak, declare_stats};
 
 /// Most warp schedulers of an SM.
 pub const MAX_SCHEDULERS: usize = 16;
-/// Most warp slots of an SM.
-const MAX_SLOTS: usize = 64;
+/// Warp slots counted one by one.
+pub const MAX_SLOTS: usize = 64;
 
 /// Labels of issues by how many instructions they were.
 pub const ISSUES: &[&str] = &["single", "dual"];
@@ -46,7 +46,7 @@ declare_stats! {
     pub struct SmDetail in "sm_detail" {
         /// Scheduler cycles in which a warp issued one instruction, or more, by scheduler.
         pub issues: [[u64; MAX_SCHEDULERS]; 2] = Slots, as "single_issue_nums, dual_issue_nums", by [ISSUES, SCHEDULERS];
-        /// Instructions issued by warp slot.
+        /// Instructions issued by warp slot; the last stands for all from there on.
         pub issued_by_slot: [u64; MAX_SLOTS] = WarpInstructions, as "warp_id issue ditsribution", by [WARP_SLOTS];
         /// Packets sent to memory by kind of access and size.
         pub requests: [[u64; 5]; AccessKind::COUNT] = Packets, as "traffic_breakdown_coretomem", by [ACCESS_KINDS, PACKET_SIZES];

@@ -133,7 +133,7 @@ impl Sm {
         };
         // The search for a warp to fetch for is also the one that frees the slots of warps that
         // ended: it ends at the warp found.
-        let up_to: WarpMask = !0 >> (63 - slot);
+        let up_to: WarpMask = !0 >> (WarpMask::BITS as usize - 1 - slot);
         let seen = if above >> slot & 1 != 0 {
             above & up_to
         } else {

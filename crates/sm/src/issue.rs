@@ -3,6 +3,7 @@
 //! executes functionally here; everything after is time.
 
 use crate::counters::{LaneSpace, SlotCause};
+use crate::detail::MAX_SLOTS;
 use crate::flight::{Flight, FlightId, MemId};
 use crate::image::{KernelImage, Pipe, TimedInst};
 use crate::ldst::{MemInst, Path, image_of};
@@ -53,31 +54,29 @@ impl Sm {
         Ok(())
     }
 
-    /// The warp that a scheduler comes to first among `ready`. A scheduler that comes to a warp
-    /// whose buffer holds instructions from the wrong path empties the buffer and goes on.
-    fn come_to(&mut self, s: usize, ready: WarpMask) -> Option<WarpSlot> {
+    /// The warp that a scheduler comes to first among `ready`, given its warps that are on the
+    /// `wrong` path. A scheduler that comes to one of those empties its buffer and goes on.
+    fn come_to(&mut self, s: usize, ready: WarpMask, mut wrong: WarpMask) -> Option<WarpSlot> {
         let own = self.schedulers[s].own;
-        loop {
-            let wrong = own & self.warps.astray();
-            if ready | wrong == 0 {
-                return None;
-            }
+        while ready | wrong != 0 {
             let view = self.warps.view(own);
             let slot = self.schedulers[s].policy.pick(&view, ready | wrong)?;
             if wrong >> slot.index() & 1 == 0 {
                 return Some(slot);
             }
             self.warps.turn_back(slot.index());
+            wrong &= !(1 << slot.index());
         }
+        None
     }
 
     /// The same for a policy that is told of every cycle.
-    fn pick_watched(&mut self, s: usize, ready: WarpMask) -> Option<WarpSlot> {
+    fn pick_watched(&mut self, s: usize, ready: WarpMask, wrong: WarpMask) -> Option<WarpSlot> {
         let own = self.schedulers[s].own;
         // Before the pick: it may empty buffers, and those were in the way in this cycle.
         let stalled = own & self.warps.buffered & !self.warps.waiting() & !ready;
         self.schedulers[s].policy.begin_cycle(&self.warps.view(own));
-        let picked = self.come_to(s, ready);
+        let picked = self.come_to(s, ready, wrong);
         let view = self.warps.view(own);
         let policy = &mut self.schedulers[s].policy;
         policy.end_cycles(&view, stalled, picked, 1);
@@ -98,15 +97,15 @@ impl Sm {
             return 0;
         }
         let sub = self.sub_core(s);
-        let mut free = 0;
-        for pipe in Pipe::ALL {
-            let wanting = mask & self.warps.next_pipe[pipe as usize];
-            if wanting != 0
-                && !self.collectors.input[pipe as usize].is_full(sub)
-                && (pipe != Pipe::Mem || self.ldst.has_room())
-            {
-                free |= wanting;
+        let mut free = mask;
+        // Every instruction goes to one pipe, and few pipes are full.
+        for (input, wanting) in self.collectors.input.iter().zip(&self.warps.next_pipe) {
+            if input.is_full(sub) {
+                free &= !wanting;
             }
+        }
+        if !self.ldst.has_room() {
+            free &= !self.warps.next_pipe[Pipe::Mem as usize];
         }
         free
     }
@@ -118,17 +117,21 @@ impl Sm {
         memory: &DeviceMemory,
     ) -> Result<SlotCause, Fault> {
         let own = self.schedulers[s].own;
-        let valid = own & self.warps.buffered & !self.warps.waiting() & !self.warps.flush;
+        let own = own & !self.warps.waiting();
+        let valid = own & self.warps.buffered & !self.warps.flush;
+        let wrong = own & self.warps.flush;
         let clear = valid & self.warps.clear;
         let ready = self.with_free_pipe(s, clear);
         let picked = if self.schedulers[s].wants_cycles {
-            self.pick_watched(s, ready)
+            self.pick_watched(s, ready, wrong)
+        } else if ready | wrong != 0 {
+            self.come_to(s, ready, wrong)
         } else {
-            self.come_to(s, ready)
+            None
         };
         let Some(slot) = picked else {
             return Ok(match ready {
-                0 => self.why_not(own, valid, clear),
+                0 => self.why_not(self.schedulers[s].own, valid, clear),
                 _ => SlotCause::Policy,
             });
         };
@@ -240,7 +243,7 @@ impl Sm {
             self.keep_finding(w, memory);
         }
         self.count_issue(kernel);
-        self.detail.issued_by_slot[w] += 1;
+        self.detail.issued_by_slot[w.min(MAX_SLOTS - 1)] += 1;
         self.send_on(slot);
         self.advance_buffer(slot);
         self.act_on_effect(slot, block);
@@ -363,7 +366,7 @@ impl Sm {
             return self.release_contexts(block, release);
         }
         let first = self.blocks[block.index()].first_warp;
-        let released = release.warps << first;
+        let released = WarpMask::from(release.warps) << first;
         self.warps.at_barrier &= !released;
         for slot in warps_of(released) {
             self.warps.exec[slot.index()].finish_barrier(release);

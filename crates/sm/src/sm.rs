@@ -594,24 +594,21 @@ impl Sm {
     }
 
     /// What must stay as it is in a cycle that could have been skipped.
-    fn footprint(&self) -> [u64; 13] {
+    fn footprint(&self) -> ([WarpMask; 5], [u64; 8]) {
         let w = &self.warps;
         let c = &self.collectors;
-        [
+        let masks = [w.live, w.buffered, w.clear, w.fetching, w.at_barrier];
+        let counts = [
             self.counters.warp_instructions,
             self.link.outgoing.len() as u64,
             self.link.waiting() as u64,
-            w.live,
-            w.buffered,
-            w.clear,
-            w.fetching,
-            w.at_barrier,
             self.flights.used() as u64,
             self.ldst.insts.used() as u64,
             c.input.iter().map(|r| r.len() as u64).sum(),
             c.output.iter().map(|r| r.len() as u64).sum(),
             self.context.as_ref().map_or(0, |c| c.counters.bytes),
-        ]
+        ];
+        (masks, counts)
     }
 
     /// Nothing can happen before an event whose time is known: either there is nothing to do, or
@@ -737,11 +734,7 @@ impl Sm {
 
 fn schedulers(spec: &GpuSpec, slots: usize, policies: &OwnPolicies) -> Vec<Scheduler> {
     let n = spec.sm.schedulers.max(1) as usize;
-    let own = |s: usize| {
-        (s..slots)
-            .step_by(n)
-            .fold(0, |mask, slot| mask | 1u64 << slot)
-    };
+    let own = |s: usize| (s..slots).step_by(n).fold(0, |mask, slot| mask | 1 << slot);
     let scheduler = |s| {
         let policy = policies.warp_policy(spec);
         Scheduler {

@@ -2,6 +2,7 @@
 
 use crate::sm::Sm;
 use warploom_base::Cycle;
+use warploom_policy::WarpMask;
 use warploom_stats::trace::{Activity, TraceEvent};
 
 /// The notes of one SM.
@@ -70,7 +71,7 @@ impl Sm {
 
     fn slot_activity(&self, slot: usize) -> Activity {
         let w = &self.warps;
-        let is = |mask: u64| mask >> slot & 1 != 0;
+        let is = |mask: WarpMask| mask >> slot & 1 != 0;
         match () {
             () if !is(w.live) => Activity::None,
             () if is(w.done) => Activity::Ends,

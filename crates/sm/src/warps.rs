@@ -86,7 +86,7 @@ impl Warps {
     /// `slots` empty slots of an SM that holds at most `max_blocks` blocks, and places for
     /// `contexts` absent warps.
     pub fn new(slots: usize, contexts: usize, max_blocks: u32) -> Self {
-        assert!(slots <= 64, "masks hold 64 warps");
+        assert!(slots <= WarpMask::BITS as usize, "a mask holds all warps");
         let places = slots + contexts;
         Self {
             exec: (0..places).map(|_| WarpState::default()).collect(),

@@ -21,7 +21,7 @@ names! {
 
 section! {
     SmSpec {
-        max_threads: "max_threads", int(32, 2048), "threads",
+        max_threads: "max_threads", int(32, 4096), "threads",
             "Hardware threads, a multiple of 32.", "GPGPU-Sim -gpgpu_shader_core_pipeline, 1st";
         max_blocks: "max_blocks", int(1, 64), "blocks",
             "Block slots.", "GPGPU-Sim -gpgpu_shader_cta";

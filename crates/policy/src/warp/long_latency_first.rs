@@ -21,7 +21,7 @@ use warploom_config::{
 pub struct LongLatencyFirst {
     settings: LongLatencyFirstSettings,
     /// By slot.
-    stalls: [u64; 64],
+    stalls: [u64; WarpMask::BITS as usize],
     /// The last choice was not the oldest warp.
     reorders: bool,
     counters: WarpPolicyCounters,
@@ -51,7 +51,7 @@ impl LongLatencyFirst {
     pub fn new(settings: LongLatencyFirstSettings) -> Self {
         Self {
             settings,
-            stalls: [0; 64],
+            stalls: [0; WarpMask::BITS as usize],
             reorders: false,
             counters: WarpPolicyCounters::default(),
         }

@@ -1,25 +1,27 @@
-//! Fig. 6: what more of the resources that contexts need would bring. The machine's masks hold 64
-//! warp slots, so that registers, shared memory and block slots double and warp slots do not:
-//! benchmarks that warp slots limit gain nothing here.
+//! Fig. 6: what twice the resources that contexts need would bring.
 
-use super::{ALL, PAPER, PLAIN, bars, column, grid, longest, row, speedups};
+use super::{
+    ALL, FIFTEEN, PAPER, PLAIN, UNDERUTILISED, bars, column, grid, longest, note, row, speedups,
+};
 use crate::figure::{Figure, Request};
 use crate::figures::FigureInfo;
 use crate::grid::geometric_mean;
 use crate::runs::Runs;
+use crate::verdict::Judged;
 use std::collections::BTreeMap;
 use warploom_report::page::{Cell, Table};
 
 pub(super) const FIGURE: FigureInfo = FigureInfo {
     paper: PAPER,
     name: "fig6",
-    title: "Speedup for doubling registers, shared memory and block slots",
+    title: "Speedup for doubling the resources of contexts",
     make,
 };
 
 const DOUBLE: super::Config = (
     "doubled",
     &[
+        "sm.max_threads=4096",
         "sm.registers=131072",
         "sm.shared_bytes=196608",
         "sm.max_blocks=64",
@@ -50,7 +52,7 @@ fn make(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
             rows: rows.collect(),
         },
         summary: BTreeMap::from([("geometric_mean".to_owned(), Cell::Number(mean))]),
-        claims: Vec::new(),
+        claims: vec![claim(&speedups).verdict(note(request))],
         charts: vec![bars(
             "Twice the capacity",
             "speedup",
@@ -58,4 +60,27 @@ fn make(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
             vec![("speedup", speedups)],
         )],
     })
+}
+
+fn claim(speedups: &[f64]) -> Judged {
+    let of = |name: &str| {
+        let at = ALL.iter().position(|workload| workload.name == name);
+        at.map_or(1.0, |at| speedups[at])
+    };
+    let mut order: Vec<_> = ALL.iter().zip(speedups).collect();
+    order.sort_by(|a, b| b.1.total_cmp(a.1));
+    let first: Vec<_> = order[..UNDERUTILISED].iter().map(|(w, _)| w.name).collect();
+    let underused = &FIFTEEN[..UNDERUTILISED];
+    Judged::new("duet.doubled")
+        .states(
+            "the five that gain most are the underused ones",
+            underused.iter().all(|w| first.contains(&w.name)),
+            first.join(", "),
+        )
+        .states(
+            "SAD_1 gains little (within 5%)",
+            (of("SAD_1") - 1.0).abs() <= 0.05,
+            format!("{:.3}", of("SAD_1")),
+        )
+        .states("KM loses", of("KM") < 1.0, format!("{:.3}", of("KM")))
 }
