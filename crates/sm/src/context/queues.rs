@@ -65,10 +65,12 @@ impl Contexts {
         let mask = waiting & warps.live & !busy;
         let mut at = 0;
         while let Some(unit) = self.stalled.get(at) {
-            // Nothing else of a warp that waits can change: it issues nothing.
+            // A warp may have got what it waited for in this cycle, have issued, and wait for the next
+            // load: then something of it is in the pipeline.
             let slots = self.slots_of(unit, terms.by_warp);
             let load = terms.by_warp || slots & !warps.at_barrier != 0;
-            if slots & !mask == 0 && load {
+            let can_leave = || warps_of(slots).all(|s| self.can_leave(s.index(), warps, image));
+            if slots & !mask == 0 && load && can_leave() {
                 at += 1;
             } else {
                 self.unqueue_stalled(at, unit);

@@ -116,6 +116,27 @@ fn the_queue_of_stalled_warps_is_in_order_and_bounded() {
     assert_eq!(bench.moved, then, "warp 1 is the oldest");
 }
 
+/// A warp in the queue gets its data, issues, and waits for its next load, all within a cycle: it
+/// has to stay until what it issued has left the pipeline.
+#[test]
+fn a_warp_that_went_on_in_between_is_not_stalled() {
+    let mut bench = Bench::full(BY_WARP);
+    bench.miss(3);
+    bench.step(0);
+    assert_eq!(bench.moved, [(0, out(3))], "the port is busy now");
+    bench.miss(0);
+    bench.step(1);
+    assert_eq!(bench.state(0), State::Stalled);
+    bench.arrive(0);
+    bench.warps.in_flight[0] += 1;
+    bench.miss(0);
+    bench.step(2);
+    assert_eq!(bench.state(0), State::Running);
+    bench.warps.in_flight[0] -= 1;
+    bench.step(3);
+    assert_eq!(bench.state(0), State::Stalled);
+}
+
 /// Ready warps come in in the order in which they became ready.
 #[test]
 fn ready_warps_come_in_in_order() {
