@@ -68,6 +68,7 @@ fn launch(name: &str, figures: Figures) -> KernelReport {
         context: None,
         figures,
         concurrent: None,
+        sample: None,
     }
 }
 
@@ -88,6 +89,7 @@ fn run(kernels: Vec<KernelReport>, totals: Figures, series: Option<Series>) -> R
         totals: Totals {
             launches: kernels.len() as u64,
             figures: totals,
+            estimate: None,
         },
         kernels,
         wall_seconds: 1.0,

@@ -127,6 +127,7 @@ impl Settings {
             timed: Timed {
                 launches: self.launches.clone().unwrap_or(0..u64::MAX),
                 kernels: self.kernels.clone(),
+                ..Timed::default()
             },
             memory_bytes: self.memory_mib << 20,
             window_cycles: self.window_cycles,

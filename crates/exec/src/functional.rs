@@ -18,6 +18,10 @@ use warploom_base::{Dim3, lanes_of};
 /// How to run a grid.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FunctionalOptions {
+    /// First block that runs, by rank in the grid.
+    pub first_block: u64,
+    /// The block after the last that runs, if the grid has so many.
+    pub end_block: u64,
     /// Blocks in flight. Programs whose blocks wait for later ones need as many as those.
     pub resident_blocks: usize,
     /// Instructions of one warp before the next takes its turn.
@@ -36,6 +40,8 @@ pub struct FunctionalOptions {
 impl Default for FunctionalOptions {
     fn default() -> Self {
         Self {
+            first_block: 0,
+            end_block: u64::MAX,
             resident_blocks: 1,
             quantum: 256,
             budget: u64::MAX,
@@ -230,8 +236,8 @@ fn run<'a>(
 
 impl Driver<'_> {
     fn run(&mut self) -> Result<(), RunError> {
-        let total = self.ctx.grid().count();
-        let (mut next, mut idle) = (0, Vec::new());
+        let total = self.ctx.grid().count().min(self.options.end_block);
+        let (mut next, mut idle) = (self.options.first_block, Vec::new());
         let mut resident: VecDeque<Resident> = VecDeque::new();
         loop {
             while next < total && self.has_room(resident.len()) {

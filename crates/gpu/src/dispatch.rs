@@ -14,6 +14,7 @@
 //! section 2).
 
 use std::collections::VecDeque;
+use std::ops::Range;
 use std::sync::Arc;
 use warploom_base::{Cycle, KernelSlot, SmId};
 use warploom_config::{ContextPlan, GpuSpec};
@@ -30,9 +31,11 @@ use warploom_sm::{
 
 use crate::counters::PartCounters;
 use crate::footprints::{Touches, warp_ranges};
+use crate::stretches::{Stretches, Timing};
 use crate::workers::SmArray;
 
 /// What a launch asks of the machine.
+#[derive(Clone)]
 pub struct KernelLaunch {
     /// What executes.
     pub context: warploom_exec::LaunchContext,
@@ -74,6 +77,8 @@ pub struct KernelEnd {
     pub own: KernelCounters,
     /// It was halted.
     pub halted: bool,
+    /// Which blocks were timed, if not all.
+    pub timing: Option<Timing>,
 }
 
 /// A kernel in flight.
@@ -114,6 +119,8 @@ pub(crate) struct InFlight {
     pub code: u32,
     /// How its contexts could be switched, where `sm.context` says so.
     pub plan: Option<ContextPlan>,
+    /// Which blocks are timed, if not all.
+    pub timing: Option<Timing>,
 }
 
 impl InFlight {
@@ -156,16 +163,40 @@ impl InFlight {
             halted: false,
             code: 0,
             plan: None,
+            timing: None,
         }
     }
 
     fn fill_window(&mut self, look_ahead: usize) {
-        while self.window.len() < look_ahead && self.next_rank < self.blocks {
+        let open = match &self.timing {
+            Some(timing) => timing.stretches.open(self.next_rank, self.blocks).end,
+            None => self.blocks,
+        };
+        while self.window.len() < look_ahead && self.next_rank < open {
             self.window.push_back(self.next_rank);
             if let Some(touches) = &mut self.touches {
                 self.window_touches.push_back(touches.block(self.next_rank));
             }
             self.next_rank += 1;
+        }
+    }
+
+    /// Ranks that come next and are not timed.
+    fn gap(&self) -> Option<Range<u64>> {
+        let timing = self.timing.as_ref().filter(|_| !self.halted)?;
+        timing.stretches.gap(self.next_rank, self.blocks)
+    }
+
+    /// The blocks of the gap have been executed.
+    fn pass_gap(&mut self) {
+        let Some(gap) = self.gap() else {
+            return;
+        };
+        let skipped = gap.end - gap.start;
+        self.next_rank = gap.end;
+        self.finished += skipped;
+        if let Some(timing) = &mut self.timing {
+            timing.skipped += skipped;
         }
     }
 
@@ -373,6 +404,28 @@ impl Dispatcher {
             drop(sm);
             sms.wake(index, now);
         }
+    }
+
+    /// From now on only these blocks of a kernel are given to SMs. Requires that none was.
+    pub fn time_only(&mut self, slot: KernelSlot, stretches: Stretches) {
+        let kernel = self.kernels[slot.index()].as_mut();
+        let kernel = kernel.expect("a kernel in flight");
+        assert!(kernel.started_at.is_none(), "blocks have started");
+        kernel.timing = Some(Timing::new(stretches));
+    }
+
+    /// A gap that a kernel in flight has come to.
+    pub fn gap(&self) -> Option<(KernelSlot, Range<u64>)> {
+        self.in_flight()
+            .find_map(|kernel| Some((kernel.image.slot, kernel.gap()?)))
+    }
+
+    /// The blocks of a kernel's gap have been executed.
+    pub fn pass_gap(&mut self, slot: KernelSlot) {
+        if let Some(kernel) = &mut self.kernels[slot.index()] {
+            kernel.pass_gap();
+        }
+        self.open.fill(true);
     }
 
     /// The multiprogramming policy is to be updated in this cycle.
@@ -596,6 +649,10 @@ impl Dispatcher {
             return Offer::Later;
         }
         k.fill_window(self.block_policy.look_ahead());
+        if k.window.is_empty() {
+            // A gap comes first.
+            return Offer::Later;
+        }
         let here = k.running[id.index()].len() as u32;
         let view = BlockQueueView {
             kernel: KernelSlot::new(slot),
@@ -611,6 +668,9 @@ impl Dispatcher {
         };
         let (rank, footprint) = k.take(at, id);
         k.started_at = k.started_at.or(Some(now));
+        if let Some(timing) = &mut k.timing {
+            timing.note_start(now);
+        }
         let first_warp = sm.assign(now, KernelSlot::new(slot), rank, &k.needs);
         if self.ranges {
             let ranges = warp_ranges(k.touches.as_mut(), rank, footprint, k.needs.threads / 32);

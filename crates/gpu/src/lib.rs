@@ -18,6 +18,7 @@ mod monitor;
 mod probe;
 mod recorder;
 pub mod registry;
+mod stretches;
 mod watchdog;
 mod workers;
 
@@ -26,4 +27,5 @@ pub use dispatch::{KernelEnd, KernelLaunch};
 pub use machine::{Gpu, Stop};
 pub use probe::{Part, Probe};
 pub use recorder::Recording;
+pub use stretches::{Stretches, Timing};
 pub use warploom_sm::KernelCounters;

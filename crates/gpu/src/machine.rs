@@ -8,8 +8,10 @@ use crate::memory::MemorySystem;
 use crate::monitor::Monitor;
 use crate::probe::{Part, Probe};
 use crate::recorder::{Recorder, Recording};
+use crate::stretches::Stretches;
 use crate::watchdog::{Stuck, Watchdog};
 use crate::workers::SmArray;
+use std::ops::Range;
 use std::sync::Arc;
 use warploom_base::{Cycle, KernelSlot, SmId};
 use warploom_config::{ContextPlan, GpuSpec, OccupancyLimit};
@@ -165,6 +167,22 @@ impl Gpu {
         kernel.plan = plan;
         self.dispatcher.put(slot.index(), kernel);
         slot
+    }
+
+    /// From now on only these blocks of a kernel are timed. Requires that none has started; between
+    /// steps, whoever drives the machine executes each [`gap`](Self::gap) and passes it.
+    pub fn time_only(&mut self, slot: KernelSlot, stretches: Stretches) {
+        self.dispatcher.time_only(slot, stretches);
+    }
+
+    /// Blocks, by rank, that come next in a kernel and are not timed.
+    pub fn gap(&self) -> Option<(KernelSlot, Range<u64>)> {
+        self.dispatcher.gap()
+    }
+
+    /// The gap of a kernel has been executed.
+    pub fn pass_gap(&mut self, slot: KernelSlot) {
+        self.dispatcher.pass_gap(slot);
     }
 
     /// Says how a kernel's contexts are switched, if they can be; the plan, where the machine
@@ -517,6 +535,7 @@ impl Gpu {
             shared: kernel.shared,
             own,
             halted: kernel.halted,
+            timing: kernel.timing.clone(),
         }
     }
 

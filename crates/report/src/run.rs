@@ -8,6 +8,7 @@ use std::fmt::Write;
 use warploom_stats::result::{
     CheckReport, Figures, KernelReport, Outcome, ProcessReport, RunReport, ratio,
 };
+use warploom_stats::sample::Estimate;
 
 /// Launches shown one by one; of more, the first ones stand for the rest.
 const LAUNCHES_SHOWN: usize = 16;
@@ -26,6 +27,7 @@ pub fn run_report(run: &RunReport) -> String {
     let _ = writeln!(text, "{} on {}: {length}\n", run.command, run.gpu.name);
     processes(&mut text, run);
     launches(&mut text, run);
+    samples(&mut text, run);
     stalls(&mut text, &run.totals.figures.stalls);
     sharing(&mut text, run);
     outcome(&mut text, &run.outcome);
@@ -141,6 +143,48 @@ fn launches(text: &mut String, run: &RunReport) {
         let _ = writeln!(text, "({hidden} further launches in --json and --stats)");
     }
     text.push('\n');
+}
+
+/// What was timed of launches of which not all blocks were, and what all would have taken.
+fn samples(text: &mut String, run: &RunReport) {
+    let sampled = run.kernels.iter().filter_map(|k| Some((k, k.sample?)));
+    let mut shown = sampled.take(LAUNCHES_SHOWN).peekable();
+    if shown.peek().is_none() {
+        return;
+    }
+    for (kernel, sample) in shown {
+        let [timed, blocks] = [sample.blocks_timed, sample.blocks].map(grouped);
+        let name = &kernel.name;
+        if timed == blocks {
+            let _ = writeln!(
+                text,
+                "{name}: all {blocks} blocks timed, too few to leave any out"
+            );
+            continue;
+        }
+        let all = match sample.estimate {
+            Some(estimate) => format!(
+                "all would take {}, IPC {:.1}",
+                interval(&estimate),
+                sample.thread_instructions as f64 / estimate.cycles.max(1.0),
+            ),
+            None => "cycles and counters are of these".to_owned(),
+        };
+        let _ = writeln!(text, "{name}: {timed} of {blocks} blocks timed; {all}");
+    }
+    if let Some(estimate) = run.totals.estimate.filter(|_| run.kernels.len() > 1) {
+        let _ = writeln!(text, "all launches would take {}", interval(&estimate));
+    }
+    text.push('\n');
+}
+
+fn interval(estimate: &Estimate) -> String {
+    format!(
+        "{} cycles +- {} (95% confidence, {} stretches)",
+        grouped(estimate.cycles.round() as u64),
+        percent(Some(estimate.relative_margin())),
+        estimate.stretches,
+    )
 }
 
 fn launch_row(kernel: &KernelReport) -> Vec<String> {
@@ -276,6 +320,7 @@ pub(crate) mod tests {
     use super::run_report;
     use warploom_base::Dim3;
     use warploom_stats::result::*;
+    use warploom_stats::sample::{Estimate, SampleReport};
 
     fn figures(cycles: u64) -> Figures {
         Figures {
@@ -309,6 +354,7 @@ pub(crate) mod tests {
             context: None,
             figures: figures(cycles),
             concurrent: None,
+            sample: None,
         }
     }
 
@@ -333,6 +379,7 @@ pub(crate) mod tests {
             totals: Totals {
                 launches,
                 figures: figures(1000 * launches),
+                estimate: None,
             },
             wall_seconds: 0.25,
             cycles_per_second: 4000.0 * launches as f64,
@@ -367,6 +414,30 @@ pub(crate) mod tests {
             detail: "3 of 8,192 differ, first at 17: 1 instead of 2".into(),
         };
         insta::assert_snapshot!(run_report(&many));
+    }
+
+    #[test]
+    fn a_sample_says_what_it_is_of() {
+        let mut sampled = run(3);
+        let sample = |estimate| SampleReport {
+            blocks_timed: 400,
+            blocks: 1200,
+            thread_instructions: 196_608,
+            estimate,
+        };
+        let estimate = Estimate {
+            cycles: 3012.4,
+            margin: 30.124,
+            stretches: 8,
+        };
+        sampled.kernels[0].sample = Some(sample(Some(estimate)));
+        sampled.kernels[1].sample = Some(sample(None));
+        sampled.kernels[2].sample = Some(SampleReport {
+            blocks_timed: 1200,
+            ..sample(None)
+        });
+        sampled.totals.estimate = Some(Estimate::sum(1000, &[estimate]));
+        insta::assert_snapshot!(run_report(&sampled));
     }
 
     #[test]

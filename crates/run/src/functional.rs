@@ -11,7 +11,7 @@ use warploom_exec::{FunctionalOptions, FunctionalStats, Observer, run_grid, run_
 use warploom_stats::result::Outcome;
 
 /// No limit on warp instructions.
-pub(crate) const ALL: u64 = u64::MAX;
+const ALL: u64 = u64::MAX;
 
 /// What a run without timing did.
 #[derive(Debug)]
@@ -186,7 +186,11 @@ impl Session {
             let prepared = self.prepare(device, &launch, number)?;
             number += 1;
             let watched = observer.as_mut().map(|observer| &mut **observer as _);
-            match self.execute_prepared(&prepared, device, watched, enough - instructions) {
+            let extent = FunctionalOptions {
+                enough: enough - instructions,
+                ..FunctionalOptions::default()
+            };
+            match self.execute_prepared(&prepared, device, watched, extent) {
                 Ok(stats) => {
                     let cut = stats.blocks < prepared.grid.count();
                     instructions += stats.warp_instructions;
@@ -203,19 +207,18 @@ impl Session {
         }
     }
 
-    /// Executes a launch without timing; after `enough` warp instructions no further block starts.
-    /// The error is how it ended the run.
+    /// Executes a launch without timing, as much of it as `extent` says. The error is how it ended
+    /// the run.
     pub(crate) fn execute_prepared(
         &self,
         prepared: &Prepared,
         device: &mut Device,
         observer: Option<&mut dyn Observer>,
-        enough: u64,
+        extent: FunctionalOptions,
     ) -> Result<FunctionalStats, (Outcome, Stopped)> {
         let options = FunctionalOptions {
             resident_blocks: self.resident_blocks(prepared),
-            enough,
-            ..FunctionalOptions::default()
+            ..extent
         };
         let context = &prepared.launch.context;
         let memory = &mut device.memory;

@@ -7,15 +7,15 @@
 //! is what GPGPU-Sim's stream manager does.
 
 use crate::device::Device;
-use crate::functional::ALL;
 use crate::host::{Check, HostProgram, Stopped};
 use crate::process::{Process, Started};
 use crate::result::{Summary, kernel_report};
-use crate::session::{Progress, RunError, Session, outcome_of, stopped_by};
+use crate::sampling::Untimed;
+use crate::session::{Prepared, Progress, RunError, Session, TimedBlocks, outcome_of, stopped_by};
 use std::ops::ControlFlow;
 use warploom_base::{Cycle, Digest, KernelSlot};
 use warploom_config::Context;
-use warploom_exec::DeviceMemory;
+use warploom_exec::{DeviceMemory, FunctionalOptions};
 use warploom_gpu::{Gpu, KernelEnd};
 use warploom_stats::result::{Concurrent, Outcome};
 
@@ -62,6 +62,8 @@ struct InFlight {
     order: u64,
     /// Instructions counted in its slot before it.
     instructions_before: u64,
+    /// Not all of its blocks are timed.
+    untimed: Option<Untimed>,
 }
 
 /// A mix while it runs.
@@ -116,6 +118,9 @@ impl<'s, 'p> Mix<'s, 'p> {
             if self.processes.iter().all(Process::has_ended) {
                 self.cut_short(summary);
                 return Ok(Outcome::Finished);
+            }
+            if let Err(outcome) = self.pass_gaps(summary) {
+                return Ok(outcome);
             }
             let until = limit.min(self.next_event());
             if let Err(stop) = self.gpu.step(&mut self.memory, until) {
@@ -272,10 +277,13 @@ impl<'s, 'p> Mix<'s, 'p> {
                 continue;
             };
             let session = self.session;
-            if !session.options().timed.has(started.number, &started.kernel) {
+            let timed = &session.options().timed;
+            let any = timed.blocks.any_of(started.grid.count());
+            if !any || !timed.has(started.number, &started.kernel) {
+                let extent = FunctionalOptions::default();
                 let process = &mut self.processes[at];
                 process.device.lend(&mut self.memory);
-                let stats = session.execute_prepared(&launch, &mut process.device, None, ALL);
+                let stats = session.execute_prepared(&launch, &mut process.device, None, extent);
                 process.device.lend(&mut self.memory);
                 match stats {
                     Ok(stats) => summary.find(stats.findings),
@@ -286,9 +294,39 @@ impl<'s, 'p> Mix<'s, 'p> {
                 }
                 continue;
             }
-            self.launch(at, stream, launch.launch, started);
+            self.launch(at, stream, launch, started);
         }
         Ok(Ok(()))
+    }
+
+    /// Executes the blocks that kernels have come to and that are not timed. The error is how that
+    /// ends the run.
+    fn pass_gaps(&mut self, summary: &mut Summary) -> Result<(), Outcome> {
+        while let Some((slot, gap)) = self.gpu.gap() {
+            let kernel = self.in_flight[slot.index()].as_mut();
+            let kernel = kernel.expect("it is in flight");
+            let untimed = kernel.untimed.as_mut().expect("it has gaps");
+            let extent = FunctionalOptions {
+                first_block: gap.start,
+                end_block: gap.end,
+                ..FunctionalOptions::default()
+            };
+            let device = &mut self.processes[kernel.process].device;
+            device.lend(&mut self.memory);
+            let stats = self
+                .session
+                .execute_prepared(&untimed.prepared, device, None, extent);
+            device.lend(&mut self.memory);
+            match stats {
+                Ok(stats) => summary.find(untimed.executed(stats)),
+                Err((outcome, why)) => {
+                    self.stopped(why);
+                    return Err(outcome);
+                }
+            }
+            self.gpu.pass_gap(slot);
+        }
+        Ok(())
     }
 
     /// There is a place for another kernel. Where contexts are switched kernels run one by one.
@@ -297,14 +335,18 @@ impl<'s, 'p> Mix<'s, 'p> {
         self.gpu.has_free_slot() && (!switched || self.gpu.is_idle())
     }
 
-    fn launch(
-        &mut self,
-        at: usize,
-        stream: u32,
-        launch: warploom_gpu::KernelLaunch,
-        started: Started,
-    ) {
-        let slot = self.gpu.launch(launch, &self.memory);
+    fn launch(&mut self, at: usize, stream: u32, launch: Box<Prepared>, started: Started) {
+        let blocks = launch.grid.count();
+        let resident = self.session.resident_blocks(&launch) as u64;
+        let timed = &self.session.options().timed.blocks;
+        let stretches = timed.stretches(blocks, resident);
+        let sampled = matches!(timed, TimedBlocks::OneOf(_));
+        let part = sampled || stretches.is_some();
+        let untimed = part.then(|| Untimed::new(launch.clone()));
+        let slot = self.gpu.launch(launch.launch, &self.memory);
+        if let Some(stretches) = stretches {
+            self.gpu.time_only(slot, stretches);
+        }
         self.processes[at].running(stream, slot);
         self.concurrent |= stream != 0;
         self.in_flight[slot.index()] = Some(InFlight {
@@ -312,6 +354,7 @@ impl<'s, 'p> Mix<'s, 'p> {
             started,
             order: self.launched,
             instructions_before: self.gpu.thread_instructions(slot),
+            untimed,
         });
         self.launched += 1;
         self.turn = (at + 1) % self.processes.len();
@@ -361,7 +404,10 @@ impl<'s, 'p> Mix<'s, 'p> {
             halted: end.halted,
         });
         let parts = self.session.options().parts;
-        let report = kernel_report(name, *grid, *block, end, parts, concurrent);
+        let mut report = kernel_report(name, *grid, *block, end, parts, concurrent);
+        if let Some(untimed) = &kernel.untimed {
+            untimed.describe(end, &mut report);
+        }
         summary.add(kernel.order, (end.launched_at, end.ended_at), report);
     }
 

@@ -14,6 +14,7 @@ use warploom_stats::result::{
     DecisionReport, DramFigures, Figures, Gpu, KernelReport, Outcome, Parts, ProcessReport,
     Program, RunReport, Series, Sharing, SmFilterCheck, Totals, shares,
 };
+use warploom_stats::sample::Estimate;
 
 /// What a run has come to so far.
 pub(crate) struct Summary {
@@ -159,6 +160,7 @@ impl Summary {
             totals: Totals {
                 launches: kernels.len() as u64,
                 figures: figures.clone(),
+                estimate: estimate(cycles, &kernels),
             },
             kernels,
             processes: self.processes,
@@ -210,6 +212,7 @@ pub(crate) fn kernel_report(
             ..figures(end.ended_at - end.launched_at, &end.counters.sum())
         },
         concurrent,
+        sample: None,
     }
 }
 
@@ -236,6 +239,7 @@ pub(crate) fn functional_report(prepared: &Prepared, stats: &FunctionalStats) ->
         context: None,
         figures: figures(0, &functional_counters(stats)),
         concurrent: None,
+        sample: None,
     }
 }
 
@@ -282,6 +286,17 @@ fn cycles_in_flight(kernels: &[(u64, (u64, u64), KernelReport)]) -> u64 {
         until = until.max(to);
     }
     cycles
+}
+
+/// Cycles of all launches, of which some were not timed as a whole.
+fn estimate(cycles: u64, kernels: &[KernelReport]) -> Option<Estimate> {
+    let parts = kernels.iter().filter_map(|kernel| {
+        let estimate = kernel.sample?.estimate?;
+        Some((kernel.figures.cycles, estimate))
+    });
+    let (timed, parts): (Vec<u64>, Vec<Estimate>) = parts.unzip();
+    let others = cycles.saturating_sub(timed.iter().sum());
+    (!parts.is_empty()).then(|| Estimate::sum(others, &parts))
 }
 
 fn process_report(process: &Process<'_>, now: u64) -> ProcessReport {

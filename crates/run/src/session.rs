@@ -80,6 +80,21 @@ pub struct Timed {
     pub launches: Range<u64>,
     /// Names of kernels, or what a part of their names is; of all where there is none.
     pub kernels: Vec<String>,
+    /// Which of their blocks.
+    pub blocks: TimedBlocks,
+}
+
+/// Which blocks of a launch are timed. The others are executed without timing when their turn
+/// comes: memory is as it should be, and the machine stays full.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum TimedBlocks {
+    /// All.
+    #[default]
+    All,
+    /// Those of these ranks (x fastest).
+    Range(Range<u64>),
+    /// One of so many, in stretches over the whole grid; all of a grid too small for that.
+    OneOf(u64),
 }
 
 impl Default for Timed {
@@ -94,6 +109,7 @@ impl Timed {
         Self {
             launches: skipped..u64::MAX,
             kernels: Vec::new(),
+            blocks: TimedBlocks::All,
         }
     }
 
@@ -180,6 +196,7 @@ pub struct Session {
 }
 
 /// A launch that has been checked and can go to the machine.
+#[derive(Clone)]
 pub(crate) struct Prepared {
     pub launch: KernelLaunch,
     pub grid: Dim3,

@@ -15,6 +15,7 @@ mod metrics;
 pub mod mix;
 mod registry;
 pub mod result;
+pub mod sample;
 pub mod trace;
 mod windows;
 

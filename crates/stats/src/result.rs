@@ -9,6 +9,7 @@
 
 use crate::PEAK_SUFFIX;
 use crate::mix::{MixFigures, Turnaround};
+use crate::sample::{Estimate, SampleReport};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use warploom_base::Dim3;
@@ -395,6 +396,9 @@ pub struct KernelReport {
     /// Whose it is and when it ran, where kernels may run at once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub concurrent: Option<Concurrent>,
+    /// Which of its blocks were timed, where a part was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sample: Option<SampleReport>,
 }
 
 /// Whose a kernel is that may run beside others, and when it ran.
@@ -483,6 +487,9 @@ pub struct Totals {
     /// What they did together.
     #[serde(flatten)]
     pub figures: Figures,
+    /// Cycles of all launches where not all blocks of some were timed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub estimate: Option<Estimate>,
 }
 
 /// One comparison of an output with its reference.
@@ -555,10 +562,12 @@ mod tests {
                 context: None,
                 figures: figures.clone(),
                 concurrent: None,
+                sample: None,
             }],
             totals: Totals {
                 launches: 1,
                 figures,
+                estimate: None,
             },
             wall_seconds: 0.5,
             cycles_per_second: 200.0,

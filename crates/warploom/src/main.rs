@@ -13,6 +13,7 @@ mod launch_args;
 mod output;
 mod panic;
 mod progress;
+mod sample_args;
 mod simulate;
 mod stats_args;
 mod target;

@@ -93,6 +93,24 @@ impl StatsArgs {
         }
     }
 
+    /// Refuses tables of counters, which cannot say that they are of a part of the blocks.
+    pub fn refuse_parts(&self, option: &str) -> Result<(), Failure> {
+        let csv = |path: &PathBuf| has_extension(path, "csv");
+        let asked = [
+            ("--stats FILE.csv", self.stats.as_ref().is_some_and(csv)),
+            ("--csv", self.csv.is_some()),
+            ("--series", self.series.is_some()),
+            ("--gpgpusim-stats", self.gpgpusim_stats),
+        ];
+        match asked.iter().find(|(_, asked)| *asked) {
+            Some((table, _)) => Err(Failure::Input(format!(
+                "{table} would not say that its counters are of a part of the blocks; leave out \
+                 {option}, or write --stats FILE.json"
+            ))),
+            None => Ok(()),
+        }
+    }
+
     /// Counters are wanted by part.
     pub fn parts(&self) -> bool {
         let rows = self.rows();

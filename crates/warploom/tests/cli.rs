@@ -292,6 +292,25 @@ fn bad_usage_is_refused_with_status_2() {
 }
 
 #[test]
+fn bad_samples_are_refused_with_status_2() {
+    let nowhere = tempfile::tempdir().unwrap();
+    let refuse = |args: &[&str]| refusal(nowhere.path(), 2, args);
+    insta::assert_snapshot!(
+        [
+            refuse(&["run", "bfs", "--sample", "1"]),
+            refuse(&["run", "bfs", "--sample", "4", "--blocks", "0..2"]),
+            refuse(&["run", "bfs", "--blocks", "5..3"]),
+            refuse(&["run", "bfs", "--blocks", "7"]),
+            refuse(&["run", "bfs", "--sample", "4", "--functional"]),
+            refuse(&["run", "bfs", "--sample", "4", "--csv", "counters.csv"]),
+            refuse(&["run", "all", "--sample", "4"]),
+            refuse(&["run", "bfs", "sgemm", "--blocks", "0..2"]),
+        ]
+        .join("\n")
+    );
+}
+
+#[test]
 fn bad_launches_are_refused_with_status_2() {
     let refuse = |from: &str, to: &str| {
         let folder = folder_with(from, to);

@@ -128,6 +128,7 @@ fn kernel(name: &str, times: u64) -> KernelReport {
         context: None,
         figures: figures(times),
         concurrent: None,
+        sample: None,
     }
 }
 

@@ -8,6 +8,7 @@ use crate::failure::Failure;
 use crate::gpu::GpuArgs;
 use crate::launch_args::LaunchArgs;
 use crate::output::{command_line, json, print, width};
+use crate::sample_args::SampleArgs;
 use crate::simulate::simulate;
 use crate::stats_args::StatsArgs;
 use crate::target::{self, WorkloadArgs};
@@ -27,6 +28,8 @@ Examples:
   warploom run bfs --size paper --functional       outputs only, without timing
   warploom run hotspot --functional --sharing      cache lines that blocks share
   warploom run bfs --skip-launches 4               timing begins with the fifth launch
+  warploom run duet/CONV --size paper --sample 10  one of ten blocks timed, cycles of all estimated
+  warploom run hotspot --blocks 0..120             the first 120 blocks timed
   warploom run crat/CFD --allocate 42 --gpu fermi-crat
                                                    with 42 registers a thread, spills included
   warploom run my.toml --check shared-races,uninitialised
@@ -83,6 +86,8 @@ pub struct Args {
     /// shared memory, barriers that a part of a warp reaches
     #[arg(long, value_name = "KIND", value_delimiter = ',')]
     check: Vec<CheckKind>,
+    #[command(flatten)]
+    sample: SampleArgs,
     #[command(flatten)]
     mix: mix::MixArgs,
     #[command(flatten)]
@@ -143,14 +148,18 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
     }
     if target == "all" {
         args.stats.refuse("all")?;
-        if args.skip_launches > 0 {
-            return Err(Failure::Input(
-                "--skip-launches needs one target, `all` is many; leave it out".to_owned(),
-            ));
+        let skips = (args.skip_launches > 0).then_some("--skip-launches");
+        if let Some(option) = skips.or(args.sample.given()) {
+            return Err(Failure::Input(format!(
+                "{option} needs one target, `all` is many; leave it out"
+            )));
         }
         return all::run(args, &gpu);
     }
     args.stats.check(args.functional)?;
+    if let Some(option) = args.sample.given() {
+        args.stats.refuse_parts(option)?;
+    }
     let mut program = match args.allocate.program(target, &args.workload, &gpu)? {
         Some(program) => program,
         None => {
@@ -163,7 +172,10 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
         max_cycles: args.max_cycles,
         functional: args.functional,
         sharing: args.sharing,
-        timed: Timed::from(args.skip_launches),
+        timed: Timed {
+            blocks: args.sample.timed(),
+            ..Timed::from(args.skip_launches)
+        },
         checks: checks(&args.check),
         parts: args.stats.parts(),
         window_cycles: args.stats.window_cycles(),

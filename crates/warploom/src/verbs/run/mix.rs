@@ -88,6 +88,7 @@ fn refuse(args: &Args) -> Result<(), Failure> {
         (args.functional, "--functional"),
         (args.skip_launches > 0, "--skip-launches"),
         (args.stats.gpgpusim_stats, "--gpgpusim-stats"),
+        (args.sample.given().is_some(), "--sample or --blocks"),
     ];
     match wrong.into_iter().find(|(given, _)| *given) {
         Some((_, option)) => Err(Failure::Input(format!(

@@ -1,0 +1,153 @@
+//! Runs that time a part of a launch's blocks: which part, and what the whole would have taken.
+
+use crate::session::{Prepared, TimedBlocks};
+use warploom_exec::{FindingReport, FunctionalStats};
+use warploom_gpu::{KernelEnd, Stretches, Timing};
+use warploom_stats::result::KernelReport;
+use warploom_stats::sample::{Estimate, SampleReport};
+
+/// Stretches over a grid that is long enough: enough for an interval that means something.
+const WANTED: u64 = 10;
+/// The fewest for which any block is left out: two of them are not looked at (see `rates`).
+const FEWEST: u64 = 5;
+/// Times what the machine holds that a stretch is long, at least and at most. A gap leaves caches
+/// and queues as they were elsewhere in the grid: the longer a stretch, the less that weighs.
+const LENGTHS: [u64; 2] = [2, 32];
+
+/// A launch of which a part was to be timed, while it runs.
+pub(crate) struct Untimed {
+    pub prepared: Box<Prepared>,
+    thread_instructions: u64,
+}
+
+impl Untimed {
+    pub fn new(prepared: Box<Prepared>) -> Self {
+        Self {
+            prepared,
+            thread_instructions: 0,
+        }
+    }
+
+    /// Blocks have been executed; what was found in them.
+    pub fn executed(&mut self, stats: FunctionalStats) -> Vec<FindingReport> {
+        self.thread_instructions += stats.thread_instructions;
+        stats.findings
+    }
+
+    /// Adds to a launch's report what it is a report of.
+    pub fn describe(&self, end: &KernelEnd, report: &mut KernelReport) {
+        let Some(timing) = &end.timing else {
+            let blocks = self.prepared.grid.count();
+            report.sample = Some(SampleReport {
+                blocks_timed: blocks,
+                blocks,
+                thread_instructions: report.figures.thread_instructions,
+                estimate: None,
+            });
+            return;
+        };
+        let cycles = end.ended_at - end.launched_at;
+        report.sample = Some(SampleReport {
+            blocks_timed: timing.started,
+            blocks: timing.started + timing.skipped,
+            thread_instructions: report.figures.thread_instructions + self.thread_instructions,
+            estimate: Estimate::new(cycles, timing.skipped, &rates(timing)),
+        });
+    }
+}
+
+/// Core cycles that a block added to the launch in each stretch, from the first block's start to
+/// that of the next stretch's first. Not in the first stretch, in which the machine fills, nor in
+/// the last, which may be shorter.
+fn rates(timing: &Timing) -> Vec<f64> {
+    let begins = timing.begins.get(1..).unwrap_or_default();
+    let cycles = begins.windows(2).map(|pair| pair[1] - pair[0]);
+    let blocks = timing.stretches.timed as f64;
+    cycles.map(|cycles| cycles as f64 / blocks).collect()
+}
+
+impl TimedBlocks {
+    /// Some block of a grid of so many is timed.
+    pub(crate) fn any_of(&self, blocks: u64) -> bool {
+        match self {
+            Self::Range(ranks) => ranks.start < blocks.min(ranks.end),
+            Self::All | Self::OneOf(_) => true,
+        }
+    }
+
+    /// The stretches of a launch of `blocks`, of which the machine holds `resident` at once; `None`
+    /// if all are timed.
+    pub(crate) fn stretches(&self, blocks: u64, resident: u64) -> Option<Stretches> {
+        match self {
+            Self::All => None,
+            Self::Range(ranks) => {
+                let whole = ranks.start == 0 && ranks.end >= blocks;
+                (!whole).then(|| Stretches::range(ranks.clone()))
+            }
+            Self::OneOf(n) => {
+                let [least, most] = LENGTHS.map(|times| times * resident.max(1));
+                let timed = (blocks / n.saturating_mul(WANTED)).clamp(least, most);
+                let period = timed.saturating_mul(*n);
+                let enough = period.saturating_mul(FEWEST) <= blocks;
+                let stretches = Stretches {
+                    from: 0,
+                    to: u64::MAX,
+                    timed,
+                    period,
+                };
+                (*n > 1 && enough).then_some(stretches)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{TimedBlocks, rates};
+    use warploom_gpu::{Stretches, Timing};
+
+    #[test]
+    fn the_first_and_the_last_stretch_are_not_looked_at() {
+        let timing = Timing {
+            stretches: Stretches {
+                from: 0,
+                to: u64::MAX,
+                timed: 10,
+                period: 40,
+            },
+            started: 35,
+            skipped: 100,
+            begins: vec![0, 50, 150, 270],
+        };
+        assert_eq!(rates(&timing), [10.0, 12.0]);
+        let one = Timing {
+            begins: vec![0],
+            ..timing
+        };
+        assert!(rates(&one).is_empty());
+    }
+
+    #[test]
+    fn a_grid_too_small_for_stretches_is_timed_whole() {
+        let one_of = |n, blocks, resident| {
+            let stretches = TimedBlocks::OneOf(n).stretches(blocks, resident);
+            stretches.map(|s| (s.timed, s.period))
+        };
+        // Five stretches of two times 100, one of four.
+        assert_eq!(one_of(4, 3_999, 100), None);
+        assert_eq!(one_of(4, 4_000, 100), Some((200, 800)));
+        // Ten stretches, as far as they are not longer than 32 times 100.
+        assert_eq!(one_of(4, 20_000, 100), Some((500, 2_000)));
+        assert_eq!(one_of(4, 1_000_000, 100), Some((3_200, 12_800)));
+        assert_eq!(one_of(1, 1_000_000, 100), None);
+        assert_eq!(one_of(u64::MAX, 1_000_000, 100), None);
+    }
+
+    #[test]
+    fn a_range_that_holds_all_leaves_nothing_out() {
+        let range = |ranks| TimedBlocks::Range(ranks);
+        assert_eq!(range(0..8).stretches(8, 4), None);
+        assert_eq!(range(0..7).stretches(8, 4), Some(Stretches::range(0..7)));
+        assert!(range(7..9).any_of(8) && !range(8..9).any_of(8) && !range(3..3).any_of(8));
+    }
+}
