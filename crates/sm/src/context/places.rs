@@ -7,6 +7,7 @@
 
 use super::map::{Map, Region, Span};
 use super::tables::{BlockEntry, State, WarpEntry};
+use crate::blocks::warp_run;
 use warploom_config::{ContextNeeds, ContextRules};
 use warploom_policy::{WarpMask, warps_of};
 
@@ -103,11 +104,7 @@ impl Places {
 
     /// A free slot, one of `wanted` if one of these is free.
     pub fn try_slot(&mut self, wanted: WarpMask) -> Option<u8> {
-        let all = if self.all_slots == 64 {
-            !0
-        } else {
-            (1 << self.all_slots) - 1
-        };
+        let all = warp_run(0, self.all_slots);
         let free = all & !self.trial_slots;
         let from = if free & wanted != 0 {
             free & wanted
@@ -292,6 +289,16 @@ mod tests {
 
     fn span(start: u32, units: u32) -> Span {
         Span { start, units }
+    }
+
+    #[test]
+    fn there_are_no_slots_beyond_the_last() {
+        for slots in [4, 64, 128] {
+            let mut places = places(slots);
+            places.begin();
+            let all: Vec<_> = std::iter::from_fn(|| places.try_slot(0)).collect();
+            assert_eq!(all, (0..slots as u8).collect::<Vec<_>>());
+        }
     }
 
     #[test]

@@ -65,8 +65,8 @@ impl Contexts {
         let mask = waiting & warps.live & !busy;
         let mut at = 0;
         while let Some(unit) = self.stalled.get(at) {
-            // A warp may have got what it waited for in this cycle, have issued, and wait for the next
-            // load: then something of it is in the pipeline.
+            // A warp may have got what it waited for in this cycle, have issued, and wait for its
+            // next load: then something of it is in the pipeline.
             let slots = self.slots_of(unit, terms.by_warp);
             let load = terms.by_warp || slots & !warps.at_barrier != 0;
             let can_leave = || warps_of(slots).all(|s| self.can_leave(s.index(), warps, image));
