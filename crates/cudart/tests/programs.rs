@@ -231,6 +231,15 @@ fn kernels_take_memory_themselves() {
 }
 
 #[test]
+fn functions_call_themselves_and_by_pointers() {
+    check(13, "calls", QUIET);
+    check(13, "calls", FUNCTIONAL);
+    let ran = run(13, "calls", &["deep"], QUIET);
+    assert!(ran.output.status.success(), "{}", ran.stdout());
+    assert!(ran.stderr().contains("stack overflow"), "{}", ran.stderr());
+}
+
+#[test]
 fn processes_that_end_otherwise_leave_nothing_half_done() {
     for what in ["abort", "_exit"] {
         let ran = run(13, "fault", &[what], QUIET);

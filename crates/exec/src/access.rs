@@ -188,7 +188,7 @@ impl Machine<'_, '_> {
         let within = |size: usize| end.is_some_and(|end| end <= size as u64);
         let inside = match access.space {
             MemSpace::Shared => within(self.block.shared.len()),
-            MemSpace::Local | MemSpace::FrameParam => within(self.ctx.program.local_bytes as usize),
+            MemSpace::Local | MemSpace::FrameParam => within(self.ctx.program.local_end() as usize),
             MemSpace::Param => within(self.ctx.params.len()),
             MemSpace::Global | MemSpace::Const | MemSpace::Generic => {
                 match self.port.image.check(self.ctx.asid, address, bytes) {
@@ -289,16 +289,6 @@ impl Machine<'_, '_> {
         }
     }
 
-    /// Copies bytes of the lanes' frames, for calls.
-    pub(crate) fn copy_frame(&mut self, from: u32, to: u32, bytes: u32, lanes: LaneMask) {
-        for i in 0..bytes as usize {
-            for lane in lanes_of(lanes) {
-                let byte = self.warp.local_byte(lane, from as usize + i);
-                self.warp.set_local_byte(lane, to as usize + i, byte);
-            }
-        }
-    }
-
     /// Are all lanes inside shared memory and aligned, and is nothing looked for?
     #[inline(always)]
     pub(crate) fn plain_shared(&self, access: Access) -> Option<Span> {
@@ -316,7 +306,7 @@ impl Machine<'_, '_> {
         let uniform = ty.bytes == 4 && ty.count == 1 && !ty.wide_reg && first.is_multiple_of(4);
         let same = || lanes_of(self.mask).all(|lane| self.out.addrs[lane] == first);
         let inside =
-            first.saturating_add(access.bytes as u64) <= u64::from(self.ctx.program.local_bytes);
+            first.saturating_add(access.bytes as u64) <= u64::from(self.ctx.program.local_end());
         let plain = uniform && !self.ctx.checks.uninitialised;
         (plain && inside && same()).then_some(first as usize / 4)
     }

@@ -3,7 +3,7 @@
 use crate::barrier::{BarrierArrival, PendingBarrier};
 use crate::fault::{FaultKind, FindingKind, RawFault};
 use crate::machine::{Exec, Machine};
-use crate::stack::BranchOrder;
+use crate::stack::{BranchOrder, Returned};
 use crate::step::Effect;
 use warploom_base::{LaneMask, Pc, WARP_SIZE, lanes_of};
 use warploom_ir::{BarrierKind, MemSpace, Src};
@@ -26,17 +26,16 @@ impl Machine<'_, '_> {
     fn settle(&mut self) {
         while let Some(returned) = self.warp.stack.settle() {
             let lanes = returned.lanes & !self.warp.exited;
-            self.copy_results(returned.call, lanes);
+            self.returned(returned, lanes);
         }
     }
 
-    fn copy_results(&mut self, call: Pc, lanes: LaneMask) {
-        let program = &self.ctx.program;
-        let inst = &program.insts[call.index()];
-        if let Some(extra) = program.extras.get(inst.extra.0 as usize) {
-            for &(from, to, bytes) in &extra.copies_out {
-                self.copy_frame(from, to, bytes, lanes);
-            }
+    fn returned(&mut self, from: Returned, lanes: LaneMask) {
+        let ctx = self.ctx;
+        let inst = &ctx.program.insts[from.call.index()];
+        let extra = ctx.program.extras.get(inst.extra.0 as usize);
+        if let Some(callee) = extra.and_then(|e| e.callees.get(usize::from(from.callee))) {
+            self.leave(callee, lanes);
         }
     }
 
@@ -115,13 +114,40 @@ impl Machine<'_, '_> {
             self.fall_through();
             return Ok(());
         }
+        let ctx = self.ctx;
         let target = Pc(self.inst.imm as u32);
-        if let Some(extra) = self.ctx.program.extras.get(self.inst.extra.0 as usize) {
-            for &(from, to, bytes) in &extra.copies_in {
-                self.copy_frame(from, to, bytes, self.mask);
-            }
+        let extra = ctx.program.extras.get(self.inst.extra.0 as usize);
+        if let Some(callee) = extra.and_then(|e| e.callees.first()) {
+            self.enter(callee, self.mask)?;
         }
-        self.warp.stack.call(self.pc, target, self.mask);
+        self.warp.stack.call(self.pc, target, 0, self.mask);
+        Ok(())
+    }
+
+    /// Lanes that call other functions than the lowest one call them afterwards, by the same
+    /// instruction.
+    pub fn call_indirect(&mut self) -> Exec {
+        if self.mask == 0 {
+            self.fall_through();
+            return Ok(());
+        }
+        let addresses = *self.src::<u64>(0);
+        let first = self.lowest_lane();
+        let alike = |lane: &usize| addresses[*lane] == addresses[first];
+        let lanes = lanes_of(self.mask).filter(alike);
+        let lanes = lanes.fold(0, |mask: LaneMask, lane| mask | 1 << lane);
+        let mut callees = self.extra()?.callees.iter().zip(0..);
+        let Some((callee, nth)) = callees.find(|(c, _)| c.address == addresses[first]) else {
+            return Err(RawFault::plain(FaultKind::BadCallee, first));
+        };
+        self.enter(callee, lanes)?;
+        let (others, next) = (self.mask & !lanes, self.next());
+        if others != 0 {
+            let idle = self.warp.active_mask() & !self.mask;
+            let groups = [(next, idle), (self.pc, others), (self.pc, lanes)];
+            self.warp.stack.diverge(&groups, Some(next));
+        }
+        self.warp.stack.call(self.pc, callee.target, nth, lanes);
         Ok(())
     }
 

@@ -31,6 +31,10 @@ pub enum FaultKind {
     IllegalInstruction,
     /// `brx.idx` with an index beyond its table.
     BranchIndex,
+    /// A call through a register that holds the address of no function that it may reach.
+    BadCallee,
+    /// A thread's stack is used up: calls go too deep, or `alloca` asks for too much.
+    StackOverflow,
     /// A texture handle that names no texture.
     BadTexture,
 }
@@ -208,6 +212,8 @@ fn kind_text(kind: FaultKind) -> &'static str {
         FaultKind::BadFree => "free of what malloc has not given",
         FaultKind::IllegalInstruction => "illegal instruction",
         FaultKind::BranchIndex => "branch index beyond its table",
+        FaultKind::BadCallee => "call of an address where no function begins",
+        FaultKind::StackOverflow => "stack overflow",
         FaultKind::BadTexture => "texture handle that names no texture",
     }
 }

@@ -26,6 +26,7 @@ mod control;
 mod convert;
 mod fault;
 mod float_ops;
+mod frames;
 mod functional;
 mod heap;
 mod int_ops;

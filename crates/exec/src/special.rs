@@ -25,6 +25,7 @@ impl Machine<'_, '_> {
             S::TidX => map_lanes(&self.warp.tid[0].0, u64::from),
             S::TidY => map_lanes(&self.warp.tid[1].0, u64::from),
             S::TidZ => map_lanes(&self.warp.tid[2].0, u64::from),
+            S::FrameBase => map_lanes(&self.warp.stacks.base.0, u64::from),
             S::LaneId
             | S::LanemaskEq
             | S::LanemaskLe
@@ -54,6 +55,7 @@ impl Machine<'_, '_> {
             S::NctaidX | S::NclusterIdX => grid.x,
             S::NctaidY | S::NclusterIdY => grid.y,
             S::NctaidZ | S::NclusterIdZ => grid.z,
+            S::FrameBase => self.warp.stacks.base.0[lane],
             S::LaneId => lane as u32,
             S::WarpId => u32::from(self.env.warp_slot),
             S::NwarpId => u32::from(self.env.n_warps),

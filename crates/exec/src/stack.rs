@@ -42,12 +42,15 @@ struct Entry {
     rpc: Pc,
     lanes: LaneMask,
     call: Option<Pc>,
+    callee: u16,
 }
 
 /// A call that ended: its lanes copy results as the call instruction says.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Returned {
     pub call: Pc,
+    /// Which of the functions that it may reach.
+    pub callee: u16,
     pub lanes: LaneMask,
 }
 
@@ -90,6 +93,7 @@ impl SimtStack {
                 rpc: FUNCTION_END,
                 lanes,
                 call: None,
+                callee: 0,
             });
         }
     }
@@ -147,13 +151,15 @@ impl SimtStack {
                     rpc,
                     lanes,
                     call: None,
+                    callee: 0,
                 });
             }
         }
     }
 
-    /// A call by `lanes` of the top entry; all of its lanes go on behind the call afterwards.
-    pub fn call(&mut self, call: Pc, target: Pc, lanes: LaneMask) {
+    /// A call by `lanes` of the top entry, of the `callee`-th function that it may reach; all of
+    /// the entry's lanes go on behind the call afterwards.
+    pub fn call(&mut self, call: Pc, target: Pc, callee: u16, lanes: LaneMask) {
         if let Some(top) = self.entries.last_mut() {
             top.pc = Pc(call.0 + 1);
         }
@@ -163,6 +169,7 @@ impl SimtStack {
             rpc: FUNCTION_END,
             lanes,
             call: Some(call),
+            callee,
         });
     }
 
@@ -180,6 +187,7 @@ impl SimtStack {
                 self.depth -= 1;
                 return Some(Returned {
                     call,
+                    callee: top.callee,
                     lanes: top.lanes,
                 });
             }

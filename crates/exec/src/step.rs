@@ -198,6 +198,7 @@ impl Machine<'_, '_> {
             Op::Bra(_) => return self.branch(),
             Op::BrxIdx => return self.branch_table(),
             Op::Call => return self.call(),
+            Op::CallIndirect => return self.call_indirect(),
             Op::Ret => return self.ret(),
             Op::Exit => return self.exit(),
             _ => {}
@@ -218,7 +219,10 @@ impl Machine<'_, '_> {
                 Ok(())
             }
             // Control flow is done already.
-            Op::Bra(_) | Op::BrxIdx | Op::Call | Op::Ret | Op::Exit => Ok(()),
+            Op::Bra(_) | Op::BrxIdx | Op::Call | Op::CallIndirect | Op::Ret | Op::Exit => Ok(()),
+            Op::Alloca(width) => self.alloca(width),
+            Op::StackSave(width) => self.stack_save(width),
+            Op::StackRestore(width) => self.stack_restore(width),
             Op::Trap => Err(RawFault::plain(FaultKind::Trap, self.lowest_lane())),
             Op::Mov(width) => self.mov(width),
             Op::MovPred => self.mov_pred(false),
@@ -373,7 +377,7 @@ fn nearest(ctx: &LaunchContext, image: &DeviceMemory, space: MemSpace, address: 
         MemSpace::Local | MemSpace::FrameParam => {
             format!(
                 "the thread has {} bytes of local memory",
-                ctx.program.local_bytes
+                ctx.program.local_end()
             )
         }
         MemSpace::Param => format!("the kernel has {} bytes of parameters", ctx.params.len()),

@@ -3,6 +3,7 @@
 use crate::atomic::AtomicDst;
 use crate::barrier::{BarrierRelease, PendingBarrier};
 use crate::block::BlockState;
+use crate::frames::Stacks;
 use crate::launch::LaunchContext;
 use crate::regs::{Lanes32, Lanes64, RegFile, blend, map_lanes};
 use crate::stack::{SimtStack, Spin, StackEntry};
@@ -30,6 +31,7 @@ pub struct WarpState {
     pub(crate) staged32: [Lanes32; 4],
     pub(crate) staged64: [Lanes64; 4],
     pub(crate) pending: Option<PendingBarrier>,
+    pub(crate) stacks: Stacks,
 }
 
 impl Default for WarpState {
@@ -47,6 +49,7 @@ impl Default for WarpState {
             staged32: [Lanes32::ZERO; 4],
             staged64: [Lanes64::ZERO; 4],
             pending: None,
+            stacks: Stacks::EMPTY,
         }
     }
 }
@@ -67,6 +70,7 @@ impl WarpState {
         self.carry = 0;
         self.exited = 0;
         self.pending = None;
+        self.stacks.reset(ctx.program.stack_base());
         self.local.clear();
         self.local_written.clear();
         self.warp_index = warp_index;
@@ -241,6 +245,7 @@ impl WarpState {
             digest.u64(entry.lanes.into());
             digest.u64(entry.pc.map_or(u64::MAX, |pc| pc.0.into()));
         }
+        digest.bytes(bytemuck::cast_slice(&self.stacks.end.0));
         digest.bytes(bytemuck::cast_slice(&self.local));
         digest.finish()
     }

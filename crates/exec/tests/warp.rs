@@ -308,8 +308,11 @@ fn calls_return_from_divergent_places() {
     call.imm = 4;
     b.program.local_bytes = 16;
     b.program.extras.push(ExtraOperands {
-        copies_in: vec![(0, 8, 4)],
-        copies_out: vec![(8, 4, 4)],
+        callees: vec![Callee {
+            copies_in: vec![(0, 8, 4)],
+            copies_out: vec![(8, 4, 4)],
+            ..Callee::default()
+        }],
         ..ExtraOperands::default()
     });
     call.extra = Extra(0);
@@ -401,8 +404,11 @@ fn parameters_travel_through_frames() {
     let mut call = inst(Op::Call, &[], &[]);
     call.imm = 6;
     b.program.extras.push(ExtraOperands {
-        copies_in: vec![(0, 8, 4)],
-        copies_out: vec![(12, 4, 4)],
+        callees: vec![Callee {
+            copies_in: vec![(0, 8, 4)],
+            copies_out: vec![(12, 4, 4)],
+            ..Callee::default()
+        }],
         ..ExtraOperands::default()
     });
     call.extra = Extra(0);

@@ -114,7 +114,7 @@ impl Contexts {
         let mut before = vec![None; code.insts.len()];
         live.for_each_before(code, cfg, |at, set| {
             let wanted = waits.contains(at) || barriers.contains(at);
-            if wanted || code.insts[at].op == Op::Call {
+            if wanted || calls(code.insts[at].op) {
                 before[at] = Some(sizes.held(at, set));
             }
         });
@@ -129,7 +129,7 @@ impl Contexts {
                     held,
                 });
             }
-            if code.insts[at].op == Op::Call && held.bytes >= this.at_calls.bytes {
+            if calls(code.insts[at].op) && held.bytes >= this.at_calls.bytes {
                 this.at_calls = held;
             }
         }
@@ -218,6 +218,10 @@ fn elsewhere(cfg: &Cfg, live: &Liveness, uniform: &Uniform) -> Vec<FixedBitSet> 
 
 fn waits_at_barrier(op: Op) -> bool {
     matches!(op, Op::Barrier(kind) if kind != BarrierKind::Arrive)
+}
+
+fn calls(op: Op) -> bool {
+    matches!(op, Op::Call | Op::CallIndirect)
 }
 
 /// Loads whose result comes from global memory, as far as the code tells.

@@ -31,7 +31,7 @@ pub fn class(op: Op) -> InstClass {
         Op::Bra(_) | Op::BrxIdx => C::Branch,
         // The heap is one for all: taking and giving are atomics on its lock.
         Op::System(SystemCall::Malloc | SystemCall::Free) => C::Atomic(MemClass::Global),
-        Op::Call | Op::System(_) => C::Call,
+        Op::Call | Op::CallIndirect | Op::System(_) => C::Call,
         Op::Ret => C::Return,
         Op::Exit => C::Exit,
         Op::Barrier(_) => C::Barrier,

@@ -142,6 +142,9 @@ pub enum SpecialReg {
     ClusterCtarank,
     ClusterNctarank,
     IsExplicitCluster,
+    /// Start of the running function's frame in the thread's local memory, where frames move. No
+    /// name of PTX stands for it.
+    FrameBase,
 }
 
 const _: () = assert!(

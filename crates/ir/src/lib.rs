@@ -2,8 +2,9 @@
 //! flattened into one array of [`Inst`]: names are resolved, modifiers have become typed
 //! operations, registers have slots in a warp's register file.
 //!
-//! Invariants: knows no time; a program is immutable once made; functions are not recursive, so
-//! every function's registers and frame have one static place; facts (reconvergence points,
+//! Invariants: knows no time; a program is immutable once made; every function's registers have one
+//! static place, and so has its frame, but for functions that may be called again before they
+//! return or that take room while they run ([`Frame`]); facts (reconvergence points,
 //! liveness, operand lists) stand beside the code, indexed by [`Pc`](warploom_base::Pc).
 
 pub mod cfg;

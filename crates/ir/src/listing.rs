@@ -7,7 +7,7 @@
 
 use crate::inst::{Dst, Inst, Src};
 use crate::op::{FloatMods, MemTy, Op};
-use crate::program::{ConstValue, ExtraOperands, InstFacts, Program};
+use crate::program::{Callee, ConstValue, ExtraOperands, Frame, InstFacts, Program};
 use std::fmt::{self, Debug, Display, Formatter};
 use warploom_base::Pc;
 
@@ -58,6 +58,9 @@ impl Program {
         if self.local_bytes > 0 {
             writeln!(f, "local {} bytes", self.local_bytes)?;
         }
+        if self.stack_bytes > 0 {
+            writeln!(f, "stack {} bytes", self.stack_bytes)?;
+        }
         Ok(())
     }
 
@@ -84,6 +87,11 @@ impl Program {
 fn write_place(f: &mut Formatter<'_>, inst: &Inst, extra: &ExtraOperands) -> fmt::Result {
     match inst.op {
         Op::Bra(_) | Op::Call => write!(f, " -> {}", inst.imm)?,
+        Op::CallIndirect => {
+            let places = extra.callees.iter();
+            let place = |c: &Callee| format!("{} at {:#x}", c.target.0, c.address);
+            write_list(f, " -> ", places.map(place))?;
+        }
         Op::BrxIdx => write_list(f, " -> ", extra.targets.iter().map(|Pc(pc)| pc))?,
         Op::Ld(..) | Op::St(..) | Op::Atom(..) | Op::Prefetch(_) => {
             write!(f, " [{:+}]", inst.imm)?;
@@ -93,12 +101,28 @@ fn write_place(f: &mut Formatter<'_>, inst: &Inst, extra: &ExtraOperands) -> fmt
         }
         _ => {}
     }
-    for (word, copies) in [("in", &extra.copies_in), ("out", &extra.copies_out)] {
+    extra
+        .callees
+        .iter()
+        .try_for_each(|callee| write_entry(f, callee))
+}
+
+/// How a function is entered.
+fn write_entry(f: &mut Formatter<'_>, callee: &Callee) -> fmt::Result {
+    for (word, copies) in [("in", &callee.copies_in), ("out", &callee.copies_out)] {
         for (from, to, bytes) in copies {
             write!(f, " {word} {from}->{to} ({bytes})")?;
         }
     }
-    Ok(())
+    let Some(frame) = &callee.frame else {
+        return Ok(());
+    };
+    let Frame {
+        bytes,
+        kept_regs,
+        kept_preds,
+    } = frame;
+    write!(f, " frame {bytes} bytes keeps {kept_regs:?} {kept_preds:?}")
 }
 
 fn write_list<T: Display>(

@@ -616,6 +616,15 @@ pub enum Op {
     BrxIdx,
     /// Call of the function at `imm`; copies of parameters in the extra.
     Call,
+    /// Call of the function whose address is in `src[0]`: one of the extra's.
+    CallIndirect,
+    /// Takes `src[0]` bytes of the stack until the function returns, at a multiple of `src[1]`; the
+    /// address in local memory in `dst[0]`.
+    Alloca(Width),
+    /// The end of the stack's used part, to `dst[0]`.
+    StackSave(Width),
+    /// Makes `src[0]` that end.
+    StackRestore(Width),
     /// Return from a function, or end of a kernel's thread at top level.
     Ret,
     /// End of the thread.

@@ -3,6 +3,7 @@
 use crate::contexts::UNIT_BYTES;
 use crate::inst::{Dst, Inst, Reg, Src};
 use crate::op::{Op, SystemCall};
+use std::ops::Range;
 use warploom_base::Pc;
 use warploom_diag::Diagnostics;
 
@@ -18,6 +19,12 @@ pub const LOCAL_WINDOW_BYTES: u64 = 0x0200_0000;
 pub const PARAM_WINDOW: u64 = 0x0400_0000;
 /// Bytes of the generic window onto parameters.
 pub const PARAM_WINDOW_BYTES: u64 = 0x0001_0000;
+/// First address of functions, for calls through a register: each takes [`FUNCTION_BYTES`].
+pub const FUNCTION_BASE: u64 = 0x0800_0000;
+/// Distance between the addresses of two functions of a module.
+pub const FUNCTION_BYTES: u64 = 16;
+/// Bytes of a thread's stack for frames that move and for what `alloca` takes.
+pub const STACK_BYTES: u32 = 64 << 10;
 /// First address of constant memory. `.const` addresses are generic addresses.
 pub const CONST_BASE: u64 = 0x1000_0000;
 /// Bytes set aside for constant memory.
@@ -92,10 +99,38 @@ pub struct ExtraOperands {
     pub srcs: Vec<Src>,
     /// Branch targets of `brx.idx`.
     pub targets: Vec<Pc>,
-    /// `call`: bytes copied between frame offsets before the call, (from, to, bytes).
+    /// `call`: the functions that it may reach; by name it is one.
+    pub callees: Vec<Callee>,
+}
+
+/// A function that a call may reach, and how it is entered.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Callee {
+    /// Its address, for calls through a register.
+    pub address: u64,
+    /// Its first instruction.
+    pub target: Pc,
+    /// Bytes copied from the caller's frame to its own before the call: (from, to, bytes).
     pub copies_in: Vec<(u32, u32, u32)>,
-    /// `call`: bytes copied after the return.
+    /// Bytes copied the other way after the return.
     pub copies_out: Vec<(u32, u32, u32)>,
+    /// The caller's frame moves: its offsets count from where it is.
+    pub from_moving: bool,
+    /// Where its own frame moves: what it takes of the stack.
+    pub frame: Option<Frame>,
+}
+
+/// A frame that is made by the call and goes with the return, for a function that one thread may
+/// run several times at once, or that takes room while it runs.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Frame {
+    /// Bytes, the kept registers' included.
+    pub bytes: u32,
+    /// Slots of the caller that are kept meanwhile: all of a function that may be called again
+    /// before the callee returns.
+    pub kept_regs: Range<u16>,
+    /// Its predicates.
+    pub kept_preds: Range<u16>,
 }
 
 /// One parameter of a kernel.
@@ -268,8 +303,11 @@ pub struct Program {
     /// The kernel declares `extern .shared`: dynamic shared memory starts at
     /// `shared_bytes` rounded up to this alignment.
     pub dynamic_shared_align: Option<u32>,
-    /// Local memory per thread in bytes: arrays and frames of all functions.
+    /// Local memory per thread in bytes: arrays and frames of all functions, but for those that
+    /// move.
     pub local_bytes: u32,
+    /// Bytes of the thread's stack behind it, for frames that move; 0 where none does.
+    pub stack_bytes: u32,
     /// `.maxntid`
     pub max_threads: Option<[u32; 3]>,
     /// `.reqntid`
@@ -281,6 +319,19 @@ pub struct Program {
 }
 
 impl Program {
+    /// Where the thread's stack begins in its local memory.
+    pub fn stack_base(&self) -> u32 {
+        self.local_bytes.next_multiple_of(16)
+    }
+
+    /// All local memory of a thread in bytes, the stack included.
+    pub fn local_end(&self) -> u32 {
+        match self.stack_bytes {
+            0 => self.local_bytes,
+            bytes => self.stack_base() + bytes,
+        }
+    }
+
     /// Entries of the scoreboard: slots first, then predicates.
     pub fn score_len(&self) -> usize {
         self.reg_slots as usize + self.preds as usize

@@ -104,7 +104,7 @@ fn yields(inst: &Inst) -> &'static str {
         Op::Ld(..) => "a load",
         Op::Atom(..) => "an atomic",
         Op::Tex { .. } | Op::Tld4 { .. } | Op::Txq(_) => "a texture",
-        Op::Call | Op::System(_) => "a call",
+        Op::Call | Op::CallIndirect | Op::System(_) => "a call",
         Op::Barrier(_) => "a barrier's vote",
         Op::Vote(_) | Op::Match(..) | Op::Shfl(_) | Op::Activemask | Op::Redux(..) | Op::Elect => {
             "an exchange between lanes"

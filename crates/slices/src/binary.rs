@@ -338,6 +338,7 @@ impl<'a> Builder<'a> {
             shared_bytes: 0,
             dynamic_shared_align: None,
             local_bytes: 0,
+            stack_bytes: 0,
             functions: Vec::new(),
             switch_points: Vec::new(),
             ..self.kernel.clone()

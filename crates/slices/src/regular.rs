@@ -327,6 +327,9 @@ fn predictable(inst: &Inst) -> bool {
         | Op::Tld4 { .. }
         | Op::Txq(_)
         | Op::Call
+        | Op::CallIndirect
+        | Op::Alloca(_)
+        | Op::StackSave(_)
         | Op::Barrier(_)
         | Op::Vote(_)
         | Op::Match(..)

@@ -84,6 +84,7 @@ impl Builder {
                 shared_bytes: 0,
                 dynamic_shared_align: None,
                 local_bytes: 0,
+                stack_bytes: 0,
                 max_threads: None,
                 required_threads: None,
                 functions: Vec::new(),

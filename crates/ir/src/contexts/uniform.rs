@@ -141,7 +141,9 @@ fn makes_vary(inst: &Inst) -> bool {
         | Op::Match(..)
         | Op::Shfl(_)
         | Op::Elect
-        | Op::System(_) => true,
+        | Op::System(_)
+        | Op::Alloca(_)
+        | Op::StackSave(_) => true,
         // The carry of an earlier instruction is no operand.
         Op::AddC { cin, .. } | Op::SubC { cin, .. } | Op::MadC { cin, .. } => cin,
         _ => false,
@@ -167,6 +169,7 @@ fn special_varies(special: SpecialReg) -> bool {
             | S::GlobalTimer
             | S::GlobalTimerLo
             | S::GlobalTimerHi
+            | S::FrameBase
     )
 }
 

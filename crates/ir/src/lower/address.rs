@@ -115,9 +115,13 @@ impl Builder<'_, '_> {
             let help = format!("write `.{own}` in the instruction");
             return Err(invalid_help("wrong-space", span, message, help));
         }
+        let base = match symbol {
+            Symbol::Local(_) | Symbol::Frame(_) => self.frame_base(),
+            _ => Src::None,
+        };
         let (base, offset) = match symbol {
             Symbol::Shared(at) | Symbol::Local(at) | Symbol::Frame(at) | Symbol::Param(at) => (
-                Src::None,
+                base,
                 small_offset(i64::from(at).wrapping_add(offset), span)?,
             ),
             _ => (

@@ -4,7 +4,7 @@ use super::error::{Res, invalid, invalid_help, unsupported};
 use super::kernel::Kernel;
 use super::pools::Pools;
 use super::scope::{RegDecl, Scopes, Symbol};
-use crate::inst::{Dst, Extra, Guard, Inst, Pred, Reg, Src};
+use crate::inst::{Dst, Extra, Guard, Inst, Pred, Reg, SpecialReg, Src};
 use crate::op::Op;
 use crate::program::{ConstValue, ExtraOperands};
 use rustc_hash::FxHashMap;
@@ -34,8 +34,8 @@ pub(super) struct FunctionCode {
     pub regs: Vec<RegInfo>,
     /// GPGPU-Sim's numbers of the virtual predicates.
     pub preds: Vec<Option<u16>>,
-    /// Calls: position and index of the function called.
-    pub calls: Vec<(usize, usize)>,
+    /// Calls: position and the functions of the extra's callees.
+    pub calls: Vec<(usize, Vec<usize>)>,
 }
 
 /// A register or predicate as an operand names it.
@@ -67,6 +67,8 @@ pub(super) struct Builder<'a, 'k> {
     pub labels: Vec<Option<usize>>,
     /// Labels that `.branchtargets` lists name.
     pub tables: Vec<Vec<u32>>,
+    /// Functions that `.calltargets` and `.callprototype` stand for.
+    pub call_infos: Vec<Vec<usize>>,
     branches: Vec<(usize, u32)>,
     switches: Vec<(usize, u32)>,
     registers: FxHashMap<(u32, u32), u16>,
@@ -84,6 +86,7 @@ impl<'a, 'k> Builder<'a, 'k> {
             span: Span::default(),
             labels: Vec::new(),
             tables: Vec::new(),
+            call_infos: Vec::new(),
             branches: Vec::new(),
             switches: Vec::new(),
             registers: FxHashMap::default(),
@@ -126,6 +129,14 @@ impl<'a, 'k> Builder<'a, 'k> {
     /// A constant of literal bits.
     pub(super) fn bits(&mut self, bits: u64) -> Res<Src> {
         self.pools.constant(ConstValue::Bits(bits), self.span)
+    }
+
+    /// What the offsets in the function's own frame count from.
+    pub(super) fn frame_base(&self) -> Src {
+        match self.kernel.functions[self.function].moves {
+            true => Src::Special(SpecialReg::FrameBase),
+            false => Src::None,
+        }
     }
 
     /// A new register that no name stands for.

@@ -1,11 +1,17 @@
-//! Which functions a kernel reaches, in an order that puts callers first; recursion is refused.
+//! Which functions a kernel reaches, in an order that puts callers first, but for those that may
+//! call each other again and again.
+//!
+//! A call through a register may reach every function whose address the file takes anywhere and
+//! whose parameters have the sizes that its prototype says, or those that its list names.
 
 use super::error::{Res, unsupported};
-use super::module::Symbols;
+use super::module::{Symbols, extent};
+use fixedbitset::FixedBitSet;
 use rustc_hash::FxHashSet;
-use warploom_diag::{Diagnostic, Span};
+use warploom_diag::Span;
 use warploom_ptx::ast::{
-    AddressBase, Body, Constant, Function, Instruction, Operand, Spanned, Statement,
+    AddressBase, Body, CallPrototype, Constant, Function, Initializer, Instruction, Item, Module,
+    Name, Operand, Spanned, Statement, Variable,
 };
 use warploom_ptx::tokens::Opcode;
 
@@ -82,12 +88,127 @@ pub(super) fn name_of(operand: &Spanned<Operand>) -> Option<&str> {
     }
 }
 
-/// Functions that the kernel reaches, callers before the functions that they call.
+/// What a call through a register may reach, as a body says it.
+enum Reach<'a> {
+    Fitting(&'a CallPrototype),
+    Named(&'a [Name]),
+}
+
+fn reaches<'a>(body: Option<&'a Body>, found: &mut Vec<Reach<'a>>) {
+    for statement in body.iter().flat_map(|b| &b.statements) {
+        match statement {
+            Statement::Block(inner) => reaches(Some(inner), found),
+            Statement::CallPrototype(prototype) => found.push(Reach::Fitting(prototype)),
+            Statement::CallTargets(_, names) => found.push(Reach::Named(names)),
+            _ => {}
+        }
+    }
+}
+
+/// Names of which the file takes addresses: of functions among them, what calls through a register
+/// may reach.
+pub(super) fn address_taken(module: &Module) -> FxHashSet<&str> {
+    let mut found = FxHashSet::default();
+    for item in &module.items {
+        match item {
+            Item::Variable(variable) => taken_by(variable, &mut found),
+            Item::Function(function) => {
+                taken_in(function.body.as_ref(), &mut found);
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+fn taken_by<'a>(variable: &'a Variable, found: &mut FxHashSet<&'a str>) {
+    if let Some(initial) = &variable.init {
+        taken_by_value(initial, found);
+    }
+}
+
+fn taken_by_value<'a>(initial: &'a Initializer, found: &mut FxHashSet<&'a str>) {
+    match initial {
+        Initializer::Value(value) => {
+            if let Constant::Symbol { name, .. } | Constant::MaskedSymbol { name, .. } = &value.node
+            {
+                found.insert(name);
+            }
+        }
+        Initializer::List(list) => list.iter().for_each(|one| taken_by_value(one, found)),
+        Initializer::Fields(_) => {}
+    }
+}
+
+fn taken_in<'a>(body: Option<&'a Body>, found: &mut FxHashSet<&'a str>) {
+    for statement in body.iter().flat_map(|b| &b.statements) {
+        match statement {
+            Statement::Block(inner) => taken_in(Some(inner), found),
+            Statement::Variable(variable) => taken_by(variable, found),
+            Statement::Instruction(inst) => {
+                let called = match inst.opcode.node {
+                    Opcode::Call => callee(inst).map(|operand| operand.span),
+                    _ => None,
+                };
+                let others = inst.operands.iter().filter(|o| Some(o.span) != called);
+                others.for_each(|o| names_in_operand(&o.node, found));
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Functions whose address is taken and that a prototype describes.
+pub(super) fn fitting(symbols: &Symbols, prototype: &CallPrototype) -> Vec<usize> {
+    let alike = |a: &[Variable], b: &[Variable]| {
+        let bytes = |v: &Variable| extent(v).map_or(u64::MAX, |(bytes, _)| bytes);
+        a.len() == b.len() && a.iter().zip(b).all(|(a, b)| bytes(a) == bytes(b))
+    };
+    let taken = symbols.address_taken.iter().copied();
+    let fits = taken.filter(|function| {
+        let function = symbols.functions[*function];
+        alike(&function.params, &prototype.params) && alike(&function.returns, &prototype.returns)
+    });
+    fits.collect()
+}
+
+/// The function with a body that a name stands for.
+fn defined(symbols: &Symbols, name: &str) -> Option<usize> {
+    symbols.by_name.get(name).copied().flatten()
+}
+
+/// Functions that a function may call, by position in the file's, with a place in the text.
+pub(super) fn callees(symbols: &Symbols, function: usize) -> Vec<(usize, Span)> {
+    let function = symbols.functions[function];
+    let direct = calls(function).into_iter().filter_map(|call| {
+        let target = defined(symbols, name_of(call)?)?;
+        Some((target, call.span))
+    });
+    let mut found: Vec<(usize, Span)> = direct.collect();
+    let mut indirect = Vec::new();
+    reaches(function.body.as_ref(), &mut indirect);
+    for reach in indirect {
+        match reach {
+            Reach::Fitting(prototype) => {
+                let span = prototype.name.span;
+                found.extend(fitting(symbols, prototype).into_iter().map(|f| (f, span)));
+            }
+            Reach::Named(names) => {
+                let named = |name: &Name| Some((defined(symbols, &name.node)?, name.span));
+                found.extend(names.iter().filter_map(named));
+            }
+        }
+    }
+    found
+}
+
+/// Functions that the kernel reaches, callers before the functions that they call. Of functions
+/// that may call each other, every one stands behind all their other callers.
 pub(super) fn call_order(symbols: &Symbols, entry: usize) -> Res<Vec<usize>> {
     let mut search = Search {
         symbols,
-        path: Vec::new(),
-        done: FxHashSet::default(),
+        depth: 0,
+        seen: FxHashSet::default(),
         postorder: Vec::new(),
     };
     search.visit(entry)?;
@@ -97,45 +218,55 @@ pub(super) fn call_order(symbols: &Symbols, entry: usize) -> Res<Vec<usize>> {
 
 struct Search<'a> {
     symbols: &'a Symbols<'a>,
-    path: Vec<usize>,
-    done: FxHashSet<usize>,
+    depth: usize,
+    seen: FxHashSet<usize>,
     postorder: Vec<usize>,
 }
 
 impl Search<'_> {
     fn visit(&mut self, function: usize) -> Res<()> {
-        self.path.push(function);
-        for call in calls(self.symbols.functions[function]) {
-            let found = name_of(call).and_then(|name| self.symbols.by_name.get(name).copied());
-            let Some(target) = found.flatten() else {
-                continue;
-            };
-            if let Some(from) = self.path.iter().position(|f| *f == target) {
-                return Err(self.recursion(from, call.span));
-            }
-            if !self.done.contains(&target) {
-                if self.path.len() >= MAX_CALL_DEPTH {
-                    return Err(unsupported(call.span, "calls nested more than 256 deep"));
+        self.seen.insert(function);
+        self.depth += 1;
+        for (target, span) in callees(self.symbols, function) {
+            if !self.seen.contains(&target) {
+                if self.depth >= MAX_CALL_DEPTH {
+                    return Err(unsupported(span, "calls nested more than 256 deep"));
                 }
                 self.visit(target)?;
             }
         }
-        self.path.pop();
-        self.done.insert(function);
+        self.depth -= 1;
         self.postorder.push(function);
         Ok(())
-    }
-
-    fn recursion(&self, from: usize, span: Span) -> Box<Diagnostic> {
-        let cycle = self.path[from..].iter().chain([&self.path[from]]);
-        let names: Vec<&str> = cycle
-            .map(|f| self.symbols.functions[*f].name.node.as_str())
-            .collect();
-        let what = format!("recursion: {}", names.join(" -> "));
-        let error = unsupported(span, &what);
-        Box::new((*error).help("rewrite the recursion as a loop with a stack in local memory"))
     }
 }
 
 /// Deepest nesting of calls: the search for them recurses.
 const MAX_CALL_DEPTH: usize = 256;
+
+/// For every function of a kernel, by position, those that it reaches by calls.
+pub(super) fn reachable(callees: &[Vec<usize>]) -> Vec<FixedBitSet> {
+    let count = callees.len();
+    let from = |start: usize| {
+        let mut reached = FixedBitSet::with_capacity(count);
+        let mut work = callees[start].clone();
+        while let Some(next) = work.pop() {
+            if !reached.put(next) {
+                work.extend(&callees[next]);
+            }
+        }
+        reached
+    };
+    (0..count).map(from).collect()
+}
+
+/// The function takes room of the stack while it runs.
+pub(super) fn takes_room(body: Option<&Body>) -> bool {
+    body.iter()
+        .flat_map(|b| &b.statements)
+        .any(|statement| match statement {
+            Statement::Block(inner) => takes_room(Some(inner)),
+            Statement::Instruction(inst) => inst.opcode.node == Opcode::Alloca,
+            _ => false,
+        })
+}

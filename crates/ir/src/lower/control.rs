@@ -14,8 +14,8 @@ use super::kernel::Formal;
 use super::scope::Symbol;
 use super::system;
 use crate::inst::{Dst, Src};
-use crate::op::{CacheOp, MemSpace, MemTy, Op};
-use crate::program::ExtraOperands;
+use crate::op::{CacheOp, MemSpace, MemTy, Op, Width};
+use crate::program::{Callee, ExtraOperands};
 use warploom_ptx::ast::{FunctionKind, Operand, Spanned};
 use warploom_ptx::tokens::{Modifier, ScalarType, Space};
 
@@ -65,7 +65,8 @@ pub(super) fn emit_return(b: &mut Builder) -> Res<()> {
     }
     for formal in &reached.returns {
         if let Some((src, ty)) = register_param(b, formal)? {
-            store_param(b, formal.offset, src, ty);
+            let base = b.frame_base();
+            store_param(b, base, formal.offset, src, ty);
         }
     }
     b.emit(Op::Ret, &[], &[]);
@@ -77,7 +78,8 @@ pub(super) fn load_register_params(b: &mut Builder) -> Res<()> {
     let reached = &b.kernel.functions[b.function];
     for formal in &reached.params {
         if let Some((Src::Reg(reg), ty)) = register_param(b, formal)? {
-            load_param(b, formal.offset, Dst::Reg(reg), ty);
+            let base = b.frame_base();
+            load_param(b, base, formal.offset, Dst::Reg(reg), ty);
         }
     }
     Ok(())
@@ -107,16 +109,16 @@ fn param_ty(ty: ScalarType) -> MemTy {
     }
 }
 
-pub(super) fn store_param(b: &mut Builder, offset: u32, src: Src, ty: ScalarType) {
+pub(super) fn store_param(b: &mut Builder, base: Src, offset: u32, src: Src, ty: ScalarType) {
     let op = Op::St(MemSpace::FrameParam, param_ty(ty), CacheOp::Default);
-    let inst = b.emit(op, &[], &[Src::None, src]);
+    let inst = b.emit(op, &[], &[base, src]);
     inst.imm = offset as i32;
     inst.wide_addr = true;
 }
 
-pub(super) fn load_param(b: &mut Builder, offset: u32, dst: Dst, ty: ScalarType) {
+pub(super) fn load_param(b: &mut Builder, base: Src, offset: u32, dst: Dst, ty: ScalarType) {
     let op = Op::Ld(MemSpace::FrameParam, param_ty(ty), CacheOp::Default);
-    let inst = b.emit(op, &[dst], &[]);
+    let inst = b.emit(op, &[dst], &[base]);
     inst.imm = offset as i32;
     inst.wide_addr = true;
 }
@@ -153,6 +155,46 @@ pub(super) fn nanosleep(b: &mut Builder, form: &mut Form) -> Res<()> {
     Ok(())
 }
 
+fn stack_width(form: &mut Form) -> Res<(ScalarType, Width)> {
+    match form.ty()? {
+        ScalarType::U32 => Ok((ScalarType::U32, Width::B32)),
+        ScalarType::U64 => Ok((ScalarType::U64, Width::B64)),
+        ty => form.bad_type(ty),
+    }
+}
+
+/// Alignment of what `alloca` takes where the instruction does not say (PTX ISA, "alloca").
+const ALLOCA_ALIGN: u64 = 8;
+
+pub(super) fn alloca(b: &mut Builder, form: &mut Form) -> Res<()> {
+    let (ty, width) = stack_width(form)?;
+    form.finish(3)?;
+    let dst = b.dst(form.operand(0)?, ty)?;
+    let bytes = b.src(form.operand(1)?, ty)?;
+    let align = match form.inst.operands.get(2) {
+        None => b.bits(ALLOCA_ALIGN)?,
+        Some(align) => b.src(align, ty)?,
+    };
+    b.emit(Op::Alloca(width), &[dst], &[bytes, align]);
+    Ok(())
+}
+
+pub(super) fn stack_save(b: &mut Builder, form: &mut Form) -> Res<()> {
+    let (ty, width) = stack_width(form)?;
+    form.finish(1)?;
+    let dst = b.dst(form.operand(0)?, ty)?;
+    b.emit(Op::StackSave(width), &[dst], &[]);
+    Ok(())
+}
+
+pub(super) fn stack_restore(b: &mut Builder, form: &mut Form) -> Res<()> {
+    let (ty, width) = stack_width(form)?;
+    form.finish(1)?;
+    let src = b.src(form.operand(0)?, ty)?;
+    b.emit(Op::StackRestore(width), &[], &[src]);
+    Ok(())
+}
+
 /// Instructions that change nothing a program can see.
 pub(super) fn no_effect(
     b: &mut Builder,
@@ -174,6 +216,9 @@ pub(super) fn call(b: &mut Builder, form: &mut Form) -> Res<()> {
         return Err(unsupported(form.span(), "calls without a function's name"));
     };
     let span = target.map_or(form.span(), |t| t.span);
+    if let Some(Symbol::Reg(_)) = b.find(name) {
+        return call_indirect(b, form);
+    }
     let Some(function) = b.kernel.defined(name) else {
         return match system::find(name) {
             Some(function) => system::call(b, form, function),
@@ -181,31 +226,94 @@ pub(super) fn call(b: &mut Builder, form: &mut Form) -> Res<()> {
         };
     };
     let (results, arguments) = lists(form);
-    let kernel = b.kernel;
-    let reached = &kernel.functions[function];
-    check_count(form, "arguments", arguments.len(), reached.params.len())?;
-    check_count(form, "results", results.len(), reached.returns.len())?;
-    let mut operands = ExtraOperands::default();
+    let mut entered = entry(b, form, function)?;
+    let reached = &b.kernel.functions[function];
     for (operand, formal) in arguments.iter().zip(&reached.params) {
         match frame_place(b, operand) {
-            Some(from) => operands.copies_in.push((from, formal.offset, formal.bytes)),
-            None => pass_value(b, operand, formal)?,
+            Some(from) => (entered.copies_in).push((from, formal.offset, formal.bytes)),
+            None => pass_value(b, operand, formal, reached.moves)?,
         }
     }
     let mut loads = Vec::new();
     for (operand, formal) in results.iter().zip(&reached.returns) {
         match frame_place(b, operand) {
-            Some(to) => operands.copies_out.push((formal.offset, to, formal.bytes)),
-            None => loads.push(result(b, operand, formal)?),
+            Some(to) => (entered.copies_out).push((formal.offset, to, formal.bytes)),
+            None => loads.push(result(b, operand, formal, reached.moves)?),
         }
     }
-    let extra = b.pools.extra(operands);
-    b.code.calls.push((b.code.insts.len(), function));
-    b.emit(Op::Call, &[], &[]).extra = extra;
+    emit_call(b, Op::Call, &[], vec![function], vec![entered]);
     for (offset, dst, ty) in loads {
-        load_param(b, offset, dst, ty);
+        load_param(b, Src::None, offset, dst, ty);
     }
     Ok(())
+}
+
+/// How a function is entered, but for the copies; checks the numbers of operands.
+fn entry(b: &Builder, form: &Form, function: usize) -> Res<Callee> {
+    let (results, arguments) = lists(form);
+    let reached = &b.kernel.functions[function];
+    check_count(form, "arguments", arguments.len(), reached.params.len())?;
+    check_count(form, "results", results.len(), reached.returns.len())?;
+    Ok(Callee {
+        address: reached.address,
+        from_moving: b.frame_base() != Src::None,
+        ..Callee::default()
+    })
+}
+
+fn emit_call(b: &mut Builder, op: Op, src: &[Src], functions: Vec<usize>, callees: Vec<Callee>) {
+    let extra = b.pools.extra(ExtraOperands {
+        callees,
+        ..ExtraOperands::default()
+    });
+    b.code.calls.push((b.code.insts.len(), functions));
+    b.emit(op, &[], src).extra = extra;
+}
+
+/// `call (results), register, (arguments), prototype;`
+fn call_indirect(b: &mut Builder, form: &Form) -> Res<()> {
+    let span = form.span();
+    let mut names = form
+        .inst
+        .operands
+        .iter()
+        .filter(|o| matches!(o.node, Operand::Name(_)));
+    let (Some(register), Some(info)) = (names.next(), names.next()) else {
+        let message = "a call through a register needs a `.callprototype` or `.calltargets`";
+        return Err(invalid("operand-count", span, message.to_owned()));
+    };
+    let info = match &info.node {
+        Operand::Name(name) => b.find(name),
+        _ => None,
+    };
+    let Some(Symbol::CallInfo(info)) = info else {
+        let message = "a `.callprototype` or a `.calltargets` list is needed here".to_owned();
+        return Err(invalid("operand-kind", span, message));
+    };
+    let address = b.src(register, ScalarType::B64)?;
+    let functions = b.call_infos[info as usize].clone();
+    let (results, arguments) = lists(form);
+    let mut callees = Vec::with_capacity(functions.len());
+    for &function in &functions {
+        let mut entered = entry(b, form, function)?;
+        let reached = &b.kernel.functions[function];
+        for (operand, formal) in arguments.iter().zip(&reached.params) {
+            let from = frame_place(b, operand).ok_or_else(|| in_registers(operand))?;
+            entered.copies_in.push((from, formal.offset, formal.bytes));
+        }
+        for (operand, formal) in results.iter().zip(&reached.returns) {
+            let to = frame_place(b, operand).ok_or_else(|| in_registers(operand))?;
+            entered.copies_out.push((formal.offset, to, formal.bytes));
+        }
+        callees.push(entered);
+    }
+    emit_call(b, Op::CallIndirect, &[address], functions, callees);
+    Ok(())
+}
+
+fn in_registers(operand: &Spanned<Operand>) -> Box<warploom_diag::Diagnostic> {
+    let what = "operands in registers for recursive functions and for calls through a register";
+    unsupported(operand.span, what)
 }
 
 fn not_callable(
@@ -213,9 +321,6 @@ fn not_callable(
     name: &str,
     span: warploom_diag::Span,
 ) -> Box<warploom_diag::Diagnostic> {
-    if matches!(b.find(name), Some(Symbol::Reg(_))) {
-        return unsupported(span, "indirect calls");
-    }
     if b.kernel.is_function(name) {
         return unsupported(
             span,
@@ -258,10 +363,18 @@ pub(super) fn frame_place(b: &Builder, operand: &Spanned<Operand>) -> Option<u32
     }
 }
 
-fn pass_value(b: &mut Builder, operand: &Spanned<Operand>, formal: &Formal) -> Res<()> {
+fn pass_value(
+    b: &mut Builder,
+    operand: &Spanned<Operand>,
+    formal: &Formal,
+    moves: bool,
+) -> Res<()> {
     let ty = scalar_param(formal).ok_or_else(|| aggregate(operand))?;
+    if moves {
+        return Err(in_registers(operand));
+    }
     let src = b.src(operand, ty)?;
-    store_param(b, formal.offset, src, ty);
+    store_param(b, Src::None, formal.offset, src, ty);
     Ok(())
 }
 
@@ -269,8 +382,12 @@ fn result(
     b: &mut Builder,
     operand: &Spanned<Operand>,
     formal: &Formal,
+    moves: bool,
 ) -> Res<(u32, Dst, ScalarType)> {
     let ty = scalar_param(formal).ok_or_else(|| aggregate(operand))?;
+    if moves {
+        return Err(in_registers(operand));
+    }
     Ok((formal.offset, b.dst(operand, ty)?, ty))
 }
 

@@ -12,7 +12,9 @@ use crate::liveness::{Liveness, Universe};
 use crate::op::Op;
 use crate::operands::{Code, Var};
 use crate::pressure;
-use crate::program::{ExtraOperands, InstFacts, Param, ParamKind, Program, SourcePos};
+use crate::program::{
+    ExtraOperands, Frame, InstFacts, Param, ParamKind, Program, STACK_BYTES, SourcePos,
+};
 use crate::slots::{self, Assignment};
 use warploom_base::Pc;
 use warploom_diag::Source;
@@ -65,13 +67,17 @@ pub(super) fn flatten(
     program.reg_slots = reg_slots as u16;
     program.preds = preds as u16;
     program.registers_per_thread = registers_per_thread(&bases, &analysed);
+    enter(kernel, &functions, &analysed, &bases, &mut pools);
     for (nth, code) in functions.iter().enumerate() {
         let name = kernel.functions[nth].function.name.node.clone();
         program.functions.push((Pc::new(bases[nth].pc), name));
-        let points = analysed[nth].contexts.points.iter();
-        let base = bases[nth];
-        let placed = points.map(|point| point.place(base.pc, base.kept));
-        program.switch_points.extend(placed);
+        // What a thread keeps has no bound where functions call themselves.
+        if !kernel.has_stack() {
+            let points = analysed[nth].contexts.points.iter();
+            let base = bases[nth];
+            let placed = points.map(|point| point.place(base.pc, base.kept));
+            program.switch_points.extend(placed);
+        }
         append(
             &mut program,
             code,
@@ -117,23 +123,72 @@ fn place(kernel: &Kernel, functions: &[FunctionCode], analysed: &[Analysed]) -> 
     let mut bases = vec![Base::default(); functions.len()];
     let mut pc = 0;
     for nth in 0..functions.len() {
+        for other in kernel.cycle_of(nth) {
+            let other = bases[other];
+            bases[nth].raise(&other);
+        }
         bases[nth].pc = pc;
         pc += functions[nth].insts.len();
-        let own = bases[nth];
-        let found = &analysed[nth];
+        let (own, found) = (bases[nth], &analysed[nth]);
+        let end = Base {
+            pc: 0,
+            regs: (own.regs + found.assignment.reg_slots).next_multiple_of(2),
+            preds: own.preds + found.assignment.pred_slots,
+            pressure: own.pressure + found.pressure,
+            kept: own.kept.plus(found.contexts.at_calls),
+        };
         for &callee in &kernel.functions[nth].callees {
-            let base = &mut bases[callee];
-            let regs = (own.regs + found.assignment.reg_slots).next_multiple_of(2);
-            base.regs = base.regs.max(regs);
-            base.preds = base.preds.max(own.preds + found.assignment.pred_slots);
-            base.pressure = base.pressure.max(own.pressure + found.pressure);
-            let kept = own.kept.plus(found.contexts.at_calls);
-            if kept.bytes >= base.kept.bytes {
-                base.kept = kept;
+            if !kernel.in_one_cycle(nth, callee) {
+                bases[callee].raise(&end);
             }
         }
     }
     bases
+}
+
+impl Base {
+    /// Begins no earlier than another, but for the code.
+    fn raise(&mut self, other: &Self) {
+        self.regs = self.regs.max(other.regs);
+        self.preds = self.preds.max(other.preds);
+        self.pressure = self.pressure.max(other.pressure);
+        if other.kept.bytes >= self.kept.bytes {
+            self.kept = other.kept;
+        }
+    }
+}
+
+/// Bytes of a register or of the predicates on the stack.
+const KEPT_BYTES: usize = 4;
+
+/// Fills in where calls lead, and what they take of the stack.
+fn enter(
+    kernel: &Kernel,
+    functions: &[FunctionCode],
+    analysed: &[Analysed],
+    bases: &[Base],
+    pools: &mut Pools,
+) {
+    for (nth, code) in functions.iter().enumerate() {
+        let (own, assigned) = (bases[nth], &analysed[nth].assignment);
+        for (at, reached) in &code.calls {
+            let extra = &mut pools.extras[code.insts[*at].extra.0 as usize];
+            for (callee, &function) in extra.callees.iter_mut().zip(reached) {
+                callee.target = Pc::new(bases[function].pc);
+                let (regs, preds) = match kernel.in_one_cycle(nth, function) {
+                    true => (assigned.reg_slots, assigned.pred_slots),
+                    false => (0, 0),
+                };
+                let kept = KEPT_BYTES * (regs + usize::from(preds > 0));
+                let bytes = kernel.functions[function].frame_bytes as usize + kept;
+                callee.frame = kernel.functions[function].moves.then(|| Frame {
+                    bytes: bytes.max(1).next_multiple_of(16) as u32,
+                    kept_regs: own.regs as u16..(own.regs + regs) as u16,
+                    kept_preds: own.preds as u16..(own.preds + preds) as u16,
+                });
+            }
+        }
+    }
 }
 
 fn registers_per_thread(bases: &[Base], analysed: &[Analysed]) -> u32 {
@@ -162,6 +217,7 @@ fn empty_program(kernel: &Kernel, pools: &Pools) -> Program {
         shared_bytes: kernel.shared_bytes,
         dynamic_shared_align: kernel.dynamic_shared_align,
         local_bytes: kernel.frame_bytes,
+        stack_bytes: if kernel.has_stack() { STACK_BYTES } else { 0 },
         max_threads: dims(|d| match d {
             FunctionDirective::MaxThreads(dims) => Some(*dims),
             _ => None,
@@ -284,9 +340,9 @@ fn append(
             let extra = &mut pools.extras[inst.extra.0 as usize];
             *extra = renaming.extra(extra);
         }
-        if calls.peek().is_some_and(|(place, _)| *place == at) {
-            let target = calls.next().map_or(0, |(_, function)| bases[*function].pc);
-            renamed.imm = target as i32;
+        if let (Op::Call, Some((_, reached))) = (inst.op, calls.next_if(|(place, _)| *place == at))
+        {
+            renamed.imm = bases[reached[0]].pc as i32;
         }
         let view = Code {
             insts: &[],

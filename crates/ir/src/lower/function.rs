@@ -9,7 +9,7 @@ use super::{control, instruction};
 use crate::inst::{Dst, Src};
 use crate::op::Op;
 use warploom_diag::{Diagnostics, Span};
-use warploom_ptx::ast::{Body, FunctionKind, Instruction, Statement, Variable};
+use warploom_ptx::ast::{Body, FunctionKind, Instruction, Name, Statement, Variable};
 use warploom_ptx::tokens::{Modifier, ScalarType, Space};
 
 /// Lowers one of a kernel's functions; what cannot be lowered goes to `errors`.
@@ -133,11 +133,14 @@ impl<'a> Lowering<'a, '_, '_> {
                     tables.push(table);
                     self.declare(&name.node, Symbol::Targets(table), name.span);
                 }
-                Statement::CallTargets(name, _) => {
-                    self.declare(&name.node, Symbol::CallInfo, name.span);
+                Statement::CallTargets(name, names) => {
+                    let kernel = self.builder.kernel;
+                    let named = names.iter().filter_map(|name| kernel.defined(&name.node));
+                    self.call_info(name, named.collect());
                 }
                 Statement::CallPrototype(prototype) => {
-                    self.declare(&prototype.name.node, Symbol::CallInfo, prototype.name.span);
+                    let fitting = self.builder.kernel.fitting(prototype);
+                    self.call_info(&prototype.name, fitting);
                 }
                 _ => {}
             }
@@ -145,7 +148,13 @@ impl<'a> Lowering<'a, '_, '_> {
         tables
     }
 
-    fn branch_targets(&mut self, table: u32, labels: &[warploom_ptx::ast::Name]) {
+    fn call_info(&mut self, name: &'a Name, reached: Vec<usize>) {
+        let nth = self.builder.call_infos.len() as u32;
+        self.builder.call_infos.push(reached);
+        self.declare(&name.node, Symbol::CallInfo(nth), name.span);
+    }
+
+    fn branch_targets(&mut self, table: u32, labels: &[Name]) {
         for name in labels {
             match self.builder.scopes.find(&name.node) {
                 Some(Symbol::Label(label)) => self.builder.tables[table as usize].push(label),

@@ -105,7 +105,6 @@ impl Image<'_, '_> {
         }
     }
 
-    /// The addresses of functions are zero: the indirect calls that need them are refused.
     fn address(
         &mut self,
         name: &str,
@@ -126,7 +125,13 @@ impl Image<'_, '_> {
             });
             return Ok(());
         }
+        if let Some(function) = self.symbols.function_address(name) {
+            let address = function.wrapping_add_signed(addend) >> shift;
+            self.write(at, &address.to_le_bytes()[..usize::from(size).min(8)]);
+            return Ok(());
+        }
         if self.symbols.by_name.contains_key(name) {
+            // Of a function that another file defines there is no address, and no call.
             return Ok(());
         }
         let message = format!("`{name}` is no variable in global or constant memory");

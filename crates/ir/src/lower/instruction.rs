@@ -114,6 +114,9 @@ pub(super) fn lower(b: &mut Builder, inst: &Instruction) -> Res<()> {
         Opcode::Exit => control::exit(b, form),
         Opcode::Trap => control::trap(b, form),
         Opcode::Brkpt => control::brkpt(b, form),
+        Opcode::Alloca => control::alloca(b, form),
+        Opcode::Stacksave => control::stack_save(b, form),
+        Opcode::Stackrestore => control::stack_restore(b, form),
         Opcode::Nanosleep => control::nanosleep(b, form),
         Opcode::Pmevent => control::no_effect(b, form, &[Modifier::Mask], 1),
         Opcode::Griddepcontrol => {

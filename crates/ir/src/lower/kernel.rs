@@ -1,16 +1,18 @@
 //! What the functions of one kernel share: which functions those are, and where their variables
 //! in shared memory, in the thread's frame and in parameters live.
 //!
-//! Functions are not recursive, so that every frame has one static place: behind the frames of all
-//! functions that may call it.
+//! Most frames have one static place: behind the frames of all functions that may call them. The
+//! frame of a function that may be called again before it returns moves, and so does that of one
+//! that takes room of the stack: a call makes it, and its offsets count from its start.
 
-use super::calls::{call_order, calls, name_of, names_in};
+use super::calls::{call_order, callees, fitting, names_in, reachable, takes_room};
 use super::error::{Res, unsupported};
-use super::module::{Symbols, declarations, extent};
+use super::module::{Symbols, declarations, extent, function_address};
 use super::scope::Symbol;
+use fixedbitset::FixedBitSet;
 use rustc_hash::{FxHashMap, FxHashSet};
 use warploom_diag::Span;
-use warploom_ptx::ast::{Function, FunctionKind, Linkage, Variable};
+use warploom_ptx::ast::{CallPrototype, Function, FunctionKind, Linkage, Variable};
 use warploom_ptx::tokens::Space;
 
 /// One kernel with the functions that it reaches.
@@ -29,14 +31,22 @@ pub(super) struct Kernel<'a> {
     pub param_bytes: u32,
     file_shared: FxHashMap<&'a str, u32>,
     index: FxHashMap<usize, usize>,
+    /// What each function reaches by calls.
+    reachable: Vec<FixedBitSet>,
 }
 
 /// A function of a kernel.
 pub(super) struct Reached<'a> {
     /// Its syntax.
     pub function: &'a Function,
+    /// Its address.
+    pub address: u64,
     /// Functions that it calls, by position in [`Kernel::functions`].
     pub callees: Vec<usize>,
+    /// Its frame moves.
+    pub moves: bool,
+    /// Bytes of its frame, where that moves.
+    pub frame_bytes: u32,
     /// What every declaration of its body that is no register stands for, in order.
     pub places: Vec<Symbol>,
     /// Return parameters.
@@ -95,16 +105,26 @@ impl<'a> Kernel<'a> {
             param_bytes: 0,
             file_shared: FxHashMap::default(),
             index,
+            reachable: Vec::new(),
         };
-        for &function in &order {
+        let graph: Vec<Vec<usize>> = order.iter().map(|f| kernel.callees_of(*f)).collect();
+        kernel.reachable = reachable(&graph);
+        for (nth, (&function, callees)) in order.iter().zip(graph).enumerate() {
+            let address = function_address(function);
             let function = symbols.functions[function];
-            let named = calls(function).into_iter().filter_map(name_of);
-            let mut callees: Vec<usize> = named.filter_map(|name| kernel.defined(name)).collect();
-            callees.sort_unstable();
-            callees.dedup();
+            let device = function.kind != FunctionKind::Entry;
+            let moves =
+                kernel.reachable[nth].contains(nth) || device && takes_room(function.body.as_ref());
+            if moves && symbols.address_bits != 64 {
+                let what = "recursion and `alloca` with addresses of 32 bits";
+                return Err(unsupported(function.name.span, what));
+            }
             kernel.functions.push(Reached {
                 function,
+                address,
                 callees,
+                moves,
+                frame_bytes: 0,
                 places: Vec::new(),
                 returns: Vec::new(),
                 params: Vec::new(),
@@ -113,6 +133,38 @@ impl<'a> Kernel<'a> {
         let shared = kernel.lay_out_shared(&order)?;
         kernel.lay_out_frames(&order, &shared)?;
         Ok(kernel)
+    }
+
+    fn callees_of(&self, function: usize) -> Vec<usize> {
+        let found = callees(self.symbols, function).into_iter();
+        let mut found: Vec<usize> = found.map(|(function, _)| self.index[&function]).collect();
+        found.sort_unstable();
+        found.dedup();
+        found
+    }
+
+    /// Two functions may call each other again and again.
+    pub(super) fn in_one_cycle(&self, a: usize, b: usize) -> bool {
+        self.reachable[a].contains(b) && self.reachable[b].contains(a)
+    }
+
+    /// Some frame moves or takes room while it is there.
+    pub(super) fn has_stack(&self) -> bool {
+        let kernel = self.functions[0].function.body.as_ref();
+        takes_room(kernel) || self.functions.iter().any(|f| f.moves)
+    }
+
+    /// Positions of the functions that a call through a register may reach.
+    pub(super) fn fitting(&self, prototype: &CallPrototype) -> Vec<usize> {
+        let found = fitting(self.symbols, prototype).into_iter();
+        found.filter_map(|f| self.index.get(&f).copied()).collect()
+    }
+
+    /// The other functions that a function may call again and again and is called by. What stands
+    /// behind the callers of any of them stands behind those of all.
+    pub(super) fn cycle_of(&self, nth: usize) -> impl Iterator<Item = usize> + '_ {
+        let all = 0..self.functions.len();
+        all.filter(move |other| *other != nth && self.in_one_cycle(nth, *other))
     }
 
     /// The position of a function with a body, by its name.
@@ -216,14 +268,22 @@ impl<'a> Kernel<'a> {
     fn lay_out_frames(&mut self, order: &[usize], shared: &[Vec<u32>]) -> Res<()> {
         let mut bases = vec![0_u64; order.len()];
         for (nth, &function) in order.iter().enumerate() {
+            let callers = self.cycle_of(nth).fold(bases[nth], |b, o| b.max(bases[o]));
+            bases[nth] = callers;
+            let moves = self.functions[nth].moves;
+            let start = if moves { 0 } else { callers };
             let mut frame = Allocator {
-                next: bases[nth].next_multiple_of(16),
+                next: start.next_multiple_of(16),
             };
             self.lay_out_function(nth, function, &shared[nth], &mut frame)?;
-            for &callee in &self.functions[nth].callees {
-                bases[callee] = bases[callee].max(frame.next);
+            let end = if moves { callers } else { frame.next };
+            if moves {
+                self.functions[nth].frame_bytes = frame.next as u32;
             }
-            self.frame_bytes = self.frame_bytes.max(frame.next as u32);
+            for &callee in &self.functions[nth].callees {
+                bases[callee] = bases[callee].max(end);
+            }
+            self.frame_bytes = self.frame_bytes.max(end as u32);
         }
         Ok(())
     }

@@ -1,8 +1,9 @@
 //! What a file declares: functions, variables in global and constant memory, textures.
 
+use super::calls;
 use super::error::{Res, invalid};
 use super::init;
-use crate::program::GlobalVar;
+use crate::program::{FUNCTION_BASE, FUNCTION_BYTES, GlobalVar};
 use rustc_hash::FxHashMap;
 use warploom_diag::{Diagnostics, Span};
 use warploom_ptx::ast::{Body, Function, FunctionKind, Item, Linkage, Module, Statement, Variable};
@@ -28,6 +29,8 @@ pub(super) struct Symbols<'a> {
     pub shared: Vec<&'a Variable>,
     /// Bits of an address.
     pub address_bits: u32,
+    /// Device functions in `functions` whose address is taken somewhere.
+    pub address_taken: Vec<usize>,
 }
 
 impl<'a> Symbols<'a> {
@@ -43,6 +46,7 @@ impl<'a> Symbols<'a> {
             texture_names: FxHashMap::default(),
             shared: Vec::new(),
             address_bits: module.address_bits,
+            address_taken: Vec::new(),
         };
         let mut with_init: Vec<(u32, &Variable)> = Vec::new();
         for item in &module.items {
@@ -53,6 +57,7 @@ impl<'a> Symbols<'a> {
             }
         }
         symbols.aliases(module);
+        symbols.find_addresses(module);
         symbols.variables_of_functions(&mut with_init, errors);
         for (index, variable) in with_init {
             let result = init::initialise(variable, &symbols);
@@ -74,6 +79,24 @@ impl<'a> Symbols<'a> {
         });
         let entry = self.by_name.entry(&function.name.node).or_default();
         *entry = entry.or(defined);
+    }
+
+    fn find_addresses(&mut self, module: &'a Module) {
+        let taken = calls::address_taken(module);
+        let found = taken
+            .iter()
+            .filter_map(|name| self.by_name.get(name).copied());
+        let device = |f: &usize| self.functions[*f].kind != FunctionKind::Entry;
+        let mut found: Vec<usize> = found.flatten().filter(device).collect();
+        found.sort_unstable();
+        found.dedup();
+        self.address_taken = found;
+    }
+
+    /// The address of a function of the file.
+    pub(super) fn function_address(&self, name: &str) -> Option<u64> {
+        let function = self.by_name.get(name).copied().flatten()?;
+        Some(function_address(function))
     }
 
     fn aliases(&mut self, module: &'a Module) {
@@ -165,6 +188,11 @@ impl<'a> Symbols<'a> {
     pub(super) fn entries(&self) -> impl Iterator<Item = usize> + '_ {
         (0..self.functions.len()).filter(|f| self.functions[*f].kind == FunctionKind::Entry)
     }
+}
+
+/// The address of a function by its position.
+pub(super) fn function_address(function: usize) -> u64 {
+    FUNCTION_BASE + FUNCTION_BYTES * function as u64
 }
 
 /// Every declaration of a body that is no register, outer ones before inner ones as they stand.

@@ -6,6 +6,7 @@ use super::literal::literal_bits;
 use super::scope::Symbol;
 use super::special;
 use crate::inst::{Dst, Reg, Src};
+use crate::op::{IntBin, IntTy, Op};
 use crate::program::ConstValue;
 use warploom_diag::{Diagnostic, Span};
 use warploom_ptx::ast::{Constant, Operand, Spanned};
@@ -67,7 +68,14 @@ impl Builder<'_, '_> {
             }
             Some(_) => Ok((self.symbol_address(name, 0, span)?, ty.bits())),
             None if self.kernel.is_function(name) => {
-                Err(unsupported(span, "addresses of functions (indirect calls)"))
+                let address = self.kernel.symbols.function_address(name);
+                let address = address.ok_or_else(|| {
+                    unsupported(
+                        span,
+                        "addresses of functions that have no body in this file",
+                    )
+                })?;
+                Ok((self.bits(address)?, ty.bits()))
             }
             None => {
                 let special = special::find(name).ok_or_else(|| self.undefined(name, span))?;
@@ -91,6 +99,13 @@ impl Builder<'_, '_> {
     /// The address of a variable as `mov` gives it: in its own space.
     pub(super) fn symbol_address(&mut self, name: &str, offset: i64, span: Span) -> Res<Src> {
         match self.find(name) {
+            Some(Symbol::Local(at) | Symbol::Frame(at)) if self.frame_base() != Src::None => {
+                let at = self.bits(i64::from(at).wrapping_add(offset) as u64)?;
+                let sum = self.temp(true)?;
+                let add = Op::Int(IntBin::Add, IntTy::U64);
+                self.emit(add, &[Dst::Reg(sum)], &[self.frame_base(), at]);
+                Ok(Src::Reg(sum))
+            }
             Some(
                 Symbol::Shared(at) | Symbol::Local(at) | Symbol::Frame(at) | Symbol::Param(at),
             ) => self.bits(i64::from(at).wrapping_add(offset) as u64),

@@ -26,8 +26,8 @@ pub(super) enum Symbol {
     Label(u32),
     /// A `.branchtargets` list, by index in the function.
     Targets(u32),
-    /// A `.calltargets` list or `.callprototype`.
-    CallInfo,
+    /// A `.calltargets` list or `.callprototype`, by index in the function.
+    CallInfo(u32),
 }
 
 /// A declared register, vector of registers, or range of registers.

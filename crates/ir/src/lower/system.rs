@@ -89,7 +89,8 @@ pub(super) fn call(b: &mut Builder, form: &Form, function: &Function) -> Res<()>
     };
     let given = b.temp(ty.bits() == 64)?;
     b.emit(function.op, &[Dst::Reg(given)], &srcs);
-    store_param(b, to, Src::Reg(given), ty);
+    let base = b.frame_base();
+    store_param(b, base, to, Src::Reg(given), ty);
     Ok(())
 }
 
@@ -98,6 +99,7 @@ fn argument(b: &mut Builder, operand: &Spanned<Operand>, ty: ScalarType) -> Res<
         return b.src(operand, ty);
     };
     let taken = b.temp(ty.bits() == 64)?;
-    load_param(b, from, Dst::Reg(taken), ty);
+    let base = b.frame_base();
+    load_param(b, base, from, Dst::Reg(taken), ty);
     Ok(Src::Reg(taken))
 }

@@ -40,6 +40,7 @@ fn saxpy() -> ModuleIr {
         shared_bytes: 64,
         dynamic_shared_align: Some(16),
         local_bytes: 0,
+        stack_bytes: 0,
         max_threads: None,
         required_threads: None,
         functions: Vec::new(),

@@ -113,6 +113,7 @@ files! {
     integer
     memory
     special
+    stack
     textures
     warp
 }
