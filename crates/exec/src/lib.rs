@@ -16,6 +16,7 @@
 
 mod access;
 pub mod approx;
+mod async_ops;
 mod atomic;
 mod atomic_ops;
 mod barrier;

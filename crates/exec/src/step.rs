@@ -213,7 +213,9 @@ impl Machine<'_, '_> {
     /// Everything but control flow, for at least one lane.
     fn operate(&mut self) -> Exec {
         match self.inst.op {
-            Op::Nop | Op::Brkpt | Op::Nanosleep => Ok(()),
+            Op::Nop | Op::Brkpt | Op::Nanosleep | Op::CopyCommit | Op::CopyWait(_) => Ok(()),
+            Op::CopyAsync { bytes, wide, cache } => self.copy_async(bytes, wide, cache),
+            Op::Mbarrier(space, op) => self.mbarrier(space, op),
             Op::Prefetch(_) => {
                 self.addresses();
                 Ok(())

@@ -4,7 +4,7 @@
 //! decoding of operands).
 
 use crate::inst::Inst;
-use crate::op::{FloatBin, FloatTy, FloatUn, IntBin, MemSpace, Op, SystemCall};
+use crate::op::{FloatBin, FloatTy, FloatUn, IntBin, MbarrierOp, MemSpace, Op, SystemCall};
 use crate::operands::{Code, Var, var_of_src};
 use crate::program::{InstClass, MemClass};
 
@@ -36,6 +36,11 @@ pub fn class(op: Op) -> InstClass {
         Op::Exit => C::Exit,
         Op::Barrier(_) => C::Barrier,
         Op::Membar(_) => C::Membar,
+        Op::CopyAsync { .. } => C::CopyAsync,
+        Op::CopyCommit => C::CopyCommit,
+        Op::CopyWait(which) => C::CopyWait(which),
+        Op::Mbarrier(_, MbarrierOp::PendingCount) => C::Simple,
+        Op::Mbarrier(space, _) => C::Atomic(memory_class(space)),
         Op::Ld(space, ..) => C::Load(memory_class(space)),
         Op::St(space, ..) => C::Store(memory_class(space)),
         Op::Atom(space, ..) => C::Atomic(memory_class(space)),
@@ -100,7 +105,12 @@ pub(crate) fn banks(
 ) -> (Vec<u16>, Vec<u16>) {
     let has_address = matches!(
         inst.op,
-        Op::Ld(..) | Op::St(..) | Op::Atom(..) | Op::Prefetch(_)
+        Op::Ld(..)
+            | Op::St(..)
+            | Op::Atom(..)
+            | Op::Prefetch(_)
+            | Op::CopyAsync { .. }
+            | Op::Mbarrier(..)
     );
     let first = usize::from(has_address);
     let values = code.sources(inst).skip(first);

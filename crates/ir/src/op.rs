@@ -608,6 +608,22 @@ pub enum Op {
     },
     /// Texture query, handle in `src[0]`.
     Txq(TexQuery),
+    /// `cp.async`: copies bytes from global memory (`src[0]`) to shared memory (`src[1]`), of which
+    /// `src[2]`, if it is there, says how many are not zero.
+    CopyAsync {
+        /// Bytes.
+        bytes: u8,
+        /// The shared address is a 64-bit register.
+        wide: bool,
+        /// Cache operator.
+        cache: CacheOp,
+    },
+    /// `cp.async.commit_group`: the copies since the last one are a group.
+    CopyCommit,
+    /// Waits for copies.
+    CopyWait(CopyWait),
+    /// Operation on the barrier object at `src[0]`, with `src[1]`.
+    Mbarrier(MemSpace, MbarrierOp),
     /// Prefetch to a cache level: no effect on values.
     Prefetch(MemSpace),
     /// Branch to `imm`, uniform by promise if the flag is set.
@@ -656,6 +672,34 @@ pub enum Op {
     Elect,
     /// Call of a function of the system, which has no code: arguments in the sources, in order.
     System(SystemCall),
+}
+
+/// Which asynchronous copies of its warp an instruction waits for.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum CopyWait {
+    /// All.
+    All,
+    /// Those of all groups but so many, the youngest.
+    But(u8),
+}
+
+/// What `mbarrier` does.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum MbarrierOp {
+    /// Makes a barrier that expects so many arrivals.
+    Init,
+    /// Nothing that can be seen.
+    Nothing,
+    /// Arrives so often; the state before in `dst[0]`.
+    Arrive,
+    /// The same, and expects so many less from the next phase on.
+    ArriveDrop,
+    /// Has the phase of a state ended? In `dst[0]`, a predicate.
+    Test,
+    /// Has the phase of a parity ended?
+    TestParity,
+    /// Arrivals that a state waits for, in `dst[0]`.
+    PendingCount,
 }
 
 /// Functions that CUDA's system provides to kernels (CUDA C++ Programming Guide, "Formatted

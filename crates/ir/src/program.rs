@@ -2,7 +2,7 @@
 
 use crate::contexts::UNIT_BYTES;
 use crate::inst::{Dst, Inst, Reg, Src};
-use crate::op::{Op, SystemCall};
+use crate::op::{CopyWait, Op, SystemCall};
 use std::ops::Range;
 use warploom_base::Pc;
 use warploom_diag::Diagnostics;
@@ -205,6 +205,11 @@ pub enum InstClass {
     Exit,
     Barrier,
     Membar,
+    /// Asynchronous copy from global to shared memory.
+    CopyAsync,
+    /// The end of a group of copies.
+    CopyCommit,
+    CopyWait(CopyWait),
     Load(MemClass),
     Store(MemClass),
     Atomic(MemClass),

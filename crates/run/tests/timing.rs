@@ -41,7 +41,7 @@ const KEEP: &str = "ld.param.u64 %rd1, [buf];\nst.global.f32 [%rd1], %f40;\n";
 
 fn kernel(body: &str) -> String {
     format!(
-        ".version 7.0\n.target sm_50\n.address_size 64\n\
+        ".version 7.0\n.target sm_80\n.address_size 64\n\
          .visible .entry k(.param .u64 buf) {{\n\
          .reg .pred %p<8>; .reg .b32 %r<64>; .reg .f32 %f<64>; .reg .b64 %rd<16>;\n\
          .shared .align 4 .b8 s[4096];\n{body}\nret;\n}}\n"
@@ -370,4 +370,20 @@ fn earlier_launches_are_executed_without_timing() {
     assert_eq!((named.kernels.len(), named.checks[0].passed), (0, true));
     let none = run(Timed::from(9));
     assert_eq!((none.kernels.len(), none.checks[0].passed), (0, true));
+}
+
+/// A wait that leaves groups of asynchronous copies under way overlaps them: of four copies at once
+/// each takes a quarter of a copy that is waited for alone.
+#[test]
+fn copies_overlap_as_far_as_waits_let_them() {
+    let spec = gtx480();
+    let start = "ld.param.u64 %rd1, [buf];\n";
+    let copy = |under_way: u32| {
+        let copy = "cp.async.cg.shared.global [s], [%rd1], 16;\n";
+        let wait = format!("cp.async.commit_group;\ncp.async.wait_group {under_way};\n");
+        cost(&spec, start, &format!("{copy}{wait}"), 64)
+    };
+    let (alone, four) = (copy(0), copy(3));
+    assert!(alone > 100.0, "a way to L2 and back: {alone}");
+    assert!((four - alone / 4.0).abs() < 1.0, "{four}, alone {alone}");
 }

@@ -4,7 +4,7 @@ use crate::array::Base;
 use crate::regular::Cause;
 use std::fmt;
 use warploom_base::Pc;
-use warploom_ir::{Inst, MemSpace, Op, Program, SourcePos};
+use warploom_ir::{Inst, MemSpace, MemTy, Op, Program, SourcePos};
 
 /// How much of an access's addresses the address binary computes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -60,16 +60,18 @@ pub struct Access {
 impl Access {
     /// The access that an instruction makes, if it is a global one.
     pub(crate) fn of(pc: Pc, inst: &Inst, kernel: &Program) -> Option<Self> {
-        let (space, ty, store) = match inst.op {
-            Op::Ld(space, ty, _) => (space, ty, false),
-            Op::St(space, ty, _) => (space, ty, true),
+        let of = |ty: MemTy| u32::from(ty.bytes) * u32::from(ty.count);
+        let (space, bytes, store) = match inst.op {
+            Op::Ld(space, ty, _) => (space, of(ty), false),
+            Op::St(space, ty, _) => (space, of(ty), true),
+            Op::CopyAsync { bytes, .. } => (MemSpace::Global, bytes.into(), false),
             _ => return None,
         };
         matches!(space, MemSpace::Global | MemSpace::Generic).then(|| Self {
             pc,
             pos: kernel.facts[pc.index()].pos,
             store,
-            bytes: u32::from(ty.bytes) * u32::from(ty.count),
+            bytes,
             coverage: Coverage::Irregular,
             cause: None,
             base: None,
@@ -101,8 +103,8 @@ pub fn reason(access: &Access, kernel: &Program) -> Option<String> {
 
 fn yields(inst: &Inst) -> &'static str {
     match inst.op {
-        Op::Ld(..) => "a load",
-        Op::Atom(..) => "an atomic",
+        Op::Ld(..) | Op::CopyAsync { .. } => "a load",
+        Op::Atom(..) | Op::Mbarrier(..) => "an atomic",
         Op::Tex { .. } | Op::Tld4 { .. } | Op::Txq(_) => "a texture",
         Op::Call | Op::CallIndirect | Op::System(_) => "a call",
         Op::Barrier(_) => "a barrier's vote",

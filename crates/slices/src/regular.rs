@@ -328,6 +328,8 @@ fn predictable(inst: &Inst) -> bool {
         | Op::Txq(_)
         | Op::Call
         | Op::CallIndirect
+        | Op::CopyAsync { .. }
+        | Op::Mbarrier(..)
         | Op::Alloca(_)
         | Op::StackSave(_)
         | Op::Barrier(_)

@@ -1,6 +1,7 @@
 //! A kernel prepared for one GPU: every instruction's pipe, latency and register lists as small
 //! integers, looked up by program counter. Made once per launch, shared by all SMs.
 
+use crate::warps::CopyRole;
 use std::sync::Arc;
 use warploom_base::{KernelSlot, Pc};
 use warploom_config::{
@@ -64,6 +65,8 @@ pub struct TimedInst {
     pub long: bool,
     /// It is a fence.
     pub fence: bool,
+    /// What it has to do with asynchronous copies.
+    pub copies: CopyRole,
     /// Cycles in the unit.
     pub latency: u16,
     /// Cycles until the unit takes another.
@@ -271,6 +274,12 @@ fn time(facts: &InstFacts, spec: &SmSpec, style: ModelStyle, lists: &mut Vec<u16
         pipe: pipe_of(facts.class, &spec.units, style),
         long: is_long(facts.class),
         fence: facts.class == InstClass::Membar,
+        copies: match facts.class {
+            InstClass::CopyAsync => CopyRole::Start,
+            InstClass::CopyCommit => CopyRole::Commit,
+            InstClass::CopyWait(which) => CopyRole::Wait(which),
+            _ => CopyRole::None,
+        },
         latency: timing.latency_cycles as u16,
         interval: timing.interval_cycles as u16,
         needs: push_list(lists, needs.into_iter()),
@@ -293,7 +302,7 @@ fn is_long(class: InstClass) -> bool {
 fn pipe_of(class: InstClass, units: &UnitSpecs, style: ModelStyle) -> Pipe {
     use InstClass as C;
     match class {
-        C::Load(_) | C::Store(_) | C::Atomic(_) | C::Membar => Pipe::Mem,
+        C::Load(_) | C::Store(_) | C::Atomic(_) | C::CopyAsync | C::Membar => Pipe::Mem,
         // 4.2 calls every division an SFU operation, with double-precision units too.
         C::Sfu | C::IntDiv | C::F32Div | C::F64Div => Pipe::Sfu,
         C::F64Add | C::F64MinMax | C::F64Mul | C::F64Mad if style == ModelStyle::V4 => {

@@ -9,6 +9,7 @@ use crate::image::{KernelImage, Pipe, TimedInst};
 use crate::ldst::{MemInst, Path, image_of};
 use crate::sm::Sm;
 use crate::stage::Issued;
+use crate::warps::CopyRole;
 use std::mem::discriminant;
 use warploom_base::{BlockId, Cycle, KernelSlot, Pc, WarpSlot};
 use warploom_config::ModelStyle;
@@ -300,6 +301,13 @@ impl Sm {
         let image = image_of(&self.kernels, kernel);
         let inst = image.at(pc);
         self.by_kernel[kernel.index()].pipe_cycles[pipe as usize] += u64::from(inst.interval);
+        match (inst.copies, mem) {
+            (CopyRole::Start, Some(id)) => {
+                self.ldst.insts[id.0].copy = Some(self.warps.copies[w].start());
+            }
+            (CopyRole::Commit, _) => self.warps.copies[w].commit(),
+            _ => {}
+        }
         self.warps.reserve(w, inst, image);
         self.warps.in_flight[w] += 1;
         if fence {
@@ -450,6 +458,7 @@ impl Sm {
             pending: if replies { pending } else { 0 },
             shared_cycles,
             list,
+            copy: None,
         };
         if kind == AccessKind::GlobalAtomic {
             self.keep_atomic(w, list);
@@ -489,6 +498,7 @@ impl Sm {
             pending: 0,
             shared_cycles: 0,
             list,
+            copy: None,
         };
         MemId(id)
     }

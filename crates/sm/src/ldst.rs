@@ -8,14 +8,16 @@
 use crate::carveout::Carveout;
 use crate::counters::{LdstStage, LdstStall};
 mod paths;
+mod records;
+
+pub use records::{MemInst, Path, PendingAtomic};
 
 use crate::flight::{FlightId, MemId, Pool};
 use crate::image::{KernelImage, physical_base};
 use crate::link::Link;
 use crate::sm::Sm;
-use warploom_base::{Cycle, FixedQueue, KernelSlot, LaneMask, Pc, SmId, WarpSlot};
+use warploom_base::{Cycle, FixedQueue, KernelSlot, LaneMask, SmId, WarpSlot};
 use warploom_config::{CacheSpec, GpuSpec};
-use warploom_exec::AtomicBatch;
 use warploom_mem::cache::{AccessOutcome, Cache, FailReason, Level, TextureCache};
 use warploom_mem::coalesce::{Transaction, Transactions};
 use warploom_mem::hash::BankIndex;
@@ -25,66 +27,6 @@ use warploom_mem::{AccessKind, Request};
 const MEM_RECORDS: usize = 4096;
 /// Memory instructions between issue and their last transaction.
 const LISTS: usize = 64;
-
-/// Which way an instruction goes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Path {
-    /// Shared memory.
-    Shared,
-    /// Constant cache: `ld.const`, kernel parameters.
-    Constant,
-    /// Texture cache.
-    Texture,
-    /// Data cache.
-    Data,
-    /// Straight to the network.
-    Around,
-}
-
-/// One memory instruction.
-#[derive(Clone, Copy, Debug)]
-pub struct MemInst {
-    /// Who issued it: its slot, where contexts are switched its context.
-    pub warp: WarpSlot,
-    /// A load from global memory that has left the unit, where contexts are switched.
-    pub awaited: bool,
-    /// Of which kernel.
-    pub kernel: KernelSlot,
-    /// Which instruction.
-    pub pc: Pc,
-    /// Which way it goes.
-    pub path: Path,
-    /// Something waits for its replies (loads, atomics, texture reads).
-    pub replies: bool,
-    /// Its warp waits until it took effect: an atomic, also one on shared memory.
-    pub atomic: bool,
-    /// Kind of its transactions.
-    pub kind: AccessKind,
-    /// Replies to come, for transactions not yet sent too.
-    pub pending: u32,
-    /// Cycles that shared memory needs.
-    pub shared_cycles: u32,
-    /// Its transactions.
-    pub list: u16,
-}
-
-impl MemInst {
-    /// A load that may go to global memory, and not to shared memory's atomics.
-    fn is_global_load(&self) -> bool {
-        self.kind == AccessKind::GlobalRead && matches!(self.path, Path::Data | Path::Around)
-    }
-}
-
-/// An atomic instruction on its way: a warp has at most one.
-#[derive(Clone, Debug)]
-pub struct PendingAtomic {
-    /// What to do in which lanes.
-    pub batch: AtomicBatch,
-    /// Lanes of each transaction, by the number in the request's token.
-    pub lanes: [LaneMask; 33],
-    /// Old values by lane, as far as they have arrived.
-    pub results: [u64; 32],
-}
 
 /// What the data cache's memory is used for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -154,33 +96,15 @@ impl Ldst {
     /// The unit of SM `sm`.
     pub fn new(spec: &GpuSpec, sm: SmId, warps: usize) -> Self {
         let style = spec.gpu.style;
-        let blank = MemInst {
-            warp: WarpSlot(0),
-            awaited: false,
-            kernel: KernelSlot(0),
-            pc: Pc(0),
-            path: Path::Shared,
-            replies: false,
-            atomic: false,
-            kind: AccessKind::GlobalRead,
-            pending: 0,
-            shared_cycles: 0,
-            list: 0,
-        };
-        let atomic = PendingAtomic {
-            batch: AtomicBatch::default(),
-            lanes: [0; 33],
-            results: [0; 32],
-        };
         let banks = spec.sm.l1d_banks.max(1) as usize;
         let cache = |c: &CacheSpec| Cache::new(c, Level::L1, style);
         Self {
             dispatch: None,
             in_dispatch: None,
             blocked: None,
-            insts: Pool::new(MEM_RECORDS, blank),
+            insts: Pool::new(MEM_RECORDS, MemInst::BLANK),
             lists: Pool::new(LISTS, Transactions::new()),
-            atomics: vec![atomic; warps],
+            atomics: vec![PendingAtomic::none(); warps],
             shared: FixedQueue::new(spec.sm.shared_latency_cycles.max(1) as usize),
             shared_latency: spec.sm.shared_latency_cycles,
             l1d: spec.l1d.enabled.then(|| {
@@ -519,6 +443,9 @@ impl Sm {
         let image = image_of(&self.kernels, inst.kernel);
         self.warps.clear_pending(slot, image.at(inst.pc), image);
         self.warps.in_flight[slot] -= 1;
+        if let Some(group) = inst.copy {
+            self.warps.copies[slot].arrived(group);
+        }
         if self.context.is_some() {
             let inst_facts = image.at(inst.pc);
             self.warps

@@ -2,7 +2,10 @@
 //! is one operation on masks; nothing scans warps that sleep. Where contexts are switched, the
 //! arrays have places for absent warps behind those of the slots, which no mask knows.
 
+mod copies;
 mod parking;
+
+pub use copies::{CopyGroups, CopyRole};
 
 use crate::image::{KernelImage, Pipe, TimedInst};
 use warploom_base::{BlockId, KernelSlot, Pc};
@@ -42,6 +45,8 @@ pub struct Warps {
     pub in_flight: Vec<u32>,
     /// Atomic instructions without their reply.
     pub atomics: Vec<u32>,
+    /// Asynchronous copies that are under way.
+    pub copies: Vec<CopyGroups>,
     /// Scoreboard: `words` words a warp, set while a result is pending.
     pending: Vec<u64>,
     /// The same for results of long loads.
@@ -80,6 +85,8 @@ pub struct Warps {
     pipe: Vec<Pipe>,
     /// By slot: entries below 64 that the next instruction needs free.
     needs: Vec<u64>,
+    /// The next instruction may have to wait for copies.
+    asks_copies: WarpMask,
 }
 
 impl Warps {
@@ -106,6 +113,7 @@ impl Warps {
             missed: Vec::new(),
             slots,
             atomics: vec![0; slots],
+            copies: vec![CopyGroups::default(); places],
             pending: Vec::new(),
             pending_long: Vec::new(),
             words: 0,
@@ -123,6 +131,7 @@ impl Warps {
             next_pipe: std::array::from_fn(|p| if p == 0 { !0 } else { 0 }),
             pipe: vec![Pipe::ALL[0]; slots],
             needs: vec![0; slots],
+            asks_copies: 0,
         }
     }
 
@@ -327,6 +336,8 @@ impl Warps {
         self.next_pipe[before as usize] &= !bit;
         self.next_pipe[inst.pipe as usize] |= bit;
         self.needs[slot] = inst.needs_word;
+        let asks = !matches!(inst.copies, CopyRole::None | CopyRole::Start);
+        self.asks_copies = self.asks_copies & !bit | WarpMask::from(asks) << slot;
         self.ask_scoreboard(slot, kernel);
     }
 
@@ -351,6 +362,11 @@ impl Warps {
             }
         }
         let bit: WarpMask = 1 << slot;
+        if self.asks_copies & bit != 0 {
+            let held = self.copies[slot].holds(kernel.at(self.buffer_pc[slot]).copies);
+            hit |= u64::from(held);
+            long |= u64::from(held);
+        }
         self.clear = self.clear & !bit | WarpMask::from(hit == 0) << slot;
         self.long_wait = self.long_wait & !bit | WarpMask::from(long != 0) << slot;
     }

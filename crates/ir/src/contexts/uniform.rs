@@ -142,6 +142,8 @@ fn makes_vary(inst: &Inst) -> bool {
         | Op::Shfl(_)
         | Op::Elect
         | Op::System(_)
+        | Op::Mbarrier(..)
+        | Op::CopyAsync { .. }
         | Op::Alloca(_)
         | Op::StackSave(_) => true,
         // The carry of an earlier instruction is no operand.

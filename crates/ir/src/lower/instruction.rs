@@ -4,7 +4,8 @@ use super::builder::Builder;
 use super::error::Res;
 use super::form::Form;
 use super::{
-    arith, bits, cache, compare, control, convert, data, float, memory, sync, texture, warp,
+    arith, asynchronous, bits, cache, compare, control, convert, data, float, memory, sync,
+    texture, warp,
 };
 use crate::op::{FloatBin, FloatUn, IntBin, IntUn, Logic};
 use warploom_ptx::ast::Instruction;
@@ -99,6 +100,8 @@ pub(super) fn lower(b: &mut Builder, inst: &Instruction) -> Res<()> {
         Opcode::St => memory::store(b, form),
         Opcode::Atom => memory::atomic(b, form, true),
         Opcode::Red => memory::atomic(b, form, false),
+        Opcode::Cp => asynchronous::copy(b, form),
+        Opcode::Mbarrier => asynchronous::mbarrier(b, form),
         Opcode::Prefetch | Opcode::Prefetchu => cache::prefetch(b, form),
         Opcode::Discard | Opcode::Applypriority => cache::hint(b, form),
         Opcode::Createpolicy => cache::create_policy(b, form),

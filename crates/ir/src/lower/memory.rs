@@ -7,10 +7,10 @@ use super::error::{Res, invalid};
 use super::form::Form;
 use super::operand::Fit;
 use crate::inst::{Dst, Inst, Src};
-use crate::op::{AtomOp, AtomTy, MemSpace, MemTy, Op};
+use crate::op::{AtomOp, AtomTy, MemSpace, MemTy, Op, Width};
 use warploom_diag::Span;
 use warploom_ptx::ast::{Operand, Spanned};
-use warploom_ptx::tokens::{Modifier, Opcode, ScalarType};
+use warploom_ptx::tokens::{Modifier, Opcode, ScalarType, Space};
 
 /// What loads and stores have in common.
 struct Access {
@@ -199,6 +199,7 @@ pub(super) fn atomic(b: &mut Builder, form: &mut Form, result: bool) -> Res<()> 
     form.ignore(|m| m == Modifier::Noftz);
     let space = form.space();
     let op = form.need("an operation, such as `.add`", atom_op)?;
+    let count = form.take(Modifier::vector_len).unwrap_or(1) as usize;
     let ty = form.ty()?;
     let Some(atom) = atom_ty(ty).filter(|atom| atom_allowed(op, *atom)) else {
         return form.bad_type(ty);
@@ -206,6 +207,9 @@ pub(super) fn atomic(b: &mut Builder, form: &mut Form, result: bool) -> Res<()> 
     let first = usize::from(result);
     let values = 1 + usize::from(op == AtomOp::Cas);
     form.finish(first + 1 + values + usize::from(hinted))?;
+    if count > 1 {
+        return vector_atomic(b, form, (op, atom), ty, (first, count, space));
+    }
     let dst = match result {
         true => b.dst(form.operand(0)?, ty)?,
         false => Dst::None,
@@ -224,4 +228,51 @@ pub(super) fn atomic(b: &mut Builder, form: &mut Form, result: bool) -> Res<()> 
     let inst = b.emit(Op::Atom(addr.space, op, atom), &[dst], &src);
     set_address(inst, &addr);
     Ok(())
+}
+
+/// An atomic on the elements of a vector: each is one of its own (PTX ISA, "atom": the whole need
+/// not be), so that they follow each other.
+fn vector_atomic(
+    b: &mut Builder,
+    form: &Form,
+    (op, atom): (AtomOp, AtomTy),
+    ty: ScalarType,
+    (first, count, space): (usize, usize, Option<Space>),
+) -> Res<()> {
+    let values = form.operand(first + 1)?;
+    let mut dsts = vec![Dst::None; count];
+    if first == 1 && form.operand(0)?.node != Operand::Sink {
+        dsts = b.vector_dst(form.operand(0)?, ty)?;
+        check_length(dsts.len(), count, form.operand(0)?)?;
+    }
+    let parts = b.elements(values);
+    check_length(parts.len(), count, values)?;
+    let mut addr = b.address(form.operand(first)?, space)?;
+    if !matches!(addr.space, MemSpace::Generic | MemSpace::Global) {
+        return form.unsupported();
+    }
+    addr.base = apart(b, addr.base, &dsts)?;
+    let mut srcs = Vec::with_capacity(count);
+    for part in &parts {
+        let src = b.src(part, ty)?;
+        srcs.push(apart(b, src, &dsts)?);
+    }
+    for (nth, (src, dst)) in srcs.into_iter().zip(dsts).enumerate() {
+        let inst = b.emit(Op::Atom(addr.space, op, atom), &[dst], &[Src::None, src]);
+        set_address(inst, &addr);
+        inst.imm = addr.offset.wrapping_add((nth as u32 * ty.bytes()) as i32);
+    }
+    Ok(())
+}
+
+/// A copy of a 32-bit register that the result of an earlier element may take.
+fn apart(b: &mut Builder, src: Src, dsts: &[Dst]) -> Res<Src> {
+    match src {
+        Src::Reg(reg) if dsts.contains(&Dst::Reg(reg)) => {
+            let copy = b.temp(false)?;
+            b.emit(Op::Mov(Width::B32), &[Dst::Reg(copy)], &[src]);
+            Ok(Src::Reg(copy))
+        }
+        _ => Ok(src),
+    }
 }

@@ -8,6 +8,7 @@
 
 mod address;
 mod arith;
+mod asynchronous;
 mod bits;
 mod builder;
 mod cache;

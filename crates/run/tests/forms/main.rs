@@ -98,6 +98,7 @@ macro_rules! files {
 files! {
     address
     approx
+    asynchronous
     atomic
     barrier
     bits

@@ -43,6 +43,7 @@ impl Warps {
         self.age[to] = self.age[from];
         self.block_age[to] = self.block_age[from];
         self.block_serial[to] = self.block_serial[from];
+        self.copies.swap(from, to);
         for counts in [&mut self.stores, &mut self.in_flight, &mut self.awaiting] {
             counts[to] = std::mem::take(&mut counts[from]);
         }

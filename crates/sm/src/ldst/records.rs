@@ -1,0 +1,94 @@
+//! What the load/store unit knows of an instruction on its way.
+
+use warploom_base::{KernelSlot, LaneMask, Pc, WarpSlot};
+use warploom_exec::AtomicBatch;
+use warploom_mem::AccessKind;
+
+/// Which way an instruction goes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Path {
+    /// Shared memory.
+    Shared,
+    /// Constant cache: `ld.const`, kernel parameters.
+    Constant,
+    /// Texture cache.
+    Texture,
+    /// Data cache.
+    Data,
+    /// Straight to the network.
+    Around,
+}
+
+/// One memory instruction.
+#[derive(Clone, Copy, Debug)]
+pub struct MemInst {
+    /// Who issued it: its slot, where contexts are switched its context.
+    pub warp: WarpSlot,
+    /// A load from global memory that has left the unit, where contexts are switched.
+    pub awaited: bool,
+    /// Of which kernel.
+    pub kernel: KernelSlot,
+    /// Which instruction.
+    pub pc: Pc,
+    /// Which way it goes.
+    pub path: Path,
+    /// Something waits for its replies (loads, atomics, texture reads).
+    pub replies: bool,
+    /// Its warp waits until it took effect: an atomic, also one on shared memory.
+    pub atomic: bool,
+    /// Kind of its transactions.
+    pub kind: AccessKind,
+    /// Replies to come, for transactions not yet sent too.
+    pub pending: u32,
+    /// Cycles that shared memory needs.
+    pub shared_cycles: u32,
+    /// Its transactions.
+    pub list: u16,
+    /// Its group, of an asynchronous copy.
+    pub copy: Option<u8>,
+}
+
+impl MemInst {
+    /// What a place holds that nothing has taken.
+    pub const BLANK: Self = Self {
+        warp: WarpSlot(0),
+        awaited: false,
+        kernel: KernelSlot(0),
+        pc: Pc(0),
+        path: Path::Shared,
+        replies: false,
+        atomic: false,
+        kind: AccessKind::GlobalRead,
+        pending: 0,
+        shared_cycles: 0,
+        list: 0,
+        copy: None,
+    };
+
+    /// A load that may go to global memory, and not to shared memory's atomics.
+    pub fn is_global_load(&self) -> bool {
+        self.kind == AccessKind::GlobalRead && matches!(self.path, Path::Data | Path::Around)
+    }
+}
+
+/// An atomic instruction on its way: a warp has at most one.
+#[derive(Clone, Debug)]
+pub struct PendingAtomic {
+    /// What to do in which lanes.
+    pub batch: AtomicBatch,
+    /// Lanes of each transaction, by the number in the request's token.
+    pub lanes: [LaneMask; 33],
+    /// Old values by lane, as far as they have arrived.
+    pub results: [u64; 32],
+}
+
+impl PendingAtomic {
+    /// That of a warp that has none.
+    pub fn none() -> Self {
+        Self {
+            batch: AtomicBatch::default(),
+            lanes: [0; 33],
+            results: [0; 32],
+        }
+    }
+}
