@@ -5,7 +5,6 @@
 //! phase still waits for, those that a phase expects, and the number of phases that have ended.
 
 use crate::access::Access;
-use crate::fault::FaultKind;
 use crate::machine::{Exec, Machine};
 use crate::step::MemKind;
 use warploom_base::{WARP_SIZE, lanes_of};
@@ -108,14 +107,7 @@ impl Machine<'_, '_> {
             align: 8,
         };
         if space == MemSpace::Generic {
-            let groups = self.split_spaces(access)?;
-            let stray = groups
-                .iter()
-                .find(|(s, lanes)| *lanes != 0 && *s != MemSpace::Shared);
-            if let Some((_, lanes)) = stray {
-                let lane = lanes.trailing_zeros() as usize;
-                return Err(self.memory_fault(FaultKind::NoSpace, access, lane));
-            }
+            self.only_shared(access)?;
         }
         let access = access.within(MemSpace::Shared);
         for lane in lanes_of(self.mask) {

@@ -35,6 +35,7 @@ mod launch;
 mod load_ops;
 mod log;
 mod machine;
+mod matrix;
 mod memory;
 mod module;
 mod move_ops;

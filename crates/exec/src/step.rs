@@ -216,6 +216,10 @@ impl Machine<'_, '_> {
             Op::Nop | Op::Brkpt | Op::Nanosleep | Op::CopyCommit | Op::CopyWait(_) => Ok(()),
             Op::CopyAsync { bytes, wide, cache } => self.copy_async(bytes, wide, cache),
             Op::Mbarrier(space, op) => self.mbarrier(space, op),
+            Op::Mma(_) => self.mma(),
+            Op::LdMatrix(space, turned) => self.load_matrix(space, turned),
+            Op::StMatrix(space, turned) => self.store_matrix(space, turned),
+            Op::TurnMatrix => self.turn_matrix(),
             Op::Prefetch(_) => {
                 self.addresses();
                 Ok(())

@@ -27,7 +27,10 @@ pub fn class(op: Op) -> InstClass {
         Op::FloatMinMax(_, ty) => pick(ty, C::F32MinMax, C::F64MinMax),
         Op::FloatUn(FloatUn::Abs | FloatUn::Neg, ..) => C::Simple,
         Op::FloatUn(..) => C::Sfu,
-        Op::Shfl(_) => C::Shuffle,
+        Op::Shfl(_) | Op::TurnMatrix => C::Shuffle,
+        Op::Mma(work) => C::Tensor(work),
+        Op::LdMatrix(space, _) => C::Load(memory_class(space)),
+        Op::StMatrix(space, _) => C::Store(memory_class(space)),
         Op::Bra(_) | Op::BrxIdx => C::Branch,
         // The heap is one for all: taking and giving are atomics on its lock.
         Op::System(SystemCall::Malloc | SystemCall::Free) => C::Atomic(MemClass::Global),
@@ -111,6 +114,8 @@ pub(crate) fn banks(
             | Op::Prefetch(_)
             | Op::CopyAsync { .. }
             | Op::Mbarrier(..)
+            | Op::LdMatrix(..)
+            | Op::StMatrix(..)
     );
     let first = usize::from(has_address);
     let values = code.sources(inst).skip(first);

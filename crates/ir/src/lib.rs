@@ -14,6 +14,7 @@ mod inst;
 mod listing;
 pub mod liveness;
 mod lower;
+pub mod matrix;
 mod op;
 mod operands;
 pub mod pressure;

@@ -98,6 +98,8 @@ fn write_place(f: &mut Formatter<'_>, inst: &Inst, extra: &ExtraOperands) -> fmt
         | Op::Atom(..)
         | Op::Prefetch(_)
         | Op::CopyAsync { .. }
+        | Op::LdMatrix(..)
+        | Op::StMatrix(..)
         | Op::Mbarrier(..) => {
             write!(f, " [{:+}]", inst.imm)?;
             if !inst.wide_addr {

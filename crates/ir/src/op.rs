@@ -624,6 +624,16 @@ pub enum Op {
     CopyWait(CopyWait),
     /// Operation on the barrier object at `src[0]`, with `src[1]`.
     Mbarrier(MemSpace, MbarrierOp),
+    /// Product of matrices, as the extra says: registers of a, b and c, those of d. Its work, see
+    /// [`Mma::work`](crate::matrix::Mma::work).
+    Mma(u8),
+    /// `ldmatrix`: as many matrices of eight rows of 16 bytes as the extra has registers, turned if
+    /// the flag is set; a lane's address in `src[0]`.
+    LdMatrix(MemSpace, bool),
+    /// `stmatrix`, likewise.
+    StMatrix(MemSpace, bool),
+    /// `movmatrix`: turns a matrix that lies in registers.
+    TurnMatrix,
     /// Prefetch to a cache level: no effect on values.
     Prefetch(MemSpace),
     /// Branch to `imm`, uniform by promise if the flag is set.

@@ -2,6 +2,7 @@
 
 use crate::contexts::UNIT_BYTES;
 use crate::inst::{Dst, Inst, Reg, Src};
+use crate::matrix::Mma;
 use crate::op::{CopyWait, Op, SystemCall};
 use std::ops::Range;
 use warploom_base::Pc;
@@ -101,6 +102,8 @@ pub struct ExtraOperands {
     pub targets: Vec<Pc>,
     /// `call`: the functions that it may reach; by name it is one.
     pub callees: Vec<Callee>,
+    /// Which product of matrices.
+    pub matrix: Option<Mma>,
 }
 
 /// A function that a call may reach, and how it is entered.
@@ -210,6 +213,8 @@ pub enum InstClass {
     /// The end of a group of copies.
     CopyCommit,
     CopyWait(CopyWait),
+    /// Product of matrices, with its work: see [`Mma::work`].
+    Tensor(u8),
     Load(MemClass),
     Store(MemClass),
     Atomic(MemClass),
@@ -346,6 +351,12 @@ impl Program {
     pub fn uses_heap(&self) -> bool {
         let heap = |op| matches!(op, Op::System(SystemCall::Malloc | SystemCall::Free));
         self.insts.iter().any(|inst| heap(inst.op))
+    }
+
+    /// It needs units for products of matrices.
+    pub fn multiplies_matrices(&self) -> bool {
+        let product = |op| matches!(op, Op::Mma(_));
+        self.insts.iter().any(|inst| product(inst.op))
     }
 
     /// Units of [`UNIT_BYTES`] that hold the registers of a warp at whichever switch point it is.

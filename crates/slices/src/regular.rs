@@ -329,6 +329,9 @@ fn predictable(inst: &Inst) -> bool {
         | Op::Call
         | Op::CallIndirect
         | Op::CopyAsync { .. }
+        | Op::Mma(_)
+        | Op::LdMatrix(..)
+        | Op::TurnMatrix
         | Op::Mbarrier(..)
         | Op::Alloca(_)
         | Op::StackSave(_)

@@ -77,7 +77,7 @@ pub struct Collectors {
 }
 
 /// Most registers that an instruction reads.
-const OPERANDS: usize = 16;
+const OPERANDS: usize = 32;
 /// End of a list.
 const NONE: u16 = u16::MAX;
 
@@ -179,7 +179,14 @@ impl Collectors {
         };
         // Order of GPGPU-Sim 4.2: the general set first, which serves the pipes that exist.
         let exists = |p: &Pipe| widths[*p as usize].issue_width > 0;
-        let order = [Pipe::Sp, Pipe::Sfu, Pipe::Mem, Pipe::Dp, Pipe::Int];
+        let order = [
+            Pipe::Sp,
+            Pipe::Sfu,
+            Pipe::Mem,
+            Pipe::Tensor,
+            Pipe::Dp,
+            Pipe::Int,
+        ];
         let every: Vec<Pipe> = order.into_iter().filter(exists).collect();
         let general = this.add_set(&spec.general);
         let sets = general.into_iter().collect();
@@ -188,6 +195,7 @@ impl Collectors {
             (&spec.sp, Pipe::Sp),
             (&spec.dp, Pipe::Dp),
             (&spec.sfu, Pipe::Sfu),
+            (&spec.tensor, Pipe::Tensor),
             (&spec.mem, Pipe::Mem),
             (&spec.int, Pipe::Int),
         ];
@@ -561,6 +569,7 @@ mod tests {
             &mut sm.collectors.dp,
             &mut sm.collectors.int,
             &mut sm.collectors.sfu,
+            &mut sm.collectors.tensor,
             &mut sm.collectors.mem,
             &mut sm.collectors.general,
         ] {
@@ -677,7 +686,7 @@ mod tests {
     fn sub_cores() -> Collectors {
         let sm = preset("qv100-volta").expect("a preset").sm;
         let u = &sm.units;
-        let widths = [&u.sp, &u.dp, &u.int, &u.sfu, &u.mem];
+        let widths = [&u.sp, &u.dp, &u.int, &u.sfu, &u.tensor, &u.mem];
         Collectors::new(&sm, widths, ModelStyle::V4)
     }
 

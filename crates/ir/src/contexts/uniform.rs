@@ -144,6 +144,9 @@ fn makes_vary(inst: &Inst) -> bool {
         | Op::System(_)
         | Op::Mbarrier(..)
         | Op::CopyAsync { .. }
+        | Op::Mma(_)
+        | Op::LdMatrix(..)
+        | Op::TurnMatrix
         | Op::Alloca(_)
         | Op::StackSave(_) => true,
         // The carry of an earlier instruction is no operand.

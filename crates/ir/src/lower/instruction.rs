@@ -4,7 +4,7 @@ use super::builder::Builder;
 use super::error::Res;
 use super::form::Form;
 use super::{
-    arith, asynchronous, bits, cache, compare, control, convert, data, float, memory, sync,
+    arith, asynchronous, bits, cache, compare, control, convert, data, float, matrix, memory, sync,
     texture, warp,
 };
 use crate::op::{FloatBin, FloatUn, IntBin, IntUn, Logic};
@@ -100,6 +100,11 @@ pub(super) fn lower(b: &mut Builder, inst: &Instruction) -> Res<()> {
         Opcode::St => memory::store(b, form),
         Opcode::Atom => memory::atomic(b, form, true),
         Opcode::Red => memory::atomic(b, form, false),
+        Opcode::Mma => matrix::product(b, form, false),
+        Opcode::Wmma => matrix::wmma(b, form),
+        Opcode::Ldmatrix => matrix::load(b, form),
+        Opcode::Stmatrix => matrix::store(b, form),
+        Opcode::Movmatrix => matrix::turn(b, form),
         Opcode::Cp => asynchronous::copy(b, form),
         Opcode::Mbarrier => asynchronous::mbarrier(b, form),
         Opcode::Prefetch | Opcode::Prefetchu => cache::prefetch(b, form),

@@ -26,6 +26,7 @@ mod init;
 mod instruction;
 mod kernel;
 mod literal;
+mod matrix;
 mod memory;
 mod module;
 mod operand;

@@ -1,0 +1,276 @@
+//! Products of matrices whose elements the lanes of a warp hold together: shapes, types, and which
+//! lane holds what (PTX ISA, "Warp-Level Matrix Multiply-Accumulate Instructions").
+//!
+//! The fragments of `mma` are those of the ISA. Those of `wmma` it leaves open: here lanes hold
+//! consecutive elements, of multiplicands in the order in which their layout puts them in memory,
+//! of accumulators row by row. Where lanes have room for more than the matrix, it repeats.
+
+/// Lanes of a warp.
+const LANES: usize = 32;
+
+/// Element of a multiplicand.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[allow(missing_docs, reason = "named as PTX names them")]
+pub enum MatTy {
+    F16,
+    Bf16,
+    Tf32,
+    F64,
+    S8,
+    U8,
+    S4,
+    U4,
+    B1,
+}
+
+impl MatTy {
+    /// Bits of an element.
+    pub fn bits(self) -> usize {
+        match self {
+            Self::F16 | Self::Bf16 => 16,
+            Self::Tf32 => 32,
+            Self::F64 => 64,
+            Self::S8 | Self::U8 => 8,
+            Self::S4 | Self::U4 => 4,
+            Self::B1 => 1,
+        }
+    }
+}
+
+/// Element of an accumulator.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[allow(missing_docs, reason = "named as PTX names them")]
+pub enum AccTy {
+    F16,
+    F32,
+    F64,
+    S32,
+}
+
+impl AccTy {
+    /// Bits of an element.
+    pub fn bits(self) -> usize {
+        match self {
+            Self::F16 => 16,
+            Self::F32 | Self::S32 => 32,
+            Self::F64 => 64,
+        }
+    }
+}
+
+/// What becomes of two elements.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum MatRule {
+    /// Their product.
+    Multiply,
+    /// `.xor.popc` of bits.
+    Xor,
+    /// `.and.popc` of bits.
+    And,
+}
+
+/// `d = a * b + c`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Mma {
+    /// Rows of the result.
+    pub m: usize,
+    /// Columns of the result.
+    pub n: usize,
+    /// Depth of the product.
+    pub k: usize,
+    /// Elements of a and b: alike but for their signs.
+    pub from: [MatTy; 2],
+    /// Elements of d and c.
+    pub acc: [AccTy; 2],
+    /// a and b lie in columns.
+    pub columns: [bool; 2],
+    /// The fragments are those of `wmma`.
+    pub wmma: bool,
+    /// Rule.
+    pub rule: MatRule,
+    /// Integers stop at their limits.
+    pub satfinite: bool,
+}
+
+/// Part of a warp that works on a product of its own where there are four (`mma.m8n8k4` of f16).
+const QUADS: usize = 4;
+
+impl Mma {
+    /// Products that the warp makes side by side.
+    pub fn products(&self) -> usize {
+        match (self.wmma, self.from[0], self.k) {
+            (false, MatTy::F16, 4) => QUADS,
+            _ => 1,
+        }
+    }
+
+    /// Elements of a row of a; bits count as words of 32.
+    fn depth(&self) -> usize {
+        match self.from[0] {
+            MatTy::B1 => self.k / 32,
+            _ => self.k,
+        }
+    }
+
+    /// Fragment of a.
+    pub fn a(&self) -> Fragment {
+        let order = match (self.products(), self.wmma, self.columns[0]) {
+            (QUADS, _, true) => Order::QuadDown,
+            (QUADS, _, false) => Order::QuadRow,
+            (_, true, columns) => Order::Linear(columns),
+            _ => Order::Rows,
+        };
+        self.multiplicand(self.m, self.depth(), order)
+    }
+
+    /// Fragment of b.
+    pub fn b(&self) -> Fragment {
+        let order = match (self.products(), self.wmma, self.columns[1]) {
+            (QUADS, _, true) => Order::QuadCol,
+            (QUADS, _, false) => Order::QuadAcross,
+            (_, true, columns) => Order::Linear(columns),
+            _ => Order::Columns,
+        };
+        self.multiplicand(self.depth(), self.n, order)
+    }
+
+    fn multiplicand(&self, rows: usize, cols: usize, order: Order) -> Fragment {
+        let slots = match (self.wmma, self.from[0]) {
+            // Eight registers whatever the shape.
+            (true, MatTy::F16) => 16,
+            _ => self.products() * rows * cols / LANES,
+        };
+        Fragment {
+            rows,
+            cols,
+            bits: match self.from[0] {
+                MatTy::B1 => 32,
+                ty => ty.bits(),
+            },
+            slots,
+            order,
+        }
+    }
+
+    /// Fragment of d (0) or c (1).
+    pub fn accumulator(&self, nth: usize) -> Fragment {
+        let ty = self.acc[nth];
+        let order = match (self.products(), self.wmma, ty) {
+            (QUADS, _, AccTy::F16) => Order::QuadRow,
+            (QUADS, ..) => Order::QuadTiles,
+            (_, true, _) => Order::Linear(false),
+            _ => Order::Pairs,
+        };
+        Fragment {
+            rows: self.m,
+            cols: self.n,
+            bits: ty.bits(),
+            slots: self.products() * self.m * self.n / LANES,
+            order,
+        }
+    }
+
+    /// What it costs: elements multiplied times their bits, in eighths of 16x16x16 halves.
+    pub fn work(&self) -> u8 {
+        let bits = self.products() * self.m * self.n * self.k * self.from[0].bits();
+        (8 * bits / (16 * 16 * 16 * 16)).max(1) as u8
+    }
+}
+
+/// How elements are spread over lanes. "Group" is the lane's number divided by four, "thread" the
+/// remainder; in four products side by side "low" is the lane's number within its part of a warp.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+enum Order {
+    /// `mma`, a: rows by groups, registers across threads.
+    Rows,
+    /// `mma`, b: columns by groups.
+    Columns,
+    /// `mma`, accumulators: pairs in a row.
+    Pairs,
+    /// Consecutive elements, column by column if set.
+    Linear(bool),
+    /// Four products: a row a lane.
+    QuadRow,
+    /// Four products: a column a lane.
+    QuadCol,
+    /// Four products: half of a column a lane.
+    QuadDown,
+    /// Four products: half of a row a lane.
+    QuadAcross,
+    /// Four products: tiles of two by two.
+    QuadTiles,
+}
+
+/// A matrix as the lanes of a warp hold it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Fragment {
+    /// Rows.
+    pub rows: usize,
+    /// Columns.
+    pub cols: usize,
+    /// Bits of an element.
+    pub bits: usize,
+    /// Elements of a lane.
+    pub slots: usize,
+    order: Order,
+}
+
+impl Fragment {
+    /// Elements in a register.
+    pub fn per_register(&self) -> usize {
+        (32 / self.bits).max(1)
+    }
+
+    /// Registers of a lane.
+    pub fn registers(&self) -> usize {
+        self.slots / self.per_register()
+    }
+
+    /// Registers have 64 bits.
+    pub fn wide(&self) -> bool {
+        self.bits == 64
+    }
+
+    /// A lane's elements follow each other in memory where the matrix lies there by columns or by
+    /// rows.
+    pub fn follows(&self, columns: bool) -> bool {
+        self.order == Order::Linear(columns)
+    }
+
+    /// Where a lane's element stands, row by row, the products side by side one after the other.
+    pub fn place(&self, lane: usize, slot: usize) -> usize {
+        let (group, thread) = (lane / 4, lane % 4);
+        let (high, low) = (lane / 16, lane % 4 + lane / 16 * 4);
+        let per = self.per_register();
+        let (register, nth) = (slot / per, slot % per);
+        let part = match self.order {
+            Order::Rows | Order::Columns | Order::Pairs | Order::Linear(_) => 0,
+            _ => lane % 16 / 4,
+        };
+        let (row, col) = match self.order {
+            Order::Rows => {
+                let halves = self.rows / 8;
+                let across = register / halves * 4 * per + thread * per + nth;
+                (group + register % halves * 8, across)
+            }
+            Order::Columns => (register * 4 * per + thread * per + nth, group),
+            Order::Pairs => (group + slot / 2 * 8, thread * 2 + slot % 2),
+            Order::Linear(columns) => {
+                let nth = (lane * self.slots + slot) % (self.rows * self.cols);
+                match columns {
+                    true => (nth % self.rows, nth / self.rows),
+                    false => (nth / self.cols, nth % self.cols),
+                }
+            }
+            Order::QuadRow => (low, slot),
+            Order::QuadCol => (slot, low),
+            Order::QuadDown => (slot + high * 4, thread),
+            Order::QuadAcross => (thread, slot + high * 4),
+            Order::QuadTiles => (
+                (lane & 1) + (slot & 2) + high * 4,
+                (slot & 4) + (lane & 2) + (slot & 1),
+            ),
+        };
+        (part * self.rows + row) * self.cols + col
+    }
+}
