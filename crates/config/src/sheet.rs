@@ -340,6 +340,7 @@ fn sm(spec: &GpuSpec) -> SmSheet {
         ("dp", sm.units.dp),
         ("int", sm.units.int),
         ("sfu", sm.units.sfu),
+        ("tensor", sm.units.tensor),
         ("mem", sm.units.mem),
     ];
     let existing = units.into_iter().filter(|(_, unit)| unit.count > 0);

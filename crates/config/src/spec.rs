@@ -255,6 +255,8 @@ pub struct UnitSpecs {
     pub int: UnitSpec,
     /// Special functions.
     pub sfu: UnitSpec,
+    /// Products of matrices; with none, kernels that use them do not run.
+    pub tensor: UnitSpec,
     /// Load/store.
     pub mem: UnitSpec,
     /// Integer latencies.
@@ -265,6 +267,8 @@ pub struct UnitSpecs {
     pub f64_timing: TypeTiming,
     /// sqrt, rsqrt, rcp, sin, cos, ex2, lg2, tanh.
     pub sfu_timing: OpTiming,
+    /// `wmma.mma` of f16 in 16x16x16; others in proportion to their work.
+    pub tensor_timing: OpTiming,
     /// shfl.
     pub shuffle_timing: OpTiming,
 }
@@ -295,6 +299,8 @@ pub struct CollectorSpec {
     pub int: CollectorSet,
     /// For SFU.
     pub sfu: CollectorSet,
+    /// For tensor units.
+    pub tensor: CollectorSet,
     /// For load/store.
     pub mem: CollectorSet,
     /// For any unit; zero units where the sets above are used.

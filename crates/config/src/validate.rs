@@ -161,6 +161,7 @@ fn units(rules: &mut Rules, sm: &SmSpec) {
         ("dp", units.dp, sets.dp, false),
         ("int", units.int, sets.int, false),
         ("sfu", units.sfu, sets.sfu, true),
+        ("tensor", units.tensor, sets.tensor, false),
         ("mem", units.mem, sets.mem, true),
     ];
     for (kind, unit, set, needed) in kinds {
@@ -267,6 +268,7 @@ fn timings(units: &UnitSpecs) -> Vec<(String, OpTiming)> {
     ];
     let mut all = vec![
         ("sfu_timing".to_owned(), units.sfu_timing),
+        ("tensor_timing".to_owned(), units.tensor_timing),
         ("shuffle_timing".to_owned(), units.shuffle_timing),
     ];
     for (name, timing) in types {

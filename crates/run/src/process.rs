@@ -171,6 +171,7 @@ impl<'p> Process<'p> {
 
     fn push_launch(&mut self, session: &Session, launch: Launch) -> Result<(), RunError> {
         let prepared = session.prepare(&mut self.device, &launch, self.launches)?;
+        session.check_units(&prepared, &launch.kernel)?;
         let started = Started {
             launch: None,
             kernel: launch.kernel,

@@ -327,7 +327,7 @@ fn process_report(process: &Process<'_>, now: u64) -> ProcessReport {
 }
 
 /// Names of the pipes in results, as [`Pipe::ALL`].
-const PIPE_NAMES: [&str; Pipe::COUNT] = ["sp", "dp", "int", "sfu", "mem"];
+const PIPE_NAMES: [&str; Pipe::COUNT] = ["sp", "dp", "int", "sfu", "tensor", "mem"];
 
 fn decision_report(decision: &Decision) -> DecisionReport {
     DecisionReport {

@@ -178,6 +178,17 @@ pub enum RunError {
         /// Shared memory of an SM.
         max_shared: u32,
     },
+    /// Products of matrices on a GPU that has no units for them.
+    #[error(
+        "kernel `{kernel}` multiplies matrices (`mma`, `wmma`), and `{gpu}` has no tensor units; take \
+         a GPU that has them, such as qv100-volta, or run it without timing"
+    )]
+    NoTensorUnits {
+        /// The kernel.
+        kernel: String,
+        /// The GPU.
+        gpu: String,
+    },
     /// Several programs on a machine that switches contexts.
     #[error(
         "several programs do not run on an SM that switches contexts; set sm.context=none, or run \
@@ -313,6 +324,18 @@ impl Session {
     /// Hands on what kernels of a process have printed so far.
     pub(crate) fn print(&self, memory: &mut DeviceMemory, asid: u8) {
         self.options.printer.print(&memory.take_printed(asid));
+    }
+
+    /// Checks that the machine has the units that a kernel needs.
+    pub(crate) fn check_units(&self, prepared: &Prepared, kernel: &str) -> Result<(), RunError> {
+        let multiplies = prepared.launch.program.multiplies_matrices();
+        if multiplies && self.spec.sm.units.tensor.count == 0 {
+            return Err(RunError::NoTensorUnits {
+                kernel: kernel.to_owned(),
+                gpu: self.spec.name.clone(),
+            });
+        }
+        Ok(())
     }
 
     /// Checks a launch and makes it ready.

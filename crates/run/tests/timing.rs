@@ -387,3 +387,49 @@ fn copies_overlap_as_far_as_waits_let_them() {
     assert!(alone > 100.0, "a way to L2 and back: {alone}");
     assert!((four - alone / 4.0).abs() < 1.0, "{four}, alone {alone}");
 }
+
+/// Products of matrices take their share of a 16x16x16 product of halves: a tensor unit each
+/// sub-core, its latency where they hang on each other, its interval where they do not.
+#[test]
+fn products_of_matrices_take_their_share_of_a_tensor_unit() {
+    let mut spec = preset("qv100-volta").expect("a built-in preset");
+    spec.sm.perfect_inst_const_cache = true;
+    let timing = spec.sm.units.tensor_timing;
+    let start = "mov.u32 %r0, 0;\nmov.u32 %r1, 0;\nmov.f32 %f0, 0f00000000;\n";
+    let product = |d: &str, c: &str| {
+        format!(
+            "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {{{d}}}, {{%r0, %r0, %r0, %r0}}, \
+             {{%r1, %r1}}, {{{c}}};\n"
+        )
+    };
+    let own = "%f0, %f0, %f0, %f0";
+    let half = f64::from(timing.interval_cycles) / 2.0;
+    let apart = cost(&spec, start, &product("_, _, _, _", own), 64);
+    assert!(
+        (apart - half).abs() < 1.0,
+        "{apart}, half of a product {half}"
+    );
+    let chained = cost(&spec, start, &product("_, _, _, %f0", own), 64);
+    let least = f64::from(timing.latency_cycles) / 2.0;
+    assert!(
+        chained > least + 2.0,
+        "{chained} with its way there and back, {least} alone"
+    );
+}
+
+#[test]
+fn a_gpu_without_tensor_units_refuses_products_of_matrices() {
+    let body = "mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%f0, %f1, %f2, %f3}, {%r0, %r0}, \
+                {%r1}, {%f0, %f1, %f2, %f3};\n";
+    let mut program = OneKernel {
+        ptx: kernel(body),
+        grid: Dim3::linear(1),
+        block: Dim3::linear(32),
+        words: 32,
+        launched: false,
+    };
+    let session = Session::new(gtx480(), Options::default());
+    let result = session.run(&mut program, &mut |_| ControlFlow::Continue(()));
+    let error = result.expect_err("no tensor units").to_string();
+    assert!(error.contains("tensor units"), "{error}");
+}

@@ -38,15 +38,24 @@ pub enum Pipe {
     Int,
     /// Special functions.
     Sfu,
+    /// Products of matrices.
+    Tensor,
     /// Load/store.
     Mem,
 }
 
 impl Pipe {
     /// Kinds of pipes.
-    pub const COUNT: usize = 5;
+    pub const COUNT: usize = 6;
     /// All, in order.
-    pub const ALL: [Pipe; Self::COUNT] = [Pipe::Sp, Pipe::Dp, Pipe::Int, Pipe::Sfu, Pipe::Mem];
+    pub const ALL: [Pipe; Self::COUNT] = [
+        Pipe::Sp,
+        Pipe::Dp,
+        Pipe::Int,
+        Pipe::Sfu,
+        Pipe::Tensor,
+        Pipe::Mem,
+    ];
 }
 
 /// A range in [`KernelImage::lists`].
@@ -313,8 +322,18 @@ fn pipe_of(class: InstClass, units: &UnitSpecs, style: ModelStyle) -> Pipe {
             }
         }
         C::F32Add | C::F32MinMax | C::F32Mul | C::F32Mad => Pipe::Sp,
+        C::Tensor(_) => Pipe::Tensor,
         _ if units.int.count > 0 => Pipe::Int,
         _ => Pipe::Sp,
+    }
+}
+
+/// What a product of so many eighths of the one that the timing is of takes.
+fn in_proportion(timing: OpTiming, eighths: u8) -> OpTiming {
+    let of = |cycles: u32| (cycles * u32::from(eighths)).div_ceil(8);
+    OpTiming {
+        latency_cycles: of(timing.latency_cycles),
+        interval_cycles: of(timing.interval_cycles),
     }
 }
 
@@ -349,6 +368,7 @@ fn timing_of(class: InstClass, units: &UnitSpecs) -> OpTiming {
             of(&units.f64_timing, class)
         }
         C::Sfu => units.sfu_timing,
+        C::Tensor(work) => in_proportion(units.tensor_timing, work),
         C::Shuffle => units.shuffle_timing,
         _ => SIMPLE,
     }

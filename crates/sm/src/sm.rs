@@ -145,7 +145,14 @@ impl Sm {
         let sm = &spec.sm;
         let units = &sm.units;
         let slots = (sm.max_threads / 32) as usize;
-        let widths = [&units.sp, &units.dp, &units.int, &units.sfu, &units.mem];
+        let widths = [
+            &units.sp,
+            &units.dp,
+            &units.int,
+            &units.sfu,
+            &units.tensor,
+            &units.mem,
+        ];
         let counts: Vec<(Pipe, u32)> = Pipe::ALL
             .into_iter()
             .zip(widths)

@@ -9,11 +9,12 @@ use crate::spec::ModelStyle;
 use crate::value::Raw;
 
 /// Kinds of unit: our name, GPGPU-Sim's name in options, option of the count.
-const UNITS: [(&str, &str, &str); 5] = [
+const UNITS: [(&str, &str, &str); 6] = [
     ("sp", "sp", "-gpgpu_num_sp_units"),
     ("dp", "dp", "-gpgpu_num_dp_units"),
     ("int", "int", "-gpgpu_num_int_units"),
     ("sfu", "sfu", "-gpgpu_num_sfu_units"),
+    ("tensor", "tensor_core", "-gpgpu_num_tensor_core_units"),
     ("mem", "mem", "-gpgpu_num_mem_units"),
 ];
 
@@ -196,7 +197,7 @@ impl Draft {
     }
 
     /// Widths by unit, in our order of units, and of the write-back.
-    fn widths(&mut self) -> Option<([(i64, i64); 5], i64)> {
+    fn widths(&mut self) -> Option<([(i64, i64); 6], i64)> {
         let option = "-gpgpu_pipeline_widths";
         let tensor = self.int("-gpgpu_tensor_core_avail") != 0;
         let least = match (self.style, tensor) {
@@ -209,7 +210,8 @@ impl Draft {
         Some(match n[..] {
             [sp, sfu, mem, sp_out, sfu_out, mem_out, back] => {
                 let none = (0, 0);
-                let units = [(sp, sp_out), none, none, (sfu, sfu_out), (mem, mem_out)];
+                let (sp, sfu, mem) = ((sp, sp_out), (sfu, sfu_out), (mem, mem_out));
+                let units = [sp, none, none, sfu, none, mem];
                 (units, back)
             }
             [
@@ -224,13 +226,18 @@ impl Draft {
                 sfu_out,
                 mem_out,
                 back,
-                ..,
+                ref tensor @ ..,
             ] => {
+                let tensor = match tensor {
+                    [tensor, tensor_out] => (*tensor, *tensor_out),
+                    _ => (0, 0),
+                };
                 let units = [
                     (sp, sp_out),
                     (dp, dp_out),
                     (int, int_out),
                     (sfu, sfu_out),
+                    tensor,
                     (mem, mem_out),
                 ];
                 (units, back)
@@ -272,6 +279,7 @@ impl Draft {
     fn unit_count(&self, kind: &str, option: &str) -> i64 {
         match kind {
             "mem" => 1,
+            "tensor" if self.int("-gpgpu_tensor_core_avail") == 0 => 0,
             _ => self.int(option),
         }
     }
@@ -286,6 +294,12 @@ impl Draft {
             ModelStyle::V4 => ("-ptx_opcode_latency_sfu", "-ptx_opcode_initiation_sfu", 0),
         };
         self.one_latency("sfu_timing", sfu);
+        let tensor = (
+            "-ptx_opcode_latency_tesnor",
+            "-ptx_opcode_initiation_tensor",
+            0,
+        );
+        self.one_latency("tensor_timing", tensor);
     }
 
     fn type_latencies(&mut self, theirs: &str, ours: &str, most: usize) {

@@ -41,11 +41,13 @@ section! {
         dp: "dp";
         int: "int";
         sfu: "sfu";
+        tensor: "tensor";
         mem: "mem";
         int_timing: "int_timing";
         f32_timing: "f32_timing";
         f64_timing: "f64_timing";
         sfu_timing: "sfu_timing";
+        tensor_timing: "tensor_timing";
         shuffle_timing: "shuffle_timing";
     }
 }
@@ -74,6 +76,7 @@ section! {
         dp: "dp";
         int: "int";
         sfu: "sfu";
+        tensor: "tensor";
         mem: "mem";
         general: "general";
     }

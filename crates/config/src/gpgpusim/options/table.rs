@@ -23,7 +23,6 @@ const RESUME: &str = "runs start at the beginning and end at the end";
 const SPECIAL: &str = "only SASS traces have instructions for specialised units, and there are no \
                        traces here; PTX's take the usual ones in GPGPU-Sim too";
 const SASS: &str = "SASS traces are not simulated; latencies are those of -ptx_opcode_*";
-const TENSOR: &str = "tensor instructions are refused";
 const LOCAL_CROSSBAR: &str = "noc (-network_mode 2)";
 
 /// Every option of GPGPU-Sim 4.2 and 3.2.2, and of Accel-Sim's trace mode.
@@ -76,8 +75,8 @@ pub const OPTIONS: &[Row] = rows! {
     both("-gpgpu_num_sfu_units", Int, "1", Key("sm.units.sfu.count")),
     newer("-gpgpu_num_dp_units", Int, "0", "0", Key("sm.units.dp.count")),
     newer("-gpgpu_num_int_units", Int, "0", "0", Key("sm.units.int.count")),
-    newer("-gpgpu_num_tensor_core_units", Int, "0", "0", NoEffect(TENSOR)),
-    newer("-gpgpu_tensor_core_avail", Int, "0", "0", NoEffect(TENSOR)),
+    newer("-gpgpu_num_tensor_core_units", Int, "0", "0", Key("sm.units.tensor.count")),
+    newer("-gpgpu_tensor_core_avail", Int, "0", "0", Into("sm.units.tensor")),
     both("-gpgpu_num_mem_units", Int, "1",
         NoEffect("GPGPU-Sim does not read it either: an SM has one load/store unit")),
     split("-ptx_opcode_latency_int", Text, "1,1,19,25,145", "1,1,19,25,145,32",
@@ -93,8 +92,8 @@ pub const OPTIONS: &[Row] = rows! {
     newer("-ptx_opcode_latency_sfu", Text, "8", "8", Into("sm.units.sfu_timing")),
     newer("-ptx_opcode_initiation_sfu", Text, "8", "8", Into("sm.units.sfu_timing")),
     newer("-ptx_opcode_latency_tesnor", Text, "64", "64",
-        NoEffect(TENSOR)).also(&["-ptx_opcode_latency_tensor"]),
-    newer("-ptx_opcode_initiation_tensor", Text, "64", "64", NoEffect(TENSOR)),
+        Into("sm.units.tensor_timing")).also(&["-ptx_opcode_latency_tensor"]),
+    newer("-ptx_opcode_initiation_tensor", Text, "64", "64", Into("sm.units.tensor_timing")),
     newer("-specialized_unit_1", Text, "0,4,4,4,4,BRA", "0,4,4,4,4,BRA", NoEffect(SPECIAL)),
     newer("-specialized_unit_2", Text, "0,4,4,4,4,BRA", "0,4,4,4,4,BRA", NoEffect(SPECIAL)),
     newer("-specialized_unit_3", Text, "0,4,4,4,4,BRA", "0,4,4,4,4,BRA", NoEffect(SPECIAL)),
@@ -114,7 +113,7 @@ pub const OPTIONS: &[Row] = rows! {
     both("-gpgpu_operand_collector_num_units_sfu", Int, "4", Into("sm.collectors.sfu")),
     newer("-gpgpu_operand_collector_num_units_int", Int, "0", "0", Into("sm.collectors.int")),
     newer("-gpgpu_operand_collector_num_units_tensor_core", Int, "0", "4",
-        NoEffect(TENSOR)),
+        Into("sm.collectors.tensor")),
     both("-gpgpu_operand_collector_num_units_mem", Int, "2", Into("sm.collectors.mem")),
     both("-gpgpu_operand_collector_num_units_gen", Int, "0", Into("sm.collectors.general")),
     both("-gpgpu_operand_collector_num_in_ports_sp", Int, "1", Into("sm.collectors.sp")),
@@ -122,7 +121,7 @@ pub const OPTIONS: &[Row] = rows! {
     both("-gpgpu_operand_collector_num_in_ports_sfu", Int, "1", Into("sm.collectors.sfu")),
     newer("-gpgpu_operand_collector_num_in_ports_int", Int, "0", "0", Into("sm.collectors.int")),
     newer("-gpgpu_operand_collector_num_in_ports_tensor_core", Int, "0", "1",
-        NoEffect(TENSOR)),
+        Into("sm.collectors.tensor")),
     both("-gpgpu_operand_collector_num_in_ports_mem", Int, "1", Into("sm.collectors.mem")),
     both("-gpgpu_operand_collector_num_in_ports_gen", Int, "0", Into("sm.collectors.general")),
     both("-gpgpu_operand_collector_num_out_ports_sp", Int, "1", Into("sm.collectors.sp")),
@@ -130,7 +129,7 @@ pub const OPTIONS: &[Row] = rows! {
     both("-gpgpu_operand_collector_num_out_ports_sfu", Int, "1", Into("sm.collectors.sfu")),
     newer("-gpgpu_operand_collector_num_out_ports_int", Int, "0", "0", Into("sm.collectors.int")),
     newer("-gpgpu_operand_collector_num_out_ports_tensor_core", Int, "0", "1",
-        NoEffect(TENSOR)),
+        Into("sm.collectors.tensor")),
     both("-gpgpu_operand_collector_num_out_ports_mem", Int, "1", Into("sm.collectors.mem")),
     both("-gpgpu_operand_collector_num_out_ports_gen", Int, "0", Into("sm.collectors.general")),
     // Memory path of the SM.
