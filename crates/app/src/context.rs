@@ -16,7 +16,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::ThreadId;
 use warploom_base::Dim3;
 use warploom_config::GpuSpec;
-use warploom_run::{HostAction, Options, Printer};
+use warploom_run::{DevicePtr, HostAction, Options, Printer};
 
 /// A thread of the process.
 pub type ThreadKey = ThreadId;
@@ -76,6 +76,8 @@ pub struct Context {
     pub(crate) texture_objects: BTreeMap<u64, Bound>,
     pub(crate) streams: BTreeMap<u64, Stream>,
     pub(crate) events: BTreeMap<u64, Event>,
+    /// By number of a stream: what cooperative launches there synchronise by.
+    pub(crate) workspaces: BTreeMap<u32, DevicePtr>,
     pub(crate) limits: BTreeMap<i32, u64>,
     pub(crate) flags: u32,
     handles: u64,
@@ -113,6 +115,7 @@ impl Context {
             texture_objects: BTreeMap::new(),
             streams: BTreeMap::new(),
             events: BTreeMap::new(),
+            workspaces: BTreeMap::new(),
             limits: BTreeMap::new(),
             flags: 0,
             handles: 0,

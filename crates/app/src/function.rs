@@ -5,7 +5,7 @@ use crate::error::{Cuda, CudaError};
 use warploom_base::Dim3;
 use warploom_config::BlockNeeds;
 use warploom_ir::Program;
-use warploom_run::{Arg, HostAction, Launch};
+use warploom_run::{Arg, DevicePtr, HostAction, Launch};
 
 /// Most threads of a block, and its largest extents (CUDA C++ Programming Guide, all
 /// capabilities).
@@ -21,6 +21,9 @@ const MAX_GRID: Dim3 = Dim3 {
     y: 65_535,
     z: 65_535,
 };
+/// Bytes of what the barrier of a cooperative launch works on: they begin with their number, then
+/// comes the barrier's word (CUDA's `cooperative_groups`).
+const WORKSPACE_BYTES: u32 = 8;
 /// PTX that is run is as new as this, for who asks.
 const PTX_VERSION: i32 = 75;
 
@@ -113,12 +116,30 @@ impl Context {
         let module = self.load(function.module)?;
         let stream = self.busy_stream(request.stream)?;
         self.send_shadows(stream, &request.arguments)?;
+        let workspace = match request.cooperative {
+            true => Some(self.workspace(stream)?),
+            false => None,
+        };
         let arguments = request.arguments.into_iter().map(Arg::Bytes).collect();
         self.act(HostAction::Launch(Launch {
             dynamic_shared_bytes: request.shared_bytes as u32,
             stream,
+            workspace,
             ..Launch::new(module, &function.name, grid, block, arguments)
         }))
+    }
+
+    /// What the barrier of a cooperative launch works on: kernels of a stream follow each other, and
+    /// each leaves it as it was.
+    fn workspace(&mut self, stream: u32) -> Cuda<DevicePtr> {
+        if let Some(workspace) = self.workspaces.get(&stream) {
+            return Ok(*workspace);
+        }
+        let words = [WORKSPACE_BYTES, 0];
+        let workspace = self.with(move |device| device.alloc_slice(&words))?;
+        let workspace = workspace.map_err(|_| CudaError::MEMORY_ALLOCATION)?;
+        self.workspaces.insert(stream, workspace);
+        Ok(workspace)
     }
 
     fn default_shared(&self) -> u32 {

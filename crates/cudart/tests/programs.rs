@@ -240,6 +240,12 @@ fn functions_call_themselves_and_by_pointers() {
 }
 
 #[test]
+fn grids_of_cooperative_launches_synchronise() {
+    check(13, "grid", QUIET);
+    check(13, "grid", FUNCTIONAL);
+}
+
+#[test]
 fn processes_that_end_otherwise_leave_nothing_half_done() {
     for what in ["abort", "_exit"] {
         let ran = run(13, "fault", &[what], QUIET);

@@ -39,6 +39,8 @@ pub struct LaunchSpec {
     pub textures: Arc<TextureTable>,
     /// `%gridid`
     pub grid_id: u64,
+    /// Address of what the barrier of a cooperative launch works on, or 0.
+    pub workspace: u64,
     /// Address space of the process.
     pub asid: u8,
     /// Optional checks.
@@ -134,6 +136,7 @@ pub struct LaunchContext {
     pub(crate) dynamic_shared_bytes: u32,
     pub(crate) textures: Arc<TextureTable>,
     pub(crate) grid_id: u64,
+    pub(crate) workspace: u64,
     pub(crate) asid: u8,
     pub(crate) checks: Checks,
     pub(crate) branch_order: BranchOrder,
@@ -166,6 +169,7 @@ impl LaunchContext {
             dynamic_shared_bytes: spec.dynamic_shared_bytes,
             textures: spec.textures,
             grid_id: spec.grid_id,
+            workspace: spec.workspace,
             asid: spec.asid,
             checks: spec.checks,
             branch_order: spec.branch_order,

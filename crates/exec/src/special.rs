@@ -73,6 +73,8 @@ impl Machine<'_, '_> {
             S::GridId => return self.ctx.grid_id,
             S::Clock64 => return self.env.clock,
             S::GlobalTimer => return self.env.nanoseconds(),
+            S::EnvReg1 => (self.ctx.workspace >> 32) as u32,
+            S::EnvReg2 => self.ctx.workspace as u32,
             S::TotalSmemSize | S::AggrSmemSize => shared,
             S::DynamicSmemSize => self.ctx.dynamic_shared_bytes,
             S::ClusterNctaidX | S::ClusterNctaidY | S::ClusterNctaidZ | S::ClusterNctarank => 1,

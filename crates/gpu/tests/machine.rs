@@ -96,6 +96,7 @@ impl Bench {
             texture_refs: Vec::new(),
             textures: Arc::new(TextureTable::default()),
             grid_id: 0,
+            workspace: 0,
             asid: 0,
             checks: Checks::default(),
             branch_order: BranchOrder::HighestLaneLast,

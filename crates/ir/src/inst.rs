@@ -119,8 +119,12 @@ pub enum SpecialReg {
     GlobalTimerHi,
     /// `%pm0` to `%pm7` and their 64-bit forms read as zero.
     PerformanceCounter,
-    /// `%envreg0` to `%envreg31` read as zero.
+    /// `%envreg0` and `%envreg3` to `%envreg31` read as zero.
     EnvReg,
+    /// `%envreg1`: upper half of the address of what the barrier of a cooperative launch works on.
+    EnvReg1,
+    /// `%envreg2`: its lower half.
+    EnvReg2,
     TotalSmemSize,
     AggrSmemSize,
     DynamicSmemSize,

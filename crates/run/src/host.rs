@@ -1,6 +1,7 @@
 //! What a host program says to the simulator.
 
 use crate::device::{Device, DeviceError, DevicePtr, ModuleId};
+use std::fmt;
 use warploom_base::{Cycle, Dim3};
 use warploom_exec::FaultKind;
 
@@ -26,7 +27,7 @@ pub enum Arg {
 }
 
 /// A kernel launch.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct Launch {
     /// Module that holds the kernel.
     pub module: ModuleId,
@@ -44,6 +45,29 @@ pub struct Launch {
     pub args: Vec<Arg>,
     /// Registers per thread, where they are known; the compiler's estimate otherwise.
     pub registers_per_thread: Option<u32>,
+    /// Device memory that the barrier of a cooperative launch works on: two words, the first their
+    /// bytes, the second 0; no address for other launches.
+    pub workspace: Option<DevicePtr>,
+}
+
+/// What runs are told apart by: a workspace shows where there is one.
+impl fmt::Debug for Launch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = f.debug_struct("Launch");
+        shown
+            .field("module", &self.module)
+            .field("kernel", &self.kernel)
+            .field("grid", &self.grid)
+            .field("block", &self.block)
+            .field("dynamic_shared_bytes", &self.dynamic_shared_bytes)
+            .field("stream", &self.stream)
+            .field("args", &self.args)
+            .field("registers_per_thread", &self.registers_per_thread);
+        if let Some(workspace) = &self.workspace {
+            shown.field("workspace", workspace);
+        }
+        shown.finish()
+    }
 }
 
 impl Launch {
@@ -58,6 +82,7 @@ impl Launch {
             stream: 0,
             args,
             registers_per_thread: None,
+            workspace: None,
         }
     }
 }

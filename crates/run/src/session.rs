@@ -396,6 +396,7 @@ impl Session {
             texture_refs: device.module(module).texture_refs.clone(),
             textures: Arc::clone(device.textures()),
             grid_id,
+            workspace: launch.workspace.map_or(0, |workspace| workspace.0),
             asid: device.asid,
             checks: self.options.checks,
             branch_order: match self.spec.sm.divergence {

@@ -67,7 +67,11 @@ pub(super) fn find(name: &str) -> Option<SpecialReg> {
 /// `%pm0` to `%pm7`, `%pm0_64` to `%pm7_64`, `%envreg0` to `%envreg31`.
 fn numbered(name: &str) -> Option<SpecialReg> {
     if let Some(number) = name.strip_prefix("envreg") {
-        return (number.parse::<u32>().ok()? < 32).then_some(SpecialReg::EnvReg);
+        return match number.parse::<u32>().ok()? {
+            1 => Some(SpecialReg::EnvReg1),
+            2 => Some(SpecialReg::EnvReg2),
+            number => (number < 32).then_some(SpecialReg::EnvReg),
+        };
     }
     let number = name.strip_prefix("pm")?;
     let number = number.strip_suffix("_64").unwrap_or(number);

@@ -276,6 +276,7 @@ impl LaunchProgram {
             stream: plan.stream,
             args: self.args[at].iter().map(arg).collect(),
             registers_per_thread: plan.registers_per_thread.map(|(registers, _)| registers),
+            workspace: None,
         }
     }
 
