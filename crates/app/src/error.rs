@@ -71,7 +71,9 @@ impl CudaError {
                 FaultKind::IllegalInstruction | FaultKind::BadBarrier => Self::ILLEGAL_INSTRUCTION,
                 FaultKind::BranchIndex | FaultKind::BadCallee => Self::INVALID_PC,
                 FaultKind::StackOverflow => Self::HARDWARE_STACK_ERROR,
-                FaultKind::Trap | FaultKind::BadFree => Self::LAUNCH_FAILURE,
+                FaultKind::Trap | FaultKind::BadFree | FaultKind::OutsideSurface => {
+                    Self::LAUNCH_FAILURE
+                }
                 FaultKind::Assertion => Self::ASSERT,
             },
         }

@@ -129,8 +129,8 @@ impl Context {
         }))
     }
 
-    /// What the barrier of a cooperative launch works on: kernels of a stream follow each other, and
-    /// each leaves it as it was.
+    /// What the barrier of a cooperative launch works on. Kernels of a stream follow each other,
+    /// and each leaves it as it was.
     fn workspace(&mut self, stream: u32) -> Cuda<DevicePtr> {
         if let Some(workspace) = self.workspaces.get(&stream) {
             return Ok(*workspace);

@@ -163,6 +163,18 @@ impl Context {
         Ok(handle)
     }
 
+    /// Makes a surface object: the array's texels, without a way to read between them. Any array
+    /// can be one here.
+    pub fn create_surface(&mut self, array: u64) -> Cuda<u64> {
+        let sampler = Sampler {
+            address: [1; 3],
+            linear: false,
+            normalized_read: false,
+            normalized_coordinates: false,
+        };
+        self.create_texture(Target::Array(array), &sampler)
+    }
+
     /// Forgets one.
     pub fn destroy_texture(&mut self, handle: u64) -> Cuda {
         if handle == 0 {

@@ -63,6 +63,15 @@ runtime! {
 
     fn cudaDestroyTextureObject(texture: u64) |context| { context.destroy_texture(texture) }
 
+    fn cudaCreateSurfaceObject(to: *mut u64, resource: *const CResource) |context| {
+        match get(resource)? {
+            resource if resource.kind == ARRAY => put(to, context.create_surface(resource.first)?),
+            _ => Err(CudaError::INVALID_VALUE),
+        }
+    }
+
+    fn cudaDestroySurfaceObject(surface: u64) |context| { context.destroy_texture(surface) }
+
     fn cudaBindTexture(
         offset: *mut usize, reference: *const CTextureReference, address: u64,
         channels: *const CChannels, bytes: usize,

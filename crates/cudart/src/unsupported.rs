@@ -18,10 +18,8 @@ unsupported! {
     cudaArrayGetSparseProperties
     cudaBindSurfaceToArray
     cudaBindTextureToMipmappedArray
-    cudaCreateSurfaceObject
     cudaDestroyExternalMemory
     cudaDestroyExternalSemaphore
-    cudaDestroySurfaceObject
     cudaDevResourceGenerateDesc
     cudaDevSmResourceSplit
     cudaDevSmResourceSplitByCount

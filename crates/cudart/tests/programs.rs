@@ -240,6 +240,19 @@ fn functions_call_themselves_and_by_pointers() {
 }
 
 #[test]
+fn surfaces_are_written_and_read() {
+    check(13, "surface", QUIET);
+    check(13, "surface", FUNCTIONAL);
+    let ran = run(13, "surface", &["outside"], QUIET);
+    assert!(ran.output.status.success(), "{}", ran.stdout());
+    assert!(
+        ran.stderr().contains("outside a surface"),
+        "{}",
+        ran.stderr()
+    );
+}
+
+#[test]
 fn grids_of_cooperative_launches_synchronise() {
     check(13, "grid", QUIET);
     check(13, "grid", FUNCTIONAL);

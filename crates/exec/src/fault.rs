@@ -37,6 +37,8 @@ pub enum FaultKind {
     StackOverflow,
     /// A texture handle that names no texture.
     BadTexture,
+    /// An access outside a surface, which the instruction does not allow.
+    OutsideSurface,
 }
 
 /// Kinds of finding: suspicious, reported on request, execution goes on.
@@ -214,6 +216,7 @@ fn kind_text(kind: FaultKind) -> &'static str {
         FaultKind::BranchIndex => "branch index beyond its table",
         FaultKind::BadCallee => "call of an address where no function begins",
         FaultKind::StackOverflow => "stack overflow",
+        FaultKind::OutsideSurface => "access outside a surface",
         FaultKind::BadTexture => "texture handle that names no texture",
     }
 }

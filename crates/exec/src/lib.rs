@@ -49,6 +49,7 @@ mod special;
 mod stack;
 mod step;
 mod store_ops;
+mod surface;
 mod system;
 mod texture;
 mod vals;

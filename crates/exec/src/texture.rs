@@ -121,7 +121,7 @@ fn tile_width(texel_bytes: u64) -> u64 {
 }
 
 impl Texture {
-    fn texel_bytes(&self) -> usize {
+    pub(crate) fn texel_bytes(&self) -> usize {
         self.channels as usize * self.channel_bits as usize / 8
     }
 
@@ -129,7 +129,7 @@ impl Texture {
         [self.width, self.height, self.depth][axis]
     }
 
-    fn address_of(&self, [x, y, z]: [u32; 3], layer: u32) -> u64 {
+    pub(crate) fn address_of(&self, [x, y, z]: [u32; 3], layer: u32) -> u64 {
         let row = (u64::from(layer) * u64::from(self.depth) + u64::from(z))
             * u64::from(self.height)
             + u64::from(y);
@@ -304,7 +304,7 @@ fn texel_bits(value: f64, kind: ChannelKind, texel: TexTy) -> u32 {
 }
 
 impl<'a> Machine<'a, '_> {
-    fn bound(&self, lane: usize) -> Exec<&'a Texture> {
+    pub(crate) fn bound(&self, lane: usize) -> Exec<&'a Texture> {
         let handle = self.lane_wide(self.inst.src[0], lane);
         let ctx: &'a crate::launch::LaunchContext = self.ctx;
         let texture = ctx.textures.get(handle);

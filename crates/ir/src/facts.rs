@@ -3,8 +3,9 @@
 //! Classes and register-bank accesses follow GPGPU-Sim (its tables of opcode latencies and its
 //! decoding of operands).
 
+use crate::asynchronous::MbarrierOp;
 use crate::inst::Inst;
-use crate::op::{FloatBin, FloatTy, FloatUn, IntBin, MbarrierOp, MemSpace, Op, SystemCall};
+use crate::op::{FloatBin, FloatTy, FloatUn, IntBin, MemSpace, Op, SystemCall};
 use crate::operands::{Code, Var, var_of_src};
 use crate::program::{InstClass, MemClass};
 
@@ -39,6 +40,8 @@ pub fn class(op: Op) -> InstClass {
         Op::Exit => C::Exit,
         Op::Barrier(_) => C::Barrier,
         Op::Membar(_) => C::Membar,
+        Op::Surf { store: true, .. } => C::Store(MemClass::Global),
+        Op::Surf { .. } => C::Load(MemClass::Global),
         Op::CopyAsync { .. } => C::CopyAsync,
         Op::CopyCommit => C::CopyCommit,
         Op::CopyWait(which) => C::CopyWait(which),

@@ -7,6 +7,7 @@
 //! return or that take room while they run ([`Frame`]); facts (reconvergence points,
 //! liveness, operand lists) stand beside the code, indexed by [`Pc`](warploom_base::Pc).
 
+mod asynchronous;
 pub mod cfg;
 mod contexts;
 mod facts;
@@ -21,6 +22,7 @@ pub mod pressure;
 mod program;
 pub mod slots;
 
+pub use asynchronous::{CopyWait, MbarrierOp};
 pub use contexts::UNIT_BYTES;
 pub use facts::class;
 pub use inst::{Dst, Extra, Guard, Inst, Pred, Reg, SpecialReg, Src};

@@ -2,6 +2,8 @@
 //! [`Op`]; whatever the simulator does not execute is refused when the code is lowered.
 //! Semantics are those of the PTX ISA; `exec` implements them.
 
+use crate::asynchronous::{CopyWait, MbarrierOp};
+
 /// Integer types of arithmetic.
 #[allow(missing_docs, reason = "PTX's own type names")]
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -378,6 +380,17 @@ pub enum TexGeom {
     ACube,
 }
 
+/// What an access outside a surface does.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum SurfEdge {
+    /// Faults.
+    Trap,
+    /// Goes to the nearest place inside.
+    Clamp,
+    /// Reads zero, writes nothing.
+    Zero,
+}
+
 /// How a texture's level of detail is given.
 #[allow(missing_docs, reason = "PTX: none, .level, .grad")]
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -608,6 +621,18 @@ pub enum Op {
     },
     /// Texture query, handle in `src[0]`.
     Txq(TexQuery),
+    /// Surface access without a format: coordinates, the first in bytes, and behind them what is
+    /// stored, in the extra, handle in `src[0]`.
+    Surf {
+        /// It stores.
+        store: bool,
+        /// Geometry.
+        geom: TexGeom,
+        /// What is outside.
+        edge: SurfEdge,
+        /// What is moved.
+        ty: MemTy,
+    },
     /// `cp.async`: copies bytes from global memory (`src[0]`) to shared memory (`src[1]`), of which
     /// `src[2]`, if it is there, says how many are not zero.
     CopyAsync {
@@ -682,34 +707,6 @@ pub enum Op {
     Elect,
     /// Call of a function of the system, which has no code: arguments in the sources, in order.
     System(SystemCall),
-}
-
-/// Which asynchronous copies of its warp an instruction waits for.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum CopyWait {
-    /// All.
-    All,
-    /// Those of all groups but so many, the youngest.
-    But(u8),
-}
-
-/// What `mbarrier` does.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum MbarrierOp {
-    /// Makes a barrier that expects so many arrivals.
-    Init,
-    /// Nothing that can be seen.
-    Nothing,
-    /// Arrives so often; the state before in `dst[0]`.
-    Arrive,
-    /// The same, and expects so many less from the next phase on.
-    ArriveDrop,
-    /// Has the phase of a state ended? In `dst[0]`, a predicate.
-    Test,
-    /// Has the phase of a parity ended?
-    TestParity,
-    /// Arrivals that a state waits for, in `dst[0]`.
-    PendingCount,
 }
 
 /// Functions that CUDA's system provides to kernels (CUDA C++ Programming Guide, "Formatted

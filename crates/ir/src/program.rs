@@ -1,9 +1,10 @@
 //! A kernel ready to run, and the module that it came from.
 
+use crate::asynchronous::CopyWait;
 use crate::contexts::UNIT_BYTES;
 use crate::inst::{Dst, Inst, Reg, Src};
 use crate::matrix::Mma;
-use crate::op::{CopyWait, Op, SystemCall};
+use crate::op::{Op, SystemCall};
 use std::ops::Range;
 use warploom_base::Pc;
 use warploom_diag::Diagnostics;

@@ -103,7 +103,7 @@ pub fn reason(access: &Access, kernel: &Program) -> Option<String> {
 
 fn yields(inst: &Inst) -> &'static str {
     match inst.op {
-        Op::Ld(..) | Op::CopyAsync { .. } | Op::LdMatrix(..) => "a load",
+        Op::Ld(..) | Op::CopyAsync { .. } | Op::LdMatrix(..) | Op::Surf { .. } => "a load",
         Op::Atom(..) | Op::Mbarrier(..) => "an atomic",
         Op::Tex { .. } | Op::Tld4 { .. } | Op::Txq(_) => "a texture",
         Op::Call | Op::CallIndirect | Op::System(_) => "a call",

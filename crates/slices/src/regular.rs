@@ -329,6 +329,7 @@ fn predictable(inst: &Inst) -> bool {
         | Op::Call
         | Op::CallIndirect
         | Op::CopyAsync { .. }
+        | Op::Surf { .. }
         | Op::Mma(_)
         | Op::LdMatrix(..)
         | Op::TurnMatrix

@@ -144,6 +144,7 @@ fn makes_vary(inst: &Inst) -> bool {
         | Op::System(_)
         | Op::Mbarrier(..)
         | Op::CopyAsync { .. }
+        | Op::Surf { .. }
         | Op::Mma(_)
         | Op::LdMatrix(..)
         | Op::TurnMatrix

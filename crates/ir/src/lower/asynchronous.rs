@@ -9,8 +9,9 @@ use super::builder::Builder;
 use super::cache;
 use super::error::{Res, invalid, unsupported};
 use super::form::Form;
+use crate::asynchronous::{CopyWait, MbarrierOp};
 use crate::inst::{Dst, Src};
-use crate::op::{CopyWait, IntBin, IntTy, MbarrierOp, MemSpace, Op};
+use crate::op::{IntBin, IntTy, MemSpace, Op};
 use warploom_ptx::ast::{Constant, Operand};
 use warploom_ptx::tokens::{Modifier, ScalarType, Space};
 

@@ -4,8 +4,8 @@ use super::builder::Builder;
 use super::error::Res;
 use super::form::Form;
 use super::{
-    arith, asynchronous, bits, cache, compare, control, convert, data, float, matrix, memory, sync,
-    texture, warp,
+    arith, asynchronous, bits, cache, compare, control, convert, data, float, matrix, memory,
+    surface, sync, texture, warp,
 };
 use crate::op::{FloatBin, FloatUn, IntBin, IntUn, Logic};
 use warploom_ptx::ast::Instruction;
@@ -100,6 +100,9 @@ pub(super) fn lower(b: &mut Builder, inst: &Instruction) -> Res<()> {
         Opcode::St => memory::store(b, form),
         Opcode::Atom => memory::atomic(b, form, true),
         Opcode::Red => memory::atomic(b, form, false),
+        Opcode::Suq => texture::txq(b, form),
+        Opcode::Suld => surface::load(b, form),
+        Opcode::Sust => surface::store(b, form),
         Opcode::Mma => matrix::product(b, form, false),
         Opcode::Wmma => matrix::wmma(b, form),
         Opcode::Ldmatrix => matrix::load(b, form),

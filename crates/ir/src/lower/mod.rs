@@ -33,6 +33,7 @@ mod operand;
 mod pools;
 mod scope;
 mod special;
+mod surface;
 mod sync;
 mod system;
 mod texture;

@@ -11,7 +11,7 @@ use warploom_diag::Span;
 use warploom_ptx::ast::{Address, AddressBase, Operand, Spanned};
 use warploom_ptx::tokens::{Modifier, ScalarType};
 
-fn geometry(modifier: Modifier) -> Option<TexGeom> {
+pub(super) fn geometry(modifier: Modifier) -> Option<TexGeom> {
     Some(match modifier {
         Modifier::Dim1d => TexGeom::D1,
         Modifier::Dim2d => TexGeom::D2,
@@ -24,10 +24,11 @@ fn geometry(modifier: Modifier) -> Option<TexGeom> {
     })
 }
 
-const GEOMETRY: &str = "a geometry: `.1d`, `.2d`, `.3d`, `.a1d`, `.a2d`, `.cube` or `.acube`";
+pub(super) const GEOMETRY: &str =
+    "a geometry: `.1d`, `.2d`, `.3d`, `.a1d`, `.a2d`, `.cube` or `.acube`";
 
 /// Coordinates that a geometry needs, padding left out.
-fn coordinates(geom: TexGeom) -> usize {
+pub(super) fn coordinates(geom: TexGeom) -> usize {
     match geom {
         TexGeom::D1 => 1,
         TexGeom::D2 | TexGeom::A1 => 2,
@@ -106,7 +107,7 @@ fn place(b: &mut Builder, form: &Form, geom: TexGeom, coord: ScalarType) -> Res<
 
 const WANTED: &str = "`[texture, {coordinates}]` is needed here";
 
-fn address_handle(b: &mut Builder, address: &Address) -> Res<Src> {
+pub(super) fn address_handle(b: &mut Builder, address: &Address) -> Res<Src> {
     match &address.base.node {
         AddressBase::Name(name) => handle(b, name, address.base.span),
         AddressBase::Absolute(_) => Err(invalid(
