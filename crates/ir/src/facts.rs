@@ -109,18 +109,7 @@ pub(crate) fn banks(
     inst: &Inst,
     bank: impl Fn(Var) -> Option<u16>,
 ) -> (Vec<u16>, Vec<u16>) {
-    let has_address = matches!(
-        inst.op,
-        Op::Ld(..)
-            | Op::St(..)
-            | Op::Atom(..)
-            | Op::Prefetch(_)
-            | Op::CopyAsync { .. }
-            | Op::Mbarrier(..)
-            | Op::LdMatrix(..)
-            | Op::StMatrix(..)
-    );
-    let first = usize::from(has_address);
+    let first = usize::from(inst.op.has_address());
     let values = code.sources(inst).skip(first);
     let address = code.sources(inst).take(first);
     let reads = values

@@ -93,14 +93,7 @@ fn write_place(f: &mut Formatter<'_>, inst: &Inst, extra: &ExtraOperands) -> fmt
             write_list(f, " -> ", places.map(place))?;
         }
         Op::BrxIdx => write_list(f, " -> ", extra.targets.iter().map(|Pc(pc)| pc))?,
-        Op::Ld(..)
-        | Op::St(..)
-        | Op::Atom(..)
-        | Op::Prefetch(_)
-        | Op::CopyAsync { .. }
-        | Op::LdMatrix(..)
-        | Op::StMatrix(..)
-        | Op::Mbarrier(..) => {
+        op if op.has_address() => {
             write!(f, " [{:+}]", inst.imm)?;
             if !inst.wide_addr {
                 write!(f, " narrow address")?;

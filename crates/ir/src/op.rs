@@ -778,3 +778,20 @@ const _: () = assert!(
     size_of::<Op>() <= 8,
     "an operation must stay within 8 bytes"
 );
+
+impl Op {
+    /// Its first source is an address in memory.
+    pub(crate) const fn has_address(&self) -> bool {
+        matches!(
+            self,
+            Self::Ld(..)
+                | Self::St(..)
+                | Self::Atom(..)
+                | Self::Prefetch(_)
+                | Self::CopyAsync { .. }
+                | Self::Mbarrier(..)
+                | Self::LdMatrix(..)
+                | Self::StMatrix(..)
+        )
+    }
+}
