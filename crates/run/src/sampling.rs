@@ -10,9 +10,9 @@ use warploom_stats::sample::{Estimate, SampleReport};
 const WANTED: u64 = 10;
 /// The fewest for which any block is left out: two of them are not looked at (see `rates`).
 const FEWEST: u64 = 5;
-/// Times what the machine holds that a stretch is long, at least and at most. A gap leaves caches
-/// and queues as they were elsewhere in the grid: the longer a stretch, the less that weighs.
-const LENGTHS: [u64; 2] = [2, 32];
+/// Times what the machine holds that a stretch is long, at least and at most. Longer ones have
+/// longer gaps, which disturb caches and queues more (`docs/performance.md`).
+const LENGTHS: [u64; 2] = [2, 8];
 
 /// A launch of which a part was to be timed, while it runs.
 pub(crate) struct Untimed {
@@ -136,9 +136,9 @@ mod tests {
         // Five stretches of two times 100, one of four.
         assert_eq!(one_of(4, 3_999, 100), None);
         assert_eq!(one_of(4, 4_000, 100), Some((200, 800)));
-        // Ten stretches, as far as they are not longer than 32 times 100.
+        // Ten stretches, as far as they are not longer than eight times 100.
         assert_eq!(one_of(4, 20_000, 100), Some((500, 2_000)));
-        assert_eq!(one_of(4, 1_000_000, 100), Some((3_200, 12_800)));
+        assert_eq!(one_of(4, 1_000_000, 100), Some((800, 3_200)));
         assert_eq!(one_of(1, 1_000_000, 100), None);
         assert_eq!(one_of(u64::MAX, 1_000_000, 100), None);
     }
