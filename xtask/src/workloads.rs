@@ -43,7 +43,7 @@ pub struct Args {
     #[arg(long, requires = "check")]
     paper: bool,
 
-    /// With --check: under context switching with several numbers of extra blocks and latencies,
+    /// With --check: under context switching with every number of extra blocks and drawn latencies,
     /// timed at size small, which takes hours
     #[arg(long, requires = "check", conflicts_with = "paper")]
     contexts: bool,

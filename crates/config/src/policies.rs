@@ -70,7 +70,7 @@ macro_rules! multiprogram_policies {
                 default "left-over";
             Sequential = "sequential": "one process after the other";
             LeftOver = "left-over":
-                "all that the kernel launched first can use, then the next";
+                "all that the kernel launched first can use; the next when its last block has started";
             Exclusive = "exclusive":
                 "one kernel at a time on an SM; SMs that the first leaves take the next (GPGPU-Sim)";
             Fcfs = "fcfs": "kernels take blocks by turns, wherever there is room";

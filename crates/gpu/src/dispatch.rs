@@ -75,10 +75,29 @@ pub struct KernelEnd {
     pub shared: bool,
     /// What SMs counted of it.
     pub own: KernelCounters,
+    /// What its blocks held, times the cycles for which they held it.
+    pub held: Held,
     /// It was halted.
     pub halted: bool,
     /// Which blocks were timed, if not all.
     pub timing: Option<Timing>,
+}
+
+/// Resources of SMs over time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Held {
+    /// 32-bit registers times core cycles.
+    pub register_cycles: u64,
+    /// Bytes of shared memory times core cycles.
+    pub shared_byte_cycles: u64,
+}
+
+impl Held {
+    /// Adds what another kernel held.
+    pub fn add(&mut self, other: Self) {
+        self.register_cycles += other.register_cycles;
+        self.shared_byte_cycles += other.shared_byte_cycles;
+    }
 }
 
 /// A kernel in flight.
@@ -99,6 +118,9 @@ pub(crate) struct InFlight {
     window: VecDeque<u64>,
     /// By SM: ranks that run there.
     running: Vec<Vec<u64>>,
+    /// Sum of the cycles in which blocks ended less that of those in which they started, wrapping
+    /// while some run.
+    block_cycles: u64,
     /// What blocks touch, if a policy wants to know, and that of those in the window and of those
     /// that run, in the same order.
     touches: Option<Touches>,
@@ -150,6 +172,7 @@ impl InFlight {
             next_rank: 0,
             window: VecDeque::new(),
             running: vec![Vec::with_capacity(most as usize); sms],
+            block_cycles: 0,
             touches,
             window_touches: VecDeque::new(),
             running_touches: vec![Vec::new(); sms],
@@ -201,7 +224,8 @@ impl InFlight {
     }
 
     /// Takes a block out of the window, to run on an SM.
-    fn take(&mut self, at: usize, id: SmId) -> (u64, Option<Footprint>) {
+    fn take(&mut self, now: Cycle, at: usize, id: SmId) -> (u64, Option<Footprint>) {
+        self.block_cycles = self.block_cycles.wrapping_sub(now);
         let rank = self.window.remove(at);
         let rank = rank.expect("the policy's choice is in the window");
         self.running[id.index()].push(rank);
@@ -210,14 +234,25 @@ impl InFlight {
         (rank, touches)
     }
 
-    /// Forgets a block that has ended.
-    fn leave(&mut self, rank: u64, id: SmId) {
+    /// Forgets a block that has ended before `now`.
+    fn leave(&mut self, now: Cycle, rank: u64, id: SmId) {
+        self.block_cycles = self.block_cycles.wrapping_add(now);
         let running = &mut self.running[id.index()];
         if let Some(at) = running.iter().position(|other| *other == rank) {
             running.remove(at);
             if self.touches.is_some() {
                 self.running_touches[id.index()].remove(at);
             }
+        }
+    }
+
+    /// What its blocks have held up to now.
+    pub fn held(&self, now: Cycle) -> Held {
+        let running: u64 = self.running.iter().map(|ranks| ranks.len() as u64).sum();
+        let cycles = self.block_cycles.wrapping_add(running.wrapping_mul(now));
+        Held {
+            register_cycles: cycles * u64::from(self.needs.registers),
+            shared_byte_cycles: cycles * u64::from(self.needs.shared_bytes),
         }
     }
 
@@ -516,8 +551,11 @@ impl Dispatcher {
         let mut has_room = |index: usize| {
             let (id, mut sm) = (SmId::new(index), sms.get(index));
             let quota = |k: &InFlight| self.quota(id, k.image.slot);
-            let mut fits = |k: &InFlight| k.ready_at <= view.now && k.fits(id, &mut sm, quota(k));
-            !self.is_capped(id) && self.in_flight().any(&mut fits)
+            let fits = |k: &InFlight| k.ready_at <= view.now && k.fits(id, &mut sm, quota(k));
+            let in_turn = self.in_flight().scan(true, |goes_on, k| {
+                std::mem::replace(goes_on, !self.holds_up(k, view.now)).then_some(k)
+            });
+            !self.is_capped(id) && in_turn.into_iter().any(fits)
         };
         if (0..self.open.len()).any(|sm| self.open[sm] && has_room(sm)) {
             self.sm_filter.check(view);
@@ -612,6 +650,12 @@ impl Dispatcher {
         }
     }
 
+    /// Kernels that are asked after this one wait until its last block has started.
+    #[inline]
+    fn holds_up(&self, kernel: &InFlight, now: Cycle) -> bool {
+        !self.multiprogram.overtakes() && kernel.has_waiting() && kernel.ready_at <= now
+    }
+
     /// Starts one block on an SM if one fits: of the first kernel that has one, in the order that
     /// the multiprogramming policy chose.
     fn give_block(&mut self, now: Cycle, id: SmId, sm: &mut Sm) -> Offer {
@@ -622,16 +666,30 @@ impl Dispatcher {
         let (first, kernels) = (self.multiprogram.first(id), self.slots.len());
         for i in 0..kernels {
             let turn = (first + i) % kernels;
-            match self.give_block_of(self.slots[turn], now, id, sm) {
+            let slot = self.slots[turn];
+            match self.give_block_of(slot, now, id, sm) {
                 Offer::Taken => {
                     self.multiprogram.placed(id, turn);
+                    self.let_others_go_on(slot);
                     return Offer::Taken;
                 }
                 Offer::Later => offer = Offer::Later,
                 Offer::Full => {}
             }
+            let kernel = self.kernels[slot].as_ref();
+            if kernel.is_some_and(|kernel| self.holds_up(kernel, now)) {
+                break;
+            }
         }
         offer
+    }
+
+    /// A block of a kernel was taken: if that was the last, SMs may have room for those behind it.
+    fn let_others_go_on(&mut self, slot: usize) {
+        let kernel = self.kernels[slot].as_ref();
+        if !self.multiprogram.overtakes() && kernel.is_some_and(|k| !k.has_waiting()) {
+            self.open.fill(true);
+        }
     }
 
     /// Starts a block of one kernel.
@@ -666,7 +724,7 @@ impl Dispatcher {
         let Some(at) = self.block_policy.pick(id, &view) else {
             return Offer::Later;
         };
-        let (rank, footprint) = k.take(at, id);
+        let (rank, footprint) = k.take(now, at, id);
         k.started_at = k.started_at.or(Some(now));
         if let Some(timing) = &mut k.timing {
             timing.note_start(now);
@@ -692,7 +750,7 @@ impl Dispatcher {
         let kernel = self.kernels[block.kernel.index()]
             .as_mut()
             .expect("its kernel is in flight");
-        kernel.leave(block.rank, id);
+        kernel.leave(block.at + 1, block.rank, id);
         kernel.finished += 1;
         kernel.last_end = kernel.last_end.max(block.at + 1);
         sm.release(block.slot, &kernel.needs);

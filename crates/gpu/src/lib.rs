@@ -23,7 +23,7 @@ mod watchdog;
 mod workers;
 
 pub use counters::{BankPart, DeviceCounters, MachineCounters, PartCounters, SmPart};
-pub use dispatch::{KernelEnd, KernelLaunch};
+pub use dispatch::{Held, KernelEnd, KernelLaunch};
 pub use machine::{Gpu, Stop};
 pub use probe::{Part, Probe};
 pub use recorder::Recording;

@@ -534,6 +534,7 @@ impl Gpu {
             counters,
             shared: kernel.shared,
             own,
+            held: kernel.held(ended_at),
             halted: kernel.halted,
             timing: kernel.timing.clone(),
         }

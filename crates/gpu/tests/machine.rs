@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use warploom_base::{Cycle, Dim3};
 use warploom_config::{
-    BlockScheduler, ContentionThrottleSettings, GpuSpec, PRESETS, SmFilter as SmFilterChoice,
-    preset,
+    BlockScheduler, ContentionThrottleSettings, GpuSpec, Multiprogram, PRESETS,
+    SmFilter as SmFilterChoice, preset,
 };
 use warploom_diag::Source;
 use warploom_exec::{BranchOrder, Checks, DeviceMemory, LaunchContext, LaunchSpec, TextureTable};
@@ -85,6 +85,10 @@ impl Bench {
     }
 
     fn launch(&mut self, blocks: u32) {
+        self.launch_with(blocks, REGISTERS);
+    }
+
+    fn launch_with(&mut self, blocks: u32, registers_per_thread: u32) {
         let spec = LaunchSpec {
             grid: Dim3::linear(blocks),
             block: Dim3::linear(THREADS),
@@ -105,7 +109,7 @@ impl Bench {
         let launch = KernelLaunch {
             context: context.unwrap_or_else(|error| panic!("{error}")),
             program: Arc::clone(&self.program),
-            registers_per_thread: REGISTERS,
+            registers_per_thread,
         };
         self.gpu.launch(launch, &self.memory);
     }
@@ -299,6 +303,32 @@ fn an_sm_of_128_warps_holds_twice_the_blocks_of_one_of_64() {
     };
     assert_eq!(blocks_at_once(2048), [32]);
     assert_eq!(blocks_at_once(4096), [64]);
+}
+
+/// An SM of 8,192 registers holds two blocks of 3,072 and has room for one of 1,024 beside them.
+/// The first kernel has four of the former; the second starts at once where it may overtake, else
+/// with the first's last two, when its first two have ended.
+#[test]
+fn left_over_waits_until_the_first_has_no_more_blocks_to_start() {
+    let second_start = |policy: Multiprogram| {
+        let mut gpu = spec("fermi-slicer");
+        (gpu.gpu.sms, gpu.sm.registers, gpu.gpu.multiprogram) = (1, 8192, policy);
+        let mut bench = Bench::new(&gpu);
+        bench.launch_with(4, 48);
+        bench.launch_with(2, 16);
+        let mut ended = Vec::new();
+        while ended.len() < 2 {
+            bench.step();
+            ended.extend(bench.gpu.take_ended());
+        }
+        ended.sort_by_key(|end| end.slot);
+        assert_eq!(ended[0].blocks_per_sm, 2);
+        (ended[0].ended_at, ended[1].started_at)
+    };
+    let (_, at_once) = second_start(Multiprogram::Fcfs);
+    let (end, waited) = second_start(Multiprogram::LeftOver);
+    assert!(at_once < 10, "{at_once}");
+    assert!((end / 3..end).contains(&waited), "{waited} of {end}");
 }
 
 #[test]

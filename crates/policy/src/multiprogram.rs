@@ -127,6 +127,11 @@ pub trait Multiprogram: Send {
         true
     }
 
+    /// A kernel may start blocks while one that is asked before it has blocks that wait for room.
+    fn overtakes(&self) -> bool {
+        true
+    }
+
     /// Which of the kernels an SM asks first, counted in order of launch modulo their number; the
     /// others follow in that order.
     fn first(&self, _sm: SmId) -> usize {
@@ -165,6 +170,11 @@ impl Multiprogram for MultiprogramPolicy {
     #[inline]
     fn may_join(&self, kernel: KernelSlot, held: KernelSlot) -> bool {
         of_policy!(self, p => p.may_join(kernel, held))
+    }
+
+    #[inline]
+    fn overtakes(&self) -> bool {
+        of_policy!(self, p => p.overtakes())
     }
 
     #[inline]

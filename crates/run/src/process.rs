@@ -6,7 +6,7 @@ use crate::mix::{Again, Participant};
 use crate::session::{Prepared, RunError, Session};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use warploom_base::{Cycle, Dim3, KernelSlot};
-use warploom_gpu::{KernelCounters, KernelEnd};
+use warploom_gpu::{Held, KernelCounters, KernelEnd};
 
 /// Operations that may wait in the streams of a process before its host waits too: a launch on a
 /// GPU does not return when 1,024 wait.
@@ -84,6 +84,8 @@ pub(crate) struct Process<'p> {
     /// Kernels that have ended, and what was counted of them.
     pub kernels: u64,
     pub counted: KernelCounters,
+    /// What their blocks held.
+    pub held: Held,
     pub l1d: [u64; 2],
     pub l2: [u64; 2],
     /// Times that its program came to its end.
@@ -111,6 +113,7 @@ impl<'p> Process<'p> {
             launched_this_time: false,
             kernels: 0,
             counted: KernelCounters::default(),
+            held: Held::default(),
             l1d: [0; 2],
             l2: [0; 2],
             runs: 0,
@@ -272,6 +275,7 @@ impl<'p> Process<'p> {
     /// Adds what was counted of a kernel.
     pub fn counted(&mut self, end: &KernelEnd) {
         self.counted.add(&end.own);
+        self.held.add(end.held);
         let sum = end.counters.sum();
         let add = |into: &mut [u64; 2], hits: u64, accesses: u64| {
             into[0] += hits;

@@ -323,6 +323,8 @@ fn process_report(process: &Process<'_>, now: u64) -> ProcessReport {
         l2: CacheFigures::new(process.l2[0], process.l2[1]),
         l2_accesses: process.l2[1],
         pipe_cycles: pipes.map(|(name, n)| ((*name).to_owned(), n)).collect(),
+        register_cycles: process.held.register_cycles,
+        shared_byte_cycles: process.held.shared_byte_cycles,
     }
 }
 

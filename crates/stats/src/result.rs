@@ -447,6 +447,10 @@ pub struct ProcessReport {
     pub l2_accesses: u64,
     /// Cycles of function units' intake that its instructions took, by kind of unit.
     pub pipe_cycles: BTreeMap<String, u64>,
+    /// 32-bit registers that its blocks held, times the core cycles for which they did.
+    pub register_cycles: u64,
+    /// The same of bytes of shared memory.
+    pub shared_byte_cycles: u64,
 }
 
 /// A decision of the multiprogramming policy.

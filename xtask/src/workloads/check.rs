@@ -22,19 +22,17 @@ const SCHEDULERS: [[&str; 2]; 6] = [
 /// Those of runs without timing, where they choose nothing.
 const PLAIN: [&str; 2] = SCHEDULERS[1];
 /// Systems of context switching under which they must be, on one SM of Maxwell's.
-const CONTEXTS: [&[&str]; 7] = [
-    &["sm.context=duet", "duet.extra_blocks=1"],
-    &["sm.context=duet", "duet.extra_blocks=2"],
+const CONTEXTS: [&[&str]; 3] = [
     &["sm.context=duet", "duet.extra_blocks=30", "duet.l1d=always"],
     &[
         "sm.context=duet",
         "duet.warm_up_cycles=2000",
         "duet.window_cycles=1000",
     ],
-    &["sm.context=duet-tb", "duet-tb.extra_blocks=1"],
-    &["sm.context=duet-tb", "duet-tb.extra_blocks=30"],
     &["sm.context=virtual-thread"],
 ];
+/// Those with a fixed number of extra blocks, of which every one is tried.
+const FIXED_CONTEXTS: [&str; 2] = ["duet", "duet-tb"];
 /// Seed of the inputs, and of the latencies that are drawn.
 const SEED: u64 = 1;
 
@@ -88,12 +86,23 @@ fn small(name: &str) -> Result<Verdicts> {
 fn contexts(name: &str) -> Result<Verdicts> {
     let mut rng = Rng::new(SEED);
     let mut verdicts = Vec::new();
-    for system in CONTEXTS {
+    let mut check = |settings: &[&str]| -> Result<u32> {
         let latency = format!("partition.rop_cycles={}", 50 + rng.below(800));
-        let settings = [&["gpu.sms=1", latency.as_str()], system].concat();
-        let machine = machine("maxwell-duet", &settings)?;
-        let verdict = one(name, machine, false);
+        let settings = [&["gpu.sms=1", latency.as_str()], settings].concat();
+        let verdict = one(name, machine("maxwell-duet", &settings)?, false);
+        let bound = verdict.as_ref().map_or(0, |verdict| verdict.bound);
         verdicts.push((settings.join(" "), verdict));
+        Ok(bound)
+    };
+    for settings in CONTEXTS {
+        check(settings)?;
+    }
+    for system in FIXED_CONTEXTS {
+        let context = format!("sm.context={system}");
+        let mut blocks = 1;
+        while blocks <= check(&[&context, &format!("{system}.extra_blocks={blocks}")])? {
+            blocks += 1;
+        }
     }
     Ok(verdicts)
 }
@@ -102,6 +111,8 @@ fn contexts(name: &str) -> Result<Verdicts> {
 struct Verdict {
     passed: bool,
     text: String,
+    /// Most extra blocks on an SM that any kernel had room for.
+    bound: u32,
 }
 
 /// The machine of runs without timing.
@@ -145,7 +156,9 @@ fn one(name: &str, gpu: GpuSpec, functional: bool) -> Result<Verdict> {
         (Outcome::Finished, Some(check)) => format!("{}: {}", check.name, check.detail),
         (other, _) => format!("{other:?}"),
     };
+    let contexts = report.kernels.iter().filter_map(|k| k.context.as_ref());
     Ok(Verdict {
+        bound: contexts.map(|c| c.extra_blocks).max().unwrap_or(0),
         passed: report.succeeded() && !report.checks.is_empty(),
         text,
     })

@@ -58,7 +58,6 @@ const PAPER: &str = "slicer";
 const GPU: &str = "fermi-slicer";
 
 const LEFT_OVER: &str = "left-over";
-const SEQUENTIAL: &str = "sequential";
 const SPATIAL: &str = "spatial";
 const EVEN: &str = "even";
 const SLICER: &str = "warped-slicer";
@@ -304,6 +303,18 @@ fn study(
     groups: &[Group],
     settings: &[Setting],
 ) -> Option<Vec<Vec<Mixed>>> {
+    study_until(request, runs, gpu, groups, settings, None)
+}
+
+/// The same, stopped after so many cycles.
+fn study_until(
+    request: &Request,
+    runs: &mut Runs<'_>,
+    gpu: &str,
+    groups: &[Group],
+    settings: &[Setting],
+    max_cycles: Option<u64>,
+) -> Option<Vec<Vec<Mixed>>> {
     let alone_cycles = times(request.scale).alone;
     let mut specs = Vec::new();
     let mut missing = false;
@@ -315,7 +326,10 @@ fn study(
             };
             let sets = setting.sets();
             let machine = machine(request, gpu, &setting.name, setting.policy, &sets);
-            specs.push(mix_spec(request, group, &machine, &targets));
+            specs.push(RunSpec {
+                max_cycles,
+                ..mix_spec(request, group, &machine, &targets)
+            });
         }
     }
     if missing {

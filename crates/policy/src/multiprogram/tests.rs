@@ -389,4 +389,5 @@ fn kernels_join_others_but_under_exclusive() {
     assert!(!Exclusive.may_join(kernel, held) && !Exclusive.may_join(held, kernel));
     assert_eq!(Exclusive.quota(SmId(0), kernel), u32::MAX);
     assert!(LeftOver.may_join(kernel, held));
+    assert!(Exclusive.overtakes() && !LeftOver.overtakes());
 }

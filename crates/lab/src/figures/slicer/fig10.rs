@@ -47,7 +47,10 @@ fn lengths(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
         slicer(request, "delay_cycles", 10),
     ];
     let groups = pairs(request.scale);
-    let rows = study(request, runs, GPU, &groups, &settings)?;
+    let rows = study(request, runs, GPU, &groups, &settings);
+    let by_scheduler = speedups(request, runs);
+    let large = super::large::speedup(request, runs);
+    let (rows, [gto, lrr], large) = (rows?, by_scheduler?, large?);
     let ratio = |row: &[Mixed], at: usize| row[at].figures.total_ipc / row[0].figures.total_ipc;
     let gmean =
         |at: usize| geometric_mean(&rows.iter().map(|row| ratio(row, at)).collect::<Vec<_>>());
@@ -67,9 +70,15 @@ fn lengths(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
             "under 1.5% with 1K to 10K cycles of delay",
             delay < 1.5,
             format!("{delay:.2}%"),
-        );
+        )
+        .states(
+            "over left-over the same with round-robin as with GTO, within 5 points",
+            (gto - lrr).abs() <= 0.05,
+            format!("{lrr:.3} and {gto:.3} (fig10b)"),
+        )
+        .also("over left-over on larger SMs", "speedup", 1.26, large);
     let note = format!(
-        "{} Means over pairs; schedulers are in fig10b, larger SMs in large.",
+        "{} Means over pairs; for schedulers see fig10b, for larger SMs large.",
         scale_note(request)
     );
     let mut figure = table(&groups, &rows, &settings, ratio);
@@ -112,31 +121,46 @@ fn table(
     }
 }
 
-fn schedulers(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
+/// Under greedy-then-oldest and under round-robin: left-over, then Warped-Slicer.
+fn under_schedulers(
+    request: &Request,
+    runs: &mut Runs<'_>,
+) -> (Vec<Setting>, Option<Vec<Vec<Mixed>>>) {
     let of = |scheduler: &str, policy: &'static str| Setting {
         name: format!("{scheduler} {policy}"),
         machine: vec![format!("sm.warp_scheduler={scheduler}")],
         ..Setting::policy(policy)
     };
-    let settings = [
+    let settings = vec![
         of("gto", LEFT_OVER),
         of("gto", SLICER),
         of("lrr", LEFT_OVER),
         of("lrr", SLICER),
     ];
-    let groups = pairs(request.scale);
-    let rows = study(request, runs, GPU, &groups, &settings)?;
-    let ratio = |row: &[Mixed], at: usize| row[at].figures.total_ipc / row[0].figures.total_ipc;
-    let mut figure = table(&groups, &rows, &settings, ratio);
-    let speedup = |at: usize| {
+    let rows = study(request, runs, GPU, &pairs(request.scale), &settings);
+    (settings, rows)
+}
+
+/// Warped-Slicer over left-over under greedy-then-oldest and under round-robin, mean over pairs.
+fn speedups(request: &Request, runs: &mut Runs<'_>) -> Option<[f64; 2]> {
+    let rows = under_schedulers(request, runs).1?;
+    Some([0, 2].map(|at| {
         let ratios = rows
             .iter()
             .map(|row| row[at + 1].figures.total_ipc / row[at].figures.total_ipc);
         geometric_mean(&ratios.collect::<Vec<_>>())
-    };
+    }))
+}
+
+fn schedulers(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
+    let (settings, rows) = under_schedulers(request, runs);
+    let rows = rows?;
+    let ratio = |row: &[Mixed], at: usize| row[at].figures.total_ipc / row[0].figures.total_ipc;
+    let mut figure = table(&pairs(request.scale), &rows, &settings, ratio);
+    let [gto, lrr] = speedups(request, runs)?;
     figure.summary = BTreeMap::from([
-        ("gto.speedup".to_owned(), number(speedup(0))),
-        ("lrr.speedup".to_owned(), number(speedup(2))),
+        ("gto.speedup".to_owned(), number(gto)),
+        ("lrr.speedup".to_owned(), number(lrr)),
     ]);
     Some(figure)
 }

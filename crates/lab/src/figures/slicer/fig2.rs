@@ -1,10 +1,11 @@
 //! Fig. 2: how policies fragment an SM's registers and shared memory.
 //!
 //! The paper draws it; here it is counted: times that an SM had enough for a block, but not in one
-//! piece.
+//! piece. The start of a run shows that as well as the whole: blocks come and go all the time.
 
 use super::{
-    EVEN, GPU, LEFT_OVER, Mixed, PAPER, SLICER, Setting, bars, count, number, pairs, study,
+    EVEN, GPU, LEFT_OVER, Mixed, PAPER, SLICER, Setting, bars, count, number, pairs, study_until,
+    times,
 };
 use crate::figure::{Figure, Request};
 use crate::figures::FigureInfo;
@@ -21,9 +22,15 @@ pub(super) const FIGURE: FigureInfo = FigureInfo {
 
 const POLICIES: [&str; 4] = ["fcfs", LEFT_OVER, EVEN, SLICER];
 
+/// Length of the start in lengths of a profile, after the warm-up.
+const PROFILES: u64 = 10;
+
 fn make(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
     let groups = pairs(request.scale);
-    let rows = study(request, runs, GPU, &groups, &POLICIES.map(Setting::policy))?;
+    let times = times(request.scale);
+    let cycles = times.warmup + PROFILES * times.profile;
+    let settings = POLICIES.map(Setting::policy);
+    let rows = study_until(request, runs, GPU, &groups, &settings, Some(cycles))?;
     let refused = |mixed: &Mixed| {
         let cycles = count(&mixed.report, "gpu.cycles");
         count(&mixed.report, "gpu.fragmented_blocks") * 1000.0 / cycles
@@ -37,7 +44,7 @@ fn make(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
     columns.extend(POLICIES.map(|policy| {
         Column::new(
             policy,
-            "Blocks refused for fragmentation, per thousand core cycles.",
+            "Blocks refused for fragmentation, per thousand core cycles from the start to ten profiles after the warm-up.",
         )
     }));
     let series = |at: usize| {

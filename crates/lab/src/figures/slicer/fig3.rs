@@ -127,6 +127,40 @@ fn by_blocks(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
     })
 }
 
+/// What Algorithm 1 is told of benchmarks whose curves are known.
+fn demands(names: &[&str], shares: &[Vec<f64>]) -> Vec<Demand> {
+    let demand = |(name, share): (&&str, &Vec<f64>)| {
+        let needs = needs(name);
+        Demand {
+            performance: share.clone(),
+            needs: [needs.threads, needs.registers, needs.shared_bytes, 1],
+        }
+    };
+    names.iter().zip(shares).map(demand).collect()
+}
+
+/// What an SM has for blocks, in the order of their needs.
+fn all_of_an_sm() -> [u32; 4] {
+    let gpu = preset(GPU).unwrap_or_else(|errors| panic!("{errors}"));
+    let sm = &gpu.sm;
+    [sm.max_threads, sm.registers, sm.shared_bytes, sm.max_blocks]
+}
+
+/// What Algorithm 1 chooses for benchmarks when it knows how each does alone. `None` while runs are
+/// missing.
+pub(super) fn choice_by_runs_alone(
+    request: &Request,
+    runs: &mut Runs<'_>,
+    names: &[&str],
+) -> Option<Vec<u32>> {
+    let curves = names.iter().map(|name| curve(request, runs, name));
+    let curves: Vec<_> = curves.collect();
+    let curves: Vec<Vec<f64>> = curves.into_iter().collect::<Option<_>>()?;
+    let shares: Vec<Vec<f64>> = curves.iter().map(|curve| over_best(curve)).collect();
+    let chosen = water_fill(&demands(names, &shares), all_of_an_sm());
+    Some(chosen.unwrap_or_default())
+}
+
 fn sweet_spot(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
     let names = ["IMG", "NN"];
     let curves: Vec<_> = names
@@ -135,17 +169,8 @@ fn sweet_spot(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
         .collect();
     let curves: Vec<Vec<f64>> = curves.into_iter().collect::<Option<_>>()?;
     let shares: Vec<Vec<f64>> = curves.iter().map(|curve| over_best(curve)).collect();
-    let gpu = preset(GPU).unwrap_or_else(|errors| panic!("{errors}"));
-    let sm = &gpu.sm;
-    let demand = |(name, share): (&&str, &Vec<f64>)| {
-        let needs = needs(name);
-        Demand {
-            performance: share.clone(),
-            needs: [needs.threads, needs.registers, needs.shared_bytes, 1],
-        }
-    };
-    let demands: Vec<Demand> = names.iter().zip(&shares).map(demand).collect();
-    let total = [sm.max_threads, sm.registers, sm.shared_bytes, sm.max_blocks];
+    let total = all_of_an_sm();
+    let demands = demands(&names, &shares);
     let chosen = water_fill(&demands, total);
     let mut rows = Vec::new();
     let mut series = names.map(|name| LineSeries {

@@ -11,9 +11,8 @@ use crate::figures::FigureInfo;
 use crate::runs::Runs;
 use crate::verdict::Judged;
 use std::collections::BTreeMap;
-use warploom_config::{BlockNeeds, GpuSpec, preset};
 use warploom_report::page::{Cell, Table};
-use warploom_stats::result::RunReport;
+use warploom_stats::result::{ProcessReport, RunReport};
 
 pub(super) const FIGURE: FigureInfo = FigureInfo {
     paper: PAPER,
@@ -27,48 +26,24 @@ const RESOURCES: [&str; 4] = ["alu", "sfu", "registers", "shared memory"];
 
 /// Per core cycle of the run: cycles of ALUs' and SFUs' intake, and registers and bytes of shared
 /// memory that blocks hold. Only ratios of runs of one pair mean something.
-fn uses(report: &RunReport, gpu: &GpuSpec) -> [f64; 4] {
+fn uses(report: &RunReport) -> [f64; 4] {
     let cycles = count(report, "gpu.cycles");
-    let pipes = |names: &[&str]| {
-        let of = |pipes: &BTreeMap<String, u64>| -> f64 {
+    let sum = |of: &dyn Fn(&ProcessReport) -> u64| {
+        report.processes.iter().map(of).sum::<u64>() as f64 / cycles
+    };
+    let pipes = |names: &'static [&'static str]| {
+        move |process: &ProcessReport| -> u64 {
             names
                 .iter()
-                .filter_map(|name| pipes.get(*name))
-                .map(|n| *n as f64)
+                .filter_map(|name| process.pipe_cycles.get(*name))
                 .sum()
-        };
-        report
-            .processes
-            .iter()
-            .map(|p| of(&p.pipe_cycles))
-            .sum::<f64>()
-            / cycles
+        }
     };
-    // A kernel that ran for so long with so many blocks held what they take for their mean time,
-    // which is its residence over its blocks: an upper bound by the quota would not tell policies
-    // apart. Warps resident are counted for all kernels together; each has its part by
-    // instructions.
-    let warps = count(report, "sm.resident_warp_cycles") / cycles;
-    let mut held = [0.0; 2];
-    let all: f64 = report
-        .kernels
-        .iter()
-        .map(|k| k.figures.warp_instructions as f64)
-        .sum();
-    for kernel in &report.kernels {
-        let threads: u32 = kernel.block.0.iter().product();
-        let registers = kernel.registers_per_thread;
-        let needs = BlockNeeds::new(threads, registers, kernel.shared_bytes, &gpu.sm);
-        let part = kernel.figures.warp_instructions as f64 / all.max(1.0);
-        let block_warps = f64::from(needs.threads / 32);
-        held[0] += part * warps * f64::from(needs.registers) / block_warps;
-        held[1] += part * warps * f64::from(needs.shared_bytes) / block_warps;
-    }
     [
-        pipes(&["sp", "int", "dp"]),
-        pipes(&["sfu"]),
-        held[0],
-        held[1],
+        sum(&pipes(&["sp", "int", "dp"])),
+        sum(&pipes(&["sfu"])),
+        sum(&|process| process.register_cycles),
+        sum(&|process| process.shared_byte_cycles),
     ]
 }
 
@@ -103,13 +78,12 @@ fn mean(rows: &[&Vec<Mixed>], of: impl Fn(&Vec<Mixed>) -> f64) -> f64 {
 fn make(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
     let groups = pairs(request.scale);
     let rows = study(request, runs, GPU, &groups, &POLICIES.map(Setting::policy))?;
-    let gpu = preset(GPU).unwrap_or_else(|errors| panic!("{errors}"));
     let all: Vec<&Vec<Mixed>> = rows.iter().collect();
     let cached = groups.iter().zip(&rows);
     let cached = cached.filter(|(group, _)| group.category == COMPUTE_CACHE);
     let cached: Vec<&Vec<Mixed>> = cached.map(|(_, row)| row).collect();
     let gain = |at: usize| {
-        let of = |row: &Vec<Mixed>| uses(&row[3].report, &gpu)[at] / uses(&row[2].report, &gpu)[at];
+        let of = |row: &Vec<Mixed>| uses(&row[3].report)[at] / uses(&row[2].report)[at];
         (mean(&all, of) - 1.0) * 100.0
     };
     let gains: Vec<f64> = (0..RESOURCES.len()).map(gain).collect();
@@ -157,9 +131,9 @@ fn make(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
     let line = |(group, row): (&Group, &Vec<Mixed>)| {
         let lines = POLICIES.iter().zip(row).map(|(policy, mixed)| {
             let report = &mixed.report;
-            let base = uses(&row[2].report, &gpu);
+            let base = uses(&row[2].report);
             let mut cells = vec![Cell::Text(group.name()), Cell::from(*policy)];
-            let own = uses(report, &gpu).into_iter().zip(base);
+            let own = uses(report).into_iter().zip(base);
             cells.extend(own.map(|(own, base)| number(own / base)));
             cells.push(number(l1_misses(report) / accesses(report, "l1d")));
             cells.push(number(l2_misses(report) / accesses(report, "l2")));
@@ -177,10 +151,7 @@ fn make(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
                 ("policy", "How kernels share the SMs."),
                 ("alu", "(a) Use of the ALUs over that under even."),
                 ("sfu", "(a) The same of the SFUs."),
-                (
-                    "registers",
-                    "(a) The same of registers, by instructions of each kernel.",
-                ),
+                ("registers", "(a) The same of registers that blocks hold."),
                 ("shared", "(a) The same of shared memory."),
                 ("l1_miss_rate", "(b) Misses of L1D over accesses."),
                 ("l2_miss_rate", "(b) The same of L2."),

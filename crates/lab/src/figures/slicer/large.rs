@@ -15,13 +15,27 @@ pub(super) const FIGURE: FigureInfo = FigureInfo {
     make,
 };
 
+const LARGE: &str = "fermi-slicer-large";
+
+fn ratio(row: &[Mixed]) -> f64 {
+    row[1].figures.total_ipc / row[0].figures.total_ipc
+}
+
+/// Warped-Slicer over left-over on the larger SMs, geometric mean over pairs.
+pub(super) fn speedup(request: &Request, runs: &mut Runs<'_>) -> Option<f64> {
+    let settings = [LEFT_OVER, SLICER].map(Setting::policy);
+    let rows = study(request, runs, LARGE, &pairs(request.scale), &settings)?;
+    let ratios: Vec<f64> = rows.iter().map(|row| ratio(row)).collect();
+    Some(geometric_mean(&ratios))
+}
+
 fn make(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
     let groups = pairs(request.scale);
     let settings = [LEFT_OVER, SLICER].map(Setting::policy);
-    let large = study(request, runs, "fermi-slicer-large", &groups, &settings);
+    let large = study(request, runs, LARGE, &groups, &settings);
     let usual = study(request, runs, GPU, &groups, &settings);
     let (large, usual) = (large?, usual?);
-    let ratio = |row: &Vec<Mixed>| row[1].figures.total_ipc / row[0].figures.total_ipc;
+    let ratio = |row: &Vec<Mixed>| ratio(row);
     let fair = |row: &Vec<Mixed>| row[1].figures.minimum_speedup / row[0].figures.minimum_speedup;
     let gmean = |rows: &[Vec<Mixed>], of: &dyn Fn(&Vec<Mixed>) -> f64| {
         number(geometric_mean(&rows.iter().map(of).collect::<Vec<_>>()))

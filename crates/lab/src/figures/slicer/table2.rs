@@ -7,9 +7,9 @@ use crate::figures::FigureInfo;
 use crate::runs::Runs;
 use crate::verdict::Judged;
 use std::collections::BTreeMap;
-use warploom_config::{BlockNeeds, GpuSpec, preset};
+use warploom_config::{GpuSpec, preset};
 use warploom_report::page::{Cell, Table};
-use warploom_stats::result::RunReport;
+use warploom_stats::result::{ProcessReport, RunReport};
 
 pub(super) const FIGURE: FigureInfo = FigureInfo {
     paper: PAPER,
@@ -32,8 +32,7 @@ pub(super) struct Use {
     pub l2_mpki: f64,
 }
 
-/// What a run used, on average over SMs and cycles. Registers and shared memory are given where one
-/// kernel ran at a time.
+/// What a run used, on average over SMs and cycles.
 pub(super) fn used(report: &RunReport, gpu: &GpuSpec) -> Use {
     let sms = report.gpu.config.get("gpu.sms");
     let sms = match sms {
@@ -41,22 +40,12 @@ pub(super) fn used(report: &RunReport, gpu: &GpuSpec) -> Use {
         _ => f64::from(gpu.gpu.sms),
     };
     let cycles = count(report, "gpu.cycles") * sms;
-    let warps = count(report, "sm.resident_warp_cycles") / cycles;
-    // Registers and shared memory of a warp, of the kernel that ran longest.
-    let longest = report
-        .kernels
-        .iter()
-        .max_by_key(|kernel| kernel.figures.cycles);
-    let (registers, shared) = longest.map_or((0.0, 0.0), |kernel| {
-        let threads: u32 = kernel.block.0.iter().product();
-        let registers = kernel.registers_per_thread;
-        let needs = BlockNeeds::new(threads, registers, kernel.shared_bytes, &gpu.sm);
-        let block_warps = f64::from(needs.threads / 32);
-        let of_warp = |total: u32| f64::from(total) / block_warps;
-        (of_warp(needs.registers), of_warp(needs.shared_bytes))
-    });
+    let held = |of: &dyn Fn(&ProcessReport) -> u64, each: u32| {
+        let sum: u64 = report.processes.iter().map(of).sum();
+        sum as f64 / (cycles * f64::from(each))
+    };
     let pipes = |names: &[&str]| {
-        let of = |process: &warploom_stats::result::ProcessReport| -> f64 {
+        let of = |process: &ProcessReport| -> f64 {
             let own = names
                 .iter()
                 .filter_map(|name| process.pipe_cycles.get(*name));
@@ -70,8 +59,8 @@ pub(super) fn used(report: &RunReport, gpu: &GpuSpec) -> Use {
         + count(report, "sm.memory_instructions")
         + count(report, "sm.shared_instructions");
     Use {
-        registers: warps * registers / f64::from(gpu.sm.registers),
-        shared: warps * shared / f64::from(gpu.sm.shared_bytes),
+        registers: held(&|process| process.register_cycles, gpu.sm.registers),
+        shared: held(&|process| process.shared_byte_cycles, gpu.sm.shared_bytes),
         alu: pipes(&["sp", "int", "dp"]) / (cycles * alu_units),
         sfu: pipes(&["sfu"]) / (cycles * f64::from(units.sfu.count)),
         ldst: (busy_ldst / cycles).min(1.0),
