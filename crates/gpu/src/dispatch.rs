@@ -532,6 +532,9 @@ impl Dispatcher {
             return;
         }
         self.let_filter_look(sms, view);
+        if !self.open.contains(&true) {
+            return;
+        }
         for now in from..to {
             if !self.dispatch_cycle(now, sms) {
                 // Nothing changes before the step's end unless a kernel becomes ready.
@@ -574,10 +577,10 @@ impl Dispatcher {
 
     /// One cycle: each cluster may take one block. Returns whether any did.
     fn dispatch_cycle(&mut self, now: Cycle, sms: &mut SmArray) -> bool {
-        let (base, n) = (self.last_cluster, self.last_in.len());
+        let (mut cluster, n) = (self.last_cluster, self.last_in.len());
         let mut any = false;
         for i in 0..n {
-            let cluster = (base + 1 + i) % n;
+            cluster = if cluster + 1 == n { 0 } else { cluster + 1 };
             if self.offer_cluster(now, cluster, i, sms) {
                 self.last_cluster = cluster;
                 any = true;

@@ -250,7 +250,7 @@ impl MemorySystem {
     /// One packet a cycle from the network to each cluster, if its FIFO has room: that of its SMs
     /// together.
     fn deliver_replies(&mut self, now: Cycle) {
-        if self.replies.is_idle() {
+        if !self.replies.may_have_arrived() {
             return;
         }
         for (cluster, ports) in self.ports.chunks_mut(self.cluster).enumerate() {
@@ -293,11 +293,12 @@ impl MemorySystem {
 
     fn l2_cycle(&mut self, now: Cycle) {
         let mut any = false;
+        let arrivals = self.requests.may_have_arrived();
         for (p, partition) in self.partitions.iter_mut().enumerate() {
             if !partition.can_accept() {
                 self.dram_full_stalls += 1;
                 partition.count_input_full();
-            } else if let Some(request) = self.requests.pop(p) {
+            } else if arrivals && let Some(request) = self.requests.pop(p) {
                 partition.push(now, request);
                 any = true;
             }

@@ -162,6 +162,15 @@ impl Network {
         each_kind!(&self.kind, net => net.front(output))
     }
 
+    /// A packet may wait at some output.
+    #[inline]
+    pub fn may_have_arrived(&self) -> bool {
+        match &self.kind {
+            Kind::Fly(fly) => fly.has_arrivals(),
+            _ => self.inside > 0,
+        }
+    }
+
     /// Takes the packet waiting at an output.
     #[inline]
     pub fn pop(&mut self, output: usize) -> Option<Request> {

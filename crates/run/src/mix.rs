@@ -111,13 +111,17 @@ impl<'s, 'p> Mix<'s, 'p> {
     ) -> Result<Outcome, RunError> {
         let limit = self.session.options().max_cycles.unwrap_or(Cycle::MAX);
         let mut next_report = PROGRESS_CYCLES;
+        // Between a kernel's end or a process' arrival and the next, no process can do anything.
+        let mut has_news = true;
         loop {
-            if let Some(outcome) = self.act(summary)? {
-                return Ok(outcome);
-            }
-            if self.processes.iter().all(Process::has_ended) {
-                self.cut_short(summary);
-                return Ok(Outcome::Finished);
+            if has_news {
+                if let Some(outcome) = self.act(summary)? {
+                    return Ok(outcome);
+                }
+                if self.processes.iter().all(Process::has_ended) {
+                    self.cut_short(summary);
+                    return Ok(Outcome::Finished);
+                }
             }
             if let Err(outcome) = self.pass_gaps(summary) {
                 return Ok(outcome);
@@ -131,7 +135,10 @@ impl<'s, 'p> Mix<'s, 'p> {
             for end in &ended {
                 self.kernel_ended(end, summary);
             }
-            self.halt_those_at_their_target(summary);
+            let halted = self.halt_those_at_their_target(summary);
+            let now = self.gpu.now();
+            let arrived = self.processes.iter().any(|p| p.arrives_at == now);
+            has_news = !ended.is_empty() || halted || arrived;
             if ended.is_empty() && self.gpu.now() >= limit {
                 self.cut_short(summary);
                 self.stopped(Stopped::CycleLimit);
@@ -421,11 +428,13 @@ impl<'s, 'p> Mix<'s, 'p> {
         }
     }
 
-    fn halt_those_at_their_target(&mut self, summary: &mut Summary) {
+    /// Returns whether any was.
+    fn halt_those_at_their_target(&mut self, summary: &mut Summary) -> bool {
         let now = self.gpu.now();
         if !now.is_multiple_of(TARGET_CYCLES) {
-            return;
+            return false;
         }
+        let mut any = false;
         for at in 0..self.processes.len() {
             if !self.processes[at].runs_to_target() {
                 continue;
@@ -444,8 +453,9 @@ impl<'s, 'p> Mix<'s, 'p> {
                 continue;
             }
             self.processes[at].halt(now, instructions);
+            any = true;
             if self.processes.iter().all(Process::has_ended) {
-                return;
+                break;
             }
             for slot in slots {
                 self.gpu.halt(slot);
@@ -454,6 +464,7 @@ impl<'s, 'p> Mix<'s, 'p> {
                 self.kernel_ended(&end, summary);
             }
         }
+        any
     }
 
     fn slots_of(&self, process: usize) -> Vec<KernelSlot> {

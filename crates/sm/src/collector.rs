@@ -10,7 +10,7 @@
 
 use crate::flight::FlightId;
 use crate::image::Pipe;
-use crate::stage::{Issued, StageRegister};
+use crate::stage::{Issued, StageRegisters};
 use warploom_config::{CollectorSet, ModelStyle, SmSpec, UnitSpec};
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -37,6 +37,8 @@ struct Set {
 #[derive(Clone, Debug)]
 struct InPort {
     pipes: Vec<Pipe>,
+    /// The same, a bit each.
+    mask: u8,
     sets: Vec<usize>,
 }
 
@@ -52,9 +54,9 @@ struct Dispatcher {
 #[derive(Clone, Debug)]
 pub struct Collectors {
     /// From issue, by pipe (ID_OC).
-    pub input: [StageRegister; Pipe::COUNT],
+    pub input: StageRegisters,
     /// To the units, by pipe (OC_EX).
-    pub output: [StageRegister; Pipe::COUNT],
+    pub output: StageRegisters,
     sets: Vec<Set>,
     in_ports: Vec<InPort>,
     dispatchers: Vec<Dispatcher>,
@@ -73,7 +75,9 @@ pub struct Collectors {
     style: ModelStyle,
     /// By collector, the diagonal and bank of its first read: scratch of `allocate`.
     best: Vec<(u32, u32)>,
+    /// Collectors that hold an instruction, and those of them that have all operands.
     busy: u32,
+    ready: u32,
 }
 
 /// Most registers that an instruction reads.
@@ -159,10 +163,11 @@ impl Collectors {
     pub fn new(sm: &SmSpec, widths: [&UnitSpec; Pipe::COUNT], style: ModelStyle) -> Self {
         let spec = &sm.collectors;
         let split = sm.sub_cores;
-        let subs = if split { sm.schedulers.max(1) } else { 1 };
+        let own_places = split.then(|| sm.schedulers.max(1));
+        let subs = own_places.unwrap_or(1);
         let mut this = Self {
-            input: widths.map(|w| StageRegister::new(w.issue_width, split)),
-            output: widths.map(|w| StageRegister::new(w.dispatch_width, split)),
+            input: StageRegisters::new(widths.map(|w| w.issue_width), own_places),
+            output: StageRegisters::new(widths.map(|w| w.dispatch_width), own_places),
             sets: Vec::new(),
             in_ports: Vec::new(),
             dispatchers: Vec::new(),
@@ -176,6 +181,7 @@ impl Collectors {
             style,
             best: Vec::new(),
             busy: 0,
+            ready: 0,
         };
         // Order of GPGPU-Sim 4.2: the general set first, which serves the pipes that exist.
         let exists = |p: &Pipe| widths[*p as usize].issue_width > 0;
@@ -244,7 +250,8 @@ impl Collectors {
 
     fn add_ports(&mut self, set: &CollectorSet, pipes: Vec<Pipe>, sets: Vec<usize>) {
         if !sets.is_empty() && !pipes.is_empty() {
-            let port = InPort { pipes, sets };
+            let mask = pipes.iter().fold(0, |mask, pipe| mask | 1 << *pipe as u8);
+            let port = InPort { pipes, mask, sets };
             self.in_ports
                 .extend(std::iter::repeat_n(port, set.in_ports as usize));
         }
@@ -282,7 +289,7 @@ impl Collectors {
     /// Nothing in collectors and input registers, so that `step` would do nothing.
     #[inline]
     pub fn is_idle(&self) -> bool {
-        self.busy == 0 && self.input.iter().all(StageRegister::is_empty)
+        self.busy == 0 && self.input.occupied() == 0
     }
 
     /// `step` would move nothing, and will not before an output register is emptied: collectors
@@ -290,12 +297,8 @@ impl Collectors {
     /// load/store unit takes nothing; every other output register must be empty, for units free
     /// themselves by time.
     pub fn is_stalled(&self, memory_full: bool) -> bool {
-        let mem = Pipe::Mem as usize;
-        let outputs = self.output.iter().enumerate();
-        let drained = outputs
-            .clone()
-            .all(|(p, o)| o.is_empty() || (p == mem && memory_full));
-        drained
+        let stays = u8::from(memory_full) << Pipe::Mem as u8;
+        self.output.occupied() & !stays == 0
             && self.waiting == 0
             && self.sets.iter().all(|set| self.set_is_stuck(set))
             && self.in_ports.iter().all(|port| {
@@ -314,7 +317,7 @@ impl Collectors {
     #[inline]
     fn can_leave(&self, set: &Set, i: u32) -> bool {
         let c = &self.collectors[set.first + i as usize];
-        !self.output[c.pipe as usize].is_full(c.issued.sub)
+        self.output.full(c.issued.sub) >> c.pipe & 1 == 0
     }
 
     /// The lowest of some collectors of a set whose instruction finds a place behind it.
@@ -333,8 +336,10 @@ impl Collectors {
     /// One step, the `nth` of the SM. `sources` tells what an entering instruction reads.
     pub fn step<'a>(&mut self, nth: u64, sources: impl Fn(FlightId) -> Sources<'a>) -> BankReads {
         let mut reads = BankReads::default();
-        if self.busy > 0 {
+        if self.ready > 0 {
             self.send_ready();
+        }
+        if self.busy > 0 {
             reads = self.read_banks(nth);
         }
         self.take_in(sources);
@@ -379,10 +384,11 @@ impl Collectors {
     fn send(&mut self, set: usize, i: u32) {
         let set = &mut self.sets[set];
         let c = &mut self.collectors[set.first + i as usize];
-        self.output[c.pipe as usize].push(c.issued);
+        self.output.push(usize::from(c.pipe), c.issued);
         set.ready &= !(1 << i);
         set.free |= 1 << i;
         self.busy -= 1;
+        self.ready -= 1;
     }
 
     fn read_banks(&mut self, nth: u64) -> BankReads {
@@ -454,11 +460,15 @@ impl Collectors {
         if c.missing == 0 {
             let set = &mut self.sets[usize::from(c.set)];
             set.ready |= 1 << (index - set.first);
+            self.ready += 1;
         }
     }
 
     fn take_in<'a>(&mut self, sources: impl Fn(FlightId) -> Sources<'a>) {
         for p in 0..self.in_ports.len() {
+            if self.in_ports[p].mask & self.input.occupied() == 0 {
+                continue;
+            }
             for i in 0..self.in_ports[p].pipes.len() {
                 let port = &self.in_ports[p];
                 let pipe = port.pipes[i];
@@ -466,7 +476,7 @@ impl Collectors {
                     continue;
                 }
                 if let Some((issued, set, i)) = self.place_for(port, pipe) {
-                    self.input[pipe as usize].take(issued);
+                    self.input.take(pipe as usize, issued);
                     self.occupy(set, i, issued, pipe, &sources(issued.flight));
                 }
                 if self.style == ModelStyle::V3 {
@@ -502,6 +512,7 @@ impl Collectors {
         s.free &= !(1 << i);
         if missing == 0 {
             s.ready |= 1 << i;
+            self.ready += 1;
         }
         let index = s.first + i as usize;
         self.collectors[index] = Collector {
@@ -589,7 +600,7 @@ mod tests {
     /// Steps until all instructions came out; the step after which each did, from 1.
     fn arrivals(c: &mut Collectors, sources: &[&'static [u16]]) -> Vec<usize> {
         for i in 0..sources.len() {
-            c.input[0].push(issued(i as u64, 0));
+            c.input.push(0, issued(i as u64, 0));
         }
         let mut out = Vec::new();
         for step in 1..50 {
@@ -598,7 +609,7 @@ mod tests {
                 warp: 0,
             });
             while let Some(issued) = c.output[0].oldest() {
-                c.output[0].take(issued);
+                c.output.take(0, issued);
                 out.push(step);
             }
         }
@@ -648,7 +659,7 @@ mod tests {
             registers: &[3],
             warp: 0,
         };
-        c.input[0].push(issued(0, 0));
+        c.input.push(0, issued(0, 0));
         c.step(0, source);
         c.write(&[3], 0);
         assert_eq!(c.try_write(&[7], 0), 0, "the same bank");
@@ -711,13 +722,13 @@ mod tests {
         // Three instructions of sub-core 0: the third waits for one of its two collectors.
         for order in 0..3 {
             let pipe = [Pipe::Sp, Pipe::Int, Pipe::Sfu][order as usize];
-            c.input[pipe as usize].push(issued(order, 0));
+            c.input.push(pipe as usize, issued(order, 0));
         }
         c.step(0, source);
         assert_eq!(c.sets[0].free, 0b1111_1100);
-        assert_eq!(c.input.iter().map(StageRegister::len).sum::<usize>(), 1);
+        assert_eq!(c.input.len(), 1);
         // One of sub-core 3 takes one of the last two.
-        c.input[Pipe::Dp as usize].push(issued(3, 3));
+        c.input.push(Pipe::Dp as usize, issued(3, 3));
         c.step(1, source);
         assert_eq!(c.sets[0].free, 0b1011_1100);
     }
@@ -732,14 +743,14 @@ mod tests {
         let mem = Pipe::Mem as usize;
         // Sub-core 0 fills its collectors and its output; then its next one waits in the input.
         for order in 0..4 {
-            c.input[mem].push(issued(order, 0));
+            c.input.push(mem, issued(order, 0));
             c.step(order, none);
         }
-        c.input[mem].push(issued(9, 1));
+        c.input.push(mem, issued(9, 1));
         c.step(9, none);
         assert_eq!(c.input[mem].len(), 2, "4.2 looks at the oldest alone");
         let out = c.output[mem].oldest().expect("the first is out");
-        c.output[mem].take(out);
+        c.output.take(mem, out);
         c.step(10, none);
         c.step(11, none);
         assert!(c.input[mem].of(1).is_none(), "the way is free again");
@@ -749,13 +760,14 @@ mod tests {
     fn several_pipes_enter_a_general_set_in_one_cycle() {
         let mut c = sub_cores();
         for (order, pipe) in Pipe::ALL.into_iter().enumerate() {
-            c.input[pipe as usize].push(issued(order as u64, order as u8 % 4));
+            c.input
+                .push(pipe as usize, issued(order as u64, order as u8 % 4));
         }
         c.step(0, |_| Sources {
             registers: &[],
             warp: 0,
         });
-        assert!(c.input.iter().all(StageRegister::is_empty));
+        assert_eq!(c.input.occupied(), 0);
     }
 
     #[test]
@@ -765,7 +777,7 @@ mod tests {
         c.dispatchers.truncate(1);
         // Two ready instructions a sub-core, each of its own pipe, sub-cores 0 and 1.
         for (order, (sub, pipe)) in [(0, 0), (0, 1), (1, 2), (1, 3)].into_iter().enumerate() {
-            c.input[pipe].push(issued(order as u64, sub));
+            c.input.push(pipe, issued(order as u64, sub));
         }
         let none = |_| Sources {
             registers: &[],

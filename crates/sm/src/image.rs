@@ -80,14 +80,12 @@ pub struct TimedInst {
     pub latency: u16,
     /// Cycles until the unit takes another.
     pub interval: u16,
-    /// Scoreboard entries that it needs free: read or written.
-    pub needs: ListRange,
-    /// Scoreboard entries that it writes.
-    pub writes: ListRange,
-    /// Those of `needs` below 64, a bit each: all, where a warp's scoreboard is one word.
+    /// The first 64 scoreboard entries that it needs free, read or written: a bit each.
     pub needs_word: u64,
-    /// Those of `writes` below 64, in the same way.
+    /// Those that it writes.
     pub writes_word: u64,
+    /// Where the others begin in [`KernelImage`]'s table.
+    more: u32,
     /// Registers read through the collector.
     pub bank_reads: ListRange,
     /// Registers written to the banks.
@@ -119,6 +117,10 @@ pub struct KernelImage {
     /// How its contexts are switched, if they are.
     pub contexts: Option<KernelContexts>,
     lists: Vec<u16>,
+    /// By instruction: words of scoreboard entries beyond the first 64 that it needs, then those
+    /// that it writes.
+    more_scores: Vec<u64>,
+    score_words: usize,
 }
 
 /// What is known of a kernel's contexts before it runs.
@@ -214,11 +216,21 @@ impl KernelImage {
         style: ModelStyle,
     ) -> Self {
         let mut lists = Vec::new();
-        let timed = program
-            .facts
-            .iter()
-            .map(|f| time(f, spec, style, &mut lists))
-            .collect();
+        let score_words = program.score_len().div_ceil(64).max(1);
+        let mut more_scores = Vec::new();
+        let timed = program.facts.iter().map(|facts| {
+            let more = more_scores.len() as u32;
+            let needs = bits(facts.reads.iter().chain(&facts.writes), score_words);
+            let writes = bits(&facts.writes, score_words);
+            more_scores.extend(needs[1..].iter().chain(&writes[1..]));
+            TimedInst {
+                needs_word: needs[0],
+                writes_word: writes[0],
+                more,
+                ..time(facts, spec, style, &mut lists)
+            }
+        });
+        let timed = timed.collect();
         Self {
             launch,
             program,
@@ -232,7 +244,33 @@ impl KernelImage {
             timed,
             contexts: None,
             lists,
+            more_scores,
+            score_words,
         }
+    }
+
+    /// Words of the scoreboard entries that an instruction needs free, but for the first.
+    #[inline]
+    pub fn more_needs(&self, inst: &TimedInst) -> &[u64] {
+        &self.more_scores[inst.more as usize..][..self.score_words - 1]
+    }
+
+    /// Words of those that it writes, but for the first.
+    #[inline]
+    pub fn more_writes(&self, inst: &TimedInst) -> &[u64] {
+        &self.more_scores[inst.more as usize + self.score_words - 1..][..self.score_words - 1]
+    }
+
+    /// Words of the scoreboard entries that an instruction needs free.
+    pub fn needs(&self, inst: &TimedInst) -> impl Iterator<Item = u64> {
+        let more = self.more_needs(inst).iter().copied();
+        std::iter::once(inst.needs_word).chain(more)
+    }
+
+    /// Words of those that it writes.
+    pub fn writes(&self, inst: &TimedInst) -> impl Iterator<Item = u64> {
+        let more = self.more_writes(inst).iter().copied();
+        std::iter::once(inst.writes_word).chain(more)
     }
 
     /// The entries of a list.
@@ -249,7 +287,7 @@ impl KernelImage {
 
     /// Scoreboard words of a warp.
     pub fn score_words(&self) -> usize {
-        self.program.score_len().div_ceil(64).max(1)
+        self.score_words
     }
 }
 
@@ -262,24 +300,28 @@ fn push_list(lists: &mut Vec<u16>, entries: impl Iterator<Item = u16>) -> ListRa
     }
 }
 
+/// A set of scoreboard entries, in so many words.
+fn bits<'a>(entries: impl IntoIterator<Item = &'a u16>, words: usize) -> Vec<u64> {
+    let mut bits = vec![0; words];
+    for &entry in entries {
+        bits[usize::from(entry / 64)] |= 1 << (entry % 64);
+    }
+    bits
+}
+
+/// All but the scoreboard.
 fn time(facts: &InstFacts, spec: &SmSpec, style: ModelStyle, lists: &mut Vec<u16>) -> TimedInst {
     let timing = timing_of(facts.class, &spec.units);
-    let mut needs: Vec<u16> = facts.reads.iter().chain(&facts.writes).copied().collect();
-    needs.sort_unstable();
-    needs.dedup();
     let mut bank_reads = facts.bank_reads.clone();
     if style == ModelStyle::V4 {
         // 4.2 reads a register that stands twice among the sources once (section 3.5).
         bank_reads.sort_unstable();
         bank_reads.dedup();
     }
-    let first_word = |entries: &[u16]| {
-        let low = entries.iter().filter(|e| **e < 64);
-        low.fold(0, |word, e| word | 1 << e)
-    };
     TimedInst {
-        needs_word: first_word(&needs),
-        writes_word: first_word(&facts.writes),
+        needs_word: 0,
+        writes_word: 0,
+        more: 0,
         pipe: pipe_of(facts.class, &spec.units, style),
         long: is_long(facts.class),
         fence: facts.class == InstClass::Membar,
@@ -291,8 +333,6 @@ fn time(facts: &InstFacts, spec: &SmSpec, style: ModelStyle, lists: &mut Vec<u16
         },
         latency: timing.latency_cycles as u16,
         interval: timing.interval_cycles as u16,
-        needs: push_list(lists, needs.into_iter()),
-        writes: push_list(lists, facts.writes.iter().copied()),
         bank_reads: push_list(lists, bank_reads.into_iter()),
         bank_writes: push_list(lists, facts.bank_writes.iter().copied()),
     }

@@ -97,13 +97,12 @@ impl Sm {
         if mask == 0 {
             return 0;
         }
-        let sub = self.sub_core(s);
+        let mut full = self.collectors.input.full(self.sub_core(s));
         let mut free = mask;
         // Every instruction goes to one pipe, and few pipes are full.
-        for (input, wanting) in self.collectors.input.iter().zip(&self.warps.next_pipe) {
-            if input.is_full(sub) {
-                free &= !wanting;
-            }
+        while full != 0 {
+            free &= !self.warps.next_pipe[full.trailing_zeros() as usize];
+            full &= full - 1;
         }
         if !self.ldst.has_room() {
             free &= !self.warps.next_pipe[Pipe::Mem as usize];
@@ -328,7 +327,7 @@ impl Sm {
             order: self.counters.warp_instructions,
             sub: self.sub_core(w % self.schedulers.len()),
         };
-        self.collectors.input[pipe as usize].push(issued);
+        self.collectors.input.push(pipe as usize, issued);
     }
 
     /// Steps the buffer, or marks it for emptying when the warp went elsewhere. Fetch does not know

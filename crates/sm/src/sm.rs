@@ -361,7 +361,7 @@ impl Sm {
     fn count_residents(&mut self, cycles: u64) {
         if self.holds_warps() {
             self.counters.active_cycles += cycles;
-            self.counters.resident_warp_cycles += cycles * u64::from(self.warps.live.count_ones());
+            self.counters.resident_warp_cycles += cycles * u64::from(self.warps.resident);
         } else {
             self.counters.inactive_slots += cycles * self.schedulers.len() as u64;
         }
@@ -427,8 +427,10 @@ impl Sm {
     /// Function units take instructions from the collectors; memory and collectors step. In 3.2.2
     /// the load/store unit steps the collectors and takes what they send on in the same cycle.
     fn execute(&mut self, now: Cycle) {
-        for unit in 0..self.units.count() {
-            self.feed_unit(unit, now);
+        if self.collectors.output.occupied() & !(1 << Pipe::Mem as u8) != 0 {
+            for unit in 0..self.units.count() {
+                self.feed_unit(unit, now);
+            }
         }
         let steps = u64::from(self.collector_steps);
         let ports = u64::from(self.mem_unit_ports);
@@ -484,7 +486,7 @@ impl Sm {
     #[inline]
     fn feed_unit(&mut self, unit: usize, now: Cycle) {
         let (pipe, index) = self.units.place(unit);
-        if self.collectors.output[pipe as usize].is_empty() {
+        if self.collectors.output.occupied() >> pipe as u8 & 1 == 0 {
             return;
         }
         let Some(issued) = self.collectors.output[pipe as usize].for_unit(index) else {
@@ -494,18 +496,20 @@ impl Sm {
         let inst = image_of(&self.kernels, flight.kernel).at(flight.pc);
         let (latency, interval) = (u32::from(inst.latency), u32::from(inst.interval));
         if self.units.can_accept(unit, now, latency) {
-            self.collectors.output[pipe as usize].take(issued);
+            self.collectors.output.take(pipe as usize, issued);
             let id = issued.flight;
             self.units.accept(unit, now, latency, interval, id);
         }
     }
 
     fn feed_ldst(&mut self) {
-        let register = &mut self.collectors.output[Pipe::Mem as usize];
-        if self.ldst.can_accept()
-            && let Some(issued) = register.oldest()
+        let registers = &mut self.collectors.output;
+        let pipe = Pipe::Mem as usize;
+        if registers.occupied() >> pipe & 1 != 0
+            && self.ldst.can_accept()
+            && let Some(issued) = registers[pipe].oldest()
         {
-            register.take(issued);
+            registers.take(pipe, issued);
             let mem = self.flights[issued.flight.0].mem;
             self.ldst.accept(issued.flight, mem);
         }
@@ -611,8 +615,8 @@ impl Sm {
             self.link.waiting() as u64,
             self.flights.used() as u64,
             self.ldst.insts.used() as u64,
-            c.input.iter().map(|r| r.len() as u64).sum(),
-            c.output.iter().map(|r| r.len() as u64).sum(),
+            c.input.len() as u64,
+            c.output.len() as u64,
             self.context.as_ref().map_or(0, |c| c.counters.bytes),
         ];
         (masks, counts)

@@ -15,6 +15,21 @@ use warploom_policy::{WarpMask, WarpRange, WarpView};
 /// Decoded instructions that a warp's buffer holds.
 pub const IBUFFER: u8 = 2;
 
+/// Sets or clears a warp's bit. Shifts of the mask's halves are cheaper than those of the whole.
+#[inline]
+fn put(mask: &mut WarpMask, slot: usize, on: bool) {
+    let [mut low, mut high] = [*mask as u64, (*mask >> 64) as u64];
+    let half = if slot < 64 { &mut low } else { &mut high };
+    *half = *half & !(1 << (slot % 64)) | u64::from(on) << (slot % 64);
+    *mask = WarpMask::from(high) << 64 | WarpMask::from(low);
+}
+
+/// A word of a warp's scoreboard.
+struct Words<'a> {
+    pending: &'a mut u64,
+    long: &'a mut u64,
+}
+
 /// All warp slots.
 pub struct Warps {
     /// What executes, by slot.
@@ -59,6 +74,8 @@ pub struct Warps {
     slots: usize,
     /// Slots in use.
     pub live: WarpMask,
+    /// How many those are.
+    pub resident: u32,
     /// All lanes have exited.
     pub done: WarpMask,
     /// The buffer holds an instruction.
@@ -83,8 +100,6 @@ pub struct Warps {
     pub next_pipe: [WarpMask; Pipe::COUNT],
     /// By slot: that pipe.
     pipe: Vec<Pipe>,
-    /// By slot: entries below 64 that the next instruction needs free.
-    needs: Vec<u64>,
     /// The next instruction may have to wait for copies.
     asks_copies: WarpMask,
 }
@@ -118,6 +133,7 @@ impl Warps {
             pending_long: Vec::new(),
             words: 0,
             live: 0,
+            resident: 0,
             done: 0,
             buffered: 0,
             fetching: 0,
@@ -130,7 +146,6 @@ impl Warps {
             touched: 0,
             next_pipe: std::array::from_fn(|p| if p == 0 { !0 } else { 0 }),
             pipe: vec![Pipe::ALL[0]; slots],
-            needs: vec![0; slots],
             asks_copies: 0,
         }
     }
@@ -215,6 +230,7 @@ impl Warps {
         self.buffer_len[slot] = 0;
         self.fetch_pc[slot] = self.exec[slot].pc().unwrap_or(Pc(0));
         self.live |= bit;
+        self.resident += 1;
         for mask in self.flags() {
             *mask &= !bit;
         }
@@ -226,6 +242,7 @@ impl Warps {
         debug_assert!(!self.has_pending(slot));
         let bit: WarpMask = 1 << slot;
         self.live &= !bit;
+        self.resident -= 1;
         for mask in self.flags() {
             *mask &= !bit;
         }
@@ -270,53 +287,45 @@ impl Warps {
     /// Marks an instruction's results as pending.
     #[inline]
     pub fn reserve(&mut self, slot: usize, inst: &TimedInst, kernel: &KernelImage) {
-        if self.words == 1 {
-            debug_assert!(
-                self.pending[slot] & inst.writes_word == 0,
-                "results of warp {slot} reserved twice"
-            );
-            self.pending[slot] |= inst.writes_word;
-            if inst.long {
-                self.pending_long[slot] |= inst.writes_word;
-            }
-            return;
-        }
-        for (word, bit) in self.bits_of(slot, kernel.list(inst.writes)) {
-            debug_assert!(
-                self.pending[word] & bit == 0,
-                "results of warp {slot} reserved twice"
-            );
-            self.pending[word] |= bit;
-            if inst.long {
-                self.pending_long[word] |= bit;
-            }
-        }
+        self.each_word(
+            slot,
+            inst.writes_word,
+            kernel.more_writes(inst),
+            |words, bits| {
+                debug_assert!(*words.pending & bits == 0, "results reserved twice");
+                *words.pending |= bits;
+                *words.long |= if inst.long { bits } else { 0 };
+            },
+        );
     }
 
     /// An instruction's results have arrived.
     #[inline]
     pub fn clear_pending(&mut self, slot: usize, inst: &TimedInst, kernel: &KernelImage) {
-        if self.words == 1 {
-            self.pending[slot] &= !inst.writes_word;
-            self.pending_long[slot] &= !inst.writes_word;
-            return;
-        }
-        for (word, bit) in self.bits_of(slot, kernel.list(inst.writes)) {
-            self.pending[word] &= !bit;
-            self.pending_long[word] &= !bit;
-        }
+        self.each_word(
+            slot,
+            inst.writes_word,
+            kernel.more_writes(inst),
+            |words, bits| {
+                *words.pending &= !bits;
+                *words.long &= !bits;
+            },
+        );
     }
 
-    /// Word and bit of scoreboard entries of a warp.
-    #[inline]
-    fn bits_of<'a>(
-        &self,
-        slot: usize,
-        entries: &'a [u16],
-    ) -> impl Iterator<Item = (usize, u64)> + use<'a> {
-        let base = slot * self.words;
-        let place = move |e: &u16| (base + usize::from(e / 64), 1 << (e % 64));
-        entries.iter().map(place)
+    /// Calls `f` with each word of a warp's scoreboard and an instruction's bits for it. Most
+    /// kernels have one word.
+    #[inline(always)]
+    fn each_word(&mut self, slot: usize, first: u64, more: &[u64], f: impl Fn(Words<'_>, u64)) {
+        let start = slot * self.words;
+        let mut at = |word: usize, bits: u64| {
+            let (pending, long) = (&mut self.pending[word], &mut self.pending_long[word]);
+            f(Words { pending, long }, bits);
+        };
+        at(start, first);
+        for (word, &bits) in (start + 1..).zip(more) {
+            at(word, bits);
+        }
     }
 
     /// Works out anew what the first instruction in the buffer needs: its pipe, and whether it
@@ -335,9 +344,8 @@ impl Warps {
         let before = std::mem::replace(&mut self.pipe[slot], inst.pipe);
         self.next_pipe[before as usize] &= !bit;
         self.next_pipe[inst.pipe as usize] |= bit;
-        self.needs[slot] = inst.needs_word;
         let asks = !matches!(inst.copies, CopyRole::None | CopyRole::Start);
-        self.asks_copies = self.asks_copies & !bit | WarpMask::from(asks) << slot;
+        put(&mut self.asks_copies, slot, asks);
         self.ask_scoreboard(slot, kernel);
     }
 
@@ -350,25 +358,22 @@ impl Warps {
     /// Whether the first instruction in the buffer passes the scoreboard, and what holds it back.
     #[inline]
     fn ask_scoreboard(&mut self, slot: usize, kernel: &KernelImage) {
-        let (mut hit, mut long) = (0, 0);
-        if self.words == 1 {
-            hit = self.pending[slot] & self.needs[slot];
-            long = self.pending_long[slot] & self.needs[slot];
-        } else {
-            let inst = kernel.at(self.buffer_pc[slot]);
-            for (word, bit) in self.bits_of(slot, kernel.list(inst.needs)) {
-                hit |= self.pending[word] & bit;
-                long |= self.pending_long[word] & bit;
-            }
+        let inst = kernel.at(self.buffer_pc[slot]);
+        let start = slot * self.words;
+        let mut hit = self.pending[start] & inst.needs_word;
+        let mut long = self.pending_long[start] & inst.needs_word;
+        for (word, &needs) in (start + 1..).zip(kernel.more_needs(inst)) {
+            hit |= self.pending[word] & needs;
+            long |= self.pending_long[word] & needs;
         }
         let bit: WarpMask = 1 << slot;
         if self.asks_copies & bit != 0 {
-            let held = self.copies[slot].holds(kernel.at(self.buffer_pc[slot]).copies);
+            let held = self.copies[slot].holds(inst.copies);
             hit |= u64::from(held);
             long |= u64::from(held);
         }
-        self.clear = self.clear & !bit | WarpMask::from(hit == 0) << slot;
-        self.long_wait = self.long_wait & !bit | WarpMask::from(long != 0) << slot;
+        put(&mut self.clear, slot, hit == 0);
+        put(&mut self.long_wait, slot, long != 0);
     }
 
     /// As `refresh`, after results have arrived. An instruction that passed the scoreboard before

@@ -16,6 +16,7 @@ mod fig8;
 mod fig9;
 mod large;
 mod oracle;
+mod outputs;
 mod storage;
 mod table2;
 mod table3;
@@ -23,6 +24,7 @@ mod table3;
 mod tests;
 
 pub use oracle::{OracleRequest, oracle};
+pub use outputs::every_mix;
 
 use super::FigureInfo;
 use super::shared::columns;

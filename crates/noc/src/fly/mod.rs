@@ -320,6 +320,12 @@ impl Fly {
         self.speedup_credit = (credit % 100) as u32;
     }
 
+    /// A packet waits at an output.
+    #[inline]
+    pub(crate) fn has_arrivals(&self) -> bool {
+        !self.waiting.is_empty()
+    }
+
     /// Virtual channel whose packet is next at an output.
     #[inline]
     fn ready(&self, output: usize) -> Option<u32> {

@@ -15,6 +15,7 @@ impl Warps {
         let bit: WarpMask = 1 << slot;
         self.buffer_len[slot] = 0;
         self.live &= !bit;
+        self.resident -= 1;
         for mask in self.flags() {
             *mask &= !bit;
         }
@@ -26,6 +27,7 @@ impl Warps {
         self.move_state(place, slot);
         let bit: WarpMask = 1 << slot;
         self.live |= bit;
+        self.resident += 1;
         for mask in self.flags() {
             *mask &= !bit;
         }
@@ -63,9 +65,9 @@ impl Warps {
 
     /// A load did not find all of its data in L1D, or went past it.
     pub fn note_miss(&mut self, place: usize, inst: &TimedInst, kernel: &KernelImage) {
-        for (word, bit) in self.bits_of(place, kernel.list(inst.writes)) {
-            self.missed[word] |= bit;
-        }
+        let writes = kernel.writes(inst);
+        let own = self.missed[place * self.words..].iter_mut();
+        own.zip(writes).for_each(|(word, bits)| *word |= bits);
     }
 
     /// The results of a memory instruction have arrived; `awaited` if it was a noted load.
@@ -77,9 +79,9 @@ impl Warps {
         kernel: &KernelImage,
     ) {
         self.awaiting[place] -= u32::from(awaited);
-        for (word, bit) in self.bits_of(place, kernel.list(inst.writes)) {
-            self.missed[word] &= !bit;
-        }
+        let writes = kernel.writes(inst);
+        let own = self.missed[place * self.words..].iter_mut();
+        own.zip(writes).for_each(|(word, bits)| *word &= !bits);
     }
 
     /// The warp's next instruction needs a result that comes from beyond L1D.
@@ -96,12 +98,9 @@ impl Warps {
         let Some(pc) = self.exec[place].pc() else {
             return false;
         };
-        let inst = kernel.at(pc);
-        if self.words == 1 {
-            return board[place] & inst.needs_word != 0;
-        }
-        let mut bits = self.bits_of(place, kernel.list(inst.needs));
-        bits.any(|(word, bit)| board[word] & bit != 0)
+        let own = board[place * self.words..].iter();
+        let mut both = own.zip(kernel.needs(kernel.at(pc)));
+        both.any(|(board, needs)| board & needs != 0)
     }
 }
 

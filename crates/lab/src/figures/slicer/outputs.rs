@@ -1,0 +1,97 @@
+//! Runs that show that outputs are right, whatever kernels share an SM: every pair and triple of
+//! the paper under every policy, each program once to its end.
+
+use super::{PAPER, all_pairs, triples};
+use crate::figure::Scale;
+use crate::spec::{Input, Machine, Mix, RunSpec, SEED};
+use warploom_workloads::Size;
+
+const POLICIES: [&str; 8] = [
+    "sequential",
+    "left-over",
+    "exclusive",
+    "fcfs",
+    "even",
+    "spatial",
+    "fixed",
+    "warped-slicer",
+];
+
+/// Few SMs, which small grids fill, and profiles that are over before those end.
+const SETS: [&str; 6] = [
+    "gpu.sms=4",
+    "warped-slicer.warmup_cycles=500",
+    "warped-slicer.profile_cycles=300",
+    "fixed.first=2",
+    "fixed.second=1",
+    "fixed.third=1",
+];
+
+/// Every pair and triple of seed 003 under every multiprogramming policy, at a size of its inputs.
+pub fn every_mix(size: Size) -> Vec<RunSpec> {
+    let groups = all_pairs().into_iter().chain(triples(Scale::Paper));
+    let under_all = |group: super::Group| POLICIES.map(|policy| mix(&group.names, policy, size));
+    groups.flat_map(under_all).collect()
+}
+
+fn mix(names: &[&str], policy: &str, size: Size) -> RunSpec {
+    let input = |name: &&str| {
+        let input = Input::workload(&format!("{PAPER}/{name}"), size, SEED);
+        input.unwrap_or_else(|unknown| panic!("{unknown}"))
+    };
+    let multiprogram = format!("gpu.multiprogram={policy}");
+    let sets = [&SETS[..], &[multiprogram.as_str()]].concat();
+    let machine = Machine::preset(policy, super::GPU, &sets);
+    let machine = machine.unwrap_or_else(|errors| panic!("{errors}"));
+    RunSpec {
+        mix: Some(Mix {
+            others: names[1..].iter().map(input).collect(),
+            ..Mix::default()
+        }),
+        ..RunSpec::new(&input(&names[0]), &machine)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::every_mix;
+    use crate::runner::{Results, Runner};
+    use std::collections::BTreeMap;
+    use warploom_workloads::Size;
+
+    /// `cargo xtask workloads --check --mixes` does the same at size `small`.
+    #[test]
+    fn outputs_are_right_whatever_shares_an_sm() {
+        let specs = every_mix(Size::Test);
+        let runner = Runner {
+            store: None,
+            threads: 2,
+            observer: &|_| (),
+        };
+        let mut results = Results::default();
+        runner
+            .run(&specs, &mut results)
+            .expect("no store, no error");
+        let mut verdicts = BTreeMap::new();
+        for spec in &specs {
+            let key = spec.key();
+            let why = results.failure(&key);
+            assert!(why.is_none(), "{}: {why:?}", spec.command());
+            let report = results.get(&key).expect("it ran");
+            assert!(
+                report.succeeded(),
+                "{}: {:?}",
+                spec.command(),
+                report.checks
+            );
+            let programs = report.processes.len();
+            assert!(report.checks.len() >= programs, "{}", spec.command());
+            for decision in &report.decisions {
+                *verdicts.entry(decision.verdict.clone()).or_insert(0) += 1;
+            }
+        }
+        for verdict in ["profile", "shared", "spatial"] {
+            assert!(verdicts.contains_key(verdict), "{verdict}: {verdicts:?}");
+        }
+    }
+}
