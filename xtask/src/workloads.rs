@@ -47,10 +47,18 @@ pub struct Args {
     /// timed at size small, which takes hours
     #[arg(long, requires = "check", conflicts_with = "paper")]
     contexts: bool,
+
+    /// With --check: of every pair and triple of seed 003 under every multiprogramming policy, at
+    /// size small
+    #[arg(long, requires = "check", conflicts_with_all = ["paper", "contexts", "only"])]
+    mixes: bool,
 }
 
 /// Measures or checks.
 pub fn run(args: &Args, root: &Path) -> Result<()> {
+    if args.mixes {
+        return check::mixes();
+    }
     if args.check {
         let what = match args.contexts {
             true => check::Checked::Contexts,

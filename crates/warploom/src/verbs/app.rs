@@ -106,14 +106,14 @@ fn capability(text: &str) -> Result<u32, String> {
 }
 
 pub fn run(args: &Args) -> Result<ExitCode, Failure> {
-    let (names, library) = library_path()?;
     if args.library_path {
-        print(&format!("{}\n", names.display()))?;
+        print(&format!("{}\n", library_path()?.0.display()))?;
         return Ok(ExitCode::SUCCESS);
     }
     let (program, arguments) = args.program.split_first().expect("clap asked for one");
     let path = find(Path::new(program))?;
     check(&path)?;
+    let (names, library) = library_path()?;
     let settings = serde_json::to_string(&settings(args)?).expect("plain data");
     let mut search = vec![names, library];
     let old = std::env::var_os("LD_LIBRARY_PATH").unwrap_or_default();
