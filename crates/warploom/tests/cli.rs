@@ -1,7 +1,6 @@
 //! The command as a user meets it: help, lists, errors with their exit status, runs. Text is
 //! compared with snapshots; commands that touch files run in a folder of their own.
 
-#[path = "cli/app.rs"]
 mod app;
 mod support;
 
