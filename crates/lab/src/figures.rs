@@ -9,7 +9,7 @@ mod slicer;
 #[cfg(test)]
 mod testing;
 
-pub use slicer::{OracleRequest, every_mix, oracle};
+pub use slicer::{OracleRequest, every_mix, is_right, oracle};
 
 use crate::figure::{Figure, Request};
 use crate::runs::Runs;

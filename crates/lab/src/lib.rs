@@ -27,7 +27,9 @@ pub use allocated::{Allocate, Subject};
 pub use claims::{Claim, claim, claims};
 pub use compare::{Comparison, Vary, speedup};
 pub use figure::{Figure, Request, Scale, UnknownScale, page};
-pub use figures::{FigureInfo, OracleRequest, UnknownFigure, all, every_mix, find, oracle};
+pub use figures::{
+    FigureInfo, OracleRequest, UnknownFigure, all, every_mix, find, is_right, oracle,
+};
 pub use grid::{Config, Expectation, Grid, IPC, Metric, Statement, Workload, geometric_mean, mean};
 pub use runner::{Event, Failed, Results, Runner};
 pub use runs::{Made, Runs, UsedRun, Wanted, make};

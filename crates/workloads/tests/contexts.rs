@@ -1,6 +1,6 @@
 //! Context switching on the workloads: outputs are right although warps and blocks leave and come
 //! back. `cargo xtask workloads --check --contexts` does the same with every variant at size
-//! `small`, for several numbers of extra blocks and latencies.
+//! `small`, for every number of extra blocks and drawn latencies.
 
 use std::ops::ControlFlow;
 use std::thread;

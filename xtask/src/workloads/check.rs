@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use anyhow::{Context, Result, ensure};
 use warploom_base::Rng;
 use warploom_config::{Base, GpuSpec};
-use warploom_lab::{Event, Results, RunSpec, Runner, every_mix};
+use warploom_lab::{Event, Results, RunSpec, Runner, every_mix, is_right};
 use warploom_run::{Options, Session};
 use warploom_stats::result::Outcome;
 use warploom_workloads::{Size, Target, all};
@@ -80,7 +80,7 @@ pub fn mixes() -> Result<()> {
     runner.run(&specs, &mut results)?;
     let wrong = specs.iter().filter(|spec| {
         let report = results.get(&spec.key());
-        !report.is_some_and(|r| r.succeeded() && r.checks.len() >= r.processes.len())
+        !report.is_some_and(|report| is_right(report))
     });
     let wrong: Vec<String> = wrong.map(RunSpec::command).collect();
     ensure!(wrong.is_empty(), "wrong outputs: {}", wrong.join(", "));

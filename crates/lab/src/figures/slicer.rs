@@ -24,7 +24,7 @@ mod table3;
 mod tests;
 
 pub use oracle::{OracleRequest, oracle};
-pub use outputs::every_mix;
+pub use outputs::{every_mix, is_right};
 
 use super::FigureInfo;
 use super::shared::columns;

@@ -6,16 +6,11 @@ use warploom_config::{Base, GpuSpec, resolve};
 use warploom_run::Participant;
 use warploom_stats::result::{Outcome, RunReport};
 
-const POLICIES: [&str; 8] = [
-    "sequential",
-    "left-over",
-    "exclusive",
-    "fcfs",
-    "even",
-    "spatial",
-    "fixed",
-    "warped-slicer",
-];
+/// Names of all multiprogramming policies.
+fn policies() -> impl Iterator<Item = &'static str> {
+    let own = warploom_policy::all().filter(|policy| policy.key == "gpu.multiprogram");
+    own.map(|policy| policy.name)
+}
 
 fn gpu(policy: &str, more: &[&str]) -> GpuSpec {
     let mut sets = vec![format!("gpu.multiprogram={policy}"), "gpu.sms=4".to_owned()];
@@ -41,7 +36,7 @@ fn loader(blocks: u32, turns: u32) -> Script {
 
 #[test]
 fn processes_share_nothing_but_the_machine() {
-    for policy in POLICIES {
+    for policy in policies() {
         // Both use the same addresses, with other values.
         let one = Script::new(
             &[Write(0, 3, 10), Launch(0, "inc", 40, 10)],
@@ -86,7 +81,7 @@ fn a_kernel_that_touches_another_process_memory_faults() {
 fn a_single_kernel_runs_as_it_does_alone_under_every_policy() {
     for script in [adder(80, 20), loader(50, 4)] {
         let alone = run(&gpu("left-over", &[]), &script, 1).digest;
-        for policy in POLICIES {
+        for policy in policies() {
             let spec = gpu(policy, &["fixed.first=1"]);
             assert_eq!(run(&spec, &script, 1).digest, alone, "{policy}");
         }
@@ -140,7 +135,7 @@ fn sequential_left_over_and_exclusive_begin_in_this_order() {
 
 #[test]
 fn mixes_do_not_depend_on_threads_or_on_sleep() {
-    for policy in POLICIES {
+    for policy in policies() {
         let sets = [
             "warped-slicer.warmup_cycles=200",
             "warped-slicer.profile_cycles=150",
@@ -167,7 +162,7 @@ fn processes_run_to_their_targets() {
     };
     let (small, large) = (adder(20, 20), loader(20, 4));
     let targets = [instructions(&small) * 5 / 2, instructions(&large) * 9 / 2];
-    for policy in POLICIES {
+    for policy in policies() {
         let programs = vec![
             until("a", &small, targets[0]),
             until("b", &large, targets[1]),

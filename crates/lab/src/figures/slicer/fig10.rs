@@ -48,9 +48,10 @@ fn lengths(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
     ];
     let groups = pairs(request.scale);
     let rows = study(request, runs, GPU, &groups, &settings);
-    let by_scheduler = speedups(request, runs);
+    let by_scheduler = under_schedulers(request, runs).1;
     let large = super::large::speedup(request, runs);
-    let (rows, [gto, lrr], large) = (rows?, by_scheduler?, large?);
+    let (rows, by_scheduler, large) = (rows?, by_scheduler?, large?);
+    let [gto, lrr] = speedups(&by_scheduler);
     let ratio = |row: &[Mixed], at: usize| row[at].figures.total_ipc / row[0].figures.total_ipc;
     let gmean =
         |at: usize| geometric_mean(&rows.iter().map(|row| ratio(row, at)).collect::<Vec<_>>());
@@ -142,14 +143,13 @@ fn under_schedulers(
 }
 
 /// Warped-Slicer over left-over under greedy-then-oldest and under round-robin, mean over pairs.
-fn speedups(request: &Request, runs: &mut Runs<'_>) -> Option<[f64; 2]> {
-    let rows = under_schedulers(request, runs).1?;
-    Some([0, 2].map(|at| {
+fn speedups(rows: &[Vec<Mixed>]) -> [f64; 2] {
+    [0, 2].map(|at| {
         let ratios = rows
             .iter()
             .map(|row| row[at + 1].figures.total_ipc / row[at].figures.total_ipc);
         geometric_mean(&ratios.collect::<Vec<_>>())
-    }))
+    })
 }
 
 fn schedulers(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
@@ -157,7 +157,7 @@ fn schedulers(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
     let rows = rows?;
     let ratio = |row: &[Mixed], at: usize| row[at].figures.total_ipc / row[0].figures.total_ipc;
     let mut figure = table(&pairs(request.scale), &rows, &settings, ratio);
-    let [gto, lrr] = speedups(request, runs)?;
+    let [gto, lrr] = speedups(&rows);
     figure.summary = BTreeMap::from([
         ("gto.speedup".to_owned(), number(gto)),
         ("lrr.speedup".to_owned(), number(lrr)),

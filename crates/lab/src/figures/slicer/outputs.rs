@@ -4,18 +4,8 @@
 use super::{PAPER, all_pairs, triples};
 use crate::figure::Scale;
 use crate::spec::{Input, Machine, Mix, RunSpec, SEED};
+use warploom_stats::result::RunReport;
 use warploom_workloads::Size;
-
-const POLICIES: [&str; 8] = [
-    "sequential",
-    "left-over",
-    "exclusive",
-    "fcfs",
-    "even",
-    "spatial",
-    "fixed",
-    "warped-slicer",
-];
 
 /// Few SMs, which small grids fill, and profiles that are over before those end.
 const SETS: [&str; 6] = [
@@ -29,9 +19,22 @@ const SETS: [&str; 6] = [
 
 /// Every pair and triple of seed 003 under every multiprogramming policy, at a size of its inputs.
 pub fn every_mix(size: Size) -> Vec<RunSpec> {
+    let policies = warploom_policy::all().filter(|policy| policy.key == "gpu.multiprogram");
+    let policies: Vec<&str> = policies.map(|policy| policy.name).collect();
     let groups = all_pairs().into_iter().chain(triples(Scale::Paper));
-    let under_all = |group: super::Group| POLICIES.map(|policy| mix(&group.names, policy, size));
-    groups.flat_map(under_all).collect()
+    let groups: Vec<super::Group> = groups.collect();
+    let under_all = |group: &super::Group| -> Vec<RunSpec> {
+        let under = policies
+            .iter()
+            .map(|policy| mix(&group.names, policy, size));
+        under.collect()
+    };
+    groups.iter().flat_map(under_all).collect()
+}
+
+/// Every program of a mix came to its end, and all that it wrote is right.
+pub fn is_right(report: &RunReport) -> bool {
+    report.succeeded() && report.checks.len() >= report.processes.len()
 }
 
 fn mix(names: &[&str], policy: &str, size: Size) -> RunSpec {
@@ -54,7 +57,7 @@ fn mix(names: &[&str], policy: &str, size: Size) -> RunSpec {
 
 #[cfg(test)]
 mod tests {
-    use super::every_mix;
+    use super::{every_mix, is_right};
     use crate::runner::{Results, Runner};
     use std::collections::BTreeMap;
     use warploom_workloads::Size;
@@ -78,14 +81,8 @@ mod tests {
             let why = results.failure(&key);
             assert!(why.is_none(), "{}: {why:?}", spec.command());
             let report = results.get(&key).expect("it ran");
-            assert!(
-                report.succeeded(),
-                "{}: {:?}",
-                spec.command(),
-                report.checks
-            );
-            let programs = report.processes.len();
-            assert!(report.checks.len() >= programs, "{}", spec.command());
+            let verdict = is_right(report);
+            assert!(verdict, "{}: {:?}", spec.command(), report.checks);
             for decision in &report.decisions {
                 *verdicts.entry(decision.verdict.clone()).or_insert(0) += 1;
             }
