@@ -91,7 +91,7 @@ const CRAT: &[Alias] = &[
     alias("crat", "CFD", "cfd", "missile256"),
     alias("crat", "DTC", "dxtc", "default"),
     alias("crat", "ESP", "estimatepi", "default").kernel("init_rng"),
-    alias("crat", "FDTD", "fdtd3d", "default"),
+    alias("crat", "FDTD", "fdtd3d", "step"),
     alias("crat", "GAU", "gaussian", "square4").kernel("Fan1"),
     alias("crat", "HST", "hotspot", "grid512"),
     alias("crat", "KMN", "kmeans", "kdd").kernel("invert_mapping"),

@@ -4,7 +4,7 @@ use warploom_base::{Dim3, Rng};
 use warploom_run::{Arg, Device, DevicePtr, HostError, HostProgram};
 
 use crate::check::equal;
-use crate::info::{KernelInfo, LaunchShape, Request, Size, Suite, Times, Variant, WorkloadInfo};
+use crate::info::{KernelInfo, LaunchShape, Size, Suite, Times, Variant, WorkloadInfo};
 use crate::program::{Plan, Sequence, load};
 
 pub(crate) const WORKLOAD: WorkloadInfo = WorkloadInfo {
@@ -20,12 +20,20 @@ pub(crate) const WORKLOAD: WorkloadInfo = WorkloadInfo {
         entries: &[ENTRY],
         alone: true,
     }],
-    variants: &[Variant {
-        name: "default",
-        sentence: "Uniform values; at size paper 376 x 376 x 376 cells, 288 blocks of 32 x 16.",
-        launches: |request| vec![shape(&run(request.size))],
-        program,
-    }],
+    variants: &[
+        Variant {
+            name: "default",
+            sentence: "Uniform values; at size paper 376 x 376 x 376 cells, 288 blocks of 32 x 16.",
+            launches: |request| vec![shape(&run(request.size))],
+            program: |request| program(run(request.size), request.seed),
+        },
+        Variant {
+            name: "step",
+            sentence: "The first of its steps, which are alike.",
+            launches: |request| vec![shape(&first_step(request.size))],
+            program: |request| program(first_step(request.size), request.seed),
+        },
+    ],
 };
 
 const ENTRY: &str = "finite_differences";
@@ -49,6 +57,13 @@ fn run(size: Size) -> Run {
     Run { cells, steps }
 }
 
+fn first_step(size: Size) -> Run {
+    Run {
+        steps: 1,
+        ..run(size)
+    }
+}
+
 fn shape(run: &Run) -> LaunchShape {
     let [x, y, _] = run.cells;
     let grid = Dim3::new(x.div_ceil(BLOCK.x), y.div_ceil(BLOCK.y), 1);
@@ -58,8 +73,7 @@ fn shape(run: &Run) -> LaunchShape {
     }
 }
 
-fn program(request: &Request) -> Box<dyn HostProgram> {
-    let (run, seed) = (run(request.size), request.seed);
+fn program(run: Run, seed: u64) -> Box<dyn HostProgram> {
     Sequence::boxed(move |device| plan(device, &run, seed))
 }
 
