@@ -13,10 +13,10 @@ mod launch_args;
 mod output;
 mod panic;
 mod progress;
-mod sample_args;
 mod simulate;
 mod stats_args;
 mod target;
+mod timed_args;
 mod verbs;
 
 use clap::Parser;

@@ -292,6 +292,24 @@ fn bad_usage_is_refused_with_status_2() {
     );
 }
 
+/// Outputs are right whichever launches are timed, and the result has those that are.
+#[test]
+fn kernels_are_timed_by_name() {
+    let run = |more: &[&str]| {
+        let args = [&["run", "gaussian", "--size", "test", "--json"], more].concat();
+        let result = json(&output(&args));
+        assert_eq!(result["outcome"]["kind"], "finished");
+        let kernels = result["kernels"].as_array().unwrap();
+        let names = kernels.iter().map(|kernel| kernel["name"].to_string());
+        names.collect::<Vec<_>>()
+    };
+    let (all, one) = (run(&[]), run(&["--time-kernel", "an2"]));
+    assert_eq!(all.len(), 78);
+    assert_eq!(one, vec!["\"Fan2\""; 39]);
+    let both = run(&["--time-kernel", "Fan1", "--time-kernel", "Fan2"]);
+    assert_eq!(both, all);
+}
+
 #[test]
 fn bad_samples_are_refused_with_status_2() {
     let nowhere = tempfile::tempdir().unwrap();
@@ -306,6 +324,9 @@ fn bad_samples_are_refused_with_status_2() {
             refuse(&["run", "bfs", "--sample", "4", "--csv", "counters.csv"]),
             refuse(&["run", "all", "--sample", "4"]),
             refuse(&["run", "bfs", "sgemm", "--blocks", "0..2"]),
+            refuse(&["run", "all", "--time-kernel", "kernel"]),
+            refuse(&["run", "bfs", "sgemm", "--time-kernel", "kernel"]),
+            refuse(&["run", "bfs", "--size", "test", "--time-kernel", "kernel3"]),
         ]
         .join("\n")
     );

@@ -8,13 +8,13 @@ use crate::failure::Failure;
 use crate::gpu::GpuArgs;
 use crate::launch_args::LaunchArgs;
 use crate::output::{command_line, json, print, width};
-use crate::sample_args::SampleArgs;
 use crate::simulate::simulate;
 use crate::stats_args::StatsArgs;
 use crate::target::{self, WorkloadArgs};
+use crate::timed_args::TimedArgs;
 use std::process::ExitCode;
 use warploom_report::{gpgpusim_report, listing, run_report};
-use warploom_run::{Checks, Options, Timed};
+use warploom_run::{Checks, Options};
 use warploom_workloads::all;
 
 const EXAMPLES: &str = "\
@@ -28,6 +28,7 @@ Examples:
   warploom run bfs --size paper --functional       outputs only, without timing
   warploom run hotspot --functional --sharing      cache lines that blocks share
   warploom run bfs --skip-launches 4               timing begins with the fifth launch
+  warploom run gaussian --time-kernel Fan2         launches of Fan2 timed, the others executed
   warploom run duet/CONV --size paper --sample 10  one of ten blocks timed, cycles of all estimated
   warploom run hotspot --blocks 0..120             the first 120 blocks timed
   warploom run crat/CFD --allocate 42 --gpu fermi-crat
@@ -73,21 +74,12 @@ pub struct Args {
     /// apart in the grid
     #[arg(long, requires = "functional")]
     sharing: bool,
-    /// Execute the first N launches without timing, then time the others: to come to the launch
-    /// that matters at full speed. Caches begin cold there, and the result is of the timed launches
-    #[arg(
-        long,
-        value_name = "N",
-        default_value_t = 0,
-        conflicts_with = "functional"
-    )]
-    skip_launches: u64,
     /// Look for what no fault shows and warn of it: loads of memory that nobody wrote, races on
     /// shared memory, barriers that a part of a warp reaches
     #[arg(long, value_name = "KIND", value_delimiter = ',')]
     check: Vec<CheckKind>,
     #[command(flatten)]
-    sample: SampleArgs,
+    timed: TimedArgs,
     #[command(flatten)]
     mix: mix::MixArgs,
     #[command(flatten)]
@@ -148,8 +140,7 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
     }
     if target == "all" {
         args.stats.refuse("all")?;
-        let skips = (args.skip_launches > 0).then_some("--skip-launches");
-        if let Some(option) = skips.or(args.sample.given()) {
+        if let Some(option) = args.timed.given() {
             return Err(Failure::Input(format!(
                 "{option} needs one target, `all` is many; leave it out"
             )));
@@ -157,7 +148,7 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
         return all::run(args, &gpu);
     }
     args.stats.check(args.functional)?;
-    if let Some(option) = args.sample.given() {
+    if let Some(option) = args.timed.by_blocks() {
         args.stats.refuse_parts(option)?;
     }
     let mut program = match args.allocate.program(target, &args.workload, &gpu)? {
@@ -172,10 +163,7 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
         max_cycles: args.max_cycles,
         functional: args.functional,
         sharing: args.sharing,
-        timed: Timed {
-            blocks: args.sample.timed(),
-            ..Timed::from(args.skip_launches)
-        },
+        timed: args.timed.timed(),
         checks: checks(&args.check),
         parts: args.stats.parts(),
         window_cycles: args.stats.window_cycles(),
@@ -183,6 +171,7 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
         ..Options::default()
     };
     let mut result = simulate(gpu, options, program.as_mut())?;
+    args.timed.check(&result)?;
     let lines = args.stats.gpgpusim_stats.then(|| gpgpusim_report(&result));
     args.stats.write(&mut result)?;
     print(&match lines {

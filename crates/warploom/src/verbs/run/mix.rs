@@ -84,14 +84,10 @@ impl MixArgs {
 
 /// What a mix cannot be combined with.
 fn refuse(args: &Args) -> Result<(), Failure> {
-    let wrong = [
-        (args.functional, "--functional"),
-        (args.skip_launches > 0, "--skip-launches"),
-        (args.stats.gpgpusim_stats, "--gpgpusim-stats"),
-        (args.sample.given().is_some(), "--sample or --blocks"),
-    ];
-    match wrong.into_iter().find(|(given, _)| *given) {
-        Some((_, option)) => Err(Failure::Input(format!(
+    let functional = args.functional.then_some("--functional");
+    let lines = args.stats.gpgpusim_stats.then_some("--gpgpusim-stats");
+    match functional.or(lines).or(args.timed.given()) {
+        Some(option) => Err(Failure::Input(format!(
             "{option} takes one program that runs once; leave it out, or run the programs one by one"
         ))),
         None => Ok(()),

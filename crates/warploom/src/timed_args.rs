@@ -1,0 +1,103 @@
+//! Options of `run` that time a part of a run: of its launches, or of their blocks.
+
+use crate::failure::Failure;
+use std::ops::Range;
+use warploom_run::{Timed, TimedBlocks};
+use warploom_stats::result::RunReport;
+
+/// Which launches are timed, and which of their blocks.
+#[derive(clap::Args)]
+#[command(next_help_heading = "Timing a part")]
+pub struct TimedArgs {
+    /// Execute the first N launches without timing, then time the others: to come to the launch
+    /// that matters at full speed. Caches begin cold there, and the result is of the timed launches
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 0,
+        conflicts_with = "functional"
+    )]
+    skip_launches: u64,
+    /// Time kernels with this in their name, and execute the others without timing: caches stay as
+    /// they were meanwhile. May be repeated
+    #[arg(long, value_name = "NAME", conflicts_with = "functional")]
+    time_kernel: Vec<String>,
+    /// Time one of N blocks of each launch, in stretches over the whole grid, execute the others
+    /// without timing, and estimate the cycles of all with a 95% confidence interval. A grid too
+    /// small for that is timed whole. Cycles and counters are of the blocks that were timed
+    #[arg(
+        long,
+        value_name = "N",
+        value_parser = clap::value_parser!(u64).range(2..),
+        conflicts_with = "functional"
+    )]
+    sample: Option<u64>,
+    /// Time the blocks of each launch from FIRST up to, not including, END, by their order in the
+    /// grid (x fastest), and execute the others without timing
+    #[arg(
+        long,
+        value_name = "FIRST..END",
+        value_parser = ranks,
+        conflicts_with_all = ["functional", "sample"]
+    )]
+    blocks: Option<Range<u64>>,
+}
+
+impl TimedArgs {
+    /// What is timed.
+    pub fn timed(&self) -> Timed {
+        Timed {
+            kernels: self.time_kernel.clone(),
+            blocks: self.blocks(),
+            ..Timed::from(self.skip_launches)
+        }
+    }
+
+    fn blocks(&self) -> TimedBlocks {
+        match (self.sample, &self.blocks) {
+            (Some(n), _) => TimedBlocks::OneOf(n),
+            (None, Some(ranks)) => TimedBlocks::Range(ranks.clone()),
+            (None, None) => TimedBlocks::All,
+        }
+    }
+
+    /// The option that leaves out blocks, if one was given.
+    pub fn by_blocks(&self) -> Option<&'static str> {
+        match self.blocks() {
+            TimedBlocks::All => None,
+            TimedBlocks::Range(_) => Some("--blocks"),
+            TimedBlocks::OneOf(_) => Some("--sample"),
+        }
+    }
+
+    /// Refuses a result without launches: no kernel has a name that was asked for.
+    pub fn check(&self, result: &RunReport) -> Result<(), Failure> {
+        if self.time_kernel.is_empty() || !result.kernels.is_empty() {
+            return Ok(());
+        }
+        Err(Failure::Input(format!(
+            "nothing was timed: no kernel that was launched has {} in its name; leave out \
+             --time-kernel to see their names",
+            self.time_kernel.join(" or ")
+        )))
+    }
+
+    /// An option that was given.
+    pub fn given(&self) -> Option<&'static str> {
+        let launches = (self.skip_launches > 0).then_some("--skip-launches");
+        let kernels = (!self.time_kernel.is_empty()).then_some("--time-kernel");
+        launches.or(kernels).or(self.by_blocks())
+    }
+}
+
+/// `0..512`; at least one block.
+fn ranks(text: &str) -> Result<Range<u64>, String> {
+    let parts = text.split_once("..").map(|(a, b)| (a.parse(), b.parse()));
+    match parts {
+        Some((Ok(first), Ok(end))) if first < end => Ok(first..end),
+        Some((Ok(first), Ok(end))) => Err(format!(
+            "no block lies from {first} up to {end}; write a smaller number first"
+        )),
+        _ => Err("write the first block and the one after the last, such as 0..512".to_owned()),
+    }
+}
