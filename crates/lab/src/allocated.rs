@@ -71,6 +71,8 @@ pub struct Subject {
     module: Module,
     /// Launches of the kernel in question, the one of most threads first.
     launches: Vec<LaunchShape>,
+    /// There are launches of other kernels.
+    pub has_others: bool,
 }
 
 impl Subject {
@@ -87,7 +89,8 @@ impl Subject {
             let kernel = target.kernel;
             kernel.is_none_or(|kernel| kernel.entries.contains(&launch.entry))
         };
-        let mut launches: Vec<_> = target.launches(size).into_iter().filter(meant).collect();
+        let (mut launches, others): (Vec<_>, Vec<_>) =
+            target.launches(size).into_iter().partition(meant);
         launches
             .sort_by_key(|launch| std::cmp::Reverse(launch.grid.count() * launch.block.count()));
         Ok(Self {
@@ -95,6 +98,7 @@ impl Subject {
             source: Arc::new(source),
             module,
             launches,
+            has_others: !others.is_empty(),
         })
     }
 

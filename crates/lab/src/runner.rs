@@ -212,10 +212,13 @@ impl Runner<'_> {
         let options = Options {
             max_cycles: spec.max_cycles,
             window_cycles: spec.window_cycles,
-            timed: Timed::from(match spec.from_analysis_start {
-                true => program.analysis_start(),
-                false => 0,
-            }),
+            timed: Timed {
+                kernels: spec.time_kernels.clone(),
+                ..Timed::from(match spec.from_analysis_start {
+                    true => program.analysis_start(),
+                    false => 0,
+                })
+            },
             functional: spec.sharing,
             sharing: spec.sharing,
             command: spec.command(),

@@ -194,6 +194,8 @@ pub struct RunSpec {
     pub window_cycles: Option<u64>,
     /// Begin with the launch that analyses begin with; earlier ones are executed without timing.
     pub from_analysis_start: bool,
+    /// Time only kernels with one of these in their names; all where there is none.
+    pub time_kernels: Vec<String>,
     /// What runs beside the input, if anything may.
     pub mix: Option<Mix>,
     /// Execute without timing, and count the cache lines that blocks share.
@@ -209,6 +211,7 @@ impl RunSpec {
             max_cycles: None,
             window_cycles: None,
             from_analysis_start: false,
+            time_kernels: Vec::new(),
             mix: None,
             sharing: false,
         }
@@ -228,8 +231,12 @@ impl RunSpec {
             let Mix { targets, again, .. } = mix;
             format!("/{}/{targets:?}/{again}", others.join("+"))
         });
+        let kernels = match self.time_kernels.as_slice() {
+            [] => String::new(),
+            names => format!("/{}", names.join("+")),
+        };
         RunKey(format!(
-            "{}/{}/{}/{}{}{start}{mix}",
+            "{}/{}/{}/{}{}{start}{kernels}{mix}",
             self.input.digest,
             self.machine.spec.digest(),
             number(self.max_cycles),
@@ -253,6 +260,9 @@ impl RunSpec {
         command += &format!("{} --gpu {}", self.input.options, self.machine.gpu);
         for set in &self.machine.sets {
             command += &format!(" --set {set}");
+        }
+        for kernel in &self.time_kernels {
+            command += &format!(" --time-kernel {kernel}");
         }
         if let Some(cycles) = self.max_cycles {
             command += &format!(" --max-cycles {cycles}");

@@ -2,7 +2,8 @@
 //!
 //! Every solution runs PTX whose kernel was allocated at its registers, spills included, MaxTLP and
 //! OptTLP at the default ones; a solution's blocks on an SM are a cap (`gpu.max_blocks_per_sm`).
-//! Time is the core cycles of the kernel in question, summed over its launches.
+//! Time is the core cycles of the kernel in question, summed over its launches; other kernels of
+//! its application are executed without timing.
 
 mod cfd;
 mod fdtd;
@@ -108,7 +109,8 @@ fn solved(
 
 fn note(request: &Request, gpu: &str) -> String {
     format!(
-        "Core cycles of the kernel in question, all launches to their ends, at scale {}, on {gpu}.",
+        "Core cycles of the kernel in question, all launches to their ends, other kernels executed \
+         without timing, at scale {}, on {gpu}.",
         request.scale
     )
 }

@@ -1,6 +1,7 @@
 //! One kernel on one machine: its default solution, the profile that finds the best TLP, and what
 //! CRAT makes of it.
 
+use super::FERMI;
 use crate::allocated::{Allocate, Subject};
 use crate::figure::Request;
 use crate::runs::Runs;
@@ -25,6 +26,7 @@ pub(super) struct Study {
     pub subject: Subject,
     pub kernel: Kernel,
     pub spec: GpuSpec,
+    fermi: GpuSpec,
     /// Registers and blocks of MaxTLP.
     pub default: Point,
     costs: Costs,
@@ -77,6 +79,11 @@ impl Solved {
     }
 }
 
+fn preset(name: &str, gpu: &str, sets: &[&str]) -> Machine {
+    let machine = Machine::preset(name, gpu, sets);
+    machine.unwrap_or_else(|errors| panic!("{name}: {errors}"))
+}
+
 impl Study {
     /// A workload's kernel on a preset, with the default registers.
     pub fn get(request: &Request, runs: &Runs<'_>, target: &str, gpu: &str) -> Arc<Self> {
@@ -97,9 +104,7 @@ impl Study {
     }
 
     fn new(key: String, size: Size, target: &str, of: &str, gpu: &str) -> Self {
-        let machine = Machine::preset(gpu, gpu, &[]);
-        let machine = machine.unwrap_or_else(|errors| panic!("{gpu}: {errors}"));
-        let spec = machine.spec.as_ref().clone();
+        let [spec, fermi] = [gpu, FERMI].map(|gpu| preset(gpu, gpu, &[]).spec.as_ref().clone());
         let subject = |name| Subject::new(name, size).unwrap_or_else(|why| panic!("{why}"));
         let (subject, known) = (subject(target), subject(of));
         let kernel = subject.kernel().unwrap_or_else(|why| panic!("{why}"));
@@ -115,6 +120,7 @@ impl Study {
             subject,
             kernel,
             spec,
+            fermi,
             default: Point { registers, tlp: 1 },
             costs: Costs {
                 local: costs.local,
@@ -143,20 +149,36 @@ impl Study {
         u32::try_from(spread).unwrap_or(u32::MAX)
     }
 
-    /// A run of the kernel allocated so, capped at a point's blocks.
+    /// The preset on which a point runs. Kepler's has more registers and threads than Fermi's and
+    /// nothing else, and blocks are capped: a point that fits Fermi's is the same on both.
+    fn machine(&self, point: Point) -> &str {
+        let fits = self.kernel.blocks_per_sm(point.registers, &self.fermi);
+        match fits >= point.tlp {
+            true => FERMI,
+            false => &self.gpu,
+        }
+    }
+
+    /// A run of the kernel allocated so, capped at a point's blocks. Other kernels are executed
+    /// without timing.
     fn run(&self, runs: &Runs<'_>, tlp: u32, how: &Allocate) -> RunSpec {
         let input = runs.computed(&format!("{} {how:?}", self.key), || {
             let input = Input::allocated(&self.target, self.size, SEED, how);
             input.unwrap_or_else(|why| panic!("{}: {why}", self.target))
         });
+        let registers = how.registers;
+        let gpu = self.machine(Point { registers, tlp });
         let cap = format!("gpu.max_blocks_per_sm={tlp}");
         let name = match tlp {
-            1 => format!("{}, 1 block", self.gpu),
-            tlp => format!("{}, {tlp} blocks", self.gpu),
+            1 => format!("{gpu}, 1 block"),
+            tlp => format!("{gpu}, {tlp} blocks"),
         };
-        let machine = Machine::preset(&name, &self.gpu, &[&cap]);
-        let machine = machine.unwrap_or_else(|errors| panic!("{name}: {errors}"));
-        RunSpec::new(&input, &machine)
+        let entries = self.subject.entries().into_iter().map(str::to_owned);
+        let machine = preset(&name, gpu, &[&cap]);
+        RunSpec {
+            time_kernels: entries.filter(|_| self.subject.has_others).collect(),
+            ..RunSpec::new(&input, &machine)
+        }
     }
 
     /// The result of a point, once it is there.

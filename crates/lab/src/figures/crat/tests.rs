@@ -1,7 +1,12 @@
 //! All figures of the paper at scale `test`.
 
+use super::{FERMI, KEPLER};
+use crate::allocated::Allocate;
 use crate::figures::{find, testing};
+use crate::runner::{Results, Runner};
+use crate::spec::{Input, Machine, RunSpec, SEED};
 use warploom_report::page::{Cell, Page};
+use warploom_workloads::Size;
 
 /// Energy waits for a model of power.
 const ENERGY: &str = "crat.energy";
@@ -14,6 +19,30 @@ fn number(cell: &Cell) -> f64 {
 fn page<'a>(pages: &'a [Page], name: &str) -> &'a Page {
     let page = pages.iter().find(|page| page.figure == name);
     page.unwrap_or_else(|| panic!("no {name}"))
+}
+
+/// Studies run on Fermi's preset what fits there, on Kepler's behalf, too.
+#[test]
+fn capped_blocks_are_the_same_on_both_presets() {
+    let run = |gpu: &str| {
+        let how = Allocate::local(24);
+        let input = Input::allocated("crat/HST", Size::Test, SEED, &how).unwrap();
+        let machine = Machine::preset(gpu, gpu, &["gpu.max_blocks_per_sm=2"]).unwrap();
+        let spec = RunSpec::new(&input, &machine);
+        let mut results = Results::default();
+        let runner = Runner {
+            store: None,
+            threads: 1,
+            observer: &|_| (),
+        };
+        let alone = std::slice::from_ref(&spec);
+        runner.run(alone, &mut results).unwrap();
+        results.get(&spec.key()).unwrap().clone()
+    };
+    let (fermi, kepler) = (run(FERMI), run(KEPLER));
+    assert_ne!(fermi.config_digest, kepler.config_digest);
+    assert_eq!(fermi.totals, kepler.totals);
+    assert_eq!(fermi.digest, kepler.digest);
 }
 
 #[test]
