@@ -17,8 +17,8 @@ use crate::python;
 
 const PROGRAMS: &str = "crates/cudart/tests/programs";
 const REQUIREMENTS: &str = "xtask/cuda-requirements.txt";
-/// Uses what release 13 does not have.
-const OLD: &str = "reference.cu";
+/// Use what release 13 does not have.
+const OLD: [&str; 2] = ["reference.cu", "surfref.cu"];
 
 /// Builds every program of the workspace at `root`.
 pub fn run(root: &Path) -> Result<()> {
@@ -55,9 +55,10 @@ fn link_runtime(toolkit: &Path) -> Result<()> {
 }
 
 fn sources(folder: &Path) -> Result<Vec<PathBuf>> {
+    let is_old = |path: &Path| OLD.iter().any(|name| path.ends_with(name));
     let mut found: Vec<_> = crate::entries(folder)?
         .into_iter()
-        .filter(|path| path.extension().is_some_and(|end| end == "cu") && !path.ends_with(OLD))
+        .filter(|path| path.extension().is_some_and(|end| end == "cu") && !is_old(path))
         .collect();
     found.sort();
     ensure!(!found.is_empty(), "no program in {}", folder.display());
@@ -92,7 +93,7 @@ mod tests {
     #[test]
     fn programs_lie_beside_their_sources() {
         let dir = tempfile::tempdir().unwrap();
-        for name in ["b.cu", "a.cu", "reference.cu", "check.h"] {
+        for name in ["b.cu", "a.cu", "reference.cu", "surfref.cu", "check.h"] {
             fs::write(dir.path().join(name), "").unwrap();
         }
         let found = sources(dir.path()).unwrap();

@@ -5,7 +5,7 @@ use crate::engine::Engine;
 use crate::error::{Cuda, CudaError};
 use crate::host::HostMemory;
 use crate::memory::Block;
-use crate::module::{Function, Module, TextureReference, Variable};
+use crate::module::{Function, Module, Reference, Variable};
 use crate::result::hand_out;
 use crate::settings::Settings;
 use crate::shadow::Shadow;
@@ -61,7 +61,8 @@ pub struct Context {
     /// By the address that the host calls them by.
     pub(crate) functions: BTreeMap<u64, Function>,
     pub(crate) variables: BTreeMap<u64, Variable>,
-    pub(crate) texture_references: BTreeMap<u64, TextureReference>,
+    /// To textures and surfaces.
+    pub(crate) references: BTreeMap<u64, Reference>,
     /// Memory by address.
     pub(crate) memory: BTreeMap<u64, Block>,
     pub(crate) used_bytes: u64,
@@ -104,7 +105,7 @@ impl Context {
             modules: Vec::new(),
             functions: BTreeMap::new(),
             variables: BTreeMap::new(),
-            texture_references: BTreeMap::new(),
+            references: BTreeMap::new(),
             memory: BTreeMap::new(),
             used_bytes: 0,
             shadows: Vec::new(),

@@ -31,6 +31,7 @@ codes! {
     INVALID_TEXTURE = 18,
     INVALID_CHANNEL_DESCRIPTOR = 20,
     INVALID_MEMCPY_DIRECTION = 21,
+    INVALID_SURFACE = 37,
     MISSING_CONFIGURATION = 52,
     INVALID_DEVICE_FUNCTION = 98,
     INVALID_DEVICE = 101,
@@ -71,9 +72,10 @@ impl CudaError {
                 FaultKind::IllegalInstruction | FaultKind::BadBarrier => Self::ILLEGAL_INSTRUCTION,
                 FaultKind::BranchIndex | FaultKind::BadCallee => Self::INVALID_PC,
                 FaultKind::StackOverflow => Self::HARDWARE_STACK_ERROR,
-                FaultKind::Trap | FaultKind::BadFree | FaultKind::OutsideSurface => {
-                    Self::LAUNCH_FAILURE
-                }
+                FaultKind::Trap
+                | FaultKind::BadFree
+                | FaultKind::OutsideSurface
+                | FaultKind::SurfaceFormat => Self::LAUNCH_FAILURE,
                 FaultKind::Assertion => Self::ASSERT,
             },
         }

@@ -43,7 +43,7 @@ pub use function::{FunctionAttributes, LaunchRequest, Occupancy};
 pub use host::HostMemory;
 pub use layout::{Abi, device_properties};
 pub use memory::{Kind, PointerFacts};
-pub use module::{FatBinary, Texturing};
+pub use module::{FatBinary, Referred, Texturing};
 pub use properties::{attribute, facts};
 pub use settings::{SETTINGS_VARIABLE, Settings, SettingsError};
 pub use texture::{Sampler, Target};

@@ -1,5 +1,5 @@
-//! Fat binaries that the program registers, and what is in them: functions, variables, texture
-//! references. A module is read when something of it is used for the first time.
+//! Fat binaries that the program registers, and what is in them: functions, variables, references
+//! to textures and surfaces. A module is read when something of it is used for the first time.
 
 use crate::capability::capability;
 use crate::context::Context;
@@ -50,12 +50,21 @@ pub struct Texturing {
     pub normalized_read: bool,
 }
 
-/// A `texture<>` variable.
+/// What a reference was declared as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Referred {
+    /// `texture<>`
+    Texture(Texturing),
+    /// `surface<>`
+    Surface,
+}
+
+/// A `texture<>` or `surface<>` variable.
 #[derive(Clone)]
-pub(crate) struct TextureReference {
+pub(crate) struct Reference {
     pub module: FatBinary,
     pub name: String,
-    pub texturing: Texturing,
+    pub referred: Referred,
     /// Address of what is bound.
     pub bound: Option<u64>,
 }
@@ -101,21 +110,21 @@ impl Context {
         }
     }
 
-    /// Registers a texture reference under its address in the host program.
-    pub fn register_texture(
+    /// Registers a texture or surface reference under its address in the host program.
+    pub fn register_reference(
         &mut self,
         module: FatBinary,
         host: u64,
         name: String,
-        texturing: Texturing,
+        referred: Referred,
     ) {
-        let reference = TextureReference {
+        let reference = Reference {
             module,
             name,
-            texturing,
+            referred,
             bound: None,
         };
-        self.texture_references.insert(host, reference);
+        self.references.insert(host, reference);
     }
 
     /// Gives managed variables their addresses (`__cudaInitModule`).

@@ -1,8 +1,9 @@
-//! Texture objects and references.
+//! Objects and references of textures and of surfaces, which are textures that nobody filters.
 
 use crate::array::{Array, Channels};
 use crate::context::Context;
 use crate::error::{Cuda, CudaError};
+use crate::module::{Reference, Referred};
 
 use warploom_run::{AddressMode, ChannelKind, Texture};
 
@@ -47,6 +48,14 @@ pub enum Target {
         pitch: u64,
     },
 }
+
+/// How surfaces are read: texel by texel, as it is.
+const PLAIN: Sampler = Sampler {
+    address: [1; 3],
+    linear: false,
+    normalized_read: false,
+    normalized_coordinates: false,
+};
 
 /// A texture object.
 #[derive(Clone, Copy, Debug)]
@@ -166,13 +175,7 @@ impl Context {
     /// Makes a surface object: the array's texels, without a way to read between them. Any array
     /// can be one here.
     pub fn create_surface(&mut self, array: u64) -> Cuda<u64> {
-        let sampler = Sampler {
-            address: [1; 3],
-            linear: false,
-            normalized_read: false,
-            normalized_coordinates: false,
-        };
-        self.create_texture(Target::Array(array), &sampler)
+        self.create_texture(Target::Array(array), &PLAIN)
     }
 
     /// Forgets one.
@@ -184,7 +187,7 @@ impl Context {
         known.map(|_| ()).ok_or(CudaError::INVALID_VALUE)
     }
 
-    /// What a texture object reads.
+    /// What a texture or surface object reads.
     pub fn texture_target(&self, handle: u64) -> Cuda<Target> {
         let bound = self.texture_objects.get(&handle);
         bound
@@ -196,34 +199,52 @@ impl Context {
     /// integers comes from the reference's declaration. Gives bytes between the address asked for
     /// and where the texture begins: none, for any address can begin one here.
     pub fn bind_texture(&mut self, reference: u64, target: Target, sampler: Sampler) -> Cuda<u64> {
-        let own = self.texture_references.get(&reference).cloned();
+        let own = self.references.get(&reference).cloned();
         let own = own.ok_or(CudaError::INVALID_TEXTURE)?;
+        let Referred::Texture(texturing) = own.referred else {
+            return Err(CudaError::INVALID_TEXTURE);
+        };
         let sampler = Sampler {
-            normalized_read: own.texturing.normalized_read,
+            normalized_read: texturing.normalized_read,
             ..sampler
         };
-        let texture = self.texture(target, &sampler)?;
+        self.bind(reference, own, target, &sampler)?;
+        Ok(0)
+    }
+
+    /// Binds a surface reference to an array.
+    pub fn bind_surface(&mut self, reference: u64, array: u64) -> Cuda {
+        let own = self.references.get(&reference).cloned();
+        let own = own.filter(|own| own.referred == Referred::Surface);
+        let own = own.ok_or(CudaError::INVALID_SURFACE)?;
+        self.bind(reference, own, Target::Array(array), &PLAIN)
+    }
+
+    fn bind(&mut self, reference: u64, own: Reference, target: Target, sampler: &Sampler) -> Cuda {
+        let texture = self.texture(target, sampler)?;
         let module = self.load(own.module)?;
         let name = own.name.clone();
         // Launches before it see what was bound before.
         self.synchronize()?;
         let bound = self.with(move |device| device.bind_texture(module, &name, texture))?;
-        // A reference that no kernel reads is not in the PTX.
+        // A reference that no kernel uses is not in the PTX.
         if bound.is_err() {
-            self.say_once(&format!(
-                "texture reference {} is read by no kernel",
-                own.name
-            ));
+            let what = match own.referred {
+                Referred::Texture(_) => "texture",
+                Referred::Surface => "surface",
+            };
+            let name = own.name;
+            self.say_once(&format!("{what} reference {name} is used by no kernel"));
         }
-        if let Some(own) = self.texture_references.get_mut(&reference) {
+        if let Some(own) = self.references.get_mut(&reference) {
             own.bound = Some(texture.base);
         }
-        Ok(0)
+        Ok(())
     }
 
     /// Unbinds one.
     pub fn unbind_texture(&mut self, reference: u64) -> Cuda {
-        let own = self.texture_references.get_mut(&reference);
+        let own = self.references.get_mut(&reference);
         own.ok_or(CudaError::INVALID_TEXTURE)?.bound = None;
         Ok(())
     }

@@ -3,7 +3,7 @@
 use crate::ffi::{bytes, get, text};
 use crate::process::with;
 use std::ffi::{c_char, c_int, c_void};
-use warploom_app::{FatBinary, Texturing, fatbin};
+use warploom_app::{FatBinary, Referred, Texturing, fatbin};
 
 /// A registered fat binary's handle is a pointer that programs keep; they never look behind it.
 fn handle(module: FatBinary) -> *mut *mut c_void {
@@ -105,6 +105,18 @@ pub unsafe extern "C" fn __cudaRegisterManagedVar(
     let _ = with(|context| context.register_managed(module(handle), pointer, name, bytes));
 }
 
+/// Registers a texture or surface reference.
+///
+/// # Safety
+/// The name is a C string.
+unsafe fn reference(handle: *mut *mut c_void, host: u64, name: *const c_char, what: Referred) {
+    // SAFETY: see above.
+    let name = unsafe { text(name) };
+    // nvcc gives the C++ name of a reference in the global scope; PTX has it without the scope.
+    let name = name.strip_prefix("::").unwrap_or(&name).to_owned();
+    let _ = with(|context| context.register_reference(module(handle), host, name, what));
+}
+
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __cudaRegisterTexture(
     handle: *mut *mut c_void,
@@ -115,20 +127,26 @@ pub unsafe extern "C" fn __cudaRegisterTexture(
     normalized: c_int,
     _external: c_int,
 ) {
-    // SAFETY: names are C strings.
-    let name = unsafe { text(name) };
-    // nvcc gives the C++ name of a texture in the global scope; PTX has it without the scope.
-    let name = name.strip_prefix("::").unwrap_or(&name).to_owned();
     let texturing = Texturing {
         dimensions,
         normalized_read: normalized != 0,
     };
-    let _ = with(|context| context.register_texture(module(handle), host, name, texturing));
+    // SAFETY: names are C strings.
+    unsafe { reference(handle, host, name, Referred::Texture(texturing)) };
 }
 
-/// Surfaces are refused where they are bound.
 #[unsafe(no_mangle)]
-pub extern "C" fn __cudaRegisterSurface() {}
+pub unsafe extern "C" fn __cudaRegisterSurface(
+    handle: *mut *mut c_void,
+    host: u64,
+    _device: *const *const c_void,
+    name: *const c_char,
+    _dimensions: c_int,
+    _external: c_int,
+) {
+    // SAFETY: names are C strings.
+    unsafe { reference(handle, host, name, Referred::Surface) };
+}
 
 #[unsafe(no_mangle)]
 pub extern "C" fn __cudaRegisterHostVar() {}

@@ -1,8 +1,8 @@
-//! Textures: objects and references.
+//! Textures and surfaces: objects and references.
 
 use crate::ffi::{get, put, put_if};
 use crate::types::{CChannels, CResource, CSampler, CTextureReference};
-use warploom_app::{Context, Cuda, CudaError, Sampler, Target};
+use warploom_app::{Channels, Context, Cuda, CudaError, Sampler, Target};
 
 /// `cudaResourceType`
 const ARRAY: i32 = 0;
@@ -26,6 +26,57 @@ fn target(context: &mut Context, own: &CResource) -> Cuda<Target> {
         },
         _ => return Err(context.unsupported("cudaCreateTextureObject of a mipmapped array")),
     })
+}
+
+fn described(target: Target) -> CResource {
+    let none = CResource {
+        kind: ARRAY,
+        first: 0,
+        channels: Channels::default().into(),
+        size: 0,
+        height: 0,
+        pitch: 0,
+    };
+    match target {
+        Target::Array(first) => CResource { first, ..none },
+        Target::Linear {
+            address,
+            channels,
+            bytes,
+        } => CResource {
+            kind: LINEAR,
+            first: address,
+            channels: channels.into(),
+            size: bytes as usize,
+            ..none
+        },
+        Target::Pitched {
+            address,
+            channels,
+            width,
+            height,
+            pitch,
+        } => CResource {
+            kind: PITCHED,
+            first: address,
+            channels: channels.into(),
+            size: width as usize,
+            height: height as usize,
+            pitch: pitch as usize,
+        },
+    }
+}
+
+/// References are their symbols.
+///
+/// # Safety
+/// `to` is null or a place for an address.
+unsafe fn reference(to: *mut u64, symbol: u64, none: CudaError) -> Cuda {
+    match symbol {
+        0 => Err(none),
+        // SAFETY: see above.
+        _ => unsafe { put(to, symbol) },
+    }
 }
 
 /// # Safety
@@ -71,6 +122,14 @@ runtime! {
     }
 
     fn cudaDestroySurfaceObject(surface: u64) |context| { context.destroy_texture(surface) }
+
+    fn cudaGetTextureObjectResourceDesc(to: *mut CResource, texture: u64) |context| {
+        put(to, described(context.texture_target(texture)?))
+    }
+
+    fn cudaGetSurfaceObjectResourceDesc(to: *mut CResource, surface: u64) |context| {
+        put(to, described(context.texture_target(surface)?))
+    }
 
     fn cudaBindTexture(
         offset: *mut usize, reference: *const CTextureReference, address: u64,
@@ -118,9 +177,14 @@ runtime! {
     }
 
     fn cudaGetTextureReference(to: *mut u64, symbol: u64) |_context| {
-        match symbol {
-            0 => Err(CudaError::INVALID_TEXTURE),
-            _ => put(to, symbol),
-        }
+        reference(to, symbol, CudaError::INVALID_TEXTURE)
+    }
+
+    fn cudaBindSurfaceToArray(surface: u64, array: u64, _channels: *const CChannels) |context| {
+        context.bind_surface(surface, array)
+    }
+
+    fn cudaGetSurfaceReference(to: *mut u64, symbol: u64) |_context| {
+        reference(to, symbol, CudaError::INVALID_SURFACE)
     }
 }

@@ -131,7 +131,7 @@ pub struct CTextureReference {
     pub channels: CChannels,
 }
 
-/// `cudaResourceDesc`: a kind and the largest of its parts.
+/// `cudaResourceDesc`: a kind and the largest of its parts (release 13 has more room behind).
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct CResource {

@@ -16,7 +16,6 @@ unsupported! {
     cudaArrayGetMemoryRequirements
     cudaArrayGetPlane
     cudaArrayGetSparseProperties
-    cudaBindSurfaceToArray
     cudaBindTextureToMipmappedArray
     cudaDestroyExternalMemory
     cudaDestroyExternalSemaphore
@@ -76,9 +75,6 @@ unsupported! {
     cudaGetDriverEntryPoint_ptsz
     cudaGetExportTable
     cudaGetMipmappedArrayLevel
-    cudaGetSurfaceObjectResourceDesc
-    cudaGetSurfaceReference
-    cudaGetTextureObjectResourceDesc
     cudaGetTextureObjectResourceViewDesc
     cudaGetTextureObjectTextureDesc
     cudaGetTextureObjectTextureDesc_v2

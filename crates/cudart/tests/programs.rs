@@ -243,13 +243,22 @@ fn functions_call_themselves_and_by_pointers() {
 fn surfaces_are_written_and_read() {
     check(13, "surface", QUIET);
     check(13, "surface", FUNCTIONAL);
-    let ran = run(13, "surface", &["outside"], QUIET);
+    for what in ["outside", "reduced"] {
+        let ran = run(13, "surface", &[what], QUIET);
+        assert!(ran.output.status.success(), "{what}: {}", ran.stdout());
+        let told = ran.stderr();
+        assert!(told.contains("outside a surface"), "{what}: {told}");
+    }
+}
+
+#[test]
+fn surfaces_are_bound_to_references() {
+    check(11, "surfref", QUIET);
+    check(11, "surfref", FUNCTIONAL);
+    let ran = run(11, "surfref", &["outside"], QUIET);
     assert!(ran.output.status.success(), "{}", ran.stdout());
-    assert!(
-        ran.stderr().contains("outside a surface"),
-        "{}",
-        ran.stderr()
-    );
+    let told = ran.stderr();
+    assert!(told.contains("outside a surface"), "{told}");
 }
 
 #[test]

@@ -49,15 +49,26 @@ impl Machine<'_, '_> {
             if lanes == 0 {
                 continue;
             }
-            if space == MemSpace::Global && self.env.atomics == AtomicMode::Deferred {
-                let dst = self.atomic_dst(ty);
-                self.defer_atomic(AtomicAct::Combine(op, ty), dst, lanes, &a, &b);
-            } else {
-                self.look_for_races(access, lanes);
-                self.atomic_now(access, op, ty, lanes, &a, &b);
-            }
+            self.combine_lanes(access, (op, ty), lanes, [&a, &b]);
         }
         Ok(())
+    }
+
+    /// Combines values with memory at the addresses of `out.addrs`: now, or when its owner does.
+    pub(crate) fn combine_lanes(
+        &mut self,
+        access: Access,
+        (op, ty): (AtomOp, AtomTy),
+        lanes: LaneMask,
+        [a, b]: [&[u64; WARP_SIZE]; 2],
+    ) {
+        if access.space == MemSpace::Global && self.env.atomics == AtomicMode::Deferred {
+            let dst = self.atomic_dst(ty);
+            self.defer_atomic(AtomicAct::Combine(op, ty), dst, lanes, a, b);
+        } else {
+            self.look_for_races(access, lanes);
+            self.atomic_now(access, op, ty, lanes, a, b);
+        }
     }
 
     pub(crate) fn atomic_dst(&self, ty: AtomTy) -> Option<AtomicDst> {

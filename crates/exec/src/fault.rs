@@ -39,6 +39,8 @@ pub enum FaultKind {
     BadTexture,
     /// An access outside a surface, which the instruction does not allow.
     OutsideSurface,
+    /// A reduction of samples that are no integers of its width, or are not alike in all lanes.
+    SurfaceFormat,
 }
 
 /// Kinds of finding: suspicious, reported on request, execution goes on.
@@ -217,6 +219,7 @@ fn kind_text(kind: FaultKind) -> &'static str {
         FaultKind::BadCallee => "call of an address where no function begins",
         FaultKind::StackOverflow => "stack overflow",
         FaultKind::OutsideSurface => "access outside a surface",
+        FaultKind::SurfaceFormat => "reduction on a surface of another format",
         FaultKind::BadTexture => "texture handle that names no texture",
     }
 }

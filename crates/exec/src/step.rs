@@ -308,12 +308,7 @@ impl Machine<'_, '_> {
                 geom,
                 texel,
             } => self.texture_gather(channel, geom, texel),
-            Op::Surf {
-                store,
-                geom,
-                edge,
-                ty,
-            } => self.surface(store, geom, edge, ty),
+            Op::Surf { act, geom, edge } => self.surface(act, geom, edge),
             Op::Txq(query) => self.texture_query(query),
             Op::Barrier(kind) => self.barrier(kind),
             Op::BarWarp => self.tell(Effect::WarpBarrier),

@@ -8,6 +8,7 @@ use crate::inst::Inst;
 use crate::op::{FloatBin, FloatTy, FloatUn, IntBin, MemSpace, Op, SystemCall};
 use crate::operands::{Code, Var, var_of_src};
 use crate::program::{InstClass, MemClass};
+use crate::surface::SurfAct;
 
 /// What kind of work an operation is.
 pub fn class(op: Op) -> InstClass {
@@ -40,8 +41,11 @@ pub fn class(op: Op) -> InstClass {
         Op::Exit => C::Exit,
         Op::Barrier(_) => C::Barrier,
         Op::Membar(_) => C::Membar,
-        Op::Surf { store: true, .. } => C::Store(MemClass::Global),
-        Op::Surf { .. } => C::Load(MemClass::Global),
+        Op::Surf { act, .. } => match act {
+            SurfAct::Load(_) => C::Load(MemClass::Global),
+            SurfAct::Store(_) | SurfAct::StoreSample(_) => C::Store(MemClass::Global),
+            SurfAct::Reduce(..) | SurfAct::ReduceSample(..) => C::Atomic(MemClass::Global),
+        },
         Op::CopyAsync { .. } => C::CopyAsync,
         Op::CopyCommit => C::CopyCommit,
         Op::CopyWait(which) => C::CopyWait(which),

@@ -21,6 +21,7 @@ mod operands;
 pub mod pressure;
 mod program;
 pub mod slots;
+mod surface;
 
 pub use asynchronous::{CopyWait, MbarrierOp};
 pub use contexts::UNIT_BYTES;
@@ -30,3 +31,4 @@ pub use lower::lower;
 pub use op::*;
 pub use operands::{Code, Var, var_of_dst, var_of_src};
 pub use program::*;
+pub use surface::{SurfAct, SurfEdge};

@@ -3,6 +3,7 @@
 //! Semantics are those of the PTX ISA; `exec` implements them.
 
 use crate::asynchronous::{CopyWait, MbarrierOp};
+use crate::surface::{SurfAct, SurfEdge};
 
 /// Integer types of arithmetic.
 #[allow(missing_docs, reason = "PTX's own type names")]
@@ -380,17 +381,6 @@ pub enum TexGeom {
     ACube,
 }
 
-/// What an access outside a surface does.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum SurfEdge {
-    /// Faults.
-    Trap,
-    /// Goes to the nearest place inside.
-    Clamp,
-    /// Reads zero, writes nothing.
-    Zero,
-}
-
 /// How a texture's level of detail is given.
 #[allow(missing_docs, reason = "PTX: none, .level, .grad")]
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -621,17 +611,15 @@ pub enum Op {
     },
     /// Texture query, handle in `src[0]`.
     Txq(TexQuery),
-    /// Surface access without a format: coordinates, the first in bytes, and behind them what is
-    /// stored, in the extra, handle in `src[0]`.
+    /// Surface access: coordinates, and behind them the values that it takes, in the extra, handle
+    /// in `src[0]`.
     Surf {
-        /// It stores.
-        store: bool,
+        /// What it does.
+        act: SurfAct,
         /// Geometry.
         geom: TexGeom,
         /// What is outside.
         edge: SurfEdge,
-        /// What is moved.
-        ty: MemTy,
     },
     /// `cp.async`: copies bytes from global memory (`src[0]`) to shared memory (`src[1]`), of which
     /// `src[2]`, if it is there, says how many are not zero.

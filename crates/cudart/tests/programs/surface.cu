@@ -1,5 +1,5 @@
-// Surface objects: arrays of one to three dimensions and layers that kernels write and read, and
-// what accesses outside them do.
+// Surface objects: arrays of one to three dimensions and layers that kernels write, read and reduce,
+// and what accesses outside them do.
 #include "check.h"
 
 __global__ void write_plane(cudaSurfaceObject_t s, int width) {
@@ -41,7 +41,26 @@ __global__ void layers(cudaSurfaceObject_t s, short *out) {
     out[x + 8 * layer] = surf2DLayeredread<short>(s, x * 2, 1, layer);
 }
 
+// Formatted stores and reductions have no names in C++.
+__global__ void formatted(cudaSurfaceObject_t bytes, cudaSurfaceObject_t halves) {
+    int x = threadIdx.x, y = blockIdx.x;
+    asm volatile("sust.p.2d.v4.b32.zero [%0, {%1, %2}], {%3, %4, %5, %6};" ::"l"(bytes), "r"(x - 1),
+                 "r"(y), "r"(100 * x), "r"(y), "r"(-1), "r"(300 - x));
+    asm volatile("sust.p.1d.v2.b32.clamp [%0, {%1}], {%2, %3};" ::"l"(halves), "r"(x), "f"(x / 8.0f),
+                 "f"(1e6f));
+}
+
+__global__ void reduced(cudaSurfaceObject_t sums, cudaSurfaceObject_t least) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    asm volatile("sured.b.add.1d.u32.trap [%0, {%1}], %2;" ::"l"(sums), "r"(i % 4 * 4), "r"(i));
+    asm volatile("sured.p.min.1d.b32.zero [%0, {%1}], %2;" ::"l"(least), "r"(i % 5), "r"(100 - i));
+}
+
 __global__ void beyond(cudaSurfaceObject_t s) { surf2Dwrite(1.0f, s, 1 << 20, 0); }
+
+__global__ void reduced_beyond(cudaSurfaceObject_t s) {
+    asm volatile("sured.p.add.2d.b32.trap [%0, {%1, %1}], 1;" ::"l"(s), "r"(1 << 20));
+}
 
 static cudaSurfaceObject_t surface_of(cudaArray_t array) {
     cudaResourceDesc what = {};
@@ -99,11 +118,55 @@ int main(int count, char **arguments) {
     OK(cudaMemcpy(values, out, sizeof values, cudaMemcpyDeviceToHost));
     for (int i = 0; i < 24; i++) CHECK(values[i] == i % 8 - 100 * (i / 8));
 
+    unsigned zeros[16] = {};
+    cudaArray_t packed, pair, counts, signs;
+    OK(cudaMallocArray(&packed, &quads, 7, 2, cudaArraySurfaceLoadStore));
+    OK(cudaMemcpy2DToArray(packed, 0, 0, zeros, 28, 28, 2, cudaMemcpyHostToDevice));
+    cudaChannelFormatDesc halves = {16, 16, 0, 0, cudaChannelFormatKindFloat};
+    OK(cudaMallocArray(&pair, &halves, 8, 0, cudaArraySurfaceLoadStore));
+    formatted<<<2, 8>>>(surface_of(packed), surface_of(pair));
+    OK(cudaMemcpy2DFromArray(colours, 28, packed, 0, 0, 28, 2, cudaMemcpyDeviceToHost));
+    for (int i = 0; i < 14; i++) {
+        int x = i % 7 + 1;
+        CHECK(colours[i].x == (x < 3 ? 100 * x : 255) && colours[i].y == i / 7);
+        CHECK(colours[i].z == 255 && colours[i].w == 255);
+    }
+    unsigned short bits[16], eighths[8] = {0,      0x3000, 0x3400, 0x3600,
+                                           0x3800, 0x3900, 0x3a00, 0x3b00};
+    OK(cudaMemcpy2DFromArray(bits, 32, pair, 0, 0, 32, 1, cudaMemcpyDeviceToHost));
+    for (int i = 0; i < 8; i++) CHECK(bits[2 * i] == eighths[i] && bits[2 * i + 1] == 0x7bff);
+
+    cudaChannelFormatDesc words = cudaCreateChannelDesc<unsigned>();
+    cudaChannelFormatDesc integers = cudaCreateChannelDesc<int>();
+    OK(cudaMallocArray(&counts, &words, 4, 0, cudaArraySurfaceLoadStore));
+    OK(cudaMallocArray(&signs, &integers, 4, 0, cudaArraySurfaceLoadStore));
+    OK(cudaMemcpy2DToArray(counts, 0, 0, zeros, 16, 16, 1, cudaMemcpyHostToDevice));
+    OK(cudaMemcpy2DToArray(signs, 0, 0, zeros, 16, 16, 1, cudaMemcpyHostToDevice));
+    reduced<<<8, 100>>>(surface_of(counts), surface_of(signs));
+    unsigned sums[4];
+    int least[4];
+    OK(cudaMemcpy2DFromArray(sums, 16, counts, 0, 0, 16, 1, cudaMemcpyDeviceToHost));
+    OK(cudaMemcpy2DFromArray(least, 16, signs, 0, 0, 16, 1, cudaMemcpyDeviceToHost));
+    for (int i = 0; i < 4; i++) CHECK(sums[i] == 200 * (i + 398) && least[i] == 100 - 795 - i);
+
+    cudaResourceDesc what = {}, same = {};
+    OK(cudaGetSurfaceObjectResourceDesc(&what, surface));
+    CHECK(what.resType == cudaResourceTypeArray && what.res.array.array == plane);
+    cudaTextureDesc how = {};
+    cudaTextureObject_t texture;
+    OK(cudaCreateTextureObject(&texture, &what, &how, 0));
+    OK(cudaGetTextureObjectResourceDesc(&same, texture));
+    CHECK(same.resType == cudaResourceTypeArray && same.res.array.array == plane);
     OK(cudaDestroySurfaceObject(surface));
+    GIVES(cudaErrorInvalidValue, cudaGetSurfaceObjectResourceDesc(&what, surface));
     GIVES(cudaErrorInvalidValue, cudaDestroySurfaceObject(surface));
     (void)cudaGetLastError();
     if (count > 1 && !strcmp(arguments[1], "outside")) {
         beyond<<<1, 1>>>(surface_of(plane));
+        GIVES(cudaErrorLaunchFailure, cudaDeviceSynchronize());
+    }
+    if (count > 1 && !strcmp(arguments[1], "reduced")) {
+        reduced_beyond<<<1, 1>>>(surface_of(signs));
         GIVES(cudaErrorLaunchFailure, cudaDeviceSynchronize());
     }
     return end();

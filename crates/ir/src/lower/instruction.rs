@@ -103,6 +103,7 @@ pub(super) fn lower(b: &mut Builder, inst: &Instruction) -> Res<()> {
         Opcode::Suq => texture::txq(b, form),
         Opcode::Suld => surface::load(b, form),
         Opcode::Sust => surface::store(b, form),
+        Opcode::Sured => surface::reduce(b, form),
         Opcode::Mma => matrix::product(b, form, false),
         Opcode::Wmma => matrix::wmma(b, form),
         Opcode::Ldmatrix => matrix::load(b, form),

@@ -136,7 +136,7 @@ pub(super) fn store(b: &mut Builder, form: &mut Form) -> Res<()> {
     Ok(())
 }
 
-fn atom_op(modifier: Modifier) -> Option<AtomOp> {
+pub(super) fn atom_op(modifier: Modifier) -> Option<AtomOp> {
     Some(match modifier {
         Modifier::And => AtomOp::And,
         Modifier::Or => AtomOp::Or,
@@ -152,7 +152,7 @@ fn atom_op(modifier: Modifier) -> Option<AtomOp> {
     })
 }
 
-fn atom_ty(ty: ScalarType) -> Option<AtomTy> {
+pub(super) fn atom_ty(ty: ScalarType) -> Option<AtomTy> {
     Some(match ty {
         ScalarType::B16 => AtomTy::B16,
         ScalarType::B32 => AtomTy::B32,

@@ -24,8 +24,7 @@ pub(super) fn geometry(modifier: Modifier) -> Option<TexGeom> {
     })
 }
 
-pub(super) const GEOMETRY: &str =
-    "a geometry: `.1d`, `.2d`, `.3d`, `.a1d`, `.a2d`, `.cube` or `.acube`";
+const GEOMETRY: &str = "a geometry: `.1d`, `.2d`, `.3d`, `.a1d`, `.a2d`, `.cube` or `.acube`";
 
 /// Coordinates that a geometry needs, padding left out.
 pub(super) fn coordinates(geom: TexGeom) -> usize {

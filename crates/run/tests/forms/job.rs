@@ -141,16 +141,34 @@ impl Job {
 
     /// Textures that no reference of the module names.
     pub fn objects(&self) -> impl Iterator<Item = &Bound> {
-        let named = |texture: &&Bound| !self.module.contains(&format!(".texref {};", texture.name));
-        self.textures.iter().filter(named)
+        self.textures.iter().filter(|texture| !self.names(texture))
     }
 
-    /// What memory holds at first: inputs, results, then the buffers.
+    /// A reference of the module names it.
+    pub fn names(&self, texture: &Bound) -> bool {
+        let name = &texture.memory.name;
+        let declared = |what: &str| self.module.contains(&format!(".{what} {name};"));
+        declared("texref") || declared("surfref")
+    }
+
+    /// Buffers, then what textures hold.
+    fn buffers(&self) -> impl Iterator<Item = &Buffer> {
+        let textures = self.textures.iter().map(|texture| &texture.memory);
+        self.buffers.iter().chain(textures)
+    }
+
+    /// Each texture with where it lies, given the places of everything in memory.
+    pub fn placed<T: Copy>(&self, places: &[T]) -> impl Iterator<Item = (&Bound, T)> {
+        let own = places.len() - self.textures.len();
+        self.textures.iter().zip(places[own..].iter().copied())
+    }
+
+    /// What memory holds at first: inputs, results, buffers, textures.
     pub fn memory(&self) -> Vec<Vec<u8>> {
         let inputs = self.inputs.iter().flat_map(|input| &input.values);
         let inputs: Vec<u8> = inputs.flat_map(|value| value.to_le_bytes()).collect();
         let results = vec![POISON; 8 * self.threads() * self.outputs.len()];
-        let buffers = self.buffers.iter().map(Buffer::bytes);
+        let buffers = self.buffers().map(Buffer::bytes);
         [inputs, results].into_iter().chain(buffers).collect()
     }
 
@@ -175,12 +193,15 @@ impl Job {
         let image = load_module(module, memory, 0).map_err(|error| error.to_string())?;
         let mut table = TextureTable::default();
         let mut handles = BTreeMap::new();
-        for texture in &self.textures {
-            handles.insert(texture.name.as_str(), texture.bind(memory, &mut table)?);
+        for (texture, base) in self.placed(addresses) {
+            let handle = table.bind(texture.at(base));
+            handles.insert(texture.memory.name.as_str(), handle);
         }
-        let objects = self.objects().map(|texture| handles[texture.name.as_str()]);
+        let objects = self.objects();
+        let objects = objects.map(|texture| handles[texture.memory.name.as_str()]);
         let mut params = vec![0; program.param_bytes as usize];
-        let pointers = addresses.iter().copied().chain(objects);
+        let pointers = &addresses[..addresses.len() - self.textures.len()];
+        let pointers = pointers.iter().copied().chain(objects);
         let pointers = pointers.map(|address| address.to_le_bytes().to_vec());
         let values = pointers.chain([self.param.clone()]);
         for (param, bytes) in program.params.iter().zip(values) {
@@ -210,7 +231,7 @@ impl Job {
         for (output, got) in self.outputs.iter().zip(results.chunks(self.threads())) {
             wrong.extend(self.compare_output(output, got));
         }
-        for (buffer, bytes) in self.buffers.iter().zip(&contents[1..]) {
+        for (buffer, bytes) in self.buffers().zip(&contents[1..]) {
             wrong.extend(self.compare_buffer(buffer, &values(bytes, buffer.kind.bits())));
         }
         wrong

@@ -97,11 +97,10 @@ fn setting(job: &mut Job, line: usize, key: &str, rest: &str) -> Result<(), Stri
 
 fn after(job: &mut Job, line: usize, rest: &str) -> Result<(), String> {
     let (name, values) = rest.split_once('=').ok_or("`=` is missing")?;
-    let buffer = job
-        .buffers
-        .iter_mut()
-        .find(|buffer| buffer.name == name.trim());
-    let buffer = buffer.ok_or(format!("no `mem {name}`"))?;
+    let textures = job.textures.iter_mut().map(|texture| &mut texture.memory);
+    let mut all = job.buffers.iter_mut().chain(textures);
+    let buffer = all.find(|buffer| buffer.name == name.trim());
+    let buffer = buffer.ok_or(format!("no `mem {name}` and no `texture {name}`"))?;
     let values = list(values)?;
     if values.len() != buffer.initial.len() {
         return Err(format!(

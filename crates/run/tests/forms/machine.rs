@@ -31,7 +31,15 @@ impl HostProgram for Host<'_> {
             device.write(place, &bytes)?;
             self.places.push(place);
         }
-        let mut args: Vec<Arg> = self.places.iter().copied().map(Arg::Pointer).collect();
+        let pointers = &self.places[..self.places.len() - self.job.textures.len()];
+        let mut args: Vec<Arg> = pointers.iter().copied().map(Arg::Pointer).collect();
+        for (texture, base) in self.job.placed(&self.places) {
+            let bound = texture.at(base.0);
+            match self.job.names(texture) {
+                true => device.bind_texture(module, &texture.memory.name, bound)?,
+                false => args.push(Arg::U64(device.texture_object(bound))),
+            }
+        }
         if !self.job.param.is_empty() {
             args.push(Arg::Bytes(self.job.param.clone()));
         }

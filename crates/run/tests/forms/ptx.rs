@@ -26,7 +26,7 @@ impl Job {
     /// Names whose addresses or handles are parameters: buffers, then texture objects.
     fn pointers(&self) -> impl Iterator<Item = &str> {
         let buffers = self.buffers.iter().map(|buffer| &buffer.name);
-        let objects = self.objects().map(|texture| &texture.name);
+        let objects = self.objects().map(|texture| &texture.memory.name);
         buffers.chain(objects).map(String::as_str)
     }
 

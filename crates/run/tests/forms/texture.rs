@@ -1,14 +1,14 @@
 //! `texture` lines of kernels: what is bound, and where its values go.
 
+use crate::job::Buffer;
 use crate::kernel::list;
 use crate::value::Kind;
-use warploom_exec::{AddressMode, ChannelKind, DeviceMemory, Texture, TextureTable};
+use warploom_exec::{AddressMode, ChannelKind, Texture};
 
 /// A texture of a test.
 pub struct Bound {
-    pub name: String,
-    kind: Kind,
-    values: Vec<u64>,
+    /// Its values, x fastest, and what must be there after the run.
+    pub memory: Buffer,
     texture: Texture,
 }
 
@@ -28,9 +28,12 @@ impl Bound {
         let sizes = sizes.map_err(|_| format!("`{extent}` is no extent"))?;
         let size = |axis: usize| sizes.get(axis).copied().unwrap_or(1);
         let mut bound = Self {
-            name: name.to_owned(),
-            kind,
-            values: Vec::new(),
+            memory: Buffer {
+                name: name.to_owned(),
+                kind,
+                initial: Vec::new(),
+                after: None,
+            },
             texture: Texture {
                 base: 0,
                 width: size(0),
@@ -54,8 +57,8 @@ impl Bound {
         texture.pitch = texture.width * u32::from(texture.channels) * kind.bits() / 8;
         let literals = list(values)?;
         let values: Result<_, _> = literals.iter().map(|value| kind.literal(value)).collect();
-        bound.values = values?;
-        match bound.values.len() == bound.elements() {
+        bound.memory.initial = values?;
+        match bound.memory.initial.len() == bound.elements() {
             true => Ok(bound),
             false => Err(format!("{} values are needed", bound.elements())),
         }
@@ -100,21 +103,12 @@ impl Bound {
         texels as usize * usize::from(t.channels)
     }
 
-    /// Puts the values into memory; returns the handle.
-    pub fn bind(&self, memory: &mut DeviceMemory, table: &mut TextureTable) -> Result<u64, String> {
-        let width = self.kind.bits() as usize / 8;
-        let each = self.values.iter().map(|value| value.to_le_bytes());
-        let bytes: Vec<u8> = each
-            .flat_map(|bytes| bytes.into_iter().take(width))
-            .collect();
-        let placed = memory.alloc(0, bytes.len() as u64);
-        let base = placed.map_err(|error| error.to_string())?;
-        let written = memory.write(0, base, &bytes);
-        written.map_err(|error| error.to_string())?;
-        Ok(table.bind(Texture {
+    /// The texture whose values lie at an address.
+    pub fn at(&self, base: u64) -> Texture {
+        Texture {
             base,
             ..self.texture
-        }))
+        }
     }
 }
 
@@ -133,7 +127,7 @@ fn a_texture_is_read_from_its_line() {
     assert_eq!((texture.width, texture.height, texture.pitch), (2, 2, 4));
     let border = AddressMode::Border;
     assert_eq!(texture.address, [AddressMode::Wrap, border, border]);
-    assert!(texture.linear && bound.values == [0, 1, 2, 3, 4, 5, 6, 7]);
+    assert!(texture.linear && bound.memory.initial == [0, 1, 2, 3, 4, 5, 6, 7]);
     for wrong in ["t:u8 2x2 = 1", "t:u8 = 1", "t:u8 1 odd = 1", "t 1 = 1"] {
         assert!(Bound::parse(wrong).is_err(), "{wrong}");
     }
