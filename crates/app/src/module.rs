@@ -65,8 +65,6 @@ pub(crate) struct Reference {
     pub module: FatBinary,
     pub name: String,
     pub referred: Referred,
-    /// Address of what is bound.
-    pub bound: Option<u64>,
 }
 
 impl Context {
@@ -122,7 +120,6 @@ impl Context {
             module,
             name,
             referred,
-            bound: None,
         };
         self.references.insert(host, reference);
     }

@@ -208,7 +208,7 @@ impl Context {
             normalized_read: texturing.normalized_read,
             ..sampler
         };
-        self.bind(reference, own, target, &sampler)?;
+        self.bind(own, target, &sampler)?;
         Ok(0)
     }
 
@@ -217,10 +217,10 @@ impl Context {
         let own = self.references.get(&reference).cloned();
         let own = own.filter(|own| own.referred == Referred::Surface);
         let own = own.ok_or(CudaError::INVALID_SURFACE)?;
-        self.bind(reference, own, Target::Array(array), &PLAIN)
+        self.bind(own, Target::Array(array), &PLAIN)
     }
 
-    fn bind(&mut self, reference: u64, own: Reference, target: Target, sampler: &Sampler) -> Cuda {
+    fn bind(&mut self, own: Reference, target: Target, sampler: &Sampler) -> Cuda {
         let texture = self.texture(target, sampler)?;
         let module = self.load(own.module)?;
         let name = own.name.clone();
@@ -236,16 +236,16 @@ impl Context {
             let name = own.name;
             self.say_once(&format!("{what} reference {name} is used by no kernel"));
         }
-        if let Some(own) = self.references.get_mut(&reference) {
-            own.bound = Some(texture.base);
-        }
         Ok(())
     }
 
-    /// Unbinds one.
-    pub fn unbind_texture(&mut self, reference: u64) -> Cuda {
-        let own = self.references.get_mut(&reference);
-        own.ok_or(CudaError::INVALID_TEXTURE)?.bound = None;
-        Ok(())
+    /// Unbinds one. What kernels read by it before it is bound again, CUDA does not say; here it is
+    /// what they read before.
+    pub fn unbind_texture(&self, reference: u64) -> Cuda {
+        let own = self.references.get(&reference);
+        match own.map(|own| own.referred) {
+            Some(Referred::Texture(_)) => Ok(()),
+            _ => Err(CudaError::INVALID_TEXTURE),
+        }
     }
 }

@@ -10,6 +10,8 @@ use minijinja::syntax::SyntaxConfig;
 use minijinja::value::{Serde, Value};
 use minijinja::{AutoEscape, Environment, context};
 use serde::Serialize;
+use std::collections::BTreeMap;
+use warploom_stats::result::ConfigValue;
 
 /// When and where a page was made: its writer knows, not this crate.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -32,9 +34,11 @@ pub fn html(title: &str, imprint: &Imprint, pages: &[Page]) -> String {
         .add_template("page", include_str!("page.html"))
         .expect("a test renders the template");
     let template = environment.get_template("page").expect("it was added");
-    let shown: Vec<_> = pages.iter().map(shown).collect();
+    let presets = presets(pages);
+    let shown: Vec<_> = pages.iter().map(|page| shown(page, &presets)).collect();
+    let presets: Vec<_> = presets.iter().map(Preset::shown).collect();
     template
-        .render(context! { title, imprint => Serde(imprint), pages => shown })
+        .render(context! { title, imprint => Serde(imprint), pages => shown, presets })
         .expect("a test renders every part of the template")
 }
 
@@ -45,9 +49,43 @@ fn syntax() -> SyntaxConfig {
     syntax.build().expect("the tags are the usual ones")
 }
 
-/// A page with its pictures.
-fn shown(page: &Page) -> Value {
+/// A machine that configurations start from.
+struct Preset<'a> {
+    name: &'a str,
+    keys: &'a BTreeMap<String, ConfigValue>,
+    anchor: String,
+}
+
+/// Those of all pages, each once: pages of several versions may differ in what a name means.
+fn presets(pages: &[Page]) -> Vec<Preset<'_>> {
+    let mut presets: Vec<Preset<'_>> = Vec::new();
+    for (name, keys) in pages.iter().flat_map(|page| &page.presets) {
+        if !presets.iter().any(|known| known.is(name, keys)) {
+            let anchor = format!("machine-{}", presets.len());
+            presets.push(Preset { name, keys, anchor });
+        }
+    }
+    presets
+}
+
+impl Preset<'_> {
+    fn is(&self, name: &str, keys: &BTreeMap<String, ConfigValue>) -> bool {
+        self.name == name && self.keys == keys
+    }
+
+    fn shown(&self) -> Value {
+        context! { name => self.name, keys => Serde(self.keys), anchor => self.anchor.as_str() }
+    }
+}
+
+/// A page with its pictures, and what it needs of the machines.
+fn shown(page: &Page, presets: &[Preset<'_>]) -> Value {
+    let own = |preset: &&Preset<'_>| {
+        let keys = page.presets.get(preset.name);
+        keys.is_some_and(|keys| preset.is(preset.name, keys))
+    };
     context! {
+        presets => presets.iter().filter(own).map(Preset::shown).collect::<Vec<_>>(),
         anchor => page.full_name().replace('/', "-"),
         name => page.full_name(),
         page => Serde(page),
@@ -225,6 +263,20 @@ pub(crate) mod tests {
     fn pages_are_the_same_twice() {
         let make = || html("Results", &imprint(), &[page(), page()]);
         assert_eq!(make(), make());
+    }
+
+    #[test]
+    fn a_machine_is_listed_once_and_again_where_its_keys_differ() {
+        let lists = |pages: &[Page]| {
+            let text = html("Results", &imprint(), pages);
+            let links = text.matches("<a href=\"#machine-0\">").count();
+            (text.matches("Every key of gtx480").count(), links)
+        };
+        assert_eq!(lists(&[page(), page()]), (1, 2));
+        let mut other = page();
+        let keys = other.presets.get_mut("gtx480").unwrap();
+        keys.insert("gpu.sms".to_owned(), ConfigValue::Integer(16));
+        assert_eq!(lists(&[page(), other]), (2, 1));
     }
 
     #[test]

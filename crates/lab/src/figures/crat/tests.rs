@@ -5,6 +5,7 @@ use crate::allocated::Allocate;
 use crate::figures::{find, testing};
 use crate::runner::{Results, Runner};
 use crate::spec::{Input, Machine, RunSpec, SEED};
+use warploom_config::GpuSpec;
 use warploom_report::page::{Cell, Page};
 use warploom_workloads::Size;
 
@@ -39,6 +40,16 @@ fn capped_blocks_are_the_same_on_both_presets() {
         runner.run(alone, &mut results).unwrap();
         results.get(&spec.key()).unwrap().clone()
     };
+    let preset = |gpu: &str, sets: &[&str]| Machine::preset(gpu, gpu, sets).unwrap().spec;
+    let [fermi, kepler] = [FERMI, KEPLER].map(|gpu| preset(gpu, &[]));
+    let registers = format!("sm.registers={}", fermi.sm.registers);
+    let threads = format!("sm.max_threads={}", fermi.sm.max_threads);
+    let cut = GpuSpec {
+        name: fermi.name.clone(),
+        ..GpuSpec::clone(&preset(KEPLER, &[&registers, &threads]))
+    };
+    assert_eq!(cut, *fermi, "they differ in nothing else");
+    assert!(kepler.sm.registers > fermi.sm.registers);
     let (fermi, kepler) = (run(FERMI), run(KEPLER));
     assert_ne!(fermi.config_digest, kepler.config_digest);
     assert_eq!(fermi.totals, kepler.totals);
