@@ -39,6 +39,8 @@ pub struct Configuration {
 pub(crate) struct Thread {
     last_error: i32,
     configurations: Vec<Configuration>,
+    /// It runs a function that a stream called.
+    called: bool,
 }
 
 /// Bytes on their way from the device to the host.
@@ -147,6 +149,9 @@ impl Context {
     /// Does a call of the runtime and notes its error for the thread. Calls behind a fault give the
     /// fault's code.
     pub fn call(&mut self, thread: ThreadKey, work: impl FnOnce(&mut Self) -> Cuda) -> i32 {
+        if self.thread(thread).called {
+            return CudaError::NOT_PERMITTED.0;
+        }
         let result = match self.failed {
             Some(failed) => Err(failed),
             None => work(self),
@@ -176,6 +181,12 @@ impl Context {
         let error = self.last_error(thread);
         self.thread(thread).last_error = 0;
         error
+    }
+
+    /// A thread runs a function that a stream called, or does no longer. Meanwhile calls of the
+    /// runtime are not permitted (`cudaLaunchHostFunc`).
+    pub fn runs_function(&mut self, thread: ThreadKey, called: bool) {
+        self.thread(thread).called = called;
     }
 
     /// Keeps what `<<<...>>>` says for the launch that follows in this thread.

@@ -2,6 +2,7 @@
 
 use crate::context::Context;
 use crate::error::{Cuda, CudaError};
+use crate::module::FatBinary;
 use warploom_base::Dim3;
 use warploom_config::BlockNeeds;
 use warploom_ir::Program;
@@ -87,6 +88,21 @@ impl Context {
             .iter()
             .map(|param| u64::from(param.bytes))
             .collect())
+    }
+
+    /// Where a parameter begins and how long it is, in bytes.
+    pub fn parameter(&mut self, function: u64, number: usize) -> Cuda<(u64, u64)> {
+        let (_, program) = self.program(function)?;
+        let param = program.params.get(number);
+        let place = param.map(|param| (param.offset.into(), param.bytes.into()));
+        place.ok_or(CudaError::INVALID_VALUE)
+    }
+
+    /// The name of a function in PTX.
+    pub fn function_name(&self, function: u64) -> Cuda<&str> {
+        let own = self.functions.get(&function);
+        own.map(|own| own.name.as_str())
+            .ok_or(CudaError::INVALID_DEVICE_FUNCTION)
     }
 
     /// Launches a kernel (`cudaLaunchKernel`).
@@ -208,7 +224,7 @@ impl Context {
         let most = own.dynamic_shared.unwrap_or(0).max(self.default_shared());
         Ok(FunctionAttributes {
             shared_bytes: program.shared_bytes.into(),
-            constant_bytes: 0,
+            constant_bytes: self.constant_bytes(own.module),
             local_bytes: program.local_bytes.into(),
             max_threads: bound.min(MAX_THREADS).min(fitting.into()) as i32,
             registers: registers as i32,
@@ -216,6 +232,13 @@ impl Context {
             binary_version: self.capability() as i32,
             max_dynamic_shared: most.saturating_sub(program.shared_bytes) as i32,
         })
+    }
+
+    /// Bytes of the constants that a module's program declares.
+    fn constant_bytes(&self, module: FatBinary) -> u64 {
+        let own = self.variables.values();
+        let own = own.filter(|own| own.module == module && own.constant);
+        own.map(|own| own.bytes).sum()
     }
 
     /// Sets an attribute: 8 is the most dynamic shared memory, 9 a wish for the cache's division.

@@ -28,6 +28,8 @@ pub enum Kind {
 pub(crate) struct Block {
     pub bytes: u64,
     pub kind: Kind,
+    /// As it was asked for.
+    pub flags: u32,
 }
 
 /// What `cudaPointerGetAttributes` tells.
@@ -59,7 +61,12 @@ impl Context {
         }
         let got = self.with(move |device| device.alloc(bytes))?;
         let address = got.map_err(|_| CudaError::MEMORY_ALLOCATION)?.0;
-        self.memory.insert(address, Block { bytes, kind });
+        let block = Block {
+            bytes,
+            kind,
+            flags: 0,
+        };
+        self.memory.insert(address, block);
         self.used_bytes += bytes;
         Ok(address)
     }
@@ -77,9 +84,13 @@ impl Context {
         Ok((self.malloc(bytes)?, pitch))
     }
 
-    /// Allocates memory that host and kernels see (`cudaMallocManaged`, `cudaHostAlloc`).
-    pub fn malloc_shared(&mut self, bytes: u64, kind: Kind) -> Cuda<u64> {
+    /// Allocates memory that host and kernels see (`cudaMallocManaged`, `cudaHostAlloc`), and keeps
+    /// the flags.
+    pub fn malloc_shared(&mut self, (bytes, flags): (u64, u32), kind: Kind) -> Cuda<u64> {
         let address = self.allocate(bytes, kind)?;
+        if let Some(block) = self.memory.get_mut(&address) {
+            block.flags = flags;
+        }
         if address != 0 {
             self.share(address, bytes)?;
         }
@@ -156,9 +167,21 @@ impl Context {
         }
     }
 
-    /// First byte and size of the block that an address lies in.
-    pub fn extent_of(&self, address: u64) -> Cuda<(u64, u64)> {
-        let found = self.block(address).map(|(base, block)| (base, block.bytes));
-        found.ok_or(CudaError::INVALID_VALUE)
+    /// All of it is managed memory.
+    pub fn managed(&self, address: u64, bytes: u64) -> Cuda {
+        match self.block(address) {
+            Some((_, block)) if block.kind == Kind::Managed && bytes > 0 => {
+                self.inside(address, bytes)
+            }
+            _ => Err(CudaError::INVALID_VALUE),
+        }
+    }
+
+    /// Flags of pinned memory (`cudaHostGetFlags`).
+    pub fn host_flags(&self, address: u64) -> Cuda<u32> {
+        match self.block(address) {
+            Some((_, block)) if block.kind == Kind::Pinned => Ok(block.flags),
+            _ => Err(CudaError::INVALID_VALUE),
+        }
     }
 }

@@ -38,6 +38,7 @@ pub(crate) struct Variable {
     pub module: FatBinary,
     pub name: String,
     pub bytes: u64,
+    pub constant: bool,
     pub address: Option<u64>,
 }
 
@@ -89,12 +90,20 @@ impl Context {
         self.functions.insert(host, function);
     }
 
-    /// Registers a variable under its address in the host program.
-    pub fn register_variable(&mut self, module: FatBinary, host: u64, name: String, bytes: u64) {
+    /// Registers a variable under its address in the host program: of so many bytes, in constant
+    /// memory or not.
+    pub fn register_variable(
+        &mut self,
+        module: FatBinary,
+        host: u64,
+        name: String,
+        (bytes, constant): (u64, bool),
+    ) {
         let variable = Variable {
             module,
             name,
             bytes,
+            constant,
             address: None,
         };
         self.variables.insert(host, variable);
@@ -102,7 +111,7 @@ impl Context {
 
     /// Registers a managed variable: `pointer` is where the host keeps its address.
     pub fn register_managed(&mut self, module: FatBinary, pointer: u64, name: String, bytes: u64) {
-        self.register_variable(module, pointer, name.clone(), bytes);
+        self.register_variable(module, pointer, name.clone(), (bytes, false));
         if let Some(module) = self.modules.get_mut(module.0) {
             module.managed.push((pointer, name, bytes));
         }
@@ -194,6 +203,7 @@ impl Context {
         let block = Block {
             bytes,
             kind: Kind::Variable,
+            flags: 0,
         };
         self.memory.insert(address, block);
         Ok(address)

@@ -126,6 +126,17 @@ fn headers(size: u64, dynamic: (u64, u64)) -> Vec<u8> {
     file
 }
 
+/// A file that comes to its name when it is whole. Who may read the folder may read the file.
+fn whole_file(folder: &Path) -> std::io::Result<tempfile::NamedTempFile> {
+    let mut builder = tempfile::Builder::new();
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        builder.permissions(std::fs::Permissions::from_mode(0o644));
+    }
+    builder.tempfile_in(folder)
+}
+
 /// Puts the files of all names into a folder, each whole or not at all.
 ///
 /// # Errors
@@ -137,7 +148,7 @@ pub fn write_all(folder: &Path) -> std::io::Result<()> {
         if std::fs::read(&path).is_ok_and(|old| old == bytes) {
             continue;
         }
-        let file = tempfile::NamedTempFile::new_in(folder)?;
+        let file = whole_file(folder)?;
         std::fs::write(file.path(), bytes)?;
         file.persist(path).map_err(|error| error.error)?;
     }
@@ -193,5 +204,15 @@ mod tests {
         write_all(folder.path()).unwrap();
         let files = std::fs::read_dir(folder.path()).unwrap();
         assert_eq!(files.count(), NAMES.len());
+        #[cfg(unix)]
+        for name in NAMES {
+            use std::os::unix::fs::PermissionsExt;
+            let known = std::fs::metadata(folder.path().join(name)).unwrap();
+            assert_eq!(
+                known.permissions().mode() & 0o444,
+                0o444,
+                "all may read {name}"
+            );
+        }
     }
 }

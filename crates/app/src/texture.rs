@@ -18,6 +18,9 @@ pub struct Sampler {
     pub normalized_read: bool,
     /// Coordinates run from 0 to 1.
     pub normalized_coordinates: bool,
+    /// What else was asked for and is told again, without a meaning here: there is one level of
+    /// detail.
+    pub others: [u32; 7],
 }
 
 /// What a texture reads.
@@ -55,17 +58,22 @@ const PLAIN: Sampler = Sampler {
     linear: false,
     normalized_read: false,
     normalized_coordinates: false,
+    others: [0; 7],
 };
 
 /// A texture object.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bound {
     pub target: Target,
+    pub sampler: Sampler,
 }
 
 /// Texels in one dimension that linear memory may have (CUDA C++ Programming Guide: 2^27, later
 /// 2^28).
 const LINEAR_TEXELS: u64 = 1 << 28;
+
+/// `cudaChannelFormatKindFloat`
+const FLOAT: i32 = 2;
 
 fn address_mode(mode: i32) -> Cuda<AddressMode> {
     Ok(match mode {
@@ -90,6 +98,13 @@ fn kind(channels: &Channels, normalized: bool) -> ChannelKind {
 fn sampled(channels: Channels, sampler: &Sampler) -> Cuda<Texture> {
     let (count, bits) = channels.format()?;
     let [x, y, z] = sampler.address.map(address_mode);
+    let is_integer = channels.kind != FLOAT;
+    if sampler.normalized_read && is_integer && bits == 32 {
+        return Err(CudaError::INVALID_NORM_SETTING);
+    }
+    if sampler.linear && is_integer && !sampler.normalized_read {
+        return Err(CudaError::INVALID_FILTER_SETTING);
+    }
     Ok(Texture {
         base: 0,
         width: 1,
@@ -168,7 +183,9 @@ impl Context {
     pub fn create_texture(&mut self, target: Target, sampler: &Sampler) -> Cuda<u64> {
         let texture = self.texture(target, sampler)?;
         let handle = self.with(move |device| device.texture_object(texture))?;
-        self.texture_objects.insert(handle, Bound { target });
+        let sampler = *sampler;
+        self.texture_objects
+            .insert(handle, Bound { target, sampler });
         Ok(handle)
     }
 
@@ -192,6 +209,14 @@ impl Context {
         let bound = self.texture_objects.get(&handle);
         bound
             .map(|bound| bound.target)
+            .ok_or(CudaError::INVALID_VALUE)
+    }
+
+    /// How a texture object is read.
+    pub fn texture_sampler(&self, handle: u64) -> Cuda<Sampler> {
+        let bound = self.texture_objects.get(&handle);
+        bound
+            .map(|bound| bound.sampler)
             .ok_or(CudaError::INVALID_VALUE)
     }
 

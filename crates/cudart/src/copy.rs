@@ -1,11 +1,14 @@
 //! Copies and fills.
 
+use crate::device::the_one;
 use crate::ffi::get;
-use crate::types::{CCopy3, CExtent, CPitched, CPosition};
+use crate::types::{CCopy3, CExtent, CPeerCopy3, CPitched, CPosition};
 use warploom_app::{Area, Box3, Context, Cuda, CudaError, Direction, End};
 
 /// The default stream, for which the host waits.
 const HERE: (u64, bool) = (0, true);
+/// `cudaMemcpyDeviceToDevice`
+const DEVICE_TO_DEVICE: i32 = 3;
 
 fn plane(address: u64, pitch: usize) -> End {
     End {
@@ -56,8 +59,20 @@ fn copy1(
     )
 }
 
+/// Copies to a symbol have no other kinds, nor have those from one.
+const TO_SYMBOL: [i32; 3] = [1, DEVICE_TO_DEVICE, 4];
+const FROM_SYMBOL: [i32; 3] = [2, DEVICE_TO_DEVICE, 4];
+
 /// The place in a symbol.
-fn in_symbol(context: &mut Context, symbol: u64, bytes: usize, offset: usize) -> Cuda<u64> {
+fn in_symbol(
+    context: &mut Context,
+    symbol: u64,
+    (bytes, offset): (usize, usize),
+    (kind, kinds): (i32, [i32; 3]),
+) -> Cuda<u64> {
+    if !kinds.contains(&kind) {
+        return Err(CudaError::INVALID_MEMCPY_DIRECTION);
+    }
     let (address, size) = context.symbol(symbol)?;
     match (bytes as u64).checked_add(offset as u64) {
         Some(end) if end <= size => Ok(address + offset as u64),
@@ -105,6 +120,61 @@ fn along_array(
     Ok(())
 }
 
+/// Bytes from array to array, row after row of each.
+fn between_arrays(
+    context: &mut Context,
+    (to, mut to_x, mut to_y): (u64, usize, usize),
+    (from, mut x, mut y): (u64, usize, usize),
+    bytes: usize,
+) -> Cuda {
+    let row = |context: &Context, array| -> Cuda<usize> {
+        let own = context.array(array)?;
+        Ok((own.extent.width * own.channels.texel_bytes()?) as usize)
+    };
+    let (to_row, row) = (row(context, to)?, row(context, from)?);
+    if to_x >= to_row || x >= row {
+        return Err(CudaError::INVALID_VALUE);
+    }
+    let mut left = bytes;
+    while left > 0 {
+        let part = left.min(to_row - to_x).min(row - x);
+        array_to_array(context, (to, to_x, to_y), (from, x, y), (part, 1))?;
+        left -= part;
+        (to_x, to_y) = ((to_x + part) % to_row, to_y + (to_x + part) / to_row);
+        (x, y) = ((x + part) % row, y + (x + part) / row);
+    }
+    Ok(())
+}
+
+fn array_to_array(
+    context: &mut Context,
+    to: (u64, usize, usize),
+    (from, x, y): (u64, usize, usize),
+    size: (usize, usize),
+) -> Cuda {
+    inside_array(context, (from, x, y), size)?;
+    let source = context.array(from)?.place(x as u64, y as u64, 0);
+    let from = (source.address, source.pitch as usize);
+    array2(context, to, from, size, (DEVICE_TO_DEVICE, true), HERE)
+}
+
+/// The box is in the array.
+fn inside_array(
+    context: &Context,
+    (array, x, y): (u64, usize, usize),
+    (width, height): (usize, usize),
+) -> Cuda {
+    let own = context.array(array)?;
+    let row = own.extent.width * own.channels.texel_bytes()?;
+    let fits = |at: usize, bytes: usize, most: u64| {
+        at.checked_add(bytes).is_some_and(|end| end as u64 <= most)
+    };
+    match fits(x, width, row) && fits(y, height, own.rows()) {
+        true => Ok(()),
+        false => Err(CudaError::INVALID_VALUE),
+    }
+}
+
 fn array2(
     context: &mut Context,
     (array, x, y): (u64, usize, usize),
@@ -113,14 +183,11 @@ fn array2(
     (kind, into): (i32, bool),
     stream: (u64, bool),
 ) -> Cuda {
-    let own = context.array(array)?;
-    let row = own.extent.width * own.channels.texel_bytes()?;
-    let fits = |at: usize, bytes: usize, most: u64| {
-        at.checked_add(bytes).is_some_and(|end| end as u64 <= most)
-    };
-    if !fits(x, width, row) || !fits(y, height, own.rows()) {
-        return Err(CudaError::INVALID_VALUE);
+    inside_array(context, (array, x, y), (width, height))?;
+    if height > 1 && width > pitch {
+        return Err(CudaError::INVALID_PITCH);
     }
+    let own = context.array(array)?;
     let (inside, outside) = (own.place(x as u64, y as u64, 0), plane(address, pitch));
     let (to, from) = if into {
         (inside, outside)
@@ -163,6 +230,22 @@ fn copy3(context: &mut Context, own: CCopy3, stream: (u64, bool)) -> Cuda {
     context.copy(to, from, extent, Direction::of(own.kind)?, stream)
 }
 
+fn copy3_peer(context: &mut Context, own: CPeerCopy3, stream: (u64, bool)) -> Cuda {
+    the_one(own.to_device)?;
+    the_one(own.from_device)?;
+    let own = CCopy3 {
+        from_array: own.from_array,
+        from_position: own.from_position,
+        from: own.from,
+        to_array: own.to_array,
+        to_position: own.to_position,
+        to: own.to,
+        extent: own.extent,
+        kind: DEVICE_TO_DEVICE,
+    };
+    copy3(context, own, stream)
+}
+
 fn fill(context: &mut Context, end: End, value: i32, extent: Box3, stream: u64) -> Cuda {
     context.fill(Area { end, extent }, value as u8, stream)
 }
@@ -189,14 +272,18 @@ runtime! {
     }
 
     fn cudaMemcpyPeer(
-        to: u64, _to_device: i32, from: u64, _from_device: i32, bytes: usize,
+        to: u64, to_device: i32, from: u64, from_device: i32, bytes: usize,
     ) |context| {
+        the_one(to_device)?;
+        the_one(from_device)?;
         copy1(context, (to, from), bytes, 4, HERE)
     }
 
     fn cudaMemcpyPeerAsync(
-        to: u64, _to_device: i32, from: u64, _from_device: i32, bytes: usize, stream: u64,
+        to: u64, to_device: i32, from: u64, from_device: i32, bytes: usize, stream: u64,
     ) |context| {
+        the_one(to_device)?;
+        the_one(from_device)?;
         copy1(context, (to, from), bytes, 4, (stream, false))
     }
 
@@ -229,28 +316,28 @@ runtime! {
     fn cudaMemcpyToSymbol / cudaMemcpyToSymbol_ptds (
         symbol: u64, from: u64, bytes: usize, offset: usize, kind: i32,
     ) |context| {
-        let to = in_symbol(context, symbol, bytes, offset)?;
+        let to = in_symbol(context, symbol, (bytes, offset), (kind, TO_SYMBOL))?;
         copy1(context, (to, from), bytes, kind, HERE)
     }
 
     fn cudaMemcpyToSymbolAsync / cudaMemcpyToSymbolAsync_ptsz (
         symbol: u64, from: u64, bytes: usize, offset: usize, kind: i32, stream: u64,
     ) |context| {
-        let to = in_symbol(context, symbol, bytes, offset)?;
+        let to = in_symbol(context, symbol, (bytes, offset), (kind, TO_SYMBOL))?;
         copy1(context, (to, from), bytes, kind, (stream, false))
     }
 
     fn cudaMemcpyFromSymbol / cudaMemcpyFromSymbol_ptds (
         to: u64, symbol: u64, bytes: usize, offset: usize, kind: i32,
     ) |context| {
-        let from = in_symbol(context, symbol, bytes, offset)?;
+        let from = in_symbol(context, symbol, (bytes, offset), (kind, FROM_SYMBOL))?;
         copy1(context, (to, from), bytes, kind, HERE)
     }
 
     fn cudaMemcpyFromSymbolAsync / cudaMemcpyFromSymbolAsync_ptsz (
         to: u64, symbol: u64, bytes: usize, offset: usize, kind: i32, stream: u64,
     ) |context| {
-        let from = in_symbol(context, symbol, bytes, offset)?;
+        let from = in_symbol(context, symbol, (bytes, offset), (kind, FROM_SYMBOL))?;
         copy1(context, (to, from), bytes, kind, (stream, false))
     }
 
@@ -319,9 +406,26 @@ runtime! {
         height: usize,
         _kind: i32,
     ) |context| {
-        let source = context.array(from)?.place(x as u64, y as u64, 0);
-        let (address, pitch) = (source.address, source.pitch as usize);
-        array2(context, (to, to_x, to_y), (address, pitch), (width, height), (3, true), HERE)
+        array_to_array(context, (to, to_x, to_y), (from, x, y), (width, height))
+    }
+
+    fn cudaMemcpyArrayToArray / cudaMemcpyArrayToArray_ptds (
+        to: u64, to_x: usize, to_y: usize, from: u64, x: usize, y: usize, bytes: usize,
+        _kind: i32,
+    ) |context| {
+        between_arrays(context, (to, to_x, to_y), (from, x, y), bytes)
+    }
+
+    fn cudaMemcpy3DPeer / cudaMemcpy3DPeer_ptds (own: *const CPeerCopy3) |context| {
+        let own = get(own)?;
+        copy3_peer(context, own, HERE)
+    }
+
+    fn cudaMemcpy3DPeerAsync / cudaMemcpy3DPeerAsync_ptsz (
+        own: *const CPeerCopy3, stream: u64,
+    ) |context| {
+        let own = get(own)?;
+        copy3_peer(context, own, (stream, false))
     }
 
     fn cudaMemset / cudaMemset_ptds (to: u64, value: i32, bytes: usize) |context| {

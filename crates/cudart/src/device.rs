@@ -5,10 +5,13 @@ use crate::process::abi;
 use std::ffi::c_char;
 use warploom_app::{Abi, Context, Cuda, CudaError, attribute, device_properties};
 
+/// `cudaDeviceMask`
+const DEVICE_FLAGS: u32 = 0xff;
+
 /// Where the one device is said to be.
 const BUS: &str = "0000:01:00.0";
 
-fn the_one(device: i32) -> Cuda {
+pub fn the_one(device: i32) -> Cuda {
     match device {
         0 => Ok(()),
         _ => Err(CudaError::INVALID_DEVICE),
@@ -42,6 +45,9 @@ runtime! {
     }
 
     fn cudaSetDeviceFlags(flags: u32) |context| {
+        if flags & !DEVICE_FLAGS != 0 {
+            return Err(CudaError::INVALID_VALUE);
+        }
         context.set_flags(flags);
         Ok(())
     }
@@ -119,6 +125,13 @@ runtime! {
         the_one(device)?;
         the_one(peer)?;
         put(to, 0)
+    }
+
+    // What one device may do with another; with itself there is no question.
+    fn cudaDeviceGetP2PAttribute(
+        _to: *mut i32, _attribute: i32, _from: i32, _to_device: i32,
+    ) |_context| {
+        Err::<(), CudaError>(CudaError::INVALID_DEVICE)
     }
 
     fn cudaDeviceEnablePeerAccess / cudaDeviceDisablePeerAccess (_peer: i32) |_context| {

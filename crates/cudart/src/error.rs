@@ -4,7 +4,7 @@ use crate::process::{texts, with};
 use std::ffi::{CStr, CString, c_char};
 
 /// A C string that stays for as long as the process does, the same one for the same text.
-fn lasting(text: &str) -> *const c_char {
+pub fn lasting(text: &str) -> *const c_char {
     let mut texts = texts();
     let known = texts
         .iter()

@@ -1,8 +1,10 @@
 //! Attributes of functions, occupancy.
 
-use crate::ffi::{put, put_bytes};
+use crate::error::lasting;
+use crate::ffi::{put, put_bytes, put_if};
 use crate::process::abi;
 use crate::types::CFunctionAttributes;
+use std::ffi::c_char;
 use warploom_app::Abi;
 
 /// Bytes of the attributes that came with release 12.
@@ -61,5 +63,18 @@ runtime! {
     fn cudaFuncGetParamCount(function: u64, to: *mut usize) |context| {
         let parameters = context.parameters(function)?;
         put(to, parameters.len())
+    }
+
+    fn cudaFuncGetParamInfo(
+        function: u64, number: usize, offset: *mut usize, size: *mut usize,
+    ) |context| {
+        let (at, bytes) = context.parameter(function, number)?;
+        put(offset, at as usize)?;
+        put_if(size, bytes as usize);
+        Ok(())
+    }
+
+    fn cudaFuncGetName(to: *mut *const c_char, function: u64) |context| {
+        put(to, lasting(context.function_name(function)?))
     }
 }

@@ -1,7 +1,7 @@
 //! Launches.
 
 use crate::ffi::{bytes, get, put, put_if};
-use crate::process::with;
+use crate::process::{call, call_function, with};
 use crate::types::{CDim3, CLaunchConfiguration};
 use std::ffi::c_void;
 use warploom_app::{Configuration, Context, Cuda, CudaError, LaunchRequest};
@@ -140,27 +140,47 @@ unsafe fn launch(
     })
 }
 
-runtime! {
-    fn cudaLaunchHostFunc / cudaLaunchHostFunc_ptsz (
-        stream: u64,
-        function: Option<unsafe extern "C" fn(*mut c_void)>,
-        data: *mut c_void,
-    ) |context| {
-        let function = function.ok_or(CudaError::INVALID_VALUE)?;
-        context.call_in_stream(stream)?;
-        function(data);
-        Ok(())
-    }
+type HostFunction = Option<unsafe extern "C" fn(*mut c_void)>;
+type StreamCallback = Option<unsafe extern "C" fn(u64, i32, *mut c_void)>;
 
-    fn cudaStreamAddCallback / cudaStreamAddCallback_ptsz (
-        stream: u64,
-        function: Option<unsafe extern "C" fn(u64, i32, *mut c_void)>,
-        data: *mut c_void,
-        _flags: u32,
-    ) |context| {
-        let function = function.ok_or(CudaError::INVALID_VALUE)?;
-        context.call_in_stream(stream)?;
-        function(stream, 0, data);
-        Ok(())
-    }
+/// Functions of the host in a stream. Each comes in a form for programs whose default stream is a
+/// thread's own.
+macro_rules! host_functions {
+    ($function:ident $callback:ident) => {
+        #[unsafe(no_mangle)]
+        pub extern "C" fn $function(stream: u64, function: HostFunction, data: *mut c_void) -> i32 {
+            let Some(function) = function else {
+                return call(|_| Err(CudaError::INVALID_VALUE));
+            };
+            let code = call(|context| context.call_in_stream(stream));
+            if code == 0 {
+                // SAFETY: the program gives a function that takes its data.
+                call_function(|| unsafe { function(data) });
+            }
+            code
+        }
+
+        #[unsafe(no_mangle)]
+        pub extern "C" fn $callback(
+            stream: u64,
+            function: StreamCallback,
+            data: *mut c_void,
+            _flags: u32,
+        ) -> i32 {
+            let Some(function) = function else {
+                return call(|_| Err(CudaError::INVALID_VALUE));
+            };
+            let code = call(|context| context.stream_facts(stream).map(|_| ()));
+            if code == 0 {
+                // It is called, and told, also when what came before it in the stream has failed.
+                let status = call(|context| context.call_in_stream(stream));
+                // SAFETY: the program gives a function that takes its data.
+                call_function(|| unsafe { function(stream, status, data) });
+            }
+            code
+        }
+    };
 }
+
+host_functions! { cudaLaunchHostFunc cudaStreamAddCallback }
+host_functions! { cudaLaunchHostFunc_ptsz cudaStreamAddCallback_ptsz }

@@ -1,22 +1,49 @@
 //! Memory: allocation, release, what is known of an address.
 
-use crate::ffi::{get, put, put_if};
+use crate::ffi::{put, put_if};
 use crate::types::{CExtent, CPitched, CPointerAttributes};
-use warploom_app::{CudaError, Kind};
+use warploom_app::{Cuda, CudaError, Kind};
 
 /// `cudaHostAllocMapped`
 const MAPPED: u32 = 2;
+/// Flags of `cudaHostAlloc` and `cudaHostRegister`.
+const ALLOCATION_FLAGS: u32 = 0x7;
+const REGISTRATION_FLAGS: u32 = 0xf;
+/// `cudaMemAttachGlobal` and `cudaMemAttachHost`
+const ATTACH_FLAGS: std::ops::RangeInclusive<u32> = 1..=2;
+
+/// Nothing is allocated that nobody hears of.
+fn wanted<T>(to: *mut T) -> Cuda {
+    match to.is_null() {
+        true => Err(CudaError::INVALID_VALUE),
+        false => Ok(()),
+    }
+}
+
+/// `cudaMemRangeAttribute`: read mostly, preferred location, accessed by, last prefetch.
+const READ_MOSTLY: i32 = 1;
+const PREFERRED_LOCATION: i32 = 2;
+const LAST_PREFETCH: i32 = 4;
+/// `cudaInvalidDeviceId`
+const NO_DEVICE: i32 = -2;
+
+fn known(flags: u32, all: u32) -> Cuda {
+    match flags & !all {
+        0 => Ok(()),
+        _ => Err(CudaError::INVALID_VALUE),
+    }
+}
 
 runtime! {
     fn cudaMalloc(to: *mut u64, bytes: usize) |context| {
-        if to.is_null() {
-            return Err(CudaError::INVALID_VALUE);
-        }
+        wanted(to)?;
         let address = context.malloc(bytes as u64)?;
         put(to, address)
     }
 
-    fn cudaMallocAsync / cudaMallocAsync_ptsz (to: *mut u64, bytes: usize, _stream: u64) |context| {
+    fn cudaMallocAsync / cudaMallocAsync_ptsz (to: *mut u64, bytes: usize, stream: u64) |context| {
+        wanted(to)?;
+        context.stream_facts(stream)?;
         let address = context.malloc(bytes as u64)?;
         put(to, address)
     }
@@ -25,17 +52,21 @@ runtime! {
         context.free(address, &[Kind::Device, Kind::Managed])
     }
 
-    fn cudaFreeAsync / cudaFreeAsync_ptsz (address: u64, _stream: u64) |context| {
+    fn cudaFreeAsync / cudaFreeAsync_ptsz (address: u64, stream: u64) |context| {
+        context.stream_facts(stream)?;
         context.free(address, &[Kind::Device])
     }
 
     fn cudaMallocPitch(to: *mut u64, pitch: *mut usize, width: usize, height: usize) |context| {
+        wanted(to)?;
+        wanted(pitch)?;
         let (address, bytes) = context.malloc_pitch(width as u64, height as u64)?;
         put(to, address)?;
         put(pitch, bytes as usize)
     }
 
     fn cudaMalloc3D(to: *mut CPitched, extent: CExtent) |context| {
+        wanted(to)?;
         let rows = (extent.height as u64).checked_mul(extent.depth as u64);
         let rows = rows.ok_or(CudaError::INVALID_VALUE)?;
         let (pointer, pitch) = context.malloc_pitch(extent.width as u64, rows)?;
@@ -44,12 +75,15 @@ runtime! {
     }
 
     fn cudaMallocHost(to: *mut u64, bytes: usize) |context| {
-        let address = context.malloc_shared(bytes as u64, Kind::Pinned)?;
+        wanted(to)?;
+        let address = context.malloc_shared((bytes as u64, 0), Kind::Pinned)?;
         put(to, address)
     }
 
     fn cudaHostAlloc(to: *mut u64, bytes: usize, flags: u32) |context| {
-        let address = context.malloc_shared(bytes as u64, Kind::Pinned)?;
+        wanted(to)?;
+        known(flags, ALLOCATION_FLAGS)?;
+        let address = context.malloc_shared((bytes as u64, flags), Kind::Pinned)?;
         if flags & MAPPED != 0 && address != 0 {
             context.device_pointer(address)?;
         }
@@ -60,15 +94,17 @@ runtime! {
         context.free(address, &[Kind::Pinned])
     }
 
-    fn cudaMallocManaged(to: *mut u64, bytes: usize, _flags: u32) |context| {
-        if bytes == 0 {
+    fn cudaMallocManaged(to: *mut u64, bytes: usize, flags: u32) |context| {
+        wanted(to)?;
+        if bytes == 0 || !ATTACH_FLAGS.contains(&flags) {
             return Err(CudaError::INVALID_VALUE);
         }
-        let address = context.malloc_shared(bytes as u64, Kind::Managed)?;
+        let address = context.malloc_shared((bytes as u64, flags), Kind::Managed)?;
         put(to, address)
     }
 
-    fn cudaHostRegister(address: u64, bytes: usize, _flags: u32) |context| {
+    fn cudaHostRegister(address: u64, bytes: usize, flags: u32) |context| {
+        known(flags, REGISTRATION_FLAGS)?;
         context.register_host(address, bytes as u64)
     }
 
@@ -80,8 +116,8 @@ runtime! {
     }
 
     fn cudaHostGetFlags(to: *mut u32, host: u64) |context| {
-        context.device_pointer(host)?;
-        put(to, MAPPED)
+        let flags = context.host_flags(host)?;
+        put(to, flags)
     }
 
     fn cudaMemGetInfo(free: *mut usize, total: *mut usize) |context| {
@@ -113,12 +149,12 @@ runtime! {
 
     // Wishes of where memory should be: it is where it is.
     fn cudaMemPrefetchAsync / cudaMemPrefetchAsync_ptsz / cudaMemPrefetchAsync_v2
-        / cudaMemPrefetchAsync_v2_ptsz (address: u64, _bytes: usize) |context| {
-        context.extent_of(address).map(|_| ())
+        / cudaMemPrefetchAsync_v2_ptsz (address: u64, bytes: usize) |context| {
+        context.managed(address, bytes as u64)
     }
 
-    fn cudaMemAdvise / cudaMemAdvise_v2 (address: u64, _bytes: usize) |context| {
-        context.extent_of(address).map(|_| ())
+    fn cudaMemAdvise / cudaMemAdvise_v2 (address: u64, bytes: usize) |context| {
+        context.managed(address, bytes as u64)
     }
 
     fn cudaStreamAttachMemAsync / cudaStreamAttachMemAsync_ptsz (
@@ -133,15 +169,21 @@ runtime! {
     fn cudaMemRangeGetAttribute(
         to: *mut i32,
         bytes: usize,
-        _attribute: i32,
+        attribute: i32,
         address: u64,
-        _count: usize,
+        count: usize,
     ) |context| {
-        context.extent_of(address)?;
-        let _ = get(to)?;
-        if bytes != size_of::<i32>() {
+        context.managed(address, count as u64)?;
+        // Advice is taken note of by nobody.
+        let value = match attribute {
+            READ_MOSTLY => 0,
+            PREFERRED_LOCATION..=LAST_PREFETCH => NO_DEVICE,
+            _ => return Err(CudaError::INVALID_VALUE),
+        };
+        if bytes == 0 || !bytes.is_multiple_of(size_of::<i32>()) {
             return Err(CudaError::INVALID_VALUE);
         }
-        put(to, 0)
+        // One number, but for the devices that access the memory.
+        (0..bytes / size_of::<i32>()).try_for_each(|at| put(to.wrapping_add(at), value))
     }
 }

@@ -4,6 +4,7 @@ use crate::host::Memory;
 use std::ffi::{CStr, CString};
 use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use warploom_app::{Abi, Context, Cuda, CudaError, SETTINGS_VARIABLE, Settings, stub};
 
@@ -13,6 +14,8 @@ struct Process {
     id: u32,
     abi: Abi,
     context: Result<Mutex<Context>, String>,
+    /// The thread that uses the context, or 0.
+    user: AtomicUsize,
     /// Names and sentences handed out, as C strings that stay.
     texts: Mutex<Vec<&'static CStr>>,
 }
@@ -40,7 +43,34 @@ fn begin() -> Process {
         id: std::process::id(),
         abi: loaded_abi(),
         context,
+        user: AtomicUsize::new(0),
         texts: Mutex::default(),
+    }
+}
+
+/// A number of the thread, never 0.
+fn own_number() -> usize {
+    // SAFETY: it only asks who calls.
+    unsafe { libc::pthread_self() as usize }
+}
+
+/// The context in use by one thread.
+struct InUse<'a> {
+    context: MutexGuard<'a, Context>,
+    user: &'a AtomicUsize,
+}
+
+impl<'a> InUse<'a> {
+    fn by_us(context: &'a Mutex<Context>, user: &'a AtomicUsize) -> Self {
+        let context = context.lock().unwrap_or_else(PoisonError::into_inner);
+        user.store(own_number(), Ordering::Relaxed);
+        Self { context, user }
+    }
+}
+
+impl Drop for InUse<'_> {
+    fn drop(&mut self) {
+        self.user.store(0, Ordering::Relaxed);
     }
 }
 
@@ -75,12 +105,12 @@ extern "C" fn end() {
         && process.id == std::process::id()
         && let Ok(context) = &process.context
     {
-        let finish = || {
-            context
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .finish()
-        };
+        // A handler of a signal may end the process inside a call: that will never be done.
+        if process.user.load(Ordering::Relaxed) == own_number() {
+            say("warploom: the program ended inside a call of the runtime: there is no result\n");
+            return;
+        }
+        let finish = || InUse::by_us(context, &process.user).context.finish();
         let _ = catch_unwind(AssertUnwindSafe(finish));
     }
 }
@@ -106,7 +136,7 @@ pub fn with<R>(work: impl FnOnce(&mut Context) -> R) -> Cuda<R> {
         .context
         .as_ref()
         .map_err(|_| CudaError::INITIALIZATION)?;
-    let work = || work(&mut context.lock().unwrap_or_else(PoisonError::into_inner));
+    let work = || work(&mut InUse::by_us(context, &process.user).context);
     // A panic is our bug: it must not run through the program's frames.
     catch_unwind(AssertUnwindSafe(work)).map_err(|_| CudaError::UNKNOWN)
 }
@@ -115,6 +145,17 @@ pub fn with<R>(work: impl FnOnce(&mut Context) -> R) -> Cuda<R> {
 pub fn call(work: impl FnOnce(&mut Context) -> Cuda) -> i32 {
     let thread = std::thread::current().id();
     with(|context| context.call(thread, work)).unwrap_or_else(|error| error.0)
+}
+
+/// Runs a function of the program that a stream has come to. Nobody waits for the context
+/// meanwhile: the function may wait for other threads, or end the process.
+pub fn call_function(function: impl FnOnce()) {
+    let thread = std::thread::current().id();
+    let noted = |called| with(|context| context.runs_function(thread, called));
+    if noted(true).is_ok() {
+        function();
+        let _ = noted(false);
+    }
 }
 
 /// Defines functions of the runtime, each under one or more names: those that end in `_ptsz` and

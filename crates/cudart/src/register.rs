@@ -83,11 +83,12 @@ pub unsafe extern "C" fn __cudaRegisterVar(
     name: *const c_char,
     _external: c_int,
     size: usize,
+    constant: c_int,
 ) {
     // SAFETY: names are C strings.
     let name = unsafe { text(name) };
-    let bytes = size as u64;
-    let _ = with(|context| context.register_variable(module(handle), host, name, bytes));
+    let what = (size as u64, constant != 0);
+    let _ = with(|context| context.register_variable(module(handle), host, name, what));
 }
 
 #[unsafe(no_mangle)]

@@ -61,6 +61,14 @@ runtime! {
         put(to, 0)
     }
 
+    // Whatever else a release tells by more pointers, it tells of streams that capture.
+    fn cudaStreamGetCaptureInfo / cudaStreamGetCaptureInfo_ptsz / cudaStreamGetCaptureInfo_v2
+        / cudaStreamGetCaptureInfo_v2_ptsz / cudaStreamGetCaptureInfo_v3
+        / cudaStreamGetCaptureInfo_v3_ptsz (stream: u64, to: *mut i32) |context| {
+        context.stream_facts(stream)?;
+        put(to, 0)
+    }
+
     fn cudaDeviceGetStreamPriorityRange(least: *mut i32, greatest: *mut i32) |_context| {
         put_if(least, 0);
         put_if(greatest, 0);

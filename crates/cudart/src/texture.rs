@@ -1,8 +1,9 @@
 //! Textures and surfaces: objects and references.
 
 use crate::ffi::{get, put, put_if};
+use crate::process::abi;
 use crate::types::{CChannels, CResource, CSampler, CTextureReference};
-use warploom_app::{Channels, Context, Cuda, CudaError, Sampler, Target};
+use warploom_app::{Abi, Channels, Context, Cuda, CudaError, Sampler, Target};
 
 /// `cudaResourceType`
 const ARRAY: i32 = 0;
@@ -89,27 +90,99 @@ unsafe fn sampler(reference: *const CTextureReference) -> Cuda<(Sampler, CChanne
         linear: own.filter != 0,
         normalized_read: false,
         normalized_coordinates: own.normalized != 0,
+        others: [0; 7],
     };
     Ok((sampler, own.channels))
 }
 
+/// `cudaAddressModeBorder`
+const BORDER: i32 = 3;
+
+/// The first six words behind what all samplers have, and the seventh where a release has one.
+///
+/// # Safety
+/// The sampler is null or as the release lays it out.
+unsafe fn others(from: *const CSampler, has_last: bool) -> Cuda<[u32; 7]> {
+    // SAFETY: see above.
+    let own = unsafe { get(from) }?;
+    let mut others = [0; 7];
+    others[..6].copy_from_slice(&own.others);
+    if has_last {
+        // SAFETY: see above.
+        others[6] = unsafe { get(from.wrapping_add(1).cast()) }?;
+    }
+    Ok(others)
+}
+
+/// Creates a texture object.
+///
+/// # Safety
+/// Pointers are null or as the release lays out what they point to.
+unsafe fn create(
+    context: &mut Context,
+    (resource, sampler, view): (*const CResource, *const CSampler, *const u8),
+    has_last: bool,
+) -> Cuda<u64> {
+    // SAFETY: see above.
+    let (resource, own) = unsafe { (get(resource)?, get(sampler)?) };
+    if !view.is_null() {
+        return Err(context.unsupported("cudaCreateTextureObject with a resource view"));
+    }
+    if own.srgb != 0 {
+        return Err(context.unsupported("cudaCreateTextureObject with sRGB"));
+    }
+    if own.address.contains(&BORDER) && own.border != [0.0; 4] {
+        return Err(context.unsupported("cudaCreateTextureObject with a border's colour"));
+    }
+    let sampler = Sampler {
+        address: own.address,
+        linear: own.filter != 0,
+        normalized_read: own.read != 0,
+        normalized_coordinates: own.normalized != 0,
+        // SAFETY: see above.
+        others: unsafe { others(sampler, has_last) }?,
+    };
+    let target = target(context, &resource)?;
+    context.create_texture(target, &sampler)
+}
+
+/// Tells how a texture object is read.
+///
+/// # Safety
+/// `to` is null or has room for what the release lays out.
+unsafe fn describe(context: &Context, to: *mut CSampler, texture: u64, has_last: bool) -> Cuda {
+    let own = context.texture_sampler(texture)?;
+    let [first @ .., last] = own.others;
+    let sampler = CSampler {
+        address: own.address,
+        filter: own.linear.into(),
+        read: own.normalized_read.into(),
+        srgb: 0,
+        border: [0.0; 4],
+        normalized: own.normalized_coordinates.into(),
+        others: first,
+    };
+    // SAFETY: see above.
+    unsafe { put(to, sampler) }?;
+    match has_last {
+        // SAFETY: see above.
+        true => unsafe { put(to.wrapping_add(1).cast(), last) },
+        false => Ok(()),
+    }
+}
+
 runtime! {
-    fn cudaCreateTextureObject / cudaCreateTextureObject_v2 (
+    fn cudaCreateTextureObject(
         to: *mut u64, resource: *const CResource, sampler: *const CSampler, view: *const u8,
     ) |context| {
-        let (resource, own) = (get(resource)?, get(sampler)?);
-        if !view.is_null() {
-            return Err(context.unsupported("cudaCreateTextureObject with a resource view"));
-        }
-        let sampler = Sampler {
-            address: own.address,
-            linear: own.filter != 0,
-            normalized_read: own.read != 0,
-            normalized_coordinates: own.normalized != 0,
-        };
-        let target = target(context, &resource)?;
-        let texture = context.create_texture(target, &sampler)?;
-        put(to, texture)
+        let has_last = abi() >= Abi::V12;
+        put(to, create(context, (resource, sampler, view), has_last)?)
+    }
+
+    fn cudaCreateTextureObject_v2(
+        to: *mut u64, resource: *const CResource, sampler: *const CSampler, view: *const u8,
+    ) |context| {
+        put(to, create(context, (resource, sampler, view), true)?)
     }
 
     fn cudaDestroyTextureObject(texture: u64) |context| { context.destroy_texture(texture) }
@@ -125,6 +198,19 @@ runtime! {
 
     fn cudaGetTextureObjectResourceDesc(to: *mut CResource, texture: u64) |context| {
         put(to, described(context.texture_target(texture)?))
+    }
+
+    fn cudaGetTextureObjectTextureDesc(to: *mut CSampler, texture: u64) |context| {
+        describe(context, to, texture, abi() >= Abi::V12)
+    }
+
+    fn cudaGetTextureObjectTextureDesc_v2(to: *mut CSampler, texture: u64) |context| {
+        describe(context, to, texture, true)
+    }
+
+    // None has one.
+    fn cudaGetTextureObjectResourceViewDesc(_to: *mut u8, _texture: u64) |_context| {
+        Err::<(), CudaError>(CudaError::INVALID_VALUE)
     }
 
     fn cudaGetSurfaceObjectResourceDesc(to: *mut CResource, surface: u64) |context| {

@@ -109,7 +109,23 @@ pub struct CCopy3 {
     pub kind: i32,
 }
 
-/// `cudaTextureDesc`, the part that is the same in all releases.
+/// `cudaMemcpy3DPeerParms`
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct CPeerCopy3 {
+    pub from_array: u64,
+    pub from_position: CPosition,
+    pub from: CPitched,
+    pub from_device: i32,
+    pub to_array: u64,
+    pub to_position: CPosition,
+    pub to: CPitched,
+    pub to_device: i32,
+    pub extent: CExtent,
+}
+
+/// `cudaTextureDesc`, the part that is the same in all releases; from 12 on a word follows (and in
+/// release 11 in functions whose names end in `_v2`).
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct CSampler {
@@ -119,6 +135,8 @@ pub struct CSampler {
     pub srgb: i32,
     pub border: [f32; 4],
     pub normalized: i32,
+    /// Anisotropy, then what tells mipmap levels apart.
+    pub others: [u32; 6],
 }
 
 /// `textureReference`, the part that is read here.

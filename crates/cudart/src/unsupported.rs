@@ -31,7 +31,6 @@ unsupported! {
     cudaDeviceGetMemPool
     cudaDeviceGetNvSciSyncAttributes
     cudaDeviceGetP2PAtomicCapabilities
-    cudaDeviceGetP2PAttribute
     cudaDeviceGraphMemTrim
     cudaDeviceRegisterAsyncNotification
     cudaDeviceSetGraphMemAttribute
@@ -58,8 +57,6 @@ unsupported! {
     cudaExternalMemoryGetMappedBuffer
     cudaExternalMemoryGetMappedMipmappedArray
     cudaFreeMipmappedArray
-    cudaFuncGetName
-    cudaFuncGetParamInfo
     cudaGLGetDevices
     cudaGLMapBufferObject
     cudaGLMapBufferObjectAsync
@@ -75,9 +72,6 @@ unsupported! {
     cudaGetDriverEntryPoint_ptsz
     cudaGetExportTable
     cudaGetMipmappedArrayLevel
-    cudaGetTextureObjectResourceViewDesc
-    cudaGetTextureObjectTextureDesc
-    cudaGetTextureObjectTextureDesc_v2
     cudaGraphAddChildGraphNode
     cudaGraphAddDependencies
     cudaGraphAddDependencies_v2
@@ -242,14 +236,8 @@ unsupported! {
     cudaMemSetMemPool
     cudaMemcpy3DBatchAsync
     cudaMemcpy3DBatchAsync_ptsz
-    cudaMemcpy3DPeer
-    cudaMemcpy3DPeerAsync
-    cudaMemcpy3DPeerAsync_ptsz
-    cudaMemcpy3DPeer_ptds
     cudaMemcpy3DWithAttributesAsync
     cudaMemcpy3DWithAttributesAsync_ptsz
-    cudaMemcpyArrayToArray
-    cudaMemcpyArrayToArray_ptds
     cudaMemcpyBatchAsync
     cudaMemcpyBatchAsync_ptsz
     cudaMemcpyWithAttributesAsync
@@ -274,12 +262,6 @@ unsupported! {
     cudaStreamEndCapture_ptsz
     cudaStreamGetAttribute
     cudaStreamGetAttribute_ptsz
-    cudaStreamGetCaptureInfo
-    cudaStreamGetCaptureInfo_ptsz
-    cudaStreamGetCaptureInfo_v2
-    cudaStreamGetCaptureInfo_v2_ptsz
-    cudaStreamGetCaptureInfo_v3
-    cudaStreamGetCaptureInfo_v3_ptsz
     cudaStreamGetDevResource
     cudaStreamGetDevResource_ptsz
     cudaStreamSetAttribute

@@ -1,6 +1,7 @@
 //! Programs of our own under the library: built by compilers of CUDA 11, 12 and 13
 //! (`cargo xtask cuda-programs`), each checks itself and says what is wrong.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use warploom_app::{SETTINGS_VARIABLE, stub};
@@ -274,6 +275,17 @@ fn processes_that_end_otherwise_leave_nothing_half_done() {
         assert!(!ran.output.status.success());
         assert_eq!(ran.files(), Vec::<String>::new(), "{what}");
     }
+    let ran = run(13, "fault", &["signal"], QUIET);
+    assert_eq!(ran.output.status.code(), Some(4), "{}", ran.stderr());
+    assert!(
+        ran.stderr().contains("ended inside a call"),
+        "{}",
+        ran.stderr()
+    );
+    assert_eq!(ran.files(), Vec::<String>::new());
+    let ran = run(13, "fault", &["leave"], QUIET);
+    assert_eq!(ran.output.status.code(), Some(5), "{}", ran.stderr());
+    assert_eq!(ran.result().expect("a result")["totals"]["launches"], 1);
     for what in ["fork", "leak"] {
         let ran = run(13, "fault", &[what], QUIET);
         assert!(ran.output.status.success(), "{what}: {}", ran.stdout());
@@ -295,29 +307,89 @@ fn settings_that_are_wrong_are_told() {
     );
 }
 
-/// Every function that NVIDIA's runtime exports is there, so that any program loads.
 #[test]
-fn all_names_are_exported() {
+fn the_less_usual_members_of_families() {
+    // For both kinds of default streams.
+    for program in ["family", "family-per-thread"] {
+        let ran = check(13, program, QUIET);
+        let told = ran.stderr();
+        let told: Vec<&str> = told.lines().collect();
+        assert_eq!(told.len(), 2, "{told:?}");
+        assert!(told[0].contains("cudaLaunchKernelExC with clusters is not supported"));
+        assert!(told[1].contains("cudaCreateTextureObject with sRGB is not supported"));
+        check(13, program, FUNCTIONAL);
+    }
+}
+
+#[test]
+fn calls_that_newer_releases_do_not_have() {
+    for release in [11, 12] {
+        let ran = check(release, "older", QUIET);
+        assert_eq!(ran.stderr(), "");
+    }
+}
+
+/// Names that a library defines, or that it asks for.
+fn symbols(file: &Path, defined: bool) -> BTreeSet<String> {
     use object::read::elf::{FileHeader, Sym};
     use object::{Endianness, elf};
-    let file = std::fs::read(library()).expect("the library");
+    let file = std::fs::read(file).expect("a file");
     let header = elf::FileHeader64::<Endianness>::parse(&*file).expect("ELF");
     let endian = header.endian().expect("ours");
     let sections = header.sections(endian, &*file).expect("sections");
     let symbols = sections
         .symbols(endian, &*file, elf::SHT_DYNSYM)
         .expect("symbols");
-    let exported: std::collections::BTreeSet<String> = symbols
+    symbols
         .iter()
-        .filter(|symbol| !symbol.is_undefined(endian))
+        .filter(|symbol| symbol.is_undefined(endian) != defined)
         .filter_map(|symbol| symbol.name(endian, symbols.strings()).ok())
         .map(|name| String::from_utf8_lossy(name).into_owned())
-        .collect();
-    let names = include_str!("exports.txt")
-        .lines()
-        .filter(|line| !line.starts_with('#'));
-    let names: Vec<_> = names.filter_map(|line| line.split(' ').next()).collect();
+        .collect()
+}
+
+/// Functions that NVIDIA's runtime exports in some release.
+fn names() -> Vec<&'static str> {
+    let lines = include_str!("exports.txt").lines();
+    let lines = lines.filter(|line| !line.starts_with('#'));
+    let names: Vec<_> = lines.filter_map(|line| line.split(' ').next()).collect();
     assert!(names.len() > 500);
+    names
+}
+
+/// Compilers write calls of these in front of programs that have what none of ours has.
+const OF_COMPILERS: [&str; 2] = ["__cudaRegisterHostVar", "__cudaRegisterUnifiedTable"];
+
+/// Every call that is supported is made, and looked at, by one of our programs.
+#[test]
+fn programs_make_all_calls() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs");
+    let mut called = BTreeSet::new();
+    for release in ["11", "12", "13"] {
+        let programs = std::fs::read_dir(folder.join(release)).expect("a folder");
+        for program in programs {
+            called.extend(symbols(&program.expect("a program").path(), false));
+        }
+    }
+    let table = include_str!("../src/unsupported.rs");
+    let (_, table) = table.split_once("\nunsupported! {").expect("the table");
+    let unsupported: BTreeSet<&str> = table.split_whitespace().collect();
+    let names = names();
+    let supported = names.iter().filter(|name| !unsupported.contains(**name));
+    let missing: Vec<_> = supported
+        .filter(|name| !called.contains(**name) && !OF_COMPILERS.contains(name))
+        .collect();
+    assert!(missing.is_empty(), "{missing:?}");
+    for name in OF_COMPILERS {
+        assert!(!called.contains(name), "{name} needs no exception");
+    }
+}
+
+/// Every function that NVIDIA's runtime exports is there, so that any program loads.
+#[test]
+fn all_names_are_exported() {
+    let exported = symbols(&library(), true);
+    let names = names();
     let missing: Vec<_> = names
         .iter()
         .filter(|name| !exported.contains(**name))

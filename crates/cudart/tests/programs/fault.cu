@@ -1,9 +1,17 @@
 // What goes wrong, and how a process may end: chosen by the first argument.
 #include "check.h"
+#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 __global__ void set(int *out, int value) { out[threadIdx.x] = value; }
+
+__global__ void forever(volatile int *out) {
+    while (out[0] != 99) out[1]++;
+}
+
+static void handle(int) { exit(4); }
+static void CUDART_CB leave(void *) { exit(5); }
 
 int main(int count, char **arguments) {
     const char *what = count > 1 ? arguments[1] : "";
@@ -37,6 +45,14 @@ int main(int count, char **arguments) {
         set<<<1, 32>>>(device, 4);
         OK(cudaMemcpy(host, device, sizeof host, cudaMemcpyDeviceToHost));
         CHECK(host[0] == 4);
+    } else if (!strcmp(what, "signal")) {
+        // A handler ends the process inside a call.
+        signal(SIGALRM, handle);
+        alarm(1);
+        forever<<<1, 1>>>(device);
+        OK(cudaDeviceSynchronize());
+    } else if (!strcmp(what, "leave")) {
+        OK(cudaLaunchHostFunc(0, leave, 0));
     } else if (!strcmp(what, "leak")) {
         void *more;
         OK(cudaMalloc(&more, 1 << 20));
