@@ -48,11 +48,12 @@ impl Texture {
         self.address_of([0, y, z], layer) + u64::from(x) * u64::from(step)
     }
 
-    /// The place of an access, or the nearest one inside, and whether that is the same.
-    fn surface_place(&self, at: [i32; 3], layer: i32, reach: Reach) -> (u64, bool) {
+    /// The place of an access, or the nearest one inside, and whether that is the same. `None` if
+    /// no row is as long as the access.
+    fn surface_place(&self, at: [i32; 3], layer: i32, reach: Reach) -> Option<(u64, bool)> {
         let row = self.width.saturating_mul(self.texel_bytes() as u32);
         let last = [
-            row.saturating_sub(reach.bytes) / reach.step,
+            row.checked_sub(reach.bytes)? / reach.step,
             self.height.saturating_sub(1),
             self.depth.saturating_sub(1),
         ];
@@ -61,7 +62,7 @@ impl Texture {
         let nearest = inside(layer, self.layers.saturating_sub(1));
         let same = place.map(i64::from) == at.map(i64::from);
         let same = same && i64::from(nearest) == i64::from(layer);
-        (self.surface_address(place, nearest, reach.step), same)
+        Some((self.surface_address(place, nearest, reach.step), same))
     }
 
     /// Bits of a channel that a formatted store gives a value. The PTX ISA ("sust") tells what the
@@ -168,13 +169,13 @@ impl Machine<'_, '_> {
             }
             let surface = self.bound(lane)?;
             let (at, layer) = position(site.geom, &own);
-            let (address, inside) = surface.surface_place(at, layer, reach(surface));
-            self.out.addrs[lane] = address;
-            match site.edge {
-                _ if inside => lanes |= 1 << lane,
-                SurfEdge::Clamp => lanes |= 1 << lane,
-                SurfEdge::Zero => {}
-                SurfEdge::Trap => {
+            let place = surface.surface_place(at, layer, reach(surface));
+            self.out.addrs[lane] = place.map_or(surface.base, |(address, _)| address);
+            match (place, site.edge) {
+                (Some((_, true)), _) | (Some(_), SurfEdge::Clamp) => lanes |= 1 << lane,
+                (_, SurfEdge::Zero) => {}
+                // What is longer than a row has no place to be clamped to.
+                (_, SurfEdge::Trap) | (None, SurfEdge::Clamp) => {
                     return Err(RawFault::plain(FaultKind::OutsideSurface, lane));
                 }
             }

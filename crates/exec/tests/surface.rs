@@ -27,8 +27,8 @@ fn row(channels: u8, channel_bits: u8, kind: ChannelKind) -> Texture {
     }
 }
 
-/// A warp behind one access of the row with the value 1.
-fn accessed(surface: Texture, act: SurfAct, atomics: AtomicMode) -> Bench {
+/// A warp in front of one access of the row with the value 1.
+fn before(surface: Texture, act: SurfAct, edge: SurfEdge, atomics: AtomicMode) -> Bench {
     let mut table = TextureTable::default();
     let handle = table.bind(surface);
     let mut b = Builder::new();
@@ -43,7 +43,7 @@ fn accessed(surface: Texture, act: SurfAct, atomics: AtomicMode) -> Bench {
     let mut srcs = vec![r(0)];
     srcs.extend(vec![one; act.values().into()]);
     let extra = b.extra(&[], &srcs);
-    let (geom, edge) = (TexGeom::D1, SurfEdge::Zero);
+    let geom = TexGeom::D1;
     let mut access = inst(Op::Surf { act, geom, edge }, &[], &[Src::Const(0)]);
     access.extra = extra;
     b.push(access);
@@ -57,8 +57,36 @@ fn accessed(surface: Texture, act: SurfAct, atomics: AtomicMode) -> Bench {
     bench.env.atomics = atomics;
     bench.memory.alloc(0, 64).expect("room");
     bench.step().expect("an addition");
+    bench
+}
+
+/// The same behind the access.
+fn accessed(surface: Texture, act: SurfAct, atomics: AtomicMode) -> Bench {
+    let mut bench = before(surface, act, SurfEdge::Zero, atomics);
     bench.step().expect("an access");
     bench
+}
+
+#[test]
+fn what_is_longer_than_a_row_lies_outside() {
+    // Eight bytes, in rows of four.
+    let surface = row(1, 8, ChannelKind::Unsigned);
+    let pair = MemTy {
+        bytes: 4,
+        count: 2,
+        signed: false,
+        wide_reg: false,
+    };
+    let store = SurfAct::Store(pair);
+    let mut bench = accessed(surface, store, AtomicMode::Immediate);
+    assert_eq!(bench.out.active, 0);
+    bench.log.commit(&mut bench.memory);
+    assert_eq!(words(&bench.memory), [0; 4]);
+    for edge in [SurfEdge::Clamp, SurfEdge::Trap] {
+        let mut bench = before(surface, store, edge, AtomicMode::Immediate);
+        let fault = bench.step().expect_err("no place");
+        assert_eq!(fault.kind, FaultKind::OutsideSurface, "{edge:?}");
+    }
 }
 
 fn words(memory: &DeviceMemory) -> [u32; 4] {
