@@ -221,7 +221,7 @@ impl Context {
                 printer: Printer::new(move |text| drop(printed.send(text.to_vec()))),
                 ..self.settings.options()
             };
-            let started = Engine::start(self.spec.clone(), options);
+            let started = Engine::start(self.spec.clone(), options, self.settings.trace.is_some());
             self.engine = Some(started.map_err(|_| CudaError::INITIALIZATION)?);
         }
         self.engine.as_mut().ok_or(CudaError::INITIALIZATION)
@@ -286,17 +286,20 @@ impl Context {
     /// Ends the simulation: waits for what was asked, writes the result and the report. Once.
     pub fn finish(&mut self) {
         let Some(mut engine) = self.engine.take() else {
+            if self.failed.is_none() && !self.settings.quiet {
+                self.say("the program asked nothing of the GPU: there is no result");
+            }
             return;
         };
         self.failed.get_or_insert(CudaError(4));
         match engine.finish() {
-            Some(Ok(run)) => {
+            Some(Ok((run, trace))) => {
                 if let Some(message) = run.outcome.message()
                     && self.settings.quiet
                 {
                     self.say(message);
                 }
-                (self.say)(&hand_out(&self.settings, &run));
+                (self.say)(&hand_out(&self.settings, &run, trace.as_ref()));
             }
             Some(Err(message)) => self.say(&message),
             None => {}

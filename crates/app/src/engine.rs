@@ -15,9 +15,13 @@ use warploom_run::{
     Check, Device, HostAction, HostError, HostProgram, Options, RunError, Session, Stopped,
 };
 use warploom_stats::result::RunReport;
+use warploom_stats::trace::Trace;
 
 /// Done at a mark of a stream, in core cycle `Cycle`.
 pub(crate) type Work = Box<dyn FnOnce(&mut Device, Cycle) -> Result<(), HostError> + Send>;
+
+/// A run's result and its timeline, if one was asked for.
+pub(crate) type Made = (RunReport, Option<Trace>);
 
 enum Wish {
     /// Something with the device, now.
@@ -78,14 +82,15 @@ impl HostProgram for Host {
 /// The simulation, from outside.
 pub(crate) struct Engine {
     wishes: Option<Sender<Wish>>,
-    thread: Option<JoinHandle<Result<RunReport, RunError>>>,
+    thread: Option<JoinHandle<Result<Made, RunError>>>,
     /// Why the run ended early; comes before the wishes' other end goes.
     why: Receiver<Stopped>,
     marks: u64,
 }
 
 impl Engine {
-    pub fn start(spec: GpuSpec, options: Options) -> std::io::Result<Self> {
+    /// Starts the simulation; `traced` makes a timeline, too.
+    pub fn start(spec: GpuSpec, options: Options, traced: bool) -> std::io::Result<Self> {
         let (wishes, received) = channel();
         let (tell, why) = channel();
         let mut host = Host {
@@ -96,7 +101,14 @@ impl Engine {
         };
         let run = move || {
             let session = Session::new(spec, options);
-            session.run(&mut host, &mut |_| ControlFlow::Continue(()))
+            let go_on = &mut |_: &_| ControlFlow::Continue(());
+            match traced {
+                true => {
+                    let made = session.run_traced(&mut host, go_on);
+                    made.map(|(run, trace)| (run, Some(trace)))
+                }
+                false => session.run(&mut host, go_on).map(|run| (run, None)),
+            }
         };
         let thread = std::thread::Builder::new().name("warploom".to_owned());
         Ok(Self {
@@ -150,7 +162,7 @@ impl Engine {
     }
 
     /// Ends the simulation and gives its result; `None` if it was given before.
-    pub fn finish(&mut self) -> Option<Result<RunReport, String>> {
+    pub fn finish(&mut self) -> Option<Result<Made, String>> {
         self.wishes = None;
         Some(match self.thread.take()?.join() {
             Ok(result) => result.map_err(|error| error.to_string()),

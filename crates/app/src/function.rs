@@ -121,6 +121,7 @@ impl Context {
             return Err(CudaError::INVALID_VALUE);
         }
         self.check_bounds(&program, block)?;
+        self.check_units(&program, &function.name)?;
         let fit = self.blocks(&program, block.count() as u32, shared as u32);
         if fit == 0 {
             return Err(CudaError::LAUNCH_OUT_OF_RESOURCES);
@@ -160,6 +161,21 @@ impl Context {
 
     fn default_shared(&self) -> u32 {
         SHARED_WITHOUT_ASKING.min(self.spec.sm.max_shared_bytes_per_block)
+    }
+
+    /// What the machine has no units for cannot be timed.
+    fn check_units(&mut self, program: &Program, name: &str) -> Cuda {
+        let units = self.spec.sm.units.tensor.count;
+        if self.settings.functional || units > 0 || !program.multiplies_matrices() {
+            return Ok(());
+        }
+        let gpu = &self.spec.name;
+        self.say_once(&format!(
+            "{name} multiplies matrices (mma, wmma), and {gpu} has no tensor units: its launch \
+             returns cudaErrorNoKernelImageForDevice; take a GPU that has them, such as \
+             qv100-volta, or --functional"
+        ));
+        Err(CudaError::NO_KERNEL_IMAGE)
     }
 
     fn check_bounds(&self, program: &Program, block: Dim3) -> Cuda {

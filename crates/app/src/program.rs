@@ -36,6 +36,8 @@ pub struct Facts {
     /// The runtime that it needs; `None` if it needs none itself: a script, or a program whose
     /// libraries do.
     pub runtime: Option<String>,
+    /// It is a program for this machine that needs no runtime itself.
+    pub is_without_runtime: bool,
 }
 
 type Header = elf::FileHeader64<Endianness>;
@@ -77,7 +79,10 @@ pub fn inspect(file: &[u8]) -> Result<Facts, ProgramError> {
     for (_, data) in sections.iter().filter(|(name, _)| *name == ".nv_fatbin") {
         check_code(data)?;
     }
-    Ok(Facts { runtime })
+    Ok(Facts {
+        is_without_runtime: runtime.is_none(),
+        runtime,
+    })
 }
 
 /// Machine code without any PTX is told of. What cannot be read here is told of when it is loaded.
@@ -163,7 +168,8 @@ mod tests {
     #[test]
     fn other_machines_are_told_of() {
         let mut file = library("libcudart.so.12");
-        assert_eq!(inspect(&file), Ok(Facts::default()));
+        let facts = inspect(&file).unwrap();
+        assert!(facts.is_without_runtime && facts.runtime.is_none());
         file[18] = 183;
         assert_eq!(inspect(&file), Err(ProgramError::Machine));
         file[4] = 1;

@@ -3,13 +3,18 @@
 use crate::settings::Settings;
 use std::io::Write;
 use std::path::Path;
-use warploom_report::run_report;
+use warploom_report::{perfetto, run_report};
 use warploom_stats::result::RunReport;
+use warploom_stats::trace::Trace;
 
-/// Writes the result and the report where the settings want them, each file whole or not at all.
+/// Writes the result, the timeline and the report where the settings want them, each file whole or
+/// not at all.
 /// Gives what is to be told on standard error.
-pub(crate) fn hand_out(settings: &Settings, run: &RunReport) -> String {
+pub(crate) fn hand_out(settings: &Settings, run: &RunReport, trace: Option<&Trace>) -> String {
     let mut told = String::new();
+    if let (Some(path), Some(trace)) = (&settings.trace, trace) {
+        told.push_str(&write(path, &perfetto(trace)));
+    }
     if let Some(path) = &settings.stats {
         let mut text = serde_json::to_string_pretty(run).expect("the schema has only string keys");
         text.push('\n');

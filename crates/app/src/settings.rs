@@ -35,6 +35,8 @@ pub struct Settings {
     pub capability: Option<u32>,
     /// Where the result goes, as JSON.
     pub stats: Option<PathBuf>,
+    /// Where a timeline of every warp goes, for the Perfetto UI.
+    pub trace: Option<PathBuf>,
     /// Where the report goes; standard error if not given.
     pub report: Option<PathBuf>,
     /// No report at all.
@@ -58,6 +60,7 @@ impl Default for Settings {
             memory_mib: 4096,
             capability: None,
             stats: None,
+            trace: None,
             report: None,
             quiet: false,
             window_cycles: None,

@@ -42,7 +42,7 @@ pub use occupancy::{BlockNeeds, OccupancyLimit};
 pub use peaks::{Bandwidth, Peaks, Rate, karol};
 pub use policies::*;
 pub use preset::{PRESETS, Preset, find};
-pub use print::{Setting, keys_markdown};
+pub use print::{Setting, keys_markdown, settings_toml};
 pub use resolve::{Base, preset, resolve};
 pub use section::Key;
 pub use sheet::*;

@@ -60,6 +60,26 @@ impl GpuSpec {
     }
 }
 
+/// A file for `--gpu` out of every key's value, as [`GpuSpec::settings`] gives them.
+pub fn settings_toml(settings: &BTreeMap<String, Setting>) -> String {
+    let mut tables: BTreeMap<&str, String> = BTreeMap::new();
+    for (name, setting) in settings {
+        let value = match setting {
+            Setting::Bool(on) => on.to_string(),
+            Setting::Integer(value) => value.to_string(),
+            Setting::Float(value) => value.to_string(),
+            Setting::Text(text) => toml::Value::String(text.clone()).to_string(),
+        };
+        let table = tables.entry(table_of(name)).or_default();
+        let _ = writeln!(table, "{} = {value}", last_word(name));
+    }
+    let mut text = tables.remove("").unwrap_or_default();
+    for (table, lines) in tables {
+        let _ = write!(text, "\n[{table}]\n{lines}");
+    }
+    text
+}
+
 /// Every key with its value, in order of declaration.
 pub(crate) fn entries(spec: &GpuSpec) -> Vec<Entry> {
     let mut writer = Writer::default();

@@ -26,6 +26,11 @@ fn every_preset_resolves_prints_and_describes_itself() {
             text(&printed).unwrap_or_else(|errors| panic!("{errors}")),
             spec
         );
+        let kept = settings_toml(&spec.settings());
+        assert_eq!(
+            text(&kept).unwrap_or_else(|errors| panic!("{errors}")),
+            spec
+        );
     }
 }
 

@@ -158,6 +158,29 @@ fn results_are_those_of_every_launch() {
 }
 
 #[test]
+fn timelines_show_what_warps_do() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let trace = folder.path().join("trace.json");
+    let settings = serde_json::json!({"quiet": true, "trace": trace});
+    check(13, "fault", &settings.to_string());
+    let text = std::fs::read_to_string(&trace).expect("a timeline");
+    let trace: serde_json::Value = serde_json::from_str(&text).expect("whole");
+    let events = trace["traceEvents"].as_array().expect("a list");
+    assert!(events.iter().any(|event| event["name"] == "runs"));
+}
+
+#[test]
+fn programs_that_ask_nothing_of_the_gpu_are_told_so() {
+    let ran = run(13, "fault", &["nothing"], "{}");
+    assert!(ran.output.status.success(), "{}", ran.stdout());
+    assert!(
+        ran.stderr().contains("asked nothing of the GPU"),
+        "{}",
+        ran.stderr()
+    );
+}
+
+#[test]
 fn launches_are_timed_by_place_and_by_name() {
     let timed = |settings: &str| {
         let ran = check(13, "memory", settings);
@@ -266,6 +289,26 @@ fn surfaces_are_bound_to_references() {
 fn grids_of_cooperative_launches_synchronise() {
     check(13, "grid", QUIET);
     check(13, "grid", FUNCTIONAL);
+}
+
+#[test]
+fn matrices_are_multiplied_where_there_are_units_for_it() {
+    let cycles = |latency: u64| {
+        let set = [format!("sm.units.tensor_timing.latency_cycles={latency}")];
+        let settings = serde_json::json!({
+            "quiet": true, "stats": "STATS", "gpu": "qv100-volta", "set": set
+        });
+        let result = check(13, "tensor", &settings.to_string()).result();
+        result.expect("a result")["totals"]["cycles"].as_u64()
+    };
+    // At least the last product of a kernel is waited for.
+    let (fast, slow) = (cycles(64).expect("timed"), cycles(464).expect("timed"));
+    assert!(slow >= fast + (464 - 64), "{fast}, {slow}");
+    check(13, "tensor", FUNCTIONAL);
+    let ran = run(13, "tensor", &["none"], QUIET);
+    assert!(ran.output.status.success(), "{}", ran.stdout());
+    let told = ran.stderr();
+    assert!(told.contains("gtx480 has no tensor units"), "{told}");
 }
 
 #[test]

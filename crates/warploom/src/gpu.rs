@@ -12,14 +12,22 @@ use warploom_run::launch_file::read;
 #[derive(clap::Args)]
 pub struct GpuArgs {
     /// Preset (`warploom list gpus`), TOML file or GPGPU-Sim's gpgpusim.config
-    #[arg(long, value_name = "PRESET-or-FILE", default_value = "gtx480")]
+    #[arg(long, value_name = "PRESET-or-FILE", default_value = STANDARD)]
     pub gpu: String,
     /// Change one key, for example `sm.warp_scheduler=lrr`; may be repeated
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub sets: Vec<String>,
 }
 
+/// What stands for no `--gpu`.
+const STANDARD: &str = "gtx480";
+
 impl GpuArgs {
+    /// Another machine than the standard one was asked for.
+    pub fn given(&self) -> bool {
+        self.gpu != STANDARD || !self.sets.is_empty()
+    }
+
     /// The specification.
     pub fn spec(&self) -> Result<GpuSpec, Failure> {
         spec(&self.gpu, &self.sets)

@@ -9,6 +9,7 @@ mod cli;
 mod experiment;
 mod failure;
 mod gpu;
+mod kept;
 mod launch_args;
 mod output;
 mod panic;

@@ -2,6 +2,7 @@
 
 use crate::failure::Failure;
 use crate::gpu::GpuArgs;
+use crate::kept;
 use crate::launch_args::LaunchArgs;
 use crate::output::error_style;
 use std::path::Path;
@@ -10,6 +11,7 @@ use warploom_diag::nearest;
 use warploom_lab::Input;
 use warploom_run::HostProgram;
 use warploom_run::launch_file::{LaunchFile, Limits};
+use warploom_stats::result::RunReport;
 use warploom_workloads::{Size, Target, UnknownTarget, all, architecture};
 
 /// Which input of a workload.
@@ -40,6 +42,23 @@ pub struct TargetArgs {
 }
 
 impl TargetArgs {
+    /// The result that the target names, if it is one, and its machine.
+    pub fn kept(&self) -> Result<Option<(GpuSpec, RunReport)>, Failure> {
+        if !kept::is_kept(&self.target) {
+            return Ok(None);
+        }
+        if self.gpu.given() {
+            return Err(Failure::Input(format!(
+                "{} brings its machine with it; leave --gpu and --set out",
+                self.target
+            )));
+        }
+        let path = Path::new(&self.target);
+        let result = kept::read(path)?;
+        let spec = kept::machine(path, &result)?;
+        Ok(Some((spec, result)))
+    }
+
     /// The machine, and the host program to run on it.
     pub fn load(&self) -> Result<(GpuSpec, Box<dyn HostProgram>), Failure> {
         let gpu = self.gpu.spec()?;

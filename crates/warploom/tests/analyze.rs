@@ -28,6 +28,50 @@ fn analysis(kernel: &str, options: &[&str]) -> Value {
     json(&ran.out)
 }
 
+#[test]
+fn a_kept_result_is_analysed_and_reported_as_it_was_when_made() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = |args: &[&str]| {
+        let ran = warploom_in(folder.path(), args);
+        assert_eq!((ran.status, ran.err.as_str()), (0, ""), "{args:?}");
+        ran.out
+    };
+    let gpu = ["--gpu", "maxwell-duet", "--set", "sm.warp_scheduler=lrr"];
+    let what = ["spmv", "--size", "test"];
+    let kept = ["--stats", "r.json", "--window", "10000"];
+    let report = run(&[&["run"], &what[..], &gpu, &kept].concat());
+    let fresh = json(&run(&[&["analyze"], &what[..], &gpu, &["--json"]].concat()));
+    let again = json(&run(&["analyze", "r.json", "--json"]));
+    for part in [
+        "utilisation",
+        "windows",
+        "advice",
+        "config_digest",
+        "digest",
+    ] {
+        assert_eq!(again[part], fresh[part], "{part}");
+    }
+    assert_eq!(run(&["report", "r.json"]), report);
+
+    let refused = |args: &[&str]| refusal(folder.path(), 2, args);
+    let told = refused(&["analyze", "r.json", "--set", "gpu.sms=2"]);
+    assert!(told.contains("brings its machine with it"), "{told}");
+    let told = refused(&["trace", "r.json", "-o", "t.json"]);
+    assert!(told.contains("has no timeline"), "{told}");
+    let told = refused(&["analyze", "none.json"]);
+    assert!(told.contains("cannot read none.json"), "{told}");
+    let text = std::fs::read_to_string(folder.path().join("r.json")).unwrap();
+    for (from, to, message) in [
+        ("\"outcome\"", "\"income\"", "is no result of a run"),
+        ("\"lrr\"", "\"gto\"", "the machine in w.json is not the one"),
+        ("\"lrr\"", "\"lrrr\"", "lrrr"),
+    ] {
+        std::fs::write(folder.path().join("w.json"), text.replace(from, to)).unwrap();
+        let told = refused(&["analyze", "w.json"]);
+        assert!(told.contains(message), "{told}");
+    }
+}
+
 /// Enough blocks for every SM, and long enough to be steady.
 const FULL: [&str; 6] = ["--grid", "128", "--block", "256", "--max-cycles", "20000"];
 

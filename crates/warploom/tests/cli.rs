@@ -21,6 +21,7 @@ fn help_of_every_verb() {
         "list",
         "show",
         "import",
+        "app",
         "completions",
     ];
     let texts = verbs.map(|verb| output(&[verb, "--help"]));

@@ -16,6 +16,7 @@ static void CUDART_CB leave(void *) { exit(5); }
 int main(int count, char **arguments) {
     const char *what = count > 1 ? arguments[1] : "";
     int *device, host[32];
+    if (!strcmp(what, "nothing")) return 0;
     OK(cudaMalloc(&device, sizeof host));
     set<<<1, 32>>>(device, 3);
     OK(cudaMemcpy(host, device, sizeof host, cudaMemcpyDeviceToHost));

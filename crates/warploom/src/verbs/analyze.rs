@@ -7,6 +7,7 @@ use crate::target::TargetArgs;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use warploom_analyze::{Machine, analyze};
+use warploom_config::GpuSpec;
 use warploom_report::{analysis_chart, analysis_report, run_report, svg};
 use warploom_run::{Options, Timed};
 use warploom_stats::result::RunReport;
@@ -16,6 +17,7 @@ Examples:
   warploom analyze spmv --gpu maxwell-duet             what bounds it, and what more warps would do
   warploom analyze hotspot --size paper --svg h.svg    the same with a chart as a picture
   warploom analyze matrixmul --window 1000 --json      with windows of 1,000 cycles, for programs
+  warploom analyze result.json                         a run that `--stats` kept
   warploom analyze my.toml --set noc.flit_bytes=64     a kernel of your own with wider wires
   warploom analyze saxpy.ptx --kernel saxpy --grid 4096 --block 256 \\
       --arg 'f32[1048576]=iota' --arg 1048576 --arg 2.0";
@@ -56,21 +58,11 @@ pub struct Args {
 }
 
 pub fn run(args: &Args) -> Result<ExitCode, Failure> {
-    let (gpu, mut program) = args.subject.load()?;
-    let options = Options {
-        threads: args.subject.threads,
-        max_cycles: Some(args.max_cycles),
-        window_cycles: Some(args.window),
-        timed: Timed::from(
-            args.skip_launches
-                .unwrap_or_else(|| program.analysis_start()),
-        ),
-        command: command_line(),
-        ..Options::default()
+    let (gpu, result) = match args.subject.kept()? {
+        Some(kept) => kept,
+        None => make(args)?,
     };
-    let sustainable = warploom_noc::sustainable(&gpu);
-    let result = simulate(gpu.clone(), options, program.as_mut())?;
-    let machine = Machine::new(&gpu, sustainable);
+    let machine = Machine::new(&gpu, warploom_noc::sustainable(&gpu));
     let Some(analysis) = analyze(&machine, &result) else {
         return nothing_to_analyze(args, &result);
     };
@@ -84,12 +76,30 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
     Ok(ExitCode::from(u8::from(!result.succeeded())))
 }
 
+/// Makes the run.
+fn make(args: &Args) -> Result<(GpuSpec, RunReport), Failure> {
+    let (gpu, mut program) = args.subject.load()?;
+    let options = Options {
+        threads: args.subject.threads,
+        max_cycles: Some(args.max_cycles),
+        window_cycles: Some(args.window),
+        timed: Timed::from(
+            args.skip_launches
+                .unwrap_or_else(|| program.analysis_start()),
+        ),
+        command: command_line(),
+        ..Options::default()
+    };
+    let result = simulate(gpu.clone(), options, program.as_mut())?;
+    Ok((gpu, result))
+}
+
 /// A run that ended before its first launch did, or that has none.
 fn nothing_to_analyze(args: &Args, result: &RunReport) -> Result<ExitCode, Failure> {
     if result.succeeded() {
         let target = &args.subject.target;
         return Err(Failure::Input(format!(
-            "`{target}` launches no kernel: there is nothing to analyse"
+            "`{target}` has no timed launch: there is nothing to analyse"
         )));
     }
     match args.json {

@@ -5,12 +5,13 @@
 
 use crate::failure::Failure;
 use crate::gpu::GpuArgs;
-use crate::output::{command_line, print};
+use crate::output::{command_line, note, print};
 use std::ffi::OsString;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
-use warploom_app::{SETTINGS_VARIABLE, Settings, program, stub};
+use warploom_app::program::{self, Facts};
+use warploom_app::{SETTINGS_VARIABLE, Settings, stub};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -19,6 +20,7 @@ Examples:
   warploom app --gpu qv100-volta --stats result.json -- ./program
   warploom app --launches 10..12 -- ./program  time the launches 10 and 11, execute the others
   warploom app --kernel spmv -- ./program      time kernels whose name has `spmv` in it
+  warploom app --stats r.json -- ./program; warploom analyze r.json   what bounds its kernels
   LD_LIBRARY_PATH=$(warploom app --library-path) ./program
 
 Build the program with CUDA's shared runtime and with PTX inside:
@@ -65,6 +67,9 @@ pub struct Args {
     /// Write the result to a file, as JSON
     #[arg(long, value_name = "FILE.json")]
     stats: Option<PathBuf>,
+    /// Write a timeline of every warp for the Perfetto UI; choose what is timed, for it grows fast
+    #[arg(long, value_name = "FILE.json", conflicts_with = "functional")]
+    trace: Option<PathBuf>,
     /// Write the report to a file instead of to standard error
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
@@ -112,7 +117,14 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
     }
     let (program, arguments) = args.program.split_first().expect("clap asked for one");
     let path = find(Path::new(program))?;
-    check(&path)?;
+    let facts = check(&path)?;
+    if facts.is_without_runtime && !args.quiet {
+        note(&format!(
+            "note: {} does not ask for CUDA's runtime itself; kernels are simulated if what it loads \
+             or starts does\n",
+            path.display()
+        ));
+    }
     let (names, library) = library_path()?;
     let settings = serde_json::to_string(&settings(args)?).expect("plain data");
     let mut search = vec![names, library];
@@ -161,6 +173,7 @@ fn settings(args: &Args) -> Result<Settings, Failure> {
         memory_mib: args.memory,
         capability: args.capability,
         stats: absolute(&args.stats)?,
+        trace: absolute(&args.trace)?,
         report: absolute(&args.report)?,
         quiet: args.quiet,
         window_cycles: args.window,
@@ -186,14 +199,12 @@ fn find(program: &Path) -> Result<PathBuf, Failure> {
     })
 }
 
-fn check(path: &Path) -> Result<(), Failure> {
+fn check(path: &Path) -> Result<Facts, Failure> {
     let shown = path.display();
     let file = std::fs::read(path)
         .map_err(|error| Failure::Input(format!("cannot read {shown}: {error}")))?;
     let facts = program::inspect(&file);
-    facts
-        .map(|_| ())
-        .map_err(|error| Failure::Input(format!("{shown} cannot run under Warploom: {error}")))
+    facts.map_err(|error| Failure::Input(format!("{shown} cannot run under Warploom: {error}")))
 }
 
 /// The folder with the libraries that programs ask for, made if it is not there, and that of ours.

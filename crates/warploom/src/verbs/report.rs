@@ -1,26 +1,29 @@
 //! `warploom report`.
 
 use crate::failure::Failure;
+use crate::kept;
 use crate::output::{note, print, print_json, write_file};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::SystemTime;
 use warploom_report::page::Page;
-use warploom_report::{Imprint, html};
+use warploom_report::{Imprint, html, run_report};
 
 const EXAMPLES: &str = "\
 Examples:
   warploom report results                     results/index.html of all that is in the folder
   warploom report results -o fermi.html --title 'Schedulers on Fermi'
+  warploom report result.json                 the tables of a run that `--stats` kept
   warploom report results --json              what would be on the page, for programs";
 
-/// Make one self-contained HTML page of the figures and comparisons in a folder
+/// Make one self-contained HTML page of the figures and comparisons in a folder; print the tables
+/// of a kept run
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// Folder that `reproduce` or `compare -o` wrote
-    #[arg(value_name = "DIR")]
+    /// Folder that `reproduce` or `compare -o` wrote, or the result of a run
+    #[arg(value_name = "DIR|RESULT.json")]
     folder: PathBuf,
     /// The page; DIR/index.html if not given
     #[arg(short, long, value_name = "FILE.html")]
@@ -41,6 +44,9 @@ struct Contents<'a> {
 }
 
 pub fn run(args: &Args) -> Result<ExitCode, Failure> {
+    if args.folder.is_file() {
+        return kept_run(args);
+    }
     let pages = pages(&args.folder)?;
     let imprint = Imprint {
         date: humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),
@@ -63,6 +69,21 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
     };
     print(&format!("wrote {}: {count}\n", path.display()))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// The tables of a kept run.
+fn kept_run(args: &Args) -> Result<ExitCode, Failure> {
+    if args.output.is_some() {
+        return Err(Failure::Input(
+            "-o is for a page of a folder; the tables of a run are printed".to_owned(),
+        ));
+    }
+    let result = kept::read(&args.folder)?;
+    match args.json {
+        true => print_json(&result)?,
+        false => print(&run_report(&result))?,
+    }
+    Ok(ExitCode::from(u8::from(!result.succeeded())))
 }
 
 /// Every page below a folder, by paper, then figures by number.

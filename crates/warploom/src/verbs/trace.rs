@@ -1,6 +1,7 @@
 //! `warploom trace`.
 
 use crate::failure::Failure;
+use crate::kept::is_kept;
 use crate::output::{command_line, print, print_json, write_file};
 use crate::simulate::simulate_traced;
 use crate::target::TargetArgs;
@@ -57,6 +58,13 @@ struct Written {
 }
 
 pub fn run(args: &Args) -> Result<ExitCode, Failure> {
+    if is_kept(&args.subject.target) {
+        return Err(Failure::Input(format!(
+            "{} is a result, which has no timeline\n  = help: give what was run; `warploom app --trace \
+             FILE.json` writes the timeline of a CUDA program",
+            args.subject.target
+        )));
+    }
     let (gpu, mut program) = args.subject.load()?;
     let options = Options {
         threads: args.subject.threads,

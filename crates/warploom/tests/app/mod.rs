@@ -85,6 +85,19 @@ fn a_program_without_ptx_is_told_how_to_get_some() {
 }
 
 #[test]
+fn a_program_without_the_runtime_is_told_of() {
+    // Whether our library is there or not, and the program starts.
+    let ran = warploom_in(Path::new("."), &["app", "--", "true"]);
+    assert!(
+        ran.err.contains("does not ask for CUDA's runtime itself"),
+        "{}",
+        ran.err
+    );
+    let ran = warploom_in(Path::new("."), &["app", "--quiet", "--", "true"]);
+    assert!(!ran.err.contains("does not ask"), "{}", ran.err);
+}
+
+#[test]
 fn a_program_that_is_not_there_is_told() {
     let message = refusal(Path::new("."), 2, &["app", "--", "./no-such-program"]);
     assert!(

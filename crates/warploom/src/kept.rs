@@ -1,0 +1,54 @@
+//! Results that were kept: what `--stats` of `run` and of `app` wrote.
+
+use crate::failure::Failure;
+use std::path::Path;
+use warploom_config::{Base, GpuSpec, Setting, resolve, settings_toml};
+use warploom_diag::Source;
+use warploom_stats::result::{ConfigValue, RunReport};
+
+/// Whether a target is a kept result.
+pub fn is_kept(target: &str) -> bool {
+    target.ends_with(".json")
+}
+
+/// A kept result.
+pub fn read(path: &Path) -> Result<RunReport, Failure> {
+    let shown = path.display();
+    let help = "`--stats FILE.json` of `warploom run` and `warploom app` writes one";
+    let text = std::fs::read_to_string(path).map_err(|error| {
+        Failure::Input(format!("cannot read {shown}: {error}\n  = help: {help}"))
+    })?;
+    serde_json::from_str(&text).map_err(|error| {
+        Failure::Input(format!(
+            "{shown} is no result of a run: {error}\n  = help: {help}"
+        ))
+    })
+}
+
+/// The machine of a result, with every key as it was.
+pub fn machine(path: &Path, result: &RunReport) -> Result<GpuSpec, Failure> {
+    let config = result.gpu.config.iter();
+    let settings = config.map(|(key, value)| (key.clone(), setting(value)));
+    let text = settings_toml(&settings.collect());
+    let source = Source::new(format!("the machine in {}", path.display()), text);
+    let spec = resolve(&Base::Text(source), &[])?;
+    match spec.digest() == result.config_digest {
+        true => Ok(spec),
+        false => Err(Failure::Input(format!(
+            "the machine in {} is not the one that its digest was made of: {} {} wrote it\n  = help: \
+             make the result again",
+            path.display(),
+            result.program.name,
+            result.program.version
+        ))),
+    }
+}
+
+fn setting(value: &ConfigValue) -> Setting {
+    match value {
+        ConfigValue::Bool(on) => Setting::Bool(*on),
+        ConfigValue::Integer(value) => Setting::Integer(*value),
+        ConfigValue::Float(value) => Setting::Float(*value),
+        ConfigValue::Text(text) => Setting::Text(text.clone()),
+    }
+}
