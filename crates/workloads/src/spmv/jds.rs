@@ -60,11 +60,12 @@ impl Jds {
 #[cfg(test)]
 mod tests {
     use super::super::matrix::Problem;
+    use super::super::numbering::Numbering;
     use super::*;
 
     #[test]
     fn rows_are_sorted_by_length_and_permuted() {
-        let Problem { matrix, .. } = Problem::generate(5, 0);
+        let Problem { matrix, .. } = Problem::generate(5, &Numbering::by_rows(5), 0);
         let jds = Jds::new(&matrix);
         let lengths = jds
             .permutation
@@ -78,7 +79,7 @@ mod tests {
 
     #[test]
     fn every_entry_is_kept_and_the_rest_is_padding() {
-        let Problem { matrix, .. } = Problem::generate(5, 0);
+        let Problem { matrix, .. } = Problem::generate(5, &Numbering::by_rows(5), 0);
         let jds = Jds::new(&matrix);
         for (at, &row) in jds.permutation.iter().enumerate() {
             let (columns, values) = matrix.row(row as usize);

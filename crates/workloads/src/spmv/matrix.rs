@@ -8,6 +8,7 @@
 
 use std::ops::RangeInclusive;
 
+use super::numbering::Numbering;
 use warploom_base::Rng;
 
 /// A sparse matrix in compressed rows.
@@ -52,21 +53,21 @@ fn coupled(i: u32, elements: u32) -> RangeInclusive<u32> {
 }
 
 impl Problem {
-    /// The pattern depends on the mesh alone, the values on the seed.
-    pub(super) fn generate(elements: u32, seed: u64) -> Self {
+    /// The pattern depends on the mesh and its numbering alone, the values on the seed.
+    pub(super) fn generate(elements: u32, numbering: &Numbering, seed: u64) -> Self {
         let mut rng = Rng::new(seed);
-        let side = 3 * elements - 1;
         let mut matrix = Csr {
             row_start: vec![0],
             columns: Vec::new(),
             values: Vec::new(),
         };
-        for (y, x) in (1..=side).flat_map(|y| (1..=side).map(move |x| (y, x))) {
-            for row in coupled(y, elements) {
-                matrix
-                    .columns
-                    .extend(coupled(x, elements).map(|column| (row - 1) * side + column - 1));
+        for &(x, y) in numbering.nodes() {
+            let first = matrix.columns.len();
+            for y in coupled(y, elements) {
+                let row = coupled(x, elements).map(|x| numbering.number(x, y));
+                matrix.columns.extend(row);
             }
+            matrix.columns[first..].sort_unstable();
             matrix.row_start.push(matrix.columns.len() as u32);
         }
         matrix.values = (0..matrix.columns.len())
@@ -93,9 +94,21 @@ impl Problem {
 mod tests {
     use super::*;
 
+    const NUMBERINGS: [fn(u32) -> Numbering; 2] = [Numbering::by_rows, Numbering::by_elements];
+
+    fn generate(elements: u32, numbering: fn(u32) -> Numbering, seed: u64) -> Problem {
+        Problem::generate(elements, &numbering(elements), seed)
+    }
+
     #[test]
     fn the_large_data_set_is_met() {
-        let Problem { matrix, .. } = Problem::generate(128, 0);
+        for numbering in NUMBERINGS {
+            the_large_data_set_is_met_by(numbering);
+        }
+    }
+
+    fn the_large_data_set_is_met_by(numbering: fn(u32) -> Numbering) {
+        let Problem { matrix, .. } = generate(128, numbering, 0);
         let longest = (0..matrix.rows()).map(|row| matrix.row(row).0.len()).max();
         assert_eq!(
             (matrix.rows(), matrix.values.len(), longest),
@@ -105,7 +118,13 @@ mod tests {
 
     #[test]
     fn coupling_is_symmetric_and_rows_are_sorted() {
-        let Problem { matrix, .. } = Problem::generate(4, 0);
+        for numbering in NUMBERINGS {
+            coupling_is_symmetric_by(numbering);
+        }
+    }
+
+    fn coupling_is_symmetric_by(numbering: fn(u32) -> Numbering) {
+        let Problem { matrix, .. } = generate(4, numbering, 0);
         for row in 0..matrix.rows() {
             let (columns, _) = matrix.row(row);
             assert!(columns.is_sorted_by(|a, b| a < b));
@@ -123,7 +142,7 @@ mod tests {
 
     #[test]
     fn agrees_with_a_dense_product_in_double_precision() {
-        let problem = Problem::generate(3, 9);
+        let problem = generate(3, Numbering::by_elements, 9);
         let rows = problem.matrix.rows();
         let mut dense = vec![0.0_f64; rows * rows];
         for row in 0..rows {

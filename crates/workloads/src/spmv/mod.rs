@@ -2,6 +2,7 @@
 
 mod jds;
 mod matrix;
+mod numbering;
 
 use warploom_base::Dim3;
 use warploom_run::{Arg, Device, DeviceError, HostError, HostProgram, ModuleId};
@@ -11,6 +12,7 @@ use crate::info::{KernelInfo, LaunchShape, Request, Size, Suite, Variant, Worklo
 use crate::program::{Plan, Sequence, alloc_output, load};
 use jds::Jds;
 use matrix::Problem;
+use numbering::Numbering;
 
 pub(crate) const WORKLOAD: WorkloadInfo = WorkloadInfo {
     name: "spmv",
@@ -19,18 +21,40 @@ pub(crate) const WORKLOAD: WorkloadInfo = WorkloadInfo {
     source: "Parboil, spmv; SPMV in seeds 000 and 002, MVP in 003",
     notes: include_str!("notes.md"),
     ptx: include_str!("kernel.ptx"),
-    kernels: &[KernelInfo {
-        name: "spmv_jds",
-        sentence: "One row a thread, rows sorted by length.",
-        entries: &["spmv_jds"],
-        alone: true,
-    }],
-    variants: &[Variant {
-        name: "fem",
-        sentence: "Bicubic finite elements; at size paper the large data set's 146,689 rows, 765 blocks.",
-        launches: |request| vec![shape(elements(request.size))],
-        program,
-    }],
+    kernels: &[
+        KernelInfo {
+            name: "spmv_jds",
+            sentence: "One row a thread, rows sorted by length.",
+            entries: &["spmv_jds"],
+            alone: true,
+        },
+        KernelInfo {
+            name: "spmv_jds_ahead",
+            sentence: "The same, its loads an element or two ahead.",
+            entries: &["spmv_jds_ahead"],
+            alone: true,
+        },
+    ],
+    variants: &[
+        Variant {
+            name: "fem",
+            sentence: "Bicubic finite elements; at size paper the large data set's 146,689 rows, 765 blocks.",
+            launches: |request| vec![shape("spmv_jds", request)],
+            program: |request| program("spmv_jds", request, Numbering::by_rows),
+        },
+        Variant {
+            name: "elements",
+            sentence: "The same mesh, its functions numbered element by element: corners, edges, interiors.",
+            launches: |request| vec![shape("spmv_jds", request)],
+            program: |request| program("spmv_jds", request, Numbering::by_elements),
+        },
+        Variant {
+            name: "ahead",
+            sentence: "The first one's matrix, loads ahead of their use as in the benchmark.",
+            launches: |request| vec![shape("spmv_jds_ahead", request)],
+            program: |request| program("spmv_jds_ahead", request, Numbering::by_rows),
+        },
+    ],
 };
 
 const BLOCK: u32 = 192;
@@ -40,34 +64,41 @@ fn elements(size: Size) -> u32 {
     size.pick(16, 64, 128)
 }
 
-fn shape(elements: u32) -> LaunchShape {
-    let grid = Dim3::linear(matrix::rows(elements).div_ceil(BLOCK));
-    LaunchShape::once("spmv_jds", grid, Dim3::linear(BLOCK))
+fn shape(kernel: &'static str, request: &Request) -> LaunchShape {
+    let grid = Dim3::linear(matrix::rows(elements(request.size)).div_ceil(BLOCK));
+    LaunchShape::once(kernel, grid, Dim3::linear(BLOCK))
 }
 
-fn program(request: &Request) -> Box<dyn HostProgram> {
+fn program(
+    kernel: &'static str,
+    request: &Request,
+    numbering: fn(u32) -> Numbering,
+) -> Box<dyn HostProgram> {
+    let shape = shape(kernel, request);
     let (elements, seed) = (elements(request.size), request.seed);
-    Sequence::boxed(move |device| plan(device, elements, seed))
+    Sequence::boxed(move |device| {
+        let problem = Problem::generate(elements, &numbering(elements), seed);
+        plan(device, &shape, problem)
+    })
 }
 
-fn plan(device: &mut Device, elements: u32, seed: u64) -> Result<Plan, HostError> {
-    let problem = Problem::generate(elements, seed);
+fn plan(device: &mut Device, shape: &LaunchShape, problem: Problem) -> Result<Plan, HostError> {
     let jds = Jds::new(&problem.matrix);
     let module = load(device, &WORKLOAD)?;
     set_constants(device, module, &jds)?;
-    let rows = matrix::rows(elements);
-    let y = alloc_output::<f32>(device, rows as usize)?;
+    let rows = problem.matrix.rows();
+    let y = alloc_output::<f32>(device, rows)?;
     let args = vec![
         Arg::Pointer(y),
         Arg::Pointer(device.alloc_slice(&jds.values)?),
         Arg::Pointer(device.alloc_slice(&jds.columns)?),
         Arg::Pointer(device.alloc_slice(&jds.permutation)?),
         Arg::Pointer(device.alloc_slice(&problem.x)?),
-        Arg::U32(rows),
+        Arg::U32(rows as u32),
     ];
-    let launch = shape(elements).launch(module, args);
+    let launch = shape.launch(module, args);
     Ok(Plan::new(vec![launch], move |device| {
-        let actual = device.output(y, rows as usize)?;
+        let actual = device.output(y, rows)?;
         Ok(vec![equal("y", &actual, &problem.reference())])
     }))
 }
@@ -92,7 +123,12 @@ mod tests {
 
     #[test]
     fn the_paper_launches_765_blocks_of_192() {
-        let shape = shape(elements(Size::Paper));
+        let request = Request {
+            size: Size::Paper,
+            seed: 0,
+            only: None,
+        };
+        let shape = shape("spmv_jds", &request);
         assert_eq!(
             (shape.grid, shape.block),
             (Dim3::linear(765), Dim3::linear(192))
