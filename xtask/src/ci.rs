@@ -46,6 +46,20 @@ const STEPS: &[Step] = &[
         args: &["test", "--workspace", "--locked"],
     },
     Step {
+        name: "cuda-programs",
+        env: &[],
+        args: &[
+            "run",
+            "--quiet",
+            "--locked",
+            "--package",
+            "xtask",
+            "--",
+            "cuda-programs",
+            "--check",
+        ],
+    },
+    Step {
         name: "workloads",
         env: &[],
         args: &[

@@ -2,6 +2,8 @@
 //! Python packages.
 //!
 //! Programs are checked in so that nobody needs CUDA to test; this verb is for whoever changes one.
+//! With `--check` it builds them anew elsewhere and runs cudart's tests with these, so that nobody
+//! forgets to build what was changed, or skips that where the packages cannot be had.
 //! Packages are pinned in `xtask/cuda-requirements.txt`. They hold release 13; those of releases
 //! 11 and 12, which test other layouts and symbol versions, are built as
 //! `crates/cudart/tests/programs/README.md` says.
@@ -16,26 +18,68 @@ use anyhow::{Context, Result, ensure};
 use crate::python;
 
 const PROGRAMS: &str = "crates/cudart/tests/programs";
+/// Folder of those that are checked in.
+const RELEASE: &str = "13";
 const REQUIREMENTS: &str = "xtask/cuda-requirements.txt";
 /// Use what release 13 does not have.
 const OLD: [&str; 3] = ["older.cu", "reference.cu", "surfref.cu"];
 /// Built a second time, for programs whose default stream is a thread's own.
 const BOTH_STREAMS: [&str; 1] = ["family.cu"];
 
+/// Where cudart's tests find programs of release 13, if not among those that are checked in.
+const PROGRAMS_VARIABLE: &str = "WARPLOOM_PROGRAMS";
+
+/// Settings of `cargo xtask cuda-programs`.
+#[derive(clap::Args)]
+pub struct Args {
+    /// Build them below target and run cudart's tests with them; skip that, with a message, where
+    /// NVIDIA's packages cannot be had
+    #[arg(long)]
+    check: bool,
+}
+
 /// Builds every program of the workspace at `root`.
-pub fn run(root: &Path) -> Result<()> {
-    let work = root.join("target/cuda");
-    let python = python::prepare(&work, &root.join(REQUIREMENTS))?;
+pub fn run(args: &Args, root: &Path) -> Result<()> {
+    let folder = root.join(PROGRAMS);
+    match (packages(root), args.check) {
+        (Ok(toolkit), false) => build_all(&toolkit, &folder, &folder.join(RELEASE)),
+        (Ok(toolkit), true) => check(&toolkit, root),
+        (Err(error), false) => Err(error),
+        (Err(error), true) => {
+            let why = format!("skipped: NVIDIA's Python packages cannot be had: {error:#}");
+            Ok(writeln!(io::stdout(), "{why}")?)
+        }
+    }
+}
+
+/// The toolkit of NVIDIA's packages, installed now if it was not before.
+fn packages(root: &Path) -> Result<PathBuf> {
+    let python = python::prepare(&root.join("target/cuda"), &root.join(REQUIREMENTS))?;
     let toolkit = toolkit(&python)?;
     link_runtime(&toolkit)?;
-    let sources = sources(&root.join(PROGRAMS))?;
+    Ok(toolkit)
+}
+
+fn check(toolkit: &Path, root: &Path) -> Result<()> {
+    let built = root.join("target/cuda/programs");
+    build_all(toolkit, &root.join(PROGRAMS), &built)?;
+    let mut tests = Command::new("cargo");
+    tests.args(["test", "--locked", "--package", "warploom-cudart"]);
+    tests.args(["--test", "programs"]).current_dir(root);
+    python::succeed(tests.env(PROGRAMS_VARIABLE, built))
+}
+
+fn build_all(toolkit: &Path, folder: &Path, to: &Path) -> Result<()> {
+    fs::create_dir_all(to)?;
+    let sources = sources(folder)?;
     for source in &sources {
-        build(&toolkit, source, &target(source), &[])?;
+        let name = source.file_stem().unwrap_or_default();
+        build(toolkit, source, &to.join(name), &[])?;
         if BOTH_STREAMS.iter().any(|name| source.ends_with(name)) {
-            let mut target = target(source).into_os_string();
-            target.push("-per-thread");
+            let mut name = name.to_owned();
+            name.push("-per-thread");
             let flags = ["-default-stream", "per-thread"];
-            build(&toolkit, source, Path::new(&target), &flags)?;
+            build(toolkit, source, &to.join(name), &flags)?;
         }
     }
     writeln!(io::stdout(), "{} programs built", sources.len())?;
@@ -73,12 +117,6 @@ fn sources(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// `13/NAME` beside `NAME.cu`.
-fn target(source: &Path) -> PathBuf {
-    let folder = source.parent().unwrap_or(Path::new(".")).join("13");
-    folder.join(source.file_stem().unwrap_or_default())
-}
-
 fn build(toolkit: &Path, source: &Path, target: &Path, flags: &[&str]) -> Result<()> {
     let mut command = Command::new(toolkit.join("bin/nvcc"));
     command.args(["-cudart", "shared", "-arch=compute_75", "-O2", "-L"]);
@@ -97,9 +135,8 @@ fn build(toolkit: &Path, source: &Path, target: &Path, flags: &[&str]) -> Result
 
 #[cfg(test)]
 mod tests {
-    use super::{sources, target};
+    use super::sources;
     use std::fs;
-    use std::path::Path;
 
     #[test]
     fn programs_lie_beside_their_sources() {
@@ -109,6 +146,5 @@ mod tests {
         }
         let found = sources(dir.path()).unwrap();
         assert_eq!(found, [dir.path().join("a.cu"), dir.path().join("b.cu")]);
-        assert_eq!(target(Path::new("x/a.cu")), Path::new("x/13/a"));
     }
 }

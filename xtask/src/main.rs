@@ -39,7 +39,7 @@ enum Verb {
     /// Run everything that must hold before a change lands
     Ci(ci::Args),
     /// Build the test programs of cudart with NVIDIA's nvcc
-    CudaPrograms,
+    CudaPrograms(cuda_programs::Args),
     /// Write docs/generated from the program's own tables
     Docs,
     /// Run the reference kernels and write docs/fidelity.md: our figures beside GPGPU-Sim's
@@ -63,7 +63,7 @@ fn main() -> Result<()> {
         Verb::Bench(args) => bench::run(&args, &root()),
         Verb::Bless(args) => bless::run(&args, &root()),
         Verb::Ci(args) => ci::run(&args, &root()),
-        Verb::CudaPrograms => cuda_programs::run(&root()),
+        Verb::CudaPrograms(args) => cuda_programs::run(&args, &root()),
         Verb::Docs => docs::run(&root()),
         Verb::Fidelity(args) => fidelity::run(&args, &root()),
         Verb::Ptx(args) => ptx::run(&args, &root()),
