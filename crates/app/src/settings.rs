@@ -31,6 +31,8 @@ pub struct Settings {
     pub kernels: Vec<String>,
     /// Device memory in MiB.
     pub memory_mib: u64,
+    /// Only accesses outside pages of 2 MiB with something allocated are faults, as on a GPU.
+    pub page_protection: bool,
     /// Compute capability that the program is told, 75 for 7.5; the machine's own if not given.
     pub capability: Option<u32>,
     /// Where the result goes, as JSON.
@@ -58,6 +60,7 @@ impl Default for Settings {
             launches: None,
             kernels: Vec::new(),
             memory_mib: 4096,
+            page_protection: false,
             capability: None,
             stats: None,
             trace: None,
@@ -133,6 +136,7 @@ impl Settings {
                 ..Timed::default()
             },
             memory_bytes: self.memory_mib << 20,
+            page_protection: self.page_protection,
             window_cycles: self.window_cycles,
             command: self.command.clone(),
             ..Options::default()

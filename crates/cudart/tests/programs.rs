@@ -226,6 +226,16 @@ fn faults_stay_and_are_told() {
 }
 
 #[test]
+fn memory_may_be_protected_by_pages() {
+    let settings = "{\"quiet\": true, \"page_protection\": true}";
+    check(13, "fault", settings);
+    let ran = run(13, "fault", &["page"], settings);
+    assert!(ran.output.status.success(), "{}", ran.stdout());
+    let ran = run(13, "fault", &["page"], QUIET);
+    assert!(!ran.output.status.success(), "{}", ran.stdout());
+}
+
+#[test]
 fn kernels_print_when_the_host_waits() {
     for settings in [QUIET, FUNCTIONAL] {
         let ran = check(13, "system", settings);

@@ -68,7 +68,9 @@ pub use functional::{
 };
 pub use launch::{LaunchContext, LaunchError, LaunchSpec, MAX_BLOCK_THREADS};
 pub use log::{MemPort, WriteLog};
-pub use memory::{ALLOC_ALIGN, AccessCheck, Allocation, DeviceMemory, MemoryError, PAGE_BYTES};
+pub use memory::{
+    ALLOC_ALIGN, AccessCheck, Allocation, DeviceMemory, MemoryError, PAGE_BYTES, PROTECTED_BYTES,
+};
 pub use module::{ModuleImage, load_module};
 pub use stack::{BranchOrder, Spin, StackEntry};
 pub use step::{Effect, Env, MemEffect, MemKind, StepOut, report_finding, step};

@@ -17,6 +17,10 @@ const DIRECTORY_SHIFT: u32 = 12;
 const DIRECTORY_LEN: usize = 1 << DIRECTORY_SHIFT;
 const NO_PAGE: u32 = u32::MAX;
 
+/// Bytes of what a GPU protects as one: CUDA maps memory in pieces of 2 MiB (the granularity that
+/// `cuMemGetAllocationGranularity` tells).
+pub const PROTECTED_BYTES: u64 = 2 << 20;
+
 /// Alignment of global allocations in bytes.
 pub const ALLOC_ALIGN: u64 = 256;
 
@@ -101,6 +105,8 @@ pub struct DeviceMemory {
     capacity: u64,
     allocated: u64,
     track: bool,
+    /// Kernels may access whatever shares a page of protection with something allocated.
+    by_pages: bool,
 }
 
 /// Result of checking an access against the allocation table.
@@ -156,6 +162,7 @@ impl DeviceMemory {
             capacity,
             allocated: 0,
             track: false,
+            by_pages: false,
         }
     }
 
@@ -185,6 +192,12 @@ impl DeviceMemory {
     /// the first allocation: earlier writes are not known.
     pub fn track_initialised(&mut self) {
         self.track = true;
+    }
+
+    /// From now on only what lies outside every page of [`PROTECTED_BYTES`] with something
+    /// allocated is an access out of bounds, as on a GPU. Else everything outside an allocation is.
+    pub fn protect_pages(&mut self) {
+        self.by_pages = true;
     }
 
     fn space_mut(&mut self, asid: u8) -> &mut AddressSpace {
@@ -333,9 +346,19 @@ impl DeviceMemory {
             .map_or(&[], |s| &s.allocations)
     }
 
-    /// Is the access `[address, address + bytes)` inside one live allocation?
+    /// Is the access `[address, address + bytes)` inside one live allocation, or, where pages are
+    /// protected, in a page with one?
     #[inline]
     pub fn check(&self, asid: u8, address: u64, bytes: u64) -> AccessCheck {
+        match self.check_exactly(asid, address, bytes) {
+            AccessCheck::Ok => AccessCheck::Ok,
+            _ if self.by_pages && self.shares_page(asid, address) => AccessCheck::Ok,
+            outside => outside,
+        }
+    }
+
+    #[inline]
+    fn check_exactly(&self, asid: u8, address: u64, bytes: u64) -> AccessCheck {
         let Some(a) = self
             .spaces
             .get(asid as usize)
@@ -352,6 +375,25 @@ impl DeviceMemory {
         } else {
             AccessCheck::Freed
         }
+    }
+
+    /// Something allocated lies in the same page of protection. An access is aligned to its size,
+    /// so that it lies in one page.
+    #[cold]
+    fn shares_page(&self, asid: u8, address: u64) -> bool {
+        let start = address & !(PROTECTED_BYTES - 1);
+        let Some(space) = self
+            .spaces
+            .get(asid as usize)
+            .filter(|_| start >= GLOBAL_BASE)
+        else {
+            return false;
+        };
+        let all = &space.allocations;
+        let after = all.partition_point(|a| a.base < start + PROTECTED_BYTES);
+        let near = all[..after].iter().rev();
+        near.take_while(|a| a.base + a.bytes > start)
+            .any(|a| a.live)
     }
 
     /// The live allocation around `address`, as (first byte, byte after the last).
@@ -456,7 +498,7 @@ impl DeviceMemory {
     }
 
     fn host_check(&self, asid: u8, address: u64, bytes: u64) -> Result<(), MemoryError> {
-        match self.check(asid, address, bytes) {
+        match self.check_exactly(asid, address, bytes) {
             AccessCheck::Ok => Ok(()),
             _ => Err(MemoryError::OutOfBounds { address, bytes }),
         }

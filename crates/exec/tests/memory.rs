@@ -64,6 +64,38 @@ fn allocations_are_checked() {
 }
 
 #[test]
+fn pages_with_something_allocated_may_be_accessed_where_they_are_protected_as_one() {
+    let mut memory = DeviceMemory::new(16 << 20);
+    let small = memory.alloc(0, 1000).unwrap();
+    let gone = memory.alloc(0, 256).unwrap();
+    let large = memory.alloc(0, 2 * PROTECTED_BYTES).unwrap();
+    let last = memory.alloc(0, 4 * PROTECTED_BYTES).unwrap();
+    memory.free(0, gone).unwrap();
+    memory.free(0, last).unwrap();
+    let outside = [small + 1000, gone, large + 2 * PROTECTED_BYTES];
+    let beyond = [
+        small - 4,
+        last + PROTECTED_BYTES,
+        last + 8 * PROTECTED_BYTES,
+    ];
+    let found = |memory: &DeviceMemory, at: u64| memory.check(0, at, 4);
+    for at in outside.into_iter().chain(beyond) {
+        assert_ne!(found(&memory, at), AccessCheck::Ok, "{at:#x}");
+    }
+    memory.protect_pages();
+    for at in outside {
+        assert_eq!(found(&memory, at), AccessCheck::Ok, "{at:#x}");
+        assert!(
+            memory.write(0, at, &[0]).is_err(),
+            "the host knows what it has"
+        );
+    }
+    for at in beyond {
+        assert_ne!(found(&memory, at), AccessCheck::Ok, "{at:#x}");
+    }
+}
+
+#[test]
 fn digests_see_contents_not_history() {
     let digest = |writes: &[(u64, u8)]| {
         let mut memory = DeviceMemory::new(1 << 20);

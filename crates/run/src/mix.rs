@@ -86,6 +86,9 @@ impl<'s, 'p> Mix<'s, 'p> {
         if session.options().checks.uninitialised {
             memory.track_initialised();
         }
+        if session.options().page_protection {
+            memory.protect_pages();
+        }
         let slots = session.spec().gpu.max_concurrent_kernels as usize;
         let concurrent = programs.len() > 1;
         let processes = programs.into_iter().enumerate();

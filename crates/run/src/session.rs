@@ -37,6 +37,9 @@ pub struct Options {
     pub timed: Timed,
     /// Device memory in bytes.
     pub memory_bytes: u64,
+    /// Kernels may access what lies in a page of 2 MiB with something allocated, as on a GPU; else
+    /// an access outside an allocation is a fault.
+    pub page_protection: bool,
     /// Optional checks of the simulated program.
     pub checks: Checks,
     /// Give counters apart by SM and by memory partition, too, in kernels, totals and windows.
@@ -62,6 +65,7 @@ impl Default for Options {
             sharing: false,
             timed: Timed::default(),
             memory_bytes: 4 << 30,
+            page_protection: false,
             checks: Checks::default(),
             parts: false,
             window_cycles: None,

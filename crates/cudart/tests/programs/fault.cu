@@ -30,6 +30,12 @@ int main(int count, char **arguments) {
     } else if (!strcmp(what, "misaligned")) {
         set<<<1, 1>>>((int *)((char *)device + 1), 3);
         GIVES(cudaErrorMisalignedAddress, cudaDeviceSynchronize());
+    } else if (!strcmp(what, "page")) {
+        // A GPU lets the first of these pass.
+        set<<<1, 32>>>(device + 1000, 3);
+        OK(cudaDeviceSynchronize());
+        set<<<1, 32>>>(device + (64 << 20), 3);
+        GIVES(cudaErrorIllegalAddress, cudaDeviceSynchronize());
     } else if (!strcmp(what, "abort")) {
         abort();
     } else if (!strcmp(what, "_exit")) {

@@ -61,6 +61,10 @@ pub struct Args {
     /// Device memory
     #[arg(long, value_name = "MIB", default_value_t = 4096, value_parser = clap::value_parser!(u64).range(1..))]
     memory: u64,
+    /// Let kernels access what lies in a page of 2 MiB with something allocated, as a GPU does;
+    /// without this, every access outside an allocation is a fault
+    #[arg(long)]
+    page_protection: bool,
     /// Compute capability that the program is told; the machine's own if not given
     #[arg(long, value_name = "MAJOR.MINOR", value_parser = capability)]
     capability: Option<u32>,
@@ -171,6 +175,7 @@ fn settings(args: &Args) -> Result<Settings, Failure> {
         launches: args.launches.clone(),
         kernels: args.kernels.clone(),
         memory_mib: args.memory,
+        page_protection: args.page_protection,
         capability: args.capability,
         stats: absolute(&args.stats)?,
         trace: absolute(&args.trace)?,
