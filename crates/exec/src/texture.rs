@@ -426,8 +426,7 @@ impl<'a> Machine<'a, '_> {
         if address < fetch.live.0 || end > fetch.live.1 {
             self.check_texel(address, bytes, lane)?;
         }
-        let mut raw = [0; 16];
-        self.port.read(self.ctx.asid, address, &mut raw[..bytes]);
+        let raw = self.port.read_few(self.ctx.asid, address, bytes);
         Ok(texture.decode(&raw[..bytes]))
     }
 
