@@ -277,6 +277,21 @@ impl MemPort<'_> {
         }
     }
 
+    /// The first bytes of the result are checked `bytes` bytes, at most 16, as this SM sees them.
+    #[inline]
+    pub(crate) fn read_few(&self, asid: u8, address: u64, bytes: usize) -> [u8; 16] {
+        if (address % 16) as usize + bytes > 16 {
+            let mut few = [0; 16];
+            self.read(asid, address, &mut few[..bytes]);
+            return few;
+        }
+        let mut few = self.image.read_block(asid, address);
+        if self.log.may_touch(address, bytes) {
+            self.log.overlay(asid, address, &mut few[..bytes]);
+        }
+        few
+    }
+
     /// Stores checked bytes.
     pub(crate) fn write(&mut self, asid: u8, address: u64, bytes: &[u8]) {
         self.log.store(asid, self.now, address, bytes);
@@ -295,5 +310,34 @@ impl MemPort<'_> {
     pub(crate) fn is_written(&self, asid: u8, address: u64, bytes: usize) -> bool {
         let byte = |at| self.image.is_written(asid, at, 1) || self.log.covers(asid, at, 1);
         (address..address + bytes as u64).all(byte)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{MemPort, WriteLog};
+    use crate::memory::DeviceMemory;
+
+    /// Within a block of 16 bytes and across its end, written or not, stored by the SM or not.
+    #[test]
+    fn few_bytes_are_those_of_any_read() {
+        let mut image = DeviceMemory::new(1 << 16);
+        let base = image.alloc(0, 64).expect("room");
+        let bytes: Vec<u8> = (1..=32).collect();
+        image.write(0, base, &bytes).expect("it is there");
+        let mut log = WriteLog::new();
+        log.store(0, 7, base + 13, &[201, 202, 203, 204, 205]);
+        let port = MemPort {
+            image: &image,
+            log: &mut log,
+            now: 8,
+        };
+        for address in base..base + 48 {
+            for bytes in [1, 2, 4, 8, 12, 16] {
+                let mut all = vec![0; bytes];
+                port.read(0, address, &mut all);
+                assert_eq!(port.read_few(0, address, bytes)[..bytes], all);
+            }
+        }
     }
 }

@@ -453,6 +453,19 @@ impl DeviceMemory {
         new_page as usize
     }
 
+    /// The bytes from an address to the end of its aligned block of 16, as [`Self::read_raw`] gives
+    /// them; zeros behind.
+    #[inline]
+    pub(crate) fn read_block(&self, asid: u8, address: u64) -> [u8; 16] {
+        let Some(page) = self.page_data(asid, address) else {
+            return [0; 16];
+        };
+        let offset = address as usize & (PAGE_BYTES - 16);
+        let mut block = [0; 16];
+        block.copy_from_slice(&page[offset..offset + 16]);
+        (u128::from_le_bytes(block) >> (address % 16 * 8)).to_le_bytes()
+    }
+
     /// Reads bytes without checks; what was never written reads as zero.
     pub(crate) fn read_raw(&self, asid: u8, address: u64, out: &mut [u8]) {
         for (at, part) in page_parts(address, out.len()) {

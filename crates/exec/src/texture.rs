@@ -106,6 +106,26 @@ struct Coordinates {
     dims: usize,
 }
 
+/// What the lanes of a fetch have in common.
+#[derive(Clone, Copy)]
+struct Fetch<'a> {
+    handle: u64,
+    texture: &'a Texture,
+    /// The allocation that it begins in: what lies there need not be looked up for each texel.
+    live: (u64, u64),
+}
+
+/// Normalized channels of 8 bits: a division for each would be most of a fetch.
+const PARTS_OF_255: [f64; 256] = {
+    let mut parts = [0.0; 256];
+    let mut raw = 0;
+    while raw < 256 {
+        parts[raw] = raw as f64 / 255.0;
+        raw += 1;
+    }
+    parts
+};
+
 /// Bytes of a tile: a line of the texture cache in every configuration that GPGPU-Sim tests.
 const TILE_BYTES: u64 = 128;
 /// Bytes from one tile to the next.
@@ -191,6 +211,11 @@ impl Texture {
     fn decode(&self, bytes: &[u8]) -> Texel {
         // Channels that the format lacks: zero, and one for the last.
         let mut texel = [0.0, 0.0, 0.0, 1.0];
+        if (self.kind, self.channel_bits) == (ChannelKind::UnsignedNormalized, 8) {
+            let channels = texel.iter_mut().zip(bytes);
+            channels.for_each(|(channel, raw)| *channel = PARTS_OF_255[usize::from(*raw)]);
+            return texel;
+        }
         let size = self.channel_bits as usize / 8;
         for (channel, part) in texel.iter_mut().zip(bytes.chunks_exact(size)) {
             let mut raw = [0; 4];
@@ -259,6 +284,14 @@ impl Texture {
 /// Weight of the upper neighbour in 1.8 fixed point.
 fn weight(fraction: f32) -> f64 {
     f64::from((fraction * 256.0 + 0.5).floor()) / 256.0
+}
+
+/// The largest whole number that is not above `x`, as `x.floor() as i64` gives it: without SSE4.1,
+/// which not every host has, `floor` is a call.
+#[inline]
+fn floor(x: f32) -> i64 {
+    let whole = x as i64;
+    whole.saturating_sub(i64::from(whole as f32 > x))
 }
 
 /// The lower neighbour's number and the upper neighbour's weight.
@@ -361,8 +394,24 @@ impl<'a> Machine<'a, '_> {
         }
     }
 
+    /// The texture that a lane fetches from: mostly that of the lane before.
+    fn fetch(&self, lane: usize, last: Option<Fetch<'a>>) -> Exec<Fetch<'a>> {
+        let handle = self.lane_wide(self.inst.src[0], lane);
+        if let Some(last) = last.filter(|last| last.handle == handle) {
+            return Ok(last);
+        }
+        let texture = self.bound(lane)?;
+        let live = self.port.image.live_range(self.ctx.asid, texture.base);
+        Ok(Fetch {
+            handle,
+            texture,
+            live: live.unwrap_or((0, 0)),
+        })
+    }
+
     /// One texel, zero at the border.
-    fn texel(&self, texture: &Texture, at: [i64; 3], c: Coordinates, lane: usize) -> Exec<Texel> {
+    fn texel(&self, fetch: Fetch<'_>, at: [i64; 3], c: Coordinates, lane: usize) -> Exec<Texel> {
+        let texture = fetch.texture;
         let mut place = [0; 3];
         for axis in 0..c.dims {
             match texture.inside(axis, at[axis], c.fetched.is_some()) {
@@ -373,34 +422,37 @@ impl<'a> Machine<'a, '_> {
         let layer = c.layer.min(texture.layers.saturating_sub(1));
         let address = texture.address_of(place, layer);
         let bytes = texture.texel_bytes();
+        let end = address.saturating_add(bytes as u64);
+        if address < fetch.live.0 || end > fetch.live.1 {
+            self.check_texel(address, bytes, lane)?;
+        }
+        let raw = self.port.read_few(self.ctx.asid, address, bytes);
+        Ok(texture.decode(&raw[..bytes]))
+    }
+
+    /// May a texel be read that lies outside the allocation in which its texture begins?
+    #[cold]
+    fn check_texel(&self, address: u64, bytes: usize, lane: usize) -> Exec {
         let kind = match self.port.image.check(self.ctx.asid, address, bytes as u64) {
-            AccessCheck::Ok => {
-                let mut raw = [0; 16];
-                self.read_lane(MemSpace::Global, lane, address, &mut raw[..bytes]);
-                return Ok(texture.decode(&raw[..bytes]));
-            }
+            AccessCheck::Ok => return Ok(()),
             AccessCheck::Freed => FaultKind::Freed,
             AccessCheck::Outside => FaultKind::OutOfBounds,
         };
-        Err(RawFault::memory(
-            kind,
-            lane,
-            MemSpace::Global,
-            address,
-            bytes as u32,
-        ))
+        let space = MemSpace::Global;
+        Err(RawFault::memory(kind, lane, space, address, bytes as u32))
     }
 
     /// The nearest texel's number per axis.
     fn nearest_texel(texture: &Texture, c: Coordinates) -> [i64; 3] {
         c.fetched.unwrap_or_else(|| {
-            std::array::from_fn(|axis| texture.scale(axis, c.position[axis]).floor() as i64)
+            std::array::from_fn(|axis| floor(texture.scale(axis, c.position[axis])))
         })
     }
 
-    fn filtered(&self, texture: &Texture, c: Coordinates, lane: usize) -> Exec<Texel> {
+    fn filtered(&self, fetch: Fetch<'_>, c: Coordinates, lane: usize) -> Exec<Texel> {
+        let texture = fetch.texture;
         if !texture.linear || c.fetched.is_some() {
-            return self.texel(texture, Self::nearest_texel(texture, c), c, lane);
+            return self.texel(fetch, Self::nearest_texel(texture, c), c, lane);
         }
         let split: [(i64, f64); 3] =
             std::array::from_fn(|axis| neighbours(texture.scale(axis, c.position[axis])));
@@ -416,7 +468,7 @@ impl<'a> Machine<'a, '_> {
                 }
             };
             let weight: f64 = (0..c.dims).map(part).product();
-            let texel = self.texel(texture, at, c, lane)?;
+            let texel = self.texel(fetch, at, c, lane)?;
             sum.iter_mut()
                 .zip(texel)
                 .for_each(|(sum, x)| *sum += weight * x);
@@ -442,13 +494,15 @@ impl<'a> Machine<'a, '_> {
     pub fn texture(&mut self, geom: TexGeom, _lod: TexLod, texel: TexTy, coord: TexTy) -> Exec {
         let extra = self.extra()?;
         let mut d = [[0u32; WARP_SIZE]; 4];
-        let mut bytes = 0;
+        let (mut bytes, mut last) = (0, None);
         for lane in lanes_of(self.mask) {
-            let texture = self.bound(lane)?;
+            let fetch = self.fetch(lane, last)?;
+            let texture = fetch.texture;
+            last = Some(fetch);
             let c = self.coordinates(geom, coord, &extra.srcs, lane);
             self.out.addrs[lane] = Self::representative(texture, c);
             bytes = bytes.max(texture.texel_bytes());
-            let value = self.filtered(texture, c, lane)?;
+            let value = self.filtered(fetch, c, lane)?;
             for (channel, d) in d.iter_mut().enumerate() {
                 d[lane] = texel_bits(value[channel], texture.kind, texel);
             }
@@ -479,18 +533,20 @@ impl<'a> Machine<'a, '_> {
     pub fn texture_gather(&mut self, channel: u8, geom: TexGeom, texel: TexTy) -> Exec {
         let extra = self.extra()?;
         let mut d = [[0u32; WARP_SIZE]; 4];
-        let mut bytes = 0;
+        let (mut bytes, mut last) = (0, None);
         // Counter-clockwise from the lower left: (x, y+1), (x+1, y+1), (x+1, y), (x, y).
         const CORNERS: [(i64, i64); 4] = [(0, 1), (1, 1), (1, 0), (0, 0)];
         for lane in lanes_of(self.mask) {
-            let texture = self.bound(lane)?;
+            let fetch = self.fetch(lane, last)?;
+            let texture = fetch.texture;
+            last = Some(fetch);
             let c = self.coordinates(geom, TexTy::F32, &extra.srcs, lane);
             self.out.addrs[lane] = Self::representative(texture, c);
             bytes = bytes.max(texture.texel_bytes());
             let (x, _) = neighbours(texture.scale(0, c.position[0]));
             let (y, _) = neighbours(texture.scale(1, c.position[1]));
             for (d, (dx, dy)) in d.iter_mut().zip(CORNERS) {
-                let value = self.texel(texture, [x + dx, y + dy, 0], c, lane)?;
+                let value = self.texel(fetch, [x + dx, y + dy, 0], c, lane)?;
                 d[lane] = texel_bits(value[channel as usize & 3], texture.kind, texel);
             }
         }
@@ -508,5 +564,32 @@ impl<'a> Machine<'a, '_> {
         }
         self.put0(&d);
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{PARTS_OF_255, floor};
+
+    #[test]
+    fn floor_is_that_of_the_standard_library() {
+        let edges = [0.0, -0.0, 0.5, -0.5, 1.0, -1.0, 8_388_607.5, -8_388_607.5];
+        let far = [1e18, -1e18, 1e19, -1e19, f32::MAX, f32::MIN];
+        let none = [
+            f32::NAN,
+            f32::INFINITY,
+            f32::NEG_INFINITY,
+            f32::MIN_POSITIVE,
+        ];
+        for x in [&edges[..], &far, &none].concat() {
+            assert_eq!(floor(x), x.floor() as i64, "{x}");
+        }
+    }
+
+    #[test]
+    fn normalized_channels_are_quotients() {
+        for (raw, part) in PARTS_OF_255.into_iter().enumerate() {
+            assert_eq!(part, raw as f64 / f64::from(u8::MAX));
+        }
     }
 }
