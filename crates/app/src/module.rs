@@ -192,6 +192,9 @@ impl Context {
             self.share(address, bytes)?;
             self.host.write(address, &initial);
             self.host.write(pointer, &address.to_le_bytes());
+            if let Some(own) = self.variables.get_mut(&pointer) {
+                own.address = Some(address);
+            }
         }
         Ok(())
     }
@@ -205,13 +208,35 @@ impl Context {
             kind: Kind::Variable,
             flags: 0,
         };
-        self.memory.insert(address, block);
+        // It may be known, and managed.
+        self.memory.entry(address).or_insert(block);
         Ok(address)
+    }
+
+    /// Forgets what was loaded. What is used again is loaded anew, with its first values; managed
+    /// variables are there at once.
+    pub(crate) fn unload(&mut self) -> Cuda {
+        for own in &mut self.modules {
+            own.loaded = None;
+        }
+        for own in self.functions.values_mut() {
+            own.program = None;
+            own.dynamic_shared = None;
+        }
+        for own in self.variables.values_mut() {
+            own.address = None;
+        }
+        (0..self.modules.len()).try_for_each(|at| self.initialise(FatBinary(at)))
     }
 
     /// Address and size of the variable that the host knows under an address.
     pub fn symbol(&mut self, host: u64) -> Cuda<(u64, u64)> {
-        let variable = self.variables.get(&host).cloned();
+        // A managed variable is where the host sees it.
+        let managed = || {
+            let mut all = self.variables.values();
+            all.find(|own| own.address == Some(host))
+        };
+        let variable = self.variables.get(&host).or_else(managed).cloned();
         let variable = variable.ok_or(CudaError::INVALID_SYMBOL)?;
         if let Some(address) = variable.address {
             return Ok((address, variable.bytes));

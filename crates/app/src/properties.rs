@@ -9,6 +9,7 @@ use crate::context::Context;
 use crate::error::{Cuda, CudaError};
 use std::collections::BTreeMap;
 use warploom_config::{CacheSpec, GpuSpec};
+use warploom_run::DevicePtr;
 
 /// `cudaDeviceGetAttribute`'s numbers, the property with the same value, and the place in it.
 const ATTRIBUTES: &[(i32, &str, usize)] = &[
@@ -314,21 +315,20 @@ impl Context {
         Ok(())
     }
 
-    /// Frees everything that the program allocated (`cudaDeviceReset`).
+    /// Frees everything that the program allocated, and forgets its modules (`cudaDeviceReset`).
     pub fn reset(&mut self) -> Cuda {
         self.synchronize()?;
-        let own = self.memory.iter();
-        let own = own.filter(|(_, block)| block.kind != crate::memory::Kind::Variable);
-        let own: Vec<u64> = own.map(|(address, _)| *address).collect();
-        for address in own {
-            use crate::memory::Kind::{Array, Device, Managed, Pinned};
-            // Managed variables belong to their module and stay.
-            let _ = self.free(address, &[Array, Device, Managed, Pinned]);
+        for address in std::mem::take(&mut self.memory).into_keys() {
+            self.unshare(address);
+            self.with(move |device| device.free(DevicePtr(address)))?
+                .map_err(|_| CudaError::UNKNOWN)?;
         }
+        self.used_bytes = 0;
         self.arrays.clear();
         self.texture_objects.clear();
         self.streams.clear();
         self.events.clear();
+        self.unload()?;
         for limit in std::mem::take(&mut self.limits).into_keys() {
             let standard = self.limit(limit)?;
             // A heap that kernels have used stays as it is.

@@ -5,6 +5,10 @@
 __constant__ int table[32];
 __device__ int counter = 5;
 
+__managed__ int both = 7;
+
+__global__ void sum(int *out) { *out = counter + both; }
+
 struct pair {
     char tag;
     double value;
@@ -376,6 +380,33 @@ static void textures() {
     (void)cudaGetLastError();
 }
 
+// A variable of both sides is one by its name, too; a reset gives all variables their first values.
+static void modules() {
+    int *address, *out, got = 0, nine = 9;
+    cudaPointerAttributes known;
+    CHECK(both == 7);
+    OK(cudaMemcpyToSymbol(both, &nine, sizeof nine));
+    CHECK(both == 9);
+    OK(cudaGetSymbolAddress((void **)&address, both));
+    CHECK(address == &both);
+    OK(cudaPointerGetAttributes(&known, address));
+    CHECK(known.type == cudaMemoryTypeManaged);
+    size_t before, left, all;
+    OK(cudaMemGetInfo(&before, &all));
+    OK(cudaMalloc((void **)&out, 1 << 20));
+    sum<<<1, 1>>>(out);
+    OK(cudaMemcpy(&got, out, sizeof got, cudaMemcpyDeviceToHost));
+    CHECK(got == 6 + 9);
+    OK(cudaDeviceReset());
+    CHECK(both == 7);
+    OK(cudaMemGetInfo(&left, &all));
+    CHECK(left >= before);
+    OK(cudaMalloc((void **)&out, 4));
+    sum<<<1, 1>>>(out);
+    OK(cudaMemcpy(&got, out, sizeof got, cudaMemcpyDeviceToHost));
+    CHECK(got == 5 + 7);
+}
+
 int main() {
     device();
     OK(cudaStreamCreate(&stream));
@@ -390,6 +421,7 @@ int main() {
     functions();
     textures();
     OK(cudaStreamDestroy(stream));
+    modules();
     OK(cudaGetLastError());
     return end();
 }
