@@ -34,6 +34,15 @@ pub struct Configuration {
     pub stream: u64,
 }
 
+/// Who calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Caller {
+    /// The thread.
+    pub thread: ThreadKey,
+    /// Its default stream is its own, not the process's.
+    pub own_stream: bool,
+}
+
 /// What a thread of the process has of its own.
 #[derive(Default)]
 pub(crate) struct Thread {
@@ -41,6 +50,8 @@ pub(crate) struct Thread {
     configurations: Vec<Configuration>,
     /// It runs a function that a stream called.
     called: bool,
+    /// Handle of its own default stream, once something was asked of it.
+    pub(crate) stream: Option<u64>,
 }
 
 /// Bytes on their way from the device to the host.
@@ -57,7 +68,9 @@ pub struct Context {
     say: fn(&str),
     engine: Option<Engine>,
     failed: Option<CudaError>,
-    threads: HashMap<ThreadKey, Thread>,
+    pub(crate) threads: HashMap<ThreadKey, Thread>,
+    /// Who called last.
+    pub(crate) caller: Option<Caller>,
     told: BTreeSet<String>,
     pub(crate) modules: Vec<Module>,
     /// By the address that the host calls them by.
@@ -103,6 +116,7 @@ impl Context {
             engine: None,
             failed: None,
             threads: HashMap::new(),
+            caller: None,
             told: BTreeSet::new(),
             modules: Vec::new(),
             functions: BTreeMap::new(),
@@ -148,10 +162,12 @@ impl Context {
 
     /// Does a call of the runtime and notes its error for the thread. Calls behind a fault give the
     /// fault's code.
-    pub fn call(&mut self, thread: ThreadKey, work: impl FnOnce(&mut Self) -> Cuda) -> i32 {
+    pub fn call(&mut self, caller: Caller, work: impl FnOnce(&mut Self) -> Cuda) -> i32 {
+        let thread = caller.thread;
         if self.thread(thread).called {
             return CudaError::NOT_PERMITTED.0;
         }
+        self.caller = Some(caller);
         let result = match self.failed {
             Some(failed) => Err(failed),
             None => work(self),

@@ -139,9 +139,10 @@ impl Context {
             (false, true) => self.copy_out(to, from, extent, stream),
             (false, false) => self.copy_outside(to, from, extent),
         }?;
-        match wait {
-            true => self.wait(warploom_run::HostAction::Synchronize),
-            false => Ok(()),
+        match (wait, stream) {
+            (false, _) => Ok(()),
+            (true, 0) => self.wait(warploom_run::HostAction::Synchronize),
+            (true, own) => self.wait(warploom_run::HostAction::SynchronizeStream(own)),
         }
     }
 

@@ -36,7 +36,7 @@ pub mod stub;
 mod texture;
 
 pub use array::{Array, Channels, Extent};
-pub use context::{Configuration, Context, ThreadKey};
+pub use context::{Caller, Configuration, Context, ThreadKey};
 pub use copy::{Area, Box3, Direction, End};
 pub use error::{Cuda, CudaError, name as error_name, sentence as error_sentence};
 pub use function::{FunctionAttributes, LaunchRequest, Occupancy};

@@ -327,6 +327,9 @@ impl Context {
         self.arrays.clear();
         self.texture_objects.clear();
         self.streams.clear();
+        self.threads
+            .values_mut()
+            .for_each(|thread| thread.stream = None);
         self.events.clear();
         self.unload()?;
         for limit in std::mem::take(&mut self.limits).into_keys() {

@@ -7,8 +7,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use warploom_base::Cycle;
 use warploom_run::HostAction;
 
+/// The default stream, which is the one of the two that the caller wants.
+const DEFAULT: u64 = 0;
 /// `cudaStreamLegacy` and `cudaStreamPerThread`.
-const BUILT_IN: std::ops::RangeInclusive<u64> = 0..=2;
+const LEGACY: u64 = 1;
+const PER_THREAD: u64 = 2;
 /// `cudaEventDisableTiming`.
 const DISABLE_TIMING: u32 = 2;
 
@@ -63,12 +66,29 @@ impl Context {
         known.map(|_| ()).ok_or(CudaError::INVALID_RESOURCE_HANDLE)
     }
 
-    /// The simulation's number of a stream. The default stream of a thread is the process's: it
-    /// waits for more than it would have to.
-    pub(crate) fn stream(&self, handle: u64) -> Cuda<u32> {
-        if BUILT_IN.contains(&handle) {
-            return Ok(0);
+    /// The stream that a handle stands for where it is asked for: `None` is the process's default
+    /// stream. A thread's own is made now if it has none.
+    fn meant(&mut self, handle: u64) -> Cuda<Option<u64>> {
+        let own = self.caller.is_some_and(|caller| caller.own_stream);
+        let caller = self.caller.map(|caller| caller.thread);
+        let thread = match (handle, own) {
+            (LEGACY, _) | (DEFAULT, false) => return Ok(None),
+            (PER_THREAD, _) | (DEFAULT, true) => caller.ok_or(CudaError::UNKNOWN)?,
+            _ => return Ok(Some(handle)),
+        };
+        if let Some(stream) = self.thread(thread).stream {
+            return Ok(Some(stream));
         }
+        let stream = self.create_stream(0, 0)?;
+        self.thread(thread).stream = Some(stream);
+        Ok(Some(stream))
+    }
+
+    /// The simulation's number of a stream.
+    pub(crate) fn stream(&mut self, handle: u64) -> Cuda<u32> {
+        let Some(handle) = self.meant(handle)? else {
+            return Ok(0);
+        };
         let stream = self.streams.get(&handle);
         stream
             .map(|s| s.number)
@@ -77,6 +97,7 @@ impl Context {
 
     /// The same, for something that is asked of it now.
     pub(crate) fn busy_stream(&mut self, handle: u64) -> Cuda<u32> {
+        let handle = self.meant(handle)?.unwrap_or(LEGACY);
         if let Some(stream) = self.streams.get_mut(&handle) {
             stream.busy = true;
         }
@@ -84,10 +105,10 @@ impl Context {
     }
 
     /// Flags and priority.
-    pub fn stream_facts(&self, handle: u64) -> Cuda<(u32, i32)> {
-        if BUILT_IN.contains(&handle) {
+    pub fn stream_facts(&mut self, handle: u64) -> Cuda<(u32, i32)> {
+        let Some(handle) = self.meant(handle)? else {
             return Ok((0, 0));
-        }
+        };
         let stream = self.streams.get(&handle);
         let facts = stream.map(|s| (s.flags, s.priority));
         facts.ok_or(CudaError::INVALID_RESOURCE_HANDLE)
@@ -95,6 +116,7 @@ impl Context {
 
     /// Waits for a stream.
     pub fn synchronize_stream(&mut self, handle: u64) -> Cuda {
+        let handle = self.meant(handle)?.unwrap_or(LEGACY);
         match self.stream(handle)? {
             0 => {
                 self.wait(HostAction::Synchronize)?;
@@ -139,6 +161,7 @@ impl Context {
         if !self.events.contains_key(&event) {
             return Err(CudaError::INVALID_RESOURCE_HANDLE);
         }
+        let stream = self.meant(stream)?.unwrap_or(LEGACY);
         let number = self.busy_stream(stream)?;
         let time = Arc::new(AtomicU64::new(NOT_YET));
         let kept = Arc::clone(&time);

@@ -1,7 +1,7 @@
 //! Launches.
 
 use crate::ffi::{bytes, get, put, put_if};
-use crate::process::{call, call_function, with};
+use crate::process::{call_function, call_with, with};
 use crate::types::{CDim3, CLaunchConfiguration};
 use std::ffi::c_void;
 use warploom_app::{Configuration, Context, Cuda, CudaError, LaunchRequest};
@@ -146,13 +146,13 @@ type StreamCallback = Option<unsafe extern "C" fn(u64, i32, *mut c_void)>;
 /// Functions of the host in a stream. Each comes in a form for programs whose default stream is a
 /// thread's own.
 macro_rules! host_functions {
-    ($function:ident $callback:ident) => {
+    ($function:ident $callback:ident, $own:literal) => {
         #[unsafe(no_mangle)]
         pub extern "C" fn $function(stream: u64, function: HostFunction, data: *mut c_void) -> i32 {
             let Some(function) = function else {
-                return call(|_| Err(CudaError::INVALID_VALUE));
+                return call_with($own, |_| Err(CudaError::INVALID_VALUE));
             };
-            let code = call(|context| context.call_in_stream(stream));
+            let code = call_with($own, |context| context.call_in_stream(stream));
             if code == 0 {
                 // SAFETY: the program gives a function that takes its data.
                 call_function(|| unsafe { function(data) });
@@ -168,12 +168,12 @@ macro_rules! host_functions {
             _flags: u32,
         ) -> i32 {
             let Some(function) = function else {
-                return call(|_| Err(CudaError::INVALID_VALUE));
+                return call_with($own, |_| Err(CudaError::INVALID_VALUE));
             };
-            let code = call(|context| context.stream_facts(stream).map(|_| ()));
+            let code = call_with($own, |context| context.stream_facts(stream).map(|_| ()));
             if code == 0 {
                 // It is called, and told, also when what came before it in the stream has failed.
-                let status = call(|context| context.call_in_stream(stream));
+                let status = call_with($own, |context| context.call_in_stream(stream));
                 // SAFETY: the program gives a function that takes its data.
                 call_function(|| unsafe { function(stream, status, data) });
             }
@@ -182,5 +182,5 @@ macro_rules! host_functions {
     };
 }
 
-host_functions! { cudaLaunchHostFunc cudaStreamAddCallback }
-host_functions! { cudaLaunchHostFunc_ptsz cudaStreamAddCallback_ptsz }
+host_functions! { cudaLaunchHostFunc cudaStreamAddCallback, false }
+host_functions! { cudaLaunchHostFunc_ptsz cudaStreamAddCallback_ptsz, true }

@@ -6,7 +6,7 @@ use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
-use warploom_app::{Abi, Context, Cuda, CudaError, SETTINGS_VARIABLE, Settings, stub};
+use warploom_app::{Abi, Caller, Context, Cuda, CudaError, SETTINGS_VARIABLE, Settings, stub};
 
 /// What the process has.
 struct Process {
@@ -143,8 +143,16 @@ pub fn with<R>(work: impl FnOnce(&mut Context) -> R) -> Cuda<R> {
 
 /// A call of the runtime: its code, noted as the thread's last error.
 pub fn call(work: impl FnOnce(&mut Context) -> Cuda) -> i32 {
-    let thread = std::thread::current().id();
-    with(|context| context.call(thread, work)).unwrap_or_else(|error| error.0)
+    call_with(false, work)
+}
+
+/// The same; `own` says that the default stream is the thread's own.
+pub fn call_with(own: bool, work: impl FnOnce(&mut Context) -> Cuda) -> i32 {
+    let caller = Caller {
+        thread: std::thread::current().id(),
+        own_stream: own,
+    };
+    with(|context| context.call(caller, work)).unwrap_or_else(|error| error.0)
 }
 
 /// Runs a function of the program that a stream has come to. Nobody waits for the context
@@ -159,15 +167,18 @@ pub fn call_function(function: impl FnOnce()) {
 }
 
 /// Defines functions of the runtime, each under one or more names: those that end in `_ptsz` and
-/// `_ptds` are for programs whose default stream is a thread's own, which is the process's here.
+/// `_ptds` are for programs whose default stream is a thread's own.
 macro_rules! runtime {
     () => {};
     (@ [] $args:tt $cx:ident $body:block) => {};
     (@ [$name:ident $($rest:ident)*] ($($arg:ident: $ty:ty),*) $cx:ident $body:block) => {
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $name($($arg: $ty),*) -> i32 {
+            // What is for programs whose default stream is a thread's own says so by its name.
+            let name = stringify!($name);
+            let own = name.ends_with("_ptsz") || name.ends_with("_ptds");
             #[allow(unused_unsafe, reason = "not every call has a pointer")]
-            $crate::process::call(|$cx| {
+            $crate::process::call_with(own, |$cx| {
                 // SAFETY: the program keeps the contract of the runtime's header: a pointer is
                 // null or points to what the header says.
                 unsafe { $body }

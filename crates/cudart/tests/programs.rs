@@ -375,8 +375,14 @@ fn settings_that_are_wrong_are_told() {
 #[test]
 fn the_less_usual_members_of_families() {
     // For both kinds of default streams.
-    for program in ["family", "family-per-thread"] {
+    for (program, overlap) in [("family", "no"), ("family-per-thread", "yes")] {
         let ran = check(13, program, QUIET);
+        let said = format!("overlap: {overlap}\n");
+        assert!(
+            ran.stdout().starts_with(&said),
+            "{program}: {}",
+            ran.stdout()
+        );
         let told = ran.stderr();
         let told: Vec<&str> = told.lines().collect();
         assert_eq!(told.len(), 2, "{told:?}");

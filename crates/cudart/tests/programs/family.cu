@@ -228,6 +228,41 @@ static void streams() {
     OK(cudaStreamDestroy(high));
 }
 
+__global__ void spin(int *out, int turns) {
+    int sum = 0;
+    for (int i = 0; i < turns; i++) sum = sum * 3 + out[threadIdx.x];
+    out[threadIdx.x] = sum;
+}
+
+// The process's default stream waits for others, a thread's own does not.
+static void overlap() {
+    cudaEvent_t events[4];
+    float alone = 0, both = 0;
+    int *device;
+    OK(cudaMalloc((void **)&device, 256));
+    for (int i = 0; i < 4; i++) OK(cudaEventCreate(&events[i]));
+    OK(cudaDeviceSynchronize());
+    for (int i = 0; i < 2; i++) {
+        OK(cudaEventRecord(events[2 * i], stream));
+        spin<<<1, 32, 0, stream>>>(device, 1000);
+        if (i) spin<<<1, 32>>>(device + 32, 1000);
+        OK(cudaEventRecord(events[2 * i + 1], i ? 0 : stream));
+        OK(cudaDeviceSynchronize());
+    }
+    OK(cudaEventElapsedTime(&alone, events[0], events[1]));
+    OK(cudaEventElapsedTime(&both, events[2], events[3]));
+    printf("overlap: %s\n", both < 1.5f * alone ? "yes" : "no");
+    // Either of the two by its name.
+    OK(cudaMemsetAsync(device, 1, 128, cudaStreamPerThread));
+    OK(cudaStreamSynchronize(cudaStreamPerThread));
+    OK(cudaMemsetAsync(device, 2, 64, cudaStreamLegacy));
+    int got[32];
+    OK(cudaMemcpyAsync(got, device, 128, cudaMemcpyDeviceToHost, cudaStreamLegacy));
+    OK(cudaStreamSynchronize(cudaStreamLegacy));
+    CHECK(got[0] == 0x02020202 && got[31] == 0x01010101);
+    OK(cudaFree(device));
+}
+
 static void CUDART_CB asks(void *data) {
     *(int *)data = cudaFree(0);
 }
@@ -417,6 +452,7 @@ int main() {
     ordered();
     wishes();
     streams();
+    overlap();
     launches();
     functions();
     textures();
