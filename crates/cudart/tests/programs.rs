@@ -129,6 +129,8 @@ fn streams_events_and_threads() {
     let ran = check(13, "stream", QUIET);
     assert!(ran.stdout().starts_with("longer: yes"), "{}", ran.stdout());
     check(13, "stream", FUNCTIONAL);
+    check(13, "stream-per-thread", QUIET);
+    check(13, "stream-per-thread", FUNCTIONAL);
 }
 
 #[test]
