@@ -209,6 +209,17 @@ pub enum ThrottleOrder {
     Lowest,
 }
 
+/// How a sample's IPC is weighted by its SM's blocks, in `warped-slicer` (equation 3's psi + 1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SampleWeight {
+    /// The SM's blocks over the mean of all: equation 4.
+    BlocksOverMean,
+    /// The mean of all over the SM's blocks: equation 3, bandwidth in proportion to blocks.
+    MeanOverBlocks,
+    /// None.
+    One,
+}
+
 names! {
     InnerOrder: INNER_ORDERS {
         Lrr = "lrr": "loose round robin",
@@ -221,6 +232,13 @@ names! {
             "a warp that waits goes to a queue's tail, its head takes the place (GPGPU-Sim)",
         Oldest = "oldest": "the oldest of those outside takes the place of a warp that waits",
         Groups = "groups": "fixed groups, in turn when all warps of one wait (Narasiman et al.)",
+    }
+    SampleWeight: SAMPLE_WEIGHTS {
+        BlocksOverMean = "blocks-over-mean": "its blocks over the mean of all SMs (equation 4)",
+        MeanOverBlocks = "mean-over-blocks":
+            "the mean of all SMs over its blocks (equation 3, where bandwidth in the sample goes by \
+             blocks and would be equal otherwise)",
+        One = "one": "as sampled",
     }
     SortScope: SORT_SCOPES {
         Block = "block": "within a block, blocks oldest first",
@@ -597,6 +615,8 @@ pub struct WarpedSlicerSettings {
     pub loss_percent: u32,
     /// Change of a kernel's IPC, in percent, from which it is profiled again; 0: never.
     pub phase_percent: u32,
+    /// What a sample's IPC is weighted by, as far as it waits for memory.
+    pub weight: SampleWeight,
 }
 
 settings! {
@@ -616,5 +636,8 @@ settings! {
             "Change of a kernel's IPC over more than a profile's length from which it is profiled \
              again; 0: never.",
             "this program: Xu et al., ISCA 2016 (seed 003), section IV.B, say \"significantly\"";
+        weight: "weight", SAMPLE_WEIGHTS, SampleWeight::BlocksOverMean, "blocks-over-mean", "",
+            "What a sample's IPC is weighted by, as far as its SM waits for memory.",
+            "Xu et al., ISCA 2016 (seed 003), section IV.A, equations 3 and 4";
     }
 }

@@ -4,7 +4,7 @@
 use super::quotas::share_of_sms;
 use super::{KernelView, MultiprogramView, SmSample};
 use warploom_base::{Cycle, KernelSlot};
-use warploom_config::GpuSpec;
+use warploom_config::{GpuSpec, SampleWeight};
 
 /// One SM's part in a profile.
 #[derive(Clone, Copy, Debug)]
@@ -101,7 +101,12 @@ impl Profile {
     }
 
     /// It ends. Returns false if its kernels are not those of its beginning.
-    pub fn end(&mut self, members: &[KernelView], view: &MultiprogramView<'_>) -> bool {
+    pub fn end(
+        &mut self,
+        members: &[KernelView],
+        view: &MultiprogramView<'_>,
+        weight: SampleWeight,
+    ) -> bool {
         let slots = members.iter().map(|kernel| kernel.slot);
         if !slots.eq(self.slots.iter().copied()) {
             return false;
@@ -120,7 +125,7 @@ impl Profile {
         let mean = all.iter().map(|p| f64::from(p.1)).sum::<f64>() / all.len().max(1) as f64;
         for (member, blocks, ipc, memory_share) in all {
             let point = &mut self.points[member][blocks as usize - 1];
-            point.ipc += scaled(ipc, memory_share, f64::from(blocks) / mean);
+            point.ipc += scaled(ipc, memory_share, ratio(weight, f64::from(blocks), mean));
             point.samples += 1;
         }
         true
@@ -142,11 +147,20 @@ impl Profile {
     }
 }
 
-/// Equations 3 and 4: what a kernel would do if every SM ran as many blocks, where the sampled one
-/// ran `blocks_to_mean` times as many as SMs did on average and so had that much more of the
-/// memory's bandwidth than it would have.
-fn scaled(ipc: f64, memory_share: f64, blocks_to_mean: f64) -> f64 {
-    ipc * (1.0 + memory_share * (blocks_to_mean - 1.0))
+/// Psi + 1 of equation 3: the bandwidth that an SM would have if every SM ran as many blocks, over
+/// what it had in the sample. Equation 4 prints the blocks over their mean; where bandwidth in the
+/// sample goes by blocks and would be the same for all otherwise, it is the inverse.
+fn ratio(weight: SampleWeight, blocks: f64, mean: f64) -> f64 {
+    match weight {
+        SampleWeight::BlocksOverMean => blocks / mean,
+        SampleWeight::MeanOverBlocks => mean / blocks,
+        SampleWeight::One => 1.0,
+    }
+}
+
+/// Equation 3: what a kernel would do with `bandwidth` times what it had in its sample.
+fn scaled(ipc: f64, memory_share: f64, bandwidth: f64) -> f64 {
+    ipc * (1.0 + memory_share * (bandwidth - 1.0))
 }
 
 /// Fills gaps by straight lines, from 0 for no block; behind the last sample the curve is flat.
@@ -169,7 +183,18 @@ fn filled(samples: &[Option<f64>]) -> Vec<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{filled, scaled};
+    use super::{filled, ratio, scaled};
+    use warploom_config::SampleWeight;
+
+    #[test]
+    fn the_weight_is_equation_4_or_its_inverse() {
+        let weights = [
+            SampleWeight::BlocksOverMean,
+            SampleWeight::MeanOverBlocks,
+            SampleWeight::One,
+        ];
+        assert_eq!(weights.map(|w| ratio(w, 8.0, 4.0)), [2.0, 0.5, 1.0]);
+    }
 
     /// Waiting for memory half of the time with twice the mean's blocks: half as much again.
     #[test]

@@ -193,7 +193,7 @@ impl WarpedSlicer {
     }
 
     fn end_sample(&mut self, view: &MultiprogramView<'_>) {
-        if !self.profile.end(&self.members, view) {
+        if !self.profile.end(&self.members, view, self.settings.weight) {
             // A kernel came again in between, elsewhere: what was sampled is of no use.
             return self.fill(view);
         }
