@@ -58,8 +58,10 @@ fn a_kept_result_is_analysed_and_reported_as_it_was_when_made() {
     assert!(told.contains("brings its machine with it"), "{told}");
     let told = refused(&["trace", "r.json", "-o", "t.json"]);
     assert!(told.contains("has no timeline"), "{told}");
-    let told = refused(&["analyze", "none.json"]);
-    assert!(told.contains("cannot read none.json"), "{told}");
+    for verb in ["analyze", "report"] {
+        let told = refused(&[verb, "none.json"]);
+        assert!(told.contains("cannot read none.json"), "{told}");
+    }
     let text = std::fs::read_to_string(folder.path().join("r.json")).unwrap();
     for (from, to, message) in [
         ("\"outcome\"", "\"income\"", "is no result of a run"),

@@ -44,7 +44,8 @@ struct Contents<'a> {
 }
 
 pub fn run(args: &Args) -> Result<ExitCode, Failure> {
-    if args.folder.is_file() {
+    let is_named_so = args.folder.to_str().is_some_and(kept::is_kept);
+    if args.folder.is_file() || is_named_so && !args.folder.is_dir() {
         return kept_run(args);
     }
     let pages = pages(&args.folder)?;
