@@ -3,7 +3,7 @@
 //!
 //! Programs are checked in so that nobody needs CUDA to test; this verb is for whoever changes one.
 //! With `--check` it builds them anew elsewhere and runs cudart's tests with these, so that nobody
-//! forgets to build what was changed, or skips that where the packages cannot be had.
+//! forgets to build what was changed, or skips that where the packages, or g++, cannot be had.
 //! Packages are pinned in `xtask/cuda-requirements.txt`. They hold release 13; those of releases
 //! 11 and 12, which test other layouts and symbol versions, are built as
 //! `crates/cudart/tests/programs/README.md` says.
@@ -33,7 +33,7 @@ const PROGRAMS_VARIABLE: &str = "WARPLOOM_PROGRAMS";
 #[derive(clap::Args)]
 pub struct Args {
     /// Build them below target and run cudart's tests with them; skip that, with a message, where
-    /// NVIDIA's packages cannot be had
+    /// NVIDIA's packages, or g++, cannot be had
     #[arg(long)]
     check: bool,
 }
@@ -46,7 +46,7 @@ pub fn run(args: &Args, root: &Path) -> Result<()> {
         (Ok(toolkit), true) => check(&toolkit, root),
         (Err(error), false) => Err(error),
         (Err(error), true) => {
-            let why = format!("skipped: NVIDIA's Python packages cannot be had: {error:#}");
+            let why = format!("skipped: nvcc cannot be had: {error:#}");
             Ok(writeln!(io::stdout(), "{why}")?)
         }
     }
@@ -54,6 +54,8 @@ pub fn run(args: &Args, root: &Path) -> Result<()> {
 
 /// The toolkit of NVIDIA's packages, installed now if it was not before.
 fn packages(root: &Path) -> Result<PathBuf> {
+    let compiler = Command::new("g++").arg("--version").output();
+    compiler.context("cannot start g++, which nvcc compiles host code with")?;
     let python = python::prepare(&root.join("target/cuda"), &root.join(REQUIREMENTS))?;
     let toolkit = toolkit(&python)?;
     link_runtime(&toolkit)?;
