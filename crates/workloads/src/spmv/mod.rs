@@ -64,7 +64,9 @@ fn elements(size: Size) -> u32 {
     size.pick(16, 64, 128)
 }
 
+/// The variant's `kernel`, unless another one is asked for.
 fn shape(kernel: &'static str, request: &Request) -> LaunchShape {
+    let kernel = request.only.unwrap_or(kernel);
     let grid = Dim3::linear(matrix::rows(elements(request.size)).div_ceil(BLOCK));
     LaunchShape::once(kernel, grid, Dim3::linear(BLOCK))
 }
@@ -133,6 +135,21 @@ mod tests {
             (shape.grid, shape.block),
             (Dim3::linear(765), Dim3::linear(192))
         );
+    }
+
+    #[test]
+    fn a_kernel_that_is_asked_for_runs_in_every_variant() {
+        for kernel in WORKLOAD.kernels {
+            let request = Request {
+                size: Size::Test,
+                seed: 0,
+                only: Some(kernel.name),
+            };
+            for variant in WORKLOAD.variants {
+                let launches = (variant.launches)(&request);
+                assert!(launches.iter().all(|launch| launch.entry == kernel.name));
+            }
+        }
     }
 
     #[test]
