@@ -49,9 +49,9 @@ pub enum Stop {
     },
 }
 
-/// What SMs have for the others at the end of a step.
+/// What is left to do after the exchange.
 #[derive(Clone, Copy, Default)]
-struct News {
+struct Pending {
     stores: bool,
     fault: bool,
 }
@@ -264,9 +264,9 @@ impl Gpu {
         });
         self.now = to;
         self.probe.enter(Part::Exchange);
-        let news = self.exchange();
+        let pending = self.exchange();
         self.probe.enter(Part::Commit);
-        let result = self.settle(from, news, device);
+        let result = self.settle(from, pending, device);
         self.probe.enter(Part::Outside);
         result
     }
@@ -292,9 +292,14 @@ impl Gpu {
     }
 
     /// What happens between steps once packets have crossed.
-    fn settle(&mut self, from: Cycle, news: News, device: &mut DeviceMemory) -> Result<(), Stop> {
-        self.commit(from, news, device);
-        if news.fault {
+    fn settle(
+        &mut self,
+        from: Cycle,
+        pending: Pending,
+        device: &mut DeviceMemory,
+    ) -> Result<(), Stop> {
+        self.commit(from, pending, device);
+        if pending.fault {
             self.check_fault()?;
         }
         self.end_kernels();
@@ -338,8 +343,8 @@ impl Gpu {
     }
 
     /// Packets and credits cross the links; ended blocks are noted. SMs in order.
-    fn exchange(&mut self) -> News {
-        let mut news = News::default();
+    fn exchange(&mut self) -> Pending {
+        let mut pending = Pending::default();
         let Self {
             now,
             sms,
@@ -348,29 +353,32 @@ impl Gpu {
             dispatcher,
             ..
         } = self;
-        sms.for_each_awake(|index, sm| {
+        for turn in 0..sms.ran() {
+            let (index, news) = sms.news(turn);
+            memory.ports[index].waiting = news.waiting();
+            pending.stores |= news.stored();
+            pending.fault |= news.fault();
             let id = SmId::new(index);
-            if !sm.link.outgoing.is_empty() {
-                count_sent(sm);
+            if news.sent() {
+                let mut sm = sms.get(index);
                 for sent in &sm.link.outgoing {
-                    ledger.sent(index, sm, &sent.request);
+                    ledger.sent(index, &sm, &sent.request);
                 }
                 memory.take(id, &mut sm.link.outgoing);
             }
-            memory.ports[index].waiting = sm.link.waiting() as u32;
-            if !sm.finished.is_empty() {
+            if news.finished() {
+                let mut sm = sms.get(index);
                 let mut finished = std::mem::take(&mut sm.finished);
                 for block in finished.drain(..) {
-                    dispatcher.block_finished(id, sm, &block);
+                    dispatcher.block_finished(id, &mut sm, &block);
                 }
                 sm.finished = finished;
             }
-            if std::mem::take(&mut sm.gained_room) {
+            if news.gained_room() {
+                sms.get(index).gained_room = false;
                 dispatcher.reopen(Some(index));
             }
-            news.stores |= !sm.log.is_empty();
-            news.fault |= sm.fault.is_some();
-        });
+        }
         memory.for_each_reached(|index, port| {
             let mut wake = Cycle::MAX;
             let mut sm = sms.get(index);
@@ -391,14 +399,14 @@ impl Gpu {
             drop(sm);
             sms.wake(index, wake);
         });
-        news
+        pending
     }
 
     /// Stores of this step become visible to all; then atomics act, in their order. A store that an
     /// atomic follows in time is in memory before it: stores are visible from the step's end, and
     /// an atomic acts at its partition later than its SM issued it.
-    fn commit(&mut self, from: Cycle, news: News, device: &mut DeviceMemory) {
-        if news.stores {
+    fn commit(&mut self, from: Cycle, pending: Pending, device: &mut DeviceMemory) {
+        if pending.stores {
             self.commit_stores(from, device);
         }
         let events = std::mem::take(&mut self.memory.atomics);
@@ -416,21 +424,27 @@ impl Gpu {
 
     fn commit_stores(&mut self, from: Cycle, device: &mut DeviceMemory) {
         for cycle in from..self.now {
-            self.sms
-                .for_each_awake(|_, sm| sm.log.commit_until(cycle, device));
+            for turn in 0..self.sms.ran() {
+                let (index, news) = self.sms.news(turn);
+                if news.stored() {
+                    self.sms.get(index).log.commit_until(cycle, device);
+                }
+            }
         }
     }
 
     /// The earliest fault of the step, by cycle, then SM.
     fn check_fault(&mut self) -> Result<(), Stop> {
         let mut first: Option<(Cycle, Fault)> = None;
-        self.sms.for_each_awake(|_, sm| {
-            if let Some((at, fault)) = sm.fault.take()
+        for turn in 0..self.sms.ran() {
+            let (index, news) = self.sms.news(turn);
+            if news.fault()
+                && let Some((at, fault)) = self.sms.get(index).fault.take()
                 && first.as_ref().is_none_or(|(earliest, _)| at < *earliest)
             {
                 first = Some((at, fault));
             }
-        });
+        }
         first.map_or(Ok(()), |(_, fault)| Err(Stop::Fault(Box::new(fault))))
     }
 
@@ -700,17 +714,6 @@ impl Gpu {
             recorder.close(self.now, &self.part_counters());
             self.recorder = Some(recorder);
         }
-    }
-}
-
-/// Counts the packets that an SM sent in the last step.
-fn count_sent(sm: &mut Sm) {
-    for sent in &sm.link.outgoing {
-        let request = &sent.request;
-        let bytes = request.request_bytes();
-        sm.counters.packets_sent[request.kind.index()] += 1;
-        sm.counters.flits_sent += u64::from(sm.link.flits(bytes));
-        sm.detail.requests[request.kind.index()][packet_size(bytes)] += 1;
     }
 }
 

@@ -13,27 +13,98 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::thread::JoinHandle;
 use warploom_base::Cycle;
 use warploom_exec::DeviceMemory;
-use warploom_sm::Sm;
+use warploom_sm::{News, Sm};
+
+/// What an SM posts at the end of its step.
+#[derive(Default)]
+struct Post([AtomicU64; 2]);
+
+impl Post {
+    /// The step's end publishes it to the others.
+    fn set(&self, news: News) {
+        let posts = self.0.iter().zip(news.words());
+        posts.for_each(|(post, word)| post.store(word, Ordering::Relaxed));
+    }
+
+    fn get(&self) -> News {
+        News::of([0, 1].map(|i| self.0[i].load(Ordering::Relaxed)))
+    }
+}
 
 /// Turns of a waiting loop before the thread gives way to others.
 const SPINS: u32 = 1 << 12;
 
+/// A value on a cache line of its own: threads that write neighbours do not take it away.
+#[derive(Default)]
+#[repr(align(64))]
+struct OwnLine<T>(T);
+
+impl<T> Deref for OwnLine<T> {
+    type Target = T;
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
+/// A step's numbers, written before it.
+#[derive(Default)]
+struct Step {
+    /// Number of the step to run; workers wait for it to change.
+    nth: AtomicU64,
+    from: AtomicU64,
+    to: AtomicU64,
+}
+
 /// What threads share.
 struct Shared {
     sms: Vec<Mutex<Sm>>,
-    job: RwLock<Job>,
-    /// Number of the step to run; workers wait for it to change.
-    step: AtomicU64,
-    from: AtomicU64,
-    to: AtomicU64,
-    /// Next of the job's SMs to run.
-    next: AtomicUsize,
+    job: OwnLine<RwLock<Job>>,
+    step: OwnLine<Step>,
+    /// By thread: its share of the job's SMs.
+    shares: Vec<OwnLine<Share>>,
     /// SMs done in this step.
-    done: AtomicUsize,
+    done: OwnLine<AtomicUsize>,
     quit: AtomicBool,
     /// What a worker panicked with.
     panic: Mutex<Option<Box<dyn Any + Send>>>,
     failed: AtomicBool,
+}
+
+/// A run of the job's SMs that a thread begins with. It takes them from the front, and when it is
+/// done with its own, others' from the back: so SMs mostly stay with the thread whose caches hold
+/// them, and no thread waits while another has more than one left.
+#[derive(Default)]
+struct Share {
+    /// What is left: first, and end in the upper half.
+    left: AtomicU64,
+}
+
+impl Share {
+    fn set(&self, first: usize, end: usize) {
+        let left = first as u64 | (end as u64) << 32;
+        // Release: pairs with the acquire of whoever takes from it.
+        self.left.store(left, Ordering::Release);
+    }
+
+    /// Takes one, from the front or from the back.
+    fn take(&self, front: bool) -> Option<usize> {
+        let shrink = |left: u64| {
+            let (first, end) = (left & 0xffff_ffff, left >> 32);
+            let step = if front { 1 } else { u64::MAX << 32 };
+            (first < end).then(|| left.wrapping_add(step))
+        };
+        let left = self
+            .left
+            .fetch_update(Ordering::AcqRel, Ordering::Acquire, shrink);
+        let taken = |left: u64| {
+            if front {
+                left & 0xffff_ffff
+            } else {
+                (left >> 32) - 1
+            }
+        };
+        left.ok().map(|left| taken(left) as usize)
+    }
 }
 
 /// What a step works on.
@@ -42,12 +113,15 @@ struct Job {
     memory: DeviceMemory,
     /// SMs to run, in order.
     awake: Vec<usize>,
+    /// By SM: what it posted.
+    posts: Vec<Post>,
 }
 
 impl Job {
-    fn swap(&mut self, memory: &mut DeviceMemory, awake: &mut Vec<usize>) {
+    fn swap(&mut self, memory: &mut DeviceMemory, awake: &mut Vec<usize>, posts: &mut Vec<Post>) {
         std::mem::swap(&mut self.memory, memory);
         std::mem::swap(&mut self.awake, awake);
+        std::mem::swap(&mut self.posts, posts);
     }
 }
 
@@ -61,27 +135,47 @@ impl Shared {
         unpoisoned(self.sms[index].lock())
     }
 
-    /// Runs SMs until none is left in this step.
-    fn run_some(&self, job: &Job) {
-        loop {
-            // Acquire: pairs with the release that opens the step, so `from` and `to` are its own.
-            let turn = self.next.fetch_add(1, Ordering::AcqRel);
-            let Some(&index) = job.awake.get(turn) else {
-                return;
-            };
-            let (from, to) = (
-                self.from.load(Ordering::Relaxed),
-                self.to.load(Ordering::Relaxed),
-            );
-            self.sm(index).run(from, to, &job.memory);
-            self.done.fetch_add(1, Ordering::Release);
+    /// Runs SMs until none is left in this step: those of thread `me` first.
+    fn run_some(&self, me: usize, job: &Job) {
+        let threads = self.shares.len();
+        for turn in 0..threads {
+            let share = &self.shares[(me + turn) % threads];
+            let mut ran = 0;
+            while let Some(at) = share.take(turn == 0) {
+                // The share was set when the step's numbers were, so they are its own.
+                let (from, to) = (
+                    self.step.from.load(Ordering::Relaxed),
+                    self.step.to.load(Ordering::Relaxed),
+                );
+                let index = job.awake[at];
+                let mut sm = self.sm(index);
+                sm.run(from, to, &job.memory);
+                job.posts[index].set(sm.news());
+                ran += 1;
+            }
+            if ran > 0 {
+                self.done.fetch_add(ran, Ordering::Release);
+            }
         }
     }
 
-    fn work(&self) {
+    /// Divides the SMs to run into a share a thread, by their numbers, so that one and the same
+    /// thread begins with an SM in every step.
+    fn share_out(&self, awake: &[usize]) {
+        let (threads, sms) = (self.shares.len(), self.sms.len());
+        let mut first = 0;
+        for (nth, share) in self.shares.iter().enumerate() {
+            let bound = sms * (nth + 1) / threads;
+            let end = awake.partition_point(|sm| *sm < bound);
+            share.set(first, end);
+            first = end;
+        }
+    }
+
+    fn work(&self, me: usize) {
         let mut seen = 0;
         loop {
-            let current = || self.step.load(Ordering::Acquire);
+            let current = || self.step.nth.load(Ordering::Acquire);
             wait_until(|| current() != seen || self.quit.load(Ordering::Acquire));
             if self.quit.load(Ordering::Acquire) {
                 return;
@@ -89,7 +183,7 @@ impl Shared {
             seen = current();
             let run = || {
                 let job = unpoisoned(self.job.read());
-                self.run_some(&job);
+                self.run_some(me, &job);
             };
             if let Err(payload) = catch_unwind(AssertUnwindSafe(run)) {
                 *unpoisoned(self.panic.lock()) = Some(payload);
@@ -106,6 +200,7 @@ impl Shared {
         to: Cycle,
         memory: &mut DeviceMemory,
         awake: &mut Vec<usize>,
+        posts: &mut Vec<Post>,
         beside: impl FnOnce(),
     ) {
         let all = awake.len();
@@ -114,23 +209,23 @@ impl Shared {
             // now on finds the job and its numbers together: never this step's SMs with the last
             // step's cycles.
             let mut job = unpoisoned(self.job.write());
-            job.swap(memory, awake);
-            self.from.store(from, Ordering::Relaxed);
-            self.to.store(to, Ordering::Relaxed);
+            self.share_out(awake);
+            job.swap(memory, awake, posts);
+            self.step.from.store(from, Ordering::Relaxed);
+            self.step.to.store(to, Ordering::Relaxed);
             self.done.store(0, Ordering::Relaxed);
-            self.next.store(0, Ordering::Release);
         }
-        self.step.fetch_add(1, Ordering::Release);
+        self.step.nth.fetch_add(1, Ordering::Release);
         beside();
         {
             let job = unpoisoned(self.job.read());
-            self.run_some(&job);
+            self.run_some(0, &job);
         }
         wait_until(|| {
             self.rethrow();
             self.done.load(Ordering::Acquire) == all
         });
-        unpoisoned(self.job.write()).swap(memory, awake);
+        unpoisoned(self.job.write()).swap(memory, awake, posts);
     }
 
     fn rethrow(&self) {
@@ -190,6 +285,8 @@ pub(crate) struct SmArray {
     wake_at: Vec<Cycle>,
     /// SMs that ran in the last step, in order.
     awake: Vec<usize>,
+    /// By SM: what it posted at the end of the last step that it ran in.
+    posts: Vec<Post>,
 }
 
 impl SmArray {
@@ -198,6 +295,7 @@ impl SmArray {
         let threads = threads.min(sms.len());
         let wake_at = vec![0; sms.len()];
         let awake = Vec::with_capacity(sms.len());
+        let posts = sms.iter().map(|_| Post::default()).collect();
         if threads <= 1 {
             return Self {
                 own: sms,
@@ -205,26 +303,26 @@ impl SmArray {
                 threads: Vec::new(),
                 wake_at,
                 awake,
+                posts,
             };
         }
         let shared = Arc::new(Shared {
-            next: AtomicUsize::new(0),
-            job: RwLock::new(Job {
+            shares: (0..threads).map(|_| OwnLine::default()).collect(),
+            job: OwnLine(RwLock::new(Job {
                 memory: DeviceMemory::new(0),
                 awake: Vec::with_capacity(sms.len()),
-            }),
+                posts: Vec::new(),
+            })),
             sms: sms.into_iter().map(Mutex::new).collect(),
-            step: AtomicU64::new(0),
-            from: AtomicU64::new(0),
-            to: AtomicU64::new(0),
-            done: AtomicUsize::new(0),
+            step: OwnLine::default(),
+            done: OwnLine::default(),
             quit: AtomicBool::new(false),
             panic: Mutex::new(None),
             failed: AtomicBool::new(false),
         });
-        let spawn = |_| {
+        let spawn = |me| {
             let shared = Arc::clone(&shared);
-            std::thread::spawn(move || shared.work())
+            std::thread::spawn(move || shared.work(me))
         };
         let threads = (1..threads).map(spawn).collect();
         Self {
@@ -233,6 +331,7 @@ impl SmArray {
             threads,
             wake_at,
             awake,
+            posts,
         }
     }
 
@@ -268,13 +367,17 @@ impl SmArray {
         }
     }
 
-    /// Calls `f` on every SM that ran in the last step, in order.
+    /// How many SMs ran in the last step.
     #[inline]
-    pub fn for_each_awake(&mut self, mut f: impl FnMut(usize, &mut Sm)) {
-        for turn in 0..self.awake.len() {
-            let index = self.awake[turn];
-            f(index, &mut self.get(index));
-        }
+    pub fn ran(&self) -> usize {
+        self.awake.len()
+    }
+
+    /// The `turn`-th of them, in order of their numbers, and what it had for the others.
+    #[inline]
+    pub fn news(&self, turn: usize) -> (usize, News) {
+        let index = self.awake[turn];
+        (index, self.posts[index].get())
     }
 
     /// Runs the SMs that are awake from `from` to `to`, and `beside` on the caller's thread
@@ -294,17 +397,18 @@ impl SmArray {
         match &self.shared {
             None => {
                 for &index in &self.awake {
-                    self.own[index].run(from, to, memory);
+                    let sm = &mut self.own[index];
+                    sm.run(from, to, memory);
+                    self.posts[index].set(sm.news());
                 }
                 beside();
             }
             Some(_) if self.awake.is_empty() => beside(),
-            Some(shared) => shared.run(from, to, memory, &mut self.awake, beside),
+            Some(shared) => shared.run(from, to, memory, &mut self.awake, &mut self.posts, beside),
         }
         for turn in 0..self.awake.len() {
-            let index = self.awake[turn];
-            let at = self.get(index).wake_at();
-            self.wake_at[index] = at;
+            let (index, news) = self.news(turn);
+            self.wake_at[index] = news.wake_at;
         }
     }
 }
@@ -353,9 +457,7 @@ mod tests {
         let mut bytes = [0; 16];
         memory.read(0, at, &mut bytes).expect("memory is back");
         assert_eq!(bytes, [7; 16]);
-        let mut ran = Vec::new();
-        sms.for_each_awake(|index, _| ran.push(index));
-        ran
+        (0..sms.ran()).map(|turn| sms.news(turn).0).collect()
     }
 
     /// SMs begin awake; one without work sleeps until it is woken, and then runs in the step that

@@ -9,7 +9,7 @@
 //! | function units, result bus | `units` |
 //! | load/store unit | `ldst` |
 //! | blocks, warps and their resources | `admission`, `blocks`, `warps`, `carveout` |
-//! | links to the network | `link` |
+//! | links to the network, what others hear after a step | `link`, `news` |
 //! | what warps do, for timelines | `tracing` |
 //! | warps and blocks that leave and come back | `context`, `switching` |
 //!
@@ -29,6 +29,7 @@ mod image;
 mod issue;
 mod ldst;
 mod link;
+mod news;
 mod sm;
 mod stage;
 mod switching;
@@ -48,5 +49,6 @@ pub use detail::{
 };
 pub use image::{CODE_BASE, KernelContexts, KernelImage, Pipe, TimedInst, physical_base};
 pub use link::{Link, Outgoing};
+pub use news::News;
 pub use sm::{FinishedBlock, Sm};
 pub use warploom_config::{BlockNeeds, OccupancyLimit};

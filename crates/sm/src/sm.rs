@@ -9,7 +9,7 @@ use crate::carveout::Carveout;
 use crate::collector::{Collectors, Sources};
 use crate::context::{Contexts, Moved};
 use crate::counters::{KernelCounters, SlotCause, SmCounters};
-use crate::detail::SmDetail;
+use crate::detail::{SmDetail, packet_size};
 use crate::flight::{Flight, FlightId, FlightPool, Pool};
 use crate::frontend::Frontend;
 use crate::image::{KernelImage, Pipe};
@@ -320,6 +320,18 @@ impl Sm {
             self.settled = now;
         }
         self.wake_at = self.wake_at.max(now);
+        self.count_sent();
+    }
+
+    /// Counts the packets that were sent in this step.
+    fn count_sent(&mut self) {
+        for sent in &self.link.outgoing {
+            let request = &sent.request;
+            let bytes = request.request_bytes();
+            self.counters.packets_sent[request.kind.index()] += 1;
+            self.counters.flits_sent += u64::from(self.link.flits(bytes));
+            self.detail.requests[request.kind.index()][packet_size(bytes)] += 1;
+        }
     }
 
     /// Runs one cycle; returns whether something issued.

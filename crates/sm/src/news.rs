@@ -1,0 +1,100 @@
+//! What an SM has for the others at the end of a step, in two words: whoever goes on between steps
+//! looks at an SM itself only where they say that there is something.
+
+use crate::sm::Sm;
+use warploom_base::Cycle;
+
+/// Flags above the number of waiting replies.
+const SENT: u64 = 1 << 32;
+const FINISHED: u64 = 1 << 33;
+const GAINED_ROOM: u64 = 1 << 34;
+const STORED: u64 = 1 << 35;
+const FAULT: u64 = 1 << 36;
+
+/// News of an SM.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct News {
+    /// The SM has nothing to do before this cycle.
+    pub wake_at: Cycle,
+    /// Flags, and in the lower half the replies that it has not taken.
+    bits: u64,
+}
+
+impl News {
+    /// News as [`words`](Self::words) gave them.
+    pub const fn of([wake_at, bits]: [u64; 2]) -> Self {
+        Self { wake_at, bits }
+    }
+
+    /// The same as two words.
+    pub const fn words(self) -> [u64; 2] {
+        [self.wake_at, self.bits]
+    }
+
+    /// Replies that the SM has not taken.
+    pub const fn waiting(self) -> u32 {
+        self.bits as u32
+    }
+
+    /// Packets have left for the network.
+    pub const fn sent(self) -> bool {
+        self.bits & SENT != 0
+    }
+
+    /// Blocks have ended.
+    pub const fn finished(self) -> bool {
+        self.bits & FINISHED != 0
+    }
+
+    /// A block may have room that had none before, although none has ended.
+    pub const fn gained_room(self) -> bool {
+        self.bits & GAINED_ROOM != 0
+    }
+
+    /// Stores are to become visible to others.
+    pub const fn stored(self) -> bool {
+        self.bits & STORED != 0
+    }
+
+    /// The simulated program did what no GPU allows.
+    pub const fn fault(self) -> bool {
+        self.bits & FAULT != 0
+    }
+}
+
+impl Sm {
+    /// What the SM has for the others now.
+    pub fn news(&self) -> News {
+        let flag = |set: bool, bit: u64| if set { bit } else { 0 };
+        News {
+            wake_at: self.wake_at(),
+            bits: self.link.waiting() as u64
+                | flag(!self.link.outgoing.is_empty(), SENT)
+                | flag(!self.finished.is_empty(), FINISHED)
+                | flag(self.gained_room, GAINED_ROOM)
+                | flag(!self.log.is_empty(), STORED)
+                | flag(self.fault.is_some(), FAULT),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use warploom_base::SmId;
+    use warploom_config::preset;
+    use warploom_policy::OwnPolicies;
+
+    /// Each thing that an SM may have shows, alone, and through the two words.
+    #[test]
+    fn each_thing_shows() {
+        let spec = preset("gtx480").unwrap_or_else(|errors| panic!("{errors}"));
+        let mut sm = Sm::new(&spec, SmId::new(3), &OwnPolicies::default());
+        assert_eq!(sm.news(), News::default(), "nothing to tell");
+        sm.gained_room = true;
+        let news = News::of(sm.news().words());
+        assert!(news.gained_room());
+        assert!(!news.sent() && !news.finished() && !news.stored() && !news.fault());
+        assert_eq!((news.waiting(), news.wake_at), (0, 0));
+    }
+}
