@@ -171,6 +171,15 @@ impl Network {
         }
     }
 
+    /// A packet waits at an output.
+    #[inline]
+    pub fn has_arrived(&self, output: usize) -> bool {
+        match &self.kind {
+            Kind::Fly(fly) => fly.has_arrived(output),
+            _ => self.front(output).is_some(),
+        }
+    }
+
     /// Takes the packet waiting at an output.
     #[inline]
     pub fn pop(&mut self, output: usize) -> Option<Request> {

@@ -21,7 +21,9 @@ pub use multiprogram::{
 };
 pub use range::{ArrayRange, Footprint, MAX_ARRAYS, WarpRange};
 pub use sm_filter::{Check, DeviceView, Ratio, SmFilter, SmFilterCounters, SmFilterPolicy, Turn};
-pub use warp::{WarpMask, WarpPolicy, WarpPolicyCounters, WarpScheduler, WarpView, warps_of};
+pub use warp::{
+    WarpMask, WarpPolicy, WarpPolicyCounters, WarpScheduler, WarpTable, WarpView, warps_of,
+};
 
 use facts::policies;
 use warploom_config::GpuSpec;

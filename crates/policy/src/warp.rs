@@ -23,6 +23,7 @@ pub use static_limit::StaticLimit;
 pub use two_level::TwoLevel;
 
 use crate::range::WarpRange;
+use std::ops::Deref;
 use warploom_base::WarpSlot;
 use warploom_config::WarpScheduler as Choice;
 use warploom_stats::declare_stats;
@@ -52,17 +53,24 @@ pub struct WarpView<'a> {
     pub waiting: WarpMask,
     /// Warps whose next instruction needs the result of an outstanding load.
     pub long_wait: WarpMask,
+    /// What changes only when a warp starts.
+    pub table: &'a WarpTable,
+}
+
+/// What a warp scheduler may see of its SM's warps that changes only when one starts.
+#[derive(Clone, Debug, Default)]
+pub struct WarpTable {
     /// By slot: how many warps had started on this SM before this one (GPGPU-Sim's dynamic warp
     /// id).
-    pub age: &'a [u64],
+    pub age: Vec<u64>,
     /// By slot: the same of the first warp of its block.
-    pub block_age: &'a [u64],
+    pub block_age: Vec<u64>,
     /// By slot: how many blocks had started on this SM before the warp's own.
-    pub block_serial: &'a [u64],
+    pub block_serial: Vec<u64>,
     /// Most blocks that the SM holds.
     pub max_blocks: u32,
     /// By slot: where the warp touches memory; empty unless the policy wants to know.
-    pub ranges: &'a [WarpRange],
+    pub ranges: Vec<WarpRange>,
 }
 
 declare_stats! {
@@ -84,11 +92,32 @@ declare_stats! {
     }
 }
 
-impl WarpView<'_> {
+impl Deref for WarpView<'_> {
+    type Target = WarpTable;
+    #[inline]
+    fn deref(&self) -> &WarpTable {
+        self.table
+    }
+}
+
+impl WarpTable {
     /// The oldest warp of a mask.
     #[inline]
     pub fn oldest(&self, mask: WarpMask) -> Option<WarpSlot> {
-        warps_of(mask).min_by_key(|slot| self.age[slot.index()])
+        let mut oldest = None;
+        // A word at a time: most SMs have no more than 64 slots.
+        for (word, first) in [(mask as u64, 0), ((mask >> 64) as u64, 64)] {
+            let mut left = word;
+            while left != 0 {
+                let slot = first + left.trailing_zeros() as u16;
+                let age = self.age[usize::from(slot)];
+                if oldest.is_none_or(|(least, _)| age < least) {
+                    oldest = Some((age, WarpSlot(slot)));
+                }
+                left &= left - 1;
+            }
+        }
+        oldest.map(|(_, slot)| slot)
     }
 }
 

@@ -78,6 +78,8 @@ pub struct Collectors {
     /// Collectors that hold an instruction, and those of them that have all operands.
     busy: u32,
     ready: u32,
+    /// The last step moved nothing, and no read waits for its bank.
+    settled: bool,
 }
 
 /// Most registers that an instruction reads.
@@ -182,6 +184,7 @@ impl Collectors {
             best: Vec::new(),
             busy: 0,
             ready: 0,
+            settled: false,
         };
         // Order of GPGPU-Sim 4.2: the general set first, which serves the pipes that exist.
         let exists = |p: &Pipe| widths[*p as usize].issue_width > 0;
@@ -296,22 +299,17 @@ impl Collectors {
     /// hold instructions that have all operands and nowhere to go. `memory_full` says that the
     /// load/store unit takes nothing; every other output register must be empty, for units free
     /// themselves by time.
+    #[inline]
     pub fn is_stalled(&self, memory_full: bool) -> bool {
         let stays = u8::from(memory_full) << Pipe::Mem as u8;
-        self.output.occupied() & !stays == 0
-            && self.waiting == 0
-            && self.sets.iter().all(|set| self.set_is_stuck(set))
-            && self.in_ports.iter().all(|port| {
-                port.pipes
-                    .iter()
-                    .all(|pipe| self.place_for(port, *pipe).is_none())
-            })
+        self.output.occupied() & !stays == 0 && (self.is_idle() || self.is_settled())
     }
 
-    /// Every instruction in the set waits for a place behind it.
-    fn set_is_stuck(&self, set: &Set) -> bool {
-        let occupied = !set.free & (!0 >> (64 - set.units));
-        set.ready == occupied && bits(occupied).all(|i| !self.can_leave(set, i))
+    /// The last step moved nothing, no operand waits for its bank, and no register before or behind
+    /// has changed since: the next step will move nothing either.
+    #[inline]
+    fn is_settled(&self) -> bool {
+        self.settled && !self.input.has_changed() && !self.output.has_changed()
     }
 
     #[inline]
@@ -336,13 +334,21 @@ impl Collectors {
     /// One step, the `nth` of the SM. `sources` tells what an entering instruction reads.
     pub fn step<'a>(&mut self, nth: u64, sources: impl Fn(FlightId) -> Sources<'a>) -> BankReads {
         let mut reads = BankReads::default();
+        if self.is_settled() {
+            self.end_writes();
+            return reads;
+        }
+        let waited = self.waiting != 0;
+        self.input.note_unchanged();
+        self.output.note_unchanged();
         if self.ready > 0 {
             self.send_ready();
         }
-        if self.busy > 0 {
+        if waited {
             reads = self.read_banks(nth);
         }
         self.take_in(sources);
+        self.settled = !waited && !self.input.has_changed() && !self.output.has_changed();
         self.end_writes();
         reads
     }

@@ -97,7 +97,7 @@ impl Sm {
             return;
         };
         let slot = warp.index();
-        if self.warps.done >> slot & 1 != 0 {
+        if self.warps.done.has(slot) {
             return;
         }
         let image = image_of(&self.kernels, self.warps.kernel[slot]);
@@ -106,7 +106,7 @@ impl Sm {
         self.warps.buffer_len[slot] = left.min(usize::from(IBUFFER)) as u8;
         // Behind the program's end there is nothing to decode, but it is the wrong path as well.
         if self.warps.exec[slot].pc() != Some(pc) {
-            self.warps.flush |= 1 << slot;
+            self.warps.flush.insert(slot);
         }
         self.warps.refresh(slot, image);
     }
@@ -117,8 +117,8 @@ impl Sm {
         }
         if let Some(reply) = self.front.l1i.next_ready() {
             let slot = reply.token as usize;
-            self.warps.fetching &= !(1 << slot);
-            self.warps.touched |= 1 << slot;
+            self.warps.fetching.remove(slot);
+            self.warps.touched.insert(slot);
             // The warp's buffer is empty, so it cannot have issued since.
             if self.warps.running() >> slot & 1 != 0 {
                 self.front.buffer = Some((WarpSlot::new(slot), self.warps.fetch_pc[slot]));
@@ -155,7 +155,7 @@ impl Sm {
         match self.front.l1i.access(now, &request).outcome {
             AccessOutcome::Hit => self.front.buffer = Some((WarpSlot::new(slot), pc)),
             AccessOutcome::ReservationFail(_) => {}
-            _ => self.warps.fetching |= 1 << slot,
+            _ => self.warps.fetching.insert(slot),
         }
     }
 
@@ -183,7 +183,7 @@ impl Sm {
     fn reclaim_warps(&mut self, now: Cycle, seen: WarpMask) {
         for slot in warploom_policy::warps_of(self.warps.to_reclaim() & seen) {
             let slot = slot.index();
-            self.warps.touched &= !(1 << slot);
+            self.warps.touched.remove(slot);
             if self.warps.is_drained(slot) {
                 self.warps.release(slot);
                 self.warp_gone(now, slot);

@@ -62,7 +62,7 @@ impl Sm {
         while ready | wrong != 0 {
             let view = self.warps.view(own);
             let slot = self.schedulers[s].policy.pick(&view, ready | wrong)?;
-            if wrong >> slot.index() & 1 == 0 {
+            if wrong == 0 || wrong >> slot.index() & 1 == 0 {
                 return Some(slot);
             }
             self.warps.turn_back(slot.index());
@@ -110,6 +110,13 @@ impl Sm {
         free
     }
 
+    /// Scheduler `s` can send an instruction into a pipe.
+    #[inline]
+    fn pipe_is_free(&self, s: usize, pipe: Pipe) -> bool {
+        let full = self.collectors.input.full(self.sub_core(s));
+        full >> pipe as u8 & 1 == 0 && (pipe != Pipe::Mem || self.ldst.has_room())
+    }
+
     fn schedule(
         &mut self,
         s: usize,
@@ -151,20 +158,23 @@ impl Sm {
         now: Cycle,
         memory: &DeviceMemory,
     ) -> Result<u32, Fault> {
-        let bit = 1 << slot.index();
-        let mut last = self.warps.next_pipe_of(slot.index());
+        let w = slot.index();
+        let mut last = self.warps.next_pipe_of(w);
         self.issue_one(slot, now, memory)?;
         let mut issued = 1;
         for _ in 1..self.max_issue_per_warp {
-            if bit & self.warps.astray() != 0 {
-                self.warps.turn_back(slot.index());
+            if self.warps.waits(w) {
                 break;
             }
-            let open = bit & self.warps.buffered & self.warps.clear & !self.warps.waiting();
-            if open == 0 || self.with_free_pipe(s, bit) == 0 {
+            if self.warps.flush.has(w) {
+                self.warps.turn_back(w);
                 break;
             }
-            let pipe = self.warps.next_pipe_of(slot.index());
+            let pipe = self.warps.next_pipe_of(w);
+            let open = self.warps.buffered.has(w) && self.warps.clear.has(w);
+            if !open || !self.pipe_is_free(s, pipe) {
+                break;
+            }
             if self.dual_issue_different && pipe == last {
                 break;
             }
@@ -310,7 +320,7 @@ impl Sm {
         self.warps.reserve(w, inst, image);
         self.warps.in_flight[w] += 1;
         if fence {
-            self.warps.fenced |= 1 << w;
+            self.warps.fenced.insert(w);
         }
         let id = self
             .flights
@@ -338,10 +348,9 @@ impl Sm {
         self.warps.buffer_pc[w].0 = next;
         self.warps.buffer_len[w] -= 1;
         self.warps.fetch_pc[w] = Pc(next);
-        let bit = 1 << w;
         let here = self.warps.exec[w].pc();
         if here.is_none_or(|pc| pc.0 != next) && self.warps.buffer_len[w] > 0 {
-            self.warps.flush |= bit;
+            self.warps.flush.insert(w);
         }
         let image = image_of(&self.kernels, self.warps.kernel[w]);
         self.warps.refresh(w, image);
@@ -362,7 +371,7 @@ impl Sm {
         let index = self.warps.exec[slot.index()].warp_index();
         let b = &mut self.blocks[block.index()];
         match b.state.barriers.arrive(index, arrival) {
-            BarrierOutcome::Wait => self.warps.at_barrier |= 1 << slot.index(),
+            BarrierOutcome::Wait => self.warps.at_barrier.insert(slot.index()),
             BarrierOutcome::Continue => {}
             BarrierOutcome::Release(release) => self.release_barrier(block, &release),
         }
@@ -398,8 +407,8 @@ impl Sm {
     /// A warp issues nothing more.
     pub(crate) fn end_warp(&mut self, slot: WarpSlot) {
         let w = slot.index();
-        self.warps.done |= 1 << w;
-        self.warps.touched |= 1 << w;
+        self.warps.done.insert(w);
+        self.warps.touched.insert(w);
         self.warps.drop_buffer(w);
         let scheduler = w % self.schedulers.len();
         self.schedulers[scheduler].policy.on_exit(slot);
@@ -408,8 +417,8 @@ impl Sm {
     /// A fence ends when the warp's scoreboard is empty. In 4.2 it then empties the data cache too,
     /// where that is emptied between kernels.
     pub(crate) fn release_fence(&mut self, w: usize) {
-        if self.warps.fenced >> w & 1 != 0 && !self.warps.has_pending(w) {
-            self.warps.fenced &= !(1 << w);
+        if self.warps.fenced.has(w) && !self.warps.has_pending(w) {
+            self.warps.fenced.remove(w);
             if self.fences_flush_l1 {
                 self.flush_l1();
             }
@@ -464,7 +473,7 @@ impl Sm {
         }
         if effect.kind == MemKind::Atomic {
             self.warps.atomics[w] += 1;
-            self.warps.atomic |= 1 << w;
+            self.warps.atomic.insert(w);
         }
         self.counters.store_instructions += u64::from(effect.kind == MemKind::Store);
         self.count_memory(path, &effect, transactions, shared_cycles);

@@ -424,7 +424,7 @@ impl Sm {
             }
         }
         self.warps.atomics[slot] -= 1;
-        self.warps.atomic &= !(1 << slot);
+        self.warps.atomic.remove(slot);
     }
 
     /// One reply of a load has been written.
@@ -455,7 +455,7 @@ impl Sm {
         if slot >= self.warps.slots() {
             return self.arrived(inst.warp.0);
         }
-        self.warps.touched |= 1 << slot;
+        self.warps.touched.insert(slot);
         self.warps.refresh_arrived(slot, image);
         self.release_fence(slot);
     }
@@ -503,7 +503,7 @@ impl Sm {
         let place = self.place(token as u16);
         self.warps.stores[place] -= 1;
         if place < self.warps.slots() {
-            self.warps.touched |= 1 << place;
+            self.warps.touched.insert(place);
         }
         place
     }
@@ -649,7 +649,7 @@ impl Sm {
         if !inst.replies {
             let slot = self.place(inst.warp.0);
             self.warps.in_flight[slot] -= 1;
-            self.warps.touched |= 1 << slot;
+            self.warps.touched.insert(slot);
             self.ldst.insts.give(id.0);
         } else if inst.pending == 0 {
             self.complete_memory(id);
@@ -681,7 +681,7 @@ impl Sm {
     fn finish_fence(&mut self, flight: FlightId) {
         let slot = self.flights[flight.0].warp.index();
         self.warps.in_flight[slot] -= 1;
-        self.warps.touched |= 1 << slot;
+        self.warps.touched.insert(slot);
         self.flights.give(flight.0);
         self.ldst.dispatch = None;
         self.release_fence(slot);

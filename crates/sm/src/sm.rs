@@ -17,7 +17,7 @@ use crate::ldst::{L1dUse, Ldst, image_of};
 use crate::link::Link;
 use crate::tracing::Tracer;
 use crate::units::Units;
-use crate::warps::Warps;
+use crate::warps::{Slots, Warps};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use warploom_base::{BlockId, Cycle, KernelSlot, Pc, SmId, WarpSlot};
@@ -427,7 +427,7 @@ impl Sm {
                 .write(image.list(inst.bank_writes), flight.warp.0);
             self.warps.clear_pending(slot, inst, image);
             self.warps.in_flight[slot] -= 1;
-            self.warps.touched |= 1 << slot;
+            self.warps.touched.insert(slot);
             self.warps.refresh_arrived(slot, image);
             self.release_fence(slot);
             self.flights.give(id.0);
@@ -439,9 +439,12 @@ impl Sm {
     /// Function units take instructions from the collectors; memory and collectors step. In 3.2.2
     /// the load/store unit steps the collectors and takes what they send on in the same cycle.
     fn execute(&mut self, now: Cycle) {
-        if self.collectors.output.occupied() & !(1 << Pipe::Mem as u8) != 0 {
-            for unit in 0..self.units.count() {
-                self.feed_unit(unit, now);
+        let mut pipes = self.collectors.output.occupied() & !(1 << Pipe::Mem as u8);
+        while pipes != 0 {
+            let pipe = pipes.trailing_zeros() as usize;
+            pipes &= pipes - 1;
+            for unit in self.units.of_pipe(pipe) {
+                self.feed_unit(pipe, unit, now);
             }
         }
         let steps = u64::from(self.collector_steps);
@@ -496,19 +499,16 @@ impl Sm {
     }
 
     #[inline]
-    fn feed_unit(&mut self, unit: usize, now: Cycle) {
-        let (pipe, index) = self.units.place(unit);
-        if self.collectors.output.occupied() >> pipe as u8 & 1 == 0 {
-            return;
-        }
-        let Some(issued) = self.collectors.output[pipe as usize].for_unit(index) else {
+    fn feed_unit(&mut self, pipe: usize, unit: usize, now: Cycle) {
+        let index = self.units.index(unit);
+        let Some(issued) = self.collectors.output[pipe].for_unit(index) else {
             return;
         };
         let flight = self.flights[issued.flight.0];
         let inst = image_of(&self.kernels, flight.kernel).at(flight.pc);
         let (latency, interval) = (u32::from(inst.latency), u32::from(inst.interval));
         if self.units.can_accept(unit, now, latency) {
-            self.collectors.output.take(pipe as usize, issued);
+            self.collectors.output.take(pipe, issued);
             let id = issued.flight;
             self.units.accept(unit, now, latency, interval, id);
         }
@@ -555,7 +555,7 @@ impl Sm {
             self.warps.exec[w].reset(&image.launch, &self.blocks[slot].state, i);
             self.warps
                 .start(w, BlockId::new(slot), start.kernel, self.warps_started, i);
-            self.warps.block_serial[w] = self.counters.blocks_started;
+            self.warps.table.block_serial[w] = self.counters.blocks_started;
             if w < self.warps.slots() {
                 let scheduler = w % self.schedulers.len();
                 self.schedulers[scheduler].policy.on_start(WarpSlot::new(w));
@@ -620,7 +620,7 @@ impl Sm {
     fn footprint(&self) -> ([WarpMask; 5], [u64; 8]) {
         let w = &self.warps;
         let c = &self.collectors;
-        let masks = [w.live, w.buffered, w.clear, w.fetching, w.at_barrier];
+        let masks = [w.live, w.buffered, w.clear, w.fetching, w.at_barrier].map(Slots::mask);
         let counts = [
             self.counters.warp_instructions,
             self.link.outgoing.len() as u64,
@@ -709,7 +709,7 @@ impl Sm {
     pub fn describe_leaks(&self, out: &mut Vec<String>) {
         let kept = [
             ("blocks", self.taken_blocks.count_ones() as usize),
-            ("warps", self.warps.live.count_ones() as usize),
+            ("warps", self.warps.live.mask().count_ones() as usize),
             ("instructions in flight", self.flights.used()),
             ("memory instructions", self.ldst.insts.used()),
             ("lists of transactions", self.ldst.lists.used()),

@@ -117,6 +117,8 @@ pub struct StageRegisters {
     occupied: u8,
     /// By sub-core, a bit per pipe: no place for an instruction of it.
     full: Box<[u8]>,
+    /// Something came or went since the last `note_unchanged`.
+    changed: bool,
 }
 
 impl StageRegisters {
@@ -126,6 +128,7 @@ impl StageRegisters {
             by_pipe: widths.map(|width| StageRegister::new(width, subs.is_some())),
             occupied: 0,
             full: vec![0; subs.unwrap_or(1) as usize].into(),
+            changed: false,
         }
     }
 
@@ -141,9 +144,22 @@ impl StageRegisters {
         self.full[usize::from(sub)]
     }
 
+    /// Something came or went since the last call of [`note_unchanged`](Self::note_unchanged).
+    #[inline]
+    pub fn has_changed(&self) -> bool {
+        self.changed
+    }
+
+    /// What came or went until now has been seen.
+    #[inline]
+    pub fn note_unchanged(&mut self) {
+        self.changed = false;
+    }
+
     /// Puts an instruction into a pipe's register. Requires a place for it.
     #[inline]
     pub fn push(&mut self, pipe: usize, issued: Issued) {
+        self.changed = true;
         let register = &mut self.by_pipe[pipe];
         register.push(issued);
         self.occupied |= 1 << pipe;
@@ -155,6 +171,7 @@ impl StageRegisters {
     /// Takes an instruction out of a pipe's register.
     #[inline]
     pub fn take(&mut self, pipe: usize, issued: Issued) {
+        self.changed = true;
         let register = &mut self.by_pipe[pipe];
         register.take(issued);
         self.full[usize::from(issued.sub)] &= !(1 << pipe);

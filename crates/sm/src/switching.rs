@@ -106,7 +106,7 @@ impl Sm {
             let place = self.place((first + index) as u16);
             self.warps.exec[place].finish_barrier(release);
             if place < self.warps.slots() {
-                self.warps.at_barrier &= !(1 << place);
+                self.warps.at_barrier.remove(place);
             } else if let Some(context) = &mut self.context {
                 context.released(first + index);
                 context.arrived(first + index, &self.warps, &self.kernels);

@@ -73,9 +73,9 @@ impl Sm {
         let w = &self.warps;
         let is = |mask: WarpMask| mask >> slot & 1 != 0;
         match () {
-            () if !is(w.live) => Activity::None,
-            () if is(w.done) => Activity::Ends,
-            () if is(w.at_barrier) => Activity::WaitsAtBarrier,
+            () if !w.live.has(slot) => Activity::None,
+            () if w.done.has(slot) => Activity::Ends,
+            () if w.at_barrier.has(slot) => Activity::WaitsAtBarrier,
             () if is(w.fenced | w.atomic) => Activity::WaitsForOrder,
             () if is(w.buffered & w.long_wait) => Activity::WaitsForMemory,
             () => Activity::Runs,

@@ -15,7 +15,6 @@ pub const HORIZON: usize = 1024;
 /// One function unit.
 #[derive(Clone, Debug)]
 struct Unit {
-    pipe: Pipe,
     /// Number among the units of its kind: the sub-core that it serves, where an SM is split.
     index: u8,
     /// The dispatch register is free from this cycle on.
@@ -30,6 +29,8 @@ struct Unit {
 #[derive(Clone, Debug)]
 pub struct Units {
     units: Vec<Unit>,
+    /// By pipe: the first of its units, and the one behind its last.
+    of_pipe: [(u16, u16); Pipe::COUNT],
     /// Most results in a cycle: the bus's width, or one a unit.
     most: usize,
     /// By place of the wheel: results due.
@@ -49,19 +50,25 @@ fn place_of(now: Cycle, latency: u32) -> usize {
 impl Units {
     /// Units of the given kinds and counts, results limited to `bus_width` per cycle.
     pub fn new(counts: &[(Pipe, u32)], bus_width: u32) -> Self {
-        let unit = |pipe, index| Unit {
-            pipe,
+        let unit = |index| Unit {
             index,
             free_at: 0,
             reserved: [0; HORIZON / 64],
         };
         let units: Vec<Unit> = counts
             .iter()
-            .flat_map(|&(pipe, count)| (0..count as u8).map(move |index| unit(pipe, index)))
+            .flat_map(|&(_, count)| (0..count as u8).map(unit))
             .collect();
         let most = units.len().min(bus_width as usize);
+        let mut of_pipe = [(0, 0); Pipe::COUNT];
+        let mut first = 0;
+        for &(pipe, count) in counts {
+            of_pipe[pipe as usize] = (first, first + count as u16);
+            first += count as u16;
+        }
         Self {
             units,
+            of_pipe,
             most,
             due: Box::new([0; HORIZON]),
             wheel: vec![(FlightId(0), 0); most * HORIZON],
@@ -69,16 +76,17 @@ impl Units {
         }
     }
 
-    /// Units, of all kinds.
-    pub fn count(&self) -> usize {
-        self.units.len()
+    /// The units of a pipe.
+    #[inline]
+    pub fn of_pipe(&self, pipe: usize) -> std::ops::Range<usize> {
+        let (first, end) = self.of_pipe[pipe];
+        usize::from(first)..usize::from(end)
     }
 
-    /// Kind of a unit, and its number among those of its kind.
+    /// Number of a unit among those of its kind.
     #[inline]
-    pub fn place(&self, unit: usize) -> (Pipe, u8) {
-        let unit = &self.units[unit];
-        (unit.pipe, unit.index)
+    pub fn index(&self, unit: usize) -> u8 {
+        self.units[unit].index
     }
 
     /// Whether `unit` can take an instruction of this latency now.

@@ -4,25 +4,18 @@
 
 mod copies;
 mod parking;
+mod slots;
 
 pub use copies::{CopyGroups, CopyRole};
+pub use slots::Slots;
 
 use crate::image::{KernelImage, Pipe, TimedInst};
 use warploom_base::{BlockId, KernelSlot, Pc};
 use warploom_exec::WarpState;
-use warploom_policy::{WarpMask, WarpRange, WarpView};
+use warploom_policy::{WarpMask, WarpRange, WarpTable, WarpView};
 
 /// Decoded instructions that a warp's buffer holds.
 pub const IBUFFER: u8 = 2;
-
-/// Sets or clears a warp's bit. Shifts of the mask's halves are cheaper than those of the whole.
-#[inline]
-fn put(mask: &mut WarpMask, slot: usize, on: bool) {
-    let [mut low, mut high] = [*mask as u64, (*mask >> 64) as u64];
-    let half = if slot < 64 { &mut low } else { &mut high };
-    *half = *half & !(1 << (slot % 64)) | u64::from(on) << (slot % 64);
-    *mask = WarpMask::from(high) << 64 | WarpMask::from(low);
-}
 
 /// A word of a warp's scoreboard.
 struct Words<'a> {
@@ -38,16 +31,8 @@ pub struct Warps {
     pub block: Vec<BlockId>,
     /// Kernel of the warp.
     pub kernel: Vec<KernelSlot>,
-    /// How many warps had started on the SM before it.
-    pub age: Vec<u64>,
-    /// The same of the first warp of its block.
-    pub block_age: Vec<u64>,
-    /// How many blocks had started on the SM before its own.
-    pub block_serial: Vec<u64>,
-    /// Most blocks of the SM.
-    max_blocks: u32,
-    /// Where the warp touches memory; empty until a policy asks for it.
-    ranges: Vec<WarpRange>,
+    /// What schedulers see of them, by slot: ages, and where they touch memory.
+    pub table: WarpTable,
     /// First instruction in the buffer.
     pub buffer_pc: Vec<Pc>,
     /// Instructions in the buffer.
@@ -73,35 +58,35 @@ pub struct Warps {
     words: usize,
     slots: usize,
     /// Slots in use.
-    pub live: WarpMask,
+    pub live: Slots,
     /// How many those are.
     pub resident: u32,
     /// All lanes have exited.
-    pub done: WarpMask,
+    pub done: Slots,
     /// The buffer holds an instruction.
-    pub buffered: WarpMask,
+    pub buffered: Slots,
     /// An instruction-cache miss is out.
-    pub fetching: WarpMask,
+    pub fetching: Slots,
     /// What was decoded last is from the wrong path: dropped when the scheduler comes to the warp.
-    pub flush: WarpMask,
+    pub flush: Slots,
     /// At a block barrier.
-    pub at_barrier: WarpMask,
+    pub at_barrier: Slots,
     /// Behind a fence.
-    pub fenced: WarpMask,
+    pub fenced: Slots,
     /// An atomic is out.
-    pub atomic: WarpMask,
+    pub atomic: Slots,
     /// The next instruction passes the scoreboard.
-    pub clear: WarpMask,
+    pub clear: Slots,
     /// The next instruction waits for a long load.
-    pub long_wait: WarpMask,
+    pub long_wait: Slots,
     /// Something of the warp came to its end since it was last looked at for reclaiming.
-    pub touched: WarpMask,
+    pub touched: Slots,
     /// By pipe: the next instruction goes there. Means something only of warps with a buffered one.
-    pub next_pipe: [WarpMask; Pipe::COUNT],
+    pub next_pipe: [Slots; Pipe::COUNT],
     /// By slot: that pipe.
     pipe: Vec<Pipe>,
     /// The next instruction may have to wait for copies.
-    asks_copies: WarpMask,
+    asks_copies: Slots,
 }
 
 impl Warps {
@@ -114,11 +99,13 @@ impl Warps {
             exec: (0..places).map(|_| WarpState::default()).collect(),
             block: vec![BlockId(0); places],
             kernel: vec![KernelSlot(0); places],
-            age: vec![0; places],
-            block_age: vec![0; places],
-            block_serial: vec![0; places],
-            max_blocks,
-            ranges: Vec::new(),
+            table: WarpTable {
+                age: vec![0; places],
+                block_age: vec![0; places],
+                block_serial: vec![0; places],
+                max_blocks,
+                ranges: Vec::new(),
+            },
             buffer_pc: vec![Pc(0); slots],
             buffer_len: vec![0; slots],
             fetch_pc: vec![Pc(0); slots],
@@ -132,21 +119,21 @@ impl Warps {
             pending: Vec::new(),
             pending_long: Vec::new(),
             words: 0,
-            live: 0,
+            live: Slots::default(),
             resident: 0,
-            done: 0,
-            buffered: 0,
-            fetching: 0,
-            flush: 0,
-            at_barrier: 0,
-            fenced: 0,
-            atomic: 0,
-            clear: 0,
-            long_wait: 0,
-            touched: 0,
-            next_pipe: std::array::from_fn(|p| if p == 0 { !0 } else { 0 }),
+            done: Slots::default(),
+            buffered: Slots::default(),
+            fetching: Slots::default(),
+            flush: Slots::default(),
+            at_barrier: Slots::default(),
+            fenced: Slots::default(),
+            atomic: Slots::default(),
+            clear: Slots::default(),
+            long_wait: Slots::default(),
+            touched: Slots::default(),
+            next_pipe: std::array::from_fn(|p| if p == 0 { Slots::ALL } else { Slots::default() }),
             pipe: vec![Pipe::ALL[0]; slots],
-            asks_copies: 0,
+            asks_copies: Slots::default(),
         }
     }
 
@@ -159,6 +146,13 @@ impl Warps {
     #[inline]
     pub fn waiting(&self) -> WarpMask {
         self.at_barrier | self.fenced | self.atomic | self.done
+    }
+
+    /// One of those.
+    #[inline]
+    pub fn waits(&self, slot: usize) -> bool {
+        let reasons = [&self.at_barrier, &self.fenced, &self.atomic, &self.done];
+        reasons.into_iter().any(|slots| slots.has(slot))
     }
 
     /// Warps that still run.
@@ -192,20 +186,16 @@ impl Warps {
             own,
             live: self.running(),
             waiting: self.waiting(),
-            long_wait: self.long_wait,
-            age: &self.age,
-            block_age: &self.block_age,
-            block_serial: &self.block_serial,
-            max_blocks: self.max_blocks,
-            ranges: &self.ranges,
+            long_wait: self.long_wait.mask(),
+            table: &self.table,
         }
     }
 
     /// Notes where warps touch memory that will start in the slots from `first` on.
     pub fn set_ranges(&mut self, first: usize, ranges: &[WarpRange]) {
         let slots = self.slots();
-        self.ranges.resize(slots, WarpRange::default());
-        self.ranges[first..][..ranges.len()].copy_from_slice(ranges);
+        self.table.ranges.resize(slots, WarpRange::default());
+        self.table.ranges[first..][..ranges.len()].copy_from_slice(ranges);
     }
 
     /// Puts the `nth` warp of a block, whose `exec` is set and whose first warp has age
@@ -220,19 +210,18 @@ impl Warps {
     ) {
         self.block[slot] = block;
         self.kernel[slot] = kernel;
-        self.age[slot] = block_age + u64::from(nth);
-        self.block_age[slot] = block_age;
+        self.table.age[slot] = block_age + u64::from(nth);
+        self.table.block_age[slot] = block_age;
         if slot >= self.slots {
             return;
         }
-        let bit = 1 << slot;
-        debug_assert!(self.live & bit == 0, "slot {slot} is taken");
+        debug_assert!(!self.live.has(slot), "slot {slot} is taken");
         self.buffer_len[slot] = 0;
         self.fetch_pc[slot] = self.exec[slot].pc().unwrap_or(Pc(0));
-        self.live |= bit;
+        self.live.insert(slot);
         self.resident += 1;
-        for mask in self.flags() {
-            *mask &= !bit;
+        for slots in self.flags() {
+            slots.remove(slot);
         }
     }
 
@@ -240,15 +229,14 @@ impl Warps {
     pub fn release(&mut self, slot: usize) {
         debug_assert!(self.in_flight[slot] == 0 && self.stores[slot] == 0);
         debug_assert!(!self.has_pending(slot));
-        let bit: WarpMask = 1 << slot;
-        self.live &= !bit;
+        self.live.remove(slot);
         self.resident -= 1;
-        for mask in self.flags() {
-            *mask &= !bit;
+        for slots in self.flags() {
+            slots.remove(slot);
         }
     }
 
-    fn flags(&mut self) -> [&mut WarpMask; 9] {
+    fn flags(&mut self) -> [&mut Slots; 9] {
         [
             &mut self.done,
             &mut self.buffered,
@@ -272,7 +260,7 @@ impl Warps {
     pub fn is_drained(&self, slot: usize) -> bool {
         self.in_flight[slot] == 0
             && self.stores[slot] == 0
-            && self.fetching >> slot & 1 == 0
+            && !self.fetching.has(slot)
             && !self.has_pending(slot)
     }
 
@@ -332,20 +320,21 @@ impl Warps {
     /// passes the scoreboard.
     #[inline]
     pub fn refresh(&mut self, slot: usize, kernel: &KernelImage) {
-        let bit: WarpMask = 1 << slot;
         if self.buffer_len[slot] == 0 {
-            self.buffered &= !bit;
-            self.clear &= !bit;
-            self.long_wait &= !bit;
+            self.buffered.remove(slot);
+            self.clear.remove(slot);
+            self.long_wait.remove(slot);
             return;
         }
-        self.buffered |= bit;
+        self.buffered.insert(slot);
         let inst = kernel.at(self.buffer_pc[slot]);
         let before = std::mem::replace(&mut self.pipe[slot], inst.pipe);
-        self.next_pipe[before as usize] &= !bit;
-        self.next_pipe[inst.pipe as usize] |= bit;
+        if before != inst.pipe {
+            self.next_pipe[before as usize].remove(slot);
+            self.next_pipe[inst.pipe as usize].insert(slot);
+        }
         let asks = !matches!(inst.copies, CopyRole::None | CopyRole::Start);
-        put(&mut self.asks_copies, slot, asks);
+        self.asks_copies.put(slot, asks);
         self.ask_scoreboard(slot, kernel);
     }
 
@@ -366,21 +355,20 @@ impl Warps {
             hit |= self.pending[word] & needs;
             long |= self.pending_long[word] & needs;
         }
-        let bit: WarpMask = 1 << slot;
-        if self.asks_copies & bit != 0 {
+        if self.asks_copies.has(slot) {
             let held = self.copies[slot].holds(inst.copies);
             hit |= u64::from(held);
             long |= u64::from(held);
         }
-        put(&mut self.clear, slot, hit == 0);
-        put(&mut self.long_wait, slot, long != 0);
+        self.clear.put(slot, hit == 0);
+        self.long_wait.put(slot, long != 0);
     }
 
     /// As `refresh`, after results have arrived. An instruction that passed the scoreboard before
     /// still does.
     #[inline]
     pub fn refresh_arrived(&mut self, slot: usize, kernel: &KernelImage) {
-        if (self.buffered & !self.clear) >> slot & 1 != 0 {
+        if self.buffered.has(slot) && !self.clear.has(slot) {
             self.ask_scoreboard(slot, kernel);
         }
     }
@@ -401,12 +389,11 @@ impl Warps {
     /// Empties a buffer.
     #[inline]
     pub fn drop_buffer(&mut self, slot: usize) {
-        let bit: WarpMask = 1 << slot;
         self.buffer_len[slot] = 0;
-        self.flush &= !bit;
-        self.buffered &= !bit;
-        self.clear &= !bit;
-        self.long_wait &= !bit;
+        self.flush.remove(slot);
+        self.buffered.remove(slot);
+        self.clear.remove(slot);
+        self.long_wait.remove(slot);
     }
 }
 
@@ -433,9 +420,9 @@ mod tests {
         warps.in_flight[1] = 0;
         assert!(!warps.is_drained(1), "a store is out");
         warps.stores[1] = 0;
-        warps.fetching = 1 << 1;
+        warps.fetching.insert(1);
         assert!(!warps.is_drained(1), "a fetch is out");
-        warps.fetching = 0;
+        warps.fetching.remove(1);
         warps.release(1);
         assert_eq!(warps.running(), 0);
     }
@@ -444,11 +431,11 @@ mod tests {
     #[test]
     fn astray_are_those_that_do_not_wait() {
         let mut warps = warps();
-        warps.flush = 0b10;
+        warps.flush.insert(1);
         assert_eq!(warps.astray(), 0b10);
-        warps.at_barrier = 0b10;
+        warps.at_barrier.insert(1);
         assert_eq!(warps.astray(), 0);
-        warps.at_barrier = 0;
+        warps.at_barrier.remove(1);
         warps.turn_back(1);
         assert_eq!(warps.astray(), 0);
     }

@@ -326,6 +326,12 @@ impl Fly {
         !self.waiting.is_empty()
     }
 
+    /// A packet waits at this output.
+    #[inline]
+    pub(crate) fn has_arrived(&self, output: usize) -> bool {
+        self.ready(output).is_some()
+    }
+
     /// Virtual channel whose packet is next at an output.
     #[inline]
     fn ready(&self, output: usize) -> Option<u32> {

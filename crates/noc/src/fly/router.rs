@@ -72,11 +72,14 @@ struct Islip {
     accepts: Box<[Choice]>,
     granting: Vec<u32>,
     accepting: Vec<u32>,
+    /// Each input asks for at most one output in an iteration.
+    one_request: bool,
 }
 
 impl Islip {
-    fn new(inputs: usize, outputs: usize) -> Self {
+    fn new(inputs: usize, outputs: usize, one_request: bool) -> Self {
         Self {
+            one_request,
             grant_turn: vec![0; outputs].into(),
             accept_turn: vec![0; inputs].into(),
             grants: vec![NOBODY; outputs].into(),
@@ -106,7 +109,30 @@ impl Islip {
     }
 
     /// Inputs accept one of their grants each; calls `matched` with (channel, output).
-    fn allocate(&mut self, mut matched: impl FnMut(u32, u32)) -> u32 {
+    fn allocate(&mut self, matched: impl FnMut(u32, u32)) -> u32 {
+        if self.one_request {
+            self.allocate_granted(matched)
+        } else {
+            self.allocate_accepted(matched)
+        }
+    }
+
+    /// Where each input asks once it has one grant at most, and accepts it.
+    fn allocate_granted(&mut self, mut matched: impl FnMut(u32, u32)) -> u32 {
+        let outputs = self.grant_turn.len() as u32;
+        let inputs = self.accept_turn.len() as u32;
+        let count = self.granting.len() as u32;
+        for output in self.granting.drain(..) {
+            let Choice { who, channel, .. } =
+                std::mem::replace(&mut self.grants[output as usize], NOBODY);
+            self.grant_turn[output as usize] = after(who, inputs);
+            self.accept_turn[who as usize] = after(output, outputs);
+            matched(channel, output);
+        }
+        count
+    }
+
+    fn allocate_accepted(&mut self, mut matched: impl FnMut(u32, u32)) -> u32 {
         let outputs = self.grant_turn.len() as u32;
         for output in self.granting.drain(..) {
             let Choice { who, channel, .. } =
@@ -215,8 +241,8 @@ impl Router {
             outputs: vec![output; outputs * channels].into(),
             routing: PortSet::new(inputs * channels),
             active: PortSet::new(inputs * channels),
-            channel_islip: Islip::new(inputs * channels, outputs * channels),
-            switch_islip: Islip::new(inputs * fan_in, outputs * fan_out),
+            channel_islip: Islip::new(inputs * channels, outputs * channels, channels == 1),
+            switch_islip: Islip::new(inputs * fan_in, outputs * fan_out, channels == 1),
             channel_turn: (0..inputs * fan_in)
                 .map(|input| (input % fan_in) as u32)
                 .collect(),
@@ -415,7 +441,7 @@ mod tests {
     /// on two of two are matched.
     #[test]
     fn pointers_slip_apart() {
-        let mut islip = Islip::new(2, 2);
+        let mut islip = Islip::new(2, 2, false);
         let all = [(0, 0), (0, 1), (1, 0), (1, 1)];
         assert_eq!(matches(&mut islip, &all), [(0, 0)]);
         for round in 0..4 {
@@ -431,7 +457,7 @@ mod tests {
     /// An output that was not accepted grants the same input again.
     #[test]
     fn a_refused_output_keeps_its_turn() {
-        let mut islip = Islip::new(3, 2);
+        let mut islip = Islip::new(3, 2, false);
         // Input 0 accepts output 0; output 1 granted it too.
         assert_eq!(matches(&mut islip, &[(0, 0), (0, 1), (2, 1)]), [(0, 0)]);
         assert_eq!(matches(&mut islip, &[(0, 1), (2, 1)]), [(0, 1)]);
@@ -439,11 +465,30 @@ mod tests {
         assert_eq!(matches(&mut islip, &[(0, 1), (2, 1)]), [(2, 1)]);
     }
 
+    /// Where each input asks once, the shorter way comes to the same matches in every round.
+    #[test]
+    fn single_requests_need_no_accepting() {
+        let (mut long, mut short) = (Islip::new(4, 3, false), Islip::new(4, 3, true));
+        for round in 0..200_u32 {
+            let wants: Vec<_> = (0..4)
+                .filter(|input| round >> input & 1 == 0)
+                .map(|input| (input, (round / 3 + input * round) % 3))
+                .collect();
+            assert_eq!(
+                matches(&mut short, &wants),
+                matches(&mut long, &wants),
+                "{wants:?}"
+            );
+            assert_eq!(short.grant_turn, long.grant_turn);
+            assert_eq!(short.accept_turn, long.accept_turn);
+        }
+    }
+
     /// Of two channels of one input the one that goes before is granted, whichever asks first.
     #[test]
     fn channels_of_an_input_take_turns() {
         for order in [[4, 5], [5, 4]] {
-            let mut islip = Islip::new(2, 2);
+            let mut islip = Islip::new(2, 2, false);
             for channel in order {
                 islip.request(1, 0, channel, |other| (channel, other) == (5, 4));
             }

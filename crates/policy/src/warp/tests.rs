@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::range::{ArrayRange, MAX_ARRAYS};
+use std::sync::LazyLock;
 use warploom_config::{
     InnerOrder, LongLatencyFirstSettings, OuterOrder, SortScope, StallCount, StaticLimitSettings,
     TwoLevelSettings, WarpLocalitySettings,
@@ -56,13 +57,17 @@ fn view(waiting: WarpMask, long_wait: WarpMask) -> WarpView<'static> {
         live: 0b1111,
         waiting,
         long_wait,
-        age: &AGES,
-        block_age: &BLOCKS,
-        block_serial: &SERIALS,
-        max_blocks: 8,
-        ranges: &RANGES,
+        table: &WARPS,
     }
 }
+
+static WARPS: LazyLock<WarpTable> = LazyLock::new(|| WarpTable {
+    age: AGES.to_vec(),
+    block_age: BLOCKS.to_vec(),
+    block_serial: SERIALS.to_vec(),
+    max_blocks: 8,
+    ranges: RANGES.to_vec(),
+});
 
 /// The slots that a word names, as `02`; `-` for none.
 fn mask(word: &str) -> WarpMask {
@@ -456,8 +461,12 @@ fn locality_serves_starved_blocks_first() {
     let fresh = view(0, 0);
     policy.begin_cycle(&fresh);
     assert_eq!(policy.pick(&fresh, 0b1001), Some(WarpSlot(0)));
-    let late = WarpView {
+    let small = WarpTable {
         max_blocks: 0,
+        ..WARPS.clone()
+    };
+    let late = WarpView {
+        table: &small,
         ..fresh
     };
     assert_eq!(policy.pick(&late, 0b1001), Some(WarpSlot(3)));
@@ -481,8 +490,12 @@ fn locality_of_a_pair_has_a_byte() {
             ideal,
             ..WarpLocalitySettings::default()
         });
+        let table = WarpTable {
+            ranges: ranges.to_vec(),
+            ..WARPS.clone()
+        };
         let all = WarpView {
-            ranges: &ranges,
+            table: &table,
             ..view(0, 0)
         };
         policy.on_issue(WarpSlot(0));
@@ -497,8 +510,12 @@ fn locality_of_a_pair_has_a_byte() {
 #[test]
 fn locality_without_ranges_is_greedy_then_oldest() {
     let mut policy = Locality::new(WarpLocalitySettings::default());
+    let table = WarpTable {
+        ranges: Vec::new(),
+        ..WARPS.clone()
+    };
     let blind = WarpView {
-        ranges: &[],
+        table: &table,
         ..view(0, 0)
     };
     let mut picked = Vec::new();

@@ -38,7 +38,7 @@ impl Contexts {
     /// Warps in slots that wait for long and have nothing in the pipeline.
     pub(super) fn can_leave(&self, slot: usize, warps: &Warps, image: &KernelImage) -> bool {
         let exec = &warps.exec[slot];
-        let at_barrier = warps.at_barrier >> slot & 1 != 0;
+        let at_barrier = warps.at_barrier.has(slot);
         let here =
             |contexts: &KernelContexts| exec.pc().is_some_and(|pc| contexts.units_at(pc).is_some());
         warps.in_flight[slot] == warps.awaiting[slot]
@@ -57,7 +57,7 @@ impl Contexts {
         decoding: WarpMask,
     ) {
         let barriers = match self.rules.barriers || !terms.by_warp {
-            true => warps.at_barrier,
+            true => warps.at_barrier.mask(),
             false => 0,
         };
         let waiting = barriers | warps.buffered & warps.long_wait & !warps.flush;

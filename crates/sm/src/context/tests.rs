@@ -227,14 +227,14 @@ impl Bench {
 
     /// A warp waits at a barrier.
     fn wait(&mut self, context: usize) {
-        self.warps.at_barrier |= 1 << self.slot(context);
+        self.warps.at_barrier.insert(self.slot(context));
     }
 
     /// The barrier has completed for a warp, wherever it is.
     fn go_on(&mut self, context: usize) {
         let place = self.contexts.place(context);
         if place < SLOTS {
-            self.warps.at_barrier &= !(1 << place);
+            self.warps.at_barrier.remove(place);
         } else {
             self.contexts.released(context);
             self.contexts.arrived(context, &self.warps, &self.kernels);

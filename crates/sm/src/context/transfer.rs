@@ -215,7 +215,7 @@ impl Contexts {
             let kept = pc.and_then(|pc| contexts.units_at(pc)).unwrap_or(0);
             let entry = WarpEntry {
                 state: State::Leaving,
-                at_barrier: warps.at_barrier >> slot & 1 != 0,
+                at_barrier: warps.at_barrier.has(slot),
                 moves: if terms.registers { kept } else { 0 },
                 ..self.left_warps[i]
             };

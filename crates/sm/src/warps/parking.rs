@@ -3,7 +3,7 @@
 use super::Warps;
 use crate::image::{KernelImage, TimedInst};
 use warploom_base::Pc;
-use warploom_policy::WarpMask;
+use warploom_policy::WarpTable;
 
 impl Warps {
     /// Moves the warp in `slot` to a place for absent warps. Requires that nothing of it is in the
@@ -12,28 +12,24 @@ impl Warps {
         debug_assert!(place >= self.slots && slot < self.slots);
         debug_assert!(self.in_flight[slot] == self.awaiting[slot] && self.atomics[slot] == 0);
         self.move_state(slot, place);
-        let bit: WarpMask = 1 << slot;
         self.buffer_len[slot] = 0;
-        self.live &= !bit;
+        self.live.remove(slot);
         self.resident -= 1;
-        for mask in self.flags() {
-            *mask &= !bit;
+        for slots in self.flags() {
+            slots.remove(slot);
         }
     }
 
     /// Moves an absent warp into a free slot.
     pub fn unpark(&mut self, place: usize, slot: usize, at_barrier: bool) {
-        debug_assert!(self.live >> slot & 1 == 0, "slot {slot} is taken");
+        debug_assert!(!self.live.has(slot), "slot {slot} is taken");
         self.move_state(place, slot);
-        let bit: WarpMask = 1 << slot;
-        self.live |= bit;
+        self.live.insert(slot);
         self.resident += 1;
-        for mask in self.flags() {
-            *mask &= !bit;
+        for slots in self.flags() {
+            slots.remove(slot);
         }
-        if at_barrier {
-            self.at_barrier |= bit;
-        }
+        self.at_barrier.put(slot, at_barrier);
         self.buffer_len[slot] = 0;
         self.fetch_pc[slot] = self.exec[slot].pc().unwrap_or(Pc(0));
     }
@@ -42,9 +38,15 @@ impl Warps {
         self.exec.swap(from, to);
         self.block[to] = self.block[from];
         self.kernel[to] = self.kernel[from];
-        self.age[to] = self.age[from];
-        self.block_age[to] = self.block_age[from];
-        self.block_serial[to] = self.block_serial[from];
+        let WarpTable {
+            age,
+            block_age,
+            block_serial,
+            ..
+        } = &mut self.table;
+        for by_slot in [age, block_age, block_serial] {
+            by_slot[to] = by_slot[from];
+        }
         self.copies.swap(from, to);
         for counts in [&mut self.stores, &mut self.in_flight, &mut self.awaiting] {
             counts[to] = std::mem::take(&mut counts[from]);
@@ -118,17 +120,19 @@ mod tests {
         warps.start(1, BlockId(2), KernelSlot(0), 7, 1);
         (warps.stores[1], warps.in_flight[1], warps.awaiting[1]) = (3, 1, 1);
         (warps.pending[1], warps.pending_long[1], warps.missed[1]) = (0b11, 0b10, 0b10);
-        warps.buffered = 0b10;
-        warps.at_barrier = 0b10;
+        warps.buffered.insert(1);
+        warps.at_barrier.insert(1);
         let place = 6;
         warps.park(1, place);
-        assert_eq!((warps.live, warps.buffered, warps.at_barrier), (0, 0, 0));
+        let all = [warps.live, warps.buffered, warps.at_barrier];
+        assert!(all.iter().all(|slots| slots.is_empty()));
         assert!(warps.is_drained(1), "nothing is left in the slot");
         assert_eq!((warps.stores[place], warps.pending[place]), (3, 0b11));
         warps.unpark(place, 3, true);
-        assert_eq!((warps.live, warps.at_barrier), (0b1000, 0b1000));
-        assert_eq!((warps.buffered, warps.buffer_len[3]), (0, 0));
-        assert_eq!((warps.block[3], warps.age[3]), (BlockId(2), 8));
+        assert_eq!([warps.live, warps.at_barrier], [0b1000; 2]);
+        assert!(warps.buffered.is_empty());
+        assert_eq!(warps.buffer_len[3], 0);
+        assert_eq!((warps.block[3], warps.table.age[3]), (BlockId(2), 8));
         let out = (warps.stores[3], warps.in_flight[3], warps.awaiting[3]);
         assert_eq!(out, (3, 1, 1));
         let boards = (warps.pending[3], warps.pending_long[3], warps.missed[3]);

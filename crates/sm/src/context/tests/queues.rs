@@ -38,18 +38,18 @@ fn a_warp_leaves_when_only_its_loads_are_out() {
         "its instructions are being decoded",
     );
     held(
-        |b| b.warps.fetching = bit,
-        |b| b.warps.fetching = 0,
+        |b| b.warps.fetching = bit.into(),
+        |b| b.warps.fetching = 0.into(),
         "a fetch is out",
     );
     held(
-        |b| b.warps.fenced = bit,
-        |b| b.warps.fenced = 0,
+        |b| b.warps.fenced = bit.into(),
+        |b| b.warps.fenced = 0.into(),
         "it is behind a fence",
     );
     held(
-        |b| b.warps.flush = bit,
-        |b| b.warps.flush = 0,
+        |b| b.warps.flush = bit.into(),
+        |b| b.warps.flush = 0.into(),
         "its buffer holds the wrong path",
     );
     held(

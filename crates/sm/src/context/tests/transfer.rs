@@ -20,7 +20,10 @@ fn a_swap_moves_out_and_then_in() {
         (bench.state(1), bench.state(4)),
         (State::Leaving, State::Entering)
     );
-    assert_eq!((bench.warps.live, bench.contexts.place(1)), (0b1101, 4 + 1));
+    assert_eq!(
+        (bench.warps.live.mask(), bench.contexts.place(1)),
+        (0b1101, 4 + 1)
+    );
     assert_eq!(bench.contexts.next_event(), Some(27));
     assert!(bench.contexts.is_quiet());
     bench.run(21..27);
@@ -35,7 +38,10 @@ fn a_swap_moves_out_and_then_in() {
     assert_eq!(bench.moved.len(), 1);
     bench.step(29);
     assert_eq!(bench.moved[1], (29, back(1)));
-    assert_eq!((bench.warps.live, bench.contexts.place(4)), (0b1111, 1));
+    assert_eq!(
+        (bench.warps.live.mask(), bench.contexts.place(4)),
+        (0b1111, 1)
+    );
     assert_eq!(bench.contexts.in_slot(1), 4);
     let counters = &bench.contexts.counters;
     assert_eq!(

@@ -1,0 +1,152 @@
+//! A set of warp slots in two words. As a [`WarpMask`] it answers questions about all warps; one
+//! warp's bit is set and asked for in its word alone, which on most hosts is a third of the work of
+//! a shift of 128 bits.
+
+use std::ops::{BitAnd, BitAndAssign, BitOr, BitOrAssign, Not};
+use warploom_policy::WarpMask;
+
+/// Warp slots, below 128.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Slots([u64; 2]);
+
+impl Slots {
+    /// All slots.
+    pub const ALL: Self = Self([!0; 2]);
+
+    /// The set as a mask.
+    #[inline(always)]
+    pub const fn mask(self) -> WarpMask {
+        (self.0[1] as WarpMask) << 64 | self.0[0] as WarpMask
+    }
+
+    /// Holds nothing.
+    #[inline(always)]
+    pub const fn is_empty(self) -> bool {
+        self.0[0] | self.0[1] == 0
+    }
+
+    /// Holds `slot`.
+    #[inline(always)]
+    pub const fn has(&self, slot: usize) -> bool {
+        self.0[slot / 64 % 2] >> (slot % 64) & 1 != 0
+    }
+
+    /// Puts `slot` in.
+    #[inline(always)]
+    pub const fn insert(&mut self, slot: usize) {
+        self.0[slot / 64 % 2] |= 1 << (slot % 64);
+    }
+
+    /// Takes `slot` out.
+    #[inline(always)]
+    pub const fn remove(&mut self, slot: usize) {
+        self.0[slot / 64 % 2] &= !(1 << (slot % 64));
+    }
+
+    /// Puts `slot` in or takes it out.
+    #[inline(always)]
+    pub const fn put(&mut self, slot: usize, on: bool) {
+        let word = &mut self.0[slot / 64 % 2];
+        *word = *word & !(1 << (slot % 64)) | (on as u64) << (slot % 64);
+    }
+}
+
+impl From<WarpMask> for Slots {
+    #[inline(always)]
+    fn from(mask: WarpMask) -> Self {
+        Self([mask as u64, (mask >> 64) as u64])
+    }
+}
+
+impl From<Slots> for WarpMask {
+    #[inline(always)]
+    fn from(slots: Slots) -> Self {
+        slots.mask()
+    }
+}
+
+impl PartialEq<WarpMask> for Slots {
+    #[inline(always)]
+    fn eq(&self, mask: &WarpMask) -> bool {
+        self.mask() == *mask
+    }
+}
+
+impl Not for Slots {
+    type Output = WarpMask;
+    #[inline(always)]
+    fn not(self) -> WarpMask {
+        !self.mask()
+    }
+}
+
+/// Operators between sets and masks give masks.
+macro_rules! operators {
+    ($($trait:ident $method:ident $op:tt),+) => { $(
+        impl $trait<WarpMask> for Slots {
+            type Output = WarpMask;
+            #[inline(always)]
+            fn $method(self, mask: WarpMask) -> WarpMask {
+                self.mask() $op mask
+            }
+        }
+        impl $trait<Slots> for WarpMask {
+            type Output = WarpMask;
+            #[inline(always)]
+            fn $method(self, slots: Slots) -> WarpMask {
+                self $op slots.mask()
+            }
+        }
+        impl $trait for Slots {
+            type Output = WarpMask;
+            #[inline(always)]
+            fn $method(self, slots: Slots) -> WarpMask {
+                self.mask() $op slots.mask()
+            }
+        }
+    )+ };
+}
+operators!(BitAnd bitand &, BitOr bitor |);
+
+impl BitAndAssign<WarpMask> for Slots {
+    #[inline(always)]
+    fn bitand_assign(&mut self, mask: WarpMask) {
+        *self = (*self & mask).into();
+    }
+}
+
+impl BitOrAssign<WarpMask> for Slots {
+    #[inline(always)]
+    fn bitor_assign(&mut self, mask: WarpMask) {
+        *self = (*self | mask).into();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Slots;
+    use warploom_policy::WarpMask;
+
+    /// A slot's bit in its word is that of the mask, for every slot of some masks.
+    #[test]
+    fn words_are_the_masks_halves() {
+        let masks: [WarpMask; 4] = [0, !0, 0x5a << 60, 1 << 127 | 1];
+        for (mask, slot) in masks
+            .into_iter()
+            .flat_map(|m| (0..128).map(move |s| (m, s)))
+        {
+            let bit: WarpMask = 1 << slot;
+            let changed = |change: &dyn Fn(&mut Slots)| {
+                let mut slots = Slots::from(mask);
+                change(&mut slots);
+                slots.mask()
+            };
+            assert_eq!(Slots::from(mask).has(slot), mask & bit != 0);
+            assert_eq!(Slots::from(mask).is_empty(), mask == 0);
+            assert_eq!(changed(&|s| s.insert(slot)), mask | bit);
+            assert_eq!(changed(&|s| s.remove(slot)), mask & !bit);
+            assert_eq!(changed(&|s| s.put(slot, true)), mask | bit);
+            assert_eq!(changed(&|s| s.put(slot, false)), mask & !bit);
+        }
+    }
+}
