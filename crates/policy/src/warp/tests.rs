@@ -2,7 +2,6 @@
 
 use super::*;
 use crate::range::{ArrayRange, MAX_ARRAYS};
-use std::sync::LazyLock;
 use warploom_config::{
     InnerOrder, LongLatencyFirstSettings, OuterOrder, SortScope, StallCount, StaticLimitSettings,
     TwoLevelSettings, WarpLocalitySettings,
@@ -51,23 +50,25 @@ const fn range(region: u32, touched: u64) -> WarpRange {
     range
 }
 
-fn view(waiting: WarpMask, long_wait: WarpMask) -> WarpView<'static> {
+fn view(table: &WarpTable, waiting: WarpMask, long_wait: WarpMask) -> WarpView<'_> {
     WarpView {
         own: 0b1111,
         live: 0b1111,
         waiting,
         long_wait,
-        table: &WARPS,
+        table,
     }
 }
 
-static WARPS: LazyLock<WarpTable> = LazyLock::new(|| WarpTable {
-    age: AGES.to_vec(),
-    block_age: BLOCKS.to_vec(),
-    block_serial: SERIALS.to_vec(),
-    max_blocks: 8,
-    ranges: RANGES.to_vec(),
-});
+fn table() -> WarpTable {
+    WarpTable {
+        age: AGES.to_vec(),
+        block_age: BLOCKS.to_vec(),
+        block_serial: SERIALS.to_vec(),
+        max_blocks: 8,
+        ranges: RANGES.to_vec(),
+    }
+}
 
 /// The slots that a word names, as `02`; `-` for none.
 fn mask(word: &str) -> WarpMask {
@@ -81,6 +82,7 @@ fn mask(word: &str) -> WarpMask {
 /// slot issued from in each cycle, `-` for none.
 fn scenario(policy: &mut impl WarpScheduler, lines: &str) -> String {
     let mut out = String::new();
+    let table = table();
     for line in lines.lines() {
         let mut words = line.split_whitespace();
         let ready = mask(words.next().expect("a word for the ready warps"));
@@ -97,7 +99,7 @@ fn scenario(policy: &mut impl WarpScheduler, lines: &str) -> String {
                 other => panic!("no such word: {other}"),
             }
         }
-        let view = view(waiting, long);
+        let view = view(&table, waiting, long);
         policy.begin_cycle(&view);
         let picked = policy.pick(&view, ready);
         if let Some(slot) = picked {
@@ -142,9 +144,12 @@ fn rrr_waits_for_the_warp_whose_turn_it_is() {
     );
     // A warp that waits is passed over, and comes again when it waits no longer.
     let mut policy = Rrr::default();
-    assert_eq!(policy.pick(&view(0b0001, 0), 0b1110), Some(WarpSlot(1)));
     assert_eq!(
-        policy.pick(&view(0, 0), 0b1110),
+        policy.pick(&view(&table(), 0b0001, 0), 0b1110),
+        Some(WarpSlot(1))
+    );
+    assert_eq!(
+        policy.pick(&view(&table(), 0, 0), 0b1110),
         None,
         "slot 0 is first again"
     );
@@ -458,12 +463,13 @@ fn locality_goes_on_with_the_last_warp_then_its_neighbour() {
 fn locality_serves_starved_blocks_first() {
     let mut policy = in_pairs();
     policy.on_issue(WarpSlot(0));
-    let fresh = view(0, 0);
+    let table = table();
+    let fresh = view(&table, 0, 0);
     policy.begin_cycle(&fresh);
     assert_eq!(policy.pick(&fresh, 0b1001), Some(WarpSlot(0)));
     let small = WarpTable {
         max_blocks: 0,
-        ..WARPS.clone()
+        ..table.clone()
     };
     let late = WarpView {
         table: &small,
@@ -492,11 +498,11 @@ fn locality_of_a_pair_has_a_byte() {
         });
         let table = WarpTable {
             ranges: ranges.to_vec(),
-            ..WARPS.clone()
+            ..table()
         };
         let all = WarpView {
             table: &table,
-            ..view(0, 0)
+            ..view(&table, 0, 0)
         };
         policy.on_issue(WarpSlot(0));
         policy.begin_cycle(&all);
@@ -512,11 +518,11 @@ fn locality_without_ranges_is_greedy_then_oldest() {
     let mut policy = Locality::new(WarpLocalitySettings::default());
     let table = WarpTable {
         ranges: Vec::new(),
-        ..WARPS.clone()
+        ..table()
     };
     let blind = WarpView {
         table: &table,
-        ..view(0, 0)
+        ..view(&table, 0, 0)
     };
     let mut picked = Vec::new();
     for ready in [0b1111, 0b0111, 0b0110] {
