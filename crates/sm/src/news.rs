@@ -81,20 +81,72 @@ impl Sm {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use warploom_base::SmId;
+    use crate::sm::FinishedBlock;
+    use warploom_base::{BlockId, KernelSlot, SmId};
     use warploom_config::preset;
+    use warploom_mem::{AccessKind, Request};
     use warploom_policy::OwnPolicies;
 
-    /// Each thing that an SM may have shows, alone, and through the two words.
+    fn sm() -> Sm {
+        let spec = preset("gtx480").unwrap_or_else(|errors| panic!("{errors}"));
+        Sm::new(&spec, SmId::new(3), &OwnPolicies::default())
+    }
+
+    fn request() -> Request {
+        Request {
+            addr: 0,
+            byte_mask: 1,
+            issued_at: 0,
+            returned_at: 0,
+            token: 0,
+            bytes: 32,
+            sm: SmId(3),
+            kind: AccessKind::GlobalRead,
+            sectors: 1,
+            kernel: KernelSlot(0),
+            asid: 0,
+        }
+    }
+
+    /// The flags of an SM's news, as they come through the two words.
+    fn flags(sm: &Sm) -> [bool; 5] {
+        let news = News::of(sm.news().words());
+        assert_eq!(news, sm.news());
+        [
+            news.sent(),
+            news.finished(),
+            news.gained_room(),
+            news.stored(),
+            news.fault(),
+        ]
+    }
+
+    /// Each thing that an SM may have shows, and nothing else.
     #[test]
     fn each_thing_shows() {
-        let spec = preset("gtx480").unwrap_or_else(|errors| panic!("{errors}"));
-        let mut sm = Sm::new(&spec, SmId::new(3), &OwnPolicies::default());
-        assert_eq!(sm.news(), News::default(), "nothing to tell");
-        sm.gained_room = true;
-        let news = News::of(sm.news().words());
-        assert!(news.gained_room());
-        assert!(!news.sent() && !news.finished() && !news.stored() && !news.fault());
-        assert_eq!((news.waiting(), news.wake_at), (0, 0));
+        let mut quiet = sm();
+        assert_eq!(quiet.news(), News::default(), "nothing to tell");
+        quiet.link.deliver(7, request());
+        quiet.link.deliver(8, request());
+        assert_eq!((quiet.news().waiting(), flags(&quiet)), (2, [false; 5]));
+        let things: [fn(&mut Sm); 3] = [
+            |sm| sm.link.send(0, request()),
+            |sm| {
+                sm.finished.push(FinishedBlock {
+                    at: 1,
+                    kernel: KernelSlot(0),
+                    rank: 2,
+                    slot: BlockId(0),
+                });
+            },
+            |sm| sm.gained_room = true,
+        ];
+        for (nth, thing) in things.into_iter().enumerate() {
+            let mut sm = sm();
+            thing(&mut sm);
+            let mut expected = [false; 5];
+            expected[nth] = true;
+            assert_eq!(flags(&sm), expected);
+        }
     }
 }
