@@ -545,6 +545,39 @@ mod tests {
         }
     }
 
+    /// Two wait behind a full register, two in collectors, two before them: a step that moves none of
+    /// them is the last until something leaves the register.
+    #[test]
+    fn settled_collectors_wait_for_a_register() {
+        let mut c = collectors(2, 1, ModelStyle::V4);
+        let mut steps = 0;
+        let mut step = |c: &mut Collectors| {
+            steps += 1;
+            c.step(steps, |_| Sources {
+                registers: &[],
+                warp: 0,
+            });
+        };
+        for order in 0..6 {
+            while c.input.full(0) & 1 != 0 {
+                step(&mut c);
+            }
+            c.input.push(0, issued(order, 0));
+        }
+        while !c.is_settled() {
+            step(&mut c);
+        }
+        assert_eq!((c.input.len(), c.busy, c.output.len()), (2, 2, 2));
+        step(&mut c);
+        assert_eq!((c.input.len(), c.busy, c.output.len()), (2, 2, 2));
+        let first = c.output[0].oldest().expect("a full register");
+        assert_eq!(first.order, 0);
+        c.output.take(0, first);
+        assert!(!c.is_settled());
+        step(&mut c);
+        assert_eq!((c.input.len(), c.busy, c.output.len()), (1, 2, 2));
+    }
+
     /// Steps until all instructions came out; the step after which each did, from 1.
     fn arrivals(c: &mut Collectors, sources: &[&'static [u16]]) -> Vec<usize> {
         for i in 0..sources.len() {
