@@ -254,9 +254,6 @@ impl MemorySystem {
             return;
         }
         for (cluster, ports) in self.ports.chunks_mut(self.cluster).enumerate() {
-            if !self.replies.has_arrived(cluster) {
-                continue;
-            }
             let waiting: u32 = ports.iter().map(|port| port.waiting).sum();
             if waiting < self.reply_room
                 && let Some(reply) = self.replies.pop(cluster)
@@ -301,10 +298,7 @@ impl MemorySystem {
             if !partition.can_accept() {
                 self.dram_full_stalls += 1;
                 partition.count_input_full();
-            } else if arrivals
-                && self.requests.has_arrived(p)
-                && let Some(request) = self.requests.pop(p)
-            {
+            } else if arrivals && let Some(request) = self.requests.pop(p) {
                 partition.push(now, request);
                 any = true;
             }

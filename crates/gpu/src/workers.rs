@@ -58,6 +58,8 @@ struct Step {
 /// What threads share.
 struct Shared {
     sms: Vec<Mutex<Sm>>,
+    /// By SM: what it posted at the end of the last step that it ran in.
+    posts: Arc<[Post]>,
     job: OwnLine<RwLock<Job>>,
     step: OwnLine<Step>,
     /// By thread: its share of the job's SMs.
@@ -113,15 +115,12 @@ struct Job {
     memory: DeviceMemory,
     /// SMs to run, in order.
     awake: Vec<usize>,
-    /// By SM: what it posted.
-    posts: Vec<Post>,
 }
 
 impl Job {
-    fn swap(&mut self, memory: &mut DeviceMemory, awake: &mut Vec<usize>, posts: &mut Vec<Post>) {
+    fn swap(&mut self, memory: &mut DeviceMemory, awake: &mut Vec<usize>) {
         std::mem::swap(&mut self.memory, memory);
         std::mem::swap(&mut self.awake, awake);
-        std::mem::swap(&mut self.posts, posts);
     }
 }
 
@@ -150,7 +149,7 @@ impl Shared {
                 let index = job.awake[at];
                 let mut sm = self.sm(index);
                 sm.run(from, to, &job.memory);
-                job.posts[index].set(sm.news());
+                self.posts[index].set(sm.news());
                 ran += 1;
             }
             if ran > 0 {
@@ -200,7 +199,6 @@ impl Shared {
         to: Cycle,
         memory: &mut DeviceMemory,
         awake: &mut Vec<usize>,
-        posts: &mut Vec<Post>,
         beside: impl FnOnce(),
     ) {
         let all = awake.len();
@@ -210,7 +208,7 @@ impl Shared {
             // step's cycles.
             let mut job = unpoisoned(self.job.write());
             self.share_out(awake);
-            job.swap(memory, awake, posts);
+            job.swap(memory, awake);
             self.step.from.store(from, Ordering::Relaxed);
             self.step.to.store(to, Ordering::Relaxed);
             self.done.store(0, Ordering::Relaxed);
@@ -225,7 +223,7 @@ impl Shared {
             self.rethrow();
             self.done.load(Ordering::Acquire) == all
         });
-        unpoisoned(self.job.write()).swap(memory, awake, posts);
+        unpoisoned(self.job.write()).swap(memory, awake);
     }
 
     fn rethrow(&self) {
@@ -286,7 +284,7 @@ pub(crate) struct SmArray {
     /// SMs that ran in the last step, in order.
     awake: Vec<usize>,
     /// By SM: what it posted at the end of the last step that it ran in.
-    posts: Vec<Post>,
+    posts: Arc<[Post]>,
 }
 
 impl SmArray {
@@ -295,7 +293,7 @@ impl SmArray {
         let threads = threads.min(sms.len());
         let wake_at = vec![0; sms.len()];
         let awake = Vec::with_capacity(sms.len());
-        let posts = sms.iter().map(|_| Post::default()).collect();
+        let posts: Arc<[Post]> = sms.iter().map(|_| Post::default()).collect();
         if threads <= 1 {
             return Self {
                 own: sms,
@@ -307,11 +305,11 @@ impl SmArray {
             };
         }
         let shared = Arc::new(Shared {
+            posts: Arc::clone(&posts),
             shares: (0..threads).map(|_| OwnLine::default()).collect(),
             job: OwnLine(RwLock::new(Job {
                 memory: DeviceMemory::new(0),
                 awake: Vec::with_capacity(sms.len()),
-                posts: Vec::new(),
             })),
             sms: sms.into_iter().map(Mutex::new).collect(),
             step: OwnLine::default(),
@@ -404,7 +402,7 @@ impl SmArray {
                 beside();
             }
             Some(_) if self.awake.is_empty() => beside(),
-            Some(shared) => shared.run(from, to, memory, &mut self.awake, &mut self.posts, beside),
+            Some(shared) => shared.run(from, to, memory, &mut self.awake, beside),
         }
         for turn in 0..self.awake.len() {
             let (index, news) = self.news(turn);

@@ -173,7 +173,7 @@ impl Network {
 
     /// A packet waits at an output.
     #[inline]
-    pub fn has_arrived(&self, output: usize) -> bool {
+    fn has_arrived(&self, output: usize) -> bool {
         match &self.kind {
             Kind::Fly(fly) => fly.has_arrived(output),
             _ => self.front(output).is_some(),
@@ -183,7 +183,8 @@ impl Network {
     /// Takes the packet waiting at an output.
     #[inline]
     pub fn pop(&mut self, output: usize) -> Option<Request> {
-        if self.inside == 0 {
+        // Mostly nothing waits, which takes a look at a bit.
+        if self.inside == 0 || !self.has_arrived(output) {
             return None;
         }
         let packet = each_kind!(&mut self.kind, net => net.pop(output));

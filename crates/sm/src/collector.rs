@@ -545,8 +545,8 @@ mod tests {
         }
     }
 
-    /// Two wait behind a full register, two in collectors, two before them: a step that moves none of
-    /// them is the last until something leaves the register.
+    /// Two fill the register behind, two the collectors, two wait before them: a step that moves
+    /// none of them is the last until something leaves the register.
     #[test]
     fn settled_collectors_wait_for_a_register() {
         let mut c = collectors(2, 1, ModelStyle::V4);

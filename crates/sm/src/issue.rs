@@ -97,24 +97,21 @@ impl Sm {
         if mask == 0 {
             return 0;
         }
-        let mut full = self.collectors.input.full(self.sub_core(s));
+        let mut closed = self.closed_pipes(s);
         let mut free = mask;
-        // Every instruction goes to one pipe, and few pipes are full.
-        while full != 0 {
-            free &= !self.warps.next_pipe[full.trailing_zeros() as usize];
-            full &= full - 1;
-        }
-        if !self.ldst.has_room() {
-            free &= !self.warps.next_pipe[Pipe::Mem as usize];
+        // Every instruction goes to one pipe, and few pipes are closed.
+        while closed != 0 {
+            free &= !self.warps.next_pipe[closed.trailing_zeros() as usize];
+            closed &= closed - 1;
         }
         free
     }
 
-    /// Scheduler `s` can send an instruction into a pipe.
+    /// Bit per pipe that takes nothing from scheduler `s`.
     #[inline]
-    fn pipe_is_free(&self, s: usize, pipe: Pipe) -> bool {
+    fn closed_pipes(&self, s: usize) -> u8 {
         let full = self.collectors.input.full(self.sub_core(s));
-        full >> pipe as u8 & 1 == 0 && (pipe != Pipe::Mem || self.ldst.has_room())
+        full | u8::from(!self.ldst.has_room()) << Pipe::Mem as u8
     }
 
     fn schedule(
@@ -172,7 +169,7 @@ impl Sm {
             }
             let pipe = self.warps.next_pipe_of(w);
             let open = self.warps.buffered.has(w) && self.warps.clear.has(w);
-            if !open || !self.pipe_is_free(s, pipe) {
+            if !open || self.closed_pipes(s) >> pipe as u8 & 1 != 0 {
                 break;
             }
             if self.dual_issue_different && pipe == last {

@@ -151,8 +151,7 @@ impl Warps {
     /// One of those.
     #[inline]
     pub fn waits(&self, slot: usize) -> bool {
-        let reasons = [&self.at_barrier, &self.fenced, &self.atomic, &self.done];
-        reasons.into_iter().any(|slots| slots.has(slot))
+        Slots::from(self.waiting()).has(slot)
     }
 
     /// Warps that still run.

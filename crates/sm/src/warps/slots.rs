@@ -2,7 +2,7 @@
 //! warp's bit is set and asked for in its word alone, which on most hosts is a third of the work of
 //! a shift of 128 bits.
 
-use std::ops::{BitAnd, BitAndAssign, BitOr, BitOrAssign, Not};
+use std::ops::{BitAnd, BitAndAssign, BitOr, Not};
 use warploom_policy::WarpMask;
 
 /// Warp slots, below 128.
@@ -58,13 +58,6 @@ impl From<WarpMask> for Slots {
     }
 }
 
-impl From<Slots> for WarpMask {
-    #[inline(always)]
-    fn from(slots: Slots) -> Self {
-        slots.mask()
-    }
-}
-
 impl PartialEq<WarpMask> for Slots {
     #[inline(always)]
     fn eq(&self, mask: &WarpMask) -> bool {
@@ -112,13 +105,6 @@ impl BitAndAssign<WarpMask> for Slots {
     #[inline(always)]
     fn bitand_assign(&mut self, mask: WarpMask) {
         *self = (*self & mask).into();
-    }
-}
-
-impl BitOrAssign<WarpMask> for Slots {
-    #[inline(always)]
-    fn bitor_assign(&mut self, mask: WarpMask) {
-        *self = (*self | mask).into();
     }
 }
 
