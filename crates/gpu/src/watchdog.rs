@@ -5,7 +5,9 @@
 //! A livelock is proved, not guessed: since some moment no block ended, no barrier was reached and
 //! nothing was stored, and every warp that is not at a barrier has come back to a state that it
 //! was in since. States are sampled at the ends of steps and the sample to compare with is renewed
-//! at doubling intervals (Brent's cycle detection).
+//! at doubling intervals (Brent's cycle detection). While warps are out of an SM, any of them may
+//! come in and end the spinning: then an interval must pass whole, and every warp that was present
+//! in it must have come back.
 
 use crate::workers::SmArray;
 use std::collections::BTreeMap;
@@ -56,8 +58,8 @@ pub(crate) struct Watchdog {
     instructions: u64,
     changes: u64,
     quiet: u32,
-    /// By (SM, warp slot), while states are watched.
-    samples: BTreeMap<(usize, usize), Sample>,
+    /// By SM and its number for the warp, while states are watched.
+    samples: BTreeMap<(usize, u16), Sample>,
     renew_at: Cycle,
     renew_after: Cycle,
 }
@@ -116,8 +118,12 @@ impl Watchdog {
 
     /// Every warp that spins has come back to a former state, and at least one does.
     fn all_came_back(&mut self, now: Cycle, sms: &mut SmArray) -> bool {
-        let renew = now >= self.renew_at;
-        if renew {
+        let mut absent = false;
+        sms.for_each(|_, sm| absent |= sm.has_absent());
+        let over = now >= self.renew_at;
+        let back = self.samples.values().all(|sample| sample.came_back);
+        let held = over && back && !self.samples.is_empty();
+        if over {
             self.samples.clear();
             self.renew_at = now + self.renew_after;
             self.renew_after *= 2;
@@ -125,16 +131,16 @@ impl Watchdog {
         let (mut all, mut any) = (true, false);
         let samples = &mut self.samples;
         sms.for_each(|sm, core| {
-            core.fingerprints(|slot, state| {
+            core.fingerprints(|warp, state| {
                 let sample = samples
-                    .entry((sm, slot))
+                    .entry((sm, warp))
                     .or_insert_with(|| Sample::new(state));
                 sample.observe(state);
                 all &= sample.came_back;
                 any = true;
             });
         });
-        all && any
+        any && if absent { held } else { all }
     }
 }
 

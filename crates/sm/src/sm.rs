@@ -696,11 +696,13 @@ impl Sm {
         }
     }
 
-    /// Calls `f` with slot and fingerprint of every warp that runs and does not wait at a barrier:
-    /// a warp whose fingerprint comes back while nothing else changes will spin for ever.
-    pub fn fingerprints(&self, mut f: impl FnMut(usize, u64)) {
+    /// Calls `f` with number and fingerprint of every warp that is present, runs and does not wait
+    /// at a barrier: a warp whose fingerprint comes back while nothing else changes will spin for
+    /// ever. A warp keeps its number while it leaves its slot and comes back into another.
+    pub fn fingerprints(&self, mut f: impl FnMut(u16, u64)) {
         for slot in warploom_policy::warps_of(self.warps.running() & !self.warps.at_barrier) {
-            f(slot.index(), self.warps.exec[slot.index()].fingerprint());
+            let slot = slot.index();
+            f(self.owner(slot), self.warps.exec[slot].fingerprint());
         }
     }
 

@@ -174,6 +174,12 @@ impl Sm {
         self.moved = moved;
     }
 
+    /// A warp is out.
+    pub fn has_absent(&self) -> bool {
+        let context = self.context.as_ref();
+        context.is_some_and(|context| context.describe_absent().next().is_some())
+    }
+
     /// What warps that are out wait for, a line each.
     pub(crate) fn describe_absent(&self, out: &mut Vec<String>) {
         let Some(context) = &self.context else { return };

@@ -182,6 +182,73 @@ fn warps_leave_where_registers_limit() {
     assert!(count(&report, "context.blocks_max") > 4);
 }
 
+/// Loads by turns with arithmetic for so long that the watchdog looks for warps that spin: one that
+/// comes back into its slot as it left it does not.
+#[test]
+fn a_warp_that_comes_back_does_not_spin() {
+    let kernel = Kernel {
+        body: "
+    mov.u32 %r1, %tid.x; mov.u32 %r2, %ctaid.x; mov.u32 %r3, %ntid.x;
+    mad.lo.u32 %r4, %r2, %r3, %r1;
+    mul.lo.u32 %r5, %r4, 1540; mov.u32 %r9, 700; mov.u32 %r10, 0;
+again:
+    and.b32 %r6, %r5, 131068;
+    cvt.u64.u32 %rd2, %r6;
+    add.u64 %rd3, %rd1, %rd2;
+    ld.global.u32 %r11, [%rd3];
+    mad.lo.u32 %r10, %r10, 3, %r11;
+    add.u32 %r5, %r5, 49284;
+    sub.u32 %r9, %r9, 1;
+    setp.gt.u32 %p1, %r9, 0;
+    @%p1 bra again;
+    mul.wide.u32 %rd4, %r4, 4; add.u64 %rd4, %rd4, %rd1;
+    st.global.u32 [%rd4+131072], %r10;
+",
+        grid: 12,
+        block: 64,
+        registers: 63,
+        shared: 0,
+    };
+    let sets = [
+        "sm.context=duet",
+        "duet.extra_blocks=2",
+        "sm.registers=16384",
+        "l1d.enabled=false",
+    ];
+    let (report, _) = finished(&spec(&sets), kernel);
+    assert!(count(&report, "context.swaps") > 1000);
+    assert!(cycles(&report) > 300_000, "long enough for the watchdog");
+}
+
+/// Lane 0 of a warp has the lock and waits for the others, which spin for it, while the other warps
+/// of the block are out at a barrier.
+#[test]
+fn a_warp_that_spins_while_others_are_out_is_a_livelock() {
+    let kernel = Kernel {
+        body: "
+    mov.u32 %r1, %tid.x;
+    setp.ge.u32 %p1, %r1, 32;
+    @%p1 bra wait;
+spin:
+    atom.global.cas.b32 %r2, [%rd1+131072], 0, 1;
+    setp.ne.u32 %p2, %r2, 0;
+    @%p2 bra spin;
+    mov.u32 %r3, 0;
+    atom.global.exch.b32 %r4, [%rd1+131072], %r3;
+wait:
+    bar.sync 0;
+",
+        grid: 12,
+        ..REGISTERS_LIMIT
+    };
+    let sets = ["sm.context=duet", "duet.extra_blocks=2"];
+    let (report, _) = run(&spec(&sets), kernel, 1);
+    let Outcome::Livelock { message } = &report.outcome else {
+        panic!("{:?}", report.outcome)
+    };
+    assert!(message.contains("out, at a barrier"), "{message}");
+}
+
 #[test]
 fn warps_leave_where_slots_limit() {
     let report = same_always(&["sm.context=duet", "duet.extra_blocks=1"], SLOTS_LIMIT);
