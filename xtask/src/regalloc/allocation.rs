@@ -1,5 +1,7 @@
 //! Allocating whole modules, with every result checked.
 
+use std::collections::BTreeMap;
+
 use anyhow::{Result, bail, ensure};
 use warploom_diag::{Diagnostics, Source, Style};
 use warploom_ptx::ast::Module;
@@ -28,6 +30,14 @@ impl Program {
             .into_iter()
             .map(str::to_owned)
             .collect()
+    }
+
+    /// By kernel: registers of a launch that names none.
+    pub fn estimates(&self) -> Result<BTreeMap<String, u32>> {
+        let lowered = warploom_ir::lower(&self.module, &self.source);
+        let lowered = lowered.map_err(|why| self.error(&why))?;
+        let of = |kernel: warploom_ir::Program| (kernel.name, kernel.registers_per_thread);
+        Ok(lowered.kernels.into_iter().map(of).collect())
     }
 
     /// What a kernel wants.

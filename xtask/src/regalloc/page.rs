@@ -24,13 +24,13 @@ const HEAD: &str = "# The register allocator\n\n\
 const DEMANDS: &str = "\n## What kernels want\n\n\
     Registers count 32 bits; a 64-bit register counts as two. *Pressure* is what is in use at the \
     program's worst place; *MaxReg* what spares all spills when each class of width has \
-    registers of its own; *fewest* what the kernel can be allocated with. *Slowest* is the \
-    processor time of the slowest of all limits from fewest to MaxReg (the shortest of five \
-    measurements of each). Right of it what ptxas makes of the input and of the output at \
-    MaxReg.\n\n\
-    | kernel | instructions | pressure | MaxReg | fewest | slowest (ms) \
+    registers of its own; *estimate* what a launch takes that names no number of registers; \
+    *fewest* what the kernel can be allocated with. *Slowest* is the processor time of the \
+    slowest of all limits from fewest to MaxReg (the shortest of five measurements of each). \
+    Right of it what ptxas makes of the input and of the output at MaxReg.\n\n\
+    | kernel | instructions | pressure | MaxReg | estimate | fewest | slowest (ms) \
     | ptxas, input | ptxas, output |\n\
-    |---|--:|--:|--:|--:|--:|--:|--:|\n";
+    |---|--:|--:|--:|--:|--:|--:|--:|--:|\n";
 
 const SPILLS: &str = "\n## Spills at equal limits\n\n\
     Bytes that stores / loads of spilled values move, each counted once where it stands in the \
@@ -65,16 +65,87 @@ pub fn write(root: &Path, ptxas: Option<&Path>) -> Result<()> {
     let limits: Vec<String> = LIMITS.iter().map(|limit| format!(" {limit} |")).collect();
     writeln!(spills, "| kernel |{}", limits.concat())?;
     writeln!(spills, "|---|{}", "--:|".repeat(LIMITS.len()))?;
+    let mut taken = Vec::new();
     for workload in all() {
         let program = Program::read(workload.name, workload.ptx)?;
+        let estimates = program.estimates()?;
         for kernel in program.kernels() {
             let subject = Subject::new(&program, &kernel, assembler.as_ref())?;
-            demands += &subject.demand_row(workload.name)?;
+            let demand = subject.measure(estimates.get(&kernel).copied().unwrap_or(0))?;
+            demands += &demand.row(workload.name, &subject);
+            taken.push(demand);
             spills += &subject.spill_row(workload.name)?;
         }
     }
-    let text = page + &demands + &spills;
+    let text = page + &demands + &deviations(&taken) + &spills;
     std::fs::write(root.join(PAGE), text).with_context(|| format!("cannot write {PAGE}"))
+}
+
+/// A kernel's row of the first table.
+struct Measured {
+    instructions: u64,
+    demand: Demand,
+    estimate: u32,
+    slowest: Duration,
+    /// What `ptxas` makes of it.
+    input: Option<Entry>,
+    /// And of what the allocator makes of it at MaxReg.
+    output: Option<Entry>,
+}
+
+impl Measured {
+    fn row(&self, workload: &str, subject: &Subject<'_>) -> String {
+        let shown = |entry: &Option<Entry>| {
+            let registers = entry.as_ref().map(|entry| entry.registers.to_string());
+            registers.unwrap_or_default()
+        };
+        format!(
+            "| {workload}: {} | {} | {} | {} | {} | {} | {:.1} | {} | {} |\n",
+            subject.kernel,
+            self.instructions,
+            self.demand.pressure,
+            self.demand.max_registers,
+            self.estimate,
+            self.demand.min_registers,
+            self.slowest.as_secs_f64() * 1e3,
+            shown(&self.input),
+            shown(&self.output)
+        )
+    }
+}
+
+/// How far each number of registers is from what `ptxas` gives the input.
+fn deviations(rows: &[Measured]) -> String {
+    let theirs = |row: &Measured| row.input.as_ref().map(|entry| entry.registers as f64);
+    let count = rows.iter().filter_map(theirs).count();
+    if count == 0 {
+        return String::new();
+    }
+    let mut text = format!(
+        "\nFrom what ptxas gives the {count} kernels, the mean absolute deviation is (and the mean):\n\n"
+    );
+    type Registers = fn(&Measured) -> u32;
+    let ours: [(&str, Registers); 3] = [
+        ("pressure", |row| row.demand.pressure),
+        ("MaxReg", |row| row.demand.max_registers),
+        ("the estimate", |row| row.estimate),
+    ];
+    for (name, registers) in ours {
+        let off = |row: &Measured| {
+            let theirs = theirs(row)?;
+            Some((f64::from(registers(row)) - theirs) / theirs * 100.0)
+        };
+        let mean =
+            |of: fn(f64) -> f64| rows.iter().filter_map(off).map(of).sum::<f64>() / count as f64;
+        let _ = writeln!(
+            text,
+            "- {name}: {:.1}% ({:+.1}%)",
+            mean(f64::abs),
+            mean(|off| off)
+        );
+    }
+    text + "\nA launch that names no registers takes the estimate: sparing all spills is the \
+            allocator's work, guessing what another compiler needs is not.\n"
 }
 
 struct Subject<'a> {
@@ -128,24 +199,18 @@ impl<'a> Subject<'a> {
         slowest
     }
 
-    fn demand_row(&self, workload: &str) -> Result<String> {
+    /// What it takes; `estimate` registers without the allocator.
+    fn measure(&self, estimate: u32) -> Result<Measured> {
         let most = self.options(self.demand.max_registers);
         let (made, report) = self.program.allocate(self.kernel, &most)?;
-        let shown =
-            |entry: Option<Entry>| entry.map_or(String::new(), |entry| entry.registers.to_string());
-        let input = self.assemble(self.program.source.text(), None)?;
-        let output = self.assemble(made.source.text(), None)?;
-        Ok(format!(
-            "| {workload}: {} | {} | {} | {} | {} | {:.1} | {} | {} |\n",
-            self.kernel,
-            report.kept.count + u64::from(report.removed),
-            self.demand.pressure,
-            self.demand.max_registers,
-            self.demand.min_registers,
-            self.slowest().as_secs_f64() * 1e3,
-            shown(input),
-            shown(output)
-        ))
+        Ok(Measured {
+            instructions: report.kept.count + u64::from(report.removed),
+            demand: self.demand,
+            estimate,
+            slowest: self.slowest(),
+            input: self.assemble(self.program.source.text(), None)?,
+            output: self.assemble(made.source.text(), None)?,
+        })
     }
 
     fn spill_row(&self, workload: &str) -> Result<String> {
