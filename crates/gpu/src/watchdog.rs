@@ -90,13 +90,6 @@ impl Watchdog {
         busy_since: Option<Cycle>,
         sms: &mut SmArray,
     ) -> Option<Stuck> {
-        if self.quiet >= PATIENCE && self.all_came_back(now, sms) {
-            return Some(Stuck::Livelock);
-        }
-        if now < self.next_at {
-            return None;
-        }
-        self.next_at = now + INTERVAL;
         let (mut issued, mut changes) = (0, 0);
         sms.for_each(|_, sm| {
             let c = &sm.counters;
@@ -105,8 +98,17 @@ impl Watchdog {
         });
         let changed = changes != self.changes;
         self.changes = changes;
-        self.quiet = if changed { 0 } else { self.quiet + 1 };
-        if changed || self.quiet == PATIENCE {
+        if changed {
+            self.quiet = 0;
+        } else if self.quiet >= PATIENCE && self.all_came_back(now, sms) {
+            return Some(Stuck::Livelock);
+        }
+        if now < self.next_at {
+            return None;
+        }
+        self.next_at = now + INTERVAL;
+        self.quiet += u32::from(!changed);
+        if self.quiet == PATIENCE {
             self.samples.clear();
             (self.renew_at, self.renew_after) = (now, INTERVAL);
         }
@@ -146,7 +148,7 @@ impl Watchdog {
 
 #[cfg(test)]
 mod tests {
-    use super::{INTERVAL, Sample, Stuck, Watchdog};
+    use super::{INTERVAL, PATIENCE, Sample, Stuck, Watchdog};
     use crate::workers::SmArray;
     use warploom_base::{Cycle, SmId};
     use warploom_config::preset;
@@ -179,6 +181,22 @@ mod tests {
             watch.look(2 * INTERVAL, Some(0), &mut sms),
             Some(Stuck::Deadlock)
         );
+    }
+
+    /// Between two intervals, too: the next block's warps have the numbers of the last one's, and
+    /// begin in the same state.
+    #[test]
+    fn a_change_puts_a_livelock_off_at_once() {
+        let (mut watch, mut sms) = (Watchdog::new(), sms());
+        for nth in 1..=u64::from(PATIENCE) {
+            assert!(!watch.is_due(nth * INTERVAL - 1));
+            assert_eq!(watch.look(nth * INTERVAL, None, &mut sms), None);
+        }
+        let now = u64::from(PATIENCE) * INTERVAL;
+        assert!(watch.is_due(now + 1), "states are watched");
+        sms.for_each(|_, sm| sm.counters.blocks_finished = 1);
+        assert_eq!(watch.look(now + 1, None, &mut sms), None);
+        assert!(!watch.is_due(now + 2), "no longer");
     }
 
     /// A warp that stands still has not come back: it must have been elsewhere.
