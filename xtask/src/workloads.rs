@@ -3,9 +3,11 @@
 //! long.
 
 mod check;
+mod contexts;
 mod measure;
 mod page;
 mod paper;
+mod variants;
 
 use std::fs;
 use std::io::{self, Write};
@@ -44,7 +46,7 @@ pub struct Args {
     paper: bool,
 
     /// With --check: under context switching with every number of extra blocks and drawn latencies,
-    /// timed at size small, which takes hours
+    /// into docs/generated/context-outputs.md
     #[arg(long, requires = "check", conflicts_with = "paper")]
     contexts: bool,
 
@@ -60,13 +62,10 @@ pub fn run(args: &Args, root: &Path) -> Result<()> {
         return check::mixes();
     }
     if args.check {
-        let what = match args.contexts {
-            true => check::Checked::Contexts,
-            false => check::Checked::Schedulers,
-        };
-        return match args.paper {
-            true => paper::run(&args.only, &check::plain()?, root),
-            false => check::run(&args.only, what),
+        return match (args.paper, args.contexts) {
+            (true, _) => paper::run(&args.only, &check::plain()?, root),
+            (_, true) => contexts::run(&args.only, root),
+            _ => check::run(&args.only),
         };
     }
     let path = root.join(TABLE);

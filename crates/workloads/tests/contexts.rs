@@ -1,6 +1,6 @@
 //! Context switching on the workloads: outputs are right although warps and blocks leave and come
-//! back. `cargo xtask workloads --check --contexts` does the same with every variant at size
-//! `small`, for every number of extra blocks and drawn latencies.
+//! back. `cargo xtask workloads --check --contexts` does the same with every variant and every
+//! number of extra blocks.
 
 use std::ops::ControlFlow;
 use std::thread;

@@ -11,7 +11,9 @@ use anyhow::{Context, Result, ensure};
 use warploom_config::GpuSpec;
 use warploom_run::{FirstBlocks, Options, Session};
 use warploom_stats::result::Outcome;
-use warploom_workloads::{Size, Target, Times, WorkloadInfo, all};
+use warploom_workloads::{Size, Target, Times};
+
+use super::variants::{Variant, variants};
 
 const PAGE: &str = "docs/generated/paper-outputs.md";
 /// Warp instructions after which a program is cut: a quarter of an hour for all of them.
@@ -48,22 +50,18 @@ struct Row {
 pub fn run(only: &[String], gpu: &GpuSpec, root: &Path) -> Result<()> {
     let path = root.join(PAGE);
     let old = fs::read_to_string(&path).unwrap_or_default();
-    let wanted = |name: &str| only.is_empty() || only.iter().any(|only| only == name);
     let (mut text, mut failed) = (header(), Vec::new());
-    for workload in all() {
-        for variant in workload.variants {
-            let name = format!("{}@{}", workload.name, variant.name);
-            if !(wanted(workload.name) || wanted(&name)) {
-                let kept = old.lines().filter(|line| is_of(line, &name));
-                kept.for_each(|line| text += &format!("{line}\n"));
-                continue;
-            }
-            let rows = rows(workload, &name, gpu)?;
-            rows.iter().for_each(|row| text += &row.line());
-            let compared = rows.iter().any(|row| row.compared() > 0);
-            if !compared || rows.iter().any(|row| row.wrong().is_some()) {
-                failed.push(name);
-            }
+    for variant in variants() {
+        if !variant.is_in(only) {
+            let kept = variant.rows_of(&old);
+            kept.for_each(|line| text += &format!("{line}\n"));
+            continue;
+        }
+        let rows = rows(&variant, gpu)?;
+        rows.iter().for_each(|row| text += &row.line());
+        let compared = rows.iter().any(|row| row.compared() > 0);
+        if !compared || rows.iter().any(|row| row.wrong().is_some()) {
+            failed.push(variant.name);
         }
     }
     super::write(&path, &text)?;
@@ -75,16 +73,9 @@ pub fn run(only: &[String], gpu: &GpuSpec, root: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The row is this variant's or one of its kernels'.
-fn is_of(line: &str, name: &str) -> bool {
-    let target = line
-        .strip_prefix("| `")
-        .and_then(|rest| rest.split('`').next());
-    target.and_then(|target| target.split(':').next()) == Some(name)
-}
-
 /// The whole program and, where it is cut, its kernels alone.
-fn rows(workload: &WorkloadInfo, name: &str, gpu: &GpuSpec) -> Result<Vec<Row>> {
+fn rows(variant: &Variant, gpu: &GpuSpec) -> Result<Vec<Row>> {
+    let Variant { workload, name } = variant;
     let mut rows = vec![Row::of(name, gpu)?];
     if workload.kernels.len() > 1 && !rows[0].run.whole {
         for kernel in workload.kernels.iter().filter(|kernel| kernel.alone) {
