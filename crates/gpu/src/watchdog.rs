@@ -4,8 +4,9 @@
 //!
 //! A livelock is proved, not guessed: since some moment no block ended, no barrier was reached and
 //! nothing was stored, and every warp that is not at a barrier has come back to a state that it
-//! was in since. States are sampled at the ends of steps and the sample to compare with is renewed
-//! at doubling intervals (Brent's cycle detection). While warps are out of an SM, any of them may
+//! was in since. States are looked at some 60 cycles apart, since taking them all takes longer than
+//! a cycle of the machine, and what they are compared with is renewed at doubling intervals
+//! (Brent's cycle detection). While warps are out of an SM, any of them may
 //! come in and end the spinning: then an interval must pass whole, and every warp that was present
 //! in it must have come back.
 
@@ -17,6 +18,8 @@ use warploom_base::Cycle;
 const INTERVAL: Cycle = 50_000;
 /// Quiet looks before warps' states are watched.
 const PATIENCE: u32 = 3;
+/// Core cycles in which states are looked at once.
+const STRIDE: Cycle = 64;
 
 /// What the machine is stuck in.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -62,6 +65,21 @@ pub(crate) struct Watchdog {
     samples: BTreeMap<(usize, u16), Sample>,
     renew_at: Cycle,
     renew_after: Cycle,
+    /// When states are looked at next, if they are watched.
+    sample_at: Cycle,
+}
+
+/// The first moment after `now` in which states are looked at: one in each stride, elsewhere in
+/// the next one than in the last, so that no loop's length keeps step with it. A function of time
+/// alone, whatever steps the machine takes.
+fn next_sample(now: Cycle) -> Cycle {
+    let of = |stride: Cycle| stride * STRIDE + stride * 37 % STRIDE;
+    let stride = now / STRIDE;
+    if of(stride) > now {
+        of(stride)
+    } else {
+        of(stride + 1)
+    }
 }
 
 impl Watchdog {
@@ -74,13 +92,14 @@ impl Watchdog {
             samples: BTreeMap::new(),
             renew_at: 0,
             renew_after: INTERVAL,
+            sample_at: 0,
         }
     }
 
     /// There is something to look at in this cycle.
     #[inline]
     pub fn is_due(&self, now: Cycle) -> bool {
-        now >= self.next_at || self.quiet >= PATIENCE
+        now >= self.next_at || self.quiet >= PATIENCE && now >= self.sample_at
     }
 
     /// At the end of a step. `busy_since`: launch of the oldest kernel whose blocks may run.
@@ -98,6 +117,7 @@ impl Watchdog {
         });
         let changed = changes != self.changes;
         self.changes = changes;
+        self.sample_at = next_sample(now);
         if changed {
             self.quiet = 0;
         } else if self.quiet >= PATIENCE && self.all_came_back(now, sms) {
@@ -127,7 +147,7 @@ impl Watchdog {
         let held = over && back && !self.samples.is_empty();
         if over {
             self.samples.clear();
-            self.renew_at = now + self.renew_after;
+            self.renew_at += self.renew_after;
             self.renew_after *= 2;
         }
         let (mut all, mut any) = (true, false);
@@ -148,8 +168,9 @@ impl Watchdog {
 
 #[cfg(test)]
 mod tests {
-    use super::{INTERVAL, PATIENCE, Sample, Stuck, Watchdog};
+    use super::{INTERVAL, PATIENCE, STRIDE, Sample, Stuck, Watchdog, next_sample};
     use crate::workers::SmArray;
+    use std::collections::BTreeSet;
     use warploom_base::{Cycle, SmId};
     use warploom_config::preset;
     use warploom_policy::OwnPolicies;
@@ -193,10 +214,29 @@ mod tests {
             assert_eq!(watch.look(nth * INTERVAL, None, &mut sms), None);
         }
         let now = u64::from(PATIENCE) * INTERVAL;
-        assert!(watch.is_due(now + 1), "states are watched");
+        let next = next_sample(now);
+        assert!(!watch.is_due(next - 1) && watch.is_due(next), "watched");
         sms.for_each(|_, sm| sm.counters.blocks_finished = 1);
-        assert_eq!(watch.look(now + 1, None, &mut sms), None);
-        assert!(!watch.is_due(now + 2), "no longer");
+        assert_eq!(watch.look(next, None, &mut sms), None);
+        assert!(!watch.is_due(now + INTERVAL - 1), "no longer");
+    }
+
+    /// Whatever the length of a loop is, its states are not looked at in one place of it alone.
+    #[test]
+    fn states_are_looked_at_out_of_step() {
+        let mut times = vec![next_sample(0)];
+        for nth in 1..1000 {
+            times.push(next_sample(times[nth - 1]));
+            assert_eq!(
+                times[nth] / STRIDE,
+                times[nth - 1] / STRIDE + 1,
+                "one a stride"
+            );
+        }
+        for length in 2..1000 {
+            let seen: BTreeSet<_> = times.iter().map(|time| time % length).collect();
+            assert!(seen.len() > 1, "a loop of {length} cycles");
+        }
     }
 
     /// A warp that stands still has not come back: it must have been elsewhere.
