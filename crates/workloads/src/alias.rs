@@ -95,7 +95,7 @@ const CRAT: &[Alias] = &[
     alias("crat", "GAU", "gaussian", "square4").kernel("Fan1"),
     alias("crat", "HST", "hotspot", "grid512"),
     alias("crat", "KMN", "kmeans", "kdd").kernel("invert_mapping"),
-    alias("crat", "LBM", "lbm", "cavity"),
+    alias("crat", "LBM", "lbm", "step"),
     alias("crat", "LUD", "lud", "default").kernel("diagonal"),
     alias("crat", "MUM", "mummergpu", "default"),
     alias("crat", "NEED", "nw", "default").kernel("needle_1"),
