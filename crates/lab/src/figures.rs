@@ -34,7 +34,13 @@ impl FigureInfo {
     }
 }
 
-/// Every figure, by paper and in its order.
+/// Figures that take about as long as all others of their paper, so that the paper's name does not
+/// stand for them: they are made by their own.
+pub const fn by_name_only() -> &'static [FigureInfo] {
+    &[slicer::ORACLE]
+}
+
+/// Every other figure, by paper and in its order.
 pub const fn all() -> &'static [FigureInfo] {
     const ALL: &[FigureInfo] = &{
         let [a, b, c, d, e, f, g, h, i, j, k, l, m] = duet::FIGURES;
@@ -61,17 +67,19 @@ pub struct UnknownFigure {
     pub known: Vec<String>,
 }
 
-/// The figure `PAPER/FIGURE`, or all of `PAPER`.
+/// The figure `PAPER/FIGURE`, or all of `PAPER` but those that are made by name only.
 ///
 /// # Errors
 /// When the name is neither, with the names that there are.
 pub fn find(name: &str) -> Result<Vec<&'static FigureInfo>, UnknownFigure> {
-    let meant = |info: &&FigureInfo| info.paper == name || info.full_name() == name;
-    let found: Vec<_> = all().iter().filter(meant).collect();
+    let of_paper = all().iter().filter(|info| info.paper == name);
+    let every = || all().iter().chain(by_name_only());
+    let named = every().filter(|info| info.full_name() == name);
+    let found: Vec<_> = of_paper.chain(named).collect();
     if found.is_empty() {
         return Err(UnknownFigure {
             name: name.to_owned(),
-            known: all().iter().map(FigureInfo::full_name).collect(),
+            known: every().map(FigureInfo::full_name).collect(),
         });
     }
     Ok(found)
@@ -79,7 +87,7 @@ pub fn find(name: &str) -> Result<Vec<&'static FigureInfo>, UnknownFigure> {
 
 #[cfg(test)]
 mod tests {
-    use super::{all, find};
+    use super::{all, by_name_only, find};
     use std::collections::BTreeSet;
 
     #[test]
@@ -90,6 +98,12 @@ mod tests {
             assert_eq!(find(&figure.full_name()).unwrap().len(), 1);
             assert!(!find(figure.paper).unwrap().is_empty());
             assert!(!figure.title.is_empty());
+        }
+        for figure in by_name_only() {
+            let name = figure.full_name();
+            assert_eq!(find(&name).unwrap()[0].full_name(), name);
+            let of_paper = find(figure.paper).unwrap();
+            assert!(of_paper.iter().all(|info| info.full_name() != name));
         }
         let unknown = find("duet/fig33").unwrap_err();
         assert!(unknown.known.contains(&"duet/fig3b".to_owned()));

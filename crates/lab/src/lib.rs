@@ -28,7 +28,7 @@ pub use claims::{Claim, claim, claims};
 pub use compare::{Comparison, Vary, speedup};
 pub use figure::{Figure, Request, Scale, UnknownScale, page};
 pub use figures::{
-    FigureInfo, OracleRequest, UnknownFigure, all, every_mix, find, is_right, oracle,
+    FigureInfo, OracleRequest, UnknownFigure, all, by_name_only, every_mix, find, is_right, oracle,
 };
 pub use grid::{Config, Expectation, Grid, IPC, Metric, Statement, Workload, geometric_mean, mean};
 pub use runner::{Event, Failed, Results, Runner};

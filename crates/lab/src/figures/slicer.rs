@@ -11,6 +11,7 @@ mod fig2;
 mod fig3;
 mod fig5;
 mod fig6;
+mod fig6_oracle;
 mod fig7;
 mod fig8;
 mod fig9;
@@ -54,6 +55,9 @@ pub(super) const FIGURES: [FigureInfo; 15] = [
     large::FIGURE,
     storage::FIGURE,
 ];
+
+/// Made by its own name only.
+pub(super) const ORACLE: FigureInfo = fig6_oracle::FIGURE;
 
 const PAPER: &str = "slicer";
 /// Table I.

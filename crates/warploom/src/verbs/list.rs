@@ -197,8 +197,11 @@ fn stats() -> Columns {
 
 fn figures() -> Columns {
     let row = |info: &warploom_lab::FigureInfo| vec![info.full_name(), info.title.to_owned()];
+    let every = warploom_lab::all()
+        .iter()
+        .chain(warploom_lab::by_name_only());
     Columns {
         header: &["name", "about"],
-        rows: warploom_lab::all().iter().map(row).collect(),
+        rows: every.map(row).collect(),
     }
 }

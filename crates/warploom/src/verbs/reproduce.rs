@@ -6,7 +6,9 @@ use crate::output::{print, print_json, width};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use warploom_diag::nearest;
-use warploom_lab::{FigureInfo, Made, Request, Scale, UnknownFigure, Wanted, all, find};
+use warploom_lab::{
+    FigureInfo, Made, Request, Scale, UnknownFigure, Wanted, all, by_name_only, find,
+};
 use warploom_report::{listing, page_report};
 
 const EXAMPLES: &str = "\
@@ -21,7 +23,8 @@ Stopped at any moment (Ctrl-C, kill), the same command goes on where it was.";
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// Figure, or paper for all of its figures; none lists them
+    /// Figure, or paper for all of its figures but those that the list says take hours; none lists
+    /// them
     #[arg(value_name = "PAPER[/FIGURE]")]
     figure: Option<String>,
     /// How much is simulated: test, small or paper
@@ -78,10 +81,15 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
 
 fn what_there_is() -> String {
     let row = |info: &FigureInfo| vec![info.full_name(), info.title.to_owned()];
-    let rows: Vec<_> = all().iter().map(row).collect();
-    let table = listing(&["figure", "what it shows"], &rows, width());
+    let table = |of: &[FigureInfo]| {
+        let rows: Vec<_> = of.iter().map(row).collect();
+        listing(&["figure", "what it shows"], &rows, width())
+    };
     format!(
-        "{table}\nwarploom reproduce FIGURE makes one; warploom reproduce --help shows examples.\n"
+        "{}\nHours at scale paper, and made by their names only:\n\n{}\n\
+         warploom reproduce FIGURE makes one; warploom reproduce --help shows examples.\n",
+        table(all()),
+        table(by_name_only()),
     )
 }
 

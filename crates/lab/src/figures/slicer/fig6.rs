@@ -58,7 +58,7 @@ fn make(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
         .also("warped-slicer over spatial", "speedup", 1.17, over(3, 1))
         .also("left-over over sequential", "speedup", 1.032, over(0, 4));
     let note = format!(
-        "{} The oracle is a command of its own (`warploom oracle`).",
+        "{} The oracle is a figure of its own, fig6-oracle.",
         scale_note(request)
     );
     let names: Vec<String> = groups.iter().map(super::Group::name).collect();

@@ -1,6 +1,7 @@
 //! The oracle (section V.A): the best of every combination of blocks that fits an SM, of left-over
-//! and of spatial.
+//! and of spatial. Here for any programs; for the paper's pairs in `fig6_oracle`.
 
+use super::{LEFT_OVER, SPATIAL};
 use crate::figure::Figure;
 use crate::runs::Runs;
 use crate::spec::{Input, Machine, Mix, RunSpec};
@@ -73,7 +74,7 @@ fn largest(report: &RunReport, machine: &Machine) -> BlockNeeds {
 }
 
 /// Every combination of at least one block of each that fits an SM, the last growing fastest.
-pub(crate) fn combinations(needs: &[BlockNeeds], machine: &Machine) -> Vec<Vec<u32>> {
+fn combinations(needs: &[BlockNeeds], machine: &Machine) -> Vec<Vec<u32>> {
     let sm = &machine.spec.sm;
     let total = [sm.max_threads, sm.registers, sm.shared_bytes, sm.max_blocks];
     let of = |n: &BlockNeeds| [n.threads, n.registers, n.shared_bytes, 1];
@@ -99,23 +100,53 @@ pub(crate) fn combinations(needs: &[BlockNeeds], machine: &Machine) -> Vec<Vec<u
     all.into_iter().map(|(blocks, _)| blocks).collect()
 }
 
-/// The ways to share the machine, as name and changes.
-fn ways(request: &OracleRequest, alone: &[Arc<RunReport>]) -> Vec<(String, Vec<String>)> {
-    let machine = request.variant("alone", &[]);
-    let needs: Vec<_> = alone
-        .iter()
-        .map(|report| largest(report, &machine))
-        .collect();
-    let policy = |name: &str| (name.to_owned(), vec![format!("gpu.multiprogram={name}")]);
-    let mut ways = vec![policy("left-over"), policy("spatial")];
-    for blocks in combinations(&needs, &machine) {
-        let counts: Vec<String> = blocks.iter().map(u32::to_string).collect();
-        let mut sets = vec!["gpu.multiprogram=fixed".to_owned()];
-        let quotas = QUOTAS.iter().zip(&blocks);
-        sets.extend(quotas.map(|(name, blocks)| format!("fixed.{name}={blocks}")));
-        ways.push((format!("({})", counts.join(",")), sets));
-    }
+/// A way to share the SMs.
+#[derive(Clone, Debug)]
+pub(super) struct Way {
+    /// Left-over, spatial, or the blocks of each program on an SM.
+    pub name: String,
+    pub policy: &'static str,
+    /// Changes of the policy.
+    pub sets: Vec<String>,
+}
+
+/// Every way for programs of which each ran alone. The first is left-over.
+pub(super) fn ways(alone: &[Arc<RunReport>], machine: &Machine) -> Vec<Way> {
+    let needs: Vec<_> = alone.iter().map(|run| largest(run, machine)).collect();
+    let mut ways = vec![policy(LEFT_OVER), policy(SPATIAL)];
+    ways.extend(combinations(&needs, machine).iter().map(|b| fixed(b)));
     ways
+}
+
+fn policy(policy: &'static str) -> Way {
+    Way {
+        name: policy.to_owned(),
+        policy,
+        sets: Vec::new(),
+    }
+}
+
+fn fixed(blocks: &[u32]) -> Way {
+    let counts: Vec<String> = blocks.iter().map(u32::to_string).collect();
+    let quotas = QUOTAS.iter().zip(blocks);
+    Way {
+        name: format!("({})", counts.join(",")),
+        policy: "fixed",
+        sets: quotas
+            .map(|(name, blocks)| format!("fixed.{name}={blocks}"))
+            .collect(),
+    }
+}
+
+/// The place of the highest value; among equals the first, so that the answer is one.
+pub(super) fn best_of(values: impl Iterator<Item = f64>) -> usize {
+    let best = values
+        .enumerate()
+        .reduce(|best, next| match next.1 > best.1 {
+            true => next,
+            false => best,
+        });
+    best.map_or(0, |(at, _)| at)
 }
 
 /// Runs every way to share the machine and names the best. `None` while runs are missing.
@@ -134,18 +165,22 @@ pub fn oracle(request: &OracleRequest, runs: &mut Runs<'_>) -> Option<Figure> {
         .iter()
         .map(|run| run.processes[0].thread_instructions)
         .collect();
-    let ways = ways(request, &alone);
-    let spec = |(name, sets): &(String, Vec<String>)| RunSpec {
-        mix: Some(Mix {
-            others: request.inputs[1..].to_vec(),
-            targets: targets.clone(),
-            again: true,
-        }),
-        ..RunSpec::new(&request.inputs[0], &request.variant(name, sets))
+    let ways = ways(&alone, &machine);
+    let spec = |way: &Way| {
+        let policy = format!("gpu.multiprogram={}", way.policy);
+        let sets = [&[policy], way.sets.as_slice()].concat();
+        RunSpec {
+            mix: Some(Mix {
+                others: request.inputs[1..].to_vec(),
+                targets: targets.clone(),
+                again: true,
+            }),
+            ..RunSpec::new(&request.inputs[0], &request.variant(&way.name, &sets))
+        }
     };
     let reports = runs.all(&ways.iter().map(spec).collect::<Vec<_>>())?;
     let mut rows: Vec<(String, MixFigures)> = Vec::new();
-    for ((name, _), report) in ways.iter().zip(&reports) {
+    for (way, report) in ways.iter().zip(&reports) {
         let programs = report.processes.iter().map(|process| Turnaround {
             alone: request.alone_cycles as f64,
             mixed: process.cycles.max(1) as f64,
@@ -157,17 +192,10 @@ pub fn oracle(request: &OracleRequest, runs: &mut Runs<'_>) -> Option<Figure> {
             .filter_map(|process| process.ended_at);
         let cycles = ends.max().unwrap_or(0);
         let figures = MixFigures::new(targets.iter().sum(), cycles, &programs);
-        rows.push((name.clone(), figures));
+        rows.push((way.name.clone(), figures));
     }
-    // Among equals the first, so that the answer is one.
     let base = rows[0].1.total_ipc;
-    let best = rows.iter().fold(&rows[0], |best, row| {
-        if row.1.total_ipc > best.1.total_ipc {
-            row
-        } else {
-            best
-        }
-    });
+    let best = &rows[best_of(rows.iter().map(|row| row.1.total_ipc))];
     let summary = BTreeMap::from([
         ("best".to_owned(), Cell::Text(best.0.clone())),
         ("best.ipc".to_owned(), Cell::Number(best.1.total_ipc)),
@@ -217,7 +245,7 @@ pub fn oracle(request: &OracleRequest, runs: &mut Runs<'_>) -> Option<Figure> {
 
 #[cfg(test)]
 mod tests {
-    use super::combinations;
+    use super::{best_of, combinations};
     use crate::spec::Machine;
     use warploom_config::BlockNeeds;
 
@@ -235,5 +263,11 @@ mod tests {
         let (one, two) = ((1..=5).map(|b| vec![1, b]), (1..=3).map(|b| vec![2, b]));
         let expected: Vec<Vec<u32>> = one.chain(two).chain([vec![3, 1]]).collect();
         assert_eq!(all, expected);
+    }
+
+    #[test]
+    fn the_best_is_the_first_of_the_highest() {
+        assert_eq!(best_of([1.0, 3.0, 2.0, 3.0].into_iter()), 1);
+        assert_eq!(best_of([2.0, 1.0].into_iter()), 0);
     }
 }

@@ -6,7 +6,7 @@ use crate::figures::{find, testing};
 use warploom_report::page::{Cell, Page};
 
 /// Fifteen figures, as many runs as CI has time for: those that say what a mix came to.
-const MADE: [&str; 5] = ["fig1", "fig6", "table3", "fig9", "storage"];
+const MADE: [&str; 6] = ["fig1", "fig6", "fig6-oracle", "table3", "fig9", "storage"];
 
 fn pages() -> Vec<Page> {
     testing::pages(&MADE.map(|name| find(&format!("slicer/{name}")).unwrap()[0]))
@@ -43,6 +43,7 @@ fn figures_are_made_and_their_policies_act() {
             .collect()
     };
     assert_eq!(claims("fig6"), ["slicer.vs_leftover"]);
+    assert_eq!(claims("fig6-oracle"), ["slicer.oracle"]);
     assert_eq!(claims("table3"), ["slicer.partitions"]);
     assert_eq!(claims("fig9"), ["slicer.fairness"]);
     // Every pair came to a partition or to SMs of its own, and ran on with it.

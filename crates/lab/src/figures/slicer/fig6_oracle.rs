@@ -1,0 +1,169 @@
+//! Fig. 6's oracle: for each pair the best of all ways to share the SMs, beside Warped-Slicer.
+//!
+//! With a run for every combination of blocks it takes as many runs as all other figures of
+//! the paper together, so that it is made by its own name only.
+
+use super::oracle::{Way, best_of, ways};
+use super::{
+    BENCHMARKS, EVEN, GPU, Group, LEFT_OVER, Mixed, PAPER, SLICER, Setting, all_alone, bars,
+    columns, machine, number, pairs, scale_note, study,
+};
+use crate::figure::{Figure, Request, Scale};
+use crate::figures::FigureInfo;
+use crate::grid::geometric_mean;
+use crate::runs::Runs;
+use crate::spec::Machine;
+use crate::verdict::{Judged, POINTS};
+use std::collections::BTreeMap;
+use std::slice;
+use std::sync::Arc;
+use warploom_report::page::{Cell, Table};
+use warploom_stats::result::RunReport;
+
+pub(super) const FIGURE: FigureInfo = FigureInfo {
+    paper: PAPER,
+    name: "fig6-oracle",
+    title: "Total IPC of pairs under the best of all ways to share the SMs",
+    make,
+};
+
+/// Policies that are not among the ways, before those.
+const POLICIES: [&str; 2] = [SLICER, EVEN];
+
+/// A pair's total IPC over that under left-over.
+struct Best {
+    slicer: f64,
+    even: f64,
+    oracle: f64,
+    way: String,
+    ways: usize,
+}
+
+impl Best {
+    fn of(settings: &[Setting], row: &[Mixed]) -> Self {
+        let ipc = |at: usize| row[at].figures.total_ipc;
+        let first = POLICIES.len();
+        let base = ipc(first);
+        let best = first + best_of((first..row.len()).map(ipc));
+        Self {
+            slicer: ipc(0) / base,
+            even: ipc(1) / base,
+            oracle: ipc(best) / base,
+            way: settings[best].name.clone(),
+            ways: row.len() - first,
+        }
+    }
+
+    /// What Warped-Slicer reaches of the oracle, which it can exceed: its partition may change.
+    fn reached(&self) -> f64 {
+        self.slicer / self.oracle
+    }
+
+    fn line(&self, group: &Group) -> Vec<Cell> {
+        vec![
+            Cell::Text(group.name()),
+            Cell::from(group.category),
+            Cell::Count(self.ways as u64),
+            Cell::Text(self.way.clone()),
+            number(self.oracle),
+            number(self.slicer),
+            number(self.even),
+            number(self.reached()),
+        ]
+    }
+}
+
+/// All pairs; in tests the one with the fewest ways.
+fn groups(scale: Scale) -> Vec<Group> {
+    let mut groups = pairs(scale);
+    if scale == Scale::Test {
+        groups.retain(|group| group.name() == "MM_BLK");
+    }
+    groups
+}
+
+/// What a pair is run under: two policies, then every way, of which the first is left-over.
+fn settings(group: &Group, alone: &[Arc<RunReport>], machine: &Machine) -> Vec<Setting> {
+    let run = |name: &&str| {
+        let at = BENCHMARKS.iter().position(|known| known == name);
+        Arc::clone(&alone[at.expect("a benchmark of the paper")])
+    };
+    let programs: Vec<_> = group.names.iter().map(run).collect();
+    let fixed = |way: Way| Setting {
+        name: way.name,
+        more: way.sets,
+        ..Setting::policy(way.policy)
+    };
+    let policies = POLICIES.into_iter().map(Setting::policy);
+    policies
+        .chain(ways(&programs, machine).into_iter().map(fixed))
+        .collect()
+}
+
+/// Every pair under everything that it is run under, once all runs are there.
+fn every_pair(request: &Request, runs: &mut Runs<'_>, groups: &[Group]) -> Option<Vec<Best>> {
+    let alone = all_alone(request, runs)?;
+    let machine = machine(request, GPU, "alone", LEFT_OVER, &[]);
+    let best = |group: &Group| {
+        let settings = settings(group, &alone, &machine);
+        let rows = study(request, runs, GPU, slice::from_ref(group), &settings)?;
+        Some(Best::of(&settings, &rows[0]))
+    };
+    // Each is asked before the first that misses runs ends it: runs are made all at once.
+    let found: Vec<Option<Best>> = groups.iter().map(best).collect();
+    found.into_iter().collect()
+}
+
+fn make(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
+    let groups = groups(request.scale);
+    let found = every_pair(request, runs, &groups)?;
+    let mean = |of: fn(&Best) -> f64| geometric_mean(&found.iter().map(of).collect::<Vec<_>>());
+    let near = |best: &&Best| best.reached() >= 1.0 - POINTS / 100.0;
+    let (close, count) = (found.iter().filter(near).count(), found.len());
+    let verdict = Judged::new("slicer.oracle").states(
+        "within 5 % of the oracle in more than half of the pairs",
+        2 * close > count,
+        format!("{close} of {count}"),
+    );
+    let summary = BTreeMap::from([
+        ("oracle.gmean".to_owned(), number(mean(|b| b.oracle))),
+        ("warped-slicer.gmean".to_owned(), number(mean(|b| b.slicer))),
+        ("even.gmean".to_owned(), number(mean(|b| b.even))),
+        ("reached.gmean".to_owned(), number(mean(Best::reached))),
+    ]);
+    let series = |name: &str, of: fn(&Best) -> f64| {
+        let values = found.iter().map(of).collect();
+        (name.to_owned(), values)
+    };
+    let lines = groups.iter().zip(&found);
+    Some(Figure {
+        table: Table {
+            columns: columns(&[
+                ("pair", "The paper's names."),
+                ("category", "Of which types."),
+                (
+                    "ways",
+                    "Left-over, spatial, and combinations of blocks that fit an SM.",
+                ),
+                ("best", "The best of them."),
+                ("oracle", "Its total IPC over that under left-over."),
+                ("warped-slicer", "The same of warped-slicer."),
+                ("even", "The same of even."),
+                ("reached", "Warped-slicer's total IPC over the oracle's."),
+            ]),
+            rows: lines.map(|(group, best)| best.line(group)).collect(),
+        },
+        summary,
+        claims: vec![verdict.verdict(scale_note(request))],
+        charts: vec![bars(
+            "Pairs",
+            "total IPC over left-over",
+            groups.iter().map(Group::name).collect(),
+            vec![
+                series(EVEN, |b| b.even),
+                series(SLICER, |b| b.slicer),
+                series("oracle", |b| b.oracle),
+            ],
+        )],
+    })
+}
