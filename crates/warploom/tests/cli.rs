@@ -408,6 +408,27 @@ fn a_launch_file_runs_checks_and_dumps() {
 }
 
 #[test]
+fn what_a_mix_cannot_do_is_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = "[[process]]\ntarget = \"bfs\"\n[[process]]\ntarget = \"spmv\"\n";
+    std::fs::write(folder.path().join("mix.toml"), file).unwrap();
+    let refused = |args: &[&str]| refusal(folder.path(), 2, &[&["run"], args].concat());
+    let many = ["bfs"; 257];
+    let too_many = refused(&many);
+    let messages = [
+        refused(&["bfs", "spmv", "--targets", "0,5"]),
+        refused(&["mix.toml", "--targets", "5,5"]),
+        refused(&["mix.toml", "--arrive", "0,100"]),
+        too_many.lines().skip(1).collect::<Vec<_>>().join("\n"),
+    ];
+    insta::assert_snapshot!(messages.join("\n"));
+    let mixed = ["run", "mix.toml", "--size", "test", "--alone-cycles", "500"];
+    let ran = warploom_in(folder.path(), &mixed);
+    assert_eq!(ran.status, 0, "{}{}", ran.out, ran.err);
+    assert!(ran.out.contains("slowdown"), "{}", ran.out);
+}
+
+#[test]
 fn a_wrong_output_is_status_1() {
     let folder = folder_with("buffer = \"b\"\nconstant", "buffer = \"c\"\nconstant");
     let ran = warploom_in(folder.path(), &["run", "run.toml"]);

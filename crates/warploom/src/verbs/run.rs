@@ -128,7 +128,7 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
                 "--allocate takes one workload that runs alone".to_owned(),
             ));
         }
-        _ => return mix::run(args, &gpu, &mix::named(args)?),
+        _ => return mix::run(args, &gpu, &mix::meant(args)?),
     };
     if target == "all" && args.allocate.given() {
         return Err(Failure::Input(

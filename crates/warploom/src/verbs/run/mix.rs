@@ -15,6 +15,9 @@ use warploom_run::launch_file::{ProcessPlan, processes, read};
 use warploom_run::{Again, Options, Participant, Session};
 use warploom_stats::result::{Outcome, RunReport};
 
+/// Address spaces have numbers of 8 bits.
+const MOST_PROGRAMS: usize = 256;
+
 /// Programs that run at once.
 #[derive(clap::Args)]
 #[command(next_help_heading = "Several programs")]
@@ -29,7 +32,8 @@ pub struct MixArgs {
     alone_cycles: Option<u64>,
     /// Thread instructions of each program, after which it is halted and its resources go to the
     /// others; programs that end before begin anew
-    #[arg(long = "targets", value_name = "N,M,...", value_delimiter = ',')]
+    #[arg(long = "targets", value_name = "N,M,...", value_delimiter = ',',
+        value_parser = clap::value_parser!(u64).range(1..))]
     instructions: Vec<u64>,
     /// Programs that end begin anew, until --max-cycles
     #[arg(long, requires = "max_cycles", conflicts_with = "instructions")]
@@ -64,6 +68,18 @@ impl MixArgs {
         spec(&args.gpu.gpu, &sets)
     }
 
+    /// Refuses what a file that lists the programs says itself.
+    fn refuse_lists(&self) -> Result<(), Failure> {
+        let targets = (!self.instructions.is_empty()).then_some("--targets");
+        let arrive = (!self.arrive.is_empty()).then_some("--arrive");
+        match targets.or(arrive) {
+            Some(option) => Err(Failure::Input(format!(
+                "{option} is for programs on the command line; the file says it for each program"
+            ))),
+            None => Ok(()),
+        }
+    }
+
     /// Refuses lists that do not fit the number of programs.
     fn check(&self, programs: usize) -> Result<(), Failure> {
         let targets = self.instructions.len();
@@ -94,8 +110,18 @@ fn refuse(args: &Args) -> Result<(), Failure> {
     }
 }
 
-/// The programs that the command line names.
-pub(super) fn named(args: &Args) -> Result<Vec<ProcessPlan>, Failure> {
+/// The programs that the command line names, or the file that it names lists.
+pub(super) fn meant(args: &Args) -> Result<Vec<ProcessPlan>, Failure> {
+    if let [target] = args.targets.as_slice()
+        && let Some(plans) = listed(target)?
+    {
+        args.mix.refuse_lists()?;
+        return Ok(plans);
+    }
+    named(args)
+}
+
+fn named(args: &Args) -> Result<Vec<ProcessPlan>, Failure> {
     args.mix.check(args.targets.len())?;
     let plan = |(at, target): (usize, &String)| ProcessPlan {
         target: target.clone(),
@@ -127,6 +153,13 @@ pub(super) fn listed(target: &str) -> Result<Option<Vec<ProcessPlan>>, Failure> 
 pub(super) fn run(args: &Args, gpu: &GpuSpec, plans: &[ProcessPlan]) -> Result<ExitCode, Failure> {
     refuse(args)?;
     args.stats.check(false)?;
+    if plans.len() > MOST_PROGRAMS {
+        return Err(Failure::Input(format!(
+            "{} programs are too many; at most {MOST_PROGRAMS} run at once, each with an address \
+             space of its own",
+            plans.len()
+        )));
+    }
     let inputs = plans.iter().map(|plan| &plan.target);
     let inputs = inputs
         .map(|name| target::input(name, args.workload.size, args.workload.seed, &args.launch));
