@@ -295,6 +295,7 @@ impl InFlight {
             code: self.code,
             needs: self.needs,
             blocks_per_sm: self.blocks_per_sm,
+            waits: self.has_waiting(),
         }
     }
 }

@@ -45,6 +45,8 @@ pub struct KernelView {
     pub needs: BlockNeeds,
     /// Most of its blocks on an SM that it has for itself.
     pub blocks_per_sm: u32,
+    /// Some of its blocks have not started.
+    pub waits: bool,
 }
 
 /// What an SM has counted since the beginning of the run.

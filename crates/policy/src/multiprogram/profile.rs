@@ -15,11 +15,14 @@ struct Post {
     nth: usize,
 }
 
-/// Samples of a kernel with one number of blocks.
-#[derive(Clone, Copy, Debug, Default)]
-struct Point {
+/// What one SM did in a sample.
+#[derive(Clone, Copy, Debug)]
+struct Taken {
+    member: usize,
+    blocks: u32,
     ipc: f64,
-    samples: u32,
+    /// Share of scheduler cycles that waited for memory.
+    memory_share: f64,
 }
 
 /// A profile.
@@ -36,8 +39,8 @@ pub struct Profile {
     began: Cycle,
     start: Vec<SmSample>,
     slots: Vec<KernelSlot>,
-    /// By member and blocks - 1.
-    points: Vec<Vec<Point>>,
+    /// Of all rounds.
+    taken: Vec<Taken>,
 }
 
 impl Profile {
@@ -48,10 +51,6 @@ impl Profile {
         let mut profile = Self {
             sms: shares.iter().map(ExactSizeIterator::len).collect(),
             most: members.iter().map(|k| k.blocks_per_sm.max(1)).collect(),
-            points: members
-                .iter()
-                .map(|k| vec![Point::default(); k.blocks_per_sm.max(1) as usize])
-                .collect(),
             sampled,
             ..Self::default()
         };
@@ -101,34 +100,38 @@ impl Profile {
     }
 
     /// It ends. Returns false if its kernels are not those of its beginning.
-    pub fn end(
-        &mut self,
-        members: &[KernelView],
-        view: &MultiprogramView<'_>,
-        weight: SampleWeight,
-    ) -> bool {
+    pub fn end(&mut self, members: &[KernelView], view: &MultiprogramView<'_>) -> bool {
         let slots = members.iter().map(|kernel| kernel.slot);
         if !slots.eq(self.slots.iter().copied()) {
             return false;
         }
-        let cycles = (view.now - self.began).max(1) as f64;
-        let of = |post: &Post| {
-            let slot = members[post.member].slot.index();
-            let (start, end) = (&self.start[post.sm], &view.sms[post.sm]);
-            let instructions = end.instructions[slot] - start.instructions[slot];
-            let memory = (end.memory_slots - start.memory_slots) as f64;
-            let share = memory / (end.slots - start.slots).max(1) as f64;
-            let blocks = start.blocks[slot].min(self.most[post.member]);
-            (post.member, blocks, instructions as f64 / cycles, share)
-        };
-        let all: Vec<_> = self.posts.iter().map(of).filter(|p| p.1 > 0).collect();
-        let mean = all.iter().map(|p| f64::from(p.1)).sum::<f64>() / all.len().max(1) as f64;
-        for (member, blocks, ipc, memory_share) in all {
-            let point = &mut self.points[member][blocks as usize - 1];
-            point.ipc += scaled(ipc, memory_share, ratio(weight, f64::from(blocks), mean));
-            point.samples += 1;
-        }
+        let posts = self.posts.iter();
+        let taken: Vec<Taken> = posts.filter_map(|p| self.take(p, members, view)).collect();
+        self.taken.extend(taken);
         true
+    }
+
+    /// What an SM did, if it held its kernel alone, and as many blocks as it was to hold or fewer
+    /// throughout: a sample that began late has SMs that still drain.
+    fn take(
+        &self,
+        post: &Post,
+        members: &[KernelView],
+        view: &MultiprogramView<'_>,
+    ) -> Option<Taken> {
+        let slot = members[post.member].slot.index();
+        let (start, end) = (&self.start[post.sm], &view.sms[post.sm]);
+        let (blocks, wanted) = (start.blocks[slot], self.blocks(post.member, post.nth));
+        let alone = start.blocks.iter().sum::<u32>() == blocks;
+        let stays = blocks == wanted || blocks < wanted && end.blocks[slot] == blocks;
+        let cycles = (view.now - self.began).max(1) as f64;
+        let memory = (end.memory_slots - start.memory_slots) as f64;
+        (alone && stays && blocks > 0).then(|| Taken {
+            member: post.member,
+            blocks,
+            ipc: (end.instructions[slot] - start.instructions[slot]) as f64 / cycles,
+            memory_share: memory / (end.slots - start.slots).max(1) as f64,
+        })
     }
 
     /// Goes on to the next round, if there is one.
@@ -138,12 +141,28 @@ impl Profile {
     }
 
     /// A member's IPC with 1, 2, 3 up to `most` blocks on an SM; what was not sampled lies on the
-    /// line between its neighbours.
-    pub fn curve(&self, member: usize, most: u32) -> Vec<f64> {
-        let mean =
-            |point: &Point| (point.samples > 0).then(|| point.ipc / f64::from(point.samples));
-        let samples: Vec<Option<f64>> = self.points[member].iter().map(mean).collect();
-        filled(&samples[..samples.len().min(most.max(1) as usize)])
+    /// line between its neighbours. `None` if nothing was.
+    pub fn curve(&self, member: usize, most: u32, weight: SampleWeight) -> Option<Vec<f64>> {
+        let blocks = self.taken.iter().map(|taken| f64::from(taken.blocks));
+        // Of all SMs sampled, in whichever round: counts of several rounds are one curve.
+        let mean = blocks.sum::<f64>() / self.taken.len().max(1) as f64;
+        let mut points = vec![(0.0, 0_u32); most.max(1) as usize];
+        let own = self.taken.iter().filter(|taken| taken.member == member);
+        for taken in own.filter(|taken| taken.blocks <= most) {
+            let bandwidth = ratio(weight, f64::from(taken.blocks), mean);
+            let (ipc, samples) = &mut points[taken.blocks as usize - 1];
+            *ipc += scaled(taken.ipc, taken.memory_share, bandwidth);
+            *samples += 1;
+        }
+        let average =
+            |&(ipc, samples): &(f64, u32)| (samples > 0).then(|| ipc / f64::from(samples));
+        let points: Vec<Option<f64>> = points.iter().map(average).collect();
+        points.iter().any(Option::is_some).then(|| filled(&points))
+    }
+
+    /// A member has SMs of its own: with more kernels than SMs not every one has.
+    pub fn has_sms(&self, member: usize) -> bool {
+        self.sms[member] > 0
     }
 }
 

@@ -19,6 +19,7 @@ fn kernel(process: u8, threads: u32, registers: u32) -> KernelView {
         code: u32::from(process),
         needs,
         blocks_per_sm: needs.blocks_per_sm(1 << 20, &spec.sm, &spec.gpu).0,
+        waits: true,
     }
 }
 
@@ -29,6 +30,8 @@ struct Bench {
     now: Cycle,
     kernels: Vec<KernelView>,
     sms: Vec<SmSample>,
+    /// Blocks that stay where they are, by SM.
+    stuck: Vec<(usize, KernelSlot)>,
 }
 
 impl Bench {
@@ -44,6 +47,7 @@ impl Bench {
             now: 0,
             kernels: kernels.to_vec(),
             sms: vec![sample; spec.gpu.sms as usize],
+            stuck: Vec::new(),
             spec,
         }
     }
@@ -71,6 +75,9 @@ impl Bench {
                     let done = cycles * ipc(kernel.process, blocks) / 1000;
                     sample.blocks[kernel.slot.index()] = blocks;
                     sample.instructions[kernel.slot.index()] += done;
+                }
+                for (_, slot) in self.stuck.iter().filter(|(at, _)| *at == sm) {
+                    sample.blocks[slot.index()] += 1;
                 }
                 sample.slots += 2 * cycles;
                 sample.memory_slots += 2 * cycles / 5;
@@ -335,6 +342,130 @@ fn a_new_phase_is_profiled() {
     assert_eq!(quotas(&policy, &kernels[1]), [[0; 8], [3; 8]].concat());
     bench.run(&mut policy, 80_000, &slower);
     assert_eq!(verdicts(&policy)[3].1, Verdict::Shared);
+}
+
+/// SMs that run empty at the end of a grid are no new phase.
+#[test]
+fn the_end_of_a_grid_is_no_new_phase() {
+    let kernels = [kernel(0, 64, 28), kernel(1, 64, 28)];
+    let mut bench = Bench::new(&kernels);
+    let mut policy = slicer();
+    bench.update(&mut policy);
+    bench.run(&mut policy, 60_000, &grows_or_peaks);
+    bench.kernels[0].waits = false;
+    bench.run(&mut policy, 90_000, &|process, blocks| match process {
+        0 => 0,
+        _ => grows_or_peaks(1, blocks),
+    });
+    assert_eq!(policy.decisions().len(), 2);
+}
+
+/// A sample that begins although an SM still holds another kernel's block, 20,000 cycles after it
+/// could have, is without that SM: its count lies between its neighbours.
+#[test]
+fn an_sm_that_holds_another_kernel_is_left_out() {
+    let kernels = [kernel(0, 64, 28), kernel(1, 64, 28)];
+    let mut bench = Bench::new(&kernels);
+    bench.stuck = vec![(3, kernels[1].slot)];
+    let mut policy = slicer();
+    bench.update(&mut policy);
+    bench.run(&mut policy, 46_000, &grows_or_peaks);
+    let last = policy.decisions().last().expect("it decided");
+    assert_eq!((last.at, last.verdict), (45_000, Verdict::Shared));
+    let curve = &last.curves[0];
+    let line = (curve[2] + curve[4]) / 2.0;
+    assert!((curve[3] - line).abs() < 1e-12, "{curve:?}");
+}
+
+/// A kernel whose SMs do not get free is sampled when they do.
+#[test]
+fn a_kernel_that_could_not_be_sampled_is_sampled_later() {
+    let kernels = [kernel(0, 64, 28), kernel(1, 64, 28)];
+    let mut bench = Bench::new(&kernels);
+    bench.stuck = (8..16).map(|sm| (sm, kernels[0].slot)).collect();
+    let mut policy = slicer();
+    bench.update(&mut policy);
+    bench.run(&mut policy, 100_000, &grows_or_peaks);
+    assert_eq!(policy.decisions().len(), 1, "only that a profile began");
+    bench.stuck.clear();
+    bench.run(&mut policy, 130_000, &grows_or_peaks);
+    let (_, verdict, blocks) = verdicts(&policy)[1].clone();
+    assert_eq!((verdict, blocks), (Verdict::Shared, vec![5, 3]));
+}
+
+/// Fewer SMs than kernels: one has none to be sampled on, so that SMs are divided, and it is
+/// sampled when there are fewer kernels.
+#[test]
+fn a_kernel_without_sms_is_not_taken_for_known() {
+    let kernels = [kernel(0, 64, 28), kernel(1, 64, 28), kernel(2, 64, 28)];
+    let mut bench = Bench::new(&kernels);
+    bench.spec.gpu.sms = 2;
+    bench.sms.truncate(2);
+    let mut policy = slicer();
+    bench.update(&mut policy);
+    bench.run(&mut policy, 200_000, &grows_or_peaks);
+    assert_eq!(verdicts(&policy)[1].1, Verdict::Spatial);
+    bench.kernels.remove(2);
+    bench.update(&mut policy);
+    assert_eq!(verdicts(&policy)[2].1, Verdict::Profile);
+}
+
+/// The warm-up precedes the first profile only, also where a kernel arrives within it.
+#[test]
+fn an_arrival_does_not_begin_the_warm_up_anew() {
+    let kernels = [kernel(0, 64, 28), kernel(1, 64, 28), kernel(2, 64, 28)];
+    let mut bench = Bench::new(&kernels[..2]);
+    let mut policy = slicer();
+    bench.update(&mut policy);
+    bench.run(&mut policy, 15_000, &grows_or_peaks);
+    bench.kernels = kernels.to_vec();
+    bench.update(&mut policy);
+    bench.run(&mut policy, 40_000, &grows_or_peaks);
+    // Two rounds of 5,000 cycles and a look after 100 before the second.
+    assert_eq!(verdicts(&policy)[2].0, 30_100);
+}
+
+/// What a small grid showed says nothing of more blocks than it had.
+#[test]
+fn a_larger_grid_is_sampled_anew() {
+    let mut kernels = [kernel(0, 64, 28), kernel(1, 64, 28)];
+    kernels[0].blocks_per_sm = 2;
+    let mut bench = Bench::new(&kernels);
+    let mut policy = slicer();
+    bench.update(&mut policy);
+    bench.run(&mut policy, 30_000, &grows_or_peaks);
+    let other = bench.kernels.remove(0);
+    bench.update(&mut policy);
+    bench.kernels.insert(
+        0,
+        KernelView {
+            blocks_per_sm: 8,
+            ..other
+        },
+    );
+    bench.update(&mut policy);
+    bench.run(&mut policy, 40_000, &grows_or_peaks);
+    let last = policy.decisions().last().expect("it decided");
+    assert_eq!((last.verdict, last.curves[0].len()), (Verdict::Shared, 8));
+}
+
+/// Counts of several rounds are one curve: half as many SMs, each with two counts in turn, say the
+/// same.
+#[test]
+fn rounds_make_one_curve() {
+    let curves = |sms: u32| {
+        let kernels = [kernel(0, 64, 28), kernel(1, 64, 28)];
+        let mut bench = Bench::new(&kernels);
+        bench.spec.gpu.sms = sms;
+        bench.sms.truncate(sms as usize);
+        let mut policy = slicer();
+        bench.update(&mut policy);
+        bench.run(&mut policy, 40_000, &grows_or_peaks);
+        policy.decisions()[1].curves.clone()
+    };
+    for (one, two) in curves(16).iter().flatten().zip(curves(8).iter().flatten()) {
+        assert!((one - two).abs() < 1e-12);
+    }
 }
 
 /// The algorithm takes its time: blocks of the profile go on until then.

@@ -7,10 +7,12 @@
 //!   that samples are of SMs that hold the blocks that they are taken for.
 //! - A kernel that arrives later is profiled on its part of the SMs alone; the others go on as
 //!   before on theirs and keep their profiles. A sample begins when the SMs hold what they are to
-//!   hold, or after four times its length.
+//!   hold, or after four times its length; then SMs that do not are left out, and a kernel of which
+//!   nothing could be sampled keeps its profile, or is sampled again if it has none.
 //! - Where an SM runs several counts in turn it begins with the smallest, so that none must drain.
 //! - A phase change shows against the second stretch of a profile's length after a partition (the
-//!   first has blocks of the profile in it), in two stretches in a row.
+//!   first has blocks of the profile in it), in two stretches in a row, while it has blocks that
+//!   wait: the end of a grid, when SMs run empty, is none.
 
 use super::profile::Profile;
 use super::quotas::{Quotas, UNLIMITED, share_of_sms};
@@ -85,7 +87,8 @@ pub struct WarpedSlicer {
     profile: Profile,
     stage: Stage,
     next: Cycle,
-    warmed: bool,
+    /// End of the warm-up, which precedes the first profile only.
+    warm_until: Option<Cycle>,
     watched: Vec<Watched>,
     decisions: Vec<Decision>,
 }
@@ -103,7 +106,7 @@ impl WarpedSlicer {
             profile: Profile::default(),
             stage: Stage::Watch,
             next: Cycle::MAX,
-            warmed: false,
+            warm_until: None,
             watched: Vec::new(),
             decisions: Vec::new(),
         }
@@ -120,25 +123,26 @@ impl WarpedSlicer {
 
     /// Other kernels than before.
     fn regroup(&mut self, old: &[KernelView], view: &MultiprogramView<'_>) {
-        let blocks_before = |kernel: &KernelView| match &self.plan {
-            Plan::Shared(blocks) => {
-                let at = old.iter().position(|other| is_same(other, kernel))?;
-                Some(blocks[at])
+        let blocks_before = |kernel: &KernelView| {
+            let at = old.iter().position(|other| is_same(other, kernel))?;
+            match &self.plan {
+                Plan::Shared(blocks) => Some(blocks[at]),
+                Plan::Profile => self.before[at],
+                Plan::Whole | Plan::Spatial => None,
             }
-            _ => None,
         };
-        if self.plan != Plan::Profile {
-            self.before = self.members.iter().map(blocks_before).collect();
-        } else {
-            self.before = vec![None; self.members.len()];
-        }
+        self.before = self.members.iter().map(blocks_before).collect();
         if self.members.len() <= 1 {
             self.plan = Plan::Whole;
             self.stage = Stage::Watch;
             self.next = Cycle::MAX;
             return;
         }
-        let unknown = |kernel: &KernelView| self.curve(kernel).is_none();
+        // A curve of a small grid says nothing of what a larger one does with more blocks.
+        let unknown = |kernel: &KernelView| {
+            let known = self.curve(kernel).map_or(0, |known| known.curve.len());
+            known < kernel.blocks_per_sm.max(1) as usize
+        };
         let sampled: Vec<bool> = self.members.iter().map(unknown).collect();
         if sampled.contains(&true) {
             self.begin_profile(sampled, view);
@@ -151,19 +155,17 @@ impl WarpedSlicer {
         self.profile = Profile::new(sampled, &self.members, view.spec);
         self.plan = Plan::Profile;
         self.decided(Verdict::Profile, Vec::new(), view.now);
-        if self.warmed {
+        let warm = view.now + Cycle::from(self.settings.warmup_cycles);
+        let until = *self.warm_until.get_or_insert(warm);
+        if view.now >= until {
             self.fill(view);
         } else {
             self.stage = Stage::Warm;
-            self.next = view.now + Cycle::from(self.settings.warmup_cycles);
-            if self.next == view.now {
-                self.fill(view);
-            }
+            self.next = until;
         }
     }
 
     fn fill(&mut self, view: &MultiprogramView<'_>) {
-        self.warmed = true;
         self.stage = Stage::Fill(view.now + PATIENCE * self.profile_cycles());
         self.next = view.now + POLL_CYCLES;
     }
@@ -193,26 +195,44 @@ impl WarpedSlicer {
     }
 
     fn end_sample(&mut self, view: &MultiprogramView<'_>) {
-        if !self.profile.end(&self.members, view, self.settings.weight) {
+        if !self.profile.end(&self.members, view) {
             // A kernel came again in between, elsewhere: what was sampled is of no use.
             return self.fill(view);
         }
         if self.profile.next_round() {
             return self.fill(view);
         }
-        for (at, kernel) in self.members.iter().enumerate() {
-            if self.profile.is_sampled(at) {
-                self.known.push(Known {
-                    process: kernel.process,
-                    code: kernel.code,
-                    curve: self.profile.curve(at, kernel.blocks_per_sm),
-                });
-            }
+        self.learn();
+        let missing = |(at, kernel): (usize, &KernelView)| {
+            self.profile.has_sms(at) && self.curve(kernel).is_none()
+        };
+        if self.members.iter().enumerate().any(missing) {
+            return self.fill(view);
         }
         self.stage = Stage::Delay;
         self.next = view.now + Cycle::from(self.settings.delay_cycles);
         if self.settings.delay_cycles == 0 {
             self.decide(view);
+        }
+    }
+
+    /// Takes over the curves of a profile that has ended.
+    fn learn(&mut self) {
+        for (at, kernel) in self.members.iter().enumerate() {
+            if !self.profile.is_sampled(at) {
+                continue;
+            }
+            let weight = self.settings.weight;
+            if let Some(curve) = self.profile.curve(at, kernel.blocks_per_sm, weight) {
+                let (process, code) = (kernel.process, kernel.code);
+                self.known
+                    .retain(|k| (k.process, k.code) != (process, code));
+                self.known.push(Known {
+                    process,
+                    code,
+                    curve,
+                });
+            }
         }
     }
 
@@ -229,7 +249,7 @@ impl WarpedSlicer {
         self.members.iter().map(of).collect()
     }
 
-    /// Every member's curve is known: shares SMs, or divides them.
+    /// Shares SMs by members' curves, or divides them, also where a curve could not be had.
     fn decide(&mut self, view: &MultiprogramView<'_>) {
         let sm = &view.spec.sm;
         let total = [sm.max_threads, sm.registers, sm.shared_bytes, sm.max_blocks];
@@ -240,8 +260,9 @@ impl WarpedSlicer {
         let keeps = |(demand, blocks): (&Demand, &u32)| {
             1.0 - demand.performance[*blocks as usize - 1] <= most_lost
         };
-        let blocks =
-            water_fill(&demands, total).filter(|blocks| demands.iter().zip(blocks).all(keeps));
+        let known = self.members.iter().all(|k| self.curve(k).is_some());
+        let blocks = water_fill(&demands, total);
+        let blocks = blocks.filter(|b| known && demands.iter().zip(b).all(keeps));
         self.plan = blocks.clone().map_or(Plan::Spatial, Plan::Shared);
         let verdict = match &blocks {
             Some(_) => Verdict::Shared,
@@ -278,18 +299,10 @@ impl WarpedSlicer {
         for (at, (kernel, watched)) in self.members.iter().zip(&mut self.watched).enumerate() {
             let slot = kernel.slot.index();
             let instructions = view.sms.iter().map(|sm| sm.instructions[slot]).sum();
-            watched.look(kernel.slot, instructions, limit);
+            watched.look(kernel, instructions, limit);
             changed[at] = watched.changed >= PHASE_STRETCHES;
         }
         if changed.contains(&true) {
-            let gone = |known: &Known| {
-                let of = |(kernel, changed): (&KernelView, &bool)| {
-                    *changed && (known.process, known.code) == (kernel.process, kernel.code)
-                };
-                self.members.iter().zip(&changed).any(of)
-            };
-            let kept: Vec<Known> = self.known.iter().filter(|k| !gone(k)).cloned().collect();
-            self.known = kept;
             self.before = match &self.plan {
                 Plan::Shared(blocks) => blocks.iter().copied().map(Some).collect(),
                 _ => vec![None; self.members.len()],
@@ -341,11 +354,15 @@ impl WarpedSlicer {
 
 impl Watched {
     /// Notes the instructions so far, at the end of a stretch.
-    fn look(&mut self, slot: KernelSlot, instructions: u64, limit_percent: u64) {
+    fn look(&mut self, kernel: &KernelView, instructions: u64, limit_percent: u64) {
         let before = std::mem::replace(&mut self.instructions, instructions);
-        if self.stretches == 0 || self.slot != slot {
+        if self.stretches == 0 || self.slot != kernel.slot {
             // The first look, or another launch of the kernel: nothing to compare with.
-            (self.slot, self.stretches) = (slot, 1);
+            (self.slot, self.stretches) = (kernel.slot, 1);
+            return;
+        }
+        if !kernel.waits {
+            self.changed = 0;
             return;
         }
         self.stretches += 1;
