@@ -52,6 +52,7 @@ mod store_ops;
 mod surface;
 mod system;
 mod texture;
+mod texture_ops;
 mod vals;
 mod warp;
 mod warp_ops;

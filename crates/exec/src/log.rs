@@ -4,7 +4,7 @@
 //! the epoch began, plus its own stores. At the epoch's end the logs are committed in order of
 //! cycle, then SM, so that results do not depend on the order in which SMs ran.
 
-use crate::memory::DeviceMemory;
+use crate::memory::{DeviceMemory, PAGE_BYTES, block_of};
 use rustc_hash::FxHashMap;
 
 const LINE_SHIFT: u32 = 7;
@@ -277,6 +277,17 @@ impl MemPort<'_> {
         }
     }
 
+    /// For reads of few bytes that are mostly near each other.
+    pub(crate) fn reader(&self, asid: u8) -> FewReader<'_> {
+        FewReader {
+            port: self,
+            asid,
+            own: !self.log.is_empty(),
+            number: 0,
+            page: self.image.page_data(asid, 0),
+        }
+    }
+
     /// The first bytes of the result are checked `bytes` bytes, at most 16, as this SM sees them.
     #[inline]
     pub(crate) fn read_few(&self, asid: u8, address: u64, bytes: usize) -> [u8; 16] {
@@ -313,10 +324,37 @@ impl MemPort<'_> {
     }
 }
 
+/// Reads few bytes at a time; most begin in the page in which the last one began.
+pub(crate) struct FewReader<'m> {
+    port: &'m MemPort<'m>,
+    asid: u8,
+    /// The SM has stores of its own.
+    own: bool,
+    /// The last page: its number, and what it holds if it was written.
+    number: u64,
+    page: Option<&'m [u8; PAGE_BYTES]>,
+}
+
+impl FewReader<'_> {
+    /// As [`MemPort::read_few`].
+    #[inline(always)]
+    pub(crate) fn read(&mut self, address: u64, bytes: usize) -> [u8; 16] {
+        if self.own || (address % 16) as usize + bytes > 16 {
+            return self.port.read_few(self.asid, address, bytes);
+        }
+        let number = address / PAGE_BYTES as u64;
+        if number != self.number {
+            self.number = number;
+            self.page = self.port.image.page_data(self.asid, address);
+        }
+        self.page.map_or([0; 16], |page| block_of(page, address))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::{MemPort, WriteLog};
-    use crate::memory::DeviceMemory;
+    use crate::memory::{DeviceMemory, PAGE_BYTES};
 
     /// Within a block of 16 bytes and across its end, written or not, stored by the SM or not.
     #[test]
@@ -337,7 +375,31 @@ mod tests {
                 let mut all = vec![0; bytes];
                 port.read(0, address, &mut all);
                 assert_eq!(port.read_few(0, address, bytes)[..bytes], all);
+                assert_eq!(port.reader(0).read(address, bytes)[..bytes], all);
             }
+        }
+    }
+
+    /// Page after page, written or not, from a reader that goes on.
+    #[test]
+    fn a_reader_follows_its_address() {
+        const PAGE: u64 = PAGE_BYTES as u64;
+        let mut image = DeviceMemory::new(8 * PAGE);
+        let base = image.alloc(0, 4 * PAGE).expect("room");
+        image.write(0, base + 8, &[7; 8]).expect("it is there");
+        image
+            .write(0, base + 2 * PAGE, &[9; 4])
+            .expect("it is there");
+        let mut log = WriteLog::new();
+        let port = MemPort {
+            image: &image,
+            log: &mut log,
+            now: 0,
+        };
+        let mut reader = port.reader(0);
+        for at in [0, 8, 2 * PAGE, PAGE, 2 * PAGE, 12, 0] {
+            let few = port.read_few(0, base + at, 4);
+            assert_eq!(reader.read(base + at, 4), few, "{at}");
         }
     }
 }

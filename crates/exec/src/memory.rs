@@ -457,13 +457,8 @@ impl DeviceMemory {
     /// them; zeros behind.
     #[inline]
     pub(crate) fn read_block(&self, asid: u8, address: u64) -> [u8; 16] {
-        let Some(page) = self.page_data(asid, address) else {
-            return [0; 16];
-        };
-        let offset = address as usize & (PAGE_BYTES - 16);
-        let mut block = [0; 16];
-        block.copy_from_slice(&page[offset..offset + 16]);
-        (u128::from_le_bytes(block) >> (address % 16 * 8)).to_le_bytes()
+        let page = self.page_data(asid, address);
+        page.map_or([0; 16], |page| block_of(page, address))
     }
 
     /// Reads bytes without checks; what was never written reads as zero.
@@ -602,6 +597,15 @@ fn page_spans(address: u64, len: u64) -> impl Iterator<Item = (u64, usize)> {
         done += part;
         Some((at, part as usize))
     })
+}
+
+/// The bytes of a page from an address to the end of its aligned block of 16; zeros behind.
+#[inline(always)]
+pub(crate) fn block_of(page: &[u8; PAGE_BYTES], address: u64) -> [u8; 16] {
+    let offset = address as usize & (PAGE_BYTES - 16);
+    let mut block = [0; 16];
+    block.copy_from_slice(&page[offset..offset + 16]);
+    (u128::from_le_bytes(block) >> (address % 16 * 8)).to_le_bytes()
 }
 
 /// Splits a byte range at page boundaries: (address, range of the buffer).
