@@ -98,6 +98,8 @@ pub struct FaultAddress {
 /// Where in a program something happened.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Place {
+    /// Address space of the process.
+    pub asid: u8,
     /// Name of the kernel.
     pub kernel: String,
     /// Function in the flat code that holds the instruction.

@@ -365,6 +365,7 @@ fn place(ctx: &LaunchContext, block: &BlockState, warp: &WarpState, pc: Pc, lane
         .rev()
         .find(|(first, _)| *first <= pc);
     Place {
+        asid: ctx.asid,
         kernel: program.name.clone(),
         function: function.map_or_else(|| program.name.clone(), |(_, name)| name.clone()),
         pc,

@@ -264,6 +264,12 @@ impl InFlight {
         !self.halted && (!self.window.is_empty() || self.next_rank < self.blocks)
     }
 
+    /// Blocks of it that have not started.
+    pub fn waiting(&self) -> u64 {
+        let running: usize = self.running.iter().map(Vec::len).sum();
+        self.blocks - self.finished - running as u64
+    }
+
     /// A block of it waits that an SM has room for, up to `quota` of them.
     fn fits(&self, id: SmId, sm: &mut Sm, quota: u32) -> bool {
         self.may_take(id, quota) && sm.has_room(self.image.slot, &self.needs)
@@ -424,7 +430,7 @@ impl Dispatcher {
         at as u32
     }
 
-    /// Stops giving out blocks of a kernel and ends those that run. Returns its waiting ends.
+    /// Stops giving out blocks of a kernel and ends those that run.
     pub fn halt(&mut self, slot: KernelSlot, now: Cycle, sms: &mut SmArray) {
         let Some(kernel) = self.kernels[slot.index()].as_mut() else {
             return;

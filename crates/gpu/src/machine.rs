@@ -38,6 +38,8 @@ pub enum Stop {
         at: Cycle,
         /// One line a warp.
         waits: Vec<String>,
+        /// Blocks that have not started.
+        waiting: u64,
     },
     /// Warps spin on what nobody left can change: lanes of one warp that wait for each other, which
     /// a divergence stack cannot run, or blocks that wait for blocks which have not started.
@@ -600,7 +602,10 @@ impl Gpu {
         let mut waits = Vec::new();
         self.sms.for_each(|_, sm| sm.describe_waits(&mut waits));
         Err(match stuck {
-            Stuck::Deadlock => Stop::Deadlock { at, waits },
+            Stuck::Deadlock => {
+                let waiting = self.dispatcher.in_flight().map(InFlight::waiting).sum();
+                Stop::Deadlock { at, waits, waiting }
+            }
             Stuck::Livelock => Stop::Livelock { at, waits },
         })
     }

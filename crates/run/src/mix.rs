@@ -16,7 +16,7 @@ use std::ops::ControlFlow;
 use warploom_base::{Cycle, Digest, KernelSlot};
 use warploom_config::Context;
 use warploom_exec::{DeviceMemory, FunctionalOptions};
-use warploom_gpu::{Gpu, KernelEnd};
+use warploom_gpu::{Gpu, KernelEnd, Stop};
 use warploom_stats::result::{Concurrent, Outcome};
 
 /// Core cycles between two calls of the progress function, about.
@@ -131,8 +131,9 @@ impl<'s, 'p> Mix<'s, 'p> {
             }
             let until = limit.min(self.next_event());
             if let Err(stop) = self.gpu.step(&mut self.memory, until) {
+                self.cut_short(summary);
                 self.stopped(stopped_by(&stop));
-                return Ok(outcome_of(stop));
+                return Ok(self.outcome(stop));
             }
             let ended = self.gpu.take_ended();
             for end in &ended {
@@ -164,8 +165,29 @@ impl<'s, 'p> Mix<'s, 'p> {
         programs.for_each(|process| process.program.stopped(why));
     }
 
+    fn outcome(&self, stop: Stop) -> Outcome {
+        let culprit = match &stop {
+            Stop::Fault(fault) => Some(usize::from(fault.place.asid)),
+            Stop::Deadlock { .. } | Stop::Livelock { .. } => None,
+        };
+        let outcome = outcome_of(stop);
+        match culprit {
+            Some(at) => self.of_process(outcome, at),
+            None => outcome,
+        }
+    }
+
+    /// Says which of several programs an outcome is of.
+    fn of_process(&self, outcome: Outcome, at: usize) -> Outcome {
+        match self.processes.as_slice() {
+            [_] => outcome,
+            several => outcome.of_program(&several[at].name),
+        }
+    }
+
     /// Executes every program without timing, one after the other.
     pub fn execute(&mut self, summary: &mut Summary) -> Result<Outcome, RunError> {
+        let several = self.processes.len() > 1;
         for process in &mut self.processes {
             process.device.lend(&mut self.memory);
             let outcome = self
@@ -180,6 +202,7 @@ impl<'s, 'p> Mix<'s, 'p> {
             process.device.lend(&mut self.memory);
             match outcome? {
                 Outcome::Finished => {}
+                other if several => return Ok(other.of_program(&process.name)),
                 other => return Ok(other),
             }
         }
@@ -299,7 +322,7 @@ impl<'s, 'p> Mix<'s, 'p> {
                     Ok(stats) => summary.find(stats.findings),
                     Err((outcome, why)) => {
                         self.stopped(why);
-                        return Ok(Err(outcome));
+                        return Ok(Err(self.of_process(outcome, at)));
                     }
                 }
                 continue;
@@ -321,7 +344,8 @@ impl<'s, 'p> Mix<'s, 'p> {
                 end_block: gap.end,
                 ..FunctionalOptions::default()
             };
-            let device = &mut self.processes[kernel.process].device;
+            let at = kernel.process;
+            let device = &mut self.processes[at].device;
             device.lend(&mut self.memory);
             let stats = self
                 .session
@@ -331,7 +355,7 @@ impl<'s, 'p> Mix<'s, 'p> {
                 Ok(stats) => summary.find(untimed.executed(stats)),
                 Err((outcome, why)) => {
                     self.stopped(why);
-                    return Err(outcome);
+                    return Err(self.of_process(outcome, at));
                 }
             }
             self.gpu.pass_gap(slot);

@@ -452,7 +452,13 @@ pub(crate) fn stopped_by(stop: &Stop) -> Stopped {
 pub(crate) fn outcome_of(stop: Stop) -> Outcome {
     match stop {
         Stop::Fault(fault) => fault_outcome(&fault),
-        Stop::Deadlock { at, waits } => Outcome::Deadlock {
+        Stop::Deadlock { at, waits, waiting } if waits.is_empty() => Outcome::Deadlock {
+            message: format!(
+                "nothing goes forward (cycle {at}): no block runs, and no SM may take one of the \
+                 {waiting} that wait. See the settings of `gpu.multiprogram` and `gpu.sm_filter`"
+            ),
+        },
+        Stop::Deadlock { at, waits, .. } => Outcome::Deadlock {
             message: waits_message("nothing goes forward", at, &waits),
         },
         Stop::Livelock { at, waits } => Outcome::Livelock {

@@ -173,6 +173,20 @@ pub struct FailedAssertion {
 }
 
 impl Outcome {
+    /// The same, its message naming the program that it is of.
+    #[must_use]
+    pub fn of_program(mut self, name: &str) -> Self {
+        let message = match &mut self {
+            Self::Finished | Self::CycleLimit { .. } => return self,
+            Self::Fault { message } | Self::Deadlock { message } | Self::Livelock { message } => {
+                message
+            }
+            Self::Assertion(assertion) => &mut assertion.message,
+        };
+        *message = format!("program `{name}`: {message}");
+        self
+    }
+
     /// What went wrong in the simulated program.
     pub fn message(&self) -> Option<&str> {
         match self {

@@ -419,6 +419,7 @@ fn what_a_mix_cannot_do_is_said() {
         refused(&["bfs", "spmv", "--targets", "0,5"]),
         refused(&["mix.toml", "--targets", "5,5"]),
         refused(&["mix.toml", "--arrive", "0,100"]),
+        refused(&["mix.toml", "--size", "test", "--alone-cycles", "1"]),
         too_many.lines().skip(1).collect::<Vec<_>>().join("\n"),
     ];
     insta::assert_snapshot!(messages.join("\n"));

@@ -6,7 +6,8 @@ use crate::{Facts, Part, Policy};
 use warploom_base::{KernelSlot, SmId};
 
 /// Even: each of K kernels has as many blocks on an SM as fit a K-th of its threads, registers,
-/// shared memory and block slots, and at least one.
+/// shared memory and block slots, and at least one: where two kernels' blocks do not fit an SM
+/// together they take turns on it.
 #[derive(Clone, Debug, Default)]
 pub struct Even {
     quotas: Quotas,

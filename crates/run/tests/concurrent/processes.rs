@@ -4,7 +4,7 @@ use crate::script::{Script, Step, WORDS, mix, participant, run, until};
 use Step::{Alloc, Launch, LaunchBeyond, Write};
 use warploom_config::{Base, GpuSpec, resolve};
 use warploom_run::Participant;
-use warploom_stats::result::{Outcome, RunReport};
+use warploom_stats::result::{KernelReport, Outcome, RunReport};
 
 /// Names of all multiprogramming policies.
 fn policies() -> impl Iterator<Item = &'static str> {
@@ -74,7 +74,21 @@ fn a_kernel_that_touches_another_process_memory_faults() {
     let Outcome::Fault { message } = report.outcome else {
         panic!("{:?}", report.outcome)
     };
-    assert!(message.contains("inc"), "{message}");
+    assert!(message.starts_with("program `guest`: "), "{message}");
+    assert!(message.contains("kernel `inc`"), "{message}");
+    // What was in flight is reported as far as it came.
+    let process = |kernel: &KernelReport| kernel.concurrent.as_ref().map(|c| c.process);
+    let processes: Vec<_> = report.kernels.iter().map(process).collect();
+    assert_eq!(processes, [Some(0), Some(1)]);
+}
+
+#[test]
+fn quotas_that_let_nobody_start_are_a_deadlock() {
+    let report = unchecked_two("fixed", &["fixed.first=0", "fixed.second=0"], 1);
+    let Outcome::Deadlock { message } = report.outcome else {
+        panic!("{:?}", report.outcome)
+    };
+    assert!(message.contains("no SM may take one"), "{message}");
 }
 
 #[test]
@@ -88,12 +102,16 @@ fn a_single_kernel_runs_as_it_does_alone_under_every_policy() {
     }
 }
 
-fn two(policy: &str, more: &[&str], threads: usize) -> RunReport {
+fn unchecked_two(policy: &str, more: &[&str], threads: usize) -> RunReport {
     let programs = vec![
         participant("adder", &adder(50, 60)),
         participant("loader", &loader(50, 8)),
     ];
-    let report = mix(&gpu(policy, more), programs, threads);
+    mix(&gpu(policy, more), programs, threads)
+}
+
+fn two(policy: &str, more: &[&str], threads: usize) -> RunReport {
+    let report = unchecked_two(policy, more, threads);
     sound(&report);
     report
 }

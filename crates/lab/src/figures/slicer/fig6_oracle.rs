@@ -3,7 +3,7 @@
 //! With a run for every combination of blocks it takes as many runs as all other figures of
 //! the paper together, so that it is made by its own name only.
 
-use super::oracle::{Way, best_of, ways};
+use super::oracle::{best_of, ways};
 use super::{
     BENCHMARKS, EVEN, GPU, Group, LEFT_OVER, Mixed, PAPER, SLICER, Setting, all_alone, bars,
     columns, machine, number, pairs, scale_note, study,
@@ -43,6 +43,7 @@ impl Best {
     fn of(settings: &[Setting], row: &[Mixed]) -> Self {
         let ipc = |at: usize| row[at].figures.total_ipc;
         let first = POLICIES.len();
+        assert_eq!(settings[first].policy, LEFT_OVER, "the first way");
         let base = ipc(first);
         let best = first + best_of((first..row.len()).map(ipc));
         Self {
@@ -89,15 +90,8 @@ fn settings(group: &Group, alone: &[Arc<RunReport>], machine: &Machine) -> Vec<S
         Arc::clone(&alone[at.expect("a benchmark of the paper")])
     };
     let programs: Vec<_> = group.names.iter().map(run).collect();
-    let fixed = |way: Way| Setting {
-        name: way.name,
-        more: way.sets,
-        ..Setting::policy(way.policy)
-    };
     let policies = POLICIES.into_iter().map(Setting::policy);
-    policies
-        .chain(ways(&programs, machine).into_iter().map(fixed))
-        .collect()
+    policies.chain(ways(&programs, machine)).collect()
 }
 
 /// Every pair under everything that it is run under, once all runs are there.

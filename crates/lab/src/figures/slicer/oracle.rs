@@ -1,7 +1,7 @@
 //! The oracle (section V.A): the best of every combination of blocks that fits an SM, of left-over
 //! and of spatial. Here for any programs; for the paper's pairs in `fig6_oracle`.
 
-use super::{LEFT_OVER, SPATIAL};
+use super::{LEFT_OVER, SPATIAL, Setting};
 use crate::figure::Figure;
 use crate::runs::Runs;
 use crate::spec::{Input, Machine, Mix, RunSpec};
@@ -100,41 +100,24 @@ fn combinations(needs: &[BlockNeeds], machine: &Machine) -> Vec<Vec<u32>> {
     all.into_iter().map(|(blocks, _)| blocks).collect()
 }
 
-/// A way to share the SMs.
-#[derive(Clone, Debug)]
-pub(super) struct Way {
-    /// Left-over, spatial, or the blocks of each program on an SM.
-    pub name: String,
-    pub policy: &'static str,
-    /// Changes of the policy.
-    pub sets: Vec<String>,
-}
-
-/// Every way for programs of which each ran alone. The first is left-over.
-pub(super) fn ways(alone: &[Arc<RunReport>], machine: &Machine) -> Vec<Way> {
+/// Every way to share the SMs, for programs of which each ran alone: left-over, spatial, and the
+/// blocks of each program on an SM.
+pub(super) fn ways(alone: &[Arc<RunReport>], machine: &Machine) -> Vec<Setting> {
     let needs: Vec<_> = alone.iter().map(|run| largest(run, machine)).collect();
-    let mut ways = vec![policy(LEFT_OVER), policy(SPATIAL)];
+    let mut ways = vec![Setting::policy(LEFT_OVER), Setting::policy(SPATIAL)];
     ways.extend(combinations(&needs, machine).iter().map(|b| fixed(b)));
     ways
 }
 
-fn policy(policy: &'static str) -> Way {
-    Way {
-        name: policy.to_owned(),
-        policy,
-        sets: Vec::new(),
-    }
-}
-
-fn fixed(blocks: &[u32]) -> Way {
+fn fixed(blocks: &[u32]) -> Setting {
     let counts: Vec<String> = blocks.iter().map(u32::to_string).collect();
     let quotas = QUOTAS.iter().zip(blocks);
-    Way {
+    Setting {
         name: format!("({})", counts.join(",")),
-        policy: "fixed",
-        sets: quotas
+        more: quotas
             .map(|(name, blocks)| format!("fixed.{name}={blocks}"))
             .collect(),
+        ..Setting::policy("fixed")
     }
 }
 
@@ -166,9 +149,9 @@ pub fn oracle(request: &OracleRequest, runs: &mut Runs<'_>) -> Option<Figure> {
         .map(|run| run.processes[0].thread_instructions)
         .collect();
     let ways = ways(&alone, &machine);
-    let spec = |way: &Way| {
+    let spec = |way: &Setting| {
         let policy = format!("gpu.multiprogram={}", way.policy);
-        let sets = [&[policy], way.sets.as_slice()].concat();
+        let sets = [&[policy], way.more.as_slice()].concat();
         RunSpec {
             mix: Some(Mix {
                 others: request.inputs[1..].to_vec(),

@@ -201,7 +201,14 @@ fn alone(args: &Args, gpu: &GpuSpec, inputs: &[Input], cycles: u64) -> Result<Ve
                 "{name} fails alone, so there is nothing to hold the mix against"
             )));
         }
-        Ok(report.processes[0].thread_instructions)
+        match report.processes[0].thread_instructions {
+            0 => Err(Failure::Input(format!(
+                "{} executes nothing in its first {cycles} cycles alone, so there is no target for \
+                 it\n  = help: more `--alone-cycles`; a launch alone takes hundreds",
+                input.name()
+            ))),
+            instructions => Ok(instructions),
+        }
     };
     inputs.iter().map(of).collect()
 }
