@@ -197,6 +197,10 @@ pub(crate) fn kernel_report(
     parts: bool,
     concurrent: Option<Concurrent>,
 ) -> KernelReport {
+    let figures = Figures {
+        parts: parts.then(|| parts_of(&end.counters)),
+        ..figures(end.ended_at - end.launched_at, &end.counters.sum())
+    };
     KernelReport {
         name: name.to_owned(),
         grid: grid.into(),
@@ -207,12 +211,22 @@ pub(crate) fn kernel_report(
         occupancy_limit: end.limit.name().to_owned(),
         context_registers: end.context_registers,
         context: end.contexts.map(context_report),
-        figures: Figures {
-            parts: parts.then(|| parts_of(&end.counters)),
-            ..figures(end.ended_at - end.launched_at, &end.counters.sum())
+        figures: if end.shared {
+            of_a_shared_machine(figures)
+        } else {
+            figures
         },
         concurrent,
         sample: None,
+    }
+}
+
+/// Figures of a kernel that did not have the machine to itself: stalls of network and memory belong
+/// to no kernel, so there are none to report rather than none that happened.
+fn of_a_shared_machine(figures: Figures) -> Figures {
+    Figures {
+        contention: ContentionFigures::default(),
+        ..figures
     }
 }
 

@@ -69,20 +69,21 @@ pub const METRICS: StatTable = StatTable {
             "contention.dram_full",
             Unit::StallsPerCycle,
             "L2 cycles in which a partition could not take a request, summed over partitions, over \
-             core cycles.",
+             core cycles; null for a kernel that shared the machine.",
             Some("gpu_stall_dramfull / gpu_sim_cycle"),
         ),
         metric(
             "contention.noc_to_sm",
             Unit::StallsPerCycle,
             "Network cycles in which a reply could not enter the network, summed over partitions, \
-             over core cycles.",
+             over core cycles; null for a kernel that shared the machine.",
             Some("gpu_stall_icnt2sh / gpu_sim_cycle"),
         ),
         metric(
             "stalls",
             Unit::Fraction,
-            "Scheduler cycles by what kept them from issuing, issue included; they sum to 1.",
+            "Scheduler cycles by what kept them from issuing, issue included; they sum to 1. Empty \
+             for a kernel that shared the machine.",
             Some("shader_cycle_distro"),
         ),
         metric(

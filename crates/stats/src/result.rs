@@ -316,10 +316,11 @@ pub struct Figures {
     pub l2: CacheFigures,
     /// DRAM.
     pub dram: DramFigures,
-    /// Stalls of memory and network.
+    /// Stalls of memory and network; `None` for a kernel that shared the machine.
     #[serde(default)]
     pub contention: ContentionFigures,
-    /// Shares of the scheduler cycles by cause, issue included; they sum to 1.
+    /// Shares of the scheduler cycles by cause, issue included; they sum to 1. Empty for a kernel
+    /// that shared the machine.
     pub stalls: BTreeMap<String, f64>,
     /// Every counter of the registry by its name.
     pub statistics: Counts,

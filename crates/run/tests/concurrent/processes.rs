@@ -4,7 +4,7 @@ use crate::script::{Script, Step, WORDS, mix, participant, run, until};
 use Step::{Alloc, Launch, LaunchBeyond, Write};
 use warploom_config::{Base, GpuSpec, resolve};
 use warploom_run::Participant;
-use warploom_stats::result::{KernelReport, Outcome, RunReport};
+use warploom_stats::result::{Figures, KernelReport, Outcome, RunReport};
 
 /// Names of all multiprogramming policies.
 fn policies() -> impl Iterator<Item = &'static str> {
@@ -98,6 +98,22 @@ fn a_single_kernel_runs_as_it_does_alone_under_every_policy() {
         for policy in policies() {
             let spec = gpu(policy, &["fixed.first=1"]);
             assert_eq!(run(&spec, &script, 1).digest, alone, "{policy}");
+        }
+    }
+}
+
+/// Stalls of memory and network belong to no kernel where several are in flight.
+#[test]
+fn only_a_kernel_that_had_the_machine_to_itself_has_stalls() {
+    let alone = run(&gpu("even", &[]), &adder(50, 60), 1);
+    for (report, known) in [(alone, true), (two("even", &[], 1), false)] {
+        for Figures {
+            contention, stalls, ..
+        } in report.kernels.into_iter().map(|kernel| kernel.figures)
+        {
+            assert_eq!(contention.dram_full.is_some(), known);
+            assert_eq!(contention.noc_to_sm.is_some(), known);
+            assert_eq!(stalls.is_empty(), !known);
         }
     }
 }
