@@ -47,6 +47,11 @@ macro_rules! float_ordered {
     }};
 }
 
+/// Two elements in a register.
+fn is_packed(ty: Ty) -> bool {
+    matches!(ty, Ty::Float(FloatTy::F16x2 | FloatTy::Bf16x2))
+}
+
 impl Machine<'_, '_> {
     /// Lanes in which the comparison holds; for packed types of the lower and the upper elements.
     #[allow(
@@ -83,8 +88,7 @@ impl Machine<'_, '_> {
     pub fn setp(&mut self, cmp: Cmp, how: Combine, ty: Ty, ftz: bool) -> Exec {
         let c = self.src_pred(2);
         let (low, high) = self.holds(cmp, ty, ftz);
-        let packed = matches!(ty, Ty::Float(FloatTy::F16x2 | FloatTy::Bf16x2));
-        let second = if packed { high } else { !low };
+        let second = if is_packed(ty) { high } else { !low };
         self.put_pred(self.inst.dst[0], combine(how, low, c));
         self.put_pred(self.inst.dst[1], combine(how, second, c));
         Ok(())
@@ -95,6 +99,8 @@ impl Machine<'_, '_> {
         let (low, high) = self.holds(cmp, ty, ftz);
         let (low, high) = (combine(how, low, c), combine(how, high, c));
         let (one, packed) = match dst {
+            // Two elements make two results, also in an integer.
+            SetDst::U32 | SetDst::S32 if is_packed(ty) => (0xffff, true),
             SetDst::U32 | SetDst::S32 => (u32::MAX, false),
             SetDst::U16 => (0xffff, false),
             SetDst::F32 => (1f32.to_bits(), false),

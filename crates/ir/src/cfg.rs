@@ -5,6 +5,9 @@
 //! start of the immediate post-dominator. For code that can never leave (an endless loop) an edge
 //! to the exit from its last block is assumed, so that branches inside it still have a meeting
 //! point.
+//!
+//! Other than in GPGPU-Sim, threads that end early do not keep apart those that go on: see
+//! [`Cfg::reconvergence`].
 
 use crate::inst::Inst;
 use crate::op::Op;
@@ -207,8 +210,14 @@ impl Cfg {
     }
 
     /// For every instruction where its lanes meet again if they part there.
-    pub fn reconvergence(&self, code: &Code) -> Vec<Option<Pc>> {
-        let ipdom = self.post_dominators();
+    ///
+    /// That is the immediate post-dominator, unless a thread may end inside of a loop or of an arm
+    /// of another branch: to wait for the exit there would keep apart lanes that the ISA has meet
+    /// at the next barrier or shuffle, which wait for threads that have not exited only. In such a
+    /// function branches to a mere `ret` or `exit`, and those under a guard, do not count. `returns_end`: `ret` ends the
+    /// thread, as it does in a kernel.
+    pub fn reconvergence(&self, code: &Code, returns_end: bool) -> Vec<Option<Pc>> {
+        let ipdom = self.meeting_blocks(code, returns_end);
         let meet = |at: usize| {
             let block = ipdom[self.block_of(at)]?;
             Some(Pc(self.start.0 + self.blocks[block].start as u32))
@@ -216,6 +225,50 @@ impl Cfg {
         (code.insts.iter().enumerate())
             .map(|(at, inst)| may_diverge(inst).then(|| meet(at)).flatten())
             .collect()
+    }
+}
+
+impl Cfg {
+    fn meeting_blocks(&self, code: &Code, returns_end: bool) -> Vec<Option<usize>> {
+        let all = self.post_dominators();
+        let going_on = self.without_early_ends(code, returns_end);
+        let meets = going_on.post_dominators();
+        let is_kept_apart = |block: usize| {
+            let loses_none = self.blocks[block].succs == going_on.blocks[block].succs;
+            let parts = may_diverge(&code.insts[self.blocks[block].end - 1]);
+            parts && loses_none && all[block] != meets[block]
+        };
+        match (0..self.blocks.len()).any(is_kept_apart) {
+            true => meets,
+            false => all,
+        }
+    }
+
+    /// The same blocks without the edges that threads take only to end, where others go on.
+    fn without_early_ends(&self, code: &Code, returns_end: bool) -> Self {
+        let ends = |block: usize| {
+            let Block {
+                start, end, succs, ..
+            } = &self.blocks[block];
+            succs.is_empty() && end - start == 1 && ends_thread(&code.insts[*start], returns_end)
+        };
+        let mut rest = self.clone();
+        for block in &mut rest.blocks {
+            let last = &code.insts[block.end - 1];
+            block.leaves &= block.succs.is_empty() || !ends_thread(last, returns_end);
+            if block.succs.iter().any(|succ| !ends(*succ)) {
+                block.succs.retain(|succ| !ends(*succ));
+            }
+        }
+        rest
+    }
+}
+
+fn ends_thread(inst: &Inst, returns_end: bool) -> bool {
+    match inst.op {
+        Op::Exit | Op::Trap => true,
+        Op::Ret => returns_end,
+        _ => false,
     }
 }
 

@@ -309,7 +309,7 @@ impl<'a> Builder<'a> {
             extras: &extras,
             start: Pc(0),
         };
-        let meets = Cfg::new(&code).reconvergence(&code);
+        let meets = Cfg::new(&code).reconvergence(&code, true);
         let facts = meets.into_iter().enumerate().map(|(at, reconverge)| {
             let from = origin.get(at).copied().unwrap_or(self.insts.len() - 1);
             InstFacts {

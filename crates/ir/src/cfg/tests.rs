@@ -49,7 +49,7 @@ fn code(insts: &[Inst]) -> Code<'_> {
 fn meeting_points(text: &str) -> String {
     let insts = program(text);
     let code = code(&insts);
-    let found = Cfg::new(&code).reconvergence(&code);
+    let found = Cfg::new(&code).reconvergence(&code, true);
     let shown = insts
         .iter()
         .zip(found)
@@ -65,13 +65,25 @@ fn lanes_meet_at_the_immediate_post_dominator() {
     let check = |text: &str, expected: &str| assert_eq!(meeting_points(text), expected, "{text}");
     check(".3..x", "3"); // if
     check(".4.f..x", "5"); // if, else
-    check(".5.1.x", "5 5"); // loop with a way out at the top
+    check(".5.1..x", "5 5"); // loop with a way out at the top
     check("..1x", "3"); // loop with a way out at the bottom
     check(".6..5.x", "6 5"); // if in if
     check(".4.x..x", "-"); // an exit inside the branch
-    check(".4X...x", "-"); // a guarded exit counts as a way out
+    check("X.4..x", "4"); // a guarded exit before an if
+    check("5.5...x", "5 5"); // the same as branches to where all meet
     check(".3..a", "3"); // endless loop around an if
     check("2..", "2"); // runs off the end
+}
+
+/// Lanes that go on meet, though others may have ended on the way.
+#[test]
+fn lanes_that_end_early_do_not_keep_others_apart() {
+    let check = |text: &str, expected: &str| assert_eq!(meeting_points(text), expected, "{text}");
+    check(".4X...x", "4"); // an exit under a guard in an arm
+    check(".7.1...x", "2 4"); // a branch to the only exit in a loop
+    check(".6.9...1.x", "6 4 8"); // the same in an arm in a loop
+    check(".7.5...x", "7 5"); // nothing is kept apart: lanes wait at the exit
+    check("..1x", "3"); // the exit is where a loop ends
 }
 
 #[test]

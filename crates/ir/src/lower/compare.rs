@@ -90,7 +90,7 @@ fn set_dst(ty: ScalarType) -> Option<SetDst> {
         ScalarType::U32 | ScalarType::B32 => SetDst::U32,
         ScalarType::S32 => SetDst::S32,
         ScalarType::F32 => SetDst::F32,
-        ScalarType::U16 | ScalarType::B16 => SetDst::U16,
+        ScalarType::U16 | ScalarType::S16 | ScalarType::B16 => SetDst::U16,
         ScalarType::F16 => SetDst::F16,
         ScalarType::F16x2 => SetDst::F16x2,
         ScalarType::Bf16 => SetDst::Bf16,

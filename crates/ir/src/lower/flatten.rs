@@ -48,7 +48,9 @@ pub(super) fn flatten(
     mut pools: Pools,
     source: &Source,
 ) -> Res<Program> {
-    let analysed: Vec<Analysed> = functions.iter().map(|f| analyse(f, &pools)).collect();
+    let analysed: Vec<Analysed> = (functions.iter().enumerate())
+        .map(|(nth, function)| analyse(function, nth == 0, &pools))
+        .collect();
     let bases = place(kernel, &functions, &analysed);
     let extent = |start: fn(&Base) -> usize, size: fn(&Assignment) -> usize| {
         let ends = bases.iter().zip(&analysed);
@@ -92,7 +94,7 @@ pub(super) fn flatten(
     Ok(program)
 }
 
-fn analyse(code: &FunctionCode, pools: &Pools) -> Analysed {
+fn analyse(code: &FunctionCode, is_kernel: bool, pools: &Pools) -> Analysed {
     let view = Code {
         insts: &code.insts,
         extras: &pools.extras,
@@ -111,7 +113,7 @@ fn analyse(code: &FunctionCode, pools: &Pools) -> Analysed {
         Ok(())
     );
     Analysed {
-        reconverge: cfg.reconvergence(&view),
+        reconverge: cfg.reconvergence(&view, is_kernel),
         pressure: pressure::estimate(&view, &cfg, &live, &wide),
         contexts: Contexts::new(&view, &cfg, &live, &wide, &pools.consts),
         assignment,
