@@ -2,6 +2,7 @@
 //! errors of the simulator.
 
 use std::fmt;
+use std::mem::discriminant;
 use warploom_base::{Dim3, Pc};
 use warploom_ir::{MemSpace, SourcePos};
 
@@ -183,6 +184,16 @@ pub struct FindingReport {
     pub place: Place,
     /// The address, for findings of memory.
     pub address: Option<FaultAddress>,
+}
+
+impl FindingReport {
+    /// Says the same of the same instruction, though of another thread.
+    pub fn repeats(&self, other: &Self) -> bool {
+        let of = |report: &Self| (report.place.pc, discriminant(&report.kind));
+        of(self) == of(other)
+            && self.place.asid == other.place.asid
+            && self.place.kernel == other.place.kernel
+    }
 }
 
 impl fmt::Display for FindingReport {

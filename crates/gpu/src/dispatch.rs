@@ -440,6 +440,8 @@ impl Dispatcher {
         self.changed = true;
         for index in 0..sms.len() {
             let mut sm = sms.get(index);
+            // What it slept through was before the halt, and counts as such.
+            sm.settle(now);
             for block in sm.halt_kernel(slot) {
                 self.block_finished(SmId::new(index), &mut sm, &block);
             }
@@ -511,6 +513,11 @@ impl Dispatcher {
     /// The first cycle in which the multiprogramming policy wants to look.
     pub fn next_check(&self) -> Cycle {
         self.multiprogram.next_check()
+    }
+
+    /// The process whose launches come before others', if the multiprogramming policy has one.
+    pub fn serves_first(&self) -> Option<u8> {
+        self.multiprogram.serves_first()
     }
 
     /// What the multiprogramming policy has decided.

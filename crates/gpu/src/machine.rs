@@ -475,6 +475,11 @@ impl Gpu {
         sum
     }
 
+    /// The process whose launches come before others', if the multiprogramming policy has one.
+    pub fn serves_first(&self) -> Option<u8> {
+        self.dispatcher.serves_first()
+    }
+
     /// What the multiprogramming policy has decided.
     pub fn decisions(&self) -> &[Decision] {
         self.dispatcher.decisions()
@@ -594,7 +599,8 @@ impl Gpu {
         if !self.watch.is_due(self.now) {
             return Ok(());
         }
-        let busy_since = self.dispatcher.in_flight().map(|k| k.ready_at).min();
+        // A policy may let nobody go before a kernel that is not ready yet.
+        let busy_since = self.dispatcher.in_flight().map(|k| k.ready_at).max();
         let Some(stuck) = self.watch.look(self.now, busy_since, &mut self.sms) else {
             return Ok(());
         };
@@ -616,10 +622,7 @@ impl Gpu {
         let mut all: Vec<FindingReport> = Vec::new();
         self.sms.for_each(|_, sm| {
             for report in sm.findings.drain(..) {
-                let same = |known: &FindingReport| {
-                    known.place.pc == report.place.pc && known.kind == report.kind
-                };
-                if !all.iter().any(same) {
+                if !all.iter().any(|known| known.repeats(&report)) {
                     all.push(report);
                 }
             }

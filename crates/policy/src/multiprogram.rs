@@ -143,6 +143,12 @@ pub trait Multiprogram: Send {
     /// An SM took a block of the kernel that it asked `turn`th of all, counted as in `first`.
     fn placed(&mut self, _sm: SmId, _turn: usize) {}
 
+    /// The process whose launches come before others' where places for kernels are short; without
+    /// one they take turns.
+    fn serves_first(&self) -> Option<u8> {
+        None
+    }
+
     /// What it has decided so far.
     fn decisions(&self) -> &[Decision] {
         &[]
@@ -187,6 +193,10 @@ impl Multiprogram for MultiprogramPolicy {
     #[inline]
     fn placed(&mut self, sm: SmId, turn: usize) {
         of_policy!(self, p => p.placed(sm, turn));
+    }
+
+    fn serves_first(&self) -> Option<u8> {
+        of_policy!(self, p => p.serves_first())
     }
 
     fn decisions(&self) -> &[Decision] {

@@ -153,8 +153,16 @@ fn samples(text: &mut String, run: &RunReport) {
         return;
     }
     for (kernel, sample) in shown {
-        let [timed, blocks] = [sample.blocks_timed, sample.blocks].map(grouped);
+        let [timed, blocks] = [sample.blocks_timed, sample.grid_blocks].map(grouped);
         let name = &kernel.name;
+        if sample.blocks < sample.grid_blocks {
+            let others = grouped(sample.blocks - sample.blocks_timed);
+            let _ = writeln!(
+                text,
+                "{name}: {timed} of {blocks} blocks timed and {others} executed when the run ended"
+            );
+            continue;
+        }
         if timed == blocks {
             let _ = writeln!(
                 text,
@@ -422,6 +430,7 @@ pub(crate) mod tests {
         let sample = |estimate| SampleReport {
             blocks_timed: 400,
             blocks: 1200,
+            grid_blocks: 1200,
             thread_instructions: 196_608,
             estimate,
         };
@@ -435,6 +444,13 @@ pub(crate) mod tests {
         sampled.kernels[2].sample = Some(SampleReport {
             blocks_timed: 1200,
             ..sample(None)
+        });
+        sampled.kernels.push(KernelReport {
+            sample: Some(SampleReport {
+                blocks: 700,
+                ..sample(None)
+            }),
+            ..sampled.kernels[2].clone()
         });
         sampled.totals.estimate = Some(Estimate::sum(1000, &[estimate]));
         insta::assert_snapshot!(run_report(&sampled));

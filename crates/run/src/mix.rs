@@ -119,6 +119,7 @@ impl<'s, 'p> Mix<'s, 'p> {
         loop {
             if has_news {
                 if let Some(outcome) = self.act(summary)? {
+                    self.cut_short(summary);
                     return Ok(outcome);
                 }
                 if self.processes.iter().all(Process::has_ended) {
@@ -127,6 +128,7 @@ impl<'s, 'p> Mix<'s, 'p> {
                 }
             }
             if let Err(outcome) = self.pass_gaps(summary) {
+                self.cut_short(summary);
                 return Ok(outcome);
             }
             let until = limit.min(self.next_event());
@@ -254,7 +256,7 @@ impl<'s, 'p> Mix<'s, 'p> {
     /// Lets every process do all that it can do now. The result is how the run ends early.
     fn act(&mut self, summary: &mut Summary) -> Result<Option<Outcome>, RunError> {
         let count = self.processes.len();
-        let first = self.turn;
+        let first = self.gpu.serves_first().map_or(self.turn, usize::from);
         for turn in 0..count {
             let at = (first + turn) % count;
             if self.processes[at].has_ended() || self.processes[at].arrives_at > self.gpu.now() {
@@ -355,7 +357,7 @@ impl<'s, 'p> Mix<'s, 'p> {
                 Ok(stats) => summary.find(untimed.executed(stats)),
                 Err((outcome, why)) => {
                     self.stopped(why);
-                    return Err(self.of_process(outcome, at));
+                    return Err(self.of_process(in_a_gap(outcome), at));
                 }
             }
             self.gpu.pass_gap(slot);
@@ -448,7 +450,17 @@ impl<'s, 'p> Mix<'s, 'p> {
     /// Kernels in flight are reported as far as they came.
     fn cut_short(&mut self, summary: &mut Summary) {
         for end in self.gpu.cut_short() {
-            if let Some(kernel) = self.in_flight[end.slot.index()].take() {
+            let Some(kernel) = &self.in_flight[end.slot.index()] else {
+                continue;
+            };
+            // Of the last process to reach its target: it is halted with the run.
+            if self.processes[kernel.process].reached.is_some() {
+                let end = KernelEnd {
+                    halted: true,
+                    ..end
+                };
+                self.kernel_ended(&end, summary);
+            } else if let Some(kernel) = self.in_flight[end.slot.index()].take() {
                 self.processes[kernel.process].counted(&end);
                 self.report(&kernel, &end, summary);
             }
@@ -511,6 +523,21 @@ impl<'s, 'p> Mix<'s, 'p> {
             kernel: names.join(" + "),
             blocks: self.gpu.blocks_done(),
         }
+    }
+}
+
+/// Blocks executed between timed ones came to this end. Those wait while they run, so what waits for
+/// them in turn does for ever.
+fn in_a_gap(outcome: Outcome) -> Outcome {
+    match outcome {
+        Outcome::Livelock { message } => Outcome::Livelock {
+            message: format!(
+                "{message}\n  = note: these blocks are executed between blocks that are timed, which \
+                 stand still meanwhile\n  = help: where blocks wait for earlier ones, time all: \
+                 leave out --blocks and --sample"
+            ),
+        },
+        other => other,
     }
 }
 

@@ -14,7 +14,7 @@ use warploom_stats::result::{
     DecisionReport, DramFigures, Figures, Gpu, KernelReport, Outcome, Parts, ProcessReport,
     Program, RunReport, Series, Sharing, SmFilterCheck, Totals, shares,
 };
-use warploom_stats::sample::Estimate;
+use warploom_stats::sample::{Estimate, SampleReport};
 
 /// What a run has come to so far.
 pub(crate) struct Summary {
@@ -30,7 +30,7 @@ pub(crate) struct Summary {
     series: Option<Series>,
     sm_filter_checks: Vec<SmFilterCheck>,
     sharing: Option<Sharing>,
-    findings: Vec<String>,
+    findings: Vec<FindingReport>,
 }
 
 impl Summary {
@@ -85,10 +85,13 @@ impl Summary {
         self.find(stats.findings);
     }
 
-    /// Adds what checks found.
+    /// Adds what checks found, each kind at each instruction once.
     pub fn find(&mut self, findings: impl IntoIterator<Item = FindingReport>) {
-        self.findings
-            .extend(findings.into_iter().map(|f| f.to_string()));
+        for finding in findings {
+            if !self.findings.iter().any(|known| known.repeats(&finding)) {
+                self.findings.push(finding);
+            }
+        }
     }
 
     /// Counters of the whole run, and those of its parts if they are wanted.
@@ -173,7 +176,7 @@ impl Summary {
             sm_filter_checks: self.sm_filter_checks,
             sharing: self.sharing,
             checks: checks.into_iter().map(Into::into).collect(),
-            findings: self.findings,
+            findings: self.findings.iter().map(ToString::to_string).collect(),
             digest,
         }
     }
@@ -302,8 +305,19 @@ fn cycles_in_flight(kernels: &[(u64, (u64, u64), KernelReport)]) -> u64 {
     cycles
 }
 
-/// Cycles of all launches, of which some were not timed as a whole.
+/// Cycles of all launches, of which some were not timed as a whole; none if for one of these nobody
+/// knows.
 fn estimate(cycles: u64, kernels: &[KernelReport]) -> Option<Estimate> {
+    let unknown = |sample: &SampleReport| {
+        sample.estimate.is_none() && sample.blocks_timed < sample.grid_blocks
+    };
+    if kernels
+        .iter()
+        .filter_map(|k| k.sample.as_ref())
+        .any(unknown)
+    {
+        return None;
+    }
     let parts = kernels.iter().filter_map(|kernel| {
         let estimate = kernel.sample?.estimate?;
         Some((kernel.figures.cycles, estimate))

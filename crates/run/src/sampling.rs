@@ -36,24 +36,26 @@ impl Untimed {
 
     /// Adds to a launch's report what it is a report of.
     pub fn describe(&self, end: &KernelEnd, report: &mut KernelReport) {
-        let Some(timing) = &end.timing else {
-            let blocks = self.prepared.grid.count();
-            report.sample = Some(SampleReport {
-                blocks_timed: blocks,
-                blocks,
-                thread_instructions: report.figures.thread_instructions,
-                estimate: None,
-            });
-            return;
-        };
-        let cycles = end.ended_at - end.launched_at;
+        let grid_blocks = self.prepared.grid.count();
+        let started = end.own.blocks_started;
+        let skipped = end.timing.as_ref().map_or(0, |timing| timing.skipped);
+        let blocks = started + skipped;
         report.sample = Some(SampleReport {
-            blocks_timed: timing.started,
-            blocks: timing.started + timing.skipped,
+            blocks_timed: started,
+            blocks,
+            grid_blocks,
             thread_instructions: report.figures.thread_instructions + self.thread_instructions,
-            estimate: Estimate::new(cycles, timing.skipped, &rates(timing)),
+            estimate: (blocks == grid_blocks).then(|| estimate(end)).flatten(),
         });
     }
+}
+
+/// What a launch that came to its end would have taken with all of its blocks timed. Where another
+/// was in flight nobody knows: the blocks left out would have kept that one waiting or slowed it.
+fn estimate(end: &KernelEnd) -> Option<Estimate> {
+    let timing = end.timing.as_ref().filter(|_| !end.shared)?;
+    let cycles = end.ended_at - end.launched_at;
+    Estimate::new(cycles, timing.skipped, &rates(timing))
 }
 
 /// Core cycles that a block added to the launch in each stretch, from the first block's start to

@@ -39,10 +39,14 @@ ret;
 }
 ";
 
-/// Launches `draw` some times over.
+/// Launches `draw` some times over, each on a stream of its own or all on the default one.
 struct Draw {
+    ptx: String,
     launches: u32,
     launched: u32,
+    at_once: bool,
+    /// Blocks that the buffer is long enough for.
+    blocks: u32,
     buffer: Option<(warploom_run::ModuleId, DevicePtr)>,
 }
 
@@ -54,16 +58,18 @@ impl HostProgram for Draw {
         let (module, buffer) = match self.buffer {
             Some(known) => known,
             None => {
-                let seeds: Vec<u32> = (0..BLOCKS * THREADS).collect();
-                let module = device.load_ptx("draw.ptx", PTX)?;
+                let seeds: Vec<u32> = (0..self.blocks * THREADS).collect();
+                let module = device.load_ptx("draw.ptx", &self.ptx)?;
                 *self.buffer.insert((module, device.alloc_slice(&seeds)?))
             }
         };
         self.launched += 1;
         let (grid, block) = (Dim3::linear(BLOCKS), Dim3::linear(THREADS));
         let args = vec![Arg::Pointer(buffer)];
-        let launch = Launch::new(module, "draw", grid, block, args);
-        Ok(HostAction::Launch(launch))
+        Ok(HostAction::Launch(Launch {
+            stream: if self.at_once { self.launched } else { 0 },
+            ..Launch::new(module, "draw", grid, block, args)
+        }))
     }
 
     fn checks(&mut self, device: &Device) -> Result<Vec<Check>, HostError> {
@@ -100,24 +106,40 @@ fn run(blocks: TimedBlocks, launches: u32, threads: usize) -> RunReport {
 fn run_on(gpu: GpuSpec, blocks: TimedBlocks, launches: u32, threads: usize) -> RunReport {
     let options = Options {
         threads,
+        ..options(blocks)
+    };
+    let report = run_with(gpu, options, &mut draw(launches));
+    assert_eq!(report.outcome, Outcome::Finished);
+    assert!(report.checks[0].passed, "{:?}", report.checks);
+    report
+}
+
+fn options(blocks: TimedBlocks) -> Options {
+    Options {
         memory_bytes: 1 << 24,
         timed: Timed {
             blocks,
             ..Timed::default()
         },
         ..Options::default()
-    };
-    let mut program = Draw {
+    }
+}
+
+fn draw(launches: u32) -> Draw {
+    Draw {
+        ptx: PTX.to_owned(),
         launches,
         launched: 0,
+        at_once: false,
+        blocks: BLOCKS,
         buffer: None,
-    };
-    let report = Session::new(gpu, options)
-        .run(&mut program, &mut |_| ControlFlow::Continue(()))
-        .unwrap_or_else(|error| panic!("{error}"));
-    assert_eq!(report.outcome, Outcome::Finished);
-    assert!(report.checks[0].passed, "{:?}", report.checks);
-    report
+    }
+}
+
+fn run_with(gpu: GpuSpec, options: Options, program: &mut Draw) -> RunReport {
+    Session::new(gpu, options)
+        .run(program, &mut |_| ControlFlow::Continue(()))
+        .unwrap_or_else(|error| panic!("{error}"))
 }
 
 #[test]
@@ -204,4 +226,117 @@ fn gaps_do_not_stop_policies_that_look_ahead() {
             assert_eq!(sample.blocks, 1200, "{scheduler}");
         }
     }
+}
+
+/// What the blocks left out would have done to the other launch nobody knows.
+#[test]
+fn launches_at_once_have_no_estimate() {
+    let mut program = Draw {
+        at_once: true,
+        ..draw(2)
+    };
+    let report = run_with(gpu(), options(TimedBlocks::OneOf(3)), &mut program);
+    assert_eq!(report.outcome, Outcome::Finished);
+    for kernel in &report.kernels {
+        let sample = kernel.sample.expect("not all were timed");
+        assert_eq!((sample.blocks_timed, sample.blocks), (400, 1200));
+        assert_eq!(sample.estimate, None);
+    }
+    assert_eq!(report.totals.estimate, None);
+}
+
+#[test]
+fn a_sample_that_was_cut_says_how_far_it_came() {
+    let whole = run(TimedBlocks::OneOf(3), 1, 1).totals.figures.cycles;
+    let cut = |blocks| {
+        let options = Options {
+            max_cycles: Some(whole / 2),
+            ..options(blocks)
+        };
+        let report = run_with(gpu(), options, &mut draw(1));
+        assert_eq!(report.totals.estimate, None);
+        let sample = report.kernels[0].sample.expect("a part was asked for");
+        assert_eq!((sample.grid_blocks, sample.estimate), (1200, None));
+        (sample.blocks_timed, sample.blocks)
+    };
+    let (timed, executed) = cut(TimedBlocks::OneOf(3));
+    assert!((100..300).contains(&timed) && executed < 900 && executed > 2 * timed);
+    // Of a grid too small for stretches, too.
+    let (timed, executed) = cut(TimedBlocks::OneOf(30));
+    assert!(timed == executed && timed < 400, "{timed} of {executed}");
+}
+
+/// Block 1000 is the first of a gap, and the first behind the buffer.
+#[test]
+fn a_fault_in_a_gap_reports_what_was_timed() {
+    let mut program = Draw {
+        blocks: 1000,
+        ..draw(1)
+    };
+    let report = run_with(gpu(), options(TimedBlocks::OneOf(3)), &mut program);
+    let Outcome::Fault { message } = &report.outcome else {
+        panic!("{:?}", report.outcome)
+    };
+    assert!(message.contains("block (1000, 0, 0)"), "{message}");
+    let sample = report.kernels[0].sample.expect("not all were timed");
+    assert_eq!((sample.blocks_timed, sample.blocks), (360, 1000));
+    assert!(report.totals.figures.cycles > 0);
+}
+
+/// Ten gaps and all SMs find the same.
+#[test]
+fn a_finding_is_reported_once() {
+    let race = "st.shared.u32 [s], %r1;\nst.global.u32";
+    let mut program = Draw {
+        ptx: PTX
+            .replace(".reg .pred", ".shared .b32 s; .reg .pred")
+            .replace("st.global.u32", race),
+        ..draw(1)
+    };
+    let options = Options {
+        checks: warploom_run::Checks {
+            shared_races: true,
+            ..Default::default()
+        },
+        ..options(TimedBlocks::OneOf(3))
+    };
+    let report = run_with(gpu(), options, &mut program);
+    assert_eq!(report.findings.len(), 1, "{:#?}", report.findings);
+}
+
+/// Each block waits for the one before it. Those of the gap begin when the last timed one has.
+#[test]
+fn blocks_left_out_that_wait_for_timed_ones_say_what_to_do() {
+    let chain = "\
+.version 7.0
+.target sm_50
+.address_size 64
+.visible .entry draw(.param .u64 buf) {
+.reg .pred %p<2>; .reg .b32 %r<4>; .reg .b64 %rd<4>;
+ld.param.u64 %rd1, [buf];
+mov.u32 %r2, %ctaid.x;
+mul.wide.u32 %rd2, %r2, 4;
+add.u64 %rd3, %rd1, %rd2;
+setp.eq.u32 %p1, %r2, 0;
+@%p1 bra FREE;
+L:
+ld.volatile.global.u32 %r1, [%rd3+-4];
+setp.ne.u32 %p1, %r1, 4000000;
+@%p1 bra L;
+FREE:
+st.volatile.global.u32 [%rd3], 4000000;
+ret;
+}
+";
+    let mut program = Draw {
+        ptx: chain.to_owned(),
+        ..draw(1)
+    };
+    let options = options(TimedBlocks::Range(0..500));
+    let report = run_with(gpu(), options, &mut program);
+    let Outcome::Livelock { message } = &report.outcome else {
+        panic!("{:?}", report.outcome)
+    };
+    assert!(message.contains("leave out --blocks"), "{message}");
+    assert_eq!(report.kernels[0].sample.map(|s| s.blocks_timed), Some(500));
 }

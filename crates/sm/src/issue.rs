@@ -10,12 +10,11 @@ use crate::ldst::{MemInst, Path, image_of};
 use crate::sm::Sm;
 use crate::stage::Issued;
 use crate::warps::CopyRole;
-use std::mem::discriminant;
 use warploom_base::{BlockId, Cycle, KernelSlot, Pc, WarpSlot};
 use warploom_config::ModelStyle;
 use warploom_exec::{
     AtomicMode, BarrierArrival, BarrierOutcome, BarrierRelease, DeviceMemory, Effect, Env, Fault,
-    FindingReport, MemEffect, MemKind, MemPort, report_finding, step,
+    MemEffect, MemKind, MemPort, report_finding, step,
 };
 use warploom_ir::{CacheOp, MemSpace};
 use warploom_mem::AccessKind;
@@ -266,11 +265,8 @@ impl Sm {
         let block = &self.blocks[self.warps.block[w].index()].state;
         let warp = &self.warps.exec[w];
         let report = report_finding(&image.launch, block, warp, memory, &self.out);
-        let same = |a: &FindingReport, b: &FindingReport| {
-            a.place.pc == b.place.pc && discriminant(&a.kind) == discriminant(&b.kind)
-        };
         if let Some(report) = report
-            && !self.findings.iter().any(|known| same(known, &report))
+            && !self.findings.iter().any(|known| known.repeats(&report))
         {
             self.findings.push(report);
         }

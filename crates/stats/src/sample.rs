@@ -12,11 +12,15 @@ pub struct SampleReport {
     /// Blocks that were timed; cycles and counters are of them. All, if the grid was too small for
     /// stretches.
     pub blocks_timed: u64,
-    /// Blocks that were executed, those among them.
+    /// Blocks that were executed, those among them: all, unless the run ended before.
     pub blocks: u64,
+    /// Blocks of the grid.
+    #[serde(default)]
+    pub grid_blocks: u64,
     /// Thread instructions of all of them.
     pub thread_instructions: u64,
-    /// What all would have taken, if enough stretches were timed to say so.
+    /// What all would have taken, if enough stretches were timed to say so, the launch came to its
+    /// end, and no other was in flight meanwhile.
     pub estimate: Option<Estimate>,
 }
 

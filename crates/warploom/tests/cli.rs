@@ -412,6 +412,8 @@ fn what_a_mix_cannot_do_is_said() {
     let folder = tempfile::tempdir().unwrap();
     let file = "[[process]]\ntarget = \"bfs\"\n[[process]]\ntarget = \"spmv\"\n";
     std::fs::write(folder.path().join("mix.toml"), file).unwrap();
+    let goals = file.replace("\"\n", "\"\ninstructions = 1000\n");
+    std::fs::write(folder.path().join("goals.toml"), goals).unwrap();
     let refused = |args: &[&str]| refusal(folder.path(), 2, &[&["run"], args].concat());
     let many = ["bfs"; 257];
     let too_many = refused(&many);
@@ -420,6 +422,8 @@ fn what_a_mix_cannot_do_is_said() {
         refused(&["mix.toml", "--targets", "5,5"]),
         refused(&["mix.toml", "--arrive", "0,100"]),
         refused(&["mix.toml", "--size", "test", "--alone-cycles", "1"]),
+        refused(&["goals.toml", "--size", "test", "--alone-cycles", "500"]),
+        refused(&["goals.toml", "--again", "--max-cycles", "500"]),
         too_many.lines().skip(1).collect::<Vec<_>>().join("\n"),
     ];
     insta::assert_snapshot!(messages.join("\n"));

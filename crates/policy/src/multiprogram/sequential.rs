@@ -39,6 +39,10 @@ impl Multiprogram for Sequential {
         }
     }
 
+    fn serves_first(&self) -> Option<u8> {
+        self.running
+    }
+
     fn quota(&self, sm: SmId, kernel: KernelSlot) -> u32 {
         self.quotas.get(sm, kernel)
     }

@@ -167,6 +167,28 @@ fn sequential_left_over_and_exclusive_begin_in_this_order() {
     }
 }
 
+/// Also where the machine holds one kernel at a time: the process that runs is served first.
+#[test]
+fn sequential_keeps_to_a_process_when_places_are_short() {
+    let twice = Script::new(&[Launch(0, "inc", 50, 60), Launch(0, "inc", 50, 60)], &[]);
+    let spec = gpu("sequential", &["gpu.max_concurrent_kernels=1"]);
+    let programs = vec![participant("a", &twice), participant("b", &twice)];
+    let report = mix(&spec, programs, 1);
+    sound(&report);
+    let order = report.kernels.iter().filter_map(|k| k.concurrent);
+    let order: Vec<u32> = order.map(|c| c.process).collect();
+    assert_eq!(order, [0, 0, 1, 1]);
+}
+
+/// The second program's kernel is ready and has to wait for one that is still being launched.
+#[test]
+fn a_kernel_that_waits_for_a_launch_is_no_deadlock() {
+    let spec = gpu("sequential", &["gpu.kernel_launch_cycles=150000"]);
+    let twice = Script::new(&[Launch(0, "inc", 5, 2), Launch(0, "inc", 5, 2)], &[]);
+    let programs = vec![participant("a", &twice), participant("b", &adder(5, 2))];
+    sound(&mix(&spec, programs, 1));
+}
+
 #[test]
 fn mixes_do_not_depend_on_threads_or_on_sleep() {
     for policy in policies() {
@@ -214,6 +236,18 @@ fn processes_run_to_their_targets() {
         }
         let runs = [report.processes[0].runs, report.processes[1].runs];
         assert_eq!(runs, [2, 4], "{policy}");
+        // Those that are halted are launches, too, the last one's among them.
+        let launches: u64 = report.processes.iter().map(|p| p.launches).sum();
+        assert_eq!(launches, report.totals.launches, "{policy}");
+        let halted = |k: &&KernelReport| k.concurrent.is_some_and(|c| c.halted);
+        assert_eq!(report.kernels.iter().filter(halted).count(), 2, "{policy}");
+        // SMs that sleep when a kernel is halted have slept before it.
+        let programs = vec![
+            until("a", &small, targets[0]),
+            until("b", &large, targets[1]),
+        ];
+        let walking = mix(&gpu(policy, &["sim.skip_idle=false"]), programs, 1);
+        assert_eq!(walking.digest, report.digest, "{policy}");
         // A program begins anew in the cycle in which it ended: nothing is decided anew for it.
         assert!(
             report.decisions.len() <= 2,

@@ -69,9 +69,18 @@ impl MixArgs {
     }
 
     /// Refuses what a file that lists the programs says itself.
-    fn refuse_lists(&self) -> Result<(), Failure> {
+    fn refuse_lists(&self, plans: &[ProcessPlan]) -> Result<(), Failure> {
         let targets = (!self.instructions.is_empty()).then_some("--targets");
         let arrive = (!self.arrive.is_empty()).then_some("--arrive");
+        let alone = self.alone_cycles.map(|_| "--alone-cycles");
+        let instead = alone.or(self.again.then_some("--again"));
+        let has_targets = plans.iter().any(|plan| plan.instructions.is_some());
+        if let (Some(option), true) = (instead, has_targets) {
+            return Err(Failure::Input(format!(
+                "{option} gives programs other ends than the file, which says `instructions` for \
+                 them; leave out one of the two"
+            )));
+        }
         match targets.or(arrive) {
             Some(option) => Err(Failure::Input(format!(
                 "{option} is for programs on the command line; the file says it for each program"
@@ -115,7 +124,7 @@ pub(super) fn meant(args: &Args) -> Result<Vec<ProcessPlan>, Failure> {
     if let [target] = args.targets.as_slice()
         && let Some(plans) = listed(target)?
     {
-        args.mix.refuse_lists()?;
+        args.mix.refuse_lists(&plans)?;
         return Ok(plans);
     }
     named(args)
