@@ -1,15 +1,14 @@
 //! What is left of a run: the result file and the report.
 
 use crate::settings::Settings;
-use std::io::Write;
 use std::path::Path;
 use warploom_report::{perfetto, run_report};
+use warploom_run::write_whole;
 use warploom_stats::result::RunReport;
 use warploom_stats::trace::Trace;
 
 /// Writes the result, the timeline and the report where the settings want them, each file whole or
-/// not at all.
-/// Gives what is to be told on standard error.
+/// not at all. Gives what is to be told on standard error.
 pub(crate) fn hand_out(settings: &Settings, run: &RunReport, trace: Option<&Trace>) -> String {
     let mut told = String::new();
     if let (Some(path), Some(trace)) = (&settings.trace, trace) {
@@ -29,25 +28,9 @@ pub(crate) fn hand_out(settings: &Settings, run: &RunReport, trace: Option<&Trac
     told
 }
 
-/// Writes a file by way of a temporary one. Gives what went wrong.
+/// Writes a file, whole or not at all. Gives what went wrong.
 fn write(path: &Path, text: &str) -> String {
-    let folder = path
-        .parent()
-        .filter(|folder| !folder.as_os_str().is_empty());
-    let write = || -> std::io::Result<()> {
-        let mut builder = tempfile::Builder::new();
-        #[cfg(unix)]
-        {
-            // As a plain new file has them.
-            use std::os::unix::fs::PermissionsExt;
-            builder.permissions(std::fs::Permissions::from_mode(0o666));
-        }
-        let mut file = builder.tempfile_in(folder.unwrap_or(Path::new(".")))?;
-        file.write_all(text.as_bytes())?;
-        file.persist(path).map_err(|error| error.error)?;
-        Ok(())
-    };
-    match write() {
+    match write_whole(path, |out| out.write_all(text.as_bytes())) {
         Ok(()) => String::new(),
         Err(error) => format!("warploom: cannot write {}: {error}\n", path.display()),
     }

@@ -10,6 +10,7 @@ use crate::plan::{Plan, Shortage, divide};
 use crate::remake::{Recipe, recipes};
 use crate::spill::{Place, Stack, costs, spill};
 use crate::tidy::tidy;
+use warploom_diag::nearest;
 use warploom_ptx::access::{Access, Accesses};
 use warploom_ptx::ast::Function;
 
@@ -63,6 +64,13 @@ pub(crate) enum Failure {
     Registers,
     /// More variables than the analyses can number.
     Size,
+    /// A register that is to be kept in memory is none of the kernel's.
+    NoRegister {
+        /// Its name.
+        wanted: String,
+        /// The nearest name.
+        near: Option<String>,
+    },
     /// The text itself.
     Program(warploom_diag::Diagnostics),
 }
@@ -88,7 +96,14 @@ pub(crate) fn allocate(task: &Task, accesses: &Accesses) -> Result<Outcome, Fail
         count: 0,
     };
     for (name, place) in &task.kept {
-        rounds.keep(&mut body, name, *place);
+        let Some(at) = body.vars.iter().position(|var| var.name == *name) else {
+            let names = body.vars.iter().map(|var| var.name.as_str());
+            return Err(Failure::NoRegister {
+                near: nearest(name, names).map(str::to_owned),
+                wanted: name.clone(),
+            });
+        };
+        rounds.keep(&mut body, at, *place);
     }
     rounds.run(body)
 }
@@ -129,11 +144,8 @@ impl Rounds {
         }
     }
 
-    /// Spills one register of the input, if there is one of that name.
-    fn keep(&mut self, body: &mut Body, name: &str, place: Place) {
-        let Some(at) = body.vars.iter().position(|var| var.name == name) else {
-            return;
-        };
+    /// Spills one register of the input.
+    fn keep(&mut self, body: &mut Body, at: usize, place: Place) {
         let mut analysis = self.analyse(body);
         analysis.recipes.fill(None);
         let victims = [Var::new(at)];

@@ -283,6 +283,14 @@ impl<'a> Session<'a> {
                 let help = "split the kernel, or compile it with fewer unrolled loops";
                 Diagnostic::error("too-large", name.span, message).help(help)
             }
+            Failure::NoRegister { wanted, near } => {
+                let message = format!("kernel `{}` has no register `{wanted}`", name.node);
+                let help = match near {
+                    Some(near) => format!("did you mean `{near}`?"),
+                    None => "write it as the kernel declares it, such as `%r1`".to_owned(),
+                };
+                Diagnostic::error("unknown-register", name.span, message).help(help)
+            }
             Failure::Registers => {
                 let limit = self.options.registers.unwrap_or(0);
                 let fewest = self.fewest(limit.saturating_add(1));

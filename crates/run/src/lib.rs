@@ -6,6 +6,7 @@
 
 mod compile;
 mod device;
+mod files;
 mod functional;
 mod host;
 pub mod launch_file;
@@ -23,6 +24,7 @@ mod written;
 
 pub use compile::compile;
 pub use device::{Device, DeviceError, DevicePtr, ModuleId, Scalar};
+pub use files::write_whole;
 pub use functional::{FirstBlocks, FunctionalRun};
 pub use host::{Arg, Check, HostAction, HostError, HostProgram, Launch, Stopped};
 pub use mix::{Again, Participant};

@@ -10,7 +10,7 @@ use warploom_run::HostProgram;
 #[derive(clap::Args)]
 pub struct AllocateArgs {
     /// Allocate the workload's kernel with so many registers a thread before it runs, spills
-    /// included (seed 002); its launches take that many
+    /// included (CRAT); its launches take that many
     #[arg(long, value_name = "REGISTERS")]
     allocate: Option<u32>,
     /// With --allocate: spilled values go to shared memory as far as so many bytes of a block hold

@@ -26,6 +26,8 @@ impl Failure {
     /// Prints it to standard error and gives the exit status.
     pub fn report(self) -> ExitCode {
         let (text, status) = match self {
+            // Problems with places, drawn already.
+            Self::Input(drawn) if drawn.starts_with("error[") => (drawn, 2),
             Self::Input(message) => (format!("error: {message}\n"), 2),
             Self::Config(errors) => (errors.render(error_style()), 2),
             Self::Files(errors) => (errors.render(error_style()), 2),

@@ -42,7 +42,10 @@ pub fn spec(gpu: &str, sets: &[String]) -> Result<GpuSpec, Failure> {
 /// A preset or file.
 pub fn base(gpu: &str) -> Result<Base, Failure> {
     let path = Path::new(gpu);
-    let is_file = gpu.ends_with(".toml") || (find(gpu).is_none() && path.is_file());
+    // No preset's name has a folder in it, so that one cannot be meant.
+    let named_as_file =
+        [".toml", ".config"].iter().any(|end| gpu.ends_with(end)) || path.components().count() > 1;
+    let is_file = named_as_file || (find(gpu).is_none() && path.is_file());
     Ok(match is_file {
         true => Base::Text(preset_text(read(path)?)?),
         false => Base::Preset(gpu.to_owned()),

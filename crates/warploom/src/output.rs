@@ -5,6 +5,7 @@ use serde::Serialize;
 use std::io::{ErrorKind, IsTerminal, Write};
 use std::path::Path;
 use warploom_diag::Style;
+use warploom_run::write_whole;
 
 /// Prints to standard output. A reader that stops reading (`| head`) is no failure.
 pub fn print(text: &str) -> Result<(), Failure> {
@@ -37,16 +38,7 @@ pub fn json(value: &impl Serialize) -> String {
 
 /// Writes a file. It replaces an older one only when it is complete.
 pub fn write_file(path: &Path, text: &str) -> Result<(), Failure> {
-    let folder = path
-        .parent()
-        .filter(|folder| !folder.as_os_str().is_empty());
-    let write = || -> std::io::Result<()> {
-        let mut file = temporary(folder.unwrap_or(Path::new(".")))?;
-        file.write_all(text.as_bytes())?;
-        file.persist(path).map_err(|error| error.error)?;
-        Ok(())
-    };
-    write().map_err(|error| {
+    write_whole(path, |out| out.write_all(text.as_bytes())).map_err(|error| {
         let shown = path.display();
         Failure::Input(format!(
             "cannot write {shown}: {error}; give a path in a folder that exists and is writable"
@@ -54,15 +46,20 @@ pub fn write_file(path: &Path, text: &str) -> Result<(), Failure> {
     })
 }
 
-/// A new file with the permissions that a plain one would have.
-fn temporary(folder: &Path) -> std::io::Result<tempfile::NamedTempFile> {
-    let mut builder = tempfile::Builder::new();
-    #[cfg(unix)]
+/// Refuses a file in a folder that there is not, before the work whose result it is for.
+pub fn check_folder(path: &Path) -> Result<(), Failure> {
+    match path
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty())
     {
-        use std::os::unix::fs::PermissionsExt;
-        builder.permissions(std::fs::Permissions::from_mode(0o666));
+        Some(folder) if !folder.is_dir() => Err(Failure::Input(format!(
+            "cannot write {}: there is no folder {}; give a path in a folder that exists and is \
+             writable",
+            path.display(),
+            folder.display()
+        ))),
+        _ => Ok(()),
     }
-    builder.tempfile_in(folder)
 }
 
 /// Columns of the terminal that standard output goes to; `None` when it goes elsewhere.
@@ -104,7 +101,7 @@ pub fn quoted(word: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{quoted, write_file};
+    use super::quoted;
 
     #[test]
     fn words_are_quoted_where_a_shell_needs_it() {
@@ -115,15 +112,5 @@ mod tests {
         assert_eq!(quoted("f32[4]=iota"), "'f32[4]=iota'");
         assert_eq!(quoted("it's"), "'it'\\''s'");
         assert_eq!(quoted(""), "''");
-    }
-
-    #[test]
-    fn files_are_replaced_whole() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("out.json");
-        assert!(write_file(&path, "one").is_ok() && write_file(&path, "two").is_ok());
-        assert_eq!(std::fs::read_to_string(&path).unwrap(), "two");
-        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
-        assert!(write_file(&folder.path().join("no/out.json"), "").is_err());
     }
 }

@@ -1,7 +1,7 @@
 //! Options of `run` that choose which statistics are kept, apart by what, and where they go.
 
 use crate::failure::Failure;
-use crate::output::{json, write_file};
+use crate::output::{check_folder, json, write_file};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use warploom_report::{Rows, series_csv, statistics_csv};
@@ -77,8 +77,18 @@ impl StatsArgs {
         }
     }
 
-    /// Refuses what a run without timing cannot give.
-    pub fn check(&self, functional: bool) -> Result<(), Failure> {
+    /// Refuses what a run without timing cannot give, and what nothing of the run would show.
+    pub fn check(&self, functional: bool, json: bool) -> Result<(), Failure> {
+        for path in [&self.stats, &self.csv, &self.series].into_iter().flatten() {
+            check_folder(path)?;
+        }
+        let shown = json || self.stats.is_some() || self.csv.is_some() || self.series.is_some();
+        if !self.per.is_empty() && !shown {
+            return Err(Failure::Input(
+                "--per is for tables and files; add --json, --stats FILE, --csv FILE or --series FILE"
+                    .to_owned(),
+            ));
+        }
         let asked = [
             ("--per", !self.per.is_empty()),
             ("--series", self.series.is_some()),

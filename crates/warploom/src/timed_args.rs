@@ -3,7 +3,7 @@
 use crate::failure::Failure;
 use std::ops::Range;
 use warploom_run::{Timed, TimedBlocks};
-use warploom_stats::result::RunReport;
+use warploom_stats::result::{Outcome, RunReport};
 
 /// Which launches are timed, and which of their blocks.
 #[derive(clap::Args)]
@@ -70,7 +70,7 @@ impl TimedArgs {
         }
     }
 
-    /// Refuses a name that no launched kernel has.
+    /// Refuses a choice that leaves nothing to time, such as a name that no launched kernel has.
     pub fn check(&self, result: &RunReport) -> Result<(), Failure> {
         let is_timed = |name: &&String| {
             let mut kernels = result.kernels.iter();
@@ -81,7 +81,23 @@ impl TimedArgs {
                 "no kernel that was launched has `{name}` in its name; leave out --time-kernel to \
                  see their names"
             ))),
-            None => Ok(()),
+            None => self.check_any(result),
+        }
+    }
+
+    fn check_any(&self, result: &RunReport) -> Result<(), Failure> {
+        if !result.kernels.is_empty() || result.outcome != Outcome::Finished {
+            return Ok(());
+        }
+        match (self.skip_launches, self.given()) {
+            (0, Some(option)) => Err(Failure::Input(format!(
+                "{option} leaves no block of any launch to time; write smaller numbers"
+            ))),
+            (launches @ 1.., _) => Err(Failure::Input(format!(
+                "no launch is left to time behind the first {launches}; write a smaller number for \
+                 --skip-launches"
+            ))),
+            _ => Ok(()),
         }
     }
 

@@ -434,6 +434,46 @@ fn what_a_mix_cannot_do_is_said() {
 }
 
 #[test]
+fn what_would_come_to_nothing_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let refused = |args: &str| {
+        let args: Vec<&str> = args.split(' ').collect();
+        refusal(folder.path(), 2, &args)
+    };
+    let messages = [
+        "run bfs --size test --skip-launches 400",
+        "run hotspot --size test --blocks 100..200",
+        "run bfs all",
+        "run vectoradd --size test --per sm",
+        "run vectoradd --size test --stats no/such/x.json",
+        "run vectoradd --gpu no/such/gpgpusim.config",
+        "run hotspot --size test --allocate 24 --in-shared %nope",
+        "run hotspot --size test --allocate 24 --in-shared r13",
+        "oracle bfs spmv --set sm.context=duet",
+        "app --stats no/such/x.json -- ./program",
+    ];
+    insta::assert_snapshot!(messages.map(refused).join("\n"));
+}
+
+/// What no GPU could run is the file's fault, what only this one cannot is not.
+#[test]
+fn check_tells_wrong_from_unsupported() {
+    let folder = tempfile::tempdir().unwrap();
+    let head = ".version 7.0\n.target sm_90\n.address_size 64\n.visible .entry k() {\n";
+    let status = |body: &str| {
+        std::fs::write(
+            folder.path().join("k.ptx"),
+            format!("{head}{body}\nret;\n}}\n"),
+        )
+        .unwrap();
+        warploom_in(folder.path(), &["check", "k.ptx"]).status
+    };
+    assert_eq!(status("DONE:"), 0);
+    assert_eq!(status("bra DUNE;\nDONE:"), 2);
+    assert_eq!(status("wgmma.fence.sync.aligned;"), 1);
+}
+
+#[test]
 fn a_wrong_output_is_status_1() {
     let folder = folder_with("buffer = \"b\"\nconstant", "buffer = \"c\"\nconstant");
     let ran = warploom_in(folder.path(), &["run", "run.toml"]);

@@ -246,7 +246,8 @@ impl Draft {
         match file {
             Ok(file) => self.fly_of(file),
             Err(reason) => {
-                let help = "name the network's file with `--icnt FILE`";
+                let help =
+                    "name it with `-inter_config_file FILE`, or with `warploom import --icnt FILE`";
                 let reason = format!("no file of the network: {reason}");
                 self.refuse(&setting, reason, help);
             }

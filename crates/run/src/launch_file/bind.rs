@@ -340,7 +340,7 @@ fn wanted(param: &Param) -> String {
     match param.kind {
         ParamKind::Int { bytes: 8, .. } => "write a buffer's name or a whole number".to_owned(),
         ParamKind::Int { .. } => "write a whole number in range, or name the bits: \
-                                  `{ f32 = 1.0 }`"
+                                  `{ f32 = 1.0 }` in a launch file, `--arg f32:1.0`"
             .to_owned(),
         ParamKind::F16 | ParamKind::F32 | ParamKind::F64 => "write a number".to_owned(),
         ParamKind::Bytes => format!("write `{{ bytes = [..] }}` with {} numbers", param.bytes),

@@ -2,6 +2,7 @@
 
 use super::element::Element;
 use super::parse::product;
+use crate::files::write_whole;
 use npyz::{DType, Endianness, NpyHeader, Order, TypeChar, TypeStr, WriteOptions, WriterBuilder};
 use std::io::Write;
 use std::path::Path;
@@ -94,15 +95,9 @@ fn to_c_order(bytes: &[u8], shape: &[u64], width: usize) -> Vec<u8> {
     out
 }
 
-/// Writes a file. It replaces an older one only when it is complete.
+/// Writes a file, whole or not at all.
 pub(crate) fn store(path: &Path, array: &Array) -> std::io::Result<()> {
-    let folder = path
-        .parent()
-        .filter(|folder| !folder.as_os_str().is_empty());
-    let mut file = tempfile::NamedTempFile::new_in(folder.unwrap_or(Path::new(".")))?;
-    encode(&mut file, array)?;
-    file.persist(path).map_err(|error| error.error)?;
-    Ok(())
+    write_whole(path, |out| encode(out, array))
 }
 
 fn encode(mut out: impl Write, array: &Array) -> std::io::Result<()> {

@@ -5,7 +5,7 @@
 
 use crate::failure::Failure;
 use crate::gpu::GpuArgs;
-use crate::output::{command_line, note, print};
+use crate::output::{check_folder, command_line, note, print};
 use std::ffi::OsString;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -118,6 +118,12 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
     if args.library_path {
         print(&format!("{}\n", library_path()?.0.display()))?;
         return Ok(ExitCode::SUCCESS);
+    }
+    for path in [&args.stats, &args.trace, &args.report]
+        .into_iter()
+        .flatten()
+    {
+        check_folder(path)?;
     }
     let (program, arguments) = args.program.split_first().expect("clap asked for one");
     let path = find(Path::new(program))?;

@@ -10,6 +10,9 @@ use warploom_ir::Program;
 use warploom_report::{grouped, listing};
 use warploom_run::launch_file::read;
 
+/// Code of what a GPU can do and the simulator does not.
+const NOT_SUPPORTED: &str = "not-supported";
+
 const EXAMPLES: &str = "\
 Examples:
   warploom check kernel.ptx
@@ -54,6 +57,9 @@ struct Refused {
     kernel: String,
     /// Every place that cannot run, as text.
     reason: String,
+    /// No GPU could run it.
+    #[serde(skip)]
+    wrong: bool,
 }
 
 pub fn run(args: &Args) -> Result<ExitCode, Failure> {
@@ -63,7 +69,11 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
         true => print_json(&report)?,
         false => print(&text(&report))?,
     }
-    Ok(ExitCode::from(u8::from(!report.refused.is_empty())))
+    let wrong = report.refused.iter().any(|refused| refused.wrong);
+    Ok(ExitCode::from(match report.refused.is_empty() {
+        true => 0,
+        false => 1 + u8::from(wrong),
+    }))
 }
 
 /// Reads and lowers a file.
@@ -77,6 +87,7 @@ fn report(source: &Source) -> Result<Report, Failure> {
     let refused = module.refused.iter().map(|(kernel, why)| Refused {
         kernel: kernel.clone(),
         reason: why.render(source, Style::Plain),
+        wrong: why.iter().any(|problem| problem.code != NOT_SUPPORTED),
     });
     Ok(Report {
         file: source.name().to_owned(),

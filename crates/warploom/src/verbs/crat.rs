@@ -31,9 +31,9 @@ Examples:
 /// Allocate a kernel's registers: PTX in, PTX out
 ///
 /// With --registers at that limit; otherwise at the point of registers and blocks on an SM that
-/// scores best for the GPU and block size (CRAT, seed 002). A value that gets no register is made
-/// again for every use if it is a constant, an index or a parameter; otherwise it is kept in local
-/// or shared memory.
+/// scores best for the GPU and block size (CRAT, Xie et al., MICRO 2015). A value that gets no
+/// register is made again for every use if it is a constant, an index or a parameter; otherwise it is
+/// kept in local or shared memory.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {

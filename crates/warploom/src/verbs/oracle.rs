@@ -8,8 +8,10 @@ use crate::output::{command_line, print, print_json};
 use crate::target::{self, WorkloadArgs};
 use std::path::PathBuf;
 use std::process::ExitCode;
+use warploom_config::Context;
 use warploom_lab::{Made, OracleRequest, Wanted, oracle, page};
 use warploom_report::page_report;
+use warploom_run::RunError;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -58,6 +60,9 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
         alone_cycles: args.alone_cycles,
     };
     request.check()?;
+    if args.gpu.spec()?.sm.context != Context::Resident {
+        return Err(Failure::Input(RunError::MixWithContexts.to_string()));
+    }
     let command = command_line();
     let title = format!("The oracle of {}", args.targets.join(" + "));
     let name = args.targets.join("+").replace(['/', ':'], "-");

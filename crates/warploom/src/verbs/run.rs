@@ -147,7 +147,7 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
         }
         return all::run(args, &gpu);
     }
-    args.stats.check(args.functional)?;
+    args.stats.check(args.functional, args.json)?;
     if let Some(option) = args.timed.by_blocks() {
         args.stats.refuse_parts(option)?;
     }

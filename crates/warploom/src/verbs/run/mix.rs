@@ -131,6 +131,13 @@ pub(super) fn meant(args: &Args) -> Result<Vec<ProcessPlan>, Failure> {
 }
 
 fn named(args: &Args) -> Result<Vec<ProcessPlan>, Failure> {
+    if args.targets.iter().any(|target| target == "all") {
+        return Err(Failure::Input(
+            "`all` runs every workload, one by one, and takes neither other programs nor options \
+             for several; name the programs"
+                .to_owned(),
+        ));
+    }
     args.mix.check(args.targets.len())?;
     let plan = |(at, target): (usize, &String)| ProcessPlan {
         target: target.clone(),
@@ -161,7 +168,7 @@ pub(super) fn listed(target: &str) -> Result<Option<Vec<ProcessPlan>>, Failure> 
 /// Runs the programs at once.
 pub(super) fn run(args: &Args, gpu: &GpuSpec, plans: &[ProcessPlan]) -> Result<ExitCode, Failure> {
     refuse(args)?;
-    args.stats.check(false)?;
+    args.stats.check(false, args.json)?;
     if plans.len() > MOST_PROGRAMS {
         return Err(Failure::Input(format!(
             "{} programs are too many; at most {MOST_PROGRAMS} run at once, each with an address \
