@@ -58,11 +58,15 @@ fn a_register_is_kept_where_it_is_wanted_and_the_rest_have_registers() {
 }
 
 #[test]
-fn a_name_that_no_register_has_changes_nothing() {
-    let module = module();
-    let plain = allocate_kernel(&module, "k", &Options::default()).unwrap();
-    let other = allocate_kernel(&module, "k", &kept("%r99", Place::Local)).unwrap();
-    assert_eq!(plain.report, other.report);
+fn a_name_that_no_register_has_is_refused() {
+    let options = kept("%r99", Place::Local);
+    let refusal = allocate_kernel(&module(), "k", &options).unwrap_err();
+    let found: Vec<_> = refusal.iter().collect();
+    let [found] = found[..] else {
+        panic!("one error instead of {refusal:?}");
+    };
+    assert_eq!(found.code, "unknown-register");
+    assert!(found.message.contains("`%r99`"), "{}", found.message);
 }
 
 #[test]
