@@ -16,7 +16,8 @@ const TERM: u32 = 1_013_904_223;
 const MOST: usize = 300;
 
 /// `.` does nothing, `x` exits, `X` exits if the number is negative, a digit branches to that unit
-/// if it is, a letter from `a` on branches to unit 0, 1 ... always. Behind the last unit is an exit.
+/// if it is, a letter from `a` on branches to unit 0, 1 ... always. Behind the last unit is an
+/// exit.
 fn program(text: &str) -> Builder {
     let mut b = Builder::new();
     let (factor, term, zero) = (b.c(FACTOR.into()), b.c(TERM.into()), b.c(0));

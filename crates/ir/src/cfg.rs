@@ -214,8 +214,8 @@ impl Cfg {
     /// That is the immediate post-dominator, unless a thread may end inside of a loop or of an arm
     /// of another branch: to wait for the exit there would keep apart lanes that the ISA has meet
     /// at the next barrier or shuffle, which wait for threads that have not exited only. In such a
-    /// function branches to a mere `ret` or `exit`, and those under a guard, do not count. `returns_end`: `ret` ends the
-    /// thread, as it does in a kernel.
+    /// function branches to a mere `ret` or `exit`, and those under a guard, do not count.
+    /// `returns_end`: `ret` ends the thread, as it does in a kernel.
     pub fn reconvergence(&self, code: &Code, returns_end: bool) -> Vec<Option<Pc>> {
         let ipdom = self.meeting_blocks(code, returns_end);
         let meet = |at: usize| {

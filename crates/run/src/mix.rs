@@ -526,8 +526,8 @@ impl<'s, 'p> Mix<'s, 'p> {
     }
 }
 
-/// Blocks executed between timed ones came to this end. Those wait while they run, so what waits for
-/// them in turn does for ever.
+/// Blocks executed between timed ones came to this end. Those wait while they run, so what waits
+/// for them in turn does for ever.
 fn in_a_gap(outcome: Outcome) -> Outcome {
     match outcome {
         Outcome::Livelock { message } => Outcome::Livelock {
