@@ -32,8 +32,8 @@ Examples:
 ///
 /// With --registers at that limit; otherwise at the point of registers and blocks on an SM that
 /// scores best for the GPU and block size (CRAT, Xie et al., MICRO 2015). A value that gets no
-/// register is made again for every use if it is a constant, an index or a parameter; otherwise it is
-/// kept in local or shared memory.
+/// register is made again for every use if it is a constant, an index or a parameter; otherwise it
+/// is kept in local or shared memory.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
