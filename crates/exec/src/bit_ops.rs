@@ -140,6 +140,7 @@ fn logic_mask(op: Logic, a: u32, b: u32) -> u32 {
 }
 
 impl Machine<'_, '_> {
+    #[inline(always)]
     pub fn bfe(&mut self, ty: IntTy) -> Exec {
         match ty {
             IntTy::U32 => self.tri(|a: u32, b: u32, c: u32| bfe(a.into(), b, c, 32, false) as u32),
@@ -150,6 +151,7 @@ impl Machine<'_, '_> {
         }
     }
 
+    #[inline(always)]
     pub fn bfi(&mut self, width: Width) -> Exec {
         match width {
             Width::B32 => {
@@ -173,6 +175,7 @@ impl Machine<'_, '_> {
         self.tri(fns)
     }
 
+    #[inline(always)]
     pub fn logic(&mut self, op: Logic, width: Width) -> Exec {
         match (op, width) {
             (Logic::And, Width::B64) => self.bin(|a: u64, b: u64| a & b),
@@ -184,6 +187,7 @@ impl Machine<'_, '_> {
         }
     }
 
+    #[inline(always)]
     pub fn not(&mut self, width: Width) -> Exec {
         with_width!(width, T => self.un(|a: T| !a))
     }
@@ -198,6 +202,7 @@ impl Machine<'_, '_> {
         Ok(())
     }
 
+    #[inline(always)]
     pub fn lop3(&mut self, table: u8, how: Combine) -> Exec {
         let terms = std::array::from_fn(|i| if table >> i & 1 == 1 { u32::MAX } else { 0 });
         let (a, b, c) = (self.src::<u32>(0), self.src::<u32>(1), self.src::<u32>(2));
@@ -212,12 +217,14 @@ impl Machine<'_, '_> {
         Ok(())
     }
 
+    #[inline(always)]
     pub fn shl(&mut self, width: Width) -> Exec {
         with_width!(width, T => self.bin(|a: T, n: u32| {
             if n >= T::BITS { 0 } else { a << n }
         }))
     }
 
+    #[inline(always)]
     pub fn shr(&mut self, ty: IntTy) -> Exec {
         let illegal = self.illegal();
         with_int!(ty, T => self.bin(|a: T, n: u32| a.shr_clamped(n)), packed => Err(illegal))

@@ -58,6 +58,7 @@ impl Machine<'_, '_> {
         clippy::neg_cmp_op_on_partial_ord,
         reason = "the unordered comparisons are the negated opposite ones"
     )]
+    #[inline(always)]
     fn holds(&self, cmp: Cmp, ty: Ty, ftz: bool) -> (LaneMask, LaneMask) {
         let mask = match ty {
             Ty::Bits(width) => with_width!(width, T => ordered!(self, cmp, T)),
@@ -85,6 +86,7 @@ impl Machine<'_, '_> {
         (mask, mask)
     }
 
+    #[inline(always)]
     pub fn setp(&mut self, cmp: Cmp, how: Combine, ty: Ty, ftz: bool) -> Exec {
         let c = self.src_pred(2);
         let (low, high) = self.holds(cmp, ty, ftz);
@@ -94,6 +96,7 @@ impl Machine<'_, '_> {
         Ok(())
     }
 
+    #[inline(always)]
     pub fn set(&mut self, cmp: Cmp, how: Combine, ty: Ty, ftz: bool, dst: SetDst) -> Exec {
         let c = self.src_pred(2);
         let (low, high) = self.holds(cmp, ty, ftz);
@@ -118,6 +121,7 @@ impl Machine<'_, '_> {
         Ok(())
     }
 
+    #[inline(always)]
     pub fn selp(&mut self, width: Width) -> Exec {
         let choose = self.src_pred(2);
         if width == Width::B64 {
@@ -128,6 +132,7 @@ impl Machine<'_, '_> {
     }
 
     /// d = chosen lanes of a, the others of b.
+    #[inline(always)]
     fn select<R: crate::machine::SrcRaw>(&mut self, choose: LaneMask) -> Exec {
         let mut d = *self.src::<R>(1);
         crate::regs::blend(&mut d, self.src::<R>(0), choose);

@@ -232,6 +232,7 @@ fn field(value: i32, to: IntTyNarrow) -> (u32, u32) {
 }
 
 impl Machine<'_, '_> {
+    #[inline(always)]
     pub fn cvt(&mut self, cvt: Cvt) -> Exec {
         let cvt = Cvt {
             to: typed(cvt.to),
@@ -269,6 +270,7 @@ impl Machine<'_, '_> {
 
     /// Integer to integer: low bits, extended.
     #[allow(clippy::unnecessary_cast, reason = "one body for every source type")]
+    #[inline(always)]
     fn resize(&mut self, to: IntTy, from: IntTy) -> Exec {
         let illegal = self.illegal();
         with_int!(from, F => match to {
@@ -283,6 +285,7 @@ impl Machine<'_, '_> {
     }
 
     /// f32 to f32: rounding to an integral value, saturation, flushing.
+    #[inline(always)]
     fn integral32(&mut self, cvt: Cvt) -> Exec {
         let round: fn(f32) -> f32 = match cvt.round {
             CvtRound::Integral(Round::Near) => f32::round_ties_even,

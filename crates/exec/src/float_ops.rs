@@ -78,10 +78,11 @@ fn add_to_odd(p: f64, c: f64) -> f64 {
     f64::from_bits(if inexact { odd } else { bits })
 }
 
-/// a x b + c with one rounding to nearest. The product is exact in f64.
+/// a x b + c with one rounding to nearest; `fused` where the host has an instruction for it. The
+/// product is exact in f64.
 #[inline(always)]
-pub(crate) fn fma32(a: f32, b: f32, c: f32) -> f32 {
-    if cfg!(target_feature = "fma") {
+pub(crate) fn fma32(a: f32, b: f32, c: f32, fused: bool) -> f32 {
+    if fused {
         return a.mul_add(b, c);
     }
     add_to_odd(f64::from(a) * f64::from(b), f64::from(c)) as f32
@@ -286,6 +287,7 @@ fn is_packed(ty: FloatTy) -> bool {
 }
 
 impl Machine<'_, '_> {
+    #[inline(always)]
     pub fn float_bin(&mut self, op: FloatBin, ty: FloatTy, mods: FloatMods) -> Exec {
         match ty {
             FloatTy::F32 => match (mods.round, mods.ftz, mods.sat) {
@@ -306,6 +308,7 @@ impl Machine<'_, '_> {
         }
     }
 
+    #[inline(always)]
     fn bin32<const FTZ: bool, const SAT: bool>(&mut self, op: FloatBin) -> Exec {
         let fin = finish::<FTZ, SAT>;
         let load = flush::<FTZ>;
@@ -358,13 +361,14 @@ impl Machine<'_, '_> {
         }
     }
 
-    pub fn fma(&mut self, ty: FloatTy, mods: FloatMods) -> Exec {
+    #[inline(always)]
+    pub fn fma(&mut self, ty: FloatTy, mods: FloatMods, fused: bool) -> Exec {
         match ty {
             FloatTy::F32 => match (mods.round, mods.ftz, mods.sat) {
-                (Round::Near, false, false) => self.fma32::<false, false>(),
-                (Round::Near, true, false) => self.fma32::<true, false>(),
-                (Round::Near, false, true) => self.fma32::<false, true>(),
-                (Round::Near, true, true) => self.fma32::<true, true>(),
+                (Round::Near, false, false) => self.fma32::<false, false>(fused),
+                (Round::Near, true, false) => self.fma32::<true, false>(fused),
+                (Round::Near, false, true) => self.fma32::<false, true>(fused),
+                (Round::Near, true, true) => self.fma32::<true, true>(fused),
                 _ => self.fma32_directed(mods),
             },
             FloatTy::F64 => self.fma64(mods.round),
@@ -378,9 +382,12 @@ impl Machine<'_, '_> {
         }
     }
 
-    fn fma32<const FTZ: bool, const SAT: bool>(&mut self) -> Exec {
+    #[inline(always)]
+    fn fma32<const FTZ: bool, const SAT: bool>(&mut self, fused: bool) -> Exec {
         let load = flush::<FTZ>;
-        self.tri(|a: f32, b: f32, c: f32| finish::<FTZ, SAT>(fma32(load(a), load(b), load(c))))
+        self.tri(|a: f32, b: f32, c: f32| {
+            finish::<FTZ, SAT>(fma32(load(a), load(b), load(c), fused))
+        })
     }
 
     fn fma32_directed(&mut self, mods: FloatMods) -> Exec {
@@ -390,6 +397,7 @@ impl Machine<'_, '_> {
         })
     }
 
+    #[inline(always)]
     fn fma64(&mut self, round: Round) -> Exec {
         if round == Round::Near {
             return self.tri(|a: f64, b: f64, c: f64| nan64(a.mul_add(b, c), &[a, b, c]));
@@ -400,6 +408,7 @@ impl Machine<'_, '_> {
         })
     }
 
+    #[inline(always)]
     pub fn float_un(&mut self, op: FloatUn, ty: FloatTy, mods: FloatMods) -> Exec {
         match ty {
             FloatTy::F32 if mods.round != Round::Near => self.un32_directed(op, mods),
@@ -422,6 +431,7 @@ impl Machine<'_, '_> {
         }
     }
 
+    #[inline(always)]
     fn un32<const FTZ: bool, const SAT: bool>(&mut self, op: FloatUn) -> Exec {
         let fin = finish::<FTZ, SAT>;
         let load = flush::<FTZ>;
@@ -498,6 +508,7 @@ impl Machine<'_, '_> {
         }
     }
 
+    #[inline(always)]
     pub fn float_min_max(&mut self, how: FloatMinMax, ty: FloatTy) -> Exec {
         let third = self.inst.src[2] != warploom_ir::Src::None;
         // With `.xorsign` the third operand's sign takes part in the second step.
@@ -581,7 +592,7 @@ mod tests {
             let (a, b, c) = (operand(&mut rng), operand(&mut rng), operand(&mut rng));
             // Sums near a tie: c is close to -a*b or to half a unit of it.
             let c = if rng.below(4) == 0 { -(a * b) } else { c };
-            let (got, want) = (fma32(a, b, c), a.mul_add(b, c));
+            let (got, want) = (fma32(a, b, c, false), a.mul_add(b, c));
             let same = got.to_bits() == want.to_bits() || (got.is_nan() && want.is_nan());
             assert!(same, "{a:e} x {b:e} + {c:e}: {got:e}, host {want:e}");
         }

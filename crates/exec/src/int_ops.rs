@@ -81,6 +81,7 @@ impl Machine<'_, '_> {
         clippy::unnecessary_min_or_max,
         reason = "one body for signed and unsigned types"
     )]
+    #[inline(always)]
     pub fn int_bin(&mut self, op: IntBin, ty: IntTy) -> Exec {
         with_int!(ty, T => match op {
             IntBin::Add => self.bin(T::wrapping_add),
@@ -114,6 +115,7 @@ impl Machine<'_, '_> {
         self.bin(|a: u32, b: u32| packed(a, b, &f))
     }
 
+    #[inline(always)]
     pub fn int_un(&mut self, op: IntUn, ty: IntTy) -> Exec {
         let illegal = self.illegal();
         with_int!(ty, T => match op {
@@ -127,6 +129,7 @@ impl Machine<'_, '_> {
         }, packed => Err(illegal))
     }
 
+    #[inline(always)]
     pub fn mul(&mut self, half: Half, ty: IntTy) -> Exec {
         let illegal = self.illegal();
         match (half, ty) {
@@ -142,6 +145,7 @@ impl Machine<'_, '_> {
         }
     }
 
+    #[inline(always)]
     pub fn mad(&mut self, half: Half, ty: IntTy, sat: bool) -> Exec {
         let illegal = self.illegal();
         match (half, ty, sat) {
@@ -172,11 +176,13 @@ impl Machine<'_, '_> {
         }
     }
 
+    #[inline(always)]
     pub fn mul24(&mut self, hi: bool, ty: IntTy) -> Exec {
         let signed = ty == IntTy::S32;
         self.bin(|a: u32, b: u32| mul24(hi, signed, a, b))
     }
 
+    #[inline(always)]
     pub fn mad24(&mut self, hi: bool, sat: bool, ty: IntTy) -> Exec {
         let signed = ty == IntTy::S32;
         if sat {

@@ -6,6 +6,7 @@ use crate::fault::Checks;
 use crate::regs::{Lanes32, Lanes64};
 use crate::stack::BranchOrder;
 use crate::texture::TextureTable;
+use crate::wide::Wide;
 use std::sync::Arc;
 use warploom_base::{Dim3, Pc};
 use warploom_ir::{ConstValue, Dst, Program, Src};
@@ -141,6 +142,7 @@ pub struct LaunchContext {
     pub(crate) checks: Checks,
     pub(crate) branch_order: BranchOrder,
     pub(crate) barriers: u32,
+    pub(crate) wide: Wide,
 }
 
 impl LaunchContext {
@@ -174,6 +176,7 @@ impl LaunchContext {
             checks: spec.checks,
             branch_order: spec.branch_order,
             barriers: spec.barriers.min(BARRIERS as u32),
+            wide: Wide::of_host(),
             program,
         })
     }

@@ -56,6 +56,7 @@ mod texture_ops;
 mod vals;
 mod warp;
 mod warp_ops;
+mod wide;
 
 pub use atomic::{AtomicAct, AtomicBatch, AtomicDst, AtomicMode, apply_atomic, atom_bytes};
 pub use barrier::{BARRIERS, BarrierArrival, BarrierOutcome, BarrierRelease, BarrierTable};

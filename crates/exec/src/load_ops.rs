@@ -44,6 +44,7 @@ fn shared_word<const N: usize>(shared: &[u8], address: u64) -> u64 {
 }
 
 impl Machine<'_, '_> {
+    #[inline(always)]
     pub fn load(&mut self, space: MemSpace, ty: MemTy, cache_op: CacheOp) -> Exec {
         self.addresses();
         let mut access = Access::new(space, MemKind::Load, ty);

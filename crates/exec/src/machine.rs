@@ -209,6 +209,7 @@ impl<'a> Machine<'a, '_> {
     }
 
     /// The lanes in which f(a) holds.
+    #[inline(always)]
     pub fn test<A>(&self, f: impl Fn(A) -> bool) -> LaneMask
     where
         A: Val<Raw: SrcRaw>,

@@ -90,7 +90,8 @@ fn multiply<T: Copy>(mma: &Mma, of: &mut Operands<T>, step: impl Fn(T, T, T) -> 
 }
 
 impl Machine<'_, '_> {
-    pub fn mma(&mut self) -> Exec {
+    #[inline(always)]
+    pub fn mma(&mut self, fused: bool) -> Exec {
         let extra = self.extra()?;
         let Some(mma) = &extra.matrix else {
             return Err(self.illegal());
@@ -98,7 +99,7 @@ impl Machine<'_, '_> {
         match mma.acc[0] {
             AccTy::F16 | AccTy::F32 => {
                 let mut of = self.operands(mma, &extra.srcs, decode_f32, acc_f32)?;
-                multiply(mma, &mut of, fma32);
+                multiply(mma, &mut of, |a, b, c| fma32(a, b, c, fused));
                 self.put_result(mma, &extra.dsts, |at| acc_bits(mma.acc[0], of.c[at]))
             }
             AccTy::F64 => {

@@ -19,6 +19,7 @@ fn low_bits(width: Width) -> u64 {
 }
 
 impl Machine<'_, '_> {
+    #[inline(always)]
     pub fn mov(&mut self, width: Width) -> Exec {
         match width {
             Width::B64 => self.copy::<u64>(),
@@ -28,6 +29,7 @@ impl Machine<'_, '_> {
         }
     }
 
+    #[inline(always)]
     fn copy<R: SrcRaw>(&mut self) -> Exec {
         let value: [R; WARP_SIZE] = *self.src::<R>(0);
         self.put0(&value);

@@ -10,8 +10,13 @@ use crate::log::MemPort;
 use crate::machine::{Exec, Machine};
 use crate::memory::DeviceMemory;
 use crate::warp::WarpState;
+use crate::wide::{Wide, widely};
 use warploom_base::{LaneMask, Pc, WARP_SIZE};
-use warploom_ir::{CacheOp, Inst, MemSpace, Op, Scope, Src};
+use warploom_ir::{
+    CacheOp, Cmp, Combine, FloatBin, FloatMinMax, FloatMods, FloatTy, FloatUn, Half, Inst, IntBin,
+    IntTy, IntUn, Logic, MemSpace, MemTy, Op, Scope, SetDst, Src, TexGeom, TexLod, TexTy, Ty,
+    Width,
+};
 
 /// Where and when an instruction runs: what special registers show.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -216,7 +221,7 @@ impl Machine<'_, '_> {
             Op::Nop | Op::Brkpt | Op::Nanosleep | Op::CopyCommit | Op::CopyWait(_) => Ok(()),
             Op::CopyAsync { bytes, wide, cache } => self.copy_async(bytes, wide, cache),
             Op::Mbarrier(space, op) => self.mbarrier(space, op),
-            Op::Mma(_) => self.mma(),
+            Op::Mma(_) => widely!(self.mma(; fused)),
             Op::LdMatrix(space, turned) => self.load_matrix(space, turned),
             Op::StMatrix(space, turned) => self.store_matrix(space, turned),
             Op::TurnMatrix => self.turn_matrix(),
@@ -230,17 +235,17 @@ impl Machine<'_, '_> {
             Op::StackSave(width) => self.stack_save(width),
             Op::StackRestore(width) => self.stack_restore(width),
             Op::Trap => Err(RawFault::plain(FaultKind::Trap, self.lowest_lane())),
-            Op::Mov(width) => self.mov(width),
+            Op::Mov(width) => widely!(self.mov(width: Width)),
             Op::MovPred => self.mov_pred(false),
             Op::NotPred => self.mov_pred(true),
             Op::Pack { part, whole } => self.pack(part, whole),
             Op::Unpack { part, whole } => self.unpack(part, whole),
-            Op::Int(op, ty) => self.int_bin(op, ty),
-            Op::IntUn(op, ty) => self.int_un(op, ty),
-            Op::Mul(half, ty) => self.mul(half, ty),
-            Op::Mad(half, ty, sat) => self.mad(half, ty, sat),
-            Op::Mul24(hi, ty) => self.mul24(hi, ty),
-            Op::Mad24(hi, sat, ty) => self.mad24(hi, sat, ty),
+            Op::Int(op, ty) => widely!(self.int_bin(op: IntBin, ty: IntTy)),
+            Op::IntUn(op, ty) => widely!(self.int_un(op: IntUn, ty: IntTy)),
+            Op::Mul(half, ty) => widely!(self.mul(half: Half, ty: IntTy)),
+            Op::Mad(half, ty, sat) => widely!(self.mad(half: Half, ty: IntTy, sat: bool)),
+            Op::Mul24(hi, ty) => widely!(self.mul24(hi: bool, ty: IntTy)),
+            Op::Mad24(hi, sat, ty) => widely!(self.mad24(hi: bool, sat: bool, ty: IntTy)),
             Op::Sad(ty) => self.sad(ty),
             Op::AddC { cin, cout, ty } => self.add_carry(cin, cout, ty),
             Op::SubC { cin, cout, ty } => self.sub_carry(cin, cout, ty),
@@ -252,29 +257,37 @@ impl Machine<'_, '_> {
             } => self.mad_carry(half, cin, cout, ty),
             Op::Dp4a(a, b) => self.dp4a(a, b),
             Op::Dp2a(hi, a, b) => self.dp2a(hi, a, b),
-            Op::Bfe(ty) => self.bfe(ty),
-            Op::Bfi(width) => self.bfi(width),
+            Op::Bfe(ty) => widely!(self.bfe(ty: IntTy)),
+            Op::Bfi(width) => widely!(self.bfi(width: Width)),
             Op::Bmsk(clamp) => self.bmsk(clamp),
             Op::Szext(clamp, ty) => self.szext(clamp, ty),
             Op::Fns => self.fns(),
-            Op::Logic(op, width) => self.logic(op, width),
-            Op::Not(width) => self.not(width),
+            Op::Logic(op, width) => widely!(self.logic(op: Logic, width: Width)),
+            Op::Not(width) => widely!(self.not(width: Width)),
             Op::Cnot(width) => self.cnot(width),
             Op::LogicPred(op) => self.logic_pred(op),
-            Op::Lop3(table, how) => self.lop3(table, how),
-            Op::Shl(width) => self.shl(width),
-            Op::Shr(ty) => self.shr(ty),
+            Op::Lop3(table, how) => widely!(self.lop3(table: u8, how: Combine)),
+            Op::Shl(width) => widely!(self.shl(width: Width)),
+            Op::Shr(ty) => widely!(self.shr(ty: IntTy)),
             Op::Shf(left, wrap) => self.shf(left, wrap),
             Op::Prmt(mode) => self.prmt(mode),
-            Op::Float(op, ty, mods) => self.float_bin(op, ty, mods),
-            Op::Fma(ty, mods) => self.fma(ty, mods),
-            Op::FloatUn(op, ty, mods) => self.float_un(op, ty, mods),
-            Op::FloatMinMax(how, ty) => self.float_min_max(how, ty),
+            Op::Float(op, ty, mods) => {
+                widely!(self.float_bin(op: FloatBin, ty: FloatTy, mods: FloatMods))
+            }
+            Op::Fma(ty, mods) => widely!(self.fma(ty: FloatTy, mods: FloatMods; fused)),
+            Op::FloatUn(op, ty, mods) => {
+                widely!(self.float_un(op: FloatUn, ty: FloatTy, mods: FloatMods))
+            }
+            Op::FloatMinMax(how, ty) => widely!(self.float_min_max(how: FloatMinMax, ty: FloatTy)),
             Op::Copysign(ty) => self.copysign(ty),
             Op::Testp(kind, ty) => self.testp(kind, ty),
-            Op::Setp(cmp, how, ty, ftz) => self.setp(cmp, how, ty, ftz),
-            Op::Set(cmp, how, ty, ftz, dst) => self.set(cmp, how, ty, ftz, dst),
-            Op::Selp(width) => self.selp(width),
+            Op::Setp(cmp, how, ty, ftz) => {
+                widely!(self.setp(cmp: Cmp, how: Combine, ty: Ty, ftz: bool))
+            }
+            Op::Set(cmp, how, ty, ftz, dst) => {
+                widely!(self.set(cmp: Cmp, how: Combine, ty: Ty, ftz: bool, dst: SetDst))
+            }
+            Op::Selp(width) => widely!(self.selp(width: Width)),
             Op::Slct { width, float, ftz } => self.slct(width, float, ftz),
             Op::Cvt {
                 to,
@@ -282,27 +295,34 @@ impl Machine<'_, '_> {
                 round,
                 ftz,
                 sat,
-            } => self.cvt(Cvt {
-                to,
-                from,
-                round,
-                ftz,
-                sat,
-            }),
+            } => {
+                let cvt = Cvt {
+                    to,
+                    from,
+                    round,
+                    ftz,
+                    sat,
+                };
+                widely!(self.cvt(cvt: Cvt))
+            }
             Op::CvtPack2 { to, round, relu } => self.cvt_pack2(to, round, relu),
             Op::CvtPackInt { to, .. } => self.cvt_pack_int(to),
             Op::CvtTf32(round, relu) => self.cvt_tf32(round, relu),
             Op::Cvta(space, to, width) => self.cvta(space, to, width),
             Op::Isspacep(space) => self.isspacep(space),
-            Op::Ld(space, ty, cache_op) => self.load(space, ty, cache_op),
-            Op::St(space, ty, cache_op) => self.store(space, ty, cache_op),
+            Op::Ld(space, ty, cache_op) => {
+                widely!(self.load(space: MemSpace, ty: MemTy, cache_op: CacheOp))
+            }
+            Op::St(space, ty, cache_op) => {
+                widely!(self.store(space: MemSpace, ty: MemTy, cache_op: CacheOp))
+            }
             Op::Atom(space, op, ty) => self.atomic(space, op, ty),
             Op::Tex {
                 geom,
                 lod,
                 texel,
                 coord,
-            } => self.texture(geom, lod, texel, coord),
+            } => widely!(self.texture(geom: TexGeom, lod: TexLod, texel: TexTy, coord: TexTy)),
             Op::Tld4 {
                 channel,
                 geom,

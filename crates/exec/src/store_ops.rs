@@ -13,6 +13,7 @@ pub(crate) fn is_word(ty: MemTy) -> bool {
 }
 
 impl Machine<'_, '_> {
+    #[inline(always)]
     pub fn store(&mut self, space: MemSpace, ty: MemTy, cache_op: CacheOp) -> Exec {
         self.addresses();
         let mut access = Access::new(space, MemKind::Store, ty);

@@ -163,7 +163,7 @@ impl Texture {
         if dims != 2 || self.layers > 1 {
             return self.address_of(place, layer);
         }
-        let [x, y, _] = place.map(u64::from);
+        let (x, y) = (u64::from(place[0]), u64::from(place[1]));
         // All are powers of two.
         let texel = self.texel_bytes().ilog2();
         let tile_width = tile_width_log2(texel);
@@ -218,7 +218,8 @@ impl Texture {
     pub(crate) fn decode(&self, bytes: &[u8; 16]) -> Texel {
         let [x, y, z, w] = match (self.kind, self.channel_bits) {
             (ChannelKind::UnsignedNormalized, 8) => {
-                [0, 1, 2, 3].map(|k| PARTS_OF_255[usize::from(bytes[k])])
+                let part = |k: usize| PARTS_OF_255[usize::from(bytes[k])];
+                [part(0), part(1), part(2), part(3)]
             }
             _ => self.any_channels(bytes),
         };

@@ -6,6 +6,7 @@ use crate::float_ops::{narrow, widen};
 use crate::log::FewReader;
 use crate::machine::{Exec, Machine};
 use crate::memory::AccessCheck;
+use crate::regs::map_lanes;
 use crate::soft::Format;
 use crate::step::{Effect, MemEffect, MemKind};
 use crate::texture::{ChannelKind, Texel, Texture, floor};
@@ -67,6 +68,7 @@ fn weight(fraction: f32) -> f64 {
     f64::from(floor(fraction * 256.0 + 0.5)) / 256.0
 }
 
+#[inline(always)]
 fn neighbours(scaled: &[Lanes<f32>; 3], dims: usize) -> Neighbours {
     let mut all = Neighbours {
         lower: [[0; WARP_SIZE]; 3],
@@ -84,6 +86,7 @@ fn neighbours(scaled: &[Lanes<f32>; 3], dims: usize) -> Neighbours {
 }
 
 /// Coordinates in texels, brought inside by wrapping or mirroring where that applies.
+#[inline(always)]
 fn scaled(texture: &Texture, c: &Coordinates) -> [Lanes<f32>; 3] {
     let mut all = c.position;
     for (axis, lanes) in all.iter_mut().enumerate().take(c.dims) {
@@ -93,6 +96,7 @@ fn scaled(texture: &Texture, c: &Coordinates) -> [Lanes<f32>; 3] {
 }
 
 /// Numbers of the texels that positions lie in.
+#[inline(always)]
 fn nearest(c: &Coordinates, scaled: &[Lanes<f32>; 3]) -> [Lanes<i64>; 3] {
     c.fetched.unwrap_or_else(|| {
         let mut all = [[0; WARP_SIZE]; 3];
@@ -171,6 +175,7 @@ impl<'a> Machine<'a, '_> {
         }
     }
 
+    #[inline(always)]
     fn coordinates(&self, geom: TexGeom, coord: TexTy, srcs: &[Src]) -> Coordinates {
         let (layered, dims) = match geom {
             TexGeom::D1 => (false, 1),
@@ -194,15 +199,17 @@ impl<'a> Machine<'a, '_> {
         for axis in 0..dims {
             let words = self.words(srcs.get(first + axis));
             c.position[axis] = match coord {
-                TexTy::F32 => words.map(f32::from_bits),
-                TexTy::F16 | TexTy::F16x2 => words.map(|x| widen(x as u16, Format::F16) as f32),
-                TexTy::S32 => words.map(|x| x as i32 as f32),
-                TexTy::U32 => words.map(|x| x as f32),
+                TexTy::F32 => map_lanes(&words, f32::from_bits),
+                TexTy::F16 | TexTy::F16x2 => {
+                    map_lanes(&words, |x| widen(x as u16, Format::F16) as f32)
+                }
+                TexTy::S32 => map_lanes(&words, |x| x as i32 as f32),
+                TexTy::U32 => map_lanes(&words, |x| x as f32),
             };
             if let Some(fetched) = &mut c.fetched {
                 fetched[axis] = match coord {
-                    TexTy::S32 => words.map(|x| i64::from(x as i32)),
-                    _ => words.map(i64::from),
+                    TexTy::S32 => map_lanes(&words, |x| i64::from(x as i32)),
+                    _ => map_lanes(&words, i64::from),
                 };
             }
         }
@@ -292,7 +299,10 @@ impl<'a> Machine<'a, '_> {
         let mut weights = [[0.0; 2]; DIMS];
         for axis in 0..DIMS {
             let (lower, upper) = (around.lower[axis][lane], around.upper_weight[axis][lane]);
-            offsets[axis] = [lower, lower.saturating_add(1)].map(|i| fetch.offset(axis, i));
+            offsets[axis] = [
+                fetch.offset(axis, lower),
+                fetch.offset(axis, lower.saturating_add(1)),
+            ];
             weights[axis] = [1.0 - upper, upper];
         }
         let mut sum = [0.0; 4];
@@ -308,9 +318,9 @@ impl<'a> Machine<'a, '_> {
                 true => [0.0; 4],
                 false => self.texel(fetch, reader, address, lane)?,
             };
-            sum.iter_mut()
-                .zip(texel)
-                .for_each(|(sum, x)| *sum += weight * x);
+            for channel in 0..4 {
+                sum[channel] += weight * texel[channel];
+            }
         }
         Ok(sum)
     }
@@ -329,6 +339,7 @@ impl<'a> Machine<'a, '_> {
     }
 
     /// What the lanes of one texture fetch.
+    #[inline(always)]
     fn sample(
         &mut self,
         fetch: &Fetch<'_>,
@@ -360,6 +371,7 @@ impl<'a> Machine<'a, '_> {
         Ok(())
     }
 
+    #[inline(always)]
     pub fn texture(&mut self, geom: TexGeom, _lod: TexLod, texel: TexTy, coord: TexTy) -> Exec {
         let extra = self.extra()?;
         let c = self.coordinates(geom, coord, &extra.srcs);

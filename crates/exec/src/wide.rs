@@ -1,0 +1,72 @@
+//! Which of the host's vector instructions the lanes' loops use: chosen when a launch is prepared.
+//!
+//! Lane loops are plain Rust that the compiler vectorises. Where it pays, an operation is compiled
+//! twice: for what every x86-64 has, and for AVX2, FMA and BMI2 (what x86-64-v3 has for them).
+//! Both give the same bits: no operation rounds otherwise, and a fused multiply-add that is put
+//! together from other operations (`fma32`) is as exact as the instruction.
+
+/// Vector instructions of the host.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Wide {
+    /// What the program was compiled for.
+    Plain,
+    /// AVX2, FMA and BMI2 besides.
+    #[cfg(target_arch = "x86_64")]
+    Avx2(Avx2),
+}
+
+/// Proof that the host has AVX2, FMA, BMI1 and BMI2: there is none elsewhere.
+#[cfg(target_arch = "x86_64")]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Avx2(());
+
+impl Wide {
+    /// The most that this host has.
+    pub fn of_host() -> Self {
+        #[cfg(target_arch = "x86_64")]
+        if std::is_x86_feature_detected!("avx2")
+            && std::is_x86_feature_detected!("fma")
+            && std::is_x86_feature_detected!("bmi1")
+            && std::is_x86_feature_detected!("bmi2")
+        {
+            return Self::Avx2(Avx2(()));
+        }
+        Self::Plain
+    }
+}
+
+/// Calls a method of a [`Machine`](crate::machine::Machine), which has to be `inline(always)`,
+/// compiled for its launch's [`Wide`]. `fused` after the arguments adds one that says whether a
+/// fused multiply-add is an instruction of the host.
+macro_rules! widely {
+    ($machine:ident.$method:ident($($arg:ident: $ty:ty),*)) => {
+        widely!(@ $machine, $method, ($($arg: $ty),*), (), ())
+    };
+    ($machine:ident.$method:ident($($arg:ident: $ty:ty),*; fused)) => {
+        widely!(@ $machine, $method, ($($arg: $ty),*), (cfg!(target_feature = "fma")), (true))
+    };
+    (@ $machine:ident, $method:ident, ($($arg:ident: $ty:ty),*), ($($fused:expr)?),
+        ($($yes:expr)?)) => {{
+        #[inline(never)]
+        fn plain(machine: &mut Machine<'_, '_>, $($arg: $ty),*) -> Exec {
+            machine.$method($($arg,)* $($fused)?)
+        }
+        #[cfg(target_arch = "x86_64")]
+        #[target_feature(enable = "avx2,fma,bmi1,bmi2")]
+        fn avx2(machine: &mut Machine<'_, '_>, $($arg: $ty),*) -> Exec {
+            machine.$method($($arg,)* $($yes)?)
+        }
+        match $machine.ctx.wide {
+            Wide::Plain => plain($machine, $($arg),*),
+            #[cfg(target_arch = "x86_64")]
+            Wide::Avx2(_) => {
+                #[expect(unsafe_code, reason = "the only way to call what needs a feature")]
+                // SAFETY: that there is an `Avx2` proves that the host has what `avx2` enables.
+                unsafe {
+                    avx2($machine, $($arg),*)
+                }
+            }
+        }
+    }};
+}
+pub(crate) use widely;
