@@ -27,7 +27,11 @@ impl Post {
     }
 
     fn get(&self) -> News {
-        News::of([0, 1].map(|i| self.0[i].load(Ordering::Relaxed)))
+        let [first, second] = &self.0;
+        News::of([
+            first.load(Ordering::Relaxed),
+            second.load(Ordering::Relaxed),
+        ])
     }
 }
 
