@@ -34,15 +34,47 @@ struct Set {
     free: u64,
     /// Bit i: collector `first + i` has all operands.
     ready: u64,
+    /// Its instructions go to several registers, or to places of several sub-cores: where one
+    /// cannot leave, another may.
+    mixed: bool,
 }
 
-/// Where instructions enter: each cycle, one of each of these pipes into one of these sets.
+/// Where instructions enter: each cycle, one of each of these pipes into one of these sets. Looked
+/// at in every step, so without lists of its own elsewhere in memory.
 #[derive(Clone, Debug)]
 struct InPort {
-    pipes: Vec<Pipe>,
+    pipes: Few<{ Pipe::COUNT }>,
     /// The same, a bit each.
     mask: u8,
-    sets: Vec<usize>,
+    /// Its own set, and the general one behind it.
+    sets: Few<2>,
+}
+
+/// A few small numbers in order.
+#[derive(Clone, Copy, Debug)]
+struct Few<const MOST: usize> {
+    items: [u8; MOST],
+    len: u8,
+}
+
+impl<const MOST: usize> Few<MOST> {
+    /// Requires at most `MOST` of them.
+    fn of(from: impl Iterator<Item = usize>) -> Self {
+        let mut few = Self {
+            items: [0; MOST],
+            len: 0,
+        };
+        for item in from {
+            few.items[usize::from(few.len)] = item as u8;
+            few.len += 1;
+        }
+        few
+    }
+
+    #[inline]
+    fn as_slice(&self) -> &[u8] {
+        &self.items[..usize::from(self.len)]
+    }
 }
 
 /// What sends on one ready collector of its set a cycle.
@@ -76,8 +108,8 @@ pub struct Collectors {
     /// Bit per bank written in this cycle.
     written: u64,
     style: ModelStyle,
-    /// By collector, the diagonal and bank of its first read: scratch of `allocate`.
-    best: Vec<(u32, u32)>,
+    /// By collector: bit per bank whose next read is one of its operands.
+    fronts: Box<[u64]>,
     /// Collectors that hold an instruction, and those of them that have all operands.
     busy: u32,
     ready: u32,
@@ -123,7 +155,7 @@ impl Collectors {
             reads: 0,
             written: 0,
             style,
-            best: Vec::new(),
+            fronts: Box::default(),
             busy: 0,
             ready: 0,
             settled: false,
@@ -139,9 +171,8 @@ impl Collectors {
             Pipe::Int,
         ];
         let every: Vec<Pipe> = order.into_iter().filter(exists).collect();
-        let general = this.add_set(&spec.general);
-        let sets = general.into_iter().collect();
-        this.add_ports(&spec.general, every, sets);
+        let general = this.add_set(&spec.general, every.len());
+        this.add_ports(&spec.general, &every, Few::of(general.into_iter()));
         let own = [
             (&spec.sp, Pipe::Sp),
             (&spec.dp, Pipe::Dp),
@@ -151,17 +182,18 @@ impl Collectors {
             (&spec.int, Pipe::Int),
         ];
         for (set, pipe) in own {
-            let sets = this.add_set(set).into_iter().chain(general).collect();
-            this.add_ports(set, vec![pipe], sets);
+            let sets = Few::of(this.add_set(set, 1).into_iter().chain(general));
+            this.add_ports(set, &[pipe], sets);
         }
         let collectors = this.collectors.len();
         this.queues = BankQueues::new(spec.banks as usize, collectors);
-        this.best = vec![(u32::MAX, 0); collectors];
+        this.fronts = vec![0; collectors].into();
         this
     }
 
-    /// Adds the collectors of a set with their dispatchers. `None` for an empty set.
-    fn add_set(&mut self, set: &CollectorSet) -> Option<usize> {
+    /// Adds the collectors of a set, which serves so many pipes, with their dispatchers. `None` for
+    /// an empty set.
+    fn add_set(&mut self, set: &CollectorSet, pipes: usize) -> Option<usize> {
         if set.units == 0 {
             return None;
         }
@@ -177,6 +209,7 @@ impl Collectors {
             units: set.units,
             free: !0 >> (64 - set.units),
             ready: 0,
+            mixed: self.subs > 1 || pipes > 1,
         });
         let blank = Collector {
             set: index as u8,
@@ -193,9 +226,10 @@ impl Collectors {
         Some(index)
     }
 
-    fn add_ports(&mut self, set: &CollectorSet, pipes: Vec<Pipe>, sets: Vec<usize>) {
-        if !sets.is_empty() && !pipes.is_empty() {
+    fn add_ports(&mut self, set: &CollectorSet, pipes: &[Pipe], sets: Few<2>) {
+        if sets.len > 0 && !pipes.is_empty() {
             let mask = pipes.iter().fold(0, |mask, pipe| mask | 1 << *pipe as u8);
+            let pipes = Few::of(pipes.iter().map(|pipe| *pipe as usize));
             let port = InPort { pipes, mask, sets };
             self.in_ports
                 .extend(std::iter::repeat_n(port, set.in_ports as usize));
@@ -205,8 +239,9 @@ impl Collectors {
     /// Bank of a register of a warp: in the part of the scheduler that the warp belongs to.
     #[inline]
     fn bank(&self, register: u16, warp: u16) -> u32 {
-        let sub = remainder(warp.into(), self.subs);
-        remainder(u32::from(register) + u32::from(warp), self.banks) + sub * self.banks
+        let (banks, subs) = (u64::from(self.banks), u64::from(self.subs));
+        let sub = remainder(warp.into(), subs);
+        (remainder(u64::from(register) + u64::from(warp), banks) + sub * banks) as u32
     }
 
     /// Marks the banks of a function unit's results written in this cycle: they serve no reads. A
@@ -261,16 +296,8 @@ impl Collectors {
     }
 
     /// The lowest of some collectors of a set whose instruction finds a place behind it.
-    #[inline]
-    fn first_to_leave(&self, set: &Set, mut collectors: u64) -> Option<u32> {
-        while collectors != 0 {
-            let i = collectors.trailing_zeros();
-            if self.can_leave(set, i) {
-                return Some(i);
-            }
-            collectors &= collectors - 1;
-        }
-        None
+    fn first_to_leave(&self, set: &Set, collectors: u64) -> Option<u32> {
+        bits(collectors).find(|i| self.can_leave(set, *i))
     }
 
     /// One step, the `nth` of the SM. `sources` tells what an entering instruction reads.
@@ -307,9 +334,6 @@ impl Collectors {
         for d in 0..self.dispatchers.len() {
             let Dispatcher { set, last } = self.dispatchers[d];
             let set = &self.sets[set];
-            if set.ready == 0 {
-                continue;
-            }
             let start = match self.subs {
                 1 => last + 1,
                 subs => {
@@ -319,9 +343,18 @@ impl Collectors {
             };
             let start = if start >= set.units { 0 } else { start };
             let after = set.ready & (!0 << start);
-            let chosen = self
-                .first_to_leave(set, after)
-                .or_else(|| self.first_to_leave(set, set.ready & !after));
+            let next = if after != 0 { after } else { set.ready };
+            // An empty set has its first collector looked at, for one branch instead of two.
+            let first = next.trailing_zeros() % 64;
+            let leaves = (set.ready != 0) & self.can_leave(set, first);
+            let chosen = if leaves {
+                Some(first)
+            } else if set.mixed {
+                self.first_to_leave(set, after)
+                    .or_else(|| self.first_to_leave(set, set.ready & !after))
+            } else {
+                None
+            };
             if let Some(i) = chosen {
                 self.dispatchers[d].last = i;
                 self.send(self.dispatchers[d].set, i);
@@ -339,65 +372,34 @@ impl Collectors {
         self.ready -= 1;
     }
 
+    /// Every bank serves its oldest read, in 3.2.2 those of [`Self::granted`].
     fn read_banks(&mut self, nth: u64) -> BankReads {
         let mut reads = BankReads::default();
-        let open = self.waiting & !self.written;
-        let chosen = match self.style {
-            ModelStyle::V3 => self.one_per_collector(open, nth),
-            ModelStyle::V4 => open,
-        };
-        for bank in bits(chosen) {
-            let Some(collector) = self.queues.pop(bank as usize) else {
-                continue;
-            };
-            if self.queues.front(bank as usize).is_none() {
+        let square = self.queues.banks().max(self.collectors.len()) as u32;
+        let first = remainder(nth, square.into()) as u32;
+        let mut open = self.waiting & !self.written;
+        while open != 0 {
+            let mut bank = open.trailing_zeros();
+            let mut looked_at = 1 << bank;
+            if self.style == ModelStyle::V3 {
+                let collector = self.queues.front(bank as usize);
+                looked_at = self.fronts[usize::from(collector)] & open;
+                bank = granted(looked_at, collector.into(), first, square);
+            }
+            open &= !looked_at;
+            let read = self.queues.pop(bank as usize);
+            self.fronts[usize::from(read.collector)] &= !(1 << bank);
+            if let Some(next) = read.next {
+                self.fronts[usize::from(next)] |= 1 << bank;
+            } else {
                 self.waiting &= !(1 << bank);
             }
-            self.reads -= 1;
             reads.served += 1;
-            self.operand_arrived(collector);
+            self.operand_arrived(read.collector);
         }
+        self.reads -= reads.served;
         reads.waited = self.reads;
         reads
-    }
-
-    /// 3.2.2: a collector receives one operand a cycle.
-    #[inline]
-    fn one_per_collector(&mut self, open: u64, nth: u64) -> u64 {
-        // Mostly no two banks want the same collector. A bit stands for several where an SM has
-        // more than 64: those are taken for one, and looked at closely.
-        let (mut seen, mut again) = (0u64, 0);
-        for bank in bits(open) {
-            let collector = self.queues.front(bank as usize).unwrap_or(0);
-            let bit = 1 << (collector % 64);
-            again |= seen & bit;
-            seen |= bit;
-        }
-        if again == 0 {
-            open
-        } else {
-            self.allocate(open, nth)
-        }
-    }
-
-    /// 3.2.2's wavefront allocator goes through the diagonals of the matrix of banks and
-    /// collectors, beginning with another one each step.
-    fn allocate(&mut self, open: u64, nth: u64) -> u64 {
-        let square = self.queues.banks().max(self.collectors.len()) as u64;
-        self.best.fill((u32::MAX, 0));
-        for bank in bits(open) {
-            if let Some(collector) = self.queues.front(bank as usize) {
-                let start = (nth + u64::from(bank)) % square;
-                let diagonal = (u64::from(collector) + square - start) % square;
-                let best = &mut self.best[usize::from(collector)];
-                *best = (*best).min((diagonal as u32, bank));
-            }
-        }
-        let granted = self
-            .best
-            .iter()
-            .filter(|(diagonal, _)| *diagonal != u32::MAX);
-        granted.fold(0, |mask, (_, bank)| mask | 1 << bank)
     }
 
     #[inline]
@@ -405,26 +407,26 @@ impl Collectors {
         let index = usize::from(collector);
         let c = &mut self.collectors[index];
         c.missing -= 1;
-        if c.missing == 0 {
-            let set = &mut self.sets[usize::from(c.set)];
-            set.ready |= 1 << (index - set.first);
-            self.ready += 1;
-        }
+        let has_all = c.missing == 0;
+        let set = &mut self.sets[usize::from(c.set)];
+        set.ready |= u64::from(has_all) << (index - set.first);
+        self.ready += u32::from(has_all);
     }
 
     fn take_in<'a>(&mut self, sources: impl Fn(FlightId) -> Sources<'a>) {
         for p in 0..self.in_ports.len() {
-            if self.in_ports[p].mask & self.input.occupied() == 0 {
+            let port = &self.in_ports[p];
+            if port.mask & self.input.occupied() == 0 {
                 continue;
             }
-            for i in 0..self.in_ports[p].pipes.len() {
+            for i in 0..port.pipes.as_slice().len() {
                 let port = &self.in_ports[p];
-                let pipe = port.pipes[i];
-                if self.input[pipe as usize].is_empty() {
+                let pipe = usize::from(port.pipes.as_slice()[i]);
+                let Some(issued) = self.input.oldest(pipe) else {
                     continue;
-                }
-                if let Some((issued, set, i)) = self.place_for(port, pipe) {
-                    self.input.take(pipe as usize, issued);
+                };
+                if let Some((set, i)) = self.place_for(&port.sets, issued) {
+                    self.input.take(pipe, issued);
                     self.occupy(set, i, issued, pipe, &sources(issued.flight));
                 }
                 if self.style == ModelStyle::V3 {
@@ -435,12 +437,11 @@ impl Collectors {
         }
     }
 
-    /// The instruction of `pipe` issued first, and the set and collector that it would take.
+    /// The set and collector that an instruction takes.
     #[inline]
-    fn place_for(&self, port: &InPort, pipe: Pipe) -> Option<(Issued, usize, u32)> {
-        let issued = self.input[pipe as usize].oldest()?;
-        port.sets.iter().find_map(|&s| {
-            let set = &self.sets[s];
+    fn place_for(&self, sets: &Few<2>, issued: Issued) -> Option<(usize, u32)> {
+        sets.as_slice().iter().find_map(|&s| {
+            let set = &self.sets[usize::from(s)];
             let own = match self.subs {
                 1 => !0,
                 subs => {
@@ -449,19 +450,17 @@ impl Collectors {
                 }
             };
             let free = set.free & own;
-            (free != 0).then(|| (issued, s, free.trailing_zeros()))
+            (free != 0).then(|| (usize::from(s), free.trailing_zeros()))
         })
     }
 
-    fn occupy(&mut self, set: usize, i: u32, issued: Issued, pipe: Pipe, sources: &Sources<'_>) {
+    fn occupy(&mut self, set: usize, i: u32, issued: Issued, pipe: usize, sources: &Sources<'_>) {
         self.busy += 1;
         let missing = sources.registers.len() as u8;
         let s = &mut self.sets[set];
         s.free &= !(1 << i);
-        if missing == 0 {
-            s.ready |= 1 << i;
-            self.ready += 1;
-        }
+        s.ready |= u64::from(missing == 0) << i;
+        self.ready += u32::from(missing == 0);
         let index = s.first + i as usize;
         self.collectors[index] = Collector {
             issued,
@@ -469,18 +468,35 @@ impl Collectors {
             set: set as u8,
             missing,
         };
-        self.reads += sources.registers.len() as u64;
+        self.reads += u64::from(missing);
         for (operand, &register) in sources.registers.iter().enumerate() {
             let bank = self.bank(register, sources.warp);
-            self.queues.push(bank as usize, index, operand);
+            let is_first = self.queues.push(bank as usize, index, operand);
+            self.fronts[index] |= u64::from(is_first) << bank;
             self.waiting |= 1 << bank;
         }
     }
 }
 
+/// 3.2.2: a collector receives one operand a cycle. Its wavefront allocator goes through the
+/// diagonals of the `square` matrix of banks and collectors, beginning with another one, the
+/// `first`, each step: of the `banks` that want one collector, the one whose diagonal comes first.
+#[inline]
+fn granted(banks: u64, collector: u32, first: u32, square: u32) -> u32 {
+    // Bank b is on the collector's diagonal `turn - b`, modulo the square.
+    let turn = if collector >= first {
+        collector - first
+    } else {
+        collector + square - first
+    };
+    let below = banks & !0 >> (63 - turn.min(63));
+    let from = if below != 0 { below } else { banks };
+    63 - from.leading_zeros()
+}
+
 /// `value % by`; most numbers of banks and sub-cores are powers of two.
 #[inline]
-const fn remainder(value: u32, by: u32) -> u32 {
+const fn remainder(value: u64, by: u64) -> u64 {
     if by.is_power_of_two() {
         value & (by - 1)
     } else {
@@ -570,7 +586,7 @@ mod tests {
         assert_eq!((c.input.len(), c.busy, c.output.len()), (2, 2, 2));
         step(&mut c);
         assert_eq!((c.input.len(), c.busy, c.output.len()), (2, 2, 2));
-        let first = c.output[0].oldest().expect("a full register");
+        let first = c.output.oldest(0).expect("a full register");
         assert_eq!(first.order, 0);
         c.output.take(0, first);
         assert!(!c.is_settled());
@@ -589,7 +605,7 @@ mod tests {
                 registers: sources[f.0 as usize],
                 warp: 0,
             });
-            while let Some(issued) = c.output[0].oldest() {
+            while let Some(issued) = c.output.oldest(0) {
                 c.output.take(0, issued);
                 out.push(step);
             }
@@ -651,9 +667,9 @@ mod tests {
         let reads = |served, waited| BankReads { served, waited };
         assert_eq!(c.step(1, source), reads(0, 1), "the read waited");
         assert_eq!(c.step(2, source), reads(1, 0));
-        assert!(c.output[0].is_empty());
+        assert!((c.output.occupied() == 0));
         c.step(3, source);
-        assert!(!c.output[0].is_empty());
+        assert!(!(c.output.occupied() == 0));
     }
 
     #[test]
@@ -729,12 +745,12 @@ mod tests {
         }
         c.input.push(mem, issued(9, 1));
         c.step(9, none);
-        assert_eq!(c.input[mem].len(), 2, "4.2 looks at the oldest alone");
-        let out = c.output[mem].oldest().expect("the first is out");
+        assert_eq!(c.input.len(), 2, "4.2 looks at the oldest alone");
+        let out = c.output.oldest(mem).expect("the first is out");
         c.output.take(mem, out);
         c.step(10, none);
         c.step(11, none);
-        assert!(c.input[mem].of(1).is_none(), "the way is free again");
+        assert!(c.input.for_unit(mem, 1).is_none(), "the way is free again");
     }
 
     #[test]

@@ -100,10 +100,10 @@ impl Sm {
         if self.warps.done.has(slot) {
             return;
         }
-        let image = image_of(&self.kernels, self.warps.kernel[slot]);
+        let image = image_of(&self.kernels, self.warps.track[slot].kernel);
         let left = image.timed.len().saturating_sub(pc.index());
-        self.warps.buffer_pc[slot] = pc;
-        self.warps.buffer_len[slot] = left.min(usize::from(IBUFFER)) as u8;
+        self.warps.track[slot].buffer_pc = pc;
+        self.warps.track[slot].buffer_len = left.min(usize::from(IBUFFER)) as u8;
         // Behind the program's end there is nothing to decode, but it is the wrong path as well.
         if self.warps.exec[slot].pc() != Some(pc) {
             self.warps.flush.insert(slot);
@@ -121,7 +121,7 @@ impl Sm {
             self.warps.touched.insert(slot);
             // The warp's buffer is empty, so it cannot have issued since.
             if self.warps.running() >> slot & 1 != 0 {
-                self.front.buffer = Some((WarpSlot::new(slot), self.warps.fetch_pc[slot]));
+                self.front.buffer = Some((WarpSlot::new(slot), self.warps.track[slot].fetch_pc));
             }
             return;
         }
@@ -145,12 +145,12 @@ impl Sm {
     }
 
     fn fetch_for(&mut self, now: Cycle, slot: usize) {
-        let pc = self.warps.fetch_pc[slot];
+        let pc = self.warps.track[slot].fetch_pc;
         if self.front.perfect {
             self.front.buffer = Some((WarpSlot::new(slot), pc));
             return;
         }
-        let kernel = self.warps.kernel[slot];
+        let kernel = self.warps.track[slot].kernel;
         let request = self.fetch_request(now, slot, kernel, pc);
         match self.front.l1i.access(now, &request).outcome {
             AccessOutcome::Hit => self.front.buffer = Some((WarpSlot::new(slot), pc)),

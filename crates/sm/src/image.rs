@@ -86,6 +86,8 @@ pub struct TimedInst {
     pub writes_word: u64,
     /// Where the others begin in [`KernelImage`]'s table.
     more: u32,
+    /// Whether it may go depends on more than `needs_word`: on further entries or on copies.
+    pub asks_further: bool,
     /// Registers read through the collector.
     pub bank_reads: ListRange,
     /// Registers written to the banks.
@@ -223,11 +225,14 @@ impl KernelImage {
             let needs = bits(facts.reads.iter().chain(&facts.writes), score_words);
             let writes = bits(&facts.writes, score_words);
             more_scores.extend(needs[1..].iter().chain(&writes[1..]));
+            let inst = time(facts, spec, style, &mut lists);
+            let asks_copies = !matches!(inst.copies, CopyRole::None | CopyRole::Start);
             TimedInst {
                 needs_word: needs[0],
                 writes_word: writes[0],
                 more,
-                ..time(facts, spec, style, &mut lists)
+                asks_further: asks_copies || needs[1..].iter().any(|word| *word != 0),
+                ..inst
             }
         });
         let timed = timed.collect();
@@ -322,6 +327,7 @@ fn time(facts: &InstFacts, spec: &SmSpec, style: ModelStyle, lists: &mut Vec<u16
         needs_word: 0,
         writes_word: 0,
         more: 0,
+        asks_further: false,
         pipe: pipe_of(facts.class, &spec.units, style),
         long: is_long(facts.class),
         fence: facts.class == InstClass::Membar,

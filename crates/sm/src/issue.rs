@@ -215,8 +215,8 @@ impl Sm {
         memory: &DeviceMemory,
     ) -> Result<(), Fault> {
         let w = slot.index();
-        let kernel = self.warps.kernel[w];
-        let block = self.warps.block[w];
+        let kernel = self.warps.track[w].kernel;
+        let block = self.warps.track[w].block;
         let env = Env {
             sm: self.id.0,
             n_sm: self.n_sm,
@@ -242,7 +242,7 @@ impl Sm {
             &mut self.out,
         )?;
         debug_assert_eq!(
-            self.out.pc, self.warps.buffer_pc[w],
+            self.out.pc, self.warps.track[w].buffer_pc,
             "buffer and execution disagree"
         );
         if self.out.finding.is_some() {
@@ -261,8 +261,8 @@ impl Sm {
         if self.findings.len() >= MAX_FINDINGS {
             return;
         }
-        let image = image_of(&self.kernels, self.warps.kernel[w]);
-        let block = &self.blocks[self.warps.block[w].index()].state;
+        let image = image_of(&self.kernels, self.warps.track[w].kernel);
+        let block = &self.blocks[self.warps.track[w].block.index()].state;
         let warp = &self.warps.exec[w];
         let report = report_finding(&image.launch, block, warp, memory, &self.out);
         if let Some(report) = report
@@ -292,7 +292,7 @@ impl Sm {
     fn send_on(&mut self, slot: WarpSlot) {
         let w = slot.index();
         let pc = self.out.pc;
-        let kernel = self.warps.kernel[w];
+        let kernel = self.warps.track[w].kernel;
         let TimedInst { pipe, fence, .. } = *image_of(&self.kernels, kernel).at(pc);
         let mem = match self.out.effect {
             Effect::Memory(effect) => Some(self.memory_record(slot, effect)),
@@ -311,7 +311,7 @@ impl Sm {
             _ => {}
         }
         self.warps.reserve(w, inst, image);
-        self.warps.in_flight[w] += 1;
+        self.warps.track[w].in_flight += 1;
         if fence {
             self.warps.fenced.insert(w);
         }
@@ -337,15 +337,15 @@ impl Sm {
     /// yet: behind the buffer's last instruction it goes on with the next one in the program.
     fn advance_buffer(&mut self, slot: WarpSlot) {
         let w = slot.index();
-        let next = self.warps.buffer_pc[w].0 + 1;
-        self.warps.buffer_pc[w].0 = next;
-        self.warps.buffer_len[w] -= 1;
-        self.warps.fetch_pc[w] = Pc(next);
+        let next = self.warps.track[w].buffer_pc.0 + 1;
+        self.warps.track[w].buffer_pc.0 = next;
+        self.warps.track[w].buffer_len -= 1;
+        self.warps.track[w].fetch_pc = Pc(next);
         let here = self.warps.exec[w].pc();
-        if here.is_none_or(|pc| pc.0 != next) && self.warps.buffer_len[w] > 0 {
+        if here.is_none_or(|pc| pc.0 != next) && self.warps.track[w].buffer_len > 0 {
             self.warps.flush.insert(w);
         }
-        let image = image_of(&self.kernels, self.warps.kernel[w]);
+        let image = image_of(&self.kernels, self.warps.track[w].kernel);
         self.warps.refresh(w, image);
     }
 
@@ -450,7 +450,7 @@ impl Sm {
         self.ldst.insts[id] = MemInst {
             warp: WarpSlot(owner),
             awaited: false,
-            kernel: self.warps.kernel[w],
+            kernel: self.warps.track[w].kernel,
             pc: self.out.pc,
             path,
             replies,
@@ -465,7 +465,7 @@ impl Sm {
             self.keep_atomic(w, list);
         }
         if effect.kind == MemKind::Atomic {
-            self.warps.atomics[w] += 1;
+            self.warps.track[w].atomics += 1;
             self.warps.atomic.insert(w);
         }
         self.counters.store_instructions += u64::from(effect.kind == MemKind::Store);
@@ -490,7 +490,7 @@ impl Sm {
         self.ldst.insts[id] = MemInst {
             warp: WarpSlot(owner),
             awaited: false,
-            kernel: self.warps.kernel[slot.index()],
+            kernel: self.warps.track[slot.index()].kernel,
             pc: self.out.pc,
             path: Path::Around,
             replies: true,
@@ -525,8 +525,8 @@ impl Sm {
 
     fn fill_list(&mut self, slot: WarpSlot, list: u16, path: Path, effect: &MemEffect) {
         let w = slot.index();
-        let block = self.warps.block[w];
-        let image: &KernelImage = image_of(&self.kernels, self.warps.kernel[w]);
+        let block = self.warps.track[w].block;
+        let image: &KernelImage = image_of(&self.kernels, self.warps.track[w].kernel);
         let out = &mut self.ldst.lists[list];
         let (addrs, mask, bytes) = (&self.out.addrs, self.out.active, u32::from(effect.bytes));
         let (rule, parts) = (self.coalescing, self.shared_parts);

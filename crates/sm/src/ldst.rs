@@ -423,7 +423,7 @@ impl Sm {
                 self.warps.exec[slot].write_atomic_result(dst, batch.mask, &atomic.results);
             }
         }
-        self.warps.atomics[slot] -= 1;
+        self.warps.track[slot].atomics -= 1;
         self.warps.atomic.remove(slot);
     }
 
@@ -442,7 +442,7 @@ impl Sm {
         let slot = self.place(inst.warp.0);
         let image = image_of(&self.kernels, inst.kernel);
         self.warps.clear_pending(slot, image.at(inst.pc), image);
-        self.warps.in_flight[slot] -= 1;
+        self.warps.track[slot].in_flight -= 1;
         if let Some(group) = inst.copy {
             self.warps.copies[slot].arrived(group);
         }
@@ -501,7 +501,7 @@ impl Sm {
     /// One acknowledgement fewer of a warp's stores is out. Returns where the warp is.
     fn store_done(&mut self, token: u32) -> usize {
         let place = self.place(token as u16);
-        self.warps.stores[place] -= 1;
+        self.warps.track[place].stores -= 1;
         if place < self.warps.slots() {
             self.warps.touched.insert(place);
         }
@@ -555,7 +555,7 @@ impl Sm {
         if is_store {
             let place = self.store_done(request.token);
             if access.write_sent {
-                self.warps.stores[place] += self.ldst.replies_to(request);
+                self.warps.track[place].stores += self.ldst.replies_to(request);
             }
         } else if access.outcome == AccessOutcome::Hit {
             self.reply_done(mem_of(request.token));
@@ -648,7 +648,7 @@ impl Sm {
         self.ldst.lists.give(inst.list);
         if !inst.replies {
             let slot = self.place(inst.warp.0);
-            self.warps.in_flight[slot] -= 1;
+            self.warps.track[slot].in_flight -= 1;
             self.warps.touched.insert(slot);
             self.ldst.insts.give(id.0);
         } else if inst.pending == 0 {
@@ -680,7 +680,7 @@ impl Sm {
 
     fn finish_fence(&mut self, flight: FlightId) {
         let slot = self.flights[flight.0].warp.index();
-        self.warps.in_flight[slot] -= 1;
+        self.warps.track[slot].in_flight -= 1;
         self.warps.touched.insert(slot);
         self.flights.give(flight.0);
         self.ldst.dispatch = None;

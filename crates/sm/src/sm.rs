@@ -243,7 +243,7 @@ impl Sm {
     /// nothing more issues, and its blocks finish when they are drained, as they would after
     /// their last instruction. Blocks that have not started are dropped and returned.
     pub fn halt_kernel(&mut self, kernel: KernelSlot) -> Vec<FinishedBlock> {
-        let own = |w: &usize| self.warps.kernel[*w] == kernel;
+        let own = |w: &usize| self.warps.track[*w].kernel == kernel;
         let running = warploom_policy::warps_of(self.warps.running()).map(WarpSlot::index);
         let ended: Vec<usize> = running.filter(own).collect();
         for w in ended {
@@ -426,7 +426,7 @@ impl Sm {
             self.collectors
                 .write(image.list(inst.bank_writes), flight.warp.0);
             self.warps.clear_pending(slot, inst, image);
-            self.warps.in_flight[slot] -= 1;
+            self.warps.track[slot].in_flight -= 1;
             self.warps.touched.insert(slot);
             self.warps.refresh_arrived(slot, image);
             self.release_fence(slot);
@@ -501,7 +501,7 @@ impl Sm {
     #[inline]
     fn feed_unit(&mut self, pipe: usize, unit: usize, now: Cycle) {
         let index = self.units.index(unit);
-        let Some(issued) = self.collectors.output[pipe].for_unit(index) else {
+        let Some(issued) = self.collectors.output.for_unit(pipe, index) else {
             return;
         };
         let flight = self.flights[issued.flight.0];
@@ -519,7 +519,7 @@ impl Sm {
         let pipe = Pipe::Mem as usize;
         if registers.occupied() >> pipe & 1 != 0
             && self.ldst.can_accept()
-            && let Some(issued) = registers[pipe].oldest()
+            && let Some(issued) = registers.oldest(pipe)
         {
             registers.take(pipe, issued);
             let mem = self.flights[issued.flight.0].mem;
@@ -582,7 +582,7 @@ impl Sm {
     /// A warp's slot was freed: its block may be at its end.
     pub(crate) fn warp_gone(&mut self, now: Cycle, slot: usize) {
         self.context_gone(slot);
-        let block = &mut self.blocks[self.warps.block[slot].index()];
+        let block = &mut self.blocks[self.warps.track[slot].block.index()];
         block.live_warps -= 1;
         if block.live_warps == 0 {
             self.counters.blocks_finished += 1;
@@ -591,7 +591,7 @@ impl Sm {
                 at: now,
                 kernel: block.kernel,
                 rank: block.rank,
-                slot: self.warps.block[slot],
+                slot: self.warps.track[slot].block,
             });
         }
     }
@@ -732,8 +732,8 @@ impl Sm {
     pub fn describe_waits(&self, out: &mut Vec<String>) {
         for slot in warploom_policy::warps_of(self.warps.running()) {
             let w = slot.index();
-            let block = &self.blocks[self.warps.block[w].index()];
-            let image = image_of(&self.kernels, self.warps.kernel[w]);
+            let block = &self.blocks[self.warps.track[w].block.index()];
+            let image = image_of(&self.kernels, self.warps.track[w].kernel);
             let bit = 1 << w;
             let why = if self.warps.at_barrier & bit != 0 {
                 let id = self.warps.exec[w].waits_at_barrier().unwrap_or(0);

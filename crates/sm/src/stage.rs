@@ -5,7 +5,7 @@
 
 use crate::flight::FlightId;
 use crate::image::Pipe;
-use std::ops::Index;
+use std::ops::Range;
 
 /// An issued instruction on its way to a unit.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -18,186 +18,180 @@ pub struct Issued {
     pub sub: u8,
 }
 
-/// Register between two stages.
-#[derive(Clone, Debug)]
-pub struct StageRegister {
-    /// As many places as it is wide; the first `len` are taken, in order of issue.
-    entries: Box<[Issued]>,
-    len: usize,
-    split: bool,
-}
+/// A place that holds nothing: behind every instruction.
+const EMPTY: Issued = Issued {
+    flight: FlightId(0),
+    order: u64::MAX,
+    sub: 0,
+};
 
-impl StageRegister {
-    /// An empty register of `width` places, one a sub-core if `split`.
-    pub fn new(width: u32, split: bool) -> Self {
-        Self {
-            entries: vec![Issued::default(); width.max(1) as usize].into(),
-            len: 0,
-            split,
-        }
-    }
-
-    /// There is no place for an instruction of this sub-core.
-    #[inline]
-    pub fn is_full(&self, sub: u8) -> bool {
-        if self.split {
-            self.of(sub).is_some()
-        } else {
-            self.len == self.entries.len()
-        }
-    }
-
-    /// Holds nothing.
-    #[inline]
-    pub fn is_empty(&self) -> bool {
-        self.len == 0
-    }
-
-    /// Instructions that it holds.
-    #[inline]
-    pub fn len(&self) -> usize {
-        self.len
-    }
-
-    /// Puts an instruction in. Requires a place for it.
-    #[inline]
-    pub fn push(&mut self, issued: Issued) {
-        debug_assert!(!self.is_full(issued.sub), "no place for {issued:?}");
-        let mut at = self.len;
-        while at > 0 && self.entries[at - 1].order > issued.order {
-            self.entries[at] = self.entries[at - 1];
-            at -= 1;
-        }
-        self.entries[at] = issued;
-        self.len += 1;
-    }
-
-    /// The instruction that was issued first.
-    #[inline]
-    pub fn oldest(&self) -> Option<Issued> {
-        (self.len > 0).then(|| self.entries[0])
-    }
-
-    /// The instruction of a sub-core.
-    #[inline]
-    pub fn of(&self, sub: u8) -> Option<Issued> {
-        let mut entries = self.entries[..self.len].iter();
-        entries.find(|e| e.sub == sub).copied()
-    }
-
-    /// The instruction that a unit may take: its sub-core's, or the first issued of all.
-    #[inline]
-    pub fn for_unit(&self, index: u8) -> Option<Issued> {
-        if self.split {
-            self.of(index)
-        } else {
-            self.oldest()
-        }
-    }
-
-    /// Takes an instruction out.
-    #[inline]
-    pub fn take(&mut self, issued: Issued) {
-        let mut held = self.entries[..self.len].iter();
-        let at = held.position(|e| e.order == issued.order);
-        let at = at.expect("an instruction that the register holds");
-        self.len -= 1;
-        for place in at..self.len {
-            self.entries[place] = self.entries[place + 1];
-        }
-    }
-}
-
-/// The registers of all pipes between two stages, with bits that say at a glance where there is
-/// something and where there is no room.
+/// The registers of one stage, by pipe, and what a look at one of them would tell. Instructions lie
+/// in no order: to move them would take branches that the host cannot foresee.
 #[derive(Clone, Debug)]
 pub struct StageRegisters {
-    by_pipe: [StageRegister; Pipe::COUNT],
-    /// Bit per pipe: its register holds something.
+    /// Those of all registers, one behind the other; the first `len` of each are in use.
+    places: Box<[Issued]>,
+    registers: [Register; Pipe::COUNT],
+    /// Bit per pipe whose register holds an instruction.
     occupied: u8,
-    /// By sub-core, a bit per pipe: no place for an instruction of it.
+    /// By sub-core, one if all share: bit per pipe whose register has no place for it.
     full: Box<[u8]>,
+    /// Each scheduler has a place of its own.
+    split: bool,
     /// Something came or went since the last `note_unchanged`.
     changed: bool,
 }
 
+/// Where a register's places are.
+#[derive(Clone, Copy, Default, Debug)]
+struct Register {
+    first: u16,
+    width: u16,
+    len: u16,
+    /// Which of its places holds the instruction issued first.
+    oldest: u16,
+}
+
+impl Register {
+    #[inline]
+    fn range(self) -> Range<usize> {
+        self.place(0)..self.place(self.width)
+    }
+
+    #[inline]
+    fn place(self, nth: u16) -> usize {
+        usize::from(self.first) + usize::from(nth)
+    }
+}
+
 impl StageRegisters {
-    /// Empty registers of these widths; where there are sub-cores, so many, with one place each.
+    /// Empty registers of `widths` places, for `subs` sub-cores with a place each, or shared.
     pub fn new(widths: [u32; Pipe::COUNT], subs: Option<u32>) -> Self {
+        let mut first = 0;
+        let registers = widths.map(|width| {
+            let width = width.max(1) as u16;
+            let register = Register {
+                first,
+                width,
+                ..Register::default()
+            };
+            first += width;
+            register
+        });
         Self {
-            by_pipe: widths.map(|width| StageRegister::new(width, subs.is_some())),
+            places: vec![EMPTY; usize::from(first)].into(),
+            registers,
             occupied: 0,
             full: vec![0; subs.unwrap_or(1) as usize].into(),
+            split: subs.is_some(),
             changed: false,
         }
     }
 
-    /// Bit per pipe: its register holds something.
+    /// Bit per pipe whose register holds an instruction.
     #[inline]
     pub fn occupied(&self) -> u8 {
         self.occupied
     }
 
-    /// Bit per pipe: there is no place for an instruction of this sub-core.
+    /// Bit per pipe whose register has no place for an instruction of sub-core `sub`.
     #[inline]
     pub fn full(&self, sub: u8) -> u8 {
         self.full[usize::from(sub)]
     }
 
-    /// Something came or went since the last call of [`note_unchanged`](Self::note_unchanged).
+    /// Something came or went since the last `note_unchanged`.
     #[inline]
     pub fn has_changed(&self) -> bool {
         self.changed
     }
 
-    /// What came or went until now has been seen.
+    /// From now on changes are new ones.
     #[inline]
     pub fn note_unchanged(&mut self) {
         self.changed = false;
     }
 
-    /// Puts an instruction into a pipe's register. Requires a place for it.
+    /// Requires a free place.
     #[inline]
     pub fn push(&mut self, pipe: usize, issued: Issued) {
+        debug_assert!(
+            self.full(issued.sub) >> pipe & 1 == 0,
+            "no place for {issued:?}"
+        );
         self.changed = true;
-        let register = &mut self.by_pipe[pipe];
-        register.push(issued);
+        let register = &mut self.registers[pipe];
+        let is_older = issued.order < self.places[register.place(register.oldest)].order;
+        self.places[register.place(register.len)] = issued;
+        register.oldest = if is_older {
+            register.len
+        } else {
+            register.oldest
+        };
+        register.len += 1;
         self.occupied |= 1 << pipe;
-        if register.is_full(issued.sub) {
-            self.full[usize::from(issued.sub)] |= 1 << pipe;
+        let is_full = self.split | (register.len == register.width);
+        self.full[usize::from(issued.sub)] |= u8::from(is_full) << pipe;
+    }
+
+    /// The instruction issued first.
+    #[inline]
+    pub fn oldest(&self, pipe: usize) -> Option<Issued> {
+        let register = self.registers[pipe];
+        let oldest = self.places[register.place(register.oldest)];
+        (register.len > 0).then_some(oldest)
+    }
+
+    /// The instruction that the pipe's unit `index` may take: its sub-core's, or the one issued
+    /// first.
+    #[inline]
+    pub fn for_unit(&self, pipe: usize, index: u8) -> Option<Issued> {
+        if self.split {
+            let register = self.registers[pipe];
+            let mut held = self.places[register.place(0)..register.place(register.len)].iter();
+            held.find(|e| e.sub == index).copied()
+        } else {
+            self.oldest(pipe)
         }
     }
 
-    /// Takes an instruction out of a pipe's register.
+    /// Takes out an instruction that the register holds.
     #[inline]
     pub fn take(&mut self, pipe: usize, issued: Issued) {
         self.changed = true;
-        let register = &mut self.by_pipe[pipe];
-        register.take(issued);
-        self.full[usize::from(issued.sub)] &= !(1 << pipe);
-        if register.is_empty() {
-            self.occupied &= !(1 << pipe);
+        let register = &mut self.registers[pipe];
+        let places = &mut self.places[register.range()];
+        let mut at = usize::from(register.oldest);
+        if places[at].order != issued.order {
+            let found = places.iter().position(|held| held.order == issued.order);
+            at = found.expect("an instruction that the register holds");
         }
+        register.len -= 1;
+        let last = usize::from(register.len);
+        places[at] = places[last];
+        places[last] = EMPTY;
+        let mut oldest = 0;
+        for place in 1..places.len() {
+            oldest = if places[place].order < places[oldest].order {
+                place
+            } else {
+                oldest
+            };
+        }
+        register.oldest = oldest as u16;
+        self.full[usize::from(issued.sub)] &= !(1 << pipe);
+        self.occupied &= !(u8::from(last == 0) << pipe);
     }
 
     /// Instructions in all registers.
     pub fn len(&self) -> usize {
-        self.by_pipe.iter().map(StageRegister::len).sum()
-    }
-}
-
-impl Index<usize> for StageRegisters {
-    type Output = StageRegister;
-
-    #[inline]
-    fn index(&self, pipe: usize) -> &StageRegister {
-        &self.by_pipe[pipe]
+        self.registers.iter().map(|r| usize::from(r.len)).sum()
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Issued, StageRegister, StageRegisters};
+    use super::{Issued, StageRegisters};
     use crate::flight::FlightId;
 
     fn issued(order: u64, sub: u8) -> Issued {
@@ -210,25 +204,56 @@ mod tests {
 
     #[test]
     fn a_shared_register_gives_the_first_issued_whoever_came_first() {
-        let mut register = StageRegister::new(2, false);
-        register.push(issued(7, 0));
-        register.push(issued(3, 0));
-        assert!(register.is_full(0));
-        assert_eq!(register.for_unit(1), Some(issued(3, 0)));
-        register.take(issued(3, 0));
-        assert_eq!(register.oldest(), Some(issued(7, 0)));
-        assert!(!register.is_full(0));
+        let mut shared = StageRegisters::new([2; 6], None);
+        shared.push(1, issued(7, 0));
+        shared.push(1, issued(3, 0));
+        assert_eq!(shared.full(0), 1 << 1);
+        assert_eq!(shared.for_unit(1, 1), Some(issued(3, 0)));
+        shared.take(1, issued(3, 0));
+        assert_eq!(shared.oldest(1), Some(issued(7, 0)));
+        assert_eq!(shared.full(0), 0);
+    }
+
+    /// Against a list in order, through all ways to fill and to empty three places.
+    #[test]
+    fn the_oldest_is_the_first_of_a_sorted_list() {
+        for choices in 0..3_u32.pow(9) {
+            let mut register = StageRegisters::new([3; 6], None);
+            let mut sorted: Vec<u64> = Vec::new();
+            for step in 0..9 {
+                let choice = choices / 3_u32.pow(step) % 3;
+                let new = u64::from(choices >> step & 15) * 16 + u64::from(step);
+                match choice {
+                    0 if sorted.len() < 3 => {
+                        register.push(2, issued(new, 0));
+                        sorted.push(new);
+                        sorted.sort_unstable();
+                    }
+                    1 | 2 if !sorted.is_empty() => {
+                        let at = if choice == 1 { 0 } else { sorted.len() - 1 };
+                        register.take(2, issued(sorted.remove(at), 0));
+                    }
+                    _ => {}
+                }
+                assert_eq!(register.len(), sorted.len());
+                assert_eq!(register.oldest(2).map(|i| i.order), sorted.first().copied());
+                assert_eq!(register.full(0) >> 2 & 1 != 0, sorted.len() == 3);
+                assert_eq!(register.occupied() >> 2 & 1 != 0, !sorted.is_empty());
+            }
+        }
     }
 
     #[test]
     fn sub_cores_have_a_place_each() {
-        let mut register = StageRegister::new(4, true);
-        register.push(issued(5, 2));
-        assert!(register.is_full(2) && !register.is_full(0));
-        register.push(issued(4, 0));
-        assert_eq!(register.for_unit(2), Some(issued(5, 2)));
-        assert_eq!(register.for_unit(1), None, "unit 1 serves sub-core 1 alone");
-        assert_eq!(register.oldest(), Some(issued(4, 0)));
+        let mut split = StageRegisters::new([4; 6], Some(4));
+        split.push(0, issued(5, 2));
+        assert_eq!([split.full(2), split.full(0)], [1, 0]);
+        split.push(0, issued(4, 0));
+        assert_eq!(split.for_unit(0, 2), Some(issued(5, 2)));
+        assert_eq!(split.for_unit(0, 1), None, "unit 1 serves sub-core 1 alone");
+        assert_eq!(split.oldest(0), Some(issued(4, 0)));
+        split.take(0, issued(5, 2));
+        assert_eq!(split.for_unit(0, 2), None);
     }
 
     #[test]

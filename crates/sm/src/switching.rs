@@ -186,8 +186,8 @@ impl Sm {
         for (number, words) in context.describe_absent() {
             let place = context.place(number);
             let warp = &self.warps.exec[place];
-            let block = &self.blocks[self.warps.block[place].index()];
-            let image = image_of(&self.kernels, self.warps.kernel[place]);
+            let block = &self.blocks[self.warps.track[place].block.index()];
+            let image = image_of(&self.kernels, self.warps.track[place].kernel);
             let at = match warp.waits_at_barrier() {
                 Some(id) => block.state.barriers.describe(id),
                 None => warp.describe(&image.launch),

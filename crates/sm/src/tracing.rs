@@ -65,7 +65,7 @@ impl Sm {
         if activity == Activity::None {
             return (activity, 0, 0);
         }
-        let block = &self.blocks[self.warps.block[place].index()];
+        let block = &self.blocks[self.warps.track[place].block.index()];
         (activity, block.rank, self.warps.exec[place].warp_index())
     }
 

@@ -23,38 +23,78 @@ struct Words<'a> {
     long: &'a mut u64,
 }
 
+/// What the pipeline keeps of one warp and asks for from issue to write-back: side by side, because
+/// it goes from warp to warp, in one line of the host's cache.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
+pub struct Track {
+    /// Block of the warp.
+    pub block: BlockId,
+    /// Kernel of the warp.
+    pub kernel: KernelSlot,
+    /// Instructions in the buffer.
+    pub buffer_len: u8,
+    /// First instruction in the buffer.
+    pub buffer_pc: Pc,
+    /// Where fetch goes on: behind what issued last, whether or not the warp went there.
+    pub fetch_pc: Pc,
+    /// Stores whose acknowledgement is out.
+    pub stores: u32,
+    /// Instructions between issue and write-back.
+    pub in_flight: u32,
+    /// Atomic instructions without their reply.
+    pub atomics: u32,
+    /// Loads from global memory that are waited for, where contexts are switched.
+    pub awaiting: u32,
+    /// First word of the scoreboard: set while a result is pending.
+    pending: u64,
+    /// The same for results of long loads.
+    pending_long: u64,
+    /// First word of the entries that the next instruction needs free.
+    needs: u64,
+    /// Pipe of the next instruction.
+    pipe: Pipe,
+    /// Whether that one may go depends on more than `needs`.
+    asks_further: bool,
+}
+
+impl Track {
+    const EMPTY: Self = Self {
+        block: BlockId(0),
+        kernel: KernelSlot(0),
+        buffer_len: 0,
+        buffer_pc: Pc(0),
+        fetch_pc: Pc(0),
+        stores: 0,
+        in_flight: 0,
+        atomics: 0,
+        awaiting: 0,
+        pending: 0,
+        pending_long: 0,
+        needs: 0,
+        pipe: Pipe::ALL[0],
+        asks_further: false,
+    };
+}
+
 /// All warp slots.
 pub struct Warps {
     /// What executes, by slot.
     pub exec: Vec<WarpState>,
-    /// Block of the warp.
-    pub block: Vec<BlockId>,
-    /// Kernel of the warp.
-    pub kernel: Vec<KernelSlot>,
+    /// What else there is to every warp, by slot.
+    pub track: Vec<Track>,
     /// What schedulers see of them, by slot: ages, and where they touch memory.
     pub table: WarpTable,
-    /// First instruction in the buffer.
-    pub buffer_pc: Vec<Pc>,
-    /// Instructions in the buffer.
-    pub buffer_len: Vec<u8>,
-    /// Where fetch goes on: behind what issued last, whether or not the warp went there.
-    pub fetch_pc: Vec<Pc>,
-    /// Stores whose acknowledgement is out.
-    pub stores: Vec<u32>,
-    /// Instructions between issue and write-back.
-    pub in_flight: Vec<u32>,
-    /// Atomic instructions without their reply.
-    pub atomics: Vec<u32>,
     /// Asynchronous copies that are under way.
     pub copies: Vec<CopyGroups>,
-    /// Scoreboard: `words` words a warp, set while a result is pending.
+    /// Scoreboard, but for its first word: `words - 1` words a warp.
     pending: Vec<u64>,
     /// The same for results of long loads.
     pending_long: Vec<u64>,
-    /// The same for results of loads that missed L1D or went past it, where contexts are switched.
+    /// All `words` words for results of loads that missed L1D or went past it, where contexts are
+    /// switched.
     missed: Vec<u64>,
-    /// Loads from global memory that are waited for, where contexts are switched.
-    pub awaiting: Vec<u32>,
+    /// Words of a scoreboard; at least one.
     words: usize,
     slots: usize,
     /// Slots in use.
@@ -83,10 +123,6 @@ pub struct Warps {
     pub touched: Slots,
     /// By pipe: the next instruction goes there. Means something only of warps with a buffered one.
     pub next_pipe: [Slots; Pipe::COUNT],
-    /// By slot: that pipe.
-    pipe: Vec<Pipe>,
-    /// The next instruction may have to wait for copies.
-    asks_copies: Slots,
 }
 
 impl Warps {
@@ -97,8 +133,7 @@ impl Warps {
         let places = slots + contexts;
         Self {
             exec: (0..places).map(|_| WarpState::default()).collect(),
-            block: vec![BlockId(0); places],
-            kernel: vec![KernelSlot(0); places],
+            track: vec![Track::EMPTY; places],
             table: WarpTable {
                 age: vec![0; places],
                 block_age: vec![0; places],
@@ -106,19 +141,12 @@ impl Warps {
                 max_blocks,
                 ranges: Vec::new(),
             },
-            buffer_pc: vec![Pc(0); slots],
-            buffer_len: vec![0; slots],
-            fetch_pc: vec![Pc(0); slots],
-            stores: vec![0; places],
-            in_flight: vec![0; places],
-            awaiting: vec![0; places],
-            missed: Vec::new(),
+            missed: vec![0; places],
             slots,
-            atomics: vec![0; slots],
             copies: vec![CopyGroups::default(); places],
             pending: Vec::new(),
             pending_long: Vec::new(),
-            words: 0,
+            words: 1,
             live: Slots::default(),
             resident: 0,
             done: Slots::default(),
@@ -132,8 +160,6 @@ impl Warps {
             long_wait: Slots::default(),
             touched: Slots::default(),
             next_pipe: std::array::from_fn(|p| if p == 0 { Slots::ALL } else { Slots::default() }),
-            pipe: vec![Pipe::ALL[0]; slots],
-            asks_copies: Slots::default(),
         }
     }
 
@@ -167,14 +193,17 @@ impl Warps {
             return;
         }
         let places = self.exec.len();
-        for board in [&mut self.pending, &mut self.pending_long, &mut self.missed] {
-            let mut wide = vec![0; places * words];
+        let widen = |board: &mut Vec<u64>, from: usize, to: usize| {
+            let mut wide = vec![0; places * to];
             for slot in 0..places {
-                wide[slot * words..][..self.words]
-                    .copy_from_slice(&board[slot * self.words..][..self.words]);
+                wide[slot * to..][..from].copy_from_slice(&board[slot * from..][..from]);
             }
             *board = wide;
+        };
+        for board in [&mut self.pending, &mut self.pending_long] {
+            widen(board, self.words - 1, words - 1);
         }
+        widen(&mut self.missed, self.words, words);
         self.words = words;
     }
 
@@ -207,16 +236,16 @@ impl Warps {
         block_age: u64,
         nth: u32,
     ) {
-        self.block[slot] = block;
-        self.kernel[slot] = kernel;
+        self.track[slot].block = block;
+        self.track[slot].kernel = kernel;
         self.table.age[slot] = block_age + u64::from(nth);
         self.table.block_age[slot] = block_age;
         if slot >= self.slots {
             return;
         }
         debug_assert!(!self.live.has(slot), "slot {slot} is taken");
-        self.buffer_len[slot] = 0;
-        self.fetch_pc[slot] = self.exec[slot].pc().unwrap_or(Pc(0));
+        self.track[slot].buffer_len = 0;
+        self.track[slot].fetch_pc = self.exec[slot].pc().unwrap_or(Pc(0));
         self.live.insert(slot);
         self.resident += 1;
         for slots in self.flags() {
@@ -226,7 +255,7 @@ impl Warps {
 
     /// Frees `slot`.
     pub fn release(&mut self, slot: usize) {
-        debug_assert!(self.in_flight[slot] == 0 && self.stores[slot] == 0);
+        debug_assert!(self.track[slot].in_flight == 0 && self.track[slot].stores == 0);
         debug_assert!(!self.has_pending(slot));
         self.live.remove(slot);
         self.resident -= 1;
@@ -257,8 +286,8 @@ impl Warps {
 
     /// Nothing of the warp is outstanding.
     pub fn is_drained(&self, slot: usize) -> bool {
-        self.in_flight[slot] == 0
-            && self.stores[slot] == 0
+        self.track[slot].in_flight == 0
+            && self.track[slot].stores == 0
             && !self.fetching.has(slot)
             && !self.has_pending(slot)
     }
@@ -266,9 +295,8 @@ impl Warps {
     /// A result is pending.
     #[inline]
     pub fn has_pending(&self, slot: usize) -> bool {
-        self.pending[slot * self.words..][..self.words]
-            .iter()
-            .any(|w| *w != 0)
+        let more = self.words - 1;
+        self.track[slot].pending != 0 || self.pending[slot * more..][..more].iter().any(|w| *w != 0)
     }
 
     /// Marks an instruction's results as pending.
@@ -304,14 +332,15 @@ impl Warps {
     /// kernels have one word.
     #[inline(always)]
     fn each_word(&mut self, slot: usize, first: u64, more: &[u64], f: impl Fn(Words<'_>, u64)) {
-        let start = slot * self.words;
-        let mut at = |word: usize, bits: u64| {
+        let Track {
+            pending,
+            pending_long: long,
+            ..
+        } = &mut self.track[slot];
+        f(Words { pending, long }, first);
+        for (word, &bits) in (slot * (self.words - 1)..).zip(more) {
             let (pending, long) = (&mut self.pending[word], &mut self.pending_long[word]);
             f(Words { pending, long }, bits);
-        };
-        at(start, first);
-        for (word, &bits) in (start + 1..).zip(more) {
-            at(word, bits);
         }
     }
 
@@ -319,57 +348,63 @@ impl Warps {
     /// passes the scoreboard.
     #[inline]
     pub fn refresh(&mut self, slot: usize, kernel: &KernelImage) {
-        if self.buffer_len[slot] == 0 {
+        let track = &mut self.track[slot];
+        if track.buffer_len == 0 {
             self.buffered.remove(slot);
             self.clear.remove(slot);
             self.long_wait.remove(slot);
             return;
         }
         self.buffered.insert(slot);
-        let inst = kernel.at(self.buffer_pc[slot]);
-        let before = std::mem::replace(&mut self.pipe[slot], inst.pipe);
+        let inst = kernel.at(track.buffer_pc);
+        track.needs = inst.needs_word;
+        let before = std::mem::replace(&mut track.pipe, inst.pipe);
         if before != inst.pipe {
             self.next_pipe[before as usize].remove(slot);
             self.next_pipe[inst.pipe as usize].insert(slot);
         }
-        let asks = !matches!(inst.copies, CopyRole::None | CopyRole::Start);
-        self.asks_copies.put(slot, asks);
+        track.asks_further = inst.asks_further;
         self.ask_scoreboard(slot, kernel);
     }
 
     /// Pipe of the next instruction of a warp that has one.
     #[inline]
     pub fn next_pipe_of(&self, slot: usize) -> Pipe {
-        self.pipe[slot]
+        self.track[slot].pipe
     }
 
     /// Whether the first instruction in the buffer passes the scoreboard, and what holds it back.
     #[inline]
     fn ask_scoreboard(&mut self, slot: usize, kernel: &KernelImage) {
-        let inst = kernel.at(self.buffer_pc[slot]);
-        let start = slot * self.words;
-        let mut hit = self.pending[start] & inst.needs_word;
-        let mut long = self.pending_long[start] & inst.needs_word;
-        for (word, &needs) in (start + 1..).zip(kernel.more_needs(inst)) {
-            hit |= self.pending[word] & needs;
-            long |= self.pending_long[word] & needs;
+        let track = &self.track[slot];
+        let mut hit = track.pending & track.needs;
+        let mut long = track.pending_long & track.needs;
+        if track.asks_further {
+            self.ask_further(slot, kernel, &mut hit, &mut long);
         }
-        if self.asks_copies.has(slot) {
-            let held = self.copies[slot].holds(inst.copies);
-            hit |= u64::from(held);
-            long |= u64::from(held);
-        }
-        self.clear.put(slot, hit == 0);
-        self.long_wait.put(slot, long != 0);
+        // Without an instruction there is no answer, whose question would be a branch too many.
+        let is_asked = self.buffered.has(slot);
+        self.clear.put(slot, is_asked & (hit == 0));
+        self.long_wait.put(slot, is_asked & (long != 0));
     }
 
-    /// As `refresh`, after results have arrived. An instruction that passed the scoreboard before
-    /// still does.
+    /// What few instructions have to ask: further words of the scoreboard, and copies.
+    fn ask_further(&self, slot: usize, kernel: &KernelImage, hit: &mut u64, long: &mut u64) {
+        let inst = kernel.at(self.track[slot].buffer_pc);
+        let start = slot * (self.words - 1);
+        for (word, &needs) in (start..).zip(kernel.more_needs(inst)) {
+            *hit |= self.pending[word] & needs;
+            *long |= self.pending_long[word] & needs;
+        }
+        let held = self.copies[slot].holds(inst.copies);
+        *hit |= u64::from(held);
+        *long |= u64::from(held);
+    }
+
+    /// As `refresh`, after results have arrived.
     #[inline]
     pub fn refresh_arrived(&mut self, slot: usize, kernel: &KernelImage) {
-        if self.buffered.has(slot) && !self.clear.has(slot) {
-            self.ask_scoreboard(slot, kernel);
-        }
+        self.ask_scoreboard(slot, kernel);
     }
 
     /// Warps that hold instructions from the wrong path and that a scheduler can come to.
@@ -382,13 +417,13 @@ impl Warps {
     #[inline]
     pub fn turn_back(&mut self, slot: usize) {
         self.drop_buffer(slot);
-        self.fetch_pc[slot] = self.exec[slot].pc().unwrap_or(Pc(0));
+        self.track[slot].fetch_pc = self.exec[slot].pc().unwrap_or(Pc(0));
     }
 
     /// Empties a buffer.
     #[inline]
     pub fn drop_buffer(&mut self, slot: usize) {
-        self.buffer_len[slot] = 0;
+        self.track[slot].buffer_len = 0;
         self.flush.remove(slot);
         self.buffered.remove(slot);
         self.clear.remove(slot);
@@ -412,13 +447,11 @@ mod tests {
     fn a_slot_is_drained_when_nothing_is_out() {
         let mut warps = warps();
         assert!(warps.is_drained(1));
-        for out in [&mut warps.in_flight, &mut warps.stores] {
-            out[1] = 1;
-        }
+        (warps.track[1].in_flight, warps.track[1].stores) = (1, 1);
         assert!(!warps.is_drained(1));
-        warps.in_flight[1] = 0;
+        warps.track[1].in_flight = 0;
         assert!(!warps.is_drained(1), "a store is out");
-        warps.stores[1] = 0;
+        warps.track[1].stores = 0;
         warps.fetching.insert(1);
         assert!(!warps.is_drained(1), "a fetch is out");
         warps.fetching.remove(1);
@@ -438,21 +471,23 @@ mod tests {
         warps.turn_back(1);
         assert_eq!(warps.astray(), 0);
     }
+
     /// What is pending stays so for its warp when a kernel of more registers comes, and nothing
     /// else becomes pending; a kernel of fewer changes nothing.
     #[test]
     fn a_wider_scoreboard_keeps_what_is_pending() {
         let mut warps = warps();
         warps.start(3, BlockId(1), KernelSlot(0), 1, 0);
-        warps.pending[1] = 0b101;
-        warps.pending_long[1] = 0b100;
+        warps.reserve_scoreboard(2);
+        (warps.track[1].pending, warps.track[1].pending_long) = (0b101, 0b100);
+        warps.pending[1] = 0b11;
+        warps.pending_long[1] = 0b10;
         warps.pending[3] = 1 << 63;
         warps.reserve_scoreboard(3);
-        assert_eq!(
-            warps.pending,
-            [0, 0, 0, 0b101, 0, 0, 0, 0, 0, 1 << 63, 0, 0]
-        );
-        assert_eq!(warps.pending_long, [0, 0, 0, 0b100, 0, 0, 0, 0, 0, 0, 0, 0]);
+        let kept = &warps.track[1];
+        assert_eq!((kept.pending, kept.pending_long), (0b101, 0b100));
+        assert_eq!(warps.pending, [0, 0, 0b11, 0, 0, 0, 1 << 63, 0]);
+        assert_eq!(warps.pending_long, [0, 0, 0b10, 0, 0, 0, 0, 0]);
         let pending = |warps: &Warps| [0, 1, 2, 3].map(|slot| warps.has_pending(slot));
         assert_eq!(pending(&warps), [false, true, false, true]);
         warps.reserve_scoreboard(2);

@@ -31,32 +31,45 @@ impl BankQueues {
         self.ends.len()
     }
 
+    /// Adds a read; returns whether it is the bank's only one.
     #[inline]
-    pub(super) fn push(&mut self, bank: usize, collector: usize, operand: usize) {
+    pub(super) fn push(&mut self, bank: usize, collector: usize, operand: usize) -> bool {
         debug_assert!(operand < OPERANDS, "an instruction of {operand} sources");
         let read = (collector * OPERANDS + operand) as u16;
+        let (oldest, youngest) = self.ends[bank];
+        let is_first = oldest == NONE;
+        // Where there is no read to follow, the new one's own link is written twice: no branch.
+        let before = if is_first { read } else { youngest };
+        self.next[usize::from(before)] = read;
         self.next[usize::from(read)] = NONE;
-        let (oldest, youngest) = &mut self.ends[bank];
-        if *oldest == NONE {
-            *oldest = read;
-        } else {
-            self.next[usize::from(*youngest)] = read;
-        }
-        *youngest = read;
+        self.ends[bank] = (if is_first { read } else { oldest }, read);
+        is_first
     }
 
-    /// Collector of the oldest read.
+    /// Collector of the oldest read. Requires that one waits.
     #[inline]
-    pub(super) fn front(&self, bank: usize) -> Option<u16> {
+    pub(super) fn front(&self, bank: usize) -> u16 {
         let oldest = self.ends[bank].0;
-        (oldest != NONE).then_some(oldest / OPERANDS as u16)
+        debug_assert!(oldest != NONE, "nothing waits for bank {bank}");
+        oldest / OPERANDS as u16
     }
 
+    /// Takes the oldest read. Requires that one waits.
     #[inline]
-    pub(super) fn pop(&mut self, bank: usize) -> Option<u16> {
-        let collector = self.front(bank)?;
+    pub(super) fn pop(&mut self, bank: usize) -> Popped {
+        let collector = self.front(bank);
         let oldest = &mut self.ends[bank].0;
         *oldest = self.next[usize::from(*oldest)];
-        Some(collector)
+        Popped {
+            collector,
+            next: (*oldest != NONE).then_some(*oldest / OPERANDS as u16),
+        }
     }
+}
+
+/// A read that a bank serves.
+pub(super) struct Popped {
+    pub collector: u16,
+    /// Collector of the read behind it.
+    pub next: Option<u16>,
 }

@@ -403,7 +403,7 @@ impl Contexts {
             return;
         }
         let place = self.place[context];
-        let image = image_of(kernels, warps.kernel[place]);
+        let image = image_of(kernels, warps.track[place].kernel);
         if !warps.waits_for_results(place, image) {
             entry.state = State::Ready;
             self.changed = true;

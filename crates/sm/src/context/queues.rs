@@ -41,8 +41,8 @@ impl Contexts {
         let at_barrier = warps.at_barrier.has(slot);
         let here =
             |contexts: &KernelContexts| exec.pc().is_some_and(|pc| contexts.units_at(pc).is_some());
-        warps.in_flight[slot] == warps.awaiting[slot]
-            && warps.atomics[slot] == 0
+        warps.track[slot].in_flight == warps.track[slot].awaiting
+            && warps.track[slot].atomics == 0
             && exec.stack_depth() <= self.rules.stack_entries as usize
             && image.contexts.as_ref().is_some_and(here)
             && (at_barrier || warps.waits_for_misses(slot, image))

@@ -199,15 +199,15 @@ impl Bench {
         self.warps.reserve(slot, load, &image);
         self.warps.note_miss(slot, load, &image);
         self.warps.note_load(slot);
-        self.warps.in_flight[slot] += 1;
+        self.warps.track[slot].in_flight += 1;
         self.decode(context);
     }
 
     /// A warp has its next instruction in its buffer.
     fn decode(&mut self, context: usize) {
         let slot = self.slot(context);
-        self.warps.buffer_pc[slot] = Pc(0);
-        self.warps.buffer_len[slot] = 1;
+        self.warps.track[slot].buffer_pc = Pc(0);
+        self.warps.track[slot].buffer_len = 1;
         self.warps.refresh(slot, &self.image());
     }
 
@@ -216,7 +216,7 @@ impl Bench {
         let (image, place) = (self.image(), self.contexts.place(context));
         let load = image.at(Pc(0));
         self.warps.clear_pending(place, load, &image);
-        self.warps.in_flight[place] -= 1;
+        self.warps.track[place].in_flight -= 1;
         self.warps.forget_load(place, true, load, &image);
         if place < SLOTS {
             self.warps.refresh_arrived(place, &image);

@@ -339,7 +339,7 @@ impl Contexts {
             self.blocks[usize::from(entry.block)].slots |= 1 << slot;
             self.place[context] = slot;
             self.context_of[slot] = context as u16;
-            let image = image_of(kernels, warps.kernel[slot]);
+            let image = image_of(kernels, warps.track[slot].kernel);
             warps.refresh(slot, image);
             moved.push(Moved::In(WarpSlot::new(slot)));
         }

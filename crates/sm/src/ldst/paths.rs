@@ -58,7 +58,7 @@ impl Sm {
         }
         if access.write_sent {
             let warp = self.place(self.ldst.insts[id.0].warp.0);
-            self.warps.stores[warp] += self.ldst.replies_to(&request);
+            self.warps.track[warp].stores += self.ldst.replies_to(&request);
         }
         if access.outcome == AccessOutcome::Hit && self.ldst.insts[id.0].replies {
             self.ldst.insts[id.0].pending -= 1;
@@ -93,7 +93,7 @@ impl Sm {
             if request.kind.is_write() {
                 request.token = u32::from(self.ldst.insts[id.0].warp.0);
                 let warp = self.place(request.token as u16);
-                self.warps.stores[warp] += 1;
+                self.warps.track[warp].stores += 1;
             }
             self.ldst.bank_entered[bank] = now;
             let at = now + Cycle::from(self.ldst.l1_latency);
@@ -119,7 +119,7 @@ impl Sm {
         } else {
             request.token = u32::from(inst.warp.0);
             let warp = self.place(inst.warp.0);
-            self.warps.stores[warp] += replies;
+            self.warps.track[warp].stores += replies;
         }
         self.link.send(now, request);
         self.sent(id, left)

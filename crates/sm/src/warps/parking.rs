@@ -1,6 +1,6 @@
 //! Warps that leave their slots and come back, and what of their loads is out.
 
-use super::Warps;
+use super::{Track, Warps};
 use crate::image::{KernelImage, TimedInst};
 use warploom_base::Pc;
 use warploom_policy::WarpTable;
@@ -10,9 +10,12 @@ impl Warps {
     /// pipeline but loads that have left it and acknowledgements of stores.
     pub fn park(&mut self, slot: usize, place: usize) {
         debug_assert!(place >= self.slots && slot < self.slots);
-        debug_assert!(self.in_flight[slot] == self.awaiting[slot] && self.atomics[slot] == 0);
+        debug_assert!(
+            self.track[slot].in_flight == self.track[slot].awaiting
+                && self.track[slot].atomics == 0
+        );
         self.move_state(slot, place);
-        self.buffer_len[slot] = 0;
+        self.track[slot].buffer_len = 0;
         self.live.remove(slot);
         self.resident -= 1;
         for slots in self.flags() {
@@ -30,14 +33,12 @@ impl Warps {
             slots.remove(slot);
         }
         self.at_barrier.put(slot, at_barrier);
-        self.buffer_len[slot] = 0;
-        self.fetch_pc[slot] = self.exec[slot].pc().unwrap_or(Pc(0));
+        self.track[slot].buffer_len = 0;
+        self.track[slot].fetch_pc = self.exec[slot].pc().unwrap_or(Pc(0));
     }
 
     fn move_state(&mut self, from: usize, to: usize) {
         self.exec.swap(from, to);
-        self.block[to] = self.block[from];
-        self.kernel[to] = self.kernel[from];
         let WarpTable {
             age,
             block_age,
@@ -48,21 +49,30 @@ impl Warps {
             by_slot[to] = by_slot[from];
         }
         self.copies.swap(from, to);
-        for counts in [&mut self.stores, &mut self.in_flight, &mut self.awaiting] {
-            counts[to] = std::mem::take(&mut counts[from]);
-        }
-        for board in [&mut self.pending, &mut self.pending_long, &mut self.missed] {
-            for word in 0..self.words {
-                let from = &mut board[from * self.words + word];
-                let moved = std::mem::take(from);
-                board[to * self.words + word] = moved;
+        let moved = self.track[from];
+        let left = &mut self.track[from];
+        (left.stores, left.in_flight, left.awaiting) = (0, 0, 0);
+        (left.pending, left.pending_long) = (0, 0);
+        // The pipe of the next instruction is the slot's, as the masks by pipe have it.
+        let pipe = self.track[to].pipe;
+        self.track[to] = Track { pipe, ..moved };
+        let more = self.words - 1;
+        let boards = [
+            (&mut self.pending, more),
+            (&mut self.pending_long, more),
+            (&mut self.missed, self.words),
+        ];
+        for (board, words) in boards {
+            for word in 0..words {
+                let moved = std::mem::take(&mut board[from * words + word]);
+                board[to * words + word] = moved;
             }
         }
     }
 
     /// A load from global memory has left the pipeline and is waited for.
     pub fn note_load(&mut self, place: usize) {
-        self.awaiting[place] += 1;
+        self.track[place].awaiting += 1;
     }
 
     /// A load did not find all of its data in L1D, or went past it.
@@ -80,7 +90,7 @@ impl Warps {
         inst: &TimedInst,
         kernel: &KernelImage,
     ) {
-        self.awaiting[place] -= u32::from(awaited);
+        self.track[place].awaiting -= u32::from(awaited);
         let writes = kernel.writes(inst);
         let own = self.missed[place * self.words..].iter_mut();
         own.zip(writes).for_each(|(word, bits)| *word &= !bits);
@@ -88,21 +98,24 @@ impl Warps {
 
     /// The warp's next instruction needs a result that comes from beyond L1D.
     pub fn waits_for_misses(&self, place: usize, kernel: &KernelImage) -> bool {
-        self.needs_any(&self.missed, place, kernel)
+        self.needs_any(place, kernel, |word| self.missed[place * self.words + word])
     }
 
     /// The warp's next instruction needs a result that is out.
     pub fn waits_for_results(&self, place: usize, kernel: &KernelImage) -> bool {
-        self.needs_any(&self.pending, place, kernel)
+        let start = place * (self.words - 1);
+        self.needs_any(place, kernel, |word| match word {
+            0 => self.track[place].pending,
+            _ => self.pending[start + word - 1],
+        })
     }
 
-    fn needs_any(&self, board: &[u64], place: usize, kernel: &KernelImage) -> bool {
+    fn needs_any(&self, place: usize, kernel: &KernelImage, board: impl Fn(usize) -> u64) -> bool {
         let Some(pc) = self.exec[place].pc() else {
             return false;
         };
-        let own = board[place * self.words..].iter();
-        let mut both = own.zip(kernel.needs(kernel.at(pc)));
-        both.any(|(board, needs)| board & needs != 0)
+        let mut needs = kernel.needs(kernel.at(pc)).enumerate();
+        needs.any(|(word, needs)| board(word) & needs != 0)
     }
 }
 
@@ -116,10 +129,16 @@ mod tests {
     #[test]
     fn what_is_out_follows_its_warp() {
         let mut warps = Warps::new(4, 4, 8);
-        warps.reserve_scoreboard(1);
+        warps.reserve_scoreboard(2);
         warps.start(1, BlockId(2), KernelSlot(0), 7, 1);
-        (warps.stores[1], warps.in_flight[1], warps.awaiting[1]) = (3, 1, 1);
-        (warps.pending[1], warps.pending_long[1], warps.missed[1]) = (0b11, 0b10, 0b10);
+        (
+            warps.track[1].stores,
+            warps.track[1].in_flight,
+            warps.track[1].awaiting,
+        ) = (3, 1, 1);
+        (warps.track[1].pending, warps.track[1].pending_long) = (0b11, 0b10);
+        (warps.pending[1], warps.pending_long[1]) = (0b110, 0b100);
+        warps.missed[2..4].copy_from_slice(&[0b10, 0b1]);
         warps.buffered.insert(1);
         warps.at_barrier.insert(1);
         let place = 6;
@@ -127,16 +146,25 @@ mod tests {
         let all = [warps.live, warps.buffered, warps.at_barrier];
         assert!(all.iter().all(|slots| slots.is_empty()));
         assert!(warps.is_drained(1), "nothing is left in the slot");
-        assert_eq!((warps.stores[place], warps.pending[place]), (3, 0b11));
+        assert_eq!(
+            (warps.track[place].stores, warps.pending[place]),
+            (3, 0b110)
+        );
         warps.unpark(place, 3, true);
         assert_eq!([warps.live, warps.at_barrier], [0b1000; 2]);
         assert!(warps.buffered.is_empty());
-        assert_eq!(warps.buffer_len[3], 0);
-        assert_eq!((warps.block[3], warps.table.age[3]), (BlockId(2), 8));
-        let out = (warps.stores[3], warps.in_flight[3], warps.awaiting[3]);
+        assert_eq!(warps.track[3].buffer_len, 0);
+        assert_eq!((warps.track[3].block, warps.table.age[3]), (BlockId(2), 8));
+        let out = (
+            warps.track[3].stores,
+            warps.track[3].in_flight,
+            warps.track[3].awaiting,
+        );
         assert_eq!(out, (3, 1, 1));
-        let boards = (warps.pending[3], warps.pending_long[3], warps.missed[3]);
-        assert_eq!(boards, (0b11, 0b10, 0b10));
-        assert_eq!((warps.stores[place], warps.pending[place]), (0, 0));
+        let first = (warps.track[3].pending, warps.track[3].pending_long);
+        assert_eq!(first, (0b11, 0b10));
+        assert_eq!((warps.pending[3], warps.pending_long[3]), (0b110, 0b100));
+        assert_eq!(warps.missed[6..8], [0b10, 0b1]);
+        assert_eq!((warps.track[place].stores, warps.pending[place]), (0, 0));
     }
 }

@@ -23,13 +23,13 @@ fn held(hold: impl Fn(&mut Bench), free: impl Fn(&mut Bench), why: &str) {
 fn a_warp_leaves_when_only_its_loads_are_out() {
     let bit = 1 << 1;
     held(
-        |b| b.warps.in_flight[1] = 2,
-        |b| b.warps.in_flight[1] = 1,
+        |b| b.warps.track[1].in_flight = 2,
+        |b| b.warps.track[1].in_flight = 1,
         "an instruction before the load is in the pipeline",
     );
     held(
-        |b| b.warps.atomics[1] = 1,
-        |b| b.warps.atomics[1] = 0,
+        |b| b.warps.track[1].atomics = 1,
+        |b| b.warps.track[1].atomics = 0,
         "an atomic is out",
     );
     held(
@@ -128,11 +128,11 @@ fn a_warp_that_went_on_in_between_is_not_stalled() {
     bench.step(1);
     assert_eq!(bench.state(0), State::Stalled);
     bench.arrive(0);
-    bench.warps.in_flight[0] += 1;
+    bench.warps.track[0].in_flight += 1;
     bench.miss(0);
     bench.step(2);
     assert_eq!(bench.state(0), State::Running);
-    bench.warps.in_flight[0] -= 1;
+    bench.warps.track[0].in_flight -= 1;
     bench.step(3);
     assert_eq!(bench.state(0), State::Stalled);
 }
