@@ -181,6 +181,13 @@ impl LaunchContext {
         })
     }
 
+    /// The same launch, executed with those vector instructions alone that the program was compiled
+    /// for. Results are the same: this is for tests that say so.
+    pub fn plainly(mut self) -> Self {
+        self.wide = Wide::Plain;
+        self
+    }
+
     /// The same launch of another program with the same constants and parameters, such as a part
     /// of the kernel. It has no shared memory.
     ///

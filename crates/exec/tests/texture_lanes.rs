@@ -183,9 +183,16 @@ fn fetch(
         params: (0..3).flat_map(column).chain([0; 4]).collect(),
         ..spec()
     };
-    let mut bench = Bench::new(b.launch_with(launch));
+    let ctx = b.launch_with(launch);
+    let lanes = run_fetch(ctx.clone(), texture.base, data);
+    assert_eq!(lanes, run_fetch(ctx.plainly(), texture.base, data));
+    lanes
+}
+
+fn run_fetch(ctx: LaunchContext, at: u64, data: &[u8]) -> [[u32; 4]; 32] {
+    let mut bench = Bench::new(ctx);
     let base = bench.memory.alloc(0, BYTES as u64).expect("room");
-    assert_eq!(base, texture.base);
+    assert_eq!(base, at);
     bench.memory.write(0, base, data).expect("it is there");
     while !bench.warp.is_done() {
         bench.step().expect("no fault");
