@@ -5,6 +5,7 @@
 //! round runs each once, so that a disturbance of the machine hits all of them, and the first
 //! round, which warms caches, is dropped.
 
+mod cores;
 mod measure;
 mod memory;
 mod sample;
@@ -70,7 +71,9 @@ pub fn run(args: &Args, root: &Path) -> Result<()> {
 fn measure_all(args: &Args) -> Result<Summary> {
     let cases = cases(args)?;
     let mut runs: Vec<Vec<measure::Run>> = cases.iter().map(|_| Vec::new()).collect();
+    let mut hops = Vec::new();
     for round in 0..=args.rounds.max(1) {
+        hops.push(cores::hop());
         for (case, runs) in cases.iter().zip(&mut runs) {
             show_progress(round, case)?;
             let run = case.run()?;
@@ -80,7 +83,8 @@ fn measure_all(args: &Args) -> Result<Summary> {
         }
     }
     let runs: Vec<_> = cases.iter().zip(runs).collect();
-    Summary::new(&args.gpu, &runs)
+    hops.push(cores::hop());
+    Summary::new(&args.gpu, &runs, &hops)
 }
 
 fn show_progress(round: usize, case: &Case) -> Result<()> {

@@ -4,24 +4,27 @@
 
 use crate::machine::Gpu;
 use warploom_mem::{AccessKind, Request};
-use warploom_sm::Sm;
 
 /// Replies that memory owes each SM. Kept in builds with assertions only.
 #[derive(Clone, Debug)]
 pub(crate) struct Ledger {
     owed: Vec<u64>,
+    sectored_l2: bool,
 }
 
 impl Ledger {
-    pub fn new(sms: usize) -> Self {
-        Self { owed: vec![0; sms] }
+    pub fn new(sms: usize, sectored_l2: bool) -> Self {
+        Self {
+            owed: vec![0; sms],
+            sectored_l2,
+        }
     }
 
     /// An SM's request has left: a write-back is not answered, anything else by as many replies as
     /// L2 makes of it.
-    pub fn sent(&mut self, index: usize, sm: &Sm, request: &Request) {
+    pub fn sent(&mut self, index: usize, request: &Request) {
         if cfg!(debug_assertions) && request.kind != AccessKind::L1WriteBack {
-            self.owed[index] += u64::from(sm.ldst.replies_to(request));
+            self.owed[index] += u64::from(request.replies(self.sectored_l2));
         }
     }
 

@@ -31,8 +31,8 @@ use warploom_sm::{
 
 use crate::counters::PartCounters;
 use crate::footprints::{Touches, warp_ranges};
+use crate::sms::SmArray;
 use crate::stretches::{Stretches, Timing};
-use crate::workers::SmArray;
 
 /// What a launch asks of the machine.
 #[derive(Clone)]
@@ -439,13 +439,12 @@ impl Dispatcher {
         kernel.last_end = now;
         self.changed = true;
         for index in 0..sms.len() {
-            let mut sm = sms.get(index);
+            let sm = sms.get(index);
             // What it slept through was before the halt, and counts as such.
             sm.settle(now);
             for block in sm.halt_kernel(slot) {
-                self.block_finished(SmId::new(index), &mut sm, &block);
+                self.block_finished(SmId::new(index), sm, &block);
             }
-            drop(sm);
             sms.wake(index, now);
         }
     }
@@ -566,9 +565,9 @@ impl Dispatcher {
             return;
         }
         let mut has_room = |index: usize| {
-            let (id, mut sm) = (SmId::new(index), sms.get(index));
+            let (id, sm) = (SmId::new(index), sms.get(index));
             let quota = |k: &InFlight| self.quota(id, k.image.slot);
-            let fits = |k: &InFlight| k.ready_at <= view.now && k.fits(id, &mut sm, quota(k));
+            let fits = |k: &InFlight| k.ready_at <= view.now && k.fits(id, sm, quota(k));
             let in_turn = self.in_flight().scan(true, |goes_on, k| {
                 std::mem::replace(goes_on, !self.holds_up(k, view.now)).then_some(k)
             });
@@ -624,7 +623,7 @@ impl Dispatcher {
             if !self.open[sm] {
                 continue;
             }
-            let offer = self.offer(now, &turn, &mut sms.get(sm));
+            let offer = self.offer(now, &turn, sms.get(sm));
             match offer {
                 Offer::Taken => {
                     sms.wake(sm, now);

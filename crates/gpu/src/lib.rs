@@ -8,8 +8,10 @@
 //!
 //! Invariants: no I/O, no clock but simulated time; policies choose, this crate acts.
 
+mod balance;
 mod conservation;
 mod counters;
+mod crew;
 mod dispatch;
 mod footprints;
 mod machine;
@@ -18,6 +20,7 @@ mod monitor;
 mod probe;
 mod recorder;
 pub mod registry;
+mod sms;
 mod stretches;
 mod watchdog;
 mod workers;

@@ -8,9 +8,9 @@ use crate::memory::MemorySystem;
 use crate::monitor::Monitor;
 use crate::probe::{Part, Probe};
 use crate::recorder::{Recorder, Recording};
+use crate::sms::SmArray;
 use crate::stretches::Stretches;
 use crate::watchdog::{Stuck, Watchdog};
-use crate::workers::SmArray;
 use std::ops::Range;
 use std::sync::Arc;
 use warploom_base::{Cycle, KernelSlot, SmId};
@@ -20,7 +20,7 @@ use warploom_mem::cache::{Cache, CacheCounters};
 use warploom_mem::partition::SubPartition;
 use warploom_policy::{Check, Decision, DeviceView, OwnPolicies, SmFilter};
 use warploom_sm::{
-    BlockNeeds, KernelContexts, KernelCounters, KernelImage, Sm, packet_size, physical_base,
+    Arrival, BlockNeeds, KernelContexts, KernelCounters, KernelImage, Sm, physical_base,
 };
 use warploom_stats::trace::Trace;
 
@@ -90,7 +90,7 @@ impl Gpu {
             .collect();
         Self {
             now: 0,
-            ledger: Ledger::new(sms.len()),
+            ledger: Ledger::new(sms.len(), spec.partition.l2.sectored),
             sms: SmArray::new(sms, threads),
             memory: MemorySystem::new(&spec),
             dispatcher: Dispatcher::new(&spec, own),
@@ -355,24 +355,19 @@ impl Gpu {
             dispatcher,
             ..
         } = self;
+        let mut sent = false;
         for turn in 0..sms.ran() {
             let (index, news) = sms.news(turn);
-            memory.ports[index].waiting = news.waiting();
+            let port = &mut memory.ports[index];
+            port.waiting = news.waiting() + port.outbound.len() as u32;
+            sent |= news.sent();
             pending.stores |= news.stored();
             pending.fault |= news.fault();
-            let id = SmId::new(index);
-            if news.sent() {
-                let mut sm = sms.get(index);
-                for sent in &sm.link.outgoing {
-                    ledger.sent(index, &sm, &sent.request);
-                }
-                memory.take(id, &mut sm.link.outgoing);
-            }
             if news.finished() {
-                let mut sm = sms.get(index);
+                let sm = sms.get(index);
                 let mut finished = std::mem::take(&mut sm.finished);
                 for block in finished.drain(..) {
-                    dispatcher.block_finished(id, &mut sm, &block);
+                    dispatcher.block_finished(SmId::new(index), sm, &block);
                 }
                 sm.finished = finished;
             }
@@ -381,24 +376,30 @@ impl Gpu {
                 dispatcher.reopen(Some(index));
             }
         }
+        if sent {
+            sms.for_each_sent(|index, packet| {
+                ledger.sent(index, &packet.request);
+                memory.take(SmId::new(index), packet);
+            });
+        }
         memory.for_each_reached(|index, port| {
             let mut wake = Cycle::MAX;
-            let mut sm = sms.get(index);
             if port.freed_flits > 0 {
-                sm.link.add_credits(std::mem::take(&mut port.freed_flits));
-                wake = if sm.waits_for_credits() { *now } else { wake };
+                sms.send(
+                    index,
+                    Arrival::Credits(std::mem::take(&mut port.freed_flits)),
+                );
+                wake = if sms.last_news(index).waits_for_credits() {
+                    *now
+                } else {
+                    wake
+                };
             }
             for (at, reply) in port.outbound.drain(..) {
                 ledger.answered(index, &reply);
-                sm.counters.packets_received += 1;
-                let bytes = reply.reply_bytes();
-                sm.counters.flits_received += u64::from(sm.link.flits(bytes));
-                sm.detail.replies[reply.kind.index()][packet_size(bytes)] += 1;
-                sm.link.deliver(at, reply);
+                sms.send(index, Arrival::Reply(at, reply));
                 wake = wake.min(at);
             }
-            port.waiting = sm.link.waiting() as u32;
-            drop(sm);
             sms.wake(index, wake);
         });
         pending
@@ -414,7 +415,7 @@ impl Gpu {
         let events = std::mem::take(&mut self.memory.atomics);
         for event in &events {
             debug_assert!(event.at < self.now);
-            let mut sm = self.sms.get(event.reply.sm.index());
+            let sm = self.sms.get(event.reply.sm.index());
             let (warp, lanes) = sm.atomic_lanes(&event.reply);
             let old = apply_atomic(device, sm.atomic_batch(warp), lanes);
             sm.atomic_old_values(warp, lanes, &old);

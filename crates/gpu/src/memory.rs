@@ -139,9 +139,9 @@ impl MemorySystem {
         }
     }
 
-    /// Takes what an SM sent in the last step.
-    pub fn take(&mut self, sm: SmId, sent: &mut Vec<Outgoing>) {
-        self.ports[sm.index()].inbound.extend(sent.drain(..));
+    /// Takes a packet that an SM sent in the last step.
+    pub fn take(&mut self, sm: SmId, sent: Outgoing) {
+        self.ports[sm.index()].inbound.push_back(sent);
     }
 
     /// Calls `f` on the ports at which replies or credits wait for their SM, in order.
@@ -401,11 +401,11 @@ mod tests {
         if warm {
             memory.warm(request.addr, 32);
         }
-        let mut sent = vec![Outgoing {
+        let sent = Outgoing {
             sent_at: 0,
             request,
-        }];
-        memory.take(SmId(0), &mut sent);
+        };
+        memory.take(SmId(0), sent);
         (0..10_000)
             .find(|now| {
                 memory.run(*now, now + 1);

@@ -111,6 +111,15 @@ impl Request {
         }
     }
 
+    /// Replies that memory sends for it: a sectored L2 answers by 32-byte sectors.
+    pub fn replies(&self, sectored_l2: bool) -> u32 {
+        if sectored_l2 {
+            u32::from(self.bytes).div_ceil(u32::from(SECTOR_BYTES))
+        } else {
+            1
+        }
+    }
+
     /// Its parts by 32-byte sector, in order: itself, if it is no longer than one.
     pub fn by_sector(self) -> impl Iterator<Item = Self> {
         let whole = self.bytes <= SECTOR_BYTES;

@@ -191,13 +191,9 @@ impl Ldst {
         self.insts.available() > 0 && self.lists.available() > 0
     }
 
-    /// Replies that memory sends for one request: a sectored L2 answers by 32-byte sectors.
+    /// Replies that memory sends for one request.
     pub fn replies_to(&self, request: &Request) -> u32 {
-        if self.sectored_l2 {
-            u32::from(request.bytes).div_ceil(32)
-        } else {
-            1
-        }
+        request.replies(self.sectored_l2)
     }
 
     /// A reply may be handed over.

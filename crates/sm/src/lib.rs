@@ -48,7 +48,7 @@ pub use detail::{
     packet_size,
 };
 pub use image::{CODE_BASE, KernelContexts, KernelImage, Pipe, TimedInst, physical_base};
-pub use link::{Link, Outgoing};
+pub use link::{Arrival, Link, Outgoing};
 pub use news::News;
 pub use sm::{FinishedBlock, Sm};
 pub use warploom_config::{BlockNeeds, OccupancyLimit};

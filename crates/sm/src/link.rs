@@ -18,6 +18,15 @@ pub struct Outgoing {
     pub request: Request,
 }
 
+/// What comes to an SM's end of the links.
+#[derive(Clone, Copy, Debug)]
+pub enum Arrival {
+    /// The far end took packets of so many flits.
+    Credits(u32),
+    /// A reply, with the cycle from which the SM sees it.
+    Reply(Cycle, Request),
+}
+
 /// Both directions.
 #[derive(Clone, Debug)]
 pub struct Link {

@@ -10,6 +10,7 @@ const FINISHED: u64 = 1 << 33;
 const GAINED_ROOM: u64 = 1 << 34;
 const STORED: u64 = 1 << 35;
 const FAULT: u64 = 1 << 36;
+const WAITS_FOR_CREDITS: u64 = 1 << 37;
 
 /// News of an SM.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -56,6 +57,11 @@ impl News {
         self.bits & STORED != 0
     }
 
+    /// Something waits for credits of the link.
+    pub const fn waits_for_credits(self) -> bool {
+        self.bits & WAITS_FOR_CREDITS != 0
+    }
+
     /// The simulated program did what no GPU allows.
     pub const fn fault(self) -> bool {
         self.bits & FAULT != 0
@@ -73,7 +79,8 @@ impl Sm {
                 | flag(!self.finished.is_empty(), FINISHED)
                 | flag(self.gained_room, GAINED_ROOM)
                 | flag(!self.log.is_empty(), STORED)
-                | flag(self.fault.is_some(), FAULT),
+                | flag(self.fault.is_some(), FAULT)
+                | flag(self.waits_for_credits(), WAITS_FOR_CREDITS),
         }
     }
 }

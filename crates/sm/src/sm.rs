@@ -14,7 +14,7 @@ use crate::flight::{Flight, FlightId, FlightPool, Pool};
 use crate::frontend::Frontend;
 use crate::image::{KernelImage, Pipe};
 use crate::ldst::{L1dUse, Ldst, image_of};
-use crate::link::Link;
+use crate::link::{Arrival, Link};
 use crate::tracing::Tracer;
 use crate::units::Units;
 use crate::warps::{Slots, Warps};
@@ -331,6 +331,20 @@ impl Sm {
             self.counters.packets_sent[request.kind.index()] += 1;
             self.counters.flits_sent += u64::from(self.link.flits(bytes));
             self.detail.requests[request.kind.index()][packet_size(bytes)] += 1;
+        }
+    }
+
+    /// What came over the links since the SM ran last. Requires that replies come in their order.
+    pub fn receive(&mut self, arrival: Arrival) {
+        match arrival {
+            Arrival::Credits(flits) => self.link.add_credits(flits),
+            Arrival::Reply(at, reply) => {
+                let bytes = reply.reply_bytes();
+                self.counters.packets_received += 1;
+                self.counters.flits_received += u64::from(self.link.flits(bytes));
+                self.detail.replies[reply.kind.index()][packet_size(bytes)] += 1;
+                self.link.deliver(at, reply);
+            }
         }
     }
 

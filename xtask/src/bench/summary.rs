@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::time::Duration;
 
 use anyhow::Result;
 use serde::Serialize;
@@ -23,6 +24,9 @@ pub struct Summary {
     pub gpgpusim: String,
     /// Geometric mean of `ratio_to_gpgpusim` over the rows that have one.
     pub mean_ratio_to_gpgpusim: Option<f64>,
+    /// Nanoseconds that a cache line took from one core to another, least and most over the rounds:
+    /// what more than one thread can gain hangs on it.
+    pub core_hop_ns: [u64; 2],
     /// A row a kernel.
     pub rows: Vec<Row>,
 }
@@ -75,7 +79,9 @@ pub struct Speed {
 
 impl Summary {
     /// Sums up the runs of all cases: a kernel's functional case, then its timed ones.
-    pub fn new(gpu: &str, runs: &[(&Case, Vec<Run>)]) -> Result<Self> {
+    /// `hops`: how far two cores were apart, a value a round.
+    pub fn new(gpu: &str, runs: &[(&Case, Vec<Run>)], hops: &[Duration]) -> Result<Self> {
+        let hops = || hops.iter().map(|hop| hop.as_nanos() as u64);
         let recorded = recorded()?;
         let of_kernel = |a: &(&Case, Vec<Run>), b: &(&Case, Vec<Run>)| {
             a.0.target.workload.name == b.0.target.workload.name
@@ -89,6 +95,7 @@ impl Summary {
             gpu: gpu.to_owned(),
             mean_ratio_to_gpgpusim: geometric_mean(rows.iter().filter_map(|r| r.ratio_to_gpgpusim)),
             gpgpusim: recorded.source,
+            core_hop_ns: [hops().min().unwrap_or(0), hops().max().unwrap_or(0)],
             rows,
         })
     }
@@ -217,10 +224,12 @@ impl fmt::Display for Summary {
             self.gpu, self.version
         )?;
         f.write_str(&listing(&header, &cells, None))?;
+        let [least, most] = self.core_hop_ns;
+        writeln!(f, "\na cache line from core to core: {least} to {most} ns")?;
         if let Some(mean) = self.mean_ratio_to_gpgpusim {
             writeln!(
                 f,
-                "\ngeometric mean over GPGPU-Sim's recorded speed: {mean:.1}"
+                "geometric mean over GPGPU-Sim's recorded speed: {mean:.1}"
             )?;
         }
         Ok(())

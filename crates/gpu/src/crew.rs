@@ -1,0 +1,285 @@
+//! The SMs that one thread runs, neighbours by number, and what passes between them and the
+//! stepping thread. What one side writes shares no cache line with what the other writes, so that
+//! a line crosses once a step.
+
+use crate::workers::OwnLine;
+use std::ops::Range;
+use warploom_base::Cycle;
+use warploom_exec::DeviceMemory;
+use warploom_sm::{Arrival, News, Outgoing, Sm};
+
+/// Packets of a step for which there is room at first.
+const ROOM: usize = 256;
+
+/// A step: its cycles, and device memory as it is in them.
+#[derive(Clone, Copy)]
+pub(crate) struct Step<'a> {
+    pub from: Cycle,
+    pub to: Cycle,
+    pub memory: &'a DeviceMemory,
+}
+
+/// What the stepping thread writes between steps.
+#[derive(Default)]
+struct Orders {
+    /// Number of the first SM.
+    first: usize,
+    /// SMs of the step, in order, by place.
+    awake: Vec<u32>,
+    /// What came for SMs, by place, in order; they have it before they run.
+    arrived: Vec<(u32, Arrival)>,
+}
+
+impl Orders {
+    /// SMs of the step, by number.
+    fn numbers(&self) -> impl Iterator<Item = usize> {
+        self.awake.iter().map(|place| self.first + *place as usize)
+    }
+}
+
+/// What whoever runs the SMs writes in a step.
+#[derive(Default)]
+struct Results {
+    /// Of each SM of the step, in order.
+    news: Vec<News>,
+    /// What SMs sent, by number, where [`Crew::post`] put it there.
+    posted: Vec<(u32, Outgoing)>,
+}
+
+/// SMs of a thread.
+#[derive(Default)]
+pub(crate) struct Crew {
+    orders: OwnLine<Orders>,
+    results: OwnLine<Results>,
+    sms: Vec<Sm>,
+}
+
+impl Crew {
+    /// `sms`, of which the first has the number `first`.
+    pub fn new(first: usize, sms: Vec<Sm>) -> Self {
+        let mut crew = Self {
+            sms,
+            ..Self::default()
+        };
+        // Room for what crosses in a step, as far as there is no telling.
+        crew.orders.arrived.reserve(ROOM);
+        crew.results.posted.reserve(ROOM);
+        crew.orders.first = first;
+        crew
+    }
+
+    /// The numbers of its SMs.
+    pub fn range(&self) -> Range<usize> {
+        self.orders.first..self.orders.first + self.sms.len()
+    }
+
+    /// Which SMs run in the next step, by number.
+    pub fn order(&mut self, awake: &[usize]) {
+        // Most steps are of the SMs of the last one: a line that is not written stays where it is.
+        if !self.orders.numbers().eq(awake.iter().copied()) {
+            let Orders {
+                first, awake: own, ..
+            } = &mut *self.orders;
+            own.clear();
+            own.extend(awake.iter().map(|number| (number - *first) as u32));
+        }
+    }
+
+    /// None of its SMs runs in the step.
+    pub fn rests(&self) -> bool {
+        self.orders.awake.is_empty()
+    }
+
+    /// Something for an SM, by number.
+    pub fn send(&mut self, number: usize, arrival: Arrival) {
+        let place = (number - self.orders.first) as u32;
+        self.orders.arrived.push((place, arrival));
+    }
+
+    /// Hands out what came, so that SMs are as if they had got it themselves.
+    fn deliver(&mut self) {
+        let arrived = self.orders.0.arrived.drain(..);
+        arrived.for_each(|(place, arrival)| self.sms[place as usize].receive(arrival));
+    }
+
+    /// One SM, by number, with what came for it.
+    pub fn sm(&mut self, number: usize) -> &mut Sm {
+        self.deliver();
+        let place = number - self.orders.first;
+        &mut self.sms[place]
+    }
+
+    /// Runs the SMs of the step.
+    pub fn run(&mut self, step: Step<'_>) {
+        let Self {
+            orders,
+            results,
+            sms,
+        } = self;
+        // They stay in the list until `end_step`: the list is not this thread's to write.
+        for (place, arrival) in &orders.arrived {
+            sms[*place as usize].receive(*arrival);
+        }
+        results.news.clear();
+        for &place in &orders.awake {
+            let sm = &mut sms[place as usize];
+            sm.run(step.from, step.to, step.memory);
+            results.news.push(sm.news());
+        }
+    }
+
+    /// Puts what SMs sent where the stepping thread finds it without a look at them.
+    pub fn post(&mut self) {
+        let Self {
+            orders,
+            results,
+            sms,
+        } = self;
+        results.posted.clear();
+        for (&place, number) in orders.awake.iter().zip(orders.numbers()) {
+            let sent = sms[place as usize].link.outgoing.drain(..);
+            let posted = sent.map(|packet| (number as u32, packet));
+            results.posted.extend(posted);
+        }
+    }
+
+    /// The step is over. Returns the SMs that ran, by number, with their news.
+    pub fn end_step(&mut self) -> impl Iterator<Item = (usize, News)> {
+        if !self.rests() {
+            self.orders.arrived.clear();
+        }
+        self.orders.numbers().zip(self.results.news.iter().copied())
+    }
+
+    /// Takes the packets of this step, if the crew has not rested. `posted`: [`post`](Self::post)
+    /// was called.
+    pub fn for_each_sent(&mut self, posted: bool, f: &mut impl FnMut(usize, Outgoing)) {
+        let Self {
+            orders,
+            results,
+            sms,
+        } = self;
+        if posted && !orders.awake.is_empty() {
+            let packets = results.posted.iter();
+            packets.for_each(|(number, packet)| f(*number as usize, *packet));
+        }
+        if !posted {
+            for (&place, number) in orders.awake.iter().zip(orders.numbers()) {
+                let sent = sms[place as usize].link.outgoing.drain(..);
+                sent.for_each(|packet| f(number, packet));
+            }
+        }
+    }
+
+    /// Gives its last SM to the next crew, or where `back`, that one's first to this. Between
+    /// steps, when what they sent has been taken.
+    pub fn shift(&mut self, next: &mut Self, back: bool) {
+        self.deliver();
+        next.deliver();
+        if back {
+            self.sms.push(next.sms.remove(0));
+            next.orders.first += 1;
+        } else if let Some(sm) = self.sms.pop() {
+            next.sms.insert(0, sm);
+            next.orders.first -= 1;
+        }
+        // Places are others now.
+        self.orders.awake.clear();
+        next.orders.awake.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use warploom_base::SmId;
+    use warploom_config::preset;
+    use warploom_mem::{AccessKind, Request};
+    use warploom_policy::OwnPolicies;
+
+    /// SMs `first` up to, not including, `end`.
+    fn crew(first: usize, end: usize) -> Crew {
+        let spec = preset("gtx480").unwrap_or_else(|errors| panic!("{errors}"));
+        let sm = |id| Sm::new(&spec, SmId::new(id), &OwnPolicies::default());
+        Crew::new(first, (first..end).map(sm).collect())
+    }
+
+    /// Sends an SM so many replies, which it sees in a later cycle.
+    fn send(crew: &mut Crew, number: usize, replies: usize) {
+        let reply = Request::new(AccessKind::GlobalRead, 0, 32);
+        (0..replies).for_each(|_| crew.send(number, Arrival::Reply(100, reply)));
+    }
+
+    /// The replies that each SM has.
+    fn waiting(crews: &mut [Crew]) -> Vec<usize> {
+        let mut waiting = Vec::new();
+        for crew in crews {
+            let numbers = crew.range();
+            waiting.extend(numbers.map(|number| crew.sm(number).link.waiting()));
+        }
+        waiting
+    }
+
+    /// What came for an SM is its own, whether it runs, is looked at or changes crews before.
+    #[test]
+    fn what_came_for_an_sm_goes_with_it() {
+        let memory = DeviceMemory::new(1 << 16);
+        let step = Step {
+            from: 0,
+            to: 1,
+            memory: &memory,
+        };
+        let mut crews = [crew(0, 3), crew(3, 5)];
+        let [left, right] = &mut crews;
+        send(left, 2, 1);
+        send(right, 3, 2);
+        send(right, 4, 3);
+        left.shift(right, false);
+        assert_eq!((left.range(), right.range()), (0..2, 2..5));
+        send(right, 2, 10);
+        right.order(&[4]);
+        right.run(step);
+        let ran: Vec<_> = right
+            .end_step()
+            .map(|(n, news)| (n, news.waiting()))
+            .collect();
+        assert_eq!(ran, [(4, 3)]);
+        assert_eq!(waiting(&mut crews), [0, 0, 11, 2, 3]);
+        let [left, right] = &mut crews;
+        send(right, 2, 20);
+        left.shift(right, true);
+        assert_eq!((left.range(), right.range()), (0..3, 3..5));
+        assert_eq!(waiting(&mut crews), [0, 0, 31, 2, 3]);
+    }
+
+    /// Packets are there once, from the SMs themselves or from where they were posted; a crew that
+    /// rests has none.
+    #[test]
+    fn packets_are_taken_once() {
+        let memory = DeviceMemory::new(1 << 16);
+        let packet = Request::new(AccessKind::GlobalRead, 0, 32);
+        for posted in [false, true] {
+            let mut crew = crew(2, 6);
+            let mut step = |awake: &[usize], sends: &[usize]| {
+                crew.order(awake);
+                crew.run(Step {
+                    from: 0,
+                    to: 1,
+                    memory: &memory,
+                });
+                sends
+                    .iter()
+                    .for_each(|sm| crew.sm(*sm).link.send(0, packet));
+                if posted && !crew.rests() {
+                    crew.post();
+                }
+                let mut taken = Vec::new();
+                crew.for_each_sent(posted, &mut |number, _| taken.push(number));
+                taken
+            };
+            assert_eq!(step(&[2, 4, 5], &[4, 5, 4]), [4, 4, 5]);
+            assert_eq!(step(&[], &[]), [0; 0]);
+            assert_eq!(step(&[4], &[4]), [4]);
+        }
+    }
+}

@@ -1,0 +1,297 @@
+//! The SMs of a GPU, in a crew for each thread.
+//!
+//! A step runs only SMs that are awake: an SM says when it has something to do again, and what
+//! comes from outside (a block, a reply, credits it waits for) wakes it before. Which thread runs
+//! an SM cannot matter, because an SM in a step touches nothing but itself.
+
+use crate::balance::Balance;
+use crate::crew::{Crew, Step};
+use crate::workers::Workers;
+use warploom_base::Cycle;
+use warploom_exec::DeviceMemory;
+use warploom_sm::{Arrival, News, Outgoing, Sm};
+
+/// The SMs of a GPU.
+pub(crate) struct SmArray {
+    /// By thread.
+    crews: Vec<Crew>,
+    workers: Workers,
+    balance: Balance,
+    /// By SM: the thread that runs it.
+    homes: Vec<usize>,
+    /// By SM: it has nothing to do before this cycle.
+    wake_at: Vec<Cycle>,
+    /// SMs that ran in the last step, in order.
+    awake: Vec<usize>,
+    /// By SM: its news at the end of the last step that it ran in.
+    news: Vec<News>,
+}
+
+impl SmArray {
+    /// `sms`, run by `threads` threads, the caller's among them.
+    pub fn new(mut sms: Vec<Sm>, threads: usize) -> Self {
+        let count = sms.len();
+        let threads = threads.clamp(1, count.max(1));
+        let mut crews = Vec::with_capacity(threads);
+        for thread in (0..threads).rev() {
+            let first = count * thread / threads;
+            crews.push(Crew::new(first, sms.split_off(first)));
+        }
+        crews.reverse();
+        let home = |sm| crews.iter().position(|crew| crew.range().contains(&sm));
+        Self {
+            homes: (0..count).filter_map(home).collect(),
+            crews,
+            workers: Workers::new(threads - 1),
+            balance: Balance::new(threads),
+            wake_at: vec![0; count],
+            awake: Vec::with_capacity(count),
+            news: vec![News::default(); count],
+        }
+    }
+
+    /// SMs.
+    pub fn len(&self) -> usize {
+        self.wake_at.len()
+    }
+
+    /// Wakes an SM in cycle `at` if it sleeps longer.
+    #[inline]
+    pub fn wake(&mut self, index: usize, at: Cycle) {
+        let wake_at = &mut self.wake_at[index];
+        *wake_at = at.min(*wake_at);
+    }
+
+    /// The first cycle in which an SM has something to do.
+    pub fn next_wake(&self) -> Cycle {
+        self.wake_at.iter().copied().min().unwrap_or(Cycle::MAX)
+    }
+
+    /// One SM.
+    #[inline]
+    pub fn get(&mut self, index: usize) -> &mut Sm {
+        self.crews[self.homes[index]].sm(index)
+    }
+
+    /// Something for an SM over its links; it has it when it runs or anybody looks at it.
+    #[inline]
+    pub fn send(&mut self, index: usize, arrival: Arrival) {
+        match self.homes[index] {
+            0 => self.get(index).receive(arrival),
+            home => self.crews[home].send(index, arrival),
+        }
+    }
+
+    /// Takes the packets that SMs sent in the last step: each SM's in their order.
+    pub fn for_each_sent(&mut self, mut f: impl FnMut(usize, Outgoing)) {
+        for (thread, crew) in self.crews.iter_mut().enumerate() {
+            crew.for_each_sent(thread > 0, &mut f);
+        }
+    }
+
+    /// Calls `f` on every SM, in order.
+    pub fn for_each(&mut self, mut f: impl FnMut(usize, &mut Sm)) {
+        for index in 0..self.len() {
+            f(index, self.get(index));
+        }
+    }
+
+    /// How many SMs ran in the last step.
+    #[inline]
+    pub fn ran(&self) -> usize {
+        self.awake.len()
+    }
+
+    /// The `turn`-th of them, in order of their numbers, and what it had for the others.
+    #[inline]
+    pub fn news(&self, turn: usize) -> (usize, News) {
+        let index = self.awake[turn];
+        (index, self.news[index])
+    }
+
+    /// What an SM had for the others when it ran last.
+    #[inline]
+    pub fn last_news(&self, index: usize) -> News {
+        self.news[index]
+    }
+
+    /// Runs the SMs that are awake from `from` to `to`, and `beside` on the caller's thread
+    /// meanwhile.
+    pub fn run(&mut self, from: Cycle, to: Cycle, memory: &DeviceMemory, beside: impl FnOnce()) {
+        self.awake.clear();
+        let due = |at: &Cycle| *at < to;
+        let awake = self.wake_at.iter().enumerate();
+        self.awake
+            .extend(awake.filter(|(_, at)| due(at)).map(|(i, _)| i));
+        if self.awake.is_empty() {
+            return beside();
+        }
+        if let Some((giver, taker)) = self.balance.due(self.workers.waited()) {
+            self.shift(giver, taker);
+        }
+        self.order();
+        let step = Step { from, to, memory };
+        let waited = self.workers.run(step, &mut self.crews, beside);
+        self.balance.note(waited);
+        for crew in &mut self.crews {
+            for (index, news) in crew.end_step() {
+                self.news[index] = news;
+                self.wake_at[index] = news.wake_at;
+            }
+        }
+    }
+
+    /// Tells each crew which of its SMs run.
+    fn order(&mut self) {
+        let mut rest = &self.awake[..];
+        for crew in &mut self.crews {
+            let end = crew.range().end;
+            let (its, others) = rest.split_at(rest.partition_point(|sm| *sm < end));
+            crew.order(its);
+            rest = others;
+        }
+    }
+
+    /// One SM less for a thread, one more for another. Threads between them pass one on.
+    fn shift(&mut self, giver: usize, taker: usize) {
+        let back = taker < giver;
+        let (first, last) = (giver.min(taker), giver.max(taker));
+        if self.crews[giver].range().is_empty() {
+            return;
+        }
+        let pass = |at: usize, crews: &mut [Crew]| {
+            if let [left, right] = &mut crews[at..at + 2] {
+                left.shift(right, back);
+            }
+        };
+        if back {
+            (first..last).rev().for_each(|at| pass(at, &mut self.crews));
+        } else {
+            (first..last).for_each(|at| pass(at, &mut self.crews));
+        }
+        for (thread, crew) in self.crews.iter().enumerate() {
+            self.homes[crew.range()].fill(thread);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+    use warploom_base::{KernelSlot, SmId};
+    use warploom_config::{GpuSpec, preset};
+    use warploom_mem::{AccessKind, Request};
+    use warploom_policy::OwnPolicies;
+
+    const SMS: usize = 5;
+    /// Alone, fewer than the SMs, as many, more.
+    const THREADS: [usize; 4] = [1, 3, SMS, 9];
+
+    fn spec() -> GpuSpec {
+        preset("gtx480").unwrap_or_else(|errors| panic!("{errors}"))
+    }
+
+    fn array(threads: usize) -> SmArray {
+        let sm = |id| Sm::new(&spec(), SmId::new(id), &OwnPolicies::default());
+        SmArray::new((0..SMS).map(sm).collect(), threads)
+    }
+
+    /// One step; which SMs ran in it.
+    fn step(sms: &mut SmArray, from: Cycle, to: Cycle) -> Vec<usize> {
+        let mut memory = DeviceMemory::new(1 << 16);
+        let at = memory.alloc(0, 16).expect("room");
+        memory.fill(0, at, 7, 16).expect("it is there");
+        let mut beside = 0;
+        sms.run(from, to, &memory, || beside += 1);
+        assert_eq!(beside, 1, "the caller's own work is done once");
+        let mut bytes = [0; 16];
+        memory.read(0, at, &mut bytes).expect("memory is back");
+        assert_eq!(bytes, [7; 16]);
+        (0..sms.ran()).map(|turn| sms.news(turn).0).collect()
+    }
+
+    /// SMs begin awake; one without work sleeps until it is woken, and then runs in the step that
+    /// reaches that cycle, not in the one before.
+    #[test]
+    fn an_sm_runs_from_the_cycle_it_is_woken_for() {
+        for threads in THREADS {
+            let mut sms = array(threads);
+            assert_eq!(step(&mut sms, 0, 4), [0, 1, 2, 3, 4]);
+            assert_eq!(sms.next_wake(), Cycle::MAX);
+            sms.wake(3, 9);
+            sms.wake(1, 8);
+            sms.wake(1, 20);
+            assert_eq!(sms.next_wake(), 8, "a later call does not put it off");
+            assert_eq!(step(&mut sms, 4, 8), [0; 0]);
+            assert_eq!(step(&mut sms, 8, 9), [1]);
+            assert_eq!(sms.next_wake(), 9);
+            assert_eq!(step(&mut sms, 9, 10), [3]);
+        }
+    }
+
+    /// Every SM runs every cycle of a step once, whoever runs it. An SM without blocks counts a
+    /// slot a scheduler and cycle.
+    #[test]
+    fn a_step_runs_each_sm_once() {
+        let schedulers = u64::from(spec().sm.schedulers);
+        for threads in THREADS {
+            let mut sms = array(threads);
+            for round in 0..50 {
+                // SMs may change threads before any step.
+                let (giver, taker) = (round as usize % sms.crews.len(), 7 % sms.crews.len());
+                sms.shift(giver, taker);
+                (0..SMS).for_each(|sm| sms.wake(sm, 3 * round));
+                assert_eq!(step(&mut sms, 3 * round, 3 * round + 3).len(), SMS);
+            }
+            let mut seen = Vec::new();
+            sms.for_each(|index, sm| {
+                assert_eq!(sm.counters.inactive_slots, 150 * schedulers);
+                seen.push(index);
+            });
+            assert_eq!(seen, [0, 1, 2, 3, 4]);
+        }
+    }
+
+    /// When the caller's own work panics, workers are done before anybody looks at their SMs.
+    #[test]
+    fn a_panic_of_the_caller_waits_for_workers() {
+        let schedulers = u64::from(spec().sm.schedulers);
+        for threads in THREADS {
+            let mut sms = array(threads);
+            let memory = DeviceMemory::new(1 << 16);
+            let ours = || sms.run(0, 1000, &memory, || panic!("ours"));
+            assert!(catch_unwind(AssertUnwindSafe(ours)).is_err());
+            for crew in sms.crews.iter_mut().skip(1) {
+                for number in crew.range() {
+                    let slots = crew.sm(number).counters.inactive_slots;
+                    assert_eq!(slots, 1000 * schedulers);
+                }
+            }
+        }
+    }
+
+    /// A bug in a stage shows as its panic on the caller's thread, not as a hang.
+    #[test]
+    fn a_panic_comes_to_the_caller() {
+        let nobodys = Request {
+            addr: 0,
+            byte_mask: 1,
+            issued_at: 0,
+            returned_at: 0,
+            token: u32::MAX,
+            bytes: 32,
+            sm: SmId(0),
+            kind: AccessKind::GlobalRead,
+            sectors: 1,
+            kernel: KernelSlot(0),
+            asid: 0,
+        };
+        for threads in THREADS {
+            let mut sms = array(threads);
+            sms.for_each(|_, sm| sm.link.deliver(0, nobodys));
+            let run = AssertUnwindSafe(|| step(&mut sms, 0, 10));
+            assert!(catch_unwind(run).is_err(), "{threads} threads");
+        }
+    }
+}
