@@ -15,7 +15,7 @@ use warploom_exec::DeviceMemory;
 
 use crate::crew::{Crew, Step};
 
-/// Turns of a waiting loop before the thread gives way to others.
+/// Turns of a waiting loop before the thread gives way to others, where each has a core.
 const SPINS: u32 = 1 << 12;
 
 /// A value on cache lines of its own, also where neighbouring lines are fetched in pairs: threads
@@ -67,6 +67,8 @@ struct Seat {
 
 /// What threads share.
 struct Shared {
+    /// Turns of a waiting loop before the thread gives way to others.
+    spins: u32,
     seats: Vec<Seat>,
     quit: AtomicBool,
     /// What a worker panicked with.
@@ -80,7 +82,9 @@ impl Shared {
         let mut seen = 0;
         loop {
             let current = || seat.call.nth.load(Ordering::Acquire);
-            let turns = wait_until(|| current() != seen || self.quit.load(Ordering::Relaxed));
+            let turns = wait_until(self.spins, || {
+                current() != seen || self.quit.load(Ordering::Relaxed)
+            });
             if self.quit.load(Ordering::Relaxed) {
                 return;
             }
@@ -131,11 +135,11 @@ impl Call {
 }
 
 /// How often it looked in vain.
-fn wait_until(mut ready: impl FnMut() -> bool) -> u32 {
+fn wait_until(spins: u32, mut ready: impl FnMut() -> bool) -> u32 {
     let mut turns = 0u32;
     while !ready() {
         turns = turns.saturating_add(1);
-        if turns < SPINS {
+        if turns < spins {
             std::hint::spin_loop()
         } else {
             std::thread::yield_now()
@@ -147,6 +151,7 @@ fn wait_until(mut ready: impl FnMut() -> bool) -> u32 {
 /// Workers that were called to a step. Ends when they are done, also when the caller unwinds.
 struct Called<'a> {
     seats: &'a [Seat],
+    spins: u32,
     nth: u64,
 }
 
@@ -162,7 +167,7 @@ impl Called<'_> {
         let turns = self
             .seats
             .iter()
-            .map(|seat| wait_until(|| self.is_done(seat)));
+            .map(|seat| wait_until(self.spins, || self.is_done(seat)));
         turns.fold(false, |waited, turns| waited | (turns > 0))
     }
 }
@@ -184,7 +189,10 @@ pub(crate) struct Workers {
 impl Workers {
     /// So many threads beside the caller's.
     pub fn new(threads: usize) -> Self {
+        // A thread that waits for one without a core must leave it its own.
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let shared = Arc::new(Shared {
+            spins: if threads < cores { SPINS } else { 0 },
             seats: (0..threads).map(|_| Seat::default()).collect(),
             quit: AtomicBool::new(false),
             panic: Mutex::new(None),
@@ -211,6 +219,7 @@ impl Workers {
         // Crews and memory are lent to the workers from here until all that were called are done.
         let called = Called {
             seats: &self.shared.seats,
+            spins: self.shared.spins,
             nth: self.nth,
         };
         for (seat, crew) in called.seats.iter().zip(others) {
