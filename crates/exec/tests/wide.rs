@@ -291,6 +291,9 @@ fn functions_of_floats() {
         ] {
             check(Op::FloatUn(op, ty, mods), &[d(24)], &regs(1));
         }
+        for op in [RcpApproxF64, RsqrtApproxF64] {
+            check(Op::FloatUn(op, FloatTy::F64, mods), &[d(24)], &regs(1));
+        }
     }
 }
 

@@ -8,7 +8,7 @@ use warploom_base::Cycle;
 use warploom_exec::DeviceMemory;
 use warploom_sm::{Arrival, News, Outgoing, Sm};
 
-/// Packets of a step for which there is room at first.
+/// Packets of a step for which there is room at first: more are few, and the room stays.
 const ROOM: usize = 256;
 
 /// A step: its cycles, and device memory as it is in them.
@@ -55,13 +55,15 @@ pub(crate) struct Crew {
 }
 
 impl Crew {
-    /// `sms`, of which the first has the number `first`.
-    pub fn new(first: usize, sms: Vec<Sm>) -> Self {
+    /// `sms`, of which the first has the number `first`; it may come to hold `most`.
+    pub fn new(first: usize, mut sms: Vec<Sm>, most: usize) -> Self {
+        sms.reserve_exact(most - sms.len());
         let mut crew = Self {
             sms,
             ..Self::default()
         };
-        // Room for what crosses in a step, as far as there is no telling.
+        crew.orders.awake.reserve_exact(most);
+        crew.results.news.reserve_exact(most);
         crew.orders.arrived.reserve(ROOM);
         crew.results.posted.reserve(ROOM);
         crew.orders.first = first;
@@ -201,7 +203,7 @@ mod tests {
     fn crew(first: usize, end: usize) -> Crew {
         let spec = preset("gtx480").unwrap_or_else(|errors| panic!("{errors}"));
         let sm = |id| Sm::new(&spec, SmId::new(id), &OwnPolicies::default());
-        Crew::new(first, (first..end).map(sm).collect())
+        Crew::new(first, (first..end).map(sm).collect(), 5)
     }
 
     /// Sends an SM so many replies, which it sees in a later cycle.

@@ -35,7 +35,7 @@ impl SmArray {
         let mut crews = Vec::with_capacity(threads);
         for thread in (0..threads).rev() {
             let first = count * thread / threads;
-            crews.push(Crew::new(first, sms.split_off(first)));
+            crews.push(Crew::new(first, sms.split_off(first), count));
         }
         crews.reverse();
         let home = |sm| crews.iter().position(|crew| crew.range().contains(&sm));

@@ -1,5 +1,5 @@
-//! What an SM has for the others at the end of a step, in two words: whoever goes on between steps
-//! looks at an SM itself only where they say that there is something.
+//! What an SM has for the others at the end of a step: whoever goes on between steps looks at an SM
+//! itself only where its news say that there is something.
 
 use crate::sm::Sm;
 use warploom_base::Cycle;
@@ -22,16 +22,6 @@ pub struct News {
 }
 
 impl News {
-    /// News as [`words`](Self::words) gave them.
-    pub const fn of([wake_at, bits]: [u64; 2]) -> Self {
-        Self { wake_at, bits }
-    }
-
-    /// The same as two words.
-    pub const fn words(self) -> [u64; 2] {
-        [self.wake_at, self.bits]
-    }
-
     /// Replies that the SM has not taken.
     pub const fn waiting(self) -> u32 {
         self.bits as u32
@@ -115,18 +105,21 @@ mod tests {
         }
     }
 
-    /// The flags of an SM's news, as they come through the two words.
-    fn flags(sm: &Sm) -> [bool; 5] {
-        let news = News::of(sm.news().words());
-        assert_eq!(news, sm.news());
+    /// The flags of an SM's news.
+    fn flags(sm: &Sm) -> [bool; 6] {
+        let news = sm.news();
         [
             news.sent(),
             news.finished(),
             news.gained_room(),
             news.stored(),
             news.fault(),
+            news.waits_for_credits(),
         ]
     }
+
+    /// Which flag shows what is done to an SM.
+    type Thing = (usize, fn(&mut Sm));
 
     /// Each thing that an SM may have shows, and nothing else.
     #[test]
@@ -135,23 +128,27 @@ mod tests {
         assert_eq!(quiet.news(), News::default(), "nothing to tell");
         quiet.link.deliver(7, request());
         quiet.link.deliver(8, request());
-        assert_eq!((quiet.news().waiting(), flags(&quiet)), (2, [false; 5]));
-        let things: [fn(&mut Sm); 3] = [
-            |sm| sm.link.send(0, request()),
-            |sm| {
+        assert_eq!((quiet.news().waiting(), flags(&quiet)), (2, [false; 6]));
+        let things: [Thing; 4] = [
+            (0, |sm| sm.link.send(0, request())),
+            (1, |sm| {
                 sm.finished.push(FinishedBlock {
                     at: 1,
                     kernel: KernelSlot(0),
                     rank: 2,
                     slot: BlockId(0),
                 });
-            },
-            |sm| sm.gained_room = true,
+            }),
+            (2, |sm| sm.gained_room = true),
+            (5, |sm| {
+                let kind = AccessKind::InstRead;
+                sm.front.l1i.access(0, &Request { kind, ..request() });
+            }),
         ];
-        for (nth, thing) in things.into_iter().enumerate() {
+        for (nth, thing) in things {
             let mut sm = sm();
             thing(&mut sm);
-            let mut expected = [false; 5];
+            let mut expected = [false; 6];
             expected[nth] = true;
             assert_eq!(flags(&sm), expected);
         }
