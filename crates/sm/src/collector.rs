@@ -372,7 +372,7 @@ impl Collectors {
         self.ready -= 1;
     }
 
-    /// Every bank serves its oldest read, in 3.2.2 those of [`Self::granted`].
+    /// Every bank serves its oldest read, in 3.2.2 those of [`granted`].
     fn read_banks(&mut self, nth: u64) -> BankReads {
         let mut reads = BankReads::default();
         let square = self.queues.banks().max(self.collectors.len()) as u32;
