@@ -37,11 +37,35 @@ struct Set {
     /// Its instructions go to several registers, or to places of several sub-cores: where one
     /// cannot leave, another may.
     mixed: bool,
+    /// Collectors of a sub-core; all where the SM is not split.
+    part: u32,
+    /// Its dispatchers: the first, and the one behind the last.
+    dispatchers: (u16, u16),
+}
+
+impl Set {
+    /// The collector that a dispatcher looks at first when it has sent `last`: the one after it, or
+    /// the first of the next sub-core.
+    #[inline]
+    fn after(&self, last: u32) -> u32 {
+        let next = if self.part == self.units {
+            last + 1
+        } else {
+            last + self.part - last % self.part
+        };
+        if next >= self.units { 0 } else { next }
+    }
+
+    /// The collectors that an instruction of sub-core `sub` may take.
+    #[inline]
+    fn own(&self, sub: u8) -> u64 {
+        (!0 >> (64 - self.part)) << (u32::from(sub) * self.part)
+    }
 }
 
 /// Where instructions enter: each cycle, one of each of these pipes into one of these sets. Looked
 /// at in every step, so without lists of its own elsewhere in memory.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 struct InPort {
     pipes: Few<{ Pipe::COUNT }>,
     /// The same, a bit each.
@@ -77,12 +101,37 @@ impl<const MOST: usize> Few<MOST> {
     }
 }
 
-/// What sends on one ready collector of its set a cycle.
-#[derive(Clone, Debug)]
-struct Dispatcher {
-    set: usize,
-    /// Collector that it sent last.
-    last: u32,
+/// Which banks registers lie in.
+#[derive(Clone, Copy, Debug)]
+struct BankMap {
+    /// Banks of a sub-core; all where the SM is not split.
+    banks: u32,
+    /// Sub-cores; 1 where the SM is not split.
+    subs: u32,
+    /// One less than `banks` and `subs` where both are powers of two, as they mostly are.
+    masks: Option<(u32, u32)>,
+}
+
+impl BankMap {
+    fn new(banks: u32, subs: u32) -> Self {
+        let powers = banks.is_power_of_two() && subs.is_power_of_two();
+        Self {
+            banks,
+            subs,
+            masks: powers.then(|| (banks - 1, subs - 1)),
+        }
+    }
+
+    /// Bank of a register of a warp: in the part of the scheduler that the warp belongs to.
+    #[inline]
+    fn bank(self, register: u16, warp: u16) -> u32 {
+        let (moved, warp) = (u32::from(register) + u32::from(warp), u32::from(warp));
+        let (place, sub) = match self.masks {
+            Some((bank, sub)) => (moved & bank, warp & sub),
+            None => (moved % self.banks, warp % self.subs),
+        };
+        place + sub * self.banks
+    }
 }
 
 /// Collectors, banks, and the registers on both sides.
@@ -94,12 +143,10 @@ pub struct Collectors {
     pub output: StageRegisters,
     sets: Vec<Set>,
     in_ports: Vec<InPort>,
-    dispatchers: Vec<Dispatcher>,
+    /// What sends on one ready collector of its set a cycle: the collector that it looks at first.
+    dispatchers: Vec<u32>,
     collectors: Vec<Collector>,
-    /// Banks of a sub-core; all where the SM is not split.
-    banks: u32,
-    /// Sub-cores; 1 where the SM is not split.
-    subs: u32,
+    banks: BankMap,
     queues: BankQueues,
     /// Bit per bank with a waiting read.
     waiting: u64,
@@ -110,9 +157,10 @@ pub struct Collectors {
     style: ModelStyle,
     /// By collector: bit per bank whose next read is one of its operands.
     fronts: Box<[u64]>,
-    /// Collectors that hold an instruction, and those of them that have all operands.
+    /// Collectors that hold an instruction.
     busy: u32,
-    ready: u32,
+    /// Bit per set with a collector that has all operands.
+    ready: u8,
     /// The last step moved nothing, and no read waits for its bank.
     settled: bool,
 }
@@ -148,8 +196,7 @@ impl Collectors {
             in_ports: Vec::new(),
             dispatchers: Vec::new(),
             collectors: Vec::new(),
-            banks: spec.banks / subs,
-            subs,
+            banks: BankMap::new(spec.banks / subs, subs),
             queues: BankQueues::new(0, 0),
             waiting: 0,
             reads: 0,
@@ -198,31 +245,32 @@ impl Collectors {
             return None;
         }
         assert!(set.units <= 64, "a set holds at most 64 collectors");
+        let subs = self.banks.subs;
         assert!(
-            set.units.is_multiple_of(self.subs),
+            set.units.is_multiple_of(subs),
             "collectors do not divide among sub-cores"
         );
         let index = self.sets.len();
         let first = self.collectors.len();
-        self.sets.push(Set {
+        let from = self.dispatchers.len();
+        let end = from + set.out_ports.max(1) as usize;
+        let new = Set {
             first,
             units: set.units,
             free: !0 >> (64 - set.units),
             ready: 0,
-            mixed: self.subs > 1 || pipes > 1,
-        });
+            mixed: subs > 1 || pipes > 1,
+            part: set.units / subs,
+            dispatchers: (from as u16, end as u16),
+        };
+        // One that has sent nothing takes collector 0 for the last.
+        self.dispatchers.resize(end, new.after(0));
+        self.sets.push(new);
         let blank = Collector {
             set: index as u8,
             ..Collector::default()
         };
         self.collectors.resize(first + set.units as usize, blank);
-        let dispatcher = Dispatcher {
-            set: index,
-            last: 0,
-        };
-        let count = set.out_ports.max(1) as usize;
-        self.dispatchers
-            .extend(std::iter::repeat_n(dispatcher, count));
         Some(index)
     }
 
@@ -234,14 +282,6 @@ impl Collectors {
             self.in_ports
                 .extend(std::iter::repeat_n(port, set.in_ports as usize));
         }
-    }
-
-    /// Bank of a register of a warp: in the part of the scheduler that the warp belongs to.
-    #[inline]
-    fn bank(&self, register: u16, warp: u16) -> u32 {
-        let (banks, subs) = (u64::from(self.banks), u64::from(self.subs));
-        let sub = remainder(warp.into(), subs);
-        (remainder(u64::from(register) + u64::from(warp), banks) + sub * banks) as u32
     }
 
     /// Marks the banks of a function unit's results written in this cycle: they serve no reads. A
@@ -257,7 +297,7 @@ impl Collectors {
     #[inline]
     pub fn try_write(&mut self, registers: &[u16], warp: u16) -> usize {
         for (i, &register) in registers.iter().enumerate() {
-            let bank = 1 << self.bank(register, warp);
+            let bank = 1 << self.banks.bank(register, warp);
             if self.written & bank != 0 {
                 return i;
             }
@@ -292,7 +332,7 @@ impl Collectors {
     #[inline]
     fn can_leave(&self, set: &Set, i: u32) -> bool {
         let c = &self.collectors[set.first + i as usize];
-        self.output.full(c.issued.sub) >> c.pipe & 1 == 0
+        self.output.full(c.issued.sub()) >> c.pipe & 1 == 0
     }
 
     /// The lowest of some collectors of a set whose instruction finds a place behind it.
@@ -310,7 +350,7 @@ impl Collectors {
         let waited = self.waiting != 0;
         self.input.note_unchanged();
         self.output.note_unchanged();
-        if self.ready > 0 {
+        if self.ready != 0 {
             self.send_ready();
         }
         if waited {
@@ -331,45 +371,50 @@ impl Collectors {
     /// Each dispatcher sends on one ready collector of its set: round robin, from the one after
     /// the last sent; among sub-cores, from the first of the next sub-core (4.2's `find_ready`).
     fn send_ready(&mut self) {
-        for d in 0..self.dispatchers.len() {
-            let Dispatcher { set, last } = self.dispatchers[d];
-            let set = &self.sets[set];
-            let start = match self.subs {
-                1 => last + 1,
-                subs => {
-                    let part = set.units / subs;
-                    last + part - last % part
+        let mut sets = self.ready;
+        while sets != 0 {
+            let set = sets.trailing_zeros() as usize;
+            sets &= sets - 1;
+            let (first, end) = self.sets[set].dispatchers;
+            for dispatcher in usize::from(first)..usize::from(end) {
+                let chosen = self.choose(&self.sets[set], self.dispatchers[dispatcher]);
+                if let Some(i) = chosen {
+                    self.dispatchers[dispatcher] = self.sets[set].after(i);
+                    self.send(set, i);
                 }
-            };
-            let start = if start >= set.units { 0 } else { start };
-            let after = set.ready & (!0 << start);
-            let next = if after != 0 { after } else { set.ready };
-            // An empty set has its first collector looked at, for one branch instead of two.
-            let first = next.trailing_zeros() % 64;
-            let leaves = (set.ready != 0) & self.can_leave(set, first);
-            let chosen = if leaves {
-                Some(first)
-            } else if set.mixed {
-                self.first_to_leave(set, after)
-                    .or_else(|| self.first_to_leave(set, set.ready & !after))
-            } else {
-                None
-            };
-            if let Some(i) = chosen {
-                self.dispatchers[d].last = i;
-                self.send(self.dispatchers[d].set, i);
             }
         }
     }
 
+    /// The ready collector of a set that is sent on next, in turn from collector `start` on.
+    #[inline]
+    fn choose(&self, set: &Set, start: u32) -> Option<u32> {
+        if set.ready == 0 {
+            return None;
+        }
+        let after = set.ready & (!0 << start);
+        let next = if after != 0 { after } else { set.ready };
+        let first = next.trailing_zeros();
+        if self.can_leave(set, first) {
+            Some(first)
+        } else if set.mixed {
+            self.first_to_leave(set, after)
+                .or_else(|| self.first_to_leave(set, set.ready & !after))
+        } else {
+            None
+        }
+    }
+
+    #[inline]
     fn send(&mut self, set: usize, i: u32) {
-        let set = &mut self.sets[set];
+        let number = set;
+        let set = &mut self.sets[number];
         let c = &mut self.collectors[set.first + i as usize];
         self.output.push(usize::from(c.pipe), c.issued);
         set.ready &= !(1 << i);
         set.free |= 1 << i;
         self.busy -= 1;
-        self.ready -= 1;
+        self.ready &= !(u8::from(set.ready == 0) << number);
     }
 
     /// Every bank serves its oldest read, in 3.2.2 those of [`granted`].
@@ -407,27 +452,31 @@ impl Collectors {
         let index = usize::from(collector);
         let c = &mut self.collectors[index];
         c.missing -= 1;
-        let has_all = c.missing == 0;
-        let set = &mut self.sets[usize::from(c.set)];
-        set.ready |= u64::from(has_all) << (index - set.first);
-        self.ready += u32::from(has_all);
+        let (set, has_all) = (usize::from(c.set), c.missing == 0);
+        let place = index - self.sets[set].first;
+        self.note_ready(set, place as u32, has_all);
+    }
+
+    /// Collector `i` of a set has all its operands, or not yet.
+    #[inline]
+    fn note_ready(&mut self, set: usize, i: u32, has_all: bool) {
+        self.sets[set].ready |= u64::from(has_all) << i;
+        self.ready |= u8::from(has_all) << set;
     }
 
     fn take_in<'a>(&mut self, sources: impl Fn(FlightId) -> Sources<'a>) {
         for p in 0..self.in_ports.len() {
-            let port = &self.in_ports[p];
+            let port = self.in_ports[p];
             if port.mask & self.input.occupied() == 0 {
                 continue;
             }
-            for i in 0..port.pipes.as_slice().len() {
-                let port = &self.in_ports[p];
-                let pipe = usize::from(port.pipes.as_slice()[i]);
-                let Some(issued) = self.input.oldest(pipe) else {
+            for &pipe in port.pipes.as_slice() {
+                let Some(issued) = self.input.oldest(usize::from(pipe)) else {
                     continue;
                 };
                 if let Some((set, i)) = self.place_for(&port.sets, issued) {
-                    self.input.take(pipe, issued);
-                    self.occupy(set, i, issued, pipe, &sources(issued.flight));
+                    self.input.take(usize::from(pipe), issued);
+                    self.occupy(set, i, issued, pipe, &sources(issued.flight()));
                 }
                 if self.style == ModelStyle::V3 {
                     // A port of 3.2.2 tries one instruction a cycle.
@@ -442,35 +491,28 @@ impl Collectors {
     fn place_for(&self, sets: &Few<2>, issued: Issued) -> Option<(usize, u32)> {
         sets.as_slice().iter().find_map(|&s| {
             let set = &self.sets[usize::from(s)];
-            let own = match self.subs {
-                1 => !0,
-                subs => {
-                    let part = set.units / subs;
-                    (!0 >> (64 - part)) << (u32::from(issued.sub) * part)
-                }
-            };
-            let free = set.free & own;
+            let free = set.free & set.own(issued.sub());
             (free != 0).then(|| (usize::from(s), free.trailing_zeros()))
         })
     }
 
-    fn occupy(&mut self, set: usize, i: u32, issued: Issued, pipe: usize, sources: &Sources<'_>) {
+    #[inline]
+    fn occupy(&mut self, set: usize, i: u32, issued: Issued, pipe: u8, sources: &Sources<'_>) {
         self.busy += 1;
         let missing = sources.registers.len() as u8;
+        self.note_ready(set, i, missing == 0);
         let s = &mut self.sets[set];
         s.free &= !(1 << i);
-        s.ready |= u64::from(missing == 0) << i;
-        self.ready += u32::from(missing == 0);
         let index = s.first + i as usize;
         self.collectors[index] = Collector {
             issued,
-            pipe: pipe as u8,
+            pipe,
             set: set as u8,
             missing,
         };
         self.reads += u64::from(missing);
         for (operand, &register) in sources.registers.iter().enumerate() {
-            let bank = self.bank(register, sources.warp);
+            let bank = self.banks.bank(register, sources.warp);
             let is_first = self.queues.push(bank as usize, index, operand);
             self.fronts[index] |= u64::from(is_first) << bank;
             self.waiting |= 1 << bank;
@@ -554,11 +596,7 @@ mod tests {
     }
 
     fn issued(order: u64, sub: u8) -> Issued {
-        Issued {
-            flight: FlightId(order as u16),
-            order,
-            sub,
-        }
+        Issued::new(FlightId(order as u16), order, sub)
     }
 
     /// Two fill the register behind, two the collectors, two wait before them: a step that moves
@@ -587,7 +625,7 @@ mod tests {
         step(&mut c);
         assert_eq!((c.input.len(), c.busy, c.output.len()), (2, 2, 2));
         let first = c.output.oldest(0).expect("a full register");
-        assert_eq!(first.order, 0);
+        assert_eq!(first, issued(0, 0));
         c.output.take(0, first);
         assert!(!c.is_settled());
         step(&mut c);
@@ -687,7 +725,7 @@ mod tests {
     #[test]
     fn the_warp_moves_registers_to_other_banks() {
         let c = collectors(1, 1, ModelStyle::V3);
-        assert_eq!((c.bank(5, 0), c.bank(5, 2)), (1, 3));
+        assert_eq!((c.banks.bank(5, 0), c.banks.bank(5, 2)), (1, 3));
     }
 
     /// Volta: 4 schedulers, 16 banks, 8 general collectors, so 4 banks and 2 collectors each.
@@ -703,7 +741,9 @@ mod tests {
         let c = sub_cores();
         for warp in 0..64 {
             let own = u32::from(warp % 4) * 4;
-            let banks: Vec<u32> = (0..8).map(|register| c.bank(register, warp)).collect();
+            let banks: Vec<u32> = (0..8)
+                .map(|register| c.banks.bank(register, warp))
+                .collect();
             let expected = (0..8).map(|register| own + (register + u32::from(warp)) % 4);
             assert_eq!(banks, expected.collect::<Vec<_>>(), "warp {warp}");
         }
@@ -771,7 +811,7 @@ mod tests {
     fn dispatchers_go_on_with_the_next_sub_core() {
         let mut c = sub_cores();
         assert_eq!(c.dispatchers.len(), 8);
-        c.dispatchers.truncate(1);
+        c.sets[0].dispatchers = (0, 1);
         // Two ready instructions a sub-core, each of its own pipe, sub-cores 0 and 1.
         for (order, (sub, pipe)) in [(0, 0), (0, 1), (1, 2), (1, 3)].into_iter().enumerate() {
             c.input.push(pipe, issued(order as u64, sub));
@@ -782,11 +822,9 @@ mod tests {
         };
         let mut sent = Vec::new();
         for step in 0..5 {
-            let before = c.dispatchers[0].last;
+            let before = c.sets[0].ready;
             c.step(step, none);
-            if c.dispatchers[0].last != before {
-                sent.push(c.dispatchers[0].last);
-            }
+            sent.extend(bits(before & !c.sets[0].ready));
         }
         assert_eq!(sent, [2, 0, 3, 1]);
     }

@@ -325,11 +325,8 @@ impl Sm {
             pc,
             mem,
         };
-        let issued = Issued {
-            flight: FlightId(id),
-            order: self.counters.warp_instructions,
-            sub: self.sub_core(w % self.schedulers.len()),
-        };
+        let sub = self.sub_core(w % self.schedulers.len());
+        let issued = Issued::new(FlightId(id), self.counters.warp_instructions, sub);
         self.collectors.input.push(pipe as usize, issued);
     }
 

@@ -518,12 +518,12 @@ impl Sm {
         let Some(issued) = self.collectors.output.for_unit(pipe, index) else {
             return;
         };
-        let flight = self.flights[issued.flight.0];
+        let flight = self.flights[issued.flight().0];
         let inst = image_of(&self.kernels, flight.kernel).at(flight.pc);
         let (latency, interval) = (u32::from(inst.latency), u32::from(inst.interval));
         if self.units.can_accept(unit, now, latency) {
             self.collectors.output.take(pipe, issued);
-            let id = issued.flight;
+            let id = issued.flight();
             self.units.accept(unit, now, latency, interval, id);
         }
     }
@@ -536,8 +536,8 @@ impl Sm {
             && let Some(issued) = registers.oldest(pipe)
         {
             registers.take(pipe, issued);
-            let mem = self.flights[issued.flight.0].mem;
-            self.ldst.accept(issued.flight, mem);
+            let mem = self.flights[issued.flight().0].mem;
+            self.ldst.accept(issued.flight(), mem);
         }
     }
 

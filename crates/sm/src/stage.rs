@@ -7,23 +7,39 @@ use crate::flight::FlightId;
 use crate::image::Pipe;
 use std::ops::Range;
 
-/// An issued instruction on its way to a unit.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct Issued {
+/// An issued instruction on its way to a unit, in a word: its order of issue, its sub-core and its
+/// record. The first issued is the least.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Debug)]
+pub struct Issued(u64);
+
+/// Where the parts of the word begin.
+const SUB: u32 = u16::BITS;
+const ORDER: u32 = SUB + u8::BITS;
+
+impl Issued {
+    /// An instruction with a record; `order` rises with the order of issue in the SM, `sub` is the
+    /// sub-core that issued it, 0 where an SM is not split.
+    #[inline]
+    pub fn new(flight: FlightId, order: u64, sub: u8) -> Self {
+        debug_assert!(order < 1 << (u64::BITS - ORDER), "a million million issued");
+        Self(order << ORDER | u64::from(sub) << SUB | u64::from(flight.0))
+    }
+
     /// Its record.
-    pub flight: FlightId,
-    /// Rises with the order of issue in the SM.
-    pub order: u64,
-    /// The sub-core that issued it; 0 where an SM is not split.
-    pub sub: u8,
+    #[inline]
+    pub fn flight(self) -> FlightId {
+        FlightId(self.0 as u16)
+    }
+
+    /// The sub-core that issued it.
+    #[inline]
+    pub fn sub(self) -> u8 {
+        (self.0 >> SUB) as u8
+    }
 }
 
 /// A place that holds nothing: behind every instruction.
-const EMPTY: Issued = Issued {
-    flight: FlightId(0),
-    order: u64::MAX,
-    sub: 0,
-};
+const EMPTY: Issued = Issued(u64::MAX);
 
 /// The registers of one stage, by pipe, and what a look at one of them would tell. Instructions lie
 /// in no order: to move them would take branches that the host cannot foresee.
@@ -48,19 +64,12 @@ struct Register {
     first: u16,
     width: u16,
     len: u16,
-    /// Which of its places holds the instruction issued first.
-    oldest: u16,
 }
 
 impl Register {
     #[inline]
     fn range(self) -> Range<usize> {
-        self.place(0)..self.place(self.width)
-    }
-
-    #[inline]
-    fn place(self, nth: u16) -> usize {
-        usize::from(self.first) + usize::from(nth)
+        usize::from(self.first)..usize::from(self.first + self.width)
     }
 }
 
@@ -115,31 +124,23 @@ impl StageRegisters {
     /// Requires a free place.
     #[inline]
     pub fn push(&mut self, pipe: usize, issued: Issued) {
-        debug_assert!(
-            self.full(issued.sub) >> pipe & 1 == 0,
-            "no place for {issued:?}"
-        );
+        let sub = issued.sub();
+        debug_assert!(self.full(sub) >> pipe & 1 == 0, "no place for {issued:?}");
         self.changed = true;
         let register = &mut self.registers[pipe];
-        let is_older = issued.order < self.places[register.place(register.oldest)].order;
-        self.places[register.place(register.len)] = issued;
-        register.oldest = if is_older {
-            register.len
-        } else {
-            register.oldest
-        };
+        self.places[usize::from(register.first + register.len)] = issued;
         register.len += 1;
         self.occupied |= 1 << pipe;
         let is_full = self.split | (register.len == register.width);
-        self.full[usize::from(issued.sub)] |= u8::from(is_full) << pipe;
+        self.full[usize::from(sub)] |= u8::from(is_full) << pipe;
     }
 
     /// The instruction issued first.
     #[inline]
     pub fn oldest(&self, pipe: usize) -> Option<Issued> {
-        let register = self.registers[pipe];
-        let oldest = self.places[register.place(register.oldest)];
-        (register.len > 0).then_some(oldest)
+        let places = &self.places[self.registers[pipe].range()];
+        let oldest = places.iter().fold(EMPTY, |oldest, held| oldest.min(*held));
+        (oldest != EMPTY).then_some(oldest)
     }
 
     /// The instruction that the pipe's unit `index` may take: its sub-core's, or the one issued
@@ -147,40 +148,30 @@ impl StageRegisters {
     #[inline]
     pub fn for_unit(&self, pipe: usize, index: u8) -> Option<Issued> {
         if self.split {
-            let register = self.registers[pipe];
-            let mut held = self.places[register.place(0)..register.place(register.len)].iter();
-            held.find(|e| e.sub == index).copied()
+            let held = &self.places[self.registers[pipe].range()];
+            let own = |issued: &&Issued| **issued != EMPTY && issued.sub() == index;
+            held.iter().find(own).copied()
         } else {
             self.oldest(pipe)
         }
     }
 
-    /// Takes out an instruction that the register holds.
+    /// Takes out an instruction that the register holds; the last one comes to its place.
     #[inline]
     pub fn take(&mut self, pipe: usize, issued: Issued) {
         self.changed = true;
         let register = &mut self.registers[pipe];
         let places = &mut self.places[register.range()];
-        let mut at = usize::from(register.oldest);
-        if places[at].order != issued.order {
-            let found = places.iter().position(|held| held.order == issued.order);
-            at = found.expect("an instruction that the register holds");
-        }
+        debug_assert!(places.contains(&issued), "{issued:?} is not there");
         register.len -= 1;
-        let last = usize::from(register.len);
-        places[at] = places[last];
-        places[last] = EMPTY;
-        let mut oldest = 0;
-        for place in 1..places.len() {
-            oldest = if places[place].order < places[oldest].order {
-                place
-            } else {
-                oldest
-            };
+        let left = usize::from(register.len);
+        let last = places[left];
+        for held in places.iter_mut() {
+            *held = if *held == issued { last } else { *held };
         }
-        register.oldest = oldest as u16;
-        self.full[usize::from(issued.sub)] &= !(1 << pipe);
-        self.occupied &= !(u8::from(last == 0) << pipe);
+        places[left] = EMPTY;
+        self.full[usize::from(issued.sub())] &= !(1 << pipe);
+        self.occupied &= !(u8::from(left == 0) << pipe);
     }
 
     /// Instructions in all registers.
@@ -195,11 +186,14 @@ mod tests {
     use crate::flight::FlightId;
 
     fn issued(order: u64, sub: u8) -> Issued {
-        Issued {
-            flight: FlightId(order as u16),
-            order,
-            sub,
-        }
+        Issued::new(FlightId(order as u16), order, sub)
+    }
+
+    #[test]
+    fn a_word_holds_all_and_sorts_by_issue() {
+        let last = issued((1 << 40) - 1, 255);
+        assert_eq!((last.flight(), last.sub()), (FlightId(u16::MAX), 255));
+        assert!(issued(6, 3) < issued(7, 0));
     }
 
     #[test]
@@ -236,7 +230,10 @@ mod tests {
                     _ => {}
                 }
                 assert_eq!(register.len(), sorted.len());
-                assert_eq!(register.oldest(2).map(|i| i.order), sorted.first().copied());
+                assert_eq!(
+                    register.oldest(2),
+                    sorted.first().map(|order| issued(*order, 0))
+                );
                 assert_eq!(register.full(0) >> 2 & 1 != 0, sorted.len() == 3);
                 assert_eq!(register.occupied() >> 2 & 1 != 0, !sorted.is_empty());
             }
