@@ -74,30 +74,30 @@ struct InPort {
     sets: Few<2>,
 }
 
-/// A few small numbers in order.
+/// A few small numbers in order; [`Few::END`] stands behind them where there is room.
 #[derive(Clone, Copy, Debug)]
-struct Few<const MOST: usize> {
-    items: [u8; MOST],
-    len: u8,
-}
+struct Few<const MOST: usize>([u8; MOST]);
 
 impl<const MOST: usize> Few<MOST> {
+    const END: u8 = u8::MAX;
+
     /// Requires at most `MOST` of them.
     fn of(from: impl Iterator<Item = usize>) -> Self {
-        let mut few = Self {
-            items: [0; MOST],
-            len: 0,
-        };
-        for item in from {
-            few.items[usize::from(few.len)] = item as u8;
-            few.len += 1;
+        let mut few = [Self::END; MOST];
+        for (place, item) in from.enumerate() {
+            few[place] = item as u8;
         }
-        few
+        Self(few)
     }
 
     #[inline]
-    fn as_slice(&self) -> &[u8] {
-        &self.items[..usize::from(self.len)]
+    fn iter(&self) -> impl Iterator<Item = usize> {
+        let items = self.0.iter().copied();
+        items.take_while(|item| *item != Self::END).map(usize::from)
+    }
+
+    fn is_empty(&self) -> bool {
+        self.iter().next().is_none()
     }
 }
 
@@ -275,7 +275,7 @@ impl Collectors {
     }
 
     fn add_ports(&mut self, set: &CollectorSet, pipes: &[Pipe], sets: Few<2>) {
-        if sets.len > 0 && !pipes.is_empty() {
+        if !sets.is_empty() && !pipes.is_empty() {
             let mask = pipes.iter().fold(0, |mask, pipe| mask | 1 << *pipe as u8);
             let pipes = Few::of(pipes.iter().map(|pipe| *pipe as usize));
             let port = InPort { pipes, mask, sets };
@@ -470,12 +470,12 @@ impl Collectors {
             if port.mask & self.input.occupied() == 0 {
                 continue;
             }
-            for &pipe in port.pipes.as_slice() {
-                let Some(issued) = self.input.oldest(usize::from(pipe)) else {
+            for pipe in port.pipes.iter() {
+                let Some(issued) = self.input.oldest(pipe) else {
                     continue;
                 };
                 if let Some((set, i)) = self.place_for(&port.sets, issued) {
-                    self.input.take(usize::from(pipe), issued);
+                    self.input.take(pipe, issued);
                     self.occupy(set, i, issued, pipe, &sources(issued.flight()));
                 }
                 if self.style == ModelStyle::V3 {
@@ -489,15 +489,15 @@ impl Collectors {
     /// The set and collector that an instruction takes.
     #[inline]
     fn place_for(&self, sets: &Few<2>, issued: Issued) -> Option<(usize, u32)> {
-        sets.as_slice().iter().find_map(|&s| {
-            let set = &self.sets[usize::from(s)];
+        sets.iter().find_map(|index| {
+            let set = &self.sets[index];
             let free = set.free & set.own(issued.sub());
-            (free != 0).then(|| (usize::from(s), free.trailing_zeros()))
+            (free != 0).then(|| (index, free.trailing_zeros()))
         })
     }
 
     #[inline]
-    fn occupy(&mut self, set: usize, i: u32, issued: Issued, pipe: u8, sources: &Sources<'_>) {
+    fn occupy(&mut self, set: usize, i: u32, issued: Issued, pipe: usize, sources: &Sources<'_>) {
         self.busy += 1;
         let missing = sources.registers.len() as u8;
         self.note_ready(set, i, missing == 0);
@@ -506,7 +506,7 @@ impl Collectors {
         let index = s.first + i as usize;
         self.collectors[index] = Collector {
             issued,
-            pipe,
+            pipe: pipe as u8,
             set: set as u8,
             missing,
         };

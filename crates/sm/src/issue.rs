@@ -5,12 +5,12 @@
 use crate::counters::{LaneSpace, SlotCause};
 use crate::detail::MAX_SLOTS;
 use crate::flight::{Flight, FlightId, MemId};
-use crate::image::{KernelImage, Pipe, TimedInst};
+use crate::image::{KernelImage, Pipe};
 use crate::ldst::{MemInst, Path, image_of};
 use crate::sm::Sm;
 use crate::stage::Issued;
-use crate::warps::CopyRole;
-use warploom_base::{BlockId, Cycle, KernelSlot, Pc, WarpSlot};
+use crate::warps::{CopyRole, Track};
+use warploom_base::{BlockId, Cycle, KernelSlot, LaneMask, Pc, WarpSlot};
 use warploom_config::ModelStyle;
 use warploom_exec::{
     AtomicMode, BarrierArrival, BarrierOutcome, BarrierRelease, DeviceMemory, Effect, Env, Fault,
@@ -155,8 +155,9 @@ impl Sm {
         memory: &DeviceMemory,
     ) -> Result<u32, Fault> {
         let w = slot.index();
+        let sub = self.sub_core(s);
         let mut last = self.warps.next_pipe_of(w);
-        self.issue_one(slot, now, memory)?;
+        self.issue_one(slot, sub, now, memory)?;
         let mut issued = 1;
         for _ in 1..self.max_issue_per_warp {
             if self.warps.waits(w) {
@@ -175,7 +176,7 @@ impl Sm {
                 break;
             }
             last = pipe;
-            self.issue_one(slot, now, memory)?;
+            self.issue_one(slot, sub, now, memory)?;
             issued += 1;
         }
         Ok(issued)
@@ -207,16 +208,16 @@ impl Sm {
         }
     }
 
-    /// Executes the next instruction of a warp and sends it on its way.
+    /// Executes the next instruction of a warp, in sub-core `sub`, and sends it on its way.
     fn issue_one(
         &mut self,
         slot: WarpSlot,
+        sub: u8,
         now: Cycle,
         memory: &DeviceMemory,
     ) -> Result<(), Fault> {
         let w = slot.index();
-        let kernel = self.warps.track[w].kernel;
-        let block = self.warps.track[w].block;
+        let Track { kernel, block, .. } = self.warps.track[w];
         let env = Env {
             sm: self.id.0,
             n_sm: self.n_sm,
@@ -250,8 +251,8 @@ impl Sm {
         }
         self.count_issue(kernel);
         self.detail.issued_by_slot[w.min(MAX_SLOTS - 1)] += 1;
-        self.send_on(slot);
-        self.advance_buffer(slot);
+        self.send_on(slot, sub, kernel);
+        self.advance_buffer(slot, kernel);
         self.act_on_effect(slot, block);
         Ok(())
     }
@@ -273,46 +274,41 @@ impl Sm {
     }
 
     fn count_issue(&mut self, kernel: KernelSlot) {
-        let lanes = self.out.active.count_ones();
+        let lanes = count_lanes(self.out.active);
         let own = &mut self.by_kernel[kernel.index()];
         own.warp_instructions += 1;
-        own.thread_instructions += u64::from(lanes);
+        own.thread_instructions += lanes as u64;
         self.counters.warp_instructions += 1;
-        self.counters.thread_instructions += u64::from(lanes);
+        self.counters.thread_instructions += lanes as u64;
         self.counters.issued_without_lanes += u64::from(lanes == 0);
         let on_stack = if self.out.stack_active == self.out.active {
-            lanes as usize
+            lanes
         } else {
-            self.out.stack_active.count_ones() as usize
+            count_lanes(self.out.stack_active)
         };
         self.counters.issued_by_lanes[on_stack - 1] += 1;
     }
 
     /// Reserves destinations and puts the instruction into its pipe's input register.
-    fn send_on(&mut self, slot: WarpSlot) {
+    fn send_on(&mut self, slot: WarpSlot, sub: u8, kernel: KernelSlot) {
         let w = slot.index();
         let pc = self.out.pc;
-        let kernel = self.warps.track[w].kernel;
-        let TimedInst { pipe, fence, .. } = *image_of(&self.kernels, kernel).at(pc);
+        let inst = *image_of(&self.kernels, kernel).at(pc);
         let mem = match self.out.effect {
             Effect::Memory(effect) => Some(self.memory_record(slot, effect)),
             // A memory instruction whose guard is false everywhere has nothing to send.
-            _ if pipe == Pipe::Mem && !fence => Some(self.empty_record(slot)),
+            _ if inst.pipe == Pipe::Mem && !inst.fence => Some(self.empty_record(slot)),
             _ => None,
         };
-        let image = image_of(&self.kernels, kernel);
-        let inst = image.at(pc);
-        self.by_kernel[kernel.index()].pipe_cycles[pipe as usize] += u64::from(inst.interval);
-        match (inst.copies, mem) {
-            (CopyRole::Start, Some(id)) => {
-                self.ldst.insts[id.0].copy = Some(self.warps.copies[w].start());
-            }
-            (CopyRole::Commit, _) => self.warps.copies[w].commit(),
-            _ => {}
+        let pipe = inst.pipe as usize;
+        self.by_kernel[kernel.index()].pipe_cycles[pipe] += u64::from(inst.interval);
+        if inst.copies != CopyRole::None {
+            self.note_copy(w, inst.copies, mem);
         }
-        self.warps.reserve(w, inst, image);
+        let image = image_of(&self.kernels, kernel);
+        self.warps.reserve(w, &inst, image);
         self.warps.track[w].in_flight += 1;
-        if fence {
+        if inst.fence {
             self.warps.fenced.insert(w);
         }
         let id = self
@@ -325,25 +321,35 @@ impl Sm {
             pc,
             mem,
         };
-        let sub = self.sub_core(w % self.schedulers.len());
         let issued = Issued::new(FlightId(id), self.counters.warp_instructions, sub);
-        self.collectors.input.push(pipe as usize, issued);
+        self.collectors.input.push(pipe, issued);
+    }
+
+    /// What an instruction has to do with asynchronous copies.
+    fn note_copy(&mut self, w: usize, role: CopyRole, mem: Option<MemId>) {
+        match (role, mem) {
+            (CopyRole::Start, Some(id)) => {
+                self.ldst.insts[id.0].copy = Some(self.warps.copies[w].start());
+            }
+            (CopyRole::Commit, _) => self.warps.copies[w].commit(),
+            _ => {}
+        }
     }
 
     /// Steps the buffer, or marks it for emptying when the warp went elsewhere. Fetch does not know
     /// yet: behind the buffer's last instruction it goes on with the next one in the program.
-    fn advance_buffer(&mut self, slot: WarpSlot) {
+    fn advance_buffer(&mut self, slot: WarpSlot, kernel: KernelSlot) {
         let w = slot.index();
-        let next = self.warps.track[w].buffer_pc.0 + 1;
-        self.warps.track[w].buffer_pc.0 = next;
-        self.warps.track[w].buffer_len -= 1;
-        self.warps.track[w].fetch_pc = Pc(next);
         let here = self.warps.exec[w].pc();
-        if here.is_none_or(|pc| pc.0 != next) && self.warps.track[w].buffer_len > 0 {
+        let track = &mut self.warps.track[w];
+        let next = Pc(track.buffer_pc.0 + 1);
+        track.buffer_pc = next;
+        track.fetch_pc = next;
+        track.buffer_len -= 1;
+        if here != Some(next) && track.buffer_len > 0 {
             self.warps.flush.insert(w);
         }
-        let image = image_of(&self.kernels, self.warps.track[w].kernel);
-        self.warps.refresh(w, image);
+        self.warps.refresh(w, image_of(&self.kernels, kernel));
     }
 
     fn act_on_effect(&mut self, slot: WarpSlot, block: BlockId) {
@@ -589,7 +595,7 @@ impl Sm {
         shared_cycles: u32,
     ) {
         let c = &mut self.counters;
-        let lanes = u64::from(self.out.active.count_ones());
+        let lanes = count_lanes(self.out.active) as u64;
         c.memory_lanes[lane_space(effect) as usize] += lanes;
         match path {
             Path::Shared => {
@@ -602,6 +608,16 @@ impl Sm {
                 c.memory_transactions += transactions as u64;
             }
         }
+    }
+}
+
+/// Lanes in a mask: mostly all, and hosts may have no instruction that counts.
+#[inline]
+fn count_lanes(mask: LaneMask) -> usize {
+    if mask == LaneMask::MAX {
+        LaneMask::BITS as usize
+    } else {
+        mask.count_ones() as usize
     }
 }
 

@@ -3,6 +3,7 @@
 //! Where an SM is split into sub-cores, each scheduler has one place of its own in every register;
 //! otherwise all share all places. Whoever takes any instruction takes the one issued first.
 
+use crate::detail::MAX_SCHEDULERS;
 use crate::flight::FlightId;
 use crate::image::Pipe;
 use std::ops::Range;
@@ -45,22 +46,24 @@ const EMPTY: Issued = Issued(u64::MAX);
 /// in no order: to move them would take branches that the host cannot foresee.
 #[derive(Clone, Debug)]
 pub struct StageRegisters {
-    /// Those of all registers, one behind the other; the first `len` of each are in use.
-    places: Box<[Issued]>,
     registers: [Register; Pipe::COUNT],
     /// Bit per pipe whose register holds an instruction.
     occupied: u8,
-    /// By sub-core, one if all share: bit per pipe whose register has no place for it.
-    full: Box<[u8]>,
     /// Each scheduler has a place of its own.
     split: bool,
     /// Something came or went since the last `note_unchanged`.
     changed: bool,
+    /// By sub-core, the first if all share: bit per pipe whose register has no place for it.
+    full: [u8; MAX_SCHEDULERS],
+    /// Those of all registers, one behind the other; the first `len` of each are in use.
+    places: Box<[Issued]>,
 }
 
-/// Where a register's places are.
-#[derive(Clone, Copy, Default, Debug)]
+/// Where a register's places are, and what is in them.
+#[derive(Clone, Copy, Debug)]
 struct Register {
+    /// The instruction issued first.
+    oldest: Issued,
     first: u16,
     width: u16,
     len: u16,
@@ -68,8 +71,8 @@ struct Register {
 
 impl Register {
     #[inline]
-    fn range(self) -> Range<usize> {
-        usize::from(self.first)..usize::from(self.first + self.width)
+    fn held(&self) -> Range<usize> {
+        usize::from(self.first)..usize::from(self.first + self.len)
     }
 }
 
@@ -80,20 +83,21 @@ impl StageRegisters {
         let registers = widths.map(|width| {
             let width = width.max(1) as u16;
             let register = Register {
+                oldest: EMPTY,
                 first,
                 width,
-                ..Register::default()
+                len: 0,
             };
             first += width;
             register
         });
         Self {
-            places: vec![EMPTY; usize::from(first)].into(),
             registers,
             occupied: 0,
-            full: vec![0; subs.unwrap_or(1) as usize].into(),
             split: subs.is_some(),
             changed: false,
+            full: [0; MAX_SCHEDULERS],
+            places: vec![EMPTY; usize::from(first)].into(),
         }
     }
 
@@ -106,7 +110,7 @@ impl StageRegisters {
     /// Bit per pipe whose register has no place for an instruction of sub-core `sub`.
     #[inline]
     pub fn full(&self, sub: u8) -> u8 {
-        self.full[usize::from(sub)]
+        self.full[usize::from(sub) % MAX_SCHEDULERS]
     }
 
     /// Something came or went since the last `note_unchanged`.
@@ -129,17 +133,17 @@ impl StageRegisters {
         self.changed = true;
         let register = &mut self.registers[pipe];
         self.places[usize::from(register.first + register.len)] = issued;
+        register.oldest = register.oldest.min(issued);
         register.len += 1;
-        self.occupied |= 1 << pipe;
         let is_full = self.split | (register.len == register.width);
-        self.full[usize::from(sub)] |= u8::from(is_full) << pipe;
+        self.occupied |= 1 << pipe;
+        self.full[usize::from(sub) % MAX_SCHEDULERS] |= u8::from(is_full) << pipe;
     }
 
     /// The instruction issued first.
     #[inline]
     pub fn oldest(&self, pipe: usize) -> Option<Issued> {
-        let places = &self.places[self.registers[pipe].range()];
-        let oldest = places.iter().fold(EMPTY, |oldest, held| oldest.min(*held));
+        let oldest = self.registers[pipe].oldest;
         (oldest != EMPTY).then_some(oldest)
     }
 
@@ -148,9 +152,8 @@ impl StageRegisters {
     #[inline]
     pub fn for_unit(&self, pipe: usize, index: u8) -> Option<Issued> {
         if self.split {
-            let held = &self.places[self.registers[pipe].range()];
-            let own = |issued: &&Issued| **issued != EMPTY && issued.sub() == index;
-            held.iter().find(own).copied()
+            let held = &self.places[self.registers[pipe].held()];
+            held.iter().find(|issued| issued.sub() == index).copied()
         } else {
             self.oldest(pipe)
         }
@@ -160,18 +163,21 @@ impl StageRegisters {
     #[inline]
     pub fn take(&mut self, pipe: usize, issued: Issued) {
         self.changed = true;
+        self.full[usize::from(issued.sub()) % MAX_SCHEDULERS] &= !(1 << pipe);
         let register = &mut self.registers[pipe];
-        let places = &mut self.places[register.range()];
-        debug_assert!(places.contains(&issued), "{issued:?} is not there");
+        let held = &mut self.places[register.held()];
+        debug_assert!(held.contains(&issued), "{issued:?} is not there");
         register.len -= 1;
-        let left = usize::from(register.len);
-        let last = places[left];
-        for held in places.iter_mut() {
-            *held = if *held == issued { last } else { *held };
+        register.oldest = EMPTY;
+        if register.len == 0 {
+            self.occupied &= !(1 << pipe);
+            return;
         }
-        places[left] = EMPTY;
-        self.full[usize::from(issued.sub())] &= !(1 << pipe);
-        self.occupied &= !(u8::from(left == 0) << pipe);
+        let last = held[usize::from(register.len)];
+        for other in &mut held[..usize::from(register.len)] {
+            *other = if *other == issued { last } else { *other };
+            register.oldest = register.oldest.min(*other);
+        }
     }
 
     /// Instructions in all registers.

@@ -302,43 +302,43 @@ impl Warps {
     /// Marks an instruction's results as pending.
     #[inline]
     pub fn reserve(&mut self, slot: usize, inst: &TimedInst, kernel: &KernelImage) {
-        self.each_word(
-            slot,
-            inst.writes_word,
-            kernel.more_writes(inst),
-            |words, bits| {
-                debug_assert!(*words.pending & bits == 0, "results reserved twice");
-                *words.pending |= bits;
-                *words.long |= if inst.long { bits } else { 0 };
-            },
-        );
+        self.each_word(slot, inst, kernel, |words, bits| {
+            debug_assert!(*words.pending & bits == 0, "results reserved twice");
+            *words.pending |= bits;
+            *words.long |= if inst.long { bits } else { 0 };
+        });
     }
 
     /// An instruction's results have arrived.
     #[inline]
     pub fn clear_pending(&mut self, slot: usize, inst: &TimedInst, kernel: &KernelImage) {
-        self.each_word(
-            slot,
-            inst.writes_word,
-            kernel.more_writes(inst),
-            |words, bits| {
-                *words.pending &= !bits;
-                *words.long &= !bits;
-            },
-        );
+        self.each_word(slot, inst, kernel, |words, bits| {
+            *words.pending &= !bits;
+            *words.long &= !bits;
+        });
     }
 
-    /// Calls `f` with each word of a warp's scoreboard and an instruction's bits for it. Most
-    /// kernels have one word.
+    /// Calls `f` with each word of a warp's scoreboard and the bits in it that an instruction
+    /// writes. Most kernels have one word.
     #[inline(always)]
-    fn each_word(&mut self, slot: usize, first: u64, more: &[u64], f: impl Fn(Words<'_>, u64)) {
+    fn each_word(
+        &mut self,
+        slot: usize,
+        inst: &TimedInst,
+        kernel: &KernelImage,
+        f: impl Fn(Words<'_>, u64),
+    ) {
         let Track {
             pending,
             pending_long: long,
             ..
         } = &mut self.track[slot];
-        f(Words { pending, long }, first);
-        for (word, &bits) in (slot * (self.words - 1)..).zip(more) {
+        f(Words { pending, long }, inst.writes_word);
+        if self.words == 1 {
+            return;
+        }
+        let first = slot * (self.words - 1);
+        for (word, &bits) in (first..).zip(kernel.more_writes(inst)) {
             let (pending, long) = (&mut self.pending[word], &mut self.pending_long[word]);
             f(Words { pending, long }, bits);
         }

@@ -47,7 +47,8 @@ impl Slots {
     #[inline(always)]
     pub const fn put(&mut self, slot: usize, on: bool) {
         let word = &mut self.0[slot / 64 % 2];
-        *word = *word & !(1 << (slot % 64)) | (on as u64) << (slot % 64);
+        let bit = 1 << (slot % 64);
+        *word = *word & !bit | (on as u64).wrapping_neg() & bit;
     }
 }
 
