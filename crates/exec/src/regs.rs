@@ -1,6 +1,7 @@
 //! A warp's registers: 32 lanes side by side, so that one operation on all lanes vectorises.
 
 use bytemuck::{Pod, Zeroable};
+use smallvec::SmallVec;
 use warploom_base::{Digest, LaneMask, WARP_SIZE};
 
 /// 32 lanes of 32 bits: one slot of the register file.
@@ -67,7 +68,8 @@ pub(crate) fn blend<T: Copy>(old: &mut [T; WARP_SIZE], new: &[T; WARP_SIZE], mas
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RegFile {
     slots: Vec<Lanes32>,
-    preds: Vec<LaneMask>,
+    /// A few of them lie in it.
+    preds: SmallVec<[LaneMask; 4]>,
 }
 
 impl RegFile {

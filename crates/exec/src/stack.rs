@@ -8,6 +8,7 @@
 //! Limit: lanes of one warp that wait for each other (a spin lock within a warp) never progress;
 //! see [`Spin`].
 
+use smallvec::SmallVec;
 use warploom_base::{LaneMask, Pc};
 
 /// Where no further instruction is: paths meet only at the function's end.
@@ -69,10 +70,11 @@ pub struct Spin {
     pub wait_pc: Option<Pc>,
 }
 
-/// The stack of one warp.
+/// The stack of one warp. Most have one entry or two: these lie in it, for every instruction that
+/// executes looks at the top.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SimtStack {
-    entries: Vec<Entry>,
+    entries: SmallVec<[Entry; 2]>,
     depth: u32,
     jumps: u64,
 }

@@ -11,16 +11,19 @@ use std::fmt::Write as _;
 use warploom_base::{Digest, Dim3, LaneMask, Pc, WARP_SIZE, lanes_of};
 use warploom_ir::{BarrierKind, Dst};
 
-/// A warp in execution.
+/// A warp in execution. What every instruction looks at comes first, in two lines of the host's
+/// cache: in a machine of hundreds of warps they are seldom close to the core.
 #[derive(Clone, Debug)]
+#[repr(C, align(128))]
 pub struct WarpState {
+    pub(crate) stack: SimtStack,
     pub(crate) regs: RegFile,
     /// The condition code's carry, one bit per lane.
     pub(crate) carry: LaneMask,
-    pub(crate) stack: SimtStack,
     pub(crate) exited: LaneMask,
     /// Lanes that exist: all but in the last warp of a block.
     pub(crate) present: LaneMask,
+    pub(crate) pending: Option<PendingBarrier>,
     /// Local memory: word `w` of all lanes at `local[w]`. Grows up to the program's frame.
     pub(crate) local: Vec<Lanes32>,
     /// Bytes of local memory that were written, one mask of lanes per byte, when checked.
@@ -30,7 +33,6 @@ pub struct WarpState {
     /// Sources of the running instruction that are not registers or constants.
     pub(crate) staged32: [Lanes32; 4],
     pub(crate) staged64: [Lanes64; 4],
-    pub(crate) pending: Option<PendingBarrier>,
     pub(crate) stacks: Stacks,
 }
 
