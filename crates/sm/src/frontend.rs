@@ -9,7 +9,7 @@ use crate::image::{CODE_BASE, INST_BYTES, physical_base};
 use crate::ldst::image_of;
 use crate::link::Link;
 use crate::sm::Sm;
-use crate::warps::IBUFFER;
+use crate::warps::{IBUFFER, Slots};
 use warploom_base::{Cycle, KernelSlot, Pc, WarpSlot};
 use warploom_config::{GpuSpec, ModelStyle};
 use warploom_mem::cache::{AccessOutcome, Cache, Level};
@@ -71,9 +71,9 @@ impl Sm {
 
     /// Decode, then fetch, as often as the configuration says.
     pub(crate) fn front_end(&mut self, now: Cycle) {
-        if self.wanting_fetch() != 0
-            || self.front.buffer.is_some()
+        if self.front.buffer.is_some()
             || self.front.l1i.has_ready()
+            || self.wanting_fetch() != 0
             || self.warps.to_reclaim() != 0
         {
             for _ in 0..self.front.per_cycle {
@@ -125,21 +125,14 @@ impl Sm {
             }
             return;
         }
-        let above: WarpMask = !0 << self.front.last.index() << 1;
-        let wanting = self.wanting_fetch();
-        let Some(slot) = first_from(wanting, above) else {
+        let last = self.front.last.index();
+        let Some(slot) = Slots::from(self.wanting_fetch()).next_after(last) else {
             self.reclaim_warps(now, !0);
             return;
         };
-        // The search for a warp to fetch for is also the one that frees the slots of warps that
-        // ended: it ends at the warp found.
-        let up_to: WarpMask = !0 >> (WarpMask::BITS as usize - 1 - slot);
-        let seen = if above >> slot & 1 != 0 {
-            above & up_to
-        } else {
-            above | up_to
-        };
-        self.reclaim_warps(now, seen);
+        if self.warps.to_reclaim() != 0 {
+            self.reclaim_warps(now, turn(last, slot));
+        }
         self.front.last = WarpSlot::new(slot);
         self.fetch_for(now, slot);
     }
@@ -162,11 +155,11 @@ impl Sm {
     fn fetch_request(&self, now: Cycle, slot: usize, kernel: KernelSlot, pc: Pc) -> Request {
         let asid = image_of(&self.kernels, kernel).asid;
         let addr = physical_base(asid) + CODE_BASE + u64::from(pc.0) * INST_BYTES;
-        let offset = addr % self.front.line_bytes;
+        let offset = addr & (self.front.line_bytes - 1);
         let bytes = (2 * INST_BYTES).min(self.front.line_bytes - offset);
         Request {
             addr,
-            byte_mask: ((1u128 << bytes) - 1) << (addr % 128),
+            byte_mask: u128::from((1_u64 << bytes) - 1) << (addr % 128),
             issued_at: now,
             returned_at: 0,
             token: slot as u32,
@@ -192,12 +185,14 @@ impl Sm {
     }
 }
 
-/// The first slot of `mask` in the cyclic order that begins with the slots `above`.
-fn first_from(mask: WarpMask, above: WarpMask) -> Option<usize> {
-    let from = if mask & above != 0 {
-        mask & above
+/// The slots that a search after `last` has looked at when it finds `slot`: the search for a warp to
+/// fetch for is also the one that frees the slots of warps that ended.
+fn turn(last: usize, slot: usize) -> WarpMask {
+    let above: WarpMask = !0 << last << 1;
+    let up_to: WarpMask = !0 >> (WarpMask::BITS as usize - 1 - slot);
+    if slot > last {
+        above & up_to
     } else {
-        mask
-    };
-    (from != 0).then(|| from.trailing_zeros() as usize)
+        above | up_to
+    }
 }

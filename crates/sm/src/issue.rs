@@ -119,11 +119,9 @@ impl Sm {
         now: Cycle,
         memory: &DeviceMemory,
     ) -> Result<SlotCause, Fault> {
-        let own = self.schedulers[s].own;
-        let own = own & !self.warps.waiting();
-        let valid = own & self.warps.buffered & !self.warps.flush;
+        let own = self.schedulers[s].own & !self.warps.waiting();
         let wrong = own & self.warps.flush;
-        let clear = valid & self.warps.clear;
+        let clear = own & self.warps.clear & !self.warps.flush;
         let ready = self.with_free_pipe(s, clear);
         let picked = if self.schedulers[s].wants_cycles {
             self.pick_watched(s, ready, wrong)
@@ -133,6 +131,7 @@ impl Sm {
             None
         };
         let Some(slot) = picked else {
+            let valid = own & self.warps.buffered & !self.warps.flush;
             return Ok(match ready {
                 0 => self.why_not(self.schedulers[s].own, valid, clear),
                 _ => SlotCause::Policy,

@@ -31,6 +31,18 @@ impl Slots {
         self.0[slot / 64 % 2] >> (slot % 64) & 1 != 0
     }
 
+    /// The first slot after `last`, in cyclic order.
+    #[inline]
+    pub fn next_after(&self, last: usize) -> Option<usize> {
+        let [low, high] = self.0;
+        // Twice, for `last` may be a word's last slot.
+        let above = !0 << (last % 64) << 1;
+        let (above_low, above_high) = if last < 64 { (above, !0) } else { (0, above) };
+        let words = [low & above_low, high & above_high, low, high];
+        let found = words.iter().position(|word| *word != 0)?;
+        Some(found % 2 * 64 + words[found].trailing_zeros() as usize)
+    }
+
     /// Puts `slot` in.
     #[inline(always)]
     pub const fn insert(&mut self, slot: usize) {
@@ -113,6 +125,20 @@ impl BitAndAssign<WarpMask> for Slots {
 mod tests {
     use super::Slots;
     use warploom_policy::WarpMask;
+
+    /// Against a look at one slot after the other.
+    #[test]
+    fn the_next_is_the_first_that_a_search_comes_to() {
+        let masks: [WarpMask; 5] = [0, 1, 1 << 127, 0x5a << 60, 1 << 64 | 1 << 63];
+        for (mask, last) in masks
+            .into_iter()
+            .flat_map(|m| (0..128).map(move |s| (m, s)))
+        {
+            let mut search = (1..=128).map(|step| (last + step) % 128);
+            let found = search.find(|slot| mask >> slot & 1 != 0);
+            assert_eq!(Slots::from(mask).next_after(last), found);
+        }
+    }
 
     /// A slot's bit in its word is that of the mask, for every slot of some masks.
     #[test]
