@@ -32,6 +32,20 @@ const LOCAL_TIMING_BASE: u64 = 1 << 40;
 impl Sm {
     /// One cycle of all schedulers.
     pub(crate) fn issue(&mut self, now: Cycle, memory: &DeviceMemory) -> Result<(), Fault> {
+        if self.warps.slots() <= u64::BITS as usize {
+            self.issue_among::<true>(now, memory)
+        } else {
+            self.issue_among::<false>(now, memory)
+        }
+    }
+
+    /// The same; `FEW`: of at most 64 warps, so that half of every mask is known to be empty.
+    #[inline(always)]
+    fn issue_among<const FEW: bool>(
+        &mut self,
+        now: Cycle,
+        memory: &DeviceMemory,
+    ) -> Result<(), Fault> {
         let n = self.schedulers.len();
         // 4.2 begins with the next scheduler in each cycle of an SM that holds a block.
         let first = if self.style == ModelStyle::V4 {
@@ -47,7 +61,7 @@ impl Sm {
         };
         let mut s = first;
         for _ in 0..n {
-            let cause = self.schedule(s, now, memory)?;
+            let cause = self.schedule::<FEW>(s, now, memory)?;
             self.counters.slots[cause as usize] += 1;
             s = if s + 1 == n { 0 } else { s + 1 };
         }
@@ -113,13 +127,18 @@ impl Sm {
         full | u8::from(!self.ldst.has_room()) << Pipe::Mem as u8
     }
 
-    fn schedule(
+    #[inline(always)]
+    fn schedule<const FEW: bool>(
         &mut self,
         s: usize,
         now: Cycle,
         memory: &DeviceMemory,
     ) -> Result<SlotCause, Fault> {
-        let own = self.schedulers[s].own & !self.warps.waiting();
+        let mut all = self.schedulers[s].own;
+        if FEW {
+            all &= WarpMask::from(u64::MAX);
+        }
+        let own = all & !self.warps.waiting();
         let wrong = own & self.warps.flush;
         let clear = own & self.warps.clear & !self.warps.flush;
         let ready = self.with_free_pipe(s, clear);
@@ -133,7 +152,7 @@ impl Sm {
         let Some(slot) = picked else {
             let valid = own & self.warps.buffered & !self.warps.flush;
             return Ok(match ready {
-                0 => self.why_not(self.schedulers[s].own, valid, clear),
+                0 => self.why_not(all, valid, clear),
                 _ => SlotCause::Policy,
             });
         };
@@ -182,6 +201,7 @@ impl Sm {
     }
 
     /// Why nothing issued.
+    #[inline]
     pub(crate) fn why_not(&self, own: WarpMask, valid: WarpMask, clear: WarpMask) -> SlotCause {
         let w = &self.warps;
         if clear != 0 {
