@@ -11,11 +11,13 @@ mod fly;
 mod local;
 mod ports;
 mod random;
+mod ring;
 mod saturation;
 #[cfg(test)]
 mod testing;
 mod turns;
 
+pub use ports::PortSet;
 pub use saturation::{saturated_throughput, sustainable};
 
 use fly::Fly;
@@ -64,6 +66,7 @@ struct Packet {
 #[derive(Clone, Debug)]
 pub struct Network {
     kind: Kind,
+    outputs: usize,
     /// Packets inside, outputs included.
     inside: u64,
     counters: NocCounters,
@@ -105,6 +108,7 @@ impl Network {
                 }
                 NocKind::Fly => Kind::Fly(Box::new(Fly::new(spec, inputs, outputs))),
             },
+            outputs,
             inside: 0,
             counters: NocCounters::default(),
         }
@@ -171,6 +175,16 @@ impl Network {
         }
     }
 
+    /// The first output from `from` on at which a packet waits.
+    #[inline]
+    pub fn next_arrived(&self, from: usize) -> Option<usize> {
+        match &self.kind {
+            Kind::Fly(fly) => fly.next_arrived(from),
+            _ if self.inside == 0 => None,
+            _ => (from..self.outputs).find(|output| self.has_arrived(*output)),
+        }
+    }
+
     /// A packet waits at an output.
     #[inline]
     fn has_arrived(&self, output: usize) -> bool {
@@ -187,9 +201,14 @@ impl Network {
         if self.inside == 0 || !self.has_arrived(output) {
             return None;
         }
-        let packet = each_kind!(&mut self.kind, net => net.pop(output));
-        self.inside -= u64::from(packet.is_some());
-        packet
+        self.inside -= 1;
+        self.take(output)
+    }
+
+    /// The packet that waits at an output.
+    #[inline(never)]
+    fn take(&mut self, output: usize) -> Option<Request> {
+        each_kind!(&mut self.kind, net => net.pop(output))
     }
 
     /// No packet inside, outputs included.

@@ -15,78 +15,116 @@ macro_rules! each_port {
 }
 pub(crate) use each_port;
 
-/// Numbers below a bound fixed at construction.
+/// Numbers below a bound fixed at construction. Most networks have few ports, whose bits are at hand.
 #[derive(Clone, Debug)]
-pub(crate) struct PortSet {
-    words: Box<[u64]>,
+pub struct PortSet {
+    first: u64,
+    /// Bits of the numbers from 64 on.
+    others: Box<[u64]>,
 }
 
 impl PortSet {
-    pub(crate) fn new(bound: usize) -> Self {
+    /// No number below `bound`.
+    pub fn new(bound: usize) -> Self {
         Self {
-            words: vec![0; bound.div_ceil(64).max(1)].into(),
+            first: 0,
+            others: vec![0; bound.div_ceil(64).saturating_sub(1)].into(),
         }
     }
 
+    /// The word of a number.
     #[inline]
-    pub(crate) fn insert(&mut self, port: usize) {
-        self.words[port / 64] |= 1 << (port % 64);
+    fn word_of(&mut self, port: usize) -> &mut u64 {
+        match port / 64 {
+            0 => &mut self.first,
+            index => &mut self.others[index - 1],
+        }
     }
 
+    /// Takes a number in.
     #[inline]
-    pub(crate) fn remove(&mut self, port: usize) {
-        self.words[port / 64] &= !(1 << (port % 64));
+    pub fn insert(&mut self, port: usize) {
+        *self.word_of(port) |= 1 << (port % 64);
     }
 
+    /// Leaves a number out.
     #[inline]
-    pub(crate) fn clear(&mut self) {
-        self.words.fill(0);
+    pub fn remove(&mut self, port: usize) {
+        *self.word_of(port) &= !(1 << (port % 64));
+    }
+
+    /// Leaves all out.
+    #[inline]
+    pub fn clear(&mut self) {
+        self.first = 0;
+        self.others.fill(0);
+    }
+
+    /// Takes all members of `other`, which has the same bound.
+    #[inline]
+    pub(crate) fn take(&mut self, other: &mut Self) {
+        self.first |= std::mem::take(&mut other.first);
+        for (word, others) in self.others.iter_mut().zip(&mut other.others) {
+            *word |= std::mem::take(others);
+        }
     }
 
     /// Words of the set, for `each_port`.
     #[inline]
     pub(crate) fn words(&self) -> usize {
-        self.words.len()
+        1 + self.others.len()
     }
 
     /// Members from 64 `index` on, as bits.
     #[inline]
     pub(crate) fn word(&self, index: usize) -> u64 {
-        self.words[index]
+        match index {
+            0 => self.first,
+            index => self.others[index - 1],
+        }
     }
 
+    /// A number is in it.
     #[inline]
-    pub(crate) fn contains(&self, port: usize) -> bool {
-        self.words[port / 64] >> (port % 64) & 1 != 0
+    pub fn contains(&self, port: usize) -> bool {
+        self.word(port / 64) >> (port % 64) & 1 != 0
     }
 
+    /// No number is in it.
     #[inline]
-    pub(crate) fn is_empty(&self) -> bool {
-        self.words.iter().all(|&word| word == 0)
+    pub fn is_empty(&self) -> bool {
+        self.first == 0 && self.others.iter().all(|&word| word == 0)
     }
 
+    /// How many numbers are in it.
     #[inline]
-    pub(crate) fn len(&self) -> u32 {
-        self.words.iter().map(|word| word.count_ones()).sum()
+    pub fn len(&self) -> u32 {
+        let others = self.others.iter().map(|word| word.count_ones());
+        self.first.count_ones() + others.sum::<u32>()
     }
 
     /// First member from `from` upwards.
     #[inline]
-    pub(crate) fn at_or_after(&self, from: usize) -> Option<usize> {
-        let mut index = from / 64;
-        let mut word = *self.words.get(index)? & (u64::MAX << (from % 64));
-        loop {
+    pub fn at_or_after(&self, from: usize) -> Option<usize> {
+        let mut from = from;
+        while from / 64 < self.words() {
+            let word = self.word(from / 64) & (u64::MAX << (from % 64));
             if word != 0 {
-                return Some(index * 64 + word.trailing_zeros() as usize);
+                return Some(from / 64 * 64 + word.trailing_zeros() as usize);
             }
-            index += 1;
-            word = *self.words.get(index)?;
+            from = (from / 64 + 1) * 64;
         }
+        None
     }
 
-    /// First member from `from` upwards, then from zero.
+    /// First member from `from`, which is below the bound, upwards, then from zero.
     #[inline]
-    pub(crate) fn in_turn(&self, from: usize) -> Option<usize> {
+    pub fn in_turn(&self, from: usize) -> Option<usize> {
+        if self.others.is_empty() {
+            let turned = self.first.rotate_right(from as u32);
+            let member = (from + turned.trailing_zeros() as usize) % 64;
+            return (turned != 0).then_some(member);
+        }
         self.at_or_after(from).or_else(|| self.at_or_after(0))
     }
 }
@@ -94,6 +132,36 @@ impl PortSet {
 #[cfg(test)]
 mod tests {
     use super::PortSet;
+
+    /// Sets of one word and of several are the same to whoever uses them.
+    #[test]
+    fn small_and_large_sets_agree() {
+        let (mut small, mut large) = (PortSet::new(64), PortSet::new(65));
+        let members = |set: &PortSet| {
+            let mut members = Vec::new();
+            each_port!(set, port => { members.push(port) });
+            members
+        };
+        for round in 0..300_usize {
+            small.insert(round * 7 % 64);
+            large.insert(round * 7 % 64);
+            small.remove(round * 5 % 64);
+            large.remove(round * 5 % 64);
+            assert_eq!(members(&small), members(&large));
+            assert_eq!(small.len(), large.len());
+            for from in 0..64 {
+                assert_eq!(small.at_or_after(from), large.at_or_after(from));
+                assert_eq!(small.in_turn(from), large.in_turn(from), "{from} {small:?}");
+                assert_eq!(small.contains(from), large.contains(from));
+            }
+        }
+        let before = members(&large);
+        let mut taker = PortSet::new(65);
+        taker.insert(64);
+        taker.take(&mut large);
+        assert!(large.is_empty());
+        assert_eq!(members(&taker), [&before[..], &[64]].concat());
+    }
 
     #[test]
     fn turns_wrap_around() {

@@ -6,12 +6,15 @@
 //! credits take as long. Packets hold an output's virtual channel from head to tail. Per cycle a
 //! node injects and ejects one flit.
 
+mod islip;
 mod router;
+mod sinks;
 
 use crate::ports::{PortSet, each_port};
+use crate::ring::Ring;
 use crate::{NocCounters, Packet};
-use router::{FlitOut, Router};
-use std::collections::VecDeque;
+use router::Router;
+use sinks::Sinks;
 use warploom_config::NocSpec;
 use warploom_mem::Request;
 
@@ -21,25 +24,24 @@ type PacketId = u32;
 /// Cycles that a flit or credit takes over a channel.
 const CHANNEL: usize = 2;
 
-/// A packet on its way.
-#[derive(Clone, Copy, Debug)]
-struct Traveller {
-    packet: Packet,
+/// A packet without its content.
+#[derive(Clone, Copy, Debug, Default)]
+struct Parcel {
+    id: PacketId,
+    output: u32,
     flits: u32,
-    /// Flits that left the source.
-    sent: u32,
-    /// Flits that reached the boundary buffer.
-    received: u32,
+    bytes: u32,
 }
 
-/// What travels for a fixed number of cycles.
+/// Flits or credits that travel, each as the number of the virtual channel that it belongs to.
 #[derive(Clone, Debug)]
-struct Delayed<T> {
-    slots: [Vec<T>; CHANNEL + 1],
+struct Delayed {
+    slots: [Vec<u32>; CHANNEL + 1],
+    /// Slot of what arrives in this cycle.
     at: usize,
 }
 
-impl<T> Delayed<T> {
+impl Delayed {
     fn new(most: usize) -> Self {
         Self {
             slots: std::array::from_fn(|_| Vec::with_capacity(most)),
@@ -47,42 +49,36 @@ impl<T> Delayed<T> {
         }
     }
 
-    /// Sends something that arrives `CHANNEL` cycles from now.
+    /// Sends something that arrives `CHANNEL` cycles from now: in the slot before this cycle's.
     #[inline]
-    fn send(&mut self, item: T) {
-        self.slots[(self.at + CHANNEL) % (CHANNEL + 1)].push(item);
+    fn send(&mut self, index: u32) {
+        let slot = self.at.checked_sub(1).unwrap_or(CHANNEL);
+        self.slots[slot].push(index);
+    }
+
+    /// Takes what arrives in this cycle.
+    #[inline]
+    fn arrive(&mut self, f: impl FnMut(u32)) {
+        self.slots[self.at].drain(..).for_each(f);
     }
 
     #[inline]
     fn tick(&mut self) {
-        self.at = (self.at + 1) % (CHANNEL + 1);
-    }
-
-    /// What arrives in this cycle; to be emptied by the caller.
-    #[inline]
-    fn arrived(&mut self) -> &mut Vec<T> {
-        &mut self.slots[self.at]
+        self.at = if self.at == CHANNEL { 0 } else { self.at + 1 };
     }
 }
 
 /// A node's side of an input port.
 #[derive(Clone, Debug)]
 struct Source {
-    packets: VecDeque<PacketId>,
+    /// Packets of which no flit has been sent.
+    packets: Ring<Parcel>,
+    /// Flits in the injection buffer.
     flits: u32,
-    /// Virtual channel of the packet being sent.
-    channel: Option<u32>,
-    last_channel: u32,
-}
-
-/// A node's side of an output port, per virtual channel.
-#[derive(Clone, Debug, Default)]
-struct Sink {
-    ejection: VecDeque<PacketId>,
-    /// Whole packets in the boundary buffer.
-    packets: VecDeque<PacketId>,
-    /// Flits in the boundary buffer.
-    flits: u32,
+    /// Flits left of the packet that is being sent.
+    left: u32,
+    /// Its virtual channel, or that of the last packet.
+    channel: u32,
 }
 
 /// The network.
@@ -91,66 +87,50 @@ pub(crate) struct Fly {
     channels: u32,
     flit_bytes: u32,
     injection_buffer: u32,
-    boundary_buffer: u32,
     speedup_percent: u32,
     speedup_credit: u32,
-    arena: Vec<Traveller>,
+    /// What packets carry, by their number.
+    arena: Vec<Request>,
     free: Vec<PacketId>,
     sources: Box<[Source]>,
+    /// Inputs with flits to send.
+    sending: PortSet,
     /// Flits that a source may still send, by input and virtual channel.
     credits: Box<[u32]>,
-    to_router: Delayed<(u32, PacketId)>,
-    to_source: Delayed<u32>,
+    to_router: Delayed,
+    to_source: Delayed,
     router: Router,
-    to_sink: Delayed<(u32, PacketId)>,
-    to_output: Delayed<u32>,
-    /// By output and virtual channel.
-    sinks: Box<[Sink]>,
-    /// Virtual channel that each output's node looks at first.
-    turn: Box<[u32]>,
-    /// Inputs with packets to send.
-    sending: PortSet,
-    /// Sinks with flits in their ejection buffers.
-    ejecting: PortSet,
-    /// Sinks with whole packets in their boundary buffers.
-    waiting: PortSet,
+    to_sink: Delayed,
+    to_output: Delayed,
+    sinks: Sinks,
 }
 
 impl Fly {
     pub(crate) fn new(spec: &NocSpec, inputs: usize, outputs: usize) -> Self {
         let channels = spec.virtual_channels as usize;
         let source = Source {
-            packets: VecDeque::with_capacity(spec.injection_buffer as usize),
+            packets: Ring::new(),
             flits: 0,
-            channel: None,
-            last_channel: spec.virtual_channels - 1,
-        };
-        let sink = Sink {
-            ejection: VecDeque::with_capacity(spec.output_buffer as usize),
-            packets: VecDeque::with_capacity(spec.boundary_buffer as usize),
-            flits: 0,
+            left: 0,
+            channel: spec.virtual_channels - 1,
         };
         Self {
             channels: spec.virtual_channels,
             flit_bytes: spec.flit_bytes,
             injection_buffer: spec.injection_buffer,
-            boundary_buffer: spec.boundary_buffer,
             speedup_percent: spec.internal_speedup_percent,
             speedup_credit: 0,
             arena: Vec::with_capacity(inputs * 16),
             free: Vec::with_capacity(inputs * 16),
             sources: vec![source; inputs].into(),
+            sending: PortSet::new(inputs),
             credits: vec![spec.input_buffer; inputs * channels].into(),
             to_router: Delayed::new(inputs),
             to_source: Delayed::new(inputs),
             router: Router::new(spec, inputs, outputs),
             to_sink: Delayed::new(outputs),
             to_output: Delayed::new(outputs),
-            sinks: vec![sink; outputs * channels].into(),
-            turn: vec![0; outputs].into(),
-            sending: PortSet::new(inputs),
-            ejecting: PortSet::new(outputs * channels),
-            waiting: PortSet::new(outputs * channels),
+            sinks: Sinks::new(spec, outputs),
         }
     }
 
@@ -165,38 +145,46 @@ impl Fly {
     }
 
     pub(crate) fn inject(&mut self, input: usize, packet: Packet) {
-        let flits = self.flits(packet.bytes);
-        let traveller = Traveller {
-            packet,
-            flits,
-            sent: 0,
-            received: 0,
-        };
+        let Packet {
+            request,
+            bytes,
+            output,
+        } = packet;
         let id = match self.free.pop() {
             Some(id) => {
-                self.arena[id as usize] = traveller;
+                self.arena[id as usize] = request;
                 id
             }
             None => {
-                self.arena.push(traveller);
+                self.arena.push(request);
                 self.arena.len() as PacketId - 1
             }
         };
-        self.sources[input].packets.push_back(id);
+        let flits = self.flits(bytes);
+        let source = &mut self.sources[input];
+        source.flits += flits;
+        source.packets.push(Parcel {
+            id,
+            output,
+            flits,
+            bytes,
+        });
         self.sending.insert(input);
-        self.sources[input].flits += flits;
     }
 
     pub(crate) fn cycle(&mut self, counters: &mut NocCounters) {
-        self.eject();
+        self.to_sink.arrive(|index| self.sinks.arrive(index));
+        self.sinks.eject(&mut self.to_output);
         self.take_credits();
+        self.to_router.arrive(|index| self.router.arrive(index));
         self.send();
         self.speedup_credit += self.speedup_percent;
         while self.speedup_credit >= 100 {
             self.speedup_credit -= 100;
-            self.router.step(&mut self.to_source, counters);
+            let (to_source, sinks) = (&mut self.to_source, &mut self.sinks);
+            self.router.step(to_source, sinks, counters);
         }
-        self.leave_router(counters);
+        self.router.leave(&mut self.to_sink, counters);
         self.tick();
     }
 
@@ -207,70 +195,33 @@ impl Fly {
         self.to_output.tick();
     }
 
-    /// Flits that arrive at the nodes go through ejection to boundary buffers, one a cycle.
-    fn eject(&mut self) {
-        for (index, id) in self.to_sink.arrived().drain(..) {
-            self.sinks[index as usize].ejection.push_back(id);
-            self.ejecting.insert(index as usize);
-        }
-        each_port!(self.ejecting, index => {
-            let sink = &mut self.sinks[index];
-            if sink.flits >= self.boundary_buffer {
-                continue;
-            }
-            let Some(id) = sink.ejection.pop_front() else {
-                continue;
-            };
-            if sink.ejection.is_empty() {
-                self.ejecting.remove(index);
-            }
-            sink.flits += 1;
-            self.to_output.send(index as u32);
-            let traveller = &mut self.arena[id as usize];
-            traveller.received += 1;
-            if traveller.received == traveller.flits {
-                sink.packets.push_back(id);
-                self.waiting.insert(index);
-            }
-        });
-    }
-
-    /// Credits and flits that crossed their channels are taken.
+    /// Credits that crossed their channels are taken.
     fn take_credits(&mut self) {
-        for index in self.to_source.arrived().drain(..) {
-            self.credits[index as usize] += 1;
-        }
-        for index in self.to_output.arrived().drain(..) {
-            self.router.credit(index);
-        }
-        for (index, id) in self.to_router.arrived().drain(..) {
-            let Traveller { packet, flits, .. } = self.arena[id as usize];
-            self.router.arrive(index, id, packet.output, flits);
-        }
+        let credits = &mut self.credits;
+        self.to_source.arrive(|index| credits[index as usize] += 1);
+        self.to_output.arrive(|index| self.router.credit(index));
     }
 
     /// Each node sends one flit, if its virtual channel has room.
     fn send(&mut self) {
         each_port!(self.sending, input => {
-            if let Some(&id) = self.sources[input].packets.front()
-                && let Some(channel) = self.channel_to_send(input)
-            {
-                self.send_flit(input, id, channel);
+            if let Some(channel) = self.channel_to_send(input) {
+                self.send_flit(input, channel);
             }
         });
     }
 
     /// Virtual channel of the packet being sent, or one for the next packet.
+    #[inline]
     fn channel_to_send(&self, input: usize) -> Option<u32> {
-        let source = &self.sources[input];
+        let Source { left, channel, .. } = self.sources[input];
         let has_room = |channel: &u32| self.credits[self.index(input, *channel)] > 0;
-        match source.channel {
-            Some(channel) => Some(channel).filter(has_room),
-            None if self.channels == 1 => Some(0).filter(has_room),
-            None => (1..=self.channels)
-                .map(|step| (source.last_channel + step) % self.channels)
-                .find(has_room),
+        if left > 0 || self.channels == 1 {
+            return Some(channel).filter(has_room);
         }
+        (1..=self.channels)
+            .map(|step| (channel + step) % self.channels)
+            .find(has_room)
     }
 
     #[inline]
@@ -278,35 +229,22 @@ impl Fly {
         port * self.channels as usize + channel as usize
     }
 
-    fn send_flit(&mut self, input: usize, id: PacketId, channel: u32) {
+    fn send_flit(&mut self, input: usize, channel: u32) {
         let index = self.index(input, channel);
         self.credits[index] -= 1;
-        self.to_router.send((index as u32, id));
+        self.to_router.send(index as u32);
         let source = &mut self.sources[input];
-        source.flits -= 1;
-        source.channel = Some(channel);
-        source.last_channel = channel;
-        let traveller = &mut self.arena[id as usize];
-        traveller.sent += 1;
-        if traveller.sent == traveller.flits {
-            source.channel = None;
-            source.packets.pop_front();
-            if source.packets.is_empty() {
-                self.sending.remove(input);
-            }
+        if source.left == 0
+            && let Some(packet) = source.packets.pop()
+        {
+            (source.left, source.channel) = (packet.flits, channel);
+            self.router.announce(index, packet);
         }
-    }
-
-    /// Each output queue sends one flit.
-    fn leave_router(&mut self, counters: &mut NocCounters) {
-        let (to_sink, arena) = (&mut self.to_sink, &self.arena);
-        self.router.drain(|FlitOut { index, id, is_tail }| {
-            to_sink.send((index, id));
-            counters.flits += 1;
-            if is_tail {
-                counters.bytes += u64::from(arena[id as usize].packet.bytes);
-            }
-        });
+        source.left -= 1;
+        source.flits -= 1;
+        if source.flits == 0 {
+            self.sending.remove(input);
+        }
     }
 
     /// Cycles without a packet inside: credits come home.
@@ -323,51 +261,31 @@ impl Fly {
     /// A packet waits at an output.
     #[inline]
     pub(crate) fn has_arrivals(&self) -> bool {
-        !self.waiting.is_empty()
+        self.sinks.any_waits()
+    }
+
+    /// The first output from `from` on at which a packet waits.
+    #[inline]
+    pub(crate) fn next_arrived(&self, from: usize) -> Option<usize> {
+        self.sinks.next_ready(from)
     }
 
     /// A packet waits at this output.
     #[inline]
     pub(crate) fn has_arrived(&self, output: usize) -> bool {
-        self.ready(output).is_some()
-    }
-
-    /// Virtual channel whose packet is next at an output.
-    #[inline]
-    fn ready(&self, output: usize) -> Option<u32> {
-        let waits = |channel: &u32| self.waiting.contains(self.index(output, *channel));
-        if self.channels == 1 {
-            return Some(0).filter(waits);
-        }
-        (0..self.channels)
-            .map(|step| (self.turn[output] + step) % self.channels)
-            .find(waits)
+        self.sinks.ready(output).is_some()
     }
 
     #[inline]
     pub(crate) fn front(&self, output: usize) -> Option<&Request> {
-        let channel = self.ready(output)?;
-        let id = *self.sinks[self.index(output, channel)].packets.front()?;
-        Some(&self.arena[id as usize].packet.request)
+        let packet = self.sinks.front(output)?;
+        Some(&self.arena[packet.id as usize])
     }
 
     #[inline]
     pub(crate) fn pop(&mut self, output: usize) -> Option<Request> {
-        let channel = self.ready(output)?;
-        let index = self.index(output, channel);
-        let sink = &mut self.sinks[index];
-        let id = sink.packets.pop_front()?;
-        if sink.packets.is_empty() {
-            self.waiting.remove(index);
-        }
-        let Traveller { packet, flits, .. } = self.arena[id as usize];
-        sink.flits -= flits;
-        self.turn[output] = if channel + 1 == self.channels {
-            0
-        } else {
-            channel + 1
-        };
+        let Parcel { id, .. } = self.sinks.pop(output)?;
         self.free.push(id);
-        Some(packet.request)
+        Some(self.arena[id as usize])
     }
 }
