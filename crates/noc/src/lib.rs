@@ -190,8 +190,13 @@ impl Network {
     fn has_arrived(&self, output: usize) -> bool {
         match &self.kind {
             Kind::Fly(fly) => fly.has_arrived(output),
-            _ => self.front(output).is_some(),
+            _ => self.has_front(output),
         }
+    }
+
+    #[inline(never)]
+    fn has_front(&self, output: usize) -> bool {
+        self.front(output).is_some()
     }
 
     /// Takes the packet waiting at an output.

@@ -106,13 +106,23 @@ impl PortSet {
     /// First member from `from` upwards.
     #[inline]
     pub fn at_or_after(&self, from: usize) -> Option<usize> {
-        let mut from = from;
-        while from / 64 < self.words() {
-            let word = self.word(from / 64) & (u64::MAX << (from % 64));
+        if from < 64 {
+            let word = self.first & (u64::MAX << from);
             if word != 0 {
-                return Some(from / 64 * 64 + word.trailing_zeros() as usize);
+                return Some(word.trailing_zeros() as usize);
             }
-            from = (from / 64 + 1) * 64;
+        }
+        self.others_at_or_after(from.max(64))
+    }
+
+    /// The same where `from` is at least 64.
+    #[inline]
+    fn others_at_or_after(&self, from: usize) -> Option<usize> {
+        for index in from / 64..self.words() {
+            let word = self.word(index) & (u64::MAX << from.saturating_sub(64 * index));
+            if word != 0 {
+                return Some(index * 64 + word.trailing_zeros() as usize);
+            }
         }
         None
     }

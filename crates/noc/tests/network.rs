@@ -352,3 +352,34 @@ fn several_virtual_channels_lose_nothing() {
     assert_eq!(sent, seen.len());
     assert!(net.is_idle() && seen.iter().all(|&n| n == 1));
 }
+
+/// Whoever asks for the next output with a packet finds those that a look at each would find.
+#[test]
+fn outputs_with_packets_are_found_in_order() {
+    let kinds = KINDS.map(|kind| (kind, 1));
+    for (kind, virtual_channels) in kinds.into_iter().chain([(NocKind::Fly, 3)]) {
+        let spec = NocSpec {
+            virtual_channels,
+            ..spec(kind)
+        };
+        let mut net = Network::new(&spec, 70, 70, 0);
+        let mut rng = Rng::new(3);
+        for cycle in 0..2_000 {
+            let (input, output) = (rng.below(70) as usize, rng.below(70) as usize);
+            if cycle < 1_500 && net.can_inject(input, 40) {
+                net.inject(input, output, packet(cycle), 40);
+            }
+            net.cycle();
+            let mut from = 0;
+            for output in (0..70).filter(|output| net.front(*output).is_some()) {
+                assert_eq!(net.next_arrived(from), Some(output), "{kind:?}");
+                from = output + 1;
+            }
+            assert_eq!(net.next_arrived(from), None, "{kind:?}");
+            while let Some(output) = net.next_arrived(0).filter(|_| cycle % 3 == 0) {
+                assert!(net.pop(output).is_some());
+            }
+        }
+        assert!(net.is_idle());
+    }
+}

@@ -173,8 +173,7 @@ impl Fly {
     }
 
     pub(crate) fn cycle(&mut self, counters: &mut NocCounters) {
-        self.to_sink.arrive(|index| self.sinks.arrive(index));
-        self.sinks.eject(&mut self.to_output);
+        self.sinks.eject(&mut self.to_sink, &mut self.to_output);
         self.take_credits();
         self.to_router.arrive(|index| self.router.arrive(index));
         self.send();

@@ -46,7 +46,7 @@ pub(super) struct Sinks {
     sinks: Box<[Sink]>,
     /// Virtual channel that each output's node looks at first.
     turn: Box<[u32]>,
-    /// Sinks with flits in their ejection buffers.
+    /// Sinks whose ejection buffers keep flits from cycle to cycle.
     ejecting: PortSet,
     /// Sinks with whole packets in their boundary buffers.
     waiting: PortSet,
@@ -78,29 +78,36 @@ impl Sinks {
         self.sinks[index].packets.push(packet);
     }
 
-    /// A flit came over the channel.
-    #[inline]
-    pub(super) fn arrive(&mut self, index: u32) {
-        self.sinks[index as usize].ejection += 1;
-        self.ejecting.insert(index as usize);
+    /// The flits that come over the channel in this cycle, at most one for each sink, go into the
+    /// ejection buffers, each of which then gives one to its boundary buffer, if there is room.
+    /// Credits go into `to_output`.
+    pub(super) fn eject(&mut self, arrived: &mut Delayed, to_output: &mut Delayed) {
+        arrived.arrive(|index| {
+            let sink = &mut self.sinks[index as usize];
+            sink.ejection += 1;
+            // Mostly it is alone and goes on.
+            if sink.ejection == 1 && sink.boundary < self.boundary_buffer {
+                self.eject_one(index, to_output);
+            } else {
+                self.ejecting.insert(index as usize);
+            }
+        });
+        each_port!(self.ejecting, index => {
+            if self.sinks[index].boundary < self.boundary_buffer {
+                self.eject_one(index as u32, to_output);
+                if self.sinks[index].ejection == 0 {
+                    self.ejecting.remove(index);
+                }
+            }
+        });
     }
 
-    /// Each ejection buffer gives one flit to its boundary buffer, if there is room. Credits go
-    /// into `to_output`.
-    pub(super) fn eject(&mut self, to_output: &mut Delayed) {
-        each_port!(self.ejecting, index => {
-            let sink = &mut self.sinks[index];
-            if sink.boundary >= self.boundary_buffer {
-                continue;
-            }
-            if sink.eject() {
-                self.waiting.insert(index);
-            }
-            if sink.ejection == 0 {
-                self.ejecting.remove(index);
-            }
-            to_output.send(index as u32);
-        });
+    #[inline]
+    fn eject_one(&mut self, index: u32, to_output: &mut Delayed) {
+        if self.sinks[index as usize].eject() {
+            self.waiting.insert(index as usize);
+        }
+        to_output.send(index);
     }
 
     /// A packet waits at an output.
