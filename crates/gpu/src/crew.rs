@@ -24,17 +24,10 @@ pub(crate) struct Step<'a> {
 struct Orders {
     /// Number of the first SM.
     first: usize,
-    /// SMs of the step, in order, by place.
+    /// SMs of the step, in order, by number.
     awake: Vec<u32>,
     /// What came for SMs, by place, in order; they have it before they run.
     arrived: Vec<(u32, Arrival)>,
-}
-
-impl Orders {
-    /// SMs of the step, by number.
-    fn numbers(&self) -> impl Iterator<Item = usize> {
-        self.awake.iter().map(|place| self.first + *place as usize)
-    }
 }
 
 /// What whoever runs the SMs writes in a step.
@@ -76,14 +69,11 @@ impl Crew {
     }
 
     /// Which SMs run in the next step, by number.
-    pub fn order(&mut self, awake: &[usize]) {
+    pub fn order(&mut self, awake: &[u32]) {
         // Most steps are of the SMs of the last one: a line that is not written stays where it is.
-        if !self.orders.numbers().eq(awake.iter().copied()) {
-            let Orders {
-                first, awake: own, ..
-            } = &mut *self.orders;
-            own.clear();
-            own.extend(awake.iter().map(|number| (number - *first) as u32));
+        if self.orders.awake != awake {
+            self.orders.awake.clear();
+            self.orders.awake.extend_from_slice(awake);
         }
     }
 
@@ -100,6 +90,10 @@ impl Crew {
 
     /// Hands out what came, so that SMs are as if they had got it themselves.
     fn deliver(&mut self) {
+        // Mostly nothing has come, or the SMs have it already.
+        if self.orders.arrived.is_empty() {
+            return;
+        }
         let arrived = self.orders.0.arrived.drain(..);
         arrived.for_each(|(place, arrival)| self.sms[place as usize].receive(arrival));
     }
@@ -123,10 +117,10 @@ impl Crew {
             sms[*place as usize].receive(*arrival);
         }
         results.news.clear();
-        for &place in &orders.awake {
-            let sm = &mut sms[place as usize];
+        for number in &orders.awake {
+            let sm = &mut sms[*number as usize - orders.first];
             sm.run(step.from, step.to, step.memory);
-            results.news.push(sm.news());
+            results.news.push(sm.news(step.to));
         }
     }
 
@@ -138,9 +132,9 @@ impl Crew {
             sms,
         } = self;
         results.posted.clear();
-        for (&place, number) in orders.awake.iter().zip(orders.numbers()) {
-            let sent = sms[place as usize].link.outgoing.drain(..);
-            let posted = sent.map(|packet| (number as u32, packet));
+        for &number in &orders.awake {
+            let sm = &mut sms[number as usize - orders.first];
+            let posted = sm.link.outgoing.drain(..).map(|packet| (number, packet));
             results.posted.extend(posted);
         }
     }
@@ -150,7 +144,8 @@ impl Crew {
         if !self.rests() {
             self.orders.arrived.clear();
         }
-        self.orders.numbers().zip(self.results.news.iter().copied())
+        let ran = self.orders.awake.iter().map(|number| *number as usize);
+        ran.zip(self.results.news.iter().copied())
     }
 
     /// Takes the packets of this step, if the crew has not rested. `posted`: [`post`](Self::post)
@@ -166,9 +161,12 @@ impl Crew {
             packets.for_each(|(number, packet)| f(*number as usize, *packet));
         }
         if !posted {
-            for (&place, number) in orders.awake.iter().zip(orders.numbers()) {
-                let sent = sms[place as usize].link.outgoing.drain(..);
-                sent.for_each(|packet| f(number, packet));
+            for (number, news) in orders.awake.iter().zip(&results.news) {
+                if news.flags.sent() {
+                    let number = *number as usize;
+                    let sent = sms[number - orders.first].link.outgoing.drain(..);
+                    sent.for_each(|packet| f(number, packet));
+                }
             }
         }
     }
@@ -185,7 +183,6 @@ impl Crew {
             next.sms.insert(0, sm);
             next.orders.first -= 1;
         }
-        // Places are others now.
         self.orders.awake.clear();
         next.orders.awake.clear();
     }
@@ -243,7 +240,7 @@ mod tests {
         right.run(step);
         let ran: Vec<_> = right
             .end_step()
-            .map(|(n, news)| (n, news.waiting()))
+            .map(|(n, news)| (n, news.waiting))
             .collect();
         assert_eq!(ran, [(4, 3)]);
         assert_eq!(waiting(&mut crews), [0, 0, 11, 2, 3]);
@@ -262,16 +259,16 @@ mod tests {
         let packet = Request::new(AccessKind::GlobalRead, 0, 32);
         for posted in [false, true] {
             let mut crew = crew(2, 6);
-            let mut step = |awake: &[usize], sends: &[usize]| {
+            let mut step = |awake: &[u32], sends: &[usize]| {
                 crew.order(awake);
+                sends
+                    .iter()
+                    .for_each(|sm| crew.sm(*sm).link.send(0, packet));
                 crew.run(Step {
                     from: 0,
                     to: 1,
                     memory: &memory,
                 });
-                sends
-                    .iter()
-                    .for_each(|sm| crew.sm(*sm).link.send(0, packet));
                 if posted && !crew.rests() {
                     crew.post();
                 }

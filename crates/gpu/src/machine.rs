@@ -346,37 +346,21 @@ impl Gpu {
 
     /// Packets and credits cross the links; ended blocks are noted. SMs in order.
     fn exchange(&mut self) -> Pending {
-        let mut pending = Pending::default();
+        let memory = &mut self.memory;
+        self.sms
+            .end_step(|index, news| memory.note_waiting(index, news.waiting));
+        let all = self.sms.flags();
+        if all.finished() || all.gained_room() {
+            self.note_blocks();
+        }
         let Self {
             now,
             sms,
             memory,
             ledger,
-            dispatcher,
             ..
         } = self;
-        let mut sent = false;
-        for turn in 0..sms.ran() {
-            let (index, news) = sms.news(turn);
-            let port = &mut memory.ports[index];
-            port.waiting = news.waiting() + port.outbound.len() as u32;
-            sent |= news.sent();
-            pending.stores |= news.stored();
-            pending.fault |= news.fault();
-            if news.finished() {
-                let sm = sms.get(index);
-                let mut finished = std::mem::take(&mut sm.finished);
-                for block in finished.drain(..) {
-                    dispatcher.block_finished(SmId::new(index), sm, &block);
-                }
-                sm.finished = finished;
-            }
-            if news.gained_room() {
-                sms.get(index).gained_room = false;
-                dispatcher.reopen(Some(index));
-            }
-        }
-        if sent {
+        if all.sent() {
             sms.for_each_sent(|index, packet| {
                 ledger.sent(index, &packet.request);
                 memory.take(SmId::new(index), packet);
@@ -389,7 +373,7 @@ impl Gpu {
                     index,
                     Arrival::Credits(std::mem::take(&mut port.freed_flits)),
                 );
-                wake = if sms.last_news(index).waits_for_credits() {
+                wake = if sms.last_news(index).flags.waits_for_credits() {
                     *now
                 } else {
                     wake
@@ -402,7 +386,32 @@ impl Gpu {
             }
             sms.wake(index, wake);
         });
-        pending
+        Pending {
+            stores: all.stored(),
+            fault: all.fault(),
+        }
+    }
+
+    /// Blocks ended, or there is room for others.
+    fn note_blocks(&mut self) {
+        let Self {
+            sms, dispatcher, ..
+        } = self;
+        for turn in 0..sms.ran() {
+            let (index, news) = sms.news(turn);
+            if news.flags.finished() {
+                let sm = sms.get(index);
+                let mut finished = std::mem::take(&mut sm.finished);
+                for block in finished.drain(..) {
+                    dispatcher.block_finished(SmId::new(index), sm, &block);
+                }
+                sm.finished = finished;
+            }
+            if news.flags.gained_room() {
+                sms.get(index).gained_room = false;
+                dispatcher.reopen(Some(index));
+            }
+        }
     }
 
     /// Stores of this step become visible to all; then atomics act, in their order. A store that an
@@ -429,7 +438,7 @@ impl Gpu {
         for cycle in from..self.now {
             for turn in 0..self.sms.ran() {
                 let (index, news) = self.sms.news(turn);
-                if news.stored() {
+                if news.flags.stored() {
                     self.sms.get(index).log.commit_until(cycle, device);
                 }
             }
@@ -441,7 +450,7 @@ impl Gpu {
         let mut first: Option<(Cycle, Fault)> = None;
         for turn in 0..self.sms.ran() {
             let (index, news) = self.sms.news(turn);
-            if news.fault()
+            if news.flags.fault()
                 && let Some((at, fault)) = self.sms.get(index).fault.take()
                 && first.as_ref().is_none_or(|(earliest, _)| at < *earliest)
             {

@@ -11,7 +11,7 @@ use warploom_mem::address::AddressDecoder;
 use warploom_mem::dram::DramChannel;
 use warploom_mem::partition::SubPartition;
 use warploom_mem::{AccessKind, Request};
-use warploom_noc::Network;
+use warploom_noc::{Network, PortSet};
 use warploom_sm::Outgoing;
 
 /// An atomic that reached the point where it acts.
@@ -32,8 +32,6 @@ pub(crate) struct Port {
     pub freed_flits: u32,
     /// Replies for the SM, with the cycle from which it sees them.
     pub outbound: Vec<(Cycle, Request)>,
-    /// Replies that the SM has not taken, as of the last exchange, and those since.
-    pub waiting: u32,
 }
 
 /// How often a domain runs per core cycle.
@@ -69,14 +67,20 @@ pub(crate) struct MemorySystem {
     decoder: AddressDecoder,
     /// By SM.
     pub ports: Vec<Port>,
+    /// SMs from which something is on the way to the network.
+    sending: PortSet,
+    /// By SM: replies that it has not taken, as of the last exchange, and those since.
+    waiting: Vec<u32>,
+    /// By SM: replies since the last exchange.
+    fresh: Vec<u32>,
     /// SMs that share a port of the network.
     cluster: usize,
     /// Answers come at once: nothing behind the links works.
     perfect: bool,
     /// L2 answers by sector.
     sectored: bool,
-    /// By SM: something for it came to its port since the last exchange.
-    reached: Vec<bool>,
+    /// SMs to whose port something for them came since the last exchange.
+    reached: PortSet,
     requests: Network,
     replies: Network,
     partitions: Vec<SubPartition>,
@@ -115,7 +119,10 @@ impl MemorySystem {
             flit_bytes: spec.noc.flit_bytes,
             decoder: AddressDecoder::new(spec),
             ports: vec![Port::default(); sms],
-            reached: vec![false; sms],
+            sending: PortSet::new(sms),
+            waiting: vec![0; sms],
+            fresh: vec![0; sms],
+            reached: PortSet::new(sms),
             cluster,
             perfect: spec.gpu.perfect_memory,
             sectored: spec.partition.l2.enabled && spec.partition.l2.sectored,
@@ -142,26 +149,34 @@ impl MemorySystem {
     /// Takes a packet that an SM sent in the last step.
     pub fn take(&mut self, sm: SmId, sent: Outgoing) {
         self.ports[sm.index()].inbound.push_back(sent);
+        self.sending.insert(sm.index());
+    }
+
+    /// An SM that ran in the last step had not taken so many replies at its end, beside those that
+    /// have come since.
+    #[inline]
+    pub fn note_waiting(&mut self, sm: usize, replies: u32) {
+        self.waiting[sm] = replies + self.fresh[sm];
     }
 
     /// Calls `f` on the ports at which replies or credits wait for their SM, in order.
     #[inline]
     pub fn for_each_reached(&mut self, mut f: impl FnMut(usize, &mut Port)) {
-        for (sm, reached) in self.reached.iter_mut().enumerate() {
-            if std::mem::take(reached) {
-                f(sm, &mut self.ports[sm]);
-            }
+        let mut from = 0;
+        while let Some(sm) = self.reached.at_or_after(from) {
+            self.fresh[sm] = 0;
+            f(sm, &mut self.ports[sm]);
+            from = sm + 1;
         }
+        self.reached.clear();
     }
 
     /// Nothing is anywhere behind the links.
     pub fn is_idle(&self) -> bool {
         self.requests.is_idle()
             && self.replies.is_idle()
-            && self
-                .ports
-                .iter()
-                .all(|p| p.inbound.is_empty() && p.outbound.is_empty())
+            && self.sending.is_empty()
+            && self.reached.is_empty()
             && self.partitions.iter().all(SubPartition::is_idle)
             && self.channels.iter().all(DramChannel::is_idle)
     }
@@ -209,8 +224,9 @@ impl MemorySystem {
     /// cluster's FIFO takes. Atomics act here.
     fn answer_at_once(&mut self, now: Cycle) {
         for (cluster, ports) in self.ports.chunks_mut(self.cluster).enumerate() {
-            let mut waiting: u32 = ports.iter().map(|port| port.waiting).sum();
-            for (nth, port) in ports.iter_mut().enumerate() {
+            let first = cluster * self.cluster;
+            let mut waiting: u32 = self.waiting[first..][..ports.len()].iter().sum();
+            for (sm, port) in (first..).zip(ports) {
                 let crossed = |s: &&Outgoing| s.sent_at + self.link <= now;
                 while waiting < self.reply_room
                     && let Some(sent) = port.inbound.front().filter(crossed).copied()
@@ -218,7 +234,7 @@ impl MemorySystem {
                     port.inbound.pop_front();
                     let request = sent.request;
                     port.freed_flits += request.request_bytes().div_ceil(self.flit_bytes);
-                    self.reached[cluster * self.cluster + nth] = true;
+                    self.reached.insert(sm);
                     let split = request.by_sector().filter(|_| self.sectored);
                     let whole = Some(request).filter(|_| !self.sectored);
                     let replies = whole.into_iter().chain(split);
@@ -228,9 +244,13 @@ impl MemorySystem {
                             self.atomics.push(AtomicEvent { at: now, reply });
                         }
                         waiting += 1;
-                        port.waiting += 1;
+                        self.waiting[sm] += 1;
+                        self.fresh[sm] += 1;
                         port.outbound.push((now + self.link, reply));
                     }
+                }
+                if port.inbound.is_empty() {
+                    self.sending.remove(sm);
                 }
             }
         }
@@ -250,19 +270,18 @@ impl MemorySystem {
     /// One packet a cycle from the network to each cluster, if its FIFO has room: that of its SMs
     /// together.
     fn deliver_replies(&mut self, now: Cycle) {
-        if !self.replies.may_have_arrived() {
-            return;
-        }
-        for (cluster, ports) in self.ports.chunks_mut(self.cluster).enumerate() {
-            let waiting: u32 = ports.iter().map(|port| port.waiting).sum();
-            if waiting < self.reply_room
+        let mut from = 0;
+        while let Some(cluster) = self.replies.next_arrived(from) {
+            from = cluster + 1;
+            let waiting = &self.waiting[cluster * self.cluster..][..self.cluster];
+            if waiting.iter().sum::<u32>() < self.reply_room
                 && let Some(reply) = self.replies.pop(cluster)
             {
                 let sm = reply.sm.index();
-                let port = &mut ports[sm % self.cluster];
-                port.waiting += 1;
-                port.outbound.push((now + self.link, reply));
-                self.reached[sm] = true;
+                self.waiting[sm] += 1;
+                self.fresh[sm] += 1;
+                self.ports[sm].outbound.push((now + self.link, reply));
+                self.reached.insert(sm);
             }
         }
     }
@@ -310,27 +329,32 @@ impl MemorySystem {
     /// What has crossed the links goes into the network's buffers. SMs of a cluster fill theirs in
     /// an order that moves on by one a core cycle (`-gpgpu_simt_core_sim_order 1`).
     fn inject_requests(&mut self, now: Cycle) {
-        let turn = now as usize % self.cluster;
-        for place in 0..self.ports.len() {
-            let (cluster, nth) = (place / self.cluster, place % self.cluster);
-            let sm = cluster * self.cluster + (turn + nth) % self.cluster;
-            let port = &mut self.ports[sm];
-            while let Some(sent) = port
-                .inbound
-                .front()
-                .filter(|s| s.sent_at + self.link <= now)
-            {
-                let bytes = sent.request.request_bytes();
-                if !self.requests.can_inject(cluster, bytes) {
-                    break;
-                }
-                let to = self.decoder.sub_partition(sent.request.addr).index();
-                self.requests.inject(cluster, to, sent.request, bytes);
-                port.freed_flits += bytes.div_ceil(self.flit_bytes);
-                self.reached[sm] = true;
-                port.inbound.pop_front();
+        let mut from = 0;
+        while let Some(sm) = self.sending.at_or_after(from) {
+            let cluster = sm / self.cluster;
+            let (first, end) = (cluster * self.cluster, (cluster + 1) * self.cluster);
+            let turn = first + now as usize % self.cluster;
+            for sm in (turn..end).chain(first..turn) {
+                self.inject_requests_of(sm, cluster, now);
             }
+            from = end;
         }
+    }
+
+    fn inject_requests_of(&mut self, sm: usize, cluster: usize, now: Cycle) {
+        let port = &mut self.ports[sm];
+        while let Some(sent) = port.inbound.front() {
+            let bytes = sent.request.request_bytes();
+            if sent.sent_at + self.link > now || !self.requests.can_inject(cluster, bytes) {
+                return;
+            }
+            let to = self.decoder.sub_partition(sent.request.addr).index();
+            self.requests.inject(cluster, to, sent.request, bytes);
+            port.freed_flits += bytes.div_ceil(self.flit_bytes);
+            self.reached.insert(sm);
+            port.inbound.pop_front();
+        }
+        self.sending.remove(sm);
     }
 
     /// Drops the dirty lines of L2: GPGPU-Sim models no writes for them (`flushL2`).

@@ -9,7 +9,7 @@ use crate::crew::{Crew, Step};
 use crate::workers::Workers;
 use warploom_base::Cycle;
 use warploom_exec::DeviceMemory;
-use warploom_sm::{Arrival, News, Outgoing, Sm};
+use warploom_sm::{Arrival, Flags, News, Outgoing, Sm};
 
 /// The SMs of a GPU.
 pub(crate) struct SmArray {
@@ -22,9 +22,11 @@ pub(crate) struct SmArray {
     /// By SM: it has nothing to do before this cycle.
     wake_at: Vec<Cycle>,
     /// SMs that ran in the last step, in order.
-    awake: Vec<usize>,
+    awake: Vec<u32>,
     /// By SM: its news at the end of the last step that it ran in.
     news: Vec<News>,
+    /// What any of those that ran in the last step has.
+    flags: Flags,
 }
 
 impl SmArray {
@@ -47,6 +49,7 @@ impl SmArray {
             wake_at: vec![0; count],
             awake: Vec::with_capacity(count),
             news: vec![News::default(); count],
+            flags: Flags::default(),
         }
     }
 
@@ -105,8 +108,14 @@ impl SmArray {
     /// The `turn`-th of them, in order of their numbers, and what it had for the others.
     #[inline]
     pub fn news(&self, turn: usize) -> (usize, News) {
-        let index = self.awake[turn];
+        let index = self.awake[turn] as usize;
         (index, self.news[index])
+    }
+
+    /// What any of them had for the others.
+    #[inline]
+    pub fn flags(&self) -> Flags {
+        self.flags
     }
 
     /// What an SM had for the others when it ran last.
@@ -119,10 +128,11 @@ impl SmArray {
     /// meanwhile.
     pub fn run(&mut self, from: Cycle, to: Cycle, memory: &DeviceMemory, beside: impl FnOnce()) {
         self.awake.clear();
-        let due = |at: &Cycle| *at < to;
-        let awake = self.wake_at.iter().enumerate();
-        self.awake
-            .extend(awake.filter(|(_, at)| due(at)).map(|(i, _)| i));
+        for (index, wake_at) in (0..).zip(&self.wake_at) {
+            if *wake_at < to {
+                self.awake.push(index);
+            }
+        }
         if self.awake.is_empty() {
             return beside();
         }
@@ -133,10 +143,22 @@ impl SmArray {
         let step = Step { from, to, memory };
         let waited = self.workers.run(step, &mut self.crews, beside);
         self.balance.note(waited);
+    }
+
+    /// The step that ran last is over: `f` hears of the SMs that ran in it, by number, with their
+    /// news.
+    pub fn end_step(&mut self, mut f: impl FnMut(usize, News)) {
+        self.flags = Flags::default();
+        // What crews say is of the last step in which any SM ran.
+        if self.awake.is_empty() {
+            return;
+        }
         for crew in &mut self.crews {
             for (index, news) in crew.end_step() {
                 self.news[index] = news;
                 self.wake_at[index] = news.wake_at;
+                self.flags |= news.flags;
+                f(index, news);
             }
         }
     }
@@ -146,7 +168,7 @@ impl SmArray {
         let mut rest = &self.awake[..];
         for crew in &mut self.crews {
             let end = crew.range().end;
-            let (its, others) = rest.split_at(rest.partition_point(|sm| *sm < end));
+            let (its, others) = rest.split_at(rest.partition_point(|sm| (*sm as usize) < end));
             crew.order(its);
             rest = others;
         }
@@ -204,6 +226,7 @@ mod tests {
         memory.fill(0, at, 7, 16).expect("it is there");
         let mut beside = 0;
         sms.run(from, to, &memory, || beside += 1);
+        sms.end_step(|_, _| ());
         assert_eq!(beside, 1, "the caller's own work is done once");
         let mut bytes = [0; 16];
         memory.read(0, at, &mut bytes).expect("memory is back");

@@ -49,6 +49,6 @@ pub use detail::{
 };
 pub use image::{CODE_BASE, KernelContexts, KernelImage, Pipe, TimedInst, physical_base};
 pub use link::{Arrival, Link, Outgoing};
-pub use news::News;
+pub use news::{Flags, News};
 pub use sm::{FinishedBlock, Sm};
 pub use warploom_config::{BlockNeeds, OccupancyLimit};

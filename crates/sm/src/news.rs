@@ -2,75 +2,89 @@
 //! itself only where its news say that there is something.
 
 use crate::sm::Sm;
+use std::ops::BitOrAssign;
 use warploom_base::Cycle;
 
-/// Flags above the number of waiting replies.
-const SENT: u64 = 1 << 32;
-const FINISHED: u64 = 1 << 33;
-const GAINED_ROOM: u64 = 1 << 34;
-const STORED: u64 = 1 << 35;
-const FAULT: u64 = 1 << 36;
-const WAITS_FOR_CREDITS: u64 = 1 << 37;
+const SENT: u32 = 1;
+const FINISHED: u32 = 1 << 1;
+const GAINED_ROOM: u32 = 1 << 2;
+const STORED: u32 = 1 << 3;
+const FAULT: u32 = 1 << 4;
+const WAITS_FOR_CREDITS: u32 = 1 << 5;
+
+/// What an SM has, or any of several.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Flags(u32);
+
+impl Flags {
+    /// Packets have left for the network.
+    pub const fn sent(self) -> bool {
+        self.0 & SENT != 0
+    }
+
+    /// Blocks have ended.
+    pub const fn finished(self) -> bool {
+        self.0 & FINISHED != 0
+    }
+
+    /// A block may have room that had none before, although none has ended.
+    pub const fn gained_room(self) -> bool {
+        self.0 & GAINED_ROOM != 0
+    }
+
+    /// Stores are to become visible to others.
+    pub const fn stored(self) -> bool {
+        self.0 & STORED != 0
+    }
+
+    /// An SM that sleeps waits for credits of the link.
+    pub const fn waits_for_credits(self) -> bool {
+        self.0 & WAITS_FOR_CREDITS != 0
+    }
+
+    /// The simulated program did what no GPU allows.
+    pub const fn fault(self) -> bool {
+        self.0 & FAULT != 0
+    }
+}
+
+impl BitOrAssign for Flags {
+    #[inline]
+    fn bitor_assign(&mut self, other: Self) {
+        self.0 |= other.0;
+    }
+}
 
 /// News of an SM.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct News {
     /// The SM has nothing to do before this cycle.
     pub wake_at: Cycle,
-    /// Flags, and in the lower half the replies that it has not taken.
-    bits: u64,
-}
-
-impl News {
     /// Replies that the SM has not taken.
-    pub const fn waiting(self) -> u32 {
-        self.bits as u32
-    }
-
-    /// Packets have left for the network.
-    pub const fn sent(self) -> bool {
-        self.bits & SENT != 0
-    }
-
-    /// Blocks have ended.
-    pub const fn finished(self) -> bool {
-        self.bits & FINISHED != 0
-    }
-
-    /// A block may have room that had none before, although none has ended.
-    pub const fn gained_room(self) -> bool {
-        self.bits & GAINED_ROOM != 0
-    }
-
-    /// Stores are to become visible to others.
-    pub const fn stored(self) -> bool {
-        self.bits & STORED != 0
-    }
-
-    /// Something waits for credits of the link.
-    pub const fn waits_for_credits(self) -> bool {
-        self.bits & WAITS_FOR_CREDITS != 0
-    }
-
-    /// The simulated program did what no GPU allows.
-    pub const fn fault(self) -> bool {
-        self.bits & FAULT != 0
-    }
+    pub waiting: u32,
+    /// What else there is.
+    pub flags: Flags,
 }
 
 impl Sm {
-    /// What the SM has for the others now.
-    pub fn news(&self) -> News {
-        let flag = |set: bool, bit: u64| if set { bit } else { 0 };
+    /// What the SM has for the others at the end of a step, cycle `end`. An SM that waits for
+    /// credits says so only where it would sleep through the next.
+    pub fn news(&self, end: Cycle) -> News {
+        let flag = |set: bool, bit: u32| if set { bit } else { 0 };
         News {
             wake_at: self.wake_at(),
-            bits: self.link.waiting() as u64
-                | flag(!self.link.outgoing.is_empty(), SENT)
-                | flag(!self.finished.is_empty(), FINISHED)
-                | flag(self.gained_room, GAINED_ROOM)
-                | flag(!self.log.is_empty(), STORED)
-                | flag(self.fault.is_some(), FAULT)
-                | flag(self.waits_for_credits(), WAITS_FOR_CREDITS),
+            waiting: self.link.waiting() as u32,
+            flags: Flags(
+                flag(!self.link.outgoing.is_empty(), SENT)
+                    | flag(!self.finished.is_empty(), FINISHED)
+                    | flag(self.gained_room, GAINED_ROOM)
+                    | flag(!self.log.is_empty(), STORED)
+                    | flag(self.fault.is_some(), FAULT)
+                    | flag(
+                        self.wake_at() > end && self.waits_for_credits(),
+                        WAITS_FOR_CREDITS,
+                    ),
+            ),
         }
     }
 }
@@ -81,12 +95,16 @@ mod tests {
     use crate::sm::FinishedBlock;
     use warploom_base::{BlockId, KernelSlot, SmId};
     use warploom_config::preset;
+    use warploom_exec::DeviceMemory;
     use warploom_mem::{AccessKind, Request};
     use warploom_policy::OwnPolicies;
 
+    /// An SM that has been run to cycle 1, the end of its step, and sleeps.
     fn sm() -> Sm {
         let spec = preset("gtx480").unwrap_or_else(|errors| panic!("{errors}"));
-        Sm::new(&spec, SmId::new(3), &OwnPolicies::default())
+        let mut sm = Sm::new(&spec, SmId::new(3), &OwnPolicies::default());
+        sm.run(0, 1, &DeviceMemory::new(1 << 16));
+        sm
     }
 
     fn request() -> Request {
@@ -105,9 +123,9 @@ mod tests {
         }
     }
 
-    /// The flags of an SM's news.
-    fn flags(sm: &Sm) -> [bool; 6] {
-        let news = sm.news();
+    /// The flags of news.
+    fn flags(news: &News) -> [bool; 6] {
+        let news = news.flags;
         [
             news.sent(),
             news.finished(),
@@ -125,10 +143,13 @@ mod tests {
     #[test]
     fn each_thing_shows() {
         let mut quiet = sm();
-        assert_eq!(quiet.news(), News::default(), "nothing to tell");
+        assert_eq!(quiet.news(1).flags, Flags::default(), "nothing to tell");
         quiet.link.deliver(7, request());
         quiet.link.deliver(8, request());
-        assert_eq!((quiet.news().waiting(), flags(&quiet)), (2, [false; 6]));
+        assert_eq!(
+            (quiet.news(1).waiting, flags(&quiet.news(1))),
+            (2, [false; 6])
+        );
         let things: [Thing; 4] = [
             (0, |sm| sm.link.send(0, request())),
             (1, |sm| {
@@ -150,7 +171,12 @@ mod tests {
             thing(&mut sm);
             let mut expected = [false; 6];
             expected[nth] = true;
-            assert_eq!(flags(&sm), expected);
+            assert_eq!(flags(&sm.news(1)), expected);
+            let mut both = quiet.news(1).flags;
+            both |= sm.news(1).flags;
+            assert_eq!(both, sm.news(1).flags);
+            let awake = sm.news(Cycle::MAX).flags;
+            assert!(!awake.waits_for_credits(), "it is not asked");
         }
     }
 }
