@@ -18,31 +18,37 @@ pub struct Flags(u32);
 
 impl Flags {
     /// Packets have left for the network.
+    #[inline]
     pub const fn sent(self) -> bool {
         self.0 & SENT != 0
     }
 
     /// Blocks have ended.
+    #[inline]
     pub const fn finished(self) -> bool {
         self.0 & FINISHED != 0
     }
 
     /// A block may have room that had none before, although none has ended.
+    #[inline]
     pub const fn gained_room(self) -> bool {
         self.0 & GAINED_ROOM != 0
     }
 
     /// Stores are to become visible to others.
+    #[inline]
     pub const fn stored(self) -> bool {
         self.0 & STORED != 0
     }
 
     /// An SM that sleeps waits for credits of the link.
+    #[inline]
     pub const fn waits_for_credits(self) -> bool {
         self.0 & WAITS_FOR_CREDITS != 0
     }
 
     /// The simulated program did what no GPU allows.
+    #[inline]
     pub const fn fault(self) -> bool {
         self.0 & FAULT != 0
     }
@@ -69,6 +75,7 @@ pub struct News {
 impl Sm {
     /// What the SM has for the others at the end of a step, cycle `end`. An SM that waits for
     /// credits says so only where it would sleep through the next.
+    #[inline]
     pub fn news(&self, end: Cycle) -> News {
         let flag = |set: bool, bit: u32| if set { bit } else { 0 };
         News {
