@@ -4,8 +4,8 @@
 //! replies (the reverse). A GPU has two.
 //!
 //! Invariants: every packet injected comes out once, at its output; packets from one input to one
-//! output and virtual channel keep their order; nothing allocates once the packets in flight have
-//! reached their most.
+//! output and virtual channel keep their order; nothing allocates once queues and the packets in
+//! flight have reached their most.
 
 mod fly;
 mod local;

@@ -33,15 +33,32 @@ struct Parcel {
     bytes: u32,
 }
 
-/// Flits or credits that travel, each as the number of the virtual channel that it belongs to.
+/// A flit on its way from the router to a node.
+#[derive(Clone, Copy, Debug, Default)]
+struct Flit {
+    /// Output and virtual channel.
+    index: u32,
+    /// One more than the number of the packet that it ends; 0 where others follow.
+    ended: u32,
+}
+
+impl Flit {
+    /// The packet that it ends.
+    #[inline]
+    const fn ends(self) -> Option<PacketId> {
+        self.ended.checked_sub(1)
+    }
+}
+
+/// Flits or credits that travel.
 #[derive(Clone, Debug)]
-struct Delayed {
-    slots: [Vec<u32>; CHANNEL + 1],
+struct Delayed<T> {
+    slots: [Vec<T>; CHANNEL + 1],
     /// Slot of what arrives in this cycle.
     at: usize,
 }
 
-impl Delayed {
+impl<T> Delayed<T> {
     fn new(most: usize) -> Self {
         Self {
             slots: std::array::from_fn(|_| Vec::with_capacity(most)),
@@ -51,14 +68,14 @@ impl Delayed {
 
     /// Sends something that arrives `CHANNEL` cycles from now: in the slot before this cycle's.
     #[inline]
-    fn send(&mut self, index: u32) {
+    fn send(&mut self, item: T) {
         let slot = self.at.checked_sub(1).unwrap_or(CHANNEL);
-        self.slots[slot].push(index);
+        self.slots[slot].push(item);
     }
 
     /// Takes what arrives in this cycle.
     #[inline]
-    fn arrive(&mut self, f: impl FnMut(u32)) {
+    fn arrive(&mut self, f: impl FnMut(T)) {
         self.slots[self.at].drain(..).for_each(f);
     }
 
@@ -97,11 +114,13 @@ pub(crate) struct Fly {
     sending: PortSet,
     /// Flits that a source may still send, by input and virtual channel.
     credits: Box<[u32]>,
-    to_router: Delayed,
-    to_source: Delayed,
+    /// Flits and credits, as the virtual channels of inputs that they belong to.
+    to_router: Delayed<u32>,
+    to_source: Delayed<u32>,
     router: Router,
-    to_sink: Delayed,
-    to_output: Delayed,
+    to_sink: Delayed<Flit>,
+    /// Credits, as the virtual channels of outputs that they belong to.
+    to_output: Delayed<u32>,
     sinks: Sinks,
 }
 
@@ -180,8 +199,7 @@ impl Fly {
         self.speedup_credit += self.speedup_percent;
         while self.speedup_credit >= 100 {
             self.speedup_credit -= 100;
-            let (to_source, sinks) = (&mut self.to_source, &mut self.sinks);
-            self.router.step(to_source, sinks, counters);
+            self.router.step(&mut self.to_source, counters);
         }
         self.router.leave(&mut self.to_sink, counters);
         self.tick();
@@ -277,13 +295,13 @@ impl Fly {
 
     #[inline]
     pub(crate) fn front(&self, output: usize) -> Option<&Request> {
-        let packet = self.sinks.front(output)?;
-        Some(&self.arena[packet.id as usize])
+        let id = self.sinks.front(output)?;
+        Some(&self.arena[id as usize])
     }
 
     #[inline]
     pub(crate) fn pop(&mut self, output: usize) -> Option<Request> {
-        let Parcel { id, .. } = self.sinks.pop(output)?;
+        let id = self.sinks.pop(output)?;
         self.free.push(id);
         Some(self.arena[id as usize])
     }

@@ -5,12 +5,11 @@
 //! gets its output's virtual channel in one step, asks for the switch from the next, and crosses
 //! in the one after that.
 //!
-//! Flits have no place of their own: those of a virtual channel follow each other, so that a queue
-//! of packets and a number of flits say which they are.
+//! At inputs flits have no place of their own: those of a virtual channel follow each other, so
+//! that a queue of packets and a number of flits say which they are.
 
 use super::islip::{Islip, turns};
-use super::sinks::Sinks;
-use super::{Delayed, Parcel};
+use super::{Delayed, Flit, Parcel};
 use crate::NocCounters;
 use crate::ports::{PortSet, each_port};
 use crate::ring::Ring;
@@ -36,9 +35,8 @@ struct InputChannel {
 struct FlitOut {
     /// Step in which it is over.
     due: u64,
-    /// Output and virtual channel.
-    index: u32,
-    /// Bytes of its packet if it is the last.
+    flit: Flit,
+    /// Bytes of the packet that it ends.
     bytes: u32,
 }
 
@@ -166,20 +164,14 @@ impl Router {
         self.credits[index as usize] += 1;
     }
 
-    /// One step of the pipeline. Credits for the inputs go into `to_source`; `sinks` hear which
-    /// packets come to them.
-    pub(super) fn step(
-        &mut self,
-        to_source: &mut Delayed,
-        sinks: &mut Sinks,
-        counters: &mut NocCounters,
-    ) {
+    /// One step of the pipeline. Credits for the inputs go into `to_source`.
+    pub(super) fn step(&mut self, to_source: &mut Delayed<u32>, counters: &mut NocCounters) {
         self.steps += 1;
         if self.channels == 1 {
-            self.match_outputs(sinks, counters);
+            self.match_outputs(counters);
             self.send_all(to_source);
         } else {
-            self.match_channels(sinks, counters);
+            self.match_channels(counters);
             self.match_switch(counters);
             self.send_matched(to_source);
         }
@@ -187,21 +179,21 @@ impl Router {
     }
 
     /// Heads ask for their outputs, each of which has one virtual channel.
-    fn match_outputs(&mut self, sinks: &mut Sinks, counters: &mut NocCounters) {
+    fn match_outputs(&mut self, counters: &mut NocCounters) {
         each_port!(self.wanted, output => {
             if !self.held.contains(output)
                 && let Some(at) = self
                     .channel_islip
                     .match_one(&self.wanted_by[output], output as u32)
             {
-                self.take_channel(at, output as u32, sinks);
+                self.take_channel(at, output as u32);
             }
         });
         counters.conflicts += u64::from(self.asking);
     }
 
     /// Heads ask for the free virtual channels of their outputs.
-    fn match_channels(&mut self, sinks: &mut Sinks, counters: &mut NocCounters) {
+    fn match_channels(&mut self, counters: &mut NocCounters) {
         each_port!(self.wanted, output => {
             let first = output as u32 * self.channels;
             for index in first..first + self.channels {
@@ -214,7 +206,7 @@ impl Router {
         self.channel_islip
             .allocate(|channel, output| matches.push((channel, output)));
         for (at, index) in matches.drain(..) {
-            self.take_channel(at, index, sinks);
+            self.take_channel(at, index);
         }
         self.channel_matches = matches;
         counters.conflicts += u64::from(self.asking);
@@ -223,7 +215,7 @@ impl Router {
     /// The first packet of an input channel has a virtual channel, with which it asks for the switch
     /// from the next step on.
     #[inline]
-    fn take_channel(&mut self, at: u32, index: u32, sinks: &mut Sinks) {
+    fn take_channel(&mut self, at: u32, index: u32) {
         let input = &mut self.inputs[at as usize];
         let Some(&packet) = input.packets.front() else {
             unreachable!("a packet has asked");
@@ -237,7 +229,6 @@ impl Router {
         self.asking -= 1;
         self.held.insert(index as usize);
         self.matched.insert(at as usize);
-        sinks.announce(index as usize, packet);
     }
 
     /// First packets with a virtual channel ask for the switch.
@@ -267,7 +258,7 @@ impl Router {
 
     /// Where an output has one virtual channel, the packet that holds it is alone in asking for the
     /// switch there, and so is its input: all are matched.
-    fn send_all(&mut self, to_source: &mut Delayed) {
+    fn send_all(&mut self, to_source: &mut Delayed<u32>) {
         each_port!(self.active, at => {
             if self.credits[self.inputs[at].holds as usize] > 0 {
                 to_source.send(at as u32);
@@ -276,7 +267,7 @@ impl Router {
         });
     }
 
-    fn send_matched(&mut self, to_source: &mut Delayed) {
+    fn send_matched(&mut self, to_source: &mut Delayed<u32>) {
         while let Some(at) = self.switch_matches.pop() {
             to_source.send(at);
             let (input, channel) = split(at, self.channels);
@@ -292,10 +283,12 @@ impl Router {
         let index = source.holds;
         source.flits -= 1;
         source.left -= 1;
-        let mut bytes = 0;
-        if source.left == 0 {
+        let (mut ended, mut bytes) = (0, 0);
+        if source.left == 0
+            && let Some(packet) = source.packets.pop()
+        {
+            (ended, bytes) = (packet.id + 1, packet.bytes);
             source.holds = NONE;
-            bytes = source.packets.pop().map_or(0, |packet| packet.bytes);
             self.held.remove(index as usize);
             self.active.remove(at);
             if source.flits > 0 {
@@ -308,7 +301,7 @@ impl Router {
         let output = split(index, self.channels).0 as usize;
         self.queues[output].push(FlitOut {
             due: self.steps + self.switch_steps,
-            index,
+            flit: Flit { index, ended },
             bytes,
         });
         self.leaving.insert(output);
@@ -316,16 +309,16 @@ impl Router {
 
     /// Each output sends one flit that is over the switch, if there is one.
     #[inline]
-    pub(super) fn leave(&mut self, to_sink: &mut Delayed, counters: &mut NocCounters) {
+    pub(super) fn leave(&mut self, to_sink: &mut Delayed<Flit>, counters: &mut NocCounters) {
         each_port!(self.leaving, output => {
             let queue = &mut self.queues[output];
-            if queue.front().is_some_and(|flit| flit.due <= self.steps)
-                && let Some(FlitOut { index, bytes, .. }) = queue.pop()
+            if queue.front().is_some_and(|first| first.due <= self.steps)
+                && let Some(FlitOut { flit, bytes, .. }) = queue.pop()
             {
                 if queue.is_empty() {
                     self.leaving.remove(output);
                 }
-                to_sink.send(index);
+                to_sink.send(flit);
                 counters.flits += 1;
                 counters.bytes += u64::from(bytes);
             }

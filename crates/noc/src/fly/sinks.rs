@@ -1,7 +1,7 @@
 //! The nodes' side of output ports: flits come into an ejection buffer, go one a cycle into the
 //! boundary buffer while that has room, and a packet waits when its last flit is there.
 
-use super::{Delayed, Parcel};
+use super::{Delayed, Flit, PacketId};
 use crate::ports::{PortSet, each_port};
 use crate::ring::Ring;
 use warploom_config::NocSpec;
@@ -9,31 +9,27 @@ use warploom_config::NocSpec;
 /// A virtual channel of an output, at its node.
 #[derive(Clone, Debug)]
 struct Sink {
-    /// Packets in the order in which their flits come, whole ones first.
-    packets: Ring<Parcel>,
-    /// Packets of which all flits are in the boundary buffer.
-    whole: u32,
-    /// Flits of the first packet behind these that are still to come, once one has.
-    left: u32,
-    /// Flits in the ejection buffer.
-    ejection: u32,
+    /// The ejection buffer.
+    ejection: Ring<Flit>,
+    /// Packets of which all flits are in the boundary buffer, with the number of these.
+    packets: Ring<(PacketId, u32)>,
     /// Flits in the boundary buffer.
     boundary: u32,
+    /// Those of them whose packet's last flit has not come.
+    begun: u32,
 }
 
 impl Sink {
-    /// A flit goes from the ejection to the boundary buffer. Whether a packet is whole by it.
+    /// A flit goes into the boundary buffer. Whether a packet is whole by it.
     #[inline]
-    fn eject(&mut self) -> bool {
-        self.ejection -= 1;
+    fn take(&mut self, flit: Flit) -> bool {
         self.boundary += 1;
-        if self.left == 0 {
-            let next = self.packets.get(self.whole as usize);
-            self.left = next.map_or(0, |packet| packet.flits);
+        self.begun += 1;
+        if let Some(id) = flit.ends() {
+            self.packets.push((id, self.begun));
+            self.begun = 0;
         }
-        self.left -= 1;
-        self.whole += u32::from(self.left == 0);
-        self.left == 0
+        self.begun == 0
     }
 }
 
@@ -56,11 +52,10 @@ impl Sinks {
     pub(super) fn new(spec: &NocSpec, outputs: usize) -> Self {
         let channels = spec.virtual_channels as usize;
         let sink = Sink {
+            ejection: Ring::new(),
             packets: Ring::new(),
-            whole: 0,
-            left: 0,
-            ejection: 0,
             boundary: 0,
+            begun: 0,
         };
         Self {
             channels: spec.virtual_channels,
@@ -72,42 +67,39 @@ impl Sinks {
         }
     }
 
-    /// A packet's flits will come, behind those of packets announced before.
-    #[inline]
-    pub(super) fn announce(&mut self, index: usize, packet: Parcel) {
-        self.sinks[index].packets.push(packet);
-    }
-
     /// The flits that come over the channel in this cycle, at most one for each sink, go into the
     /// ejection buffers, each of which then gives one to its boundary buffer, if there is room.
     /// Credits go into `to_output`.
-    pub(super) fn eject(&mut self, arrived: &mut Delayed, to_output: &mut Delayed) {
-        arrived.arrive(|index| {
-            let sink = &mut self.sinks[index as usize];
-            sink.ejection += 1;
+    pub(super) fn eject(&mut self, arrived: &mut Delayed<Flit>, to_output: &mut Delayed<u32>) {
+        arrived.arrive(|flit| {
+            let sink = &mut self.sinks[flit.index as usize];
             // Mostly it is alone and goes on.
-            if sink.ejection == 1 && sink.boundary < self.boundary_buffer {
-                self.eject_one(index, to_output);
+            if sink.ejection.is_empty() && sink.boundary < self.boundary_buffer {
+                self.take(flit, to_output);
             } else {
-                self.ejecting.insert(index as usize);
+                sink.ejection.push(flit);
+                self.ejecting.insert(flit.index as usize);
             }
         });
         each_port!(self.ejecting, index => {
-            if self.sinks[index].boundary < self.boundary_buffer {
-                self.eject_one(index as u32, to_output);
-                if self.sinks[index].ejection == 0 {
+            let sink = &mut self.sinks[index];
+            if sink.boundary < self.boundary_buffer
+                && let Some(flit) = sink.ejection.pop()
+            {
+                if sink.ejection.is_empty() {
                     self.ejecting.remove(index);
                 }
+                self.take(flit, to_output);
             }
         });
     }
 
     #[inline]
-    fn eject_one(&mut self, index: u32, to_output: &mut Delayed) {
-        if self.sinks[index as usize].eject() {
-            self.waiting.insert(index as usize);
+    fn take(&mut self, flit: Flit, to_output: &mut Delayed<u32>) {
+        if self.sinks[flit.index as usize].take(flit) {
+            self.waiting.insert(flit.index as usize);
         }
-        to_output.send(index);
+        to_output.send(flit.index);
     }
 
     /// A packet waits at an output.
@@ -148,24 +140,24 @@ impl Sinks {
 
     /// The packet that is next at an output.
     #[inline]
-    pub(super) fn front(&self, output: usize) -> Option<&Parcel> {
-        self.sinks[self.ready(output)?].packets.front()
+    pub(super) fn front(&self, output: usize) -> Option<PacketId> {
+        let (id, _) = *self.sinks[self.ready(output)?].packets.front()?;
+        Some(id)
     }
 
     /// Takes it.
     #[inline]
-    pub(super) fn pop(&mut self, output: usize) -> Option<Parcel> {
+    pub(super) fn pop(&mut self, output: usize) -> Option<PacketId> {
         let index = self.ready(output)?;
         let sink = &mut self.sinks[index];
-        let packet = sink.packets.pop()?;
-        sink.boundary -= packet.flits;
-        sink.whole -= 1;
-        if sink.whole == 0 {
+        let (id, flits) = sink.packets.pop()?;
+        sink.boundary -= flits;
+        if sink.packets.is_empty() {
             self.waiting.remove(index);
         }
         if self.channels > 1 {
             self.turn[output] = (index as u32 + 1) % self.channels;
         }
-        Some(packet)
+        Some(id)
     }
 }
