@@ -2,9 +2,9 @@
 //! page, section 8).
 
 use crate::address::AddressDecoder;
-use crate::cache::{Access, AccessOutcome, Cache, CacheCounters, Level, sectors_from};
+use crate::cache::{AccessOutcome, Cache, CacheCounters, Level, sectors_from};
+use crate::timed::Timed;
 use crate::{AccessKind, Request};
-use std::collections::VecDeque;
 use warploom_base::{Cycle, FixedQueue, KernelSlot, SubPartitionId};
 use warploom_config::{GpuSpec, ModelStyle, WriteAllocate, WritePolicy};
 use warploom_stats::{LOG2_BINS, Peak, declare_stats, log2_bin};
@@ -56,7 +56,7 @@ pub struct SubPartition {
     packet_room: usize,
     rop_cycles: Cycle,
     /// Requests in the fixed delay before L2, with the core cycle at which they leave it.
-    rop: VecDeque<(Cycle, Request)>,
+    rop: Timed<Request>,
     from_noc: FixedQueue<Request>,
     to_dram: FixedQueue<Request>,
     from_dram: FixedQueue<Request>,
@@ -91,7 +91,7 @@ impl SubPartition {
                 _ => (partition.noc_to_l2 as usize).min(4),
             },
             rop_cycles: rop_cycles.into(),
-            rop: VecDeque::with_capacity(64),
+            rop: Timed::new(64),
             from_noc: FixedQueue::new(partition.noc_to_l2 as usize),
             to_dram: FixedQueue::new(partition.l2_to_dram as usize),
             from_dram: FixedQueue::new(partition.dram_to_l2 as usize),
@@ -162,7 +162,7 @@ impl SubPartition {
         if request.kind == AccessKind::TextureRead {
             self.from_noc.push(request);
         } else {
-            self.rop.push_back((now_core + self.rop_cycles, request));
+            self.rop.push(now_core + self.rop_cycles, request);
         }
     }
 
@@ -187,20 +187,12 @@ impl SubPartition {
         if !l2.has_ready() || self.to_noc.is_full() {
             return false;
         }
-        if let Some(request) = l2.next_ready() {
-            self.reply(request);
-        }
-        true
-    }
-
-    /// Sends a reply, where one is wanted.
-    fn reply(&mut self, request: Request) {
-        if !matches!(
-            request.kind,
-            AccessKind::L1WriteBack | AccessKind::L2WriteBack | AccessKind::L2WriteAllocate
-        ) {
+        if let Some(request) = l2.next_ready()
+            && wants_reply(request.kind)
+        {
             self.to_noc.push(request);
         }
+        true
     }
 
     /// The oldest reply of DRAM fills L2, or goes on if L2 does not wait for it.
@@ -216,10 +208,8 @@ impl SubPartition {
                 l2.fill(self.now, reply);
             }
             _ if self.to_noc.is_full() => return false,
-            _ => {
-                let reply = *reply;
-                self.reply(reply);
-            }
+            _ if wants_reply(reply.kind) => self.to_noc.push(*reply),
+            _ => {}
         }
         self.from_dram.pop();
         true
@@ -230,10 +220,11 @@ impl SubPartition {
         if self.to_dram.is_full() {
             return false;
         }
-        let Some(request) = l2.pop_miss() else {
+        let Some(request) = l2.miss_queue_front() else {
             return false;
         };
-        self.to_dram.push(request);
+        self.to_dram.push(*request);
+        l2.pop_miss();
         true
     }
 
@@ -245,50 +236,44 @@ impl SubPartition {
         let Some(request) = self.from_noc.front() else {
             return false;
         };
-        let request = *request;
         let Some(l2) = &mut self.l2 else {
+            self.to_dram.push(*request);
             self.from_noc.pop();
-            self.to_dram.push(request);
             return true;
         };
         if self.to_noc.is_full() || !l2.data_port_free(self.now) {
             return false;
         }
-        if self.ideal {
-            l2.hit_always(self.now, &request);
-            self.from_noc.pop();
-            self.reply(request);
-            return true;
-        }
-        let index_addr = self.decoder.partition_addr(request.addr);
-        let access = l2.access_indexed(self.now, &request, index_addr);
-        if matches!(access.outcome, AccessOutcome::ReservationFail(_)) {
-            return false;
+        let answers_now = if self.ideal {
+            l2.hit_always(self.now, request);
+            true
+        } else {
+            let index_addr = self.decoder.partition_addr(request.addr);
+            let access = l2.access_indexed(self.now, request, index_addr);
+            match access.outcome {
+                AccessOutcome::ReservationFail(_) => return false,
+                // A hit that was not passed down, or a write that L2 took.
+                AccessOutcome::Hit => !access.write_sent,
+                _ => request.kind.is_write() && self.acknowledges_misses && !access.allocate_sent,
+            }
+        };
+        if answers_now && wants_reply(request.kind) {
+            self.to_noc.push(*request);
         }
         self.from_noc.pop();
-        if self.answers_now(&request, access) {
-            self.reply(request);
-        }
         true
     }
 
-    /// The access is answered at once: a hit that was not passed down, or a write that L2 took.
-    fn answers_now(&self, request: &Request, access: Access) -> bool {
-        match access.outcome {
-            AccessOutcome::Hit => !access.write_sent,
-            _ => request.kind.is_write() && self.acknowledges_misses && !access.allocate_sent,
-        }
-    }
-
     fn leave_rop(&mut self, now_core: Cycle) -> bool {
-        match self.rop.front() {
-            Some(&(ready, request)) if now_core >= ready && !self.from_noc.is_full() => {
-                self.rop.pop_front();
-                self.from_noc.push(request);
-                true
-            }
-            _ => false,
+        let Some(request) = self.rop.due(now_core) else {
+            return false;
+        };
+        if self.from_noc.is_full() {
+            return false;
         }
+        self.from_noc.push(*request);
+        self.rop.pop();
+        true
     }
 
     /// Reply at the head of the queue to the network.
@@ -356,7 +341,7 @@ impl SubPartition {
         if !self.queues_empty() {
             return Some(now_core);
         }
-        self.rop.front().map(|(ready, _)| (*ready).max(now_core))
+        self.rop.due_at().map(|due_at| due_at.max(now_core))
     }
 
     /// Accounts for `cycles` L2 cycles that were not run because `next_event` said so.
@@ -427,6 +412,14 @@ impl SubPartition {
     pub fn counters(&self) -> &PartitionCounters {
         &self.counters
     }
+}
+
+/// A reply to a request of this kind goes to an SM.
+const fn wants_reply(kind: AccessKind) -> bool {
+    !matches!(
+        kind,
+        AccessKind::L1WriteBack | AccessKind::L2WriteBack | AccessKind::L2WriteAllocate
+    )
 }
 
 #[cfg(test)]

@@ -32,7 +32,7 @@ impl Arbiter {
     /// Banks in turn.
     pub(super) fn order(&self) -> impl Iterator<Item = usize> + use<> {
         let (banks, last) = (self.own.len(), self.last);
-        (1..=banks).map(move |step| (last + step) % banks)
+        (last + 1..=last + banks).map(move |bank| if bank < banks { bank } else { bank - banks })
     }
 
     pub(super) fn has_credit(&self, bank: usize) -> bool {

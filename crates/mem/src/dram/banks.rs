@@ -1,16 +1,20 @@
 //! Banks and buses: which command goes out in a cycle.
 //!
 //! Every constraint is kept as the first cycle at which it holds no longer. Banks with work are
-//! sorted into bit masks by what they need, so that a cycle looks only at candidates; when none
-//! can go, the earliest cycle at which one can is kept and nothing is looked at until then.
+//! sorted into bit masks by what they need, and those that a constraint holds back into others, so
+//! that a cycle looks at masks and not at banks; when no command can go, a cycle before which none
+//! will is kept and nothing is looked at until then.
 
+mod census;
 mod waste;
 
+use super::DramCounters;
 use super::detail::{Detail, MAX_BANKS};
+use super::inside::{Id, Pending};
 use super::timing::Timing;
-use super::{DramCounters, Pending};
 use crate::AccessKind;
 use crate::dram::pipe::DataPipe;
+use census::Census;
 use warploom_config::{DramSpec, ModelStyle};
 
 /// How commands share the buses.
@@ -33,36 +37,60 @@ struct Needs {
     precharge: u64,
 }
 
+/// A bank: its work, if it has any, and the first cycles at which each constraint of its own holds
+/// no longer.
+#[derive(Clone, Copy, Debug)]
+struct Bank {
+    read_at: u64,
+    write_at: u64,
+    activate_at: u64,
+    precharge_at: u64,
+    id: Id,
+    row: u32,
+    /// Bytes for which no column command went out yet.
+    bytes_left: u32,
+    kind: AccessKind,
+    group: u8,
+}
+
+/// A group of banks.
+#[derive(Clone, Copy, Debug)]
+struct Group {
+    column_at: u64,
+    precharge_at: u64,
+    /// Its banks.
+    banks: u64,
+}
+
 /// The banks of a channel.
 #[derive(Clone, Debug)]
 pub(super) struct Banks {
     timing: Timing,
     bus: Bus,
     count: u32,
-    /// Bank group of each bank.
-    group: Box<[u8]>,
-    work: Box<[Option<Pending>]>,
-    /// Open row, or the last that was.
+    banks: Box<[Bank]>,
+    groups: Box<[Group]>,
+    /// Open row of each bank, or the last that was.
     row: Box<[u32]>,
     active: u64,
     needs: Needs,
+    census: Census,
+    /// Banks for which the time from activate to read, or to write, may still run.
+    opening_read: u64,
+    opening_write: u64,
     /// Bank to be looked at first.
     first: u32,
     /// Reads are going out (else writes).
     reading: bool,
-    // First cycles at which each constraint holds no longer.
-    read_at: Box<[u64]>,
-    write_at: Box<[u64]>,
-    activate_at: Box<[u64]>,
-    precharge_at: Box<[u64]>,
-    group_column_at: Box<[u64]>,
-    group_precharge_at: Box<[u64]>,
+    // First cycles at which constraints of all banks hold no longer.
     any_column_at: u64,
     any_read_at: u64,
     any_write_at: u64,
     any_activate_at: u64,
     /// No command can go before this cycle unless a bank gets work.
     wake_at: u64,
+    /// The same for row commands.
+    rows_wake_at: u64,
     /// First cycle at which no timer that counts as activity runs.
     quiet_at: u64,
 }
@@ -80,7 +108,24 @@ impl Banks {
                 bank / per_group
             }
         };
-        let times = || vec![0; count].into_boxed_slice();
+        let bank = |bank| Bank {
+            read_at: 0,
+            write_at: 0,
+            activate_at: 0,
+            precharge_at: 0,
+            id: 0,
+            row: 0,
+            bytes_left: 0,
+            kind: AccessKind::GlobalRead,
+            group: group(bank) as u8,
+        };
+        let of_group = |number| Group {
+            column_at: 0,
+            precharge_at: 0,
+            banks: (0..spec.banks)
+                .filter(|bank| group(*bank) == number)
+                .fold(0, |mask, bank| mask | 1 << bank),
+        };
         Self {
             timing: Timing::new(spec),
             bus: match (style, spec.dual_bus) {
@@ -89,24 +134,22 @@ impl Banks {
                 (ModelStyle::V4, true) => Bus::Dual,
             },
             count: spec.banks,
-            group: (0..spec.banks).map(|bank| group(bank) as u8).collect(),
-            work: vec![None; count].into(),
+            banks: (0..spec.banks).map(bank).collect(),
+            groups: (0..groups).map(of_group).collect(),
             row: vec![0; count].into(),
             active: 0,
             needs: Needs::default(),
+            census: Census::new(groups as usize),
+            opening_read: 0,
+            opening_write: 0,
             first: 0,
             reading: true,
-            read_at: times(),
-            write_at: times(),
-            activate_at: times(),
-            precharge_at: times(),
-            group_column_at: vec![0; groups as usize].into(),
-            group_precharge_at: vec![0; groups as usize].into(),
             any_column_at: 0,
             any_read_at: 0,
             any_write_at: 0,
             any_activate_at: 0,
             wake_at: 0,
+            rows_wake_at: 0,
             quiet_at: 0,
         }
     }
@@ -142,7 +185,7 @@ impl Banks {
     /// No bank has work.
     #[inline]
     pub(super) fn is_idle(&self) -> bool {
-        self.with_work() == 0
+        self.census.busy == 0
     }
 
     /// First cycle at which no timer that counts as activity runs.
@@ -151,30 +194,55 @@ impl Banks {
         self.quiet_at
     }
 
-    /// Gives an idle bank work. Returns whether the request is to the row that is (or was last)
-    /// open.
-    pub(super) fn assign(&mut self, pending: Pending) -> bool {
-        let bank = pending.bank as usize;
-        let bit = 1 << bank;
-        let same_row = self.row[bank] == pending.row;
-        let needs = if self.active & bit == 0 {
-            &mut self.needs.activate
-        } else if !same_row {
-            &mut self.needs.precharge
-        } else if pending.sided.request.kind.is_write() {
-            &mut self.needs.write
-        } else {
-            &mut self.needs.read
+    /// Gives an idle bank work: a request of `bytes` bytes. Returns whether it is to the row that
+    /// is (or was last) open.
+    pub(super) fn assign(&mut self, pending: &Pending, kind: AccessKind, bytes: u32) -> bool {
+        let at = pending.bank as usize;
+        let bit = 1 << at;
+        let same_row = self.row[at] == pending.row;
+        let bank = &mut self.banks[at];
+        (bank.id, bank.row) = (pending.id, pending.row);
+        (bank.kind, bank.bytes_left) = (kind, bytes);
+        self.census.begin();
+        if same_row && self.active & bit != 0 {
+            self.need_column(at);
+            self.wake_at = self.wake_at.min(self.any_column_at);
+            return true;
+        }
+        let needs = match self.active & bit {
+            0 => &mut self.needs.activate,
+            _ => &mut self.needs.precharge,
         };
         *needs |= bit;
-        self.work[bank] = Some(pending);
-        self.wake_at = 0;
+        (self.wake_at, self.rows_wake_at) = (0, 0);
         same_row
+    }
+
+    /// A bank finds its row open.
+    fn need_column(&mut self, at: usize) {
+        let bank = &self.banks[at];
+        let is_write = bank.kind.is_write();
+        let needs = match is_write {
+            true => &mut self.needs.write,
+            false => &mut self.needs.read,
+        };
+        *needs |= 1 << at;
+        self.census.open(is_write, bank.group);
     }
 
     /// Moves the bank to be looked at first on by one.
     pub(super) fn turn(&mut self) {
-        self.first = (self.first + 1) % self.count;
+        self.first = self.wrap(self.first + 1);
+    }
+
+    /// `bank`, numbered from 0 again after the last.
+    #[inline]
+    fn wrap(&self, bank: u32) -> u32 {
+        if bank < self.count {
+            bank
+        } else {
+            bank - self.count
+        }
     }
 
     /// Sends what can be sent in cycle `now`. Returns whether there was any command.
@@ -188,76 +256,100 @@ impl Banks {
         if now < self.wake_at || self.is_idle() {
             return false;
         }
+        let columns = self.ready_columns(now, pipe);
+        Self::count_ready(columns, &mut detail.counts);
         let issued = match self.bus {
             Bus::Dual => {
-                let column = self.first_column(now, pipe, (&mut *counters, detail));
+                let column = self.first_column(columns, now, pipe, (&mut *counters, detail));
                 let row = self.first_row(now, counters);
                 column || row
             }
-            Bus::Shared | Bus::One => self.in_turn(now, pipe, (counters, detail)),
+            Bus::Shared | Bus::One => self.in_turn(columns, now, pipe, (counters, detail)),
         };
-        self.wake_at = if issued { 0 } else { self.earliest(now, pipe) };
+        self.wake_at = self.columns_wake_at(now).min(self.rows_wake_at);
         issued
     }
 
-    /// Banks whose column command waits for nothing shared.
+    /// Banks whose column command can go out.
     #[inline]
-    fn columns(&self, now: u64, pipe: &DataPipe) -> u64 {
+    fn ready_columns(&mut self, now: u64, pipe: &DataPipe) -> u64 {
         if now < self.any_column_at || pipe.is_full() {
             return 0;
         }
-        let read = if now >= self.any_read_at {
-            self.needs.read
-        } else {
-            0
-        };
-        let write = if now >= self.any_write_at {
-            self.needs.write
-        } else {
-            0
-        };
-        read | write
+        let turned = |at: u64, banks: u64| if now >= at { banks } else { 0 };
+        let read = turned(self.any_read_at, self.needs.read);
+        let write = turned(self.any_write_at, self.needs.write);
+        if read | write == 0 {
+            return 0;
+        }
+        self.settle_opening(now);
+        (read & !self.opening_read | write & !self.opening_write) & !self.closed_groups(now)
     }
 
-    /// Banks whose row command waits for nothing shared.
+    /// Forgets banks whose time from activate to column is over.
     #[inline]
-    fn rows_needed(&self, now: u64) -> u64 {
-        let activate = if now >= self.any_activate_at {
-            self.needs.activate
-        } else {
-            0
-        };
-        activate | self.needs.precharge
+    fn settle_opening(&mut self, now: u64) {
+        for bank in Turn::new(self.opening_read, 0) {
+            self.opening_read &= !(u64::from(now >= self.banks[bank].read_at) << bank);
+        }
+        for bank in Turn::new(self.opening_write, 0) {
+            self.opening_write &= !(u64::from(now >= self.banks[bank].write_at) << bank);
+        }
     }
 
-    #[inline]
-    fn column_ready(&self, bank: usize, now: u64) -> bool {
-        let own = if self.needs.read >> bank & 1 == 1 {
-            self.read_at[bank]
-        } else {
-            self.write_at[bank]
-        };
-        now >= own.max(self.group_column_at[usize::from(self.group[bank])])
+    /// Banks of groups in which the time between two column commands runs.
+    fn closed_groups(&self, now: u64) -> u64 {
+        self.groups.iter().fold(0, |closed, group| {
+            closed
+                | if now < group.column_at {
+                    group.banks
+                } else {
+                    0
+                }
+        })
     }
 
+    /// Banks whose row command can go out. Where there is none, the cycle of the next is noted.
     #[inline]
-    fn row_ready(&self, bank: usize, now: u64) -> bool {
-        if self.needs.activate >> bank & 1 == 1 {
-            now >= self.activate_at[bank]
+    fn ready_rows(&mut self, now: u64) -> u64 {
+        if now < self.rows_wake_at {
+            return 0;
+        }
+        self.find_ready_rows(now)
+    }
+
+    fn find_ready_rows(&mut self, now: u64) -> u64 {
+        let (mut ready, mut earliest) = (0, u64::MAX);
+        for bank in Turn::new(self.needs.activate | self.needs.precharge, 0) {
+            let at = self.row_at(bank);
+            ready |= u64::from(now >= at) << bank;
+            earliest = earliest.min(at);
+        }
+        // A command that goes out, or that another one keeps back, changes what comes next.
+        self.rows_wake_at = if ready == 0 { earliest } else { 0 };
+        ready
+    }
+
+    /// First cycle at which a bank's row command can go out, as things are.
+    #[inline]
+    fn row_at(&self, at: usize) -> u64 {
+        let bank = &self.banks[at];
+        if self.needs.activate >> at & 1 == 1 {
+            self.any_activate_at.max(bank.activate_at)
         } else {
-            let group = usize::from(self.group[bank]);
-            now >= self.precharge_at[bank].max(self.group_precharge_at[group])
+            let group = &self.groups[usize::from(bank.group)];
+            bank.precharge_at.max(group.precharge_at)
         }
     }
 
     fn first_column(
         &mut self,
+        ready: u64,
         now: u64,
         pipe: &mut DataPipe,
         counts: (&mut DramCounters, &mut Detail),
     ) -> bool {
-        let candidates = self.columns(now, pipe);
-        let found = Turn::new(candidates, self.first).find(|&bank| self.column_ready(bank, now));
+        let found = Turn::new(ready, self.first).next();
         if let Some(bank) = found {
             self.column(bank, now, pipe, counts);
         }
@@ -265,42 +357,40 @@ impl Banks {
     }
 
     fn first_row(&mut self, now: u64, counters: &mut DramCounters) -> bool {
-        let candidates = self.rows_needed(now);
-        let found = Turn::new(candidates, self.first).find(|&bank| self.row_ready(bank, now));
+        let found = Turn::new(self.ready_rows(now), self.first).next();
         if let Some(bank) = found {
             self.row_command(bank, now, counters);
         }
         found.is_some()
     }
 
-    /// Banks in turn from `first`. A row command moves `first` at once, and with it the rest of
-    /// the turn: 4.2's order skips as many banks as were looked at before.
+    /// Banks in turn from `first`, `columns` of which can send a column command. A row command
+    /// moves `first` at once, and with it the rest of the turn: 4.2's order skips as many banks as
+    /// were looked at before.
+    #[inline]
     fn in_turn(
         &mut self,
+        columns: u64,
         now: u64,
         pipe: &mut DataPipe,
         (counters, detail): (&mut DramCounters, &mut Detail),
     ) -> bool {
-        let columns = self.columns(now, pipe);
-        let mut candidates = columns | self.rows_needed(now);
+        let mut candidates = columns | self.ready_rows(now);
         let mut row_issued = false;
         let mut step = 0;
         while let Some(next) = next_in_turn(candidates, self.first, step, self.count) {
             step = next + 1;
-            let bank = ((self.first + next) % self.count) as usize;
+            let bank = self.wrap(self.first + next) as usize;
             if columns >> bank & 1 == 1 {
-                if self.column_ready(bank, now) {
-                    self.column(bank, now, pipe, (counters, detail));
-                    return true;
-                }
-            } else if self.row_ready(bank, now) {
-                self.row_command(bank, now, counters);
-                if self.bus == Bus::One {
-                    return true;
-                }
-                row_issued = true;
-                candidates = columns;
+                self.column(bank, now, pipe, (counters, detail));
+                return true;
             }
+            self.row_command(bank, now, counters);
+            if self.bus == Bus::One {
+                return true;
+            }
+            row_issued = true;
+            candidates = columns;
         }
         row_issued
     }
@@ -313,24 +403,20 @@ impl Banks {
         (counters, detail): (&mut DramCounters, &mut Detail),
     ) {
         let t = self.timing;
-        let Some(pending) = &mut self.work[bank] else {
-            unreachable!("a bank that needs a column command has work")
-        };
-        let kind = pending.sided.request.kind;
+        let work = &mut self.banks[bank];
+        let (kind, group) = (work.kind, work.group);
         let is_read = !kind.is_write();
         if is_read != self.reading {
             self.reading = is_read;
             pipe.set_delay(if is_read { t.cl } else { t.wl });
         }
-        pending.bytes_left = pending.bytes_left.saturating_sub(t.atom_bytes);
-        let is_last = pending.bytes_left == 0;
+        work.bytes_left = work.bytes_left.saturating_sub(t.atom_bytes);
+        let is_last = work.bytes_left == 0;
+        pipe.push(is_last.then_some(work.id));
         if is_last {
-            pipe.push(Some(pending.sided));
-            self.work[bank] = None;
             self.needs.read &= !(1 << bank);
             self.needs.write &= !(1 << bank);
-        } else {
-            pipe.push(None);
+            self.census.end(!is_read, group);
         }
         count_column(counters, kind, t.burst);
         detail.column(bank, is_read, is_last, now);
@@ -339,86 +425,82 @@ impl Banks {
 
     fn after_column(&mut self, bank: usize, now: u64, is_read: bool) {
         let t = self.timing;
-        let group = usize::from(self.group[bank]);
+        let bank = &mut self.banks[bank];
+        let group = &mut self.groups[usize::from(bank.group)];
         self.any_column_at = now + t.ccd;
-        self.group_column_at[group] = now + t.ccdl;
+        group.column_at = now + t.ccdl;
         let turnaround = if is_read {
             self.any_write_at = now + t.rtw;
-            self.precharge_at[bank] = self.precharge_at[bank].max(now + t.rtp);
-            self.group_precharge_at[group] = now + t.rtpl;
+            bank.precharge_at = bank.precharge_at.max(now + t.rtp);
+            group.precharge_at = now + t.rtpl;
             t.rtw
         } else {
             self.any_read_at = now + t.wtr;
-            self.precharge_at[bank] = self.precharge_at[bank].max(now + t.wtp);
+            bank.precharge_at = bank.precharge_at.max(now + t.wtp);
             t.wtr
         };
         self.quiet_at = self.quiet_at.max(now + t.ccd.max(turnaround));
     }
 
-    fn row_command(&mut self, bank: usize, now: u64, counters: &mut DramCounters) {
+    fn row_command(&mut self, at: usize, now: u64, counters: &mut DramCounters) {
         let t = self.timing;
-        let bit = 1 << bank;
+        let bit = 1 << at;
+        let bank = &mut self.banks[at];
         if self.needs.activate & bit == 0 {
             self.needs.precharge &= !bit;
             self.needs.activate |= bit;
             self.active &= !bit;
-            self.activate_at[bank] = self.activate_at[bank].max(now + t.rp);
+            bank.activate_at = bank.activate_at.max(now + t.rp);
             self.quiet_at = self.quiet_at.max(now + t.rp);
             counters.n_pre += 1;
         } else {
-            let Some(pending) = &self.work[bank] else {
-                unreachable!("a bank that needs a row command has work")
-            };
             self.needs.activate &= !bit;
-            if pending.sided.request.kind.is_write() {
-                self.needs.write |= bit;
-            } else {
-                self.needs.read |= bit;
-            }
-            self.row[bank] = pending.row;
+            self.row[at] = bank.row;
             self.active |= bit;
             self.any_activate_at = now + t.rrd;
-            self.read_at[bank] = now + t.rcd;
-            self.write_at[bank] = now + t.rcdwr;
-            self.precharge_at[bank] = self.precharge_at[bank].max(now + t.ras);
-            self.activate_at[bank] = now + t.rc;
+            bank.read_at = now + t.rcd;
+            bank.write_at = now + t.rcdwr;
+            bank.precharge_at = bank.precharge_at.max(now + t.ras);
+            bank.activate_at = now + t.rc;
+            self.opening_read |= bit;
+            self.opening_write |= bit;
+            self.need_column(at);
             let longest = t.rrd.max(t.rcd).max(t.rcdwr).max(t.ras).max(t.rc);
             self.quiet_at = self.quiet_at.max(now + longest);
             counters.n_act += 1;
         }
-        self.first = (bank as u32 + 1) % self.count;
+        self.rows_wake_at = 0;
+        self.first = self.wrap(at as u32 + 1);
     }
 
-    /// Earliest cycle after `now` at which a command can go, as things are.
-    fn earliest(&self, now: u64, pipe: &DataPipe) -> u64 {
-        let mut earliest = u64::MAX;
-        let column_at = |bank: usize| {
-            self.any_column_at
-                .max(self.group_column_at[usize::from(self.group[bank])])
+    /// A cycle after `now` before which no column command can go. What holds all banks back is
+    /// mostly the longest; only where that is over are banks looked at.
+    #[inline]
+    fn columns_wake_at(&self, now: u64) -> u64 {
+        let shared = |needs: u64, at: u64| match needs {
+            0 => u64::MAX,
+            _ => at.max(self.any_column_at),
         };
-        for bank in Turn::new(self.needs.read, 0) {
-            let at = column_at(bank)
-                .max(self.any_read_at)
-                .max(self.read_at[bank]);
-            earliest = earliest.min(at);
+        let read = shared(self.needs.read, self.any_read_at);
+        let write = shared(self.needs.write, self.any_write_at);
+        if read.min(write) > now {
+            return read.min(write);
         }
-        for bank in Turn::new(self.needs.write, 0) {
-            let at = column_at(bank)
-                .max(self.any_write_at)
-                .max(self.write_at[bank]);
-            earliest = earliest.min(at);
-        }
-        for bank in Turn::new(self.needs.activate, 0) {
-            earliest = earliest.min(self.any_activate_at.max(self.activate_at[bank]));
-        }
-        for bank in Turn::new(self.needs.precharge, 0) {
-            let group = usize::from(self.group[bank]);
-            earliest = earliest.min(self.precharge_at[bank].max(self.group_precharge_at[group]));
-        }
-        if pipe.is_full() {
-            earliest = earliest.min(now + 1);
-        }
-        earliest.max(now + 1)
+        self.bank_wakes_at(read, write)
+    }
+
+    /// First cycle at which the column command of any bank can go out, those that read not before
+    /// `read` and those that write not before `write`.
+    fn bank_wakes_at(&self, read: u64, write: u64) -> u64 {
+        let own = |bank: usize, at: u64| {
+            let group = usize::from(self.banks[bank].group);
+            at.max(self.groups[group].column_at)
+        };
+        let reads = Turn::new(self.needs.read, 0);
+        let reads = reads.map(|bank| own(bank, read.max(self.banks[bank].read_at)));
+        let writes = Turn::new(self.needs.write, 0);
+        let writes = writes.map(|bank| own(bank, write.max(self.banks[bank].write_at)));
+        reads.chain(writes).min().unwrap_or(u64::MAX)
     }
 }
 

@@ -4,44 +4,26 @@
 mod arbiter;
 mod banks;
 mod detail;
+mod inside;
 mod pipe;
 mod scheduler;
 mod timing;
 
+use crate::AccessKind;
 use crate::address::AddressDecoder;
 use crate::hash::{Ipoly, xor};
 use crate::partition::SubPartition;
-use crate::{AccessKind, Request};
+use crate::timed::Timed;
 use arbiter::Arbiter;
 use banks::Banks;
 use detail::Detail;
 pub use detail::{BANKS, BUS_USES, COLUMN_WAITS, DramDetail, MAX_BANKS, WHOLE_SHARE};
+use inside::{Id, Inside, Pending, Requests};
 use pipe::DataPipe;
 use scheduler::Scheduler;
-use std::collections::VecDeque;
 use warploom_base::{Cycle, FixedQueue};
 use warploom_config::{BankIndex, DramScheduler, GpuSpec};
 use warploom_stats::{LOG2_BINS, Peak, log2_bin};
-
-/// A request and the L2 bank that it came from, by its place among those of the channel. The
-/// address does not tell: GPGPU-Sim 4.2 misplaces some writes (`partition.exact_sectors`).
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Sided {
-    request: Request,
-    side: u8,
-}
-
-/// A request with its place in DRAM.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Pending {
-    sided: Sided,
-    bank: u32,
-    row: u32,
-    /// Core cycle in which it left the fixed delay.
-    arrived_at: Cycle,
-    /// Bytes for which no column command went out yet.
-    bytes_left: u32,
-}
 
 /// Counters of a channel, with GPGPU-Sim's names.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -92,7 +74,7 @@ pub struct DramCounters {
 impl DramCounters {
     /// A bank got a request, to the row that it had open or not.
     fn assigned(&mut self, pending: &Pending, hit: bool, now_core: Cycle) {
-        let read = u64::from(!pending.sided.request.kind.is_write());
+        let read = u64::from(!pending.is_write);
         if hit {
             self.row_hits += 1;
             self.row_hits_read += read;
@@ -123,8 +105,9 @@ pub struct DramChannel {
     bank_count: u32,
     latency_cycles: Cycle,
     arbiter: Arbiter,
+    requests: Requests,
     /// Requests in the fixed delay, with the core cycle at which they leave it.
-    delayed: VecDeque<(Cycle, Sided)>,
+    delayed: Timed<Id>,
     /// What left the delay, to be scheduled from the next cycle on.
     entering: Option<Pending>,
     scheduler: Scheduler,
@@ -132,7 +115,7 @@ pub struct DramChannel {
     takes_turns: bool,
     banks: Banks,
     pipe: DataPipe,
-    returns: FixedQueue<Sided>,
+    returns: FixedQueue<Id>,
     counters: DramCounters,
     detail: Detail,
 }
@@ -155,7 +138,8 @@ impl DramChannel {
             bank_count: dram.banks,
             latency_cycles: spec.partition.dram_latency_cycles.into(),
             arbiter: Arbiter::new(spec.gpu.sub_partitions_per_channel, dram),
-            delayed: VecDeque::with_capacity(64),
+            requests: Requests::new(128),
+            delayed: Timed::new(64),
             entering: None,
             scheduler: Scheduler::new(dram),
             takes_turns: dram.scheduler == DramScheduler::FrFcfs,
@@ -184,16 +168,17 @@ impl DramChannel {
     }
 
     fn return_one(&mut self, banks: &mut [SubPartition]) {
-        let Some(reply) = self.returns.front() else {
+        let Some(&id) = self.returns.front() else {
             return;
         };
-        let bank = usize::from(reply.side);
-        if banks[bank].can_take_from_dram()
-            && let Some(Sided { request, .. }) = self.returns.pop()
-        {
-            self.arbiter.give_back(bank);
+        let side = usize::from(self.requests.get(id).side);
+        let bank = &mut banks[side];
+        if bank.can_take_from_dram() {
+            self.returns.pop();
+            self.arbiter.give_back(side);
+            let request = &self.requests.remove(id).request;
             if request.kind != AccessKind::L1WriteBack {
-                banks[bank].push_from_dram(request);
+                bank.push_from_dram(*request);
             }
         }
     }
@@ -215,7 +200,7 @@ impl DramChannel {
             detail,
             ..
         } = self;
-        banks.count_banks(now, pipe, &mut detail.counts);
+        banks.count_banks(&mut detail.counts);
         let issued = banks.issue(now, pipe, (counters, detail));
         banks.count_bus(now, pipe, &mut detail.counts);
         self.counters.n_cmd += 1;
@@ -224,12 +209,14 @@ impl DramChannel {
     }
 
     /// Write-backs end here; anything else is returned.
-    fn finish(&mut self, finished: Sided) {
+    fn finish(&mut self, finished: Id) {
+        let Inside { request, side } = self.requests.get(finished);
         if matches!(
-            finished.request.kind,
+            request.kind,
             AccessKind::L1WriteBack | AccessKind::L2WriteBack
         ) {
-            self.arbiter.give_back(finished.side.into());
+            self.arbiter.give_back((*side).into());
+            self.requests.remove(finished);
         } else {
             self.returns.push(finished);
         }
@@ -243,13 +230,7 @@ impl DramChannel {
         if self.scheduler.len() > 0 {
             let (idle, first) = (self.banks.idle(), self.banks.first());
             if let Some(pending) = self.scheduler.take(idle, first, self.banks.rows()) {
-                let hit = self.banks.assign(pending);
-                self.counters.assigned(&pending, hit, now_core);
-                let now = self.counters.n_cmd;
-                self.detail.assigned(&pending, hit, now, now_core);
-                if self.takes_turns {
-                    self.banks.turn();
-                }
+                self.assign(&pending, now_core);
             }
             let waiting = self.scheduler.len() as u64;
             self.counters.queue_occupancy += waiting;
@@ -257,25 +238,36 @@ impl DramChannel {
         }
     }
 
+    fn assign(&mut self, pending: &Pending, now_core: Cycle) {
+        let request = &self.requests.get(pending.id).request;
+        let bytes = request.bytes.into();
+        let hit = self.banks.assign(pending, request.kind, bytes);
+        self.counters.assigned(pending, hit, now_core);
+        let now = self.counters.n_cmd;
+        self.detail.assigned(pending, hit, now, now_core);
+        if self.takes_turns {
+            self.banks.turn();
+        }
+    }
+
     /// One request from the L2 banks enters the fixed delay.
     fn take_one(&mut self, now_core: Cycle, banks: &mut [SubPartition]) {
-        for bank in self.arbiter.order() {
-            let side = &mut banks[bank];
-            if side.dram_front().is_none()
-                || !side.can_take_from_dram()
-                || !self.arbiter.has_credit(bank)
-            {
+        for side in self.arbiter.order() {
+            let bank = &mut banks[side];
+            let Some(request) = bank.dram_front() else {
+                continue;
+            };
+            if !bank.can_take_from_dram() || !self.arbiter.has_credit(side) {
                 continue;
             }
-            let is_write = side.dram_front().is_some_and(|r| r.kind.is_write());
-            if self.scheduler.is_full(is_write) {
-                return;
-            }
-            if let Some(request) = side.pop_dram() {
-                self.arbiter.borrow(bank);
-                let side = bank as u8;
-                self.delayed
-                    .push_back((now_core + self.latency_cycles, Sided { request, side }));
+            if !self.scheduler.is_full(request.kind.is_write()) {
+                let id = self.requests.add(Inside {
+                    request: *request,
+                    side: side as u8,
+                });
+                self.delayed.push(now_core + self.latency_cycles, id);
+                self.arbiter.borrow(side);
+                bank.pop_dram();
             }
             return;
         }
@@ -283,48 +275,44 @@ impl DramChannel {
 
     /// One request leaves the fixed delay.
     fn leave_delay(&mut self, now_core: Cycle) {
-        match self.delayed.front() {
-            Some(&(ready, sided))
-                if now_core >= ready && !self.scheduler.is_full(sided.request.kind.is_write()) =>
-            {
-                self.delayed.pop_front();
-                self.entering = Some(self.place(now_core, sided));
-                self.counters.n_req += 1;
-            }
-            _ => {}
+        let Some(&id) = self.delayed.due(now_core) else {
+            return;
+        };
+        let is_write = self.requests.get(id).request.kind.is_write();
+        if !self.scheduler.is_full(is_write) {
+            self.delayed.pop();
+            self.entering = Some(self.place(now_core, id));
+            self.counters.n_req += 1;
         }
     }
 
-    fn place(&self, now_core: Cycle, sided: Sided) -> Pending {
-        let at = self.decoder.decode(sided.request.addr);
+    fn place(&self, now_core: Cycle, id: Id) -> Pending {
+        let request = &self.requests.get(id).request;
+        let at = self.decoder.decode(request.addr);
         let bank = match &self.bank_hash {
             BankHash::Linear => at.bank,
             BankHash::Xor => xor(at.row.into(), at.bank, self.bank_count),
             BankHash::Ipoly(ipoly) => ipoly.hash(at.row.into(), at.bank),
         };
         Pending {
-            sided,
+            id,
             bank: bank % self.bank_count,
             row: at.row,
+            is_write: request.kind.is_write(),
             arrived_at: now_core,
-            bytes_left: sided.request.bytes.into(),
         }
     }
 
     /// Nothing inside; timers may still run.
     #[inline]
     pub fn is_idle(&self) -> bool {
-        self.delayed.is_empty() && self.is_quiet()
+        self.requests.is_empty()
     }
 
     /// Nothing inside, but for the fixed delay.
     #[inline]
     fn is_quiet(&self) -> bool {
-        self.entering.is_none()
-            && self.scheduler.len() == 0
-            && self.banks.is_idle()
-            && self.pipe.is_empty()
-            && self.returns.is_empty()
+        self.requests.len() == self.delayed.len()
     }
 
     /// Accounts for `cycles` DRAM cycles that were not run because `next_event` said so, exactly
@@ -346,9 +334,7 @@ impl DramChannel {
         if !self.is_quiet() {
             return Some(now_core);
         }
-        self.delayed
-            .front()
-            .map(|(ready, _)| (*ready).max(now_core))
+        self.delayed.due_at().map(|due_at| due_at.max(now_core))
     }
 
     /// Counters so far.

@@ -1,8 +1,8 @@
 //! The data pipe of a channel: a column command's data comes CL (reads) or WL (writes) cycles
 //! after it, in the order of the commands. The pipe stands still while replies cannot leave.
 
-use super::Sided;
-use std::collections::VecDeque;
+use super::inside::Id;
+use crate::timed::Timed;
 
 /// The pipe. Time is counted in steps of the pipe, not in cycles.
 #[derive(Clone, Debug)]
@@ -15,7 +15,7 @@ pub(super) struct DataPipe {
     /// Most steps between the first and the last entry.
     longest: u64,
     /// Requests whose last data is in the pipe, with the step at which it leaves.
-    requests: VecDeque<(u64, Sided)>,
+    requests: Timed<Id>,
 }
 
 impl DataPipe {
@@ -25,24 +25,22 @@ impl DataPipe {
             last_exit: 0,
             delay: read_delay,
             longest: read_delay + 1,
-            requests: VecDeque::with_capacity(read_delay as usize + 2),
+            requests: Timed::new(read_delay as usize + 2),
         }
     }
 
     /// Moves by one step; returns the request whose last data left.
     #[inline]
-    pub(super) fn step(&mut self) -> Option<Sided> {
+    pub(super) fn step(&mut self) -> Option<Id> {
         self.steps += 1;
-        match self.requests.front() {
-            Some((exit, _)) if *exit <= self.steps => self.requests.pop_front().map(|(_, r)| r),
-            _ => None,
-        }
+        self.requests.due(self.steps)?;
+        self.requests.pop()
     }
 
     /// Moves by `steps` with nothing inside.
     #[inline]
     pub(super) fn skip(&mut self, steps: u64) {
-        debug_assert!(self.requests.is_empty(), "data cannot skip");
+        debug_assert!(self.is_empty(), "data cannot skip");
         self.steps += steps;
     }
 
@@ -65,30 +63,22 @@ impl DataPipe {
 
     /// Puts a column command's data in; `finished` is the request if this is its last.
     #[inline]
-    pub(super) fn push(&mut self, finished: Option<Sided>) {
+    pub(super) fn push(&mut self, finished: Option<Id>) {
         self.last_exit = (self.steps + self.delay).max(self.last_exit + 1);
         if let Some(request) = finished {
-            self.requests.push_back((self.last_exit, request));
+            self.requests.push(self.last_exit, request);
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{DataPipe, Sided};
-    use crate::testing::read;
-
-    fn read_at(addr: u64) -> Sided {
-        Sided {
-            request: read(addr, 32),
-            side: 0,
-        }
-    }
+    use super::DataPipe;
 
     #[test]
     fn data_comes_after_the_delay() {
         let mut pipe = DataPipe::new(12);
-        pipe.push(Some(read_at(0)));
+        pipe.push(Some(0));
         assert_eq!((0..11).filter_map(|_| pipe.step()).count(), 0);
         assert!(pipe.step().is_some() && pipe.is_empty());
     }
@@ -96,10 +86,10 @@ mod tests {
     #[test]
     fn a_write_after_reads_keeps_the_order() {
         let mut pipe = DataPipe::new(12);
-        pipe.push(Some(read_at(0)));
+        pipe.push(Some(0));
         pipe.step();
         pipe.set_delay(4);
-        pipe.push(Some(read_at(64)));
+        pipe.push(Some(1));
         let exits: Vec<_> = (2..=20).filter(|_| pipe.step().is_some()).collect();
         assert_eq!(exits, [12, 13], "steps at which data leaves");
     }

@@ -1,21 +1,21 @@
-//! Requests that wait for their bank, one list a bank, in an arena.
+//! Requests that wait for their bank, one list a bank, linked by number.
 
-use super::Pending;
+use super::inside::{Id, Pending};
 use warploom_config::{DramScheduler, DramSpec};
 
-const NONE: u32 = u32::MAX;
+const NONE: Id = Id::MAX;
 
 #[derive(Clone, Copy, Debug)]
 struct Node {
     pending: Pending,
-    next: u32,
+    next: Id,
 }
 
 /// A bank's requests, oldest first.
 #[derive(Clone, Copy, Debug)]
 struct List {
-    head: u32,
-    tail: u32,
+    head: Id,
+    tail: Id,
 }
 
 /// Where writes wait apart from reads: which of the two are served.
@@ -68,7 +68,7 @@ impl Scheduler {
     /// Adds a request behind those of its bank.
     pub(super) fn push(&mut self, pending: Pending) {
         match &mut self.writes {
-            Some((writes, _)) if pending.sided.request.kind.is_write() => writes.push(pending),
+            Some((writes, _)) if pending.is_write => writes.push(pending),
             _ => self.reads.push(pending),
         }
     }
@@ -251,9 +251,8 @@ impl Queue {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Sided;
     use super::{Pending, Scheduler};
-    use crate::testing::{fermi_spec, read, write};
+    use crate::testing::fermi_spec;
     use warploom_config::{DramScheduler, WriteQueueSpec};
 
     fn scheduler(kind: DramScheduler, queue: u32) -> Scheduler {
@@ -262,23 +261,21 @@ mod tests {
         Scheduler::new(&dram)
     }
 
-    fn pending(bank: u32, row: u32, tag: u64) -> Pending {
+    fn pending(bank: u32, row: u32, id: u32) -> Pending {
         Pending {
-            sided: Sided {
-                request: read(tag, 32),
-                side: 0,
-            },
+            id,
             bank,
             row,
+            is_write: false,
             arrived_at: 0,
-            bytes_left: 32,
         }
     }
 
-    fn pending_write(bank: u32, tag: u64) -> Pending {
-        let mut pending = pending(bank, 0, tag);
-        pending.sided.request = write(tag, 32);
-        pending
+    fn pending_write(bank: u32, id: u32) -> Pending {
+        Pending {
+            is_write: true,
+            ..pending(bank, 0, id)
+        }
     }
 
     #[test]
@@ -289,9 +286,7 @@ mod tests {
         }
         let mut take = |row| {
             let rows = [0, 0, 0, row];
-            scheduler
-                .take(0b1000, 0, &rows)
-                .map(|p| p.sided.request.addr)
+            scheduler.take(0b1000, 0, &rows).map(|p| p.id)
         };
         assert_eq!(take(2), Some(20));
         assert_eq!(take(2), Some(21));
@@ -334,7 +329,7 @@ mod tests {
             low: 2,
         };
         let mut scheduler = Scheduler::new(&dram);
-        let take = |s: &mut Scheduler| s.take(0b1111, 0, &[0; 4]).map(|p| p.sided.request.addr);
+        let take = |s: &mut Scheduler| s.take(0b1111, 0, &[0; 4]).map(|p| p.id);
         scheduler.push(pending_write(0, 100));
         scheduler.push(pending_write(1, 101));
         assert_eq!(take(&mut scheduler), None, "two writes wait on");

@@ -1,6 +1,7 @@
 //! A channel under test, driven cycle by cycle: nothing at t-1, done at t.
 
 use super::*;
+use crate::Request;
 use crate::testing::{fermi_spec, volta_spec};
 use warploom_base::{ChannelId, SubPartitionId};
 use warploom_config::ModelStyle;
@@ -30,12 +31,12 @@ impl Bench {
     fn send(&mut self, kind: AccessKind, addr: u64, bytes: u16) {
         // The only channel's L2 banks have the first numbers.
         let side = self.channel.decoder.sub_partition(addr).index();
-        let sided = Sided {
+        let id = self.channel.requests.add(Inside {
             request: Request::new(kind, addr, bytes),
             side: side as u8,
-        };
+        });
         self.channel.arbiter.borrow(side);
-        let pending = self.channel.place(0, sided);
+        let pending = self.channel.place(0, id);
         self.channel.scheduler.push(pending);
         self.sent += 1;
     }

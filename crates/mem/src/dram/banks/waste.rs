@@ -1,47 +1,52 @@
 //! Where a channel's bandwidth goes: what the banks wait for, cycle by cycle (`dram_t::cycle`).
 
-use super::{Banks, Turn};
-use crate::dram::detail::{BusUse, ColumnWait, DramDetail, WHOLE_SHARE};
+use super::Banks;
+use crate::dram::detail::{BusUse, ColumnWait, DramDetail};
 use crate::dram::pipe::DataPipe;
 
+/// Banks in a mask. There are mostly none, and not every host has an instruction for it.
+#[inline]
+const fn banks_in(mask: u64) -> u64 {
+    match mask {
+        0 => 0,
+        _ => mask.count_ones() as u64,
+    }
+}
+
 impl Banks {
-    /// Counts banks by what they could do, before the commands of cycle `now`.
+    /// Counts banks by what they have, before the commands of a cycle.
     #[inline]
-    pub(in crate::dram) fn count_banks(&self, now: u64, pipe: &DataPipe, counts: &mut DramDetail) {
-        let busy = self.with_work();
-        if busy == 0 {
-            return;
-        }
-        counts.busy_banks += u64::from(busy.count_ones());
-        counts.busy_cycles += 1;
-        let open = self.needs.read | self.needs.write;
-        if open == 0 {
-            return;
-        }
-        let (banks, writes) = (open.count_ones(), self.needs.write.count_ones());
-        counts.open_cycles += 1;
-        counts.open_banks += u64::from(banks);
-        let (banks, writes) = (u64::from(banks), u64::from(writes));
-        counts.write_shares += (writes * WHOLE_SHARE + banks / 2) / banks;
-        let group = |groups: u64, bank: usize| groups | 1 << self.group[bank];
-        let groups = Turn::new(open, 0).fold(0, group);
-        counts.open_groups += u64::from(groups.count_ones());
-        if now < self.wake_at {
-            return;
-        }
-        let columns = Turn::new(self.columns(now, pipe), 0);
-        let ready = columns.filter(|&bank| self.column_ready(bank, now)).count();
-        counts.ready_banks += ready as u64;
-        counts.ready_cycles += u64::from(ready > 0);
+    pub(in crate::dram) fn count_banks(&self, counts: &mut DramDetail) {
+        let census = &self.census;
+        debug_assert_eq!(census.busy, banks_in(self.with_work()));
+        debug_assert_eq!(census.open, banks_in(self.needs.read | self.needs.write));
+        debug_assert_eq!(census.writes, banks_in(self.needs.write));
+        counts.busy_banks += census.busy;
+        counts.busy_cycles += u64::from(census.busy > 0);
+        counts.open_cycles += u64::from(census.open > 0);
+        counts.open_banks += census.open;
+        counts.write_shares += census.write_share;
+        counts.open_groups += census.groups;
+    }
+
+    /// Counts banks whose column command could go out.
+    #[inline]
+    pub(super) fn count_ready(ready: u64, counts: &mut DramDetail) {
+        counts.ready_banks += banks_in(ready);
+        counts.ready_cycles += u64::from(ready != 0);
     }
 
     /// Counts what the data bus does in cycle `now`, whose commands have gone out.
     #[inline]
-    pub(in crate::dram) fn count_bus(&self, now: u64, pipe: &DataPipe, counts: &mut DramDetail) {
-        let open = self.needs.read | self.needs.write;
+    pub(in crate::dram) fn count_bus(
+        &mut self,
+        now: u64,
+        pipe: &DataPipe,
+        counts: &mut DramDetail,
+    ) {
         let usage = if now < self.any_column_at {
             BusUse::Used
-        } else if open != 0 {
+        } else if self.census.open != 0 {
             self.count_waits(now, pipe, counts);
             BusUse::ColumnWait
         } else if !self.is_idle() {
@@ -57,32 +62,27 @@ impl Banks {
         self.any_column_at.saturating_sub(now)
     }
 
-    fn count_waits(&self, now: u64, pipe: &DataPipe, counts: &mut DramDetail) {
+    fn count_waits(&mut self, now: u64, pipe: &DataPipe, counts: &mut DramDetail) {
         use ColumnWait as W;
-        let full = pipe.is_full();
-        let mut count = |why: W, waits: bool| {
-            counts.column_waits[why as usize] += u64::from(waits);
-        };
-        let group_waits = |bank: usize| now < self.group_column_at[usize::from(self.group[bank])];
-        let turned = now < self.any_read_at;
-        for bank in Turn::new(self.needs.read, 0) {
-            let group = group_waits(bank);
-            count(W::Rcd, now < self.read_at[bank]);
-            count(W::Ccdl, group);
-            count(W::Wtr, turned);
-            count(W::DataPipe, full);
-            count(W::CcdlAlone, group && !turned);
-            count(W::WtrAlone, !group && turned);
-        }
-        let turned = now < self.any_write_at;
-        for bank in Turn::new(self.needs.write, 0) {
-            let group = group_waits(bank);
-            count(W::Rcdwr, now < self.write_at[bank]);
-            count(W::Ccdl, group);
-            count(W::Rtw, turned);
-            count(W::DataPipe, full);
-            count(W::CcdlAlone, group && !turned);
-            count(W::RtwAlone, !group && turned);
-        }
+        self.settle_opening(now);
+        let (read, write, closed) = (self.needs.read, self.needs.write, self.closed_groups(now));
+        let (open, writes) = (self.census.open, self.census.writes);
+        let reads = open - writes;
+        let closed_reads = banks_in(read & closed);
+        let closed_writes = banks_in(write & closed);
+        let read_turns = u64::from(now < self.any_read_at);
+        let write_turns = u64::from(now < self.any_write_at);
+        let full = u64::from(pipe.is_full());
+        let mut count = |why: W, banks: u64| counts.column_waits[why as usize] += banks;
+        count(W::Rcd, banks_in(read & self.opening_read));
+        count(W::Rcdwr, banks_in(write & self.opening_write));
+        count(W::Ccdl, closed_reads + closed_writes);
+        count(W::Wtr, reads * read_turns);
+        count(W::Rtw, writes * write_turns);
+        count(W::DataPipe, open * full);
+        let alone = closed_reads * (1 - read_turns) + closed_writes * (1 - write_turns);
+        count(W::CcdlAlone, alone);
+        count(W::WtrAlone, (reads - closed_reads) * read_turns);
+        count(W::RtwAlone, (writes - closed_writes) * write_turns);
     }
 }
