@@ -92,6 +92,8 @@ pub struct Cache {
     allocate: AllocatePolicy,
     /// What one fill brings: a sector, or a line where there are no sectors.
     atom_bytes: u16,
+    /// Cycles that one fill takes.
+    fill_cycles: Cycle,
     tags: Tags,
     mshrs: Mshrs,
     miss_queue: FixedQueue<Request>,
@@ -110,16 +112,17 @@ impl Cache {
 
     /// An empty cache whose ways `set_ways` may raise to `max_ways`.
     pub fn with_max_ways(spec: &CacheSpec, level: Level, style: ModelStyle, max_ways: u32) -> Self {
+        let atom_bytes = match spec.sectored {
+            true => tags::SECTOR_BYTES,
+            false => spec.line_bytes,
+        };
         Self {
             spec: *spec,
             level,
             style,
             allocate: spec.allocate,
-            atom_bytes: if spec.sectored {
-                tags::SECTOR_BYTES as u16
-            } else {
-                spec.line_bytes as u16
-            },
+            atom_bytes: atom_bytes as u16,
+            fill_cycles: (atom_bytes / spec.port_bytes).into(),
             tags: Tags::new(spec, max_ways),
             mshrs: Mshrs::new(spec.mshr_entries, spec.mshr_merge),
             miss_queue: FixedQueue::new(spec.miss_queue as usize),
@@ -143,10 +146,19 @@ impl Cache {
         let probe = self
             .tags
             .probe(place.set, place.line, place.sector, is_write);
-        let done = if is_write {
+        match probe {
+            // The usual case, above all of instructions, without what others need.
+            Probe::Hit(at) if !is_write => self.read_hit(place, at, request),
+            _ => self.access_in_full(place, probe, request),
+        }
+    }
+
+    #[inline(never)]
+    fn access_in_full(&mut self, place: Place, probe: Probe, request: &Request) -> Access {
+        let done = if request.kind.is_write() {
             self.write(place, probe, request)
         } else {
-            self.read(place, probe, request)
+            self.read_miss(place, probe, request)
         };
         let access = policy::outcome(probe, done);
         self.count(request, access.outcome);
@@ -223,9 +235,8 @@ impl Cache {
                 self.tags.write(fill.set, at, fill.sector, fill.byte_mask);
             }
         }
-        let cycles = u64::from(u32::from(self.atom_bytes) / self.spec.port_bytes);
-        self.fill_port_free_at = self.fill_port_free_at.max(now) + cycles;
-        self.counters.fill_port_busy += cycles;
+        self.fill_port_free_at = self.fill_port_free_at.max(now) + self.fill_cycles;
+        self.counters.fill_port_busy += self.fill_cycles;
     }
 
     /// Line reserved at the miss, or one reserved now.
@@ -362,6 +373,15 @@ impl Cache {
         }
     }
 
+    /// `count` of a hit.
+    #[inline]
+    fn count_hit(&mut self, request: &Request) {
+        self.counters.hit[request.kind.index()] += 1;
+        if let Some(own) = self.by_kernel.get_mut(request.kernel.index()) {
+            own.hit[request.kind.index()] += 1;
+        }
+    }
+
     /// Counts attempts that were not made because they would have failed like the one before.
     pub fn count_failed(&mut self, kind: AccessKind, reason: FailReason, attempts: u64) {
         self.counters.reservation_fail[kind.index()] += attempts;
@@ -371,16 +391,23 @@ impl Cache {
     /// Counts and times a hit without looking at tags (an ideal cache).
     pub(crate) fn hit_always(&mut self, now: Cycle, request: &Request) {
         self.hit_port(now, request);
-        self.count(request, AccessOutcome::Hit);
+        self.count_hit(request);
     }
 
     /// The data of a hit passes the port.
+    #[inline]
     fn hit_port(&mut self, now: Cycle, request: &Request) {
-        let cycles = u32::from(request.bytes).div_ceil(self.spec.port_bytes);
+        let bytes = u32::from(request.bytes);
+        let cycles = match bytes <= self.spec.port_bytes {
+            // Nothing is divided.
+            true => u32::from(bytes > 0),
+            false => bytes.div_ceil(self.spec.port_bytes),
+        };
         self.use_data_port(now, cycles);
         self.counters.data_port_hits += u64::from(cycles);
     }
 
+    #[inline]
     fn use_data_port(&mut self, now: Cycle, cycles: u32) {
         self.data_port_free_at = self.data_port_free_at.max(now) + u64::from(cycles);
         self.counters.data_port_busy += u64::from(cycles);

@@ -1,7 +1,7 @@
 //! Miss status holding registers: lines on their way, and the requests that wait for each.
 
-use super::table::AddressTable;
-use crate::Request;
+use super::table::{AddressTable, Slot};
+use crate::{AccessKind, Request};
 use warploom_base::FixedQueue;
 
 /// End of a list.
@@ -40,12 +40,6 @@ pub(super) struct Fill {
     pub(super) byte_mask: u128,
 }
 
-#[derive(Clone, Copy, Debug)]
-struct Node {
-    request: Request,
-    next: u32,
-}
-
 /// Whether a request can be taken.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Room {
@@ -53,8 +47,8 @@ pub(super) enum Room {
     Merge(u32),
     /// The line is on its way, but may not take more.
     MergeFull,
-    /// A new entry is free.
-    New,
+    /// A new entry is free, to be found at this place from now on.
+    New(Slot),
     /// No entry is free.
     Full,
 }
@@ -65,8 +59,10 @@ pub(super) struct Mshrs {
     by_addr: AddressTable,
     entries: Vec<Entry>,
     free_entries: Vec<u32>,
-    nodes: Vec<Node>,
-    free_nodes: Vec<u32>,
+    /// Requests that wait, and behind each the next for the same entry.
+    waiting: Vec<Request>,
+    next: Vec<u32>,
+    free_waiting: Vec<u32>,
     /// Entries whose line came, in order of arrival.
     ready: FixedQueue<u32>,
     most_entries: usize,
@@ -76,13 +72,14 @@ pub(super) struct Mshrs {
 impl Mshrs {
     pub(super) fn new(entries: u32, merge: u32) -> Self {
         let most_entries = entries as usize;
-        let nodes = most_entries * merge as usize;
+        let waiting = most_entries * merge as usize;
         Self {
             by_addr: AddressTable::new(most_entries),
             entries: Vec::with_capacity(most_entries),
             free_entries: Vec::with_capacity(most_entries),
-            nodes: Vec::with_capacity(nodes),
-            free_nodes: Vec::with_capacity(nodes),
+            waiting: Vec::with_capacity(waiting),
+            next: Vec::with_capacity(waiting),
+            free_waiting: Vec::with_capacity(waiting),
             ready: FixedQueue::new(most_entries.max(1)),
             most_entries,
             most_waiting: merge as u16,
@@ -92,13 +89,13 @@ impl Mshrs {
     /// What a request for the line or sector at `addr` would find.
     #[inline]
     pub(super) fn room(&self, addr: u64) -> Room {
-        match self.by_addr.get(addr) {
-            Some(entry) if self.entries[entry as usize].waiting < self.most_waiting => {
+        match self.by_addr.find(addr) {
+            Ok(entry) if self.entries[entry as usize].waiting < self.most_waiting => {
                 Room::Merge(entry)
             }
-            Some(_) => Room::MergeFull,
-            None if self.in_use() < self.most_entries => Room::New,
-            None => Room::Full,
+            Ok(_) => Room::MergeFull,
+            Err(slot) if self.in_use() < self.most_entries => Room::New(slot),
+            Err(_) => Room::Full,
         }
     }
 
@@ -113,18 +110,27 @@ impl Mshrs {
         self.in_use() == 0
     }
 
-    /// Starts an entry for `bytes` at `addr`. Requires `Room::New`.
-    pub(super) fn start(&mut self, addr: u64, bytes: u16, fill: Fill, request: &Request) {
+    /// Starts an entry for `bytes` at `addr`. Requires `Room::New`, with `slot`, and that nothing
+    /// has changed since.
+    pub(super) fn start(
+        &mut self,
+        slot: Slot,
+        addr: u64,
+        bytes: u16,
+        fill: Fill,
+        request: &Request,
+    ) {
+        let first = self.keep(request);
         let entry = Entry {
             addr,
             fill,
             bytes_left: bytes,
-            waiting: 0,
-            has_atomic: false,
-            write_waits: false,
+            waiting: 1,
+            has_atomic: request.kind == AccessKind::GlobalAtomic,
+            write_waits: request.kind.is_write(),
             read_after_write: false,
-            head: NONE,
-            tail: NONE,
+            head: first,
+            tail: first,
         };
         let index = match self.free_entries.pop() {
             Some(index) => {
@@ -136,36 +142,36 @@ impl Mshrs {
                 self.entries.len() as u32 - 1
             }
         };
-        self.by_addr.insert(addr, index);
-        self.merge(index, request);
+        self.by_addr.insert(slot, addr, index);
     }
 
     /// Adds a request to an entry. Requires `Room::Merge`.
     pub(super) fn merge(&mut self, entry: u32, request: &Request) {
-        let node = Node {
-            request: *request,
-            next: NONE,
-        };
-        let index = match self.free_nodes.pop() {
+        let index = self.keep(request);
+        let entry = &mut self.entries[entry as usize];
+        self.next[entry.tail as usize] = index;
+        entry.tail = index;
+        entry.waiting += 1;
+        entry.has_atomic |= request.kind == AccessKind::GlobalAtomic;
+        entry.read_after_write |= entry.write_waits && !request.kind.is_write();
+        entry.write_waits |= request.kind.is_write();
+    }
+
+    /// Puts a request where it waits, the last for its entry.
+    #[inline]
+    fn keep(&mut self, request: &Request) -> u32 {
+        match self.free_waiting.pop() {
             Some(index) => {
-                self.nodes[index as usize] = node;
+                self.waiting[index as usize] = *request;
+                self.next[index as usize] = NONE;
                 index
             }
             None => {
-                self.nodes.push(node);
-                self.nodes.len() as u32 - 1
+                self.waiting.push(*request);
+                self.next.push(NONE);
+                self.waiting.len() as u32 - 1
             }
-        };
-        let entry = &mut self.entries[entry as usize];
-        match entry.tail {
-            NONE => entry.head = index,
-            tail => self.nodes[tail as usize].next = index,
         }
-        entry.tail = index;
-        entry.waiting += 1;
-        entry.has_atomic |= request.kind == crate::AccessKind::GlobalAtomic;
-        entry.read_after_write |= entry.write_waits && !request.kind.is_write();
-        entry.write_waits |= request.kind.is_write();
     }
 
     /// A read waits behind a write in this entry.
@@ -177,16 +183,15 @@ impl Mshrs {
     /// The line or sector at `addr` is on its way.
     #[inline]
     pub(super) fn contains(&self, addr: u64) -> bool {
-        self.by_addr.get(addr).is_some()
+        self.by_addr.find(addr).is_ok()
     }
 
     /// Takes `bytes` of the line or sector at `addr`. When that was the last of it, its requests
     /// become ready, and where it goes and whether an atomic waits for it is returned.
     pub(super) fn arrive(&mut self, addr: u64, bytes: u16) -> Option<(Fill, bool)> {
-        let index = self
-            .by_addr
-            .get(addr)
-            .expect("a fill that nothing waits for");
+        let Ok(index) = self.by_addr.find(addr) else {
+            panic!("a fill that nothing waits for");
+        };
         let entry = &mut self.entries[index as usize];
         entry.bytes_left = entry.bytes_left.saturating_sub(bytes);
         if entry.bytes_left > 0 {
@@ -202,20 +207,26 @@ impl Mshrs {
     }
 
     /// Next request of the line that came first.
+    #[inline]
     pub(super) fn next_ready(&mut self) -> Option<Request> {
         let index = *self.ready.front()?;
+        let request = self.take_out(index);
+        Some(self.waiting[request as usize])
+    }
+
+    /// The place of the next request of an entry that came, which waits no longer.
+    fn take_out(&mut self, index: u32) -> u32 {
         let entry = &mut self.entries[index as usize];
-        let node = entry.head;
-        let Node { request, next } = self.nodes[node as usize];
-        entry.head = next;
+        let first = entry.head;
+        entry.head = self.next[first as usize];
         entry.waiting -= 1;
-        self.free_nodes.push(node);
-        if next == NONE {
+        self.free_waiting.push(first);
+        if entry.head == NONE {
             self.ready.pop();
             self.by_addr.remove(entry.addr);
             self.free_entries.push(index);
         }
-        Some(request)
+        first
     }
 }
 
@@ -232,15 +243,21 @@ mod tests {
         byte_mask: 0,
     };
 
+    fn start(mshrs: &mut Mshrs, addr: u64, bytes: u16) {
+        let Room::New(slot) = mshrs.room(addr) else {
+            panic!("no room at {addr}");
+        };
+        mshrs.start(slot, addr, bytes, FILL, &read(addr, 32));
+    }
+
     #[test]
     fn merges_up_to_the_limit_and_answers_in_order() {
         let mut mshrs = Mshrs::new(2, 2);
-        assert_eq!(mshrs.room(0), Room::New);
-        mshrs.start(0, 128, FILL, &read(0, 32));
+        start(&mut mshrs, 0, 128);
         assert_eq!(mshrs.room(0), Room::Merge(0));
         mshrs.merge(0, &read(64, 32));
         assert_eq!(mshrs.room(0), Room::MergeFull);
-        mshrs.start(128, 128, FILL, &read(128, 32));
+        start(&mut mshrs, 128, 128);
         assert_eq!(mshrs.room(256), Room::Full);
 
         assert!(mshrs.arrive(128, 128).is_some());
@@ -254,10 +271,10 @@ mod tests {
     #[test]
     fn a_line_that_came_still_takes_requests_until_it_is_answered() {
         let mut mshrs = Mshrs::new(1, 2);
-        mshrs.start(0, 32, FILL, &read(0, 32));
+        start(&mut mshrs, 0, 32);
         mshrs.arrive(0, 32);
         assert_eq!(mshrs.room(0), Room::Merge(0));
         mshrs.next_ready();
-        assert_eq!(mshrs.room(0), Room::New);
+        assert!(matches!(mshrs.room(0), Room::New(_)));
     }
 }

@@ -57,34 +57,41 @@ impl Cache {
         }
     }
 
-    pub(super) fn read(
+    /// A read, or an atomic, that finds its sector in line `at`.
+    #[inline]
+    pub(super) fn read_hit(&mut self, place: Place, at: u32, request: &Request) -> Access {
+        self.tags.touch(at, place.now);
+        if request.kind == AccessKind::GlobalAtomic {
+            self.tags
+                .write(place.set, at, place.sector, request.byte_mask);
+        }
+        if self.spec.write != WritePolicy::ReadOnly {
+            self.hit_port(place.now, request);
+        }
+        self.count_hit(request);
+        Access {
+            outcome: AccessOutcome::Hit,
+            write_sent: false,
+            allocate_sent: false,
+        }
+    }
+
+    /// A read that does not find its sector.
+    pub(super) fn read_miss(
         &mut self,
         place: Place,
         probe: Probe,
         request: &Request,
     ) -> Result<Done, FailReason> {
-        let read_only = self.spec.write == WritePolicy::ReadOnly;
-        match probe {
-            Probe::Full => Err(FailReason::LineAllocFail),
-            Probe::Hit(at) => {
-                self.tags.touch(at, place.now);
-                if request.kind == AccessKind::GlobalAtomic {
-                    self.tags
-                        .write(place.set, at, place.sector, request.byte_mask);
-                }
-                if !read_only {
-                    self.hit_port(place.now, request);
-                }
-                Ok(HIT)
-            }
-            _ => {
-                // A line that is replaced may have to be written back.
-                self.queue_has(if read_only { 1 } else { 2 })?;
-                let evicted = self.fetch(place, probe, request, request.kind)?;
-                self.write_back(place, evicted, request, true);
-                Ok(Done::default())
-            }
+        if probe == Probe::Full {
+            return Err(FailReason::LineAllocFail);
         }
+        // A line that is replaced may have to be written back.
+        let read_only = self.spec.write == WritePolicy::ReadOnly;
+        self.queue_has(if read_only { 1 } else { 2 })?;
+        let evicted = self.fetch(place, probe, request, request.kind)?;
+        self.write_back(place, evicted, request, true);
+        Ok(Done::default())
     }
 
     pub(super) fn write(
@@ -250,11 +257,15 @@ impl Cache {
             (_, Probe::HitReserved(at)) => (at, None),
             _ => (0, None),
         };
-        if let Room::Merge(entry) = room {
-            self.mshrs.merge(entry, waiting);
-            self.counters.mshr_hit[down.index()] += 1;
-            return Ok(evicted);
-        }
+        let slot = match room {
+            Room::Merge(entry) => {
+                self.mshrs.merge(entry, waiting);
+                self.counters.mshr_hit[down.index()] += 1;
+                return Ok(evicted);
+            }
+            Room::New(slot) => slot,
+            Room::Full | Room::MergeFull => unreachable!("there is room"),
+        };
         let addr = self.atom(waiting.addr);
         let fill = Fill {
             set: place.set,
@@ -263,7 +274,7 @@ impl Cache {
             sector: place.sector,
             byte_mask: waiting.byte_mask,
         };
-        self.mshrs.start(addr, self.atom_bytes, fill, waiting);
+        self.mshrs.start(slot, addr, self.atom_bytes, fill, waiting);
         self.miss_queue.push(Request {
             addr,
             bytes: self.atom_bytes,

@@ -4,11 +4,14 @@
 /// A key that no aligned address equals.
 const EMPTY: u64 = u64::MAX;
 
+/// Where a key is, or would be.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Slot(u32);
+
 /// The map.
 #[derive(Clone, Debug)]
 pub(crate) struct AddressTable {
-    keys: Box<[u64]>,
-    values: Box<[u32]>,
+    slots: Box<[(u64, u32)]>,
     shift: u32,
 }
 
@@ -17,8 +20,7 @@ impl AddressTable {
     pub(crate) fn new(entries: usize) -> Self {
         let slots = (entries * 2).next_power_of_two().max(8);
         Self {
-            keys: vec![EMPTY; slots].into(),
-            values: vec![0; slots].into(),
+            slots: vec![(EMPTY, 0); slots].into(),
             shift: 64 - slots.trailing_zeros(),
         }
     }
@@ -29,52 +31,52 @@ impl AddressTable {
         (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> self.shift) as usize
     }
 
+    /// The number kept for `key`, else where it would be put.
     #[inline]
-    fn slot(&self, key: u64) -> (usize, bool) {
-        let mask = self.keys.len() - 1;
+    pub(crate) fn find(&self, key: u64) -> Result<u32, Slot> {
+        let mask = self.slots.len() - 1;
         let mut at = self.home(key);
         loop {
-            let here = self.keys[at];
-            if here == key || here == EMPTY {
-                return (at, here == key);
+            let (here, value) = self.slots[at];
+            if here == key {
+                return Ok(value);
+            }
+            if here == EMPTY {
+                return Err(Slot(at as u32));
             }
             at = (at + 1) & mask;
         }
     }
 
-    /// The number kept for `key`.
+    /// Keeps `value` for a `key` that is not there yet, where `find` said.
     #[inline]
-    pub(crate) fn get(&self, key: u64) -> Option<u32> {
-        let (at, found) = self.slot(key);
-        found.then(|| self.values[at])
-    }
-
-    /// Keeps `value` for a `key` that is not there yet.
-    #[inline]
-    pub(crate) fn insert(&mut self, key: u64, value: u32) {
-        let (at, found) = self.slot(key);
-        debug_assert!(!found && key != EMPTY, "key {key:#x} twice");
-        (self.keys[at], self.values[at]) = (key, value);
+    pub(crate) fn insert(&mut self, slot: Slot, key: u64, value: u32) {
+        debug_assert!(self.find(key) == Err(slot) && key != EMPTY, "key {key:#x}");
+        self.slots[slot.0 as usize] = (key, value);
     }
 
     /// Forgets `key`, which must be there.
     pub(crate) fn remove(&mut self, key: u64) {
-        let (mut hole, found) = self.slot(key);
-        debug_assert!(found, "key {key:#x} absent");
-        let mask = self.keys.len() - 1;
+        debug_assert!(self.find(key).is_ok(), "key {key:#x} absent");
+        let mask = self.slots.len() - 1;
+        let mut hole = self.home(key);
+        while self.slots[hole].0 != key {
+            hole = (hole + 1) & mask;
+        }
         let mut at = hole;
         loop {
             at = (at + 1) & mask;
-            if self.keys[at] == EMPTY {
+            let (moved, _) = self.slots[at];
+            if moved == EMPTY {
                 break;
             }
-            let distance = at.wrapping_sub(self.home(self.keys[at])) & mask;
+            let distance = at.wrapping_sub(self.home(moved)) & mask;
             if distance >= at.wrapping_sub(hole) & mask {
-                (self.keys[hole], self.values[hole]) = (self.keys[at], self.values[at]);
+                self.slots[hole] = self.slots[at];
                 hole = at;
             }
         }
-        self.keys[hole] = EMPTY;
+        self.slots[hole].0 = EMPTY;
     }
 }
 
@@ -94,10 +96,11 @@ mod tests {
                     table.remove(key);
                 } else if map.len() < 32 {
                     map.insert(key, value);
-                    table.insert(key, value);
+                    let slot = table.find(key).expect_err("it is not there");
+                    table.insert(slot, key, value);
                 }
                 for key in 0..40 {
-                    prop_assert_eq!(table.get(key * 32), map.get(&(key * 32)).copied());
+                    prop_assert_eq!(table.find(key * 32).ok(), map.get(&(key * 32)).copied());
                 }
             }
         }

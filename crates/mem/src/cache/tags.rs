@@ -1,5 +1,6 @@
 //! Tags: which lines are where and in what state. Set-major flat arrays; a byte of each line's
-//! number is kept apart, so that a look-up compares eight ways at a time.
+//! number is kept apart, so that a look-up compares eight ways at a time. What else a look-up needs
+//! of a line lies together; what only writes need is apart.
 
 use crate::hash::{self, Ipoly};
 use warploom_base::Cycle;
@@ -14,6 +15,8 @@ struct Index {
     kind: SetIndex,
     sets: u32,
     line_shift: u32,
+    /// Bits of a set's number.
+    set_bits: u32,
     ipoly: Ipoly,
 }
 
@@ -22,7 +25,7 @@ impl Index {
     fn set(&self, addr: u64) -> u32 {
         let line = addr >> self.line_shift;
         let low = line as u32 & (self.sets - 1);
-        let upper = line >> self.sets.trailing_zeros();
+        let upper = line >> self.set_bits;
         match self.kind {
             SetIndex::Linear => low,
             SetIndex::FermiHash => hash::fermi(addr, self.line_shift, self.sets),
@@ -35,7 +38,7 @@ impl Index {
 /// State of a line: one bit per sector (bit 0 alone where lines have no sectors). A sector is in
 /// at most one of `reserved`, `valid` and `modified`; in none, it is invalid.
 #[derive(Clone, Copy, Default, Debug)]
-struct Line {
+struct State {
     reserved: u8,
     valid: u8,
     modified: u8,
@@ -46,11 +49,22 @@ struct Line {
     dirty_bytes_on_fill: bool,
 }
 
-impl Line {
+impl State {
     #[inline]
     const fn present(self) -> u8 {
         self.reserved | self.valid | self.modified
     }
+}
+
+/// A line.
+#[derive(Clone, Copy, Debug)]
+struct Line {
+    /// Its number, whether or not it is present.
+    number: u64,
+    /// Cycle by which lines are replaced: of the last use, or where lines go in the order in which
+    /// they came, of its reservation.
+    recent: Cycle,
+    state: State,
 }
 
 /// What a look-up found.
@@ -97,14 +111,12 @@ pub(super) struct Tags {
     /// Ways that exist; `ways` of them are in use.
     stride: usize,
     sectored: bool,
-    replacement: Replacement,
+    /// Uses make a line recent.
+    by_use: bool,
     write_ratio_percent: u64,
     /// A byte of each line's number, eight ways to a word.
     marks: Box<[u64]>,
-    lines: Box<[u64]>,
-    states: Box<[Line]>,
-    used: Box<[Cycle]>,
-    allocated: Box<[Cycle]>,
+    lines: Box<[Line]>,
     dirty_bytes: Box<[u128]>,
     counts: Box<[SetCount]>,
     dirty_lines: u64,
@@ -112,6 +124,9 @@ pub(super) struct Tags {
 
 /// A line number that no address has.
 const NO_LINE: u64 = u64::MAX;
+
+/// Bits of a line's place in its set, for ways.
+const WAY_BITS: u32 = 16;
 
 #[inline]
 const fn mark(line: u64) -> u64 {
@@ -121,12 +136,22 @@ const fn mark(line: u64) -> u64 {
 impl Tags {
     pub(super) fn new(spec: &CacheSpec, max_ways: u32) -> Self {
         let stride = (max_ways.max(spec.ways) as usize).next_multiple_of(8);
+        assert!(
+            stride < 1 << WAY_BITS,
+            "more ways than a way's number has bits for"
+        );
         let lines = spec.sets as usize * stride;
+        let absent = Line {
+            number: NO_LINE,
+            recent: 0,
+            state: State::default(),
+        };
         Self {
             index: Index {
                 kind: spec.index,
                 sets: spec.sets,
                 line_shift: spec.line_bytes.trailing_zeros(),
+                set_bits: spec.sets.trailing_zeros(),
                 ipoly: Ipoly::new(if spec.index == SetIndex::Ipoly {
                     spec.sets
                 } else {
@@ -136,13 +161,10 @@ impl Tags {
             ways: spec.ways as usize,
             stride,
             sectored: spec.sectored,
-            replacement: spec.replacement,
+            by_use: spec.replacement == Replacement::Lru,
             write_ratio_percent: spec.write_ratio_percent.into(),
             marks: vec![0; lines / 8].into(),
-            lines: vec![NO_LINE; lines].into(),
-            states: vec![Line::default(); lines].into(),
-            used: vec![0; lines].into(),
-            allocated: vec![0; lines].into(),
+            lines: vec![absent; lines].into(),
             dirty_bytes: vec![0; lines].into(),
             counts: vec![SetCount::default(); spec.sets as usize].into(),
             dirty_lines: 0,
@@ -183,12 +205,14 @@ impl Tags {
         const LOW: u64 = 0x0101_0101_0101_0101;
         let base = set as usize * self.stride;
         let pattern = mark(line) * LOW;
-        for word in 0..self.ways.div_ceil(8) {
-            let same = self.marks[base / 8 + word] ^ pattern;
+        let marks = &self.marks[base / 8..][..self.ways.div_ceil(8)];
+        for (word, marks) in marks.iter().enumerate() {
+            let same = marks ^ pattern;
             let mut hits = same.wrapping_sub(LOW) & !same & (LOW << 7);
             while hits != 0 {
                 let at = base + word * 8 + hits.trailing_zeros() as usize / 8;
-                if self.lines[at] == line && self.states[at].present() != 0 {
+                let found = &self.lines[at];
+                if found.number == line && found.state.present() != 0 {
                     return Some(at as u32);
                 }
                 hits &= hits - 1;
@@ -198,11 +222,11 @@ impl Tags {
     }
 
     /// Looks a sector up.
-    #[inline]
+    #[inline(always)]
     pub(super) fn probe(&self, set: u32, line: u64, sector: u8, is_write: bool) -> Probe {
         let bit = 1 << sector;
         if let Some(at) = self.find(set, line) {
-            let state = self.states[at as usize];
+            let state = self.lines[at as usize].state;
             return if state.reserved & bit != 0 {
                 Probe::HitReserved(at)
             } else if state.valid & bit != 0
@@ -213,13 +237,24 @@ impl Tags {
                 Probe::SectorMiss(at)
             };
         }
-        let count = self.counts[set as usize];
-        let kept = count.reserved + if self.spares_dirty() { count.dirty } else { 0 };
-        if usize::from(kept) == self.ways {
+        if self.is_full(set) {
             Probe::Full
         } else {
             Probe::Miss
         }
+    }
+
+    /// No line of the set can be replaced.
+    #[inline]
+    fn is_full(&self, set: u32) -> bool {
+        let count = self.counts[set as usize];
+        let most = usize::from(count.reserved) + usize::from(count.dirty);
+        // Dirty lines seldom matter.
+        if most < self.ways {
+            return false;
+        }
+        let kept = count.reserved + if self.spares_dirty() { count.dirty } else { 0 };
+        usize::from(kept) == self.ways
     }
 
     /// Dirty lines are not replaced while their share is below the configured one.
@@ -232,31 +267,31 @@ impl Tags {
     /// Notes a use.
     #[inline]
     pub(super) fn touch(&mut self, at: u32, now: Cycle) {
-        self.used[at as usize] = now;
+        if self.by_use {
+            self.lines[at as usize].recent = now;
+        }
     }
 
-    /// The line to be replaced: the last invalid one, else the least recent.
+    /// The line to be replaced: the last invalid one, else the least recent, of several the first.
     fn victim(&self, set: u32) -> usize {
+        const LAST: u64 = (1 << WAY_BITS) - 1;
         let base = set as usize * self.stride;
-        let spares_dirty = self.spares_dirty();
-        let times = match self.replacement {
-            Replacement::Lru => &self.used,
-            Replacement::Fifo => &self.allocated,
+        let keeps_dirty = if self.spares_dirty() { u8::MAX } else { 0 };
+        let rank = |(way, line): (usize, &Line)| {
+            let (way, state) = (way as u64, line.state);
+            if state.reserved | state.modified & keeps_dirty != 0 {
+                u64::MAX
+            } else if state.present() == 0 {
+                LAST - way
+            } else {
+                (line.recent + 1) << WAY_BITS | way
+            }
         };
-        let (mut invalid, mut oldest) = (None, None);
-        let mut least = Cycle::MAX;
-        for at in base..base + self.ways {
-            let state = self.states[at];
-            if state.reserved != 0 || spares_dirty && state.modified != 0 {
-                continue;
-            }
-            if state.present() == 0 {
-                invalid = Some(at);
-            } else if times[at] < least {
-                (least, oldest) = (times[at], Some(at));
-            }
-        }
-        invalid.or(oldest).expect("a line to replace")
+        let lines = self.lines[base..][..self.ways].iter().enumerate();
+        let least = lines.map(rank).fold(u64::MAX, u64::min);
+        assert!(least != u64::MAX, "a line to replace");
+        let way = least & LAST;
+        base + (if least <= LAST { LAST - way } else { way }) as usize
     }
 
     /// Replaces a line of `set` and reserves a sector of the new one. Requires `Probe::Miss`.
@@ -268,18 +303,18 @@ impl Tags {
         now: Cycle,
     ) -> (u32, Option<Evicted>) {
         let at = self.victim(set);
-        let old = self.states[at];
-        let evicted = (old.modified != 0).then(|| self.evicted(at, old));
-        let fresh = Line {
+        let dirty = self.lines[at].state.modified != 0;
+        let evicted = dirty.then(|| self.evicted(at));
+        let fresh = State {
             reserved: 1 << sector,
-            ..Line::default()
+            ..State::default()
         };
         self.change(set, at, |state| *state = fresh);
-        self.lines[at] = line;
+        self.lines[at].number = line;
+        self.lines[at].recent = now;
         let shift = at % 8 * 8;
         self.marks[at / 8] = self.marks[at / 8] & !(0xff << shift) | mark(line) << shift;
         self.dirty_bytes[at] = 0;
-        (self.used[at], self.allocated[at]) = (now, now);
         (at as u32, evicted)
     }
 
@@ -288,17 +323,19 @@ impl Tags {
         if self.dirty_lines == 0 {
             return None;
         }
-        let at = self.states.iter().position(|state| state.modified != 0)?;
-        let evicted = self.evicted(at, self.states[at]);
+        let is_dirty = |line: &Line| line.state.modified != 0;
+        let at = self.lines.iter().position(is_dirty)?;
+        let evicted = self.evicted(at);
         self.change((at / self.stride) as u32, at, |state| {
             (state.valid, state.modified) = (0, 0);
         });
         Some(evicted)
     }
 
-    fn evicted(&self, at: usize, state: Line) -> Evicted {
+    fn evicted(&self, at: usize) -> Evicted {
         let line_bytes = self.line_bytes();
-        let addr = self.lines[at] << self.index.line_shift;
+        let Line { number, state, .. } = self.lines[at];
+        let addr = number << self.index.line_shift;
         let (bytes, sectors) = if self.sectored {
             (state.modified.count_ones() * SECTOR_BYTES, state.modified)
         } else {
@@ -327,7 +364,7 @@ impl Tags {
             state.unreadable &= !bit;
             state.reserved |= bit;
         });
-        self.used[at as usize] = now;
+        self.touch(at, now);
     }
 
     /// Writes bytes of a sector: it becomes modified.
@@ -344,7 +381,7 @@ impl Tags {
     /// Says whether reads may take the sector as it is.
     pub(super) fn set_readable(&mut self, at: u32, sector: u8, readable: bool) {
         let bit = 1 << sector;
-        let state = &mut self.states[at as usize];
+        let state = &mut self.lines[at as usize].state;
         if readable {
             state.unreadable &= !bit;
         } else {
@@ -359,7 +396,7 @@ impl Tags {
         } else if self.line_bytes() >= 128 {
             u128::MAX
         } else {
-            let shift = (self.lines[at as usize] << self.index.line_shift) % 128;
+            let shift = (self.lines[at as usize].number << self.index.line_shift) % 128;
             ((1 << self.line_bytes()) - 1) << shift
         };
         self.dirty_bytes[at as usize] & bytes == bytes
@@ -367,7 +404,7 @@ impl Tags {
 
     /// When the fill of a sector comes, it is modified, readable and its bytes count as dirty.
     pub(super) fn dirty_on_fill(&mut self, at: u32, sector: u8, readable: bool) {
-        let state = &mut self.states[at as usize];
+        let state = &mut self.lines[at as usize].state;
         state.modified_on_fill |= 1 << sector;
         state.dirty_bytes_on_fill = true;
         if readable {
@@ -389,11 +426,12 @@ impl Tags {
     /// happen to a line that was written while it was on its way.
     pub(super) fn fill(&mut self, set: u32, at: u32, line: u64, sector: u8, bytes: u128) {
         let index = at as usize;
-        if self.lines[index] != line || self.states[index].present() == 0 {
+        let Line { number, state, .. } = self.lines[index];
+        if number != line || state.present() == 0 {
             return;
         }
         let bit = 1 << sector;
-        if self.states[index].dirty_bytes_on_fill {
+        if state.dirty_bytes_on_fill {
             self.dirty_bytes[index] |= bytes;
         }
         self.change(set, index, |state| {
@@ -414,8 +452,8 @@ impl Tags {
 
     /// Changes a line's state and keeps the counts right.
     #[inline]
-    fn change(&mut self, set: u32, at: usize, change: impl FnOnce(&mut Line)) {
-        let state = &mut self.states[at];
+    fn change(&mut self, set: u32, at: usize, change: impl FnOnce(&mut State)) {
+        let state = &mut self.lines[at].state;
         let before = *state;
         change(state);
         let after = *state;
@@ -433,7 +471,7 @@ impl Tags {
         for set in 0..self.index.sets {
             let base = set as usize * self.stride;
             for at in base..base + self.ways {
-                if chosen(self.states[at].modified != 0) {
+                if chosen(self.lines[at].state.modified != 0) {
                     self.change(set, at, |state| {
                         (state.valid, state.modified) = (0, 0);
                     });
