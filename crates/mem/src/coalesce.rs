@@ -138,11 +138,12 @@ impl Transactions {
     /// aligned to their length.
     fn add_row(&mut self, segment_bytes: u64, first: u64, len: u64) {
         let end = first + len * WARP_SIZE as u64;
+        let len_bits = len.trailing_zeros();
         let mut at = first;
         while at < end {
             let segment = at & !(segment_bytes - 1);
             let stop = end.min(segment + segment_bytes);
-            let (from, count) = ((at - first) / len, (stop - at) / len);
+            let (from, count) = ((at - first) >> len_bits, (stop - at) >> len_bits);
             self.push(Transaction {
                 addr: segment,
                 byte_mask: byte_mask(at, stop - at),
@@ -419,14 +420,22 @@ pub fn coalesce_lines(
 ) {
     out.clear();
     let line = u64::from(line_bytes);
-    let same = |lane: usize| addrs[lane] == addrs[0];
-    if mask == LaneMask::MAX && (0..WARP_SIZE).fold(true, |all, lane| all & same(lane)) {
+    let unlike = addrs.iter().fold(0, |bits, addr| bits | (addr ^ addrs[0]));
+    let all_same = mask == LaneMask::MAX && unlike == 0;
+    let len = u64::from(bytes_per_lane);
+    if all_same && (addrs[0] & (line - 1)) + len <= line {
         // The usual case, parameters above all.
-        out.add(line, mask, addrs[0], bytes_per_lane.into());
-    } else {
-        for lane in lanes_of(mask) {
-            out.add(line, 1 << lane, addrs[lane], bytes_per_lane.into());
-        }
+        let byte_mask = byte_mask(addrs[0], len);
+        return out.push(Transaction {
+            addr: addrs[0] & !(line - 1),
+            byte_mask,
+            lanes: mask,
+            bytes: line_bytes as u16,
+            sectors: sectors_of(byte_mask),
+        });
+    }
+    for lane in lanes_of(mask) {
+        out.add(line, 1 << lane, addrs[lane], len);
     }
     for transaction in &mut out.list[..out.len] {
         transaction.sectors = sectors_of(transaction.byte_mask);

@@ -200,7 +200,7 @@ impl Tags {
     }
 
     /// Where a line is, if its tag is anywhere in the set.
-    #[inline]
+    #[inline(always)]
     fn find(&self, set: u32, line: u64) -> Option<u32> {
         const LOW: u64 = 0x0101_0101_0101_0101;
         let base = set as usize * self.stride;

@@ -75,6 +75,7 @@ impl Scheduler {
 
     /// The request to serve next: see [`Queue::take`]. Where writes wait apart, of those that are
     /// served now; the watermarks are looked at for every bank without work (`schedule`).
+    #[inline]
     pub(super) fn take(&mut self, idle: u64, first: u32, rows: &[u32]) -> Option<Pending> {
         let Some((writes, drain)) = &mut self.writes else {
             return self.reads.take(idle, first, rows);
@@ -179,20 +180,23 @@ impl Queue {
     /// The request to serve next: the first of the banks without work (`idle`, one bit each), in
     /// order from `first`; of that bank's requests the oldest to its open row (`rows`), else the
     /// oldest. First come, first served: the oldest of all, once its bank has no work.
+    #[inline]
     fn take(&mut self, idle: u64, first: u32, rows: &[u32]) -> Option<Pending> {
+        if self.waiting == 0 || self.kind == DramScheduler::FrFcfs && self.waiting & idle == 0 {
+            return None;
+        }
+        self.take_next(idle, first, rows)
+    }
+
+    fn take_next(&mut self, idle: u64, first: u32, rows: &[u32]) -> Option<Pending> {
         match self.kind {
             DramScheduler::Fcfs => {
                 let head = self.lists[0].head;
-                if head == NONE || idle >> self.nodes[head as usize].pending.bank & 1 == 0 {
-                    return None;
-                }
-                Some(self.unlink(0, NONE, head))
+                let bank = self.nodes[head as usize].pending.bank;
+                (idle >> bank & 1 == 1).then(|| self.unlink(0, NONE, head))
             }
             DramScheduler::FrFcfs => {
                 let ready = idle & self.waiting;
-                if ready == 0 {
-                    return None;
-                }
                 let above = ready & (u64::MAX << first);
                 let from = if above == 0 { ready } else { above };
                 let bank = from.trailing_zeros() as usize;
