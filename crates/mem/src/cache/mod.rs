@@ -225,14 +225,15 @@ impl Cache {
     /// when its last part came. Requires `waiting_for_fill`.
     pub fn fill(&mut self, now: Cycle, reply: &Request) {
         let addr = self.atom(reply.addr);
-        let Some((fill, has_atomic)) = self.mshrs.arrive(addr, reply.bytes) else {
+        let Some(arrival) = self.mshrs.arrive(addr, reply.bytes) else {
             return;
         };
-        if let Some(at) = self.line_to_fill(now, &fill) {
-            self.tags
-                .fill(fill.set, at, fill.line, fill.sector, fill.byte_mask);
-            if has_atomic {
-                self.tags.write(fill.set, at, fill.sector, fill.byte_mask);
+        let Fill { set, sector, .. } = arrival.fill;
+        let line = self.tags.line(addr);
+        if let Some(at) = self.line_to_fill(now, line, &arrival.fill) {
+            self.tags.fill(set, at, line, sector, arrival.byte_mask);
+            if arrival.has_atomic {
+                self.tags.write(set, at, sector, arrival.byte_mask);
             }
         }
         self.fill_port_free_at = self.fill_port_free_at.max(now) + self.fill_cycles;
@@ -240,13 +241,12 @@ impl Cache {
     }
 
     /// Line reserved at the miss, or one reserved now.
-    fn line_to_fill(&mut self, now: Cycle, fill: &Fill) -> Option<u32> {
+    #[inline]
+    fn line_to_fill(&mut self, now: Cycle, line: u64, fill: &Fill) -> Option<u32> {
         if self.allocate == AllocatePolicy::OnMiss {
             return Some(fill.index);
         }
-        let Fill {
-            set, line, sector, ..
-        } = *fill;
+        let Fill { set, sector, .. } = *fill;
         match self.tags.probe(set, line, sector, false) {
             Probe::Full => None,
             Probe::Miss => Some(self.tags.allocate(set, line, sector, now).0),

@@ -4,41 +4,56 @@ use super::table::{AddressTable, Slot};
 use crate::{AccessKind, Request};
 use warploom_base::FixedQueue;
 
-/// End of a list.
-const NONE: u32 = u32::MAX;
-
-/// One line on its way.
+/// One line on its way, in half of a host's cache line: it has left the nearest caches by the time
+/// that its fill comes.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Entry {
+#[repr(align(32))]
+struct Entry {
     /// Address of the line or sector.
     addr: u64,
-    /// What the tags must do when it comes.
-    pub(super) fill: Fill,
+    /// See `Fill`.
+    set: u32,
+    index: u32,
+    /// First and last of the requests that wait.
+    head: u32,
+    tail: u32,
     /// Bytes still to come.
     bytes_left: u16,
     waiting: u16,
+    /// See `Fill`.
+    sector: u8,
     has_atomic: bool,
     /// A write waits, and then a read.
     write_waits: bool,
     read_after_write: bool,
-    head: u32,
-    tail: u32,
 }
+
+const _: () = assert!(size_of::<Entry>() == 32, "half of a host's cache line");
 
 /// Where a fill goes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Fill {
     /// Set of the line.
     pub(super) set: u32,
-    /// Its number: address / line size.
-    pub(super) line: u64,
     /// Line reserved at the miss; meaningless when lines are allocated at the fill.
     pub(super) index: u32,
     /// Sector of the line.
     pub(super) sector: u8,
+}
+
+/// A line or sector that has come as a whole.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Arrival {
+    pub(super) fill: Fill,
     /// Bytes that the first request touched.
     pub(super) byte_mask: u128,
+    pub(super) has_atomic: bool,
 }
+
+/// A request that waits, in a host's cache line of its own.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
+struct Waiting(Request);
 
 /// Whether a request can be taken.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -59,8 +74,9 @@ pub(super) struct Mshrs {
     by_addr: AddressTable,
     entries: Vec<Entry>,
     free_entries: Vec<u32>,
-    /// Requests that wait, and behind each the next for the same entry.
-    waiting: Vec<Request>,
+    /// Requests that wait.
+    waiting: Vec<Waiting>,
+    /// The next for the same entry, where there is one.
     next: Vec<u32>,
     free_waiting: Vec<u32>,
     /// Entries whose line came, in order of arrival.
@@ -89,7 +105,7 @@ impl Mshrs {
     /// What a request for the line or sector at `addr` would find.
     #[inline]
     pub(super) fn room(&self, addr: u64) -> Room {
-        match self.by_addr.find(addr) {
+        match self.find(addr) {
             Ok(entry) if self.entries[entry as usize].waiting < self.most_waiting => {
                 Room::Merge(entry)
             }
@@ -97,6 +113,12 @@ impl Mshrs {
             Err(slot) if self.in_use() < self.most_entries => Room::New(slot),
             Err(_) => Room::Full,
         }
+    }
+
+    #[inline]
+    fn find(&self, addr: u64) -> Result<u32, Slot> {
+        let has_addr = |entry: u32| self.entries[entry as usize].addr == addr;
+        self.by_addr.find(addr, has_addr)
     }
 
     #[inline]
@@ -123,7 +145,9 @@ impl Mshrs {
         let first = self.keep(request);
         let entry = Entry {
             addr,
-            fill,
+            set: fill.set,
+            index: fill.index,
+            sector: fill.sector,
             bytes_left: bytes,
             waiting: 1,
             has_atomic: request.kind == AccessKind::GlobalAtomic,
@@ -157,18 +181,17 @@ impl Mshrs {
         entry.write_waits |= request.kind.is_write();
     }
 
-    /// Puts a request where it waits, the last for its entry.
+    /// Puts a request where it waits.
     #[inline]
     fn keep(&mut self, request: &Request) -> u32 {
         match self.free_waiting.pop() {
             Some(index) => {
-                self.waiting[index as usize] = *request;
-                self.next[index as usize] = NONE;
+                self.waiting[index as usize] = Waiting(*request);
                 index
             }
             None => {
-                self.waiting.push(*request);
-                self.next.push(NONE);
+                self.waiting.push(Waiting(*request));
+                self.next.push(0);
                 self.waiting.len() as u32 - 1
             }
         }
@@ -183,13 +206,13 @@ impl Mshrs {
     /// The line or sector at `addr` is on its way.
     #[inline]
     pub(super) fn contains(&self, addr: u64) -> bool {
-        self.by_addr.find(addr).is_ok()
+        self.find(addr).is_ok()
     }
 
     /// Takes `bytes` of the line or sector at `addr`. When that was the last of it, its requests
-    /// become ready, and where it goes and whether an atomic waits for it is returned.
-    pub(super) fn arrive(&mut self, addr: u64, bytes: u16) -> Option<(Fill, bool)> {
-        let Ok(index) = self.by_addr.find(addr) else {
+    /// become ready.
+    pub(super) fn arrive(&mut self, addr: u64, bytes: u16) -> Option<Arrival> {
+        let Ok(index) = self.find(addr) else {
             panic!("a fill that nothing waits for");
         };
         let entry = &mut self.entries[index as usize];
@@ -198,7 +221,15 @@ impl Mshrs {
             return None;
         }
         self.ready.push(index);
-        Some((entry.fill, entry.has_atomic))
+        Some(Arrival {
+            fill: Fill {
+                set: entry.set,
+                index: entry.index,
+                sector: entry.sector,
+            },
+            byte_mask: self.waiting[entry.head as usize].0.byte_mask,
+            has_atomic: entry.has_atomic,
+        })
     }
 
     #[inline]
@@ -211,20 +242,21 @@ impl Mshrs {
     pub(super) fn next_ready(&mut self) -> Option<Request> {
         let index = *self.ready.front()?;
         let request = self.take_out(index);
-        Some(self.waiting[request as usize])
+        Some(self.waiting[request as usize].0)
     }
 
     /// The place of the next request of an entry that came, which waits no longer.
     fn take_out(&mut self, index: u32) -> u32 {
         let entry = &mut self.entries[index as usize];
         let first = entry.head;
-        entry.head = self.next[first as usize];
         entry.waiting -= 1;
         self.free_waiting.push(first);
-        if entry.head == NONE {
+        if entry.waiting == 0 {
             self.ready.pop();
-            self.by_addr.remove(entry.addr);
+            self.by_addr.remove(entry.addr, index);
             self.free_entries.push(index);
+        } else {
+            entry.head = self.next[first as usize];
         }
         first
     }
@@ -237,10 +269,8 @@ mod tests {
 
     const FILL: Fill = Fill {
         set: 0,
-        line: 0,
         index: 0,
         sector: 0,
-        byte_mask: 0,
     };
 
     fn start(mshrs: &mut Mshrs, addr: u64, bytes: u16) {

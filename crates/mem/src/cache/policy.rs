@@ -269,10 +269,8 @@ impl Cache {
         let addr = self.atom(waiting.addr);
         let fill = Fill {
             set: place.set,
-            line: place.line,
             index,
             sector: place.sector,
-            byte_mask: waiting.byte_mask,
         };
         self.mshrs.start(slot, addr, self.atom_bytes, fill, waiting);
         self.miss_queue.push(Request {

@@ -1,18 +1,29 @@
-//! A fixed-size map from addresses to small numbers: open addressing, linear probing, deletion by
-//! shifting back, so that no tombstones gather.
+//! A fixed-size map from addresses to the numbers of what has them: open addressing, linear
+//! probing, deletion by shifting back, so that no tombstones gather.
+//!
+//! The table is looked at once for each miss and once for each fill, hundreds of cycles apart, so
+//! that it is kept small: a slot has half of the key's hash and the number, and whoever asks says
+//! whether the number is the one.
 
-/// A key that no aligned address equals.
+/// A slot without a number.
 const EMPTY: u64 = u64::MAX;
 
-/// Where a key is, or would be.
+/// Where a key would be.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Slot(u32);
 
-/// The map.
+/// The map. A slot is a hash of 32 bits above a number of 32 bits.
 #[derive(Clone, Debug)]
 pub(crate) struct AddressTable {
-    slots: Box<[(u64, u32)]>,
+    slots: Box<[u64]>,
+    /// Bits of a hash that are not its place.
     shift: u32,
+}
+
+/// Fibonacci hashing (Knuth, TAOCP 3, section 6.4).
+#[inline]
+const fn hash(key: u64) -> u64 {
+    key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32
 }
 
 impl AddressTable {
@@ -20,29 +31,30 @@ impl AddressTable {
     pub(crate) fn new(entries: usize) -> Self {
         let slots = (entries * 2).next_power_of_two().max(8);
         Self {
-            slots: vec![(EMPTY, 0); slots].into(),
+            slots: vec![EMPTY; slots].into(),
             shift: 64 - slots.trailing_zeros(),
         }
     }
 
-    /// Fibonacci hashing (Knuth, TAOCP 3, section 6.4).
+    /// Where the search for what is in a slot begins.
     #[inline]
-    fn home(&self, key: u64) -> usize {
-        (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> self.shift) as usize
+    fn home(&self, slot: u64) -> usize {
+        (slot >> self.shift) as usize
     }
 
-    /// The number kept for `key`, else where it would be put.
+    /// The number kept for `key`, which `has_key` knows, else where it would be put.
     #[inline]
-    pub(crate) fn find(&self, key: u64) -> Result<u32, Slot> {
+    pub(crate) fn find(&self, key: u64, has_key: impl Fn(u32) -> bool) -> Result<u32, Slot> {
         let mask = self.slots.len() - 1;
-        let mut at = self.home(key);
+        let hash = hash(key);
+        let mut at = self.home(hash << 32);
         loop {
-            let (here, value) = self.slots[at];
-            if here == key {
-                return Ok(value);
-            }
+            let here = self.slots[at];
             if here == EMPTY {
                 return Err(Slot(at as u32));
+            }
+            if here >> 32 == hash && has_key(here as u32) {
+                return Ok(here as u32);
             }
             at = (at + 1) & mask;
         }
@@ -51,32 +63,33 @@ impl AddressTable {
     /// Keeps `value` for a `key` that is not there yet, where `find` said.
     #[inline]
     pub(crate) fn insert(&mut self, slot: Slot, key: u64, value: u32) {
-        debug_assert!(self.find(key) == Err(slot) && key != EMPTY, "key {key:#x}");
-        self.slots[slot.0 as usize] = (key, value);
+        debug_assert!(self.slots[slot.0 as usize] == EMPTY && value != u32::MAX);
+        self.slots[slot.0 as usize] = hash(key) << 32 | u64::from(value);
     }
 
-    /// Forgets `key`, which must be there.
-    pub(crate) fn remove(&mut self, key: u64) {
-        debug_assert!(self.find(key).is_ok(), "key {key:#x} absent");
+    /// Forgets `key`, for which `value` must be kept.
+    pub(crate) fn remove(&mut self, key: u64, value: u32) {
         let mask = self.slots.len() - 1;
-        let mut hole = self.home(key);
-        while self.slots[hole].0 != key {
+        let kept = hash(key) << 32 | u64::from(value);
+        let mut hole = self.home(kept);
+        while self.slots[hole] != kept {
+            debug_assert!(self.slots[hole] != EMPTY, "key {key:#x} absent");
             hole = (hole + 1) & mask;
         }
         let mut at = hole;
         loop {
             at = (at + 1) & mask;
-            let (moved, _) = self.slots[at];
+            let moved = self.slots[at];
             if moved == EMPTY {
                 break;
             }
             let distance = at.wrapping_sub(self.home(moved)) & mask;
             if distance >= at.wrapping_sub(hole) & mask {
-                self.slots[hole] = self.slots[at];
+                self.slots[hole] = moved;
                 hole = at;
             }
         }
-        self.slots[hole].0 = EMPTY;
+        self.slots[hole] = EMPTY;
     }
 }
 
@@ -88,19 +101,20 @@ mod tests {
 
     proptest! {
         #[test]
-        fn agrees_with_a_map(steps in prop::collection::vec((0_u64..40, any::<u32>()), 0..400)) {
+        fn agrees_with_a_map(steps in prop::collection::vec((0_u64..40, 0_u32..1000), 0..400)) {
             let (mut table, mut map) = (AddressTable::new(32), BTreeMap::new());
             for (key, value) in steps {
                 let key = key * 32;
-                if map.remove(&key).is_some() {
-                    table.remove(key);
+                if let Some(value) = map.remove(&key) {
+                    table.remove(key, value);
                 } else if map.len() < 32 {
+                    let slot = table.find(key, |_| false).expect_err("nothing has it");
                     map.insert(key, value);
-                    let slot = table.find(key).expect_err("it is not there");
                     table.insert(slot, key, value);
                 }
-                for key in 0..40 {
-                    prop_assert_eq!(table.find(key * 32).ok(), map.get(&(key * 32)).copied());
+                for key in (0..40).map(|key| key * 32) {
+                    let found = table.find(key, |value| map.get(&key) == Some(&value)).ok();
+                    prop_assert_eq!(found, map.get(&key).copied());
                 }
             }
         }
