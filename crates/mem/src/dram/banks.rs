@@ -10,7 +10,7 @@ mod waste;
 
 use super::DramCounters;
 use super::detail::{Detail, MAX_BANKS};
-use super::inside::{Id, Pending};
+use super::inside::{Pending, Ticket};
 use super::timing::Timing;
 use crate::AccessKind;
 use crate::dram::pipe::DataPipe;
@@ -45,11 +45,10 @@ struct Bank {
     write_at: u64,
     activate_at: u64,
     precharge_at: u64,
-    id: Id,
+    ticket: Ticket,
     row: u32,
     /// Bytes for which no column command went out yet.
     bytes_left: u32,
-    kind: AccessKind,
     group: u8,
 }
 
@@ -113,10 +112,14 @@ impl Banks {
             write_at: 0,
             activate_at: 0,
             precharge_at: 0,
-            id: 0,
+            ticket: Ticket {
+                place: 0,
+                bytes: 0,
+                kind: AccessKind::GlobalRead,
+                side: 0,
+            },
             row: 0,
             bytes_left: 0,
-            kind: AccessKind::GlobalRead,
             group: group(bank) as u8,
         };
         let of_group = |number| Group {
@@ -194,15 +197,15 @@ impl Banks {
         self.quiet_at
     }
 
-    /// Gives an idle bank work: a request of `bytes` bytes. Returns whether it is to the row that
-    /// is (or was last) open.
-    pub(super) fn assign(&mut self, pending: &Pending, kind: AccessKind, bytes: u32) -> bool {
+    /// Gives an idle bank work. Returns whether the request is to the row that is (or was last)
+    /// open.
+    pub(super) fn assign(&mut self, pending: &Pending) -> bool {
         let at = pending.bank as usize;
         let bit = 1 << at;
         let same_row = self.row[at] == pending.row;
         let bank = &mut self.banks[at];
-        (bank.id, bank.row) = (pending.id, pending.row);
-        (bank.kind, bank.bytes_left) = (kind, bytes);
+        (bank.ticket, bank.row) = (pending.ticket, pending.row);
+        bank.bytes_left = pending.ticket.bytes.into();
         self.census.begin();
         if same_row && self.active & bit != 0 {
             self.need_column(at);
@@ -221,7 +224,7 @@ impl Banks {
     /// A bank finds its row open.
     fn need_column(&mut self, at: usize) {
         let bank = &self.banks[at];
-        let is_write = bank.kind.is_write();
+        let is_write = bank.ticket.kind.is_write();
         let needs = match is_write {
             true => &mut self.needs.write,
             false => &mut self.needs.read,
@@ -404,7 +407,7 @@ impl Banks {
     ) {
         let t = self.timing;
         let work = &mut self.banks[bank];
-        let (kind, group) = (work.kind, work.group);
+        let (kind, group) = (work.ticket.kind, work.group);
         let is_read = !kind.is_write();
         if is_read != self.reading {
             self.reading = is_read;
@@ -412,7 +415,7 @@ impl Banks {
         }
         work.bytes_left = work.bytes_left.saturating_sub(t.atom_bytes);
         let is_last = work.bytes_left == 0;
-        pipe.push(is_last.then_some(work.id));
+        pipe.push(is_last.then_some(work.ticket));
         if is_last {
             self.needs.read &= !(1 << bank);
             self.needs.write &= !(1 << bank);

@@ -1,16 +1,18 @@
 //! Requests inside a channel. Each stays in its place from the day it comes until it goes; the
-//! channel's queues hold numbers, so that a request is not copied from one to the next.
+//! channel's queues hold tickets. By the time that a request goes, its place has left the host's
+//! nearest caches, so that a ticket says all that the channel needs to know on the way.
 
-use crate::Request;
+use crate::{AccessKind, Request};
 use warploom_base::Cycle;
 
-/// Place of a request among those inside.
-pub(super) type Id = u32;
-
-/// A request inside a channel.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Inside {
-    pub(super) request: Request,
+/// Stands for a request inside a channel.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Ticket {
+    /// Place of the request among those inside.
+    pub(super) place: u32,
+    /// The request's own.
+    pub(super) bytes: u16,
+    pub(super) kind: AccessKind,
     /// The L2 bank that it came from, by its place among those of the channel. The address does
     /// not tell: GPGPU-Sim 4.2 misplaces some writes (`partition.exact_sectors`).
     pub(super) side: u8,
@@ -19,10 +21,9 @@ pub(super) struct Inside {
 /// A request's place in DRAM.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Pending {
-    pub(super) id: Id,
+    pub(super) ticket: Ticket,
     pub(super) bank: u32,
     pub(super) row: u32,
-    pub(super) is_write: bool,
     /// Core cycle in which it left the fixed delay.
     pub(super) arrived_at: Cycle,
 }
@@ -30,8 +31,8 @@ pub(super) struct Pending {
 /// All of them.
 #[derive(Clone, Debug)]
 pub(super) struct Requests {
-    places: Vec<Inside>,
-    free: Vec<Id>,
+    places: Vec<Request>,
+    free: Vec<u32>,
 }
 
 impl Requests {
@@ -52,24 +53,30 @@ impl Requests {
         self.places.len() - self.free.len()
     }
 
-    #[inline]
-    pub(super) fn get(&self, id: Id) -> &Inside {
-        &self.places[id as usize]
-    }
-
-    pub(super) fn add(&mut self, inside: Inside) -> Id {
-        if let Some(id) = self.free.pop() {
-            self.places[id as usize] = inside;
-            return id;
+    /// Takes a request in.
+    pub(super) fn add(&mut self, request: &Request, side: u8) -> Ticket {
+        let place = match self.free.pop() {
+            Some(place) => {
+                self.places[place as usize] = *request;
+                place
+            }
+            None => {
+                self.places.push(*request);
+                self.places.len() as u32 - 1
+            }
+        };
+        Ticket {
+            place,
+            bytes: request.bytes,
+            kind: request.kind,
+            side,
         }
-        self.places.push(inside);
-        self.places.len() as Id - 1
     }
 
-    /// The request at `id` goes: the place is free for the next one.
+    /// The request goes: its place is free for the next one.
     #[inline]
-    pub(super) fn remove(&mut self, id: Id) -> &Inside {
-        self.free.push(id);
-        &self.places[id as usize]
+    pub(super) fn remove(&mut self, ticket: Ticket) -> &Request {
+        self.free.push(ticket.place);
+        &self.places[ticket.place as usize]
     }
 }

@@ -18,7 +18,7 @@ use arbiter::Arbiter;
 use banks::Banks;
 use detail::Detail;
 pub use detail::{BANKS, BUS_USES, COLUMN_WAITS, DramDetail, MAX_BANKS, WHOLE_SHARE};
-use inside::{Id, Inside, Pending, Requests};
+use inside::{Pending, Requests, Ticket};
 use pipe::DataPipe;
 use scheduler::Scheduler;
 use warploom_base::{Cycle, FixedQueue};
@@ -74,7 +74,7 @@ pub struct DramCounters {
 impl DramCounters {
     /// A bank got a request, to the row that it had open or not.
     fn assigned(&mut self, pending: &Pending, hit: bool, now_core: Cycle) {
-        let read = u64::from(!pending.is_write);
+        let read = u64::from(!pending.ticket.kind.is_write());
         if hit {
             self.row_hits += 1;
             self.row_hits_read += read;
@@ -107,7 +107,7 @@ pub struct DramChannel {
     arbiter: Arbiter,
     requests: Requests,
     /// Requests in the fixed delay, with the core cycle at which they leave it.
-    delayed: Timed<Id>,
+    delayed: Timed<Pending>,
     /// What left the delay, to be scheduled from the next cycle on.
     entering: Option<Pending>,
     scheduler: Scheduler,
@@ -115,7 +115,7 @@ pub struct DramChannel {
     takes_turns: bool,
     banks: Banks,
     pipe: DataPipe,
-    returns: FixedQueue<Id>,
+    returns: FixedQueue<Ticket>,
     counters: DramCounters,
     detail: Detail,
 }
@@ -168,18 +168,15 @@ impl DramChannel {
     }
 
     fn return_one(&mut self, banks: &mut [SubPartition]) {
-        let Some(&id) = self.returns.front() else {
+        let Some(&ticket) = self.returns.front() else {
             return;
         };
-        let side = usize::from(self.requests.get(id).side);
+        let side = usize::from(ticket.side);
         let bank = &mut banks[side];
         if bank.can_take_from_dram() {
             self.returns.pop();
             self.arbiter.give_back(side);
-            let request = &self.requests.remove(id).request;
-            if request.kind != AccessKind::L1WriteBack {
-                bank.push_from_dram(*request);
-            }
+            bank.push_from_dram(*self.requests.remove(ticket));
         }
     }
 
@@ -209,13 +206,12 @@ impl DramChannel {
     }
 
     /// Write-backs end here; anything else is returned.
-    fn finish(&mut self, finished: Id) {
-        let Inside { request, side } = self.requests.get(finished);
+    fn finish(&mut self, finished: Ticket) {
         if matches!(
-            request.kind,
+            finished.kind,
             AccessKind::L1WriteBack | AccessKind::L2WriteBack
         ) {
-            self.arbiter.give_back((*side).into());
+            self.arbiter.give_back(finished.side.into());
             self.requests.remove(finished);
         } else {
             self.returns.push(finished);
@@ -239,9 +235,7 @@ impl DramChannel {
     }
 
     fn assign(&mut self, pending: &Pending, now_core: Cycle) {
-        let request = &self.requests.get(pending.id).request;
-        let bytes = request.bytes.into();
-        let hit = self.banks.assign(pending, request.kind, bytes);
+        let hit = self.banks.assign(pending);
         self.counters.assigned(pending, hit, now_core);
         let now = self.counters.n_cmd;
         self.detail.assigned(pending, hit, now, now_core);
@@ -252,6 +246,10 @@ impl DramChannel {
 
     /// One request from the L2 banks enters the fixed delay.
     fn take_one(&mut self, now_core: Cycle, banks: &mut [SubPartition]) {
+        // Requests that must wait are not looked at: they have left the host's nearest caches.
+        if self.scheduler.is_full(false) && self.scheduler.is_full(true) {
+            return;
+        }
         for side in self.arbiter.order() {
             let bank = &mut banks[side];
             let Some(request) = bank.dram_front() else {
@@ -261,11 +259,10 @@ impl DramChannel {
                 continue;
             }
             if !self.scheduler.is_full(request.kind.is_write()) {
-                let id = self.requests.add(Inside {
-                    request: *request,
-                    side: side as u8,
-                });
-                self.delayed.push(now_core + self.latency_cycles, id);
+                let ticket = self.requests.add(request, side as u8);
+                let arrives_at = now_core + self.latency_cycles;
+                let pending = self.place(request.addr, ticket, arrives_at);
+                self.delayed.push(arrives_at, pending);
                 self.arbiter.borrow(side);
                 bank.pop_dram();
             }
@@ -275,31 +272,32 @@ impl DramChannel {
 
     /// One request leaves the fixed delay.
     fn leave_delay(&mut self, now_core: Cycle) {
-        let Some(&id) = self.delayed.due(now_core) else {
+        let Some(pending) = self.delayed.due(now_core) else {
             return;
         };
-        let is_write = self.requests.get(id).request.kind.is_write();
-        if !self.scheduler.is_full(is_write) {
+        if !self.scheduler.is_full(pending.ticket.kind.is_write()) {
+            let arrived_at = now_core;
+            self.entering = Some(Pending {
+                arrived_at,
+                ..*pending
+            });
             self.delayed.pop();
-            self.entering = Some(self.place(now_core, id));
             self.counters.n_req += 1;
         }
     }
 
-    fn place(&self, now_core: Cycle, id: Id) -> Pending {
-        let request = &self.requests.get(id).request;
-        let at = self.decoder.decode(request.addr);
+    fn place(&self, addr: u64, ticket: Ticket, arrived_at: Cycle) -> Pending {
+        let at = self.decoder.decode(addr);
         let bank = match &self.bank_hash {
             BankHash::Linear => at.bank,
             BankHash::Xor => xor(at.row.into(), at.bank, self.bank_count),
             BankHash::Ipoly(ipoly) => ipoly.hash(at.row.into(), at.bank),
         };
         Pending {
-            id,
+            ticket,
             bank: bank % self.bank_count,
             row: at.row,
-            is_write: request.kind.is_write(),
-            arrived_at: now_core,
+            arrived_at,
         }
     }
 

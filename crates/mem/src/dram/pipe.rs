@@ -1,7 +1,7 @@
 //! The data pipe of a channel: a column command's data comes CL (reads) or WL (writes) cycles
 //! after it, in the order of the commands. The pipe stands still while replies cannot leave.
 
-use super::inside::Id;
+use super::inside::Ticket;
 use crate::timed::Timed;
 
 /// The pipe. Time is counted in steps of the pipe, not in cycles.
@@ -15,7 +15,7 @@ pub(super) struct DataPipe {
     /// Most steps between the first and the last entry.
     longest: u64,
     /// Requests whose last data is in the pipe, with the step at which it leaves.
-    requests: Timed<Id>,
+    requests: Timed<Ticket>,
 }
 
 impl DataPipe {
@@ -31,7 +31,7 @@ impl DataPipe {
 
     /// Moves by one step; returns the request whose last data left.
     #[inline]
-    pub(super) fn step(&mut self) -> Option<Id> {
+    pub(super) fn step(&mut self) -> Option<Ticket> {
         self.steps += 1;
         self.requests.due(self.steps)?;
         self.requests.pop()
@@ -63,7 +63,7 @@ impl DataPipe {
 
     /// Puts a column command's data in; `finished` is the request if this is its last.
     #[inline]
-    pub(super) fn push(&mut self, finished: Option<Id>) {
+    pub(super) fn push(&mut self, finished: Option<Ticket>) {
         self.last_exit = (self.steps + self.delay).max(self.last_exit + 1);
         if let Some(request) = finished {
             self.requests.push(self.last_exit, request);
@@ -73,12 +73,20 @@ impl DataPipe {
 
 #[cfg(test)]
 mod tests {
-    use super::DataPipe;
+    use super::{DataPipe, Ticket};
+    use crate::AccessKind;
+
+    const READ: Ticket = Ticket {
+        place: 0,
+        bytes: 32,
+        kind: AccessKind::GlobalRead,
+        side: 0,
+    };
 
     #[test]
     fn data_comes_after_the_delay() {
         let mut pipe = DataPipe::new(12);
-        pipe.push(Some(0));
+        pipe.push(Some(READ));
         assert_eq!((0..11).filter_map(|_| pipe.step()).count(), 0);
         assert!(pipe.step().is_some() && pipe.is_empty());
     }
@@ -86,10 +94,10 @@ mod tests {
     #[test]
     fn a_write_after_reads_keeps_the_order() {
         let mut pipe = DataPipe::new(12);
-        pipe.push(Some(0));
+        pipe.push(Some(READ));
         pipe.step();
         pipe.set_delay(4);
-        pipe.push(Some(1));
+        pipe.push(Some(READ));
         let exits: Vec<_> = (2..=20).filter(|_| pipe.step().is_some()).collect();
         assert_eq!(exits, [12, 13], "steps at which data leaves");
     }

@@ -1,21 +1,21 @@
 //! Requests that wait for their bank, one list a bank, linked by number.
 
-use super::inside::{Id, Pending};
+use super::inside::Pending;
 use warploom_config::{DramScheduler, DramSpec};
 
-const NONE: Id = Id::MAX;
+const NONE: u32 = u32::MAX;
 
 #[derive(Clone, Copy, Debug)]
 struct Node {
     pending: Pending,
-    next: Id,
+    next: u32,
 }
 
 /// A bank's requests, oldest first.
 #[derive(Clone, Copy, Debug)]
 struct List {
-    head: Id,
-    tail: Id,
+    head: u32,
+    tail: u32,
 }
 
 /// Where writes wait apart from reads: which of the two are served.
@@ -68,7 +68,7 @@ impl Scheduler {
     /// Adds a request behind those of its bank.
     pub(super) fn push(&mut self, pending: Pending) {
         match &mut self.writes {
-            Some((writes, _)) if pending.is_write => writes.push(pending),
+            Some((writes, _)) if pending.ticket.kind.is_write() => writes.push(pending),
             _ => self.reads.push(pending),
         }
     }
@@ -255,7 +255,9 @@ impl Queue {
 
 #[cfg(test)]
 mod tests {
+    use super::super::inside::Ticket;
     use super::{Pending, Scheduler};
+    use crate::AccessKind;
     use crate::testing::fermi_spec;
     use warploom_config::{DramScheduler, WriteQueueSpec};
 
@@ -265,21 +267,24 @@ mod tests {
         Scheduler::new(&dram)
     }
 
-    fn pending(bank: u32, row: u32, id: u32) -> Pending {
+    fn pending(bank: u32, row: u32, place: u32) -> Pending {
         Pending {
-            id,
+            ticket: Ticket {
+                place,
+                bytes: 32,
+                kind: AccessKind::GlobalRead,
+                side: 0,
+            },
             bank,
             row,
-            is_write: false,
             arrived_at: 0,
         }
     }
 
-    fn pending_write(bank: u32, id: u32) -> Pending {
-        Pending {
-            is_write: true,
-            ..pending(bank, 0, id)
-        }
+    fn pending_write(bank: u32, place: u32) -> Pending {
+        let mut pending = pending(bank, 0, place);
+        pending.ticket.kind = AccessKind::GlobalWrite;
+        pending
     }
 
     #[test]
@@ -290,7 +295,7 @@ mod tests {
         }
         let mut take = |row| {
             let rows = [0, 0, 0, row];
-            scheduler.take(0b1000, 0, &rows).map(|p| p.id)
+            scheduler.take(0b1000, 0, &rows).map(|p| p.ticket.place)
         };
         assert_eq!(take(2), Some(20));
         assert_eq!(take(2), Some(21));
@@ -333,7 +338,7 @@ mod tests {
             low: 2,
         };
         let mut scheduler = Scheduler::new(&dram);
-        let take = |s: &mut Scheduler| s.take(0b1111, 0, &[0; 4]).map(|p| p.id);
+        let take = |s: &mut Scheduler| s.take(0b1111, 0, &[0; 4]).map(|p| p.ticket.place);
         scheduler.push(pending_write(0, 100));
         scheduler.push(pending_write(1, 101));
         assert_eq!(take(&mut scheduler), None, "two writes wait on");

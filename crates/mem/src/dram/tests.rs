@@ -31,12 +31,10 @@ impl Bench {
     fn send(&mut self, kind: AccessKind, addr: u64, bytes: u16) {
         // The only channel's L2 banks have the first numbers.
         let side = self.channel.decoder.sub_partition(addr).index();
-        let id = self.channel.requests.add(Inside {
-            request: Request::new(kind, addr, bytes),
-            side: side as u8,
-        });
+        let request = Request::new(kind, addr, bytes);
+        let ticket = self.channel.requests.add(&request, side as u8);
         self.channel.arbiter.borrow(side);
-        let pending = self.channel.place(0, id);
+        let pending = self.channel.place(addr, ticket, 0);
         self.channel.scheduler.push(pending);
         self.sent += 1;
     }
