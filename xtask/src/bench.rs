@@ -6,15 +6,18 @@
 //! round, which warms caches, is dropped.
 
 mod cores;
+mod growth;
 mod measure;
 mod memory;
 mod sample;
 mod summary;
 
+use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 
 use anyhow::Result;
+use serde::Serialize;
 use warploom_workloads::{Size, Suite, Target, all};
 
 use measure::{Case, Mode};
@@ -26,7 +29,8 @@ use summary::Summary;
 Examples:
   cargo xtask bench                           the kernels that GPGPU-Sim's speed is known for
   cargo xtask bench --size small --gpu gtx480 all
-  cargo xtask bench --json ref-gather > gather.json")]
+  cargo xtask bench --json ref-gather > gather.json
+  cargo xtask bench --growth                  what a cycle costs by number of SMs, and by time")]
 pub struct Args {
     /// Workloads, or `all` [default: the reference kernels]
     workloads: Vec<String>,
@@ -47,6 +51,10 @@ pub struct Args {
     #[arg(long, default_value_t = 3)]
     rounds: usize,
 
+    /// Measure instead what a cycle costs by number of SMs [default: of dxtc], and by simulated time
+    #[arg(long, conflicts_with_all = ["size", "threads"])]
+    growth: bool,
+
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -58,11 +66,21 @@ pub fn run(args: &Args, root: &Path) -> Result<()> {
     if cfg!(debug_assertions) {
         return crate::run_optimised(root);
     }
-    let summary = measure_all(args)?;
-    let text = if args.json {
-        serde_json::to_string_pretty(&summary)? + "\n"
+    if args.growth {
+        print(
+            &growth::measure(&args.gpu, &args.workloads, args.rounds)?,
+            args.json,
+        )
     } else {
-        summary.to_string()
+        print(&measure_all(args)?, args.json)
+    }
+}
+
+fn print(measured: &(impl Serialize + Display), json: bool) -> Result<()> {
+    let text = if json {
+        serde_json::to_string_pretty(measured)? + "\n"
+    } else {
+        measured.to_string()
     };
     io::stdout().write_all(text.as_bytes())?;
     Ok(())
@@ -145,6 +163,7 @@ mod tests {
             gpu: gpu.to_owned(),
             threads: vec![1, 2],
             rounds: 1,
+            growth: false,
             json: false,
         }
     }
