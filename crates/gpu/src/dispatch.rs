@@ -83,13 +83,15 @@ pub struct KernelEnd {
     pub timing: Option<Timing>,
 }
 
-/// Resources of SMs over time.
+/// What a kernel's blocks had of SMs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Held {
     /// 32-bit registers times core cycles.
     pub register_cycles: u64,
     /// Bytes of shared memory times core cycles.
     pub shared_byte_cycles: u64,
+    /// Blocks that an SM took while it held a block of another process.
+    pub joined_blocks: u64,
 }
 
 impl Held {
@@ -97,6 +99,7 @@ impl Held {
     pub fn add(&mut self, other: Self) {
         self.register_cycles += other.register_cycles;
         self.shared_byte_cycles += other.shared_byte_cycles;
+        self.joined_blocks += other.joined_blocks;
     }
 }
 
@@ -121,6 +124,8 @@ pub(crate) struct InFlight {
     /// Sum of the cycles in which blocks ended less that of those in which they started, wrapping
     /// while some run.
     block_cycles: u64,
+    /// Blocks that joined those of another process on their SM.
+    joined_blocks: u64,
     /// What blocks touch, if a policy wants to know, and that of those in the window and of those
     /// that run, in the same order.
     touches: Option<Touches>,
@@ -173,6 +178,7 @@ impl InFlight {
             window: VecDeque::new(),
             running: vec![Vec::with_capacity(most as usize); sms],
             block_cycles: 0,
+            joined_blocks: 0,
             touches,
             window_touches: VecDeque::new(),
             running_touches: vec![Vec::new(); sms],
@@ -253,6 +259,7 @@ impl InFlight {
         Held {
             register_cycles: cycles * u64::from(self.needs.registers),
             shared_byte_cycles: cycles * u64::from(self.needs.shared_bytes),
+            joined_blocks: self.joined_blocks,
         }
     }
 
@@ -750,7 +757,19 @@ impl Dispatcher {
             let ranges = warp_ranges(k.touches.as_mut(), rank, footprint, k.needs.threads / 32);
             sm.set_ranges(first_warp, &ranges);
         }
+        self.note_company(slot, id);
         Offer::Taken
+    }
+
+    /// Counts the block that a kernel has just started on an SM if it is there beside another
+    /// process's.
+    fn note_company(&mut self, slot: usize, id: SmId) {
+        let process = self.kernels[slot].as_ref().map(|k| k.image.asid);
+        let others = |k: &InFlight| Some(k.image.asid) != process && k.has_blocks_on(id);
+        let joins = self.in_flight().any(others);
+        if let Some(kernel) = &mut self.kernels[slot] {
+            kernel.joined_blocks += u64::from(joins);
+        }
     }
 
     /// SMs may have room that they had not: all of them, or one.

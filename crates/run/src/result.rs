@@ -353,6 +353,7 @@ fn process_report(process: &Process<'_>, now: u64) -> ProcessReport {
         pipe_cycles: pipes.map(|(name, n)| ((*name).to_owned(), n)).collect(),
         register_cycles: process.held.register_cycles,
         shared_byte_cycles: process.held.shared_byte_cycles,
+        joined_blocks: process.held.joined_blocks,
     }
 }
 

@@ -466,6 +466,9 @@ pub struct ProcessReport {
     pub register_cycles: u64,
     /// The same of bytes of shared memory.
     pub shared_byte_cycles: u64,
+    /// Its blocks that an SM took while it held a block of another process.
+    #[serde(default)]
+    pub joined_blocks: u64,
 }
 
 /// A decision of the multiprogramming policy.

@@ -58,28 +58,31 @@ fn processes_share_nothing_but_the_machine() {
     }
 }
 
-/// The second program's launch lies where only the first has memory.
+/// The second program's launch lies where only the first has memory: `inc` reads there, `put` only
+/// writes.
 #[test]
 fn a_kernel_that_touches_another_process_memory_faults() {
-    let far = 4 * WORDS as u64;
-    let owner = Script::new(&[Alloc(far), LaunchBeyond(far)], &[]);
-    sound(&mix(
-        &gpu("even", &[]),
-        vec![participant("owner", &owner)],
-        1,
-    ));
-    let guest = Script::new(&[LaunchBeyond(far)], &[]);
-    let programs = vec![participant("owner", &owner), participant("guest", &guest)];
-    let report = mix(&gpu("even", &[]), programs, 1);
-    let Outcome::Fault { message } = report.outcome else {
-        panic!("{:?}", report.outcome)
-    };
-    assert!(message.starts_with("program `guest`: "), "{message}");
-    assert!(message.contains("kernel `inc`"), "{message}");
-    // What was in flight is reported as far as it came.
-    let process = |kernel: &KernelReport| kernel.concurrent.as_ref().map(|c| c.process);
-    let processes: Vec<_> = report.kernels.iter().map(process).collect();
-    assert_eq!(processes, [Some(0), Some(1)]);
+    for kernel in ["inc", "put"] {
+        let far = 4 * WORDS as u64;
+        let owner = Script::new(&[Alloc(far), LaunchBeyond(kernel, far)], &[]);
+        sound(&mix(
+            &gpu("even", &[]),
+            vec![participant("owner", &owner)],
+            1,
+        ));
+        let guest = Script::new(&[LaunchBeyond(kernel, far)], &[]);
+        let programs = vec![participant("owner", &owner), participant("guest", &guest)];
+        let report = mix(&gpu("even", &[]), programs, 1);
+        let Outcome::Fault { message } = report.outcome else {
+            panic!("{:?}", report.outcome)
+        };
+        assert!(message.starts_with("program `guest`: "), "{message}");
+        assert!(message.contains(&format!("kernel `{kernel}`")), "{message}");
+        // What was in flight is reported as far as it came.
+        let process = |kernel: &KernelReport| kernel.concurrent.as_ref().map(|c| c.process);
+        let processes: Vec<_> = report.kernels.iter().map(process).collect();
+        assert_eq!(processes, [Some(0), Some(1)]);
+    }
 }
 
 #[test]
@@ -130,6 +133,23 @@ fn two(policy: &str, more: &[&str], threads: usize) -> RunReport {
     let report = unchecked_two(policy, more, threads);
     sound(&report);
     report
+}
+
+/// Blocks of each that an SM took beside the other's: under policies that keep programs apart none,
+/// under those that share an SM some of the one that comes second.
+#[test]
+fn blocks_that_share_an_sm_are_counted() {
+    let joined = |policy: &str, more: &[&str]| -> Vec<u64> {
+        let report = two(policy, more, 1);
+        report.processes.iter().map(|p| p.joined_blocks).collect()
+    };
+    for apart in ["sequential", "exclusive", "spatial"] {
+        assert_eq!(joined(apart, &[]), [0, 0], "{apart}");
+    }
+    for shared in ["left-over", "fcfs", "even", "fixed"] {
+        let joined = joined(shared, &["fixed.first=2", "fixed.second=2"]);
+        assert!((1..=50).contains(&joined[1]), "{shared}: {joined:?}");
+    }
 }
 
 /// When each process' first block started and when it ended.

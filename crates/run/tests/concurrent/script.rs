@@ -16,8 +16,8 @@ pub const WORDS: usize = (1 << 14) + 8 * OWN;
 pub const OWN: usize = 1 << 14;
 
 /// Each of the first `grid x block` words goes through `n` turns of a loop (`spin` keeps it, `inc`
-/// adds one, `double` doubles it); `load` sums `n` words a thread, scattered over the buffer;
-/// `stuck` waits at a barrier that never fills.
+/// adds one, `double` doubles it); `put` writes `n` there and reads nothing; `load` sums `n` words
+/// a thread, scattered over the buffer; `stuck` waits at a barrier that never fills.
 const PTX: &str = "\
 .version 7.0
 .target sm_50
@@ -38,6 +38,14 @@ ret; }
 LOOP
 add.s32 %r4, %r4, %r4;
 st.global.u32 [%rd3], %r4;
+ret; }
+.visible .entry put(.param .u64 buf, .param .u32 n) {
+.reg .b32 %r<6>; .reg .b64 %rd<4>;
+mov.u32 %r1, %tid.x; mov.u32 %r2, %ctaid.x; mov.u32 %r3, %ntid.x;
+mad.lo.s32 %r1, %r2, %r3, %r1;
+ld.param.u64 %rd1, [buf]; ld.param.u32 %r5, [n];
+mul.wide.u32 %rd2, %r1, 4; add.s64 %rd3, %rd1, %rd2;
+st.global.u32 [%rd3], %r5;
 ret; }
 .visible .entry load(.param .u64 buf, .param .u32 n) {
 .reg .pred %p<2>; .reg .b32 %r<12>; .reg .b64 %rd<4>;
@@ -87,8 +95,8 @@ pub enum Step {
     SynchronizeStream(u32),
     /// The word must be so now.
     Expect(usize, u32),
-    /// A launch over memory this many bytes behind the buffer.
-    LaunchBeyond(u64),
+    /// A launch of a kernel over memory this many bytes behind the buffer.
+    LaunchBeyond(&'static str, u64),
     /// Another buffer of so many bytes.
     Alloc(u64),
 }
@@ -155,8 +163,8 @@ impl HostProgram for Script {
                     let own = word(buffer, stream as usize * OWN);
                     Self::launch(module, own, (stream, kernel, blocks, turns))
                 }
-                Step::LaunchBeyond(bytes) => {
-                    Self::launch(module, buffer.offset(bytes), (0, "inc", 1, 1))
+                Step::LaunchBeyond(kernel, bytes) => {
+                    Self::launch(module, buffer.offset(bytes), (0, kernel, 1, 1))
                 }
                 Step::Write(stream, at, value) => HostAction::Write {
                     stream,
