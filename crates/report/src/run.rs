@@ -5,6 +5,7 @@ use crate::format::{grouped, percent, rate, seconds};
 use crate::table::figures;
 use std::collections::BTreeMap;
 use std::fmt::Write;
+use warploom_stats::mix::MixFigures;
 use warploom_stats::result::{
     CheckReport, Figures, KernelReport, Outcome, ProcessReport, RunReport, ratio,
 };
@@ -83,9 +84,27 @@ fn processes(text: &mut String, run: &RunReport) {
             "total IPC {:.1}, STP {:.3}, ANTT {:.3}, minimum speedup {:.3}, harmonic mean {:.3}",
             mix.total_ipc, mix.stp, mix.antt, mix.minimum_speedup, mix.harmonic_mean,
         );
+        causes(text, run, mix);
     }
     text.push('\n');
     decisions(text, run);
+}
+
+/// What slowdowns are made of, where runs alone are at hand.
+fn causes(text: &mut String, run: &RunReport, mix: &MixFigures) {
+    let factor = |value: Option<f64>| value.map_or("-".to_owned(), |v| format!("{v:.2}"));
+    let programs = run.processes.iter().zip(&mix.slowdowns).zip(&mix.causes);
+    for ((process, slowdown), causes) in programs {
+        let _ = writeln!(
+            text,
+            "{}: {slowdown:.2} = {} by fewer blocks x {} by slower ones; alone L1D hit {}, L2 hit {}",
+            process.name,
+            factor(causes.room),
+            factor(causes.pace),
+            percent(causes.l1d_hit_rate_alone),
+            percent(causes.l2_hit_rate_alone),
+        );
+    }
 }
 
 fn decisions(text: &mut String, run: &RunReport) {

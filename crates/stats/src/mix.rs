@@ -1,6 +1,7 @@
 //! Metrics of programs that run at once: how much of their speed alone they keep (Eyerman and
 //! Eeckhout, IEEE Micro 28(3), 2008; seed 003, sections V.A and V.F).
 
+use crate::result::{ProcessReport, ratio};
 use serde::{Deserialize, Serialize};
 
 /// The same work of one program, alone and in a mix, in cycles; neither is 0.
@@ -39,6 +40,43 @@ pub struct MixFigures {
     pub minimum_speedup: f64,
     /// Harmonic mean of the speedups.
     pub harmonic_mean: f64,
+    /// By program: what its slowdown is made of, where the runs alone are at hand.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub causes: Vec<SlowdownCauses>,
+}
+
+/// Why a program takes longer in a mix than alone: its slowdown is `room` times `pace`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SlowdownCauses {
+    /// Registers that its blocks hold alone over those that they hold in the mix, means over its
+    /// time: what it loses by having fewer blocks. None where it holds none.
+    pub room: Option<f64>,
+    /// Instructions that it executes a cycle and register held, alone over those in the mix: what
+    /// it loses by slower blocks, beside others on their SM or for the memory that all share.
+    pub pace: Option<f64>,
+    /// Its hit rate in L1D alone.
+    pub l1d_hit_rate_alone: Option<f64>,
+    /// Its hit rate in L2 alone.
+    pub l2_hit_rate_alone: Option<f64>,
+}
+
+impl SlowdownCauses {
+    /// Of the same program alone and in a mix.
+    pub fn of(alone: &ProcessReport, mixed: &ProcessReport) -> Self {
+        let held = |p: &ProcessReport| ratio(p.register_cycles, p.cycles);
+        let room = held(alone)
+            .zip(held(mixed))
+            .map(|(alone, mixed)| alone / mixed);
+        let slowdown = ratio(mixed.cycles, alone.cycles);
+        let known = |value: &f64| value.is_finite() && *value > 0.0;
+        let room = room.filter(known);
+        Self {
+            room,
+            pace: slowdown.zip(room).map(|(slowdown, room)| slowdown / room),
+            l1d_hit_rate_alone: alone.l1d.hit_rate,
+            l2_hit_rate_alone: alone.l2.hit_rate,
+        }
+    }
 }
 
 impl MixFigures {
@@ -55,13 +93,15 @@ impl MixFigures {
             minimum_speedup: speedups.fold(f64::INFINITY, f64::min),
             harmonic_mean: count / all_slowdowns,
             slowdowns,
+            causes: Vec::new(),
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{MixFigures, Turnaround};
+    use super::{MixFigures, SlowdownCauses, Turnaround};
+    use crate::result::{CacheFigures, ProcessReport};
 
     /// Eyerman and Eeckhout's definitions on two programs, one twice and one four times as slow.
     #[test]
@@ -78,6 +118,7 @@ mod tests {
             antt: 3.0,
             minimum_speedup: 0.25,
             harmonic_mean: 2.0 / 6.0,
+            causes: Vec::new(),
         };
         assert_eq!(mix, expected);
     }
@@ -93,5 +134,27 @@ mod tests {
         let ones = [one.stp, one.antt, one.minimum_speedup, one.harmonic_mean];
         assert_eq!(ones, [1.0; 4]);
         assert_eq!(MixFigures::new(14, 7, &[same, same]).stp, 2.0);
+    }
+
+    /// Three times as long: half of the blocks, each of which does two thirds.
+    #[test]
+    fn a_slowdown_is_room_times_pace() {
+        let alone = ProcessReport {
+            cycles: 100,
+            register_cycles: 40_000,
+            l1d: CacheFigures::new(3, 4),
+            ..ProcessReport::default()
+        };
+        let mixed = ProcessReport {
+            cycles: 300,
+            register_cycles: 60_000,
+            ..ProcessReport::default()
+        };
+        let causes = SlowdownCauses::of(&alone, &mixed);
+        assert_eq!((causes.room, causes.pace), (Some(2.0), Some(1.5)));
+        assert_eq!(causes.l1d_hit_rate_alone, Some(0.75));
+        assert_eq!(causes.l2_hit_rate_alone, None);
+        let nothing = SlowdownCauses::of(&alone, &ProcessReport::default());
+        assert_eq!((nothing.room, nothing.pace), (None, None));
     }
 }

@@ -8,7 +8,7 @@
 //! cycles and shared statistics, never the time taken or the command.
 
 use crate::PEAK_SUFFIX;
-use crate::mix::{MixFigures, Turnaround};
+use crate::mix::{MixFigures, SlowdownCauses, Turnaround};
 use crate::sample::{Estimate, SampleReport};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -67,19 +67,23 @@ pub struct RunReport {
 }
 
 impl RunReport {
-    /// Notes what the programs came to, each of which takes `alone` cycles alone for the work that
-    /// it did here.
-    pub fn compare_with_alone(&mut self, alone: &[u64]) {
-        let programs: Vec<Turnaround> = (self.processes.iter().zip(alone))
-            .map(|(process, alone)| Turnaround {
-                alone: (*alone).max(1) as f64,
-                mixed: process.cycles.max(1) as f64,
+    /// Notes what the programs came to, each of which does alone in `alone` the work that it did
+    /// here.
+    pub fn compare_with_alone(&mut self, alone: &[ProcessReport]) {
+        let pairs = || alone.iter().zip(&self.processes);
+        let programs: Vec<Turnaround> = pairs()
+            .map(|(alone, mixed)| Turnaround {
+                alone: alone.cycles.max(1) as f64,
+                mixed: mixed.cycles.max(1) as f64,
             })
             .collect();
         let instructions = self.processes.iter().map(|p| p.thread_instructions).sum();
         let ends = self.processes.iter().map(|p| p.arrived_at + p.cycles);
         let cycles = ends.max().unwrap_or(0);
-        self.mix = Some(MixFigures::new(instructions, cycles, &programs));
+        self.mix = Some(MixFigures {
+            causes: pairs().map(|(a, m)| SlowdownCauses::of(a, m)).collect(),
+            ..MixFigures::new(instructions, cycles, &programs)
+        });
     }
 
     /// The run ended by itself or where it was asked to, and every check made passed.

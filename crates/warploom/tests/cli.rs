@@ -431,6 +431,12 @@ fn what_a_mix_cannot_do_is_said() {
     let ran = warploom_in(folder.path(), &mixed);
     assert_eq!(ran.status, 0, "{}{}", ran.out, ran.err);
     assert!(ran.out.contains("slowdown"), "{}", ran.out);
+    assert_eq!(
+        ran.out.matches(" by fewer blocks x ").count(),
+        2,
+        "{}",
+        ran.out
+    );
 }
 
 #[test]

@@ -13,7 +13,7 @@ use warploom_lab::Input;
 use warploom_report::run_report;
 use warploom_run::launch_file::{ProcessPlan, processes, read};
 use warploom_run::{Again, Options, Participant, Session};
-use warploom_stats::result::{Outcome, RunReport};
+use warploom_stats::result::{Outcome, ProcessReport, RunReport};
 
 /// Address spaces have numbers of 8 bits.
 const MOST_PROGRAMS: usize = 256;
@@ -180,9 +180,13 @@ pub(super) fn run(args: &Args, gpu: &GpuSpec, plans: &[ProcessPlan]) -> Result<E
     let inputs = inputs
         .map(|name| target::input(name, args.workload.size, args.workload.seed, &args.launch));
     let inputs: Vec<Input> = inputs.collect::<Result<_, _>>()?;
-    let targets = match args.mix.alone_cycles {
-        None => plans.iter().filter_map(|plan| plan.instructions).collect(),
+    let alone = match args.mix.alone_cycles {
+        None => Vec::new(),
         Some(cycles) => alone(args, gpu, &inputs, cycles)?,
+    };
+    let targets: Vec<u64> = match alone.as_slice() {
+        [] => plans.iter().filter_map(|plan| plan.instructions).collect(),
+        alone => alone.iter().map(|run| run.thread_instructions).collect(),
     };
     let again = args.mix.again || !targets.is_empty();
     let programs = inputs.iter().enumerate().map(|(at, input)| {
@@ -194,8 +198,8 @@ pub(super) fn run(args: &Args, gpu: &GpuSpec, plans: &[ProcessPlan]) -> Result<E
     });
     let programs = programs.collect::<Result<_, Failure>>()?;
     let mut result = simulate(args, gpu, programs, args.max_cycles)?;
-    if let (Some(cycles), Outcome::Finished) = (args.mix.alone_cycles, &result.outcome) {
-        result.compare_with_alone(&vec![cycles; inputs.len()]);
+    if !alone.is_empty() && result.outcome == Outcome::Finished {
+        result.compare_with_alone(&alone);
     }
     args.stats.write(&mut result)?;
     print(&match args.json {
@@ -205,11 +209,16 @@ pub(super) fn run(args: &Args, gpu: &GpuSpec, plans: &[ProcessPlan]) -> Result<E
     Ok(ExitCode::from(u8::from(!result.succeeded())))
 }
 
-/// Thread instructions of each program in so many cycles alone.
-fn alone(args: &Args, gpu: &GpuSpec, inputs: &[Input], cycles: u64) -> Result<Vec<u64>, Failure> {
+/// What each program does in so many cycles alone.
+fn alone(
+    args: &Args,
+    gpu: &GpuSpec,
+    inputs: &[Input],
+    cycles: u64,
+) -> Result<Vec<ProcessReport>, Failure> {
     let of = |input: &Input| {
         let program = participant(input, gpu, true)?;
-        let report = simulate(args, gpu, vec![program], Some(cycles))?;
+        let mut report = simulate(args, gpu, vec![program], Some(cycles))?;
         if !report.succeeded() {
             note(&run_report(&report));
             let name = input.name();
@@ -223,7 +232,7 @@ fn alone(args: &Args, gpu: &GpuSpec, inputs: &[Input], cycles: u64) -> Result<Ve
                  it\n  = help: more `--alone-cycles`; a launch alone takes hundreds",
                 input.name()
             ))),
-            instructions => Ok(instructions),
+            _ => Ok(report.processes.swap_remove(0)),
         }
     };
     inputs.iter().map(of).collect()
