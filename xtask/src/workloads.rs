@@ -5,6 +5,7 @@
 mod check;
 mod contexts;
 mod measure;
+mod mixes;
 mod page;
 mod paper;
 mod variants;
@@ -12,6 +13,7 @@ mod variants;
 use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
+use std::thread;
 
 use anyhow::{Context, Result};
 use warploom_workloads::{COLUMNS, aliases, all};
@@ -51,15 +53,20 @@ pub struct Args {
     contexts: bool,
 
     /// With --check: of every pair and triple of seed 003 under every multiprogramming policy, at
-    /// size small
+    /// size small, into docs/generated/mix-outputs.md
     #[arg(long, requires = "check", conflicts_with_all = ["paper", "contexts", "only"])]
     mixes: bool,
+
+    /// With --mixes: so many runs at a time; none: one a core
+    #[arg(long, value_name = "N", requires = "mixes")]
+    threads: Option<usize>,
 }
 
 /// Measures or checks.
 pub fn run(args: &Args, root: &Path) -> Result<()> {
     if args.mixes {
-        return check::mixes();
+        let cores = || thread::available_parallelism().map_or(1, usize::from);
+        return mixes::run(args.threads.unwrap_or_else(cores), root);
     }
     if args.check {
         return match (args.paper, args.contexts) {

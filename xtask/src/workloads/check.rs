@@ -5,7 +5,6 @@ use std::ops::ControlFlow;
 
 use anyhow::{Context, Result, ensure};
 use warploom_config::{Base, GpuSpec};
-use warploom_lab::{Event, Results, RunSpec, Runner, every_mix, is_right};
 use warploom_run::{Options, Session};
 use warploom_stats::result::Outcome;
 use warploom_workloads::{Size, Target};
@@ -39,31 +38,6 @@ pub fn run(only: &[String]) -> Result<()> {
         }
     }
     ensure!(failed.is_empty(), "wrong outputs: {}", failed.join(", "));
-    Ok(())
-}
-
-/// Checks the mixes of seed 003, two at a time.
-pub fn mixes() -> Result<()> {
-    let specs = every_mix(Size::Small);
-    let runner = Runner {
-        store: None,
-        threads: 2,
-        observer: &|event| {
-            if let Event::Started { number, label } = event {
-                // Who runs this reads along; a closed pipe is no reason to stop.
-                let _ = writeln!(io::stdout(), "{}: {label}", number + 1);
-            }
-        },
-    };
-    let mut results = Results::default();
-    runner.run(&specs, &mut results)?;
-    let wrong = specs.iter().filter(|spec| {
-        let report = results.get(&spec.key());
-        !report.is_some_and(|report| is_right(report))
-    });
-    let wrong: Vec<String> = wrong.map(RunSpec::command).collect();
-    ensure!(wrong.is_empty(), "wrong outputs: {}", wrong.join(", "));
-    writeln!(io::stdout(), "outputs of {} mixes are right", specs.len())?;
     Ok(())
 }
 
