@@ -34,10 +34,10 @@ impl FigureInfo {
     }
 }
 
-/// Figures that take about as long as all others of their paper, so that the paper's name does not
-/// stand for them: they are made by their own.
+/// Figures that take about as long as all others of their paper, or that the paper does not have:
+/// its name does not stand for them, they are made by their own.
 pub const fn by_name_only() -> &'static [FigureInfo] {
-    &[slicer::ORACLE]
+    &slicer::BY_NAME
 }
 
 /// Every other figure, by paper and in its order.

@@ -18,6 +18,7 @@ mod fig9;
 mod large;
 mod oracle;
 mod outputs;
+mod sample;
 mod storage;
 mod table2;
 mod table3;
@@ -56,8 +57,8 @@ pub(super) const FIGURES: [FigureInfo; 15] = [
     storage::FIGURE,
 ];
 
-/// Made by its own name only.
-pub(super) const ORACLE: FigureInfo = fig6_oracle::FIGURE;
+/// Made by their own names only.
+pub(super) const BY_NAME: [FigureInfo; 2] = [fig6_oracle::FIGURE, sample::FIGURE];
 
 const PAPER: &str = "slicer";
 /// Table I.

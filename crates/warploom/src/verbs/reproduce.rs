@@ -86,7 +86,7 @@ fn what_there_is() -> String {
         listing(&["figure", "what it shows"], &rows, width())
     };
     format!(
-        "{}\nHours at scale paper, and made by their names only:\n\n{}\n\
+        "{}\nMade by their names only, for hours at scale paper or because no paper has them:\n\n{}\n\
          warploom reproduce FIGURE makes one; warploom reproduce --help shows examples.\n",
         table(all()),
         table(by_name_only()),

@@ -47,17 +47,25 @@ fn needs(name: &str) -> BlockNeeds {
     BlockNeeds::new(threads, registers, shared, &gpu.sm)
 }
 
-fn most(name: &str) -> u32 {
+/// Blocks of a benchmark that an SM has room for.
+pub(super) fn most(name: &str) -> u32 {
     let gpu = preset(GPU).unwrap_or_else(|errors| panic!("{errors}"));
     needs(name).blocks_per_sm(u64::MAX, &gpu.sm, &gpu.gpu).0
 }
 
-/// IPC of a benchmark with 1, 2, 3 blocks on an SM, alone for a tenth of the scale's time.
-pub(super) fn curve(request: &Request, runs: &mut Runs<'_>, name: &str) -> Option<Vec<f64>> {
+/// IPC of a benchmark with 1, 2, 3 blocks on an SM, alone for a tenth of the scale's time, on a
+/// machine with `changes`.
+pub(super) fn curve(
+    request: &Request,
+    runs: &mut Runs<'_>,
+    name: &str,
+    changes: &[String],
+) -> Option<Vec<f64>> {
     let spec = |blocks: u32| {
-        let set = format!("gpu.max_blocks_per_sm={blocks}");
+        let own = [format!("gpu.max_blocks_per_sm={blocks}")];
         let name_of = format!("{blocks} blocks");
-        let machine = machine(request, GPU, &name_of, "left-over", &[set]);
+        let sets = [changes, &own].concat();
+        let machine = machine(request, GPU, &name_of, "left-over", &sets);
         RunSpec {
             max_cycles: Some(times(request.scale).alone / 10),
             mix: Some(Mix {
@@ -80,7 +88,7 @@ fn over_best(curve: &[f64]) -> Vec<f64> {
 fn by_blocks(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
     let curves: Vec<_> = BENCHMARKS
         .iter()
-        .map(|name| curve(request, runs, name))
+        .map(|name| curve(request, runs, name, &[]))
         .collect();
     let curves: Vec<Vec<f64>> = curves.into_iter().collect::<Option<_>>()?;
     let mut rows = Vec::new();
@@ -153,19 +161,24 @@ pub(super) fn choice_by_runs_alone(
     runs: &mut Runs<'_>,
     names: &[&str],
 ) -> Option<Vec<u32>> {
-    let curves = names.iter().map(|name| curve(request, runs, name));
+    let curves = names.iter().map(|name| curve(request, runs, name, &[]));
     let curves: Vec<_> = curves.collect();
     let curves: Vec<Vec<f64>> = curves.into_iter().collect::<Option<_>>()?;
+    Some(chosen(names, &curves).unwrap_or_default())
+}
+
+/// What Algorithm 1 chooses for benchmarks by what each does with 1, 2, 3 blocks; `None` if not one
+/// block of each fits.
+pub(super) fn chosen(names: &[&str], curves: &[Vec<f64>]) -> Option<Vec<u32>> {
     let shares: Vec<Vec<f64>> = curves.iter().map(|curve| over_best(curve)).collect();
-    let chosen = water_fill(&demands(names, &shares), all_of_an_sm());
-    Some(chosen.unwrap_or_default())
+    water_fill(&demands(names, &shares), all_of_an_sm())
 }
 
 fn sweet_spot(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
     let names = ["IMG", "NN"];
     let curves: Vec<_> = names
         .iter()
-        .map(|name| curve(request, runs, name))
+        .map(|name| curve(request, runs, name, &[]))
         .collect();
     let curves: Vec<Vec<f64>> = curves.into_iter().collect::<Option<_>>()?;
     let shares: Vec<Vec<f64>> = curves.iter().map(|curve| over_best(curve)).collect();

@@ -1,14 +1,14 @@
 //! Table III: blocks of each kernel on an SM.
 
 use super::fig3::choice_by_runs_alone;
-use super::{GPU, Group, Mixed, PAPER, SLICER, Setting, columns, pairs, scale_note, study};
+use super::{GPU, Group, PAPER, SLICER, Setting, columns, pairs, scale_note, study};
 use crate::figure::{Figure, Request};
 use crate::figures::FigureInfo;
 use crate::runs::Runs;
 use crate::verdict::Judged;
 use std::collections::BTreeMap;
 use warploom_report::page::{Cell, Table};
-use warploom_stats::result::DecisionReport;
+use warploom_stats::result::{DecisionReport, RunReport};
 use warploom_workloads::Target;
 
 pub(super) const FIGURE: FigureInfo = FigureInfo {
@@ -53,8 +53,8 @@ const DYN: &[(&str, Option<[u32; 2]>)] = &[
 ];
 
 /// The first decision of a run that divides an SM or the SMs.
-fn first(mixed: &Mixed) -> Option<&DecisionReport> {
-    let mut decisions = mixed.report.decisions.iter();
+pub(super) fn first(report: &RunReport) -> Option<&DecisionReport> {
+    let mut decisions = report.decisions.iter();
     decisions.find(|decision| decision.verdict != "profile")
 }
 
@@ -94,7 +94,7 @@ fn make(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
         let name = group.name();
         let paper = DYN.iter().find(|(pair, _)| *pair == name);
         let paper = paper.and_then(|(_, blocks)| *blocks);
-        let decision = first(&row[0]);
+        let decision = first(&row[0].report);
         let ours = decision
             .filter(|d| d.verdict == "shared")
             .map(|d| &d.blocks[..]);

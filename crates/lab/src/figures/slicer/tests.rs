@@ -5,8 +5,16 @@ use crate::figure::Scale;
 use crate::figures::{find, testing};
 use warploom_report::page::{Cell, Page};
 
-/// Fifteen figures, as many runs as CI has time for: those that say what a mix came to.
-const MADE: [&str; 6] = ["fig1", "fig6", "fig6-oracle", "table3", "fig9", "storage"];
+/// Of all figures, as many runs as CI has time for: those that say what a mix came to.
+const MADE: [&str; 7] = [
+    "fig1",
+    "fig6",
+    "fig6-oracle",
+    "table3",
+    "fig9",
+    "storage",
+    "sample",
+];
 
 fn pages() -> Vec<Page> {
     testing::pages(&MADE.map(|name| find(&format!("slicer/{name}")).unwrap()[0]))
@@ -53,6 +61,17 @@ fn figures_are_made_and_their_policies_act() {
         };
         assert!(ours != "none" && *at >= 1000, "{row:?}");
     }
+    // Three pairs at two clocks: whatever a curve is measured in, it leads to a partition.
+    let sample = page("sample");
+    assert_eq!(sample.table.rows.len(), 6);
+    for row in &sample.table.rows {
+        let choices = row[2..].iter().map(Cell::shown);
+        for (at, choice) in choices.enumerate() {
+            let shared = choice.starts_with('(');
+            assert!(shared || at > 2 && choice == "spatial", "{row:?}");
+        }
+    }
+    assert_eq!(sample.summary["1400.alone.near"], Cell::Count(3));
     // Shares of scheduler cycles leave room for those that issue.
     for row in &page("fig1").table.rows {
         let stalls: f64 = row[1..].iter().filter_map(Cell::number).sum();

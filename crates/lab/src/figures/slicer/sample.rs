@@ -1,0 +1,287 @@
+//! What lies between a sample and runs alone: what Algorithm 1 chooses for each pair from curves
+//! that differ in one thing at a time. No figure of the paper, which says that its sampled choices
+//! are within a block of those from whole runs for over 90% of its pairs.
+
+use super::fig3::{chosen, curve, most};
+use super::table3::first;
+use super::{
+    BENCHMARKS, GPU, Group, LEFT_OVER, PAPER, SLICER, bars, columns, input, machine, pairs,
+    scale_note, times,
+};
+use crate::figure::{Figure, Request};
+use crate::figures::FigureInfo;
+use crate::runs::Runs;
+use crate::spec::{Mix, RunSpec};
+use std::collections::BTreeMap;
+use warploom_report::page::{Cell, Table};
+use warploom_stats::result::{DecisionReport, RunReport};
+
+pub(super) const FIGURE: FigureInfo = FigureInfo {
+    paper: PAPER,
+    name: "sample",
+    title: "First partitions of pairs by what the curves behind them are measured in",
+    make,
+};
+
+/// Clocks of the SMs in MHz: Table I's, and that of GPGPU-Sim's own configuration.
+const CLOCKS: [u32; 2] = [1400, 700];
+
+/// What curves are measured in.
+const SOURCES: [(&str, &str); 7] = [
+    (
+        "alone",
+        "From runs alone of a tenth of the time alone, every SM with the same number of blocks.",
+    ),
+    (
+        "same",
+        "From the cycles of the sample in such runs: as short and as early as a sample.",
+    ),
+    (
+        "itself",
+        "From samples, so that SMs differ in blocks, with the same program on the other SMs.",
+    ),
+    (
+        "other",
+        "From samples with the pair's other program there, as sampled.",
+    ),
+    (
+        "long",
+        "The same after ten times the warm-up, ten times as long.",
+    ),
+    ("equation_4", "As `other`, weighted by equation 4."),
+    ("inverse", "As `other`, weighted by its inverse."),
+];
+
+/// A partition.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Choice {
+    Shared(Vec<u32>),
+    Spatial,
+    /// No profile came to its end.
+    None,
+}
+
+impl Choice {
+    fn of(decision: Option<&DecisionReport>) -> Self {
+        match decision {
+            None => Self::None,
+            Some(decision) if decision.verdict == "shared" => Self::Shared(decision.blocks.clone()),
+            Some(_) => Self::Spatial,
+        }
+    }
+
+    /// Within a block for either program.
+    fn is_near(&self, other: &Self) -> bool {
+        let (Self::Shared(own), Self::Shared(other)) = (self, other) else {
+            return false;
+        };
+        own.iter().zip(other).all(|(a, b)| a.abs_diff(*b) <= 1)
+    }
+
+    fn text(&self) -> String {
+        match self {
+            Self::Shared(blocks) => {
+                let blocks: Vec<String> = blocks.iter().map(u32::to_string).collect();
+                format!("({})", blocks.join(","))
+            }
+            Self::Spatial => "spatial".to_owned(),
+            Self::None => "none".to_owned(),
+        }
+    }
+}
+
+/// One clock's runs.
+struct Clocked<'a> {
+    request: &'a Request,
+    /// The clock as a setting.
+    clock: String,
+}
+
+impl Clocked<'_> {
+    fn again() -> Mix {
+        Mix {
+            again: true,
+            ..Mix::default()
+        }
+    }
+
+    /// Warp instructions in the cycles of a sample by blocks on every SM, alone.
+    fn same(&self, runs: &mut Runs<'_>, name: &str) -> Option<Vec<f64>> {
+        let times = times(self.request.scale);
+        let spec = |blocks: u32| {
+            let sets = [
+                self.clock.clone(),
+                format!("gpu.max_blocks_per_sm={blocks}"),
+            ];
+            let machine = machine(self.request, GPU, &sets.join(" "), LEFT_OVER, &sets);
+            RunSpec {
+                max_cycles: Some(times.warmup + times.profile),
+                window_cycles: Some(times.profile),
+                mix: Some(Self::again()),
+                ..RunSpec::new(&input(self.request, name), &machine)
+            }
+        };
+        let specs: Vec<RunSpec> = (1..=most(name)).map(spec).collect();
+        let reports = runs.all(&specs)?;
+        let last = |report: &RunReport| {
+            let series = report.series.as_ref()?;
+            let column = series.columns.get("sm.warp_instructions")?;
+            column.last().map(|count| *count as f64)
+        };
+        reports.iter().map(|report| last(report)).collect()
+    }
+
+    /// The first profile of two programs; lengths are `times` those of the scale.
+    fn profiled(
+        &self,
+        runs: &mut Runs<'_>,
+        names: [&str; 2],
+        weight: &str,
+        longer: u64,
+    ) -> Option<Option<DecisionReport>> {
+        let times = times(self.request.scale);
+        let (warmup, profile) = (longer * times.warmup, longer * times.profile);
+        let mut sets = vec![self.clock.clone(), format!("warped-slicer.weight={weight}")];
+        if longer != 1 {
+            sets.push(format!("warped-slicer.warmup_cycles={warmup}"));
+            sets.push(format!("warped-slicer.profile_cycles={profile}"));
+        }
+        let machine = machine(self.request, GPU, &sets.join(" "), SLICER, &sets);
+        let [one, two] = names.map(|name| input(self.request, name));
+        // Half of the SMs may have to take numbers of blocks in turns.
+        let turns = machine
+            .spec
+            .sm
+            .max_blocks
+            .div_ceil(machine.spec.gpu.sms / 2);
+        let report = runs.get(&RunSpec {
+            // A kernel that ends in its sample is sampled anew.
+            max_cycles: Some(warmup + 3 * u64::from(turns) * profile),
+            mix: Some(Mix {
+                others: vec![two],
+                ..Self::again()
+            }),
+            ..RunSpec::new(&one, &machine)
+        })?;
+        Some(first(&report).cloned())
+    }
+
+    /// What a program does on SMs that differ in blocks, beside itself: the mean of both.
+    fn itself(&self, runs: &mut Runs<'_>, name: &str) -> Option<Vec<f64>> {
+        let decision = self.profiled(runs, [name; 2], "one", 1)?;
+        let curves = decision.map_or_else(Vec::new, |decision| decision.curves);
+        let [one, two] = curves.as_slice() else {
+            return Some(Vec::new());
+        };
+        Some(one.iter().zip(two).map(|(a, b)| (a + b) / 2.0).collect())
+    }
+
+    /// By source, for each pair; `None` while runs are missing.
+    fn choices(
+        &self,
+        runs: &mut Runs<'_>,
+        groups: &[Group],
+    ) -> Option<Vec<[Choice; SOURCES.len()]>> {
+        let clock = std::slice::from_ref(&self.clock);
+        let alone = by_name(|name| curve(self.request, runs, name, clock));
+        let same = by_name(|name| self.same(runs, name));
+        let itself = by_name(|name| self.itself(runs, name));
+        let pairs: Vec<_> = groups
+            .iter()
+            .map(|group| self.sampled(runs, group))
+            .collect();
+        let pairs: Vec<[Choice; 4]> = pairs.into_iter().collect::<Option<_>>()?;
+        let curves = [alone?, same?, itself?];
+        let all = |(group, [other, long, printed, inverse]): (&Group, [Choice; 4])| {
+            let [alone, same, itself] = curves.each_ref().map(|curves| from(curves, group));
+            [alone, same, itself, other, long, printed, inverse]
+        };
+        Some(groups.iter().zip(pairs).map(all).collect())
+    }
+
+    /// The policy's own, in the order of the last four sources.
+    fn sampled(&self, runs: &mut Runs<'_>, group: &Group) -> Option<[Choice; 4]> {
+        let names = [group.names[0], group.names[1]];
+        let settings = [
+            ("one", 1),
+            ("one", 10),
+            ("blocks-over-mean", 1),
+            ("mean-over-blocks", 1),
+        ];
+        let found = settings.map(|(weight, longer)| self.profiled(runs, names, weight, longer));
+        let [a, b, c, d] = found;
+        Some([a?, b?, c?, d?].map(|decision| Choice::of(decision.as_ref())))
+    }
+}
+
+/// Curves of the benchmarks.
+type Curves = BTreeMap<&'static str, Vec<f64>>;
+
+fn by_name(of: impl FnMut(&'static str) -> Option<Vec<f64>>) -> Option<Curves> {
+    // All are asked for before one that is missing counts.
+    let curves: Vec<_> = BENCHMARKS.into_iter().map(of).collect();
+    let curves = curves.into_iter().collect::<Option<Vec<_>>>()?;
+    Some(BENCHMARKS.into_iter().zip(curves).collect())
+}
+
+/// Algorithm 1's choice.
+fn from(curves: &Curves, group: &Group) -> Choice {
+    let own: Vec<Vec<f64>> = group
+        .names
+        .iter()
+        .map(|name| curves[name].clone())
+        .collect();
+    match own.iter().any(Vec::is_empty) {
+        true => Choice::None,
+        false => chosen(&group.names, &own).map_or(Choice::Spatial, Choice::Shared),
+    }
+}
+
+fn make(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
+    let groups = pairs(request.scale);
+    let of = |clock: u32| {
+        let clock = format!("clocks.core_mhz={clock}");
+        Clocked { request, clock }.choices(runs, &groups)
+    };
+    let all = CLOCKS.map(of);
+    let (mut rows, mut summary, mut series) = (Vec::new(), BTreeMap::new(), Vec::new());
+    for (clock, choices) in CLOCKS.iter().zip(all) {
+        let choices = choices?;
+        let mut near = Vec::new();
+        for (at, (source, _)) in SOURCES.iter().enumerate() {
+            let count = |is: &dyn Fn(&[Choice; SOURCES.len()]) -> bool| {
+                choices.iter().filter(|row| is(row)).count() as u64
+            };
+            let close = count(&|row| row[at].is_near(&row[0]));
+            let spatial = count(&|row| row[at] == Choice::Spatial);
+            summary.insert(format!("{clock}.{source}.near"), Cell::Count(close));
+            summary.insert(format!("{clock}.{source}.spatial"), Cell::Count(spatial));
+            near.push(close as f64);
+        }
+        series.push((format!("{clock} MHz"), near));
+        rows.extend(groups.iter().zip(&choices).map(|(group, row)| {
+            let mut line = vec![Cell::Text(group.name()), Cell::Count((*clock).into())];
+            line.extend(row.iter().map(|choice| Cell::Text(choice.text())));
+            line
+        }));
+    }
+    let names = SOURCES.map(|(source, _)| source.to_owned()).to_vec();
+    let mut about = vec![
+        ("pair", "The paper's names."),
+        ("core_mhz", "Clock of the SMs."),
+    ];
+    about.extend(SOURCES);
+    let title = format!(
+        "Pairs within a block of the choice from runs alone. {}",
+        scale_note(request)
+    );
+    Some(Figure {
+        table: Table {
+            columns: columns(&about),
+            rows,
+        },
+        summary,
+        claims: Vec::new(),
+        charts: vec![bars(&title, "pairs", names, series)],
+    })
+}
