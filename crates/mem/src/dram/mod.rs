@@ -250,6 +250,10 @@ impl DramChannel {
         if self.scheduler.is_full(false) && self.scheduler.is_full(true) {
             return;
         }
+        // Mostly there is none.
+        if banks.iter().all(|bank| bank.dram_front().is_none()) {
+            return;
+        }
         for side in self.arbiter.order() {
             let bank = &mut banks[side];
             let Some(request) = bank.dram_front() else {
