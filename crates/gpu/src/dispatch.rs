@@ -20,6 +20,7 @@ use warploom_base::{Cycle, KernelSlot, SmId};
 use warploom_config::{ContextPlan, GpuSpec};
 use warploom_ir::Program;
 use warploom_mem::cache::CacheCounters;
+use warploom_noc::PortSet;
 use warploom_policy::{
     BlockPolicy, BlockQueueView, BlockScheduler, Decision, DeviceView, Footprint, KernelView,
     Multiprogram, MultiprogramPolicy, MultiprogramView, OwnPolicies, SmFilter, SmFilterPolicy,
@@ -211,6 +212,7 @@ impl InFlight {
     }
 
     /// Ranks that come next and are not timed.
+    #[inline]
     fn gap(&self) -> Option<Range<u64>> {
         let timing = self.timing.as_ref().filter(|_| !self.halted)?;
         timing.stretches.gap(self.next_rank, self.blocks)
@@ -267,6 +269,7 @@ impl InFlight {
         !self.running[id.index()].is_empty()
     }
 
+    #[inline]
     fn has_waiting(&self) -> bool {
         !self.halted && (!self.window.is_empty() || self.next_rank < self.blocks)
     }
@@ -288,6 +291,7 @@ impl InFlight {
         self.has_waiting() && here < self.most.min(quota)
     }
 
+    #[inline]
     pub fn is_finished(&self) -> bool {
         self.finished == self.blocks
     }
@@ -336,7 +340,9 @@ pub(crate) struct Dispatcher {
     last_in: Vec<usize>,
     /// By SM: it may have room for a block. One that has none is not asked again before a block
     /// ends there or a kernel is launched.
-    open: Vec<bool>,
+    open: PortSet,
+    /// SMs of a cluster.
+    cluster_sms: usize,
     /// Slots of the kernels in flight, in order of launch.
     slots: Vec<usize>,
 }
@@ -367,7 +373,8 @@ impl Dispatcher {
             cap: spec.gpu.max_blocks_per_sm,
             last_cluster: sms / cluster - 1,
             last_in: vec![cluster - 1; sms / cluster],
-            open: vec![false; sms],
+            open: PortSet::new(sms),
+            cluster_sms: cluster,
             slots: Vec::new(),
         }
     }
@@ -383,6 +390,7 @@ impl Dispatcher {
     }
 
     /// Kernels in flight, in order of launch.
+    #[inline]
     pub fn in_flight(&self) -> impl Iterator<Item = &InFlight> {
         self.slots
             .iter()
@@ -405,10 +413,11 @@ impl Dispatcher {
         self.changed = true;
         self.kernels[slot] = Some(kernel);
         self.slots.push(slot);
-        self.open.fill(true);
+        self.open_all();
     }
 
     /// Takes out a kernel whose blocks have all ended.
+    #[inline]
     pub fn take_finished(&mut self) -> Option<(usize, InFlight)> {
         let ended = |slot: &usize| {
             self.kernels[*slot]
@@ -465,6 +474,7 @@ impl Dispatcher {
     }
 
     /// A gap that a kernel in flight has come to.
+    #[inline]
     pub fn gap(&self) -> Option<(KernelSlot, Range<u64>)> {
         self.in_flight()
             .find_map(|kernel| Some((kernel.image.slot, kernel.gap()?)))
@@ -475,10 +485,11 @@ impl Dispatcher {
         if let Some(kernel) = &mut self.kernels[slot.index()] {
             kernel.pass_gap();
         }
-        self.open.fill(true);
+        self.open_all();
     }
 
     /// The multiprogramming policy is to be updated in this cycle.
+    #[inline]
     pub fn is_update_due(&self, now: Cycle) -> bool {
         self.changed || now >= self.multiprogram.next_check()
     }
@@ -495,7 +506,7 @@ impl Dispatcher {
             kernels: &kernels,
             sms: &samples,
         });
-        self.open.fill(true);
+        self.open_all();
     }
 
     fn samples(&self, now: Cycle, sms: &mut SmArray) -> Vec<SmSample> {
@@ -538,7 +549,7 @@ impl Dispatcher {
 
     /// The first cycle from `now` on in which a block may be given to an SM that has room.
     pub fn next_offer(&self, now: Cycle) -> Cycle {
-        if !self.open.contains(&true) {
+        if self.open.is_empty() {
             return Cycle::MAX;
         }
         let waiting = self.in_flight().filter(|k| k.has_waiting());
@@ -552,7 +563,7 @@ impl Dispatcher {
             return;
         }
         self.let_filter_look(sms, view);
-        if !self.open.contains(&true) {
+        if self.open.is_empty() {
             return;
         }
         for now in from..to {
@@ -580,7 +591,7 @@ impl Dispatcher {
             });
             !self.is_capped(id) && in_turn.into_iter().any(fits)
         };
-        if (0..self.open.len()).any(|sm| self.open[sm] && has_room(sm)) {
+        if (0..self.sms()).any(|sm| self.open.contains(sm) && has_room(sm)) {
             self.sm_filter.check(view);
         }
     }
@@ -601,12 +612,29 @@ impl Dispatcher {
         let mut any = false;
         for i in 0..n {
             cluster = if cluster + 1 == n { 0 } else { cluster + 1 };
-            if self.offer_cluster(now, cluster, i, sms) {
+            if self.is_open(cluster) && self.offer_cluster(now, cluster, i, sms) {
                 self.last_cluster = cluster;
                 any = true;
             }
         }
         any
+    }
+
+    /// An SM of a cluster may have room for a block.
+    #[inline]
+    fn is_open(&self, cluster: usize) -> bool {
+        let first = cluster * self.cluster_sms;
+        let sm = self.open.at_or_after(first);
+        sm.is_some_and(|sm| sm < first + self.cluster_sms)
+    }
+
+    /// Any SM may have room for a block.
+    fn open_all(&mut self) {
+        (0..self.sms()).for_each(|sm| self.open.insert(sm));
+    }
+
+    fn sms(&self) -> usize {
+        self.last_in.len() * self.cluster_sms
     }
 
     /// Offers a block to the SMs of a cluster in turn; `turn` is the cluster's own. Returns whether
@@ -618,7 +646,7 @@ impl Dispatcher {
         turn: usize,
         sms: &mut SmArray,
     ) -> bool {
-        let size = self.open.len() / self.last_in.len();
+        let size = self.cluster_sms;
         let base = self.last_in[cluster];
         for i in 0..size {
             let nth = (base + 1 + i) % size;
@@ -627,7 +655,7 @@ impl Dispatcher {
                 sm: SmId::new(sm),
                 place: (turn * size + i) as u32,
             };
-            if !self.open[sm] {
+            if !self.open.contains(sm) {
                 continue;
             }
             let offer = self.offer(now, &turn, sms.get(sm));
@@ -637,7 +665,7 @@ impl Dispatcher {
                     self.last_in[cluster] = nth;
                     return true;
                 }
-                Offer::Full => self.open[sm] = false,
+                Offer::Full => self.open.remove(sm),
                 Offer::Later => {}
             }
         }
@@ -711,7 +739,7 @@ impl Dispatcher {
     fn let_others_go_on(&mut self, slot: usize) {
         let kernel = self.kernels[slot].as_ref();
         if !self.multiprogram.overtakes() && kernel.is_some_and(|k| !k.has_waiting()) {
-            self.open.fill(true);
+            self.open_all();
         }
     }
 
@@ -775,8 +803,8 @@ impl Dispatcher {
     /// SMs may have room that they had not: all of them, or one.
     pub fn reopen(&mut self, sm: Option<usize>) {
         match sm {
-            Some(sm) => self.open[sm] = true,
-            None => self.open.fill(true),
+            Some(sm) => self.open.insert(sm),
+            None => self.open_all(),
         }
     }
 
@@ -789,6 +817,6 @@ impl Dispatcher {
         kernel.finished += 1;
         kernel.last_end = kernel.last_end.max(block.at + 1);
         sm.release(block.slot, &kernel.needs);
-        self.open[id.index()] = true;
+        self.open.insert(id.index());
     }
 }

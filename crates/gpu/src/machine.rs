@@ -111,16 +111,19 @@ impl Gpu {
     }
 
     /// Core cycle.
+    #[inline]
     pub fn now(&self) -> Cycle {
         self.now
     }
 
     /// A kernel can be launched.
+    #[inline]
     pub fn has_free_slot(&self) -> bool {
         self.dispatcher.free_slot().is_some()
     }
 
     /// No kernel is in flight.
+    #[inline]
     pub fn is_idle(&self) -> bool {
         self.dispatcher.in_flight().next().is_none()
     }
@@ -178,6 +181,7 @@ impl Gpu {
     }
 
     /// Blocks, by rank, that come next in a kernel and are not timed.
+    #[inline]
     pub fn gap(&self) -> Option<(KernelSlot, Range<u64>)> {
         self.dispatcher.gap()
     }
@@ -237,6 +241,7 @@ impl Gpu {
     }
 
     /// Kernels that have ended since the last call, in the order of their ends.
+    #[inline]
     pub fn take_ended(&mut self) -> Vec<KernelEnd> {
         std::mem::take(&mut self.ended)
     }
