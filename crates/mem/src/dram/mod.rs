@@ -158,7 +158,7 @@ impl DramChannel {
     /// request from the L2 banks into the latency queue and one from there into the scheduler.
     /// `banks` are this channel's sub-partitions in order.
     pub fn cycle(&mut self, now_core: Cycle, banks: &mut [SubPartition]) {
-        if self.is_idle() && banks.iter().all(|bank| bank.dram_front().is_none()) {
+        if self.is_quiet() && self.delayed.due(now_core).is_none() && nothing_waits(banks) {
             return self.skip(1);
         }
         self.return_one(banks);
@@ -251,7 +251,7 @@ impl DramChannel {
             return;
         }
         // Mostly there is none.
-        if banks.iter().all(|bank| bank.dram_front().is_none()) {
+        if nothing_waits(banks) {
             return;
         }
         for side in self.arbiter.order() {
@@ -348,6 +348,12 @@ impl DramChannel {
     pub fn detail(&self) -> &DramDetail {
         &self.detail.counts
     }
+}
+
+/// No L2 bank has a request for the channel.
+#[inline]
+fn nothing_waits(banks: &[SubPartition]) -> bool {
+    banks.iter().all(|bank| bank.dram_front().is_none())
 }
 
 #[cfg(test)]
