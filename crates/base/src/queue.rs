@@ -1,19 +1,23 @@
-//! A first-in first-out queue of fixed capacity. Allocates once, never grows.
+//! A first-in first-out queue of fixed capacity. Allocates once, at the first push; never grows.
 
-/// Ring buffer; `push` on a full queue is our bug and panics.
+/// Ring buffer; `push` on a full queue is our bug and panics. What is in its slots besides the
+/// `len` entries from `head` on means nothing.
 #[derive(Clone, Debug)]
 pub struct FixedQueue<T> {
-    slots: Box<[Option<T>]>,
+    /// None before the first push, then `capacity`.
+    slots: Box<[T]>,
+    capacity: usize,
     head: usize,
     len: usize,
 }
 
-impl<T> FixedQueue<T> {
+impl<T: Copy> FixedQueue<T> {
     /// An empty queue for at most `capacity` entries (at least one).
     pub fn new(capacity: usize) -> Self {
         assert!(capacity > 0, "a queue needs room for one entry");
         Self {
-            slots: (0..capacity).map(|_| None).collect(),
+            slots: Box::default(),
+            capacity,
             head: 0,
             len: 0,
         }
@@ -34,19 +38,19 @@ impl<T> FixedQueue<T> {
     /// No room left.
     #[inline]
     pub fn is_full(&self) -> bool {
-        self.len == self.slots.len()
+        self.len == self.capacity
     }
 
     /// Entries that still fit.
     #[inline]
     pub fn room(&self) -> usize {
-        self.slots.len() - self.len
+        self.capacity - self.len
     }
 
     #[inline]
     fn wrap(&self, at: usize) -> usize {
-        if at >= self.slots.len() {
-            at - self.slots.len()
+        if at >= self.capacity {
+            at - self.capacity
         } else {
             at
         }
@@ -55,14 +59,20 @@ impl<T> FixedQueue<T> {
     /// Adds at the back. Panics when full: callers test `is_full` first.
     #[inline]
     pub fn push(&mut self, value: T) {
-        assert!(
-            !self.is_full(),
-            "push on a full queue of {}",
-            self.slots.len()
-        );
+        assert!(!self.is_full(), "push on a full queue of {}", self.capacity);
         let at = self.wrap(self.head + self.len);
-        self.slots[at] = Some(value);
+        match self.slots.get_mut(at) {
+            Some(slot) => *slot = value,
+            None => self.allocate(value),
+        }
         self.len += 1;
+    }
+
+    /// Makes the slots, all of them holding the first value.
+    #[cold]
+    fn allocate(&mut self, value: T) {
+        debug_assert!(self.slots.is_empty());
+        self.slots = vec![value; self.capacity].into();
     }
 
     /// Oldest entry.
@@ -71,7 +81,7 @@ impl<T> FixedQueue<T> {
         if self.len == 0 {
             None
         } else {
-            self.slots[self.head].as_ref()
+            Some(&self.slots[self.head])
         }
     }
 
@@ -81,7 +91,7 @@ impl<T> FixedQueue<T> {
         if self.len == 0 {
             None
         } else {
-            self.slots[self.head].as_mut()
+            Some(&mut self.slots[self.head])
         }
     }
 
@@ -91,19 +101,19 @@ impl<T> FixedQueue<T> {
         if self.len == 0 {
             return None;
         }
-        let value = self.slots[self.head].take();
+        let value = self.slots[self.head];
         self.len -= 1;
         // A queue that is mostly empty stays in the same lines of the host's cache.
         self.head = match self.len {
             0 => 0,
             _ => self.wrap(self.head + 1),
         };
-        value
+        Some(value)
     }
 
     /// Entries from oldest to youngest.
     pub fn iter(&self) -> impl Iterator<Item = &T> {
-        (0..self.len).filter_map(|i| self.slots[self.wrap(self.head + i)].as_ref())
+        (0..self.len).map(|i| &self.slots[self.wrap(self.head + i)])
     }
 }
 
@@ -121,5 +131,24 @@ mod tests {
             assert_eq!(q.iter().copied().collect::<Vec<_>>(), [i, i + 100]);
             assert_eq!((q.pop(), q.pop(), q.pop()), (Some(i), Some(i + 100), None));
         }
+    }
+
+    #[test]
+    fn an_empty_queue_has_no_front() {
+        let mut q = FixedQueue::new(1);
+        assert!(q.front().is_none() && q.iter().next().is_none());
+        q.push(1);
+        assert_eq!((q.front(), q.room()), (Some(&1), 0));
+        q.pop();
+        assert!(q.front().is_none() && q.front_mut().is_none() && q.pop().is_none());
+        assert_eq!(q.room(), 1);
+    }
+
+    #[test]
+    #[should_panic(expected = "push on a full queue of 1")]
+    fn a_full_queue_takes_no_more() {
+        let mut q = FixedQueue::new(1);
+        q.push(1);
+        q.push(2);
     }
 }
