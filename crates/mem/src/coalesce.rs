@@ -7,6 +7,9 @@ use warploom_config::{Coalescing, SmSpec};
 /// Bytes of the unit that byte masks and sector masks refer to.
 const LINE: u64 = 128;
 
+/// Lanes of half a warp.
+const HALF: usize = WARP_SIZE / 2;
+
 /// One memory transaction of a warp instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Transaction {
@@ -112,7 +115,9 @@ impl Transactions {
     }
 
     fn insert(&mut self, at: usize, segment: u64, bytes: u16) {
-        self.list.copy_within(at..self.len, at + 1);
+        if at < self.len {
+            self.list.copy_within(at..self.len, at + 1);
+        }
         self.list[at] = Transaction {
             addr: segment,
             bytes,
@@ -134,23 +139,50 @@ impl Transactions {
         }
     }
 
-    /// Adds a full warp's accesses that follow each other without gaps. Requires that they are
-    /// aligned to their length.
-    fn add_row(&mut self, segment_bytes: u64, first: u64, len: u64) {
-        let end = first + len * WARP_SIZE as u64;
+    /// Adds the accesses of the `N` lanes from `from` on if all are active, and at one address or
+    /// following each other. Returns the lanes added.
+    #[inline]
+    fn add_even<const N: usize>(
+        &mut self,
+        segment_bytes: u64,
+        len: u64,
+        from: usize,
+        addrs: &[u64; N],
+        mask: LaneMask,
+    ) -> LaneMask {
+        let lanes = LaneMask::MAX >> (WARP_SIZE - N) << from;
+        let first = addrs[0];
+        let is_row = addrs[1] != first;
+        if mask & lanes != lanes || !is_even(addrs, if is_row { len } else { 0 }) {
+            return 0;
+        }
+        if !is_row {
+            self.add(segment_bytes, lanes, first, len);
+            return lanes;
+        }
+        let wraps = first.checked_add(len * N as u64).is_none();
+        if wraps || first & (len - 1) != 0 {
+            return 0;
+        }
+        self.add_row(segment_bytes, from as u32, first, len, N as u64);
+        lanes
+    }
+
+    /// Adds accesses of `count` lanes from `from` on that follow each other without gaps. Requires
+    /// that they are aligned to their length.
+    fn add_row(&mut self, segment_bytes: u64, from: u32, first: u64, len: u64, count: u64) {
+        let end = first + len * count;
         let len_bits = len.trailing_zeros();
         let mut at = first;
         while at < end {
             let segment = at & !(segment_bytes - 1);
-            let stop = end.min(segment + segment_bytes);
-            let (from, count) = ((at - first) >> len_bits, (stop - at) >> len_bits);
-            self.push(Transaction {
-                addr: segment,
-                byte_mask: byte_mask(at, stop - at),
-                lanes: LaneMask::MAX >> (WARP_SIZE as u64 - count) << from,
-                bytes: segment_bytes as u16,
-                sectors: 0,
-            });
+            let stop = end.min(segment.saturating_add(segment_bytes));
+            let before = (at - first) >> len_bits;
+            let inside = (stop - at) >> len_bits;
+            let lanes = LaneMask::MAX >> (WARP_SIZE as u64 - inside);
+            let transaction = self.of_segment(segment, segment_bytes as u16);
+            transaction.byte_mask |= byte_mask(at, stop - at);
+            transaction.lanes |= lanes << before << from;
             at = stop;
         }
     }
@@ -322,23 +354,32 @@ pub fn coalesce(
         u64::from(bytes_per_lane),
     );
     out.clear();
-    if mask == LaneMask::MAX && is_row(addrs, len) {
-        out.add_row(size, addrs[0], len);
-    } else {
-        add_lanes(size, len, addrs, mask, out);
+    let mut left = mask;
+    left &= !out.add_even(size, len, 0, addrs, left);
+    if left != 0 {
+        // Rows of a block of 16 threads, and the halves that GT200 coalesces apart.
+        for from in [0, HALF] {
+            let half: &[u64; HALF] = addrs[from..].first_chunk().expect("half a warp");
+            left &= !out.add_even(size, len, from, half, left);
+        }
+        add_lanes(size, len, addrs, left, out);
     }
     out.finish();
 }
 
-/// The addresses follow each other in steps of `len`, aligned to it, and do not wrap around.
+/// Each address is `step` behind the one before.
 #[inline]
-fn is_row(addrs: &[u64; WARP_SIZE], len: u64) -> bool {
-    let first = addrs[0];
-    let mut unlike = first & (len - 1);
-    for (lane, addr) in addrs.iter().enumerate() {
-        unlike |= addr ^ first.wrapping_add(lane as u64 * len);
+fn is_even<const N: usize>(addrs: &[u64; N], step: u64) -> bool {
+    if addrs[1] != addrs[0].wrapping_add(step) {
+        // Scattered addresses mostly are so from the start.
+        return false;
     }
-    unlike == 0 && first.checked_add(len * WARP_SIZE as u64).is_some()
+    let (mut expected, mut unlike) = (addrs[0], 0);
+    for addr in addrs {
+        unlike |= addr ^ expected;
+        expected = expected.wrapping_add(step);
+    }
+    unlike == 0
 }
 
 /// Adds accesses lane by lane. Neighbouring lanes mostly share an address or follow each other:

@@ -231,6 +231,37 @@ fn covered(out: &Transactions) -> BTreeMap<u64, u32> {
 }
 
 proptest! {
+    /// Warps, and halves of them, with accesses in step are put together as lane by lane.
+    #[test]
+    fn accesses_in_step_coalesce_as_others_do(
+        firsts in prop::array::uniform2(prop::sample::select(vec![
+            0_u64, 4, 16, 62, 64, 120, 1024, u64::MAX - 511, u64::MAX - 255, u64::MAX - 63,
+        ])),
+        steps in prop::array::uniform2(0_u64..3),
+        odd in prop::option::of(0_usize..WARP_SIZE),
+        size in 0_u32..5,
+        rule in prop::sample::select(vec![Segments, SegmentsAndSectors, Sectors]),
+        mask in prop::sample::select(vec![ALL, 0xffff, 0xffff_0000, 0xfffe_ffff, 0x7fff_ffff]),
+        whole: bool,
+    ) {
+        let bytes = 1_u64 << size;
+        let mut addrs: [u64; WARP_SIZE] = std::array::from_fn(|lane| {
+            let (half, lane) = if whole { (0, lane) } else { (lane / HALF, lane % HALF) };
+            firsts[half].wrapping_add(steps[half] * bytes * lane as u64)
+        });
+        if let Some(lane) = odd {
+            addrs[lane] ^= bytes;
+        }
+        let (mut out, mut apart) = (Transactions::new(), Transactions::new());
+        coalesce(rule, false, bytes as u32, &addrs, mask, &mut out);
+        for lane in lanes_of(mask) {
+            let segment = segment_bytes(rule, false, bytes as u32);
+            apart.add(segment, 1 << lane, addrs[lane], bytes);
+        }
+        apart.finish();
+        prop_assert_eq!(out.as_slice(), apart.as_slice());
+    }
+
     #[test]
     fn transactions_cover_what_lanes_touch(
         seeds in prop::array::uniform32(0_u64..2048),
