@@ -18,7 +18,7 @@ use crate::link::Link;
 use crate::sm::Sm;
 use warploom_base::{Cycle, FixedQueue, KernelSlot, LaneMask, SmId, WarpSlot};
 use warploom_config::{CacheSpec, GpuSpec};
-use warploom_mem::cache::{AccessOutcome, Cache, FailReason, Level, TextureCache};
+use warploom_mem::cache::{Access, AccessOutcome, Cache, FailReason, Level, TextureCache};
 use warploom_mem::coalesce::{Transaction, Transactions};
 use warploom_mem::hash::BankIndex;
 use warploom_mem::{AccessKind, Request};
@@ -231,7 +231,10 @@ impl Ldst {
     pub fn is_quiet(&self, link: &Link) -> bool {
         let stuck = |r: Option<&Request>| r.is_none_or(|r| !link.can_send(r));
         let cache_quiet = |c: &Cache| stuck(c.miss_queue_front()) && !c.has_ready();
-        let blocked = |b: &Blocked| stuck(b.unsent.as_ref());
+        let blocked = |b: &Blocked| match &b.cause {
+            Cause::NoRoom(request) => !link.can_send(request),
+            _ => true,
+        };
         (self.dispatch.is_none() || self.blocked.as_ref().is_some_and(blocked))
             && self.write_back.is_none()
             && self.around.is_none()
@@ -257,7 +260,18 @@ impl Ldst {
         data.is_some()
             || self.l1c.miss_queue_front().is_some()
             || self.l1t.miss_queue_front().is_some()
-            || self.blocked.as_ref().is_some_and(|b| b.unsent.is_some())
+            || matches!(&self.blocked, Some(b) if matches!(b.cause, Cause::NoRoom(_)))
+    }
+
+    /// The instruction in the dispatch register would fail as in its last try, and nobody but the
+    /// unit counts that.
+    #[inline]
+    fn is_still_blocked(&self, link: &Link) -> bool {
+        self.blocked.as_ref().is_some_and(|b| match &b.cause {
+            Cause::Refused(_) => false,
+            Cause::NoRoom(request) => !link.can_send(request),
+            Cause::FullBank(bank) => self.banks[*bank].is_full(),
+        })
     }
 
     /// When a shared-memory load or a delayed cache access comes due.
@@ -311,16 +325,44 @@ fn send_miss(cache: &mut Cache, link: &mut Link, now: Cycle) {
     }
 }
 
+/// A cycle of a texture cache that is not idle.
+fn texture_cycle(cache: &mut TextureCache, link: &mut Link, now: Cycle) {
+    if cache.miss_queue_front().is_some_and(|r| link.can_send(r))
+        && let Some(request) = cache.pop_miss()
+    {
+        link.send(now, request);
+    }
+    cache.cycle();
+}
+
 /// A try that will fail again in the same way.
 #[derive(Clone, Copy, Debug)]
 struct Blocked {
     path: Path,
     kind: AccessKind,
-    outcome: Try,
-    /// The cache counted a failed attempt.
-    fail: Option<(AccessKind, FailReason)>,
-    /// The request for which the network had no room.
-    unsent: Option<Request>,
+    cause: Cause,
+}
+
+impl Blocked {
+    /// What its tries come to.
+    fn outcome(&self) -> Try {
+        match self.cause {
+            Cause::Refused(_) => Try::Reservation,
+            Cause::NoRoom(_) => Try::Network,
+            Cause::FullBank(_) => Try::BankConflict,
+        }
+    }
+}
+
+/// Why a try will fail again in the same way.
+#[derive(Clone, Copy, Debug)]
+enum Cause {
+    /// The cache refused the access; it counts every attempt.
+    Refused(FailReason),
+    /// The network had no room for this request.
+    NoRoom(Request),
+    /// This bank of the data cache was full.
+    FullBank(usize),
 }
 
 /// What trying a path came to.
@@ -506,20 +548,14 @@ impl Sm {
 
     fn send_misses(&mut self, now: Cycle) {
         let Self { ldst, link, .. } = self;
-        if ldst
-            .l1t
-            .miss_queue_front()
-            .is_some_and(|r| link.can_send(r))
-            && let Some(request) = ldst.l1t.pop_miss()
-        {
-            link.send(now, request);
-        }
         if !ldst.l1t.is_idle() {
-            ldst.l1t.cycle();
+            texture_cycle(&mut ldst.l1t, link, now);
         }
-        send_miss(&mut ldst.l1c, link, now);
-        if let Some(l1d) = &mut ldst.l1d {
-            send_miss(l1d, link, now);
+        let caches = [Some(&mut ldst.l1c), ldst.l1d.as_mut()];
+        for cache in caches.into_iter().flatten() {
+            if cache.miss_queue_front().is_some() {
+                send_miss(cache, link, now);
+            }
         }
     }
 
@@ -527,28 +563,23 @@ impl Sm {
     fn look_up_delayed(&mut self, now: Cycle) {
         for bank in 0..self.ldst.banks.len() {
             self.ldst.bank_blocked[bank] = None;
-            let front = self.ldst.banks[bank].front();
-            let Some(&(_, request)) = front.filter(|(at, _)| *at <= now) else {
+            let ldst = &mut self.ldst;
+            let front = ldst.banks[bank].front().filter(|(at, _)| *at <= now);
+            let (Some((_, request)), Some(l1d)) = (front, &mut ldst.l1d) else {
                 continue;
             };
-            match self.look_up(now, &request) {
-                None => {
-                    self.ldst.banks[bank].pop();
-                }
-                Some(reason) => self.ldst.bank_blocked[bank] = Some((request.kind, reason)),
+            let access = l1d.access(now, request);
+            if let AccessOutcome::ReservationFail(reason) = access.outcome {
+                ldst.bank_blocked[bank] = Some((request.kind, reason));
+            } else if let Some((_, request)) = ldst.banks[bank].pop() {
+                self.looked_up(&request, access);
             }
         }
     }
 
-    /// Offers a delayed access to the data cache; why it must be tried again, if so.
-    fn look_up(&mut self, now: Cycle, request: &Request) -> Option<FailReason> {
-        let is_store = request.kind.is_write();
-        let l1d = self.ldst.l1d.as_mut()?;
-        let access = l1d.access(now, request);
-        if let AccessOutcome::ReservationFail(reason) = access.outcome {
-            return Some(reason);
-        }
-        if is_store {
+    /// The data cache has taken a delayed access.
+    fn looked_up(&mut self, request: &Request, access: Access) {
+        if request.kind.is_write() {
             let place = self.store_done(request.token);
             if access.write_sent {
                 self.warps.track[place].stores += self.ldst.replies_to(request);
@@ -558,16 +589,18 @@ impl Sm {
         } else if self.context.is_some() {
             self.note_miss(mem_of(request.token));
         }
-        None
     }
 
     /// The instruction in the dispatch register tries its path.
     fn dispatch_memory(&mut self, now: Cycle, flight: FlightId) {
-        let Some(id) = self.flights[flight.0].mem else {
+        let Some(id) = self.ldst.in_dispatch else {
             // A fence: nothing to send.
             self.finish_fence(flight);
             return;
         };
+        if self.ldst.is_still_blocked(&self.link) {
+            return self.count_blocked(1);
+        }
         self.ldst.blocked = None;
         let outcome = match self.ldst.insts[id.0].path {
             Path::Shared => self.try_shared(id),
@@ -587,17 +620,8 @@ impl Sm {
 
     /// Counts what `cycles` more cycles of failed attempts would have.
     pub(crate) fn ldst_retries(&mut self, cycles: u64) {
-        if let Some(blocked) = self.ldst.blocked.filter(|_| self.ldst.dispatch.is_some()) {
-            self.count_stall(blocked.path, blocked.kind, blocked.outcome, cycles);
-            if let Some((kind, reason)) = blocked.fail {
-                let cache = match blocked.path {
-                    Path::Constant => Some(&mut self.ldst.l1c),
-                    _ => self.ldst.l1d.as_mut(),
-                };
-                cache
-                    .into_iter()
-                    .for_each(|c| c.count_failed(kind, reason, cycles));
-            }
+        if self.ldst.dispatch.is_some() {
+            self.count_blocked(cycles);
         }
         for &(kind, reason) in self.ldst.bank_blocked.iter().flatten() {
             self.ldst
@@ -605,6 +629,24 @@ impl Sm {
                 .iter_mut()
                 .for_each(|c| c.count_failed(kind, reason, cycles));
         }
+    }
+
+    /// Counts `times` more tries of the instruction that is blocked, if one is.
+    fn count_blocked(&mut self, times: u64) {
+        let Some(blocked) = &self.ldst.blocked else {
+            return;
+        };
+        let (path, kind, outcome) = (blocked.path, blocked.kind, blocked.outcome());
+        if let Cause::Refused(reason) = blocked.cause {
+            let cache = match path {
+                Path::Constant => Some(&mut self.ldst.l1c),
+                _ => self.ldst.l1d.as_mut(),
+            };
+            cache
+                .into_iter()
+                .for_each(|c| c.count_failed(kind, reason, times));
+        }
+        self.count_stall(path, kind, outcome, times);
     }
 
     fn count_stall(&mut self, path: Path, kind: AccessKind, outcome: Try, times: u64) {

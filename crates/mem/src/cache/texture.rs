@@ -131,6 +131,7 @@ impl TextureCache {
     }
 
     /// Next request to go down. The caller moves at most one per cycle, before `cycle`.
+    #[inline]
     pub fn miss_queue_front(&self) -> Option<&Request> {
         self.requests.front()
     }
@@ -152,16 +153,19 @@ impl TextureCache {
     }
 
     /// A request can be answered.
+    #[inline]
     pub fn has_ready(&self) -> bool {
         !self.results.is_empty()
     }
 
     /// Next request that can be answered.
+    #[inline]
     pub fn next_ready(&mut self) -> Option<Request> {
         self.results.pop()
     }
 
     /// Nothing outstanding.
+    #[inline]
     pub fn is_idle(&self) -> bool {
         self.fragments.is_empty() && self.requests.is_empty() && self.results.is_empty()
     }

@@ -1,12 +1,12 @@
 //! The ways of a memory instruction in the dispatch register: one try a cycle, each of which sends
 //! what its part of the machine takes (model page, sections 4.2 and 4.3).
 
-use super::{Blocked, Ldst, MemInst, Try, image_of};
+use super::{Blocked, Cause, Ldst, MemInst, Try, image_of};
 use crate::flight::MemId;
 use crate::sm::Sm;
 use warploom_base::Cycle;
-use warploom_mem::cache::{AccessOutcome, Cache, FailReason};
-use warploom_mem::{AccessKind, Request};
+use warploom_mem::Request;
+use warploom_mem::cache::{AccessOutcome, Cache};
 
 impl Sm {
     pub(super) fn try_shared(&mut self, id: MemId) -> Try {
@@ -54,7 +54,7 @@ impl Sm {
         }
         let access = cache.access(now, &request);
         if let AccessOutcome::ReservationFail(reason) = access.outcome {
-            return self.block(id, Try::Reservation, Some((request.kind, reason)), None);
+            return self.block(id, Cause::Refused(reason));
         }
         if access.write_sent {
             let warp = self.place(self.ldst.insts[id.0].warp.0);
@@ -85,7 +85,7 @@ impl Sm {
             };
             let bank = self.ldst.bank_of.bank(request.addr);
             if self.ldst.banks[bank].is_full() && attempt == 0 {
-                return self.block(id, Try::BankConflict, None, None);
+                return self.block(id, Cause::FullBank(bank));
             }
             if self.ldst.banks[bank].is_full() || self.ldst.bank_entered[bank] == now {
                 return Try::BankConflict;
@@ -110,7 +110,7 @@ impl Sm {
             return Try::Done;
         };
         if !self.link.can_send(&request) {
-            return self.block(id, Try::Network, None, Some(request));
+            return self.block(id, Cause::NoRoom(request));
         }
         let inst = self.ldst.insts[id.0];
         let replies = self.ldst.replies_to(&request);
@@ -126,22 +126,11 @@ impl Sm {
     }
 
     /// Notes that the instruction will fail in this way until a reply or a credit comes.
-    fn block(
-        &mut self,
-        id: MemId,
-        outcome: Try,
-        fail: Option<(AccessKind, FailReason)>,
-        unsent: Option<Request>,
-    ) -> Try {
+    fn block(&mut self, id: MemId, cause: Cause) -> Try {
         let MemInst { path, kind, .. } = self.ldst.insts[id.0];
-        self.ldst.blocked = Some(Blocked {
-            path,
-            kind,
-            outcome,
-            fail,
-            unsent,
-        });
-        outcome
+        let blocked = Blocked { path, kind, cause };
+        self.ldst.blocked = Some(blocked);
+        blocked.outcome()
     }
 
     /// The next transaction to send as a request, and how many stand before it in the list.
