@@ -314,6 +314,7 @@ fn bytes_within(segment: u64, segment_bytes: u64, addr: u64, len: u64) -> u128 {
 
 /// Coalesces each of `parts` equal parts of a warp by itself (GT200: halves), with what `coalesce`
 /// does for some lanes. The transactions of the first part come first in the list.
+#[inline]
 pub fn in_parts(
     parts: u32,
     mask: LaneMask,

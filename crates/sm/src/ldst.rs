@@ -551,11 +551,13 @@ impl Sm {
         if !ldst.l1t.is_idle() {
             texture_cycle(&mut ldst.l1t, link, now);
         }
-        let caches = [Some(&mut ldst.l1c), ldst.l1d.as_mut()];
-        for cache in caches.into_iter().flatten() {
-            if cache.miss_queue_front().is_some() {
-                send_miss(cache, link, now);
-            }
+        if ldst.l1c.miss_queue_front().is_some() {
+            send_miss(&mut ldst.l1c, link, now);
+        }
+        if let Some(l1d) = &mut ldst.l1d
+            && l1d.miss_queue_front().is_some()
+        {
+            send_miss(l1d, link, now);
         }
     }
 

@@ -167,7 +167,9 @@ impl TextureCache {
     /// Nothing outstanding.
     #[inline]
     pub fn is_idle(&self) -> bool {
-        self.fragments.is_empty() && self.requests.is_empty() && self.results.is_empty()
+        // What waits for a request that was not sent is still a fragment.
+        debug_assert!(self.requests.is_empty() || !self.fragments.is_empty());
+        self.fragments.is_empty() && self.results.is_empty()
     }
 
     /// Makes every line invalid. The cache must be idle.
