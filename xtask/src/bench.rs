@@ -51,7 +51,7 @@ pub struct Args {
     #[arg(long, default_value_t = 3)]
     rounds: usize,
 
-    /// Measure instead what a cycle costs by number of SMs [default: of dxtc], and by simulated time
+    /// Measure instead what a cycle costs by number of SMs [default: of dxtc] and by time
     #[arg(long, conflicts_with_all = ["size", "threads"])]
     growth: bool,
 

@@ -15,7 +15,8 @@ macro_rules! each_port {
 }
 pub(crate) use each_port;
 
-/// Numbers below a bound fixed at construction. Most networks have few ports, whose bits are at hand.
+/// Numbers below a bound fixed at construction. Most networks have few ports, whose bits are at
+/// hand.
 #[derive(Clone, Debug)]
 pub struct PortSet {
     first: u64,

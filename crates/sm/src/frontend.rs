@@ -185,8 +185,8 @@ impl Sm {
     }
 }
 
-/// The slots that a search after `last` has looked at when it finds `slot`: the search for a warp to
-/// fetch for is also the one that frees the slots of warps that ended.
+/// The slots that a search after `last` has looked at when it finds `slot`: the search for a warp
+/// to fetch for is also the one that frees the slots of warps that ended.
 fn turn(last: usize, slot: usize) -> WarpMask {
     let above: WarpMask = !0 << last << 1;
     let up_to: WarpMask = !0 >> (WarpMask::BITS as usize - 1 - slot);

@@ -212,8 +212,8 @@ impl Router {
         counters.conflicts += u64::from(self.asking);
     }
 
-    /// The first packet of an input channel has a virtual channel, with which it asks for the switch
-    /// from the next step on.
+    /// The first packet of an input channel has a virtual channel, with which it asks for the
+    /// switch from the next step on.
     #[inline]
     fn take_channel(&mut self, at: u32, index: u32) {
         let input = &mut self.inputs[at as usize];

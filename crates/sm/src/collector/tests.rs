@@ -1,0 +1,272 @@
+//! What collectors, their ports and banks do, step by step.
+
+use super::*;
+use warploom_config::preset;
+
+const NONE: CollectorSet = CollectorSet {
+    units: 0,
+    in_ports: 0,
+    out_ports: 0,
+};
+const WIDTH: UnitSpec = UnitSpec {
+    count: 1,
+    issue_width: 2,
+    dispatch_width: 2,
+};
+
+/// An SM of four banks with collectors for SP alone.
+fn collectors(units: u32, ports: u32, style: ModelStyle) -> Collectors {
+    let mut sm = preset("gtx480").expect("a preset").sm;
+    let set = CollectorSet {
+        units,
+        in_ports: ports,
+        out_ports: ports,
+    };
+    sm.collectors.banks = 4;
+    sm.collectors.sp = set;
+    for other in [
+        &mut sm.collectors.dp,
+        &mut sm.collectors.int,
+        &mut sm.collectors.sfu,
+        &mut sm.collectors.tensor,
+        &mut sm.collectors.mem,
+        &mut sm.collectors.general,
+    ] {
+        *other = NONE;
+    }
+    Collectors::new(&sm, [&WIDTH; Pipe::COUNT], style)
+}
+
+fn issued(order: u64, sub: u8) -> Issued {
+    Issued::new(FlightId(order as u16), order, sub)
+}
+
+/// Two fill the register behind, two the collectors, two wait before them: a step that moves
+/// none of them is the last until something leaves the register.
+#[test]
+fn settled_collectors_wait_for_a_register() {
+    let mut c = collectors(2, 1, ModelStyle::V4);
+    let mut steps = 0;
+    let mut step = |c: &mut Collectors| {
+        steps += 1;
+        c.step(steps, |_| Sources {
+            registers: &[],
+            warp: 0,
+        });
+    };
+    for order in 0..6 {
+        while c.input.full(0) & 1 != 0 {
+            step(&mut c);
+        }
+        c.input.push(0, issued(order, 0));
+    }
+    while !c.is_settled() {
+        step(&mut c);
+    }
+    assert_eq!((c.input.len(), c.busy, c.output.len()), (2, 2, 2));
+    step(&mut c);
+    assert_eq!((c.input.len(), c.busy, c.output.len()), (2, 2, 2));
+    let first = c.output.oldest(0).expect("a full register");
+    assert_eq!(first, issued(0, 0));
+    c.output.take(0, first);
+    assert!(!c.is_settled());
+    step(&mut c);
+    assert_eq!((c.input.len(), c.busy, c.output.len()), (1, 2, 2));
+}
+
+/// Steps until all instructions came out; the step after which each did, from 1.
+fn arrivals(c: &mut Collectors, sources: &[&'static [u16]]) -> Vec<usize> {
+    for i in 0..sources.len() {
+        c.input.push(0, issued(i as u64, 0));
+    }
+    let mut out = Vec::new();
+    for step in 1..50 {
+        c.step(step as u64, |f| Sources {
+            registers: sources[f.0 as usize],
+            warp: 0,
+        });
+        while let Some(issued) = c.output.oldest(0) {
+            c.output.take(0, issued);
+            out.push(step);
+        }
+    }
+    assert!(c.is_idle());
+    out
+}
+
+#[test]
+fn sources_take_one_step_more_than_none() {
+    assert_eq!(arrivals(&mut collectors(1, 1, ModelStyle::V3), &[&[]]), [2]);
+    assert_eq!(
+        arrivals(&mut collectors(1, 1, ModelStyle::V3), &[&[1]]),
+        [3]
+    );
+}
+
+#[test]
+fn a_collector_receives_one_operand_a_cycle_in_3_and_several_in_4() {
+    assert_eq!(
+        arrivals(&mut collectors(1, 1, ModelStyle::V3), &[&[0, 1, 2]]),
+        [5]
+    );
+    assert_eq!(
+        arrivals(&mut collectors(1, 1, ModelStyle::V4), &[&[0, 1, 2]]),
+        [3]
+    );
+}
+
+#[test]
+fn one_bank_serves_one_read_a_cycle() {
+    // Registers 0, 4 and 8 share bank 0.
+    assert_eq!(
+        arrivals(&mut collectors(1, 1, ModelStyle::V4), &[&[0, 4, 8]]),
+        [5]
+    );
+    // Two instructions on one bank: the second waits a cycle.
+    assert_eq!(
+        arrivals(&mut collectors(2, 2, ModelStyle::V4), &[&[0], &[4]]),
+        [3, 4]
+    );
+}
+
+#[test]
+fn writes_block_reads_of_their_bank() {
+    let mut c = collectors(1, 1, ModelStyle::V4);
+    let source = |_| Sources {
+        registers: &[3],
+        warp: 0,
+    };
+    c.input.push(0, issued(0, 0));
+    c.step(0, source);
+    c.write(&[3], 0);
+    assert_eq!(c.try_write(&[7], 0), 0, "the same bank");
+    assert_eq!(c.try_write(&[6], 0), 1, "another bank");
+    assert_eq!(c.try_write(&[5, 6, 4], 0), 1, "as far as banks are idle");
+    c.write(&[3, 4], 0);
+    assert_eq!(c.try_write(&[4], 0), 1, "register 3's bank was busy");
+    let reads = |served, waited| BankReads { served, waited };
+    assert_eq!(c.step(1, source), reads(0, 1), "the read waited");
+    assert_eq!(c.step(2, source), reads(1, 0));
+    assert!((c.output.occupied() == 0));
+    c.step(3, source);
+    assert!(c.output.occupied() != 0);
+}
+
+#[test]
+fn ports_limit_what_enters_and_leaves() {
+    assert_eq!(
+        arrivals(&mut collectors(2, 1, ModelStyle::V4), &[&[0], &[1]]),
+        [3, 4]
+    );
+    assert_eq!(
+        arrivals(&mut collectors(2, 2, ModelStyle::V4), &[&[0], &[1]]),
+        [3, 3]
+    );
+}
+
+#[test]
+fn the_warp_moves_registers_to_other_banks() {
+    let c = collectors(1, 1, ModelStyle::V3);
+    assert_eq!((c.banks.bank(5, 0), c.banks.bank(5, 2)), (1, 3));
+}
+
+/// Volta: 4 schedulers, 16 banks, 8 general collectors, so 4 banks and 2 collectors each.
+fn sub_cores() -> Collectors {
+    let sm = preset("qv100-volta").expect("a preset").sm;
+    let u = &sm.units;
+    let widths = [&u.sp, &u.dp, &u.int, &u.sfu, &u.tensor, &u.mem];
+    Collectors::new(&sm, widths, ModelStyle::V4)
+}
+
+#[test]
+fn a_sub_core_has_banks_of_its_own() {
+    let c = sub_cores();
+    for warp in 0..64 {
+        let own = u32::from(warp % 4) * 4;
+        let banks: Vec<u32> = (0..8)
+            .map(|register| c.banks.bank(register, warp))
+            .collect();
+        let expected = (0..8).map(|register| own + (register + u32::from(warp)) % 4);
+        assert_eq!(banks, expected.collect::<Vec<_>>(), "warp {warp}");
+    }
+}
+
+#[test]
+fn a_sub_core_never_uses_collectors_of_another() {
+    let mut c = sub_cores();
+    let source = |_| Sources {
+        registers: &[1],
+        warp: 0,
+    };
+    // Three instructions of sub-core 0: the third waits for one of its two collectors.
+    for order in 0..3 {
+        let pipe = [Pipe::Sp, Pipe::Int, Pipe::Sfu][order as usize];
+        c.input.push(pipe as usize, issued(order, 0));
+    }
+    c.step(0, source);
+    assert_eq!(c.sets[0].free, 0b1111_1100);
+    assert_eq!(c.input.len(), 1);
+    // One of sub-core 3 takes one of the last two.
+    c.input.push(Pipe::Dp as usize, issued(3, 3));
+    c.step(1, source);
+    assert_eq!(c.sets[0].free, 0b1011_1100);
+}
+
+#[test]
+fn a_blocked_sub_core_holds_back_those_behind_it_in_the_same_register() {
+    let mut c = sub_cores();
+    let none = |_| Sources {
+        registers: &[],
+        warp: 0,
+    };
+    let mem = Pipe::Mem as usize;
+    // Sub-core 0 fills its collectors and its output; then its next one waits in the input.
+    for order in 0..4 {
+        c.input.push(mem, issued(order, 0));
+        c.step(order, none);
+    }
+    c.input.push(mem, issued(9, 1));
+    c.step(9, none);
+    assert_eq!(c.input.len(), 2, "4.2 looks at the oldest alone");
+    let out = c.output.oldest(mem).expect("the first is out");
+    c.output.take(mem, out);
+    c.step(10, none);
+    c.step(11, none);
+    assert!(c.input.for_unit(mem, 1).is_none(), "the way is free again");
+}
+
+#[test]
+fn several_pipes_enter_a_general_set_in_one_cycle() {
+    let mut c = sub_cores();
+    for (order, pipe) in Pipe::ALL.into_iter().enumerate() {
+        c.input
+            .push(pipe as usize, issued(order as u64, order as u8 % 4));
+    }
+    c.step(0, |_| Sources {
+        registers: &[],
+        warp: 0,
+    });
+    assert_eq!(c.input.occupied(), 0);
+}
+
+#[test]
+fn dispatchers_go_on_with_the_next_sub_core() {
+    let mut c = sub_cores();
+    assert_eq!(c.dispatchers.len(), 8);
+    c.sets[0].dispatchers = (0, 1);
+    // Two ready instructions a sub-core, each of its own pipe, sub-cores 0 and 1.
+    for (order, (sub, pipe)) in [(0, 0), (0, 1), (1, 2), (1, 3)].into_iter().enumerate() {
+        c.input.push(pipe, issued(order as u64, sub));
+    }
+    let none = |_| Sources {
+        registers: &[],
+        warp: 0,
+    };
+    let mut sent = Vec::new();
+    for step in 0..5 {
+        let before = c.sets[0].ready;
+        c.step(step, none);
+        sent.extend(bits(before & !c.sets[0].ready));
+    }
+    assert_eq!(sent, [2, 0, 3, 1]);
+}
