@@ -1,9 +1,10 @@
 //! Vocabulary shared by every crate: typed indices, lane masks, three-dimensional sizes,
-//! rectangles, fixed queues, a seeded generator and digests.
+//! rectangles, sets of small numbers, fixed queues, a seeded generator and digests.
 //!
 //! Invariants: nothing here knows PTX, a GPU or a policy; everything is plain data; nothing
 //! reads a clock or does I/O.
 
+mod bits;
 mod digest;
 mod dim;
 mod id;
@@ -12,6 +13,7 @@ mod queue;
 mod rect;
 mod rng;
 
+pub use bits::BitSet;
 pub use digest::Digest;
 pub use dim::Dim3;
 pub use id::{BlockId, ChannelId, KernelSlot, Pc, SmId, SubPartitionId, WarpSlot};

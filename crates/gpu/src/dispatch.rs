@@ -20,10 +20,9 @@ pub use launch::{Held, KernelEnd, KernelLaunch};
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
-use warploom_base::{Cycle, KernelSlot, SmId};
+use warploom_base::{BitSet, Cycle, KernelSlot, SmId};
 use warploom_config::{ContextPlan, GpuSpec};
 use warploom_mem::cache::CacheCounters;
-use warploom_noc::PortSet;
 use warploom_policy::{
     BlockPolicy, BlockQueueView, BlockScheduler, Decision, DeviceView, Footprint, KernelView,
     Multiprogram, MultiprogramPolicy, MultiprogramView, OwnPolicies, SmFilter, SmFilterPolicy,
@@ -274,7 +273,7 @@ pub(crate) struct Dispatcher {
     last_in: Vec<usize>,
     /// By SM: it may have room for a block. One that has none is not asked again before a block
     /// ends there or a kernel is launched.
-    open: PortSet,
+    open: BitSet,
     /// SMs of a cluster.
     cluster_sms: usize,
     /// Slots of the kernels in flight, in order of launch.
@@ -307,7 +306,7 @@ impl Dispatcher {
             cap: spec.gpu.max_blocks_per_sm,
             last_cluster: sms / cluster - 1,
             last_in: vec![cluster - 1; sms / cluster],
-            open: PortSet::new(sms),
+            open: BitSet::new(sms),
             cluster_sms: cluster,
             slots: Vec::new(),
         }

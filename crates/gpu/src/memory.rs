@@ -5,13 +5,13 @@
 //! cycle as their clocks' ratio says, by exact integer accumulation.
 
 use std::collections::VecDeque;
-use warploom_base::{Cycle, SmId, SubPartitionId};
+use warploom_base::{BitSet, Cycle, SmId, SubPartitionId};
 use warploom_config::GpuSpec;
 use warploom_mem::address::AddressDecoder;
 use warploom_mem::dram::DramChannel;
 use warploom_mem::partition::SubPartition;
 use warploom_mem::{AccessKind, Request};
-use warploom_noc::{Network, PortSet};
+use warploom_noc::Network;
 use warploom_sm::Outgoing;
 
 /// An atomic that reached the point where it acts.
@@ -68,10 +68,10 @@ pub(crate) struct MemorySystem {
     /// By SM.
     pub ports: Vec<Port>,
     /// SMs from which something is on the way to the network.
-    sending: PortSet,
+    sending: BitSet,
     /// By SM: replies that it has not taken, as of the last exchange, and those since.
     waiting: Vec<u32>,
-    /// By SM: replies since the last exchange.
+    /// By SM: replies since the last exchange, as many as its port holds, side by side.
     fresh: Vec<u32>,
     /// SMs that share a port of the network.
     cluster: usize,
@@ -80,7 +80,7 @@ pub(crate) struct MemorySystem {
     /// L2 answers by sector.
     sectored: bool,
     /// SMs to whose port something for them came since the last exchange.
-    reached: PortSet,
+    reached: BitSet,
     requests: Network,
     replies: Network,
     partitions: Vec<SubPartition>,
@@ -119,10 +119,10 @@ impl MemorySystem {
             flit_bytes: spec.noc.flit_bytes,
             decoder: AddressDecoder::new(spec),
             ports: vec![Port::default(); sms],
-            sending: PortSet::new(sms),
+            sending: BitSet::new(sms),
             waiting: vec![0; sms],
             fresh: vec![0; sms],
-            reached: PortSet::new(sms),
+            reached: BitSet::new(sms),
             cluster,
             perfect: spec.gpu.perfect_memory,
             sectored: spec.partition.l2.enabled && spec.partition.l2.sectored,
@@ -156,6 +156,7 @@ impl MemorySystem {
     /// have come since.
     #[inline]
     pub fn note_waiting(&mut self, sm: usize, replies: u32) {
+        debug_assert_eq!(self.fresh[sm] as usize, self.ports[sm].outbound.len());
         self.waiting[sm] = replies + self.fresh[sm];
     }
 

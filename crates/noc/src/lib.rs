@@ -9,7 +9,6 @@
 
 mod fly;
 mod local;
-mod ports;
 mod random;
 mod ring;
 mod saturation;
@@ -17,7 +16,6 @@ mod saturation;
 mod testing;
 mod turns;
 
-pub use ports::PortSet;
 pub use saturation::{saturated_throughput, sustainable};
 
 use fly::Fly;

@@ -5,9 +5,8 @@
 //! Outputs choose in order of their number, so an input whose head was taken may send its next
 //! packet to a later output in the same cycle.
 
-use crate::ports::PortSet;
 use crate::{NocCounters, Packet};
-use warploom_base::FixedQueue;
+use warploom_base::{BitSet, FixedQueue};
 use warploom_config::NocSpec;
 use warploom_mem::Request;
 
@@ -17,9 +16,9 @@ pub(crate) struct LocalCrossbar {
     inputs: Box<[FixedQueue<Packet>]>,
     outputs: Box<[FixedQueue<Request>]>,
     /// Inputs whose head wants each output.
-    wanted_by: Box<[PortSet]>,
+    wanted_by: Box<[BitSet]>,
     /// Outputs that some head wants.
-    wanted: PortSet,
+    wanted: BitSet,
     /// Inputs with a packet, each of which has a head.
     heads: u64,
     /// Input at which each output's turn starts.
@@ -37,8 +36,8 @@ impl LocalCrossbar {
         Self {
             inputs: vec![input; inputs].into(),
             outputs: vec![output; outputs].into(),
-            wanted_by: vec![PortSet::new(inputs); outputs].into(),
-            wanted: PortSet::new(outputs),
+            wanted_by: vec![BitSet::new(inputs); outputs].into(),
+            wanted: BitSet::new(outputs),
             heads: 0,
             next: vec![0; outputs].into(),
             at_inputs: 0,

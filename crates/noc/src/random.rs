@@ -4,10 +4,9 @@
 //! as ports grow (M. Karol, M. Hluchyj, S. Morgan, IEEE Transactions on Communications 35(12),
 //! 1987).
 
-use crate::ports::PortSet;
 use crate::{NocCounters, Packet};
 use std::collections::VecDeque;
-use warploom_base::{FixedQueue, Rng};
+use warploom_base::{BitSet, FixedQueue, Rng};
 use warploom_config::NocSpec;
 use warploom_mem::Request;
 
@@ -35,7 +34,7 @@ pub(crate) struct RandomCrossbar {
     /// Cycle from which an input can be connected again.
     input_free_at: Box<[u64]>,
     /// Inputs with packets.
-    waiting: PortSet,
+    waiting: BitSet,
     outputs: Box<[Output]>,
     rng: Rng,
     now: u64,
@@ -55,7 +54,7 @@ impl RandomCrossbar {
             extra_cycles: u64::from(spec.hop_cycles.saturating_sub(1)),
             inputs: vec![FixedQueue::new(spec.input_buffer as usize); inputs].into(),
             input_free_at: vec![0; inputs].into(),
-            waiting: PortSet::new(inputs),
+            waiting: BitSet::new(inputs),
             outputs: vec![output; outputs].into(),
             rng: Rng::new(seed),
             now: 0,

@@ -3,9 +3,8 @@
 //! The turn begins one port later in every cycle, whatever was sent; ports of both sides are
 //! counted, SMs first, so that input 0 begins more often than others (`xbar_router::RR_Advance`).
 
-use crate::ports::PortSet;
 use crate::{NocCounters, Packet};
-use warploom_base::FixedQueue;
+use warploom_base::{BitSet, FixedQueue};
 use warploom_config::NocSpec;
 use warploom_mem::Request;
 
@@ -15,9 +14,9 @@ pub(crate) struct TurnCrossbar {
     inputs: Box<[FixedQueue<Packet>]>,
     outputs: Box<[FixedQueue<Request>]>,
     /// Inputs with packets.
-    waiting: PortSet,
+    waiting: BitSet,
     /// Outputs that took a packet in the running cycle.
-    taken: PortSet,
+    taken: BitSet,
     /// Port at which the turn begins, inputs counted before outputs.
     first: usize,
     /// Packets at inputs and at outputs.
@@ -32,8 +31,8 @@ impl TurnCrossbar {
         Self {
             inputs: vec![input; inputs].into(),
             outputs: vec![output; outputs].into(),
-            waiting: PortSet::new(inputs),
-            taken: PortSet::new(outputs),
+            waiting: BitSet::new(inputs),
+            taken: BitSet::new(outputs),
             first: 0,
             at_inputs: 0,
             at_outputs: 0,

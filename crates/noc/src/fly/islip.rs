@@ -2,7 +2,7 @@
 //! turn, and pointers move where a grant is accepted (N. McKeown, IEEE/ACM Transactions on
 //! Networking 7(2), 1999).
 
-use crate::ports::PortSet;
+use warploom_base::BitSet;
 
 const NONE: u32 = u32::MAX;
 
@@ -70,7 +70,7 @@ impl Islip {
 
     /// All of `inputs`, each its own channel, ask for `output`, and nobody else does.
     #[inline]
-    pub(super) fn request_all(&mut self, inputs: &PortSet, output: u32) {
+    pub(super) fn request_all(&mut self, inputs: &BitSet, output: u32) {
         if let Some(first) = inputs.in_turn(self.grant_turn[output as usize] as usize) {
             self.granting.push(output);
             self.grants[output as usize] = Choice {
@@ -84,7 +84,7 @@ impl Islip {
     /// The one of `inputs` that gets `output`, as if they had asked for it and accepted: where none
     /// of them asks for another, whoever is granted accepts.
     #[inline]
-    pub(super) fn match_one(&mut self, inputs: &PortSet, output: u32) -> Option<u32> {
+    pub(super) fn match_one(&mut self, inputs: &BitSet, output: u32) -> Option<u32> {
         let turn = &mut self.grant_turn[output as usize];
         let first = inputs.in_turn(*turn as usize)? as u32;
         *turn = after(first, self.accept_turn.len() as u32);
@@ -141,7 +141,7 @@ pub(super) const fn turns(port: u32, first: u32, ports: u32) -> u32 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Islip, PortSet, after, turns};
+    use super::{BitSet, Islip, after, turns};
 
     /// Matches of one iteration, (input, output), where every pair in `wants` asks.
     fn matches(islip: &mut Islip, wants: &[(u32, u32)]) -> Vec<(u32, u32)> {
@@ -192,7 +192,7 @@ mod tests {
     fn inputs_may_ask_together() {
         let (mut single, mut together) = (Islip::new(4, 3), Islip::new(4, 3));
         for round in 0..200_u32 {
-            let mut sets = vec![PortSet::new(4); 3];
+            let mut sets = vec![BitSet::new(4); 3];
             let mut wants = Vec::new();
             for (input, output) in (0..4).flat_map(|input| [(input, 0), (input, 1), (input, 2)]) {
                 if (round * (3 * input + output + 1)) % 5 < 2 {
@@ -213,7 +213,7 @@ mod tests {
     fn single_requests_need_no_accepting() {
         let (mut long, mut short) = (Islip::new(4, 3), Islip::new(4, 3));
         for round in 0..200_u32 {
-            let mut sets = vec![PortSet::new(4); 3];
+            let mut sets = vec![BitSet::new(4); 3];
             for input in (0..4).filter(|input| round >> input & 1 == 0) {
                 sets[(round as usize / 3 + input * round as usize) % 3].insert(input);
             }

@@ -10,11 +10,11 @@ mod islip;
 mod router;
 mod sinks;
 
-use crate::ports::{PortSet, each_port};
 use crate::ring::Ring;
 use crate::{NocCounters, Packet};
 use router::Router;
 use sinks::Sinks;
+use warploom_base::{BitSet, each_member};
 use warploom_config::NocSpec;
 use warploom_mem::Request;
 
@@ -111,7 +111,7 @@ pub(crate) struct Fly {
     free: Vec<PacketId>,
     sources: Box<[Source]>,
     /// Inputs with flits to send.
-    sending: PortSet,
+    sending: BitSet,
     /// Flits that a source may still send, by input and virtual channel.
     credits: Box<[u32]>,
     /// Flits and credits, as the virtual channels of inputs that they belong to.
@@ -142,7 +142,7 @@ impl Fly {
             arena: Vec::with_capacity(inputs * 16),
             free: Vec::with_capacity(inputs * 16),
             sources: vec![source; inputs].into(),
-            sending: PortSet::new(inputs),
+            sending: BitSet::new(inputs),
             credits: vec![spec.input_buffer; inputs * channels].into(),
             to_router: Delayed::new(inputs),
             to_source: Delayed::new(inputs),
@@ -221,7 +221,7 @@ impl Fly {
 
     /// Each node sends one flit, if its virtual channel has room.
     fn send(&mut self) {
-        each_port!(self.sending, input => {
+        each_member!(self.sending, input => {
             if let Some(channel) = self.channel_to_send(input) {
                 self.send_flit(input, channel);
             }

@@ -11,8 +11,8 @@
 use super::islip::{Islip, turns};
 use super::{Delayed, Flit, Parcel};
 use crate::NocCounters;
-use crate::ports::{PortSet, each_port};
 use crate::ring::Ring;
+use warploom_base::{BitSet, each_member};
 use warploom_config::NocSpec;
 
 const NONE: u32 = u32::MAX;
@@ -62,17 +62,17 @@ pub(super) struct Router {
     /// Flits that may go to each output's virtual channel.
     credits: Box<[u32]>,
     /// Outputs' virtual channels that a packet holds.
-    held: PortSet,
+    held: BitSet,
     /// By output: input channels whose first packet needs one of its virtual channels.
-    wanted_by: Box<[PortSet]>,
+    wanted_by: Box<[BitSet]>,
     /// Outputs that any needs.
-    wanted: PortSet,
+    wanted: BitSet,
     /// Input channels that need one.
     asking: u32,
     /// Input channels whose first packet has one, and a flit here.
-    active: PortSet,
+    active: BitSet,
     /// Those that have one since the running step.
-    matched: PortSet,
+    matched: BitSet,
     channel_islip: Islip,
     switch_islip: Islip,
     /// Virtual channel that goes first at each input of the switch.
@@ -83,7 +83,7 @@ pub(super) struct Router {
     /// By output: flits that cross the switch or are over.
     queues: Box<[Ring<FlitOut>]>,
     /// Outputs with such flits.
-    leaving: PortSet,
+    leaving: BitSet,
     steps: u64,
 }
 
@@ -107,12 +107,12 @@ impl Router {
             switch_steps: u64::from(spec.hop_cycles.saturating_sub(ALLOCATION_STEPS).max(1)),
             inputs: vec![input; inputs * channels].into(),
             credits: vec![spec.output_buffer; outputs * channels].into(),
-            held: PortSet::new(outputs * channels),
-            wanted_by: vec![PortSet::new(inputs * channels); outputs].into(),
-            wanted: PortSet::new(outputs),
+            held: BitSet::new(outputs * channels),
+            wanted_by: vec![BitSet::new(inputs * channels); outputs].into(),
+            wanted: BitSet::new(outputs),
             asking: 0,
-            active: PortSet::new(inputs * channels),
-            matched: PortSet::new(inputs * channels),
+            active: BitSet::new(inputs * channels),
+            matched: BitSet::new(inputs * channels),
             channel_islip: Islip::new(inputs * channels, outputs * channels),
             switch_islip: Islip::new(inputs * fan_in, outputs * fan_out),
             channel_turn: (0..inputs * fan_in)
@@ -121,7 +121,7 @@ impl Router {
             channel_matches: Vec::with_capacity(inputs * channels),
             switch_matches: Vec::with_capacity(inputs * fan_in),
             queues: vec![Ring::new(); outputs].into(),
-            leaving: PortSet::new(outputs),
+            leaving: BitSet::new(outputs),
             steps: 0,
         }
     }
@@ -180,7 +180,7 @@ impl Router {
 
     /// Heads ask for their outputs, each of which has one virtual channel.
     fn match_outputs(&mut self, counters: &mut NocCounters) {
-        each_port!(self.wanted, output => {
+        each_member!(self.wanted, output => {
             if !self.held.contains(output)
                 && let Some(at) = self
                     .channel_islip
@@ -194,7 +194,7 @@ impl Router {
 
     /// Heads ask for the free virtual channels of their outputs.
     fn match_channels(&mut self, counters: &mut NocCounters) {
-        each_port!(self.wanted, output => {
+        each_member!(self.wanted, output => {
             let first = output as u32 * self.channels;
             for index in first..first + self.channels {
                 if !self.held.contains(index as usize) {
@@ -234,7 +234,7 @@ impl Router {
     /// First packets with a virtual channel ask for the switch.
     fn match_switch(&mut self, counters: &mut NocCounters) {
         let mut asking = 0;
-        each_port!(self.active, at => {
+        each_member!(self.active, at => {
             let holds = self.inputs[at].holds;
             if self.credits[holds as usize] == 0 {
                 continue;
@@ -259,7 +259,7 @@ impl Router {
     /// Where an output has one virtual channel, the packet that holds it is alone in asking for the
     /// switch there, and so is its input: all are matched.
     fn send_all(&mut self, to_source: &mut Delayed<u32>) {
-        each_port!(self.active, at => {
+        each_member!(self.active, at => {
             if self.credits[self.inputs[at].holds as usize] > 0 {
                 to_source.send(at as u32);
                 self.send_flit(at);
@@ -310,7 +310,7 @@ impl Router {
     /// Each output sends one flit that is over the switch, if there is one.
     #[inline]
     pub(super) fn leave(&mut self, to_sink: &mut Delayed<Flit>, counters: &mut NocCounters) {
-        each_port!(self.leaving, output => {
+        each_member!(self.leaving, output => {
             let queue = &mut self.queues[output];
             if queue.front().is_some_and(|first| first.due <= self.steps)
                 && let Some(FlitOut { flit, bytes, .. }) = queue.pop()

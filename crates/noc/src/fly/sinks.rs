@@ -2,8 +2,8 @@
 //! boundary buffer while that has room, and a packet waits when its last flit is there.
 
 use super::{Delayed, Flit, PacketId};
-use crate::ports::{PortSet, each_port};
 use crate::ring::Ring;
+use warploom_base::{BitSet, each_member};
 use warploom_config::NocSpec;
 
 /// A virtual channel of an output, at its node.
@@ -43,9 +43,9 @@ pub(super) struct Sinks {
     /// Virtual channel that each output's node looks at first.
     turn: Box<[u32]>,
     /// Sinks whose ejection buffers keep flits from cycle to cycle.
-    ejecting: PortSet,
+    ejecting: BitSet,
     /// Sinks with whole packets in their boundary buffers.
-    waiting: PortSet,
+    waiting: BitSet,
 }
 
 impl Sinks {
@@ -62,8 +62,8 @@ impl Sinks {
             boundary_buffer: spec.boundary_buffer,
             sinks: vec![sink; outputs * channels].into(),
             turn: vec![0; outputs].into(),
-            ejecting: PortSet::new(outputs * channels),
-            waiting: PortSet::new(outputs * channels),
+            ejecting: BitSet::new(outputs * channels),
+            waiting: BitSet::new(outputs * channels),
         }
     }
 
@@ -81,7 +81,7 @@ impl Sinks {
                 self.ejecting.insert(flit.index as usize);
             }
         });
-        each_port!(self.ejecting, index => {
+        each_member!(self.ejecting, index => {
             let sink = &mut self.sinks[index];
             if sink.boundary < self.boundary_buffer
                 && let Some(flit) = sink.ejection.pop()

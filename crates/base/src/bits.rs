@@ -1,30 +1,30 @@
-//! A set of small numbers with search in turn.
+//! A set of small numbers with search in turn: ports of a network, SMs of a machine.
 
 /// Runs a block for every member of a set, upwards. The block may remove the member at hand.
-macro_rules! each_port {
-    ($set:expr, $port:ident => $body:block) => {
+#[macro_export]
+macro_rules! each_member {
+    ($set:expr, $member:ident => $body:block) => {
         for index in 0..$set.words() {
             let mut left = $set.word(index);
             while left != 0 {
-                let $port = index * 64 + left.trailing_zeros() as usize;
+                let $member = index * 64 + left.trailing_zeros() as usize;
                 left &= left - 1;
                 $body
             }
         }
     };
 }
-pub(crate) use each_port;
 
-/// Numbers below a bound fixed at construction. Most networks have few ports, whose bits are at
+/// Numbers below a bound fixed at construction. Most bounds are small, and such a set's bits are at
 /// hand.
 #[derive(Clone, Debug)]
-pub struct PortSet {
+pub struct BitSet {
     first: u64,
     /// Bits of the numbers from 64 on.
     others: Box<[u64]>,
 }
 
-impl PortSet {
+impl BitSet {
     /// No number below `bound`.
     pub fn new(bound: usize) -> Self {
         Self {
@@ -35,8 +35,8 @@ impl PortSet {
 
     /// The word of a number.
     #[inline]
-    fn word_of(&mut self, port: usize) -> &mut u64 {
-        match port / 64 {
+    fn word_of(&mut self, number: usize) -> &mut u64 {
+        match number / 64 {
             0 => &mut self.first,
             index => &mut self.others[index - 1],
         }
@@ -44,14 +44,14 @@ impl PortSet {
 
     /// Takes a number in.
     #[inline]
-    pub fn insert(&mut self, port: usize) {
-        *self.word_of(port) |= 1 << (port % 64);
+    pub fn insert(&mut self, number: usize) {
+        *self.word_of(number) |= 1 << (number % 64);
     }
 
     /// Leaves a number out.
     #[inline]
-    pub fn remove(&mut self, port: usize) {
-        *self.word_of(port) &= !(1 << (port % 64));
+    pub fn remove(&mut self, number: usize) {
+        *self.word_of(number) &= !(1 << (number % 64));
     }
 
     /// Leaves all out.
@@ -63,22 +63,22 @@ impl PortSet {
 
     /// Takes all members of `other`, which has the same bound.
     #[inline]
-    pub(crate) fn take(&mut self, other: &mut Self) {
+    pub fn take(&mut self, other: &mut Self) {
         self.first |= std::mem::take(&mut other.first);
         for (word, others) in self.others.iter_mut().zip(&mut other.others) {
             *word |= std::mem::take(others);
         }
     }
 
-    /// Words of the set, for `each_port`.
+    /// Words of the set, for `each_member`.
     #[inline]
-    pub(crate) fn words(&self) -> usize {
+    pub fn words(&self) -> usize {
         1 + self.others.len()
     }
 
     /// Members from 64 `index` on, as bits.
     #[inline]
-    pub(crate) fn word(&self, index: usize) -> u64 {
+    pub fn word(&self, index: usize) -> u64 {
         match index {
             0 => self.first,
             index => self.others[index - 1],
@@ -87,8 +87,8 @@ impl PortSet {
 
     /// A number is in it.
     #[inline]
-    pub fn contains(&self, port: usize) -> bool {
-        self.word(port / 64) >> (port % 64) & 1 != 0
+    pub fn contains(&self, number: usize) -> bool {
+        self.word(number / 64) >> (number % 64) & 1 != 0
     }
 
     /// No number is in it.
@@ -142,15 +142,15 @@ impl PortSet {
 
 #[cfg(test)]
 mod tests {
-    use super::PortSet;
+    use super::BitSet;
 
     /// Sets of one word and of several are the same to whoever uses them.
     #[test]
     fn small_and_large_sets_agree() {
-        let (mut small, mut large) = (PortSet::new(64), PortSet::new(65));
-        let members = |set: &PortSet| {
+        let (mut small, mut large) = (BitSet::new(64), BitSet::new(65));
+        let members = |set: &BitSet| {
             let mut members = Vec::new();
-            each_port!(set, port => { members.push(port) });
+            each_member!(set, number => { members.push(number) });
             members
         };
         for round in 0..300_usize {
@@ -167,7 +167,7 @@ mod tests {
             }
         }
         let before = members(&large);
-        let mut taker = PortSet::new(65);
+        let mut taker = BitSet::new(65);
         taker.insert(64);
         taker.take(&mut large);
         assert!(large.is_empty());
@@ -176,10 +176,10 @@ mod tests {
 
     #[test]
     fn turns_wrap_around() {
-        let mut set = PortSet::new(130);
+        let mut set = BitSet::new(130);
         assert!(set.is_empty() && set.in_turn(5).is_none());
-        for port in [3, 64, 129] {
-            set.insert(port);
+        for number in [3, 64, 129] {
+            set.insert(number);
         }
         assert_eq!(set.len(), 3);
         assert_eq!(
