@@ -6,9 +6,10 @@
 pub struct FixedQueue<T> {
     /// None before the first push, then `capacity`.
     slots: Box<[T]>,
-    capacity: usize,
-    head: usize,
-    len: usize,
+    // Half words, for queues lie by the dozen in what is looked at in every simulated cycle.
+    capacity: u32,
+    head: u32,
+    len: u32,
 }
 
 impl<T: Copy> FixedQueue<T> {
@@ -17,7 +18,7 @@ impl<T: Copy> FixedQueue<T> {
         assert!(capacity > 0, "a queue needs room for one entry");
         Self {
             slots: Box::default(),
-            capacity,
+            capacity: u32::try_from(capacity).expect("a queue of the machine"),
             head: 0,
             len: 0,
         }
@@ -26,7 +27,7 @@ impl<T: Copy> FixedQueue<T> {
     /// Entries held.
     #[inline]
     pub fn len(&self) -> usize {
-        self.len
+        self.len as usize
     }
 
     /// Nothing held.
@@ -44,11 +45,11 @@ impl<T: Copy> FixedQueue<T> {
     /// Entries that still fit.
     #[inline]
     pub fn room(&self) -> usize {
-        self.capacity - self.len
+        (self.capacity - self.len) as usize
     }
 
     #[inline]
-    fn wrap(&self, at: usize) -> usize {
+    fn wrap(&self, at: u32) -> u32 {
         if at >= self.capacity {
             at - self.capacity
         } else {
@@ -61,7 +62,7 @@ impl<T: Copy> FixedQueue<T> {
     pub fn push(&mut self, value: T) {
         assert!(!self.is_full(), "push on a full queue of {}", self.capacity);
         let at = self.wrap(self.head + self.len);
-        match self.slots.get_mut(at) {
+        match self.slots.get_mut(at as usize) {
             Some(slot) => *slot = value,
             None => self.allocate(value),
         }
@@ -72,7 +73,7 @@ impl<T: Copy> FixedQueue<T> {
     #[cold]
     fn allocate(&mut self, value: T) {
         debug_assert!(self.slots.is_empty());
-        self.slots = vec![value; self.capacity].into();
+        self.slots = vec![value; self.capacity as usize].into();
     }
 
     /// Oldest entry.
@@ -81,7 +82,7 @@ impl<T: Copy> FixedQueue<T> {
         if self.len == 0 {
             None
         } else {
-            Some(&self.slots[self.head])
+            Some(&self.slots[self.head as usize])
         }
     }
 
@@ -91,7 +92,7 @@ impl<T: Copy> FixedQueue<T> {
         if self.len == 0 {
             None
         } else {
-            Some(&mut self.slots[self.head])
+            Some(&mut self.slots[self.head as usize])
         }
     }
 
@@ -101,7 +102,7 @@ impl<T: Copy> FixedQueue<T> {
         if self.len == 0 {
             return None;
         }
-        let value = self.slots[self.head];
+        let value = self.slots[self.head as usize];
         self.len -= 1;
         // A queue that is mostly empty stays in the same lines of the host's cache.
         self.head = match self.len {
@@ -113,7 +114,7 @@ impl<T: Copy> FixedQueue<T> {
 
     /// Entries from oldest to youngest.
     pub fn iter(&self) -> impl Iterator<Item = &T> {
-        (0..self.len).map(|i| &self.slots[self.wrap(self.head + i)])
+        (0..self.len).map(|i| &self.slots[self.wrap(self.head + i) as usize])
     }
 }
 

@@ -16,10 +16,9 @@ use warploom_mem::cache::{AccessOutcome, Cache, Level};
 use warploom_mem::{AccessKind, Request};
 use warploom_policy::WarpMask;
 
-/// Fetch and its cache.
+/// Fetch and its cache; fields stand as declared, as an SM's do.
+#[repr(C, align(64))]
 pub struct Frontend {
-    /// Instruction cache.
-    pub l1i: Cache,
     /// Fetched and not yet decoded.
     buffer: Option<(WarpSlot, Pc)>,
     /// Warp that fetched last.
@@ -27,6 +26,8 @@ pub struct Frontend {
     perfect: bool,
     line_bytes: u64,
     per_cycle: u32,
+    /// Instruction cache.
+    pub l1i: Cache,
 }
 
 impl Frontend {
@@ -173,6 +174,7 @@ impl Sm {
     }
 
     /// Frees the slots among `seen` of warps that exited and have nothing outstanding.
+    #[inline(never)]
     fn reclaim_warps(&mut self, now: Cycle, seen: WarpMask) {
         for slot in warploom_policy::warps_of(self.warps.to_reclaim() & seen) {
             let slot = slot.index();

@@ -35,8 +35,13 @@ impl Sm {
         if self.warps.slots() <= u64::BITS as usize {
             self.issue_among::<true>(now, memory)
         } else {
-            self.issue_among::<false>(now, memory)
+            self.issue_among_many(now, memory)
         }
+    }
+
+    #[inline(never)]
+    fn issue_among_many(&mut self, now: Cycle, memory: &DeviceMemory) -> Result<(), Fault> {
+        self.issue_among::<false>(now, memory)
     }
 
     /// The same; `FEW`: of at most 64 warps, so that half of every mask is known to be empty.
@@ -85,6 +90,7 @@ impl Sm {
     }
 
     /// The same for a policy that is told of every cycle.
+    #[inline(never)]
     fn pick_watched(&mut self, s: usize, ready: WarpMask, wrong: WarpMask) -> Option<WarpSlot> {
         let own = self.schedulers[s].own;
         // Before the pick: it may empty buffers, and those were in the way in this cycle.
@@ -277,6 +283,7 @@ impl Sm {
     }
 
     /// Keeps the first finding of each kind at each instruction, up to a limit.
+    #[cold]
     fn keep_finding(&mut self, w: usize, memory: &DeviceMemory) {
         if self.findings.len() >= MAX_FINDINGS {
             return;
@@ -345,6 +352,7 @@ impl Sm {
     }
 
     /// What an instruction has to do with asynchronous copies.
+    #[cold]
     fn note_copy(&mut self, w: usize, role: CopyRole, mem: Option<MemId>) {
         match (role, mem) {
             (CopyRole::Start, Some(id)) => {
@@ -381,6 +389,7 @@ impl Sm {
         }
     }
 
+    #[cold]
     fn arrive(&mut self, slot: WarpSlot, block: BlockId, arrival: &BarrierArrival) {
         self.counters.barriers += 1;
         let index = self.warps.exec[slot.index()].warp_index();
@@ -392,6 +401,7 @@ impl Sm {
         }
     }
 
+    #[cold]
     fn release_barrier(&mut self, block: BlockId, release: &BarrierRelease) {
         if self.context.is_some() {
             return self.release_contexts(block, release);
@@ -405,6 +415,7 @@ impl Sm {
     }
 
     /// All lanes of a warp have exited.
+    #[cold]
     fn warp_done(&mut self, slot: WarpSlot, block: BlockId) {
         self.end_warp(slot);
         let index = self.warps.exec[slot.index()].warp_index();
@@ -496,6 +507,7 @@ impl Sm {
     }
 
     /// The record of a memory instruction that takes effect in no lane.
+    #[cold]
     fn empty_record(&mut self, slot: WarpSlot) -> MemId {
         let list = self
             .ldst
@@ -598,6 +610,7 @@ impl Sm {
         )
     }
 
+    #[cold]
     fn keep_atomic(&mut self, w: usize, list: u16) {
         let atomic = &mut self.ldst.atomics[w];
         atomic.batch.clone_from(&self.out.atomic);

@@ -48,12 +48,49 @@ enum WriteBack {
     Reply(MemId),
 }
 
-/// The unit.
+/// A bank of the data cache (4.x).
+#[derive(Clone, Debug)]
+struct Bank {
+    /// Accesses on their way to the tags, with the cycle of their lookup.
+    delayed: FixedQueue<(Cycle, Request)>,
+    /// The cycle in which the last one entered.
+    entered: Cycle,
+    /// How the oldest one failed in the last cycle.
+    blocked: Option<(AccessKind, FailReason)>,
+}
+
+impl Bank {
+    /// An empty bank whose lookups take so many cycles.
+    fn new(latency: u32) -> Self {
+        Self {
+            delayed: FixedQueue::new(latency as usize),
+            entered: Cycle::MAX,
+            blocked: None,
+        }
+    }
+}
+
+/// The unit. Fields stand as declared: those that every cycle looks at, then the others.
+#[repr(C, align(64))]
 pub struct Ldst {
     /// Instruction trying its path.
     dispatch: Option<FlightId>,
     /// Its record, unless it is a fence.
     in_dispatch: Option<MemId>,
+    write_back: Option<WriteBack>,
+    /// Registers of `write_back` that have been written.
+    written: usize,
+    next_client: u8,
+    /// What has become of it.
+    pub(crate) l1d_use: L1dUse,
+    l1_latency: u32,
+    shared_latency: u32,
+    responses: FixedQueue<Request>,
+    /// Shared-memory loads with the cycle in which they may write back.
+    shared: FixedQueue<(Cycle, MemId)>,
+    /// Banks of the data cache.
+    banks: Vec<Bank>,
+    around: Option<Request>,
     /// How the last try of that instruction failed, if it will fail so again until a reply or a
     /// credit comes.
     blocked: Option<Blocked>,
@@ -61,33 +98,16 @@ pub struct Ldst {
     pub insts: Pool<MemInst>,
     /// Lists of transactions.
     pub lists: Pool<Transactions>,
-    /// By warp slot.
-    pub atomics: Vec<PendingAtomic>,
-    /// Shared-memory loads with the cycle in which they may write back.
-    shared: FixedQueue<(Cycle, MemId)>,
-    shared_latency: u32,
     /// Data cache.
     pub l1d: Option<Cache>,
-    /// What has become of it.
-    pub(crate) l1d_use: L1dUse,
     /// Constant cache.
     pub l1c: Cache,
     /// Texture cache.
     pub l1t: TextureCache,
+    /// By warp slot.
+    pub atomics: Vec<PendingAtomic>,
     perfect_constant: bool,
-    /// 4.x: accesses on their way to the tags, by bank, with the cycle of their lookup.
-    banks: Vec<FixedQueue<(Cycle, Request)>>,
-    bank_entered: Vec<Cycle>,
-    /// By bank: how its oldest access failed in the last cycle.
-    bank_blocked: Vec<Option<(AccessKind, FailReason)>>,
-    l1_latency: u32,
     bank_of: BankIndex,
-    write_back: Option<WriteBack>,
-    /// Registers of `write_back` that have been written.
-    written: usize,
-    next_client: u8,
-    around: Option<Request>,
-    responses: FixedQueue<Request>,
     sectored_l2: bool,
     sm: SmId,
 }
@@ -119,9 +139,7 @@ impl Ldst {
             l1c: cache(&spec.l1c),
             l1t: TextureCache::new(&spec.l1t),
             perfect_constant: spec.sm.perfect_inst_const_cache,
-            banks: vec![FixedQueue::new(spec.sm.l1d_latency_cycles.max(1) as usize); banks],
-            bank_entered: vec![Cycle::MAX; banks],
-            bank_blocked: vec![None; banks],
+            banks: vec![Bank::new(spec.sm.l1d_latency_cycles.max(1)); banks],
             l1_latency: spec.sm.l1d_latency_cycles,
             bank_of: BankIndex::new(&spec.sm),
             write_back: None,
@@ -150,7 +168,7 @@ impl Ldst {
     pub(crate) fn empty_l1d(&mut self, now: Cycle, asid: u8, kernel: KernelSlot) -> bool {
         let data = |id: MemId| self.insts[id.0].path == Path::Data;
         let entering = self.in_dispatch.is_some_and(data);
-        if entering || self.banks.iter().any(|bank| !bank.is_empty()) {
+        if entering || self.banks.iter().any(|bank| !bank.delayed.is_empty()) {
             return false;
         }
         let cause = Request {
@@ -270,19 +288,15 @@ impl Ldst {
         self.blocked.as_ref().is_some_and(|b| match &b.cause {
             Cause::Refused(_) => false,
             Cause::NoRoom(request) => !link.can_send(request),
-            Cause::FullBank(bank) => self.banks[*bank].is_full(),
+            Cause::FullBank(bank) => self.banks[*bank].delayed.is_full(),
         })
     }
 
     /// When a shared-memory load or a delayed cache access comes due.
     pub fn next_event(&self) -> Option<Cycle> {
         let shared = self.shared.front().map(|(at, _)| *at);
-        let open = self
-            .banks
-            .iter()
-            .zip(&self.bank_blocked)
-            .filter(|(_, b)| b.is_none());
-        open.filter_map(|(bank, _)| bank.front().map(|(at, _)| *at))
+        let open = self.banks.iter().filter(|bank| bank.blocked.is_none());
+        open.filter_map(|bank| bank.delayed.front().map(|(at, _)| *at))
             .chain(shared)
             .min()
     }
@@ -292,7 +306,7 @@ impl Ldst {
         self.insts.used() == 0
             && self.responses.is_empty()
             && self.write_back.is_none()
-            && self.banks.iter().all(FixedQueue::is_empty)
+            && self.banks.iter().all(|bank| bank.delayed.is_empty())
             && self.l1d.as_ref().is_none_or(Cache::is_idle)
             && self.l1c.is_idle()
             && self.l1t.is_idle()
@@ -326,6 +340,7 @@ fn send_miss(cache: &mut Cache, link: &mut Link, now: Cycle) {
 }
 
 /// A cycle of a texture cache that is not idle.
+#[cold]
 fn texture_cycle(cache: &mut TextureCache, link: &mut Link, now: Cycle) {
     if cache.miss_queue_front().is_some_and(|r| link.can_send(r))
         && let Some(request) = cache.pop_miss()
@@ -448,6 +463,7 @@ impl Sm {
     /// A reply is next to be written: with the last one of an atomic, its warp goes on, while
     /// the destination stays reserved until it is written (4.x counts a warp's atomics down when
     /// it picks what to write back, shared memory's like any other).
+    #[inline(never)]
     fn atomic_arrived(&mut self, id: MemId) {
         let inst = self.ldst.insts[id.0];
         if !inst.atomic || inst.pending != 1 {
@@ -563,17 +579,18 @@ impl Sm {
 
     /// 4.x: the tag lookup at the end of the data cache's latency, one a bank.
     fn look_up_delayed(&mut self, now: Cycle) {
-        for bank in 0..self.ldst.banks.len() {
-            self.ldst.bank_blocked[bank] = None;
+        for number in 0..self.ldst.banks.len() {
             let ldst = &mut self.ldst;
-            let front = ldst.banks[bank].front().filter(|(at, _)| *at <= now);
+            let bank = &mut ldst.banks[number];
+            bank.blocked = None;
+            let front = bank.delayed.front().filter(|(at, _)| *at <= now);
             let (Some((_, request)), Some(l1d)) = (front, &mut ldst.l1d) else {
                 continue;
             };
             let access = l1d.access(now, request);
             if let AccessOutcome::ReservationFail(reason) = access.outcome {
-                ldst.bank_blocked[bank] = Some((request.kind, reason));
-            } else if let Some((_, request)) = ldst.banks[bank].pop() {
+                bank.blocked = Some((request.kind, reason));
+            } else if let Some((_, request)) = bank.delayed.pop() {
                 self.looked_up(&request, access);
             }
         }
@@ -625,7 +642,7 @@ impl Sm {
         if self.ldst.dispatch.is_some() {
             self.count_blocked(cycles);
         }
-        for &(kind, reason) in self.ldst.bank_blocked.iter().flatten() {
+        for (kind, reason) in self.ldst.banks.iter().filter_map(|bank| bank.blocked) {
             self.ldst
                 .l1d
                 .iter_mut()
@@ -700,6 +717,7 @@ impl Sm {
 
     /// A load from global memory has sent all that it has to send, and did not hit. With a latency
     /// queue (4.x) that is not known before the tags are looked up.
+    #[cold]
     fn await_load(&mut self, id: MemId) {
         let place = self.place(self.ldst.insts[id.0].warp.0);
         self.warps.note_load(place);
@@ -709,6 +727,7 @@ impl Sm {
         }
     }
 
+    #[cold]
     fn note_miss(&mut self, id: MemId) {
         let inst = self.ldst.insts[id.0];
         if inst.is_global_load() {
@@ -718,6 +737,7 @@ impl Sm {
         }
     }
 
+    #[cold]
     fn finish_fence(&mut self, flight: FlightId) {
         let slot = self.flights[flight.0].warp.index();
         self.warps.track[slot].in_flight -= 1;

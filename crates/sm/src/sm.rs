@@ -64,56 +64,70 @@ pub(crate) struct Start {
     pub first_warp: u32,
 }
 
-/// One SM.
+/// One SM. Fields stand as declared, first those that every cycle looks at: SMs go through the
+/// host's first cache one after the other, line by line.
+#[repr(C, align(64))]
 pub struct Sm {
+    /// Cycles before this one are counted.
+    settled: Cycle,
+    /// Nothing can happen before this cycle, unless something comes from outside.
+    wake_at: Cycle,
+    /// Links to the network.
+    pub link: Link,
+    pub(crate) starts: VecDeque<Start>,
+    /// Context switching, where there is any, and what it did in the last cycle.
+    pub(crate) context: Option<Box<Contexts>>,
+    /// What warps do, where a timeline is wanted.
+    pub(crate) tracer: Option<Box<Tracer>>,
+    pub(crate) flights: FlightPool,
+    pub(crate) kernels: Vec<Option<Arc<KernelImage>>>,
+    pub(crate) schedulers: Vec<Scheduler>,
+    pub(crate) blocks: Vec<BlockSlot>,
+    /// Counters by kernel slot.
+    pub by_kernel: Vec<KernelCounters>,
+    /// Blocks that ended in the running step.
+    pub finished: Vec<FinishedBlock>,
+    finished_flights: Vec<FlightId>,
+    /// A block may have room now that had none before, although none has ended.
+    pub gained_room: bool,
+    skip_idle: bool,
+    pub(crate) style: ModelStyle,
+    pub(crate) sub_cores: bool,
+    pub(crate) dual_issue_different: bool,
+    pub(crate) global_skips_l1d: bool,
+    pub(crate) fences_flush_l1: bool,
+    pub(crate) coalescing: Coalescing,
+    pub(crate) shared_rule: SharedRule,
     pub(crate) id: SmId,
     pub(crate) n_sm: u16,
-    pub(crate) core_khz: u64,
-    pub(crate) style: ModelStyle,
-    pub(crate) kernels: Vec<Option<Arc<KernelImage>>>,
+    collector_steps: u32,
+    mem_unit_ports: u32,
+    pub(crate) max_issue_per_warp: u32,
+    /// What the simulated program did wrong, with the cycle.
+    pub fault: Option<(Cycle, Fault)>,
     pub(crate) warps: Warps,
-    pub(crate) blocks: Vec<BlockSlot>,
-    pub(crate) schedulers: Vec<Scheduler>,
-    pub(crate) flights: FlightPool,
     pub(crate) collectors: Collectors,
     pub(crate) units: Units,
     /// The load/store unit.
     pub ldst: Ldst,
     /// Fetch and decode.
     pub front: Frontend,
-    /// Links to the network.
-    pub link: Link,
     /// Stores of the running step.
     pub log: WriteLog,
     /// Counters.
     pub counters: SmCounters,
-    /// Counters by kernel slot.
-    pub by_kernel: Vec<KernelCounters>,
     /// More of them.
     pub detail: SmDetail,
-    /// Blocks that ended in the running step.
-    pub finished: Vec<FinishedBlock>,
-    /// What the simulated program did wrong, with the cycle.
-    pub fault: Option<(Cycle, Fault)>,
+    pub(crate) out: StepOut,
+    pub(crate) core_khz: u64,
     /// Suspicious things seen, when the launch asks for checks.
     pub findings: Vec<FindingReport>,
-    pub(crate) out: StepOut,
     pub(crate) releases: Vec<BarrierRelease>,
-    pub(crate) sub_cores: bool,
-    pub(crate) fences_flush_l1: bool,
-    pub(crate) max_issue_per_warp: u32,
-    pub(crate) dual_issue_different: bool,
-    pub(crate) global_skips_l1d: bool,
-    pub(crate) coalescing: Coalescing,
     pub(crate) constant_line: u32,
     pub(crate) texture_line: u32,
     pub(crate) shared_banks: u32,
     pub(crate) shared_parts: u32,
-    pub(crate) shared_rule: SharedRule,
     carveout: Option<Carveout>,
-    collector_steps: u32,
-    mem_unit_ports: u32,
-    skip_idle: bool,
     /// What is left, blocks that have not started counted.
     pub(crate) resources: Resources,
     /// Where the registers and the shared memory of resident blocks begin, by block slot.
@@ -121,21 +135,9 @@ pub struct Sm {
     /// Block slots and warp slots of those blocks.
     pub(crate) taken_blocks: u64,
     pub(crate) taken_warps: WarpMask,
-    /// Context switching, where there is any, and what it did in the last cycle.
-    pub(crate) context: Option<Box<Contexts>>,
     pub(crate) moved: Vec<Moved>,
-    /// What warps do, where a timeline is wanted.
-    pub(crate) tracer: Option<Box<Tracer>>,
-    /// A block may have room now that had none before, although none has ended.
-    pub gained_room: bool,
-    pub(crate) starts: VecDeque<Start>,
     warps_started: u64,
-    finished_flights: Vec<FlightId>,
     pub(crate) max_threads: u32,
-    /// Cycles before this one are counted.
-    settled: Cycle,
-    /// Nothing can happen before this cycle, unless something comes from outside.
-    wake_at: Cycle,
 }
 
 impl Sm {
@@ -468,9 +470,7 @@ impl Sm {
                 let first = self.counters.active_cycles * ports * steps;
                 for port in 0..ports {
                     self.ldst_cycle(now);
-                    for step in 0..steps {
-                        self.read_operands(first + port * steps + step);
-                    }
+                    self.read_operands(first + port * steps, steps);
                 }
                 self.feed_ldst();
             }
@@ -479,16 +479,21 @@ impl Sm {
                     self.ldst_cycle(now);
                 }
                 self.feed_ldst();
-                let first = self.counters.active_cycles * steps;
-                for nth in first..first + steps {
-                    self.read_operands(nth);
-                }
+                self.read_operands(self.counters.active_cycles * steps, steps);
             }
         }
     }
 
-    /// The `nth` step of the collectors.
-    fn read_operands(&mut self, nth: u64) {
+    /// So many steps of the collectors, from the `first` on.
+    #[inline(never)]
+    fn read_operands(&mut self, first: u64, steps: u64) {
+        for nth in first..first + steps {
+            self.collector_step(nth);
+        }
+    }
+
+    #[inline]
+    fn collector_step(&mut self, nth: u64) {
         if self.collectors.is_idle() {
             self.collectors.end_writes();
             return;
@@ -550,6 +555,7 @@ impl Sm {
         }
     }
 
+    #[cold]
     fn start_block(&mut self, start: Start) {
         let image = self.kernels[start.kernel.index()]
             .clone()
@@ -594,6 +600,7 @@ impl Sm {
     }
 
     /// A warp's slot was freed: its block may be at its end.
+    #[cold]
     pub(crate) fn warp_gone(&mut self, now: Cycle, slot: usize) {
         self.context_gone(slot);
         let block = &mut self.blocks[self.warps.track[slot].block.index()];
@@ -611,6 +618,7 @@ impl Sm {
     }
 
     /// The next cycle, from `now` on, in which anything can happen.
+    #[inline(never)]
     fn sleeps_until(&self, now: Cycle) -> Cycle {
         if !self.is_quiet() {
             return now;

@@ -152,6 +152,7 @@ impl Sm {
     }
 
     /// The end of a cycle: warps leave and come in.
+    #[cold]
     pub(crate) fn switch_contexts(&mut self, now: Cycle) {
         if self.ldst.l1d_use == L1dUse::Empties {
             self.go_on_emptying(now);

@@ -33,6 +33,7 @@ impl Sm {
     }
 
     /// The end of a cycle.
+    #[cold]
     pub(crate) fn note_activities(&mut self, now: Cycle) {
         let Some(mut tracer) = self.tracer.take() else {
             return;

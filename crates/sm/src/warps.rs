@@ -10,6 +10,7 @@ pub use copies::{CopyGroups, CopyRole};
 pub use slots::Slots;
 
 use crate::image::{KernelImage, Pipe, TimedInst};
+use std::hint::cold_path;
 use warploom_base::{BlockId, KernelSlot, Pc};
 use warploom_exec::WarpState;
 use warploom_policy::{WarpMask, WarpRange, WarpTable, WarpView};
@@ -77,12 +78,42 @@ impl Track {
     };
 }
 
-/// All warp slots.
+/// All warp slots. Fields stand as declared: those that every cycle looks at, then the others.
+#[repr(C, align(64))]
 pub struct Warps {
-    /// What executes, by slot.
-    pub exec: Vec<WarpState>,
     /// What else there is to every warp, by slot.
     pub track: Vec<Track>,
+    /// What executes, by slot.
+    pub exec: Vec<WarpState>,
+    /// Words of a scoreboard; at least one.
+    words: usize,
+    slots: usize,
+    /// How many slots are in use.
+    pub resident: u32,
+    /// Slots in use.
+    pub live: Slots,
+    /// All lanes have exited.
+    pub done: Slots,
+    /// The buffer holds an instruction.
+    pub buffered: Slots,
+    /// An instruction-cache miss is out.
+    pub fetching: Slots,
+    /// What was decoded last is from the wrong path: dropped when the scheduler comes to the warp.
+    pub flush: Slots,
+    /// The next instruction passes the scoreboard.
+    pub clear: Slots,
+    /// The next instruction waits for a long load.
+    pub long_wait: Slots,
+    /// At a block barrier.
+    pub at_barrier: Slots,
+    /// Behind a fence.
+    pub fenced: Slots,
+    /// An atomic is out.
+    pub atomic: Slots,
+    /// Something of the warp came to its end since it was last looked at for reclaiming.
+    pub touched: Slots,
+    /// By pipe: the next instruction goes there. Means something only of warps with a buffered one.
+    pub next_pipe: [Slots; Pipe::COUNT],
     /// What schedulers see of them, by slot: ages, and where they touch memory.
     pub table: WarpTable,
     /// Asynchronous copies that are under way.
@@ -94,35 +125,6 @@ pub struct Warps {
     /// All `words` words for results of loads that missed L1D or went past it, where contexts are
     /// switched.
     missed: Vec<u64>,
-    /// Words of a scoreboard; at least one.
-    words: usize,
-    slots: usize,
-    /// Slots in use.
-    pub live: Slots,
-    /// How many those are.
-    pub resident: u32,
-    /// All lanes have exited.
-    pub done: Slots,
-    /// The buffer holds an instruction.
-    pub buffered: Slots,
-    /// An instruction-cache miss is out.
-    pub fetching: Slots,
-    /// What was decoded last is from the wrong path: dropped when the scheduler comes to the warp.
-    pub flush: Slots,
-    /// At a block barrier.
-    pub at_barrier: Slots,
-    /// Behind a fence.
-    pub fenced: Slots,
-    /// An atomic is out.
-    pub atomic: Slots,
-    /// The next instruction passes the scoreboard.
-    pub clear: Slots,
-    /// The next instruction waits for a long load.
-    pub long_wait: Slots,
-    /// Something of the warp came to its end since it was last looked at for reclaiming.
-    pub touched: Slots,
-    /// By pipe: the next instruction goes there. Means something only of warps with a buffered one.
-    pub next_pipe: [Slots; Pipe::COUNT],
 }
 
 impl Warps {
@@ -337,6 +339,7 @@ impl Warps {
         if self.words == 1 {
             return;
         }
+        cold_path();
         let first = slot * (self.words - 1);
         for (word, &bits) in (first..).zip(kernel.more_writes(inst)) {
             let (pending, long) = (&mut self.pending[word], &mut self.pending_long[word]);
@@ -380,6 +383,7 @@ impl Warps {
         let mut hit = track.pending & track.needs;
         let mut long = track.pending_long & track.needs;
         if track.asks_further {
+            cold_path();
             self.ask_further(slot, kernel, &mut hit, &mut long);
         }
         // Without an instruction there is no answer, whose question would be a branch too many.

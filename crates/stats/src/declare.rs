@@ -333,6 +333,8 @@ macro_rules! declare_stats {
         )+}
     ) => {
         $(#[$meta])*
+        // As declared: what is declared together is counted together.
+        #[repr(C)]
         #[derive(Clone, Debug, PartialEq, Eq)]
         $vis struct $name {$(
             $(#[doc = $doc])+

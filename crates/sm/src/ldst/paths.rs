@@ -84,10 +84,11 @@ impl Sm {
                 return Try::Done;
             };
             let bank = self.ldst.bank_of.bank(request.addr);
-            if self.ldst.banks[bank].is_full() && attempt == 0 {
+            let full = self.ldst.banks[bank].delayed.is_full();
+            if full && attempt == 0 {
                 return self.block(id, Cause::FullBank(bank));
             }
-            if self.ldst.banks[bank].is_full() || self.ldst.bank_entered[bank] == now {
+            if full || self.ldst.banks[bank].entered == now {
                 return Try::BankConflict;
             }
             if request.kind.is_write() {
@@ -95,9 +96,10 @@ impl Sm {
                 let warp = self.place(request.token as u16);
                 self.warps.track[warp].stores += 1;
             }
-            self.ldst.bank_entered[bank] = now;
             let at = now + Cycle::from(self.ldst.l1_latency);
-            self.ldst.banks[bank].push((at, request));
+            let bank = &mut self.ldst.banks[bank];
+            bank.entered = now;
+            bank.delayed.push((at, request));
             if self.sent(id, left) == Try::Done {
                 return Try::Done;
             }
