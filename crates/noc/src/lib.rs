@@ -12,15 +12,18 @@ mod local;
 mod random;
 mod ring;
 mod saturation;
+mod store;
 #[cfg(test)]
 mod testing;
 mod turns;
 
 pub use saturation::{saturated_throughput, sustainable};
+pub use store::PacketId;
 
 use fly::Fly;
 use local::LocalCrossbar;
 use random::RandomCrossbar;
+use store::Store;
 use turns::TurnCrossbar;
 use warploom_config::{NocKind, NocSpec};
 use warploom_mem::Request;
@@ -52,19 +55,14 @@ pub struct NocCounters {
     pub full_output_cycles: u64,
 }
 
-/// A packet in a network.
-#[derive(Clone, Copy, Debug)]
-struct Packet {
-    request: Request,
-    bytes: u32,
-    output: u32,
-}
-
 /// One direction of the interconnect.
 #[derive(Clone, Debug)]
 pub struct Network {
     kind: Kind,
     outputs: usize,
+    flit_bytes: u32,
+    /// Packets inside and those that are lodged before or behind it.
+    store: Store,
     /// Packets inside, outputs included.
     inside: u64,
     counters: NocCounters,
@@ -107,6 +105,8 @@ impl Network {
                 NocKind::Fly => Kind::Fly(Box::new(Fly::new(spec, inputs, outputs))),
             },
             outputs,
+            flit_bytes: spec.flit_bytes,
+            store: Store::new(16 * inputs),
             inside: 0,
             counters: NocCounters::default(),
         }
@@ -125,19 +125,86 @@ impl Network {
     /// A packet of `bytes` fits the input's buffer.
     #[inline]
     pub fn can_inject(&self, input: usize, bytes: u32) -> bool {
-        each_kind!(&self.kind, net => net.can_inject(input, bytes))
+        self.has_room(input, self.flits_of(bytes))
+    }
+
+    #[inline]
+    fn flits_of(&self, bytes: u32) -> u32 {
+        bytes.div_ceil(self.flit_bytes).max(1)
+    }
+
+    #[inline]
+    fn has_room(&self, input: usize, flits: u32) -> bool {
+        each_kind!(&self.kind, net => net.has_room(input, flits))
     }
 
     /// Puts a packet of `bytes` into an input's buffer. Requires `can_inject`.
     pub fn inject(&mut self, input: usize, output: usize, request: Request, bytes: u32) {
-        let packet = Packet {
-            request,
-            bytes,
-            output: output as u32,
-        };
+        let has_entered = self.try_inject(input, output, &request, bytes);
+        debug_assert!(has_entered, "no room at input {input}");
+    }
+
+    /// Puts a packet of `bytes` into an input's buffer, if it fits.
+    #[inline]
+    pub fn try_inject(
+        &mut self,
+        input: usize,
+        output: usize,
+        request: &Request,
+        bytes: u32,
+    ) -> bool {
+        let flits = self.flits_of(bytes);
+        let fits = self.has_room(input, flits);
+        if fits {
+            let id = self.store.lodge(request, output as u32, flits, bytes);
+            self.put_in(input, id);
+        }
+        fits
+    }
+
+    /// Keeps a packet of `bytes` for an output until it can enter, or whoever has no need of the
+    /// network releases it.
+    #[inline]
+    pub fn lodge(&mut self, output: usize, request: &Request, bytes: u32) -> PacketId {
+        let flits = self.flits_of(bytes);
+        self.store.lodge(request, output as u32, flits, bytes)
+    }
+
+    /// Puts a lodged packet into an input's buffer, if it fits. Returns its flits.
+    #[inline]
+    pub fn try_enter(&mut self, input: usize, id: PacketId) -> Option<u32> {
+        let flits = self.store.parcel(id).flits;
+        let fits = self.has_room(input, flits);
+        if fits {
+            self.put_in(input, id);
+        }
+        fits.then_some(flits)
+    }
+
+    #[inline]
+    fn put_in(&mut self, input: usize, id: PacketId) {
         self.inside += 1;
         self.counters.packets += 1;
-        each_kind!(&mut self.kind, net => net.inject(input, packet));
+        let store = &mut self.store;
+        each_kind!(&mut self.kind, net => net.inject(input, id, store));
+    }
+
+    /// What a packet carries that is lodged, inside or taken.
+    #[inline]
+    pub fn content(&self, id: PacketId) -> &Request {
+        self.store.content(id)
+    }
+
+    /// Flits of such a packet.
+    #[inline]
+    pub fn flits(&self, id: PacketId) -> u32 {
+        self.store.parcel(id).flits
+    }
+
+    /// Forgets a packet that is lodged or taken.
+    #[inline]
+    pub fn release(&mut self, id: PacketId) {
+        self.store.release(id);
     }
 
     /// One network cycle.
@@ -147,7 +214,7 @@ impl Network {
         if self.inside == 0 {
             each_kind!(&mut self.kind, net => net.skip(1));
         } else {
-            each_kind!(&mut self.kind, net => net.cycle(&mut self.counters));
+            each_kind!(&mut self.kind, net => net.cycle(&mut self.store, &mut self.counters));
         }
     }
 
@@ -161,7 +228,8 @@ impl Network {
     /// Packet waiting at an output.
     #[inline]
     pub fn front(&self, output: usize) -> Option<&Request> {
-        each_kind!(&self.kind, net => net.front(output))
+        let id = each_kind!(&self.kind, net => net.front(output))?;
+        Some(self.store.content(id))
     }
 
     /// A packet may wait at some output.
@@ -200,18 +268,21 @@ impl Network {
     /// Takes the packet waiting at an output.
     #[inline]
     pub fn pop(&mut self, output: usize) -> Option<Request> {
+        let id = self.take(output)?;
+        self.release(id);
+        Some(*self.content(id))
+    }
+
+    /// Takes the packet waiting at an output, which stays lodged.
+    #[inline]
+    pub fn take(&mut self, output: usize) -> Option<PacketId> {
         // Mostly nothing waits, which takes a look at a bit.
         if self.inside == 0 || !self.has_arrived(output) {
             return None;
         }
         self.inside -= 1;
-        self.take(output)
-    }
-
-    /// The packet that waits at an output.
-    #[inline(never)]
-    fn take(&mut self, output: usize) -> Option<Request> {
-        each_kind!(&mut self.kind, net => net.pop(output))
+        let store = &mut self.store;
+        each_kind!(&mut self.kind, net => net.pop(output, store))
     }
 
     /// No packet inside, outputs included.

@@ -5,16 +5,16 @@
 //! Outputs choose in order of their number, so an input whose head was taken may send its next
 //! packet to a later output in the same cycle.
 
-use crate::{NocCounters, Packet};
+use crate::NocCounters;
+use crate::store::{PacketId, Store};
 use warploom_base::{BitSet, FixedQueue};
 use warploom_config::NocSpec;
-use warploom_mem::Request;
 
 /// The crossbar.
 #[derive(Clone, Debug)]
 pub(crate) struct LocalCrossbar {
-    inputs: Box<[FixedQueue<Packet>]>,
-    outputs: Box<[FixedQueue<Request>]>,
+    inputs: Box<[FixedQueue<PacketId>]>,
+    outputs: Box<[FixedQueue<PacketId>]>,
     /// Inputs whose head wants each output.
     wanted_by: Box<[BitSet]>,
     /// Outputs that some head wants.
@@ -47,16 +47,16 @@ impl LocalCrossbar {
     }
 
     #[inline]
-    pub(crate) fn can_inject(&self, input: usize, _bytes: u32) -> bool {
+    pub(crate) fn has_room(&self, input: usize, _flits: u32) -> bool {
         !self.inputs[input].is_full()
     }
 
-    pub(crate) fn inject(&mut self, input: usize, packet: Packet) {
+    pub(crate) fn inject(&mut self, input: usize, id: PacketId, store: &mut Store) {
         if self.inputs[input].is_empty() {
-            self.want(input, packet.output as usize);
+            self.want(input, store.parcel(id).output as usize);
             self.heads += 1;
         }
-        self.inputs[input].push(packet);
+        self.inputs[input].push(id);
         self.at_inputs += 1;
     }
 
@@ -66,7 +66,7 @@ impl LocalCrossbar {
         self.wanted.insert(output);
     }
 
-    pub(crate) fn cycle(&mut self, counters: &mut NocCounters) {
+    pub(crate) fn cycle(&mut self, store: &mut Store, counters: &mut NocCounters) {
         counters.active_cycles += u64::from(self.at_inputs > 0);
         counters.full_output_cycles += self.full_outputs;
         // As they stand before any of them moves, as 4.2 counts them: what comes to the front in
@@ -76,18 +76,18 @@ impl LocalCrossbar {
         while let Some(output) = self.wanted.at_or_after(from) {
             from = output + 1;
             if !self.outputs[output].is_full() {
-                self.grant(output, counters);
+                self.grant(output, store, counters);
             }
         }
         counters.input_packet_cycles += self.at_inputs;
         counters.output_packet_cycles += self.at_outputs;
     }
 
-    fn grant(&mut self, output: usize, counters: &mut NocCounters) {
+    fn grant(&mut self, output: usize, store: &Store, counters: &mut NocCounters) {
         let Some(input) = self.wanted_by[output].in_turn(self.next[output]) else {
             return;
         };
-        let Some(packet) = self.inputs[input].pop() else {
+        let Some(id) = self.inputs[input].pop() else {
             return;
         };
         self.wanted_by[output].remove(input);
@@ -95,44 +95,46 @@ impl LocalCrossbar {
             self.wanted.remove(output);
         }
         match self.inputs[input].front() {
-            Some(&Packet { output, .. }) => self.want(input, output as usize),
+            Some(&behind) => self.want(input, store.parcel(behind).output as usize),
             None => self.heads -= 1,
         }
         self.next[output] = (input + 1) % self.inputs.len();
-        self.outputs[output].push(packet.request);
+        self.outputs[output].push(id);
         self.at_inputs -= 1;
         self.at_outputs += 1;
         self.full_outputs += u64::from(self.outputs[output].is_full());
         counters.flits += 1;
-        counters.bytes += u64::from(packet.bytes);
+        counters.bytes += u64::from(store.parcel(id).bytes);
     }
 
     pub(crate) fn skip(&mut self, _cycles: u64) {}
 
     #[inline]
-    pub(crate) fn front(&self, output: usize) -> Option<&Request> {
-        self.outputs[output].front()
+    pub(crate) fn front(&self, output: usize) -> Option<PacketId> {
+        self.outputs[output].front().copied()
     }
 
     #[inline]
-    pub(crate) fn pop(&mut self, output: usize) -> Option<Request> {
+    pub(crate) fn pop(&mut self, output: usize, _store: &mut Store) -> Option<PacketId> {
         let was_full = self.outputs[output].is_full();
-        let request = self.outputs[output].pop()?;
+        let id = self.outputs[output].pop()?;
         self.at_outputs -= 1;
         self.full_outputs -= u64::from(was_full);
-        Some(request)
+        Some(id)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::LocalCrossbar;
+    use crate::NocCounters;
+    use crate::store::Store;
     use crate::testing::packet;
-    use crate::{NocCounters, Packet};
 
     /// A crossbar of `ports` inputs and outputs, and what has come out of it.
     struct Bench {
         net: LocalCrossbar,
+        store: Store,
         counters: NocCounters,
         ports: usize,
     }
@@ -143,24 +145,22 @@ mod tests {
             let spec = volta.unwrap_or_else(|errors| panic!("{errors}")).noc;
             Self {
                 net: LocalCrossbar::new(&spec, ports, ports),
+                store: Store::new(8),
                 counters: NocCounters::default(),
                 ports,
             }
         }
 
         fn inject(&mut self, input: usize, token: u32, output: u32) {
-            let packet = Packet {
-                request: packet(token),
-                bytes: 40,
-                output,
-            };
-            self.net.inject(input, packet);
+            let id = self.store.lodge(&packet(token), output, 1, 40);
+            self.net.inject(input, id, &mut self.store);
         }
 
         /// One cycle; what came to each output.
         fn cycle(&mut self) -> Vec<Option<u32>> {
-            self.net.cycle(&mut self.counters);
-            let came = |output| self.net.pop(output).map(|request| request.token);
+            let Self { net, store, .. } = self;
+            net.cycle(store, &mut self.counters);
+            let came = |output| net.pop(output, store).map(|id| store.content(id).token);
             (0..self.ports).map(came).collect()
         }
     }
@@ -215,11 +215,11 @@ mod tests {
         let room = bench.net.outputs[0].room() as u64;
         let (mut sent, mut inputs, mut outputs) = (0, 0, 0);
         for cycle in 1..=room + 10 {
-            while bench.net.can_inject(1, 40) && sent < room + 5 {
+            while bench.net.has_room(1, 1) && sent < room + 5 {
                 bench.inject(1, 0, 0);
                 sent += 1;
             }
-            bench.net.cycle(&mut bench.counters);
+            bench.net.cycle(&mut bench.store, &mut bench.counters);
             let over = cycle.min(room);
             inputs += sent - over;
             outputs += over;
@@ -228,8 +228,8 @@ mod tests {
         assert_eq!(bench.counters.full_output_cycles, 10);
         assert_eq!(bench.counters.input_packet_cycles, inputs);
         assert_eq!(bench.counters.output_packet_cycles, outputs);
-        assert!(bench.net.pop(0).is_some());
-        bench.net.cycle(&mut bench.counters);
+        assert!(bench.net.pop(0, &mut bench.store).is_some());
+        bench.net.cycle(&mut bench.store, &mut bench.counters);
         assert_eq!(bench.counters.full_output_cycles, 10, "there is room again");
     }
 }

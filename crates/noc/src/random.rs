@@ -4,11 +4,11 @@
 //! as ports grow (M. Karol, M. Hluchyj, S. Morgan, IEEE Transactions on Communications 35(12),
 //! 1987).
 
-use crate::{NocCounters, Packet};
+use crate::NocCounters;
+use crate::store::{PacketId, Store};
 use std::collections::VecDeque;
 use warploom_base::{BitSet, FixedQueue, Rng};
 use warploom_config::NocSpec;
-use warploom_mem::Request;
 
 /// An output.
 #[derive(Clone, Debug)]
@@ -16,7 +16,7 @@ struct Output {
     /// Cycle from which it can be connected again.
     free_at: u64,
     /// Packets on the way or waiting, with the cycle at which they are there.
-    packets: VecDeque<(u64, Request)>,
+    packets: VecDeque<(u64, PacketId)>,
     /// Heads seen this cycle that want it.
     wanting: u32,
     /// One of them, each as likely as any other.
@@ -26,11 +26,10 @@ struct Output {
 /// The crossbar.
 #[derive(Clone, Debug)]
 pub(crate) struct RandomCrossbar {
-    flit_bytes: u32,
     output_room: usize,
     /// Cycles from the last flit's to the packet's arrival, beyond one.
     extra_cycles: u64,
-    inputs: Box<[FixedQueue<Packet>]>,
+    inputs: Box<[FixedQueue<PacketId>]>,
     /// Cycle from which an input can be connected again.
     input_free_at: Box<[u64]>,
     /// Inputs with packets.
@@ -49,7 +48,6 @@ impl RandomCrossbar {
             chosen: 0,
         };
         Self {
-            flit_bytes: spec.flit_bytes,
             output_room: spec.output_buffer as usize,
             extra_cycles: u64::from(spec.hop_cycles.saturating_sub(1)),
             inputs: vec![FixedQueue::new(spec.input_buffer as usize); inputs].into(),
@@ -62,22 +60,22 @@ impl RandomCrossbar {
     }
 
     #[inline]
-    pub(crate) fn can_inject(&self, input: usize, _bytes: u32) -> bool {
+    pub(crate) fn has_room(&self, input: usize, _flits: u32) -> bool {
         !self.inputs[input].is_full()
     }
 
-    pub(crate) fn inject(&mut self, input: usize, packet: Packet) {
-        self.inputs[input].push(packet);
+    pub(crate) fn inject(&mut self, input: usize, id: PacketId, _store: &mut Store) {
+        self.inputs[input].push(id);
         self.waiting.insert(input);
     }
 
-    pub(crate) fn cycle(&mut self, counters: &mut NocCounters) {
-        self.request(counters);
+    pub(crate) fn cycle(&mut self, store: &mut Store, counters: &mut NocCounters) {
+        self.request(store, counters);
         let mut from = 0;
         while let Some(input) = self.waiting.at_or_after(from) {
             from = input + 1;
-            if self.is_chosen(input) {
-                self.connect(input, counters);
+            if self.is_chosen(input, store) {
+                self.connect(input, store, counters);
             }
         }
         self.now += 1;
@@ -85,7 +83,7 @@ impl RandomCrossbar {
 
     /// Heads ask for their outputs. Each output keeps one of those that ask, by reservoir
     /// sampling.
-    fn request(&mut self, counters: &mut NocCounters) {
+    fn request(&mut self, store: &Store, counters: &mut NocCounters) {
         for output in &mut self.outputs {
             output.wanting = 0;
         }
@@ -95,10 +93,10 @@ impl RandomCrossbar {
             if self.input_free_at[input] > self.now {
                 continue;
             }
-            let Some(&Packet { output, .. }) = self.inputs[input].front() else {
+            let Some(&id) = self.inputs[input].front() else {
                 continue;
             };
-            let output = &mut self.outputs[output as usize];
+            let output = &mut self.outputs[store.parcel(id).output as usize];
             if output.free_at > self.now || output.packets.len() == self.output_room {
                 counters.conflicts += u64::from(output.free_at > self.now);
                 continue;
@@ -111,27 +109,28 @@ impl RandomCrossbar {
         }
     }
 
-    fn is_chosen(&self, input: usize) -> bool {
-        self.inputs[input].front().is_some_and(|packet| {
-            let output = &self.outputs[packet.output as usize];
+    fn is_chosen(&self, input: usize, store: &Store) -> bool {
+        self.inputs[input].front().is_some_and(|id| {
+            let output = &self.outputs[store.parcel(*id).output as usize];
             output.wanting > 0 && output.chosen as usize == input
         })
     }
 
-    fn connect(&mut self, input: usize, counters: &mut NocCounters) {
-        let Some(packet) = self.inputs[input].pop() else {
+    fn connect(&mut self, input: usize, store: &Store, counters: &mut NocCounters) {
+        let Some(id) = self.inputs[input].pop() else {
             return;
         };
         if self.inputs[input].is_empty() {
             self.waiting.remove(input);
         }
-        let flits = u64::from(packet.bytes.div_ceil(self.flit_bytes).max(1));
+        let packet = store.parcel(id);
+        let flits = u64::from(packet.flits);
         let output = &mut self.outputs[packet.output as usize];
         output.wanting = 0;
         output.free_at = self.now + flits;
         self.input_free_at[input] = self.now + flits;
         let arrives = self.now + flits + self.extra_cycles;
-        output.packets.push_back((arrives, packet.request));
+        output.packets.push_back((arrives, id));
         counters.flits += flits;
         counters.bytes += u64::from(packet.bytes);
     }
@@ -141,14 +140,14 @@ impl RandomCrossbar {
     }
 
     #[inline]
-    pub(crate) fn front(&self, output: usize) -> Option<&Request> {
-        let (arrives, request) = self.outputs[output].packets.front()?;
-        (*arrives <= self.now).then_some(request)
+    pub(crate) fn front(&self, output: usize) -> Option<PacketId> {
+        let (arrives, id) = *self.outputs[output].packets.front()?;
+        (arrives <= self.now).then_some(id)
     }
 
     #[inline]
-    pub(crate) fn pop(&mut self, output: usize) -> Option<Request> {
+    pub(crate) fn pop(&mut self, output: usize, _store: &mut Store) -> Option<PacketId> {
         self.front(output)?;
-        self.outputs[output].packets.pop_front().map(|(_, r)| r)
+        self.outputs[output].packets.pop_front().map(|(_, id)| id)
     }
 }

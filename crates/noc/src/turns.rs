@@ -3,16 +3,16 @@
 //! The turn begins one port later in every cycle, whatever was sent; ports of both sides are
 //! counted, SMs first, so that input 0 begins more often than others (`xbar_router::RR_Advance`).
 
-use crate::{NocCounters, Packet};
+use crate::NocCounters;
+use crate::store::{PacketId, Store};
 use warploom_base::{BitSet, FixedQueue};
 use warploom_config::NocSpec;
-use warploom_mem::Request;
 
 /// The crossbar.
 #[derive(Clone, Debug)]
 pub(crate) struct TurnCrossbar {
-    inputs: Box<[FixedQueue<Packet>]>,
-    outputs: Box<[FixedQueue<Request>]>,
+    inputs: Box<[FixedQueue<PacketId>]>,
+    outputs: Box<[FixedQueue<PacketId>]>,
     /// Inputs with packets.
     waiting: BitSet,
     /// Outputs that took a packet in the running cycle.
@@ -45,28 +45,28 @@ impl TurnCrossbar {
     }
 
     #[inline]
-    pub(crate) fn can_inject(&self, input: usize, _bytes: u32) -> bool {
+    pub(crate) fn has_room(&self, input: usize, _flits: u32) -> bool {
         !self.inputs[input].is_full()
     }
 
-    pub(crate) fn inject(&mut self, input: usize, packet: Packet) {
-        self.inputs[input].push(packet);
+    pub(crate) fn inject(&mut self, input: usize, id: PacketId, _store: &mut Store) {
+        self.inputs[input].push(id);
         self.waiting.insert(input);
         self.at_inputs += 1;
     }
 
-    pub(crate) fn cycle(&mut self, counters: &mut NocCounters) {
+    pub(crate) fn cycle(&mut self, store: &mut Store, counters: &mut NocCounters) {
         counters.active_cycles += u64::from(self.at_inputs > 0);
         self.taken.clear();
         let first = self.first;
         let mut next = self.waiting.at_or_after(first);
         while let Some(input) = next {
-            self.try_input(input, counters);
+            self.try_input(input, store, counters);
             next = self.waiting.at_or_after(input + 1);
         }
         let mut next = self.waiting.at_or_after(0);
         while let Some(input) = next.filter(|input| *input < first) {
-            self.try_input(input, counters);
+            self.try_input(input, store, counters);
             next = self.waiting.at_or_after(input + 1);
         }
         counters.input_packet_cycles += self.at_inputs;
@@ -74,10 +74,11 @@ impl TurnCrossbar {
         self.skip(1);
     }
 
-    fn try_input(&mut self, input: usize, counters: &mut NocCounters) {
-        let Some(&packet) = self.inputs[input].front() else {
+    fn try_input(&mut self, input: usize, store: &Store, counters: &mut NocCounters) {
+        let Some(&id) = self.inputs[input].front() else {
             return;
         };
+        let packet = store.parcel(id);
         let output = packet.output as usize;
         let (is_full, is_taken) = (self.outputs[output].is_full(), self.taken.contains(output));
         counters.full_output_cycles += u64::from(is_full);
@@ -90,7 +91,7 @@ impl TurnCrossbar {
             self.waiting.remove(input);
         }
         self.taken.insert(output);
-        self.outputs[output].push(packet.request);
+        self.outputs[output].push(id);
         self.at_inputs -= 1;
         self.at_outputs += 1;
         counters.flits += 1;
@@ -103,23 +104,24 @@ impl TurnCrossbar {
     }
 
     #[inline]
-    pub(crate) fn front(&self, output: usize) -> Option<&Request> {
-        self.outputs[output].front()
+    pub(crate) fn front(&self, output: usize) -> Option<PacketId> {
+        self.outputs[output].front().copied()
     }
 
     #[inline]
-    pub(crate) fn pop(&mut self, output: usize) -> Option<Request> {
-        let request = self.outputs[output].pop()?;
+    pub(crate) fn pop(&mut self, output: usize, _store: &mut Store) -> Option<PacketId> {
+        let id = self.outputs[output].pop()?;
         self.at_outputs -= 1;
-        Some(request)
+        Some(id)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::TurnCrossbar;
+    use crate::NocCounters;
+    use crate::store::Store;
     use crate::testing::packet;
-    use crate::{NocCounters, Packet};
 
     /// A crossbar of Volta's buffers.
     fn crossbar(inputs: usize, outputs: usize) -> TurnCrossbar {
@@ -130,19 +132,16 @@ mod tests {
 
     /// The order in which packets came to output 0.
     fn order(mut net: TurnCrossbar, packets: &[(usize, u32)]) -> (Vec<u32>, NocCounters) {
-        let mut counters = NocCounters::default();
+        let (mut store, mut counters) = (Store::new(8), NocCounters::default());
         for &(input, token) in packets {
-            let packet = Packet {
-                request: packet(token),
-                bytes: 40,
-                output: 0,
-            };
-            net.inject(input, packet);
+            let id = store.lodge(&packet(token), 0, 1, 40);
+            net.inject(input, id, &mut store);
         }
         let mut came = Vec::new();
         for _ in packets {
-            net.cycle(&mut counters);
-            came.extend(net.pop(0).map(|request| request.token));
+            net.cycle(&mut store, &mut counters);
+            let id = net.pop(0, &mut store);
+            came.extend(id.map(|id| store.content(id).token));
         }
         (came, counters)
     }

@@ -6,32 +6,21 @@
 //! credits take as long. Packets hold an output's virtual channel from head to tail. Per cycle a
 //! node injects and ejects one flit.
 
+mod credits;
 mod islip;
 mod router;
 mod sinks;
 
-use crate::ring::Ring;
-use crate::{NocCounters, Packet};
+use crate::NocCounters;
+use crate::store::{Line, PacketId, Store};
+use credits::Credits;
 use router::Router;
 use sinks::Sinks;
 use warploom_base::{BitSet, each_member};
 use warploom_config::NocSpec;
-use warploom_mem::Request;
-
-/// A packet's number in the arena.
-type PacketId = u32;
 
 /// Cycles that a flit or credit takes over a channel.
 const CHANNEL: usize = 2;
-
-/// A packet without its content.
-#[derive(Clone, Copy, Debug, Default)]
-struct Parcel {
-    id: PacketId,
-    output: u32,
-    flits: u32,
-    bytes: u32,
-}
 
 /// A flit on its way from the router to a node.
 #[derive(Clone, Copy, Debug, Default)]
@@ -45,43 +34,8 @@ struct Flit {
 impl Flit {
     /// The packet that it ends.
     #[inline]
-    const fn ends(self) -> Option<PacketId> {
-        self.ended.checked_sub(1)
-    }
-}
-
-/// Flits or credits that travel.
-#[derive(Clone, Debug)]
-struct Delayed<T> {
-    slots: [Vec<T>; CHANNEL + 1],
-    /// Slot of what arrives in this cycle.
-    at: usize,
-}
-
-impl<T> Delayed<T> {
-    fn new(most: usize) -> Self {
-        Self {
-            slots: std::array::from_fn(|_| Vec::with_capacity(most)),
-            at: 0,
-        }
-    }
-
-    /// Sends something that arrives `CHANNEL` cycles from now: in the slot before this cycle's.
-    #[inline]
-    fn send(&mut self, item: T) {
-        let slot = self.at.checked_sub(1).unwrap_or(CHANNEL);
-        self.slots[slot].push(item);
-    }
-
-    /// Takes what arrives in this cycle.
-    #[inline]
-    fn arrive(&mut self, f: impl FnMut(T)) {
-        self.slots[self.at].drain(..).for_each(f);
-    }
-
-    #[inline]
-    fn tick(&mut self) {
-        self.at = if self.at == CHANNEL { 0 } else { self.at + 1 };
+    fn ends(self) -> Option<PacketId> {
+        self.ended.checked_sub(1).map(PacketId)
     }
 }
 
@@ -89,7 +43,7 @@ impl<T> Delayed<T> {
 #[derive(Clone, Debug)]
 struct Source {
     /// Packets of which no flit has been sent.
-    packets: Ring<Parcel>,
+    packets: Line,
     /// Flits in the injection buffer.
     flits: u32,
     /// Flits left of the packet that is being sent.
@@ -98,132 +52,99 @@ struct Source {
     channel: u32,
 }
 
-/// The network.
+/// The network. In each cycle what came over the channels is taken before anything is sent, so that
+/// as many places for it as a channel takes cycles are enough.
 #[derive(Clone, Debug)]
 pub(crate) struct Fly {
     channels: u32,
-    flit_bytes: u32,
     injection_buffer: u32,
     speedup_percent: u32,
     speedup_credit: u32,
-    /// What packets carry, by their number.
-    arena: Vec<Request>,
-    free: Vec<PacketId>,
     sources: Box<[Source]>,
     /// Inputs with flits to send.
     sending: BitSet,
     /// Flits that a source may still send, by input and virtual channel.
-    credits: Box<[u32]>,
-    /// Flits and credits, as the virtual channels of inputs that they belong to.
-    to_router: Delayed<u32>,
-    to_source: Delayed<u32>,
+    credits: Credits,
+    /// Virtual channels of inputs, each of which a flit is on its way to, by the cycle.
+    to_router: [BitSet; CHANNEL],
     router: Router,
-    to_sink: Delayed<Flit>,
-    /// Credits, as the virtual channels of outputs that they belong to.
-    to_output: Delayed<u32>,
+    /// Flits, by the cycle.
+    to_sink: [Vec<Flit>; CHANNEL],
     sinks: Sinks,
+    /// Which of the cycles this is.
+    at: usize,
 }
 
 impl Fly {
     pub(crate) fn new(spec: &NocSpec, inputs: usize, outputs: usize) -> Self {
         let channels = spec.virtual_channels as usize;
         let source = Source {
-            packets: Ring::new(),
+            packets: Line::EMPTY,
             flits: 0,
             left: 0,
             channel: spec.virtual_channels - 1,
         };
         Self {
             channels: spec.virtual_channels,
-            flit_bytes: spec.flit_bytes,
             injection_buffer: spec.injection_buffer,
             speedup_percent: spec.internal_speedup_percent,
             speedup_credit: 0,
-            arena: Vec::with_capacity(inputs * 16),
-            free: Vec::with_capacity(inputs * 16),
             sources: vec![source; inputs].into(),
             sending: BitSet::new(inputs),
-            credits: vec![spec.input_buffer; inputs * channels].into(),
-            to_router: Delayed::new(inputs),
-            to_source: Delayed::new(inputs),
+            credits: Credits::new(inputs * channels, spec.input_buffer),
+            to_router: std::array::from_fn(|_| BitSet::new(inputs * channels)),
             router: Router::new(spec, inputs, outputs),
-            to_sink: Delayed::new(outputs),
-            to_output: Delayed::new(outputs),
+            to_sink: std::array::from_fn(|_| Vec::with_capacity(outputs)),
             sinks: Sinks::new(spec, outputs),
+            at: 0,
         }
     }
 
     #[inline]
-    pub(crate) fn can_inject(&self, input: usize, bytes: u32) -> bool {
-        self.sources[input].flits + self.flits(bytes) <= self.injection_buffer
+    pub(crate) fn has_room(&self, input: usize, flits: u32) -> bool {
+        self.sources[input].flits + flits <= self.injection_buffer
     }
 
     #[inline]
-    fn flits(&self, bytes: u32) -> u32 {
-        bytes.div_ceil(self.flit_bytes).max(1)
-    }
-
-    pub(crate) fn inject(&mut self, input: usize, packet: Packet) {
-        let Packet {
-            request,
-            bytes,
-            output,
-        } = packet;
-        let id = match self.free.pop() {
-            Some(id) => {
-                self.arena[id as usize] = request;
-                id
-            }
-            None => {
-                self.arena.push(request);
-                self.arena.len() as PacketId - 1
-            }
-        };
-        let flits = self.flits(bytes);
+    pub(crate) fn inject(&mut self, input: usize, id: PacketId, store: &mut Store) {
         let source = &mut self.sources[input];
-        source.flits += flits;
-        source.packets.push(Parcel {
-            id,
-            output,
-            flits,
-            bytes,
-        });
+        source.flits += store.parcel(id).flits;
+        source.packets.push(store, id);
         self.sending.insert(input);
     }
 
-    pub(crate) fn cycle(&mut self, counters: &mut NocCounters) {
-        self.sinks.eject(&mut self.to_sink, &mut self.to_output);
-        self.take_credits();
-        self.to_router.arrive(|index| self.router.arrive(index));
-        self.send();
+    pub(crate) fn cycle(&mut self, store: &mut Store, counters: &mut NocCounters) {
+        self.begin();
+        let flits = &mut self.to_sink[self.at];
+        self.sinks.eject(flits, &mut self.router.credits, store);
+        each_member!(self.to_router[self.at], index => {
+            self.router.arrive(index, store);
+        });
+        self.to_router[self.at].clear();
+        self.send(store);
         self.speedup_credit += self.speedup_percent;
         while self.speedup_credit >= 100 {
             self.speedup_credit -= 100;
-            self.router.step(&mut self.to_source, counters);
+            self.router.step(&mut self.credits, store, counters);
         }
-        self.router.leave(&mut self.to_sink, counters);
-        self.tick();
+        self.router
+            .leave(&mut self.to_sink[self.at], store, counters);
     }
 
-    fn tick(&mut self) {
-        self.to_router.tick();
-        self.to_source.tick();
-        self.to_sink.tick();
-        self.to_output.tick();
-    }
-
-    /// Credits that crossed their channels are taken.
-    fn take_credits(&mut self) {
-        let credits = &mut self.credits;
-        self.to_source.arrive(|index| credits[index as usize] += 1);
-        self.to_output.arrive(|index| self.router.credit(index));
+    /// A cycle begins. Credits that crossed their channels are taken.
+    #[inline]
+    fn begin(&mut self) {
+        self.at = (self.at + 1) % CHANNEL;
+        self.credits.arrive();
+        self.router.credits.arrive();
     }
 
     /// Each node sends one flit, if its virtual channel has room.
-    fn send(&mut self) {
+    #[inline]
+    fn send(&mut self, store: &mut Store) {
         each_member!(self.sending, input => {
             if let Some(channel) = self.channel_to_send(input) {
-                self.send_flit(input, channel);
+                self.send_flit(input, channel, store);
             }
         });
     }
@@ -232,7 +153,7 @@ impl Fly {
     #[inline]
     fn channel_to_send(&self, input: usize) -> Option<u32> {
         let Source { left, channel, .. } = self.sources[input];
-        let has_room = |channel: &u32| self.credits[self.index(input, *channel)] > 0;
+        let has_room = |channel: &u32| self.credits.any(self.index(input, *channel));
         if left > 0 || self.channels == 1 {
             return Some(channel).filter(has_room);
         }
@@ -246,16 +167,17 @@ impl Fly {
         port * self.channels as usize + channel as usize
     }
 
-    fn send_flit(&mut self, input: usize, channel: u32) {
+    #[inline]
+    fn send_flit(&mut self, input: usize, channel: u32, store: &mut Store) {
         let index = self.index(input, channel);
-        self.credits[index] -= 1;
-        self.to_router.send(index as u32);
+        self.credits.take(index);
+        self.to_router[self.at].insert(index);
         let source = &mut self.sources[input];
         if source.left == 0
-            && let Some(packet) = source.packets.pop()
+            && let Some(id) = source.packets.pop(store)
         {
-            (source.left, source.channel) = (packet.flits, channel);
-            self.router.announce(index, packet);
+            (source.left, source.channel) = (store.parcel(id).flits, channel);
+            self.router.announce(index, id, store);
         }
         source.left -= 1;
         source.flits -= 1;
@@ -266,10 +188,7 @@ impl Fly {
 
     /// Cycles without a packet inside: credits come home.
     pub(crate) fn skip(&mut self, cycles: u64) {
-        for _ in 0..cycles.min(CHANNEL as u64 + 1) {
-            self.take_credits();
-            self.tick();
-        }
+        (0..cycles.min(CHANNEL as u64)).for_each(|_| self.begin());
         let credit =
             u64::from(self.speedup_credit) + cycles % 100 * u64::from(self.speedup_percent);
         self.speedup_credit = (credit % 100) as u32;
@@ -294,15 +213,12 @@ impl Fly {
     }
 
     #[inline]
-    pub(crate) fn front(&self, output: usize) -> Option<&Request> {
-        let id = self.sinks.front(output)?;
-        Some(&self.arena[id as usize])
+    pub(crate) fn front(&self, output: usize) -> Option<PacketId> {
+        self.sinks.front(output)
     }
 
     #[inline]
-    pub(crate) fn pop(&mut self, output: usize) -> Option<Request> {
-        let id = self.sinks.pop(output)?;
-        self.free.push(id);
-        Some(self.arena[id as usize])
+    pub(crate) fn pop(&mut self, output: usize, store: &mut Store) -> Option<PacketId> {
+        self.sinks.pop(output, store)
     }
 }

@@ -8,10 +8,12 @@
 //! At inputs flits have no place of their own: those of a virtual channel follow each other, so
 //! that a queue of packets and a number of flits say which they are.
 
+use super::Flit;
+use super::credits::Credits;
 use super::islip::{Islip, turns};
-use super::{Delayed, Flit, Parcel};
 use crate::NocCounters;
 use crate::ring::Ring;
+use crate::store::{Line, PacketId, Store};
 use warploom_base::{BitSet, each_member};
 use warploom_config::NocSpec;
 
@@ -21,7 +23,7 @@ const NONE: u32 = u32::MAX;
 #[derive(Clone, Debug)]
 struct InputChannel {
     /// Packets of which flits are on the way or here.
-    packets: Ring<Parcel>,
+    packets: Line,
     /// Flits here.
     flits: u32,
     /// Virtual channel of the output that the first packet holds, by output and channel.
@@ -36,8 +38,6 @@ struct FlitOut {
     /// Step in which it is over.
     due: u64,
     flit: Flit,
-    /// Bytes of the packet that it ends.
-    bytes: u32,
 }
 
 /// Quotient and remainder; most networks divide by one.
@@ -60,7 +60,7 @@ pub(super) struct Router {
     switch_steps: u64,
     inputs: Box<[InputChannel]>,
     /// Flits that may go to each output's virtual channel.
-    credits: Box<[u32]>,
+    pub(super) credits: Credits,
     /// Outputs' virtual channels that a packet holds.
     held: BitSet,
     /// By output: input channels whose first packet needs one of its virtual channels.
@@ -95,7 +95,7 @@ impl Router {
         let channels = spec.virtual_channels as usize;
         let (fan_in, fan_out) = (spec.input_speedup as usize, spec.output_speedup as usize);
         let input = InputChannel {
-            packets: Ring::new(),
+            packets: Line::EMPTY,
             flits: 0,
             holds: NONE,
             left: 0,
@@ -106,7 +106,7 @@ impl Router {
             output_speedup: spec.output_speedup,
             switch_steps: u64::from(spec.hop_cycles.saturating_sub(ALLOCATION_STEPS).max(1)),
             inputs: vec![input; inputs * channels].into(),
-            credits: vec![spec.output_buffer; outputs * channels].into(),
+            credits: Credits::new(outputs * channels, spec.output_buffer),
             held: BitSet::new(outputs * channels),
             wanted_by: vec![BitSet::new(inputs * channels); outputs].into(),
             wanted: BitSet::new(outputs),
@@ -128,21 +128,20 @@ impl Router {
 
     /// A packet's flits will come over the channel.
     #[inline]
-    pub(super) fn announce(&mut self, index: usize, packet: Parcel) {
-        self.inputs[index].packets.push(packet);
+    pub(super) fn announce(&mut self, index: usize, id: PacketId, store: &mut Store) {
+        self.inputs[index].packets.push(store, id);
     }
 
     /// A flit came over the channel.
     #[inline]
-    pub(super) fn arrive(&mut self, index: u32) {
-        let at = index as usize;
+    pub(super) fn arrive(&mut self, at: usize, store: &Store) {
         let input = &mut self.inputs[at];
         input.flits += 1;
         if input.flits > 1 {
             return;
         }
         if input.holds == NONE {
-            self.ask(at);
+            self.ask(at, store);
         } else {
             self.active.insert(at);
         }
@@ -150,50 +149,50 @@ impl Router {
 
     /// The first packet of an input channel begins to ask for a virtual channel of its output.
     #[inline]
-    fn ask(&mut self, at: usize) {
-        if let Some(&Parcel { output, .. }) = self.inputs[at].packets.front() {
-            self.wanted_by[output as usize].insert(at);
-            self.wanted.insert(output as usize);
+    fn ask(&mut self, at: usize, store: &Store) {
+        if let Some(id) = self.inputs[at].packets.front() {
+            let output = store.parcel(id).output as usize;
+            self.wanted_by[output].insert(at);
+            self.wanted.insert(output);
             self.asking += 1;
         }
     }
 
-    /// The node at an output has room for one more flit.
-    #[inline]
-    pub(super) fn credit(&mut self, index: u32) {
-        self.credits[index as usize] += 1;
-    }
-
     /// One step of the pipeline. Credits for the inputs go into `to_source`.
-    pub(super) fn step(&mut self, to_source: &mut Delayed<u32>, counters: &mut NocCounters) {
+    pub(super) fn step(
+        &mut self,
+        to_source: &mut Credits,
+        store: &mut Store,
+        counters: &mut NocCounters,
+    ) {
         self.steps += 1;
         if self.channels == 1 {
-            self.match_outputs(counters);
-            self.send_all(to_source);
+            self.match_outputs(store, counters);
+            self.send_all(to_source, store);
         } else {
-            self.match_channels(counters);
+            self.match_channels(store, counters);
             self.match_switch(counters);
-            self.send_matched(to_source);
+            self.send_matched(to_source, store);
         }
         self.active.take(&mut self.matched);
     }
 
     /// Heads ask for their outputs, each of which has one virtual channel.
-    fn match_outputs(&mut self, counters: &mut NocCounters) {
+    fn match_outputs(&mut self, store: &Store, counters: &mut NocCounters) {
         each_member!(self.wanted, output => {
             if !self.held.contains(output)
                 && let Some(at) = self
                     .channel_islip
                     .match_one(&self.wanted_by[output], output as u32)
             {
-                self.take_channel(at, output as u32);
+                self.take_channel(at, output as u32, store);
             }
         });
         counters.conflicts += u64::from(self.asking);
     }
 
     /// Heads ask for the free virtual channels of their outputs.
-    fn match_channels(&mut self, counters: &mut NocCounters) {
+    fn match_channels(&mut self, store: &Store, counters: &mut NocCounters) {
         each_member!(self.wanted, output => {
             let first = output as u32 * self.channels;
             for index in first..first + self.channels {
@@ -206,7 +205,7 @@ impl Router {
         self.channel_islip
             .allocate(|channel, output| matches.push((channel, output)));
         for (at, index) in matches.drain(..) {
-            self.take_channel(at, index);
+            self.take_channel(at, index, store);
         }
         self.channel_matches = matches;
         counters.conflicts += u64::from(self.asking);
@@ -215,11 +214,12 @@ impl Router {
     /// The first packet of an input channel has a virtual channel, with which it asks for the
     /// switch from the next step on.
     #[inline]
-    fn take_channel(&mut self, at: u32, index: u32) {
+    fn take_channel(&mut self, at: u32, index: u32, store: &Store) {
         let input = &mut self.inputs[at as usize];
-        let Some(&packet) = input.packets.front() else {
+        let Some(id) = input.packets.front() else {
             unreachable!("a packet has asked");
         };
+        let packet = store.parcel(id);
         (input.holds, input.left) = (index, packet.flits);
         let wanted_by = &mut self.wanted_by[packet.output as usize];
         wanted_by.remove(at as usize);
@@ -236,7 +236,7 @@ impl Router {
         let mut asking = 0;
         each_member!(self.active, at => {
             let holds = self.inputs[at].holds;
-            if self.credits[holds as usize] == 0 {
+            if !self.credits.any(holds as usize) {
                 continue;
             }
             asking += 1;
@@ -258,69 +258,75 @@ impl Router {
 
     /// Where an output has one virtual channel, the packet that holds it is alone in asking for the
     /// switch there, and so is its input: all are matched.
-    fn send_all(&mut self, to_source: &mut Delayed<u32>) {
+    fn send_all(&mut self, to_source: &mut Credits, store: &mut Store) {
         each_member!(self.active, at => {
-            if self.credits[self.inputs[at].holds as usize] > 0 {
-                to_source.send(at as u32);
-                self.send_flit(at);
+            if self.credits.any(self.inputs[at].holds as usize) {
+                to_source.give(at);
+                self.send_flit(at, store);
             }
         });
     }
 
-    fn send_matched(&mut self, to_source: &mut Delayed<u32>) {
+    fn send_matched(&mut self, to_source: &mut Credits, store: &mut Store) {
         while let Some(at) = self.switch_matches.pop() {
-            to_source.send(at);
+            to_source.give(at as usize);
             let (input, channel) = split(at, self.channels);
             let row = input * self.input_speedup + split(channel, self.input_speedup).1;
             self.channel_turn[row as usize] = split(channel + self.input_speedup, self.channels).1;
-            self.send_flit(at as usize);
+            self.send_flit(at as usize, store);
         }
     }
 
     #[inline]
-    fn send_flit(&mut self, at: usize) {
+    fn send_flit(&mut self, at: usize, store: &mut Store) {
         let source = &mut self.inputs[at];
         let index = source.holds;
         source.flits -= 1;
         source.left -= 1;
-        let (mut ended, mut bytes) = (0, 0);
+        let mut ended = 0;
         if source.left == 0
-            && let Some(packet) = source.packets.pop()
+            && let Some(id) = source.packets.pop(store)
         {
-            (ended, bytes) = (packet.id + 1, packet.bytes);
+            ended = id.0 + 1;
             source.holds = NONE;
             self.held.remove(index as usize);
             self.active.remove(at);
             if source.flits > 0 {
-                self.ask(at);
+                self.ask(at, store);
             }
         } else if source.flits == 0 {
             self.active.remove(at);
         }
-        self.credits[index as usize] -= 1;
+        self.credits.take(index as usize);
         let output = split(index, self.channels).0 as usize;
         self.queues[output].push(FlitOut {
             due: self.steps + self.switch_steps,
             flit: Flit { index, ended },
-            bytes,
         });
         self.leaving.insert(output);
     }
 
     /// Each output sends one flit that is over the switch, if there is one.
     #[inline]
-    pub(super) fn leave(&mut self, to_sink: &mut Delayed<Flit>, counters: &mut NocCounters) {
+    pub(super) fn leave(
+        &mut self,
+        to_sink: &mut Vec<Flit>,
+        store: &Store,
+        counters: &mut NocCounters,
+    ) {
         each_member!(self.leaving, output => {
             let queue = &mut self.queues[output];
             if queue.front().is_some_and(|first| first.due <= self.steps)
-                && let Some(FlitOut { flit, bytes, .. }) = queue.pop()
+                && let Some(FlitOut { flit, .. }) = queue.pop()
             {
                 if queue.is_empty() {
                     self.leaving.remove(output);
                 }
-                to_sink.send(flit);
+                to_sink.push(flit);
                 counters.flits += 1;
-                counters.bytes += u64::from(bytes);
+                if let Some(id) = flit.ends() {
+                    counters.bytes += u64::from(store.parcel(id).bytes);
+                }
             }
         });
     }

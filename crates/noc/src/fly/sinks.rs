@@ -1,36 +1,20 @@
 //! The nodes' side of output ports: flits come into an ejection buffer, go one a cycle into the
 //! boundary buffer while that has room, and a packet waits when its last flit is there.
 
-use super::{Delayed, Flit, PacketId};
+use super::credits::Credits;
+use super::{Flit, PacketId};
 use crate::ring::Ring;
+use crate::store::{Line, Store};
 use warploom_base::{BitSet, each_member};
 use warploom_config::NocSpec;
 
 /// A virtual channel of an output, at its node.
 #[derive(Clone, Debug)]
 struct Sink {
-    /// The ejection buffer.
-    ejection: Ring<Flit>,
-    /// Packets of which all flits are in the boundary buffer, with the number of these.
-    packets: Ring<(PacketId, u32)>,
+    /// Packets of which all flits are in the boundary buffer.
+    packets: Line,
     /// Flits in the boundary buffer.
     boundary: u32,
-    /// Those of them whose packet's last flit has not come.
-    begun: u32,
-}
-
-impl Sink {
-    /// A flit goes into the boundary buffer. Whether a packet is whole by it.
-    #[inline]
-    fn take(&mut self, flit: Flit) -> bool {
-        self.boundary += 1;
-        self.begun += 1;
-        if let Some(id) = flit.ends() {
-            self.packets.push((id, self.begun));
-            self.begun = 0;
-        }
-        self.begun == 0
-    }
 }
 
 /// All of them.
@@ -40,6 +24,8 @@ pub(super) struct Sinks {
     boundary_buffer: u32,
     /// By output and virtual channel.
     sinks: Box<[Sink]>,
+    /// Their ejection buffers, mostly empty.
+    ejection: Box<[Ring<Flit>]>,
     /// Virtual channel that each output's node looks at first.
     turn: Box<[u32]>,
     /// Sinks whose ejection buffers keep flits from cycle to cycle.
@@ -52,15 +38,14 @@ impl Sinks {
     pub(super) fn new(spec: &NocSpec, outputs: usize) -> Self {
         let channels = spec.virtual_channels as usize;
         let sink = Sink {
-            ejection: Ring::new(),
-            packets: Ring::new(),
+            packets: Line::EMPTY,
             boundary: 0,
-            begun: 0,
         };
         Self {
             channels: spec.virtual_channels,
             boundary_buffer: spec.boundary_buffer,
             sinks: vec![sink; outputs * channels].into(),
+            ejection: vec![Ring::new(); outputs * channels].into(),
             turn: vec![0; outputs].into(),
             ejecting: BitSet::new(outputs * channels),
             waiting: BitSet::new(outputs * channels),
@@ -69,37 +54,54 @@ impl Sinks {
 
     /// The flits that come over the channel in this cycle, at most one for each sink, go into the
     /// ejection buffers, each of which then gives one to its boundary buffer, if there is room.
-    /// Credits go into `to_output`.
-    pub(super) fn eject(&mut self, arrived: &mut Delayed<Flit>, to_output: &mut Delayed<u32>) {
-        arrived.arrive(|flit| {
-            let sink = &mut self.sinks[flit.index as usize];
+    /// Credits go back.
+    #[inline]
+    pub(super) fn eject(
+        &mut self,
+        arrived: &mut Vec<Flit>,
+        credits: &mut Credits,
+        store: &mut Store,
+    ) {
+        for &flit in &*arrived {
+            let index = flit.index as usize;
             // Mostly it is alone and goes on.
-            if sink.ejection.is_empty() && sink.boundary < self.boundary_buffer {
-                self.take(flit, to_output);
+            if !self.ejecting.contains(index) && self.has_room(index) {
+                self.take(flit, credits, store);
             } else {
-                sink.ejection.push(flit);
-                self.ejecting.insert(flit.index as usize);
+                self.ejection[index].push(flit);
+                self.ejecting.insert(index);
             }
-        });
+        }
+        arrived.clear();
         each_member!(self.ejecting, index => {
-            let sink = &mut self.sinks[index];
-            if sink.boundary < self.boundary_buffer
-                && let Some(flit) = sink.ejection.pop()
+            if self.has_room(index)
+                && let Some(flit) = self.ejection[index].pop()
             {
-                if sink.ejection.is_empty() {
+                if self.ejection[index].is_empty() {
                     self.ejecting.remove(index);
                 }
-                self.take(flit, to_output);
+                self.take(flit, credits, store);
             }
         });
     }
 
+    /// A sink's boundary buffer takes a flit.
     #[inline]
-    fn take(&mut self, flit: Flit, to_output: &mut Delayed<u32>) {
-        if self.sinks[flit.index as usize].take(flit) {
-            self.waiting.insert(flit.index as usize);
+    fn has_room(&self, index: usize) -> bool {
+        self.sinks[index].boundary < self.boundary_buffer
+    }
+
+    /// A flit goes into the boundary buffer.
+    #[inline]
+    fn take(&mut self, flit: Flit, credits: &mut Credits, store: &mut Store) {
+        let index = flit.index as usize;
+        let sink = &mut self.sinks[index];
+        sink.boundary += 1;
+        if let Some(id) = flit.ends() {
+            sink.packets.push(store, id);
+            self.waiting.insert(index);
         }
-        to_output.send(flit.index);
+        credits.give(index);
     }
 
     /// A packet waits at an output.
@@ -141,17 +143,16 @@ impl Sinks {
     /// The packet that is next at an output.
     #[inline]
     pub(super) fn front(&self, output: usize) -> Option<PacketId> {
-        let (id, _) = *self.sinks[self.ready(output)?].packets.front()?;
-        Some(id)
+        self.sinks[self.ready(output)?].packets.front()
     }
 
     /// Takes it.
     #[inline]
-    pub(super) fn pop(&mut self, output: usize) -> Option<PacketId> {
+    pub(super) fn pop(&mut self, output: usize, store: &mut Store) -> Option<PacketId> {
         let index = self.ready(output)?;
         let sink = &mut self.sinks[index];
-        let (id, flits) = sink.packets.pop()?;
-        sink.boundary -= flits;
+        let id = sink.packets.pop(store)?;
+        sink.boundary -= store.parcel(id).flits;
         if sink.packets.is_empty() {
             self.waiting.remove(index);
         }
