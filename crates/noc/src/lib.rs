@@ -20,7 +20,7 @@ mod turns;
 pub use saturation::{saturated_throughput, sustainable};
 pub use store::PacketId;
 
-use fly::Fly;
+use fly::{Few, Fly, Many, is_small};
 use local::LocalCrossbar;
 use random::RandomCrossbar;
 use store::Store;
@@ -73,7 +73,8 @@ enum Kind {
     Random(Box<RandomCrossbar>),
     Local(Box<LocalCrossbar>),
     Turns(Box<TurnCrossbar>),
-    Fly(Box<Fly>),
+    Fly(Box<Fly<Few>>),
+    LargeFly(Box<Fly<Many>>),
 }
 
 /// Calls a method of whichever kind of network this is.
@@ -84,6 +85,7 @@ macro_rules! each_kind {
             Kind::Local($net) => $call,
             Kind::Turns($net) => $call,
             Kind::Fly($net) => $call,
+            Kind::LargeFly($net) => $call,
         }
     };
 }
@@ -102,7 +104,10 @@ impl Network {
                 NocKind::TurnCrossbar => {
                     Kind::Turns(Box::new(TurnCrossbar::new(spec, inputs, outputs)))
                 }
-                NocKind::Fly => Kind::Fly(Box::new(Fly::new(spec, inputs, outputs))),
+                NocKind::Fly if is_small(spec, inputs, outputs) => {
+                    Kind::Fly(Box::new(Fly::new(spec, inputs, outputs)))
+                }
+                NocKind::Fly => Kind::LargeFly(Box::new(Fly::new(spec, inputs, outputs))),
             },
             outputs,
             flit_bytes: spec.flit_bytes,
@@ -237,6 +242,7 @@ impl Network {
     pub fn may_have_arrived(&self) -> bool {
         match &self.kind {
             Kind::Fly(fly) => fly.has_arrivals(),
+            Kind::LargeFly(fly) => fly.has_arrivals(),
             _ => self.inside > 0,
         }
     }
@@ -246,6 +252,7 @@ impl Network {
     pub fn next_arrived(&self, from: usize) -> Option<usize> {
         match &self.kind {
             Kind::Fly(fly) => fly.next_arrived(from),
+            Kind::LargeFly(fly) => fly.next_arrived(from),
             _ if self.inside == 0 => None,
             _ => (from..self.outputs).find(|output| self.has_arrived(*output)),
         }
@@ -256,6 +263,7 @@ impl Network {
     fn has_arrived(&self, output: usize) -> bool {
         match &self.kind {
             Kind::Fly(fly) => fly.has_arrived(output),
+            Kind::LargeFly(fly) => fly.has_arrived(output),
             _ => self.has_front(output),
         }
     }

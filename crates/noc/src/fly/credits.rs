@@ -2,30 +2,34 @@
 //! which take as long over a channel as flits do.
 
 use super::CHANNEL;
+use super::ports::{PortTable, Ports};
 
 /// Counts that are added at once.
 const LANES: usize = 8;
 
-/// By virtual channel.
-type Counts = Box<[[u32; LANES]]>;
+/// Counts by virtual channel.
+type Counts<P> = <P as Ports>::Table<u32>;
 
 /// The credits of one side's ports.
 #[derive(Clone, Debug)]
-pub(super) struct Credits {
+pub(super) struct Credits<P: Ports> {
+    /// Counts in use, up to a multiple of `LANES`.
+    counts: usize,
     /// Flits that may be sent.
-    left: Counts,
+    left: Counts<P>,
     /// Credits that are given in the cycles to come, those of this cycle at `at`.
-    coming: [Counts; CHANNEL],
+    coming: [Counts<P>; CHANNEL],
     at: usize,
 }
 
-impl Credits {
+impl<P: Ports> Credits<P> {
     /// So many for each of `channels` virtual channels.
     pub(super) fn new(channels: usize, each: u32) -> Self {
-        let counts = |count| vec![[count; LANES]; channels.div_ceil(LANES)].into();
+        let counts = channels.next_multiple_of(LANES);
         Self {
-            left: counts(each),
-            coming: std::array::from_fn(|_| counts(0)),
+            counts,
+            left: Counts::<P>::new(counts, each),
+            coming: std::array::from_fn(|_| Counts::<P>::new(counts, 0)),
             at: 0,
         }
     }
@@ -35,7 +39,9 @@ impl Credits {
     pub(super) fn arrive(&mut self) {
         self.at = (self.at + 1) % CHANNEL;
         // All at once: most of a port's flits are followed by its credits.
-        for (left, coming) in self.left.iter_mut().zip(&mut self.coming[self.at]) {
+        let left = self.left.first(self.counts).as_chunks_mut::<LANES>().0;
+        let coming = self.coming[self.at].first(self.counts);
+        for (left, coming) in left.iter_mut().zip(coming.as_chunks_mut::<LANES>().0) {
             for (left, coming) in left.iter_mut().zip(coming) {
                 *left += std::mem::take(coming);
             }
@@ -45,31 +51,32 @@ impl Credits {
     /// One flit may be sent.
     #[inline]
     pub(super) fn any(&self, channel: usize) -> bool {
-        self.left.as_flattened()[channel] > 0
+        self.left[channel] > 0
     }
 
     /// One is.
     #[inline]
     pub(super) fn take(&mut self, channel: usize) {
-        self.left.as_flattened_mut()[channel] -= 1;
+        self.left[channel] -= 1;
     }
 
     /// A credit is given back.
     #[inline]
     pub(super) fn give(&mut self, channel: usize) {
-        self.coming[self.at].as_flattened_mut()[channel] += 1;
+        self.coming[self.at % CHANNEL][channel] += 1;
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::{CHANNEL, Credits, LANES};
+    use crate::fly::ports::Few;
 
     /// A credit is there as many cycles after it was given as a channel takes.
     #[test]
     fn credits_come_back_after_the_channel() {
         let channels = 2 * LANES + 1;
-        let mut credits = Credits::new(channels, 2);
+        let mut credits = Credits::<Few>::new(channels, 2);
         for channel in [0, channels - 1] {
             credits.arrive();
             credits.take(channel);

@@ -2,7 +2,7 @@
 //! turn, and pointers move where a grant is accepted (N. McKeown, IEEE/ACM Transactions on
 //! Networking 7(2), 1999).
 
-use warploom_base::BitSet;
+use super::ports::{PortSet, PortTable, Ports};
 
 const NONE: u32 = u32::MAX;
 
@@ -22,22 +22,26 @@ const NOBODY: Choice = Choice {
 
 /// Round-robin pointers and choices of one allocator's two sides.
 #[derive(Clone, Debug)]
-pub(super) struct Islip {
-    grant_turn: Box<[u32]>,
-    accept_turn: Box<[u32]>,
-    grants: Box<[Choice]>,
-    accepts: Box<[Choice]>,
+pub(super) struct Islip<P: Ports> {
+    inputs: u32,
+    outputs: u32,
+    grant_turn: P::Table<u32>,
+    accept_turn: P::Table<u32>,
+    grants: P::Table<Choice>,
+    accepts: P::Table<Choice>,
     granting: Vec<u32>,
     accepting: Vec<u32>,
 }
 
-impl Islip {
+impl<P: Ports> Islip<P> {
     pub(super) fn new(inputs: usize, outputs: usize) -> Self {
         Self {
-            grant_turn: vec![0; outputs].into(),
-            accept_turn: vec![0; inputs].into(),
-            grants: vec![NOBODY; outputs].into(),
-            accepts: vec![NOBODY; inputs].into(),
+            inputs: inputs as u32,
+            outputs: outputs as u32,
+            grant_turn: P::Table::new(outputs, 0),
+            accept_turn: P::Table::new(inputs, 0),
+            grants: P::Table::new(outputs, NOBODY),
+            accepts: P::Table::new(inputs, NOBODY),
             granting: Vec::with_capacity(outputs),
             accepting: Vec::with_capacity(inputs),
         }
@@ -53,7 +57,7 @@ impl Islip {
         channel: u32,
         before: impl Fn(u32) -> bool,
     ) {
-        let inputs = self.accept_turn.len() as u32;
+        let inputs = self.inputs;
         let distance = turns(input, self.grant_turn[output as usize], inputs);
         let grant = &mut self.grants[output as usize];
         if grant.who == NONE {
@@ -70,7 +74,7 @@ impl Islip {
 
     /// All of `inputs`, each its own channel, ask for `output`, and nobody else does.
     #[inline]
-    pub(super) fn request_all(&mut self, inputs: &BitSet, output: u32) {
+    pub(super) fn request_all(&mut self, inputs: &P::Set, output: u32) {
         if let Some(first) = inputs.in_turn(self.grant_turn[output as usize] as usize) {
             self.granting.push(output);
             self.grants[output as usize] = Choice {
@@ -84,17 +88,17 @@ impl Islip {
     /// The one of `inputs` that gets `output`, as if they had asked for it and accepted: where none
     /// of them asks for another, whoever is granted accepts.
     #[inline]
-    pub(super) fn match_one(&mut self, inputs: &BitSet, output: u32) -> Option<u32> {
+    pub(super) fn match_one(&mut self, inputs: &P::Set, output: u32) -> Option<u32> {
         let turn = &mut self.grant_turn[output as usize];
         let first = inputs.in_turn(*turn as usize)? as u32;
-        *turn = after(first, self.accept_turn.len() as u32);
+        *turn = after(first, self.inputs);
         Some(first)
     }
 
     /// Inputs accept one of their grants each; calls `matched` with (channel, output). Returns how
     /// often.
     pub(super) fn allocate(&mut self, mut matched: impl FnMut(u32, u32)) -> u32 {
-        let outputs = self.grant_turn.len() as u32;
+        let outputs = self.outputs;
         for output in self.granting.drain(..) {
             let Choice { who, channel, .. } =
                 std::mem::replace(&mut self.grants[output as usize], NOBODY);
@@ -111,7 +115,7 @@ impl Islip {
                 };
             }
         }
-        let inputs = self.accept_turn.len() as u32;
+        let inputs = self.inputs;
         let count = self.accepting.len() as u32;
         for input in self.accepting.drain(..) {
             let accept = std::mem::replace(&mut self.accepts[input as usize], NOBODY);
@@ -141,17 +145,19 @@ pub(super) const fn turns(port: u32, first: u32, ports: u32) -> u32 {
 
 #[cfg(test)]
 mod tests {
-    use super::{BitSet, Islip, after, turns};
+    use super::super::ports::Many;
+    use super::{Islip, after, turns};
+    use warploom_base::BitSet;
 
     /// Matches of one iteration, (input, output), where every pair in `wants` asks.
-    fn matches(islip: &mut Islip, wants: &[(u32, u32)]) -> Vec<(u32, u32)> {
+    fn matches(islip: &mut Islip<Many>, wants: &[(u32, u32)]) -> Vec<(u32, u32)> {
         for &(input, output) in wants {
             islip.request(input, output, input, |_| false);
         }
         allocated(islip)
     }
 
-    fn allocated(islip: &mut Islip) -> Vec<(u32, u32)> {
+    fn allocated(islip: &mut Islip<Many>) -> Vec<(u32, u32)> {
         let mut matched = Vec::new();
         islip.allocate(|input, output| matched.push((input, output)));
         matched.sort_unstable();
@@ -163,7 +169,7 @@ mod tests {
     /// on two of two are matched.
     #[test]
     fn pointers_slip_apart() {
-        let mut islip = Islip::new(2, 2);
+        let mut islip = Islip::<Many>::new(2, 2);
         let all = [(0, 0), (0, 1), (1, 0), (1, 1)];
         assert_eq!(matches(&mut islip, &all), [(0, 0)]);
         for round in 0..4 {
@@ -179,7 +185,7 @@ mod tests {
     /// An output that was not accepted grants the same input again.
     #[test]
     fn a_refused_output_keeps_its_turn() {
-        let mut islip = Islip::new(3, 2);
+        let mut islip = Islip::<Many>::new(3, 2);
         // Input 0 accepts output 0; output 1 granted it too.
         assert_eq!(matches(&mut islip, &[(0, 0), (0, 1), (2, 1)]), [(0, 0)]);
         assert_eq!(matches(&mut islip, &[(0, 1), (2, 1)]), [(0, 1)]);
@@ -190,7 +196,7 @@ mod tests {
     /// Sets of those that ask come to the same matches as one request after the other.
     #[test]
     fn inputs_may_ask_together() {
-        let (mut single, mut together) = (Islip::new(4, 3), Islip::new(4, 3));
+        let (mut single, mut together) = (Islip::<Many>::new(4, 3), Islip::<Many>::new(4, 3));
         for round in 0..200_u32 {
             let mut sets = vec![BitSet::new(4); 3];
             let mut wants = Vec::new();
@@ -211,7 +217,7 @@ mod tests {
     /// Where each input asks once, the shorter way comes to the same matches in every round.
     #[test]
     fn single_requests_need_no_accepting() {
-        let (mut long, mut short) = (Islip::new(4, 3), Islip::new(4, 3));
+        let (mut long, mut short) = (Islip::<Many>::new(4, 3), Islip::<Many>::new(4, 3));
         for round in 0..200_u32 {
             let mut sets = vec![BitSet::new(4); 3];
             for input in (0..4).filter(|input| round >> input & 1 == 0) {
@@ -231,7 +237,7 @@ mod tests {
     #[test]
     fn channels_of_an_input_take_turns() {
         for order in [[4, 5], [5, 4]] {
-            let mut islip = Islip::new(2, 2);
+            let mut islip = Islip::<Many>::new(2, 2);
             for channel in order {
                 islip.request(1, 0, channel, |other| (channel, other) == (5, 4));
             }

@@ -8,15 +8,18 @@
 
 mod credits;
 mod islip;
+mod ports;
 mod router;
 mod sinks;
 
 use crate::NocCounters;
 use crate::store::{Line, PacketId, Store};
 use credits::Credits;
+pub(crate) use ports::{Few, Many};
+use ports::{PortSet, PortTable, Ports};
 use router::Router;
 use sinks::Sinks;
-use warploom_base::{BitSet, each_member};
+use warploom_base::each_member;
 use warploom_config::NocSpec;
 
 /// Cycles that a flit or credit takes over a channel.
@@ -55,27 +58,34 @@ struct Source {
 /// The network. In each cycle what came over the channels is taken before anything is sent, so that
 /// as many places for it as a channel takes cycles are enough.
 #[derive(Clone, Debug)]
-pub(crate) struct Fly {
+pub(crate) struct Fly<P: Ports> {
     channels: u32,
     injection_buffer: u32,
     speedup_percent: u32,
     speedup_credit: u32,
-    sources: Box<[Source]>,
+    sources: P::Table<Source>,
     /// Inputs with flits to send.
-    sending: BitSet,
+    sending: P::Set,
     /// Flits that a source may still send, by input and virtual channel.
-    credits: Credits,
+    credits: Credits<P>,
     /// Virtual channels of inputs, each of which a flit is on its way to, by the cycle.
-    to_router: [BitSet; CHANNEL],
-    router: Router,
+    to_router: [P::Set; CHANNEL],
+    router: Router<P>,
     /// Flits, by the cycle.
     to_sink: [Vec<Flit>; CHANNEL],
-    sinks: Sinks,
+    sinks: Sinks<P>,
     /// Which of the cycles this is.
     at: usize,
 }
 
-impl Fly {
+/// So many inputs and outputs are few.
+pub(crate) fn is_small(spec: &NocSpec, inputs: usize, outputs: usize) -> bool {
+    let speedup = spec.input_speedup.max(spec.output_speedup);
+    let each = spec.virtual_channels.max(speedup) as usize;
+    inputs.max(outputs) * each <= Few::MOST
+}
+
+impl<P: Ports> Fly<P> {
     pub(crate) fn new(spec: &NocSpec, inputs: usize, outputs: usize) -> Self {
         let channels = spec.virtual_channels as usize;
         let source = Source {
@@ -89,10 +99,10 @@ impl Fly {
             injection_buffer: spec.injection_buffer,
             speedup_percent: spec.internal_speedup_percent,
             speedup_credit: 0,
-            sources: vec![source; inputs].into(),
-            sending: BitSet::new(inputs),
+            sources: P::Table::new(inputs, source),
+            sending: P::Set::new(inputs),
             credits: Credits::new(inputs * channels, spec.input_buffer),
-            to_router: std::array::from_fn(|_| BitSet::new(inputs * channels)),
+            to_router: std::array::from_fn(|_| P::Set::new(inputs * channels)),
             router: Router::new(spec, inputs, outputs),
             to_sink: std::array::from_fn(|_| Vec::with_capacity(outputs)),
             sinks: Sinks::new(spec, outputs),

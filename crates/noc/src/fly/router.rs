@@ -11,10 +11,11 @@
 use super::Flit;
 use super::credits::Credits;
 use super::islip::{Islip, turns};
+use super::ports::{PortSet, PortTable, Ports};
 use crate::NocCounters;
 use crate::ring::Ring;
 use crate::store::{Line, PacketId, Store};
-use warploom_base::{BitSet, each_member};
+use warploom_base::each_member;
 use warploom_config::NocSpec;
 
 const NONE: u32 = u32::MAX;
@@ -52,45 +53,45 @@ const fn split(value: u32, by: u32) -> (u32, u32) {
 
 /// The router.
 #[derive(Clone, Debug)]
-pub(super) struct Router {
+pub(super) struct Router<P: Ports> {
     channels: u32,
     input_speedup: u32,
     output_speedup: u32,
     /// Steps that a flit takes over the switch.
     switch_steps: u64,
-    inputs: Box<[InputChannel]>,
+    inputs: P::Table<InputChannel>,
     /// Flits that may go to each output's virtual channel.
-    pub(super) credits: Credits,
+    pub(super) credits: Credits<P>,
     /// Outputs' virtual channels that a packet holds.
-    held: BitSet,
+    held: P::Set,
     /// By output: input channels whose first packet needs one of its virtual channels.
-    wanted_by: Box<[BitSet]>,
+    wanted_by: P::Table<P::Set>,
     /// Outputs that any needs.
-    wanted: BitSet,
+    wanted: P::Set,
     /// Input channels that need one.
     asking: u32,
     /// Input channels whose first packet has one, and a flit here.
-    active: BitSet,
+    active: P::Set,
     /// Those that have one since the running step.
-    matched: BitSet,
-    channel_islip: Islip,
-    switch_islip: Islip,
+    matched: P::Set,
+    channel_islip: Islip<P>,
+    switch_islip: Islip<P>,
     /// Virtual channel that goes first at each input of the switch.
-    channel_turn: Box<[u32]>,
+    channel_turn: P::Table<u32>,
     /// Matches of the running step, (input channel, output's virtual channel).
     channel_matches: Vec<(u32, u32)>,
     switch_matches: Vec<u32>,
     /// By output: flits that cross the switch or are over.
-    queues: Box<[Ring<FlitOut>]>,
+    queues: P::Table<Ring<FlitOut>>,
     /// Outputs with such flits.
-    leaving: BitSet,
+    leaving: P::Set,
     steps: u64,
 }
 
 /// Steps of the pipeline before the switch: virtual channel, switch allocation.
 const ALLOCATION_STEPS: u32 = 2;
 
-impl Router {
+impl<P: Ports> Router<P> {
     pub(super) fn new(spec: &NocSpec, inputs: usize, outputs: usize) -> Self {
         let channels = spec.virtual_channels as usize;
         let (fan_in, fan_out) = (spec.input_speedup as usize, spec.output_speedup as usize);
@@ -100,28 +101,28 @@ impl Router {
             holds: NONE,
             left: 0,
         };
+        let mut channel_turn = P::Table::new(inputs * fan_in, 0);
+        (0..inputs * fan_in).for_each(|row| channel_turn[row] = (row % fan_in) as u32);
         Self {
             channels: spec.virtual_channels,
             input_speedup: spec.input_speedup,
             output_speedup: spec.output_speedup,
             switch_steps: u64::from(spec.hop_cycles.saturating_sub(ALLOCATION_STEPS).max(1)),
-            inputs: vec![input; inputs * channels].into(),
+            inputs: P::Table::new(inputs * channels, input),
             credits: Credits::new(outputs * channels, spec.output_buffer),
-            held: BitSet::new(outputs * channels),
-            wanted_by: vec![BitSet::new(inputs * channels); outputs].into(),
-            wanted: BitSet::new(outputs),
+            held: P::Set::new(outputs * channels),
+            wanted_by: P::Table::new(outputs, P::Set::new(inputs * channels)),
+            wanted: P::Set::new(outputs),
             asking: 0,
-            active: BitSet::new(inputs * channels),
-            matched: BitSet::new(inputs * channels),
+            active: P::Set::new(inputs * channels),
+            matched: P::Set::new(inputs * channels),
             channel_islip: Islip::new(inputs * channels, outputs * channels),
             switch_islip: Islip::new(inputs * fan_in, outputs * fan_out),
-            channel_turn: (0..inputs * fan_in)
-                .map(|input| (input % fan_in) as u32)
-                .collect(),
+            channel_turn,
             channel_matches: Vec::with_capacity(inputs * channels),
             switch_matches: Vec::with_capacity(inputs * fan_in),
-            queues: vec![Ring::new(); outputs].into(),
-            leaving: BitSet::new(outputs),
+            queues: P::Table::new(outputs, Ring::new()),
+            leaving: P::Set::new(outputs),
             steps: 0,
         }
     }
@@ -161,7 +162,7 @@ impl Router {
     /// One step of the pipeline. Credits for the inputs go into `to_source`.
     pub(super) fn step(
         &mut self,
-        to_source: &mut Credits,
+        to_source: &mut Credits<P>,
         store: &mut Store,
         counters: &mut NocCounters,
     ) {
@@ -258,7 +259,7 @@ impl Router {
 
     /// Where an output has one virtual channel, the packet that holds it is alone in asking for the
     /// switch there, and so is its input: all are matched.
-    fn send_all(&mut self, to_source: &mut Credits, store: &mut Store) {
+    fn send_all(&mut self, to_source: &mut Credits<P>, store: &mut Store) {
         each_member!(self.active, at => {
             if self.credits.any(self.inputs[at].holds as usize) {
                 to_source.give(at);
@@ -267,7 +268,7 @@ impl Router {
         });
     }
 
-    fn send_matched(&mut self, to_source: &mut Credits, store: &mut Store) {
+    fn send_matched(&mut self, to_source: &mut Credits<P>, store: &mut Store) {
         while let Some(at) = self.switch_matches.pop() {
             to_source.give(at as usize);
             let (input, channel) = split(at, self.channels);

@@ -2,10 +2,11 @@
 //! boundary buffer while that has room, and a packet waits when its last flit is there.
 
 use super::credits::Credits;
+use super::ports::{PortSet, PortTable, Ports};
 use super::{Flit, PacketId};
 use crate::ring::Ring;
 use crate::store::{Line, Store};
-use warploom_base::{BitSet, each_member};
+use warploom_base::each_member;
 use warploom_config::NocSpec;
 
 /// A virtual channel of an output, at its node.
@@ -19,22 +20,22 @@ struct Sink {
 
 /// All of them.
 #[derive(Clone, Debug)]
-pub(super) struct Sinks {
+pub(super) struct Sinks<P: Ports> {
     channels: u32,
     boundary_buffer: u32,
     /// By output and virtual channel.
-    sinks: Box<[Sink]>,
+    sinks: P::Table<Sink>,
     /// Their ejection buffers, mostly empty.
-    ejection: Box<[Ring<Flit>]>,
+    ejection: P::Table<Ring<Flit>>,
     /// Virtual channel that each output's node looks at first.
-    turn: Box<[u32]>,
+    turn: P::Table<u32>,
     /// Sinks whose ejection buffers keep flits from cycle to cycle.
-    ejecting: BitSet,
+    ejecting: P::Set,
     /// Sinks with whole packets in their boundary buffers.
-    waiting: BitSet,
+    waiting: P::Set,
 }
 
-impl Sinks {
+impl<P: Ports> Sinks<P> {
     pub(super) fn new(spec: &NocSpec, outputs: usize) -> Self {
         let channels = spec.virtual_channels as usize;
         let sink = Sink {
@@ -44,11 +45,11 @@ impl Sinks {
         Self {
             channels: spec.virtual_channels,
             boundary_buffer: spec.boundary_buffer,
-            sinks: vec![sink; outputs * channels].into(),
-            ejection: vec![Ring::new(); outputs * channels].into(),
-            turn: vec![0; outputs].into(),
-            ejecting: BitSet::new(outputs * channels),
-            waiting: BitSet::new(outputs * channels),
+            sinks: P::Table::new(outputs * channels, sink),
+            ejection: P::Table::new(outputs * channels, Ring::new()),
+            turn: P::Table::new(outputs, 0),
+            ejecting: P::Set::new(outputs * channels),
+            waiting: P::Set::new(outputs * channels),
         }
     }
 
@@ -59,7 +60,7 @@ impl Sinks {
     pub(super) fn eject(
         &mut self,
         arrived: &mut Vec<Flit>,
-        credits: &mut Credits,
+        credits: &mut Credits<P>,
         store: &mut Store,
     ) {
         for &flit in &*arrived {
@@ -93,7 +94,7 @@ impl Sinks {
 
     /// A flit goes into the boundary buffer.
     #[inline]
-    fn take(&mut self, flit: Flit, credits: &mut Credits, store: &mut Store) {
+    fn take(&mut self, flit: Flit, credits: &mut Credits<P>, store: &mut Store) {
         let index = flit.index as usize;
         let sink = &mut self.sinks[index];
         sink.boundary += 1;

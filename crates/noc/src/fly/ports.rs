@@ -1,0 +1,276 @@
+//! Sets of ports and tables by port, of few ports or of any number. Of few, a set is a word, and a
+//! table has as many places as a set has bits, so that no index needs a check.
+
+use std::fmt::Debug;
+use std::ops::{Index, IndexMut};
+use warploom_base::BitSet;
+
+/// How ports are kept. Numbers of ports are below a bound fixed at construction.
+pub(crate) trait Ports: Clone + Debug {
+    /// Some of them.
+    type Set: PortSet;
+    /// Something for each of them.
+    type Table<T: Clone + Debug>: PortTable<T>;
+}
+
+/// At most [`Few::MOST`] ports.
+#[derive(Clone, Debug)]
+pub(crate) struct Few;
+
+impl Few {
+    /// Bits of a word.
+    pub(crate) const MOST: usize = 64;
+}
+
+impl Ports for Few {
+    type Set = Word;
+    type Table<T: Clone + Debug> = Places<T>;
+}
+
+/// Any number of ports.
+#[derive(Clone, Debug)]
+pub(crate) struct Many;
+
+impl Ports for Many {
+    type Set = BitSet;
+    type Table<T: Clone + Debug> = List<T>;
+}
+
+/// A set of ports: what a [`BitSet`] does.
+pub(crate) trait PortSet: Clone + Debug {
+    /// No port below `bound`.
+    fn new(bound: usize) -> Self;
+    fn insert(&mut self, port: usize);
+    fn remove(&mut self, port: usize);
+    fn clear(&mut self);
+    /// Takes all members of `other`.
+    fn take(&mut self, other: &mut Self);
+    fn contains(&self, port: usize) -> bool;
+    fn is_empty(&self) -> bool;
+    fn at_or_after(&self, from: usize) -> Option<usize>;
+    /// First member from `from` upwards, then from zero.
+    fn in_turn(&self, from: usize) -> Option<usize>;
+    /// For `each_member`.
+    fn words(&self) -> usize;
+    fn word(&self, index: usize) -> u64;
+}
+
+/// Ports below 64.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Word(u64);
+
+impl PortSet for Word {
+    fn new(bound: usize) -> Self {
+        debug_assert!(bound <= Few::MOST);
+        Self(0)
+    }
+
+    #[inline]
+    fn insert(&mut self, port: usize) {
+        self.0 |= 1 << (port % Few::MOST);
+    }
+
+    #[inline]
+    fn remove(&mut self, port: usize) {
+        self.0 &= !(1 << (port % Few::MOST));
+    }
+
+    #[inline]
+    fn clear(&mut self) {
+        self.0 = 0;
+    }
+
+    #[inline]
+    fn take(&mut self, other: &mut Self) {
+        self.0 |= std::mem::take(&mut other.0);
+    }
+
+    #[inline]
+    fn contains(&self, port: usize) -> bool {
+        self.0 >> (port % Few::MOST) & 1 != 0
+    }
+
+    #[inline]
+    fn is_empty(&self) -> bool {
+        self.0 == 0
+    }
+
+    #[inline]
+    fn at_or_after(&self, from: usize) -> Option<usize> {
+        let left = self.0 & u64::MAX.checked_shl(from as u32).unwrap_or(0);
+        (left != 0).then_some(left.trailing_zeros() as usize)
+    }
+
+    #[inline]
+    fn in_turn(&self, from: usize) -> Option<usize> {
+        let turned = self.0.rotate_right(from as u32);
+        let member = (from + turned.trailing_zeros() as usize) % Few::MOST;
+        (turned != 0).then_some(member)
+    }
+
+    #[inline]
+    fn words(&self) -> usize {
+        1
+    }
+
+    #[inline]
+    fn word(&self, _index: usize) -> u64 {
+        self.0
+    }
+}
+
+/// What a set of any bound does anyway.
+macro_rules! forward {
+    ($($name:ident($($arg:ident: $type:ty),*) $(-> $out:ty)?;)+) => {$(
+        #[inline]
+        fn $name(&self, $($arg: $type),*) $(-> $out)? {
+            Self::$name(self, $($arg),*)
+        }
+    )+};
+}
+
+impl PortSet for BitSet {
+    fn new(bound: usize) -> Self {
+        Self::new(bound)
+    }
+
+    #[inline]
+    fn insert(&mut self, port: usize) {
+        Self::insert(self, port);
+    }
+
+    #[inline]
+    fn remove(&mut self, port: usize) {
+        Self::remove(self, port);
+    }
+
+    #[inline]
+    fn clear(&mut self) {
+        Self::clear(self);
+    }
+
+    #[inline]
+    fn take(&mut self, other: &mut Self) {
+        Self::take(self, other);
+    }
+
+    forward! {
+        contains(port: usize) -> bool;
+        is_empty() -> bool;
+        at_or_after(from: usize) -> Option<usize>;
+        in_turn(from: usize) -> Option<usize>;
+        words() -> usize;
+        word(index: usize) -> u64;
+    }
+}
+
+/// Something for each port.
+pub(crate) trait PortTable<T>: IndexMut<usize, Output = T> + Clone + Debug {
+    /// `value` for each of so many ports.
+    fn new(ports: usize, value: T) -> Self;
+    /// Those of the first ports.
+    fn first(&mut self, ports: usize) -> &mut [T];
+}
+
+/// A table of few ports.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct Places<T>([T; Few::MOST]);
+
+impl<T: Clone + Debug> PortTable<T> for Places<T> {
+    fn new(ports: usize, value: T) -> Self {
+        debug_assert!(ports <= Few::MOST);
+        Self(std::array::from_fn(|_| value.clone()))
+    }
+
+    #[inline]
+    fn first(&mut self, ports: usize) -> &mut [T] {
+        &mut self.0[..ports]
+    }
+}
+
+impl<T> Index<usize> for Places<T> {
+    type Output = T;
+    #[inline]
+    fn index(&self, port: usize) -> &T {
+        debug_assert!(port < Few::MOST);
+        &self.0[port % Few::MOST]
+    }
+}
+
+impl<T> IndexMut<usize> for Places<T> {
+    #[inline]
+    fn index_mut(&mut self, port: usize) -> &mut T {
+        debug_assert!(port < Few::MOST);
+        &mut self.0[port % Few::MOST]
+    }
+}
+
+/// A table of any number of ports.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct List<T>(Box<[T]>);
+
+impl<T: Clone + Debug> PortTable<T> for List<T> {
+    fn new(ports: usize, value: T) -> Self {
+        Self(vec![value; ports].into())
+    }
+
+    #[inline]
+    fn first(&mut self, ports: usize) -> &mut [T] {
+        &mut self.0[..ports]
+    }
+}
+
+impl<T> Index<usize> for List<T> {
+    type Output = T;
+    #[inline]
+    fn index(&self, port: usize) -> &T {
+        &self.0[port]
+    }
+}
+
+impl<T> IndexMut<usize> for List<T> {
+    #[inline]
+    fn index_mut(&mut self, port: usize) -> &mut T {
+        &mut self.0[port]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Few, Many, PortSet, PortTable, Ports};
+    use warploom_base::each_member;
+
+    /// What both kinds of ports answer, as text.
+    fn answers<P: Ports>() -> Vec<String> {
+        let (mut set, mut other) = (P::Set::new(64), P::Set::new(64));
+        let mut table = P::Table::new(64, 0);
+        let mut answers = Vec::new();
+        for round in 0..300_usize {
+            set.insert(round * 7 % 64);
+            set.remove(round * 5 % 64);
+            other.insert(round * 11 % 64);
+            table[round * 3 % 64] += round;
+            if round % 40 == 17 {
+                set.take(&mut other);
+            }
+            if round % 100 == 99 {
+                set.clear();
+            }
+            let mut members = Vec::new();
+            each_member!(set, port => { members.push(port) });
+            let (from, empty) = (round % 65, set.is_empty());
+            let after = set.at_or_after(from);
+            let turn = set.in_turn(round % 64);
+            let (here, sum) = (set.contains(round % 64), table[round % 64]);
+            answers.push(format!(
+                "{members:?} {after:?} {turn:?} {empty} {here} {sum}"
+            ));
+        }
+        answers
+    }
+
+    #[test]
+    fn few_ports_are_as_any_number() {
+        assert_eq!(answers::<Few>(), answers::<Many>());
+    }
+}
