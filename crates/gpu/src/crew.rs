@@ -117,11 +117,11 @@ impl Crew {
             sms[*place as usize].receive(*arrival);
         }
         results.news.clear();
-        for number in &orders.awake {
+        results.news.extend(orders.awake.iter().map(|number| {
             let sm = &mut sms[*number as usize - orders.first];
             sm.run(step.from, step.to, step.memory);
-            results.news.push(sm.news(step.to));
-        }
+            sm.news(step.to)
+        }));
     }
 
     /// Puts what SMs sent where the stepping thread finds it without a look at them.
@@ -150,7 +150,7 @@ impl Crew {
 
     /// Takes the packets of this step, if the crew has not rested. `posted`: [`post`](Self::post)
     /// was called.
-    pub fn for_each_sent(&mut self, posted: bool, f: &mut impl FnMut(usize, Outgoing)) {
+    pub fn for_each_sent(&mut self, posted: bool, f: &mut impl FnMut(usize, &Outgoing)) {
         let Self {
             orders,
             results,
@@ -158,14 +158,15 @@ impl Crew {
         } = self;
         if posted && !orders.awake.is_empty() {
             let packets = results.posted.iter();
-            packets.for_each(|(number, packet)| f(*number as usize, *packet));
+            packets.for_each(|(number, packet)| f(*number as usize, packet));
         }
         if !posted {
             for (number, news) in orders.awake.iter().zip(&results.news) {
                 if news.flags.sent() {
                     let number = *number as usize;
-                    let sent = sms[number - orders.first].link.outgoing.drain(..);
-                    sent.for_each(|packet| f(number, packet));
+                    let sent = &mut sms[number - orders.first].link.outgoing;
+                    sent.iter().for_each(|packet| f(number, packet));
+                    sent.clear();
                 }
             }
         }

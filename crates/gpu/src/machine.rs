@@ -366,30 +366,21 @@ impl Gpu {
             ..
         } = self;
         if all.sent() {
-            sms.for_each_sent(|index, packet| {
-                ledger.sent(index, &packet.request);
-                memory.take(SmId::new(index), packet);
+            sms.for_each_sent(|index, sent| {
+                ledger.sent(index, &sent.request);
+                memory.take(index, sent);
             });
         }
-        memory.for_each_reached(|index, port| {
-            let mut wake = Cycle::MAX;
-            if port.freed_flits > 0 {
-                sms.send(
-                    index,
-                    Arrival::Credits(std::mem::take(&mut port.freed_flits)),
-                );
-                wake = if sms.last_news(index).flags.waits_for_credits() {
-                    *now
-                } else {
-                    wake
-                };
+        memory.take_credits(|index, flits| {
+            sms.send(index, Arrival::Credits(flits));
+            if sms.last_news(index).flags.waits_for_credits() {
+                sms.wake(index, *now);
             }
-            for (at, reply) in port.outbound.drain(..) {
-                ledger.answered(index, &reply);
-                sms.send(index, Arrival::Reply(at, reply));
-                wake = wake.min(at);
-            }
-            sms.wake(index, wake);
+        });
+        memory.take_replies(|index, at, reply| {
+            ledger.answered(index, reply);
+            sms.reply(index, at, reply);
+            sms.wake(index, at);
         });
         Pending {
             stores: all.stored(),

@@ -5,13 +5,13 @@
 //! cycle as their clocks' ratio says, by exact integer accumulation.
 
 use std::collections::VecDeque;
-use warploom_base::{BitSet, Cycle, SmId, SubPartitionId};
+use warploom_base::{BitSet, Cycle, SmId, SubPartitionId, each_member};
 use warploom_config::GpuSpec;
 use warploom_mem::address::AddressDecoder;
 use warploom_mem::dram::DramChannel;
 use warploom_mem::partition::SubPartition;
 use warploom_mem::{AccessKind, Request};
-use warploom_noc::Network;
+use warploom_noc::{Network, PacketId};
 use warploom_sm::Outgoing;
 
 /// An atomic that reached the point where it acts.
@@ -23,15 +23,21 @@ pub(crate) struct AtomicEvent {
     pub reply: Request,
 }
 
-/// What an SM's end of the links exchanges with the memory system at the end of a step.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Port {
-    /// On the way to the network, oldest first.
-    inbound: VecDeque<Outgoing>,
-    /// Flits that the network took since the last exchange.
-    pub freed_flits: u32,
-    /// Replies for the SM, with the cycle from which it sees them.
-    pub outbound: Vec<(Cycle, Request)>,
+/// A request on its way to the network, which keeps it.
+#[derive(Clone, Copy, Debug)]
+struct Inbound {
+    /// Cycle in which it was sent.
+    sent_at: Cycle,
+    packet: PacketId,
+}
+
+/// A reply on its way to an SM, kept by the network that it has left.
+#[derive(Clone, Copy, Debug)]
+struct Outbound {
+    /// Cycle from which the SM sees it.
+    at: Cycle,
+    packet: PacketId,
+    sm: SmId,
 }
 
 /// How often a domain runs per core cycle.
@@ -42,13 +48,21 @@ struct Domain {
 }
 
 impl Domain {
-    /// Its ticks in the next `cycles` core cycles.
+    /// Its ticks in the next core cycle: one or few.
     #[inline]
+    fn tick(&mut self, core_khz: u64) -> u64 {
+        self.credit += self.khz;
+        let mut ticks = 0;
+        while self.credit >= core_khz {
+            self.credit -= core_khz;
+            ticks += 1;
+        }
+        ticks
+    }
+
+    /// Its ticks in the next `cycles` core cycles.
     fn ticks(&mut self, cycles: u64, core_khz: u64) -> u64 {
         self.credit += self.khz * cycles;
-        if self.credit < core_khz {
-            return 0;
-        }
         let ticks = self.credit / core_khz;
         self.credit -= ticks * core_khz;
         ticks
@@ -63,24 +77,29 @@ pub(crate) struct MemorySystem {
     dram_clock: Domain,
     link: Cycle,
     reply_room: u32,
-    flit_bytes: u32,
     decoder: AddressDecoder,
-    /// By SM.
-    pub ports: Vec<Port>,
-    /// SMs from which something is on the way to the network.
+    /// By SM: what is on the way to the network, oldest first.
+    inbound: Vec<VecDeque<Inbound>>,
+    /// SMs from which something is.
     sending: BitSet,
+    /// By SM: flits that the network took since the last exchange.
+    freed_flits: Vec<u32>,
+    /// SMs of which it took any.
+    freed: BitSet,
+    /// Replies since the last exchange, oldest first.
+    outbound: Vec<Outbound>,
     /// By SM: replies that it has not taken, as of the last exchange, and those since.
     waiting: Vec<u32>,
-    /// By SM: replies since the last exchange, as many as its port holds, side by side.
+    /// By SM: those since.
     fresh: Vec<u32>,
     /// SMs that share a port of the network.
     cluster: usize,
+    /// By SM: that port.
+    cluster_of: Vec<u32>,
     /// Answers come at once: nothing behind the links works.
     perfect: bool,
     /// L2 answers by sector.
     sectored: bool,
-    /// SMs to whose port something for them came since the last exchange.
-    reached: BitSet,
     requests: Network,
     replies: Network,
     partitions: Vec<SubPartition>,
@@ -116,14 +135,16 @@ impl MemorySystem {
             dram_clock: domain(spec.clocks.dram_khz),
             link: spec.gpu.link_cycles.into(),
             reply_room: spec.sm.ejection_fifo + 2 * spec.gpu.link_cycles,
-            flit_bytes: spec.noc.flit_bytes,
             decoder: AddressDecoder::new(spec),
-            ports: vec![Port::default(); sms],
+            inbound: vec![VecDeque::new(); sms],
             sending: BitSet::new(sms),
+            freed_flits: vec![0; sms],
+            freed: BitSet::new(sms),
+            outbound: Vec::with_capacity(64),
             waiting: vec![0; sms],
             fresh: vec![0; sms],
-            reached: BitSet::new(sms),
             cluster,
+            cluster_of: (0..sms).map(|sm| (sm / cluster) as u32).collect(),
             perfect: spec.gpu.perfect_memory,
             sectored: spec.partition.l2.enabled && spec.partition.l2.sectored,
             requests: Network::new(&spec.noc, clusters, subs, spec.gpu.seed),
@@ -147,29 +168,45 @@ impl MemorySystem {
     }
 
     /// Takes a packet that an SM sent in the last step.
-    pub fn take(&mut self, sm: SmId, sent: Outgoing) {
-        self.ports[sm.index()].inbound.push_back(sent);
-        self.sending.insert(sm.index());
+    #[inline]
+    pub fn take(&mut self, sm: usize, sent: &Outgoing) {
+        let request = &sent.request;
+        let to = self.decoder.sub_partition(request.addr).index();
+        let packet = self.requests.lodge(to, request, request.request_bytes());
+        self.inbound[sm].push_back(Inbound {
+            sent_at: sent.sent_at,
+            packet,
+        });
+        self.sending.insert(sm);
     }
 
     /// An SM that ran in the last step had not taken so many replies at its end, beside those that
     /// have come since.
     #[inline]
     pub fn note_waiting(&mut self, sm: usize, replies: u32) {
-        debug_assert_eq!(self.fresh[sm] as usize, self.ports[sm].outbound.len());
         self.waiting[sm] = replies + self.fresh[sm];
     }
 
-    /// Calls `f` on the ports at which replies or credits wait for their SM, in order.
+    /// Calls `f` on the SMs of which the network took flits since the last exchange, with their
+    /// number, in order.
     #[inline]
-    pub fn for_each_reached(&mut self, mut f: impl FnMut(usize, &mut Port)) {
-        let mut from = 0;
-        while let Some(sm) = self.reached.at_or_after(from) {
-            self.fresh[sm] = 0;
-            f(sm, &mut self.ports[sm]);
-            from = sm + 1;
+    pub fn take_credits(&mut self, mut f: impl FnMut(usize, u32)) {
+        each_member!(self.freed, sm => {
+            f(sm, std::mem::take(&mut self.freed_flits[sm]));
+        });
+        self.freed.clear();
+    }
+
+    /// Calls `f` on the replies that came since the last exchange, with the number of their SM and
+    /// the cycle from which it sees them, the oldest first.
+    #[inline]
+    pub fn take_replies(&mut self, mut f: impl FnMut(usize, Cycle, &Request)) {
+        for &Outbound { at, packet, sm } in &self.outbound {
+            self.fresh[sm.index()] = 0;
+            f(sm.index(), at, self.replies.content(packet));
+            self.replies.release(packet);
         }
-        self.reached.clear();
+        self.outbound.clear();
     }
 
     /// Nothing is anywhere behind the links.
@@ -177,7 +214,8 @@ impl MemorySystem {
         self.requests.is_idle()
             && self.replies.is_idle()
             && self.sending.is_empty()
-            && self.reached.is_empty()
+            && self.freed.is_empty()
+            && self.outbound.is_empty()
             && self.partitions.iter().all(SubPartition::is_idle)
             && self.channels.iter().all(DramChannel::is_idle)
     }
@@ -198,9 +236,9 @@ impl MemorySystem {
             self.answer_at_once(now);
             return self.skip(1);
         }
-        let noc = self.noc_clock.ticks(1, self.core_khz);
-        let l2 = self.l2_clock.ticks(1, self.core_khz);
-        let dram = self.dram_clock.ticks(1, self.core_khz);
+        let noc = self.noc_clock.tick(self.core_khz);
+        let l2 = self.l2_clock.tick(self.core_khz);
+        let dram = self.dram_clock.tick(self.core_khz);
         self.deliver_replies(now);
         for _ in 0..noc {
             self.inject_replies(now);
@@ -224,37 +262,63 @@ impl MemorySystem {
     /// Answers what has crossed the links, where there is nothing behind them, as much as the
     /// cluster's FIFO takes. Atomics act here.
     fn answer_at_once(&mut self, now: Cycle) {
-        for (cluster, ports) in self.ports.chunks_mut(self.cluster).enumerate() {
-            let first = cluster * self.cluster;
-            let mut waiting: u32 = self.waiting[first..][..ports.len()].iter().sum();
-            for (sm, port) in (first..).zip(ports) {
-                let crossed = |s: &&Outgoing| s.sent_at + self.link <= now;
-                while waiting < self.reply_room
-                    && let Some(sent) = port.inbound.front().filter(crossed).copied()
+        for first in (0..self.waiting.len()).step_by(self.cluster) {
+            for sm in first..first + self.cluster {
+                while self.has_reply_room(first)
+                    && let Some(&Inbound { sent_at, packet }) = self.inbound[sm].front()
+                    && sent_at + self.link <= now
                 {
-                    port.inbound.pop_front();
-                    let request = sent.request;
-                    port.freed_flits += request.request_bytes().div_ceil(self.flit_bytes);
-                    self.reached.insert(sm);
-                    let split = request.by_sector().filter(|_| self.sectored);
-                    let whole = Some(request).filter(|_| !self.sectored);
-                    let replies = whole.into_iter().chain(split);
-                    for mut reply in replies.filter(|r| r.kind != AccessKind::L1WriteBack) {
-                        reply.returned_at = now as u32;
-                        if reply.kind == AccessKind::GlobalAtomic {
-                            self.atomics.push(AtomicEvent { at: now, reply });
-                        }
-                        waiting += 1;
-                        self.waiting[sm] += 1;
-                        self.fresh[sm] += 1;
-                        port.outbound.push((now + self.link, reply));
-                    }
+                    self.inbound[sm].pop_front();
+                    self.free(sm, self.requests.flits(packet));
+                    let request = *self.requests.content(packet);
+                    self.requests.release(packet);
+                    self.answer(request, now);
                 }
-                if port.inbound.is_empty() {
+                if self.inbound[sm].is_empty() {
                     self.sending.remove(sm);
                 }
             }
         }
+    }
+
+    /// The FIFO of the cluster whose first SM is `first` has room for a reply.
+    #[inline]
+    fn has_reply_room(&self, first: usize) -> bool {
+        let waiting = &self.waiting[first..][..self.cluster];
+        waiting.iter().sum::<u32>() < self.reply_room
+    }
+
+    /// The network took so many flits of an SM.
+    #[inline]
+    fn free(&mut self, sm: usize, flits: u32) {
+        self.freed_flits[sm] += flits;
+        self.freed.insert(sm);
+    }
+
+    /// Replies to a request at once.
+    fn answer(&mut self, request: Request, now: Cycle) {
+        let sectored = self.sectored;
+        let split = request.by_sector().filter(|_| sectored);
+        let whole = Some(request).filter(|_| !sectored);
+        let replies = whole.into_iter().chain(split);
+        for mut reply in replies.filter(|r| r.kind != AccessKind::L1WriteBack) {
+            reply.returned_at = now as u32;
+            if reply.kind == AccessKind::GlobalAtomic {
+                self.atomics.push(AtomicEvent { at: now, reply });
+            }
+            let packet = self.replies.lodge(0, &reply, reply.reply_bytes());
+            self.send_out(packet, now);
+        }
+    }
+
+    /// A reply that the network of replies keeps goes to its SM.
+    #[inline]
+    fn send_out(&mut self, packet: PacketId, now: Cycle) {
+        let sm = self.replies.content(packet).sm;
+        self.waiting[sm.index()] += 1;
+        self.fresh[sm.index()] += 1;
+        let at = now + self.link;
+        self.outbound.push(Outbound { at, packet, sm });
     }
 
     /// Accounts for core cycles in which nothing is inside.
@@ -274,15 +338,10 @@ impl MemorySystem {
         let mut from = 0;
         while let Some(cluster) = self.replies.next_arrived(from) {
             from = cluster + 1;
-            let waiting = &self.waiting[cluster * self.cluster..][..self.cluster];
-            if waiting.iter().sum::<u32>() < self.reply_room
-                && let Some(reply) = self.replies.pop(cluster)
+            if self.has_reply_room(cluster * self.cluster)
+                && let Some(packet) = self.replies.take(cluster)
             {
-                let sm = reply.sm.index();
-                self.waiting[sm] += 1;
-                self.fresh[sm] += 1;
-                self.ports[sm].outbound.push((now + self.link, reply));
-                self.reached.insert(sm);
+                self.send_out(packet, now);
             }
         }
     }
@@ -290,36 +349,38 @@ impl MemorySystem {
     /// One reply a cycle from each partition into the network. Atomics act here.
     fn inject_replies(&mut self, now: Cycle) {
         for (p, partition) in self.partitions.iter_mut().enumerate() {
-            let Some(front) = partition.reply_front() else {
+            let Some(&(mut reply)) = partition.reply_front() else {
                 continue;
             };
-            let bytes = front.reply_bytes();
-            if !self.replies.can_inject(p, bytes) {
+            reply.returned_at = now as u32;
+            let cluster = self.cluster_of[reply.sm.index()] as usize;
+            let bytes = reply.reply_bytes();
+            if !self.replies.try_inject(p, cluster, &reply, bytes) {
                 self.reply_stalls += 1;
                 partition.count_reply_stall();
                 continue;
             }
-            let Some(mut reply) = partition.pop_reply() else {
-                continue;
-            };
-            reply.returned_at = now as u32;
+            partition.pop_reply();
             if reply.kind == AccessKind::GlobalAtomic {
                 self.atomics.push(AtomicEvent { at: now, reply });
             }
-            let cluster = reply.sm.index() / self.cluster;
-            self.replies.inject(p, cluster, reply, bytes);
         }
     }
 
     fn l2_cycle(&mut self, now: Cycle) {
         let mut any = false;
-        let arrivals = self.requests.may_have_arrived();
+        let mut arrived = self.requests.next_arrived(0);
         for (p, partition) in self.partitions.iter_mut().enumerate() {
+            let comes = arrived == Some(p);
+            if comes {
+                arrived = self.requests.next_arrived(p + 1);
+            }
             if !partition.can_accept() {
                 self.dram_full_stalls += 1;
                 partition.count_input_full();
-            } else if arrivals && let Some(request) = self.requests.pop(p) {
-                partition.push(now, request);
+            } else if comes && let Some(packet) = self.requests.take(p) {
+                partition.push(now, *self.requests.content(packet));
+                self.requests.release(packet);
                 any = true;
             }
             partition.cycle(now);
@@ -343,17 +404,15 @@ impl MemorySystem {
     }
 
     fn inject_requests_of(&mut self, sm: usize, cluster: usize, now: Cycle) {
-        let port = &mut self.ports[sm];
-        while let Some(sent) = port.inbound.front() {
-            let bytes = sent.request.request_bytes();
-            if sent.sent_at + self.link > now || !self.requests.can_inject(cluster, bytes) {
+        while let Some(&Inbound { sent_at, packet }) = self.inbound[sm].front() {
+            if sent_at + self.link > now {
                 return;
             }
-            let to = self.decoder.sub_partition(sent.request.addr).index();
-            self.requests.inject(cluster, to, sent.request, bytes);
-            port.freed_flits += bytes.div_ceil(self.flit_bytes);
-            self.reached.insert(sm);
-            port.inbound.pop_front();
+            let Some(flits) = self.requests.try_enter(cluster, packet) else {
+                return;
+            };
+            self.inbound[sm].pop_front();
+            self.free(sm, flits);
         }
         self.sending.remove(sm);
     }
@@ -430,11 +489,11 @@ mod tests {
             sent_at: 0,
             request,
         };
-        memory.take(SmId(0), sent);
+        memory.take(0, &sent);
         (0..10_000)
             .find(|now| {
                 memory.run(*now, now + 1);
-                !memory.ports[0].outbound.is_empty()
+                !memory.outbound.is_empty()
             })
             .expect("an answer")
     }

@@ -9,6 +9,7 @@ use crate::crew::{Crew, Step};
 use crate::workers::Workers;
 use warploom_base::Cycle;
 use warploom_exec::DeviceMemory;
+use warploom_mem::Request;
 use warploom_sm::{Arrival, Flags, News, Outgoing, Sm};
 
 /// The SMs of a GPU.
@@ -85,8 +86,17 @@ impl SmArray {
         }
     }
 
+    /// A reply for an SM, which sees it from cycle `at` on.
+    #[inline]
+    pub fn reply(&mut self, index: usize, at: Cycle, reply: &Request) {
+        match self.homes[index] {
+            0 => self.get(index).receive_reply(at, reply),
+            home => self.crews[home].send(index, Arrival::Reply(at, *reply)),
+        }
+    }
+
     /// Takes the packets that SMs sent in the last step: each SM's in their order.
-    pub fn for_each_sent(&mut self, mut f: impl FnMut(usize, Outgoing)) {
+    pub fn for_each_sent(&mut self, mut f: impl FnMut(usize, &Outgoing)) {
         for (thread, crew) in self.crews.iter_mut().enumerate() {
             crew.for_each_sent(thread > 0, &mut f);
         }

@@ -237,16 +237,6 @@ impl Network {
         Some(self.store.content(id))
     }
 
-    /// A packet may wait at some output.
-    #[inline]
-    pub fn may_have_arrived(&self) -> bool {
-        match &self.kind {
-            Kind::Fly(fly) => fly.has_arrivals(),
-            Kind::LargeFly(fly) => fly.has_arrivals(),
-            _ => self.inside > 0,
-        }
-    }
-
     /// The first output from `from` on at which a packet waits.
     #[inline]
     pub fn next_arrived(&self, from: usize) -> Option<usize> {

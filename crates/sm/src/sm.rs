@@ -23,8 +23,8 @@ use std::sync::Arc;
 use warploom_base::{BlockId, Cycle, KernelSlot, Pc, SmId, WarpSlot};
 use warploom_config::{Coalescing, GpuSpec, ModelStyle};
 use warploom_exec::{BarrierRelease, DeviceMemory, Fault, FindingReport, StepOut, WriteLog};
-use warploom_mem::AccessKind;
 use warploom_mem::coalesce::SharedRule;
+use warploom_mem::{AccessKind, Request};
 use warploom_policy::{OwnPolicies, WarpMask, WarpPolicy, WarpPolicyCounters, WarpScheduler};
 use warploom_stats::{Counters, log2_bin};
 
@@ -340,14 +340,17 @@ impl Sm {
     pub fn receive(&mut self, arrival: Arrival) {
         match arrival {
             Arrival::Credits(flits) => self.link.add_credits(flits),
-            Arrival::Reply(at, reply) => {
-                let bytes = reply.reply_bytes();
-                self.counters.packets_received += 1;
-                self.counters.flits_received += u64::from(self.link.flits(bytes));
-                self.detail.replies[reply.kind.index()][packet_size(bytes)] += 1;
-                self.link.deliver(at, reply);
-            }
+            Arrival::Reply(at, reply) => self.receive_reply(at, &reply),
         }
+    }
+
+    /// A reply that came over the links, which the SM sees from cycle `at` on.
+    pub fn receive_reply(&mut self, at: Cycle, reply: &Request) {
+        let bytes = reply.reply_bytes();
+        self.counters.packets_received += 1;
+        self.counters.flits_received += u64::from(self.link.flits(bytes));
+        self.detail.replies[reply.kind.index()][packet_size(bytes)] += 1;
+        self.link.deliver(at, *reply);
     }
 
     /// Runs one cycle; returns whether something issued.

@@ -204,12 +204,6 @@ impl<P: Ports> Fly<P> {
         self.speedup_credit = (credit % 100) as u32;
     }
 
-    /// A packet waits at an output.
-    #[inline]
-    pub(crate) fn has_arrivals(&self) -> bool {
-        self.sinks.any_waits()
-    }
-
     /// The first output from `from` on at which a packet waits.
     #[inline]
     pub(crate) fn next_arrived(&self, from: usize) -> Option<usize> {

@@ -105,12 +105,6 @@ impl<P: Ports> Sinks<P> {
         credits.give(index);
     }
 
-    /// A packet waits at an output.
-    #[inline]
-    pub(super) fn any_waits(&self) -> bool {
-        !self.waiting.is_empty()
-    }
-
     /// The first output from `from` on at which a packet waits.
     #[inline]
     pub(super) fn next_ready(&self, from: usize) -> Option<usize> {
