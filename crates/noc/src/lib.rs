@@ -77,7 +77,8 @@ enum Kind {
     LargeFly(Box<Fly<Many>>),
 }
 
-/// Calls a method of whichever kind of network this is.
+/// Calls a method of whichever kind of network this is. Callers that run often have the small
+/// butterfly's own at hand, and this behind a call.
 macro_rules! each_kind {
     ($on:expr, $net:ident => $call:expr) => {
         match $on {
@@ -140,6 +141,14 @@ impl Network {
 
     #[inline]
     fn has_room(&self, input: usize, flits: u32) -> bool {
+        match &self.kind {
+            Kind::Fly(fly) => fly.has_room(input, flits),
+            _ => self.has_room_elsewhere(input, flits),
+        }
+    }
+
+    #[inline(never)]
+    fn has_room_elsewhere(&self, input: usize, flits: u32) -> bool {
         each_kind!(&self.kind, net => net.has_room(input, flits))
     }
 
@@ -190,6 +199,14 @@ impl Network {
     fn put_in(&mut self, input: usize, id: PacketId) {
         self.inside += 1;
         self.counters.packets += 1;
+        match &mut self.kind {
+            Kind::Fly(fly) => fly.inject(input, id, &mut self.store),
+            _ => self.put_in_elsewhere(input, id),
+        }
+    }
+
+    #[inline(never)]
+    fn put_in_elsewhere(&mut self, input: usize, id: PacketId) {
         let store = &mut self.store;
         each_kind!(&mut self.kind, net => net.inject(input, id, store));
     }
@@ -242,25 +259,17 @@ impl Network {
     pub fn next_arrived(&self, from: usize) -> Option<usize> {
         match &self.kind {
             Kind::Fly(fly) => fly.next_arrived(from),
-            Kind::LargeFly(fly) => fly.next_arrived(from),
-            _ if self.inside == 0 => None,
-            _ => (from..self.outputs).find(|output| self.has_arrived(*output)),
-        }
-    }
-
-    /// A packet waits at an output.
-    #[inline]
-    fn has_arrived(&self, output: usize) -> bool {
-        match &self.kind {
-            Kind::Fly(fly) => fly.has_arrived(output),
-            Kind::LargeFly(fly) => fly.has_arrived(output),
-            _ => self.has_front(output),
+            _ => self.next_arrived_elsewhere(from),
         }
     }
 
     #[inline(never)]
-    fn has_front(&self, output: usize) -> bool {
-        self.front(output).is_some()
+    fn next_arrived_elsewhere(&self, from: usize) -> Option<usize> {
+        match &self.kind {
+            Kind::LargeFly(fly) => fly.next_arrived(from),
+            _ if self.inside == 0 => None,
+            _ => (from..self.outputs).find(|output| self.front(*output).is_some()),
+        }
     }
 
     /// Takes the packet waiting at an output.
@@ -274,11 +283,16 @@ impl Network {
     /// Takes the packet waiting at an output, which stays lodged.
     #[inline]
     pub fn take(&mut self, output: usize) -> Option<PacketId> {
-        // Mostly nothing waits, which takes a look at a bit.
-        if self.inside == 0 || !self.has_arrived(output) {
-            return None;
-        }
-        self.inside -= 1;
+        let id = match &mut self.kind {
+            Kind::Fly(fly) => fly.pop(output, &mut self.store),
+            _ => self.take_elsewhere(output),
+        };
+        self.inside -= u64::from(id.is_some());
+        id
+    }
+
+    #[inline(never)]
+    fn take_elsewhere(&mut self, output: usize) -> Option<PacketId> {
         let store = &mut self.store;
         each_kind!(&mut self.kind, net => net.pop(output, store))
     }

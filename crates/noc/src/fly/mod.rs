@@ -162,9 +162,12 @@ impl<P: Ports> Fly<P> {
     /// Virtual channel of the packet being sent, or one for the next packet.
     #[inline]
     fn channel_to_send(&self, input: usize) -> Option<u32> {
+        if self.channels == 1 {
+            return self.credits.any(input).then_some(0);
+        }
         let Source { left, channel, .. } = self.sources[input];
         let has_room = |channel: &u32| self.credits.any(self.index(input, *channel));
-        if left > 0 || self.channels == 1 {
+        if left > 0 {
             return Some(channel).filter(has_room);
         }
         (1..=self.channels)
@@ -208,12 +211,6 @@ impl<P: Ports> Fly<P> {
     #[inline]
     pub(crate) fn next_arrived(&self, from: usize) -> Option<usize> {
         self.sinks.next_ready(from)
-    }
-
-    /// A packet waits at this output.
-    #[inline]
-    pub(crate) fn has_arrived(&self, output: usize) -> bool {
-        self.sinks.ready(output).is_some()
     }
 
     #[inline]

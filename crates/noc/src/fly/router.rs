@@ -81,10 +81,14 @@ pub(super) struct Router<P: Ports> {
     /// Matches of the running step, (input channel, output's virtual channel).
     channel_matches: Vec<(u32, u32)>,
     switch_matches: Vec<u32>,
-    /// By output: flits that cross the switch or are over.
-    queues: P::Table<Ring<FlitOut>>,
-    /// Outputs with such flits.
+    /// By output: the first flit that crosses the switch or is over.
+    first: P::Table<FlitOut>,
+    /// Outputs with such a flit.
     leaving: P::Set,
+    /// By output: flits behind that one, mostly none.
+    behind: P::Table<Ring<FlitOut>>,
+    /// Outputs with several.
+    crowded: P::Set,
     steps: u64,
 }
 
@@ -121,8 +125,10 @@ impl<P: Ports> Router<P> {
             channel_turn,
             channel_matches: Vec::with_capacity(inputs * channels),
             switch_matches: Vec::with_capacity(inputs * fan_in),
-            queues: P::Table::new(outputs, Ring::new()),
+            first: P::Table::new(outputs, FlitOut::default()),
             leaving: P::Set::new(outputs),
+            behind: P::Table::new(outputs, Ring::new()),
+            crowded: P::Set::new(outputs),
             steps: 0,
         }
     }
@@ -300,11 +306,17 @@ impl<P: Ports> Router<P> {
         }
         self.credits.take(index as usize);
         let output = split(index, self.channels).0 as usize;
-        self.queues[output].push(FlitOut {
+        let out = FlitOut {
             due: self.steps + self.switch_steps,
             flit: Flit { index, ended },
-        });
-        self.leaving.insert(output);
+        };
+        if self.leaving.contains(output) {
+            self.behind[output].push(out);
+            self.crowded.insert(output);
+        } else {
+            self.first[output] = out;
+            self.leaving.insert(output);
+        }
     }
 
     /// Each output sends one flit that is over the switch, if there is one.
@@ -316,13 +328,9 @@ impl<P: Ports> Router<P> {
         counters: &mut NocCounters,
     ) {
         each_member!(self.leaving, output => {
-            let queue = &mut self.queues[output];
-            if queue.front().is_some_and(|first| first.due <= self.steps)
-                && let Some(FlitOut { flit, .. }) = queue.pop()
-            {
-                if queue.is_empty() {
-                    self.leaving.remove(output);
-                }
+            let FlitOut { due, flit } = self.first[output];
+            if due <= self.steps {
+                self.move_up(output);
                 to_sink.push(flit);
                 counters.flits += 1;
                 if let Some(id) = flit.ends() {
@@ -330,6 +338,21 @@ impl<P: Ports> Router<P> {
                 }
             }
         });
+    }
+
+    /// The first flit of an output has gone.
+    #[inline]
+    fn move_up(&mut self, output: usize) {
+        if !self.crowded.contains(output) {
+            return self.leaving.remove(output);
+        }
+        let behind = &mut self.behind[output];
+        if let Some(next) = behind.pop() {
+            self.first[output] = next;
+        }
+        if behind.is_empty() {
+            self.crowded.remove(output);
+        }
     }
 }
 

@@ -117,7 +117,7 @@ impl<P: Ports> Sinks<P> {
 
     /// Sink whose packet is next at an output.
     #[inline]
-    pub(super) fn ready(&self, output: usize) -> Option<usize> {
+    fn ready(&self, output: usize) -> Option<usize> {
         match self.channels {
             1 => self.waiting.contains(output).then_some(output),
             _ => self.ready_in_turn(output),
