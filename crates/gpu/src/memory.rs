@@ -414,6 +414,8 @@ impl MemorySystem {
             self.inbound[sm].pop_front();
             self.free(sm, flits);
         }
+        // Begins at its first place again: the host's cache has it.
+        self.inbound[sm].clear();
         self.sending.remove(sm);
     }
 

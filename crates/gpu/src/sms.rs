@@ -20,11 +20,11 @@ pub(crate) struct SmArray {
     balance: Balance,
     /// By SM: the thread that runs it.
     homes: Vec<usize>,
-    /// By SM: it has nothing to do before this cycle.
-    wake_at: Vec<Cycle>,
-    /// SMs that ran in the last step, in order.
-    awake: Vec<u32>,
-    /// By SM: its news at the end of the last step that it ran in.
+    /// SMs that ran in the last step, in order: so many of these.
+    awake: Box<[u32]>,
+    ran: usize,
+    /// By SM: its news at the end of the last step that it ran in. It may have been told to wake
+    /// before since.
     news: Vec<News>,
     /// What any of those that ran in the last step has.
     flags: Flags,
@@ -47,8 +47,8 @@ impl SmArray {
             crews,
             workers: Workers::new(threads - 1),
             balance: Balance::new(threads),
-            wake_at: vec![0; count],
-            awake: Vec::with_capacity(count),
+            awake: vec![0; count].into(),
+            ran: 0,
             news: vec![News::default(); count],
             flags: Flags::default(),
         }
@@ -56,19 +56,20 @@ impl SmArray {
 
     /// SMs.
     pub fn len(&self) -> usize {
-        self.wake_at.len()
+        self.news.len()
     }
 
     /// Wakes an SM in cycle `at` if it sleeps longer.
     #[inline]
     pub fn wake(&mut self, index: usize, at: Cycle) {
-        let wake_at = &mut self.wake_at[index];
+        let wake_at = &mut self.news[index].wake_at;
         *wake_at = at.min(*wake_at);
     }
 
     /// The first cycle in which an SM has something to do.
     pub fn next_wake(&self) -> Cycle {
-        self.wake_at.iter().copied().min().unwrap_or(Cycle::MAX)
+        let wakes = self.news.iter().map(|news| news.wake_at);
+        wakes.min().unwrap_or(Cycle::MAX)
     }
 
     /// One SM.
@@ -112,7 +113,7 @@ impl SmArray {
     /// How many SMs ran in the last step.
     #[inline]
     pub fn ran(&self) -> usize {
-        self.awake.len()
+        self.ran
     }
 
     /// The `turn`-th of them, in order of their numbers, and what it had for the others.
@@ -137,13 +138,14 @@ impl SmArray {
     /// Runs the SMs that are awake from `from` to `to`, and `beside` on the caller's thread
     /// meanwhile.
     pub fn run(&mut self, from: Cycle, to: Cycle, memory: &DeviceMemory, beside: impl FnOnce()) {
-        self.awake.clear();
-        for (index, wake_at) in (0..).zip(&self.wake_at) {
-            if *wake_at < to {
-                self.awake.push(index);
-            }
+        let mut ran = 0;
+        for (index, news) in (0..).zip(&self.news) {
+            // Which of them are awake follows no pattern: nothing here depends on a guess.
+            self.awake[ran] = index;
+            ran += usize::from(news.wake_at < to);
         }
-        if self.awake.is_empty() {
+        self.ran = ran;
+        if ran == 0 {
             return beside();
         }
         if let Some((giver, taker)) = self.balance.due(self.workers.waited()) {
@@ -160,13 +162,12 @@ impl SmArray {
     pub fn end_step(&mut self, mut f: impl FnMut(usize, News)) {
         self.flags = Flags::default();
         // What crews say is of the last step in which any SM ran.
-        if self.awake.is_empty() {
+        if self.ran == 0 {
             return;
         }
         for crew in &mut self.crews {
             for (index, news) in crew.end_step() {
                 self.news[index] = news;
-                self.wake_at[index] = news.wake_at;
                 self.flags |= news.flags;
                 f(index, news);
             }
@@ -175,13 +176,17 @@ impl SmArray {
 
     /// Tells each crew which of its SMs run.
     fn order(&mut self) {
-        let mut rest = &self.awake[..];
-        for crew in &mut self.crews {
+        let mut rest = &self.awake[..self.ran];
+        let Some((last, crews)) = self.crews.split_last_mut() else {
+            unreachable!("the stepping thread has a crew");
+        };
+        for crew in crews {
             let end = crew.range().end;
             let (its, others) = rest.split_at(rest.partition_point(|sm| (*sm as usize) < end));
             crew.order(its);
             rest = others;
         }
+        last.order(rest);
     }
 
     /// One SM less for a thread, one more for another. Threads between them pass one on.

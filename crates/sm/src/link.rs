@@ -97,7 +97,12 @@ impl Link {
     /// Takes the oldest reply.
     #[inline]
     pub fn pop(&mut self) -> Option<Request> {
-        self.incoming.pop_front().map(|(_, r)| r)
+        let reply = self.incoming.pop_front().map(|(_, r)| r);
+        if self.incoming.is_empty() {
+            // Begins at its first place again, so that it stays in the same lines of the host's cache.
+            self.incoming.clear();
+        }
+        reply
     }
 
     /// When the oldest reply arrives.

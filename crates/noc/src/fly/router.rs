@@ -177,11 +177,22 @@ impl<P: Ports> Router<P> {
             self.match_outputs(store, counters);
             self.send_all(to_source, store);
         } else {
-            self.match_channels(store, counters);
-            self.match_switch(counters);
-            self.send_matched(to_source, store);
+            self.step_channels(to_source, store, counters);
         }
         self.active.take(&mut self.matched);
+    }
+
+    /// The same of several virtual channels.
+    #[inline(never)]
+    fn step_channels(
+        &mut self,
+        to_source: &mut Credits<P>,
+        store: &mut Store,
+        counters: &mut NocCounters,
+    ) {
+        self.match_channels(store, counters);
+        self.match_switch(counters);
+        self.send_matched(to_source, store);
     }
 
     /// Heads ask for their outputs, each of which has one virtual channel.
@@ -284,7 +295,8 @@ impl<P: Ports> Router<P> {
         }
     }
 
-    #[inline]
+    /// The first flit of an input channel goes over the switch.
+    #[inline(always)]
     fn send_flit(&mut self, at: usize, store: &mut Store) {
         let source = &mut self.inputs[at];
         let index = source.holds;
