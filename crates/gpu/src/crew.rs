@@ -78,6 +78,7 @@ impl Crew {
     }
 
     /// None of its SMs runs in the step.
+    #[inline]
     pub fn rests(&self) -> bool {
         self.orders.awake.is_empty()
     }
@@ -89,16 +90,22 @@ impl Crew {
     }
 
     /// Hands out what came, so that SMs are as if they had got it themselves.
+    #[inline]
     fn deliver(&mut self) {
         // Mostly nothing has come, or the SMs have it already.
-        if self.orders.arrived.is_empty() {
-            return;
+        if !self.orders.arrived.is_empty() {
+            self.hand_out();
         }
+    }
+
+    #[inline(never)]
+    fn hand_out(&mut self) {
         let arrived = self.orders.0.arrived.drain(..);
         arrived.for_each(|(place, arrival)| self.sms[place as usize].receive(arrival));
     }
 
     /// One SM, by number, with what came for it.
+    #[inline]
     pub fn sm(&mut self, number: usize) -> &mut Sm {
         self.deliver();
         let place = number - self.orders.first;
@@ -116,12 +123,13 @@ impl Crew {
         for (place, arrival) in &orders.arrived {
             sms[*place as usize].receive(*arrival);
         }
-        results.news.clear();
-        results.news.extend(orders.awake.iter().map(|number| {
+        let Step { from, to, memory } = step;
+        results.news.resize(orders.awake.len(), News::default());
+        for (number, news) in orders.awake.iter().zip(&mut results.news) {
             let sm = &mut sms[*number as usize - orders.first];
-            sm.run(step.from, step.to, step.memory);
-            sm.news(step.to)
-        }));
+            sm.run(from, to, memory);
+            *news = sm.news(to);
+        }
     }
 
     /// Puts what SMs sent where the stepping thread finds it without a look at them.

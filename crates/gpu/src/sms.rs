@@ -82,7 +82,7 @@ impl SmArray {
     #[inline]
     pub fn send(&mut self, index: usize, arrival: Arrival) {
         match self.homes[index] {
-            0 => self.get(index).receive(arrival),
+            0 => self.crews[0].sm(index).receive(arrival),
             home => self.crews[home].send(index, arrival),
         }
     }
@@ -91,7 +91,7 @@ impl SmArray {
     #[inline]
     pub fn reply(&mut self, index: usize, at: Cycle, reply: &Request) {
         match self.homes[index] {
-            0 => self.get(index).receive_reply(at, reply),
+            0 => self.crews[0].sm(index).receive_reply(at, reply),
             home => self.crews[home].send(index, Arrival::Reply(at, *reply)),
         }
     }

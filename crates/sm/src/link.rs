@@ -80,6 +80,7 @@ impl Link {
     }
 
     /// A reply that the SM sees from cycle `at` on.
+    #[inline]
     pub fn deliver(&mut self, at: Cycle, reply: Request) {
         debug_assert!(self.incoming.back().is_none_or(|(last, _)| *last <= at));
         self.incoming.push_back((at, reply));
@@ -112,6 +113,7 @@ impl Link {
     }
 
     /// Replies delivered and not yet taken.
+    #[inline]
     pub fn waiting(&self) -> usize {
         self.incoming.len()
     }

@@ -173,6 +173,9 @@ impl<P: Ports> Router<P> {
         counters: &mut NocCounters,
     ) {
         self.steps += 1;
+        if self.wanted.is_empty() && self.active.is_empty() {
+            return;
+        }
         if self.channels == 1 {
             self.match_outputs(store, counters);
             self.send_all(to_source, store);
