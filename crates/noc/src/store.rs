@@ -1,6 +1,5 @@
-//! Where packets are while queues hold their numbers. What a packet carries stays in its place from
-//! `lodge` to `release`; what the network looks at lies apart, so that many fit a line of the
-//! host's cache.
+//! Where packets are while queues hold their numbers. A packet stays in its place from `lodge` to
+//! `release`, what it carries and what the network looks at in one line of the host's cache.
 
 use warploom_base::define_id;
 use warploom_mem::Request;
@@ -23,11 +22,20 @@ pub(crate) struct Parcel {
     next: u32,
 }
 
+/// A packet.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
+struct Packet {
+    content: Request,
+    parcel: Parcel,
+}
+
+const _: () = assert!(size_of::<Packet>() == 64);
+
 /// All of a network's packets.
 #[derive(Clone, Debug)]
 pub(crate) struct Store {
-    contents: Vec<Request>,
-    parcels: Vec<Parcel>,
+    packets: Vec<Packet>,
     free: Vec<PacketId>,
 }
 
@@ -35,8 +43,7 @@ impl Store {
     /// An empty store with room for as many packets as are expected.
     pub(crate) fn new(expected: usize) -> Self {
         Self {
-            contents: Vec::with_capacity(expected),
-            parcels: Vec::with_capacity(expected),
+            packets: Vec::with_capacity(expected),
             free: Vec::with_capacity(expected),
         }
     }
@@ -59,29 +66,32 @@ impl Store {
         let Some(id) = self.free.pop() else {
             return self.grow(content, parcel);
         };
-        self.contents[id.index()] = *content;
-        self.parcels[id.index()] = parcel;
+        let packet = &mut self.packets[id.index()];
+        packet.content = *content;
+        packet.parcel = parcel;
         id
     }
 
     #[cold]
     fn grow(&mut self, content: &Request, parcel: Parcel) -> PacketId {
-        let id = PacketId::new(self.contents.len());
-        self.contents.push(*content);
-        self.parcels.push(parcel);
+        let id = PacketId::new(self.packets.len());
+        self.packets.push(Packet {
+            content: *content,
+            parcel,
+        });
         id
     }
 
     /// What a packet carries.
     #[inline]
     pub(crate) fn content(&self, id: PacketId) -> &Request {
-        &self.contents[id.index()]
+        &self.packets[id.index()].content
     }
 
     /// The rest of it.
     #[inline]
     pub(crate) fn parcel(&self, id: PacketId) -> &Parcel {
-        &self.parcels[id.index()]
+        &self.packets[id.index()].parcel
     }
 
     /// Its place is free for another.
@@ -121,7 +131,7 @@ impl Line {
         if self.is_empty() {
             self.first = id.0;
         } else {
-            store.parcels[self.last as usize].next = id.0;
+            store.packets[self.last as usize].parcel.next = id.0;
         }
         self.last = id.0;
     }
@@ -130,7 +140,7 @@ impl Line {
     #[inline]
     pub(crate) fn pop(&mut self, store: &mut Store) -> Option<PacketId> {
         let id = self.front()?;
-        let next = &mut store.parcels[id.index()].next;
+        let next = &mut store.packets[id.index()].parcel.next;
         self.first = std::mem::replace(next, NONE);
         Some(id)
     }
@@ -178,6 +188,6 @@ mod tests {
                 assert_eq!(line.is_empty(), expected.is_empty());
             }
         }
-        assert_eq!(store.contents.len(), most, "places are used again");
+        assert_eq!(store.packets.len(), most, "places are used again");
     }
 }

@@ -137,8 +137,7 @@ impl<P: Ports> Fly<P> {
             self.speedup_credit -= 100;
             self.router.step(&mut self.credits, store, counters);
         }
-        self.router
-            .leave(&mut self.to_sink[self.at], store, counters);
+        self.router.leave(&mut self.to_sink[self.at], counters);
     }
 
     /// A cycle begins. Credits that crossed their channels are taken.

@@ -172,8 +172,9 @@ pub(crate) trait PortTable<T>: IndexMut<usize, Output = T> + Clone + Debug {
     fn first(&mut self, ports: usize) -> &mut [T];
 }
 
-/// A table of few ports.
+/// A table of few ports. It begins a line of the host's cache, which the first ports share.
 #[derive(Clone, PartialEq, Debug)]
+#[repr(align(64))]
 pub(crate) struct Places<T>([T; Few::MOST]);
 
 impl<T: Clone + Debug> PortTable<T> for Places<T> {

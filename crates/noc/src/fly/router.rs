@@ -36,9 +36,11 @@ struct InputChannel {
 /// A flit on its way over the switch or behind it.
 #[derive(Clone, Copy, Debug, Default)]
 struct FlitOut {
-    /// Step in which it is over.
-    due: u64,
+    /// Step in which it is over, modulo 2^32.
+    due: u32,
     flit: Flit,
+    /// Bytes of the packet that it ends.
+    bytes: u32,
 }
 
 /// Quotient and remainder; most networks divide by one.
@@ -58,7 +60,7 @@ pub(super) struct Router<P: Ports> {
     input_speedup: u32,
     output_speedup: u32,
     /// Steps that a flit takes over the switch.
-    switch_steps: u64,
+    switch_steps: u32,
     inputs: P::Table<InputChannel>,
     /// Flits that may go to each output's virtual channel.
     pub(super) credits: Credits<P>,
@@ -89,7 +91,8 @@ pub(super) struct Router<P: Ports> {
     behind: P::Table<Ring<FlitOut>>,
     /// Outputs with several.
     crowded: P::Set,
-    steps: u64,
+    /// Steps so far, modulo 2^32.
+    steps: u32,
 }
 
 /// Steps of the pipeline before the switch: virtual channel, switch allocation.
@@ -111,7 +114,7 @@ impl<P: Ports> Router<P> {
             channels: spec.virtual_channels,
             input_speedup: spec.input_speedup,
             output_speedup: spec.output_speedup,
-            switch_steps: u64::from(spec.hop_cycles.saturating_sub(ALLOCATION_STEPS).max(1)),
+            switch_steps: spec.hop_cycles.saturating_sub(ALLOCATION_STEPS).max(1),
             inputs: P::Table::new(inputs * channels, input),
             credits: Credits::new(outputs * channels, spec.output_buffer),
             held: P::Set::new(outputs * channels),
@@ -172,7 +175,7 @@ impl<P: Ports> Router<P> {
         store: &mut Store,
         counters: &mut NocCounters,
     ) {
-        self.steps += 1;
+        self.steps = self.steps.wrapping_add(1);
         if self.wanted.is_empty() && self.active.is_empty() {
             return;
         }
@@ -240,12 +243,12 @@ impl<P: Ports> Router<P> {
         let Some(id) = input.packets.front() else {
             unreachable!("a packet has asked");
         };
-        let packet = store.parcel(id);
-        (input.holds, input.left) = (index, packet.flits);
-        let wanted_by = &mut self.wanted_by[packet.output as usize];
+        (input.holds, input.left) = (index, store.parcel(id).flits);
+        let output = split(index, self.channels).0 as usize;
+        let wanted_by = &mut self.wanted_by[output];
         wanted_by.remove(at as usize);
         if wanted_by.is_empty() {
-            self.wanted.remove(packet.output as usize);
+            self.wanted.remove(output);
         }
         self.asking -= 1;
         self.held.insert(index as usize);
@@ -305,11 +308,11 @@ impl<P: Ports> Router<P> {
         let index = source.holds;
         source.flits -= 1;
         source.left -= 1;
-        let mut ended = 0;
+        let (mut ended, mut bytes) = (0, 0);
         if source.left == 0
             && let Some(id) = source.packets.pop(store)
         {
-            ended = id.0 + 1;
+            (ended, bytes) = (id.0 + 1, store.parcel(id).bytes);
             source.holds = NONE;
             self.held.remove(index as usize);
             self.active.remove(at);
@@ -322,8 +325,9 @@ impl<P: Ports> Router<P> {
         self.credits.take(index as usize);
         let output = split(index, self.channels).0 as usize;
         let out = FlitOut {
-            due: self.steps + self.switch_steps,
+            due: self.steps.wrapping_add(self.switch_steps),
             flit: Flit { index, ended },
+            bytes,
         };
         if self.leaving.contains(output) {
             self.behind[output].push(out);
@@ -336,21 +340,15 @@ impl<P: Ports> Router<P> {
 
     /// Each output sends one flit that is over the switch, if there is one.
     #[inline]
-    pub(super) fn leave(
-        &mut self,
-        to_sink: &mut Vec<Flit>,
-        store: &Store,
-        counters: &mut NocCounters,
-    ) {
+    pub(super) fn leave(&mut self, to_sink: &mut Vec<Flit>, counters: &mut NocCounters) {
+        let steps = self.steps;
         each_member!(self.leaving, output => {
-            let FlitOut { due, flit } = self.first[output];
-            if due <= self.steps {
+            let FlitOut { due, flit, bytes } = self.first[output];
+            if steps.wrapping_sub(due) as i32 >= 0 {
                 self.move_up(output);
                 to_sink.push(flit);
                 counters.flits += 1;
-                if let Some(id) = flit.ends() {
-                    counters.bytes += u64::from(store.parcel(id).bytes);
-                }
+                counters.bytes += u64::from(bytes);
             }
         });
     }
