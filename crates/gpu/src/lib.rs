@@ -13,6 +13,7 @@ mod conservation;
 mod counters;
 mod crew;
 mod dispatch;
+mod domain;
 mod footprints;
 mod machine;
 mod memory;

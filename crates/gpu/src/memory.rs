@@ -4,6 +4,7 @@
 //! network, DRAM, L2 with its input, networks. Domains of other clocks run as often per core
 //! cycle as their clocks' ratio says, by exact integer accumulation.
 
+use crate::domain::Domain;
 use std::collections::VecDeque;
 use warploom_base::{BitSet, Cycle, SmId, SubPartitionId, each_member};
 use warploom_config::GpuSpec;
@@ -38,35 +39,6 @@ struct Outbound {
     at: Cycle,
     packet: PacketId,
     sm: SmId,
-}
-
-/// How often a domain runs per core cycle.
-#[derive(Clone, Copy, Debug)]
-struct Domain {
-    khz: u64,
-    credit: u64,
-}
-
-impl Domain {
-    /// Its ticks in the next core cycle: one or few.
-    #[inline]
-    fn tick(&mut self, core_khz: u64) -> u64 {
-        self.credit += self.khz;
-        let mut ticks = 0;
-        while self.credit >= core_khz {
-            self.credit -= core_khz;
-            ticks += 1;
-        }
-        ticks
-    }
-
-    /// Its ticks in the next `cycles` core cycles.
-    fn ticks(&mut self, cycles: u64, core_khz: u64) -> u64 {
-        self.credit += self.khz * cycles;
-        let ticks = self.credit / core_khz;
-        self.credit -= ticks * core_khz;
-        ticks
-    }
 }
 
 /// Everything behind the SMs' links.
@@ -124,15 +96,11 @@ impl MemorySystem {
             .partition
             .rop_cycles
             .saturating_sub(2 * spec.gpu.link_cycles);
-        let domain = |khz: u32| Domain {
-            khz: khz.into(),
-            credit: 0,
-        };
         Self {
             core_khz: spec.clocks.core_khz.into(),
-            noc_clock: domain(spec.clocks.noc_khz),
-            l2_clock: domain(spec.clocks.l2_khz),
-            dram_clock: domain(spec.clocks.dram_khz),
+            noc_clock: Domain::new(spec.clocks.noc_khz),
+            l2_clock: Domain::new(spec.clocks.l2_khz),
+            dram_clock: Domain::new(spec.clocks.dram_khz),
             link: spec.gpu.link_cycles.into(),
             reply_room: spec.sm.ejection_fifo + 2 * spec.gpu.link_cycles,
             decoder: AddressDecoder::new(spec),

@@ -100,7 +100,7 @@ impl Link {
     pub fn pop(&mut self) -> Option<Request> {
         let reply = self.incoming.pop_front().map(|(_, r)| r);
         if self.incoming.is_empty() {
-            // Begins at its first place again, so that it stays in the same lines of the host's cache.
+            // From its first place again, so that it stays in the same lines of the host's cache.
             self.incoming.clear();
         }
         reply

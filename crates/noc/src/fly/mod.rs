@@ -222,3 +222,60 @@ impl<P: Ports> Fly<P> {
         self.sinks.pop(output, store)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Few, Fly, Many, NocCounters, Ports};
+    use crate::store::Store;
+    use crate::testing::packet;
+    use warploom_base::Rng;
+    use warploom_config::NocSpec;
+
+    const PORTS: usize = 6;
+
+    /// What comes out when, of random traffic of which some waits at the outputs, and what is
+    /// counted.
+    fn run<P: Ports>(spec: &NocSpec) -> (Vec<(u32, usize, u32)>, NocCounters) {
+        let mut net = Fly::<P>::new(spec, PORTS, PORTS);
+        let (mut store, mut counters) = (Store::new(8), NocCounters::default());
+        let mut rng = Rng::new(7);
+        let mut came = Vec::new();
+        for cycle in 0..3_000 {
+            let (input, output) = (rng.below(6) as usize, rng.below(6).min(4));
+            let flits = 1 + rng.below(4);
+            if net.has_room(input, flits) && rng.below(3) > 0 {
+                let id = store.lodge(&packet(cycle), output, flits, 32 * flits);
+                net.inject(input, id, &mut store);
+            }
+            net.cycle(&mut store, &mut counters);
+            let output = rng.below(6) as usize;
+            assert_eq!(
+                net.next_arrived(output) == Some(output),
+                net.front(output).is_some()
+            );
+            if let Some(id) = net.pop(output, &mut store) {
+                came.push((cycle, output, store.content(id).token));
+                store.release(id);
+            }
+        }
+        (came, counters)
+    }
+
+    /// A network of few ports does what the same one does whose tables may have any size.
+    #[test]
+    fn few_ports_are_as_any_number() {
+        let fermi = warploom_config::preset("gtx480");
+        let fermi = fermi.unwrap_or_else(|errors| panic!("{errors}")).noc;
+        for (virtual_channels, internal_speedup_percent) in [(1, 200), (1, 150), (3, 200), (2, 100)]
+        {
+            let spec = NocSpec {
+                virtual_channels,
+                internal_speedup_percent,
+                ..fermi
+            };
+            let few = run::<Few>(&spec);
+            assert!(few.0.len() > 500 && few.1.conflicts > 0);
+            assert_eq!(few, run::<Many>(&spec), "{virtual_channels}");
+        }
+    }
+}

@@ -119,16 +119,6 @@ impl PortSet for Word {
     }
 }
 
-/// What a set of any bound does anyway.
-macro_rules! forward {
-    ($($name:ident($($arg:ident: $type:ty),*) $(-> $out:ty)?;)+) => {$(
-        #[inline]
-        fn $name(&self, $($arg: $type),*) $(-> $out)? {
-            Self::$name(self, $($arg),*)
-        }
-    )+};
-}
-
 impl PortSet for BitSet {
     fn new(bound: usize) -> Self {
         Self::new(bound)
@@ -154,13 +144,34 @@ impl PortSet for BitSet {
         Self::take(self, other);
     }
 
-    forward! {
-        contains(port: usize) -> bool;
-        is_empty() -> bool;
-        at_or_after(from: usize) -> Option<usize>;
-        in_turn(from: usize) -> Option<usize>;
-        words() -> usize;
-        word(index: usize) -> u64;
+    #[inline]
+    fn contains(&self, port: usize) -> bool {
+        Self::contains(self, port)
+    }
+
+    #[inline]
+    fn is_empty(&self) -> bool {
+        Self::is_empty(self)
+    }
+
+    #[inline]
+    fn at_or_after(&self, from: usize) -> Option<usize> {
+        Self::at_or_after(self, from)
+    }
+
+    #[inline]
+    fn in_turn(&self, from: usize) -> Option<usize> {
+        Self::in_turn(self, from)
+    }
+
+    #[inline]
+    fn words(&self) -> usize {
+        Self::words(self)
+    }
+
+    #[inline]
+    fn word(&self, index: usize) -> u64 {
+        Self::word(self, index)
     }
 }
 

@@ -1,0 +1,57 @@
+//! A clock domain: how often it runs per core cycle, by exact integer accumulation.
+
+/// A domain.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Domain {
+    khz: u64,
+    credit: u64,
+}
+
+impl Domain {
+    /// A domain of a clock.
+    pub fn new(khz: u32) -> Self {
+        Self {
+            khz: khz.into(),
+            credit: 0,
+        }
+    }
+
+    /// Its ticks in the next core cycle: one or few, which are counted without dividing.
+    #[inline]
+    pub fn tick(&mut self, core_khz: u64) -> u64 {
+        self.credit += self.khz;
+        let mut ticks = 0;
+        while self.credit >= core_khz {
+            self.credit -= core_khz;
+            ticks += 1;
+        }
+        ticks
+    }
+
+    /// Its ticks in the next `cycles` core cycles.
+    pub fn ticks(&mut self, cycles: u64, core_khz: u64) -> u64 {
+        self.credit += self.khz * cycles;
+        let ticks = self.credit / core_khz;
+        self.credit -= ticks * core_khz;
+        ticks
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Domain;
+
+    /// Cycles one by one have as many ticks as all together, whichever clock is faster.
+    #[test]
+    fn single_cycles_add_up() {
+        const CORE_KHZ: u64 = 1_401_000;
+        for khz in [400_000, 700_500, 1_401_000, 3_500_000] {
+            let (mut single, mut together) = (Domain::new(khz), Domain::new(khz));
+            for cycles in [1, 2, 7, 1000] {
+                let sum: u64 = (0..cycles).map(|_| single.tick(CORE_KHZ)).sum();
+                assert_eq!(sum, together.ticks(cycles, CORE_KHZ), "{khz}");
+            }
+            assert_eq!(together.credit, single.credit);
+        }
+    }
+}
