@@ -253,10 +253,10 @@ impl Ldst {
             Cause::NoRoom(request) => !link.can_send(request),
             _ => true,
         };
-        (self.dispatch.is_none() || self.blocked.as_ref().is_some_and(blocked))
-            && self.write_back.is_none()
-            && self.around.is_none()
+        self.write_back.is_none()
             && self.responses.is_empty()
+            && (self.dispatch.is_none() || self.blocked.as_ref().is_some_and(blocked))
+            && self.around.is_none()
             && self.l1d.as_ref().is_none_or(cache_quiet)
             && cache_quiet(&self.l1c)
             && self.l1t.is_idle()

@@ -623,22 +623,18 @@ impl Sm {
     /// The next cycle, from `now` on, in which anything can happen.
     #[inline(never)]
     fn sleeps_until(&self, now: Cycle) -> Cycle {
-        if !self.is_quiet() {
+        let arrivals = [self.link.next_arrival(), self.ldst.next_event()];
+        let next = earliest(arrivals);
+        // Mostly there is something to do: first what is quickly seen.
+        if next <= now || self.units.has_finished(now) || !self.is_quiet() {
             return now;
         }
-        let events = [
-            self.link.next_arrival(),
+        let others = [
             self.starts.front().map(|s| s.at),
             self.units.next_write_back(now),
-            self.ldst.next_event(),
             self.context.as_ref().and_then(|c| c.next_event()),
         ];
-        events
-            .into_iter()
-            .flatten()
-            .min()
-            .unwrap_or(Cycle::MAX)
-            .max(now)
+        next.min(earliest(others)).max(now)
     }
 
     /// What must stay as it is in a cycle that could have been skipped.
@@ -780,6 +776,13 @@ impl Sm {
         }
         self.describe_absent(out);
     }
+}
+
+/// The first of some events, of which none may come.
+#[inline]
+fn earliest<const N: usize>(events: [Option<Cycle>; N]) -> Cycle {
+    let cycles = events.map(|event| event.unwrap_or(Cycle::MAX));
+    cycles.into_iter().fold(Cycle::MAX, Cycle::min)
 }
 
 fn schedulers(spec: &GpuSpec, slots: usize, policies: &OwnPolicies) -> Vec<Scheduler> {
