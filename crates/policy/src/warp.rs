@@ -191,6 +191,19 @@ macro_rules! warp_policies {
 }
 warploom_config::warp_schedulers!(warp_policies);
 
+impl WarpPolicy {
+    /// `pick` with a view that is made where a policy looks at one: what it does not look at costs
+    /// nothing.
+    #[inline]
+    pub fn pick_by<'a>(
+        &mut self,
+        view: impl Fn() -> WarpView<'a>,
+        ready: WarpMask,
+    ) -> Option<WarpSlot> {
+        of_policy!(self, p => p.pick(&view(), ready))
+    }
+}
+
 impl WarpScheduler for WarpPolicy {
     #[inline]
     fn pick(&mut self, view: &WarpView<'_>, ready: WarpMask) -> Option<WarpSlot> {

@@ -78,8 +78,8 @@ impl Sm {
     fn come_to(&mut self, s: usize, ready: WarpMask, mut wrong: WarpMask) -> Option<WarpSlot> {
         let own = self.schedulers[s].own;
         while ready | wrong != 0 {
-            let view = self.warps.view(own);
-            let slot = self.schedulers[s].policy.pick(&view, ready | wrong)?;
+            let view = || self.warps.view(own);
+            let slot = self.schedulers[s].policy.pick_by(view, ready | wrong)?;
             if wrong == 0 || wrong >> slot.index() & 1 == 0 {
                 return Some(slot);
             }

@@ -31,14 +31,15 @@ use warploom_stats::{Counters, log2_bin};
 /// Instructions between issue and the function units.
 const FLIGHTS: usize = 8192;
 
-/// One warp scheduler.
+/// One warp scheduler. A policy has room for the largest one: what is small stands before it.
+#[repr(C, align(64))]
 pub(crate) struct Scheduler {
     /// Slots that it serves.
     pub own: WarpMask,
-    /// Who goes first.
-    pub policy: WarpPolicy,
     /// The policy must see every cycle.
     pub wants_cycles: bool,
+    /// Who goes first.
+    pub policy: WarpPolicy,
 }
 
 /// A block that has ended.
