@@ -1,8 +1,12 @@
 //! From the addresses of a warp's lanes to memory transactions (model page, section 4.1), and
 //! bank conflicts of shared memory (4.2).
 
+mod banks;
+
+pub use banks::{SharedRule, shared_conflict_cycles};
+
 use warploom_base::{LaneMask, WARP_SIZE, lanes_of};
-use warploom_config::{Coalescing, SmSpec};
+use warploom_config::Coalescing;
 
 /// Bytes of the unit that byte masks and sector masks refer to.
 const LINE: u64 = 128;
@@ -132,40 +136,53 @@ impl Transactions {
         while at < end {
             let segment = at & !(segment_bytes - 1);
             let stop = end.min(segment.saturating_add(segment_bytes));
-            let transaction = self.of_segment(segment, segment_bytes as u16);
-            transaction.byte_mask |= byte_mask(at, stop - at);
-            transaction.lanes |= lanes;
+            self.add_within(segment_bytes, lanes, at, stop - at);
             at = stop;
         }
     }
 
-    /// Adds the accesses of the `N` lanes from `from` on if all are active, and at one address or
-    /// following each other. Returns the lanes added.
+    /// Adds the accesses of half a warp, the lanes from `from` on, if all are active, and at one
+    /// address or following each other. Returns the lanes added.
     #[inline]
-    fn add_even<const N: usize>(
+    fn add_half(
         &mut self,
         segment_bytes: u64,
         len: u64,
         from: usize,
-        addrs: &[u64; N],
+        addrs: &[u64; HALF],
         mask: LaneMask,
     ) -> LaneMask {
-        let lanes = LaneMask::MAX >> (WARP_SIZE - N) << from;
+        let lanes = LaneMask::MAX >> HALF << from;
         let first = addrs[0];
-        let is_row = addrs[1] != first;
-        if mask & lanes != lanes || !is_even(addrs, if is_row { len } else { 0 }) {
+        let step = addrs[1].wrapping_sub(first);
+        let is_row = step == len;
+        // Scattered addresses mostly are so from the start.
+        if mask & lanes != lanes || !(is_row || step == 0) || !is_even(addrs, step) {
             return 0;
         }
-        if !is_row {
+        let bytes = if is_row { len * HALF as u64 } else { len };
+        if first.checked_add(bytes).is_none() {
+            return 0;
+        }
+        if (first & (segment_bytes - 1)) + bytes <= segment_bytes {
+            self.add_within(segment_bytes, lanes, first, bytes);
+        } else if !is_row {
             self.add(segment_bytes, lanes, first, len);
-            return lanes;
-        }
-        let wraps = first.checked_add(len * N as u64).is_none();
-        if wraps || first & (len - 1) != 0 {
+        } else if first & (len - 1) != 0 {
             return 0;
+        } else {
+            self.add_row(segment_bytes, from as u32, first, len, HALF as u64);
         }
-        self.add_row(segment_bytes, from as u32, first, len, N as u64);
         lanes
+    }
+
+    /// Adds `len` bytes at `addr` of some lanes, which lie in one segment.
+    #[inline]
+    fn add_within(&mut self, segment_bytes: u64, lanes: LaneMask, addr: u64, len: u64) {
+        let segment = addr & !(segment_bytes - 1);
+        let transaction = self.of_segment(segment, segment_bytes as u16);
+        transaction.byte_mask |= byte_mask(addr, len);
+        transaction.lanes |= lanes;
     }
 
     /// Adds accesses of `count` lanes from `from` on that follow each other without gaps. Requires
@@ -179,10 +196,8 @@ impl Transactions {
             let stop = end.min(segment.saturating_add(segment_bytes));
             let before = (at - first) >> len_bits;
             let inside = (stop - at) >> len_bits;
-            let lanes = LaneMask::MAX >> (WARP_SIZE as u64 - inside);
-            let transaction = self.of_segment(segment, segment_bytes as u16);
-            transaction.byte_mask |= byte_mask(at, stop - at);
-            transaction.lanes |= lanes << before << from;
+            let lanes = LaneMask::MAX >> (WARP_SIZE as u64 - inside) << before << from;
+            self.add_within(segment_bytes, lanes, at, stop - at);
             at = stop;
         }
     }
@@ -223,22 +238,27 @@ pub(crate) const fn sectors_of(bytes: u128) -> u8 {
         | ((bytes >> 96 & SECTOR != 0) as u8) << 3
 }
 
-/// 128 to 64 bytes if one half is used, 64 to 32 if one quarter.
+/// The part of a line to which a transaction shrinks, by the sectors that it uses: 128 to 64 bytes
+/// if one half is used, 64 to 32 if one quarter. Its offset in the line, and its bytes.
+const PARTS: [(u8, u8); 16] = {
+    let mut parts = [(0, LINE as u8); 16];
+    let mut quarter = 0;
+    while quarter < 4 {
+        parts[1 << quarter] = (32 * quarter, 32);
+        quarter += 1;
+    }
+    parts[0b0011] = (0, 64);
+    parts[0b1100] = (64, 64);
+    parts
+};
+
+/// Shrinks a transaction to the part in use. Segments are no larger than a line, so that what is
+/// used of a smaller one is within it.
 #[inline]
 fn shrink(transaction: &mut Transaction) {
-    let mut sectors = transaction.sectors >> (transaction.addr % LINE / 32);
-    while transaction.bytes > 32 {
-        let quarters = transaction.bytes / 64;
-        let (lower, upper) = (sectors & (3 >> (2 - quarters)), sectors >> quarters);
-        if lower != 0 && upper != 0 {
-            return;
-        }
-        if lower == 0 {
-            transaction.addr += u64::from(transaction.bytes) / 2;
-            sectors = upper;
-        }
-        transaction.bytes /= 2;
-    }
+    let (offset, bytes) = PARTS[usize::from(transaction.sectors & 15)];
+    transaction.addr = (transaction.addr & !(LINE - 1)) + u64::from(offset);
+    transaction.bytes = bytes.into();
 }
 
 /// Segment size by access size.
@@ -356,13 +376,12 @@ pub fn coalesce(
     );
     out.clear();
     let mut left = mask;
-    left &= !out.add_even(size, len, 0, addrs, left);
+    // Rows of a block of 16 threads, and the halves that GT200 coalesces apart.
+    for from in [0, HALF] {
+        let half: &[u64; HALF] = addrs[from..].first_chunk().expect("half a warp");
+        left &= !out.add_half(size, len, from, half, left);
+    }
     if left != 0 {
-        // Rows of a block of 16 threads, and the halves that GT200 coalesces apart.
-        for from in [0, HALF] {
-            let half: &[u64; HALF] = addrs[from..].first_chunk().expect("half a warp");
-            left &= !out.add_even(size, len, from, half, left);
-        }
         add_lanes(size, len, addrs, left, out);
     }
     out.finish();
@@ -371,10 +390,6 @@ pub fn coalesce(
 /// Each address is `step` behind the one before.
 #[inline]
 fn is_even<const N: usize>(addrs: &[u64; N], step: u64) -> bool {
-    if addrs[1] != addrs[0].wrapping_add(step) {
-        // Scattered addresses mostly are so from the start.
-        return false;
-    }
     let (mut expected, mut unlike) = (addrs[0], 0);
     for addr in addrs {
         unlike |= addr ^ expected;
@@ -537,121 +552,6 @@ pub fn coalesce_local(
         }
     }
     out.finish();
-}
-
-/// Which accesses to a bank of shared memory are in each other's way.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum SharedRule {
-    /// Those of different words, of each lane's access the first.
-    FirstWord,
-    /// Those of different words, of every word of a lane's access.
-    EveryWord,
-    /// All, whatever their word, but those of one word that is broadcast (GT200); of each lane's
-    /// access the first word.
-    OneBroadcast,
-}
-
-impl SharedRule {
-    /// The rule of an SM.
-    pub const fn of(sm: &SmSpec) -> Self {
-        match (sm.shared_one_broadcast, sm.wide_shared_conflicts) {
-            (true, _) => Self::OneBroadcast,
-            (false, true) => Self::EveryWord,
-            (false, false) => Self::FirstWord,
-        }
-    }
-}
-
-/// Cycles that a shared-memory access takes: for each of `parts` of the warp the most accesses to
-/// one of `banks` (at most 64) that are in each other's way, at least 1 in all.
-pub fn shared_conflict_cycles(
-    banks: u32,
-    parts: u32,
-    rule: SharedRule,
-    bytes_per_lane: u32,
-    addrs: &[u64; WARP_SIZE],
-    mask: LaneMask,
-) -> u32 {
-    let cycles = part_masks(parts).map(|lanes| match rule {
-        SharedRule::FirstWord => most_words(banks, 1, addrs, mask & lanes),
-        SharedRule::EveryWord => most_words(banks, bytes_per_lane.div_ceil(4), addrs, mask & lanes),
-        SharedRule::OneBroadcast => most_accesses(banks, addrs, mask & lanes),
-    });
-    cycles.sum::<u32>().max(1)
-}
-
-/// The most distinct words in one bank.
-fn most_words(banks: u32, words: u32, addrs: &[u64; WARP_SIZE], mask: LaneMask) -> u32 {
-    if words == 1
-        && banks.is_power_of_two()
-        && let Some(most) = without_conflict(banks, addrs, mask)
-    {
-        return most;
-    }
-    const MOST: usize = 4 * WARP_SIZE;
-    const NONE: u8 = u8::MAX;
-    let (mut word_of, mut next) = ([0_u64; MOST], [NONE; MOST]);
-    let (mut head, mut count) = ([NONE; 64], [0_u32; 64]);
-    let (mut len, mut most) = (0, 0);
-    for lane in lanes_of(mask) {
-        for piece in 0..u64::from(words) {
-            let word = addrs[lane] / 4 + piece;
-            let bank = (word % u64::from(banks)) as usize;
-            let mut at = head[bank];
-            while at != NONE && word_of[usize::from(at)] != word {
-                at = next[usize::from(at)];
-            }
-            if at == NONE {
-                (word_of[len], next[len]) = (word, head[bank]);
-                head[bank] = len as u8;
-                len += 1;
-                count[bank] += 1;
-                most = most.max(count[bank]);
-            }
-        }
-    }
-    most
-}
-
-/// The most accesses in one bank, those of the word that is broadcast counting once: the first word
-/// that several lanes want, by bank and address.
-fn most_accesses(banks: u32, addrs: &[u64; WARP_SIZE], mask: LaneMask) -> u32 {
-    let place = |lane: usize| {
-        let word = addrs[lane] / 4;
-        ((word % u64::from(banks)) as usize, word)
-    };
-    let mut accesses = [0_u32; 64];
-    let mut broadcast: Option<((usize, u64), u32)> = None;
-    for lane in lanes_of(mask) {
-        accesses[place(lane).0] += 1;
-        let same = lanes_of(mask).filter(|&other| place(other) == place(lane));
-        let lanes = same.count() as u32;
-        if lanes > 1 && broadcast.is_none_or(|(first, _)| place(lane) < first) {
-            broadcast = Some((place(lane), lanes));
-        }
-    }
-    if let Some(((bank, _), lanes)) = broadcast {
-        accesses[bank] -= lanes - 1;
-    }
-    accesses.into_iter().max().unwrap_or(0)
-}
-
-/// `most_words` where no bank has two words, the usual case: 1, or 0 without lanes. `None` where
-/// some bank has.
-#[inline]
-fn without_conflict(banks: u32, addrs: &[u64; WARP_SIZE], mask: LaneMask) -> Option<u32> {
-    let mut word_of = [0_u64; 64];
-    let mut taken = 0_u64;
-    let mut unlike = 0;
-    for lane in lanes_of(mask) {
-        let word = addrs[lane] / 4;
-        let bank = (word as usize & (banks as usize - 1)) % 64;
-        let is_taken = 0_u64.wrapping_sub(taken >> bank & 1);
-        unlike |= (word ^ word_of[bank]) & is_taken;
-        word_of[bank] = word;
-        taken |= 1 << bank;
-    }
-    (unlike == 0).then_some(u32::from(taken != 0))
 }
 
 #[cfg(test)]

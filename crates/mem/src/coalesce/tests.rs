@@ -262,6 +262,36 @@ proptest! {
         prop_assert_eq!(out.as_slice(), apart.as_slice());
     }
 
+    /// However the addresses lie, as many cycles as a bank has words.
+    #[test]
+    fn a_bank_gives_one_word_a_cycle(
+        first in prop::sample::select(vec![0_u64, 2, 60, 64, 4096, u64::MAX - 255]),
+        step in prop::sample::select(vec![
+            0_u64, 1, 4, 6, 8, 12, 64, 128, 132, 1 << 34, 4_u64.wrapping_neg(),
+        ]),
+        others in prop::collection::vec((0_usize..WARP_SIZE, 0_u64..64), 0..6),
+        banks in prop::sample::select(vec![1_u32, 12, 16, 32, 64]),
+        mask in prop_oneof![Just(ALL), any::<u32>()],
+        bytes in prop::sample::select(vec![1_u32, 4, 8, 16]),
+        rule in prop::sample::select(vec![FirstWord, EveryWord]),
+    ) {
+        let mut addrs: [u64; WARP_SIZE] =
+            std::array::from_fn(|lane| first.wrapping_add(step.wrapping_mul(lane as u64)));
+        for (lane, word) in others {
+            addrs[lane] = 4 * word;
+        }
+        let words = if rule == FirstWord { 1 } else { bytes.div_ceil(4) };
+        let mut by_bank = BTreeMap::<u64, std::collections::BTreeSet<u64>>::new();
+        for lane in lanes_of(mask) {
+            for word in (addrs[lane] / 4..).take(words as usize) {
+                by_bank.entry(word % u64::from(banks)).or_default().insert(word);
+            }
+        }
+        let most = by_bank.values().map(std::collections::BTreeSet::len).max().unwrap_or(0);
+        let found = shared_conflict_cycles(banks, 1, rule, bytes, &addrs, mask);
+        prop_assert_eq!(found as usize, most.max(1));
+    }
+
     #[test]
     fn transactions_cover_what_lanes_touch(
         seeds in prop::array::uniform32(0_u64..2048),

@@ -1,0 +1,141 @@
+//! Bank conflicts of shared memory.
+
+use super::{is_even, part_masks};
+use warploom_base::{LaneMask, WARP_SIZE, lanes_of};
+use warploom_config::SmSpec;
+
+/// Which accesses to a bank of shared memory are in each other's way.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SharedRule {
+    /// Those of different words, of each lane's access the first.
+    FirstWord,
+    /// Those of different words, of every word of a lane's access.
+    EveryWord,
+    /// All, whatever their word, but those of one word that is broadcast (GT200); of each lane's
+    /// access the first word.
+    OneBroadcast,
+}
+
+impl SharedRule {
+    /// The rule of an SM.
+    pub const fn of(sm: &SmSpec) -> Self {
+        match (sm.shared_one_broadcast, sm.wide_shared_conflicts) {
+            (true, _) => Self::OneBroadcast,
+            (false, true) => Self::EveryWord,
+            (false, false) => Self::FirstWord,
+        }
+    }
+}
+
+/// Cycles that a shared-memory access takes: for each of `parts` of the warp the most accesses to
+/// one of `banks` (at most 64) that are in each other's way, at least 1 in all.
+pub fn shared_conflict_cycles(
+    banks: u32,
+    parts: u32,
+    rule: SharedRule,
+    bytes_per_lane: u32,
+    addrs: &[u64; WARP_SIZE],
+    mask: LaneMask,
+) -> u32 {
+    let cycles = part_masks(parts).map(|lanes| match rule {
+        SharedRule::FirstWord => most_words(banks, 1, addrs, mask & lanes),
+        SharedRule::EveryWord => most_words(banks, bytes_per_lane.div_ceil(4), addrs, mask & lanes),
+        SharedRule::OneBroadcast => most_accesses(banks, addrs, mask & lanes),
+    });
+    cycles.sum::<u32>().max(1)
+}
+
+/// Most banks.
+const MOST_BANKS: usize = 64;
+
+/// Most words of a lane's access.
+const MOST_PIECES: usize = 4;
+
+/// The most distinct words in one bank.
+fn most_words(banks: u32, words: u32, addrs: &[u64; WARP_SIZE], mask: LaneMask) -> u32 {
+    if words == 1
+        && mask == LaneMask::MAX
+        && banks.is_power_of_two()
+        && let Some(most) = of_pattern(banks, addrs)
+    {
+        return most;
+    }
+    // In turns, in each of which every bank gives one word to all lanes that want it.
+    let mut left = [0; MOST_PIECES];
+    left[..words as usize].fill(mask);
+    let mut turns = 0;
+    while left.iter().any(|lanes| *lanes != 0) {
+        give_words(banks, addrs, &mut left);
+        turns += 1;
+    }
+    turns
+}
+
+/// The most words of a full warp in one bank, one word a lane, where that follows from how the
+/// addresses lie: together, or in even steps.
+#[inline]
+fn of_pattern(banks: u32, addrs: &[u64; WARP_SIZE]) -> Option<u32> {
+    let first = addrs[0] & !3;
+    let span = addrs
+        .iter()
+        .fold(0, |bits, addr| bits | addr.wrapping_sub(first));
+    if span < 4 * u64::from(banks) {
+        // Neighbouring words, as many as there are banks.
+        return Some(1);
+    }
+    let step = addrs[1].wrapping_sub(addrs[0]);
+    if !step.is_multiple_of(4) || step as u32 == 0 || !is_even(addrs, step) {
+        return None;
+    }
+    // No two lanes want one word, and every `period`th lane the same bank.
+    let zeros = (step / 4).trailing_zeros();
+    let period_bits = banks.trailing_zeros().saturating_sub(zeros);
+    Some((WARP_SIZE as u32 >> period_bits).max(1))
+}
+
+/// Each bank gives one word: the first that is wanted of those left, lanes in a mask for each word
+/// of their accesses.
+#[inline]
+fn give_words(banks: u32, addrs: &[u64; WARP_SIZE], left: &mut [LaneMask; MOST_PIECES]) {
+    let banks = u64::from(banks);
+    let is_power = banks.is_power_of_two();
+    let (mut given, mut giving) = ([0_u64; MOST_BANKS], 0_u64);
+    for (piece, lanes) in (0..).zip(left) {
+        for lane in lanes_of(*lanes) {
+            let word = addrs[lane] / 4 + piece;
+            let bank = if is_power {
+                word & (banks - 1)
+            } else {
+                word % banks
+            };
+            let given = &mut given[bank as usize % MOST_BANKS];
+            let is_giving = giving >> bank & 1 == 1;
+            *given = if is_giving { *given } else { word };
+            giving |= 1 << bank;
+            *lanes &= !(LaneMask::from(*given == word) << lane);
+        }
+    }
+}
+
+/// The most accesses in one bank, those of the word that is broadcast counting once: the first word
+/// that several lanes want, by bank and address.
+fn most_accesses(banks: u32, addrs: &[u64; WARP_SIZE], mask: LaneMask) -> u32 {
+    let place = |lane: usize| {
+        let word = addrs[lane] / 4;
+        ((word % u64::from(banks)) as usize, word)
+    };
+    let mut accesses = [0_u32; 64];
+    let mut broadcast: Option<((usize, u64), u32)> = None;
+    for lane in lanes_of(mask) {
+        accesses[place(lane).0] += 1;
+        let same = lanes_of(mask).filter(|&other| place(other) == place(lane));
+        let lanes = same.count() as u32;
+        if lanes > 1 && broadcast.is_none_or(|(first, _)| place(lane) < first) {
+            broadcast = Some((place(lane), lanes));
+        }
+    }
+    if let Some(((bank, _), lanes)) = broadcast {
+        accesses[bank] -= lanes - 1;
+    }
+    accesses.into_iter().max().unwrap_or(0)
+}
