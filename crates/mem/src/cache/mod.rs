@@ -90,6 +90,8 @@ pub struct Cache {
     level: Level,
     style: ModelStyle,
     allocate: AllocatePolicy,
+    /// Bits of a sector's number: none where there are no sectors.
+    sector_bits: u8,
     /// What one fill brings: a sector, or a line where there are no sectors.
     atom_bytes: u16,
     /// Cycles that one fill takes.
@@ -121,6 +123,7 @@ impl Cache {
             level,
             style,
             allocate: spec.allocate,
+            sector_bits: if spec.sectored { 3 } else { 0 },
             atom_bytes: atom_bytes as u16,
             fill_cycles: (atom_bytes / spec.port_bytes).into(),
             tags: Tags::new(spec, max_ways),
@@ -142,20 +145,23 @@ impl Cache {
     /// Offers a request whose set is chosen by `index_addr` (in L2: the partition address).
     pub fn access_indexed(&mut self, now: Cycle, request: &Request, index_addr: u64) -> Access {
         let place = self.place(now, request, index_addr);
-        let is_write = request.kind.is_write();
-        let probe = self
-            .tags
-            .probe(place.set, place.line, place.sector, is_write);
-        match probe {
+        let found = self.tags.find(place.set, place.line);
+        match found {
             // The usual case, above all of instructions, without what others need.
-            Probe::Hit(at) if !is_write => self.read_hit(place, at, request),
-            _ => self.access_in_full(place, probe, request),
+            Some(at) if self.tags.is_readable(at, place.sector) && !request.kind.is_write() => {
+                self.read_hit(place, at, request)
+            }
+            _ => self.access_in_full(place, found, request),
         }
     }
 
     #[inline(never)]
-    fn access_in_full(&mut self, place: Place, probe: Probe, request: &Request) -> Access {
-        let done = if request.kind.is_write() {
+    fn access_in_full(&mut self, place: Place, found: Option<u32>, request: &Request) -> Access {
+        let is_write = request.kind.is_write();
+        let probe = self
+            .tags
+            .probe_found(found, place.set, place.sector, is_write);
+        let done = if is_write {
             self.write(place, probe, request)
         } else {
             self.read_miss(place, probe, request)
@@ -171,16 +177,8 @@ impl Cache {
             now,
             set: self.tags.set(index_addr),
             line: self.tags.line(request.addr),
-            sector: self.sector(request),
-        }
-    }
-
-    #[inline]
-    fn sector(&self, request: &Request) -> u8 {
-        if self.spec.sectored {
-            request.sectors.trailing_zeros().min(3) as u8
-        } else {
-            0
+            // The first sector touched, or the last there is.
+            sector: (request.sectors | 8).trailing_zeros() as u8 & self.sector_bits,
         }
     }
 
@@ -294,12 +292,12 @@ impl Cache {
         if !self.is_idle() || self.has_ready() {
             return false;
         }
-        let Some(dirty) = self.tags.take_dirty() else {
+        if !self.tags.take_dirty() {
             self.invalidate_all();
             return true;
-        };
+        }
         let place = self.place(now, cause, cause.addr);
-        self.write_back(place, Some(dirty), cause, false);
+        self.write_back(place, cause, false);
         false
     }
 
@@ -331,11 +329,7 @@ impl Cache {
     pub fn warm(&mut self, now: Cycle, addr: u64, index_addr: u64) {
         let set = self.tags.set(index_addr);
         let line = self.tags.line(addr);
-        let sector = if self.spec.sectored {
-            (addr % 128 / 32) as u8
-        } else {
-            0
-        };
+        let sector = (addr % 128 / 32) as u8 & self.sector_bits;
         let at = match self.tags.probe(set, line, sector, true) {
             Probe::Full | Probe::Hit(_) | Probe::HitReserved(_) => return,
             Probe::Miss => self.tags.allocate(set, line, sector, now).0,

@@ -1,7 +1,7 @@
 //! What hits and misses do under each policy (the matrix of the model page, section 5).
 
 use super::mshr::{Fill, Room};
-use super::tags::{Evicted, Probe};
+use super::tags::Probe;
 use super::{Access, AccessOutcome, Cache, FailReason, Level, Place, sectors_from};
 use crate::{AccessKind, Request};
 use warploom_config::{AllocatePolicy, ModelStyle, WriteAllocate, WritePolicy};
@@ -89,8 +89,8 @@ impl Cache {
         // A line that is replaced may have to be written back.
         let read_only = self.spec.write == WritePolicy::ReadOnly;
         self.queue_has(if read_only { 1 } else { 2 })?;
-        let evicted = self.fetch(place, probe, request, request.kind)?;
-        self.write_back(place, evicted, request, true);
+        let evicts = self.fetch(place, probe, request, request.kind)?;
+        self.write_back_if(evicts, place, request, true);
         Ok(Done::default())
     }
 
@@ -165,8 +165,8 @@ impl Cache {
             bytes: self.atom_bytes,
             ..*request
         };
-        let evicted = self.fetch(place, probe, &read, read.kind)?;
-        self.write_back(place, evicted, request, false);
+        let evicts = self.fetch(place, probe, &read, read.kind)?;
+        self.write_back_if(evicts, place, request, false);
         Ok(Done {
             write_sent: true,
             allocate_sent: true,
@@ -183,10 +183,10 @@ impl Cache {
     ) -> Result<Done, FailReason> {
         if request.byte_mask.count_ones() == u32::from(self.atom_bytes) {
             self.queue_has(1)?;
-            let (at, evicted) = self.take_line(place, probe);
+            let (at, evicts) = self.take_line(place, probe);
             self.tags
                 .write(place.set, at, place.sector, request.byte_mask);
-            self.write_back(place, evicted, request, false);
+            self.write_back_if(evicts, place, request, false);
             return Ok(Done::default());
         }
         self.queue_has(2)?;
@@ -195,11 +195,11 @@ impl Cache {
         {
             return Err(FailReason::MshrRwPending);
         }
-        let evicted = self.fetch(place, probe, request, self.allocate_kind())?;
+        let evicts = self.fetch(place, probe, request, self.allocate_kind())?;
         if let Some(at) = self.tag_of(place) {
             self.tags.dirty_on_fill(at, place.sector, false);
         }
-        self.write_back(place, evicted, request, false);
+        self.write_back_if(evicts, place, request, false);
         Ok(Done {
             allocate_sent: true,
             ..Done::default()
@@ -218,7 +218,7 @@ impl Cache {
         if write_sent {
             self.miss_queue.push(*request);
         }
-        let (at, evicted) = self.take_line(place, probe);
+        let (at, evicts) = self.take_line(place, probe);
         let was_reserved = matches!(probe, Probe::HitReserved(_));
         self.tags
             .write(place.set, at, place.sector, request.byte_mask);
@@ -227,7 +227,7 @@ impl Cache {
         if was_reserved {
             self.tags.dirty_on_fill(at, place.sector, !readable);
         }
-        self.write_back(place, evicted, request, false);
+        self.write_back_if(evicts, place, request, false);
         Ok(Done {
             write_sent,
             ..Done::default()
@@ -244,24 +244,25 @@ impl Cache {
     }
 
     /// Merges a request into the MSHR of its line, or starts one and sends a read of kind `down`.
+    /// Returns whether a dirty line was replaced.
     fn fetch(
         &mut self,
         place: Place,
         probe: Probe,
         waiting: &Request,
         down: AccessKind,
-    ) -> Result<Option<Evicted>, FailReason> {
+    ) -> Result<bool, FailReason> {
         let room = self.mshr_has_room(waiting)?;
-        let (index, evicted) = match (self.allocate, probe) {
+        let (index, evicts) = match (self.allocate, probe) {
             (AllocatePolicy::OnMiss, _) => self.take_line(place, probe),
-            (_, Probe::HitReserved(at)) => (at, None),
-            _ => (0, None),
+            (_, Probe::HitReserved(at)) => (at, false),
+            _ => (0, false),
         };
         let slot = match room {
             Room::Merge(entry) => {
                 self.mshrs.merge(entry, waiting);
                 self.counters.mshr_hit[down.index()] += 1;
-                return Ok(evicted);
+                return Ok(evicts);
             }
             Room::New(slot) => slot,
             Room::Full | Room::MergeFull => unreachable!("there is room"),
@@ -280,11 +281,12 @@ impl Cache {
             kind: down,
             ..*waiting
         });
-        Ok(evicted)
+        Ok(evicts)
     }
 
-    /// Reserves the line or sector that a miss needs.
-    fn take_line(&mut self, place: Place, probe: Probe) -> (u32, Option<Evicted>) {
+    /// Reserves the line or sector that a miss needs. Returns where it is, and whether a dirty line
+    /// was replaced.
+    fn take_line(&mut self, place: Place, probe: Probe) -> (u32, bool) {
         let Place {
             now,
             set,
@@ -294,11 +296,11 @@ impl Cache {
         match probe {
             Probe::SectorMiss(at) => {
                 self.tags.allocate_sector(set, at, sector, now);
-                (at, None)
+                (at, false)
             }
             Probe::Hit(at) | Probe::HitReserved(at) => {
                 self.tags.touch(at, now);
-                (at, None)
+                (at, false)
             }
             Probe::Miss | Probe::Full => self.tags.allocate(set, line, sector, now),
         }
@@ -311,20 +313,22 @@ impl Cache {
         }
     }
 
-    /// Sends a dirty line down, unless lower levels have it already, and reads it out of the data
-    /// array. GPGPU-Sim 4.2 forgets the size where a read replaced the line, so that such a
-    /// write-back does not use the port; 3.2.2 always reads out the whole line.
-    pub(super) fn write_back(
-        &mut self,
-        place: Place,
-        evicted: Option<Evicted>,
-        cause: &Request,
-        by_read: bool,
-    ) {
-        let Some(evicted) = evicted else { return };
+    /// `write_back`, where a dirty line was replaced.
+    #[inline]
+    fn write_back_if(&mut self, evicts: bool, place: Place, cause: &Request, by_read: bool) {
+        if evicts {
+            self.write_back(place, cause, by_read);
+        }
+    }
+
+    /// Sends the dirty line that was replaced down, unless lower levels have it already, and reads
+    /// it out of the data array. GPGPU-Sim 4.2 forgets the size where a read replaced the line, so
+    /// that such a write-back does not use the port; 3.2.2 always reads out the whole line.
+    pub(super) fn write_back(&mut self, place: Place, cause: &Request, by_read: bool) {
         if self.spec.write == WritePolicy::WriteThrough {
             return;
         }
+        let evicted = *self.tags.evicted();
         self.miss_queue.push(Request {
             addr: evicted.addr,
             byte_mask: evicted.byte_mask,

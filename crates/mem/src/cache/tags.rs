@@ -47,6 +47,8 @@ struct State {
     modified_on_fill: u8,
     readable_on_fill: u8,
     dirty_bytes_on_fill: bool,
+    /// Sectors that a read finds: follows from the others.
+    readable: u8,
 }
 
 impl State {
@@ -54,17 +56,44 @@ impl State {
     const fn present(self) -> u8 {
         self.reserved | self.valid | self.modified
     }
+
+    /// Keeps `readable` right.
+    #[inline]
+    fn settle(&mut self) {
+        self.readable = (self.valid | self.modified & !self.unreadable) & !self.reserved;
+    }
 }
 
 /// A line.
 #[derive(Clone, Copy, Debug)]
 struct Line {
-    /// Its number, whether or not it is present.
+    /// Its number; `NO_LINE` where no sector is present.
     number: u64,
-    /// Cycle by which lines are replaced: of the last use, or where lines go in the order in which
-    /// they came, of its reservation.
-    recent: Cycle,
+    /// Lines are replaced in this order, from the least: those that are absent from the last way
+    /// on, then others by the cycle of their last use, or where lines go in the order in which
+    /// they came, of their reservation, those of one cycle from the first way on.
+    order: u64,
     state: State,
+}
+
+impl Line {
+    #[inline]
+    const fn absent(way: usize) -> Self {
+        Self {
+            number: NO_LINE,
+            order: LAST_WAY - way as u64,
+            state: State {
+                reserved: 0,
+                valid: 0,
+                modified: 0,
+                unreadable: 0,
+                modified_on_fill: 0,
+                readable_on_fill: 0,
+                dirty_bytes_on_fill: false,
+                readable: 0,
+            },
+        }
+    }
 }
 
 /// What a look-up found.
@@ -83,7 +112,7 @@ pub(super) enum Probe {
 }
 
 /// A dirty line that was replaced.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub(super) struct Evicted {
     /// First byte.
     pub(super) addr: u64,
@@ -108,6 +137,8 @@ struct SetCount {
 pub(super) struct Tags {
     index: Index,
     ways: usize,
+    /// Words of marks for them.
+    words: usize,
     /// Ways that exist; `ways` of them are in use.
     stride: usize,
     sectored: bool,
@@ -120,6 +151,8 @@ pub(super) struct Tags {
     dirty_bytes: Box<[u128]>,
     counts: Box<[SetCount]>,
     dirty_lines: u64,
+    /// What was replaced last, if it was dirty.
+    evicted: Evicted,
 }
 
 /// A line number that no address has.
@@ -128,9 +161,18 @@ const NO_LINE: u64 = u64::MAX;
 /// Bits of a line's place in its set, for ways.
 const WAY_BITS: u32 = 16;
 
+/// The largest of them.
+const LAST_WAY: u64 = (1 << WAY_BITS) - 1;
+
 #[inline]
 const fn mark(line: u64) -> u64 {
     line.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56
+}
+
+/// The line of the first of the ways in `hits`.
+#[inline]
+const fn way_of(word: usize, hits: u64) -> usize {
+    word * 8 + hits.trailing_zeros() as usize / 8
 }
 
 impl Tags {
@@ -141,11 +183,6 @@ impl Tags {
             "more ways than a way's number has bits for"
         );
         let lines = spec.sets as usize * stride;
-        let absent = Line {
-            number: NO_LINE,
-            recent: 0,
-            state: State::default(),
-        };
         Self {
             index: Index {
                 kind: spec.index,
@@ -159,15 +196,17 @@ impl Tags {
                 }),
             },
             ways: spec.ways as usize,
+            words: (spec.ways as usize).div_ceil(8),
             stride,
             sectored: spec.sectored,
             by_use: spec.replacement == Replacement::Lru,
             write_ratio_percent: spec.write_ratio_percent.into(),
             marks: vec![0; lines / 8].into(),
-            lines: vec![absent; lines].into(),
+            lines: (0..lines).map(|at| Line::absent(at % stride)).collect(),
             dirty_bytes: vec![0; lines].into(),
             counts: vec![SetCount::default(); spec.sets as usize].into(),
             dirty_lines: 0,
+            evicted: Evicted::default(),
         }
     }
 
@@ -197,22 +236,34 @@ impl Tags {
         assert!(ways as usize <= self.stride, "more ways than the cache has");
         self.clear(|_| true);
         self.ways = ways as usize;
+        self.words = self.ways.div_ceil(8);
     }
 
     /// Where a line is, if its tag is anywhere in the set.
     #[inline(always)]
-    fn find(&self, set: u32, line: u64) -> Option<u32> {
-        const LOW: u64 = 0x0101_0101_0101_0101;
-        let base = set as usize * self.stride;
-        let pattern = mark(line) * LOW;
-        let marks = &self.marks[base / 8..][..self.ways.div_ceil(8)];
-        for (word, marks) in marks.iter().enumerate() {
-            let same = marks ^ pattern;
-            let mut hits = same.wrapping_sub(LOW) & !same & (LOW << 7);
+    pub(super) fn find(&self, set: u32, line: u64) -> Option<u32> {
+        let word = set as usize * self.stride / 8;
+        let hits = self.hits(word, line);
+        if hits != 0 {
+            // Mostly the first is the line.
+            let at = way_of(word, hits);
+            if self.lines[at].number == line {
+                return Some(at as u32);
+            }
+        } else if self.words == 1 {
+            return None;
+        }
+        self.find_elsewhere(word, line)
+    }
+
+    /// `find` in all words of marks from `first` on.
+    #[cold]
+    fn find_elsewhere(&self, first: usize, line: u64) -> Option<u32> {
+        for word in first..first + self.words {
+            let mut hits = self.hits(word, line);
             while hits != 0 {
-                let at = base + word * 8 + hits.trailing_zeros() as usize / 8;
-                let found = &self.lines[at];
-                if found.number == line && found.state.present() != 0 {
+                let at = way_of(word, hits);
+                if self.lines[at].number == line {
                     return Some(at as u32);
                 }
                 hits &= hits - 1;
@@ -221,26 +272,49 @@ impl Tags {
         None
     }
 
+    /// The ways of a word of marks that may have a line: the highest bit of their bytes. Behind the
+    /// first there may be more than have the line's mark.
+    #[inline]
+    fn hits(&self, word: usize, line: u64) -> u64 {
+        const LOW: u64 = 0x0101_0101_0101_0101;
+        let unlike = self.marks[word] ^ mark(line) * LOW;
+        unlike.wrapping_sub(LOW) & !unlike & (LOW << 7)
+    }
+
+    /// Reads find a sector of line `at`.
+    #[inline]
+    pub(super) fn is_readable(&self, at: u32, sector: u8) -> bool {
+        self.lines[at as usize].state.readable >> sector & 1 == 1
+    }
+
     /// Looks a sector up.
-    #[inline(always)]
     pub(super) fn probe(&self, set: u32, line: u64, sector: u8, is_write: bool) -> Probe {
-        let bit = 1 << sector;
-        if let Some(at) = self.find(set, line) {
-            let state = self.lines[at as usize].state;
-            return if state.reserved & bit != 0 {
-                Probe::HitReserved(at)
-            } else if state.valid & bit != 0
-                || state.modified & bit != 0 && (is_write || state.unreadable & bit == 0)
-            {
-                Probe::Hit(at)
-            } else {
-                Probe::SectorMiss(at)
+        self.probe_found(self.find(set, line), set, sector, is_write)
+    }
+
+    /// `probe` of a line that was found, or not, in its set.
+    #[inline]
+    pub(super) fn probe_found(
+        &self,
+        found: Option<u32>,
+        set: u32,
+        sector: u8,
+        is_write: bool,
+    ) -> Probe {
+        let Some(at) = found else {
+            return match self.is_full(set) {
+                true => Probe::Full,
+                false => Probe::Miss,
             };
-        }
-        if self.is_full(set) {
-            Probe::Full
+        };
+        let bit = 1 << sector;
+        let state = self.lines[at as usize].state;
+        if state.reserved & bit != 0 {
+            Probe::HitReserved(at)
+        } else if (state.readable | if is_write { state.modified } else { 0 }) & bit != 0 {
+            Probe::Hit(at)
         } else {
-            Probe::Miss
+            Probe::SectorMiss(at)
         }
     }
 
@@ -268,71 +342,70 @@ impl Tags {
     #[inline]
     pub(super) fn touch(&mut self, at: u32, now: Cycle) {
         if self.by_use {
-            self.lines[at as usize].recent = now;
+            let order = &mut self.lines[at as usize].order;
+            *order = (now + 1) << WAY_BITS | *order & LAST_WAY;
         }
     }
 
-    /// The line to be replaced: the last invalid one, else the least recent, of several the first.
+    /// The line to be replaced: the last absent one, else the least recent, of several the first.
     fn victim(&self, set: u32) -> usize {
-        const LAST: u64 = (1 << WAY_BITS) - 1;
         let base = set as usize * self.stride;
         let keeps_dirty = if self.spares_dirty() { u8::MAX } else { 0 };
-        let rank = |(way, line): (usize, &Line)| {
-            let (way, state) = (way as u64, line.state);
-            if state.reserved | state.modified & keeps_dirty != 0 {
-                u64::MAX
-            } else if state.present() == 0 {
-                LAST - way
-            } else {
-                (line.recent + 1) << WAY_BITS | way
-            }
-        };
-        let lines = self.lines[base..][..self.ways].iter().enumerate();
-        let least = lines.map(rank).fold(u64::MAX, u64::min);
+        let (mut victim, mut least) = (base, u64::MAX);
+        for (at, line) in (base..).zip(&self.lines[base..][..self.ways]) {
+            let stays = line.state.reserved | line.state.modified & keeps_dirty != 0;
+            let order = if stays { u64::MAX } else { line.order };
+            victim = if order < least { at } else { victim };
+            least = least.min(order);
+        }
         assert!(least != u64::MAX, "a line to replace");
-        let way = least & LAST;
-        base + (if least <= LAST { LAST - way } else { way }) as usize
+        victim
     }
 
-    /// Replaces a line of `set` and reserves a sector of the new one. Requires `Probe::Miss`.
-    pub(super) fn allocate(
-        &mut self,
-        set: u32,
-        line: u64,
-        sector: u8,
-        now: Cycle,
-    ) -> (u32, Option<Evicted>) {
+    /// Replaces a line of `set` and reserves a sector of the new one. Returns where, and whether
+    /// what was there is dirty (`evicted`). Requires `Probe::Miss`.
+    pub(super) fn allocate(&mut self, set: u32, line: u64, sector: u8, now: Cycle) -> (u32, bool) {
         let at = self.victim(set);
         let dirty = self.lines[at].state.modified != 0;
-        let evicted = dirty.then(|| self.evicted(at));
+        if dirty {
+            self.evicted = self.evicted_from(at);
+        }
         let fresh = State {
             reserved: 1 << sector,
             ..State::default()
         };
         self.change(set, at, |state| *state = fresh);
         self.lines[at].number = line;
-        self.lines[at].recent = now;
+        self.lines[at].order = (now + 1) << WAY_BITS | (at - set as usize * self.stride) as u64;
         let shift = at % 8 * 8;
         self.marks[at / 8] = self.marks[at / 8] & !(0xff << shift) | mark(line) << shift;
         self.dirty_bytes[at] = 0;
-        (at as u32, evicted)
+        (at as u32, dirty)
+    }
+
+    /// The dirty line that was replaced last.
+    pub(super) fn evicted(&self) -> &Evicted {
+        &self.evicted
     }
 
     /// Makes one dirty line invalid, to be written back.
-    pub(super) fn take_dirty(&mut self) -> Option<Evicted> {
+    /// Returns whether there was one (`evicted`).
+    pub(super) fn take_dirty(&mut self) -> bool {
         if self.dirty_lines == 0 {
-            return None;
+            return false;
         }
         let is_dirty = |line: &Line| line.state.modified != 0;
-        let at = self.lines.iter().position(is_dirty)?;
-        let evicted = self.evicted(at);
+        let Some(at) = self.lines.iter().position(is_dirty) else {
+            return false;
+        };
+        self.evicted = self.evicted_from(at);
         self.change((at / self.stride) as u32, at, |state| {
             (state.valid, state.modified) = (0, 0);
         });
-        Some(evicted)
+        true
     }
 
-    fn evicted(&self, at: usize) -> Evicted {
+    fn evicted_from(&self, at: usize) -> Evicted {
         let line_bytes = self.line_bytes();
         let Line { number, state, .. } = self.lines[at];
         let addr = number << self.index.line_shift;
@@ -387,6 +460,7 @@ impl Tags {
         } else {
             state.unreadable |= bit;
         }
+        state.settle();
     }
 
     /// Every byte of the sector has been written since the line came.
@@ -427,7 +501,7 @@ impl Tags {
     pub(super) fn fill(&mut self, set: u32, at: u32, line: u64, sector: u8, bytes: u128) {
         let index = at as usize;
         let Line { number, state, .. } = self.lines[index];
-        if number != line || state.present() == 0 {
+        if number != line {
             return;
         }
         let bit = 1 << sector;
@@ -450,20 +524,26 @@ impl Tags {
         });
     }
 
-    /// Changes a line's state and keeps the counts right.
+    /// Changes a line's state and keeps right what follows from it.
     #[inline]
     fn change(&mut self, set: u32, at: usize, change: impl FnOnce(&mut State)) {
-        let state = &mut self.lines[at].state;
-        let before = *state;
-        change(state);
-        let after = *state;
+        let line = &mut self.lines[at];
+        let before = line.state;
+        change(&mut line.state);
+        line.state.settle();
+        let after = line.state;
+        if after.present() == 0 {
+            *line = Line::absent(at - set as usize * self.stride);
+        }
         let count = &mut self.counts[set as usize];
         count.reserved += u16::from(after.reserved != 0);
         count.reserved -= u16::from(before.reserved != 0);
-        count.dirty += u16::from(after.reserved == 0 && after.modified != 0);
-        count.dirty -= u16::from(before.reserved == 0 && before.modified != 0);
-        self.dirty_lines += u64::from(after.modified != 0);
-        self.dirty_lines -= u64::from(before.modified != 0);
+        if after.modified | before.modified != 0 {
+            count.dirty += u16::from(after.reserved == 0 && after.modified != 0);
+            count.dirty -= u16::from(before.reserved == 0 && before.modified != 0);
+            self.dirty_lines += u64::from(after.modified != 0);
+            self.dirty_lines -= u64::from(before.modified != 0);
+        }
     }
 
     /// Makes every sector of the lines chosen invalid. Lines that are on their way stay so.
