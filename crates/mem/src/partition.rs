@@ -247,6 +247,8 @@ impl SubPartition {
         let answers_now = if self.ideal {
             l2.hit_always(self.now, request);
             true
+        } else if l2.refuses_again(request).is_some() {
+            return false;
         } else {
             let index_addr = self.decoder.partition_addr(request.addr);
             let access = l2.access_indexed(self.now, request, index_addr);

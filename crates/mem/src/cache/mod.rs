@@ -104,6 +104,28 @@ pub struct Cache {
     counters: CacheCounters,
     /// Accesses apart by kernel slot, for those that are followed.
     by_kernel: Vec<CacheCounters>,
+    /// The last access, if it was refused and nothing has changed since: it would be again.
+    refused: Option<Refused>,
+}
+
+/// An access that was not taken: all of it that the answer depends on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Refused {
+    addr: u64,
+    byte_mask: u128,
+    kind: AccessKind,
+    sectors: u8,
+    reason: FailReason,
+}
+
+impl Refused {
+    #[inline]
+    fn is(&self, request: &Request) -> bool {
+        self.addr == request.addr
+            && self.kind == request.kind
+            && self.sectors == request.sectors
+            && self.byte_mask == request.byte_mask
+    }
 }
 
 impl Cache {
@@ -133,6 +155,7 @@ impl Cache {
             fill_port_free_at: 0,
             counters: CacheCounters::default(),
             by_kernel: Vec::new(),
+            refused: None,
         }
     }
 
@@ -144,6 +167,9 @@ impl Cache {
 
     /// Offers a request whose set is chosen by `index_addr` (in L2: the partition address).
     pub fn access_indexed(&mut self, now: Cycle, request: &Request, index_addr: u64) -> Access {
+        if let Some(reason) = self.refuses_again(request) {
+            return policy::refused(reason);
+        }
         let place = self.place(now, request, index_addr);
         let found = self.tags.find(place.set, place.line);
         match found {
@@ -153,6 +179,15 @@ impl Cache {
             }
             _ => self.access_in_full(place, found, request),
         }
+    }
+
+    /// Why a request is refused, if it was when it was offered last and nothing has changed since;
+    /// that attempt is counted. Else it is to be offered.
+    #[inline]
+    pub fn refuses_again(&mut self, request: &Request) -> Option<FailReason> {
+        let refused = self.refused.filter(|refused| refused.is(request))?;
+        self.count_failed(request.kind, refused.reason, 1);
+        Some(refused.reason)
     }
 
     #[inline(never)]
@@ -166,6 +201,13 @@ impl Cache {
         } else {
             self.read_miss(place, probe, request)
         };
+        self.refused = done.err().map(|reason| Refused {
+            addr: request.addr,
+            byte_mask: request.byte_mask,
+            kind: request.kind,
+            sectors: request.sectors,
+            reason,
+        });
         let access = policy::outcome(probe, done);
         self.count(request, access.outcome);
         access
@@ -209,6 +251,7 @@ impl Cache {
     /// Takes the next request to go down.
     #[inline]
     pub fn pop_miss(&mut self) -> Option<Request> {
+        self.refused = None;
         self.miss_queue.pop()
     }
 
@@ -226,6 +269,7 @@ impl Cache {
         let Some(arrival) = self.mshrs.arrive(addr, reply.bytes) else {
             return;
         };
+        self.refused = None;
         let Fill { set, sector, .. } = arrival.fill;
         let line = self.tags.line(addr);
         if let Some(at) = self.line_to_fill(now, line, &arrival.fill) {
@@ -266,6 +310,7 @@ impl Cache {
     /// `L1WriteAllocate` and `L2WriteAllocate` are the cache's own and need no answer.
     #[inline]
     pub fn next_ready(&mut self) -> Option<Request> {
+        self.refused = None;
         self.mshrs.next_ready()
     }
 
@@ -277,11 +322,13 @@ impl Cache {
 
     /// Makes every line invalid (dirty lines are dropped, as in GPGPU-Sim).
     pub fn invalidate_all(&mut self) {
+        self.refused = None;
         self.tags.clear(|_| true);
     }
 
     /// Makes every dirty line invalid.
     pub fn flush(&mut self) {
+        self.refused = None;
         self.tags.clear(|is_dirty| is_dirty);
     }
 
@@ -292,6 +339,7 @@ impl Cache {
         if !self.is_idle() || self.has_ready() {
             return false;
         }
+        self.refused = None;
         if !self.tags.take_dirty() {
             self.invalidate_all();
             return true;
@@ -310,6 +358,7 @@ impl Cache {
     /// the number is what it was. The cache must be quiescent.
     pub fn set_ways(&mut self, ways: u32) {
         assert!(self.is_quiescent(), "a cache in use cannot change its size");
+        self.refused = None;
         if ways != self.tags.ways() {
             self.tags.set_ways(ways);
         }
@@ -322,11 +371,13 @@ impl Cache {
             self.is_quiescent(),
             "a cache in use cannot change its policy"
         );
+        self.refused = None;
         self.allocate = allocate;
     }
 
     /// Marks sectors valid without traffic (a host-to-device copy that warms L2).
     pub fn warm(&mut self, now: Cycle, addr: u64, index_addr: u64) {
+        self.refused = None;
         let set = self.tags.set(index_addr);
         let line = self.tags.line(addr);
         let sector = (addr % 128 / 32) as u8 & self.sector_bits;

@@ -20,18 +20,22 @@ const HIT: Done = Done {
     allocate_sent: false,
 };
 
+/// What to report of an access that was not taken.
+#[inline]
+pub(super) const fn refused(reason: FailReason) -> Access {
+    Access {
+        outcome: AccessOutcome::ReservationFail(reason),
+        write_sent: false,
+        allocate_sent: false,
+    }
+}
+
 /// What to report, from what the tags said and what was done.
 #[inline]
 pub(super) fn outcome(probe: Probe, done: Result<Done, FailReason>) -> Access {
     let done = match done {
         Ok(done) => done,
-        Err(reason) => {
-            return Access {
-                outcome: AccessOutcome::ReservationFail(reason),
-                write_sent: false,
-                allocate_sent: false,
-            };
-        }
+        Err(reason) => return refused(reason),
     };
     let outcome = match probe {
         _ if done.hit => AccessOutcome::Hit,
@@ -62,6 +66,7 @@ impl Cache {
     pub(super) fn read_hit(&mut self, place: Place, at: u32, request: &Request) -> Access {
         self.tags.touch(at, place.now);
         if request.kind == AccessKind::GlobalAtomic {
+            self.refused = None;
             self.tags
                 .write(place.set, at, place.sector, request.byte_mask);
         }

@@ -506,3 +506,48 @@ fn hits_agree_with_a_simple_model() {
         set.push(line);
     }
 }
+
+/// A request that is refused without a look at anything is one that would be refused.
+#[test]
+fn a_request_refused_again_would_be_refused() {
+    let mut refused = 0;
+    for allocate in [
+        WriteAllocate::None,
+        WriteAllocate::WriteAndRead,
+        WriteAllocate::FetchOnWrite,
+        WriteAllocate::LazyFetchOnRead,
+    ] {
+        let mut rng = warploom_base::Rng::new(7);
+        let mut cache = cache(|spec| {
+            (spec.write, spec.write_allocate) = (WritePolicy::WriteBack, allocate);
+            (spec.mshr_entries, spec.mshr_merge, spec.miss_queue) = (3, 2, 4);
+        });
+        let mut below = std::collections::VecDeque::new();
+        let mut request = read(0, 32);
+        for now in 0..20_000 {
+            match rng.below(40) {
+                0..5 => below.extend(cache.pop_miss().filter(|down| cache.waiting_for_fill(down))),
+                5..8 => below
+                    .drain(..1.min(below.len()))
+                    .for_each(|r| cache.fill(now, &r)),
+                8..12 => drop(cache.next_ready()),
+                12 => cache.warm(now, request.addr, request.addr),
+                13 if rng.below(100) == 0 => cache.flush(),
+                14..24 => {
+                    let kind = [GlobalRead, GlobalWrite, GlobalAtomic][rng.below(3) as usize];
+                    let line = u64::from(rng.below(6)) * SET;
+                    request = Request::new(kind, line + 32 * u64::from(rng.below(4)), 32);
+                }
+                _ => {
+                    let mut forgetful = cache.clone();
+                    forgetful.refused = None;
+                    refused += u32::from(cache.clone().refuses_again(&request).is_some());
+                    let access = cache.access(now, &request);
+                    assert_eq!(access, forgetful.access(now, &request));
+                    assert_eq!(cache.counters(), forgetful.counters());
+                }
+            }
+        }
+    }
+    assert!(refused > 1_000, "{refused}");
+}
