@@ -55,7 +55,9 @@ pub struct SubPartition {
     /// Entries that the input queue must have free for a packet to be taken.
     packet_room: usize,
     rop_cycles: Cycle,
-    /// Requests in the fixed delay before L2, with the core cycle at which they leave it.
+    /// Packets in the fixed delay before L2, with the core cycle at which they leave it. One that is
+    /// split does so as it leaves, since it takes one line of the host's cache and not four:
+    /// `sectors` are those for which a request is still to be made.
     rop: Timed<Request>,
     from_noc: FixedQueue<Request>,
     to_dram: FixedQueue<Request>,
@@ -117,29 +119,53 @@ impl SubPartition {
         self.counters.arrival_cycles += cycles;
         self.counters.arrival_cycles_max.note(cycles);
         self.counters.packets_by_cycles[log2_bin(cycles)] += 1;
-        if !self.sectored || request.bytes <= SECTOR_BYTES {
-            return self.enqueue(now_core, request);
+        let mut packet = request;
+        if self.splits(&packet) {
+            packet.sectors = sectors_to_ask(&packet);
+            let requests = u64::from(packet.sectors.count_ones());
+            self.counters.requests += requests;
+            self.counters.split_cycles += requests * cycles;
+        } else {
+            self.counters.requests += 1;
         }
-        // A write-back is of its dirty sectors, anything else of the bytes that it spans.
-        let sectors = match request.kind {
-            AccessKind::L1WriteBack => request.sectors,
-            _ => sectors_from(request.addr, request.bytes.into()),
-        };
-        for sector in 0..4 {
-            if sectors >> sector & 1 == 1 {
-                self.counters.split_cycles += cycles;
-                let bytes = u128::from(u32::MAX) << (32 * sector);
-                self.enqueue(
-                    now_core,
-                    Request {
-                        addr: self.sector_addr(&request, sector),
-                        bytes: SECTOR_BYTES,
-                        sectors: 1 << sector,
-                        byte_mask: request.byte_mask & bytes,
-                        ..request
-                    },
-                );
+        if packet.kind == AccessKind::TextureRead {
+            self.pass_by_rop(packet);
+        } else {
+            self.rop.push(now_core + self.rop_cycles, packet);
+        }
+    }
+
+    /// A packet that does not wait.
+    fn pass_by_rop(&mut self, mut packet: Request) {
+        let splits = self.splits(&packet);
+        loop {
+            self.from_noc.push(self.next_request(&packet));
+            if !splits || !next_sector(&mut packet) {
+                return;
             }
+        }
+    }
+
+    /// More than one request is made of a packet.
+    #[inline]
+    fn splits(&self, packet: &Request) -> bool {
+        self.sectored && packet.bytes > SECTOR_BYTES
+    }
+
+    /// The next request of a packet.
+    #[inline]
+    fn next_request(&self, packet: &Request) -> Request {
+        if !self.splits(packet) {
+            return *packet;
+        }
+        let sector = packet.sectors.trailing_zeros();
+        let bytes = u128::from(u32::MAX) << (32 * sector);
+        Request {
+            addr: self.sector_addr(packet, sector.into()),
+            bytes: SECTOR_BYTES,
+            sectors: 1 << sector,
+            byte_mask: packet.byte_mask & bytes,
+            ..*packet
         }
     }
 
@@ -154,15 +180,6 @@ impl SubPartition {
             }
             kind if kind.is_write() && !self.exact_sectors => request.addr + 32 * sector,
             _ => (request.addr & !127) + 32 * sector,
-        }
-    }
-
-    fn enqueue(&mut self, now_core: Cycle, request: Request) {
-        self.counters.requests += 1;
-        if request.kind == AccessKind::TextureRead {
-            self.from_noc.push(request);
-        } else {
-            self.rop.push(now_core + self.rop_cycles, request);
         }
     }
 
@@ -200,16 +217,16 @@ impl SubPartition {
         let Some(reply) = self.from_dram.front() else {
             return false;
         };
-        match &mut self.l2 {
-            Some(l2) if l2.waiting_for_fill(reply) => {
-                if !l2.fill_port_free(self.now) {
-                    return false;
-                }
-                l2.fill(self.now, reply);
+        let waits = self.l2.as_ref().and_then(|l2| l2.waiting_for_fill(reply));
+        if let (Some(l2), Some(line)) = (&mut self.l2, waits) {
+            if !l2.fill_port_free(self.now) {
+                return false;
             }
-            _ if self.to_noc.is_full() => return false,
-            _ if wants_reply(reply.kind) => self.to_noc.push(*reply),
-            _ => {}
+            l2.fill_line(self.now, line, reply);
+        } else if self.to_noc.is_full() {
+            return false;
+        } else if wants_reply(reply.kind) {
+            self.to_noc.push(*reply);
         }
         self.from_dram.pop();
         true
@@ -266,15 +283,17 @@ impl SubPartition {
         true
     }
 
+    #[inline]
     fn leave_rop(&mut self, now_core: Cycle) -> bool {
-        let Some(request) = self.rop.due(now_core) else {
-            return false;
-        };
         if self.from_noc.is_full() {
             return false;
         }
-        self.from_noc.push(*request);
-        self.rop.pop();
+        let Some(packet) = self.rop.due(now_core) else {
+            return false;
+        };
+        let (request, splits) = (self.next_request(packet), self.splits(packet));
+        self.from_noc.push(request);
+        self.rop.leave(|packet| !splits || !next_sector(packet));
         true
     }
 
@@ -414,6 +433,22 @@ impl SubPartition {
     pub fn counters(&self) -> &PartitionCounters {
         &self.counters
     }
+}
+
+/// Sectors for each of which a packet that is split makes a request: the dirty ones of a write-back,
+/// of anything else those of the bytes that it spans.
+fn sectors_to_ask(packet: &Request) -> u8 {
+    match packet.kind {
+        AccessKind::L1WriteBack => packet.sectors,
+        _ => sectors_from(packet.addr, packet.bytes.into()),
+    }
+}
+
+/// Goes on to the next sector of a packet that is split, if there is one.
+#[inline]
+const fn next_sector(packet: &mut Request) -> bool {
+    packet.sectors &= packet.sectors.wrapping_sub(1);
+    packet.sectors != 0
 }
 
 /// A reply to a request of this kind goes to an SM.

@@ -55,6 +55,16 @@ impl<T> Timed<T> {
         self.entries.push_back((at, entry));
     }
 
+    /// The oldest entry leaves, or a part of it: `is_last` says whether nothing is left of it.
+    #[inline]
+    pub(crate) fn leave(&mut self, is_last: impl FnOnce(&mut T) -> bool) {
+        if let Some((_, entry)) = self.entries.front_mut()
+            && is_last(entry)
+        {
+            self.pop();
+        }
+    }
+
     /// Takes the oldest entry.
     #[inline]
     pub(crate) fn pop(&mut self) -> Option<T> {

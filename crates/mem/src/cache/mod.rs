@@ -68,6 +68,10 @@ pub struct Access {
     pub allocate_sent: bool,
 }
 
+/// A line or sector that a cache waits for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct OnItsWay(u32);
+
 /// Which level a cache is: names its write-backs and allocate reads.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Level {
@@ -255,27 +259,40 @@ impl Cache {
         self.miss_queue.pop()
     }
 
-    /// A reply belongs to a miss of this cache. Replies to accesses that bypassed the cache must
-    /// not be asked about: the cache knows only addresses.
+    /// The line or sector that a reply brings, if it belongs to a miss of this cache. Replies to
+    /// accesses that bypassed the cache must not be asked about: the cache knows only addresses.
     #[inline]
-    pub fn waiting_for_fill(&self, reply: &Request) -> bool {
-        !reply.kind.is_write() && self.mshrs.contains(self.atom(reply.addr))
+    pub fn waiting_for_fill(&self, reply: &Request) -> Option<OnItsWay> {
+        if reply.kind.is_write() {
+            return None;
+        }
+        self.mshrs.on_its_way(self.atom(reply.addr)).map(OnItsWay)
     }
 
     /// Takes a reply: the line or sector, or a part of it. Requests merged on it become ready
-    /// when its last part came. Requires `waiting_for_fill`.
+    /// when its last part came. The cache must wait for it.
     pub fn fill(&mut self, now: Cycle, reply: &Request) {
-        let addr = self.atom(reply.addr);
-        let Some(arrival) = self.mshrs.arrive(addr, reply.bytes) else {
+        let Some(line) = self.waiting_for_fill(reply) else {
+            panic!("a fill that nothing waits for");
+        };
+        self.fill_line(now, line, reply);
+    }
+
+    /// `fill`, where `waiting_for_fill` said what a reply brings and nothing has changed since.
+    pub fn fill_line(&mut self, now: Cycle, OnItsWay(entry): OnItsWay, reply: &Request) {
+        let Some(fill) = self.mshrs.arrive(entry, reply.bytes) else {
             return;
         };
         self.refused = None;
-        let Fill { set, sector, .. } = arrival.fill;
-        let line = self.tags.line(addr);
-        if let Some(at) = self.line_to_fill(now, line, &arrival.fill) {
-            self.tags.fill(set, at, line, sector, arrival.byte_mask);
-            if arrival.has_atomic {
-                self.tags.write(set, at, sector, arrival.byte_mask);
+        let Fill { set, sector, .. } = fill;
+        let line = self.tags.line(reply.addr);
+        if let Some(at) = self.line_to_fill(now, line, &fill) {
+            // Seldom looked at.
+            let byte_mask = || self.mshrs.first(entry).byte_mask;
+            self.tags.fill(set, at, line, sector, byte_mask);
+            if self.mshrs.has_atomic(entry) {
+                let byte_mask = self.mshrs.first(entry).byte_mask;
+                self.tags.write(set, at, sector, byte_mask);
             }
         }
         self.fill_port_free_at = self.fill_port_free_at.max(now) + self.fill_cycles;
@@ -389,7 +406,7 @@ impl Cache {
                 at
             }
         };
-        self.tags.fill(set, at, line, sector, 0);
+        self.tags.fill(set, at, line, sector, || 0);
     }
 
     /// Counters so far.

@@ -41,15 +41,6 @@ pub(super) struct Fill {
     pub(super) sector: u8,
 }
 
-/// A line or sector that has come as a whole.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Arrival {
-    pub(super) fill: Fill,
-    /// Bytes that the first request touched.
-    pub(super) byte_mask: u128,
-    pub(super) has_atomic: bool,
-}
-
 /// A request that waits, in a host's cache line of its own.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
@@ -203,33 +194,39 @@ impl Mshrs {
         self.entries[entry as usize].read_after_write
     }
 
-    /// The line or sector at `addr` is on its way.
+    /// The entry of the line or sector at `addr`, if it is on its way.
     #[inline]
-    pub(super) fn contains(&self, addr: u64) -> bool {
-        self.find(addr).is_ok()
+    pub(super) fn on_its_way(&self, addr: u64) -> Option<u32> {
+        self.find(addr).ok()
     }
 
-    /// Takes `bytes` of the line or sector at `addr`. When that was the last of it, its requests
-    /// become ready.
-    pub(super) fn arrive(&mut self, addr: u64, bytes: u16) -> Option<Arrival> {
-        let Ok(index) = self.find(addr) else {
-            panic!("a fill that nothing waits for");
-        };
+    /// Takes `bytes` of the line or sector of an entry. When that was the last of it, its requests
+    /// become ready, and the answer is where it goes.
+    #[inline]
+    pub(super) fn arrive(&mut self, index: u32, bytes: u16) -> Option<Fill> {
         let entry = &mut self.entries[index as usize];
         entry.bytes_left = entry.bytes_left.saturating_sub(bytes);
         if entry.bytes_left > 0 {
             return None;
         }
         self.ready.push(index);
-        Some(Arrival {
-            fill: Fill {
-                set: entry.set,
-                index: entry.index,
-                sector: entry.sector,
-            },
-            byte_mask: self.waiting[entry.head as usize].0.byte_mask,
-            has_atomic: entry.has_atomic,
+        Some(Fill {
+            set: entry.set,
+            index: entry.index,
+            sector: entry.sector,
         })
+    }
+
+    /// The first of the requests that wait for an entry.
+    #[inline]
+    pub(super) fn first(&self, entry: u32) -> &Request {
+        &self.waiting[self.entries[entry as usize].head as usize].0
+    }
+
+    /// An atomic waits for an entry.
+    #[inline]
+    pub(super) fn has_atomic(&self, entry: u32) -> bool {
+        self.entries[entry as usize].has_atomic
     }
 
     #[inline]
@@ -290,9 +287,13 @@ mod tests {
         start(&mut mshrs, 128, 128);
         assert_eq!(mshrs.room(256), Room::Full);
 
-        assert!(mshrs.arrive(128, 128).is_some());
-        assert!(mshrs.arrive(0, 96).is_none(), "32 bytes are missing");
-        assert!(mshrs.arrive(0, 32).is_some());
+        let mut arrive = |addr, bytes| {
+            let entry = mshrs.on_its_way(addr).expect("it is waited for");
+            mshrs.arrive(entry, bytes).is_some()
+        };
+        assert!(arrive(128, 128));
+        assert!(!arrive(0, 96), "32 bytes are missing");
+        assert!(arrive(0, 32));
         let order = std::iter::from_fn(|| mshrs.next_ready()).map(|r| r.addr);
         assert_eq!(order.collect::<Vec<_>>(), [128, 0, 64]);
         assert!(mshrs.is_empty() && !mshrs.has_ready());
@@ -302,7 +303,8 @@ mod tests {
     fn a_line_that_came_still_takes_requests_until_it_is_answered() {
         let mut mshrs = Mshrs::new(1, 2);
         start(&mut mshrs, 0, 32);
-        mshrs.arrive(0, 32);
+        let entry = mshrs.on_its_way(0).expect("it is waited for");
+        mshrs.arrive(entry, 32);
         assert_eq!(mshrs.room(0), Room::Merge(0));
         mshrs.next_ready();
         assert!(matches!(mshrs.room(0), Room::New(_)));

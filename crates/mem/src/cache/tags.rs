@@ -496,9 +496,16 @@ impl Tags {
         });
     }
 
-    /// A sector of the line at `at` came. Ignored if the line was replaced meanwhile, which can
+    /// A sector of the line at `at` came; `bytes` were written while it was on its way. Ignored if the line was replaced meanwhile, which can
     /// happen to a line that was written while it was on its way.
-    pub(super) fn fill(&mut self, set: u32, at: u32, line: u64, sector: u8, bytes: u128) {
+    pub(super) fn fill(
+        &mut self,
+        set: u32,
+        at: u32,
+        line: u64,
+        sector: u8,
+        bytes: impl FnOnce() -> u128,
+    ) {
         let index = at as usize;
         let Line { number, state, .. } = self.lines[index];
         if number != line {
@@ -506,7 +513,7 @@ impl Tags {
         }
         let bit = 1 << sector;
         if state.dirty_bytes_on_fill {
-            self.dirty_bytes[index] |= bytes;
+            self.dirty_bytes[index] |= bytes();
         }
         self.change(set, index, |state| {
             state.reserved &= !bit;

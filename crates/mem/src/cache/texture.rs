@@ -106,7 +106,7 @@ impl TextureCache {
             }
             Probe::Miss | Probe::Full => {
                 let (at, _) = self.tags.allocate(set, line, 0, now);
-                self.tags.fill(set, at, line, 0, 0);
+                self.tags.fill(set, at, line, 0, || 0);
                 true
             }
         }
