@@ -39,12 +39,27 @@ declare_stats! {
     }
 }
 
-/// One L2 bank with its queues.
+/// One L2 bank with its queues. What a cycle without work needs comes first, as it lies in memory.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub struct SubPartition {
-    id: SubPartitionId,
-    decoder: AddressDecoder,
     l2: Option<Cache>,
+    /// L2 cycles so far, and one for each sector copied in, so that copies have an order too.
+    now: Cycle,
+    from_noc: FixedQueue<Request>,
+    from_dram: FixedQueue<Request>,
+    /// Packets in the fixed delay before L2, with the core cycle at which they leave it. One that is
+    /// split does so as it leaves, since it takes one line of the host's cache and not four:
+    /// `sectors` are those for which a request is still to be made.
+    rop: Timed<Request>,
+    to_noc: FixedQueue<Request>,
+    to_dram: FixedQueue<Request>,
+    /// Entries that the input queue must have free for a packet to be taken.
+    packet_room: usize,
+    counters: PartitionCounters,
+    rop_cycles: Cycle,
+    decoder: AddressDecoder,
+    id: SubPartitionId,
     ideal: bool,
     /// Requests are split into sectors.
     sectored: bool,
@@ -52,20 +67,6 @@ pub struct SubPartition {
     exact_sectors: bool,
     /// Writes that miss are acknowledged at once.
     acknowledges_misses: bool,
-    /// Entries that the input queue must have free for a packet to be taken.
-    packet_room: usize,
-    rop_cycles: Cycle,
-    /// Packets in the fixed delay before L2, with the core cycle at which they leave it. One that is
-    /// split does so as it leaves, since it takes one line of the host's cache and not four:
-    /// `sectors` are those for which a request is still to be made.
-    rop: Timed<Request>,
-    from_noc: FixedQueue<Request>,
-    to_dram: FixedQueue<Request>,
-    from_dram: FixedQueue<Request>,
-    to_noc: FixedQueue<Request>,
-    /// L2 cycles so far, and one for each sector copied in, so that copies have an order too.
-    now: Cycle,
-    counters: PartitionCounters,
 }
 
 impl SubPartition {

@@ -7,9 +7,9 @@ use warploom_base::Cycle;
 /// kept at hand, so that a look at a queue that must wait is a comparison.
 #[derive(Clone, Debug)]
 pub(crate) struct Timed<T> {
-    entries: VecDeque<(Cycle, T)>,
     /// Cycle of the oldest entry; `Cycle::MAX` without one.
     due_at: Cycle,
+    entries: VecDeque<(Cycle, T)>,
 }
 
 impl<T> Timed<T> {

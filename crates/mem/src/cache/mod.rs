@@ -18,7 +18,7 @@ use crate::{AccessKind, Request};
 use mshr::{Fill, Mshrs};
 use tags::{Probe, Tags};
 use warploom_base::{Cycle, FixedQueue, KernelSlot};
-use warploom_config::{AllocatePolicy, CacheSpec, ModelStyle};
+use warploom_config::{AllocatePolicy, CacheSpec, ModelStyle, WriteAllocate, WritePolicy};
 
 /// Why a cache could not take an access this cycle.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -87,29 +87,63 @@ pub(crate) const fn sectors_from(addr: u64, bytes: u32) -> u8 {
     ((((1_u32 << count) - 1) << (addr % 128 / 32)) & 15) as u8
 }
 
-/// A cache with associative MSHRs (L1D, L1I, L1C, L2). `now` counts the cache's own cycles.
-#[derive(Clone, Debug)]
-pub struct Cache {
-    spec: CacheSpec,
-    level: Level,
-    style: ModelStyle,
-    allocate: AllocatePolicy,
-    /// Bits of a sector's number: none where there are no sectors.
-    sector_bits: u8,
+/// What accesses go by, in one line of the host's cache with what they change.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(8))]
+struct Rules {
+    port_bytes: u32,
+    line_bytes: u32,
+    /// Cycles that one fill takes.
+    fill_cycles: u32,
     /// What one fill brings: a sector, or a line where there are no sectors.
     atom_bytes: u16,
-    /// Cycles that one fill takes.
-    fill_cycles: Cycle,
-    tags: Tags,
-    mshrs: Mshrs,
-    miss_queue: FixedQueue<Request>,
+    /// Bits of a sector's number: none where there are no sectors.
+    sector_bits: u8,
+    write: WritePolicy,
+    write_allocate: WriteAllocate,
+    allocate: AllocatePolicy,
+    level: Level,
+    style: ModelStyle,
+}
+
+impl Rules {
+    fn new(spec: &CacheSpec, level: Level, style: ModelStyle) -> Self {
+        let atom_bytes = match spec.sectored {
+            true => tags::SECTOR_BYTES,
+            false => spec.line_bytes,
+        };
+        Self {
+            port_bytes: spec.port_bytes,
+            line_bytes: spec.line_bytes,
+            fill_cycles: atom_bytes / spec.port_bytes,
+            atom_bytes: atom_bytes as u16,
+            sector_bits: if spec.sectored { 3 } else { 0 },
+            write: spec.write,
+            write_allocate: spec.write_allocate,
+            allocate: spec.allocate,
+            level,
+            style,
+        }
+    }
+}
+
+/// A cache with associative MSHRs (L1D, L1I, L1C, L2). `now` counts the cache's own cycles. What
+/// every access and every look whether there is something to do needs comes first, as it lies in
+/// memory.
+#[derive(Clone, Debug)]
+#[repr(C)]
+pub struct Cache {
+    /// The last access, if it was refused and nothing has changed since: it would be again.
+    refused: Option<Refused>,
+    rules: Rules,
     data_port_free_at: Cycle,
     fill_port_free_at: Cycle,
+    miss_queue: FixedQueue<Request>,
+    mshrs: Mshrs,
+    tags: Tags,
     counters: CacheCounters,
     /// Accesses apart by kernel slot, for those that are followed.
     by_kernel: Vec<CacheCounters>,
-    /// The last access, if it was refused and nothing has changed since: it would be again.
-    refused: Option<Refused>,
 }
 
 /// An access that was not taken: all of it that the answer depends on.
@@ -140,26 +174,16 @@ impl Cache {
 
     /// An empty cache whose ways `set_ways` may raise to `max_ways`.
     pub fn with_max_ways(spec: &CacheSpec, level: Level, style: ModelStyle, max_ways: u32) -> Self {
-        let atom_bytes = match spec.sectored {
-            true => tags::SECTOR_BYTES,
-            false => spec.line_bytes,
-        };
         Self {
-            spec: *spec,
-            level,
-            style,
-            allocate: spec.allocate,
-            sector_bits: if spec.sectored { 3 } else { 0 },
-            atom_bytes: atom_bytes as u16,
-            fill_cycles: (atom_bytes / spec.port_bytes).into(),
-            tags: Tags::new(spec, max_ways),
-            mshrs: Mshrs::new(spec.mshr_entries, spec.mshr_merge),
-            miss_queue: FixedQueue::new(spec.miss_queue as usize),
+            refused: None,
+            rules: Rules::new(spec, level, style),
             data_port_free_at: 0,
             fill_port_free_at: 0,
+            miss_queue: FixedQueue::new(spec.miss_queue as usize),
+            mshrs: Mshrs::new(spec.mshr_entries, spec.mshr_merge),
+            tags: Tags::new(spec, max_ways),
             counters: CacheCounters::default(),
             by_kernel: Vec::new(),
-            refused: None,
         }
     }
 
@@ -224,14 +248,14 @@ impl Cache {
             set: self.tags.set(index_addr),
             line: self.tags.line(request.addr),
             // The first sector touched, or the last there is.
-            sector: (request.sectors | 8).trailing_zeros() as u8 & self.sector_bits,
+            sector: (request.sectors | 8).trailing_zeros() as u8 & self.rules.sector_bits,
         }
     }
 
     /// Address that MSHRs go by.
     #[inline]
     fn atom(&self, addr: u64) -> u64 {
-        addr & !(u64::from(self.atom_bytes) - 1)
+        addr & !(u64::from(self.rules.atom_bytes) - 1)
     }
 
     /// The data port can take an access.
@@ -295,14 +319,15 @@ impl Cache {
                 self.tags.write(set, at, sector, byte_mask);
             }
         }
-        self.fill_port_free_at = self.fill_port_free_at.max(now) + self.fill_cycles;
-        self.counters.fill_port_busy += self.fill_cycles;
+        let cycles = u64::from(self.rules.fill_cycles);
+        self.fill_port_free_at = self.fill_port_free_at.max(now) + cycles;
+        self.counters.fill_port_busy += cycles;
     }
 
     /// Line reserved at the miss, or one reserved now.
     #[inline]
     fn line_to_fill(&mut self, now: Cycle, line: u64, fill: &Fill) -> Option<u32> {
-        if self.allocate == AllocatePolicy::OnMiss {
+        if self.rules.allocate == AllocatePolicy::OnMiss {
             return Some(fill.index);
         }
         let Fill { set, sector, .. } = *fill;
@@ -389,7 +414,7 @@ impl Cache {
             "a cache in use cannot change its policy"
         );
         self.refused = None;
-        self.allocate = allocate;
+        self.rules.allocate = allocate;
     }
 
     /// Marks sectors valid without traffic (a host-to-device copy that warms L2).
@@ -397,7 +422,7 @@ impl Cache {
         self.refused = None;
         let set = self.tags.set(index_addr);
         let line = self.tags.line(addr);
-        let sector = (addr % 128 / 32) as u8 & self.sector_bits;
+        let sector = (addr % 128 / 32) as u8 & self.rules.sector_bits;
         let at = match self.tags.probe(set, line, sector, true) {
             Probe::Full | Probe::Hit(_) | Probe::HitReserved(_) => return,
             Probe::Miss => self.tags.allocate(set, line, sector, now).0,
@@ -460,10 +485,10 @@ impl Cache {
     #[inline]
     fn hit_port(&mut self, now: Cycle, request: &Request) {
         let bytes = u32::from(request.bytes);
-        let cycles = match bytes <= self.spec.port_bytes {
+        let cycles = match bytes <= self.rules.port_bytes {
             // Nothing is divided.
             true => u32::from(bytes > 0),
-            false => bytes.div_ceil(self.spec.port_bytes),
+            false => bytes.div_ceil(self.rules.port_bytes),
         };
         self.use_data_port(now, cycles);
         self.counters.data_port_hits += u64::from(cycles);

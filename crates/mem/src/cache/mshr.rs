@@ -59,21 +59,22 @@ pub(super) enum Room {
     Full,
 }
 
-/// The table.
+/// The table. What a look whether there is something to do needs comes first, as it lies in memory.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub(super) struct Mshrs {
+    /// Entries whose line came, in order of arrival.
+    ready: FixedQueue<u32>,
     by_addr: AddressTable,
     entries: Vec<Entry>,
     free_entries: Vec<u32>,
-    /// Requests that wait.
-    waiting: Vec<Waiting>,
-    /// The next for the same entry, where there is one.
-    next: Vec<u32>,
-    free_waiting: Vec<u32>,
-    /// Entries whose line came, in order of arrival.
-    ready: FixedQueue<u32>,
     most_entries: usize,
     most_waiting: u16,
+    /// Requests that wait.
+    waiting: Vec<Waiting>,
+    free_waiting: Vec<u32>,
+    /// The next for the same entry, where there is one.
+    next: Vec<u32>,
 }
 
 impl Mshrs {

@@ -70,7 +70,7 @@ impl Cache {
             self.tags
                 .write(place.set, at, place.sector, request.byte_mask);
         }
-        if self.spec.write != WritePolicy::ReadOnly {
+        if self.rules.write != WritePolicy::ReadOnly {
             self.hit_port(place.now, request);
         }
         self.count_hit(request);
@@ -92,7 +92,7 @@ impl Cache {
             return Err(FailReason::LineAllocFail);
         }
         // A line that is replaced may have to be written back.
-        let read_only = self.spec.write == WritePolicy::ReadOnly;
+        let read_only = self.rules.write == WritePolicy::ReadOnly;
         self.queue_has(if read_only { 1 } else { 2 })?;
         let evicts = self.fetch(place, probe, request, request.kind)?;
         self.write_back_if(evicts, place, request, true);
@@ -108,7 +108,7 @@ impl Cache {
         if let Probe::Hit(at) = probe {
             return self.write_hit(place, at, request);
         }
-        match self.spec.write_allocate {
+        match self.rules.write_allocate {
             WriteAllocate::None => {
                 self.queue_has(1)?;
                 self.miss_queue.push(*request);
@@ -125,7 +125,7 @@ impl Cache {
     }
 
     fn write_hit(&mut self, place: Place, at: u32, request: &Request) -> Result<Done, FailReason> {
-        let (sends, stays) = match self.spec.write {
+        let (sends, stays) = match self.rules.write {
             WritePolicy::WriteBack => (false, true),
             WritePolicy::WriteThrough => (true, true),
             WritePolicy::WriteEvict | WritePolicy::ReadOnly => (true, false),
@@ -167,7 +167,7 @@ impl Cache {
         self.miss_queue.push(*request);
         let read = Request {
             kind: self.allocate_kind(),
-            bytes: self.atom_bytes,
+            bytes: self.rules.atom_bytes,
             ..*request
         };
         let evicts = self.fetch(place, probe, &read, read.kind)?;
@@ -186,7 +186,7 @@ impl Cache {
         probe: Probe,
         request: &Request,
     ) -> Result<Done, FailReason> {
-        if request.byte_mask.count_ones() == u32::from(self.atom_bytes) {
+        if request.byte_mask.count_ones() == u32::from(self.rules.atom_bytes) {
             self.queue_has(1)?;
             let (at, evicts) = self.take_line(place, probe);
             self.tags
@@ -219,7 +219,7 @@ impl Cache {
         request: &Request,
     ) -> Result<Done, FailReason> {
         self.queue_has(1)?;
-        let write_sent = self.spec.write == WritePolicy::WriteThrough;
+        let write_sent = self.rules.write == WritePolicy::WriteThrough;
         if write_sent {
             self.miss_queue.push(*request);
         }
@@ -258,7 +258,7 @@ impl Cache {
         down: AccessKind,
     ) -> Result<bool, FailReason> {
         let room = self.mshr_has_room(waiting)?;
-        let (index, evicts) = match (self.allocate, probe) {
+        let (index, evicts) = match (self.rules.allocate, probe) {
             (AllocatePolicy::OnMiss, _) => self.take_line(place, probe),
             (_, Probe::HitReserved(at)) => (at, false),
             _ => (0, false),
@@ -278,11 +278,12 @@ impl Cache {
             index,
             sector: place.sector,
         };
-        self.mshrs.start(slot, addr, self.atom_bytes, fill, waiting);
+        self.mshrs
+            .start(slot, addr, self.rules.atom_bytes, fill, waiting);
         self.miss_queue.push(Request {
             addr,
-            bytes: self.atom_bytes,
-            sectors: sectors_from(addr, self.atom_bytes.into()),
+            bytes: self.rules.atom_bytes,
+            sectors: sectors_from(addr, self.rules.atom_bytes.into()),
             kind: down,
             ..*waiting
         });
@@ -330,7 +331,7 @@ impl Cache {
     /// it out of the data array. GPGPU-Sim 4.2 forgets the size where a read replaced the line, so
     /// that such a write-back does not use the port; 3.2.2 always reads out the whole line.
     pub(super) fn write_back(&mut self, place: Place, cause: &Request, by_read: bool) {
-        if self.spec.write == WritePolicy::WriteThrough {
+        if self.rules.write == WritePolicy::WriteThrough {
             return;
         }
         let evicted = *self.tags.evicted();
@@ -339,23 +340,23 @@ impl Cache {
             byte_mask: evicted.byte_mask,
             bytes: evicted.bytes,
             sectors: evicted.sectors,
-            kind: match self.level {
+            kind: match self.rules.level {
                 Level::L1 => AccessKind::L1WriteBack,
                 Level::L2 => AccessKind::L2WriteBack,
             },
             token: u32::MAX,
             ..*cause
         });
-        let bytes = match self.style {
-            ModelStyle::V3 => self.spec.line_bytes,
+        let bytes = match self.rules.style {
+            ModelStyle::V3 => self.rules.line_bytes,
             ModelStyle::V4 if by_read => 0,
             ModelStyle::V4 => evicted.bytes.into(),
         };
-        self.use_data_port(place.now, bytes / self.spec.port_bytes);
+        self.use_data_port(place.now, bytes / self.rules.port_bytes);
     }
 
     const fn allocate_kind(&self) -> AccessKind {
-        match self.level {
+        match self.rules.level {
             Level::L1 => AccessKind::L1WriteAllocate,
             Level::L2 => AccessKind::L2WriteAllocate,
         }

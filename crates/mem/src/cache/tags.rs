@@ -9,28 +9,37 @@ use warploom_config::{CacheSpec, Replacement, SetIndex};
 /// Bytes of a sector.
 pub(super) const SECTOR_BYTES: u32 = 32;
 
-/// Geometry of a cache and its hash.
+/// Geometry of a cache and the kind of its hash.
 #[derive(Clone, Debug)]
 struct Index {
     kind: SetIndex,
-    sets: u32,
-    line_shift: u32,
     /// Bits of a set's number.
-    set_bits: u32,
-    ipoly: Ipoly,
+    set_bits: u8,
+    line_shift: u8,
+    sets: u32,
 }
 
 impl Index {
+    fn new(spec: &CacheSpec) -> Self {
+        Self {
+            kind: spec.index,
+            set_bits: spec.sets.trailing_zeros() as u8,
+            line_shift: spec.line_bytes.trailing_zeros() as u8,
+            sets: spec.sets,
+        }
+    }
+
+    /// The set of an address, `ipoly` being the hash of kind `Ipoly`.
     #[inline]
-    fn set(&self, addr: u64) -> u32 {
+    fn set(&self, ipoly: &Ipoly, addr: u64) -> u32 {
         let line = addr >> self.line_shift;
         let low = line as u32 & (self.sets - 1);
         let upper = line >> self.set_bits;
         match self.kind {
             SetIndex::Linear => low,
-            SetIndex::FermiHash => hash::fermi(addr, self.line_shift, self.sets),
+            SetIndex::FermiHash => hash::fermi(addr, self.line_shift.into(), self.sets),
             SetIndex::Xor => hash::xor(upper, low, self.sets),
-            SetIndex::Ipoly => self.ipoly.hash(upper, low),
+            SetIndex::Ipoly => ipoly.hash(upper, low),
         }
     }
 }
@@ -132,27 +141,29 @@ struct SetCount {
     dirty: u16,
 }
 
-/// The tag store.
+/// The tag store. What look-ups need comes first, as it lies in memory.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub(super) struct Tags {
     index: Index,
-    ways: usize,
-    /// Words of marks for them.
-    words: usize,
     /// Ways that exist; `ways` of them are in use.
     stride: usize,
-    sectored: bool,
-    /// Uses make a line recent.
-    by_use: bool,
-    write_ratio_percent: u64,
+    /// Words of marks for the ways in use.
+    words: usize,
     /// A byte of each line's number, eight ways to a word.
     marks: Box<[u64]>,
     lines: Box<[Line]>,
-    dirty_bytes: Box<[u128]>,
     counts: Box<[SetCount]>,
+    dirty_bytes: Box<[u128]>,
+    ways: usize,
     dirty_lines: u64,
+    write_ratio_percent: u64,
     /// What was replaced last, if it was dirty.
-    evicted: Evicted,
+    evicted: Box<Evicted>,
+    ipoly: Ipoly,
+    sectored: bool,
+    /// Uses make a line recent.
+    by_use: bool,
 }
 
 /// A line number that no address has.
@@ -183,37 +194,29 @@ impl Tags {
             "more ways than a way's number has bits for"
         );
         let lines = spec.sets as usize * stride;
+        let hashed = spec.index == SetIndex::Ipoly;
         Self {
-            index: Index {
-                kind: spec.index,
-                sets: spec.sets,
-                line_shift: spec.line_bytes.trailing_zeros(),
-                set_bits: spec.sets.trailing_zeros(),
-                ipoly: Ipoly::new(if spec.index == SetIndex::Ipoly {
-                    spec.sets
-                } else {
-                    1
-                }),
-            },
-            ways: spec.ways as usize,
-            words: (spec.ways as usize).div_ceil(8),
+            index: Index::new(spec),
             stride,
-            sectored: spec.sectored,
-            by_use: spec.replacement == Replacement::Lru,
-            write_ratio_percent: spec.write_ratio_percent.into(),
+            words: (spec.ways as usize).div_ceil(8),
             marks: vec![0; lines / 8].into(),
             lines: (0..lines).map(|at| Line::absent(at % stride)).collect(),
-            dirty_bytes: vec![0; lines].into(),
             counts: vec![SetCount::default(); spec.sets as usize].into(),
+            dirty_bytes: vec![0; lines].into(),
+            ways: spec.ways as usize,
             dirty_lines: 0,
-            evicted: Evicted::default(),
+            write_ratio_percent: spec.write_ratio_percent.into(),
+            evicted: Box::default(),
+            ipoly: Ipoly::new(if hashed { spec.sets } else { 1 }),
+            sectored: spec.sectored,
+            by_use: spec.replacement == Replacement::Lru,
         }
     }
 
     /// Set of an address.
     #[inline]
     pub(super) fn set(&self, index_addr: u64) -> u32 {
-        self.index.set(index_addr)
+        self.index.set(&self.ipoly, index_addr)
     }
 
     /// Number of the line that holds an address.
@@ -368,7 +371,7 @@ impl Tags {
         let at = self.victim(set);
         let dirty = self.lines[at].state.modified != 0;
         if dirty {
-            self.evicted = self.evicted_from(at);
+            *self.evicted = self.evicted_from(at);
         }
         let fresh = State {
             reserved: 1 << sector,
@@ -398,7 +401,7 @@ impl Tags {
         let Some(at) = self.lines.iter().position(is_dirty) else {
             return false;
         };
-        self.evicted = self.evicted_from(at);
+        *self.evicted = self.evicted_from(at);
         self.change((at / self.stride) as u32, at, |state| {
             (state.valid, state.modified) = (0, 0);
         });

@@ -4,7 +4,7 @@ use super::*;
 use crate::AccessKind;
 use crate::testing::{cache_spec, read, write};
 use AccessOutcome::{Hit, HitReserved, Miss, ReservationFail, SectorMiss};
-use warploom_config::{Replacement, WriteAllocate, WritePolicy};
+use warploom_config::Replacement;
 
 fn cache(change: impl FnOnce(&mut CacheSpec)) -> Cache {
     let mut spec = cache_spec(4, 2);
