@@ -17,6 +17,7 @@ use warploom_base::{Cycle, KernelSlot, SmId};
 use warploom_config::{ContextPlan, GpuSpec, OccupancyLimit};
 use warploom_exec::{DeviceMemory, Fault, FindingReport, apply_atomic};
 use warploom_mem::cache::{Cache, CacheCounters};
+use warploom_mem::dram::DramChannel;
 use warploom_mem::partition::SubPartition;
 use warploom_policy::{Check, Decision, DeviceView, OwnPolicies, SmFilter};
 use warploom_sm::{
@@ -654,7 +655,7 @@ impl Gpu {
             });
         });
         let bank = |p: &SubPartition| BankPart {
-            partition: p.counters().clone(),
+            partition: p.counters(),
             l2: counters_of(p.l2_counters()),
         };
         let (requests, replies) = self.memory.networks();
@@ -681,7 +682,7 @@ impl Gpu {
                 .memory
                 .channels()
                 .iter()
-                .map(|c| c.detail().clone())
+                .map(DramChannel::detail)
                 .collect(),
             requests: *requests.counters(),
             replies: *replies.counters(),

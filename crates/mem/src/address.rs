@@ -156,6 +156,14 @@ impl AddressDecoder {
         }
     }
 
+    /// DRAM bank, before any bank hash, and row of `addr`: what a channel needs.
+    #[inline]
+    pub fn bank_and_row(&self, addr: u64) -> (u32, u32) {
+        let (quotient, _) = self.split(addr);
+        let rest = self.rest(addr, quotient);
+        (self.bank.of(rest) as u32, self.row.of(rest) as u32)
+    }
+
     /// Only the L2 bank of `addr`: what the network needs.
     #[inline]
     pub fn sub_partition(&self, addr: u64) -> SubPartitionId {
@@ -238,6 +246,7 @@ mod tests {
             for line in 0..65_536_u64 {
                 let at = decoder.decode(line * 128);
                 assert_eq!(decoder.sub_partition(line * 128), at.sub_partition);
+                assert_eq!(decoder.bank_and_row(line * 128), (at.bank, at.row));
                 assert_eq!(at.channel.index(), at.sub_partition.index() / 2);
                 seen[at.sub_partition.index()] += 1;
             }

@@ -41,21 +41,23 @@ declare_stats! {
 
 /// One L2 bank with its queues. What a cycle without work needs comes first, as it lies in memory.
 #[derive(Clone, Debug)]
-#[repr(C)]
+#[repr(C, align(64))]
 pub struct SubPartition {
     l2: Option<Cache>,
     /// L2 cycles so far, and one for each sector copied in, so that copies have an order too.
     now: Cycle,
+    /// L2 cycles so far: `counters` leaves them out.
+    cycles: u64,
+    /// Entries that the input queue must have free for a packet to be taken.
+    packet_room: usize,
     from_noc: FixedQueue<Request>,
     from_dram: FixedQueue<Request>,
-    /// Packets in the fixed delay before L2, with the core cycle at which they leave it. One that is
-    /// split does so as it leaves, since it takes one line of the host's cache and not four:
+    /// Packets in the fixed delay before L2, with the core cycle at which they leave it. One that
+    /// is split does so as it leaves, since it takes one line of the host's cache and not four:
     /// `sectors` are those for which a request is still to be made.
     rop: Timed<Request>,
     to_noc: FixedQueue<Request>,
     to_dram: FixedQueue<Request>,
-    /// Entries that the input queue must have free for a packet to be taken.
-    packet_room: usize,
     counters: PartitionCounters,
     rop_cycles: Cycle,
     decoder: AddressDecoder,
@@ -100,6 +102,7 @@ impl SubPartition {
             from_dram: FixedQueue::new(partition.dram_to_l2 as usize),
             to_noc: FixedQueue::new(partition.l2_to_noc as usize),
             now: 0,
+            cycles: 0,
             counters: PartitionCounters::default(),
         }
     }
@@ -123,6 +126,7 @@ impl SubPartition {
         let mut packet = request;
         if self.splits(&packet) {
             packet.sectors = sectors_to_ask(&packet);
+            debug_assert!(packet.sectors != 0, "a packet of something");
             let requests = u64::from(packet.sectors.count_ones());
             self.counters.requests += requests;
             self.counters.split_cycles += requests * cycles;
@@ -187,7 +191,7 @@ impl SubPartition {
     /// One L2 cycle. Returns whether anything moved.
     pub fn cycle(&mut self, now_core: Cycle) -> bool {
         self.now += 1;
-        self.counters.cycles += 1;
+        self.cycles += 1;
         if self.queues_empty() {
             return self.leave_rop(now_core);
         }
@@ -370,7 +374,7 @@ impl SubPartition {
     #[inline]
     pub fn skip(&mut self, cycles: u64) {
         self.now += cycles;
-        self.counters.cycles += cycles;
+        self.cycles += cycles;
     }
 
     /// Counts an L2 cycle in which the input could not take a packet.
@@ -431,13 +435,16 @@ impl SubPartition {
     }
 
     /// Counters so far.
-    pub fn counters(&self) -> &PartitionCounters {
-        &self.counters
+    pub fn counters(&self) -> PartitionCounters {
+        PartitionCounters {
+            cycles: self.cycles,
+            ..self.counters.clone()
+        }
     }
 }
 
-/// Sectors for each of which a packet that is split makes a request: the dirty ones of a write-back,
-/// of anything else those of the bytes that it spans.
+/// Sectors for each of which a packet that is split makes a request: the dirty ones of a
+/// write-back, of anything else those of the bytes that it spans.
 fn sectors_to_ask(packet: &Request) -> u8 {
     match packet.kind {
         AccessKind::L1WriteBack => packet.sectors,

@@ -99,6 +99,8 @@ struct Rules {
     atom_bytes: u16,
     /// Bits of a sector's number: none where there are no sectors.
     sector_bits: u8,
+    /// `write` is `WritePolicy::ReadOnly`.
+    read_only: bool,
     write: WritePolicy,
     write_allocate: WriteAllocate,
     allocate: AllocatePolicy,
@@ -118,6 +120,7 @@ impl Rules {
             fill_cycles: atom_bytes / spec.port_bytes,
             atom_bytes: atom_bytes as u16,
             sector_bits: if spec.sectored { 3 } else { 0 },
+            read_only: spec.write == WritePolicy::ReadOnly,
             write: spec.write,
             write_allocate: spec.write_allocate,
             allocate: spec.allocate,
@@ -128,18 +131,18 @@ impl Rules {
 }
 
 /// A cache with associative MSHRs (L1D, L1I, L1C, L2). `now` counts the cache's own cycles. What
-/// every access and every look whether there is something to do needs comes first, as it lies in
-/// memory.
+/// every look whether there is something to do needs comes first, as it lies in memory, and then
+/// what every access does.
 #[derive(Clone, Debug)]
-#[repr(C)]
+#[repr(C, align(64))]
 pub struct Cache {
-    /// The last access, if it was refused and nothing has changed since: it would be again.
-    refused: Option<Refused>,
     rules: Rules,
+    miss_queue: FixedQueue<Request>,
     data_port_free_at: Cycle,
     fill_port_free_at: Cycle,
-    miss_queue: FixedQueue<Request>,
     mshrs: Mshrs,
+    /// The last access, if it was refused and nothing has changed since: it would be again.
+    refused: Option<Refused>,
     tags: Tags,
     counters: CacheCounters,
     /// Accesses apart by kernel slot, for those that are followed.

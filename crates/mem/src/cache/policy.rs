@@ -70,7 +70,7 @@ impl Cache {
             self.tags
                 .write(place.set, at, place.sector, request.byte_mask);
         }
-        if self.rules.write != WritePolicy::ReadOnly {
+        if !self.rules.read_only {
             self.hit_port(place.now, request);
         }
         self.count_hit(request);
@@ -92,8 +92,7 @@ impl Cache {
             return Err(FailReason::LineAllocFail);
         }
         // A line that is replaced may have to be written back.
-        let read_only = self.rules.write == WritePolicy::ReadOnly;
-        self.queue_has(if read_only { 1 } else { 2 })?;
+        self.queue_has(if self.rules.read_only { 1 } else { 2 })?;
         let evicts = self.fetch(place, probe, request, request.kind)?;
         self.write_back_if(evicts, place, request, true);
         Ok(Done::default())

@@ -146,6 +146,8 @@ struct SetCount {
 #[repr(C)]
 pub(super) struct Tags {
     index: Index,
+    /// Uses make a line recent.
+    by_use: bool,
     /// Ways that exist; `ways` of them are in use.
     stride: usize,
     /// Words of marks for the ways in use.
@@ -162,8 +164,6 @@ pub(super) struct Tags {
     evicted: Box<Evicted>,
     ipoly: Ipoly,
     sectored: bool,
-    /// Uses make a line recent.
-    by_use: bool,
 }
 
 /// A line number that no address has.
@@ -280,7 +280,7 @@ impl Tags {
     #[inline]
     fn hits(&self, word: usize, line: u64) -> u64 {
         const LOW: u64 = 0x0101_0101_0101_0101;
-        let unlike = self.marks[word] ^ mark(line) * LOW;
+        let unlike = self.marks[word] ^ (mark(line) * LOW);
         unlike.wrapping_sub(LOW) & !unlike & (LOW << 7)
     }
 
@@ -499,8 +499,9 @@ impl Tags {
         });
     }
 
-    /// A sector of the line at `at` came; `bytes` were written while it was on its way. Ignored if the line was replaced meanwhile, which can
-    /// happen to a line that was written while it was on its way.
+    /// A sector of the line at `at` came; `bytes` were written while it was on its way. Ignored if
+    /// the line was replaced meanwhile, which can happen to a line that was written while it was on
+    /// its way.
     pub(super) fn fill(
         &mut self,
         set: u32,

@@ -38,8 +38,9 @@ struct Needs {
 }
 
 /// A bank: its work, if it has any, and the first cycles at which each constraint of its own holds
-/// no longer.
+/// no longer. It is in one line of the host's cache.
 #[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
 struct Bank {
     read_at: u64,
     write_at: u64,
@@ -61,37 +62,38 @@ struct Group {
     banks: u64,
 }
 
-/// The banks of a channel.
+/// The banks of a channel. What every cycle needs comes first, as it lies in memory.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub(super) struct Banks {
-    timing: Timing,
-    bus: Bus,
-    count: u32,
-    banks: Box<[Bank]>,
-    groups: Box<[Group]>,
-    /// Open row of each bank, or the last that was.
-    row: Box<[u32]>,
-    active: u64,
     needs: Needs,
-    census: Census,
-    /// Banks for which the time from activate to read, or to write, may still run.
-    opening_read: u64,
-    opening_write: u64,
-    /// Bank to be looked at first.
-    first: u32,
-    /// Reads are going out (else writes).
-    reading: bool,
-    // First cycles at which constraints of all banks hold no longer.
-    any_column_at: u64,
-    any_read_at: u64,
-    any_write_at: u64,
-    any_activate_at: u64,
     /// No command can go before this cycle unless a bank gets work.
     wake_at: u64,
     /// The same for row commands.
     rows_wake_at: u64,
     /// First cycle at which no timer that counts as activity runs.
     quiet_at: u64,
+    // First cycles at which constraints of all banks hold no longer.
+    any_column_at: u64,
+    any_read_at: u64,
+    any_write_at: u64,
+    any_activate_at: u64,
+    active: u64,
+    /// Banks for which the time from activate to read, or to write, may still run.
+    opening_read: u64,
+    opening_write: u64,
+    /// Bank to be looked at first.
+    first: u32,
+    count: u32,
+    bus: Bus,
+    /// Reads are going out (else writes).
+    reading: bool,
+    banks: Box<[Bank]>,
+    groups: Box<[Group]>,
+    /// Open row of each bank, or the last that was.
+    row: Box<[u32]>,
+    census: Census,
+    timing: Timing,
 }
 
 impl Banks {

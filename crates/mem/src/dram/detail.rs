@@ -107,51 +107,77 @@ declare_stats! {
     }
 }
 
+/// What is counted of a bank while it is, in one line of the host's cache.
+#[derive(Clone, Copy, Default, Debug)]
+#[repr(align(64))]
+struct OfBank {
+    /// See `DramDetail`.
+    reads: u64,
+    writes: u64,
+    request_cycles: u64,
+    requests: u64,
+    row_changes: u64,
+    /// Command cycle in which it got its request.
+    given_at: u64,
+    /// Requests since its row changed, and the core cycle of that.
+    row_requests: u64,
+    row_since: Cycle,
+}
+
+const _: () = assert!(size_of::<OfBank>() == 64, "a host's cache line");
+
 /// The detail while it is counted.
 #[derive(Clone, Debug)]
 pub(super) struct Detail {
+    /// All but what `banks` has.
     pub counts: DramDetail,
-    /// By bank: command cycle in which it got its request.
-    given_at: [u64; MAX_BANKS],
-    /// By bank: requests since its row changed, and the core cycle of that.
-    row_requests: [u64; MAX_BANKS],
-    row_since: [Cycle; MAX_BANKS],
+    banks: Box<[OfBank]>,
 }
 
 impl Detail {
-    pub fn new() -> Self {
+    pub fn new(banks: u32) -> Self {
         Self {
             counts: DramDetail::default(),
-            given_at: [0; MAX_BANKS],
-            row_requests: [0; MAX_BANKS],
-            row_since: [0; MAX_BANKS],
+            banks: vec![OfBank::default(); banks as usize].into(),
         }
+    }
+
+    /// All counts.
+    pub fn all(&self) -> DramDetail {
+        let mut all = self.counts.clone();
+        for (at, bank) in self.banks.iter().enumerate() {
+            all.reads[at] = bank.reads;
+            all.writes[at] = bank.writes;
+            all.request_cycles[at] = bank.request_cycles;
+            all.requests[at] = bank.requests;
+            all.row_changes[at] = bank.row_changes;
+        }
+        all
     }
 
     /// A bank got a request in command cycle `now`, to the row that it had open or not.
     pub fn assigned(&mut self, pending: &Pending, hit: bool, now: u64, now_core: Cycle) {
-        let bank = pending.bank as usize;
-        self.given_at[bank] = now;
-        self.counts.requests[bank] += 1;
+        let at = pending.bank as usize;
+        let bank = &mut self.banks[at];
+        bank.given_at = now;
+        bank.requests += 1;
         if !hit {
-            self.counts.row_changes[bank] += 1;
-            self.counts.row_requests_max[bank].note(self.row_requests[bank]);
-            self.counts.row_cycles_max[bank].note(now_core - self.row_since[bank]);
-            self.row_requests[bank] = 0;
-            self.row_since[bank] = now_core;
+            bank.row_changes += 1;
+            self.counts.row_requests_max[at].note(bank.row_requests);
+            self.counts.row_cycles_max[at].note(now_core - bank.row_since);
+            bank.row_requests = 0;
+            bank.row_since = now_core;
         }
-        self.row_requests[bank] += 1;
+        bank.row_requests += 1;
     }
 
     /// A column command went out in command cycle `now`; `is_last` of its request.
     pub fn column(&mut self, bank: usize, is_read: bool, is_last: bool, now: u64) {
-        let counts = match is_read {
-            true => &mut self.counts.reads,
-            false => &mut self.counts.writes,
-        };
-        counts[bank] += 1;
+        let bank = &mut self.banks[bank];
+        bank.reads += u64::from(is_read);
+        bank.writes += u64::from(!is_read);
         if is_last {
-            self.counts.request_cycles[bank] += now - self.given_at[bank];
+            bank.request_cycles += now - bank.given_at;
         }
     }
 

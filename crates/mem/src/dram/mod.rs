@@ -97,26 +97,28 @@ enum BankHash {
     Ipoly(Ipoly),
 }
 
-/// A DRAM channel with the arbitration between its L2 banks.
+/// A DRAM channel with the arbitration between its L2 banks. What every cycle needs comes first, as
+/// it lies in memory.
 #[derive(Clone, Debug)]
+#[repr(C, align(64))]
 pub struct DramChannel {
-    decoder: AddressDecoder,
-    bank_hash: BankHash,
-    bank_count: u32,
-    latency_cycles: Cycle,
-    arbiter: Arbiter,
     requests: Requests,
     /// Requests in the fixed delay, with the core cycle at which they leave it.
     delayed: Timed<Pending>,
     /// What left the delay, to be scheduled from the next cycle on.
     entering: Option<Pending>,
+    returns: FixedQueue<Ticket>,
+    pipe: DataPipe,
+    banks: Banks,
     scheduler: Scheduler,
+    counters: DramCounters,
+    arbiter: Arbiter,
+    latency_cycles: Cycle,
+    bank_count: u32,
     /// The bank that is looked at first changes with each request scheduled.
     takes_turns: bool,
-    banks: Banks,
-    pipe: DataPipe,
-    returns: FixedQueue<Ticket>,
-    counters: DramCounters,
+    decoder: AddressDecoder,
+    bank_hash: BankHash,
     detail: Detail,
 }
 
@@ -150,7 +152,7 @@ impl DramChannel {
                 n => n as usize,
             }),
             counters: DramCounters::default(),
-            detail: Detail::new(),
+            detail: Detail::new(dram.banks),
         }
     }
 
@@ -291,16 +293,20 @@ impl DramChannel {
     }
 
     fn place(&self, addr: u64, ticket: Ticket, arrived_at: Cycle) -> Pending {
-        let at = self.decoder.decode(addr);
+        let (bank, row) = self.decoder.bank_and_row(addr);
         let bank = match &self.bank_hash {
-            BankHash::Linear => at.bank,
-            BankHash::Xor => xor(at.row.into(), at.bank, self.bank_count),
-            BankHash::Ipoly(ipoly) => ipoly.hash(at.row.into(), at.bank),
+            BankHash::Linear => bank,
+            BankHash::Xor => xor(row.into(), bank, self.bank_count),
+            BankHash::Ipoly(ipoly) => ipoly.hash(row.into(), bank),
         };
         Pending {
             ticket,
-            bank: bank % self.bank_count,
-            row: at.row,
+            // Mostly there are as many as the address has numbers for.
+            bank: match bank < self.bank_count {
+                true => bank,
+                false => bank % self.bank_count,
+            },
+            row,
             arrived_at,
         }
     }
@@ -345,8 +351,8 @@ impl DramChannel {
     }
 
     /// More of them.
-    pub fn detail(&self) -> &DramDetail {
-        &self.detail.counts
+    pub fn detail(&self) -> DramDetail {
+        self.detail.all()
     }
 }
 

@@ -22,6 +22,7 @@ pub(super) struct Census {
 impl Census {
     pub(super) fn new(groups: usize) -> Self {
         assert!(groups <= MAX_BANKS, "more groups than banks");
+        const { assert!(MAX_BANKS as u64 * WHOLE_SHARE < u32::MAX as u64 / 2) };
         Self {
             busy: 0,
             open: 0,
@@ -63,9 +64,10 @@ impl Census {
 
     #[inline]
     fn share(&mut self) {
-        self.write_share = match (self.writes, self.open) {
+        // Divided in half of the bits, which takes hosts half of the time.
+        self.write_share = match (self.writes as u32, self.open as u32) {
             (0, _) => 0,
-            (writes, open) => (writes * WHOLE_SHARE + open / 2) / open,
+            (writes, open) => ((writes * WHOLE_SHARE as u32 + open / 2) / open).into(),
         };
     }
 }
