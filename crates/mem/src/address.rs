@@ -5,6 +5,7 @@
 //! channels is a power of two, else a remainder); the masks apply to what is left without it.
 
 use crate::hash::{Ipoly, xor};
+use core::hint::cold_path;
 use warploom_base::{ChannelId, Rng, SubPartitionId};
 use warploom_config::{ChannelIndex, GpuSpec};
 
@@ -134,6 +135,7 @@ impl AddressDecoder {
                 None => ipoly.hash(quotient, plain) % (self.channels as u32 * banks),
             },
             Hash::Random(seed) => {
+                cold_path();
                 let chunk = addr >> (self.channel_bit - banks.trailing_zeros());
                 Rng::new(seed ^ chunk).below(self.channels as u32 * banks)
             }

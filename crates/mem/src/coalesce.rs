@@ -141,18 +141,18 @@ impl Transactions {
         }
     }
 
-    /// Adds the accesses of half a warp, the lanes from `from` on, if all are active, and at one
-    /// address or following each other. Returns the lanes added.
+    /// Adds the accesses of the `N` lanes from `from` on if all are active, and at one address or
+    /// following each other. Returns the lanes added.
     #[inline]
-    fn add_half(
+    fn add_even<const N: usize>(
         &mut self,
         segment_bytes: u64,
         len: u64,
         from: usize,
-        addrs: &[u64; HALF],
+        addrs: &[u64; N],
         mask: LaneMask,
     ) -> LaneMask {
-        let lanes = LaneMask::MAX >> HALF << from;
+        let lanes = LaneMask::MAX >> (WARP_SIZE - N) << from;
         let first = addrs[0];
         let step = addrs[1].wrapping_sub(first);
         let is_row = step == len;
@@ -160,7 +160,7 @@ impl Transactions {
         if mask & lanes != lanes || !(is_row || step == 0) || !is_even(addrs, step) {
             return 0;
         }
-        let bytes = if is_row { len * HALF as u64 } else { len };
+        let bytes = if is_row { len * N as u64 } else { len };
         if first.checked_add(bytes).is_none() {
             return 0;
         }
@@ -171,7 +171,7 @@ impl Transactions {
         } else if first & (len - 1) != 0 {
             return 0;
         } else {
-            self.add_row(segment_bytes, from as u32, first, len, HALF as u64);
+            self.add_row(segment_bytes, from as u32, first, len, N as u64);
         }
         lanes
     }
@@ -376,10 +376,17 @@ pub fn coalesce(
     );
     out.clear();
     let mut left = mask;
-    // Rows of a block of 16 threads, and the halves that GT200 coalesces apart.
-    for from in [0, HALF] {
-        let half: &[u64; HALF] = addrs[from..].first_chunk().expect("half a warp");
-        left &= !out.add_half(size, len, from, half, left);
+    if addrs[HALF].wrapping_sub(addrs[0])
+        == addrs[1].wrapping_sub(addrs[0]).wrapping_mul(HALF as u64)
+    {
+        left &= !out.add_even(size, len, 0, addrs, left);
+    }
+    if left != 0 {
+        // Rows of a block of 16 threads, and the halves that GT200 coalesces apart.
+        for from in [0, HALF] {
+            let half: &[u64; HALF] = addrs[from..].first_chunk().expect("half a warp");
+            left &= !out.add_even(size, len, from, half, left);
+        }
     }
     if left != 0 {
         add_lanes(size, len, addrs, left, out);

@@ -15,6 +15,7 @@ pub use counters::CacheCounters;
 pub use texture::TextureCache;
 
 use crate::{AccessKind, Request};
+use core::hint::cold_path;
 use mshr::{Fill, Mshrs};
 use tags::{Probe, Tags};
 use warploom_base::{Cycle, FixedQueue, KernelSlot};
@@ -491,7 +492,10 @@ impl Cache {
         let cycles = match bytes <= self.rules.port_bytes {
             // Nothing is divided.
             true => u32::from(bytes > 0),
-            false => bytes.div_ceil(self.rules.port_bytes),
+            false => {
+                cold_path();
+                bytes.div_ceil(self.rules.port_bytes)
+            }
         };
         self.use_data_port(now, cycles);
         self.counters.data_port_hits += u64::from(cycles);

@@ -4,6 +4,7 @@ use super::mshr::{Fill, Room};
 use super::tags::Probe;
 use super::{Access, AccessOutcome, Cache, FailReason, Level, Place, sectors_from};
 use crate::{AccessKind, Request};
+use core::hint::cold_path;
 use warploom_config::{AllocatePolicy, ModelStyle, WriteAllocate, WritePolicy};
 
 /// An access that was taken.
@@ -66,6 +67,7 @@ impl Cache {
     pub(super) fn read_hit(&mut self, place: Place, at: u32, request: &Request) -> Access {
         self.tags.touch(at, place.now);
         if request.kind == AccessKind::GlobalAtomic {
+            cold_path();
             self.refused = None;
             self.tags
                 .write(place.set, at, place.sector, request.byte_mask);
@@ -155,6 +157,7 @@ impl Cache {
     }
 
     /// Forwards the write and reads the line.
+    #[inline(never)]
     fn write_and_read(
         &mut self,
         place: Place,
@@ -179,6 +182,7 @@ impl Cache {
     }
 
     /// Writes the sector if all of it is written, else reads it first and acknowledges then.
+    #[inline(never)]
     fn fetch_on_write(
         &mut self,
         place: Place,
@@ -329,6 +333,7 @@ impl Cache {
     /// Sends the dirty line that was replaced down, unless lower levels have it already, and reads
     /// it out of the data array. GPGPU-Sim 4.2 forgets the size where a read replaced the line, so
     /// that such a write-back does not use the port; 3.2.2 always reads out the whole line.
+    #[inline(never)]
     pub(super) fn write_back(&mut self, place: Place, cause: &Request, by_read: bool) {
         if self.rules.write == WritePolicy::WriteThrough {
             return;

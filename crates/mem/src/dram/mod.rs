@@ -16,6 +16,7 @@ use crate::partition::SubPartition;
 use crate::timed::Timed;
 use arbiter::Arbiter;
 use banks::Banks;
+use core::hint::cold_path;
 use detail::Detail;
 pub use detail::{BANKS, BUS_USES, COLUMN_WAITS, DramDetail, MAX_BANKS, WHOLE_SHARE};
 use inside::{Pending, Requests, Ticket};
@@ -304,7 +305,10 @@ impl DramChannel {
             // Mostly there are as many as the address has numbers for.
             bank: match bank < self.bank_count {
                 true => bank,
-                false => bank % self.bank_count,
+                false => {
+                    cold_path();
+                    bank % self.bank_count
+                }
             },
             row,
             arrived_at,

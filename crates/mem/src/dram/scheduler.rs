@@ -1,6 +1,7 @@
 //! Requests that wait for their bank, one list a bank, linked by number.
 
 use super::inside::Pending;
+use core::hint::cold_path;
 use warploom_config::{DramScheduler, DramSpec};
 
 const NONE: u32 = u32::MAX;
@@ -191,6 +192,7 @@ impl Queue {
     fn take_next(&mut self, idle: u64, first: u32, rows: &[u32]) -> Option<Pending> {
         match self.kind {
             DramScheduler::Fcfs => {
+                cold_path();
                 let head = self.lists[0].head;
                 let bank = self.nodes[head as usize].pending.bank;
                 (idle >> bank & 1 == 1).then(|| self.unlink(0, NONE, head))
