@@ -3,12 +3,15 @@
 use crate::fault::{FaultKind, FindingKind, RawFault};
 use crate::machine::{Exec, Machine};
 use crate::memory::{AccessCheck, PAGE_BYTES};
+use crate::regs::{LANE_BITS, map_lanes};
 use crate::step::{Effect, MemEffect, MemKind};
 use warploom_base::{LaneMask, WARP_SIZE, lanes_of};
 use warploom_ir::{CONST_BASE, CONST_BYTES, CacheOp, MemSpace, MemTy, Src};
 
 /// Most bytes that one lane moves: PTX has no longer vectors.
 pub(crate) const LANE_BYTES: usize = 32;
+/// Bytes of a word.
+const WORD: u64 = 4;
 
 /// One access of all lanes, after its addresses are known.
 #[derive(Clone, Copy)]
@@ -38,16 +41,17 @@ impl Access {
     }
 }
 
-/// The range of a warp's addresses.
+/// Where the addresses of a warp's active lanes lie.
 #[derive(Clone, Copy)]
 pub(crate) struct Span {
+    /// At or below the first byte.
     pub low: u64,
-    /// Byte after the last.
+    /// Behind the last byte.
     pub high: u64,
     /// All addresses or-ed: the alignment that they share.
     pub bits: u64,
-    /// All 32 lanes take part and follow each other without gaps.
-    pub coalesced: bool,
+    /// All 32 lanes take part and their words follow each other without gaps.
+    pub row: bool,
 }
 
 impl Span {
@@ -57,27 +61,32 @@ impl Span {
         page(self.low) == page(self.high - 1)
     }
 
+    /// A row, else the aligned block around all addresses: what differs between them says how large
+    /// it is, without a search for the least and the greatest. For aligned accesses of up to
+    /// `align` bytes.
     #[inline(always)]
-    pub fn new(addrs: &[u64; WARP_SIZE], mask: LaneMask, bytes: u64) -> Self {
+    pub fn around(addrs: &[u64; WARP_SIZE], mask: LaneMask, align: u64) -> Self {
         if mask == LaneMask::MAX
-            && let Some(span) = Self::of_row(addrs, bytes)
+            && align == WORD
+            && let Some(span) = Self::of_row(addrs)
         {
             return span;
         }
-        let (mut low, mut high, mut bits) = (u64::MAX, 0, 0);
-        if mask == LaneMask::MAX {
-            for &address in addrs {
-                low = low.min(address);
-                high = high.max(address);
-                bits |= address;
-            }
-            return Self {
-                low,
-                high: high.saturating_add(bytes),
-                bits,
-                coalesced: false,
-            };
+        let first = addrs[mask.trailing_zeros() as usize % WARP_SIZE];
+        let differ = differing_bits(addrs, first, mask);
+        let below = u64::MAX.checked_shr(differ.leading_zeros()).unwrap_or(0);
+        Self {
+            low: first & !below,
+            high: ((first | below) & !(align - 1)).saturating_add(align),
+            bits: first | differ,
+            row: false,
         }
+    }
+
+    /// From the least address to the end of the greatest.
+    #[inline(never)]
+    pub fn exact(addrs: &[u64; WARP_SIZE], mask: LaneMask, bytes: u64) -> Self {
+        let (mut low, mut high, mut bits) = (u64::MAX, 0, 0);
         for lane in lanes_of(mask) {
             low = low.min(addrs[lane]);
             high = high.max(addrs[lane]);
@@ -87,27 +96,44 @@ impl Span {
             low,
             high: high.saturating_add(bytes),
             bits,
-            coalesced: false,
+            row: false,
         }
     }
 
-    /// The span of addresses that follow each other, found without branches. Addresses near the end
-    /// of the address space are left to the general way.
+    /// The span of words that follow each other, found without branches. Addresses near the end of
+    /// the address space are left to the general way.
     #[inline(always)]
-    fn of_row(addrs: &[u64; WARP_SIZE], bytes: u64) -> Option<Self> {
+    fn of_row(addrs: &[u64; WARP_SIZE]) -> Option<Self> {
         let low = addrs[0];
         let mut unlike = 0;
         for lane in 0..WARP_SIZE {
-            unlike |= addrs[lane] ^ low.wrapping_add(lane as u64 * bytes);
+            unlike |= addrs[lane] ^ low.wrapping_add(lane as u64 * WORD);
         }
-        let high = low.checked_add(WARP_SIZE as u64 * bytes)?;
+        let high = low.checked_add(WARP_SIZE as u64 * WORD)?;
         (unlike == 0).then_some(Self {
             low,
             high,
-            bits: low | bytes,
-            coalesced: true,
+            bits: low | WORD,
+            row: true,
         })
     }
+}
+
+/// The bits in which some active lane's address is unlike `first`.
+#[inline(always)]
+fn differing_bits(addrs: &[u64; WARP_SIZE], first: u64, mask: LaneMask) -> u64 {
+    let mut differ = 0;
+    if mask == LaneMask::MAX {
+        for lane in 0..WARP_SIZE {
+            differ |= addrs[lane] ^ first;
+        }
+        return differ;
+    }
+    for lane in 0..WARP_SIZE {
+        let active = mask & LANE_BITS[lane] != 0;
+        differ |= if active { addrs[lane] ^ first } else { 0 };
+    }
+    differ
 }
 
 impl Machine<'_, '_> {
@@ -115,17 +141,13 @@ impl Machine<'_, '_> {
     #[inline(always)]
     pub(crate) fn addresses(&mut self) {
         let offset = self.inst.imm;
-        if self.inst.wide_addr || !matches!(self.inst.src[0], Src::Reg(_)) {
-            let base = *self.src::<u64>(0);
-            for lane in 0..WARP_SIZE {
-                self.out.addrs[lane] = base[lane].wrapping_add_signed(offset.into());
-            }
+        self.out.addrs = if self.inst.wide_addr || !matches!(self.inst.src[0], Src::Reg(_)) {
+            let offset = i64::from(offset);
+            map_lanes(self.src::<u64>(0), |base| base.wrapping_add_signed(offset))
         } else {
-            let base = *self.src::<u32>(0);
-            for lane in 0..WARP_SIZE {
-                self.out.addrs[lane] = u64::from(base[lane].wrapping_add_signed(offset));
-            }
-        }
+            let address = |base: u32| u64::from(base.wrapping_add_signed(offset));
+            map_lanes(self.src::<u32>(0), address)
+        };
     }
 
     pub(crate) fn memory_effect(&mut self, access: Access, cache_op: CacheOp, returns: bool) {
@@ -147,13 +169,27 @@ impl Machine<'_, '_> {
         RawFault::memory(kind, lane, access.space, address, access.bytes as u32)
     }
 
-    /// Are all lanes aligned and inside one live allocation?
+    /// Are all lanes aligned and inside one live allocation, and is nothing looked for?
     #[inline(always)]
     pub(crate) fn one_allocation(&self, access: Access) -> Option<Span> {
-        let span = Span::new(&self.out.addrs, self.mask, access.bytes as u64);
+        let span = Span::around(&self.out.addrs, self.mask, access.align);
         if span.bits & (access.align - 1) != 0 || self.ctx.checks.uninitialised {
             return None;
         }
+        let image = self.port.image;
+        if span.is_in_one_page() && image.is_live_page(self.ctx.asid, span.low) {
+            return Some(span);
+        }
+        self.inside_allocation(span, access)
+    }
+
+    /// The same where an allocation ends within a page, or lanes access several pages.
+    #[inline(never)]
+    fn inside_allocation(&self, around: Span, access: Access) -> Option<Span> {
+        let span = match around.row {
+            true => around,
+            false => Span::exact(&self.out.addrs, self.mask, access.bytes as u64),
+        };
         let (start, end) = self.port.image.live_range(self.ctx.asid, span.low)?;
         (start <= span.low && span.high <= end).then_some(span)
     }
@@ -167,17 +203,17 @@ impl Machine<'_, '_> {
     /// May some lane read what this SM stored and has not committed?
     #[inline(always)]
     pub(crate) fn own_stores(&self, span: Span, access: Access) -> bool {
+        !self.port.log.is_empty() && self.may_touch_own(span, access)
+    }
+
+    #[inline(never)]
+    fn may_touch_own(&self, span: Span, access: Access) -> bool {
         const DENSE: u64 = 4096;
-        if self.port.log.is_empty() {
-            return false;
-        }
+        let log = &self.port.log;
         if span.high - span.low <= DENSE {
-            return self
-                .port
-                .log
-                .may_touch(span.low, (span.high - span.low) as usize);
+            return log.may_touch(span.low, (span.high - span.low) as usize);
         }
-        lanes_of(self.mask).any(|lane| self.port.log.may_touch(self.out.addrs[lane], access.bytes))
+        lanes_of(self.mask).any(|lane| log.may_touch(self.out.addrs[lane], access.bytes))
     }
 
     /// May this lane make this access?
@@ -293,10 +329,14 @@ impl Machine<'_, '_> {
     #[inline(always)]
     pub(crate) fn plain_shared(&self, access: Access) -> Option<Span> {
         let checks = self.ctx.checks.uninitialised || self.ctx.checks.shared_races;
-        let span = Span::new(&self.out.addrs, self.mask, access.bytes as u64);
-        let inside = span.high <= self.block.shared.len() as u64;
-        let aligned = span.bits & (access.align - 1) == 0;
-        (!checks && inside && aligned).then_some(span)
+        let span = Span::around(&self.out.addrs, self.mask, access.align);
+        if checks || span.bits & (access.align - 1) != 0 {
+            return None;
+        }
+        let size = self.block.shared.len() as u64;
+        let inside = |span: Span| span.high <= size;
+        let exact = || Span::exact(&self.out.addrs, self.mask, access.bytes as u64);
+        (inside(span) || inside(exact())).then_some(span)
     }
 
     /// One aligned word of local memory at the same place in all lanes: one row.

@@ -122,7 +122,7 @@ impl Machine<'_, '_> {
         let page = image
             .page_data(self.ctx.asid, span.low)
             .unwrap_or(UNTOUCHED);
-        if span.coalesced && is_word(ty) {
+        if span.row && is_word(ty) {
             let offset = span.low as usize % PAGE_BYTES;
             self.load_row(&page[offset..]);
             return;
@@ -182,7 +182,7 @@ impl Machine<'_, '_> {
         let Some(span) = self.plain_shared(access) else {
             return false;
         };
-        if span.coalesced && is_word(ty) {
+        if span.row && is_word(ty) {
             let mut row = [0; 4 * WARP_SIZE];
             row.copy_from_slice(&self.block.shared[span.low as usize..span.high as usize]);
             self.load_row(&row);

@@ -3,7 +3,8 @@
 //!
 //! Invariants: pages are removed with their address space only; an untouched page reads as zero;
 //! allocations of one address space never overlap and are placed in the order of the calls, as
-//! GPGPU-Sim places them.
+//! GPGPU-Sim places them; a global page is marked as live exactly while one live allocation holds
+//! all of it, so that most accesses are checked without a search.
 
 use crate::heap::Heap;
 use crate::printed::Printed;
@@ -15,7 +16,11 @@ pub const PAGE_BYTES: usize = 1 << PAGE_SHIFT;
 const PAGE_SHIFT: u32 = 16;
 const DIRECTORY_SHIFT: u32 = 12;
 const DIRECTORY_LEN: usize = 1 << DIRECTORY_SHIFT;
-const NO_PAGE: u32 = u32::MAX;
+/// An entry of a directory: the page's number, and whether one live allocation holds all of it.
+const NUMBER: u32 = u32::MAX >> 1;
+const LIVE: u32 = !NUMBER;
+/// The number of a page that nobody has touched.
+const NO_PAGE: u32 = NUMBER;
 
 /// Bytes of what a GPU protects as one: CUDA maps memory in pieces of 2 MiB (the granularity that
 /// `cuMemGetAllocationGranularity` tells).
@@ -75,10 +80,12 @@ pub struct Allocation {
     pub live: bool,
 }
 
+type Directory = [u32; DIRECTORY_LEN];
+
 #[derive(Clone, Debug)]
 struct AddressSpace {
-    /// Page numbers in two levels: `directories[page >> 12][page & 4095]`.
-    directories: Vec<Option<Box<[u32]>>>,
+    /// Pages in two levels: `directories[page >> 12][page & 4095]`.
+    directories: Vec<Option<Box<Directory>>>,
     /// By base address.
     allocations: Vec<Allocation>,
     next_global: u64,
@@ -90,7 +97,7 @@ struct AddressSpace {
 
 #[derive(Clone, Debug)]
 struct Page {
-    data: Box<[u8]>,
+    data: Box<[u8; PAGE_BYTES]>,
     /// One bit per byte, when the memory tracks initialisation.
     written: Option<Box<[u64]>>,
 }
@@ -133,15 +140,40 @@ impl AddressSpace {
         }
     }
 
-    #[inline]
-    fn page(&self, address: u64) -> Option<u32> {
+    /// The directory's entry of an address, if there is a directory.
+    #[inline(always)]
+    fn entry(&self, address: u64) -> Option<u32> {
         let page = address >> PAGE_SHIFT;
-        let directory = self
-            .directories
-            .get((page >> DIRECTORY_SHIFT) as usize)?
-            .as_deref()?;
-        let entry = directory[page as usize & (DIRECTORY_LEN - 1)];
-        (entry != NO_PAGE).then_some(entry)
+        let directory = self.directories.get((page >> DIRECTORY_SHIFT) as usize)?;
+        Some(directory.as_deref()?[page as usize % DIRECTORY_LEN])
+    }
+
+    fn entry_mut(&mut self, address: u64) -> &mut u32 {
+        let page = address >> PAGE_SHIFT;
+        let outer = (page >> DIRECTORY_SHIFT) as usize;
+        if self.directories.len() <= outer {
+            self.directories.resize(outer + 1, None);
+        }
+        let directory = self.directories[outer]
+            .get_or_insert_with(|| Box::new([NO_PAGE; DIRECTORY_LEN]));
+        &mut directory[page as usize % DIRECTORY_LEN]
+    }
+
+    #[inline(always)]
+    fn page(&self, address: u64) -> Option<u32> {
+        let number = self.entry(address)? & NUMBER;
+        (number != NO_PAGE).then_some(number)
+    }
+
+    /// An allocation begins or ends to be live: so do the pages of which it holds all.
+    fn mark(&mut self, allocation: Allocation) {
+        const PAGE: u64 = PAGE_BYTES as u64;
+        let Allocation { base, bytes, live } = allocation;
+        let (first, end) = (base.next_multiple_of(PAGE), (base + bytes) / PAGE * PAGE);
+        for page in (first..end).step_by(PAGE_BYTES) {
+            let entry = self.entry_mut(page);
+            *entry = (*entry & NUMBER) | if live { LIVE } else { 0 };
+        }
     }
 
     /// The allocation that starts last at or before `address`.
@@ -178,7 +210,8 @@ impl DeviceMemory {
         let bytes: u64 = space.allocations.iter().filter(global).map(padded).sum();
         self.allocated -= bytes;
         let entries = space.directories.iter().flatten().flat_map(|d| d.iter());
-        for &page in entries.filter(|page| **page != NO_PAGE) {
+        let numbers = entries.map(|entry| entry & NUMBER);
+        for page in numbers.filter(|number| *number != NO_PAGE) {
             let Page { data, written } = &mut self.pages[page as usize];
             data.fill(0);
             if let Some(written) = written {
@@ -290,11 +323,13 @@ impl DeviceMemory {
         let space = self.space_mut(asid);
         let base = space.next_global;
         space.next_global += padded;
-        space.allocations.push(Allocation {
+        let allocation = Allocation {
             base,
             bytes,
             live: true,
-        });
+        };
+        space.allocations.push(allocation);
+        space.mark(allocation);
         Ok(base)
     }
 
@@ -335,6 +370,8 @@ impl DeviceMemory {
             .find(|a| a.base == address && a.live);
         let allocation = found.ok_or(missing)?;
         allocation.live = false;
+        let allocation = *allocation;
+        space.mark(allocation);
         self.allocated -= allocation.bytes.max(1).next_multiple_of(ALLOC_ALIGN);
         Ok(())
     }
@@ -403,6 +440,15 @@ impl DeviceMemory {
         (a.live && address - a.base < a.bytes).then_some((a.base, a.base + a.bytes))
     }
 
+    /// Is all of the address's page inside one live allocation? Smaller allocations have no such
+    /// page.
+    #[inline(always)]
+    pub(crate) fn is_live_page(&self, asid: u8, address: u64) -> bool {
+        let space = self.spaces.get(usize::from(asid));
+        let entry = space.and_then(|space| space.entry(address));
+        entry.is_some_and(|entry| entry & LIVE != 0)
+    }
+
     /// The allocation nearest to an address, in words.
     pub fn nearest(&self, asid: u8, address: u64) -> String {
         let distance = |a: &Allocation| {
@@ -418,37 +464,27 @@ impl DeviceMemory {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn page_data(&self, asid: u8, address: u64) -> Option<&[u8; PAGE_BYTES]> {
         let page = self.spaces.get(asid as usize)?.page(address)?;
-        self.pages[page as usize].data.first_chunk()
+        Some(&self.pages[page as usize].data)
     }
 
     fn page_index(&mut self, asid: u8, address: u64) -> usize {
         let new_page = self.unused.last().copied();
         let new_page = new_page.unwrap_or(self.pages.len() as u32);
-        let page = address >> PAGE_SHIFT;
-        let (outer, inner) = (
-            (page >> DIRECTORY_SHIFT) as usize,
-            page as usize & (DIRECTORY_LEN - 1),
-        );
-        let space = self.space_mut(asid);
-        if space.directories.len() <= outer {
-            space.directories.resize(outer + 1, None);
+        let entry = self.space_mut(asid).entry_mut(address);
+        if *entry & NUMBER != NO_PAGE {
+            return (*entry & NUMBER) as usize;
         }
-        let directory = space.directories[outer]
-            .get_or_insert_with(|| vec![NO_PAGE; DIRECTORY_LEN].into_boxed_slice());
-        if directory[inner] != NO_PAGE {
-            return directory[inner] as usize;
-        }
-        directory[inner] = new_page;
+        *entry = (*entry & LIVE) | new_page;
         if self.unused.pop().is_some() {
             return new_page as usize;
         }
         let written = self
             .track
             .then(|| vec![0; PAGE_BYTES / 64].into_boxed_slice());
-        let data = vec![0; PAGE_BYTES].into_boxed_slice();
+        let data = vec![0; PAGE_BYTES].try_into().expect("it has this length");
         self.pages.push(Page { data, written });
         new_page as usize
     }
@@ -614,4 +650,35 @@ fn page_parts(address: u64, len: usize) -> impl Iterator<Item = (u64, std::ops::
         let start = (at - address) as usize;
         (at, start..start + part)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{DeviceMemory, PAGE_BYTES};
+
+    /// Pages are marked as live exactly where the table of allocations says so, written or not.
+    #[test]
+    fn live_pages_are_those_of_one_live_allocation() {
+        const PAGE: u64 = PAGE_BYTES as u64;
+        let mut memory = DeviceMemory::new(1 << 24);
+        let sizes = [256, PAGE - 256, 3 * PAGE, 100, 2 * PAGE, PAGE];
+        let bases = sizes.map(|bytes| memory.alloc(1, bytes).expect("room"));
+        let agrees = |memory: &DeviceMemory| {
+            let pages = (bases[0]..bases[5] + 2 * PAGE).step_by(PAGE_BYTES);
+            let count = pages.clone().filter(|&page| {
+                let range = memory.live_range(1, page);
+                let whole = range.is_some_and(|(start, end)| start <= page && page + PAGE <= end);
+                assert_eq!(memory.is_live_page(1, page + 77), whole, "{page:#x}");
+                whole
+            });
+            count.count()
+        };
+        assert_eq!(agrees(&memory), 4);
+        memory.write(1, bases[2] + PAGE, &[1]).expect("it is there");
+        assert_eq!(agrees(&memory), 4);
+        memory.free(1, bases[2]).expect("it is live");
+        assert_eq!(agrees(&memory), 1);
+        memory.forget(1);
+        assert_eq!(agrees(&memory), 0);
+    }
 }

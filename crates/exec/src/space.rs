@@ -39,7 +39,10 @@ pub(crate) fn resolve(address: u64) -> Option<(MemSpace, u64)> {
 impl Machine<'_, '_> {
     /// If all lanes' generic addresses lie in one space: turns them into addresses of that space.
     pub(crate) fn uniform_space(&mut self) -> Option<MemSpace> {
-        let span = Span::new(&self.out.addrs, self.mask, 1);
+        if Span::around(&self.out.addrs, self.mask, 1).low >= GLOBAL_BASE {
+            return Some(MemSpace::Global);
+        }
+        let span = Span::exact(&self.out.addrs, self.mask, 1);
         let last = span.high - 1;
         if span.low >= GLOBAL_BASE {
             return Some(MemSpace::Global);

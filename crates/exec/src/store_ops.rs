@@ -72,7 +72,7 @@ impl Machine<'_, '_> {
         let Some(span) = self.one_page(access).filter(|span| span.low >= GLOBAL_BASE) else {
             return false;
         };
-        if span.coalesced && is_word(ty) {
+        if span.row && is_word(ty) {
             let bytes = map_lanes(self.src::<u32>(1), u32::to_le);
             self.port
                 .write(self.ctx.asid, span.low, bytemuck::bytes_of(&bytes));
@@ -135,7 +135,7 @@ impl Machine<'_, '_> {
             return false;
         };
         let value = map_lanes(self.src::<u32>(1), u32::to_le);
-        if span.coalesced {
+        if span.row {
             let range = span.low as usize..span.high as usize;
             self.block.shared[range].copy_from_slice(bytemuck::bytes_of(&value));
             return true;
