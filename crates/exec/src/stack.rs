@@ -8,7 +8,6 @@
 //! Limit: lanes of one warp that wait for each other (a spin lock within a warp) never progress;
 //! see [`Spin`].
 
-use smallvec::SmallVec;
 use warploom_base::{LaneMask, Pc};
 
 /// Where no further instruction is: paths meet only at the function's end.
@@ -70,13 +69,36 @@ pub struct Spin {
     pub wait_pc: Option<Pc>,
 }
 
-/// The stack of one warp. Most have one entry or two: these lie in it, for every instruction that
-/// executes looks at the top.
-#[derive(Clone, Debug, Default)]
+impl Entry {
+    const EMPTY: Self = Self {
+        pc: Pc(0),
+        rpc: FUNCTION_END,
+        lanes: 0,
+        call: None,
+        callee: 0,
+    };
+}
+
+/// The stack of one warp. Every instruction that executes looks at the top, which therefore is not
+/// in the list. It has no lanes only when no entry is left, or until [`Self::settle`].
+#[derive(Clone, Debug)]
 pub(crate) struct SimtStack {
-    entries: SmallVec<[Entry; 2]>,
+    top: Entry,
+    /// The others, bottom first.
+    below: Vec<Entry>,
     depth: u32,
     jumps: u64,
+}
+
+impl Default for SimtStack {
+    fn default() -> Self {
+        Self {
+            top: Entry::EMPTY,
+            below: Vec::new(),
+            depth: 0,
+            jumps: 0,
+        }
+    }
 }
 
 fn known(pc: Pc) -> Option<Pc> {
@@ -86,23 +108,20 @@ fn known(pc: Pc) -> Option<Pc> {
 impl SimtStack {
     /// All lanes of `lanes` at the kernel's first instruction.
     pub fn reset(&mut self, lanes: LaneMask) {
-        self.entries.clear();
+        self.below.clear();
         self.depth = 0;
         self.jumps = 0;
-        if lanes != 0 {
-            self.entries.push(Entry {
-                pc: Pc(0),
-                rpc: FUNCTION_END,
-                lanes,
-                call: None,
-                callee: 0,
-            });
-        }
+        self.top = Entry {
+            lanes,
+            ..Entry::EMPTY
+        };
     }
 
+    /// Next instruction and lanes of the top entry, if there is one.
     #[inline(always)]
     pub fn top(&self) -> Option<(Pc, LaneMask)> {
-        self.entries.last().map(|e| (e.pc, e.lanes))
+        let Entry { pc, lanes, .. } = self.top;
+        (lanes != 0).then_some((pc, lanes))
     }
 
     /// Calls in progress in the top entry.
@@ -114,21 +133,14 @@ impl SimtStack {
     /// then call [`Self::settle`] until it yields nothing.
     #[inline(always)]
     pub fn advance(&mut self, pc: Pc) -> bool {
-        match self.entries.last_mut() {
-            Some(top) => {
-                top.pc = pc;
-                pc == top.rpc
-            }
-            None => false,
-        }
+        self.top.pc = pc;
+        pc == self.top.rpc
     }
 
     /// As [`Self::advance`], for a jump: counts jumps back by a part of the warp.
     #[inline(always)]
     pub fn jump(&mut self, pc: Pc) -> bool {
-        if self.entries.len() > 1 && self.entries.last().is_some_and(|top| pc <= top.pc) {
-            self.jumps += 1;
-        }
+        self.jumps += u64::from(pc <= self.top.pc && !self.below.is_empty());
         self.advance(pc)
     }
 
@@ -137,54 +149,57 @@ impl SimtStack {
     pub fn diverge(&mut self, groups: &[(Pc, LaneMask)], reconverge: Option<Pc>) {
         self.jumps = 0;
         let rpc = reconverge.unwrap_or(FUNCTION_END);
-        let Some(top) = self.entries.last_mut() else {
-            return;
+        // Else the entry below is already where the lanes meet.
+        if self.top.rpc != rpc || self.top.call.is_some() {
+            self.top.pc = rpc;
+            self.below.push(self.top);
+        }
+        let mut groups = groups.iter().filter(|group| group.0 != rpc && group.1 != 0);
+        let entry = |&(pc, lanes): &(Pc, LaneMask)| Entry {
+            pc,
+            rpc,
+            lanes,
+            ..Entry::EMPTY
         };
-        if top.rpc == rpc && top.call.is_none() {
-            // The entry below is already where the lanes meet.
-            self.entries.pop();
-        } else {
-            top.pc = rpc;
+        let last = groups.next_back().map(entry);
+        self.below.extend(groups.map(entry));
+        match last {
+            Some(last) => self.top = last,
+            None => self.pop(),
         }
-        for &(pc, lanes) in groups {
-            if pc != rpc && lanes != 0 {
-                self.entries.push(Entry {
-                    pc,
-                    rpc,
-                    lanes,
-                    call: None,
-                    callee: 0,
-                });
-            }
-        }
+    }
+
+    /// The entry below becomes the top.
+    fn pop(&mut self) {
+        self.top = self.below.pop().unwrap_or(Entry::EMPTY);
     }
 
     /// A call by `lanes` of the top entry, of the `callee`-th function that it may reach; all of
     /// the entry's lanes go on behind the call afterwards.
     pub fn call(&mut self, call: Pc, target: Pc, callee: u16, lanes: LaneMask) {
-        if let Some(top) = self.entries.last_mut() {
-            top.pc = Pc(call.0 + 1);
-        }
+        self.top.pc = Pc(call.0 + 1);
         self.depth += 1;
-        self.entries.push(Entry {
+        self.below.push(self.top);
+        self.top = Entry {
             pc: target,
             rpc: FUNCTION_END,
             lanes,
             call: Some(call),
             callee,
-        });
+        };
     }
 
     /// Drops top entries whose lanes are where they meet others. Yields each call that ended, one
     /// at a time.
     pub fn settle(&mut self) -> Option<Returned> {
-        while let Some(&top) = self.entries.last() {
-            let base = self.entries.len() == 1;
-            if top.lanes != 0 && (top.pc != top.rpc || base) {
+        loop {
+            let top = self.top;
+            let base = self.below.is_empty();
+            if base || (top.lanes != 0 && top.pc != top.rpc) {
                 return None;
             }
             self.jumps = 0;
-            self.entries.pop();
+            self.pop();
             if let Some(call) = top.call {
                 self.depth -= 1;
                 return Some(Returned {
@@ -194,25 +209,26 @@ impl SimtStack {
                 });
             }
         }
-        None
     }
 
     /// Lanes end. Entries left without lanes go when they come to the top.
     pub fn exit(&mut self, lanes: LaneMask) {
         self.jumps = 0;
-        for entry in &mut self.entries {
+        self.top.lanes &= !lanes;
+        for entry in &mut self.below {
             entry.lanes &= !lanes;
         }
     }
 
     /// Entries.
     pub fn len(&self) -> usize {
-        self.entries.len()
+        self.below.len() + usize::from(self.top.lanes != 0)
     }
 
     /// The entries, bottom first.
     pub fn entries(&self) -> impl DoubleEndedIterator<Item = StackEntry> + '_ {
-        self.entries.iter().map(|e| StackEntry {
+        let top = (self.top.lanes != 0).then_some(&self.top);
+        self.below.iter().chain(top).map(|e| StackEntry {
             pc: known(e.pc),
             reconverge: known(e.rpc),
             lanes: e.lanes,
@@ -222,10 +238,8 @@ impl SimtStack {
 
     /// The spinning part, if any lanes jump back while others wait.
     pub fn spin(&self) -> Option<Spin> {
-        let [.., below, top] = self.entries.as_slice() else {
-            return None;
-        };
-        let waiting = self.entries.iter().fold(0, |m, e| m | e.lanes) & !top.lanes;
+        let (below, top) = (self.below.last()?, &self.top);
+        let waiting = self.below.iter().fold(0, |m, e| m | e.lanes) & !top.lanes;
         (self.jumps > 0 && waiting != 0).then_some(Spin {
             jumps: self.jumps,
             lanes: top.lanes,
