@@ -36,6 +36,19 @@ impl Dim3 {
             (rank / (x * y)) as u32,
         )
     }
+
+    /// The point with the next x-fastest rank.
+    #[inline]
+    pub const fn after(self, point: Self) -> Self {
+        let Self { x, y, z } = point;
+        if x + 1 < self.x {
+            Self::new(x + 1, y, z)
+        } else if y + 1 < self.y {
+            Self::new(0, y + 1, z)
+        } else {
+            Self::new(0, 0, z + 1)
+        }
+    }
 }
 
 impl std::fmt::Display for Dim3 {
@@ -54,5 +67,8 @@ mod tests {
         assert_eq!(grid.count(), 12);
         assert_eq!(grid.point(4), Dim3::new(1, 1, 0));
         assert_eq!(grid.point(11), Dim3::new(2, 1, 1));
+        for rank in 0..30 {
+            assert_eq!(grid.after(grid.point(rank)), grid.point(rank + 1));
+        }
     }
 }

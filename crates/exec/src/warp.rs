@@ -87,11 +87,12 @@ impl WarpState {
             (1 << threads) - 1
         };
         self.stack.reset(self.present);
+        let mut thread = ctx.block.point(first.into());
         for lane in 0..WARP_SIZE {
-            let thread = ctx.block.point(u64::from(first) + lane as u64);
             self.tid[0].0[lane] = thread.x;
             self.tid[1].0[lane] = thread.y;
             self.tid[2].0[lane] = thread.z;
+            thread = ctx.block.after(thread);
         }
     }
 
