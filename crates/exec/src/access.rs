@@ -5,6 +5,7 @@ use crate::machine::{Exec, Machine};
 use crate::memory::{AccessCheck, PAGE_BYTES};
 use crate::regs::{LANE_BITS, map_lanes};
 use crate::step::{Effect, MemEffect, MemKind};
+use std::hint::black_box;
 use warploom_base::{LaneMask, WARP_SIZE, lanes_of};
 use warploom_ir::{CONST_BASE, CONST_BYTES, CacheOp, MemSpace, MemTy, Src};
 
@@ -12,6 +13,8 @@ use warploom_ir::{CONST_BASE, CONST_BYTES, CacheOp, MemSpace, MemTy, Src};
 pub(crate) const LANE_BYTES: usize = 32;
 /// Bytes of a word.
 const WORD: u64 = 4;
+/// Lanes of half a warp.
+pub(crate) const HALF: usize = WARP_SIZE / 2;
 
 /// One access of all lanes, after its addresses are known.
 #[derive(Clone, Copy)]
@@ -50,36 +53,69 @@ pub(crate) struct Span {
     pub high: u64,
     /// All addresses or-ed: the alignment that they share.
     pub bits: u64,
-    /// All 32 lanes take part and their words follow each other without gaps.
+    /// How all 32 lanes' words lie, if it is in one of the usual ways.
+    pub halves: Option<[Half; 2]>,
+}
+
+/// The words of half a warp: at one address for all, or one behind the other.
+#[derive(Clone, Copy)]
+pub(crate) struct Half {
+    pub first: u64,
     pub row: bool,
 }
 
+impl Half {
+    #[inline(always)]
+    fn end(self) -> u64 {
+        self.first + if self.row { HALF as u64 * WORD } else { WORD }
+    }
+
+    /// Reads its words from all the words of a memory.
+    #[inline(always)]
+    pub fn read(self, words: &[u32], lanes: &mut [u32]) {
+        let at = self.first as usize / WORD as usize;
+        if !self.row {
+            return lanes.fill(u32::from_le(words[at]));
+        }
+        for (lane, word) in lanes.iter_mut().zip(&words[at..at + HALF]) {
+            *lane = u32::from_le(*word);
+        }
+    }
+}
+
 impl Span {
+    /// All 32 lanes take part and their words follow each other without gaps.
+    #[inline(always)]
+    pub fn is_row(&self) -> bool {
+        self.halves
+            .is_some_and(|[a, b]| a.row && b.row && b.first == a.end())
+    }
+
     #[inline(always)]
     pub fn is_in_one_page(&self) -> bool {
         let page = |address: u64| address / PAGE_BYTES as u64;
         page(self.low) == page(self.high - 1)
     }
 
-    /// A row, else the aligned block around all addresses: what differs between them says how large
-    /// it is, without a search for the least and the greatest. For aligned accesses of up to
-    /// `align` bytes.
+    /// Where the words lie, else the aligned block around all addresses: what differs between them
+    /// says how large it is, without a search for the least and the greatest. For aligned accesses
+    /// of up to `align` bytes.
     #[inline(always)]
     pub fn around(addrs: &[u64; WARP_SIZE], mask: LaneMask, align: u64) -> Self {
         if mask == LaneMask::MAX
             && align == WORD
-            && let Some(span) = Self::of_row(addrs)
+            && let Some(span) = Self::of_halves(addrs)
         {
             return span;
         }
         let first = addrs[mask.trailing_zeros() as usize % WARP_SIZE];
-        let differ = differing_bits(addrs, first, mask);
+        let differ = differing_bits(black_box(addrs), first, mask);
         let below = u64::MAX.checked_shr(differ.leading_zeros()).unwrap_or(0);
         Self {
             low: first & !below,
             high: ((first | below) & !(align - 1)).saturating_add(align),
             bits: first | differ,
-            row: false,
+            halves: None,
         }
     }
 
@@ -96,28 +132,47 @@ impl Span {
             low,
             high: high.saturating_add(bytes),
             bits,
-            row: false,
+            halves: None,
         }
     }
 
-    /// The span of words that follow each other, found without branches. Addresses near the end of
-    /// the address space are left to the general way.
+    /// The span of words in two halves, found without branches. Addresses near the end of the
+    /// address space are left to the general way.
     #[inline(always)]
-    fn of_row(addrs: &[u64; WARP_SIZE]) -> Option<Self> {
-        let low = addrs[0];
+    fn of_halves(addrs: &[u64; WARP_SIZE]) -> Option<Self> {
+        let [a, b] = [0, HALF].map(|lane| Half {
+            first: addrs[lane],
+            row: addrs[lane + 1] == addrs[lane].wrapping_add(WORD),
+        });
+        // What the compiler would see through here, such as that the first lane is like itself, it
+        // would make an exception of, and vectors bear none.
+        let (addrs, row) = (black_box(addrs), black_box(&ROW));
+        let steps = [a, b].map(|half| black_box(0u64.wrapping_sub(half.row.into())));
         let mut unlike = 0;
-        for lane in 0..WARP_SIZE {
-            unlike |= addrs[lane] ^ low.wrapping_add(lane as u64 * WORD);
+        for lane in 0..HALF {
+            unlike |= addrs[lane] ^ a.first.wrapping_add(row[lane] & steps[0]);
+            unlike |= addrs[lane + HALF] ^ b.first.wrapping_add(row[lane] & steps[1]);
         }
-        let high = low.checked_add(WARP_SIZE as u64 * WORD)?;
-        (unlike == 0).then_some(Self {
-            low,
-            high,
-            bits: low | WORD,
-            row: true,
+        let bits = a.first | b.first;
+        (unlike == 0 && bits <= u64::MAX / 2).then(|| Self {
+            low: a.first.min(b.first),
+            high: a.end().max(b.end()),
+            bits,
+            halves: Some([a, b]),
         })
     }
 }
+
+/// Where the words of half a warp lie behind the first, if they follow each other.
+const ROW: [u64; HALF] = {
+    let mut row = [0; HALF];
+    let mut lane = 0;
+    while lane < HALF {
+        row[lane] = lane as u64 * WORD;
+        lane += 1;
+    }
+    row
+};
 
 /// The bits in which some active lane's address is unlike `first`.
 #[inline(always)]
@@ -164,54 +219,51 @@ impl Machine<'_, '_> {
         }));
     }
 
-    pub(crate) fn memory_fault(&self, kind: FaultKind, access: Access, lane: usize) -> RawFault {
+    pub(crate) fn memory_fault(
+        &self,
+        kind: FaultKind,
+        access: Access,
+        lane: usize,
+    ) -> Box<RawFault> {
         let address = self.out.addrs[lane];
         RawFault::memory(kind, lane, access.space, address, access.bytes as u32)
     }
 
-    /// Are all lanes aligned and inside one live allocation, and is nothing looked for?
+    /// Are all lanes aligned and inside one live allocation, and is nothing looked for? `live` says
+    /// that they are in one page that is.
     #[inline(always)]
-    pub(crate) fn one_allocation(&self, access: Access) -> Option<Span> {
-        let span = Span::around(&self.out.addrs, self.mask, access.align);
-        if span.bits & (access.align - 1) != 0 || self.ctx.checks.uninitialised {
-            return None;
-        }
-        let image = self.port.image;
-        if span.is_in_one_page() && image.is_live_page(self.ctx.asid, span.low) {
-            return Some(span);
-        }
-        self.inside_allocation(span, access)
+    pub(crate) fn one_allocation(&self, span: &Span, access: Access, live: bool) -> bool {
+        span.bits & (access.align - 1) == 0
+            && !self.ctx.checks.uninitialised
+            && (live || self.inside_allocation(access))
     }
 
     /// The same where an allocation ends within a page, or lanes access several pages.
     #[inline(never)]
-    fn inside_allocation(&self, around: Span, access: Access) -> Option<Span> {
-        let span = match around.row {
-            true => around,
-            false => Span::exact(&self.out.addrs, self.mask, access.bytes as u64),
-        };
-        let (start, end) = self.port.image.live_range(self.ctx.asid, span.low)?;
-        (start <= span.low && span.high <= end).then_some(span)
+    fn inside_allocation(&self, access: Access) -> bool {
+        let span = Span::exact(&self.out.addrs, self.mask, access.bytes as u64);
+        let range = self.port.image.live_range(self.ctx.asid, span.low);
+        range.is_some_and(|(start, end)| start <= span.low && span.high <= end)
     }
 
-    /// The same, and all in one page?
+    /// Where the active lanes' addresses lie.
     #[inline(always)]
-    pub(crate) fn one_page(&self, access: Access) -> Option<Span> {
-        self.one_allocation(access).filter(Span::is_in_one_page)
+    pub(crate) fn span(&self, access: Access) -> Span {
+        Span::around(&self.out.addrs, self.mask, access.align)
     }
 
     /// May some lane read what this SM stored and has not committed?
     #[inline(always)]
-    pub(crate) fn own_stores(&self, span: Span, access: Access) -> bool {
-        !self.port.log.is_empty() && self.may_touch_own(span, access)
+    pub(crate) fn own_stores(&self, span: &Span, access: Access) -> bool {
+        !self.port.log.is_empty() && self.may_touch_own(span.low, span.high, access)
     }
 
     #[inline(never)]
-    fn may_touch_own(&self, span: Span, access: Access) -> bool {
+    fn may_touch_own(&self, low: u64, high: u64, access: Access) -> bool {
         const DENSE: u64 = 4096;
         let log = &self.port.log;
-        if span.high - span.low <= DENSE {
-            return log.may_touch(span.low, (span.high - span.low) as usize);
+        if high - low <= DENSE {
+            return log.may_touch(low, (high - low) as usize);
         }
         lanes_of(self.mask).any(|lane| log.may_touch(self.out.addrs[lane], access.bytes))
     }
@@ -327,16 +379,19 @@ impl Machine<'_, '_> {
 
     /// Are all lanes inside shared memory and aligned, and is nothing looked for?
     #[inline(always)]
-    pub(crate) fn plain_shared(&self, access: Access) -> Option<Span> {
+    pub(crate) fn plain_shared(&self, span: &Span, access: Access) -> bool {
         let checks = self.ctx.checks.uninitialised || self.ctx.checks.shared_races;
-        let span = Span::around(&self.out.addrs, self.mask, access.align);
         if checks || span.bits & (access.align - 1) != 0 {
-            return None;
+            return false;
         }
-        let size = self.block.shared.len() as u64;
-        let inside = |span: Span| span.high <= size;
-        let exact = || Span::exact(&self.out.addrs, self.mask, access.bytes as u64);
-        (inside(span) || inside(exact())).then_some(span)
+        span.high <= self.block.shared.len() as u64 || self.inside_shared(access)
+    }
+
+    /// The same where the block around all addresses is larger than shared memory.
+    #[inline(never)]
+    fn inside_shared(&self, access: Access) -> bool {
+        let span = Span::exact(&self.out.addrs, self.mask, access.bytes as u64);
+        span.high <= self.block.shared.len() as u64
     }
 
     /// One aligned word of local memory at the same place in all lanes: one row.
@@ -349,5 +404,60 @@ impl Machine<'_, '_> {
             first.saturating_add(access.bytes as u64) <= u64::from(self.ctx.program.local_end());
         let plain = uniform && !self.ctx.checks.uninitialised;
         (plain && inside && same()).then_some(first as usize / 4)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{HALF, Span, WORD};
+    use warploom_base::{LaneMask, Rng, WARP_SIZE};
+
+    /// Addresses of words: in halves, some with a lane that is unlike the others, or anywhere.
+    fn any_addresses(rng: &mut Rng) -> [u64; WARP_SIZE] {
+        let reach = 1 << (3 + rng.below(29));
+        let bases = [(); 2].map(|()| u64::from(rng.below(reach)) * WORD);
+        let steps = [(); 2].map(|()| u64::from(rng.below(3)) * WORD);
+        let scattered = rng.below(4) == 0;
+        let mut addrs = std::array::from_fn(|lane| match scattered {
+            true => u64::from(rng.below(reach)) * WORD,
+            false => bases[lane / HALF] + (lane % HALF) as u64 * steps[lane / HALF],
+        });
+        if rng.below(4) == 0 {
+            addrs[rng.below(32) as usize] += WORD;
+        }
+        addrs
+    }
+
+    /// A span holds what it is of, is in one page exactly if that is, and halves are where their
+    /// lanes are.
+    #[test]
+    fn spans_hold_their_addresses() {
+        let mut rng = Rng::new(5);
+        let mut halves = 0;
+        for _ in 0..20_000 {
+            let addrs = any_addresses(&mut rng);
+            let mask = match rng.below(3) {
+                0 => 1 << rng.below(32) | rng.next_u32(),
+                _ => LaneMask::MAX,
+            };
+            let span = Span::around(&addrs, mask, WORD);
+            let exact = Span::exact(&addrs, mask, WORD);
+            assert!(span.low <= exact.low && exact.high <= span.high);
+            assert_eq!(span.is_in_one_page(), exact.is_in_one_page());
+            assert_eq!(span.bits & (WORD - 1), exact.bits & (WORD - 1));
+            let row = |lane: usize| addrs[lane] == addrs[0] + lane as u64 * WORD;
+            let is_row = mask == LaneMask::MAX && (0..WARP_SIZE).all(row);
+            assert_eq!(span.is_row(), is_row);
+            if let Some(parts) = span.halves {
+                let place = |lane: usize| {
+                    let step = if parts[lane / HALF].row { WORD } else { 0 };
+                    parts[lane / HALF].first + (lane % HALF) as u64 * step
+                };
+                assert_eq!(addrs, std::array::from_fn(place));
+                assert_eq!((span.low, span.high), (exact.low, exact.high));
+                halves += 1;
+            }
+        }
+        assert!(halves > 1000, "{halves}");
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::machine::{Exec, Machine};
 use crate::vals::{Int, with_int, with_width};
+use crate::wide::{Run, Wide, run};
 use warploom_base::WARP_SIZE;
 use warploom_ir::{Combine, IntTy, Logic, PrmtMode, Width};
 
@@ -139,6 +140,36 @@ fn logic_mask(op: Logic, a: u32, b: u32) -> u32 {
     }
 }
 
+/// What executes d = a op b, bit by bit.
+pub(crate) fn logic(op: Logic, width: Width, wide: Wide) -> Option<Run> {
+    Some(match (op, width) {
+        (Logic::And, Width::B64) => run!(wide, |m| m.bin(|a: u64, b: u64| a & b)),
+        (Logic::Or, Width::B64) => run!(wide, |m| m.bin(|a: u64, b: u64| a | b)),
+        (Logic::Xor, Width::B64) => run!(wide, |m| m.bin(|a: u64, b: u64| a ^ b)),
+        (Logic::And, _) => run!(wide, |m| m.bin(|a: u32, b: u32| a & b)),
+        (Logic::Or, _) => run!(wide, |m| m.bin(|a: u32, b: u32| a | b)),
+        (Logic::Xor, _) => run!(wide, |m| m.bin(|a: u32, b: u32| a ^ b)),
+    })
+}
+
+/// What executes a shift left.
+pub(crate) fn shl(width: Width, wide: Wide) -> Option<Run> {
+    Some(
+        with_width!(width, T => run!(wide, |m| m.bin(|a: T, n: u32| {
+            if n >= T::BITS { 0 } else { a << n }
+        }))),
+    )
+}
+
+/// What executes a shift right.
+pub(crate) fn shr(ty: IntTy, wide: Wide) -> Option<Run> {
+    let run = with_int!(
+        ty, T => run!(wide, |m| m.bin(|a: T, n: u32| a.shr_clamped(n))),
+        packed => return None
+    );
+    Some(run)
+}
+
 impl Machine<'_, '_> {
     #[inline(always)]
     pub fn bfe(&mut self, ty: IntTy) -> Exec {
@@ -176,18 +207,6 @@ impl Machine<'_, '_> {
     }
 
     #[inline(always)]
-    pub fn logic(&mut self, op: Logic, width: Width) -> Exec {
-        match (op, width) {
-            (Logic::And, Width::B64) => self.bin(|a: u64, b: u64| a & b),
-            (Logic::Or, Width::B64) => self.bin(|a: u64, b: u64| a | b),
-            (Logic::Xor, Width::B64) => self.bin(|a: u64, b: u64| a ^ b),
-            (Logic::And, _) => self.bin(|a: u32, b: u32| a & b),
-            (Logic::Or, _) => self.bin(|a: u32, b: u32| a | b),
-            (Logic::Xor, _) => self.bin(|a: u32, b: u32| a ^ b),
-        }
-    }
-
-    #[inline(always)]
     pub fn not(&mut self, width: Width) -> Exec {
         with_width!(width, T => self.un(|a: T| !a))
     }
@@ -215,19 +234,6 @@ impl Machine<'_, '_> {
         let nonzero = (0..WARP_SIZE).fold(0, |m, i| m | u32::from(d[i] != 0) << i);
         self.put_pred(self.inst.dst[1], combine(how, nonzero, with));
         Ok(())
-    }
-
-    #[inline(always)]
-    pub fn shl(&mut self, width: Width) -> Exec {
-        with_width!(width, T => self.bin(|a: T, n: u32| {
-            if n >= T::BITS { 0 } else { a << n }
-        }))
-    }
-
-    #[inline(always)]
-    pub fn shr(&mut self, ty: IntTy) -> Exec {
-        let illegal = self.illegal();
-        with_int!(ty, T => self.bin(|a: T, n: u32| a.shr_clamped(n)), packed => Err(illegal))
     }
 
     pub fn shf(&mut self, left: bool, wrap: bool) -> Exec {

@@ -4,8 +4,9 @@ use crate::bit_ops::combine;
 use crate::float_ops::{flush, format_of, widen};
 use crate::machine::{Exec, Machine};
 use crate::vals::{with_int, with_width};
+use crate::wide::{Run, Wide, run};
 use warploom_base::{LaneMask, WARP_SIZE};
-use warploom_ir::{Cmp, Combine, FloatTy, IntTy, SetDst, Ty, Width};
+use warploom_ir::{Cmp, Combine, FloatTy, IntTy, Op, SetDst, Ty, Width};
 
 /// Signed or unsigned order as the type has it; `lo`, `ls`, `hi`, `hs` come with unsigned types
 /// only.
@@ -45,6 +46,20 @@ macro_rules! float_ordered {
             Cmp::Nan => $m.compare(|a: $T, b: $T| load(a).is_nan() || load(b).is_nan()),
         }
     }};
+}
+
+/// What executes `setp` of the types that kernels compare.
+pub(crate) fn setp(ty: Ty, wide: Wide) -> Option<Run> {
+    Some(match ty {
+        Ty::Bits(Width::B32) => run!(wide, |m| m.setp_of(Ty::Bits(Width::B32))),
+        Ty::Bits(Width::B64) => run!(wide, |m| m.setp_of(Ty::Bits(Width::B64))),
+        Ty::Int(IntTy::U32) => run!(wide, |m| m.setp_of(Ty::Int(IntTy::U32))),
+        Ty::Int(IntTy::S32) => run!(wide, |m| m.setp_of(Ty::Int(IntTy::S32))),
+        Ty::Int(IntTy::U64) => run!(wide, |m| m.setp_of(Ty::Int(IntTy::U64))),
+        Ty::Int(IntTy::S64) => run!(wide, |m| m.setp_of(Ty::Int(IntTy::S64))),
+        Ty::Float(FloatTy::F32) => run!(wide, |m| m.setp_of(Ty::Float(FloatTy::F32))),
+        _ => return None,
+    })
 }
 
 /// Two elements in a register.
@@ -88,12 +103,27 @@ impl Machine<'_, '_> {
 
     #[inline(always)]
     pub fn setp(&mut self, cmp: Cmp, how: Combine, ty: Ty, ftz: bool) -> Exec {
-        let c = self.src_pred(2);
         let (low, high) = self.holds(cmp, ty, ftz);
         let second = if is_packed(ty) { high } else { !low };
-        self.put_pred(self.inst.dst[0], combine(how, low, c));
-        self.put_pred(self.inst.dst[1], combine(how, second, c));
+        let [low, second] = match how {
+            Combine::None => [low, second],
+            _ => {
+                let c = self.src_pred(2);
+                [low, second].map(|mask| combine(how, mask, c))
+            }
+        };
+        self.put_pred(self.inst.dst[0], low);
+        self.put_pred(self.inst.dst[1], second);
         Ok(())
+    }
+
+    /// `setp` of one type.
+    #[inline(always)]
+    fn setp_of(&mut self, ty: Ty) -> Exec {
+        match self.inst.op {
+            Op::Setp(cmp, how, _, ftz) => self.setp(cmp, how, ty, ftz),
+            _ => Ok(()),
+        }
     }
 
     #[inline(always)]

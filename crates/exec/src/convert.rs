@@ -272,7 +272,6 @@ impl Machine<'_, '_> {
     #[allow(clippy::unnecessary_cast, reason = "one body for every source type")]
     #[inline(always)]
     fn resize(&mut self, to: IntTy, from: IntTy) -> Exec {
-        let illegal = self.illegal();
         with_int!(from, F => match to {
             IntTy::U8 => self.un(|a: F| a as u8),
             IntTy::S8 => self.un(|a: F| a as i8 as i32),
@@ -280,8 +279,8 @@ impl Machine<'_, '_> {
             IntTy::S16 => self.un(|a: F| a as i16 as i32),
             IntTy::U32 | IntTy::S32 => self.un(|a: F| a as u32),
             IntTy::U64 | IntTy::S64 => self.un(|a: F| a as u64),
-            IntTy::U16x2 | IntTy::S16x2 => Err(illegal),
-        }, packed => Err(illegal))
+            IntTy::U16x2 | IntTy::S16x2 => Err(self.illegal()),
+        }, packed => Err(self.illegal()))
     }
 
     /// f32 to f32: rounding to an integral value, saturation, flushing.

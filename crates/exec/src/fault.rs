@@ -272,19 +272,21 @@ pub(crate) struct RawFault {
 }
 
 impl RawFault {
-    pub fn plain(kind: FaultKind, lane: usize) -> Self {
-        Self {
-            kind,
-            lane,
-            access: None,
-        }
+    #[cold]
+    pub fn plain(kind: FaultKind, lane: usize) -> Box<Self> {
+        let access = None;
+        Box::new(Self { kind, lane, access })
     }
 
-    pub fn memory(kind: FaultKind, lane: usize, space: MemSpace, address: u64, bytes: u32) -> Self {
-        Self {
-            kind,
-            lane,
-            access: Some((space, address, bytes)),
-        }
+    #[cold]
+    pub fn memory(
+        kind: FaultKind,
+        lane: usize,
+        space: MemSpace,
+        address: u64,
+        bytes: u32,
+    ) -> Box<Self> {
+        let access = Some((space, address, bytes));
+        Box::new(Self { kind, lane, access })
     }
 }

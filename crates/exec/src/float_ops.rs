@@ -9,6 +9,7 @@
 use crate::approx;
 use crate::machine::{Exec, Machine};
 use crate::soft::{self, Format};
+use crate::wide::{Run, Wide, run};
 use warploom_ir::{FloatBin, FloatMinMax, FloatMods, FloatTy, FloatUn, Round, TestKind};
 
 /// f32's NaN.
@@ -284,6 +285,51 @@ macro_rules! by_halves {
 
 fn is_packed(ty: FloatTy) -> bool {
     matches!(ty, FloatTy::F16x2 | FloatTy::Bf16x2)
+}
+
+/// [`run!`] of f32 operations that round to nearest, for each `.ftz` and `.sat`.
+macro_rules! run32 {
+    ($mods:expr, $wide:expr, |$m:ident, $ftz:ident, $sat:ident $(, $fused:ident)?| $body:expr) => {
+        match ($mods.ftz, $mods.sat) {
+            (false, false) => run32!(@ $wide, $m, $ftz false, $sat false, ($($fused)?), $body),
+            (true, false) => run32!(@ $wide, $m, $ftz true, $sat false, ($($fused)?), $body),
+            (false, true) => run32!(@ $wide, $m, $ftz false, $sat true, ($($fused)?), $body),
+            (true, true) => run32!(@ $wide, $m, $ftz true, $sat true, ($($fused)?), $body),
+        }
+    };
+    (@ $wide:expr, $m:ident, $ftz:ident $yes:literal, $sat:ident $too:literal, ($($fused:ident)?),
+        $body:expr) => {{
+        const $ftz: bool = $yes;
+        const $sat: bool = $too;
+        run!($wide, |$m $(, $fused)?| $body)
+    }};
+}
+
+/// What executes the f32 operations that kernels consist of.
+pub(crate) fn float_bin(op: FloatBin, ty: FloatTy, mods: FloatMods, wide: Wide) -> Option<Run> {
+    if ty != FloatTy::F32 || mods.round != Round::Near {
+        return None;
+    }
+    Some(match op {
+        FloatBin::Add => {
+            run32!(mods, wide, |m, FTZ, SAT| m.bin32::<FTZ, SAT>(FloatBin::Add))
+        }
+        FloatBin::Sub => {
+            run32!(mods, wide, |m, FTZ, SAT| m.bin32::<FTZ, SAT>(FloatBin::Sub))
+        }
+        FloatBin::Mul => {
+            run32!(mods, wide, |m, FTZ, SAT| m.bin32::<FTZ, SAT>(FloatBin::Mul))
+        }
+        _ => return None,
+    })
+}
+
+/// What executes the fused multiply-add of f32.
+pub(crate) fn fma(ty: FloatTy, mods: FloatMods, wide: Wide) -> Option<Run> {
+    if ty != FloatTy::F32 || mods.round != Round::Near {
+        return None;
+    }
+    Some(run32!(mods, wide, |m, FTZ, SAT, fused| m.fma32::<FTZ, SAT>(fused)))
 }
 
 impl Machine<'_, '_> {

@@ -1,9 +1,9 @@
 //! Integer arithmetic: plain, wide, 24-bit, with carry, dot products.
 
-use crate::machine::SrcRaw;
-use crate::machine::{Exec, Machine};
+use crate::machine::{Exec, Machine, SrcRaw};
 use crate::regs::LANE_BITS;
 use crate::vals::{Int, Val, with_int};
+use crate::wide::{Run, Wide, run};
 use warploom_base::WARP_SIZE;
 use warploom_ir::{Half, IntBin, IntTy, IntUn};
 
@@ -76,28 +76,76 @@ fn halves(x: u32, signed: bool) -> [i64; 4] {
     [half(x), half(x >> 16), 0, 0]
 }
 
-impl Machine<'_, '_> {
-    #[allow(
-        clippy::unnecessary_min_or_max,
-        reason = "one body for signed and unsigned types"
-    )]
-    #[inline(always)]
-    pub fn int_bin(&mut self, op: IntBin, ty: IntTy) -> Exec {
-        with_int!(ty, T => match op {
-            IntBin::Add => self.bin(T::wrapping_add),
-            IntBin::Sub => self.bin(T::wrapping_sub),
-            IntBin::Div => self.bin(<T as Int>::div),
-            IntBin::Rem => self.bin(<T as Int>::rem),
-            IntBin::Min => self.bin(<T as Ord>::min),
-            IntBin::Max => self.bin(<T as Ord>::max),
-            IntBin::MinRelu => self.bin(|a: T, b: T| a.min(b).max(<T as Int>::ZERO)),
-            IntBin::MaxRelu => self.bin(|a: T, b: T| a.max(b).max(<T as Int>::ZERO)),
-            IntBin::AddSat => self.bin(T::saturating_add),
-            IntBin::SubSat => self.bin(T::saturating_sub),
-        }, packed => self.int_bin_packed(op, ty == IntTy::S16x2))
-    }
+/// What executes d = a op b, but for packed types.
+#[allow(
+    clippy::unnecessary_min_or_max,
+    reason = "one body for signed and unsigned types"
+)]
+pub(crate) fn int_bin(op: IntBin, ty: IntTy, wide: Wide) -> Option<Run> {
+    Some(with_int!(ty, T => match op {
+        IntBin::Add => run!(wide, |m| m.bin(T::wrapping_add)),
+        IntBin::Sub => run!(wide, |m| m.bin(T::wrapping_sub)),
+        IntBin::Div => run!(wide, |m| m.bin(<T as Int>::div)),
+        IntBin::Rem => run!(wide, |m| m.bin(<T as Int>::rem)),
+        IntBin::Min => run!(wide, |m| m.bin(<T as Ord>::min)),
+        IntBin::Max => run!(wide, |m| m.bin(<T as Ord>::max)),
+        IntBin::MinRelu => run!(wide, |m| m.bin(|a: T, b: T| a.min(b).max(<T as Int>::ZERO))),
+        IntBin::MaxRelu => run!(wide, |m| m.bin(|a: T, b: T| a.max(b).max(<T as Int>::ZERO))),
+        IntBin::AddSat => run!(wide, |m| m.bin(T::saturating_add)),
+        IntBin::SubSat => run!(wide, |m| m.bin(T::saturating_sub)),
+    }, packed => return None))
+}
 
-    fn int_bin_packed(&mut self, op: IntBin, signed: bool) -> Exec {
+/// What executes a multiplication.
+pub(crate) fn mul(half: Half, ty: IntTy, wide: Wide) -> Option<Run> {
+    Some(match (half, ty) {
+        (Half::Wide, IntTy::U16) => run!(wide, |m| m.bin(<u16 as Int>::mul_wide)),
+        (Half::Wide, IntTy::S16) => run!(wide, |m| m.bin(<i16 as Int>::mul_wide)),
+        (Half::Wide, IntTy::U32) => run!(wide, |m| m.bin(<u32 as Int>::mul_wide)),
+        (Half::Wide, IntTy::S32) => run!(wide, |m| m.bin(<i32 as Int>::mul_wide)),
+        (Half::Wide, _) => return None,
+        (Half::Lo, ty) => with_int!(
+            ty, T => run!(wide, |m| m.bin(<T as Int>::mul)),
+            packed => return None
+        ),
+        (Half::Hi, ty) => with_int!(
+            ty, T => run!(wide, |m| m.bin(<T as Int>::mul_high)),
+            packed => return None
+        ),
+    })
+}
+
+/// The wide form of a x b + c: the product and c are twice as wide as a and b.
+macro_rules! mad_wide {
+    ($wide:expr, $T:ty, $C:ty) => {
+        run!($wide, |m| m
+            .tri(|a: $T, b: $T, c: $C| a.mul_wide(b).wrapping_add(c)))
+    };
+}
+
+/// What executes a x b + c.
+pub(crate) fn mad(half: Half, ty: IntTy, sat: bool, wide: Wide) -> Option<Run> {
+    Some(match (half, ty, sat) {
+        (Half::Hi, IntTy::S32, true) => run!(wide, |m| m
+            .tri(|a: i32, b: i32, c: i32| a.mul_high(b).saturating_add(c))),
+        (Half::Wide, IntTy::U16, _) => mad_wide!(wide, u16, u32),
+        (Half::Wide, IntTy::S16, _) => mad_wide!(wide, i16, i32),
+        (Half::Wide, IntTy::U32, _) => mad_wide!(wide, u32, u64),
+        (Half::Wide, IntTy::S32, _) => mad_wide!(wide, i32, i64),
+        (Half::Wide, _, _) => return None,
+        (Half::Lo, ty, _) => with_int!(
+            ty, T => run!(wide, |m| m.tri(|a: T, b: T, c: T| a.wrapping_mul(b).wrapping_add(c))),
+            packed => return None
+        ),
+        (Half::Hi, ty, _) => with_int!(
+            ty, T => run!(wide, |m| m.tri(|a: T, b: T, c: T| a.mul_high(b).wrapping_add(c))),
+            packed => return None
+        ),
+    })
+}
+
+impl Machine<'_, '_> {
+    pub fn int_bin_packed(&mut self, op: IntBin, signed: bool) -> Exec {
         match (op, signed) {
             (IntBin::Add, _) => self.bin_halves(u16::wrapping_add),
             (IntBin::Sub, _) => self.bin_halves(u16::wrapping_sub),
@@ -117,7 +165,6 @@ impl Machine<'_, '_> {
 
     #[inline(always)]
     pub fn int_un(&mut self, op: IntUn, ty: IntTy) -> Exec {
-        let illegal = self.illegal();
         with_int!(ty, T => match op {
             IntUn::Abs => self.un(abs::<T>),
             IntUn::Neg => self.un(|a: T| <T as Int>::ZERO.sub(a)),
@@ -126,54 +173,7 @@ impl Machine<'_, '_> {
             IntUn::Brev => self.un(|a: T| a.reverse_bits()),
             IntUn::Bfind => self.un(bfind::<T>),
             IntUn::BfindShiftAmt => self.un(bfind_shift::<T>),
-        }, packed => Err(illegal))
-    }
-
-    #[inline(always)]
-    pub fn mul(&mut self, half: Half, ty: IntTy) -> Exec {
-        let illegal = self.illegal();
-        match (half, ty) {
-            (Half::Wide, IntTy::U16) => self.bin(<u16 as Int>::mul_wide),
-            (Half::Wide, IntTy::S16) => self.bin(<i16 as Int>::mul_wide),
-            (Half::Wide, IntTy::U32) => self.bin(<u32 as Int>::mul_wide),
-            (Half::Wide, IntTy::S32) => self.bin(<i32 as Int>::mul_wide),
-            (Half::Wide, _) => Err(illegal),
-            (Half::Lo, ty) => with_int!(ty, T => self.bin(<T as Int>::mul), packed => Err(illegal)),
-            (Half::Hi, ty) => {
-                with_int!(ty, T => self.bin(<T as Int>::mul_high), packed => Err(illegal))
-            }
-        }
-    }
-
-    #[inline(always)]
-    pub fn mad(&mut self, half: Half, ty: IntTy, sat: bool) -> Exec {
-        let illegal = self.illegal();
-        match (half, ty, sat) {
-            (Half::Hi, IntTy::S32, true) => {
-                self.tri(|a: i32, b: i32, c: i32| a.mul_high(b).saturating_add(c))
-            }
-            (Half::Wide, IntTy::U16, _) => {
-                self.tri(|a: u16, b: u16, c: u32| a.mul_wide(b).wrapping_add(c))
-            }
-            (Half::Wide, IntTy::S16, _) => {
-                self.tri(|a: i16, b: i16, c: i32| a.mul_wide(b).wrapping_add(c))
-            }
-            (Half::Wide, IntTy::U32, _) => {
-                self.tri(|a: u32, b: u32, c: u64| a.mul_wide(b).wrapping_add(c))
-            }
-            (Half::Wide, IntTy::S32, _) => {
-                self.tri(|a: i32, b: i32, c: i64| a.mul_wide(b).wrapping_add(c))
-            }
-            (Half::Wide, _, _) => Err(illegal),
-            (Half::Lo, ty, _) => with_int!(
-                ty, T => self.tri(|a: T, b: T, c: T| a.wrapping_mul(b).wrapping_add(c)),
-                packed => Err(illegal)
-            ),
-            (Half::Hi, ty, _) => with_int!(
-                ty, T => self.tri(|a: T, b: T, c: T| a.mul_high(b).wrapping_add(c)),
-                packed => Err(illegal)
-            ),
-        }
+        }, packed => Err(self.illegal()))
     }
 
     #[inline(always)]
@@ -193,14 +193,13 @@ impl Machine<'_, '_> {
     }
 
     pub fn sad(&mut self, ty: IntTy) -> Exec {
-        let illegal = self.illegal();
         with_int!(
             ty,
             T => self.tri(|a: T, b: T, c: T| {
                 let difference = if a < b { b.wrapping_sub(a) } else { a.wrapping_sub(b) };
                 difference.wrapping_add(c)
             }),
-            packed => Err(illegal)
+            packed => Err(self.illegal())
         )
     }
 
@@ -260,11 +259,10 @@ impl Machine<'_, '_> {
     }
 
     pub fn mad_carry(&mut self, half: Half, cin: bool, cout: bool, ty: IntTy) -> Exec {
-        let illegal = self.illegal();
         with_int!(ty, T => {
             let product = self.products::<T>(half)?;
             self.carrying(cin, cout, 2, |i, c: T, carry| Int::carrying_add(product[i], c, carry))
-        }, packed => Err(illegal))
+        }, packed => Err(self.illegal()))
     }
 
     /// The chosen half of a x b in every lane.

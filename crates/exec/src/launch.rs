@@ -2,6 +2,7 @@
 //! [`step()`](crate::step()).
 
 use crate::barrier::BARRIERS;
+use crate::decode::{Decoded, decode};
 use crate::fault::Checks;
 use crate::regs::{Lanes32, Lanes64};
 use crate::stack::BranchOrder;
@@ -127,6 +128,8 @@ pub enum LaunchError {
 #[derive(Clone, Debug)]
 pub struct LaunchContext {
     pub(crate) program: Arc<Program>,
+    /// The program's instructions, ready to execute.
+    pub(crate) code: Arc<[Decoded]>,
     pub(crate) grid: Dim3,
     pub(crate) block: Dim3,
     pub(crate) block_threads: u32,
@@ -160,7 +163,9 @@ impl LaunchContext {
         }
         let consts = program.consts.iter().map(|&c| resolve(c, &spec));
         let consts = consts.collect::<Result<Vec<u64>, _>>()?;
+        let wide = Wide::of_host();
         Ok(Self {
+            code: decode(&program, wide).into(),
             consts32: consts.iter().map(|&v| Lanes32([v as u32; 32])).collect(),
             consts64: consts.iter().map(|&v| Lanes64([v; 32])).collect(),
             grid: spec.grid,
@@ -176,7 +181,7 @@ impl LaunchContext {
             checks: spec.checks,
             branch_order: spec.branch_order,
             barriers: spec.barriers.min(BARRIERS as u32),
-            wide: Wide::of_host(),
+            wide,
             program,
         })
     }
@@ -185,6 +190,7 @@ impl LaunchContext {
     /// for. Results are the same: this is for tests that say so.
     pub fn plainly(mut self) -> Self {
         self.wide = Wide::Plain;
+        self.code = decode(&self.program, self.wide).into();
         self
     }
 
@@ -198,6 +204,7 @@ impl LaunchContext {
         assert_eq!(program.param_bytes, self.program.param_bytes);
         assert_eq!(check_program(&program), Ok(()));
         Self {
+            code: decode(&program, self.wide).into(),
             program,
             shared_bytes: 0,
             ..self.clone()

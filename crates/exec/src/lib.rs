@@ -25,6 +25,7 @@ mod block;
 mod compare;
 mod control;
 mod convert;
+mod decode;
 mod fault;
 mod float_ops;
 mod frames;

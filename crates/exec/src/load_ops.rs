@@ -1,13 +1,15 @@
 //! Loads.
 
-use crate::access::{Access, LANE_BYTES, Span};
+use crate::access::{Access, HALF, Half, LANE_BYTES, Span};
 use crate::machine::{Exec, Machine};
 use crate::memory::PAGE_BYTES;
-use crate::regs::{Lanes32, map_lanes};
+use crate::regs::Lanes32;
 use crate::step::MemKind;
-use crate::store_ops::is_word;
+use crate::store_ops::{WORD, is_word};
+use crate::wide::{Run, Wide, run};
+use std::hint::black_box;
 use warploom_base::{LaneMask, WARP_SIZE, lanes_of};
-use warploom_ir::{CacheOp, Dst, MemSpace, MemTy, Src};
+use warploom_ir::{CacheOp, Dst, MemSpace, MemTy, Op, Src};
 
 /// Words of a page.
 const PAGE_WORDS: usize = PAGE_BYTES / 4;
@@ -43,7 +45,51 @@ fn shared_word<const N: usize>(shared: &[u8], address: u64) -> u64 {
     u64::from_le_bytes(raw)
 }
 
+/// One word per lane of a memory's, in halves or from anywhere. Where the result is used it should
+/// be hidden in a `black_box`: else the compiler keeps each lane in a register of its own.
+#[inline(always)]
+fn words_of(
+    words: &[u32],
+    halves: Option<[Half; 2]>,
+    addrs: &[u64; WARP_SIZE],
+    word: impl Fn(u64) -> u32,
+) -> [u32; WARP_SIZE] {
+    let mut d = [0u32; WARP_SIZE];
+    if let Some([low, high]) = halves {
+        low.read(words, &mut d[..HALF]);
+        high.read(words, &mut d[HALF..]);
+        return d;
+    }
+    // From memory: taking addresses out of vectors takes longer.
+    let addrs = black_box(addrs);
+    for lane in 0..WARP_SIZE {
+        d[lane] = u32::from_le(word(addrs[lane]));
+    }
+    d
+}
+
+/// What executes a load of one word, or of a parameter.
+pub(crate) fn load(space: MemSpace, ty: MemTy, wide: Wide) -> Option<Run> {
+    Some(match space {
+        MemSpace::Param => run!(wide, |m| m.load_as(MemSpace::Param, None)),
+        _ if !is_word(ty) => return None,
+        MemSpace::Generic => run!(wide, |m| m.load_as(MemSpace::Generic, Some(WORD))),
+        MemSpace::Global => run!(wide, |m| m.load_as(MemSpace::Global, Some(WORD))),
+        MemSpace::Shared => run!(wide, |m| m.load_as(MemSpace::Shared, Some(WORD))),
+        _ => return None,
+    })
+}
+
 impl Machine<'_, '_> {
+    /// Load of a type that may be known where this is compiled.
+    #[inline(always)]
+    fn load_as(&mut self, space: MemSpace, ty: Option<MemTy>) -> Exec {
+        match self.inst.op {
+            Op::Ld(_, own, cache_op) => self.load(space, ty.unwrap_or(own), cache_op),
+            _ => Ok(()),
+        }
+    }
+
     #[inline(always)]
     pub fn load(&mut self, space: MemSpace, ty: MemTy, cache_op: CacheOp) -> Exec {
         self.addresses();
@@ -87,16 +133,18 @@ impl Machine<'_, '_> {
     /// Load from one allocation, of which no own store covers what is read.
     #[inline(always)]
     fn load_global(&mut self, access: Access, ty: MemTy) -> bool {
-        let Some(span) = self.one_allocation(access) else {
-            return false;
+        let span = self.span(access);
+        let one_page = span.is_in_one_page();
+        let (live, page) = match one_page {
+            true => self.port.image.page(self.ctx.asid, span.low),
+            false => (false, None),
         };
-        if self.own_stores(span, access) {
+        if !self.one_allocation(&span, access, live) || self.own_stores(&span, access) {
             return false;
         }
-        if span.is_in_one_page() {
-            self.load_page(span, ty);
-        } else {
-            self.load_pages(ty);
+        match one_page {
+            true => self.load_page(&span, page, ty),
+            false => self.load_pages(ty),
         }
         true
     }
@@ -116,25 +164,22 @@ impl Machine<'_, '_> {
     }
 
     #[inline(always)]
-    fn load_page(&mut self, span: Span, ty: MemTy) {
+    fn load_page(&mut self, span: &Span, page: Option<&[u8; PAGE_BYTES]>, ty: MemTy) {
         const UNTOUCHED: &[u8; PAGE_BYTES] = &[0; PAGE_BYTES];
-        let image = self.port.image;
-        let page = image
-            .page_data(self.ctx.asid, span.low)
-            .unwrap_or(UNTOUCHED);
-        if span.row && is_word(ty) {
-            let offset = span.low as usize % PAGE_BYTES;
-            self.load_row(&page[offset..]);
-            return;
-        }
+        let page = page.unwrap_or(UNTOUCHED);
         if is_word(ty)
             && let Ok(words) = bytemuck::try_cast_slice::<u8, u32>(page)
             && let Some(words) = words.first_chunk::<PAGE_WORDS>()
         {
+            let within = |half: Half| Half {
+                first: half.first % PAGE_BYTES as u64,
+                ..half
+            };
             // Lanes that do not take part may point to other pages.
             let word = |at: u64| words[at as usize / 4 % PAGE_WORDS];
-            self.put0(&map_lanes(&map_lanes(&self.out.addrs, word), u32::from_le));
-            return;
+            let halves = span.halves.map(|halves| halves.map(within));
+            let value = words_of(words, halves, &self.out.addrs, word);
+            return self.put0(black_box(&value));
         }
         match ty.bytes {
             1 => self.load_elements::<1>(ty, |_, at| page_word::<1>(page, at)),
@@ -142,14 +187,6 @@ impl Machine<'_, '_> {
             4 => self.load_elements::<4>(ty, |_, at| page_word::<4>(page, at)),
             _ => self.load_elements::<8>(ty, |_, at| page_word::<8>(page, at)),
         }
-    }
-
-    /// One word per lane from bytes that follow each other.
-    #[inline(always)]
-    fn load_row(&mut self, bytes: &[u8]) {
-        let mut d = [0u32; WARP_SIZE];
-        bytemuck::bytes_of_mut(&mut d).copy_from_slice(&bytes[..4 * WARP_SIZE]);
-        self.put0(&map_lanes(&d, u32::from_le));
     }
 
     /// Loads every element with `word`, which takes an address and reads `N` bytes there.
@@ -179,21 +216,17 @@ impl Machine<'_, '_> {
     /// Load from shared memory when nothing is looked for.
     #[inline(always)]
     fn load_shared(&mut self, access: Access, ty: MemTy) -> bool {
-        let Some(span) = self.plain_shared(access) else {
+        let span = self.span(access);
+        if !self.plain_shared(&span, access) {
             return false;
-        };
-        if span.row && is_word(ty) {
-            let mut row = [0; 4 * WARP_SIZE];
-            row.copy_from_slice(&self.block.shared[span.low as usize..span.high as usize]);
-            self.load_row(&row);
-            return true;
         }
         if is_word(ty)
             && let Ok(words) = bytemuck::try_cast_slice::<u8, u32>(&self.block.shared)
         {
             // Lanes that do not take part may point outside.
             let word = |at: u64| words.get(at as usize / 4).copied().unwrap_or(0);
-            self.put0(&map_lanes(&map_lanes(&self.out.addrs, word), u32::from_le));
+            let value = words_of(words, span.halves, &self.out.addrs, word);
+            self.put0(black_box(&value));
             return true;
         }
         match ty.bytes {
@@ -231,18 +264,27 @@ impl Machine<'_, '_> {
         if !aligned {
             return false;
         }
+        if ty.count == 1 {
+            self.put_number(self.inst.dst[0], bytes, ty);
+            return true;
+        }
         for (element, part) in bytes.chunks_exact(ty.bytes as usize).enumerate() {
-            let mut raw = [0; 8];
-            raw[..part.len()].copy_from_slice(part);
-            let value = extend(u64::from_le_bytes(raw), ty);
-            let dst = self.element_dst(ty, element);
-            if ty.wide_reg {
-                self.put(dst, &[value; WARP_SIZE]);
-            } else {
-                self.put(dst, &[value as u32; WARP_SIZE]);
-            }
+            self.put_number(self.element_dst(ty, element), part, ty);
         }
         true
+    }
+
+    /// Writes an element in all lanes.
+    #[inline(never)]
+    fn put_number(&mut self, dst: Dst, bytes: &[u8], ty: MemTy) {
+        let mut raw = [0; 8];
+        raw[..bytes.len()].copy_from_slice(bytes);
+        let value = extend(u64::from_le_bytes(raw), ty);
+        if ty.wide_reg {
+            self.put(dst, &[value; WARP_SIZE]);
+        } else {
+            self.put(dst, &[value as u32; WARP_SIZE]);
+        }
     }
 
     fn load_local(&mut self, access: Access, ty: MemTy) -> bool {

@@ -4,15 +4,16 @@ use crate::block::BlockState;
 use crate::fault::{FaultKind, Finding, FindingKind, RawFault};
 use crate::launch::LaunchContext;
 use crate::log::MemPort;
-use crate::regs::{LANE_BITS, blend};
+use crate::regs::{LANE_BITS, blend, mask_of};
 use crate::step::{Effect, Env, StepOut};
 use crate::vals::{Raw, Val};
 use crate::warp::WarpState;
 use warploom_base::{LaneMask, Pc, WARP_SIZE};
 use warploom_ir::{Dst, ExtraOperands, Inst, MemSpace, Src};
 
-/// Result of executing an instruction inside the crate.
-pub(crate) type Exec<T = ()> = Result<T, RawFault>;
+/// Result of executing an instruction inside the crate. Faults are boxed: what is seldom there must
+/// not make the result of every instruction go through memory.
+pub(crate) type Exec<T = ()> = Result<T, Box<RawFault>>;
 
 /// Everything that one instruction may touch.
 pub(crate) struct Machine<'a, 'p> {
@@ -35,9 +36,16 @@ impl<'a> Machine<'a, '_> {
         match self.inst.src[k] {
             Src::Reg(reg) => R::reg(&self.warp.regs, reg.0 as usize),
             Src::Const(index) => R::constant(self.ctx, index as usize),
+            _ => self.rare_src(k),
+        }
+    }
+
+    #[inline(never)]
+    fn rare_src<R: SrcRaw>(&self, k: usize) -> &[R; WARP_SIZE] {
+        match self.inst.src[k] {
             Src::Special(_) => R::staged(self.warp, k),
             // Predicates are read as masks only: see `src_pred`.
-            Src::Pred(..) | Src::None => R::zeros(),
+            _ => R::zeros(),
         }
     }
 
@@ -200,12 +208,12 @@ impl<'a> Machine<'a, '_> {
         A: Val<Raw: SrcRaw>,
     {
         let (a, b) = (self.src::<A::Raw>(0), self.src::<A::Raw>(1));
-        let mut mask = 0;
+        let mut bits = [0; WARP_SIZE];
         for i in 0..WARP_SIZE {
             let holds = f(A::from_raw(a[i]), A::from_raw(b[i]));
-            mask |= if holds { LANE_BITS[i] } else { 0 };
+            bits[i] = if holds { LANE_BITS[i] } else { 0 };
         }
-        mask
+        mask_of(&bits)
     }
 
     /// The lanes in which f(a) holds.
@@ -233,12 +241,13 @@ impl<'a> Machine<'a, '_> {
     }
 
     /// The operation does not exist for these operands.
-    pub fn illegal(&self) -> RawFault {
+    #[cold]
+    pub fn illegal(&self) -> Box<RawFault> {
         RawFault::plain(FaultKind::IllegalInstruction, self.lowest_lane())
     }
 
     pub fn lowest_lane(&self) -> usize {
-        (self.mask.trailing_zeros() as usize).min(WARP_SIZE - 1)
+        lowest_lane(self.mask)
     }
 
     /// Notes something suspicious; the first of an instruction counts.
@@ -255,6 +264,11 @@ impl<'a> Machine<'a, '_> {
     pub fn effect(&mut self, effect: Effect) {
         self.out.effect = effect;
     }
+}
+
+/// The lowest lane of a mask, which should have one.
+pub(crate) fn lowest_lane(mask: LaneMask) -> usize {
+    (mask.trailing_zeros() as usize).min(WARP_SIZE - 1)
 }
 
 /// A width in which staged sources (special registers) can be read.

@@ -154,8 +154,8 @@ impl AddressSpace {
         if self.directories.len() <= outer {
             self.directories.resize(outer + 1, None);
         }
-        let directory = self.directories[outer]
-            .get_or_insert_with(|| Box::new([NO_PAGE; DIRECTORY_LEN]));
+        let directory =
+            self.directories[outer].get_or_insert_with(|| Box::new([NO_PAGE; DIRECTORY_LEN]));
         &mut directory[page as usize % DIRECTORY_LEN]
     }
 
@@ -440,13 +440,16 @@ impl DeviceMemory {
         (a.live && address - a.base < a.bytes).then_some((a.base, a.base + a.bytes))
     }
 
-    /// Is all of the address's page inside one live allocation? Smaller allocations have no such
-    /// page.
+    /// The page of an address: whether all of it is inside one live allocation (smaller allocations
+    /// have no such page), and its bytes, if it has been touched.
     #[inline(always)]
-    pub(crate) fn is_live_page(&self, asid: u8, address: u64) -> bool {
+    pub(crate) fn page(&self, asid: u8, address: u64) -> (bool, Option<&[u8; PAGE_BYTES]>) {
         let space = self.spaces.get(usize::from(asid));
         let entry = space.and_then(|space| space.entry(address));
-        entry.is_some_and(|entry| entry & LIVE != 0)
+        let entry = entry.unwrap_or(NO_PAGE);
+        // There are fewer pages than `NO_PAGE`.
+        let page = self.pages.get((entry & NUMBER) as usize);
+        (entry & LIVE != 0, page.map(|page| &*page.data))
     }
 
     /// The allocation nearest to an address, in words.
@@ -668,7 +671,7 @@ mod tests {
             let count = pages.clone().filter(|&page| {
                 let range = memory.live_range(1, page);
                 let whole = range.is_some_and(|(start, end)| start <= page && page + PAGE <= end);
-                assert_eq!(memory.is_live_page(1, page + 77), whole, "{page:#x}");
+                assert_eq!(memory.page(1, page + 77).0, whole, "{page:#x}");
                 whole
             });
             count.count()

@@ -2,6 +2,8 @@
 
 use crate::machine::{Exec, Machine, SrcRaw};
 use crate::regs::map_lanes;
+use crate::wide::{Run, Wide, run};
+use std::hint::black_box;
 use warploom_base::WARP_SIZE;
 use warploom_ir::Width;
 
@@ -18,21 +20,21 @@ fn low_bits(width: Width) -> u64 {
     u64::MAX >> (64 - bits(width))
 }
 
-impl Machine<'_, '_> {
-    #[inline(always)]
-    pub fn mov(&mut self, width: Width) -> Exec {
-        match width {
-            Width::B64 => self.copy::<u64>(),
-            Width::B32 => self.copy::<u32>(),
-            Width::B16 => self.un(|a: u16| a),
-            Width::B8 => self.un(|a: u8| a),
-        }
-    }
+/// What executes a copy of a register's low bits.
+pub(crate) fn mov(width: Width, wide: Wide) -> Option<Run> {
+    Some(match width {
+        Width::B64 => run!(wide, |m| m.copy::<u64>()),
+        Width::B32 => run!(wide, |m| m.copy::<u32>()),
+        Width::B16 => run!(wide, |m| m.un(|a: u16| a)),
+        Width::B8 => run!(wide, |m| m.un(|a: u8| a)),
+    })
+}
 
+impl Machine<'_, '_> {
     #[inline(always)]
     fn copy<R: SrcRaw>(&mut self) -> Exec {
         let value: [R; WARP_SIZE] = *self.src::<R>(0);
-        self.put0(&value);
+        self.put0(black_box(&value));
         Ok(())
     }
 

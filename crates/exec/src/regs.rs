@@ -2,6 +2,7 @@
 
 use bytemuck::{Pod, Zeroable};
 use smallvec::SmallVec;
+use std::hint::black_box;
 use warploom_base::{Digest, LaneMask, WARP_SIZE};
 
 /// 32 lanes of 32 bits: one slot of the register file.
@@ -46,6 +47,13 @@ pub(crate) fn map_lanes<T: Copy, U: Copy + Default>(
         d[lane] = f(a[lane]);
     }
     d
+}
+
+/// The mask of lanes that have their bit of [`LANE_BITS`] in `bits`; the others have none.
+#[inline(always)]
+pub(crate) fn mask_of(bits: &[u32; WARP_SIZE]) -> LaneMask {
+    // Hidden from the compiler, which else tests the bits one after the other.
+    black_box(bits).iter().fold(0, |mask, bit| mask | bit)
 }
 
 /// Writes the lanes of `mask`; the others keep their value.
@@ -99,12 +107,13 @@ impl RegFile {
 
     #[inline(always)]
     pub fn r64(&self, slot: usize) -> &[u64; WARP_SIZE] {
-        bytemuck::cast_ref::<[Lanes32; 2], _>(first_two(&self.slots[slot..]))
+        let pair = self.slots[slot..slot + 2].first_chunk::<2>();
+        bytemuck::cast_ref::<[Lanes32; 2], _>(pair.expect(PAIR))
     }
 
     #[inline(always)]
     pub fn r64_mut(&mut self, slot: usize) -> &mut [u64; WARP_SIZE] {
-        let pair = self.slots[slot..].first_chunk_mut::<2>();
+        let pair = self.slots[slot..slot + 2].first_chunk_mut::<2>();
         bytemuck::cast_mut::<[Lanes32; 2], _>(pair.expect(PAIR))
     }
 
@@ -120,9 +129,4 @@ impl RegFile {
     }
 }
 
-const PAIR: &str = "the launch checked that 64-bit registers have two slots";
-
-#[inline(always)]
-fn first_two(slots: &[Lanes32]) -> &[Lanes32; 2] {
-    slots.first_chunk::<2>().expect(PAIR)
-}
+const PAIR: &str = "two slots are a pair";

@@ -3,6 +3,8 @@
 use crate::access::{Access, Span};
 use crate::fault::FaultKind;
 use crate::machine::{Exec, Machine};
+use crate::move_ops::mov;
+use crate::wide::{Run, Wide};
 use warploom_base::{LaneMask, lanes_of};
 use warploom_ir::{
     CONST_BASE, CONST_BYTES, GLOBAL_BASE, LOCAL_WINDOW, LOCAL_WINDOW_BYTES, MemSpace, PARAM_WINDOW,
@@ -34,6 +36,15 @@ pub(crate) fn resolve(address: u64) -> Option<(MemSpace, u64)> {
     }
     let constant = (CONST_BASE..CONST_BASE + CONST_BYTES).contains(&address);
     constant.then_some((MemSpace::Const, address))
+}
+
+/// What converts between a space's own addresses and generic ones, where these are the same.
+pub(crate) fn cvta(space: MemSpace, width: Width, wide: Wide) -> Option<Run> {
+    let own = match width {
+        Width::B64 => Width::B64,
+        _ => Width::B32,
+    };
+    window(space).is_none().then(|| mov(own, wide)).flatten()
 }
 
 impl Machine<'_, '_> {

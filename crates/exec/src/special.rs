@@ -7,6 +7,7 @@ use warploom_ir::{SpecialReg, Src};
 
 impl Machine<'_, '_> {
     /// Computes the sources that are not registers or constants, for [`Machine::src`].
+    #[inline(never)]
     pub fn stage_sources(&mut self) {
         for k in 0..self.inst.src.len() {
             let src = self.inst.src[k];
@@ -19,6 +20,7 @@ impl Machine<'_, '_> {
     }
 
     /// Value of a special register in every lane.
+    #[inline(never)]
     fn special_lanes(&self, special: SpecialReg) -> [u64; WARP_SIZE] {
         use SpecialReg as S;
         match special {
@@ -37,6 +39,7 @@ impl Machine<'_, '_> {
     }
 
     /// Value of a special register in one lane.
+    #[inline(never)]
     pub fn special(&self, special: SpecialReg, lane: usize) -> u64 {
         use SpecialReg as S;
         let (block, grid, ctaid) = (self.ctx.block, self.ctx.grid, self.block.ctaid);

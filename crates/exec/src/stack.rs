@@ -87,7 +87,8 @@ pub(crate) struct SimtStack {
     /// The others, bottom first.
     below: Vec<Entry>,
     depth: u32,
-    jumps: u64,
+    /// Jumps back since the last change, as far as they can be counted.
+    jumps: u32,
 }
 
 impl Default for SimtStack {
@@ -140,7 +141,8 @@ impl SimtStack {
     /// As [`Self::advance`], for a jump: counts jumps back by a part of the warp.
     #[inline(always)]
     pub fn jump(&mut self, pc: Pc) -> bool {
-        self.jumps += u64::from(pc <= self.top.pc && !self.below.is_empty());
+        let back = pc <= self.top.pc && !self.below.is_empty();
+        self.jumps = self.jumps.saturating_add(back.into());
         self.advance(pc)
     }
 
@@ -241,7 +243,7 @@ impl SimtStack {
         let (below, top) = (self.below.last()?, &self.top);
         let waiting = self.below.iter().fold(0, |m, e| m | e.lanes) & !top.lanes;
         (self.jumps > 0 && waiting != 0).then_some(Spin {
-            jumps: self.jumps,
+            jumps: self.jumps.into(),
             lanes: top.lanes,
             pc: top.pc,
             waiting,

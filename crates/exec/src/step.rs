@@ -4,18 +4,18 @@ use crate::atomic::{AtomicBatch, AtomicMode};
 use crate::barrier::BarrierArrival;
 use crate::block::BlockState;
 use crate::convert::Cvt;
+use crate::decode::Decoded;
 use crate::fault::{Fault, FaultAddress, FaultKind, Finding, FindingReport, Place, RawFault};
 use crate::launch::LaunchContext;
 use crate::log::MemPort;
-use crate::machine::{Exec, Machine};
+use crate::machine::{Exec, Machine, lowest_lane};
 use crate::memory::DeviceMemory;
 use crate::warp::WarpState;
 use crate::wide::{Wide, widely};
 use warploom_base::{LaneMask, Pc, WARP_SIZE};
 use warploom_ir::{
-    CacheOp, Cmp, Combine, FloatBin, FloatMinMax, FloatMods, FloatTy, FloatUn, Half, Inst, IntBin,
-    IntTy, IntUn, Logic, MemSpace, MemTy, Op, Scope, SetDst, Src, TexGeom, TexLod, TexTy, Ty,
-    Width,
+    CacheOp, Cmp, Combine, FloatBin, FloatMinMax, FloatMods, FloatTy, FloatUn, Inst, IntTy, IntUn,
+    MemSpace, MemTy, Op, Scope, SetDst, TexGeom, TexLod, TexTy, Ty, Width,
 };
 
 /// Where and when an instruction runs: what special registers show.
@@ -144,17 +144,17 @@ pub fn step(
     out.finding = None;
     out.atomic.mask = 0;
     out.active = 0;
-    let (Some(pc), None) = (warp.pc(), warp.waits_at_barrier()) else {
+    let (Some((pc, lanes)), None) = (warp.stack.top(), &warp.pending) else {
         return Ok(());
     };
     out.pc = pc;
-    out.stack_active = warp.active_mask();
-    let Some(inst) = ctx.program.insts.get(pc.index()) else {
-        let lane = out.stack_active.trailing_zeros() as usize;
-        let raw = RawFault::plain(FaultKind::IllegalInstruction, lane);
-        return Err(fault(ctx, block, warp, port, pc, raw));
+    out.stack_active = lanes;
+    let Some(decoded) = ctx.code.get(pc.index()) else {
+        let raw = RawFault::plain(FaultKind::IllegalInstruction, lowest_lane(lanes));
+        return Err(fault(ctx, block, warp, port, pc, &raw));
     };
-    let mask = out.stack_active & guard_mask(inst, warp);
+    let inst = &decoded.inst;
+    let mask = lanes & guard_mask(inst, warp);
     out.active = mask;
     let mut machine = Machine {
         ctx,
@@ -167,15 +167,7 @@ pub fn step(
         pc,
         mask,
     };
-    match machine.execute() {
-        Ok(()) => Ok(()),
-        Err(raw) => {
-            let failed = raw.kind == FaultKind::Assertion;
-            let assertion = failed.then(|| Box::new(machine.assertion(raw.lane)));
-            let fault = fault(ctx, block, warp, port, pc, raw);
-            Err(Fault { assertion, ..fault })
-        }
-    }
+    machine.execute(decoded).map_err(|raw| machine.fault(&raw))
 }
 
 #[inline(always)]
@@ -190,33 +182,24 @@ fn guard_mask(inst: &Inst, warp: &WarpState) -> LaneMask {
 }
 
 impl Machine<'_, '_> {
-    fn execute(&mut self) -> Exec {
-        if self
-            .inst
-            .src
-            .iter()
-            .any(|src| matches!(src, Src::Special(_)))
-        {
+    #[inline(always)]
+    fn execute(&mut self, decoded: &Decoded) -> Exec {
+        if decoded.special {
             self.stage_sources();
         }
-        match self.inst.op {
-            Op::Bra(_) => return self.branch(),
-            Op::BrxIdx => return self.branch_table(),
-            Op::Call => return self.call(),
-            Op::CallIndirect => return self.call_indirect(),
-            Op::Ret => return self.ret(),
-            Op::Exit => return self.exit(),
-            _ => {}
+        if decoded.control {
+            return decoded.run.call(self);
         }
         if self.mask != 0 {
-            self.operate()?;
+            decoded.run.call(self)?;
         }
         self.fall_through();
         Ok(())
     }
 
-    /// Everything but control flow, for at least one lane.
-    fn operate(&mut self) -> Exec {
+    /// Everything but control flow and what [`crate::decode`] has functions for, for at least one
+    /// lane.
+    pub fn operate(&mut self) -> Exec {
         match self.inst.op {
             Op::Nop | Op::Brkpt | Op::Nanosleep | Op::CopyCommit | Op::CopyWait(_) => Ok(()),
             Op::CopyAsync { bytes, wide, cache } => self.copy_async(bytes, wide, cache),
@@ -229,21 +212,21 @@ impl Machine<'_, '_> {
                 self.addresses();
                 Ok(())
             }
-            // Control flow is done already.
+            // What has functions of its own for all types.
             Op::Bra(_) | Op::BrxIdx | Op::Call | Op::CallIndirect | Op::Ret | Op::Exit => Ok(()),
+            Op::Mov(_) | Op::Logic(..) | Op::Shl(_) => Ok(()),
             Op::Alloca(width) => self.alloca(width),
             Op::StackSave(width) => self.stack_save(width),
             Op::StackRestore(width) => self.stack_restore(width),
             Op::Trap => Err(RawFault::plain(FaultKind::Trap, self.lowest_lane())),
-            Op::Mov(width) => widely!(self.mov(width: Width)),
             Op::MovPred => self.mov_pred(false),
             Op::NotPred => self.mov_pred(true),
             Op::Pack { part, whole } => self.pack(part, whole),
             Op::Unpack { part, whole } => self.unpack(part, whole),
-            Op::Int(op, ty) => widely!(self.int_bin(op: IntBin, ty: IntTy)),
+            Op::Int(op, ty) => self.int_bin_packed(op, ty == IntTy::S16x2),
             Op::IntUn(op, ty) => widely!(self.int_un(op: IntUn, ty: IntTy)),
-            Op::Mul(half, ty) => widely!(self.mul(half: Half, ty: IntTy)),
-            Op::Mad(half, ty, sat) => widely!(self.mad(half: Half, ty: IntTy, sat: bool)),
+            // Their packed types do not exist.
+            Op::Mul(..) | Op::Mad(..) | Op::Shr(_) => Err(self.illegal()),
             Op::Mul24(hi, ty) => widely!(self.mul24(hi: bool, ty: IntTy)),
             Op::Mad24(hi, sat, ty) => widely!(self.mad24(hi: bool, sat: bool, ty: IntTy)),
             Op::Sad(ty) => self.sad(ty),
@@ -262,13 +245,10 @@ impl Machine<'_, '_> {
             Op::Bmsk(clamp) => self.bmsk(clamp),
             Op::Szext(clamp, ty) => self.szext(clamp, ty),
             Op::Fns => self.fns(),
-            Op::Logic(op, width) => widely!(self.logic(op: Logic, width: Width)),
             Op::Not(width) => widely!(self.not(width: Width)),
             Op::Cnot(width) => self.cnot(width),
             Op::LogicPred(op) => self.logic_pred(op),
             Op::Lop3(table, how) => widely!(self.lop3(table: u8, how: Combine)),
-            Op::Shl(width) => widely!(self.shl(width: Width)),
-            Op::Shr(ty) => widely!(self.shr(ty: IntTy)),
             Op::Shf(left, wrap) => self.shf(left, wrap),
             Op::Prmt(mode) => self.prmt(mode),
             Op::Float(op, ty, mods) => {
@@ -347,6 +327,14 @@ impl Machine<'_, '_> {
         self.effect(effect);
         Ok(())
     }
+
+    #[cold]
+    fn fault(&mut self, raw: &RawFault) -> Fault {
+        let failed = raw.kind == FaultKind::Assertion;
+        let assertion = failed.then(|| Box::new(self.assertion(raw.lane)));
+        let fault = fault(self.ctx, self.block, self.warp, self.port, self.pc, raw);
+        Fault { assertion, ..fault }
+    }
 }
 
 /// Fills in where a fault happened and what its address is near to.
@@ -357,7 +345,7 @@ fn fault(
     warp: &WarpState,
     port: &MemPort<'_>,
     pc: Pc,
-    raw: RawFault,
+    raw: &RawFault,
 ) -> Fault {
     let address = raw.access.map(|(space, address, bytes)| {
         let nearest = nearest(ctx, port.image, space, address);

@@ -4,15 +4,43 @@ use crate::access::{Access, LANE_BYTES};
 use crate::machine::{Exec, Machine};
 use crate::regs::{blend, map_lanes};
 use crate::step::MemKind;
+use crate::wide::{Run, Wide, run};
 use warploom_base::{LaneMask, WARP_SIZE, lanes_of};
-use warploom_ir::{CacheOp, GLOBAL_BASE, MemSpace, MemTy, Src};
+use warploom_ir::{CacheOp, GLOBAL_BASE, MemSpace, MemTy, Op, Src};
 
 /// One 32-bit element in a 32-bit register.
 pub(crate) fn is_word(ty: MemTy) -> bool {
     ty.bytes == 4 && ty.count == 1 && !ty.wide_reg
 }
 
+/// The usual word.
+pub(crate) const WORD: MemTy = MemTy {
+    bytes: 4,
+    count: 1,
+    signed: false,
+    wide_reg: false,
+};
+
+/// What executes a store of one word.
+pub(crate) fn store(space: MemSpace, ty: MemTy, wide: Wide) -> Option<Run> {
+    Some(match space {
+        _ if !is_word(ty) => return None,
+        MemSpace::Generic => run!(wide, |m| m.store_word(MemSpace::Generic)),
+        MemSpace::Global => run!(wide, |m| m.store_word(MemSpace::Global)),
+        MemSpace::Shared => run!(wide, |m| m.store_word(MemSpace::Shared)),
+        _ => return None,
+    })
+}
+
 impl Machine<'_, '_> {
+    #[inline(always)]
+    fn store_word(&mut self, space: MemSpace) -> Exec {
+        match self.inst.op {
+            Op::St(_, _, cache_op) => self.store(space, WORD, cache_op),
+            _ => Ok(()),
+        }
+    }
+
     #[inline(always)]
     pub fn store(&mut self, space: MemSpace, ty: MemTy, cache_op: CacheOp) -> Exec {
         self.addresses();
@@ -69,10 +97,15 @@ impl Machine<'_, '_> {
     /// Stores within one page of global memory.
     #[inline(always)]
     fn store_page(&mut self, access: Access, ty: MemTy) -> bool {
-        let Some(span) = self.one_page(access).filter(|span| span.low >= GLOBAL_BASE) else {
+        let span = self.span(access);
+        if !span.is_in_one_page() || span.low < GLOBAL_BASE {
             return false;
-        };
-        if span.row && is_word(ty) {
+        }
+        let (live, _) = self.port.image.page(self.ctx.asid, span.low);
+        if !self.one_allocation(&span, access, live) {
+            return false;
+        }
+        if span.is_row() && is_word(ty) {
             let bytes = map_lanes(self.src::<u32>(1), u32::to_le);
             self.port
                 .write(self.ctx.asid, span.low, bytemuck::bytes_of(&bytes));
@@ -131,11 +164,12 @@ impl Machine<'_, '_> {
         if !is_word(ty) {
             return false;
         }
-        let Some(span) = self.plain_shared(access) else {
+        let span = self.span(access);
+        if !self.plain_shared(&span, access) {
             return false;
-        };
+        }
         let value = map_lanes(self.src::<u32>(1), u32::to_le);
-        if span.row {
+        if span.is_row() {
             let range = span.low as usize..span.high as usize;
             self.block.shared[range].copy_from_slice(bytemuck::bytes_of(&value));
             return true;

@@ -163,7 +163,7 @@ impl<'a> Machine<'a, '_> {
         let handle = self.lane_wide(self.inst.src[0], lane);
         let ctx: &'a crate::launch::LaunchContext = self.ctx;
         let texture = ctx.textures.get(handle);
-        texture.ok_or(RawFault::plain(FaultKind::BadTexture, lane))
+        texture.ok_or_else(|| RawFault::plain(FaultKind::BadTexture, lane))
     }
 
     /// A 32-bit operand of all lanes.

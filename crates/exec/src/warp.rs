@@ -18,12 +18,12 @@ use warploom_ir::{BarrierKind, Dst};
 pub struct WarpState {
     pub(crate) stack: SimtStack,
     pub(crate) regs: RegFile,
+    pub(crate) pending: Option<PendingBarrier>,
     /// The condition code's carry, one bit per lane.
     pub(crate) carry: LaneMask,
     pub(crate) exited: LaneMask,
     /// Lanes that exist: all but in the last warp of a block.
     pub(crate) present: LaneMask,
-    pub(crate) pending: Option<PendingBarrier>,
     /// Local memory: word `w` of all lanes at `local[w]`. Grows up to the program's frame.
     pub(crate) local: Vec<Lanes32>,
     /// Bytes of local memory that were written, one mask of lanes per byte, when checked.
@@ -35,6 +35,8 @@ pub struct WarpState {
     pub(crate) staged64: [Lanes64; 4],
     pub(crate) stacks: Stacks,
 }
+
+const _: () = assert!(std::mem::offset_of!(WarpState, exited) <= 128);
 
 impl Default for WarpState {
     fn default() -> Self {

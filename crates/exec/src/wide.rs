@@ -5,6 +5,8 @@
 //! Both give the same bits: no operation rounds otherwise, and a fused multiply-add that is put
 //! together from other operations (`fma32`) is as exact as the instruction.
 
+use crate::machine::{Exec, Machine};
+
 /// Vector instructions of the host.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Wide {
@@ -35,7 +37,34 @@ impl Wide {
     }
 }
 
-/// Calls a method of a [`Machine`](crate::machine::Machine), which has to be `inline(always)`,
+/// A function that executes the instruction of a machine, in the lanes of its mask.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Run(unsafe fn(&mut Machine<'_, '_>) -> Exec);
+
+impl Run {
+    pub fn plain(function: fn(&mut Machine<'_, '_>) -> Exec) -> Self {
+        Self(function)
+    }
+
+    /// # Safety
+    /// The host has the features that the function needs, and there is nothing else that makes it
+    /// unsafe to call.
+    #[expect(unsafe_code, reason = "the only way to call what needs a feature")]
+    pub unsafe fn featured(function: unsafe fn(&mut Machine<'_, '_>) -> Exec) -> Self {
+        Self(function)
+    }
+
+    #[inline(always)]
+    pub fn call(self, machine: &mut Machine<'_, '_>) -> Exec {
+        #[expect(unsafe_code, reason = "the only way to call what needs a feature")]
+        // SAFETY: it is a safe function, or its maker has vouched for the features.
+        unsafe {
+            (self.0)(machine)
+        }
+    }
+}
+
+/// Calls a method of a [`Machine`], which has to be `inline(always)`,
 /// compiled for its launch's [`Wide`]. `fused` after the arguments adds one that says whether a
 /// fused multiply-add is an instruction of the host.
 macro_rules! widely {
@@ -70,3 +99,29 @@ macro_rules! widely {
     }};
 }
 pub(crate) use widely;
+
+/// The [`Run`] that does `$body` with a machine, compiled for a [`Wide`]. What
+/// it calls has to be `inline(always)`. A second name says whether a fused multiply-add is an
+/// instruction of the host.
+macro_rules! run {
+    ($wide:expr, |$machine:ident $(, $fused:ident)?| $body:expr) => {{
+        fn plain($machine: &mut Machine<'_, '_>) -> Exec {
+            $(let $fused = cfg!(target_feature = "fma");)?
+            $body
+        }
+        #[cfg(target_arch = "x86_64")]
+        #[target_feature(enable = "avx2,fma,bmi1,bmi2")]
+        fn avx2($machine: &mut Machine<'_, '_>) -> Exec {
+            $(let $fused = true;)?
+            $body
+        }
+        match $wide {
+            Wide::Plain => Run::plain(plain),
+            #[cfg(target_arch = "x86_64")]
+            #[expect(unsafe_code, reason = "the only way to call what needs a feature")]
+            // SAFETY: that there is an `Avx2` proves that the host has what `avx2` enables.
+            Wide::Avx2(_) => unsafe { Run::featured(avx2) },
+        }
+    }};
+}
+pub(crate) use run;

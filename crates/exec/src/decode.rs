@@ -1,0 +1,74 @@
+//! What executes an instruction: chosen once, when its launch is prepared.
+//!
+//! Operations of which kernels consist have a function for each type, which does nothing else. The
+//! others go through [`operate`](crate::machine::Machine::operate), which looks at operation and type every time.
+
+use crate::bit_ops::{logic, shl, shr};
+use crate::compare::setp;
+use crate::float_ops::{float_bin, fma};
+use crate::int_ops::{int_bin, mad, mul};
+use crate::load_ops::load;
+use crate::move_ops::mov;
+use crate::space::cvta;
+use crate::store_ops::store;
+use crate::wide::{Run, Wide};
+use warploom_ir::{Inst, Op, Program, Src};
+
+/// An instruction and what executes it, in one line of the host's cache.
+#[derive(Clone, Debug)]
+#[repr(align(64))]
+pub(crate) struct Decoded {
+    pub inst: Inst,
+    pub run: Run,
+    /// Some source is a special register: it has to be computed first.
+    pub special: bool,
+    /// It says itself where the warp goes on, also when no lane takes part.
+    pub control: bool,
+}
+
+const _: () = assert!(size_of::<Decoded>() == 64);
+
+/// A program's instructions, for a launch with those vector instructions.
+pub(crate) fn decode(program: &Program, wide: Wide) -> Vec<Decoded> {
+    let decoded = |&inst: &Inst| Decoded {
+        run: control(inst.op).unwrap_or_else(|| run_of(inst.op, wide)),
+        special: inst.src.iter().any(|src| matches!(src, Src::Special(_))),
+        control: control(inst.op).is_some(),
+        inst,
+    };
+    program.insts.iter().map(decoded).collect()
+}
+
+/// What executes an instruction of control flow.
+fn control(op: Op) -> Option<Run> {
+    Some(match op {
+        Op::Bra(_) => Run::plain(|machine| machine.branch()),
+        Op::BrxIdx => Run::plain(|machine| machine.branch_table()),
+        Op::Call => Run::plain(|machine| machine.call()),
+        Op::CallIndirect => Run::plain(|machine| machine.call_indirect()),
+        Op::Ret => Run::plain(|machine| machine.ret()),
+        Op::Exit => Run::plain(|machine| machine.exit()),
+        _ => return None,
+    })
+}
+
+/// What executes any other, for at least one lane.
+fn run_of(op: Op, wide: Wide) -> Run {
+    let own = match op {
+        Op::Mov(width) => mov(width, wide),
+        Op::Cvta(space, _, width) => cvta(space, width, wide),
+        Op::Int(op, ty) => int_bin(op, ty, wide),
+        Op::Mul(half, ty) => mul(half, ty, wide),
+        Op::Mad(half, ty, sat) => mad(half, ty, sat, wide),
+        Op::Logic(op, width) => logic(op, width, wide),
+        Op::Shl(width) => shl(width, wide),
+        Op::Shr(ty) => shr(ty, wide),
+        Op::Float(op, ty, mods) => float_bin(op, ty, mods, wide),
+        Op::Fma(ty, mods) => fma(ty, mods, wide),
+        Op::Setp(_, _, ty, _) => setp(ty, wide),
+        Op::Ld(space, ty, _) => load(space, ty, wide),
+        Op::St(space, ty, _) => store(space, ty, wide),
+        _ => None,
+    };
+    own.unwrap_or_else(|| Run::plain(|machine| machine.operate()))
+}
