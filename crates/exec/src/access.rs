@@ -205,6 +205,7 @@ impl Machine<'_, '_> {
         };
     }
 
+    #[inline(always)]
     pub(crate) fn memory_effect(&mut self, access: Access, cache_op: CacheOp, returns: bool) {
         let Access {
             space, kind, bytes, ..
@@ -235,13 +236,13 @@ impl Machine<'_, '_> {
     pub(crate) fn one_allocation(&self, span: &Span, access: Access, live: bool) -> bool {
         span.bits & (access.align - 1) == 0
             && !self.ctx.checks.uninitialised
-            && (live || self.inside_allocation(access))
+            && (live || self.inside_allocation(access.bytes as u64))
     }
 
     /// The same where an allocation ends within a page, or lanes access several pages.
     #[inline(never)]
-    fn inside_allocation(&self, access: Access) -> bool {
-        let span = Span::exact(&self.out.addrs, self.mask, access.bytes as u64);
+    fn inside_allocation(&self, bytes: u64) -> bool {
+        let span = Span::exact(&self.out.addrs, self.mask, bytes);
         let range = self.port.image.live_range(self.ctx.asid, span.low);
         range.is_some_and(|(start, end)| start <= span.low && span.high <= end)
     }
@@ -255,17 +256,17 @@ impl Machine<'_, '_> {
     /// May some lane read what this SM stored and has not committed?
     #[inline(always)]
     pub(crate) fn own_stores(&self, span: &Span, access: Access) -> bool {
-        !self.port.log.is_empty() && self.may_touch_own(span.low, span.high, access)
+        !self.port.log.is_empty() && self.may_touch_own(span.low, span.high, access.bytes)
     }
 
     #[inline(never)]
-    fn may_touch_own(&self, low: u64, high: u64, access: Access) -> bool {
+    fn may_touch_own(&self, low: u64, high: u64, bytes: usize) -> bool {
         const DENSE: u64 = 4096;
         let log = &self.port.log;
         if high - low <= DENSE {
             return log.may_touch(low, (high - low) as usize);
         }
-        lanes_of(self.mask).any(|lane| log.may_touch(self.out.addrs[lane], access.bytes))
+        lanes_of(self.mask).any(|lane| log.may_touch(self.out.addrs[lane], bytes))
     }
 
     /// May this lane make this access?
@@ -384,13 +385,13 @@ impl Machine<'_, '_> {
         if checks || span.bits & (access.align - 1) != 0 {
             return false;
         }
-        span.high <= self.block.shared.len() as u64 || self.inside_shared(access)
+        span.high <= self.block.shared.len() as u64 || self.inside_shared(access.bytes as u64)
     }
 
     /// The same where the block around all addresses is larger than shared memory.
     #[inline(never)]
-    fn inside_shared(&self, access: Access) -> bool {
-        let span = Span::exact(&self.out.addrs, self.mask, access.bytes as u64);
+    fn inside_shared(&self, bytes: u64) -> bool {
+        let span = Span::exact(&self.out.addrs, self.mask, bytes);
         span.high <= self.block.shared.len() as u64
     }
 

@@ -100,7 +100,7 @@ impl Machine<'_, '_> {
         if space == MemSpace::Generic {
             match self.uniform_space() {
                 Some(space) => access.space = space,
-                None => return self.load_mixed(access, ty, cache_op),
+                None => return self.load_mixed(ty, cache_op),
             }
         }
         self.memory_effect(access, cache_op, true);
@@ -114,12 +114,21 @@ impl Machine<'_, '_> {
         if fast {
             Ok(())
         } else {
-            self.load_lanes(access, ty, self.mask)
+            self.load_slowly(access.space, ty)
         }
     }
 
+    /// Lane by lane. What an access is it works out anew: it would have to lie in memory for all.
+    #[inline(never)]
+    fn load_slowly(&mut self, space: MemSpace, ty: MemTy) -> Exec {
+        let access = Access::new(space, MemKind::Load, ty);
+        self.load_lanes(access, ty, self.mask)
+    }
+
     /// Generic addresses of several spaces: each space's lanes on their own.
-    fn load_mixed(&mut self, access: Access, ty: MemTy, cache_op: CacheOp) -> Exec {
+    #[inline(never)]
+    fn load_mixed(&mut self, ty: MemTy, cache_op: CacheOp) -> Exec {
+        let access = Access::new(MemSpace::Generic, MemKind::Load, ty);
         let groups = self.split_spaces(access)?;
         self.memory_effect(access.within(groups[0].0), cache_op, true);
         for (space, lanes) in groups {

@@ -95,6 +95,7 @@ pub enum Effect {
 
 /// What `step` reports. Reuse one: nothing is allocated.
 #[derive(Clone, Debug)]
+#[repr(align(64))]
 pub struct StepOut {
     /// The instruction executed.
     pub pc: Pc,

@@ -51,7 +51,7 @@ impl Machine<'_, '_> {
         if space == MemSpace::Generic {
             match self.uniform_space() {
                 Some(space) => access.space = space,
-                None => return self.store_mixed(access, ty, cache_op),
+                None => return self.store_mixed(ty, cache_op),
             }
         }
         self.memory_effect(access, cache_op, false);
@@ -59,11 +59,20 @@ impl Machine<'_, '_> {
             MemSpace::Global if self.store_page(access, ty) => Ok(()),
             MemSpace::Local | MemSpace::FrameParam if self.store_local(access, ty) => Ok(()),
             MemSpace::Shared if self.store_shared(access, ty) => Ok(()),
-            _ => self.store_lanes(access, ty, self.mask),
+            _ => self.store_slowly(access.space, ty),
         }
     }
 
-    fn store_mixed(&mut self, access: Access, ty: MemTy, cache_op: CacheOp) -> Exec {
+    /// Lane by lane: see [`Self::load_slowly`].
+    #[inline(never)]
+    fn store_slowly(&mut self, space: MemSpace, ty: MemTy) -> Exec {
+        let access = Access::new(space, MemKind::Store, ty);
+        self.store_lanes(access, ty, self.mask)
+    }
+
+    #[inline(never)]
+    fn store_mixed(&mut self, ty: MemTy, cache_op: CacheOp) -> Exec {
+        let access = Access::new(MemSpace::Generic, MemKind::Store, ty);
         let groups = self.split_spaces(access)?;
         self.memory_effect(access.within(groups[0].0), cache_op, false);
         for (space, lanes) in groups {
