@@ -1,7 +1,7 @@
 //! What executes an instruction: chosen once, when its launch is prepared.
 //!
 //! Operations of which kernels consist have a function for each type, which does nothing else. The
-//! others go through [`operate`](crate::machine::Machine::operate), which looks at operation and type every time.
+//! others go through `Machine::operate`, which looks at operation and type every time.
 
 use crate::bit_ops::{logic, shl, shr};
 use crate::compare::setp;

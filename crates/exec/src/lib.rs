@@ -46,6 +46,7 @@ mod race;
 mod regs;
 mod soft;
 mod space;
+mod span;
 mod special;
 mod stack;
 mod step;

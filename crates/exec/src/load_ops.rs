@@ -1,9 +1,10 @@
 //! Loads.
 
-use crate::access::{Access, HALF, Half, LANE_BYTES, Span};
+use crate::access::{Access, LANE_BYTES};
 use crate::machine::{Exec, Machine};
 use crate::memory::PAGE_BYTES;
 use crate::regs::Lanes32;
+use crate::span::{HALF, Half, Span};
 use crate::step::MemKind;
 use crate::store_ops::{WORD, is_word};
 use crate::wide::{Run, Wide, run};

@@ -1,9 +1,10 @@
 //! State spaces and the generic windows onto them.
 
-use crate::access::{Access, Span};
+use crate::access::Access;
 use crate::fault::FaultKind;
 use crate::machine::{Exec, Machine};
 use crate::move_ops::mov;
+use crate::span::Span;
 use crate::wide::{Run, Wide};
 use warploom_base::{LaneMask, lanes_of};
 use warploom_ir::{
