@@ -5,6 +5,7 @@ use crate::fault::{FaultKind, Finding, FindingKind, RawFault};
 use crate::launch::LaunchContext;
 use crate::log::MemPort;
 use crate::regs::{LANE_BITS, blend, mask_of};
+use crate::special::Staged;
 use crate::step::{Effect, Env, StepOut};
 use crate::vals::{Raw, Val};
 use crate::warp::WarpState;
@@ -43,7 +44,7 @@ impl<'a> Machine<'a, '_> {
     #[inline(never)]
     fn rare_src<R: SrcRaw>(&self, k: usize) -> &[R; WARP_SIZE] {
         match self.inst.src[k] {
-            Src::Special(_) => R::staged(self.warp, k),
+            Src::Special(_) => R::staged(&self.out.staged, k),
             // Predicates are read as masks only: see `src_pred`.
             _ => R::zeros(),
         }
@@ -273,17 +274,17 @@ pub(crate) fn lowest_lane(mask: LaneMask) -> usize {
 
 /// A width in which staged sources (special registers) can be read.
 pub(crate) trait SrcRaw: Raw {
-    fn staged(warp: &WarpState, k: usize) -> &[Self; WARP_SIZE];
+    fn staged(staged: &Staged, k: usize) -> &[Self; WARP_SIZE];
 }
 
 impl SrcRaw for u32 {
-    fn staged(warp: &WarpState, k: usize) -> &[u32; WARP_SIZE] {
-        &warp.staged32[k].0
+    fn staged(staged: &Staged, k: usize) -> &[u32; WARP_SIZE] {
+        &staged.narrow[k].0
     }
 }
 
 impl SrcRaw for u64 {
-    fn staged(warp: &WarpState, k: usize) -> &[u64; WARP_SIZE] {
-        &warp.staged64[k].0
+    fn staged(staged: &Staged, k: usize) -> &[u64; WARP_SIZE] {
+        &staged.wide[k].0
     }
 }

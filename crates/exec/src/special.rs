@@ -1,9 +1,26 @@
 //! Special registers.
 
 use crate::machine::Machine;
-use crate::regs::map_lanes;
+use crate::regs::{Lanes32, Lanes64, map_lanes};
 use warploom_base::WARP_SIZE;
 use warploom_ir::{SpecialReg, Src};
+
+/// Sources of the running instruction that are neither registers nor constants, in both widths.
+/// They stay with whoever steps warps: no warp needs them for longer than its instruction.
+#[derive(Clone, Debug)]
+pub(crate) struct Staged {
+    pub narrow: [Lanes32; 4],
+    pub wide: [Lanes64; 4],
+}
+
+impl Default for Staged {
+    fn default() -> Self {
+        Self {
+            narrow: [Lanes32::ZERO; 4],
+            wide: [Lanes64::ZERO; 4],
+        }
+    }
+}
 
 impl Machine<'_, '_> {
     /// Computes the sources that are not registers or constants, for [`Machine::src`].
@@ -13,8 +30,8 @@ impl Machine<'_, '_> {
             let src = self.inst.src[k];
             if let Src::Special(special) = src {
                 let lanes = self.special_lanes(special);
-                self.warp.staged64[k].0 = lanes;
-                self.warp.staged32[k].0 = map_lanes(&lanes, |v| v as u32);
+                self.out.staged.wide[k].0 = lanes;
+                self.out.staged.narrow[k].0 = map_lanes(&lanes, |v| v as u32);
             }
         }
     }

@@ -10,6 +10,7 @@ use crate::launch::LaunchContext;
 use crate::log::MemPort;
 use crate::machine::{Exec, Machine, lowest_lane};
 use crate::memory::DeviceMemory;
+use crate::special::Staged;
 use crate::warp::WarpState;
 use crate::wide::{Wide, widely};
 use warploom_base::{LaneMask, Pc, WARP_SIZE};
@@ -113,6 +114,7 @@ pub struct StepOut {
     pub atomic: AtomicBatch,
     /// Something suspicious, when the launch asks for checks.
     pub finding: Option<Finding>,
+    pub(crate) staged: Staged,
 }
 
 impl Default for StepOut {
@@ -125,6 +127,7 @@ impl Default for StepOut {
             addrs: [0; WARP_SIZE],
             atomic: AtomicBatch::default(),
             finding: None,
+            staged: Staged::default(),
         }
     }
 }

@@ -5,7 +5,7 @@ use crate::barrier::{BarrierRelease, PendingBarrier};
 use crate::block::BlockState;
 use crate::frames::Stacks;
 use crate::launch::LaunchContext;
-use crate::regs::{Lanes32, Lanes64, RegFile, blend, map_lanes};
+use crate::regs::{Lanes32, RegFile, blend, map_lanes};
 use crate::stack::{SimtStack, Spin, StackEntry};
 use std::fmt::Write as _;
 use warploom_base::{Digest, Dim3, LaneMask, Pc, WARP_SIZE, lanes_of};
@@ -30,9 +30,6 @@ pub struct WarpState {
     pub(crate) local_written: Vec<LaneMask>,
     pub(crate) tid: [Lanes32; 3],
     pub(crate) warp_index: u32,
-    /// Sources of the running instruction that are not registers or constants.
-    pub(crate) staged32: [Lanes32; 4],
-    pub(crate) staged64: [Lanes64; 4],
     pub(crate) stacks: Stacks,
 }
 
@@ -50,8 +47,6 @@ impl Default for WarpState {
             local_written: Vec::new(),
             tid: [Lanes32::ZERO; 3],
             warp_index: 0,
-            staged32: [Lanes32::ZERO; 4],
-            staged64: [Lanes64::ZERO; 4],
             pending: None,
             stacks: Stacks::EMPTY,
         }
