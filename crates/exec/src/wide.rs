@@ -46,9 +46,12 @@ impl Run {
         Self(function)
     }
 
+    /// A function that needs features of the host.
+    ///
     /// # Safety
     /// The host has the features that the function needs, and there is nothing else that makes it
     /// unsafe to call.
+    #[cfg(target_arch = "x86_64")]
     #[expect(unsafe_code, reason = "the only way to call what needs a feature")]
     pub unsafe fn featured(function: unsafe fn(&mut Machine<'_, '_>) -> Exec) -> Self {
         Self(function)
