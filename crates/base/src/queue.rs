@@ -64,16 +64,18 @@ impl<T: Copy> FixedQueue<T> {
         let at = self.wrap(self.head + self.len);
         match self.slots.get_mut(at as usize) {
             Some(slot) => *slot = value,
-            None => self.allocate(value),
+            // A copy, so that what is pushed need not lie in memory for this.
+            None => self.allocate(&[value]),
         }
         self.len += 1;
     }
 
     /// Makes the slots, all of them holding the first value.
     #[cold]
-    fn allocate(&mut self, value: T) {
+    #[inline(never)]
+    fn allocate(&mut self, [value]: &[T; 1]) {
         debug_assert!(self.slots.is_empty());
-        self.slots = vec![value; self.capacity as usize].into();
+        self.slots = vec![*value; self.capacity as usize].into();
     }
 
     /// Oldest entry.
