@@ -18,7 +18,7 @@ use crate::link::Link;
 use crate::sm::Sm;
 use warploom_base::{Cycle, FixedQueue, KernelSlot, LaneMask, SmId, WarpSlot};
 use warploom_config::{CacheSpec, GpuSpec};
-use warploom_mem::cache::{Access, AccessOutcome, Cache, FailReason, Level, TextureCache};
+use warploom_mem::cache::{AccessOutcome, Cache, FailReason, Level, TextureCache};
 use warploom_mem::coalesce::{Transaction, Transactions};
 use warploom_mem::hash::BankIndex;
 use warploom_mem::{AccessKind, Request};
@@ -227,6 +227,7 @@ impl Ldst {
     }
 
     /// A request for one transaction of `id`.
+    #[inline(always)]
     fn request(&self, now: Cycle, id: MemId, number: usize, t: &Transaction, asid: u8) -> Request {
         let inst = &self.insts[id.0];
         Request {
@@ -588,25 +589,27 @@ impl Sm {
                 continue;
             };
             let access = l1d.access(now, request);
+            let &Request { kind, token, .. } = request;
             if let AccessOutcome::ReservationFail(reason) = access.outcome {
-                bank.blocked = Some((request.kind, reason));
-            } else if let Some((_, request)) = bank.delayed.pop() {
-                self.looked_up(&request, access);
+                bank.blocked = Some((kind, reason));
+                continue;
             }
+            let sent = u32::from(access.write_sent);
+            let replies = sent * request.replies(ldst.sectored_l2);
+            bank.delayed.pop();
+            self.looked_up(kind, token, access.outcome, replies);
         }
     }
 
-    /// The data cache has taken a delayed access.
-    fn looked_up(&mut self, request: &Request, access: Access) {
-        if request.kind.is_write() {
-            let place = self.store_done(request.token);
-            if access.write_sent {
-                self.warps.track[place].stores += self.ldst.replies_to(request);
-            }
-        } else if access.outcome == AccessOutcome::Hit {
-            self.reply_done(mem_of(request.token));
+    /// The data cache has taken a delayed access; a write that it sent on has so many `replies`.
+    fn looked_up(&mut self, kind: AccessKind, token: u32, outcome: AccessOutcome, replies: u32) {
+        if kind.is_write() {
+            let place = self.store_done(token);
+            self.warps.track[place].stores += replies;
+        } else if outcome == AccessOutcome::Hit {
+            self.reply_done(mem_of(token));
         } else if self.context.is_some() {
-            self.note_miss(mem_of(request.token));
+            self.note_miss(mem_of(token));
         }
     }
 

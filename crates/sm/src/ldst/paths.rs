@@ -3,6 +3,7 @@
 
 use super::{Blocked, Cause, Ldst, MemInst, Try, image_of};
 use crate::flight::MemId;
+use crate::image::physical_base;
 use crate::sm::Sm;
 use warploom_base::Cycle;
 use warploom_mem::Request;
@@ -79,28 +80,42 @@ impl Sm {
 
     /// 4.x: accesses enter the banks of the data cache, one a bank and cycle.
     pub(super) fn try_banks(&mut self, now: Cycle, id: MemId) -> Try {
+        let MemInst {
+            warp,
+            kernel,
+            kind,
+            list,
+            ..
+        } = self.ldst.insts[id.0];
+        let asid = image_of(&self.kernels, kernel).asid;
         for attempt in 0..self.ldst.banks.len() {
-            let Some((mut request, left)) = self.next_transaction(now, id) else {
+            let ldst = &mut self.ldst;
+            let list = &ldst.lists[list];
+            let number = list.len();
+            let Some(next) = list.last() else {
                 return Try::Done;
             };
-            let bank = self.ldst.bank_of.bank(request.addr);
-            let full = self.ldst.banks[bank].delayed.is_full();
+            let bank = ldst.bank_of.bank(physical_base(asid) + next.addr);
+            let full = ldst.banks[bank].delayed.is_full();
             if full && attempt == 0 {
                 return self.block(id, Cause::FullBank(bank));
             }
-            if full || self.ldst.banks[bank].entered == now {
+            if full || ldst.banks[bank].entered == now {
                 return Try::BankConflict;
             }
-            if request.kind.is_write() {
-                request.token = u32::from(self.ldst.insts[id.0].warp.0);
-                let warp = self.place(request.token as u16);
-                self.warps.track[warp].stores += 1;
+            let mut request = ldst.request(now, id, number, next, asid);
+            if kind.is_write() {
+                request.token = u32::from(warp.0);
             }
-            let at = now + Cycle::from(self.ldst.l1_latency);
-            let bank = &mut self.ldst.banks[bank];
+            let at = now + Cycle::from(ldst.l1_latency);
+            let bank = &mut ldst.banks[bank];
             bank.entered = now;
             bank.delayed.push((at, request));
-            if self.sent(id, left) == Try::Done {
+            if kind.is_write() {
+                let warp = self.place(warp.0);
+                self.warps.track[warp].stores += 1;
+            }
+            if self.sent(id, number - 1) == Try::Done {
                 return Try::Done;
             }
         }
