@@ -6,11 +6,11 @@ use crate::counters::{LaneSpace, SlotCause};
 use crate::detail::MAX_SLOTS;
 use crate::flight::{Flight, FlightId, MemId};
 use crate::image::{KernelImage, Pipe};
-use crate::ldst::{MemInst, Path, image_of};
+use crate::ldst::{Ldst, MemInst, Path, image_of};
 use crate::sm::Sm;
 use crate::stage::Issued;
-use crate::warps::{CopyRole, Track};
-use warploom_base::{BlockId, Cycle, KernelSlot, LaneMask, Pc, WarpSlot};
+use crate::warps::{CopyGroups, CopyRole, Track};
+use warploom_base::{BlockId, Cycle, KernelSlot, LaneMask, WarpSlot};
 use warploom_config::ModelStyle;
 use warploom_exec::{
     AtomicMode, BarrierArrival, BarrierOutcome, BarrierRelease, DeviceMemory, Effect, Env, Fault,
@@ -277,7 +277,6 @@ impl Sm {
         self.count_issue(kernel);
         self.detail.issued_by_slot[w.min(MAX_SLOTS - 1)] += 1;
         self.send_on(slot, sub, kernel);
-        self.advance_buffer(slot, kernel);
         self.act_on_effect(slot, block);
         Ok(())
     }
@@ -315,28 +314,29 @@ impl Sm {
         self.counters.issued_by_lanes[on_stack - 1] += 1;
     }
 
-    /// Reserves destinations and puts the instruction into its pipe's input register.
+    /// Reserves destinations, puts the instruction into its pipe's input register and steps the
+    /// warp's buffer.
     fn send_on(&mut self, slot: WarpSlot, sub: u8, kernel: KernelSlot) {
         let w = slot.index();
         let pc = self.out.pc;
-        let inst = *image_of(&self.kernels, kernel).at(pc);
         let mem = match self.out.effect {
             Effect::Memory(effect) => Some(self.memory_record(slot, effect)),
-            // A memory instruction whose guard is false everywhere has nothing to send.
-            _ if inst.pipe == Pipe::Mem && !inst.fence => Some(self.empty_record(slot)),
+            _ if self.warps.next_pipe_of(w) == Pipe::Mem => self.record_of_nothing(slot, kernel),
             _ => None,
         };
+        let image = image_of(&self.kernels, kernel);
+        let inst = image.at(pc);
         let pipe = inst.pipe as usize;
+        debug_assert_eq!(
+            inst.pipe,
+            self.warps.next_pipe_of(w),
+            "not the buffer's first"
+        );
         self.by_kernel[kernel.index()].pipe_cycles[pipe] += u64::from(inst.interval);
         if inst.copies != CopyRole::None {
-            self.note_copy(w, inst.copies, mem);
+            note_copy(&mut self.ldst, &mut self.warps.copies[w], inst.copies, mem);
         }
-        let image = image_of(&self.kernels, kernel);
-        self.warps.reserve(w, &inst, image);
-        self.warps.track[w].in_flight += 1;
-        if inst.fence {
-            self.warps.fenced.insert(w);
-        }
+        self.warps.issued(w, inst, image);
         let id = self
             .flights
             .take()
@@ -351,32 +351,12 @@ impl Sm {
         self.collectors.input.push(pipe, issued);
     }
 
-    /// What an instruction has to do with asynchronous copies.
+    /// The record of an instruction of the memory pipe that sends nothing: a fence has none, one
+    /// whose guard is false everywhere has an empty one.
     #[cold]
-    fn note_copy(&mut self, w: usize, role: CopyRole, mem: Option<MemId>) {
-        match (role, mem) {
-            (CopyRole::Start, Some(id)) => {
-                self.ldst.insts[id.0].copy = Some(self.warps.copies[w].start());
-            }
-            (CopyRole::Commit, _) => self.warps.copies[w].commit(),
-            _ => {}
-        }
-    }
-
-    /// Steps the buffer, or marks it for emptying when the warp went elsewhere. Fetch does not know
-    /// yet: behind the buffer's last instruction it goes on with the next one in the program.
-    fn advance_buffer(&mut self, slot: WarpSlot, kernel: KernelSlot) {
-        let w = slot.index();
-        let here = self.warps.exec[w].pc();
-        let track = &mut self.warps.track[w];
-        let next = Pc(track.buffer_pc.0 + 1);
-        track.buffer_pc = next;
-        track.fetch_pc = next;
-        track.buffer_len -= 1;
-        if here != Some(next) && track.buffer_len > 0 {
-            self.warps.flush.insert(w);
-        }
-        self.warps.refresh(w, image_of(&self.kernels, kernel));
+    fn record_of_nothing(&mut self, slot: WarpSlot, kernel: KernelSlot) -> Option<MemId> {
+        let inst = image_of(&self.kernels, kernel).at(self.out.pc);
+        (!inst.fence).then(|| self.empty_record(slot))
     }
 
     fn act_on_effect(&mut self, slot: WarpSlot, block: BlockId) {
@@ -452,6 +432,7 @@ impl Sm {
     }
 
     /// Makes the load/store unit's record of a memory instruction: its transactions and its way.
+    #[inline(never)]
     fn memory_record(&mut self, slot: WarpSlot, effect: MemEffect) -> MemId {
         let list = self
             .ldst
@@ -507,7 +488,6 @@ impl Sm {
     }
 
     /// The record of a memory instruction that takes effect in no lane.
-    #[cold]
     fn empty_record(&mut self, slot: WarpSlot) -> MemId {
         let list = self
             .ldst
@@ -640,6 +620,16 @@ impl Sm {
                 c.memory_transactions += transactions as u64;
             }
         }
+    }
+}
+
+/// What an instruction has to do with its warp's asynchronous copies.
+#[cold]
+fn note_copy(ldst: &mut Ldst, copies: &mut CopyGroups, role: CopyRole, mem: Option<MemId>) {
+    match (role, mem) {
+        (CopyRole::Start, Some(id)) => ldst.insts[id.0].copy = Some(copies.start()),
+        (CopyRole::Commit, _) => copies.commit(),
+        _ => {}
     }
 }
 

@@ -311,6 +311,28 @@ impl Warps {
         });
     }
 
+    /// The first instruction in the buffer has issued: marks its results as pending and steps the
+    /// buffer, or marks it for emptying when the warp went elsewhere. Fetch does not know yet:
+    /// behind the buffer's last instruction it goes on with the next one in the program.
+    #[inline]
+    pub fn issued(&mut self, slot: usize, inst: &TimedInst, kernel: &KernelImage) {
+        self.reserve(slot, inst, kernel);
+        if inst.fence {
+            self.fenced.insert(slot);
+        }
+        let here = self.exec[slot].pc();
+        let track = &mut self.track[slot];
+        track.in_flight += 1;
+        let next = Pc(track.buffer_pc.0 + 1);
+        track.buffer_pc = next;
+        track.fetch_pc = next;
+        track.buffer_len -= 1;
+        if here != Some(next) && track.buffer_len > 0 {
+            self.flush.insert(slot);
+        }
+        self.refresh(slot, kernel);
+    }
+
     /// An instruction's results have arrived.
     #[inline]
     pub fn clear_pending(&mut self, slot: usize, inst: &TimedInst, kernel: &KernelImage) {
@@ -383,8 +405,9 @@ impl Warps {
         let mut hit = track.pending & track.needs;
         let mut long = track.pending_long & track.needs;
         if track.asks_further {
-            cold_path();
-            self.ask_further(slot, kernel, &mut hit, &mut long);
+            let further = self.ask_further(slot, kernel);
+            hit |= further.0;
+            long |= further.1;
         }
         // Without an instruction there is no answer, whose question would be a branch too many.
         let is_asked = self.buffered.has(slot);
@@ -392,17 +415,19 @@ impl Warps {
         self.long_wait.put(slot, is_asked & (long != 0));
     }
 
-    /// What few instructions have to ask: further words of the scoreboard, and copies.
-    fn ask_further(&self, slot: usize, kernel: &KernelImage, hit: &mut u64, long: &mut u64) {
+    /// What few instructions have to ask: further words of the scoreboard, and copies. Returns
+    /// what is pending, and what of that is long.
+    #[cold]
+    fn ask_further(&self, slot: usize, kernel: &KernelImage) -> (u64, u64) {
         let inst = kernel.at(self.track[slot].buffer_pc);
         let start = slot * (self.words - 1);
+        let held = u64::from(self.copies[slot].holds(inst.copies));
+        let (mut hit, mut long) = (held, held);
         for (word, &needs) in (start..).zip(kernel.more_needs(inst)) {
-            *hit |= self.pending[word] & needs;
-            *long |= self.pending_long[word] & needs;
+            hit |= self.pending[word] & needs;
+            long |= self.pending_long[word] & needs;
         }
-        let held = self.copies[slot].holds(inst.copies);
-        *hit |= u64::from(held);
-        *long |= u64::from(held);
+        (hit, long)
     }
 
     /// As `refresh`, after results have arrived.
