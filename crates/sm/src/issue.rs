@@ -7,7 +7,7 @@ use crate::detail::MAX_SLOTS;
 use crate::flight::{Flight, FlightId, MemId};
 use crate::image::{KernelImage, Pipe};
 use crate::ldst::{Ldst, MemInst, Path, image_of};
-use crate::sm::Sm;
+use crate::sm::{Scheduler, Sm};
 use crate::stage::Issued;
 use crate::warps::{CopyGroups, CopyRole, Track};
 use warploom_base::{BlockId, Cycle, KernelSlot, LaneMask, WarpSlot};
@@ -74,19 +74,38 @@ impl Sm {
     }
 
     /// The warp that a scheduler comes to first among `ready`, given its warps that are on the
-    /// `wrong` path. A scheduler that comes to one of those empties its buffer and goes on.
-    fn come_to(&mut self, s: usize, ready: WarpMask, mut wrong: WarpMask) -> Option<WarpSlot> {
-        let own = self.schedulers[s].own;
+    /// `wrong` path, which few schedulers have in a cycle.
+    #[inline(always)]
+    fn come_to(&mut self, s: usize, ready: WarpMask, wrong: WarpMask) -> Option<WarpSlot> {
+        if wrong != 0 {
+            self.come_past(s, ready, wrong)
+        } else if ready != 0 {
+            self.pick(s, ready)
+        } else {
+            None
+        }
+    }
+
+    /// The same for a scheduler that has some. When it comes to one of those it empties the warp's
+    /// buffer and goes on.
+    #[inline(never)]
+    fn come_past(&mut self, s: usize, ready: WarpMask, mut wrong: WarpMask) -> Option<WarpSlot> {
         while ready | wrong != 0 {
-            let view = || self.warps.view(own);
-            let slot = self.schedulers[s].policy.pick_by(view, ready | wrong)?;
-            if wrong == 0 || wrong >> slot.index() & 1 == 0 {
+            let slot = self.pick(s, ready | wrong)?;
+            if wrong >> slot.index() & 1 == 0 {
                 return Some(slot);
             }
             self.warps.turn_back(slot.index());
             wrong &= !(1 << slot.index());
         }
         None
+    }
+
+    /// The warp that a scheduler's policy picks from a mask that is not empty.
+    #[inline(never)]
+    fn pick(&mut self, s: usize, among: WarpMask) -> Option<WarpSlot> {
+        let Scheduler { own, policy, .. } = &mut self.schedulers[s];
+        policy.pick_by(|| self.warps.view(*own), among)
     }
 
     /// The same for a policy that is told of every cycle.
@@ -150,10 +169,8 @@ impl Sm {
         let ready = self.with_free_pipe(s, clear);
         let picked = if self.schedulers[s].wants_cycles {
             self.pick_watched(s, ready, wrong)
-        } else if ready | wrong != 0 {
-            self.come_to(s, ready, wrong)
         } else {
-            None
+            self.come_to(s, ready, wrong)
         };
         let Some(slot) = picked else {
             let valid = own & self.warps.buffered & !self.warps.flush;
@@ -171,6 +188,7 @@ impl Sm {
 
     /// Issues from one warp that is ready, more than once where the machine allows it. Returns how
     /// often.
+    #[inline(always)]
     fn issue_from(
         &mut self,
         s: usize,
@@ -234,6 +252,7 @@ impl Sm {
     }
 
     /// Executes the next instruction of a warp, in sub-core `sub`, and sends it on its way.
+    #[inline(never)]
     fn issue_one(
         &mut self,
         slot: WarpSlot,
