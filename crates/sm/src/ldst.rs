@@ -7,9 +7,11 @@
 
 use crate::carveout::Carveout;
 use crate::counters::{LdstStage, LdstStall};
+mod blocked;
 mod paths;
 mod records;
 
+use blocked::{Bank, Blocked, Cause, Try};
 pub use records::{MemInst, Path, PendingAtomic};
 
 use crate::flight::{FlightId, MemId, Pool};
@@ -18,7 +20,7 @@ use crate::link::Link;
 use crate::sm::Sm;
 use warploom_base::{Cycle, FixedQueue, KernelSlot, LaneMask, SmId, WarpSlot};
 use warploom_config::{CacheSpec, GpuSpec};
-use warploom_mem::cache::{AccessOutcome, Cache, FailReason, Level, TextureCache};
+use warploom_mem::cache::{AccessOutcome, Cache, Level, TextureCache};
 use warploom_mem::coalesce::{Transaction, Transactions};
 use warploom_mem::hash::BankIndex;
 use warploom_mem::{AccessKind, Request};
@@ -46,28 +48,6 @@ enum WriteBack {
     Shared(MemId),
     /// One reply of a load.
     Reply(MemId),
-}
-
-/// A bank of the data cache (4.x).
-#[derive(Clone, Debug)]
-struct Bank {
-    /// Accesses on their way to the tags, with the cycle of their lookup.
-    delayed: FixedQueue<(Cycle, Request)>,
-    /// The cycle in which the last one entered.
-    entered: Cycle,
-    /// How the oldest one failed in the last cycle.
-    blocked: Option<(AccessKind, FailReason)>,
-}
-
-impl Bank {
-    /// An empty bank whose lookups take so many cycles.
-    fn new(latency: u32) -> Self {
-        Self {
-            delayed: FixedQueue::new(latency as usize),
-            entered: Cycle::MAX,
-            blocked: None,
-        }
-    }
 }
 
 /// The unit. Fields stand as declared: those that every cycle looks at, then the others.
@@ -349,52 +329,6 @@ fn texture_cycle(cache: &mut TextureCache, link: &mut Link, now: Cycle) {
         link.send(now, request);
     }
     cache.cycle();
-}
-
-/// A try that will fail again in the same way.
-#[derive(Clone, Copy, Debug)]
-struct Blocked {
-    path: Path,
-    kind: AccessKind,
-    cause: Cause,
-}
-
-impl Blocked {
-    /// What its tries come to.
-    fn outcome(&self) -> Try {
-        match self.cause {
-            Cause::Refused(_) => Try::Reservation,
-            Cause::NoRoom(_) => Try::Network,
-            Cause::FullBank(_) => Try::BankConflict,
-        }
-    }
-}
-
-/// Why a try will fail again in the same way.
-#[derive(Clone, Copy, Debug)]
-enum Cause {
-    /// The cache refused the access; it counts every attempt.
-    Refused(FailReason),
-    /// The network had no room for this request.
-    NoRoom(Request),
-    /// This bank of the data cache was full.
-    FullBank(usize),
-}
-
-/// What trying a path came to.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Try {
-    Done,
-    /// More transactions to send.
-    Coalesce,
-    /// Cache reservation failed.
-    Reservation,
-    /// The network has no room.
-    Network,
-    /// Data port busy.
-    DataPort,
-    /// Bank busy.
-    BankConflict,
 }
 
 impl Sm {

@@ -1,0 +1,76 @@
+//! What keeps an instruction from going on: what a try of its path comes to, and the banks of the
+//! data cache. A [`Blocked`] stands for tries that fail in the same way until a reply or a credit
+//! comes, so that they are counted without being made.
+
+use super::Path;
+use warploom_base::{Cycle, FixedQueue};
+use warploom_mem::cache::FailReason;
+use warploom_mem::{AccessKind, Request};
+
+/// A bank of the data cache (4.x).
+#[derive(Clone, Debug)]
+pub(super) struct Bank {
+    /// Accesses on their way to the tags, with the cycle of their lookup.
+    pub(super) delayed: FixedQueue<(Cycle, Request)>,
+    /// The cycle in which the last one entered.
+    pub(super) entered: Cycle,
+    /// How the oldest one failed in the last cycle.
+    pub(super) blocked: Option<(AccessKind, FailReason)>,
+}
+
+impl Bank {
+    /// An empty bank whose lookups take so many cycles.
+    pub(super) fn new(latency: u32) -> Self {
+        Self {
+            delayed: FixedQueue::new(latency as usize),
+            entered: Cycle::MAX,
+            blocked: None,
+        }
+    }
+}
+
+/// A try that will fail again in the same way.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Blocked {
+    pub(super) path: Path,
+    pub(super) kind: AccessKind,
+    pub(super) cause: Cause,
+}
+
+impl Blocked {
+    /// What its tries come to.
+    pub(super) fn outcome(&self) -> Try {
+        match self.cause {
+            Cause::Refused(_) => Try::Reservation,
+            Cause::NoRoom(_) => Try::Network,
+            Cause::FullBank(_) => Try::BankConflict,
+        }
+    }
+}
+
+/// Why a try will fail again in the same way.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Cause {
+    /// The cache refused the access; it counts every attempt.
+    Refused(FailReason),
+    /// The network had no room for this request.
+    NoRoom(Request),
+    /// This bank of the data cache was full.
+    FullBank(usize),
+}
+
+/// What trying a path came to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Try {
+    Done,
+    /// More transactions to send.
+    Coalesce,
+    /// Cache reservation failed.
+    Reservation,
+    /// The network has no room.
+    Network,
+    /// Data port busy.
+    DataPort,
+    /// Bank busy.
+    BankConflict,
+}
