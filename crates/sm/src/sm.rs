@@ -10,7 +10,7 @@ use crate::collector::{Collectors, Sources};
 use crate::context::{Contexts, Moved};
 use crate::counters::{KernelCounters, SlotCause, SmCounters};
 use crate::detail::{SmDetail, packet_size};
-use crate::flight::{Flight, FlightId, FlightPool, Pool};
+use crate::flight::{Flight, FlightPool, Pool};
 use crate::frontend::Frontend;
 use crate::image::{KernelImage, Pipe};
 use crate::ldst::{L1dUse, Ldst, image_of};
@@ -88,7 +88,6 @@ pub struct Sm {
     pub by_kernel: Vec<KernelCounters>,
     /// Blocks that ended in the running step.
     pub finished: Vec<FinishedBlock>,
-    finished_flights: Vec<FlightId>,
     /// A block may have room now that had none before, although none has ended.
     pub gained_room: bool,
     skip_idle: bool,
@@ -221,7 +220,6 @@ impl Sm {
             context,
             starts: VecDeque::new(),
             warps_started: 0,
-            finished_flights: Vec::with_capacity(64),
             max_threads: sm.max_threads,
             settled: 0,
             wake_at: 0,
@@ -436,9 +434,8 @@ impl Sm {
         if !self.units.has_finished(now) {
             return;
         }
-        let mut finished = std::mem::take(&mut self.finished_flights);
-        self.units.take_finished(now, &mut finished);
-        for &id in &finished {
+        for place in self.units.take_finished(now) {
+            let id = self.units.at(place);
             let flight = self.flights[id.0];
             let image = image_of(&self.kernels, flight.kernel);
             let inst = image.at(flight.pc);
@@ -452,8 +449,6 @@ impl Sm {
             self.release_fence(slot);
             self.flights.give(id.0);
         }
-        finished.clear();
-        self.finished_flights = finished;
     }
 
     /// Function units take instructions from the collectors; memory and collectors step. In 3.2.2

@@ -7,6 +7,7 @@
 
 use crate::flight::FlightId;
 use crate::image::Pipe;
+use std::ops::Range;
 use warploom_base::Cycle;
 
 /// Cycles that the tables look ahead; latencies stay below it less two.
@@ -78,7 +79,7 @@ impl Units {
 
     /// The units of a pipe.
     #[inline]
-    pub fn of_pipe(&self, pipe: usize) -> std::ops::Range<usize> {
+    pub fn of_pipe(&self, pipe: usize) -> Range<usize> {
         let (first, end) = self.of_pipe[pipe];
         usize::from(first)..usize::from(end)
     }
@@ -122,17 +123,26 @@ impl Units {
         self.occupied[at / 64] >> (at % 64) & 1 != 0
     }
 
-    /// Moves the instructions that write back in this cycle to `out`. To be called in every cycle
-    /// in which some do.
-    pub fn take_finished(&mut self, now: Cycle, out: &mut Vec<FlightId>) {
+    /// Takes the instructions that write back in this cycle out: their places for [`Self::at`], as
+    /// long as nothing is accepted a whole round later. To be called in every cycle in which some
+    /// do.
+    #[inline]
+    pub fn take_finished(&mut self, now: Cycle) -> Range<usize> {
         let at = now as usize % HORIZON;
         let (word, bit) = (at / 64, 1 << (at % 64));
-        let count = usize::from(std::mem::take(&mut self.due[at]));
-        for &(id, unit) in &self.wheel[at * self.most..][..count] {
-            out.push(id);
+        let first = at * self.most;
+        let places = first..first + usize::from(std::mem::take(&mut self.due[at]));
+        for &(_, unit) in &self.wheel[places.clone()] {
             self.units[usize::from(unit)].reserved[word] &= !bit;
         }
         self.occupied[word] &= !bit;
+        places
+    }
+
+    /// The instruction at a place of the wheel.
+    #[inline]
+    pub fn at(&self, place: usize) -> FlightId {
+        self.wheel[place].0
     }
 
     /// The next cycle, from `now` on, in which something writes back.
@@ -165,9 +175,7 @@ mod tests {
     }
 
     fn finished(units: &mut Units, now: Cycle) -> usize {
-        let mut out = Vec::new();
-        units.take_finished(now, &mut out);
-        out.len()
+        units.take_finished(now).len()
     }
 
     #[test]
@@ -179,7 +187,9 @@ mod tests {
             (101..106).map(|t| finished(&mut units, t)).sum::<usize>(),
             0
         );
-        assert_eq!(finished(&mut units, 106), 1);
+        let places = units.take_finished(106);
+        let ids: Vec<_> = places.map(|place| units.at(place)).collect();
+        assert_eq!(ids, [FlightId(7)]);
         assert_eq!(units.next_write_back(107), None);
     }
 
