@@ -22,6 +22,8 @@ struct Collector {
     issued: Issued,
     pipe: u8,
     set: u8,
+    /// Its number in the set.
+    place: u8,
     /// Operands not yet read.
     missing: u8,
 }
@@ -39,6 +41,8 @@ struct Set {
     mixed: bool,
     /// Collectors of a sub-core; all where the SM is not split.
     part: u32,
+    /// Bit per collector of the first sub-core.
+    first_part: u64,
     /// Its dispatchers: the first, and the one behind the last.
     dispatchers: (u16, u16),
 }
@@ -59,47 +63,45 @@ impl Set {
     /// The collectors that an instruction of sub-core `sub` may take.
     #[inline]
     fn own(&self, sub: u8) -> u64 {
-        (!0 >> (64 - self.part)) << (u32::from(sub) * self.part)
+        self.first_part << (u32::from(sub) * self.part)
     }
 }
 
-/// Where instructions enter: each cycle, one of each of these pipes into one of these sets. Looked
-/// at in every step, so without lists of its own elsewhere in memory.
+/// Ports that are alike, through which instructions enter: each takes, every cycle, one of each of
+/// these pipes into one of these sets. Small, because every step looks at all.
 #[derive(Clone, Copy, Debug)]
-struct InPort {
-    pipes: Few<{ Pipe::COUNT }>,
-    /// The same, a bit each.
-    mask: u8,
-    /// Its own set, and the general one behind it.
-    sets: Few<2>,
+struct InPorts {
+    /// Bit per pipe.
+    pipes: u8,
+    count: u32,
+    /// Their own set, and the general one behind it, or the own one again.
+    sets: [u8; 2],
 }
 
-/// A few small numbers in order; [`Few::END`] stands behind them where there is room.
-#[derive(Clone, Copy, Debug)]
-struct Few<const MOST: usize>([u8; MOST]);
+/// The order in which pipes enter the general set (GPGPU-Sim 4.2).
+const ENTRY_ORDER: [Pipe; Pipe::COUNT] = [
+    Pipe::Sp,
+    Pipe::Sfu,
+    Pipe::Mem,
+    Pipe::Tensor,
+    Pipe::Dp,
+    Pipe::Int,
+];
 
-impl<const MOST: usize> Few<MOST> {
-    const END: u8 = u8::MAX;
-
-    /// Requires at most `MOST` of them.
-    fn of(from: impl Iterator<Item = usize>) -> Self {
-        let mut few = [Self::END; MOST];
-        for (place, item) in from.enumerate() {
-            few[place] = item as u8;
+/// By some pipes, a bit each: the one that enters first.
+const ENTERS_FIRST: [u8; 1 << Pipe::COUNT] = {
+    let mut first = [0; 1 << Pipe::COUNT];
+    let mut pipes = 1;
+    while pipes < first.len() {
+        let mut place = 0;
+        while pipes >> ENTRY_ORDER[place] as usize & 1 == 0 {
+            place += 1;
         }
-        Self(few)
+        first[pipes] = ENTRY_ORDER[place] as u8;
+        pipes += 1;
     }
-
-    #[inline]
-    fn iter(&self) -> impl Iterator<Item = usize> {
-        let items = self.0.iter().copied();
-        items.take_while(|item| *item != Self::END).map(usize::from)
-    }
-
-    fn is_empty(&self) -> bool {
-        self.iter().next().is_none()
-    }
-}
+    first
+};
 
 /// Which banks registers lie in.
 #[derive(Clone, Copy, Debug)]
@@ -142,7 +144,7 @@ pub struct Collectors {
     /// To the units, by pipe (OC_EX).
     pub output: StageRegisters,
     sets: Vec<Set>,
-    in_ports: Vec<InPort>,
+    in_ports: Vec<InPorts>,
     /// What sends on one ready collector of its set a cycle: the collector that it looks at first.
     dispatchers: Vec<u32>,
     collectors: Vec<Collector>,
@@ -155,7 +157,7 @@ pub struct Collectors {
     /// Bit per bank written in this cycle.
     written: u64,
     style: ModelStyle,
-    /// By collector: bit per bank whose next read is one of its operands.
+    /// By collector, within a step of 3.2.2: bit per bank whose next read is one of its operands.
     fronts: Box<[u64]>,
     /// Collectors that hold an instruction.
     busy: u32,
@@ -209,17 +211,9 @@ impl Collectors {
         };
         // Order of GPGPU-Sim 4.2: the general set first, which serves the pipes that exist.
         let exists = |p: &Pipe| widths[*p as usize].issue_width > 0;
-        let order = [
-            Pipe::Sp,
-            Pipe::Sfu,
-            Pipe::Mem,
-            Pipe::Tensor,
-            Pipe::Dp,
-            Pipe::Int,
-        ];
-        let every: Vec<Pipe> = order.into_iter().filter(exists).collect();
+        let every: Vec<Pipe> = ENTRY_ORDER.into_iter().filter(exists).collect();
         let general = this.add_set(&spec.general, every.len());
-        this.add_ports(&spec.general, &every, Few::of(general.into_iter()));
+        this.add_ports(&spec.general, &every, [general; 2]);
         let own = [
             (&spec.sp, Pipe::Sp),
             (&spec.dp, Pipe::Dp),
@@ -229,8 +223,8 @@ impl Collectors {
             (&spec.int, Pipe::Int),
         ];
         for (set, pipe) in own {
-            let sets = Few::of(this.add_set(set, 1).into_iter().chain(general));
-            this.add_ports(set, &[pipe], sets);
+            let own = this.add_set(set, 1);
+            this.add_ports(set, &[pipe], [own, general]);
         }
         let collectors = this.collectors.len();
         this.queues = BankQueues::new(spec.banks as usize, collectors);
@@ -240,7 +234,7 @@ impl Collectors {
 
     /// Adds the collectors of a set, which serves so many pipes, with their dispatchers. `None` for
     /// an empty set.
-    fn add_set(&mut self, set: &CollectorSet, pipes: usize) -> Option<usize> {
+    fn add_set(&mut self, set: &CollectorSet, pipes: usize) -> Option<u8> {
         if set.units == 0 {
             return None;
         }
@@ -261,27 +255,31 @@ impl Collectors {
             ready: 0,
             mixed: subs > 1 || pipes > 1,
             part: set.units / subs,
+            first_part: !0 >> (64 - set.units / subs),
             dispatchers: (from as u16, end as u16),
         };
         // One that has sent nothing takes collector 0 for the last.
         self.dispatchers.resize(end, new.after(0));
         self.sets.push(new);
-        let blank = Collector {
+        let blank = |place| Collector {
             set: index as u8,
+            place,
             ..Collector::default()
         };
-        self.collectors.resize(first + set.units as usize, blank);
-        Some(index)
+        self.collectors.extend((0..set.units as u8).map(blank));
+        Some(index as u8)
     }
 
-    fn add_ports(&mut self, set: &CollectorSet, pipes: &[Pipe], sets: Few<2>) {
-        if !sets.is_empty() && !pipes.is_empty() {
-            let mask = pipes.iter().fold(0, |mask, pipe| mask | 1 << *pipe as u8);
-            let pipes = Few::of(pipes.iter().map(|pipe| *pipe as usize));
-            let port = InPort { pipes, mask, sets };
-            self.in_ports
-                .extend(std::iter::repeat_n(port, set.in_ports as usize));
-        }
+    /// Adds the ports of a set, which lead to the first of some sets, and from there to the second.
+    fn add_ports(&mut self, set: &CollectorSet, pipes: &[Pipe], sets: [Option<u8>; 2]) {
+        let Some(first) = sets[0].or(sets[1]) else {
+            return;
+        };
+        self.in_ports.push(InPorts {
+            pipes: pipes.iter().fold(0, |mask, pipe| mask | 1 << *pipe as u8),
+            count: set.in_ports,
+            sets: [first, sets[1].unwrap_or(first)],
+        });
     }
 
     /// Marks the banks of a function unit's results written in this cycle: they serve no reads. A
@@ -356,7 +354,7 @@ impl Collectors {
         if waited {
             reads = self.read_banks(nth);
         }
-        self.take_in(sources);
+        self.take_in(&sources);
         self.settled = !waited && !self.input.has_changed() && !self.output.has_changed();
         self.end_writes();
         reads
@@ -378,10 +376,10 @@ impl Collectors {
             let (first, end) = self.sets[set].dispatchers;
             for dispatcher in usize::from(first)..usize::from(end) {
                 let chosen = self.choose(&self.sets[set], self.dispatchers[dispatcher]);
-                if let Some(i) = chosen {
-                    self.dispatchers[dispatcher] = self.sets[set].after(i);
-                    self.send(set, i);
-                }
+                // Where one finds none that can leave, the set's others find none either.
+                let Some(i) = chosen else { break };
+                self.dispatchers[dispatcher] = self.sets[set].after(i);
+                self.send(set, i);
             }
         }
     }
@@ -419,42 +417,49 @@ impl Collectors {
 
     /// Every bank serves its oldest read, in 3.2.2 those of [`granted`].
     fn read_banks(&mut self, nth: u64) -> BankReads {
-        let mut reads = BankReads::default();
-        let square = self.queues.banks().max(self.collectors.len()) as u32;
-        let first = remainder(nth, square.into()) as u32;
         let mut open = self.waiting & !self.written;
+        if self.style == ModelStyle::V3 {
+            open = self.grants(open, nth);
+        }
+        let served = u64::from(open.count_ones());
+        self.reads -= served;
         while open != 0 {
-            let mut bank = open.trailing_zeros();
-            let mut looked_at = 1 << bank;
-            if self.style == ModelStyle::V3 {
-                let collector = self.queues.front(bank as usize);
-                looked_at = self.fronts[usize::from(collector)] & open;
-                bank = granted(looked_at, collector.into(), first, square);
-            }
-            open &= !looked_at;
+            let bank = open.trailing_zeros();
+            open &= open - 1;
             let read = self.queues.pop(bank as usize);
-            self.fronts[usize::from(read.collector)] &= !(1 << bank);
-            if let Some(next) = read.next {
-                self.fronts[usize::from(next)] |= 1 << bank;
-            } else {
-                self.waiting &= !(1 << bank);
-            }
-            reads.served += 1;
+            self.waiting &= !(u64::from(read.was_last) << bank);
             self.operand_arrived(read.collector);
         }
-        self.reads -= reads.served;
-        reads.waited = self.reads;
-        reads
+        BankReads {
+            served,
+            waited: self.reads,
+        }
+    }
+
+    /// 3.2.2: those of some banks, each with a read, that serve it in the `nth` step: one a
+    /// collector.
+    fn grants(&mut self, banks: u64, nth: u64) -> u64 {
+        let square = self.queues.banks().max(self.collectors.len()) as u32;
+        let first = remainder(nth, square.into()) as u32;
+        for bank in bits(banks) {
+            self.fronts[usize::from(self.queues.front(bank as usize))] |= 1 << bank;
+        }
+        let (mut left, mut serving) = (banks, 0);
+        while left != 0 {
+            let collector = self.queues.front(left.trailing_zeros() as usize);
+            let asked = std::mem::take(&mut self.fronts[usize::from(collector)]);
+            serving |= 1 << granted(asked, collector.into(), first, square);
+            left &= !asked;
+        }
+        serving
     }
 
     #[inline]
     fn operand_arrived(&mut self, collector: u16) {
-        let index = usize::from(collector);
-        let c = &mut self.collectors[index];
+        let c = &mut self.collectors[usize::from(collector)];
         c.missing -= 1;
-        let (set, has_all) = (usize::from(c.set), c.missing == 0);
-        let place = index - self.sets[set].first;
-        self.note_ready(set, place as u32, has_all);
+        let (set, place, has_all) = (c.set, c.place, c.missing == 0);
+        self.note_ready(usize::from(set), place.into(), has_all);
     }
 
     /// Collector `i` of a set has all its operands, or not yet.
@@ -464,35 +469,65 @@ impl Collectors {
         self.ready |= u8::from(has_all) << set;
     }
 
-    fn take_in<'a>(&mut self, sources: impl Fn(FlightId) -> Sources<'a>) {
+    #[inline]
+    fn take_in<'a>(&mut self, sources: &impl Fn(FlightId) -> Sources<'a>) {
         for p in 0..self.in_ports.len() {
-            let port = self.in_ports[p];
-            if port.mask & self.input.occupied() == 0 {
-                continue;
-            }
-            for pipe in port.pipes.iter() {
-                let Some(issued) = self.input.oldest(pipe) else {
-                    continue;
-                };
-                if let Some((set, i)) = self.place_for(&port.sets, issued) {
-                    self.input.take(pipe, issued);
-                    self.occupy(set, i, issued, pipe, &sources(issued.flight()));
-                }
-                if self.style == ModelStyle::V3 {
-                    // A port of 3.2.2 tries one instruction a cycle.
+            let ports = self.in_ports[p];
+            for _ in 0..ports.count {
+                // Where one takes nothing, the next, which is like it, takes nothing either.
+                if !self.take_through(ports, sources) {
                     break;
                 }
             }
         }
     }
 
+    /// What enters through one of some ports; whether anything does.
+    #[inline]
+    fn take_through<'a>(
+        &mut self,
+        ports: InPorts,
+        sources: &impl Fn(FlightId) -> Sources<'a>,
+    ) -> bool {
+        let mut pipes = ports.pipes & self.input.occupied();
+        let mut taken = false;
+        while pipes != 0 {
+            let pipe = usize::from(ENTERS_FIRST[usize::from(pipes) % ENTERS_FIRST.len()]);
+            pipes &= !(1 << pipe);
+            taken |= self.take_from(pipe, ports.sets, sources);
+            if self.style == ModelStyle::V3 {
+                // A port of 3.2.2 tries one instruction a cycle.
+                break;
+            }
+        }
+        taken
+    }
+
+    /// Takes the first issued of a pipe into one of some sets, if a collector is free. Apart from
+    /// the loops around it: within, the compiler would load for every step what few need.
+    #[inline(never)]
+    fn take_from<'a>(
+        &mut self,
+        pipe: usize,
+        sets: [u8; 2],
+        sources: &impl Fn(FlightId) -> Sources<'a>,
+    ) -> bool {
+        let issued = self.input.first_issued(pipe);
+        let place = self.place_for(sets, issued);
+        if let Some((set, i)) = place {
+            self.input.take(pipe, issued);
+            self.occupy(set, i, issued, pipe, &sources(issued.flight()));
+        }
+        place.is_some()
+    }
+
     /// The set and collector that an instruction takes.
     #[inline]
-    fn place_for(&self, sets: &Few<2>, issued: Issued) -> Option<(usize, u32)> {
-        sets.iter().find_map(|index| {
-            let set = &self.sets[index];
+    fn place_for(&self, sets: [u8; 2], issued: Issued) -> Option<(usize, u32)> {
+        sets.into_iter().find_map(|index| {
+            let set = &self.sets[usize::from(index)];
             let free = set.free & set.own(issued.sub());
-            (free != 0).then(|| (index, free.trailing_zeros()))
+            (free != 0).then(|| (usize::from(index), free.trailing_zeros()))
         })
     }
 
@@ -504,17 +539,14 @@ impl Collectors {
         let s = &mut self.sets[set];
         s.free &= !(1 << i);
         let index = s.first + i as usize;
-        self.collectors[index] = Collector {
-            issued,
-            pipe: pipe as u8,
-            set: set as u8,
-            missing,
-        };
+        let collector = &mut self.collectors[index];
+        collector.issued = issued;
+        collector.pipe = pipe as u8;
+        collector.missing = missing;
         self.reads += u64::from(missing);
         for (operand, &register) in sources.registers.iter().enumerate() {
             let bank = self.banks.bank(register, sources.warp);
-            let is_first = self.queues.push(bank as usize, index, operand);
-            self.fronts[index] |= u64::from(is_first) << bank;
+            self.queues.push(bank as usize, index, operand);
             self.waiting |= 1 << bank;
         }
     }

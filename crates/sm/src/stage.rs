@@ -147,6 +147,14 @@ impl StageRegisters {
         (oldest != EMPTY).then_some(oldest)
     }
 
+    /// The instruction issued first. Requires that the pipe's register holds one.
+    #[inline]
+    pub fn first_issued(&self, pipe: usize) -> Issued {
+        let oldest = self.registers[pipe].oldest;
+        debug_assert!(oldest != EMPTY, "nothing in register {pipe}");
+        oldest
+    }
+
     /// The instruction that the pipe's unit `index` may take: its sub-core's, or the one issued
     /// first.
     #[inline]
@@ -169,14 +177,19 @@ impl StageRegisters {
         debug_assert!(held.contains(&issued), "{issued:?} is not there");
         register.len -= 1;
         register.oldest = EMPTY;
-        if register.len == 0 {
-            self.occupied &= !(1 << pipe);
-            return;
-        }
-        let last = held[usize::from(register.len)];
-        for other in &mut held[..usize::from(register.len)] {
-            *other = if *other == issued { last } else { *other };
-            register.oldest = register.oldest.min(*other);
+        // Most registers hold one or two: for them no loop.
+        match held {
+            [] | [_] => self.occupied &= !(1 << pipe),
+            [first, second] => {
+                *first = if *first == issued { *second } else { *first };
+                register.oldest = *first;
+            }
+            [others @ .., last] => {
+                for other in others {
+                    *other = if *other == issued { *last } else { *other };
+                    register.oldest = register.oldest.min(*other);
+                }
+            }
         }
     }
 

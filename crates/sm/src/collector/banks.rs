@@ -1,5 +1,7 @@
 //! Reads of registers that wait for their banks.
 
+/// Most banks: a mask has a bit for each.
+const BANKS: usize = u64::BITS as usize;
 /// Most registers that an instruction reads.
 const OPERANDS: usize = 32;
 /// End of a list.
@@ -9,8 +11,10 @@ const NONE: u16 = u16::MAX;
 /// costs less of the host's cache than a queue a bank.
 #[derive(Clone, Debug)]
 pub(super) struct BankQueues {
-    /// By bank: its oldest and its youngest read.
-    ends: Box<[(u16, u16)]>,
+    banks: usize,
+    /// By bank: its oldest and its youngest read. As many as there can be, at hand: an index modulo
+    /// their number costs no check.
+    ends: [(u16, u16); BANKS],
     /// By read (collector and operand): the next one that waits for the same bank.
     next: Box<[u16]>,
 }
@@ -21,35 +25,36 @@ impl BankQueues {
             collectors * OPERANDS < usize::from(NONE),
             "too many collectors"
         );
+        assert!(banks <= BANKS, "a register file has at most {BANKS} banks");
         Self {
-            ends: vec![(NONE, NONE); banks].into(),
+            banks,
+            ends: [(NONE, NONE); BANKS],
             next: vec![NONE; collectors * OPERANDS].into(),
         }
     }
 
     pub(super) fn banks(&self) -> usize {
-        self.ends.len()
+        self.banks
     }
 
-    /// Adds a read; returns whether it is the bank's only one.
+    /// Adds a read.
     #[inline]
-    pub(super) fn push(&mut self, bank: usize, collector: usize, operand: usize) -> bool {
+    pub(super) fn push(&mut self, bank: usize, collector: usize, operand: usize) {
         debug_assert!(operand < OPERANDS, "an instruction of {operand} sources");
         let read = (collector * OPERANDS + operand) as u16;
-        let (oldest, youngest) = self.ends[bank];
+        let (oldest, youngest) = self.ends[bank % BANKS];
         let is_first = oldest == NONE;
         // Where there is no read to follow, the new one's own link is written twice: no branch.
         let before = if is_first { read } else { youngest };
         self.next[usize::from(before)] = read;
         self.next[usize::from(read)] = NONE;
-        self.ends[bank] = (if is_first { read } else { oldest }, read);
-        is_first
+        self.ends[bank % BANKS] = (if is_first { read } else { oldest }, read);
     }
 
     /// Collector of the oldest read. Requires that one waits.
     #[inline]
     pub(super) fn front(&self, bank: usize) -> u16 {
-        let oldest = self.ends[bank].0;
+        let oldest = self.ends[bank % BANKS].0;
         debug_assert!(oldest != NONE, "nothing waits for bank {bank}");
         oldest / OPERANDS as u16
     }
@@ -58,11 +63,11 @@ impl BankQueues {
     #[inline]
     pub(super) fn pop(&mut self, bank: usize) -> Popped {
         let collector = self.front(bank);
-        let oldest = &mut self.ends[bank].0;
+        let oldest = &mut self.ends[bank % BANKS].0;
         *oldest = self.next[usize::from(*oldest)];
         Popped {
             collector,
-            next: (*oldest != NONE).then_some(*oldest / OPERANDS as u16),
+            was_last: *oldest == NONE,
         }
     }
 }
@@ -70,6 +75,6 @@ impl BankQueues {
 /// A read that a bank serves.
 pub(super) struct Popped {
     pub collector: u16,
-    /// Collector of the read behind it.
-    pub next: Option<u16>,
+    /// No other waits for the bank.
+    pub was_last: bool,
 }
