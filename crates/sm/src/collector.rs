@@ -28,23 +28,28 @@ struct Collector {
     missing: u8,
 }
 
-#[derive(Clone, Debug)]
+/// Most sets: one a pipe, and the general one. A power of two, so that an index modulo it costs no
+/// check.
+const SETS: usize = 8;
+
+#[derive(Clone, Copy, Debug, Default)]
 struct Set {
-    first: usize,
-    units: u32,
+    first: u16,
+    /// Its collectors; none where it is not in use.
+    units: u8,
+    /// Collectors of a sub-core; all where the SM is not split.
+    part: u8,
+    /// Its dispatchers: the first, and how many.
+    dispatchers: (u16, u8),
+    /// Its instructions go to several registers, or to places of several sub-cores: where one
+    /// cannot leave, another may.
+    mixed: bool,
     /// Bit i: collector `first + i` is free.
     free: u64,
     /// Bit i: collector `first + i` has all operands.
     ready: u64,
-    /// Its instructions go to several registers, or to places of several sub-cores: where one
-    /// cannot leave, another may.
-    mixed: bool,
-    /// Collectors of a sub-core; all where the SM is not split.
-    part: u32,
     /// Bit per collector of the first sub-core.
     first_part: u64,
-    /// Its dispatchers: the first, and the one behind the last.
-    dispatchers: (u16, u16),
 }
 
 impl Set {
@@ -52,18 +57,19 @@ impl Set {
     /// the first of the next sub-core.
     #[inline]
     fn after(&self, last: u32) -> u32 {
-        let next = if self.part == self.units {
+        let (part, units) = (u32::from(self.part), u32::from(self.units));
+        let next = if part == units {
             last + 1
         } else {
-            last + self.part - last % self.part
+            last + part - last % part
         };
-        if next >= self.units { 0 } else { next }
+        if next >= units { 0 } else { next }
     }
 
     /// The collectors that an instruction of sub-core `sub` may take.
     #[inline]
     fn own(&self, sub: u8) -> u64 {
-        self.first_part << (u32::from(sub) * self.part)
+        self.first_part << (u32::from(sub) * u32::from(self.part))
     }
 }
 
@@ -143,7 +149,8 @@ pub struct Collectors {
     pub input: StageRegisters,
     /// To the units, by pipe (OC_EX).
     pub output: StageRegisters,
-    sets: Vec<Set>,
+    /// Those in use first.
+    sets: [Set; SETS],
     in_ports: Vec<InPorts>,
     /// What sends on one ready collector of its set a cycle: the collector that it looks at first.
     dispatchers: Vec<u32>,
@@ -194,7 +201,7 @@ impl Collectors {
         let mut this = Self {
             input: StageRegisters::new(widths.map(|w| w.issue_width), own_places),
             output: StageRegisters::new(widths.map(|w| w.dispatch_width), own_places),
-            sets: Vec::new(),
+            sets: [Set::default(); SETS],
             in_ports: Vec::new(),
             dispatchers: Vec::new(),
             collectors: Vec::new(),
@@ -244,23 +251,25 @@ impl Collectors {
             set.units.is_multiple_of(subs),
             "collectors do not divide among sub-cores"
         );
-        let index = self.sets.len();
+        let unused = self.sets.iter().position(|other| other.units == 0);
+        let index = unused.expect("room for a set a pipe and the general one");
         let first = self.collectors.len();
         let from = self.dispatchers.len();
-        let end = from + set.out_ports.max(1) as usize;
+        // More than there are collectors would find none.
+        let ports = set.out_ports.clamp(1, set.units);
         let new = Set {
-            first,
-            units: set.units,
+            first: first as u16,
+            units: set.units as u8,
+            part: (set.units / subs) as u8,
+            dispatchers: (from as u16, ports as u8),
+            mixed: subs > 1 || pipes > 1,
             free: !0 >> (64 - set.units),
             ready: 0,
-            mixed: subs > 1 || pipes > 1,
-            part: set.units / subs,
             first_part: !0 >> (64 - set.units / subs),
-            dispatchers: (from as u16, end as u16),
         };
         // One that has sent nothing takes collector 0 for the last.
-        self.dispatchers.resize(end, new.after(0));
-        self.sets.push(new);
+        self.dispatchers.resize(from + ports as usize, new.after(0));
+        self.sets[index] = new;
         let blank = |place| Collector {
             set: index as u8,
             place,
@@ -329,7 +338,7 @@ impl Collectors {
 
     #[inline]
     fn can_leave(&self, set: &Set, i: u32) -> bool {
-        let c = &self.collectors[set.first + i as usize];
+        let c = &self.collectors[usize::from(set.first) + i as usize];
         self.output.full(c.issued.sub()) >> c.pipe & 1 == 0
     }
 
@@ -373,12 +382,12 @@ impl Collectors {
         while sets != 0 {
             let set = sets.trailing_zeros() as usize;
             sets &= sets - 1;
-            let (first, end) = self.sets[set].dispatchers;
-            for dispatcher in usize::from(first)..usize::from(end) {
-                let chosen = self.choose(&self.sets[set], self.dispatchers[dispatcher]);
+            let (first, ports) = self.sets[set % SETS].dispatchers;
+            for dispatcher in (usize::from(first)..).take(ports.into()) {
+                let chosen = self.choose(&self.sets[set % SETS], self.dispatchers[dispatcher]);
                 // Where one finds none that can leave, the set's others find none either.
                 let Some(i) = chosen else { break };
-                self.dispatchers[dispatcher] = self.sets[set].after(i);
+                self.dispatchers[dispatcher] = self.sets[set % SETS].after(i);
                 self.send(set, i);
             }
         }
@@ -406,8 +415,8 @@ impl Collectors {
     #[inline]
     fn send(&mut self, set: usize, i: u32) {
         let number = set;
-        let set = &mut self.sets[number];
-        let c = &mut self.collectors[set.first + i as usize];
+        let set = &mut self.sets[number % SETS];
+        let c = &mut self.collectors[usize::from(set.first) + i as usize];
         self.output.push(usize::from(c.pipe), c.issued);
         set.ready &= !(1 << i);
         set.free |= 1 << i;
@@ -465,7 +474,7 @@ impl Collectors {
     /// Collector `i` of a set has all its operands, or not yet.
     #[inline]
     fn note_ready(&mut self, set: usize, i: u32, has_all: bool) {
-        self.sets[set].ready |= u64::from(has_all) << i;
+        self.sets[set % SETS].ready |= u64::from(has_all) << i;
         self.ready |= u8::from(has_all) << set;
     }
 
@@ -525,7 +534,7 @@ impl Collectors {
     #[inline]
     fn place_for(&self, sets: [u8; 2], issued: Issued) -> Option<(usize, u32)> {
         sets.into_iter().find_map(|index| {
-            let set = &self.sets[usize::from(index)];
+            let set = &self.sets[usize::from(index) % SETS];
             let free = set.free & set.own(issued.sub());
             (free != 0).then(|| (usize::from(index), free.trailing_zeros()))
         })
@@ -536,9 +545,9 @@ impl Collectors {
         self.busy += 1;
         let missing = sources.registers.len() as u8;
         self.note_ready(set, i, missing == 0);
-        let s = &mut self.sets[set];
+        let s = &mut self.sets[set % SETS];
         s.free &= !(1 << i);
-        let index = s.first + i as usize;
+        let index = usize::from(s.first) + i as usize;
         let collector = &mut self.collectors[index];
         collector.issued = issued;
         collector.pipe = pipe as u8;
