@@ -122,7 +122,7 @@ impl Machine<'_, '_> {
     fn setp_of(&mut self, ty: Ty) -> Exec {
         match self.inst.op {
             Op::Setp(cmp, how, _, ftz) => self.setp(cmp, how, ty, ftz),
-            _ => Ok(()),
+            op => unreachable!("{op:?} executed as `setp`"),
         }
     }
 

@@ -87,7 +87,7 @@ impl Machine<'_, '_> {
     fn load_as(&mut self, space: MemSpace, ty: Option<MemTy>) -> Exec {
         match self.inst.op {
             Op::Ld(_, own, cache_op) => self.load(space, ty.unwrap_or(own), cache_op),
-            _ => Ok(()),
+            op => unreachable!("{op:?} executed as `ld`"),
         }
     }
 

@@ -216,9 +216,17 @@ impl Machine<'_, '_> {
                 self.addresses();
                 Ok(())
             }
-            // What has functions of its own for all types.
-            Op::Bra(_) | Op::BrxIdx | Op::Call | Op::CallIndirect | Op::Ret | Op::Exit => Ok(()),
-            Op::Mov(_) | Op::Logic(..) | Op::Shl(_) => Ok(()),
+            Op::Bra(_)
+            | Op::BrxIdx
+            | Op::Call
+            | Op::CallIndirect
+            | Op::Ret
+            | Op::Exit
+            | Op::Mov(_)
+            | Op::Logic(..)
+            | Op::Shl(_) => {
+                unreachable!("{:?} has a function of its own", self.inst.op)
+            }
             Op::Alloca(width) => self.alloca(width),
             Op::StackSave(width) => self.stack_save(width),
             Op::StackRestore(width) => self.stack_restore(width),

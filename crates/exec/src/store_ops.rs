@@ -37,7 +37,7 @@ impl Machine<'_, '_> {
     fn store_word(&mut self, space: MemSpace) -> Exec {
         match self.inst.op {
             Op::St(_, _, cache_op) => self.store(space, WORD, cache_op),
-            _ => Ok(()),
+            op => unreachable!("{op:?} executed as `st`"),
         }
     }
 

@@ -207,7 +207,7 @@ impl WarpPolicy {
 impl WarpScheduler for WarpPolicy {
     #[inline]
     fn pick(&mut self, view: &WarpView<'_>, ready: WarpMask) -> Option<WarpSlot> {
-        of_policy!(self, p => p.pick(view, ready))
+        self.pick_by(|| *view, ready)
     }
 
     fn wants_cycles(&self) -> bool {

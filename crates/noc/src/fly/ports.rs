@@ -33,7 +33,7 @@ pub(crate) struct Many;
 
 impl Ports for Many {
     type Set = BitSet;
-    type Table<T: Clone + Debug> = List<T>;
+    type Table<T: Clone + Debug> = Vec<T>;
 }
 
 /// A set of ports: what a [`BitSet`] does.
@@ -217,33 +217,14 @@ impl<T> IndexMut<usize> for Places<T> {
     }
 }
 
-/// A table of any number of ports.
-#[derive(Clone, PartialEq, Debug)]
-pub(crate) struct List<T>(Box<[T]>);
-
-impl<T: Clone + Debug> PortTable<T> for List<T> {
+impl<T: Clone + Debug> PortTable<T> for Vec<T> {
     fn new(ports: usize, value: T) -> Self {
-        Self(vec![value; ports].into())
+        vec![value; ports]
     }
 
     #[inline]
     fn first(&mut self, ports: usize) -> &mut [T] {
-        &mut self.0[..ports]
-    }
-}
-
-impl<T> Index<usize> for List<T> {
-    type Output = T;
-    #[inline]
-    fn index(&self, port: usize) -> &T {
-        &self.0[port]
-    }
-}
-
-impl<T> IndexMut<usize> for List<T> {
-    #[inline]
-    fn index_mut(&mut self, port: usize) -> &mut T {
-        &mut self.0[port]
+        &mut self[..ports]
     }
 }
 
