@@ -21,6 +21,7 @@ mod monitor;
 mod probe;
 mod recorder;
 pub mod registry;
+mod retreat;
 mod sms;
 mod stretches;
 mod watchdog;

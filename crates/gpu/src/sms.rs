@@ -153,8 +153,10 @@ impl SmArray {
         }
         self.order();
         let step = Step { from, to, memory };
-        let waited = self.workers.run(step, &mut self.crews, beside);
-        self.balance.note(waited);
+        // Without workers nothing shows who has too much to do.
+        if let Some(waited) = self.workers.run(step, &mut self.crews, beside) {
+            self.balance.note(waited);
+        }
     }
 
     /// The step that ran last is over: `f` hears of the SMs that ran in it, by number, with their

@@ -11,12 +11,18 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 use warploom_exec::DeviceMemory;
 
 use crate::crew::{Crew, Step};
+use crate::retreat::Retreat;
 
 /// Turns of a waiting loop before the thread gives way to others, where each has a core.
 const SPINS: u32 = 1 << 12;
+
+/// A worker that is late by more does not have its core: less than systems give a program at a
+/// stretch, more than crews differ by in a step.
+const LATE: Duration = Duration::from_millis(1);
 
 /// A value on cache lines of its own, also where neighbouring lines are fetched in pairs: threads
 /// that write neighbours do not take it away.
@@ -71,6 +77,8 @@ struct Shared {
     spins: u32,
     seats: Vec<Seat>,
     quit: AtomicBool,
+    /// No call will come for long: workers sleep until they are woken.
+    retreat: AtomicBool,
     /// What a worker panicked with.
     panic: Mutex<Option<Box<dyn Any + Send>>>,
     failed: AtomicBool,
@@ -82,9 +90,8 @@ impl Shared {
         let mut seen = 0;
         loop {
             let current = || seat.call.nth.load(Ordering::Acquire);
-            let turns = wait_until(self.spins, || {
-                current() != seen || self.quit.load(Ordering::Relaxed)
-            });
+            let called = || current() != seen || self.quit.load(Ordering::Relaxed);
+            let turns = wait_until(self.spins, called, || self.give_way());
             if self.quit.load(Ordering::Relaxed) {
                 return;
             }
@@ -97,6 +104,15 @@ impl Shared {
             let waited = seat.report.waited.load(Ordering::Relaxed) + u64::from(turns);
             seat.report.waited.store(waited, Ordering::Relaxed);
             seat.report.done.store(seen, Ordering::Release);
+        }
+    }
+
+    /// A worker that has waited for long leaves its core to others.
+    fn give_way(&self) {
+        if self.retreat.load(Ordering::Relaxed) {
+            std::thread::park();
+        } else {
+            std::thread::yield_now();
         }
     }
 }
@@ -134,15 +150,16 @@ impl Call {
     }
 }
 
-/// How often it looked in vain.
-fn wait_until(spins: u32, mut ready: impl FnMut() -> bool) -> u32 {
+/// Looks until something is so, after `spins` looks with `give_way` between them. Returns how often
+/// it looked in vain.
+fn wait_until(spins: u32, ready: impl Fn() -> bool, mut give_way: impl FnMut()) -> u32 {
     let mut turns = 0u32;
     while !ready() {
         turns = turns.saturating_add(1);
         if turns < spins {
             std::hint::spin_loop()
         } else {
-            std::thread::yield_now()
+            give_way();
         }
     }
     turns
@@ -162,14 +179,35 @@ impl Called<'_> {
             || seat.report.done.load(Ordering::Acquire) == self.nth
     }
 
-    /// Whether it had to wait.
-    fn wait(&self) -> bool {
-        let turns = self
-            .seats
-            .iter()
-            .map(|seat| wait_until(self.spins, || self.is_done(seat)));
-        turns.fold(false, |waited, turns| waited | (turns > 0))
+    /// What it had to wait.
+    fn wait(&self) -> Wait {
+        let (mut turns, mut since) = (0, None);
+        for seat in self.seats {
+            turns |= wait_until(
+                self.spins,
+                || self.is_done(seat),
+                || {
+                    since.get_or_insert_with(Instant::now);
+                    std::thread::yield_now();
+                },
+            );
+        }
+        Wait {
+            any: turns > 0,
+            gave_way: since.is_some(),
+            late: since.is_some_and(|since| since.elapsed() > LATE),
+        }
     }
+}
+
+/// How long the stepping thread waited for workers.
+struct Wait {
+    /// At all.
+    any: bool,
+    /// So long that it gave way to others.
+    gave_way: bool,
+    /// For longer than [`LATE`] from then on.
+    late: bool,
 }
 
 impl Drop for Called<'_> {
@@ -184,6 +222,7 @@ pub(crate) struct Workers {
     threads: Vec<JoinHandle<()>>,
     /// The step, from 1.
     nth: u64,
+    retreat: Retreat,
 }
 
 impl Workers {
@@ -195,6 +234,7 @@ impl Workers {
             spins: if threads < cores { SPINS } else { 0 },
             seats: (0..threads).map(|_| Seat::default()).collect(),
             quit: AtomicBool::new(false),
+            retreat: AtomicBool::new(false),
             panic: Mutex::new(None),
             failed: AtomicBool::new(false),
         });
@@ -205,13 +245,25 @@ impl Workers {
         Self {
             threads: (0..threads).map(spawn).collect(),
             nth: 0,
+            retreat: Retreat::new(),
             shared,
         }
     }
 
     /// One step: the first crew runs on this thread, after `beside`, each other one that does not
-    /// rest on its worker's. Returns whether this thread waited for one of them.
-    pub fn run(&mut self, step: Step<'_>, crews: &mut [Crew], beside: impl FnOnce()) -> bool {
+    /// rest on its worker's. Returns whether this thread waited for one of them; `None` where it
+    /// ran all crews itself, because workers had no cores.
+    pub fn run(
+        &mut self,
+        step: Step<'_>,
+        crews: &mut [Crew],
+        beside: impl FnOnce(),
+    ) -> Option<bool> {
+        if self.retreat.begin_step() {
+            beside();
+            self.run_alone(step, crews);
+            return None;
+        }
         self.nth += 1;
         let Some((own, others)) = crews.split_first_mut() else {
             unreachable!("the stepping thread has a crew");
@@ -229,10 +281,45 @@ impl Workers {
         }
         beside();
         own.run(step);
-        let waited = called.wait();
+        let wait = called.wait();
         drop(called);
         self.rethrow();
-        waited
+        // Where they never had a core each, nothing else is to be expected.
+        if self.shared.spins > 0 {
+            self.end_step(&wait);
+        }
+        Some(wait.any)
+    }
+
+    /// Workers sleep for some steps, if the wait for them was too long.
+    fn end_step(&mut self, wait: &Wait) {
+        if self.retreat.end_step(wait.gave_way, wait.late) {
+            self.shared.retreat.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// A step of all crews on this thread. What they have for it lies where workers leave it.
+    #[cold]
+    fn run_alone(&mut self, step: Step<'_>, crews: &mut [Crew]) {
+        let Some((own, others)) = crews.split_first_mut() else {
+            unreachable!("the stepping thread has a crew");
+        };
+        own.run(step);
+        for crew in others.iter_mut().filter(|crew| !crew.rests()) {
+            crew.run(step);
+            crew.post();
+        }
+        if self.retreat.is_over() {
+            self.shared.retreat.store(false, Ordering::Relaxed);
+            self.wake();
+        }
+    }
+
+    /// Workers that sleep look for calls again.
+    fn wake(&self) {
+        for thread in &self.threads {
+            thread.thread().unpark();
+        }
     }
 
     fn rethrow(&self) {
@@ -259,9 +346,64 @@ impl Workers {
 impl Drop for Workers {
     fn drop(&mut self) {
         self.shared.quit.store(true, Ordering::Release);
+        self.wake();
         for thread in self.threads.drain(..) {
             // A worker's panic has been passed on by `run` already.
             let _ = thread.join();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use warploom_base::SmId;
+    use warploom_config::preset;
+    use warploom_policy::OwnPolicies;
+    use warploom_sm::Sm;
+
+    /// Whoever runs the crews, all that do not rest have run when a step is over; workers that have
+    /// slept are there again.
+    #[test]
+    fn crews_run_while_workers_sleep_and_after() {
+        // So many that waiting for them, however long, leads to no retreat.
+        let count = std::thread::available_parallelism().map_or(1, usize::from);
+        let spec = preset("gtx480").unwrap_or_else(|errors| panic!("{errors}"));
+        let sm = |id| Sm::new(&spec, SmId::new(id), &OwnPolicies::default());
+        let crew = |id| Crew::new(id, vec![sm(id)], 1);
+        let mut crews: Vec<Crew> = (0..=count).map(crew).collect();
+        let mut workers = Workers::new(count);
+        let memory = DeviceMemory::new(1 << 16);
+        let (mut alone, mut together) = (0, 0);
+        for from in 0..1100 {
+            if from == 10 {
+                workers.end_step(&Wait {
+                    any: true,
+                    gave_way: true,
+                    late: true,
+                });
+            }
+            let resting = from as usize % crews.len();
+            for (number, crew) in (0..).zip(&mut crews) {
+                let awake = [number];
+                crew.order(if number as usize == resting {
+                    &[]
+                } else {
+                    &awake
+                });
+            }
+            let step = Step {
+                from,
+                to: from + 1,
+                memory: &memory,
+            };
+            match workers.run(step, &mut crews, || ()) {
+                Some(_) => together += 1,
+                None => alone += 1,
+            }
+            let ran = crews.iter_mut().flat_map(Crew::end_step);
+            assert_eq!(ran.count(), count);
+        }
+        assert_eq!((alone, together), (1024, 1100 - 1024));
     }
 }

@@ -1,0 +1,129 @@
+//! When the stepping thread does without its workers: where other programs have the cores, a worker
+//! that is not scheduled keeps it waiting for a slice of theirs, a thousand steps long, and one on
+//! its own core for a turn of waiting in every step.
+//!
+//! It decides only where SMs are run, which no result can show.
+
+/// Steps without workers, at first: about as long as the wait that led to them.
+const STEPS: u32 = 1 << 10;
+
+/// Steps without workers, at most: under a second, for the other program may have ended.
+const MOST_STEPS: u32 = 1 << 16;
+
+/// Steps in a row in which the stepping thread waits so long for workers that it gives way, before
+/// it does without them: two on one core take turns. More than [`Balance`](crate::balance::Balance)
+/// needs to even out what SMs cost.
+const SLOW_STEPS: u32 = 128;
+
+/// Counts steps with and without workers.
+#[derive(Debug)]
+pub(crate) struct Retreat {
+    /// Steps still to do without them.
+    left: u32,
+    /// Steps of the last retreat, 0 before the first.
+    length: u32,
+    /// Steps with them since.
+    together: u32,
+    /// Of these the last ones that were slow.
+    slow: u32,
+}
+
+impl Retreat {
+    /// With workers until one is late.
+    pub fn new() -> Self {
+        Self {
+            left: 0,
+            length: 0,
+            together: 0,
+            slow: 0,
+        }
+    }
+
+    /// A step begins: whether it is done without workers.
+    #[inline]
+    pub fn begin_step(&mut self) -> bool {
+        let alone = self.left > 0;
+        self.left -= u32::from(alone);
+        self.together = self.together.saturating_add(u32::from(!alone));
+        alone
+    }
+
+    /// The next step is the first one with workers again.
+    #[inline]
+    pub fn is_over(&self) -> bool {
+        self.left == 0
+    }
+
+    /// A step with workers is over: whether this thread gave way while it waited for them, and
+    /// whether one was so late that it cannot have had a core. Returns whether the next steps are
+    /// done without: twice as many as last time, if there were fewer with them since.
+    #[inline]
+    pub fn end_step(&mut self, gave_way: bool, late: bool) -> bool {
+        self.slow = if gave_way { self.slow + 1 } else { 0 };
+        let begins = late || self.slow >= SLOW_STEPS;
+        if begins {
+            self.begin();
+        }
+        begins
+    }
+
+    #[cold]
+    fn begin(&mut self) {
+        self.length = if self.together < self.length {
+            (2 * self.length).min(MOST_STEPS)
+        } else {
+            STEPS
+        };
+        self.left = self.length;
+        self.together = 0;
+        self.slow = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{MOST_STEPS, Retreat, SLOW_STEPS, STEPS};
+
+    /// Steps until workers are called again.
+    fn alone(retreat: &mut Retreat) -> u32 {
+        let mut steps = 0;
+        while retreat.begin_step() {
+            steps += 1;
+        }
+        steps
+    }
+
+    /// A step with workers; whether those after it are done without.
+    fn step(retreat: &mut Retreat, gave_way: bool, late: bool) -> bool {
+        assert!(!retreat.begin_step());
+        retreat.end_step(gave_way, late)
+    }
+
+    #[test]
+    fn retreats_grow_while_workers_stay_late_and_begin_anew_after_good_times() {
+        let mut retreat = Retreat::new();
+        assert_eq!(alone(&mut retreat), 0);
+        for n in 0..9 {
+            assert!(retreat.end_step(true, true));
+            assert_eq!(alone(&mut retreat), (STEPS << n).min(MOST_STEPS));
+            assert!(retreat.is_over());
+        }
+        for _ in 0..MOST_STEPS {
+            assert!(!step(&mut retreat, false, false));
+        }
+        assert!(step(&mut retreat, true, true));
+        assert_eq!(alone(&mut retreat), STEPS);
+    }
+
+    #[test]
+    fn slow_steps_count_in_a_row() {
+        let mut retreat = Retreat::new();
+        for _ in 0..3 {
+            (1..SLOW_STEPS).for_each(|_| assert!(!step(&mut retreat, true, false)));
+            assert!(!step(&mut retreat, false, false));
+        }
+        (1..SLOW_STEPS).for_each(|_| assert!(!step(&mut retreat, true, false)));
+        assert!(step(&mut retreat, true, false));
+        assert_eq!(alone(&mut retreat), STEPS);
+    }
+}
