@@ -21,7 +21,8 @@ use crate::retreat::Retreat;
 const SPINS: u32 = 1 << 12;
 
 /// A worker that is late by more does not have its core: less than systems give a program at a
-/// stretch, more than crews differ by in a step.
+/// stretch, more than crews differ by in a step. The host's time, which no result can show: it
+/// decides only who runs SMs.
 const LATE: Duration = Duration::from_millis(1);
 
 /// A value on cache lines of its own, also where neighbouring lines are fetched in pairs: threads
