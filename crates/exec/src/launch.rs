@@ -1,6 +1,7 @@
 //! A launch: what stays the same for all blocks of a grid. Validated once, then read by every
 //! [`step()`](crate::step()).
 
+use crate::ahead::may_run_ahead;
 use crate::barrier::BARRIERS;
 use crate::decode::{Decoded, decode};
 use crate::fault::Checks;
@@ -264,6 +265,13 @@ impl LaunchContext {
     /// The process.
     pub fn asid(&self) -> u8 {
         self.asid
+    }
+
+    /// SMs may run its warps ahead of each other: loads and stores are all that warps of different
+    /// SMs can notice of each other, and nothing is looked for.
+    pub fn may_run_ahead(&self) -> bool {
+        let plain = |decoded: &Decoded| may_run_ahead(decoded.inst.op);
+        self.checks == Checks::default() && self.code.iter().all(plain)
     }
 
     /// Optional checks in force.

@@ -15,6 +15,7 @@
 )]
 
 mod access;
+mod ahead;
 pub mod approx;
 mod async_ops;
 mod atomic;
@@ -60,6 +61,7 @@ mod warp;
 mod warp_ops;
 mod wide;
 
+pub use ahead::Loaded;
 pub use atomic::{AtomicAct, AtomicBatch, AtomicDst, AtomicMode, apply_atomic, atom_bytes};
 pub use barrier::{BARRIERS, BarrierArrival, BarrierOutcome, BarrierRelease, BarrierTable};
 pub use block::BlockState;

@@ -119,6 +119,14 @@ impl Machine<'_, '_> {
         }
     }
 
+    /// A load from global memory whose addresses are there already.
+    pub fn load_again(&mut self) -> Exec {
+        match self.inst.op {
+            Op::Ld(space, ty, _) => self.load_slowly(space, ty),
+            op => unreachable!("{op:?} repeated as `ld`"),
+        }
+    }
+
     /// Lane by lane. What an access is it works out anew: it would have to lie in memory for all.
     #[inline(never)]
     fn load_slowly(&mut self, space: MemSpace, ty: MemTy) -> Exec {

@@ -109,6 +109,31 @@ impl WriteLog {
         self.bytes.len()
     }
 
+    /// Where the next store will stand.
+    pub(crate) fn position(&self) -> u32 {
+        self.bytes.len() as u32
+    }
+
+    /// The stores that are not visible to all yet and stand before `position`.
+    pub(crate) fn waiting_before(&self, position: u32) -> Self {
+        let mut log = Self::new();
+        for run in &self.runs[self.committed..] {
+            let end = (run.at + run.len).min(position);
+            if run.at < end {
+                let bytes = &self.bytes[run.at as usize..end as usize];
+                log.store(run.asid, run.cycle, run.address, bytes);
+            }
+        }
+        log
+    }
+
+    /// The cycle of the oldest store, or text printed, that is not visible to all yet.
+    pub fn oldest(&self) -> Option<u64> {
+        let stored = self.runs.get(self.committed).map(|run| run.cycle);
+        let printed = self.prints.first().map(|print| print.cycle);
+        stored.into_iter().chain(printed).min()
+    }
+
     /// Records a store of checked, contiguous bytes.
     pub(crate) fn store(&mut self, asid: u8, cycle: u64, address: u64, bytes: &[u8]) {
         self.push_run(asid, cycle, address, bytes);
@@ -378,6 +403,38 @@ mod tests {
                 assert_eq!(port.reader(0).read(address, bytes)[..bytes], all);
             }
         }
+    }
+
+    /// Stores that wait and come before a position; the cycle of the oldest one that waits.
+    #[test]
+    fn a_log_knows_what_waits() {
+        let mut image = DeviceMemory::new(1 << 16);
+        let base = image.alloc(0, 64).expect("room");
+        let mut log = WriteLog::new();
+        assert_eq!(log.oldest(), None);
+        log.store(0, 7, base, &[1; 4]);
+        log.store(0, 8, base, &[2; 2]);
+        let position = log.position();
+        // It follows the last one in memory and in time, as one run.
+        log.store(0, 8, base + 2, &[3; 2]);
+        assert_eq!(log.oldest(), Some(7));
+        log.commit_until(7, &mut image);
+        assert_eq!(log.oldest(), Some(8));
+        let read = |log: &mut WriteLog| {
+            let mut out = [0; 4];
+            let port = MemPort {
+                image: &image,
+                log,
+                now: 9,
+            };
+            port.read(0, base, &mut out);
+            out
+        };
+        assert_eq!(read(&mut log.waiting_before(0)), [1; 4]);
+        assert_eq!(read(&mut log.waiting_before(position)), [2, 2, 1, 1]);
+        assert_eq!(read(&mut log.waiting_before(log.position())), [2, 2, 3, 3]);
+        log.commit(&mut image);
+        assert_eq!(log.oldest(), None);
     }
 
     /// Page after page, written or not, from a reader that goes on.

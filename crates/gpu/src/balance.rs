@@ -45,6 +45,12 @@ impl Balance {
         self.early += u32::from(waited);
     }
 
+    /// So many cycles in which SMs ran ahead are over; in how many the stepping thread waited.
+    pub fn note_cycles(&mut self, cycles: u32, waited: u32) {
+        self.steps += cycles;
+        self.early += waited;
+    }
+
     /// Which thread should give an SM to which, if it is time for that. `waited`: by worker, the
     /// turns that it has waited so far.
     pub fn due(&mut self, waited: impl Iterator<Item = u64>) -> Option<(usize, usize)> {

@@ -2,11 +2,12 @@
 //! stepping thread. What one side writes shares no cache line with what the other writes, so that
 //! a line crosses once a step.
 
+use crate::mail::{Inbox, Mail};
 use crate::workers::OwnLine;
 use std::ops::Range;
 use warploom_base::Cycle;
 use warploom_exec::DeviceMemory;
-use warploom_sm::{Arrival, News, Outgoing, Sm};
+use warploom_sm::{Arrival, Flags, News, Outgoing, Sm};
 
 /// Packets of a step for which there is room at first: more are few, and the room stays.
 const ROOM: usize = 256;
@@ -45,6 +46,10 @@ pub(crate) struct Crew {
     orders: OwnLine<Orders>,
     results: OwnLine<Results>,
     sms: Vec<Sm>,
+    /// While SMs run ahead, by place: what was new of each when it ran last, and when it wakes.
+    latest: OwnLine<Vec<News>>,
+    /// It has run the next step already.
+    ahead: bool,
 }
 
 impl Crew {
@@ -55,6 +60,7 @@ impl Crew {
             sms,
             ..Self::default()
         };
+        crew.latest.reserve_exact(most);
         crew.orders.awake.reserve_exact(most);
         crew.results.news.reserve_exact(most);
         crew.orders.arrived.reserve(ROOM);
@@ -81,6 +87,23 @@ impl Crew {
     #[inline]
     pub fn rests(&self) -> bool {
         self.orders.awake.is_empty()
+    }
+
+    /// It has run the next step already: what came of it is there.
+    #[inline]
+    pub fn is_ahead(&self) -> bool {
+        self.ahead
+    }
+
+    /// The step that it had run is over.
+    pub fn forget_ahead(&mut self) {
+        self.ahead = false;
+    }
+
+    /// Some of its SMs run in the step, and have not yet.
+    #[inline]
+    pub fn has_to_run(&self) -> bool {
+        !self.ahead && !self.rests()
     }
 
     /// Something for an SM, by number.
@@ -118,6 +141,7 @@ impl Crew {
             orders,
             results,
             sms,
+            ..
         } = self;
         // They stay in the list until `end_step`: the list is not this thread's to write.
         for (place, arrival) in &orders.arrived {
@@ -132,12 +156,110 @@ impl Crew {
         }
     }
 
+    /// Its SMs will run ahead. `news`: of all SMs, by number.
+    pub fn begin_sprint(&mut self, news: &[News]) {
+        let range = self.range();
+        self.latest.clear();
+        self.latest.extend_from_slice(&news[range]);
+    }
+
+    /// The stepping thread's SMs run ahead: they have what came before.
+    pub fn begin_lead(&mut self) {
+        self.deliver();
+    }
+
+    /// Runs cycle after cycle, from `from` on, as `mail` grants them. `wait` returns once it is
+    /// known whether a cycle may be run.
+    pub fn sprint(&mut self, mail: &Mail, step: Step<'_>, mut wait: impl FnMut(Cycle) -> bool) {
+        self.deliver();
+        let mut now = step.from;
+        while wait(now) {
+            let calls = self.run_ahead(now, step.memory, mail);
+            now += 1;
+            mail.has_run(now);
+            if calls {
+                return;
+            }
+        }
+    }
+
+    /// One cycle of those SMs that are awake in it, after what comes for them. Returns whether any
+    /// calls for a meeting.
+    pub fn run_ahead(&mut self, now: Cycle, memory: &DeviceMemory, mail: &Mail) -> bool {
+        let mut out = mail.outbox(now);
+        out.clear();
+        self.open(&mut mail.inbox(now), now);
+        let first = self.orders.first;
+        for (place, (sm, news)) in self.sms.iter_mut().zip(&mut *self.latest.0).enumerate() {
+            if news.wake_at > now {
+                continue;
+            }
+            sm.run(now, now + 1, memory);
+            *news = sm.news(now + 1);
+            let number = (first + place) as u32;
+            out.flags |= news.flags;
+            out.ran.push((number, news.waiting));
+            let sent = sm.link.outgoing.drain(..);
+            out.posted.extend(sent.map(|packet| (number, packet)));
+        }
+        out.flags.calls_for_meeting()
+    }
+
+    /// Hands out what has come for cycle `now`, and wakes those for whom it has.
+    fn open(&mut self, inbox: &mut Inbox, now: Cycle) {
+        for (number, arrival) in inbox.drain(..) {
+            let place = number as usize - self.orders.first;
+            let news = &mut self.latest[place];
+            match arrival {
+                Arrival::Reply(at, _) => news.wake_at = news.wake_at.min(at),
+                Arrival::Credits(_) if news.flags.waits_for_credits() => {
+                    news.wake_at = news.wake_at.min(now);
+                }
+                Arrival::Credits(_) => {}
+            }
+            self.sms[place].receive(arrival);
+        }
+    }
+
+    /// SMs have met in cycle `now`. Says what is new of its SMs, by number: the cycle in which
+    /// those wake that have run it already is that one, and what they did waits for the step.
+    /// Returns what any of them had in its last cycle.
+    pub fn end_sprint(&mut self, now: Cycle, mail: &Mail, news: &mut [News]) -> Flags {
+        self.ahead = mail.done() > now;
+        if !self.ahead {
+            self.open(&mut mail.inbox(now), now);
+        }
+        news[self.range()].copy_from_slice(&self.latest);
+        if !self.ahead {
+            return mail.outbox(now - 1).flags;
+        }
+        let (first, mut out) = (self.orders.first, mail.outbox(now));
+        self.orders.awake.clear();
+        self.results.news.clear();
+        for (number, _) in out.ran.drain(..) {
+            news[number as usize].wake_at = now;
+            self.orders.awake.push(number);
+            let latest = self.latest[number as usize - first];
+            self.results.news.push(latest);
+        }
+        std::mem::swap(&mut self.results.posted, &mut out.posted);
+        out.flags.only_shares()
+    }
+
+    /// Repeats the loads of SMs in cycle `at`, if they have run it last.
+    pub fn repeat_loads(&mut self, at: Cycle, memory: &DeviceMemory) {
+        for sm in &mut self.sms {
+            sm.repeat_loads(at, memory);
+        }
+    }
+
     /// Puts what SMs sent where the stepping thread finds it without a look at them.
     pub fn post(&mut self) {
         let Self {
             orders,
             results,
             sms,
+            ..
         } = self;
         results.posted.clear();
         for &number in &orders.awake {
@@ -152,6 +274,7 @@ impl Crew {
         if !self.rests() {
             self.orders.arrived.clear();
         }
+        self.ahead = false;
         let ran = self.orders.awake.iter().map(|number| *number as usize);
         ran.zip(self.results.news.iter().copied())
     }
@@ -163,6 +286,7 @@ impl Crew {
             orders,
             results,
             sms,
+            ..
         } = self;
         if posted && !orders.awake.is_empty() {
             let packets = results.posted.iter();

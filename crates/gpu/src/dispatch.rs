@@ -78,6 +78,8 @@ pub(crate) struct InFlight {
     pub halted: bool,
     /// Its number among the codes that its process has launched.
     pub code: u32,
+    /// SMs may run its blocks ahead of each other.
+    pub may_run_ahead: bool,
     /// How its contexts could be switched, where `sm.context` says so.
     pub plan: Option<ContextPlan>,
     /// Which blocks are timed, if not all.
@@ -100,6 +102,7 @@ impl InFlight {
         let bound = image.contexts.as_ref().map_or(0, |c| c.plan.bound);
         let most = blocks_per_sm + bound;
         Self {
+            may_run_ahead: image.contexts.is_none() && image.launch.may_run_ahead(),
             image,
             needs,
             blocks_per_sm,
@@ -731,6 +734,25 @@ impl Dispatcher {
         if let Some(kernel) = &mut self.kernels[slot] {
             kernel.joined_blocks += u64::from(joins);
         }
+    }
+
+    /// While SMs run ahead until one of their blocks ends, no SM can be given a block, and no
+    /// kernel ends in a cycle that some crews have run and others have not: blocks of it wait, or
+    /// all crews have blocks of it, so that the last to end are of crews that wait for each other.
+    pub fn rests(&self, sms: &SmArray) -> bool {
+        let on_all_crews = |kernel: &InFlight| {
+            let mut crews = sms.crews().filter(|crew| !crew.is_empty());
+            crews.all(|mut crew| crew.any(|sm| !kernel.running[sm].is_empty()))
+        };
+        let mut waiting = self.in_flight().filter(|kernel| kernel.has_waiting());
+        // With two, the last block of one may make room for the other anywhere.
+        let none_fits = match (waiting.next(), waiting.next()) {
+            (None, _) => true,
+            (Some(_), None) => self.open.is_empty(),
+            _ => false,
+        };
+        let mut rest = self.in_flight().filter(|kernel| !kernel.has_waiting());
+        !self.changed && none_fits && rest.all(on_all_crews)
     }
 
     /// SMs may have room that they had not: all of them, or one.

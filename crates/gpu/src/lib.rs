@@ -6,6 +6,10 @@
 //! (cycle, partition). So results depend neither on the order in which SMs run nor on the number
 //! of threads.
 //!
+//! With more than one thread and steps of a cycle, SMs do not meet after each as long as nothing
+//! comes up for which they must (`machine/sprint.rs`): a crew runs its next cycle as soon as what
+//! comes over the links in it is known.
+//!
 //! Invariants: no I/O, no clock but simulated time; policies choose, this crate acts.
 
 mod balance;
@@ -15,7 +19,9 @@ mod crew;
 mod dispatch;
 mod domain;
 mod footprints;
+mod lead;
 mod machine;
+mod mail;
 mod memory;
 mod monitor;
 mod probe;

@@ -1,5 +1,7 @@
 //! The machine: one step after the other, with what must happen in between in a fixed order.
 
+mod sprint;
+
 use crate::conservation::Ledger;
 use crate::counters::{BankPart, DeviceCounters, PartCounters, SmPart};
 use crate::dispatch::{Dispatcher, InFlight, KernelEnd, KernelLaunch};
@@ -11,6 +13,7 @@ use crate::recorder::{Recorder, Recording};
 use crate::sms::SmArray;
 use crate::stretches::Stretches;
 use crate::watchdog::{Stuck, Watchdog};
+use sprint::Sharing;
 use std::ops::Range;
 use std::sync::Arc;
 use warploom_base::{Cycle, KernelSlot, SmId};
@@ -57,6 +60,8 @@ pub enum Stop {
 struct Pending {
     stores: bool,
     fault: bool,
+    /// An SM has loaded what another stores.
+    shares: bool,
 }
 
 /// A GPU.
@@ -76,6 +81,12 @@ pub struct Gpu {
     recorder: Option<Recorder>,
     /// Where contexts are switched as the load allows.
     monitor: Option<Monitor>,
+    /// Whether SMs may run ahead of each other, as far as memory is concerned.
+    sharing: Sharing,
+    /// SMs with stores to make visible, and the cycle of the oldest one.
+    storing: Vec<(Cycle, usize)>,
+    /// A fault has been seen: the machine runs one more cycle, which some SMs may have run already.
+    failing: bool,
 }
 
 impl Gpu {
@@ -102,6 +113,9 @@ impl Gpu {
             probe,
             recorder: None,
             monitor: Monitor::of(&spec),
+            sharing: Sharing::default(),
+            storing: Vec::with_capacity(spec.gpu.sms as usize),
+            failing: false,
             spec,
         }
     }
@@ -133,6 +147,10 @@ impl Gpu {
     /// has checked with [`BlockNeeds::blocks_per_sm`].
     pub fn launch(&mut self, launch: KernelLaunch, device: &DeviceMemory) -> KernelSlot {
         self.check_leaks();
+        if self.is_idle() && self.sharing != Sharing::Unknown {
+            self.stop_watching();
+            self.sharing = Sharing::Unknown;
+        }
         let slot = self.dispatcher.free_slot().expect("a free slot");
         let slot = KernelSlot::new(slot);
         let blocks = launch.context.grid().count();
@@ -282,7 +300,7 @@ impl Gpu {
     /// The end of the step that starts now. Steps in which nothing can happen are taken at once.
     fn step_end(&self) -> Cycle {
         let length = Cycle::from(self.spec.gpu.link_cycles.max(1));
-        if !self.memory.is_idle() {
+        if !self.memory.is_idle() || self.sms.are_ahead() {
             return self.now + length;
         }
         let next = self
@@ -307,13 +325,26 @@ impl Gpu {
         device: &mut DeviceMemory,
     ) -> Result<(), Stop> {
         self.commit(from, pending, device);
-        if pending.fault {
-            self.check_fault()?;
+        if pending.shares {
+            self.stop_watching();
+        }
+        self.end_step(device, pending.fault)
+    }
+
+    /// What happens between steps once stores are visible. A fault is reported a cycle after that in
+    /// which it happened.
+    fn end_step(&mut self, device: &mut DeviceMemory, fault: bool) -> Result<(), Stop> {
+        if std::mem::replace(&mut self.failing, fault) {
+            return Err(self.first_fault());
         }
         self.end_kernels();
         self.record();
         self.watch_load();
-        self.check_progress()
+        self.check_progress()?;
+        match fault {
+            true => self.step(device, self.now + 1),
+            false => Ok(()),
+        }
     }
 
     /// The monitor's window may be over: another number of extra blocks from now on.
@@ -383,9 +414,11 @@ impl Gpu {
             sms.reply(index, at, reply);
             sms.wake(index, at);
         });
+        memory.end_exchange();
         Pending {
             stores: all.stored(),
             fault: all.fault(),
+            shares: all.shares(),
         }
     }
 
@@ -442,19 +475,18 @@ impl Gpu {
         }
     }
 
-    /// The earliest fault of the step, by cycle, then SM.
-    fn check_fault(&mut self) -> Result<(), Stop> {
+    /// The earliest fault, by cycle, then SM.
+    fn first_fault(&mut self) -> Stop {
         let mut first: Option<(Cycle, Fault)> = None;
-        for turn in 0..self.sms.ran() {
-            let (index, news) = self.sms.news(turn);
-            if news.flags.fault()
-                && let Some((at, fault)) = self.sms.get(index).fault.take()
+        self.sms.for_each(|_, sm| {
+            if let Some((at, fault)) = sm.fault.take()
                 && first.as_ref().is_none_or(|(earliest, _)| at < *earliest)
             {
                 first = Some((at, fault));
             }
-        }
-        first.map_or(Ok(()), |(_, fault)| Err(Stop::Fault(Box::new(fault))))
+        });
+        let (_, fault) = first.expect("an SM with a fault");
+        Stop::Fault(Box::new(fault))
     }
 
     fn end_kernels(&mut self) {

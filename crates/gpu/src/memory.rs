@@ -166,15 +166,22 @@ impl MemorySystem {
     }
 
     /// Calls `f` on the replies that came since the last exchange, with the number of their SM and
-    /// the cycle from which it sees them, the oldest first.
+    /// the cycle from which it sees them, the oldest first. They have come since the last exchange
+    /// until that ends.
     #[inline]
     pub fn take_replies(&mut self, mut f: impl FnMut(usize, Cycle, &Request)) {
         for &Outbound { at, packet, sm } in &self.outbound {
-            self.fresh[sm.index()] = 0;
             f(sm.index(), at, self.replies.content(packet));
             self.replies.release(packet);
         }
-        self.outbound.clear();
+    }
+
+    /// An exchange is over.
+    #[inline]
+    pub fn end_exchange(&mut self) {
+        for reply in self.outbound.drain(..) {
+            self.fresh[reply.sm.index()] = 0;
+        }
     }
 
     /// Nothing is anywhere behind the links.

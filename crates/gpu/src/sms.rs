@@ -6,7 +6,9 @@
 
 use crate::balance::Balance;
 use crate::crew::{Crew, Step};
+use crate::lead::FarEnd;
 use crate::workers::Workers;
+use std::ops::Range;
 use warploom_base::Cycle;
 use warploom_exec::DeviceMemory;
 use warploom_mem::Request;
@@ -28,6 +30,8 @@ pub(crate) struct SmArray {
     news: Vec<News>,
     /// What any of those that ran in the last step has.
     flags: Flags,
+    /// Some crew has run the next step already.
+    ahead: bool,
 }
 
 impl SmArray {
@@ -51,6 +55,7 @@ impl SmArray {
             ran: 0,
             news: vec![News::default(); count],
             flags: Flags::default(),
+            ahead: false,
         }
     }
 
@@ -145,10 +150,12 @@ impl SmArray {
             ran += usize::from(news.wake_at < to);
         }
         self.ran = ran;
+        let ahead = std::mem::take(&mut self.ahead);
         if ran == 0 {
+            self.crews.iter_mut().for_each(Crew::forget_ahead);
             return beside();
         }
-        if let Some((giver, taker)) = self.balance.due(self.workers.waited()) {
+        if !ahead && let Some((giver, taker)) = self.balance.due(self.workers.waited()) {
             self.shift(giver, taker);
         }
         self.order();
@@ -156,6 +163,76 @@ impl SmArray {
         // Without workers nothing shows who has too much to do.
         if let Some(waited) = self.workers.run(step, &mut self.crews, beside) {
             self.balance.note(waited);
+        }
+    }
+
+    /// Some SMs have run the next cycle already: it has to be a step of its own.
+    #[inline]
+    pub fn are_ahead(&self) -> bool {
+        self.ahead
+    }
+
+    /// SMs can run ahead of each other.
+    #[inline]
+    pub fn can_sprint(&self) -> bool {
+        !self.ahead && self.workers.can_sprint()
+    }
+
+    /// By thread: the numbers of its SMs.
+    pub fn crews(&self) -> impl Iterator<Item = Range<usize>> {
+        self.crews.iter().map(Crew::range)
+    }
+
+    /// SMs run ahead from cycle `from` to `end` at most. Returns the cycle in which they meet: those
+    /// whose crews have not run it already, and ran in the one before, are the SMs of the last
+    /// step.
+    pub fn sprint(
+        &mut self,
+        (from, end): (Cycle, Cycle),
+        memory: &DeviceMemory,
+        far: &mut impl FarEnd,
+    ) -> Cycle {
+        if let Some((giver, taker)) = self.balance.due(self.workers.waited()) {
+            self.shift(giver, taker);
+        }
+        for crew in &mut self.crews {
+            crew.begin_sprint(&self.news);
+        }
+        let step = Step {
+            from,
+            to: end,
+            memory,
+        };
+        let (met, waits) = self.workers.sprint(step, &mut self.crews, &self.homes, far);
+        self.balance.note_cycles((met - from) as u32, waits);
+        self.end_sprint(met);
+        met
+    }
+
+    fn end_sprint(&mut self, met: Cycle) {
+        self.flags = Flags::default();
+        self.ran = 0;
+        for (crew, mail) in self.crews.iter_mut().zip(self.workers.mails()) {
+            let flags = crew.end_sprint(met, mail, &mut self.news);
+            self.flags |= flags;
+            self.ahead |= crew.is_ahead();
+            if crew.is_ahead() {
+                continue;
+            }
+            for &(number, _) in &mail.outbox(met - 1).ran {
+                self.awake[self.ran] = number;
+                self.ran += 1;
+            }
+        }
+    }
+
+    /// Repeats the loads of cycle `at` of the crews that have run the next step already, or of
+    /// those that have not.
+    pub fn repeat_loads(&mut self, at: Cycle, memory: &DeviceMemory, of_ahead: bool) {
+        for crew in &mut self.crews {
+            if crew.is_ahead() == of_ahead {
+                crew.repeat_loads(at, memory);
+            }
         }
     }
 

@@ -99,7 +99,16 @@ impl Watchdog {
     /// There is something to look at in this cycle.
     #[inline]
     pub fn is_due(&self, now: Cycle) -> bool {
-        now >= self.next_at || self.quiet >= PATIENCE && now >= self.sample_at
+        now >= self.due()
+    }
+
+    /// The first cycle in which there is.
+    #[inline]
+    pub fn due(&self) -> Cycle {
+        match self.quiet >= PATIENCE {
+            true => self.next_at.min(self.sample_at),
+            false => self.next_at,
+        }
     }
 
     /// At the end of a step. `busy_since`: launch of the oldest kernel whose blocks may run.

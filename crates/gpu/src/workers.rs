@@ -12,9 +12,12 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
+use warploom_base::Cycle;
 use warploom_exec::DeviceMemory;
 
 use crate::crew::{Crew, Step};
+use crate::lead::{FarEnd, Lead};
+use crate::mail::{Inbox, Mail};
 use crate::retreat::Retreat;
 
 /// Turns of a waiting loop before the thread gives way to others, where each has a core.
@@ -51,6 +54,8 @@ struct Call {
     nth: AtomicU64,
     from: AtomicU64,
     to: AtomicU64,
+    /// The step is one in which SMs run ahead.
+    sprint: AtomicBool,
     /// Lent for the step.
     memory: AtomicPtr<DeviceMemory>,
     crew: AtomicPtr<Crew>,
@@ -67,9 +72,10 @@ struct Report {
 
 /// A worker's place.
 #[derive(Default)]
-struct Seat {
+pub(crate) struct Seat {
     call: OwnLine<Call>,
     report: OwnLine<Report>,
+    mail: Mail,
 }
 
 /// What threads share.
@@ -97,14 +103,54 @@ impl Shared {
                 return;
             }
             seen = current();
-            if let Err(payload) = catch_unwind(AssertUnwindSafe(|| seat.call.answer())) {
+            let answer = || seat.call.answer(|step, crew| self.act(seat, step, crew));
+            if let Err(payload) = catch_unwind(AssertUnwindSafe(answer)) {
                 let mut first = self.panic.lock().unwrap_or_else(PoisonError::into_inner);
                 *first = Some(payload);
                 self.failed.store(true, Ordering::Relaxed);
             }
-            let waited = seat.report.waited.load(Ordering::Relaxed) + u64::from(turns);
-            seat.report.waited.store(waited, Ordering::Relaxed);
+            seat.report.add_waited(turns);
             seat.report.done.store(seen, Ordering::Release);
+        }
+    }
+
+    /// A step of a crew, or cycles in which it runs ahead.
+    fn act(&self, seat: &Seat, step: Step<'_>, crew: &mut Crew) {
+        if !seat.call.sprint.load(Ordering::Relaxed) {
+            crew.run(step);
+            return crew.post();
+        }
+        crew.sprint(&seat.mail, step, |now| {
+            let known = || seat.mail.may_run(now).is_some();
+            // Not asleep, even before a retreat: it will be told that there is no more to run.
+            let turns = wait_until(self.spins, known, std::thread::yield_now);
+            if turns > 0 {
+                seat.report.add_waited(turns);
+            }
+            seat.mail.may_run(now) == Some(true)
+        });
+    }
+
+    /// Calls workers to a step of their crews, but for those whose crew has nothing to do in it.
+    /// Crews and memory are lent to them until what is returned is dropped.
+    fn call<'a>(
+        &'a self,
+        step: Step<'a>,
+        sprint: bool,
+        crews: &'a mut [Crew],
+        nth: u64,
+    ) -> Called<'a> {
+        for (seat, crew) in self.seats.iter().zip(crews) {
+            if sprint || crew.has_to_run() {
+                seat.call.set(step, sprint, crew, nth);
+            }
+        }
+        Called {
+            seats: &self.seats,
+            failed: &self.failed,
+            sprint,
+            spins: self.spins,
+            nth,
         }
     }
 
@@ -120,7 +166,8 @@ impl Shared {
 
 impl Call {
     /// Calls the worker to the `nth` step.
-    fn set(&self, step: Step<'_>, crew: &mut Crew, nth: u64) {
+    fn set(&self, step: Step<'_>, sprint: bool, crew: &mut Crew, nth: u64) {
+        self.sprint.store(sprint, Ordering::Relaxed);
         self.from.store(step.from, Ordering::Relaxed);
         self.to.store(step.to, Ordering::Relaxed);
         let memory = std::ptr::from_ref(step.memory).cast_mut();
@@ -129,10 +176,10 @@ impl Call {
         self.nth.store(nth, Ordering::Release);
     }
 
-    /// Does what the step asks for.
-    #[allow(unsafe_code, reason = "crew and memory are lent; see `Workers::run`")]
-    fn answer(&self) {
-        // SAFETY: both were made in `Workers::run` from references, that of the crew the only one
+    /// Lets `act` do what the step asks for.
+    #[allow(unsafe_code, reason = "crew and memory are lent; see `Workers::call`")]
+    fn answer(&self, act: impl FnOnce(Step<'_>, &mut Crew)) {
+        // SAFETY: both were made in `Workers::call` from references, that of the crew the only one
         // there is, which it holds and does not use before the worker has said that it is done,
         // also if either of them panics. They were written before `nth`, which the worker has
         // read.
@@ -142,12 +189,19 @@ impl Call {
                 &*self.memory.load(Ordering::Relaxed),
             )
         };
-        crew.run(Step {
+        let step = Step {
             from: self.from.load(Ordering::Relaxed),
             to: self.to.load(Ordering::Relaxed),
             memory,
-        });
-        crew.post();
+        };
+        act(step, crew);
+    }
+}
+
+impl Report {
+    fn add_waited(&self, turns: u32) {
+        let waited = self.waited.load(Ordering::Relaxed) + u64::from(turns);
+        self.waited.store(waited, Ordering::Relaxed);
     }
 }
 
@@ -167,13 +221,30 @@ fn wait_until(spins: u32, ready: impl Fn() -> bool, mut give_way: impl FnMut()) 
 }
 
 /// Workers that were called to a step. Ends when they are done, also when the caller unwinds.
-struct Called<'a> {
+pub(crate) struct Called<'a> {
     seats: &'a [Seat],
+    failed: &'a AtomicBool,
+    sprint: bool,
     spins: u32,
     nth: u64,
 }
 
 impl Called<'_> {
+    /// By worker: its mail.
+    pub fn mails(&self) -> impl Iterator<Item = &Mail> {
+        self.seats.iter().map(|seat| &seat.mail)
+    }
+
+    /// A worker has come to grief.
+    fn failed(&self) -> bool {
+        self.failed.load(Ordering::Relaxed)
+    }
+
+    /// Waits until every worker has run the cycles before `end`. One that panicked never has.
+    pub fn wait_for_cycles(&self, end: Cycle) -> Wait {
+        self.wait_for(|seat| seat.mail.done() >= end || self.is_done(seat))
+    }
+
     fn is_done(&self, seat: &Seat) -> bool {
         // One that was not called has nothing to do.
         seat.call.nth.load(Ordering::Relaxed) != self.nth
@@ -182,11 +253,15 @@ impl Called<'_> {
 
     /// What it had to wait.
     fn wait(&self) -> Wait {
+        self.wait_for(|seat| self.is_done(seat))
+    }
+
+    fn wait_for(&self, ready: impl Fn(&Seat) -> bool) -> Wait {
         let (mut turns, mut since) = (0, None);
         for seat in self.seats {
             turns |= wait_until(
                 self.spins,
-                || self.is_done(seat),
+                || ready(seat),
                 || {
                     since.get_or_insert_with(Instant::now);
                     std::thread::yield_now();
@@ -202,9 +277,9 @@ impl Called<'_> {
 }
 
 /// How long the stepping thread waited for workers.
-struct Wait {
+pub(crate) struct Wait {
     /// At all.
-    any: bool,
+    pub any: bool,
     /// So long that it gave way to others.
     gave_way: bool,
     /// For longer than [`LATE`] from then on.
@@ -213,6 +288,9 @@ struct Wait {
 
 impl Drop for Called<'_> {
     fn drop(&mut self) {
+        if self.sprint {
+            self.mails().for_each(Mail::close);
+        }
         self.wait();
     }
 }
@@ -224,6 +302,10 @@ pub(crate) struct Workers {
     /// The step, from 1.
     nth: u64,
     retreat: Retreat,
+    /// The stepping thread's own.
+    mail: Mail,
+    /// By thread: what comes for its SMs in the next cycle.
+    coming: Vec<Inbox>,
 }
 
 impl Workers {
@@ -247,8 +329,62 @@ impl Workers {
             threads: (0..threads).map(spawn).collect(),
             nth: 0,
             retreat: Retreat::new(),
+            mail: Mail::default(),
+            coming: vec![Inbox::new(); threads + 1],
             shared,
         }
+    }
+
+    /// SMs can run ahead of each other: there are workers, and they have cores.
+    #[inline]
+    pub fn can_sprint(&self) -> bool {
+        !self.threads.is_empty() && self.retreat.is_over()
+    }
+
+    /// By thread, the stepping one first: what it has for its crew.
+    pub fn mails(&self) -> impl Iterator<Item = &Mail> {
+        let others = self.shared.seats.iter().map(|seat| &seat.mail);
+        std::iter::once(&self.mail).chain(others)
+    }
+
+    /// SMs run ahead, from the beginning of `step` to its end at most; `homes`: by SM, the thread
+    /// that runs it. Returns the cycle in which they meet, and in how many this thread waited.
+    pub fn sprint(
+        &mut self,
+        step: Step<'_>,
+        crews: &mut [Crew],
+        homes: &[usize],
+        far: &mut impl FarEnd,
+    ) -> (Cycle, u32) {
+        self.nth += 1;
+        self.mails().for_each(|mail| mail.open(step.from));
+        let Some((own, others)) = crews.split_first_mut() else {
+            unreachable!("the stepping thread has a crew");
+        };
+        own.begin_lead();
+        let called = self.shared.call(step, true, others, self.nth);
+        let mut lead = Lead::new(step, (own, &self.mail), &called, homes, &mut self.coming);
+        let (mut now, mut waits) = (step.from, 0);
+        loop {
+            if now > step.from {
+                self.retreat.begin_step();
+                let wait = called.wait_for_cycles(now);
+                waits += u32::from(wait.any);
+                let lost = retreats(&mut self.retreat, &self.shared, &wait);
+                if lead.collect(now - 1, far).calls_for_meeting() || lost || called.failed() {
+                    break;
+                }
+            }
+            if now == step.to {
+                break;
+            }
+            lead.run_far_end(now, far);
+            lead.run_own(now);
+            now += 1;
+        }
+        drop(called);
+        self.rethrow();
+        (now, waits)
     }
 
     /// One step: the first crew runs on this thread, after `beside`, each other one that does not
@@ -269,33 +405,14 @@ impl Workers {
         let Some((own, others)) = crews.split_first_mut() else {
             unreachable!("the stepping thread has a crew");
         };
-        // Crews and memory are lent to the workers from here until all that were called are done.
-        let called = Called {
-            seats: &self.shared.seats,
-            spins: self.shared.spins,
-            nth: self.nth,
-        };
-        for (seat, crew) in called.seats.iter().zip(others) {
-            if !crew.rests() {
-                seat.call.set(step, crew, self.nth);
-            }
-        }
+        let called = self.shared.call(step, false, others, self.nth);
         beside();
         own.run(step);
         let wait = called.wait();
         drop(called);
         self.rethrow();
-        self.end_step(&wait);
+        retreats(&mut self.retreat, &self.shared, &wait);
         Some(wait.any)
-    }
-
-    /// Workers sleep for some steps, if the wait for them was too long.
-    fn end_step(&mut self, wait: &Wait) {
-        // Threads without a core each give way at once.
-        let gave_way = wait.gave_way && self.shared.spins > 0;
-        if self.retreat.end_step(gave_way, wait.late) {
-            self.shared.retreat.store(true, Ordering::Relaxed);
-        }
     }
 
     /// A step of all crews on this thread. What they have for it lies where workers leave it.
@@ -305,7 +422,7 @@ impl Workers {
             unreachable!("the stepping thread has a crew");
         };
         own.run(step);
-        for crew in others.iter_mut().filter(|crew| !crew.rests()) {
+        for crew in others.iter_mut().filter(|crew| crew.has_to_run()) {
             crew.run(step);
             crew.post();
         }
@@ -343,6 +460,17 @@ impl Workers {
     }
 }
 
+/// Workers sleep for some steps, if the wait for them was too long. Returns whether they do.
+fn retreats(retreat: &mut Retreat, shared: &Shared, wait: &Wait) -> bool {
+    // Threads without a core each give way at once.
+    let gave_way = wait.gave_way && shared.spins > 0;
+    let begins = retreat.end_step(gave_way, wait.late);
+    if begins {
+        shared.retreat.store(true, Ordering::Relaxed);
+    }
+    begins
+}
+
 impl Drop for Workers {
     fn drop(&mut self) {
         self.shared.quit.store(true, Ordering::Release);
@@ -373,11 +501,12 @@ mod tests {
         let mut crews: Vec<Crew> = (0..=count).map(crew).collect();
         let mut workers = Workers::new(count);
         let memory = DeviceMemory::new(1 << 16);
-        workers.end_step(&Wait {
+        let wait = Wait {
             any: true,
             gave_way: true,
             late: true,
-        });
+        };
+        retreats(&mut workers.retreat, &workers.shared, &wait);
         for from in 0..1100 {
             let resting = from as usize % crews.len();
             for (number, crew) in (0..).zip(&mut crews) {

@@ -132,7 +132,7 @@ impl<'s, 'p> Mix<'s, 'p> {
                 return Ok(outcome);
             }
             let until = limit.min(self.next_event());
-            if let Err(stop) = self.gpu.step(&mut self.memory, until) {
+            if let Err(stop) = self.gpu.advance(&mut self.memory, until) {
                 self.cut_short(summary);
                 self.stopped(stopped_by(&stop));
                 return Ok(self.outcome(stop));

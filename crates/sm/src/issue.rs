@@ -293,6 +293,9 @@ impl Sm {
         if self.out.finding.is_some() {
             self.keep_finding(w, memory);
         }
+        if self.watched.is_some() {
+            self.watch_issue(slot, now, memory);
+        }
         self.count_issue(kernel);
         self.detail.issued_by_slot[w.min(MAX_SLOTS - 1)] += 1;
         self.send_on(slot, sub, kernel);

@@ -36,6 +36,7 @@ mod switching;
 mod tracing;
 mod units;
 mod warps;
+mod watched;
 
 pub use blocks::Resources;
 pub use context::ContextCounters;

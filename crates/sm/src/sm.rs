@@ -18,6 +18,7 @@ use crate::link::{Arrival, Link};
 use crate::tracing::Tracer;
 use crate::units::Units;
 use crate::warps::{Slots, Warps};
+use crate::watched::Watched;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use warploom_base::{BlockId, Cycle, KernelSlot, Pc, SmId, WarpSlot};
@@ -80,6 +81,8 @@ pub struct Sm {
     pub(crate) context: Option<Box<Contexts>>,
     /// What warps do, where a timeline is wanted.
     pub(crate) tracer: Option<Box<Tracer>>,
+    /// Accesses to global memory, while SMs run ahead of each other.
+    pub(crate) watched: Option<Box<Watched>>,
     pub(crate) flights: FlightPool,
     pub(crate) kernels: Vec<Option<Arc<KernelImage>>>,
     pub(crate) schedulers: Vec<Scheduler>,
@@ -217,6 +220,7 @@ impl Sm {
             moved: Vec::with_capacity(2 * contexts),
             gained_room: false,
             tracer: None,
+            watched: None,
             context,
             starts: VecDeque::new(),
             warps_started: 0,

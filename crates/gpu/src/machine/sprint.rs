@@ -1,0 +1,197 @@
+//! Cycles in which SMs run ahead of each other instead of meeting after each.
+//!
+//! What passes between SMs and the memory system takes a cycle, so that an SM may run a cycle as
+//! soon as the memory system has run the one before. What else SMs have to do with each other is
+//! seldom: blocks that end and start, stores that another SM loads, faults. Crews run ahead while
+//! there is nothing of that kind, and meet in the cycle after it comes up, when some of them may
+//! have run that cycle already; the step of that cycle is run by the others then. Results are those
+//! of a meeting in every cycle.
+//!
+//! Invariants: no look at the machine as a whole (windows, policies, watchdog, the end of a
+//! kernel or of a run) falls into a cycle that some have run and others have not; a crew that has
+//! run a cycle gets no block in it.
+
+use super::{Gpu, Stop};
+use crate::conservation::Ledger;
+use crate::lead::FarEnd;
+use crate::memory::MemorySystem;
+use crate::monitor::Monitor;
+use crate::probe::{Part, Probe};
+use crate::recorder::Recorder;
+use warploom_base::Cycle;
+use warploom_exec::DeviceMemory;
+use warploom_sm::{Arrival, Outgoing};
+
+/// Fewest cycles for which it is worth it.
+const FEWEST: Cycle = 8;
+
+/// Most cycles until SMs meet, so that logs of stores stay short.
+const MOST: Cycle = 512;
+
+/// What is known of the kernels in flight.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) enum Sharing {
+    /// Nothing yet: accesses are not watched.
+    #[default]
+    Unknown,
+    /// No SM has loaded from an allocation that any has stored to. Accesses are watched.
+    None,
+    /// SMs have to meet in every cycle.
+    Some,
+}
+
+/// The memory system, as SMs that run ahead see it.
+struct Far<'a> {
+    memory: &'a mut MemorySystem,
+    ledger: &'a mut Ledger,
+    probe: &'a Probe,
+}
+
+impl FarEnd for Far<'_> {
+    fn note_waiting(&mut self, sm: usize, replies: u32) {
+        self.memory.note_waiting(sm, replies);
+    }
+
+    fn take(&mut self, sm: usize, sent: &Outgoing) {
+        self.ledger.sent(sm, &sent.request);
+        self.memory.take(sm, sent);
+    }
+
+    fn cycle(&mut self, now: Cycle, mut give: impl FnMut(usize, Arrival)) {
+        let Self {
+            memory,
+            ledger,
+            probe,
+        } = self;
+        probe.enter(Part::Memory);
+        memory.end_exchange();
+        memory.run(now, now + 1);
+        probe.enter(Part::Exchange);
+        memory.take_credits(|sm, flits| give(sm, Arrival::Credits(flits)));
+        memory.take_replies(|sm, at, reply| {
+            ledger.answered(sm, reply);
+            give(sm, Arrival::Reply(at, *reply));
+        });
+        probe.enter(Part::Sms);
+    }
+}
+
+impl Gpu {
+    /// Advances to cycle `limit` at most: as far as SMs can run ahead of each other, or by one
+    /// step. Nothing happens on the way that [`step`](Self::step) would not have done, but a caller
+    /// who looks at the machine after each step sees less of it.
+    pub fn advance(&mut self, device: &mut DeviceMemory, limit: Cycle) -> Result<(), Stop> {
+        match self.sprint_end(limit) {
+            Some(end) => self.sprint(end, device),
+            None => self.step(device, limit),
+        }
+    }
+
+    /// The cycle in which SMs that run ahead from now on have to meet again, if they can.
+    fn sprint_end(&self, limit: Cycle) -> Option<Cycle> {
+        if !self.sms.can_sprint() || self.sharing == Sharing::Some {
+            return None;
+        }
+        if self.spec.gpu.link_cycles > 1 || self.spec.gpu.perfect_memory {
+            return None;
+        }
+        let mut kernels = self.dispatcher.in_flight();
+        if !kernels.all(|kernel| kernel.may_run_ahead) || !self.dispatcher.rests(&self.sms) {
+            return None;
+        }
+        if self.is_idle() || self.memory.is_idle() && self.sms.next_wake() > self.now {
+            return None;
+        }
+        let monitor = self.monitor.as_ref().map(Monitor::due);
+        let recorder = self.recorder.as_ref().map(Recorder::due);
+        let looks = [
+            self.dispatcher.next_check(),
+            self.watch.due(),
+            self.now + MOST,
+        ];
+        let looks = looks.into_iter().chain(monitor).chain(recorder);
+        let end = looks.fold(limit, Cycle::min);
+        (end >= self.now + FEWEST).then_some(end)
+    }
+
+    fn sprint(&mut self, end: Cycle, device: &mut DeviceMemory) -> Result<(), Stop> {
+        self.watch_accesses(device);
+        let Self {
+            sms,
+            memory,
+            ledger,
+            probe,
+            ..
+        } = self;
+        probe.enter(Part::Sms);
+        let mut far = Far {
+            memory,
+            ledger,
+            probe,
+        };
+        self.now = sms.sprint((self.now, end), device, &mut far);
+        memory.end_exchange();
+        self.probe.enter(Part::Commit);
+        let flags = self.sms.flags();
+        if flags.finished() || flags.gained_room() {
+            self.note_blocks();
+        }
+        if flags.shares() {
+            self.repeat_loads(device);
+        }
+        self.commit_logs(self.now - 1, device);
+        if flags.shares() {
+            self.sms.repeat_loads(self.now, device, true);
+            self.stop_watching();
+        }
+        let result = self.end_step(device, flags.fault());
+        self.probe.enter(Part::Outside);
+        result
+    }
+
+    /// From now on it is known who loads what others store.
+    fn watch_accesses(&mut self, device: &mut DeviceMemory) {
+        if self.sharing == Sharing::Unknown {
+            self.sharing = Sharing::None;
+            device.forget_notes();
+            self.sms.for_each(|_, sm| sm.watch(true));
+        }
+        device.take_notes();
+    }
+
+    /// SMs load what others store: they have to meet in every cycle from now on.
+    pub(crate) fn stop_watching(&mut self) {
+        self.sharing = Sharing::Some;
+        self.sms.for_each(|_, sm| sm.watch(false));
+    }
+
+    /// Repeats the loads of the last cycle of crews that have not run the next one, with the stores
+    /// before that cycle visible: one of them may have been of the cycle before, by an SM of
+    /// another crew.
+    fn repeat_loads(&mut self, device: &mut DeviceMemory) {
+        let last = self.now - 1;
+        if let Some(before) = last.checked_sub(1) {
+            self.commit_logs(before, device);
+        }
+        self.sms.repeat_loads(last, device, false);
+    }
+
+    /// Makes all stores of cycles up to `last` visible, by cycle, then SM.
+    fn commit_logs(&mut self, last: Cycle, device: &mut DeviceMemory) {
+        let mut storing = std::mem::take(&mut self.storing);
+        storing.clear();
+        self.sms.for_each(|index, sm| {
+            if let Some(oldest) = sm.log.oldest() {
+                storing.push((oldest, index));
+            }
+        });
+        while let Some(&(cycle, _)) = storing.iter().min().filter(|(at, _)| *at <= last) {
+            for (oldest, index) in storing.iter_mut().filter(|(at, _)| *at == cycle) {
+                let log = &mut self.sms.get(*index).log;
+                log.commit_until(cycle, device);
+                *oldest = log.oldest().unwrap_or(Cycle::MAX);
+            }
+        }
+        self.storing = storing;
+    }
+}

@@ -1,0 +1,221 @@
+//! SMs that run ahead of each other do what SMs do that meet after every cycle: programs in which
+//! the cycle of a store, seen by other SMs, decides what is computed.
+
+use std::sync::Arc;
+
+use warploom_base::{Cycle, Dim3};
+use warploom_config::{GpuSpec, preset};
+use warploom_diag::Source;
+use warploom_exec::{DeviceMemory, LaunchContext, LaunchSpec};
+use warploom_gpu::{Gpu, KernelLaunch, PartCounters, Probe, Stop};
+use warploom_ir::Program;
+
+/// Bytes of each of the two allocations, one behind the other.
+const BYTES: u64 = 1 << 14;
+const THREADS: u32 = 64;
+const REGISTERS: u32 = 16;
+/// Fewer than would fit, more than SMs.
+const BLOCKS: u32 = 50;
+
+/// Every thread works on the words of its block and the next: `%rd1` and `%rd2` in the first
+/// allocation, `%rd3` and `%rd4` in the second; `%r4` is its number.
+const BEGIN: &str = "\
+ld.param.u64 %rd1, [buf];
+mov.u32 %r1, %ctaid.x;
+mov.u32 %r2, %tid.x;
+mad.lo.u32 %r4, %r1, 64, %r2;
+mul.wide.u32 %rd5, %r4, 4;
+add.u64 %rd1, %rd1, %rd5;
+add.u64 %rd2, %rd1, 256;
+add.u64 %rd3, %rd1, 16384;
+add.u64 %rd4, %rd2, 16384;
+mov.u32 %r5, %r4;
+mov.u32 %r6, 0;
+";
+
+/// Blocks load what the next one stores, all in one allocation, from the beginning on.
+const IN_PLACE: &str = "\
+L:
+ld.global.u32 %r7, [%rd2];
+mad.lo.u32 %r5, %r5, 3, %r7;
+st.global.u32 [%rd1], %r5;
+add.u32 %r6, %r6, 1;
+setp.lt.u32 %p1, %r6, 60;
+@%p1 bra L;
+";
+
+/// First from one allocation to the other; then, in each block at another time, from the second.
+const LATE: &str = "\
+add.u32 %r8, %r1, 20;
+L:
+ld.global.u32 %r7, [%rd2];
+mad.lo.u32 %r5, %r5, 3, %r7;
+st.global.u32 [%rd3], %r5;
+add.u32 %r6, %r6, 1;
+setp.lt.u32 %p1, %r6, %r8;
+@%p1 bra L;
+M:
+ld.global.u32 %r7, [%rd4];
+mad.lo.u32 %r5, %r5, 5, %r7;
+add.u32 %r6, %r6, 1;
+setp.lt.u32 %p1, %r6, 90;
+@%p1 bra M;
+st.global.u32 [%rd1], %r5;
+";
+
+/// From one allocation to the other and no more.
+const APART: &str = "\
+L:
+ld.global.u32 %r7, [%rd2];
+mad.lo.u32 %r5, %r5, 3, %r7;
+st.global.u32 [%rd3], %r5;
+add.u32 %r6, %r6, 1;
+setp.lt.u32 %p1, %r6, 60;
+@%p1 bra L;
+";
+
+/// As [`APART`], but some block loads from nowhere in the end.
+const FAULTY: &str = "\
+L:
+ld.global.u32 %r7, [%rd2];
+mad.lo.u32 %r5, %r5, 3, %r7;
+st.global.u32 [%rd3], %r5;
+add.u32 %r6, %r6, 1;
+setp.lt.u32 %p1, %r6, 60;
+@%p1 bra L;
+setp.eq.u32 %p1, %r1, 31;
+@%p1 ld.global.u32 %r7, [%rd2+1048576];
+";
+
+fn program(body: &str) -> Arc<Program> {
+    let text = format!(
+        ".version 7.0\n.target sm_50\n.address_size 64\n\
+         .visible .entry k(.param .u64 buf) {{\n\
+         .reg .b32 %r<16>; .reg .b64 %rd<8>; .reg .pred %p<2>;\n{BEGIN}{body}ret;\n}}\n"
+    );
+    let source = Source::new("ahead.ptx", text);
+    let (module, _) = warploom_ptx::load(&source).unwrap_or_else(|e| panic!("{e:?}"));
+    let ir = warploom_ir::lower(&module, &source).unwrap_or_else(|e| panic!("{e:?}"));
+    Arc::new(ir.kernels.into_iter().next().expect("one kernel"))
+}
+
+fn spec() -> GpuSpec {
+    preset("gtx480-gpgpusim4").unwrap_or_else(|errors| panic!("{errors}"))
+}
+
+/// All that there is to see at the end of a run.
+#[derive(PartialEq, Debug)]
+struct Seen {
+    fault: Option<String>,
+    at: Cycle,
+    counters: PartCounters,
+    memory: Vec<u8>,
+}
+
+/// Runs two launches of a kernel. Also returns the most cycles that the machine went on by at once
+/// while a kernel ran.
+fn run(program: &Arc<Program>, threads: usize, ahead: bool) -> (Seen, Cycle) {
+    let mut memory = DeviceMemory::new(1 << 20);
+    let buffer = memory.alloc(0, BYTES).expect("room");
+    let second = memory.alloc(0, BYTES).expect("room");
+    assert_eq!(second, buffer + BYTES, "one behind the other");
+    let inputs: Vec<u8> = (0..2 * BYTES).map(|i| (i * 7 % 251) as u8).collect();
+    memory
+        .write(0, buffer, &inputs[..BYTES as usize])
+        .expect("room");
+    memory
+        .write(0, second, &inputs[BYTES as usize..])
+        .expect("room");
+    let mut gpu = Gpu::new(spec(), threads, Probe::default());
+    let (mut fault, mut longest) = (None, 0);
+    for _ in 0..2 {
+        gpu.launch(launch(program, &gpu, buffer), &memory);
+        while gpu.take_ended().is_empty() && fault.is_none() {
+            let before = gpu.now();
+            let done = match ahead {
+                true => gpu.advance(&mut memory, Cycle::MAX),
+                false => gpu.step(&mut memory, Cycle::MAX),
+            };
+            longest = longest.max(gpu.now() - before);
+            match done {
+                Ok(()) => {}
+                Err(Stop::Fault(found)) => fault = Some(format!("{found:?}")),
+                Err(stop) => panic!("{stop:?}"),
+            }
+        }
+    }
+    let mut bytes = vec![0; BYTES as usize];
+    let mut all = Vec::new();
+    for base in [buffer, second] {
+        memory.read(0, base, &mut bytes).expect("it is there");
+        all.extend_from_slice(&bytes);
+    }
+    let seen = Seen {
+        fault,
+        at: gpu.now(),
+        counters: gpu.part_counters(),
+        memory: all,
+    };
+    (seen, longest)
+}
+
+fn launch(program: &Arc<Program>, gpu: &Gpu, buffer: u64) -> KernelLaunch {
+    let spec = LaunchSpec {
+        grid: Dim3::linear(BLOCKS),
+        block: Dim3::linear(THREADS),
+        max_shared_bytes: gpu.spec().sm.max_shared_bytes_per_block,
+        barriers: gpu.spec().sm.barriers_per_block,
+        params: buffer.to_le_bytes().to_vec(),
+        ..LaunchSpec::default()
+    };
+    let context = LaunchContext::new(Arc::clone(program), spec);
+    KernelLaunch {
+        context: context.unwrap_or_else(|error| panic!("{error}")),
+        program: Arc::clone(program),
+        registers_per_thread: REGISTERS,
+    }
+}
+
+/// What is seen is the same for any number of threads, run after run, as with one that steps.
+fn check(body: &str) -> Seen {
+    let program = program(body);
+    let (expected, _) = run(&program, 1, false);
+    for threads in [1, 2, 3, 4, 15] {
+        for _ in 0..3 {
+            let (seen, _) = run(&program, threads, true);
+            assert!(seen == expected, "{threads} threads, {body}");
+        }
+    }
+    expected
+}
+
+#[test]
+fn who_loads_what_others_store_sees_it_in_the_same_cycle() {
+    let of_time = |body| run(&program(body), 1, false).0.memory;
+    assert_ne!(of_time(IN_PLACE), of_time(APART));
+    check(IN_PLACE);
+}
+
+#[test]
+fn a_store_is_seen_that_was_made_long_before() {
+    check(LATE);
+}
+
+#[test]
+fn a_fault_stops_all_in_the_same_cycle() {
+    let seen = check(FAULTY);
+    assert!(seen.fault.is_some());
+}
+
+/// Where nothing is shared, SMs do run ahead: the machine goes on by many cycles at once. With one
+/// thread, and where it is shared, by one.
+#[test]
+fn sms_run_ahead_while_nothing_is_shared() {
+    check(APART);
+    let longest = |body, threads| {
+        // Workers without cores keep SMs from running ahead for a time.
+        let runs = (0..20).map(|_| run(&program(body), threads, true).1);
+        runs.max().expect("some runs")
+    };
+    assert!(longest(APART, 3) > 8);
+}
