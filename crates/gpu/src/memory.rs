@@ -366,11 +366,19 @@ impl MemorySystem {
     /// What has crossed the links goes into the network's buffers. SMs of a cluster fill theirs in
     /// an order that moves on by one a core cycle (`-gpgpu_simt_core_sim_order 1`).
     fn inject_requests(&mut self, now: Cycle) {
+        // Mostly an SM is alone and needs no turn.
+        if self.cluster == 1 {
+            each_member!(self.sending, sm => {
+                self.inject_requests_of(sm, sm, now);
+            });
+            return;
+        }
+        let step = now as usize % self.cluster;
         let mut from = 0;
         while let Some(sm) = self.sending.at_or_after(from) {
-            let cluster = sm / self.cluster;
+            let cluster = self.cluster_of[sm] as usize;
             let (first, end) = (cluster * self.cluster, (cluster + 1) * self.cluster);
-            let turn = first + now as usize % self.cluster;
+            let turn = first + step;
             for sm in (turn..end).chain(first..turn) {
                 self.inject_requests_of(sm, cluster, now);
             }
@@ -378,6 +386,7 @@ impl MemorySystem {
         }
     }
 
+    #[inline]
     fn inject_requests_of(&mut self, sm: usize, cluster: usize, now: Cycle) {
         while let Some(&Inbound { sent_at, packet }) = self.inbound[sm].front() {
             if sent_at + self.link > now {
