@@ -76,6 +76,7 @@ impl Crew {
 
     /// Which SMs run in the next step, by number.
     pub fn order(&mut self, awake: &[u32]) {
+        debug_assert!(!self.ahead || self.orders.awake == awake, "they have run");
         // Most steps are of the SMs of the last one: a line that is not written stays where it is.
         if self.orders.awake != awake {
             self.orders.awake.clear();
