@@ -331,8 +331,8 @@ impl Gpu {
         self.end_step(device, pending.fault)
     }
 
-    /// What happens between steps once stores are visible. A fault is reported a cycle after that in
-    /// which it happened.
+    /// What happens between steps once stores are visible. A fault is reported in the cycle after
+    /// its own.
     fn end_step(&mut self, device: &mut DeviceMemory, fault: bool) -> Result<(), Stop> {
         if std::mem::replace(&mut self.failing, fault) {
             return Err(self.first_fault());

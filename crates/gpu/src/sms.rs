@@ -183,9 +183,9 @@ impl SmArray {
         self.crews.iter().map(Crew::range)
     }
 
-    /// SMs run ahead from cycle `from` to `end` at most. Returns the cycle in which they meet: those
-    /// whose crews have not run it already, and ran in the one before, are the SMs of the last
-    /// step.
+    /// SMs run ahead from cycle `from` to `end` at most. Returns the cycle in which they meet: the
+    /// SMs of the last step are those that ran in the one before and whose crews have not run it
+    /// already.
     pub fn sprint(
         &mut self,
         (from, end): (Cycle, Cycle),
