@@ -115,7 +115,7 @@ impl Crew {
 
     /// Hands out what came, so that SMs are as if they had got it themselves.
     #[inline]
-    fn deliver(&mut self) {
+    pub fn deliver(&mut self) {
         // Mostly nothing has come, or the SMs have it already.
         if !self.orders.arrived.is_empty() {
             self.hand_out();
@@ -164,11 +164,6 @@ impl Crew {
         self.latest.extend_from_slice(&news[range]);
     }
 
-    /// The stepping thread's SMs run ahead: they have what came before.
-    pub fn begin_lead(&mut self) {
-        self.deliver();
-    }
-
     /// Runs cycle after cycle, from `from` on, as `mail` grants them. `wait` returns once it is
     /// known whether a cycle may be run.
     pub fn sprint(&mut self, mail: &Mail, step: Step<'_>, mut wait: impl FnMut(Cycle) -> bool) {
@@ -212,11 +207,8 @@ impl Crew {
             let place = number as usize - self.orders.first;
             let news = &mut self.latest[place];
             match arrival {
-                Arrival::Reply(at, _) => news.wake_at = news.wake_at.min(at),
-                Arrival::Credits(_) if news.flags.waits_for_credits() => {
-                    news.wake_at = news.wake_at.min(now);
-                }
-                Arrival::Credits(_) => {}
+                Arrival::Reply(at, _) => news.wake(at),
+                Arrival::Credits(_) => news.wake_for_credits(now),
             }
             self.sms[place].receive(arrival);
         }

@@ -53,7 +53,8 @@ impl<'a, 'c> Lead<'a, 'c> {
         }
     }
 
-    fn mails(&self) -> impl Iterator<Item = &Mail> {
+    /// By thread.
+    fn mails(&self) -> impl Iterator<Item = &'a Mail> + use<'a, 'c> {
         std::iter::once(self.mail).chain(self.called.mails())
     }
 
@@ -76,13 +77,13 @@ impl<'a, 'c> Lead<'a, 'c> {
 
     /// Cycle `now` of the far end; then crews may run the one after it, if it is not the last.
     pub fn run_far_end(&mut self, now: Cycle, far: &mut impl FarEnd) {
+        let mails = self.mails();
         let Self { homes, coming, .. } = self;
         far.cycle(now, |sm, arrival| {
             coming[homes[sm]].push((sm as u32, arrival));
         });
         let next = now + 1;
-        let mails = std::iter::once(self.mail).chain(self.called.mails());
-        for (mail, coming) in mails.zip(&mut *self.coming) {
+        for (mail, coming) in mails.zip(&mut **coming) {
             if !coming.is_empty() {
                 // What is in the box has been read.
                 std::mem::swap(&mut *mail.inbox(next), coming);

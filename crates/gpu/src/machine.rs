@@ -6,6 +6,7 @@ use crate::conservation::Ledger;
 use crate::counters::{BankPart, DeviceCounters, PartCounters, SmPart};
 use crate::dispatch::{Dispatcher, InFlight, KernelEnd, KernelLaunch};
 use crate::footprints::{SliceCache, Touches};
+use crate::lead::FarEnd;
 use crate::memory::MemorySystem;
 use crate::monitor::Monitor;
 use crate::probe::{Part, Probe};
@@ -23,9 +24,7 @@ use warploom_mem::cache::{Cache, CacheCounters};
 use warploom_mem::dram::DramChannel;
 use warploom_mem::partition::SubPartition;
 use warploom_policy::{Check, Decision, DeviceView, OwnPolicies, SmFilter};
-use warploom_sm::{
-    Arrival, BlockNeeds, KernelContexts, KernelCounters, KernelImage, Sm, physical_base,
-};
+use warploom_sm::{BlockNeeds, KernelContexts, KernelCounters, KernelImage, Sm, physical_base};
 use warploom_stats::trace::Trace;
 
 /// Core cycles that one step may skip, so that a caller who watches progress sees some.
@@ -292,7 +291,7 @@ impl Gpu {
         self.probe.enter(Part::Exchange);
         let pending = self.exchange();
         self.probe.enter(Part::Commit);
-        let result = self.settle(from, pending, device);
+        let result = self.settle(pending, device);
         self.probe.enter(Part::Outside);
         result
     }
@@ -318,13 +317,8 @@ impl Gpu {
     }
 
     /// What happens between steps once packets have crossed.
-    fn settle(
-        &mut self,
-        from: Cycle,
-        pending: Pending,
-        device: &mut DeviceMemory,
-    ) -> Result<(), Stop> {
-        self.commit(from, pending, device);
+    fn settle(&mut self, pending: Pending, device: &mut DeviceMemory) -> Result<(), Stop> {
+        self.commit(pending, device);
         if pending.shares {
             self.stop_watching();
         }
@@ -390,31 +384,15 @@ impl Gpu {
         if all.finished() || all.gained_room() {
             self.note_blocks();
         }
-        let Self {
-            now,
-            sms,
-            memory,
-            ledger,
-            ..
-        } = self;
+        let now = self.now;
+        let (sms, mut far) = self.far_end();
         if all.sent() {
-            sms.for_each_sent(|index, sent| {
-                ledger.sent(index, &sent.request);
-                memory.take(index, sent);
-            });
+            sms.for_each_sent(|index, sent| far.take(index, sent));
         }
-        memory.take_credits(|index, flits| {
-            sms.send(index, Arrival::Credits(flits));
-            if sms.last_news(index).flags.waits_for_credits() {
-                sms.wake(index, *now);
-            }
-        });
-        memory.take_replies(|index, at, reply| {
-            ledger.answered(index, reply);
-            sms.reply(index, at, reply);
-            sms.wake(index, at);
-        });
-        memory.end_exchange();
+        far.memory
+            .take_credits(|index, flits| sms.credit(index, now, flits));
+        far.take_replies(|index, at, reply| sms.reply(index, at, reply));
+        far.memory.end_exchange();
         Pending {
             stores: all.stored(),
             fault: all.fault(),
@@ -447,9 +425,9 @@ impl Gpu {
     /// Stores of this step become visible to all; then atomics act, in their order. A store that an
     /// atomic follows in time is in memory before it: stores are visible from the step's end, and
     /// an atomic acts at its partition later than its SM issued it.
-    fn commit(&mut self, from: Cycle, pending: Pending, device: &mut DeviceMemory) {
+    fn commit(&mut self, pending: Pending, device: &mut DeviceMemory) {
         if pending.stores {
-            self.commit_stores(from, device);
+            self.commit_stores(device);
         }
         let events = std::mem::take(&mut self.memory.atomics);
         for event in &events {
@@ -464,13 +442,29 @@ impl Gpu {
         self.memory.atomics.clear();
     }
 
-    fn commit_stores(&mut self, from: Cycle, device: &mut DeviceMemory) {
-        for cycle in from..self.now {
-            for turn in 0..self.sms.ran() {
-                let (index, news) = self.sms.news(turn);
-                if news.flags.stored() {
-                    self.sms.get(index).log.commit_until(cycle, device);
-                }
+    fn commit_stores(&mut self, device: &mut DeviceMemory) {
+        self.storing.clear();
+        for turn in 0..self.sms.ran() {
+            let (index, news) = self.sms.news(turn);
+            if news.flags.stored() {
+                self.storing.push((0, index));
+            }
+        }
+        self.commit_logs(self.now - 1, device);
+    }
+
+    /// Makes the stores of cycles up to `last` of the SMs that are `storing` visible, by cycle,
+    /// then SM.
+    fn commit_logs(&mut self, last: Cycle, device: &mut DeviceMemory) {
+        let Self { storing, sms, .. } = self;
+        let oldest = |sms: &mut SmArray, index| sms.get(index).log.oldest().unwrap_or(Cycle::MAX);
+        for (at, index) in &mut *storing {
+            *at = oldest(sms, *index);
+        }
+        while let Some(&(cycle, _)) = storing.iter().min().filter(|(at, _)| *at <= last) {
+            for (at, index) in storing.iter_mut().filter(|(at, _)| *at == cycle) {
+                sms.get(*index).log.commit_until(cycle, device);
+                *at = oldest(sms, *index);
             }
         }
     }
@@ -491,6 +485,7 @@ impl Gpu {
 
     fn end_kernels(&mut self) {
         while let Some((slot, kernel)) = self.dispatcher.take_finished() {
+            debug_assert!(!self.sms.are_ahead(), "some have run the cycle after");
             let slot = KernelSlot::new(slot);
             let end = self.kernel_end(slot, &kernel, kernel.last_end);
             self.ended.push(end);

@@ -14,7 +14,7 @@ use warploom_sm::{Arrival, Flags, Outgoing};
 /// Set in `granted` when it will not grow any more.
 const CLOSED: u64 = 1 << 63;
 
-/// What came for SMs, by place in their crew, in order.
+/// What came for SMs, by number, in order.
 pub(crate) type Inbox = Vec<(u32, Arrival)>;
 
 /// What the SMs of a crew did in a cycle.

@@ -30,8 +30,6 @@ pub(crate) struct SmArray {
     news: Vec<News>,
     /// What any of those that ran in the last step has.
     flags: Flags,
-    /// Some crew has run the next step already.
-    ahead: bool,
 }
 
 impl SmArray {
@@ -55,7 +53,6 @@ impl SmArray {
             ran: 0,
             news: vec![News::default(); count],
             flags: Flags::default(),
-            ahead: false,
         }
     }
 
@@ -67,8 +64,14 @@ impl SmArray {
     /// Wakes an SM in cycle `at` if it sleeps longer.
     #[inline]
     pub fn wake(&mut self, index: usize, at: Cycle) {
-        let wake_at = &mut self.news[index].wake_at;
-        *wake_at = at.min(*wake_at);
+        self.news[index].wake(at);
+    }
+
+    /// An SM has got credits before cycle `now`.
+    #[inline]
+    pub fn credit(&mut self, index: usize, now: Cycle, flits: u32) {
+        self.send(index, Arrival::Credits(flits));
+        self.news[index].wake_for_credits(now);
     }
 
     /// The first cycle in which an SM has something to do.
@@ -85,7 +88,7 @@ impl SmArray {
 
     /// Something for an SM over its links; it has it when it runs or anybody looks at it.
     #[inline]
-    pub fn send(&mut self, index: usize, arrival: Arrival) {
+    fn send(&mut self, index: usize, arrival: Arrival) {
         match self.homes[index] {
             0 => self.crews[0].sm(index).receive(arrival),
             home => self.crews[home].send(index, arrival),
@@ -95,6 +98,7 @@ impl SmArray {
     /// A reply for an SM, which sees it from cycle `at` on.
     #[inline]
     pub fn reply(&mut self, index: usize, at: Cycle, reply: &Request) {
+        self.wake(index, at);
         match self.homes[index] {
             0 => self.crews[0].sm(index).receive_reply(at, reply),
             home => self.crews[home].send(index, Arrival::Reply(at, *reply)),
@@ -134,12 +138,6 @@ impl SmArray {
         self.flags
     }
 
-    /// What an SM had for the others when it ran last.
-    #[inline]
-    pub fn last_news(&self, index: usize) -> News {
-        self.news[index]
-    }
-
     /// Runs the SMs that are awake from `from` to `to`, and `beside` on the caller's thread
     /// meanwhile.
     pub fn run(&mut self, from: Cycle, to: Cycle, memory: &DeviceMemory, beside: impl FnOnce()) {
@@ -150,12 +148,13 @@ impl SmArray {
             ran += usize::from(news.wake_at < to);
         }
         self.ran = ran;
-        let ahead = std::mem::take(&mut self.ahead);
         if ran == 0 {
             self.crews.iter_mut().for_each(Crew::forget_ahead);
             return beside();
         }
-        if !ahead && let Some((giver, taker)) = self.balance.due(self.workers.waited()) {
+        if !self.are_ahead()
+            && let Some((giver, taker)) = self.balance.due(self.workers.waited())
+        {
             self.shift(giver, taker);
         }
         self.order();
@@ -169,13 +168,13 @@ impl SmArray {
     /// Some SMs have run the next cycle already: it has to be a step of its own.
     #[inline]
     pub fn are_ahead(&self) -> bool {
-        self.ahead
+        self.crews.iter().any(Crew::is_ahead)
     }
 
     /// SMs can run ahead of each other.
     #[inline]
     pub fn can_sprint(&self) -> bool {
-        !self.ahead && self.workers.can_sprint()
+        self.workers.can_sprint() && !self.are_ahead()
     }
 
     /// By thread: the numbers of its SMs.
@@ -215,7 +214,6 @@ impl SmArray {
         for (crew, mail) in self.crews.iter_mut().zip(self.workers.mails()) {
             let flags = crew.end_sprint(met, mail, &mut self.news);
             self.flags |= flags;
-            self.ahead |= crew.is_ahead();
             if crew.is_ahead() {
                 continue;
             }

@@ -361,7 +361,7 @@ impl Workers {
         let Some((own, others)) = crews.split_first_mut() else {
             unreachable!("the stepping thread has a crew");
         };
-        own.begin_lead();
+        own.deliver();
         let called = self.shared.call(step, true, others, self.nth);
         let mut lead = Lead::new(step, (own, &self.mail), &called, homes, &mut self.coming);
         let (mut now, mut waits) = (step.from, 0);

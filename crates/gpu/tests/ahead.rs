@@ -11,11 +11,12 @@ use warploom_gpu::{Gpu, KernelLaunch, PartCounters, Probe, Stop};
 use warploom_ir::Program;
 
 /// Bytes of each of the two allocations, one behind the other.
-const BYTES: u64 = 1 << 14;
+const BYTES: u64 = 1 << 16;
 const THREADS: u32 = 64;
 const REGISTERS: u32 = 16;
-/// Fewer than would fit, more than SMs.
-const BLOCKS: u32 = 50;
+/// Numbers of blocks: more than SMs, and fewer than would fit; more than fit.
+const FEW: u32 = 50;
+const MANY: u32 = 150;
 
 /// Every thread works on the words of its block and the next: `%rd1` and `%rd2` in the first
 /// allocation, `%rd3` and `%rd4` in the second; `%r4` is its number.
@@ -27,21 +28,10 @@ mad.lo.u32 %r4, %r1, 64, %r2;
 mul.wide.u32 %rd5, %r4, 4;
 add.u64 %rd1, %rd1, %rd5;
 add.u64 %rd2, %rd1, 256;
-add.u64 %rd3, %rd1, 16384;
-add.u64 %rd4, %rd2, 16384;
+add.u64 %rd3, %rd1, 65536;
+add.u64 %rd4, %rd2, 65536;
 mov.u32 %r5, %r4;
 mov.u32 %r6, 0;
-";
-
-/// Blocks load what the next one stores, all in one allocation, from the beginning on.
-const IN_PLACE: &str = "\
-L:
-ld.global.u32 %r7, [%rd2];
-mad.lo.u32 %r5, %r5, 3, %r7;
-st.global.u32 [%rd1], %r5;
-add.u32 %r6, %r6, 1;
-setp.lt.u32 %p1, %r6, 60;
-@%p1 bra L;
 ";
 
 /// First from one allocation to the other; then, in each block at another time, from the second.
@@ -74,18 +64,16 @@ setp.lt.u32 %p1, %r6, 60;
 @%p1 bra L;
 ";
 
-/// As [`APART`], but some block loads from nowhere in the end.
-const FAULTY: &str = "\
-L:
-ld.global.u32 %r7, [%rd2];
-mad.lo.u32 %r5, %r5, 3, %r7;
-st.global.u32 [%rd3], %r5;
-add.u32 %r6, %r6, 1;
-setp.lt.u32 %p1, %r6, 60;
-@%p1 bra L;
+/// What some block loads from nowhere in the end.
+const FAULT: &str = "\
 setp.eq.u32 %p1, %r1, 31;
 @%p1 ld.global.u32 %r7, [%rd2+1048576];
 ";
+
+/// Blocks load what the next one stores, all in one allocation, from the beginning on.
+fn in_place() -> String {
+    APART.replace("%rd3", "%rd1")
+}
 
 fn program(body: &str) -> Arc<Program> {
     let text = format!(
@@ -114,7 +102,7 @@ struct Seen {
 
 /// Runs two launches of a kernel. Also returns the most cycles that the machine went on by at once
 /// while a kernel ran.
-fn run(program: &Arc<Program>, threads: usize, ahead: bool) -> (Seen, Cycle) {
+fn run(program: &Arc<Program>, blocks: u32, threads: usize, ahead: bool) -> (Seen, Cycle) {
     let mut memory = DeviceMemory::new(1 << 20);
     let buffer = memory.alloc(0, BYTES).expect("room");
     let second = memory.alloc(0, BYTES).expect("room");
@@ -129,7 +117,7 @@ fn run(program: &Arc<Program>, threads: usize, ahead: bool) -> (Seen, Cycle) {
     let mut gpu = Gpu::new(spec(), threads, Probe::default());
     let (mut fault, mut longest) = (None, 0);
     for _ in 0..2 {
-        gpu.launch(launch(program, &gpu, buffer), &memory);
+        gpu.launch(launch(program, blocks, &gpu, buffer), &memory);
         while gpu.take_ended().is_empty() && fault.is_none() {
             let before = gpu.now();
             let done = match ahead {
@@ -159,9 +147,9 @@ fn run(program: &Arc<Program>, threads: usize, ahead: bool) -> (Seen, Cycle) {
     (seen, longest)
 }
 
-fn launch(program: &Arc<Program>, gpu: &Gpu, buffer: u64) -> KernelLaunch {
+fn launch(program: &Arc<Program>, blocks: u32, gpu: &Gpu, buffer: u64) -> KernelLaunch {
     let spec = LaunchSpec {
-        grid: Dim3::linear(BLOCKS),
+        grid: Dim3::linear(blocks),
         block: Dim3::linear(THREADS),
         max_shared_bytes: gpu.spec().sm.max_shared_bytes_per_block,
         barriers: gpu.spec().sm.barriers_per_block,
@@ -177,13 +165,13 @@ fn launch(program: &Arc<Program>, gpu: &Gpu, buffer: u64) -> KernelLaunch {
 }
 
 /// What is seen is the same for any number of threads, run after run, as with one that steps.
-fn check(body: &str) -> Seen {
+fn check(body: &str, blocks: u32) -> Seen {
     let program = program(body);
-    let (expected, _) = run(&program, 1, false);
+    let (expected, _) = run(&program, blocks, 1, false);
     for threads in [1, 2, 3, 4, 15] {
         for _ in 0..3 {
-            let (seen, _) = run(&program, threads, true);
-            assert!(seen == expected, "{threads} threads, {body}");
+            let (seen, _) = run(&program, blocks, threads, true);
+            assert!(seen == expected, "{threads} threads, {blocks} x {body}");
         }
     }
     expected
@@ -191,31 +179,34 @@ fn check(body: &str) -> Seen {
 
 #[test]
 fn who_loads_what_others_store_sees_it_in_the_same_cycle() {
-    let of_time = |body| run(&program(body), 1, false).0.memory;
-    assert_ne!(of_time(IN_PLACE), of_time(APART));
-    check(IN_PLACE);
+    let memory = |body: &str| run(&program(body), FEW, 1, false).0.memory;
+    assert_ne!(memory(&in_place()), memory(APART));
+    check(&in_place(), FEW);
 }
 
 #[test]
 fn a_store_is_seen_that_was_made_long_before() {
-    check(LATE);
+    check(LATE, FEW);
 }
 
 #[test]
 fn a_fault_stops_all_in_the_same_cycle() {
-    let seen = check(FAULTY);
+    let seen = check(&format!("{APART}{FAULT}"), FEW);
     assert!(seen.fault.is_some());
 }
 
-/// Where nothing is shared, SMs do run ahead: the machine goes on by many cycles at once. With one
-/// thread, and where it is shared, by one.
+/// SMs meet where blocks end, and those that begin there do so in the cycle that they should.
+#[test]
+fn blocks_begin_while_others_are_ahead() {
+    check(APART, MANY);
+}
+
+/// Where nothing is shared, SMs do run ahead: the machine goes on by many cycles at once. Where it
+/// is, it goes on by one as soon as that is known.
 #[test]
 fn sms_run_ahead_while_nothing_is_shared() {
-    check(APART);
-    let longest = |body, threads| {
-        // Workers without cores keep SMs from running ahead for a time.
-        let runs = (0..20).map(|_| run(&program(body), threads, true).1);
-        runs.max().expect("some runs")
-    };
-    assert!(longest(APART, 3) > 8);
+    let program = program(APART);
+    // Workers without cores keep SMs from running ahead for a time.
+    let runs = (0..20).map(|_| run(&program, FEW, 3, true).1);
+    assert!(runs.max().expect("some runs") > 8);
 }

@@ -91,6 +91,22 @@ pub struct News {
     pub flags: Flags,
 }
 
+impl News {
+    /// The SM has something to do in cycle `at`, if not before.
+    #[inline]
+    pub fn wake(&mut self, at: Cycle) {
+        self.wake_at = self.wake_at.min(at);
+    }
+
+    /// The SM has got credits before cycle `now`: wakes it if it waits for them.
+    #[inline]
+    pub fn wake_for_credits(&mut self, now: Cycle) {
+        if self.flags.waits_for_credits() {
+            self.wake(now);
+        }
+    }
+}
+
 impl Sm {
     /// What the SM has for the others at the end of a step, cycle `end`. An SM that waits for
     /// credits says so only where it would sleep through the next.

@@ -18,8 +18,10 @@ use crate::memory::MemorySystem;
 use crate::monitor::Monitor;
 use crate::probe::{Part, Probe};
 use crate::recorder::Recorder;
+use crate::sms::SmArray;
 use warploom_base::Cycle;
 use warploom_exec::DeviceMemory;
+use warploom_mem::Request;
 use warploom_sm::{Arrival, Outgoing};
 
 /// Fewest cycles for which it is worth it.
@@ -30,7 +32,7 @@ const MOST: Cycle = 512;
 
 /// What is known of the kernels in flight.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(crate) enum Sharing {
+pub(super) enum Sharing {
     /// Nothing yet: accesses are not watched.
     #[default]
     Unknown,
@@ -40,11 +42,22 @@ pub(crate) enum Sharing {
     Some,
 }
 
-/// The memory system, as SMs that run ahead see it.
-struct Far<'a> {
-    memory: &'a mut MemorySystem,
+/// The memory system, as SMs see it.
+pub(super) struct Far<'a> {
+    pub memory: &'a mut MemorySystem,
     ledger: &'a mut Ledger,
     probe: &'a Probe,
+}
+
+impl Far<'_> {
+    /// Calls `f` on the replies that came: see [`MemorySystem::take_replies`].
+    pub fn take_replies(&mut self, mut f: impl FnMut(usize, Cycle, &Request)) {
+        let Self { memory, ledger, .. } = self;
+        memory.take_replies(|sm, at, reply| {
+            ledger.answered(sm, reply);
+            f(sm, at, reply);
+        });
+    }
 }
 
 impl FarEnd for Far<'_> {
@@ -58,21 +71,14 @@ impl FarEnd for Far<'_> {
     }
 
     fn cycle(&mut self, now: Cycle, mut give: impl FnMut(usize, Arrival)) {
-        let Self {
-            memory,
-            ledger,
-            probe,
-        } = self;
-        probe.enter(Part::Memory);
-        memory.end_exchange();
-        memory.run(now, now + 1);
-        probe.enter(Part::Exchange);
-        memory.take_credits(|sm, flits| give(sm, Arrival::Credits(flits)));
-        memory.take_replies(|sm, at, reply| {
-            ledger.answered(sm, reply);
-            give(sm, Arrival::Reply(at, *reply));
-        });
-        probe.enter(Part::Sms);
+        self.probe.enter(Part::Memory);
+        self.memory.end_exchange();
+        self.memory.run(now, now + 1);
+        self.probe.enter(Part::Exchange);
+        self.memory
+            .take_credits(|sm, flits| give(sm, Arrival::Credits(flits)));
+        self.take_replies(|sm, at, reply| give(sm, Arrival::Reply(at, *reply)));
+        self.probe.enter(Part::Sms);
     }
 }
 
@@ -116,6 +122,31 @@ impl Gpu {
 
     fn sprint(&mut self, end: Cycle, device: &mut DeviceMemory) -> Result<(), Stop> {
         self.watch_accesses(device);
+        self.probe.enter(Part::Sms);
+        let from = self.now;
+        let (sms, mut far) = self.far_end();
+        let met = sms.sprint((from, end), device, &mut far);
+        far.memory.end_exchange();
+        debug_assert!(far.memory.atomics.is_empty(), "atomics have to meet");
+        self.now = met;
+        self.probe.enter(Part::Commit);
+        let flags = self.sms.flags();
+        if flags.finished() || flags.gained_room() {
+            self.note_blocks();
+        }
+        self.storing.clear();
+        self.storing.extend((0..self.sms.len()).map(|sm| (0, sm)));
+        match flags.shares() {
+            true => self.commit_shared(device),
+            false => self.commit_logs(met - 1, device),
+        }
+        let result = self.end_step(device, flags.fault());
+        self.probe.enter(Part::Outside);
+        result
+    }
+
+    /// The SMs, and the far end of their links.
+    pub(super) fn far_end(&mut self) -> (&mut SmArray, Far<'_>) {
         let Self {
             sms,
             memory,
@@ -123,30 +154,12 @@ impl Gpu {
             probe,
             ..
         } = self;
-        probe.enter(Part::Sms);
-        let mut far = Far {
+        let far = Far {
             memory,
             ledger,
             probe,
         };
-        self.now = sms.sprint((self.now, end), device, &mut far);
-        memory.end_exchange();
-        self.probe.enter(Part::Commit);
-        let flags = self.sms.flags();
-        if flags.finished() || flags.gained_room() {
-            self.note_blocks();
-        }
-        if flags.shares() {
-            self.repeat_loads(device);
-        }
-        self.commit_logs(self.now - 1, device);
-        if flags.shares() {
-            self.sms.repeat_loads(self.now, device, true);
-            self.stop_watching();
-        }
-        let result = self.end_step(device, flags.fault());
-        self.probe.enter(Part::Outside);
-        result
+        (sms, far)
     }
 
     /// From now on it is known who loads what others store.
@@ -160,38 +173,22 @@ impl Gpu {
     }
 
     /// SMs load what others store: they have to meet in every cycle from now on.
-    pub(crate) fn stop_watching(&mut self) {
+    pub(super) fn stop_watching(&mut self) {
         self.sharing = Sharing::Some;
         self.sms.for_each(|_, sm| sm.watch(false));
     }
 
-    /// Repeats the loads of the last cycle of crews that have not run the next one, with the stores
-    /// before that cycle visible: one of them may have been of the cycle before, by an SM of
-    /// another crew.
-    fn repeat_loads(&mut self, device: &mut DeviceMemory) {
+    /// Makes the stores that SMs have made visible, and repeats what crews loaded in their last
+    /// cycle once the stores before that cycle are: one of them may have been made a cycle before,
+    /// by an SM of another crew, or long before.
+    fn commit_shared(&mut self, device: &mut DeviceMemory) {
         let last = self.now - 1;
         if let Some(before) = last.checked_sub(1) {
             self.commit_logs(before, device);
         }
         self.sms.repeat_loads(last, device, false);
-    }
-
-    /// Makes all stores of cycles up to `last` visible, by cycle, then SM.
-    fn commit_logs(&mut self, last: Cycle, device: &mut DeviceMemory) {
-        let mut storing = std::mem::take(&mut self.storing);
-        storing.clear();
-        self.sms.for_each(|index, sm| {
-            if let Some(oldest) = sm.log.oldest() {
-                storing.push((oldest, index));
-            }
-        });
-        while let Some(&(cycle, _)) = storing.iter().min().filter(|(at, _)| *at <= last) {
-            for (oldest, index) in storing.iter_mut().filter(|(at, _)| *at == cycle) {
-                let log = &mut self.sms.get(*index).log;
-                log.commit_until(cycle, device);
-                *oldest = log.oldest().unwrap_or(Cycle::MAX);
-            }
-        }
-        self.storing = storing;
+        self.commit_logs(last, device);
+        self.sms.repeat_loads(self.now, device, true);
+        self.stop_watching();
     }
 }
