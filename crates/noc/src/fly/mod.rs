@@ -7,6 +7,7 @@
 //! node injects and ejects one flit.
 
 mod credits;
+mod departures;
 mod islip;
 mod ports;
 mod router;
@@ -17,38 +18,24 @@ use crate::store::{Line, PacketId, Store};
 use credits::Credits;
 pub(crate) use ports::{Few, Many};
 use ports::{PortSet, PortTable, Ports};
-use router::Router;
+use router::{Around, Router};
 use sinks::Sinks;
-use warploom_base::each_member;
+use warploom_base::{Cycle, each_member};
 use warploom_config::NocSpec;
 
 /// Cycles that a flit or credit takes over a channel.
 const CHANNEL: usize = 2;
-
-/// A flit on its way from the router to a node.
-#[derive(Clone, Copy, Debug, Default)]
-struct Flit {
-    /// Output and virtual channel.
-    index: u32,
-    /// One more than the number of the packet that it ends; 0 where others follow.
-    ended: u32,
-}
-
-impl Flit {
-    /// The packet that it ends.
-    #[inline]
-    fn ends(self) -> Option<PacketId> {
-        self.ended.checked_sub(1).map(PacketId)
-    }
-}
+/// Steps of the router's pipeline before the switch: virtual channel, switch allocation.
+const ALLOCATION_STEPS: u32 = 2;
 
 /// A node's side of an input port.
 #[derive(Clone, Debug)]
 struct Source {
-    /// Packets of which no flit has been sent.
-    packets: Line,
     /// Flits in the injection buffer.
     flits: u32,
+    /// Packets of which no flit has been sent, where they have a choice of virtual channels. Where
+    /// there is one, the router's input is told of them at once, and the rest of this is unused.
+    packets: Line,
     /// Flits left of the packet that is being sent.
     left: u32,
     /// Its virtual channel, or that of the last packet.
@@ -71,11 +58,17 @@ pub(crate) struct Fly<P: Ports> {
     /// Virtual channels of inputs, each of which a flit is on its way to, by the cycle.
     to_router: [P::Set; CHANNEL],
     router: Router<P>,
-    /// Flits, by the cycle.
-    to_sink: [Vec<Flit>; CHANNEL],
     sinks: Sinks<P>,
-    /// Which of the cycles this is.
-    at: usize,
+    /// Steps of the router that a flit takes over the switch.
+    switch_steps: u32,
+    now: Cycle,
+}
+
+/// Cycles until so many steps of the router are done. A cycle does `percent` hundredths of a step,
+/// and `credit` hundredths are left of this one.
+#[inline]
+const fn crossing(steps: u32, credit: u32, percent: u32) -> u32 {
+    (100 * steps).saturating_sub(credit).div_ceil(percent)
 }
 
 /// So many inputs and outputs are few.
@@ -88,9 +81,11 @@ pub(crate) fn is_small(spec: &NocSpec, inputs: usize, outputs: usize) -> bool {
 impl<P: Ports> Fly<P> {
     pub(crate) fn new(spec: &NocSpec, inputs: usize, outputs: usize) -> Self {
         let channels = spec.virtual_channels as usize;
+        let switch_steps = spec.hop_cycles.saturating_sub(ALLOCATION_STEPS).max(1);
+        let crossing = crossing(switch_steps, 0, spec.internal_speedup_percent);
         let source = Source {
-            packets: Line::EMPTY,
             flits: 0,
+            packets: Line::EMPTY,
             left: 0,
             channel: spec.virtual_channels - 1,
         };
@@ -103,10 +98,10 @@ impl<P: Ports> Fly<P> {
             sending: P::Set::new(inputs),
             credits: Credits::new(inputs * channels, spec.input_buffer),
             to_router: std::array::from_fn(|_| P::Set::new(inputs * channels)),
-            router: Router::new(spec, inputs, outputs),
-            to_sink: std::array::from_fn(|_| Vec::with_capacity(outputs)),
+            router: Router::new(spec, inputs, outputs, crossing),
             sinks: Sinks::new(spec, outputs),
-            at: 0,
+            switch_steps,
+            now: 0,
         }
     }
 
@@ -119,31 +114,55 @@ impl<P: Ports> Fly<P> {
     pub(crate) fn inject(&mut self, input: usize, id: PacketId, store: &mut Store) {
         let source = &mut self.sources[input];
         source.flits += store.parcel(id).flits;
-        source.packets.push(store, id);
+        if self.channels == 1 {
+            self.router.announce(input, id, store);
+        } else {
+            source.packets.push(store, id);
+        }
         self.sending.insert(input);
     }
 
     pub(crate) fn cycle(&mut self, store: &mut Store, counters: &mut NocCounters) {
         self.begin();
-        let flits = &mut self.to_sink[self.at];
-        self.sinks.eject(flits, &mut self.router.credits, store);
-        each_member!(self.to_router[self.at], index => {
+        let Router {
+            departures,
+            credits,
+            ..
+        } = &mut self.router;
+        self.sinks.eject(departures.at(self.now), credits);
+        let at = self.now as usize % CHANNEL;
+        each_member!(self.to_router[at], index => {
             self.router.arrive(index, store);
         });
-        self.to_router[self.at].clear();
+        self.to_router[at].clear();
         self.send(store);
         self.speedup_credit += self.speedup_percent;
         while self.speedup_credit >= 100 {
             self.speedup_credit -= 100;
-            self.router.step(&mut self.credits, store, counters);
+            if !self.router.is_at_rest() {
+                self.step(store, counters);
+            }
         }
-        self.router.leave(&mut self.to_sink[self.at], counters);
+        self.router.departures.count(self.now, counters);
+    }
+
+    /// One step of the router.
+    #[inline]
+    fn step(&mut self, store: &mut Store, counters: &mut NocCounters) {
+        let cycles = crossing(self.switch_steps, self.speedup_credit, self.speedup_percent);
+        let around = Around {
+            over: self.now + Cycle::from(cycles),
+            to_source: &mut self.credits,
+            sinks: &mut self.sinks,
+            store,
+        };
+        self.router.step(around, counters);
     }
 
     /// A cycle begins. Credits that crossed their channels are taken.
     #[inline]
     fn begin(&mut self) {
-        self.at = (self.at + 1) % CHANNEL;
+        self.now += 1;
         self.credits.arrive();
         self.router.credits.arrive();
     }
@@ -183,15 +202,17 @@ impl<P: Ports> Fly<P> {
     fn send_flit(&mut self, input: usize, channel: u32, store: &mut Store) {
         let index = self.index(input, channel);
         self.credits.take(index);
-        self.to_router[self.at].insert(index);
+        self.to_router[self.now as usize % CHANNEL].insert(index);
         let source = &mut self.sources[input];
-        if source.left == 0
-            && let Some(id) = source.packets.pop(store)
-        {
-            (source.left, source.channel) = (store.parcel(id).flits, channel);
-            self.router.announce(index, id, store);
+        if self.channels > 1 {
+            if source.left == 0
+                && let Some(id) = source.packets.pop(store)
+            {
+                (source.left, source.channel) = (store.parcel(id).flits, channel);
+                self.router.announce(index, id, store);
+            }
+            source.left -= 1;
         }
-        source.left -= 1;
         source.flits -= 1;
         if source.flits == 0 {
             self.sending.remove(input);

@@ -47,6 +47,8 @@ pub(crate) trait PortSet: Clone + Debug {
     fn take(&mut self, other: &mut Self);
     fn contains(&self, port: usize) -> bool;
     fn is_empty(&self) -> bool;
+    /// Number of members.
+    fn count(&self) -> u64;
     fn at_or_after(&self, from: usize) -> Option<usize>;
     /// First member from `from` upwards, then from zero.
     fn in_turn(&self, from: usize) -> Option<usize>;
@@ -93,6 +95,11 @@ impl PortSet for Word {
     #[inline]
     fn is_empty(&self) -> bool {
         self.0 == 0
+    }
+
+    #[inline]
+    fn count(&self) -> u64 {
+        self.0.count_ones().into()
     }
 
     #[inline]
@@ -152,6 +159,14 @@ impl PortSet for BitSet {
     #[inline]
     fn is_empty(&self) -> bool {
         Self::is_empty(self)
+    }
+
+    #[inline]
+    fn count(&self) -> u64 {
+        let words = 0..self.words();
+        words
+            .map(|index| u64::from(self.word(index).count_ones()))
+            .sum()
     }
 
     #[inline]
@@ -251,12 +266,12 @@ mod tests {
             }
             let mut members = Vec::new();
             each_member!(set, port => { members.push(port) });
-            let (from, empty) = (round % 65, set.is_empty());
+            let (from, empty, count) = (round % 65, set.is_empty(), set.count());
             let after = set.at_or_after(from);
             let turn = set.in_turn(round % 64);
             let (here, sum) = (set.contains(round % 64), table[round % 64]);
             answers.push(format!(
-                "{members:?} {after:?} {turn:?} {empty} {here} {sum}"
+                "{members:?} {after:?} {turn:?} {empty} {count} {here} {sum}"
             ));
         }
         answers

@@ -8,14 +8,14 @@
 //! At inputs flits have no place of their own: those of a virtual channel follow each other, so
 //! that a queue of packets and a number of flits say which they are.
 
-use super::Flit;
 use super::credits::Credits;
+use super::departures::Departures;
 use super::islip::{Islip, turns};
 use super::ports::{PortSet, PortTable, Ports};
+use super::sinks::Sinks;
 use crate::NocCounters;
-use crate::ring::Ring;
 use crate::store::{Line, PacketId, Store};
-use warploom_base::each_member;
+use warploom_base::{Cycle, each_member};
 use warploom_config::NocSpec;
 
 const NONE: u32 = u32::MAX;
@@ -23,7 +23,7 @@ const NONE: u32 = u32::MAX;
 /// A virtual channel of an input.
 #[derive(Clone, Debug)]
 struct InputChannel {
-    /// Packets of which flits are on the way or here.
+    /// Packets of which flits will come, are on the way or here.
     packets: Line,
     /// Flits here.
     flits: u32,
@@ -31,16 +31,6 @@ struct InputChannel {
     holds: u32,
     /// Flits of that packet which have not gone.
     left: u32,
-}
-
-/// A flit on its way over the switch or behind it.
-#[derive(Clone, Copy, Debug, Default)]
-struct FlitOut {
-    /// Step in which it is over, modulo 2^32.
-    due: u32,
-    flit: Flit,
-    /// Bytes of the packet that it ends.
-    bytes: u32,
 }
 
 /// Quotient and remainder; most networks divide by one.
@@ -59,8 +49,6 @@ pub(super) struct Router<P: Ports> {
     channels: u32,
     input_speedup: u32,
     output_speedup: u32,
-    /// Steps that a flit takes over the switch.
-    switch_steps: u32,
     inputs: P::Table<InputChannel>,
     /// Flits that may go to each output's virtual channel.
     pub(super) credits: Credits<P>,
@@ -83,23 +71,23 @@ pub(super) struct Router<P: Ports> {
     /// Matches of the running step, (input channel, output's virtual channel).
     channel_matches: Vec<(u32, u32)>,
     switch_matches: Vec<u32>,
-    /// By output: the first flit that crosses the switch or is over.
-    first: P::Table<FlitOut>,
-    /// Outputs with such a flit.
-    leaving: P::Set,
-    /// By output: flits behind that one, mostly none.
-    behind: P::Table<Ring<FlitOut>>,
-    /// Outputs with several.
-    crowded: P::Set,
-    /// Steps so far, modulo 2^32.
-    steps: u32,
+    /// Flits over the switch and on their way to the nodes.
+    pub(super) departures: Departures<P>,
 }
 
-/// Steps of the pipeline before the switch: virtual channel, switch allocation.
-const ALLOCATION_STEPS: u32 = 2;
+/// What a step moves beside the router's own state.
+pub(super) struct Around<'a, P: Ports> {
+    /// Cycle in which a flit that begins to cross the switch in the step will be over.
+    pub over: Cycle,
+    /// Credits for the inputs.
+    pub to_source: &'a mut Credits<P>,
+    pub sinks: &'a mut Sinks<P>,
+    pub store: &'a mut Store,
+}
 
 impl<P: Ports> Router<P> {
-    pub(super) fn new(spec: &NocSpec, inputs: usize, outputs: usize) -> Self {
+    /// A router whose flits take at most `crossing` cycles over the switch.
+    pub(super) fn new(spec: &NocSpec, inputs: usize, outputs: usize, crossing: u32) -> Self {
         let channels = spec.virtual_channels as usize;
         let (fan_in, fan_out) = (spec.input_speedup as usize, spec.output_speedup as usize);
         let input = InputChannel {
@@ -114,7 +102,6 @@ impl<P: Ports> Router<P> {
             channels: spec.virtual_channels,
             input_speedup: spec.input_speedup,
             output_speedup: spec.output_speedup,
-            switch_steps: spec.hop_cycles.saturating_sub(ALLOCATION_STEPS).max(1),
             inputs: P::Table::new(inputs * channels, input),
             credits: Credits::new(outputs * channels, spec.output_buffer),
             held: P::Set::new(outputs * channels),
@@ -128,11 +115,7 @@ impl<P: Ports> Router<P> {
             channel_turn,
             channel_matches: Vec::with_capacity(inputs * channels),
             switch_matches: Vec::with_capacity(inputs * fan_in),
-            first: P::Table::new(outputs, FlitOut::default()),
-            leaving: P::Set::new(outputs),
-            behind: P::Table::new(outputs, Ring::new()),
-            crowded: P::Set::new(outputs),
-            steps: 0,
+            departures: Departures::new(spec, outputs, crossing),
         }
     }
 
@@ -168,37 +151,29 @@ impl<P: Ports> Router<P> {
         }
     }
 
-    /// One step of the pipeline. Credits for the inputs go into `to_source`.
-    pub(super) fn step(
-        &mut self,
-        to_source: &mut Credits<P>,
-        store: &mut Store,
-        counters: &mut NocCounters,
-    ) {
-        self.steps = self.steps.wrapping_add(1);
-        if self.wanted.is_empty() && self.active.is_empty() {
-            return;
-        }
+    /// A step would do nothing.
+    #[inline]
+    pub(super) fn is_at_rest(&self) -> bool {
+        self.wanted.is_empty() && self.active.is_empty()
+    }
+
+    /// One step of the pipeline.
+    pub(super) fn step(&mut self, mut around: Around<'_, P>, counters: &mut NocCounters) {
         if self.channels == 1 {
-            self.match_outputs(store, counters);
-            self.send_all(to_source, store);
+            self.match_outputs(around.store, counters);
+            self.send_all(&mut around);
         } else {
-            self.step_channels(to_source, store, counters);
+            self.step_channels(&mut around, counters);
         }
         self.active.take(&mut self.matched);
     }
 
     /// The same of several virtual channels.
     #[inline(never)]
-    fn step_channels(
-        &mut self,
-        to_source: &mut Credits<P>,
-        store: &mut Store,
-        counters: &mut NocCounters,
-    ) {
-        self.match_channels(store, counters);
+    fn step_channels(&mut self, around: &mut Around<'_, P>, counters: &mut NocCounters) {
+        self.match_channels(around.store, counters);
         self.match_switch(counters);
-        self.send_matched(to_source, store);
+        self.send_matched(around);
     }
 
     /// Heads ask for their outputs, each of which has one virtual channel.
@@ -282,90 +257,49 @@ impl<P: Ports> Router<P> {
 
     /// Where an output has one virtual channel, the packet that holds it is alone in asking for the
     /// switch there, and so is its input: all are matched.
-    fn send_all(&mut self, to_source: &mut Credits<P>, store: &mut Store) {
+    fn send_all(&mut self, around: &mut Around<'_, P>) {
         each_member!(self.active, at => {
             if self.credits.any(self.inputs[at].holds as usize) {
-                to_source.give(at);
-                self.send_flit(at, store);
+                self.send_flit(at, around);
             }
         });
     }
 
-    fn send_matched(&mut self, to_source: &mut Credits<P>, store: &mut Store) {
+    fn send_matched(&mut self, around: &mut Around<'_, P>) {
         while let Some(at) = self.switch_matches.pop() {
-            to_source.give(at as usize);
             let (input, channel) = split(at, self.channels);
             let row = input * self.input_speedup + split(channel, self.input_speedup).1;
             self.channel_turn[row as usize] = split(channel + self.input_speedup, self.channels).1;
-            self.send_flit(at as usize, store);
+            self.send_flit(at as usize, around);
         }
     }
 
     /// The first flit of an input channel goes over the switch.
     #[inline(always)]
-    fn send_flit(&mut self, at: usize, store: &mut Store) {
+    fn send_flit(&mut self, at: usize, around: &mut Around<'_, P>) {
+        around.to_source.give(at);
         let source = &mut self.inputs[at];
-        let index = source.holds;
+        let index = source.holds as usize;
         source.flits -= 1;
         source.left -= 1;
-        let (mut ended, mut bytes) = (0, 0);
+        let mut ended = None;
         if source.left == 0
-            && let Some(id) = source.packets.pop(store)
+            && let Some(id) = source.packets.pop(around.store)
         {
-            (ended, bytes) = (id.0 + 1, store.parcel(id).bytes);
+            ended = Some(around.store.parcel(id).bytes);
+            around.sinks.expect(index, id, around.store);
             source.holds = NONE;
-            self.held.remove(index as usize);
+            self.held.remove(index);
             self.active.remove(at);
             if source.flits > 0 {
-                self.ask(at, store);
+                self.ask(at, around.store);
             }
         } else if source.flits == 0 {
             self.active.remove(at);
         }
-        self.credits.take(index as usize);
-        let output = split(index, self.channels).0 as usize;
-        let out = FlitOut {
-            due: self.steps.wrapping_add(self.switch_steps),
-            flit: Flit { index, ended },
-            bytes,
-        };
-        if self.leaving.contains(output) {
-            self.behind[output].push(out);
-            self.crowded.insert(output);
-        } else {
-            self.first[output] = out;
-            self.leaving.insert(output);
-        }
-    }
-
-    /// Each output sends one flit that is over the switch, if there is one.
-    #[inline]
-    pub(super) fn leave(&mut self, to_sink: &mut Vec<Flit>, counters: &mut NocCounters) {
-        let steps = self.steps;
-        each_member!(self.leaving, output => {
-            let FlitOut { due, flit, bytes } = self.first[output];
-            if steps.wrapping_sub(due) as i32 >= 0 {
-                self.move_up(output);
-                to_sink.push(flit);
-                counters.flits += 1;
-                counters.bytes += u64::from(bytes);
-            }
-        });
-    }
-
-    /// The first flit of an output has gone.
-    #[inline]
-    fn move_up(&mut self, output: usize) {
-        if !self.crowded.contains(output) {
-            return self.leaving.remove(output);
-        }
-        let behind = &mut self.behind[output];
-        if let Some(next) = behind.pop() {
-            self.first[output] = next;
-        }
-        if behind.is_empty() {
-            self.crowded.remove(output);
-        }
+        self.credits.take(index);
+        let output = split(index as u32, self.channels).0 as usize;
+        self.departures.push(output, index, around.over, ended);
     }
 }
 

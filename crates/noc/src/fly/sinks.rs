@@ -1,9 +1,10 @@
 //! The nodes' side of output ports: flits come into an ejection buffer, go one a cycle into the
 //! boundary buffer while that has room, and a packet waits when its last flit is there.
 
+use super::PacketId;
 use super::credits::Credits;
+use super::departures::Coming;
 use super::ports::{PortSet, PortTable, Ports};
-use super::{Flit, PacketId};
 use crate::ring::Ring;
 use crate::store::{Line, Store};
 use warploom_base::each_member;
@@ -12,8 +13,10 @@ use warploom_config::NocSpec;
 /// A virtual channel of an output, at its node.
 #[derive(Clone, Debug)]
 struct Sink {
-    /// Packets of which all flits are in the boundary buffer.
+    /// Packets that have crossed the switch, in the order in which they end.
     packets: Line,
+    /// Those of which all flits are in the boundary buffer.
+    whole: u32,
     /// Flits in the boundary buffer.
     boundary: u32,
 }
@@ -25,8 +28,8 @@ pub(super) struct Sinks<P: Ports> {
     boundary_buffer: u32,
     /// By output and virtual channel.
     sinks: P::Table<Sink>,
-    /// Their ejection buffers, mostly empty.
-    ejection: P::Table<Ring<Flit>>,
+    /// Their ejection buffers, mostly empty: of each flit, whether it ends a packet.
+    ejection: P::Table<Ring<bool>>,
     /// Virtual channel that each output's node looks at first.
     turn: P::Table<u32>,
     /// Sinks whose ejection buffers keep flits from cycle to cycle.
@@ -40,6 +43,7 @@ impl<P: Ports> Sinks<P> {
         let channels = spec.virtual_channels as usize;
         let sink = Sink {
             packets: Line::EMPTY,
+            whole: 0,
             boundary: 0,
         };
         Self {
@@ -53,35 +57,36 @@ impl<P: Ports> Sinks<P> {
         }
     }
 
+    /// A packet has crossed the switch and will come to a sink.
+    #[inline]
+    pub(super) fn expect(&mut self, index: usize, id: PacketId, store: &mut Store) {
+        self.sinks[index].packets.push(store, id);
+    }
+
     /// The flits that come over the channel in this cycle, at most one for each sink, go into the
     /// ejection buffers, each of which then gives one to its boundary buffer, if there is room.
     /// Credits go back.
     #[inline]
-    pub(super) fn eject(
-        &mut self,
-        arrived: &mut Vec<Flit>,
-        credits: &mut Credits<P>,
-        store: &mut Store,
-    ) {
-        for &flit in &*arrived {
-            let index = flit.index as usize;
+    pub(super) fn eject(&mut self, coming: &mut Coming<P>, credits: &mut Credits<P>) {
+        each_member!(coming.flits, index => {
+            let ends = coming.ends.contains(index);
             // Mostly it is alone and goes on.
             if !self.ejecting.contains(index) && self.has_room(index) {
-                self.take(flit, credits, store);
+                self.take(index, ends, credits);
             } else {
-                self.ejection[index].push(flit);
+                self.ejection[index].push(ends);
                 self.ejecting.insert(index);
             }
-        }
-        arrived.clear();
+        });
+        coming.clear();
         each_member!(self.ejecting, index => {
             if self.has_room(index)
-                && let Some(flit) = self.ejection[index].pop()
+                && let Some(ends) = self.ejection[index].pop()
             {
                 if self.ejection[index].is_empty() {
                     self.ejecting.remove(index);
                 }
-                self.take(flit, credits, store);
+                self.take(index, ends, credits);
             }
         });
     }
@@ -94,12 +99,11 @@ impl<P: Ports> Sinks<P> {
 
     /// A flit goes into the boundary buffer.
     #[inline]
-    fn take(&mut self, flit: Flit, credits: &mut Credits<P>, store: &mut Store) {
-        let index = flit.index as usize;
+    fn take(&mut self, index: usize, ends: bool, credits: &mut Credits<P>) {
         let sink = &mut self.sinks[index];
         sink.boundary += 1;
-        if let Some(id) = flit.ends() {
-            sink.packets.push(store, id);
+        if ends {
+            sink.whole += 1;
             self.waiting.insert(index);
         }
         credits.give(index);
@@ -148,7 +152,8 @@ impl<P: Ports> Sinks<P> {
         let sink = &mut self.sinks[index];
         let id = sink.packets.pop(store)?;
         sink.boundary -= store.parcel(id).flits;
-        if sink.packets.is_empty() {
+        sink.whole -= 1;
+        if sink.whole == 0 {
             self.waiting.remove(index);
         }
         if self.channels > 1 {
