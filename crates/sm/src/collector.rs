@@ -14,7 +14,7 @@ use crate::flight::FlightId;
 use crate::image::Pipe;
 use crate::stage::{Issued, StageRegisters};
 use banks::BankQueues;
-use warploom_config::{CollectorSet, ModelStyle, SmSpec, UnitSpec};
+use warploom_config::{CollectorSet, CollectorSpec, ModelStyle, SmSpec, UnitSpec};
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Collector {
@@ -94,20 +94,33 @@ const ENTRY_ORDER: [Pipe; Pipe::COUNT] = [
     Pipe::Int,
 ];
 
-/// By some pipes, a bit each: the one that enters first.
-const ENTERS_FIRST: [u8; 1 << Pipe::COUNT] = {
+/// The order of pipes that enter sets of their own (the same).
+const OWN_ORDER: [Pipe; Pipe::COUNT] = [
+    Pipe::Sp,
+    Pipe::Dp,
+    Pipe::Sfu,
+    Pipe::Tensor,
+    Pipe::Mem,
+    Pipe::Int,
+];
+
+/// By some pipes, a bit each: the first one in an order.
+const fn first_in(order: [Pipe; Pipe::COUNT]) -> [u8; 1 << Pipe::COUNT] {
     let mut first = [0; 1 << Pipe::COUNT];
     let mut pipes = 1;
     while pipes < first.len() {
         let mut place = 0;
-        while pipes >> ENTRY_ORDER[place] as usize & 1 == 0 {
+        while pipes >> order[place] as usize & 1 == 0 {
             place += 1;
         }
-        first[pipes] = ENTRY_ORDER[place] as u8;
+        first[pipes] = order[place] as u8;
         pipes += 1;
     }
     first
-};
+}
+
+const ENTERS_FIRST: [u8; 1 << Pipe::COUNT] = first_in(ENTRY_ORDER);
+const OWN_FIRST: [u8; 1 << Pipe::COUNT] = first_in(OWN_ORDER);
 
 /// Which banks registers lie in.
 #[derive(Clone, Copy, Debug)]
@@ -142,6 +155,18 @@ impl BankMap {
     }
 }
 
+/// The set of a pipe alone.
+fn own_set(spec: &CollectorSpec, pipe: Pipe) -> &CollectorSet {
+    match pipe {
+        Pipe::Sp => &spec.sp,
+        Pipe::Dp => &spec.dp,
+        Pipe::Int => &spec.int,
+        Pipe::Sfu => &spec.sfu,
+        Pipe::Tensor => &spec.tensor,
+        Pipe::Mem => &spec.mem,
+    }
+}
+
 /// Collectors, banks, and the registers on both sides.
 #[derive(Clone, Debug)]
 pub struct Collectors {
@@ -152,6 +177,8 @@ pub struct Collectors {
     /// Those in use first.
     sets: [Set; SETS],
     in_ports: Vec<InPorts>,
+    /// By pipe: its own set and how many ports lead there, where there is no general set.
+    own_ports: Option<[(u8, u8); 1 << 3]>,
     /// What sends on one ready collector of its set a cycle: the collector that it looks at first.
     dispatchers: Vec<u32>,
     collectors: Vec<Collector>,
@@ -203,6 +230,7 @@ impl Collectors {
             output: StageRegisters::new(widths.map(|w| w.dispatch_width), own_places),
             sets: [Set::default(); SETS],
             in_ports: Vec::new(),
+            own_ports: None,
             dispatchers: Vec::new(),
             collectors: Vec::new(),
             banks: BankMap::new(spec.banks / subs, subs),
@@ -221,18 +249,16 @@ impl Collectors {
         let every: Vec<Pipe> = ENTRY_ORDER.into_iter().filter(exists).collect();
         let general = this.add_set(&spec.general, every.len());
         this.add_ports(&spec.general, &every, [general; 2]);
-        let own = [
-            (&spec.sp, Pipe::Sp),
-            (&spec.dp, Pipe::Dp),
-            (&spec.sfu, Pipe::Sfu),
-            (&spec.tensor, Pipe::Tensor),
-            (&spec.mem, Pipe::Mem),
-            (&spec.int, Pipe::Int),
-        ];
-        for (set, pipe) in own {
+        let mut own_ports = [(0, 0); 1 << 3];
+        for pipe in OWN_ORDER {
+            let set = own_set(spec, pipe);
             let own = this.add_set(set, 1);
             this.add_ports(set, &[pipe], [own, general]);
+            if let Some(own) = own {
+                own_ports[pipe as usize] = (own, set.in_ports as u8);
+            }
         }
+        this.own_ports = general.is_none().then_some(own_ports);
         let collectors = this.collectors.len();
         this.queues = BankQueues::new(spec.banks as usize, collectors);
         this.fronts = vec![0; collectors].into();
@@ -363,7 +389,9 @@ impl Collectors {
         if waited {
             reads = self.read_banks(nth);
         }
-        self.take_in(&sources);
+        if self.input.occupied() != 0 {
+            self.take_in(&sources);
+        }
         self.settled = !waited && !self.input.has_changed() && !self.output.has_changed();
         self.end_writes();
         reads
@@ -480,6 +508,43 @@ impl Collectors {
 
     #[inline]
     fn take_in<'a>(&mut self, sources: &impl Fn(FlightId) -> Sources<'a>) {
+        let Some(own_ports) = &self.own_ports else {
+            return self.take_in_by_port(sources);
+        };
+        let own_ports = *own_ports;
+        let mut pipes = self.input.occupied();
+        while pipes != 0 {
+            let pipe = usize::from(OWN_FIRST[usize::from(pipes) % OWN_FIRST.len()]);
+            pipes &= !(1 << pipe);
+            let (set, ports) = own_ports[pipe % own_ports.len()];
+            self.take_own(pipe, set.into(), ports, sources);
+        }
+    }
+
+    /// Takes the first issued of a pipe into its own set, one through each port, as long as there
+    /// is one and a collector is free.
+    #[inline(never)]
+    fn take_own<'a>(
+        &mut self,
+        pipe: usize,
+        set: usize,
+        ports: u8,
+        sources: &impl Fn(FlightId) -> Sources<'a>,
+    ) {
+        for _ in 0..ports {
+            let Some(issued) = self.input.oldest(pipe) else {
+                return;
+            };
+            let Some(i) = self.free_place(set, issued) else {
+                return;
+            };
+            self.input.take(pipe, issued);
+            self.occupy(set, i, issued, pipe, &sources(issued.flight()));
+        }
+    }
+
+    #[inline(never)]
+    fn take_in_by_port<'a>(&mut self, sources: &impl Fn(FlightId) -> Sources<'a>) {
         for p in 0..self.in_ports.len() {
             let ports = self.in_ports[p];
             for _ in 0..ports.count {
@@ -533,11 +598,18 @@ impl Collectors {
     /// The set and collector that an instruction takes.
     #[inline]
     fn place_for(&self, sets: [u8; 2], issued: Issued) -> Option<(usize, u32)> {
-        sets.into_iter().find_map(|index| {
-            let set = &self.sets[usize::from(index) % SETS];
-            let free = set.free & set.own(issued.sub());
-            (free != 0).then(|| (usize::from(index), free.trailing_zeros()))
+        sets.into_iter().find_map(|set| {
+            let i = self.free_place(set.into(), issued)?;
+            Some((usize::from(set), i))
         })
+    }
+
+    /// The collector of a set that an instruction takes.
+    #[inline]
+    fn free_place(&self, set: usize, issued: Issued) -> Option<u32> {
+        let set = &self.sets[set % SETS];
+        let free = set.free & set.own(issued.sub());
+        (free != 0).then(|| free.trailing_zeros())
     }
 
     #[inline]
