@@ -10,7 +10,7 @@ use crate::ldst::image_of;
 use crate::link::Link;
 use crate::sm::Sm;
 use crate::warps::{IBUFFER, Slots};
-use warploom_base::{Cycle, KernelSlot, Pc, WarpSlot};
+use warploom_base::{Cycle, Pc, WarpSlot};
 use warploom_config::{GpuSpec, ModelStyle};
 use warploom_mem::cache::{AccessOutcome, Cache, Level};
 use warploom_mem::{AccessKind, Request};
@@ -145,31 +145,39 @@ impl Sm {
             return;
         }
         let kernel = self.warps.track[slot].kernel;
-        let request = self.fetch_request(now, slot, kernel, pc);
-        match self.front.l1i.access(now, &request).outcome {
-            AccessOutcome::Hit => self.front.buffer = Some((WarpSlot::new(slot), pc)),
-            AccessOutcome::ReservationFail(_) => {}
-            _ => self.warps.fetching.insert(slot),
-        }
-    }
-
-    fn fetch_request(&self, now: Cycle, slot: usize, kernel: KernelSlot, pc: Pc) -> Request {
         let asid = image_of(&self.kernels, kernel).asid;
         let addr = physical_base(asid) + CODE_BASE + u64::from(pc.0) * INST_BYTES;
         let offset = addr & (self.front.line_bytes - 1);
-        let bytes = (2 * INST_BYTES).min(self.front.line_bytes - offset);
-        Request {
-            addr,
-            byte_mask: u128::from((1_u64 << bytes) - 1) << (addr % 128),
-            issued_at: now,
-            returned_at: 0,
-            token: slot as u32,
-            bytes: bytes as u16,
-            sm: self.id,
-            kind: AccessKind::InstRead,
-            sectors: 1 << (addr % 128 / 32),
-            kernel,
-            asid,
+        let bytes = (2 * INST_BYTES).min(self.front.line_bytes - offset) as u32;
+        let of = (AccessKind::InstRead, kernel);
+        // Mostly it does, and nothing has to be sent.
+        if self.front.l1i.finds(now, addr, bytes, of) {
+            self.front.buffer = Some((WarpSlot::new(slot), pc));
+        } else {
+            let request = Request {
+                addr,
+                byte_mask: u128::from((1_u64 << bytes) - 1) << (addr % 128),
+                issued_at: now,
+                returned_at: 0,
+                token: slot as u32,
+                bytes: bytes as u16,
+                sm: self.id,
+                kind: AccessKind::InstRead,
+                sectors: 1 << (addr % 128 / 32),
+                kernel,
+                asid,
+            };
+            self.request_code(now, slot, &request);
+        }
+    }
+
+    /// Offers the cache a fetch that does not find its code there.
+    #[cold]
+    fn request_code(&mut self, now: Cycle, slot: usize, request: &Request) {
+        match self.front.l1i.access(now, request).outcome {
+            AccessOutcome::Hit => unreachable!("the code was not there"),
+            AccessOutcome::ReservationFail(_) => {}
+            _ => self.warps.fetching.insert(slot),
         }
     }
 

@@ -213,6 +213,29 @@ impl Cache {
         }
     }
 
+    /// Whether a read of `bytes` at `addr`, in one sector, finds its data: then that is counted and
+    /// done. Else nothing has happened, and the read is to be offered as a request.
+    #[inline]
+    pub fn finds(
+        &mut self,
+        now: Cycle,
+        addr: u64,
+        bytes: u32,
+        of: (AccessKind, KernelSlot),
+    ) -> bool {
+        let sector = (addr / u64::from(tags::SECTOR_BYTES)) as u8 & self.rules.sector_bits;
+        let found = self.tags.find(self.tags.set(addr), self.tags.line(addr));
+        let Some(at) = found.filter(|at| self.tags.is_readable(*at, sector)) else {
+            return false;
+        };
+        self.tags.touch(at, now);
+        if !self.rules.read_only {
+            self.hit_port(now, bytes);
+        }
+        self.count_hit(of);
+        true
+    }
+
     /// Why a request is refused, if it was when it was offered last and nothing has changed since;
     /// that attempt is counted. Else it is to be offered.
     #[inline]
@@ -466,10 +489,10 @@ impl Cache {
 
     /// `count` of a hit.
     #[inline]
-    fn count_hit(&mut self, request: &Request) {
-        self.counters.hit[request.kind.index()] += 1;
-        if let Some(own) = self.by_kernel.get_mut(request.kernel.index()) {
-            own.hit[request.kind.index()] += 1;
+    fn count_hit(&mut self, (kind, kernel): (AccessKind, KernelSlot)) {
+        self.counters.hit[kind.index()] += 1;
+        if let Some(own) = self.by_kernel.get_mut(kernel.index()) {
+            own.hit[kind.index()] += 1;
         }
     }
 
@@ -481,14 +504,13 @@ impl Cache {
 
     /// Counts and times a hit without looking at tags (an ideal cache).
     pub(crate) fn hit_always(&mut self, now: Cycle, request: &Request) {
-        self.hit_port(now, request);
-        self.count_hit(request);
+        self.hit_port(now, request.bytes.into());
+        self.count_hit((request.kind, request.kernel));
     }
 
     /// The data of a hit passes the port.
     #[inline]
-    fn hit_port(&mut self, now: Cycle, request: &Request) {
-        let bytes = u32::from(request.bytes);
+    fn hit_port(&mut self, now: Cycle, bytes: u32) {
         let cycles = match bytes <= self.rules.port_bytes {
             // Nothing is divided.
             true => u32::from(bytes > 0),

@@ -73,9 +73,9 @@ impl Cache {
                 .write(place.set, at, place.sector, request.byte_mask);
         }
         if !self.rules.read_only {
-            self.hit_port(place.now, request);
+            self.hit_port(place.now, request.bytes.into());
         }
-        self.count_hit(request);
+        self.count_hit((request.kind, request.kernel));
         Access {
             outcome: AccessOutcome::Hit,
             write_sent: false,
@@ -149,7 +149,7 @@ impl Cache {
         } else {
             self.tags.invalidate(place.set, at, place.sector);
         }
-        self.hit_port(place.now, request);
+        self.hit_port(place.now, request.bytes.into());
         Ok(Done {
             write_sent: sends,
             ..HIT
