@@ -31,6 +31,16 @@ use warploom_stats::declare_stats;
 /// Warp slots of one SM, bit i for slot i.
 pub type WarpMask = u128;
 
+/// Bits of a slot's number.
+const SLOT_BITS: u32 = WarpMask::BITS.ilog2();
+
+/// A mask holds `slot`: on most hosts less work than a shift of 128 bits.
+#[inline]
+pub(crate) const fn holds(mask: WarpMask, slot: WarpSlot) -> bool {
+    let words = [mask as u64, (mask >> 64) as u64];
+    words[slot.0 as usize / 64 % 2] >> (slot.0 % 64) & 1 != 0
+}
+
 /// The slots of a mask, lowest first.
 pub fn warps_of(mut mask: WarpMask) -> impl Iterator<Item = WarpSlot> {
     std::iter::from_fn(move || {
@@ -104,20 +114,19 @@ impl WarpTable {
     /// The oldest warp of a mask.
     #[inline]
     pub fn oldest(&self, mask: WarpMask) -> Option<WarpSlot> {
-        let mut oldest = None;
-        // A word at a time: most SMs have no more than 64 slots.
+        // Age and slot in a word, so that the least is found without branches. A word of the mask at
+        // a time: most SMs have no more than 64 slots.
+        let mut least = u64::MAX;
         for (word, first) in [(mask as u64, 0), ((mask >> 64) as u64, 64)] {
             let mut left = word;
             while left != 0 {
-                let slot = first + left.trailing_zeros() as u16;
-                let age = self.age[usize::from(slot)];
-                if oldest.is_none_or(|(least, _)| age < least) {
-                    oldest = Some((age, WarpSlot(slot)));
-                }
+                let slot = first + left.trailing_zeros();
+                least = least.min(self.age[slot as usize] << SLOT_BITS | u64::from(slot));
                 left &= left - 1;
             }
         }
-        oldest.map(|(_, slot)| slot)
+        let slot = (least % (1 << SLOT_BITS)) as u16;
+        (mask != 0).then_some(WarpSlot(slot))
     }
 }
 

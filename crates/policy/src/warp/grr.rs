@@ -1,6 +1,6 @@
 //! Greedy then round robin: stays with a warp until it cannot issue, then goes on in slot order.
 
-use super::{WarpMask, WarpScheduler, WarpView, next_after};
+use super::{WarpMask, WarpScheduler, WarpView, holds, next_after};
 use crate::facts::{schedulers, warps_a_scheduler};
 use crate::{Facts, Part, Policy, bits_for};
 use warploom_base::WarpSlot;
@@ -32,7 +32,7 @@ impl Default for Grr {
 impl WarpScheduler for Grr {
     #[inline]
     fn pick(&mut self, _view: &WarpView<'_>, ready: WarpMask) -> Option<WarpSlot> {
-        if ready >> self.last.index() & 1 != 0 {
+        if holds(ready, self.last) {
             Some(self.last)
         } else {
             next_after(ready, self.last)

@@ -2,7 +2,7 @@
 //! started first. Ages are unique, so there are no ties (GPGPU-Sim's own sort leaves them to the
 //! standard library).
 
-use super::{WarpMask, WarpScheduler, WarpView};
+use super::{WarpMask, WarpScheduler, WarpView, holds};
 use crate::facts::{schedulers, warps_a_scheduler};
 use crate::{Facts, Part, Policy, bits_for};
 use warploom_base::WarpSlot;
@@ -28,7 +28,7 @@ impl WarpScheduler for Gto {
     #[inline]
     fn pick(&mut self, view: &WarpView<'_>, ready: WarpMask) -> Option<WarpSlot> {
         match self.last {
-            Some(last) if ready >> last.index() & 1 != 0 => Some(last),
+            Some(last) if holds(ready, last) => Some(last),
             _ => view.oldest(ready),
         }
     }

@@ -10,7 +10,7 @@
 //! The table of pairs has a byte a pair: what two warps share counts to 255. `ideal_warps` has no
 //! such limit, and the finest regions.
 
-use super::{WarpMask, WarpPolicyCounters, WarpScheduler, WarpView, warps_of};
+use super::{WarpMask, WarpPolicyCounters, WarpScheduler, WarpView, holds, warps_of};
 use crate::facts::{schedulers, warps};
 use crate::range::shared_regions;
 use crate::{Facts, Part, Policy, bits_for};
@@ -142,7 +142,7 @@ impl WarpScheduler for Locality {
             return view.oldest(starved);
         }
         let ready = ready & self.active;
-        if ready >> self.last.index() & 1 != 0 {
+        if holds(ready, self.last) {
             return Some(self.last);
         }
         best(view, ready, |slot| self.locality(view, *slot, self.last))

@@ -2,7 +2,7 @@
 //! that issued last which has not exited and does not wait, whether or not it can issue
 //! (`scheduler_unit::order_rrr`, whose count of issued instructions never goes back to zero).
 
-use super::{WarpMask, WarpScheduler, WarpView, next_after};
+use super::{WarpMask, WarpScheduler, WarpView, holds, next_after};
 use crate::facts::{schedulers, warps_a_scheduler};
 use crate::{Facts, Part, Policy, bits_for};
 use warploom_base::WarpSlot;
@@ -35,7 +35,7 @@ impl WarpScheduler for Rrr {
     #[inline]
     fn pick(&mut self, view: &WarpView<'_>, ready: WarpMask) -> Option<WarpSlot> {
         let turn = next_after(view.own & view.live & !view.waiting, self.last);
-        turn.filter(|slot| ready >> slot.index() & 1 != 0)
+        turn.filter(|slot| holds(ready, *slot))
     }
 
     fn on_issue(&mut self, slot: WarpSlot) {

@@ -1,7 +1,7 @@
 //! Static wavefront limiting: greedy then oldest over the N oldest warps that neither exited nor
 //! wait.
 
-use super::{WarpMask, WarpScheduler, WarpView};
+use super::{WarpMask, WarpScheduler, WarpView, holds};
 use crate::facts::{schedulers, warps_a_scheduler};
 use crate::{Facts, Part, Policy, bits_for};
 use warploom_base::WarpSlot;
@@ -50,7 +50,7 @@ impl WarpScheduler for StaticLimit {
     fn pick(&mut self, view: &WarpView<'_>, ready: WarpMask) -> Option<WarpSlot> {
         let ready = ready & self.oldest_few(view, view.own & view.live & !view.waiting);
         match self.last {
-            Some(last) if ready >> last.index() & 1 != 0 => Some(last),
+            Some(last) if holds(ready, last) => Some(last),
             _ => view.oldest(ready),
         }
     }

@@ -7,7 +7,7 @@
 //! does the same with the oldest warp of the queue. A warp waits when it is at a barrier or its
 //! next instruction needs an outstanding load. `inner` is the order within the group.
 
-use super::{WarpMask, WarpPolicyCounters, WarpScheduler, WarpView, next_after, warps_of};
+use super::{WarpMask, WarpPolicyCounters, WarpScheduler, WarpView, holds, next_after, warps_of};
 use crate::facts::{schedulers, warps_a_scheduler};
 use crate::{Facts, Part, Policy, bits_for};
 use std::collections::VecDeque;
@@ -86,7 +86,7 @@ impl TwoLevel {
             let Some(slot) = self.pending.pop_front() else {
                 return;
             };
-            if blocked >> slot.index() & 1 != 0 {
+            if holds(blocked, slot) {
                 self.pending.push_back(slot);
             } else {
                 self.active |= 1 << slot.index();
@@ -97,7 +97,7 @@ impl TwoLevel {
     fn promote_oldest(&mut self, view: &WarpView<'_>, blocked: WarpMask) {
         while !self.is_full() {
             let free = self.pending.iter().enumerate();
-            let free = free.filter(|(_, slot)| blocked >> slot.index() & 1 == 0);
+            let free = free.filter(|(_, slot)| !holds(blocked, **slot));
             let Some((at, slot)) = free.min_by_key(|(_, slot)| view.age[slot.index()]) else {
                 return;
             };
@@ -154,7 +154,7 @@ impl WarpScheduler for TwoLevel {
 
     fn pick(&mut self, view: &WarpView<'_>, ready: WarpMask) -> Option<WarpSlot> {
         let ready = ready & self.active;
-        let last_goes_on = ready >> self.last.index() & 1 != 0;
+        let last_goes_on = holds(ready, self.last);
         match self.settings.inner {
             InnerOrder::Grr | InnerOrder::Gto if last_goes_on => Some(self.last),
             InnerOrder::Lrr | InnerOrder::Grr => next_after(ready, self.last),
