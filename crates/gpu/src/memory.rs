@@ -27,9 +27,31 @@ pub(crate) struct AtomicEvent {
 /// A request on its way to the network, which keeps it.
 #[derive(Clone, Copy, Debug)]
 struct Inbound {
-    /// Cycle in which it was sent.
-    sent_at: Cycle,
+    /// Cycle in which it has crossed the link.
+    at: Cycle,
     packet: PacketId,
+    flits: u32,
+}
+
+/// What is on the way from an SM to the network, oldest first.
+#[derive(Clone, Debug)]
+struct Lane {
+    /// The first, if there is one: most cycles find that it cannot enter.
+    first: Inbound,
+    others: VecDeque<Inbound>,
+}
+
+impl Lane {
+    fn new() -> Self {
+        Self {
+            first: Inbound {
+                at: 0,
+                packet: PacketId(0),
+                flits: 0,
+            },
+            others: VecDeque::new(),
+        }
+    }
 }
 
 /// A reply on its way to an SM, kept by the network that it has left.
@@ -50,8 +72,8 @@ pub(crate) struct MemorySystem {
     link: Cycle,
     reply_room: u32,
     decoder: AddressDecoder,
-    /// By SM: what is on the way to the network, oldest first.
-    inbound: Vec<VecDeque<Inbound>>,
+    /// By SM: what is on the way to the network.
+    inbound: Vec<Lane>,
     /// SMs from which something is.
     sending: BitSet,
     /// By SM: flits that the network took since the last exchange.
@@ -104,7 +126,7 @@ impl MemorySystem {
             link: spec.gpu.link_cycles.into(),
             reply_room: spec.sm.ejection_fifo + 2 * spec.gpu.link_cycles,
             decoder: AddressDecoder::new(spec),
-            inbound: vec![VecDeque::new(); sms],
+            inbound: vec![Lane::new(); sms],
             sending: BitSet::new(sms),
             freed_flits: vec![0; sms],
             freed: BitSet::new(sms),
@@ -141,11 +163,17 @@ impl MemorySystem {
         let request = &sent.request;
         let to = self.decoder.sub_partition(request.addr).index();
         let packet = self.requests.lodge(to, request, request.request_bytes());
-        self.inbound[sm].push_back(Inbound {
-            sent_at: sent.sent_at,
+        let new = Inbound {
+            at: sent.sent_at + self.link,
             packet,
-        });
-        self.sending.insert(sm);
+            flits: self.requests.flits(packet),
+        };
+        if self.sending.contains(sm) {
+            self.inbound[sm].others.push_back(new);
+        } else {
+            self.inbound[sm].first = new;
+            self.sending.insert(sm);
+        }
     }
 
     /// An SM that ran in the last step had not taken so many replies at its end, beside those that
@@ -240,18 +268,30 @@ impl MemorySystem {
         for first in (0..self.waiting.len()).step_by(self.cluster) {
             for sm in first..first + self.cluster {
                 while self.has_reply_room(first)
-                    && let Some(&Inbound { sent_at, packet }) = self.inbound[sm].front()
-                    && sent_at + self.link <= now
+                    && self.sending.contains(sm)
+                    && self.inbound[sm].first.at <= now
                 {
-                    self.inbound[sm].pop_front();
-                    self.free(sm, self.requests.flits(packet));
+                    let Inbound { packet, flits, .. } = self.inbound[sm].first;
+                    self.step_up(sm);
+                    self.free(sm, flits);
                     let request = *self.requests.content(packet);
                     self.requests.release(packet);
                     self.answer(request, now);
                 }
-                if self.inbound[sm].is_empty() {
-                    self.sending.remove(sm);
-                }
+            }
+        }
+    }
+
+    /// The first request from an SM has gone on.
+    #[inline]
+    fn step_up(&mut self, sm: usize) {
+        let lane = &mut self.inbound[sm];
+        match lane.others.pop_front() {
+            Some(next) => lane.first = next,
+            None => {
+                // Begins at its first place again: the host's cache has it.
+                lane.others.clear();
+                self.sending.remove(sm);
             }
         }
     }
@@ -369,7 +409,9 @@ impl MemorySystem {
         // Mostly an SM is alone and needs no turn.
         if self.cluster == 1 {
             each_member!(self.sending, sm => {
-                self.inject_requests_of(sm, sm, now);
+                if self.can_enter(sm, sm, now) {
+                    self.inject_requests_of(sm, sm, now);
+                }
             });
             return;
         }
@@ -386,21 +428,22 @@ impl MemorySystem {
         }
     }
 
-    #[inline]
+    /// The first request from an SM has crossed the link and finds room.
+    #[inline(always)]
+    fn can_enter(&self, sm: usize, cluster: usize, now: Cycle) -> bool {
+        let first = &self.inbound[sm].first;
+        first.at <= now && self.requests.has_room(cluster, first.flits)
+    }
+
+    /// As many as find room. Apart from the loop of cycles in which mostly none does.
+    #[inline(never)]
     fn inject_requests_of(&mut self, sm: usize, cluster: usize, now: Cycle) {
-        while let Some(&Inbound { sent_at, packet }) = self.inbound[sm].front() {
-            if sent_at + self.link > now {
-                return;
-            }
-            let Some(flits) = self.requests.try_enter(cluster, packet) else {
-                return;
-            };
-            self.inbound[sm].pop_front();
+        while self.sending.contains(sm) && self.can_enter(sm, cluster, now) {
+            let Inbound { packet, flits, .. } = self.inbound[sm].first;
+            self.requests.enter(cluster, packet);
+            self.step_up(sm);
             self.free(sm, flits);
         }
-        // Begins at its first place again: the host's cache has it.
-        self.inbound[sm].clear();
-        self.sending.remove(sm);
     }
 
     /// Drops the dirty lines of L2: GPGPU-Sim models no writes for them (`flushL2`).

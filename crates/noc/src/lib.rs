@@ -139,8 +139,9 @@ impl Network {
         bytes.div_ceil(self.flit_bytes).max(1)
     }
 
+    /// So many flits fit the input's buffer.
     #[inline]
-    fn has_room(&self, input: usize, flits: u32) -> bool {
+    pub fn has_room(&self, input: usize, flits: u32) -> bool {
         match &self.kind {
             Kind::Fly(fly) => fly.has_room(input, flits),
             _ => self.has_room_elsewhere(input, flits),
@@ -184,15 +185,11 @@ impl Network {
         self.store.lodge(request, output as u32, flits, bytes)
     }
 
-    /// Puts a lodged packet into an input's buffer, if it fits. Returns its flits.
+    /// Puts a lodged packet into an input's buffer. Requires `has_room` for its flits.
     #[inline]
-    pub fn try_enter(&mut self, input: usize, id: PacketId) -> Option<u32> {
-        let flits = self.store.parcel(id).flits;
-        let fits = self.has_room(input, flits);
-        if fits {
-            self.put_in(input, id);
-        }
-        fits.then_some(flits)
+    pub fn enter(&mut self, input: usize, id: PacketId) {
+        debug_assert!(self.has_room(input, self.flits(id)), "no room at {input}");
+        self.put_in(input, id);
     }
 
     #[inline]
