@@ -57,17 +57,19 @@ impl<T: Copy> FixedQueue<T> {
         }
     }
 
-    /// Adds at the back. Panics when full: callers test `is_full` first.
+    /// Adds at the back, where it may be changed. Panics when full: callers test `is_full` first.
     #[inline]
-    pub fn push(&mut self, value: T) {
+    pub fn push(&mut self, value: T) -> &mut T {
         assert!(!self.is_full(), "push on a full queue of {}", self.capacity);
-        let at = self.wrap(self.head + self.len);
-        match self.slots.get_mut(at as usize) {
-            Some(slot) => *slot = value,
+        let at = self.wrap(self.head + self.len) as usize;
+        if at >= self.slots.len() {
             // A copy, so that what is pushed need not lie in memory for this.
-            None => self.allocate(&[value]),
+            self.allocate(&[value]);
         }
         self.len += 1;
+        let slot = &mut self.slots[at];
+        *slot = value;
+        slot
     }
 
     /// Makes the slots, all of them holding the first value.
@@ -105,13 +107,19 @@ impl<T: Copy> FixedQueue<T> {
             return None;
         }
         let value = self.slots[self.head as usize];
+        self.drop_oldest();
+        Some(value)
+    }
+
+    /// Removes the oldest entry, of which there must be one, unseen.
+    #[inline]
+    pub fn drop_oldest(&mut self) {
         self.len -= 1;
         // A queue that is mostly empty stays in the same lines of the host's cache.
         self.head = match self.len {
             0 => 0,
             _ => self.wrap(self.head + 1),
         };
-        Some(value)
     }
 
     /// Entries from oldest to youngest.

@@ -182,6 +182,42 @@ impl AddressDecoder {
     }
 }
 
+/// Partition addresses one after the other. Neighbours differ in their lowest bits alone, so that
+/// few of them are decoded.
+#[derive(Clone, Debug)]
+pub(crate) struct PartitionAddrs {
+    /// The lowest bits of addresses, which decoding leaves as they are.
+    low: u64,
+    /// The address decoded last, without these, and what became of it.
+    last: u64,
+    decoded: u64,
+    decoder: AddressDecoder,
+}
+
+impl PartitionAddrs {
+    pub(crate) fn new(spec: &GpuSpec) -> Self {
+        let map = spec.partition.address_map;
+        let taken = lowest_bits(map.bank_mask, spec.gpu.sub_partitions_per_channel);
+        Self {
+            low: (1 << map.channel_bit.min(taken.trailing_zeros())) - 1,
+            last: 0,
+            decoded: 0,
+            decoder: AddressDecoder::new(spec),
+        }
+    }
+
+    /// See [`AddressDecoder::partition_addr`].
+    #[inline]
+    pub(crate) fn of(&mut self, addr: u64) -> u64 {
+        let low = addr & self.low;
+        let high = addr ^ low;
+        if high != self.last {
+            (self.last, self.decoded) = (high, self.decoder.partition_addr(high));
+        }
+        self.decoded | low
+    }
+}
+
 /// The lowest log2(`count`) bits set in `mask`.
 fn lowest_bits(mask: u64, count: u32) -> u64 {
     let mut left = mask;
@@ -193,7 +229,7 @@ fn lowest_bits(mask: u64, count: u32) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{AddressDecoder, Gather, Location};
+    use super::{AddressDecoder, Gather, Location, PartitionAddrs};
     use crate::testing::{fermi_spec, volta_spec};
     use proptest::prelude::*;
     use warploom_base::{ChannelId, SubPartitionId};
@@ -209,6 +245,23 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn neighbours_are_decoded_as_others_are(
+            addrs in prop::collection::vec((0_u64..3, 0_u64..1 << 40, 0_u64..512), 1..100),
+            channel_bit in 7_u32..12,
+        ) {
+            for mut spec in [fermi_spec(), volta_spec()] {
+                spec.partition.address_map.channel_bit = channel_bit;
+                let decoder = AddressDecoder::new(&spec);
+                let (mut kept, mut near) = (PartitionAddrs::new(&spec), 0);
+                for (goes, far, step) in &addrs {
+                    near = if *goes == 0 { *far } else { near };
+                    let addr = near + step;
+                    prop_assert_eq!(kept.of(addr), decoder.partition_addr(addr));
+                }
+            }
+        }
+
         #[test]
         fn gathering_runs_is_gathering_bits(addr: u64, mask: u64) {
             prop_assert_eq!(Gather::new(mask).of(addr), gather(addr, mask));

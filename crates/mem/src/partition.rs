@@ -1,7 +1,7 @@
 //! A sub-partition: one L2 bank with its queues, between the network and a DRAM channel (model
 //! page, section 8).
 
-use crate::address::AddressDecoder;
+use crate::address::PartitionAddrs;
 use crate::cache::{AccessOutcome, Cache, CacheCounters, Level, sectors_from};
 use crate::timed::Timed;
 use crate::{AccessKind, Request};
@@ -46,8 +46,8 @@ pub struct SubPartition {
     l2: Option<Cache>,
     /// L2 cycles so far, and one for each sector copied in, so that copies have an order too.
     now: Cycle,
-    /// L2 cycles so far: `counters` leaves them out.
-    cycles: u64,
+    /// Sectors copied in.
+    copied: u64,
     /// Entries that the input queue must have free for a packet to be taken.
     packet_room: usize,
     from_noc: FixedQueue<Request>,
@@ -60,13 +60,10 @@ pub struct SubPartition {
     to_dram: FixedQueue<Request>,
     counters: PartitionCounters,
     rop_cycles: Cycle,
-    decoder: AddressDecoder,
+    addrs: PartitionAddrs,
     id: SubPartitionId,
     ideal: bool,
-    /// Requests are split into sectors.
-    sectored: bool,
-    /// Their parts keep their own addresses.
-    exact_sectors: bool,
+    splitting: Splitting,
     /// Writes that miss are acknowledged at once.
     acknowledges_misses: bool,
 }
@@ -83,13 +80,15 @@ impl SubPartition {
         );
         Self {
             id,
-            decoder: AddressDecoder::new(spec),
+            addrs: PartitionAddrs::new(spec),
             l2: l2
                 .enabled
                 .then(|| Cache::new(l2, Level::L2, spec.gpu.style)),
             ideal: partition.ideal_l2,
-            sectored: l2.enabled && l2.sectored,
-            exact_sectors: partition.exact_sectors,
+            splitting: Splitting {
+                sectored: l2.enabled && l2.sectored,
+                exact: partition.exact_sectors,
+            },
             acknowledges_misses: lazy && l2.write == WritePolicy::WriteBack,
             packet_room: match spec.gpu.style {
                 ModelStyle::V3 if !l2.sectored => 1,
@@ -102,7 +101,7 @@ impl SubPartition {
             from_dram: FixedQueue::new(partition.dram_to_l2 as usize),
             to_noc: FixedQueue::new(partition.l2_to_noc as usize),
             now: 0,
-            cycles: 0,
+            copied: 0,
             counters: PartitionCounters::default(),
         }
     }
@@ -124,7 +123,7 @@ impl SubPartition {
         self.counters.arrival_cycles_max.note(cycles);
         self.counters.packets_by_cycles[log2_bin(cycles)] += 1;
         let mut packet = request;
-        if self.splits(&packet) {
+        if self.splitting.splits(&packet) {
             packet.sectors = sectors_to_ask(&packet);
             debug_assert!(packet.sectors != 0, "a packet of something");
             let requests = u64::from(packet.sectors.count_ones());
@@ -142,140 +141,52 @@ impl SubPartition {
 
     /// A packet that does not wait.
     fn pass_by_rop(&mut self, mut packet: Request) {
-        let splits = self.splits(&packet);
-        loop {
-            self.from_noc.push(self.next_request(&packet));
-            if !splits || !next_sector(&mut packet) {
-                return;
-            }
-        }
+        while !self.splitting.make_request(&mut packet, &mut self.from_noc) {}
     }
 
-    /// More than one request is made of a packet.
+    /// One L2 cycle.
     #[inline]
-    fn splits(&self, packet: &Request) -> bool {
-        self.sectored && packet.bytes > SECTOR_BYTES
-    }
-
-    /// The next request of a packet.
-    #[inline]
-    fn next_request(&self, packet: &Request) -> Request {
-        if !self.splits(packet) {
-            return *packet;
-        }
-        let sector = packet.sectors.trailing_zeros();
-        let bytes = u128::from(u32::MAX) << (32 * sector);
-        Request {
-            addr: self.sector_addr(packet, sector.into()),
-            bytes: SECTOR_BYTES,
-            sectors: 1 << sector,
-            byte_mask: packet.byte_mask & bytes,
-            ..*packet
-        }
-    }
-
-    /// Address of the part of a request that lies in a sector of its line. GPGPU-Sim 4.2
-    /// (`breakdown_request_to_sector_requests`) adds the sector's offset in the line to an address
-    /// that has it already, and to that of a constant line nothing.
-    fn sector_addr(&self, request: &Request, sector: u64) -> u64 {
-        let half_line = request.bytes == 2 * SECTOR_BYTES;
-        match request.kind {
-            AccessKind::ConstRead | AccessKind::InstRead if half_line && !self.exact_sectors => {
-                request.addr
-            }
-            kind if kind.is_write() && !self.exact_sectors => request.addr + 32 * sector,
-            _ => (request.addr & !127) + 32 * sector,
-        }
-    }
-
-    /// One L2 cycle. Returns whether anything moved.
-    pub fn cycle(&mut self, now_core: Cycle) -> bool {
+    pub fn cycle(&mut self, now_core: Cycle) {
         self.now += 1;
-        self.cycles += 1;
-        if self.queues_empty() {
-            return self.leave_rop(now_core);
+        if !self.queues_empty() || self.rop.is_due(now_core) {
+            self.work(now_core);
         }
-        let mut moved = self.answer();
-        moved |= self.take_fill();
-        moved |= self.send_miss();
-        moved |= self.access();
-        moved |= self.leave_rop(now_core);
-        moved
     }
 
-    /// One request whose line came goes back.
-    fn answer(&mut self) -> bool {
-        let Some(l2) = &mut self.l2 else { return false };
-        if !l2.has_ready() || self.to_noc.is_full() {
-            return false;
+    #[inline(never)]
+    fn work(&mut self, now_core: Cycle) {
+        if let Some(l2) = &mut self.l2 {
+            answer(l2, &mut self.to_noc);
+            take_fill(self.now, l2, &mut self.from_dram, &mut self.to_noc);
+            send_miss(l2, &mut self.to_dram);
+            self.access();
+        } else {
+            self.pass_by_l2();
         }
-        if let Some(request) = l2.next_ready()
-            && wants_reply(request.kind)
-        {
-            self.to_noc.push(request);
+        if self.rop.is_due(now_core) && !self.from_noc.is_full() {
+            let Self { rop, from_noc, .. } = self;
+            rop.leave(|packet| self.splitting.make_request(packet, from_noc));
         }
-        true
-    }
-
-    /// The oldest reply of DRAM fills L2, or goes on if L2 does not wait for it.
-    fn take_fill(&mut self) -> bool {
-        let Some(reply) = self.from_dram.front() else {
-            return false;
-        };
-        let waits = self.l2.as_ref().and_then(|l2| l2.waiting_for_fill(reply));
-        if let (Some(l2), Some(line)) = (&mut self.l2, waits) {
-            if !l2.fill_port_free(self.now) {
-                return false;
-            }
-            l2.fill_line(self.now, line, reply);
-        } else if self.to_noc.is_full() {
-            return false;
-        } else if wants_reply(reply.kind) {
-            self.to_noc.push(*reply);
-        }
-        self.from_dram.pop();
-        true
-    }
-
-    fn send_miss(&mut self) -> bool {
-        let Some(l2) = &mut self.l2 else { return false };
-        if self.to_dram.is_full() {
-            return false;
-        }
-        let Some(request) = l2.miss_queue_front() else {
-            return false;
-        };
-        self.to_dram.push(*request);
-        l2.pop_miss();
-        true
     }
 
     /// The oldest request is looked up.
-    fn access(&mut self) -> bool {
-        if self.to_dram.is_full() {
-            return false;
-        }
+    #[inline]
+    fn access(&mut self) {
         let Some(request) = self.from_noc.front() else {
-            return false;
+            return;
         };
-        let Some(l2) = &mut self.l2 else {
-            self.to_dram.push(*request);
-            self.from_noc.pop();
-            return true;
-        };
-        if self.to_noc.is_full() || !l2.data_port_free(self.now) {
-            return false;
+        let Some(l2) = &mut self.l2 else { return };
+        if self.to_dram.is_full() || self.to_noc.is_full() || !l2.data_port_free(self.now) {
+            return;
         }
         let answers_now = if self.ideal {
             l2.hit_always(self.now, request);
             true
-        } else if l2.refuses_again(request).is_some() {
-            return false;
         } else {
-            let index_addr = self.decoder.partition_addr(request.addr);
+            let index_addr = self.addrs.of(request.addr);
             let access = l2.access_indexed(self.now, request, index_addr);
             match access.outcome {
-                AccessOutcome::ReservationFail(_) => return false,
+                AccessOutcome::ReservationFail(_) => return,
                 // A hit that was not passed down, or a write that L2 took.
                 AccessOutcome::Hit => !access.write_sent,
                 _ => request.kind.is_write() && self.acknowledges_misses && !access.allocate_sent,
@@ -284,22 +195,22 @@ impl SubPartition {
         if answers_now && wants_reply(request.kind) {
             self.to_noc.push(*request);
         }
-        self.from_noc.pop();
-        true
+        self.from_noc.drop_oldest();
     }
 
-    #[inline]
-    fn leave_rop(&mut self, now_core: Cycle) -> bool {
-        if self.from_noc.is_full() {
-            return false;
+    /// What a cycle does where there is no L2.
+    fn pass_by_l2(&mut self) {
+        if !self.to_noc.is_full()
+            && let Some(reply) = self.from_dram.pop()
+            && wants_reply(reply.kind)
+        {
+            self.to_noc.push(reply);
         }
-        let Some(packet) = self.rop.due(now_core) else {
-            return false;
-        };
-        let (request, splits) = (self.next_request(packet), self.splits(packet));
-        self.from_noc.push(request);
-        self.rop.leave(|packet| !splits || !next_sector(packet));
-        true
+        if !self.to_dram.is_full()
+            && let Some(request) = self.from_noc.pop()
+        {
+            self.to_dram.push(request);
+        }
     }
 
     /// Reply at the head of the queue to the network.
@@ -374,7 +285,6 @@ impl SubPartition {
     #[inline]
     pub fn skip(&mut self, cycles: u64) {
         self.now += cycles;
-        self.cycles += cycles;
     }
 
     /// Counts an L2 cycle in which the input could not take a packet.
@@ -392,9 +302,9 @@ impl SubPartition {
     /// Marks 32 bytes at `addr` as present (host-to-device copies).
     pub fn warm(&mut self, addr: u64) {
         if let Some(l2) = &mut self.l2 {
-            let index_addr = self.decoder.partition_addr(addr);
-            l2.warm(self.now, addr, index_addr);
+            l2.warm(self.now, addr, self.addrs.of(addr));
             self.now += 1;
+            self.copied += 1;
         }
     }
 
@@ -437,9 +347,110 @@ impl SubPartition {
     /// Counters so far.
     pub fn counters(&self) -> PartitionCounters {
         PartitionCounters {
-            cycles: self.cycles,
+            cycles: self.now - self.copied,
             ..self.counters.clone()
         }
+    }
+}
+
+/// How packets become requests.
+#[derive(Clone, Copy, Debug)]
+struct Splitting {
+    /// By sector.
+    sectored: bool,
+    /// Parts keep their own addresses.
+    exact: bool,
+}
+
+impl Splitting {
+    /// More than one request is made of a packet.
+    #[inline]
+    fn splits(self, packet: &Request) -> bool {
+        self.sectored && packet.bytes > SECTOR_BYTES
+    }
+
+    /// Makes the next request of a packet. Returns whether it is the last.
+    #[inline]
+    fn make_request(self, packet: &mut Request, queue: &mut FixedQueue<Request>) -> bool {
+        const MASKS: [u128; 4] = [
+            u32::MAX as u128,
+            (u32::MAX as u128) << 32,
+            (u32::MAX as u128) << 64,
+            (u32::MAX as u128) << 96,
+        ];
+        let request = queue.push(*packet);
+        if !self.splits(packet) {
+            return true;
+        }
+        let left = packet.sectors & packet.sectors.wrapping_sub(1);
+        let sector = packet.sectors.trailing_zeros();
+        request.addr = self.sector_addr(packet, sector.into());
+        request.bytes = SECTOR_BYTES;
+        request.sectors = packet.sectors ^ left;
+        request.byte_mask = packet.byte_mask & MASKS[sector as usize % 4];
+        packet.sectors = left;
+        left == 0
+    }
+
+    /// Address of the part of a request that lies in a sector of its line. GPGPU-Sim 4.2
+    /// (`breakdown_request_to_sector_requests`) adds the sector's offset in the line to an address
+    /// that has it already, and to that of a constant line nothing.
+    #[inline]
+    fn sector_addr(self, request: &Request, sector: u64) -> u64 {
+        let half_line = request.bytes == 2 * SECTOR_BYTES;
+        match request.kind {
+            AccessKind::ConstRead | AccessKind::InstRead if half_line && !self.exact => {
+                request.addr
+            }
+            kind if kind.is_write() && !self.exact => request.addr + 32 * sector,
+            _ => (request.addr & !127) + 32 * sector,
+        }
+    }
+}
+
+/// One request whose line came goes back.
+#[inline]
+fn answer(l2: &mut Cache, to_noc: &mut FixedQueue<Request>) {
+    if l2.has_ready()
+        && !to_noc.is_full()
+        && let Some(request) = l2.take_ready()
+        && wants_reply(request.kind)
+    {
+        to_noc.push(*request);
+    }
+}
+
+/// The oldest reply of DRAM fills L2, or goes on if L2 does not wait for it.
+#[inline]
+fn take_fill(
+    now: Cycle,
+    l2: &mut Cache,
+    from_dram: &mut FixedQueue<Request>,
+    to_noc: &mut FixedQueue<Request>,
+) {
+    let Some(reply) = from_dram.front() else {
+        return;
+    };
+    if let Some(line) = l2.waiting_for_fill(reply) {
+        if !l2.fill_port_free(now) {
+            return;
+        }
+        l2.fill_line(now, line, reply);
+    } else if to_noc.is_full() {
+        return;
+    } else if wants_reply(reply.kind) {
+        to_noc.push(*reply);
+    }
+    from_dram.drop_oldest();
+}
+
+#[inline]
+fn send_miss(l2: &mut Cache, to_dram: &mut FixedQueue<Request>) {
+    if !to_dram.is_full()
+        && let Some(request) = l2.miss_queue_front()
+    {
+        to_dram.push(*request);
+        l2.drop_miss();
     }
 }
 
@@ -450,13 +461,6 @@ fn sectors_to_ask(packet: &Request) -> u8 {
         AccessKind::L1WriteBack => packet.sectors,
         _ => sectors_from(packet.addr, packet.bytes.into()),
     }
-}
-
-/// Goes on to the next sector of a packet that is split, if there is one.
-#[inline]
-const fn next_sector(packet: &mut Request) -> bool {
-    packet.sectors &= packet.sectors.wrapping_sub(1);
-    packet.sectors != 0
 }
 
 /// A reply to a request of this kind goes to an SM.

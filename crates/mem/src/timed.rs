@@ -1,6 +1,5 @@
 //! A queue of what may not leave before its cycle.
 
-use std::collections::VecDeque;
 use warploom_base::Cycle;
 
 /// The queue. Entries leave in order of arrival, each from its own cycle on. The oldest one's is
@@ -9,21 +8,30 @@ use warploom_base::Cycle;
 pub(crate) struct Timed<T> {
     /// Cycle of the oldest entry; `Cycle::MAX` without one.
     due_at: Cycle,
-    entries: VecDeque<(Cycle, T)>,
+    /// A power of two of them, or none before the first push. What is in them besides the `len`
+    /// entries from `head` on means nothing.
+    slots: Box<[(Cycle, T)]>,
+    head: usize,
+    len: usize,
+    /// How many slots to begin with.
+    expected: usize,
 }
 
-impl<T> Timed<T> {
+impl<T: Copy> Timed<T> {
     /// An empty queue, with room for as many entries as are expected.
     pub(crate) fn new(expected: usize) -> Self {
         Self {
-            entries: VecDeque::with_capacity(expected),
             due_at: Cycle::MAX,
+            slots: Box::default(),
+            head: 0,
+            len: 0,
+            expected: expected.next_power_of_two(),
         }
     }
 
     #[inline]
     pub(crate) fn len(&self) -> usize {
-        self.entries.len()
+        self.len
     }
 
     #[inline]
@@ -37,40 +45,75 @@ impl<T> Timed<T> {
         (!self.is_empty()).then_some(self.due_at)
     }
 
+    /// The oldest entry may leave in cycle `now`.
+    #[inline]
+    pub(crate) fn is_due(&self, now: Cycle) -> bool {
+        now >= self.due_at
+    }
+
     /// The oldest entry, if it may leave in cycle `now`.
     #[inline]
     pub(crate) fn due(&self, now: Cycle) -> Option<&T> {
-        if now < self.due_at {
-            return None;
-        }
-        self.entries.front().map(|(_, entry)| entry)
+        self.is_due(now).then(|| &self.slots[self.head].1)
     }
 
     /// Adds an entry that may leave from cycle `at` on.
     #[inline]
     pub(crate) fn push(&mut self, at: Cycle, entry: T) {
-        if self.is_empty() {
+        if self.len == self.slots.len() {
+            self.grow(&(at, entry));
+        }
+        if self.len == 0 {
             self.due_at = at;
         }
-        self.entries.push_back((at, entry));
+        let slot = self.place(self.len);
+        self.slots[slot] = (at, entry);
+        self.len += 1;
+    }
+
+    /// Slot of the entry that `behind` others came before.
+    #[inline]
+    fn place(&self, behind: usize) -> usize {
+        (self.head + behind) & (self.slots.len() - 1)
+    }
+
+    /// Makes twice as many slots, the new ones holding `any`.
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self, any: &(Cycle, T)) {
+        let old = self.slots.len();
+        let mut slots = vec![*any; (old * 2).max(self.expected)];
+        for at in 0..old {
+            slots[at] = self.slots[self.place(at)];
+        }
+        (self.slots, self.head) = (slots.into(), 0);
     }
 
     /// The oldest entry leaves, or a part of it: `is_last` says whether nothing is left of it.
+    /// There must be one.
     #[inline]
     pub(crate) fn leave(&mut self, is_last: impl FnOnce(&mut T) -> bool) {
-        if let Some((_, entry)) = self.entries.front_mut()
-            && is_last(entry)
-        {
-            self.pop();
+        if is_last(&mut self.slots[self.head].1) {
+            self.drop_oldest();
         }
     }
 
-    /// Takes the oldest entry.
+    /// Takes the oldest entry, if it may leave in cycle `now`.
     #[inline]
-    pub(crate) fn pop(&mut self) -> Option<T> {
-        let (_, entry) = self.entries.pop_front()?;
-        self.due_at = self.entries.front().map_or(Cycle::MAX, |(at, _)| *at);
+    pub(crate) fn take_due(&mut self, now: Cycle) -> Option<T> {
+        let entry = *self.due(now)?;
+        self.drop_oldest();
         Some(entry)
+    }
+
+    #[inline]
+    pub(crate) fn drop_oldest(&mut self) {
+        self.head = self.place(1);
+        self.len -= 1;
+        self.due_at = match self.len {
+            0 => Cycle::MAX,
+            _ => self.slots[self.head].0,
+        };
     }
 }
 
@@ -81,17 +124,18 @@ mod tests {
     #[test]
     fn entries_leave_in_order_and_not_before_their_cycle() {
         let mut queue = Timed::new(2);
-        assert_eq!((queue.due(u64::MAX - 1), queue.due_at()), (None, None));
+        let last = u64::MAX - 1;
+        assert_eq!((queue.due(last), queue.due_at()), (None, None));
+        queue.push(4, '-');
         queue.push(5, 'a');
+        assert_eq!(queue.take_due(last), Some('-'));
         queue.push(9, 'b');
         queue.push(7, 'c');
         assert_eq!((queue.due(4), queue.due(5)), (None, Some(&'a')));
-        assert_eq!((queue.pop(), queue.due_at()), (Some('a'), Some(9)));
-        assert_eq!(queue.due(8), None, "'c' waits behind 'b'");
-        assert_eq!(
-            (queue.pop(), queue.pop(), queue.pop()),
-            (Some('b'), Some('c'), None)
-        );
+        assert_eq!((queue.take_due(5), queue.due_at()), (Some('a'), Some(9)));
+        assert_eq!(queue.take_due(8), None, "'c' waits behind 'b'");
+        let mut take = || queue.take_due(last);
+        assert_eq!((take(), take(), take()), (Some('b'), Some('c'), None));
         assert!(queue.is_empty());
     }
 }

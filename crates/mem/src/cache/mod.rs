@@ -310,6 +310,13 @@ impl Cache {
         self.miss_queue.pop()
     }
 
+    /// `pop_miss` of a request that was looked at.
+    #[inline]
+    pub(crate) fn drop_miss(&mut self) {
+        self.refused = None;
+        self.miss_queue.drop_oldest();
+    }
+
     /// The line or sector that a reply brings, if it belongs to a miss of this cache. Replies to
     /// accesses that bypassed the cache must not be asked about: the cache knows only addresses.
     #[inline]
@@ -379,6 +386,12 @@ impl Cache {
     /// `L1WriteAllocate` and `L2WriteAllocate` are the cache's own and need no answer.
     #[inline]
     pub fn next_ready(&mut self) -> Option<Request> {
+        self.take_ready().copied()
+    }
+
+    /// `next_ready`, where it waited.
+    #[inline]
+    pub(crate) fn take_ready(&mut self) -> Option<&Request> {
         self.refused = None;
         self.mshrs.next_ready()
     }

@@ -237,10 +237,10 @@ impl Mshrs {
 
     /// Next request of the line that came first.
     #[inline]
-    pub(super) fn next_ready(&mut self) -> Option<Request> {
+    pub(super) fn next_ready(&mut self) -> Option<&Request> {
         let index = *self.ready.front()?;
         let request = self.take_out(index);
-        Some(self.waiting[request as usize].0)
+        Some(&self.waiting[request as usize].0)
     }
 
     /// The place of the next request of an entry that came, which waits no longer.
@@ -295,7 +295,7 @@ mod tests {
         assert!(arrive(128, 128));
         assert!(!arrive(0, 96), "32 bytes are missing");
         assert!(arrive(0, 32));
-        let order = std::iter::from_fn(|| mshrs.next_ready()).map(|r| r.addr);
+        let order = std::iter::from_fn(|| mshrs.next_ready().map(|r| r.addr));
         assert_eq!(order.collect::<Vec<_>>(), [128, 0, 64]);
         assert!(mshrs.is_empty() && !mshrs.has_ready());
     }

@@ -106,8 +106,6 @@ pub struct DramChannel {
     requests: Requests,
     /// Requests in the fixed delay, with the core cycle at which they leave it.
     delayed: Timed<Pending>,
-    /// What left the delay, to be scheduled from the next cycle on.
-    entering: Option<Pending>,
     returns: FixedQueue<Ticket>,
     pipe: DataPipe,
     banks: Banks,
@@ -143,7 +141,6 @@ impl DramChannel {
             arbiter: Arbiter::new(spec.gpu.sub_partitions_per_channel, dram),
             requests: Requests::new(128),
             delayed: Timed::new(64),
-            entering: None,
             scheduler: Scheduler::new(dram),
             takes_turns: dram.scheduler == DramScheduler::FrFcfs,
             pipe: DataPipe::new(banks.timing().cl),
@@ -161,7 +158,7 @@ impl DramChannel {
     /// request from the L2 banks into the latency queue and one from there into the scheduler.
     /// `banks` are this channel's sub-partitions in order.
     pub fn cycle(&mut self, now_core: Cycle, banks: &mut [SubPartition]) {
-        if self.is_quiet() && self.delayed.due(now_core).is_none() && nothing_waits(banks) {
+        if self.is_quiet() && !self.delayed.is_due(now_core) && nothing_waits(banks) {
             return self.skip(1);
         }
         self.return_one(banks);
@@ -223,9 +220,6 @@ impl DramChannel {
 
     /// Gives at most one bank work.
     fn schedule(&mut self, now_core: Cycle) {
-        if let Some(pending) = self.entering.take() {
-            self.scheduler.push(pending);
-        }
         if self.scheduler.len() > 0 {
             let (idle, first) = (self.banks.idle(), self.banks.first());
             if let Some(pending) = self.scheduler.take(idle, first, self.banks.rows()) {
@@ -277,18 +271,17 @@ impl DramChannel {
         }
     }
 
-    /// One request leaves the fixed delay.
+    /// One request leaves the fixed delay, to be scheduled from the next cycle on.
     fn leave_delay(&mut self, now_core: Cycle) {
         let Some(pending) = self.delayed.due(now_core) else {
             return;
         };
         if !self.scheduler.is_full(pending.ticket.kind.is_write()) {
-            let arrived_at = now_core;
-            self.entering = Some(Pending {
-                arrived_at,
+            self.scheduler.push(Pending {
+                arrived_at: now_core,
                 ..*pending
             });
-            self.delayed.pop();
+            self.delayed.drop_oldest();
             self.counters.n_req += 1;
         }
     }

@@ -33,8 +33,7 @@ impl DataPipe {
     #[inline]
     pub(super) fn step(&mut self) -> Option<Ticket> {
         self.steps += 1;
-        self.requests.due(self.steps)?;
-        self.requests.pop()
+        self.requests.take_due(self.steps)
     }
 
     /// Moves by `steps` with nothing inside.

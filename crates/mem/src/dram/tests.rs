@@ -53,7 +53,9 @@ impl Bench {
                 commands.push(before.n_cmd);
             }
             for side in &mut self.sides {
-                while side.cycle(0) {}
+                while side.next_event(0).is_some() {
+                    side.cycle(0);
+                }
                 while let Some(reply) = side.pop_reply() {
                     self.answered.push((before.n_cmd, reply.addr));
                 }

@@ -1,6 +1,7 @@
 //! A sub-partition alone, and whole partitions with DRAM under random traffic.
 
 use super::*;
+use crate::address::AddressDecoder;
 use crate::dram::DramChannel;
 use crate::testing::{fermi_spec, read, volta_spec};
 use proptest::prelude::*;
