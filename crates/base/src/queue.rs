@@ -58,15 +58,16 @@ impl<T: Copy> FixedQueue<T> {
     }
 
     /// Adds at the back, where it may be changed. Panics when full: callers test `is_full` first.
-    #[inline]
+    #[inline(always)]
     pub fn push(&mut self, value: T) -> &mut T {
         assert!(!self.is_full(), "push on a full queue of {}", self.capacity);
         let at = self.wrap(self.head + self.len) as usize;
+        self.len += 1;
         if at >= self.slots.len() {
             // A copy, so that what is pushed need not lie in memory for this.
             self.allocate(&[value]);
+            return &mut self.slots[at];
         }
-        self.len += 1;
         let slot = &mut self.slots[at];
         *slot = value;
         slot

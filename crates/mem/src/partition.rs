@@ -370,7 +370,7 @@ impl Splitting {
     }
 
     /// Makes the next request of a packet. Returns whether it is the last.
-    #[inline]
+    #[inline(always)]
     fn make_request(self, packet: &mut Request, queue: &mut FixedQueue<Request>) -> bool {
         const MASKS: [u128; 4] = [
             u32::MAX as u128,
