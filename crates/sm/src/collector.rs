@@ -339,7 +339,13 @@ impl Collectors {
         registers.len()
     }
 
-    /// Nothing in collectors and input registers, so that `step` would do nothing.
+    /// Nothing in collectors and input registers, or nothing that can move: `step` would do nothing.
+    #[inline]
+    pub fn is_at_rest(&self) -> bool {
+        self.is_idle() || self.is_settled()
+    }
+
+    /// Nothing in collectors and input registers.
     #[inline]
     pub fn is_idle(&self) -> bool {
         self.busy == 0 && self.input.occupied() == 0
@@ -352,7 +358,7 @@ impl Collectors {
     #[inline]
     pub fn is_stalled(&self, memory_full: bool) -> bool {
         let stays = u8::from(memory_full) << Pipe::Mem as u8;
-        self.output.occupied() & !stays == 0 && (self.is_idle() || self.is_settled())
+        self.output.occupied() & !stays == 0 && self.is_at_rest()
     }
 
     /// The last step moved nothing, no operand waits for its bank, and no register before or behind
@@ -376,7 +382,7 @@ impl Collectors {
     /// One step, the `nth` of the SM. `sources` tells what an entering instruction reads.
     pub fn step<'a>(&mut self, nth: u64, sources: impl Fn(FlightId) -> Sources<'a>) -> BankReads {
         let mut reads = BankReads::default();
-        if self.is_settled() {
+        if self.is_at_rest() {
             self.end_writes();
             return reads;
         }

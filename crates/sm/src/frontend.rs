@@ -52,13 +52,17 @@ impl Frontend {
 
     /// Decode, fetch and the cache have nothing to do, given the warps that want to fetch.
     pub fn is_quiet(&self, wanting: WarpMask, link: &Link) -> bool {
-        wanting == 0
-            && self.buffer.is_none()
-            && !self.l1i.has_ready()
-            && self
-                .l1i
-                .miss_queue_front()
-                .is_none_or(|r| !link.can_send(r))
+        let miss = self.l1i.miss_queue_front();
+        self.decodes_nothing(wanting) && miss.is_none_or(|r| !link.can_send(r))
+    }
+
+    /// The same, whatever room the network has.
+    pub fn is_idle(&self, wanting: WarpMask) -> bool {
+        self.decodes_nothing(wanting) && self.l1i.miss_queue_front().is_none()
+    }
+
+    fn decodes_nothing(&self, wanting: WarpMask) -> bool {
+        wanting == 0 && self.buffer.is_none() && !self.l1i.has_ready()
     }
 }
 

@@ -435,6 +435,7 @@ impl Sm {
     /// A warp issues nothing more.
     pub(crate) fn end_warp(&mut self, slot: WarpSlot) {
         let w = slot.index();
+        self.at_rest = false;
         self.warps.done.insert(w);
         self.warps.touched.insert(w);
         self.warps.drop_buffer(w);

@@ -404,6 +404,7 @@ impl Sm {
         if !inst.atomic || inst.pending != 1 {
             return;
         }
+        self.at_rest = false;
         let slot = self.place(inst.warp.0);
         if inst.kind == AccessKind::GlobalAtomic {
             let atomic = &self.ldst.atomics[slot];
@@ -427,6 +428,7 @@ impl Sm {
 
     /// All replies have come: the destination is free to read.
     fn complete_memory(&mut self, id: MemId) {
+        self.at_rest = false;
         let inst = self.ldst.insts[id.0];
         let slot = self.place(inst.warp.0);
         let image = image_of(&self.kernels, inst.kernel);
@@ -493,6 +495,8 @@ impl Sm {
         self.warps.track[place].stores -= 1;
         if place < self.warps.slots() {
             self.warps.touched.insert(place);
+            // One that ended may be drained now.
+            self.at_rest &= !self.warps.done.has(place);
         }
         place
     }
@@ -636,6 +640,7 @@ impl Sm {
             let at = now + Cycle::from(self.ldst.shared_latency);
             self.ldst.shared.push((at, id));
         }
+        self.at_rest = false;
         self.ldst.dispatch = None;
         self.ldst.in_dispatch = None;
         self.flights.give(flight.0);
@@ -681,6 +686,7 @@ impl Sm {
         self.warps.touched.insert(slot);
         self.flights.give(flight.0);
         self.ldst.dispatch = None;
+        self.at_rest = false;
         self.release_fence(slot);
     }
 

@@ -10,6 +10,7 @@
 //! | load/store unit | `ldst` |
 //! | blocks, warps and their resources | `admission`, `blocks`, `warps`, `carveout` |
 //! | links to the network, what others hear after a step | `link`, `news` |
+//! | cycles in which nothing happens, or little | `sleep` |
 //! | what warps do, for timelines | `tracing` |
 //! | warps and blocks that leave and come back | `context`, `switching` |
 //!
@@ -30,6 +31,7 @@ mod issue;
 mod ldst;
 mod link;
 mod news;
+mod sleep;
 mod sm;
 mod stage;
 mod switching;

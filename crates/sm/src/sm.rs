@@ -13,11 +13,11 @@ use crate::detail::{SmDetail, packet_size};
 use crate::flight::{Flight, FlightPool, Pool};
 use crate::frontend::Frontend;
 use crate::image::{KernelImage, Pipe};
-use crate::ldst::{L1dUse, Ldst, image_of};
+use crate::ldst::{Ldst, image_of};
 use crate::link::{Arrival, Link};
 use crate::tracing::Tracer;
 use crate::units::Units;
-use crate::warps::{Slots, Warps};
+use crate::warps::Warps;
 use crate::watched::Watched;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -39,6 +39,8 @@ pub(crate) struct Scheduler {
     pub own: WarpMask,
     /// The policy must see every cycle.
     pub wants_cycles: bool,
+    /// Why it issues nothing while the SM is at rest.
+    pub resting: SlotCause,
     /// Who goes first.
     pub policy: WarpPolicy,
 }
@@ -74,6 +76,8 @@ pub struct Sm {
     settled: Cycle,
     /// Nothing can happen before this cycle, unless something comes from outside.
     wake_at: Cycle,
+    /// Front end, schedulers and collectors have nothing to do until something comes to them.
+    pub(crate) at_rest: bool,
     /// Links to the network.
     pub link: Link,
     pub(crate) starts: VecDeque<Start>,
@@ -104,7 +108,7 @@ pub struct Sm {
     pub(crate) id: SmId,
     pub(crate) n_sm: u16,
     collector_steps: u32,
-    mem_unit_ports: u32,
+    pub(crate) mem_unit_ports: u32,
     pub(crate) max_issue_per_warp: u32,
     /// What the simulated program did wrong, with the cycle.
     pub fault: Option<(Cycle, Fault)>,
@@ -227,6 +231,7 @@ impl Sm {
             max_threads: sm.max_threads,
             settled: 0,
             wake_at: 0,
+            at_rest: false,
         }
     }
 
@@ -381,8 +386,16 @@ impl Sm {
         self.count_residents(1);
         self.finish_flights(now);
         self.execute(now);
+        if self.at_rest {
+            self.count_rest(1);
+            return Ok(());
+        }
+        let issued = self.counters.warp_instructions;
         self.issue(now, memory)?;
         self.front_end(now);
+        if self.counters.warp_instructions == issued {
+            self.come_to_rest();
+        }
         if self.context.is_some() {
             self.switch_contexts(now);
         }
@@ -392,7 +405,7 @@ impl Sm {
         Ok(())
     }
 
-    fn count_residents(&mut self, cycles: u64) {
+    pub(crate) fn count_residents(&mut self, cycles: u64) {
         if self.holds_warps() {
             self.counters.active_cycles += cycles;
             self.counters.resident_warp_cycles += cycles * u64::from(self.warps.resident);
@@ -410,6 +423,7 @@ impl Sm {
             let free = self.front.l1i.fill_port_free(now);
             if free {
                 self.front.l1i.fill(now, reply);
+                self.at_rest = false;
             }
             free
         } else {
@@ -438,6 +452,7 @@ impl Sm {
         if !self.units.has_finished(now) {
             return;
         }
+        self.at_rest = false;
         for place in self.units.take_finished(now) {
             let id = self.units.at(place);
             let flight = self.flights[id.0];
@@ -488,19 +503,18 @@ impl Sm {
     }
 
     /// So many steps of the collectors, from the `first` on.
-    #[inline(never)]
+    #[inline]
     fn read_operands(&mut self, first: u64, steps: u64) {
+        if self.collectors.is_at_rest() {
+            return self.collectors.end_writes();
+        }
         for nth in first..first + steps {
             self.collector_step(nth);
         }
     }
 
-    #[inline]
+    #[inline(never)]
     fn collector_step(&mut self, nth: u64) {
-        if self.collectors.is_idle() {
-            self.collectors.end_writes();
-            return;
-        }
         let Self {
             collectors,
             flights,
@@ -544,6 +558,7 @@ impl Sm {
             && let Some(issued) = registers.oldest(pipe)
         {
             registers.take(pipe, issued);
+            self.at_rest = false;
             let mem = self.flights[issued.flight().0].mem;
             self.ldst.accept(issued.flight(), mem);
         }
@@ -563,6 +578,7 @@ impl Sm {
         let image = self.kernels[start.kernel.index()]
             .clone()
             .expect("an assigned block's kernel");
+        self.at_rest = false;
         self.divide_memory(&image);
         let (slot, first) = (start.slot.index(), start.first_warp);
         let block = &mut self.blocks[slot];
@@ -617,80 +633,6 @@ impl Sm {
                 rank: block.rank,
                 slot: self.warps.track[slot].block,
             });
-        }
-    }
-
-    /// The next cycle, from `now` on, in which anything can happen.
-    #[inline(never)]
-    fn sleeps_until(&self, now: Cycle) -> Cycle {
-        let arrivals = [self.link.next_arrival(), self.ldst.next_event()];
-        let next = earliest(arrivals);
-        // Mostly there is something to do: first what is quickly seen.
-        if next <= now || self.units.has_finished(now) || !self.is_quiet() {
-            return now;
-        }
-        let others = [
-            self.starts.front().map(|s| s.at),
-            self.units.next_write_back(now),
-            self.context.as_ref().and_then(|c| c.next_event()),
-        ];
-        next.min(earliest(others)).max(now)
-    }
-
-    /// What must stay as it is in a cycle that could have been skipped.
-    fn footprint(&self) -> ([WarpMask; 5], [u64; 8]) {
-        let w = &self.warps;
-        let c = &self.collectors;
-        let masks = [w.live, w.buffered, w.clear, w.fetching, w.at_barrier].map(Slots::mask);
-        let counts = [
-            self.counters.warp_instructions,
-            self.link.outgoing.len() as u64,
-            self.link.waiting() as u64,
-            self.flights.used() as u64,
-            self.ldst.insts.used() as u64,
-            c.input.len() as u64,
-            c.output.len() as u64,
-            self.context.as_ref().map_or(0, |c| c.counters.bytes),
-        ];
-        (masks, counts)
-    }
-
-    /// Nothing can happen before an event whose time is known: either there is nothing to do, or
-    /// what there is to do was tried in the last cycle and cannot go on before such an event.
-    fn is_quiet(&self) -> bool {
-        // What is seldom true first.
-        let w = &self.warps;
-        let clear = w.buffered & w.clear & !w.waiting();
-        let nobody_issues = |s: usize| {
-            let own = clear & self.schedulers[s].own;
-            own == 0 || self.with_free_pipe(s, own) == 0
-        };
-        self.ldst.is_quiet(&self.link)
-            && self.ldst.l1d_use != L1dUse::Empties
-            && self.context.as_ref().is_none_or(|c| c.is_quiet())
-            && w.astray() == 0
-            && w.to_reclaim() == 0
-            && self.front.is_quiet(self.wanting_fetch(), &self.link)
-            && (0..self.schedulers.len()).all(nobody_issues)
-            && self.collectors.is_stalled(!self.ldst.can_accept())
-    }
-
-    /// Counts `cycles` cycles in which nothing happened.
-    fn account(&mut self, cycles: u64) {
-        self.count_residents(cycles);
-        self.ldst_retries(cycles * u64::from(self.mem_unit_ports));
-        for s in 0..self.schedulers.len() {
-            let own = self.schedulers[s].own;
-            let valid = own & self.warps.buffered & !self.warps.waiting();
-            let cause: SlotCause = self.why_not(own, valid, valid & self.warps.clear);
-            self.counters.slots[cause as usize] += cycles;
-            // Nobody was ready, and no buffer held the wrong path.
-            let scheduler = &mut self.schedulers[s];
-            if scheduler.wants_cycles {
-                let view = self.warps.view(own);
-                scheduler.policy.begin_cycle(&view);
-                scheduler.policy.end_cycles(&view, valid, None, cycles);
-            }
         }
     }
 
@@ -778,13 +720,6 @@ impl Sm {
     }
 }
 
-/// The first of some events, of which none may come.
-#[inline]
-fn earliest<const N: usize>(events: [Option<Cycle>; N]) -> Cycle {
-    let cycles = events.map(|event| event.unwrap_or(Cycle::MAX));
-    cycles.into_iter().fold(Cycle::MAX, Cycle::min)
-}
-
 fn schedulers(spec: &GpuSpec, slots: usize, policies: &OwnPolicies) -> Vec<Scheduler> {
     let n = spec.sm.schedulers.max(1) as usize;
     let own = |s: usize| (s..slots).step_by(n).fold(0, |mask, slot| mask | 1 << slot);
@@ -793,6 +728,7 @@ fn schedulers(spec: &GpuSpec, slots: usize, policies: &OwnPolicies) -> Vec<Sched
         Scheduler {
             own: own(s),
             wants_cycles: policy.wants_cycles(),
+            resting: SlotCause::NoWarp,
             policy,
         }
     };

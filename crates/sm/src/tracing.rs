@@ -20,6 +20,7 @@ impl Sm {
             .context
             .as_ref()
             .map_or(self.warps.slots(), |c| c.count());
+        self.at_rest = false;
         self.tracer = Some(Box::new(Tracer {
             last: vec![(Activity::None, 0, 0); rows],
             events: Vec::new(),
