@@ -41,6 +41,9 @@ pub(crate) enum L1dUse {
     HoldsContexts,
 }
 
+/// Clients that take turns to write to the registers: see [`Ldst::with_result`].
+const CLIENTS: u32 = 5;
+
 /// What goes to the registers next.
 #[derive(Clone, Copy, Debug)]
 enum WriteBack {
@@ -60,7 +63,7 @@ pub struct Ldst {
     write_back: Option<WriteBack>,
     /// Registers of `write_back` that have been written.
     written: usize,
-    next_client: u8,
+    next_client: u32,
     /// What has become of it.
     pub(crate) l1d_use: L1dUse,
     l1_latency: u32,
@@ -253,6 +256,20 @@ impl Ldst {
             || self.l1t.has_ready()
     }
 
+    /// Bit per client that has.
+    #[inline]
+    fn with_result(&self, now: Cycle) -> u32 {
+        let clients = [
+            self.shared.front().is_some_and(|(at, _)| *at <= now),
+            self.l1t.has_ready(),
+            self.l1c.has_ready(),
+            self.around.is_some(),
+            self.l1d.as_ref().is_some_and(Cache::has_ready),
+        ];
+        let bits = clients.into_iter().zip(0..);
+        bits.fold(0, |mask, (has, client)| mask | u32::from(has) << client)
+    }
+
     /// Something would go to the network if it had room.
     pub fn waits_for_credits(&self) -> bool {
         let data = self.l1d.as_ref().and_then(Cache::miss_queue_front);
@@ -312,6 +329,14 @@ fn next_of_program(cache: Option<&mut Cache>) -> Option<Request> {
     std::iter::from_fn(|| cache.next_ready()).find(|r| r.kind != AccessKind::L1WriteAllocate)
 }
 
+/// The first of some clients, a bit each, from the one on whose turn it is.
+#[inline]
+fn first_in_turn(clients: u32, turn: u32) -> u32 {
+    let later = clients & !0 << turn;
+    let first = if later != 0 { later } else { clients };
+    first.trailing_zeros()
+}
+
 fn send_miss(cache: &mut Cache, link: &mut Link, now: Cycle) {
     if cache.miss_queue_front().is_some_and(|r| link.can_send(r))
         && let Some(request) = cache.pop_miss()
@@ -365,13 +390,14 @@ impl Sm {
             self.reply_done(id);
         }
         if !self.ldst.has_result(now) {
-            // Five clients passed over leave the turn where it was.
             return;
         }
-        for _ in 0..5 {
-            let client = self.ldst.next_client;
-            self.ldst.next_client = (client + 1) % 5;
-            if let Some(wb) = self.poll_client(client, now) {
+        let mut clients = self.ldst.with_result(now);
+        while clients != 0 {
+            let client = first_in_turn(clients, self.ldst.next_client);
+            clients &= !(1 << client);
+            if let Some(wb) = self.take_result(client) {
+                self.ldst.next_client = (client + 1) % CLIENTS;
                 self.ldst.write_back = Some(wb);
                 let (WriteBack::Shared(id) | WriteBack::Reply(id)) = wb;
                 self.atomic_arrived(id);
@@ -380,13 +406,11 @@ impl Sm {
         }
     }
 
-    fn poll_client(&mut self, client: u8, now: Cycle) -> Option<WriteBack> {
+    /// What a client with a result writes, unless it is what a cache asked for itself.
+    fn take_result(&mut self, client: u32) -> Option<WriteBack> {
         let ldst = &mut self.ldst;
         let reply = match client {
-            0 => {
-                ldst.shared.front().filter(|(at, _)| *at <= now)?;
-                return ldst.shared.pop().map(|(_, id)| WriteBack::Shared(id));
-            }
+            0 => return ldst.shared.pop().map(|(_, id)| WriteBack::Shared(id)),
             1 => ldst.l1t.next_ready(),
             2 => ldst.l1c.next_ready(),
             3 => ldst.around.take(),
@@ -453,40 +477,37 @@ impl Sm {
 
     /// Takes one reply from the network to where it belongs.
     fn take_response(&mut self, now: Cycle) {
-        let Some(reply) = self.ldst.responses.front().copied() else {
+        let ldst = &mut self.ldst;
+        let Some(reply) = ldst.responses.front() else {
             return;
         };
-        let ldst = &mut self.ldst;
+        let token = reply.token;
         let taken = match reply.kind {
             AccessKind::TextureRead => {
-                ldst.l1t.fill(&reply);
+                ldst.l1t.fill(reply);
                 true
             }
-            AccessKind::ConstRead => fill(&mut ldst.l1c, now, &reply),
+            AccessKind::ConstRead => fill(&mut ldst.l1c, now, reply),
             AccessKind::GlobalWrite | AccessKind::LocalWrite => {
-                self.store_acknowledged(&reply);
+                self.store_done(token);
                 true
             }
             AccessKind::L1WriteBack => true,
-            _ if self.ldst.goes_around(&reply) => {
-                let free = self.ldst.around.is_none();
+            _ if ldst.goes_around(reply) => {
+                let free = ldst.around.is_none();
                 if free {
-                    self.ldst.around = Some(reply);
+                    ldst.around = Some(*reply);
                 }
                 free
             }
-            _ => match &mut self.ldst.l1d {
-                Some(l1d) => fill(l1d, now, &reply),
+            _ => match &mut ldst.l1d {
+                Some(l1d) => fill(l1d, now, reply),
                 None => unreachable!("a reply to a cache that does not exist: {reply:?}"),
             },
         };
         if taken {
-            self.ldst.responses.pop();
+            self.ldst.responses.drop_oldest();
         }
-    }
-
-    fn store_acknowledged(&mut self, reply: &Request) {
-        self.store_done(reply.token);
     }
 
     /// One acknowledgement fewer of a warp's stores is out. Returns where the warp is.
@@ -519,24 +540,36 @@ impl Sm {
     /// 4.x: the tag lookup at the end of the data cache's latency, one a bank.
     fn look_up_delayed(&mut self, now: Cycle) {
         for number in 0..self.ldst.banks.len() {
-            let ldst = &mut self.ldst;
-            let bank = &mut ldst.banks[number];
-            bank.blocked = None;
-            let front = bank.delayed.front().filter(|(at, _)| *at <= now);
-            let (Some((_, request)), Some(l1d)) = (front, &mut ldst.l1d) else {
-                continue;
-            };
-            let access = l1d.access(now, request);
-            let &Request { kind, token, .. } = request;
-            if let AccessOutcome::ReservationFail(reason) = access.outcome {
-                bank.blocked = Some((kind, reason));
-                continue;
+            let front = self.ldst.banks[number].delayed.front();
+            if front.is_some_and(|(at, _)| *at <= now) {
+                self.look_up(now, number);
             }
-            let sent = u32::from(access.write_sent);
-            let replies = sent * request.replies(ldst.sectored_l2);
-            bank.delayed.pop();
-            self.looked_up(kind, token, access.outcome, replies);
         }
+    }
+
+    /// The lookup of the oldest access in a bank, which is due.
+    fn look_up(&mut self, now: Cycle, number: usize) {
+        let ldst = &mut self.ldst;
+        let bank = &mut ldst.banks[number];
+        let (Some((_, request)), Some(l1d)) = (bank.delayed.front(), &mut ldst.l1d) else {
+            return;
+        };
+        if let Some((kind, reason, refusal)) = bank.blocked
+            && l1d.still_refuses(refusal)
+        {
+            return l1d.count_failed(kind, reason, 1);
+        }
+        let access = l1d.access(now, request);
+        let &Request { kind, token, .. } = request;
+        if let AccessOutcome::ReservationFail(reason) = access.outcome {
+            bank.blocked = Some((kind, reason, l1d.last_refusal()));
+            return;
+        }
+        let sent = u32::from(access.write_sent);
+        let replies = sent * request.replies(ldst.sectored_l2);
+        bank.blocked = None;
+        bank.delayed.drop_oldest();
+        self.looked_up(kind, token, access.outcome, replies);
     }
 
     /// The data cache has taken a delayed access; a write that it sent on has so many `replies`.
@@ -583,7 +616,7 @@ impl Sm {
         if self.ldst.dispatch.is_some() {
             self.count_blocked(cycles);
         }
-        for (kind, reason) in self.ldst.banks.iter().filter_map(|bank| bank.blocked) {
+        for (kind, reason, _) in self.ldst.banks.iter().filter_map(|bank| bank.blocked) {
             self.ldst
                 .l1d
                 .iter_mut()

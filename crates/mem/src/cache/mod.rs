@@ -39,6 +39,15 @@ pub enum FailReason {
 impl FailReason {
     /// Reasons, for counters indexed by reason.
     pub const COUNT: usize = 5;
+
+    /// The MSHRs had no room, but tags and miss queue had.
+    #[inline]
+    const fn is_of_mshrs(self) -> bool {
+        matches!(
+            self,
+            Self::MshrEntryFail | Self::MshrMergeFail | Self::MshrRwPending
+        )
+    }
 }
 
 /// What an access found.
@@ -142,8 +151,10 @@ pub struct Cache {
     data_port_free_at: Cycle,
     fill_port_free_at: Cycle,
     mshrs: Mshrs,
-    /// The last access, if it was refused and nothing has changed since: it would be again.
+    /// The last access, if it was refused and nothing has changed since for it: it would be again.
     refused: Option<Refused>,
+    /// Accesses that were refused after a look.
+    refusals: u32,
     tags: Tags,
     counters: CacheCounters,
     /// Accesses apart by kernel slot, for those that are followed.
@@ -155,10 +166,15 @@ pub struct Cache {
 struct Refused {
     addr: u64,
     byte_mask: u128,
+    set: u32,
     kind: AccessKind,
     sectors: u8,
     reason: FailReason,
 }
+
+/// Names an access that a cache refused.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Refusal(u32);
 
 impl Refused {
     #[inline]
@@ -180,6 +196,7 @@ impl Cache {
     pub fn with_max_ways(spec: &CacheSpec, level: Level, style: ModelStyle, max_ways: u32) -> Self {
         Self {
             refused: None,
+            refusals: 0,
             rules: Rules::new(spec, level, style),
             data_port_free_at: 0,
             fill_port_free_at: 0,
@@ -245,6 +262,26 @@ impl Cache {
         Some(refused.reason)
     }
 
+    /// The access that was refused last.
+    #[inline]
+    pub fn last_refusal(&self) -> Refusal {
+        Refusal(self.refusals)
+    }
+
+    /// The access that was refused last is still this one, and would be refused again.
+    #[inline]
+    pub fn still_refuses(&self, refusal: Refusal) -> bool {
+        self.refusals == refusal.0 && self.refused.is_some()
+    }
+
+    /// Something has changed that matters to accesses refused for some reasons: `may_pass`.
+    #[inline]
+    fn reconsider(&mut self, may_pass: impl Fn(&Refused) -> bool) {
+        if self.refused.as_ref().is_some_and(may_pass) {
+            self.refused = None;
+        }
+    }
+
     #[inline(never)]
     fn access_in_full(&mut self, place: Place, found: Option<u32>, request: &Request) -> Access {
         let is_write = request.kind.is_write();
@@ -256,16 +293,25 @@ impl Cache {
         } else {
             self.read_miss(place, probe, request)
         };
-        self.refused = done.err().map(|reason| Refused {
+        match done {
+            Ok(_) => self.refused = None,
+            Err(reason) => self.note_refusal(place.set, request, reason),
+        }
+        let access = policy::outcome(probe, done);
+        self.count(request, access.outcome);
+        access
+    }
+
+    fn note_refusal(&mut self, set: u32, request: &Request, reason: FailReason) {
+        self.refusals = self.refusals.wrapping_add(1);
+        self.refused = Some(Refused {
             addr: request.addr,
             byte_mask: request.byte_mask,
+            set,
             kind: request.kind,
             sectors: request.sectors,
             reason,
         });
-        let access = policy::outcome(probe, done);
-        self.count(request, access.outcome);
-        access
     }
 
     #[inline]
@@ -306,7 +352,8 @@ impl Cache {
     /// Takes the next request to go down.
     #[inline]
     pub fn pop_miss(&mut self) -> Option<Request> {
-        self.refused = None;
+        // Nothing else is refused for want of room there.
+        self.reconsider(|refused| refused.reason == FailReason::MissQueueFull);
         self.miss_queue.pop()
     }
 
@@ -341,8 +388,8 @@ impl Cache {
         let Some(fill) = self.mshrs.arrive(entry, reply.bytes) else {
             return;
         };
-        self.refused = None;
         let Fill { set, sector, .. } = fill;
+        let dirty_before = self.tags.dirty_lines();
         let line = self.tags.line(reply.addr);
         if let Some(at) = self.line_to_fill(now, line, &fill) {
             // Seldom looked at.
@@ -353,6 +400,9 @@ impl Cache {
                 self.tags.write(set, at, sector, byte_mask);
             }
         }
+        // Other sets are as they were, unless how many lines are dirty decides what is replaced.
+        let same_dirty = self.tags.dirty_lines() == dirty_before;
+        self.reconsider(|refused| refused.set == set || !same_dirty);
         let cycles = u64::from(self.rules.fill_cycles);
         self.fill_port_free_at = self.fill_port_free_at.max(now) + cycles;
         self.counters.fill_port_busy += cycles;
@@ -392,7 +442,8 @@ impl Cache {
     /// `next_ready`, where it waited.
     #[inline]
     pub(crate) fn take_ready(&mut self) -> Option<&Request> {
-        self.refused = None;
+        // An MSHR has room; tags are looked at before.
+        self.reconsider(|refused| refused.reason.is_of_mshrs());
         self.mshrs.next_ready()
     }
 

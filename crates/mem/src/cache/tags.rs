@@ -225,6 +225,12 @@ impl Tags {
         addr >> self.index.line_shift
     }
 
+    /// Lines that are dirty.
+    #[inline]
+    pub(super) fn dirty_lines(&self) -> u64 {
+        self.dirty_lines
+    }
+
     /// Ways in use.
     pub(super) fn ways(&self) -> u32 {
         self.ways as u32

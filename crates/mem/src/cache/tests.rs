@@ -511,16 +511,24 @@ fn hits_agree_with_a_simple_model() {
 #[test]
 fn a_request_refused_again_would_be_refused() {
     let mut refused = 0;
-    for allocate in [
+    let writes = [
         WriteAllocate::None,
         WriteAllocate::WriteAndRead,
         WriteAllocate::FetchOnWrite,
         WriteAllocate::LazyFetchOnRead,
-    ] {
+    ];
+    let reserved = [
+        (AllocatePolicy::OnMiss, 0),
+        (AllocatePolicy::OnMiss, 30),
+        (AllocatePolicy::OnFill, 30),
+    ];
+    let rules = writes.into_iter().flat_map(|w| reserved.map(|r| (w, r)));
+    for (allocate, (reserve, ratio)) in rules {
         let mut rng = warploom_base::Rng::new(7);
         let mut cache = cache(|spec| {
             (spec.write, spec.write_allocate) = (WritePolicy::WriteBack, allocate);
-            (spec.mshr_entries, spec.mshr_merge, spec.miss_queue) = (3, 2, 4);
+            (spec.mshr_entries, spec.mshr_merge, spec.miss_queue) = (6, 2, 4);
+            (spec.allocate, spec.write_ratio_percent) = (reserve, ratio);
         });
         let mut below = std::collections::VecDeque::new();
         let mut request = read(0, 32);
@@ -539,7 +547,7 @@ fn a_request_refused_again_would_be_refused() {
                 13 if rng.below(100) == 0 => cache.flush(),
                 14..24 => {
                     let kind = [GlobalRead, GlobalWrite, GlobalAtomic][rng.below(3) as usize];
-                    let line = u64::from(rng.below(6)) * SET;
+                    let line = u64::from(rng.below(6)) * SET + 128 * u64::from(rng.below(2));
                     request = Request::new(kind, line + 32 * u64::from(rng.below(4)), 32);
                 }
                 _ => {

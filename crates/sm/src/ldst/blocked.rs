@@ -4,7 +4,7 @@
 
 use super::Path;
 use warploom_base::{Cycle, FixedQueue};
-use warploom_mem::cache::FailReason;
+use warploom_mem::cache::{FailReason, Refusal};
 use warploom_mem::{AccessKind, Request};
 
 /// A bank of the data cache (4.x).
@@ -15,7 +15,7 @@ pub(super) struct Bank {
     /// The cycle in which the last one entered.
     pub(super) entered: Cycle,
     /// How the oldest one failed in the last cycle.
-    pub(super) blocked: Option<(AccessKind, FailReason)>,
+    pub(super) blocked: Option<(AccessKind, FailReason, Refusal)>,
 }
 
 impl Bank {
