@@ -157,6 +157,28 @@ impl Crew {
         }
     }
 
+    /// Runs those of its SMs that are `awake`, by number, where there is no other crew: their news,
+    /// by number, needs no place of its own. Returns what any of them has.
+    pub fn run_alone(&mut self, step: Step<'_>, awake: &[u32], news: &mut [News]) -> Flags {
+        let Step { from, to, memory } = step;
+        let mut flags = Flags::default();
+        for &number in awake {
+            let (sm, news) = (&mut self.sms[number as usize], &mut news[number as usize]);
+            sm.run(from, to, memory);
+            *news = sm.news(to);
+            flags |= news.flags;
+        }
+        flags
+    }
+
+    /// Takes the packets that an SM sent, by number, where there is no other crew.
+    #[inline]
+    pub fn take_sent(&mut self, number: usize, f: &mut impl FnMut(usize, &Outgoing)) {
+        let sent = &mut self.sms[number].link.outgoing;
+        sent.iter().for_each(|packet| f(number, packet));
+        sent.clear();
+    }
+
     /// Its SMs will run ahead. `news`: of all SMs, by number.
     pub fn begin_sprint(&mut self, news: &[News]) {
         let range = self.range();

@@ -107,6 +107,14 @@ impl SmArray {
 
     /// Takes the packets that SMs sent in the last step: each SM's in their order.
     pub fn for_each_sent(&mut self, mut f: impl FnMut(usize, &Outgoing)) {
+        if let [crew] = &mut self.crews[..] {
+            for &number in &self.awake[..self.ran] {
+                if self.news[number as usize].flags.sent() {
+                    crew.take_sent(number as usize, &mut f);
+                }
+            }
+            return;
+        }
         for (thread, crew) in self.crews.iter_mut().enumerate() {
             crew.for_each_sent(thread > 0, &mut f);
         }
@@ -148,6 +156,12 @@ impl SmArray {
             ran += usize::from(news.wake_at < to);
         }
         self.ran = ran;
+        let step = Step { from, to, memory };
+        if let [crew] = &mut self.crews[..] {
+            beside();
+            self.flags = crew.run_alone(step, &self.awake[..ran], &mut self.news);
+            return;
+        }
         if ran == 0 {
             self.crews.iter_mut().for_each(Crew::forget_ahead);
             return beside();
@@ -158,7 +172,6 @@ impl SmArray {
             self.shift(giver, taker);
         }
         self.order();
-        let step = Step { from, to, memory };
         // Without workers nothing shows who has too much to do.
         if let Some(waited) = self.workers.run(step, &mut self.crews, beside) {
             self.balance.note(waited);
@@ -237,6 +250,12 @@ impl SmArray {
     /// The step that ran last is over: `f` hears of the SMs that ran in it, by number, with their
     /// news.
     pub fn end_step(&mut self, mut f: impl FnMut(usize, News)) {
+        if self.crews.len() == 1 {
+            for &number in &self.awake[..self.ran] {
+                f(number as usize, self.news[number as usize]);
+            }
+            return;
+        }
         self.flags = Flags::default();
         // What crews say is of the last step in which any SM ran.
         if self.ran == 0 {
