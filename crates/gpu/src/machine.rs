@@ -703,7 +703,7 @@ impl Gpu {
                 .memory
                 .channels()
                 .iter()
-                .map(|c| *c.counters())
+                .map(DramChannel::counters)
                 .collect(),
             channel_details: self
                 .memory

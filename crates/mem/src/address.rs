@@ -45,6 +45,12 @@ impl Gather {
         Self { runs: runs.into() }
     }
 
+    /// The lowest bit that is gathered, or 63.
+    fn lowest_bit(&self) -> u32 {
+        let first = self.runs.first();
+        first.map_or(63, |(shift, mask)| mask.trailing_zeros() + shift)
+    }
+
     #[inline]
     fn of(&self, addr: u64) -> u64 {
         self.runs
@@ -166,6 +172,12 @@ impl AddressDecoder {
         (self.bank.of(rest) as u32, self.row.of(rest) as u32)
     }
 
+    /// The lowest bits of an address that neither of them depends on.
+    pub(crate) fn bits_below_bank_and_row(&self) -> u32 {
+        let lowest = [&self.bank, &self.row].map(Gather::lowest_bit);
+        self.channel_bit.min(lowest[0]).min(lowest[1])
+    }
+
     /// Only the L2 bank of `addr`: what the network needs.
     #[inline]
     pub fn sub_partition(&self, addr: u64) -> SubPartitionId {
@@ -182,15 +194,42 @@ impl AddressDecoder {
     }
 }
 
-/// Partition addresses one after the other. Neighbours differ in their lowest bits alone, so that
-/// few of them are decoded.
+/// What decoding the last address gave, which is the same for its neighbours: those that differ in
+/// their lowest bits alone.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Nearby<T> {
+    /// The lowest bits.
+    low: u64,
+    /// The address without these.
+    last: u64,
+    decoded: T,
+}
+
+impl<T: Copy> Nearby<T> {
+    /// `low_bits` addresses' lowest bits do not matter. `any` stands for what has yet to come.
+    pub(crate) fn new(low_bits: u32, any: T) -> Self {
+        Self {
+            low: (1 << low_bits) - 1,
+            last: u64::MAX,
+            decoded: any,
+        }
+    }
+
+    /// What `decode` gives for an address without its lowest bits.
+    #[inline]
+    pub(crate) fn of(&mut self, addr: u64, decode: impl FnOnce(u64) -> T) -> T {
+        let high = addr & !self.low;
+        if high != self.last {
+            (self.last, self.decoded) = (high, decode(high));
+        }
+        self.decoded
+    }
+}
+
+/// Partition addresses one after the other.
 #[derive(Clone, Debug)]
 pub(crate) struct PartitionAddrs {
-    /// The lowest bits of addresses, which decoding leaves as they are.
-    low: u64,
-    /// The address decoded last, without these, and what became of it.
-    last: u64,
-    decoded: u64,
+    near: Nearby<u64>,
     decoder: AddressDecoder,
 }
 
@@ -199,9 +238,7 @@ impl PartitionAddrs {
         let map = spec.partition.address_map;
         let taken = lowest_bits(map.bank_mask, spec.gpu.sub_partitions_per_channel);
         Self {
-            low: (1 << map.channel_bit.min(taken.trailing_zeros())) - 1,
-            last: 0,
-            decoded: 0,
+            near: Nearby::new(map.channel_bit.min(taken.trailing_zeros()), 0),
             decoder: AddressDecoder::new(spec),
         }
     }
@@ -209,12 +246,9 @@ impl PartitionAddrs {
     /// See [`AddressDecoder::partition_addr`].
     #[inline]
     pub(crate) fn of(&mut self, addr: u64) -> u64 {
-        let low = addr & self.low;
-        let high = addr ^ low;
-        if high != self.last {
-            (self.last, self.decoded) = (high, self.decoder.partition_addr(high));
-        }
-        self.decoded | low
+        let decoder = &self.decoder;
+        let high = self.near.of(addr, |high| decoder.partition_addr(high));
+        high | addr & self.near.low
     }
 }
 

@@ -9,7 +9,7 @@ mod census;
 mod waste;
 
 use super::DramCounters;
-use super::detail::{Detail, MAX_BANKS};
+use super::detail::{BusUse, Detail, MAX_BANKS};
 use super::inside::{Pending, Ticket};
 use super::timing::Timing;
 use crate::AccessKind;
@@ -82,6 +82,14 @@ pub(super) struct Banks {
     /// Banks for which the time from activate to read, or to write, may still run.
     opening_read: u64,
     opening_write: u64,
+    /// Groups in which the time between two column commands may still run.
+    closing: u64,
+    /// What the data bus does is counted before this cycle (`settle_bus`).
+    settled_to: u64,
+    /// The cycle after that in which the last bank with work had done it, and cycles without work
+    /// before then in which a timer ran that counts as activity.
+    idle_from: u64,
+    idle_activity: u64,
     /// Bank to be looked at first.
     first: u32,
     count: u32,
@@ -147,6 +155,10 @@ impl Banks {
             census: Census::new(groups as usize),
             opening_read: 0,
             opening_write: 0,
+            closing: 0,
+            settled_to: 0,
+            idle_from: 0,
+            idle_activity: 0,
             first: 0,
             reading: true,
             any_column_at: 0,
@@ -190,27 +202,34 @@ impl Banks {
     /// No bank has work.
     #[inline]
     pub(super) fn is_idle(&self) -> bool {
-        self.census.busy == 0
+        self.census.busy() == 0
     }
 
-    /// First cycle at which no timer that counts as activity runs.
+    /// A cycle before which no command can go unless a bank gets work.
     #[inline]
-    pub(super) fn quiet_at(&self) -> u64 {
-        self.quiet_at
+    pub(super) fn wakes_at(&self) -> u64 {
+        if self.is_idle() {
+            u64::MAX
+        } else {
+            self.wake_at
+        }
     }
 
-    /// Gives an idle bank work. Returns whether the request is to the row that is (or was last)
-    /// open.
-    pub(super) fn assign(&mut self, pending: &Pending) -> bool {
+    /// Gives an idle bank work in cycle `now`, up to which the bus has been settled. Returns
+    /// whether the request is to the row that is (or was last) open.
+    pub(super) fn assign(&mut self, pending: &Pending, now: u64) -> bool {
         let at = pending.bank as usize;
         let bit = 1 << at;
         let same_row = self.row[at] == pending.row;
         let bank = &mut self.banks[at];
         (bank.ticket, bank.row) = (pending.ticket, pending.row);
         bank.bytes_left = pending.ticket.bytes.into();
-        self.census.begin();
+        if self.is_idle() {
+            self.idle_activity += self.idle_activity(now);
+        }
+        self.census.begin(now);
         if same_row && self.active & bit != 0 {
-            self.need_column(at);
+            self.need_column(at, now);
             self.wake_at = self.wake_at.min(self.any_column_at);
             return true;
         }
@@ -223,8 +242,9 @@ impl Banks {
         same_row
     }
 
-    /// A bank finds its row open.
-    fn need_column(&mut self, at: usize) {
+    /// A bank finds its row open, which is counted from cycle `from` on.
+    #[inline]
+    fn need_column(&mut self, at: usize, from: u64) {
         let bank = &self.banks[at];
         let is_write = bank.ticket.kind.is_write();
         let needs = match is_write {
@@ -232,7 +252,7 @@ impl Banks {
             false => &mut self.needs.read,
         };
         *needs |= 1 << at;
-        self.census.open(is_write, bank.group);
+        self.census.find_open(is_write, bank.group, from);
     }
 
     /// Moves the bank to be looked at first on by one.
@@ -261,6 +281,7 @@ impl Banks {
         if now < self.wake_at || self.is_idle() {
             return false;
         }
+        self.settle_bus(now, pipe, &mut detail.counts);
         let columns = self.ready_columns(now, pipe);
         Self::count_ready(columns, &mut detail.counts);
         let issued = match self.bus {
@@ -278,7 +299,7 @@ impl Banks {
     /// Banks whose column command can go out.
     #[inline]
     fn ready_columns(&mut self, now: u64, pipe: &DataPipe) -> u64 {
-        if now < self.any_column_at || pipe.is_full() {
+        if now < self.any_column_at || pipe.is_full(now) {
             return 0;
         }
         let turned = |at: u64, banks: u64| if now >= at { banks } else { 0 };
@@ -294,24 +315,26 @@ impl Banks {
     /// Forgets banks whose time from activate to column is over.
     #[inline]
     fn settle_opening(&mut self, now: u64) {
-        for bank in Turn::new(self.opening_read, 0) {
+        for bank in Members(self.opening_read) {
             self.opening_read &= !(u64::from(now >= self.banks[bank].read_at) << bank);
         }
-        for bank in Turn::new(self.opening_write, 0) {
+        for bank in Members(self.opening_write) {
             self.opening_write &= !(u64::from(now >= self.banks[bank].write_at) << bank);
         }
     }
 
     /// Banks of groups in which the time between two column commands runs.
-    fn closed_groups(&self, now: u64) -> u64 {
-        self.groups.iter().fold(0, |closed, group| {
-            closed
-                | if now < group.column_at {
-                    group.banks
-                } else {
-                    0
-                }
-        })
+    #[inline]
+    fn closed_groups(&mut self, now: u64) -> u64 {
+        let mut closed = 0;
+        for group in Members(self.closing) {
+            if now < self.groups[group].column_at {
+                closed |= self.groups[group].banks;
+            } else {
+                self.closing &= !(1 << group);
+            }
+        }
+        closed
     }
 
     /// Banks whose row command can go out. Where there is none, the cycle of the next is noted.
@@ -325,7 +348,7 @@ impl Banks {
 
     fn find_ready_rows(&mut self, now: u64) -> u64 {
         let (mut ready, mut earliest) = (0, u64::MAX);
-        for bank in Turn::new(self.needs.activate | self.needs.precharge, 0) {
+        for bank in Members(self.needs.activate | self.needs.precharge) {
             let at = self.row_at(bank);
             ready |= u64::from(now >= at) << bank;
             earliest = earliest.min(at);
@@ -354,7 +377,7 @@ impl Banks {
         pipe: &mut DataPipe,
         counts: (&mut DramCounters, &mut Detail),
     ) -> bool {
-        let found = Turn::new(ready, self.first).next();
+        let found = first_from(ready, self.first);
         if let Some(bank) = found {
             self.column(bank, now, pipe, counts);
         }
@@ -362,7 +385,7 @@ impl Banks {
     }
 
     fn first_row(&mut self, now: u64, counters: &mut DramCounters) -> bool {
-        let found = Turn::new(self.ready_rows(now), self.first).next();
+        let found = first_from(self.ready_rows(now), self.first);
         if let Some(bank) = found {
             self.row_command(bank, now, counters);
         }
@@ -380,7 +403,11 @@ impl Banks {
         pipe: &mut DataPipe,
         (counters, detail): (&mut DramCounters, &mut Detail),
     ) -> bool {
-        let mut candidates = columns | self.ready_rows(now);
+        let rows = self.ready_rows(now);
+        if rows == 0 {
+            return self.first_column(columns, now, pipe, (counters, detail));
+        }
+        let mut candidates = columns | rows;
         let mut row_issued = false;
         let mut step = 0;
         while let Some(next) = next_in_turn(candidates, self.first, step, self.count) {
@@ -417,14 +444,16 @@ impl Banks {
         }
         work.bytes_left = work.bytes_left.saturating_sub(t.atom_bytes);
         let is_last = work.bytes_left == 0;
-        pipe.push(is_last.then_some(work.ticket));
+        pipe.push(now, is_last.then_some(work.ticket));
         if is_last {
             self.needs.read &= !(1 << bank);
             self.needs.write &= !(1 << bank);
-            self.census.end(!is_read, group);
+            self.census.end(!is_read, group, now + 1);
+            self.idle_from = now + 1;
         }
         count_column(counters, kind, t.burst);
         detail.column(bank, is_read, is_last, now);
+        detail.counts.bus[BusUse::Used as usize] += t.ccd;
         self.after_column(bank, now, is_read);
     }
 
@@ -434,6 +463,7 @@ impl Banks {
         let group = &mut self.groups[usize::from(bank.group)];
         self.any_column_at = now + t.ccd;
         group.column_at = now + t.ccdl;
+        self.closing |= 1 << bank.group;
         let turnaround = if is_read {
             self.any_write_at = now + t.rtw;
             bank.precharge_at = bank.precharge_at.max(now + t.rtp);
@@ -469,7 +499,7 @@ impl Banks {
             bank.activate_at = now + t.rc;
             self.opening_read |= bit;
             self.opening_write |= bit;
-            self.need_column(at);
+            self.need_column(at, now + 1);
             let longest = t.rrd.max(t.rcd).max(t.rcdwr).max(t.ras).max(t.rc);
             self.quiet_at = self.quiet_at.max(now + longest);
             counters.n_act += 1;
@@ -501,9 +531,9 @@ impl Banks {
             let group = usize::from(self.banks[bank].group);
             at.max(self.groups[group].column_at)
         };
-        let reads = Turn::new(self.needs.read, 0);
+        let reads = Members(self.needs.read);
         let reads = reads.map(|bank| own(bank, read.max(self.banks[bank].read_at)));
-        let writes = Turn::new(self.needs.write, 0);
+        let writes = Members(self.needs.write);
         let writes = writes.map(|bank| own(bank, write.max(self.banks[bank].write_at)));
         reads.chain(writes).min().unwrap_or(u64::MAX)
     }
@@ -535,38 +565,27 @@ fn next_in_turn(mask: u64, first: u32, from: u32, count: u32) -> Option<u32> {
     (left != 0).then(|| left.trailing_zeros())
 }
 
-/// The banks in a mask, in turn from one of them.
-struct Turn {
-    above: u64,
-    below: u64,
+/// The first bank in a mask, in turn from `first`.
+#[inline]
+fn first_from(mask: u64, first: u32) -> Option<usize> {
+    let above = mask & (u64::MAX << first);
+    let from = if above == 0 { mask } else { above };
+    (from != 0).then(|| from.trailing_zeros() as usize)
 }
 
-impl Turn {
-    #[inline]
-    fn new(mask: u64, first: u32) -> Self {
-        let above = u64::MAX << first;
-        Self {
-            above: mask & above,
-            below: mask & !above,
-        }
-    }
-}
+/// The banks, or groups, in a mask.
+struct Members(u64);
 
-impl Iterator for Turn {
+impl Iterator for Members {
     type Item = usize;
 
     #[inline]
     fn next(&mut self) -> Option<usize> {
-        let part = if self.above == 0 {
-            &mut self.below
-        } else {
-            &mut self.above
-        };
-        if *part == 0 {
+        if self.0 == 0 {
             return None;
         }
-        let bank = part.trailing_zeros() as usize;
-        *part &= *part - 1;
-        Some(bank)
+        let first = self.0.trailing_zeros() as usize;
+        self.0 &= self.0 - 1;
+        Some(first)
     }
 }

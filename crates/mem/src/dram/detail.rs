@@ -37,7 +37,7 @@ pub const COLUMN_WAITS: &[&str] = &[
 /// What stands for 1 in `write_shares`.
 pub const WHOLE_SHARE: u64 = 1 << 20;
 
-/// What the data bus does in a command cycle.
+/// What the data bus does in a command cycle. Else there is no request, and it is idle.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum BusUse {
     /// It moves data, or the time between two column commands runs.
@@ -46,8 +46,6 @@ pub(super) enum BusUse {
     ColumnWait,
     /// Requests wait for their rows.
     RowWait,
-    /// There is no request.
-    Idle,
 }
 
 /// What a column command waits for.
@@ -179,13 +177,5 @@ impl Detail {
         if is_last {
             bank.request_cycles += now - bank.given_at;
         }
-    }
-
-    /// Command cycles without a request, in the first of which the time between two column commands
-    /// still runs for `used` cycles.
-    pub fn skip(&mut self, cycles: u64, used: u64) {
-        let used = used.min(cycles);
-        self.counts.bus[BusUse::Used as usize] += used;
-        self.counts.bus[BusUse::Idle as usize] += cycles - used;
     }
 }

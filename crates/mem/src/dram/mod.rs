@@ -7,21 +7,22 @@ mod detail;
 mod inside;
 mod pipe;
 mod scheduler;
+mod tally;
 mod timing;
 
 use crate::AccessKind;
-use crate::address::AddressDecoder;
+use crate::address::{AddressDecoder, Nearby};
 use crate::hash::{Ipoly, xor};
 use crate::partition::SubPartition;
 use crate::timed::Timed;
 use arbiter::Arbiter;
 use banks::Banks;
-use core::hint::cold_path;
 use detail::Detail;
 pub use detail::{BANKS, BUS_USES, COLUMN_WAITS, DramDetail, MAX_BANKS, WHOLE_SHARE};
 use inside::{Pending, Requests, Ticket};
 use pipe::DataPipe;
 use scheduler::Scheduler;
+use tally::Tally;
 use warploom_base::{Cycle, FixedQueue};
 use warploom_config::{BankIndex, DramScheduler, GpuSpec};
 use warploom_stats::{LOG2_BINS, Peak, log2_bin};
@@ -103,6 +104,14 @@ enum BankHash {
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub struct DramChannel {
+    /// Command cycles so far.
+    now: u64,
+    /// Before this command cycle nothing happens but for what comes from L2 or leaves the delay.
+    calm_until: u64,
+    /// Core cycle before which nothing leaves the delay.
+    leaves_at: Cycle,
+    /// The scheduler takes no more from L2.
+    is_full: bool,
     requests: Requests,
     /// Requests in the fixed delay, with the core cycle at which they leave it.
     delayed: Timed<Pending>,
@@ -110,6 +119,13 @@ pub struct DramChannel {
     pipe: DataPipe,
     banks: Banks,
     scheduler: Scheduler,
+    /// The command cycle after the last that was not calm.
+    calm_from: u64,
+    /// Cycles with a command.
+    commands: u64,
+    /// Requests in the scheduler.
+    waiting: Tally,
+    /// All but what the others have.
     counters: DramCounters,
     arbiter: Arbiter,
     latency_cycles: Cycle,
@@ -118,6 +134,8 @@ pub struct DramChannel {
     takes_turns: bool,
     decoder: AddressDecoder,
     bank_hash: BankHash,
+    /// By L2 bank: bank and row of the address that came last.
+    places: Box<[Nearby<(u32, u32)>]>,
     detail: Detail,
 }
 
@@ -129,8 +147,11 @@ impl DramChannel {
     pub fn new(spec: &GpuSpec) -> Self {
         let dram = &spec.dram;
         let banks = Banks::new(dram, spec.gpu.style);
+        let decoder = AddressDecoder::new(spec);
+        let place = Nearby::new(decoder.bits_below_bank_and_row(), (0, 0));
         Self {
-            decoder: AddressDecoder::new(spec),
+            places: vec![place; spec.gpu.sub_partitions_per_channel as usize].into(),
+            decoder,
             bank_hash: match dram.bank_index {
                 BankIndex::Linear => BankHash::Linear,
                 BankIndex::Xor => BankHash::Xor,
@@ -138,6 +159,13 @@ impl DramChannel {
             },
             bank_count: dram.banks,
             latency_cycles: spec.partition.dram_latency_cycles.into(),
+            now: 0,
+            calm_until: Cycle::MAX,
+            leaves_at: Cycle::MAX,
+            is_full: false,
+            calm_from: 0,
+            commands: 0,
+            waiting: Tally::default(),
             arbiter: Arbiter::new(spec.gpu.sub_partitions_per_channel, dram),
             requests: Requests::new(128),
             delayed: Timed::new(64),
@@ -157,14 +185,31 @@ impl DramChannel {
     /// One DRAM cycle: returns one finished request to its L2 bank, steps the banks, takes one
     /// request from the L2 banks into the latency queue and one from there into the scheduler.
     /// `banks` are this channel's sub-partitions in order.
+    #[inline]
     pub fn cycle(&mut self, now_core: Cycle, banks: &mut [SubPartition]) {
-        if self.is_quiet() && !self.delayed.is_due(now_core) && nothing_waits(banks) {
-            return self.skip(1);
+        if self.is_calm(now_core, banks) {
+            self.now += 1;
+        } else {
+            self.work(now_core, banks);
         }
+    }
+
+    /// Nothing happens in this cycle but for the passing of time.
+    #[inline]
+    fn is_calm(&self, now_core: Cycle, banks: &[SubPartition]) -> bool {
+        self.now < self.calm_until
+            && now_core < self.leaves_at
+            && (self.is_full || nothing_waits(banks))
+    }
+
+    #[inline(never)]
+    fn work(&mut self, now_core: Cycle, banks: &mut [SubPartition]) {
         self.return_one(banks);
         self.step(now_core);
+        self.now += 1;
         self.take_one(now_core, banks);
         self.leave_delay(now_core);
+        self.look_ahead();
     }
 
     fn return_one(&mut self, banks: &mut [SubPartition]) {
@@ -174,7 +219,7 @@ impl DramChannel {
         let side = usize::from(ticket.side);
         let bank = &mut banks[side];
         if bank.can_take_from_dram() {
-            self.returns.pop();
+            self.returns.drop_oldest();
             self.arbiter.give_back(side);
             bank.push_from_dram(*self.requests.remove(ticket));
         }
@@ -182,14 +227,15 @@ impl DramChannel {
 
     /// The DRAM itself.
     fn step(&mut self, now_core: Cycle) {
-        let now = self.counters.n_cmd;
-        if !self.returns.is_full()
-            && let Some(finished) = self.pipe.step()
-        {
+        let now = self.now;
+        if self.returns.is_full() {
+            let counts = &mut self.detail.counts;
+            self.banks.settle_bus(now, &self.pipe, counts);
+            self.pipe.stand();
+        } else if let Some(finished) = self.pipe.step(now) {
             self.finish(finished);
         }
         self.schedule(now_core);
-        let was_active = !self.banks.is_idle() || now < self.banks.quiet_at();
         let Self {
             banks,
             pipe,
@@ -197,12 +243,7 @@ impl DramChannel {
             detail,
             ..
         } = self;
-        banks.count_banks(&mut detail.counts);
-        let issued = banks.issue(now, pipe, (counters, detail));
-        banks.count_bus(now, pipe, &mut detail.counts);
-        self.counters.n_cmd += 1;
-        self.counters.n_nop += u64::from(!issued);
-        self.counters.active += u64::from(was_active);
+        self.commands += u64::from(banks.issue(now, pipe, (counters, detail)));
     }
 
     /// Write-backs end here; anything else is returned.
@@ -220,35 +261,46 @@ impl DramChannel {
 
     /// Gives at most one bank work.
     fn schedule(&mut self, now_core: Cycle) {
-        if self.scheduler.len() > 0 {
-            let (idle, first) = (self.banks.idle(), self.banks.first());
-            if let Some(pending) = self.scheduler.take(idle, first, self.banks.rows()) {
-                self.assign(&pending, now_core);
-            }
-            let waiting = self.scheduler.len() as u64;
-            self.counters.queue_occupancy += waiting;
-            self.counters.queue_max.note(waiting);
+        if self.scheduler.len() == 0 {
+            return;
+        }
+        let (idle, first) = (self.banks.idle(), self.banks.first());
+        let taken = self.scheduler.take(idle, first, self.banks.rows());
+        // What is left when one is taken has been before the last came, one at most a cycle.
+        if taken.is_none() || self.calm_from < self.now {
+            self.counters.queue_max.note(self.waiting.count());
+        }
+        if let Some(pending) = taken {
+            self.waiting.remove(self.now);
+            self.is_full = self.takes_none();
+            self.assign(&pending, now_core);
         }
     }
 
     fn assign(&mut self, pending: &Pending, now_core: Cycle) {
-        let hit = self.banks.assign(pending);
+        let now = self.now;
+        let counts = &mut self.detail.counts;
+        self.banks.settle_bus(now, &self.pipe, counts);
+        let hit = self.banks.assign(pending, now);
         self.counters.assigned(pending, hit, now_core);
-        let now = self.counters.n_cmd;
         self.detail.assigned(pending, hit, now, now_core);
         if self.takes_turns {
             self.banks.turn();
         }
     }
 
+    /// A request waits for its bank, to be scheduled from the next cycle on.
+    fn enter(&mut self, pending: Pending) {
+        self.scheduler.push(pending);
+        self.waiting.add(self.now);
+        self.is_full = self.takes_none();
+    }
+
     /// One request from the L2 banks enters the fixed delay.
     fn take_one(&mut self, now_core: Cycle, banks: &mut [SubPartition]) {
         // Requests that must wait are not looked at: they have left the host's nearest caches.
-        if self.scheduler.is_full(false) && self.scheduler.is_full(true) {
-            return;
-        }
         // Mostly there is none.
-        if nothing_waits(banks) {
+        if self.is_full || nothing_waits(banks) {
             return;
         }
         for side in self.arbiter.order() {
@@ -271,38 +323,56 @@ impl DramChannel {
         }
     }
 
-    /// One request leaves the fixed delay, to be scheduled from the next cycle on.
+    /// The scheduler has room for neither reads nor writes.
+    #[inline]
+    fn takes_none(&self) -> bool {
+        self.scheduler.is_full(false) && self.scheduler.is_full(true)
+    }
+
+    /// One request leaves the fixed delay.
     fn leave_delay(&mut self, now_core: Cycle) {
         let Some(pending) = self.delayed.due(now_core) else {
             return;
         };
         if !self.scheduler.is_full(pending.ticket.kind.is_write()) {
-            self.scheduler.push(Pending {
+            let pending = Pending {
                 arrived_at: now_core,
                 ..*pending
-            });
+            };
+            self.enter(pending);
             self.delayed.drop_oldest();
             self.counters.n_req += 1;
         }
     }
 
-    fn place(&self, addr: u64, ticket: Ticket, arrived_at: Cycle) -> Pending {
-        let (bank, row) = self.decoder.bank_and_row(addr);
-        let bank = match &self.bank_hash {
-            BankHash::Linear => bank,
-            BankHash::Xor => xor(row.into(), bank, self.bank_count),
-            BankHash::Ipoly(ipoly) => ipoly.hash(row.into(), bank),
+    /// Finds how long nothing will happen.
+    #[inline]
+    fn look_ahead(&mut self) {
+        self.calm_from = self.now;
+        self.leaves_at = match self.delayed.due_at() {
+            Some(due_at) if !self.is_full => due_at,
+            _ => Cycle::MAX,
         };
+        self.calm_until = self.banks.wakes_at().min(self.pipe.leaves_at());
+        if !self.returns.is_empty() || self.scheduler.may_give(self.banks.idle()) {
+            self.calm_until = 0;
+        }
+    }
+
+    fn place(&mut self, addr: u64, ticket: Ticket, arrived_at: Cycle) -> Pending {
+        let place = &mut self.places[usize::from(ticket.side)];
+        let (bank, row) = place.of(addr, |addr| {
+            let (bank, row) = self.decoder.bank_and_row(addr);
+            let bank = match &self.bank_hash {
+                BankHash::Linear => bank,
+                BankHash::Xor => xor(row.into(), bank, self.bank_count),
+                BankHash::Ipoly(ipoly) => ipoly.hash(row.into(), bank),
+            };
+            (bank % self.bank_count, row)
+        });
         Pending {
             ticket,
-            // Mostly there are as many as the address has numbers for.
-            bank: match bank < self.bank_count {
-                true => bank,
-                false => {
-                    cold_path();
-                    bank % self.bank_count
-                }
-            },
+            bank,
             row,
             arrived_at,
         }
@@ -323,13 +393,7 @@ impl DramChannel {
     /// Accounts for `cycles` DRAM cycles that were not run because `next_event` said so, exactly
     /// as if `cycle` had run with nothing to take.
     pub fn skip(&mut self, cycles: u64) {
-        let now = self.counters.n_cmd;
-        self.counters.n_cmd += cycles;
-        self.counters.n_nop += cycles;
-        self.counters.active += self.banks.quiet_at().saturating_sub(now).min(cycles);
-        self.pipe.skip(cycles);
-        let used = self.banks.column_time_left(now);
-        self.detail.skip(cycles, used);
+        self.now += cycles;
     }
 
     /// Earliest core cycle at which `cycle` does anything but count, if the L2 banks have nothing
@@ -343,13 +407,26 @@ impl DramChannel {
     }
 
     /// Counters so far.
-    pub fn counters(&self) -> &DramCounters {
-        &self.counters
+    pub fn counters(&self) -> DramCounters {
+        let now = self.now;
+        let mut counters = self.counters;
+        if self.calm_from < now {
+            counters.queue_max.note(self.waiting.count());
+        }
+        DramCounters {
+            n_cmd: now,
+            n_nop: now - self.commands,
+            active: self.banks.active_cycles(now),
+            queue_occupancy: self.waiting.sum(now),
+            ..counters
+        }
     }
 
     /// More of them.
     pub fn detail(&self) -> DramDetail {
-        self.detail.all()
+        let mut all = self.detail.all();
+        self.banks.sum_up(self.now, &self.pipe, &mut all);
+        all
     }
 }
 

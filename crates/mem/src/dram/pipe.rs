@@ -3,11 +3,13 @@
 
 use super::inside::Ticket;
 use crate::timed::Timed;
+use warploom_base::Cycle;
 
-/// The pipe. Time is counted in steps of the pipe, not in cycles.
+/// The pipe. Its time is counted in steps, one in each cycle in which it does not stand still.
 #[derive(Clone, Debug)]
 pub(super) struct DataPipe {
-    steps: u64,
+    /// Cycles in which it stood still.
+    stood: u64,
     /// Step at which the last command's data leaves.
     last_exit: u64,
     /// Delay of what is put in now.
@@ -21,7 +23,7 @@ pub(super) struct DataPipe {
 impl DataPipe {
     pub(super) fn new(read_delay: u64) -> Self {
         Self {
-            steps: 0,
+            stood: 0,
             last_exit: 0,
             delay: read_delay,
             longest: read_delay + 1,
@@ -29,29 +31,42 @@ impl DataPipe {
         }
     }
 
-    /// Moves by one step; returns the request whose last data left.
+    /// Steps up to the end of cycle `now`.
     #[inline]
-    pub(super) fn step(&mut self) -> Option<Ticket> {
-        self.steps += 1;
-        self.requests.take_due(self.steps)
+    fn steps(&self, now: u64) -> u64 {
+        now + 1 - self.stood
     }
 
-    /// Moves by `steps` with nothing inside.
+    /// Moves in cycle `now`; returns the request whose last data left.
     #[inline]
-    pub(super) fn skip(&mut self, steps: u64) {
-        debug_assert!(self.is_empty(), "data cannot skip");
-        self.steps += steps;
+    pub(super) fn step(&mut self, now: u64) -> Option<Ticket> {
+        self.requests.take_due(self.steps(now))
     }
 
-    /// No room for another command's data.
-    #[inline]
-    pub(super) fn is_full(&self) -> bool {
-        self.last_exit >= self.steps + self.longest
+    /// Stands still for a cycle.
+    pub(super) fn stand(&mut self) {
+        self.stood += 1;
     }
 
+    /// Cycle in which the next request's last data leaves, if the pipe moves until then.
     #[inline]
-    pub(super) fn is_empty(&self) -> bool {
-        self.requests.is_empty()
+    pub(super) fn leaves_at(&self) -> Cycle {
+        match self.requests.due_at() {
+            Some(step) => step + self.stood - 1,
+            None => Cycle::MAX,
+        }
+    }
+
+    /// Cycle from which there is room for another command's data, if the pipe moves until then.
+    #[inline]
+    pub(super) fn room_at(&self) -> u64 {
+        (self.last_exit + self.stood).saturating_sub(self.longest)
+    }
+
+    /// No room for another command's data in cycle `now`, in which the pipe has moved.
+    #[inline]
+    pub(super) fn is_full(&self, now: u64) -> bool {
+        now < self.room_at()
     }
 
     /// Switches between reads and writes.
@@ -60,10 +75,11 @@ impl DataPipe {
         self.delay = delay;
     }
 
-    /// Puts a column command's data in; `finished` is the request if this is its last.
+    /// Puts a column command's data in in cycle `now`; `finished` is the request if this is its
+    /// last.
     #[inline]
-    pub(super) fn push(&mut self, finished: Option<Ticket>) {
-        self.last_exit = (self.steps + self.delay).max(self.last_exit + 1);
+    pub(super) fn push(&mut self, now: u64, finished: Option<Ticket>) {
+        self.last_exit = (self.steps(now) + self.delay).max(self.last_exit + 1);
         if let Some(request) = finished {
             self.requests.push(self.last_exit, request);
         }
@@ -85,30 +101,36 @@ mod tests {
     #[test]
     fn data_comes_after_the_delay() {
         let mut pipe = DataPipe::new(12);
-        pipe.push(Some(READ));
-        assert_eq!((0..11).filter_map(|_| pipe.step()).count(), 0);
-        assert!(pipe.step().is_some() && pipe.is_empty());
+        pipe.push(0, Some(READ));
+        assert_eq!(pipe.leaves_at(), 12);
+        assert_eq!((1..12).filter_map(|now| pipe.step(now)).count(), 0);
+        assert!(pipe.step(12).is_some());
+        assert_eq!(pipe.leaves_at(), u64::MAX);
     }
 
     #[test]
     fn a_write_after_reads_keeps_the_order() {
         let mut pipe = DataPipe::new(12);
-        pipe.push(Some(READ));
-        pipe.step();
+        pipe.push(0, Some(READ));
+        pipe.step(1);
         pipe.set_delay(4);
-        pipe.push(Some(READ));
-        let exits: Vec<_> = (2..=20).filter(|_| pipe.step().is_some()).collect();
-        assert_eq!(exits, [12, 13], "steps at which data leaves");
+        pipe.push(1, Some(READ));
+        let exits: Vec<_> = (2..=20).filter(|&now| pipe.step(now).is_some()).collect();
+        assert_eq!(exits, [12, 13], "cycles in which data leaves");
     }
 
     #[test]
     fn a_pipe_that_stands_still_fills_up() {
         let mut pipe = DataPipe::new(3);
-        pipe.push(None);
-        assert!(!pipe.is_full());
-        pipe.push(None);
-        assert!(pipe.is_full());
-        pipe.step();
-        assert!(!pipe.is_full());
+        pipe.step(0);
+        pipe.push(0, None);
+        assert!(!pipe.is_full(0));
+        pipe.push(0, None);
+        assert!(pipe.is_full(0));
+        pipe.stand();
+        assert!(pipe.is_full(1));
+        pipe.step(2);
+        assert!(!pipe.is_full(2));
+        assert_eq!(pipe.room_at(), 2);
     }
 }

@@ -74,6 +74,15 @@ impl Scheduler {
         }
     }
 
+    /// `take` with these banks idle may have a request, or change what is served.
+    #[inline]
+    pub(super) fn may_give(&self, idle: u64) -> bool {
+        match self.writes {
+            Some(_) => idle != 0 && self.len() > 0,
+            None => self.reads.may_give(idle),
+        }
+    }
+
     /// The request to serve next: see [`Queue::take`]. Where writes wait apart, of those that are
     /// served now; the watermarks are looked at for every bank without work (`schedule`).
     #[inline]
@@ -183,10 +192,18 @@ impl Queue {
     /// oldest. First come, first served: the oldest of all, once its bank has no work.
     #[inline]
     fn take(&mut self, idle: u64, first: u32, rows: &[u32]) -> Option<Pending> {
-        if self.waiting == 0 || self.kind == DramScheduler::FrFcfs && self.waiting & idle == 0 {
+        if !self.may_give(idle) {
             return None;
         }
         self.take_next(idle, first, rows)
+    }
+
+    #[inline]
+    fn may_give(&self, idle: u64) -> bool {
+        match self.kind {
+            DramScheduler::Fcfs => self.waiting != 0,
+            DramScheduler::FrFcfs => self.waiting & idle != 0,
+        }
     }
 
     fn take_next(&mut self, idle: u64, first: u32, rows: &[u32]) -> Option<Pending> {

@@ -344,7 +344,7 @@ proptest! {
                     }
                 }
             }
-            (log, *bench.channel.counters())
+            (log, bench.channel.counters())
         };
         prop_assert_eq!(run(false), run(true));
     }

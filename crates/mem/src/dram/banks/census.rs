@@ -1,20 +1,25 @@
-//! How many banks there are of each kind, kept as they change: what is counted in every cycle.
+//! How many banks there are of each kind, kept as they change, and summed over cycles.
 
-use crate::dram::detail::{MAX_BANKS, WHOLE_SHARE};
+use crate::dram::detail::{DramDetail, MAX_BANKS, WHOLE_SHARE};
+use crate::dram::tally::Tally;
 
-/// Banks with work.
-#[derive(Clone, PartialEq, Eq, Debug)]
+/// Banks with work. A cycle is counted as it is before its commands, with what was assigned in it:
+/// what begins with a command does from the next cycle on.
+#[derive(Clone, Debug)]
 pub(super) struct Census {
     /// All of them.
-    pub(super) busy: u64,
+    busy: Tally,
     /// Those that find their row open.
-    pub(super) open: u64,
+    open: Tally,
     /// Of these, those that write.
     pub(super) writes: u64,
     /// Groups of those that find their row open.
-    pub(super) groups: u64,
+    groups: Tally,
     /// The share of `writes` in `open`, in parts of `WHOLE_SHARE`, rounded.
-    pub(super) write_share: u64,
+    write_share: Tally,
+    /// One while any is busy, or open.
+    any_busy: Tally,
+    any_open: Tally,
     /// Banks that find their row open, by group.
     by_group: [u8; MAX_BANKS],
 }
@@ -24,50 +29,96 @@ impl Census {
         assert!(groups <= MAX_BANKS, "more groups than banks");
         const { assert!(MAX_BANKS as u64 * WHOLE_SHARE < u32::MAX as u64 / 2) };
         Self {
-            busy: 0,
-            open: 0,
+            busy: Tally::default(),
+            open: Tally::default(),
             writes: 0,
-            groups: 0,
-            write_share: 0,
+            groups: Tally::default(),
+            write_share: Tally::default(),
+            any_busy: Tally::default(),
+            any_open: Tally::default(),
             by_group: [0; MAX_BANKS],
         }
     }
 
-    /// A bank gets work.
+    /// Banks with work.
     #[inline]
-    pub(super) fn begin(&mut self) {
-        self.busy += 1;
+    pub(super) fn busy(&self) -> u64 {
+        self.busy.count()
     }
 
-    /// A bank with work finds its row open.
+    /// Banks that find their row open.
     #[inline]
-    pub(super) fn open(&mut self, is_write: bool, group: u8) {
-        self.open += 1;
+    pub(super) fn open(&self) -> u64 {
+        self.open.count()
+    }
+
+    /// Cycles before `now` in which a bank had work.
+    pub(super) fn busy_cycles(&self, now: u64) -> u64 {
+        self.any_busy.sum(now)
+    }
+
+    /// A bank gets work in cycle `from`.
+    #[inline]
+    pub(super) fn begin(&mut self, from: u64) {
+        if self.busy() == 0 {
+            self.any_busy.add(from);
+        }
+        self.busy.add(from);
+    }
+
+    /// A bank with work finds its row open, counted from cycle `from` on.
+    #[inline]
+    pub(super) fn find_open(&mut self, is_write: bool, group: u8, from: u64) {
+        if self.open() == 0 {
+            self.any_open.add(from);
+        }
+        self.open.add(from);
         self.writes += u64::from(is_write);
         let of_group = &mut self.by_group[usize::from(group)];
-        self.groups += u64::from(*of_group == 0);
+        if *of_group == 0 {
+            self.groups.add(from);
+        }
         *of_group += 1;
-        self.share();
+        self.share(from);
     }
 
-    /// A bank that found its row open has done its work.
+    /// A bank that found its row open has done its work, and is counted before cycle `to`.
     #[inline]
-    pub(super) fn end(&mut self, is_write: bool, group: u8) {
-        self.busy -= 1;
-        self.open -= 1;
+    pub(super) fn end(&mut self, is_write: bool, group: u8, to: u64) {
+        self.busy.remove(to);
+        if self.busy() == 0 {
+            self.any_busy.remove(to);
+        }
+        self.open.remove(to);
+        if self.open() == 0 {
+            self.any_open.remove(to);
+        }
         self.writes -= u64::from(is_write);
         let of_group = &mut self.by_group[usize::from(group)];
         *of_group -= 1;
-        self.groups -= u64::from(*of_group == 0);
-        self.share();
+        if *of_group == 0 {
+            self.groups.remove(to);
+        }
+        self.share(to);
     }
 
     #[inline]
-    fn share(&mut self) {
+    fn share(&mut self, at: u64) {
         // Divided in half of the bits, which takes hosts half of the time.
-        self.write_share = match (self.writes as u32, self.open as u32) {
+        let share = match (self.writes as u32, self.open() as u32) {
             (0, _) => 0,
-            (writes, open) => ((writes * WHOLE_SHARE as u32 + open / 2) / open).into(),
+            (writes, open) => (writes * WHOLE_SHARE as u32 + open / 2) / open,
         };
+        self.write_share.set(share.into(), at);
+    }
+
+    /// Sums over the cycles before `now`.
+    pub(super) fn sum_up(&self, now: u64, counts: &mut DramDetail) {
+        counts.busy_banks = self.busy.sum(now);
+        counts.busy_cycles = self.any_busy.sum(now);
+        counts.open_banks = self.open.sum(now);
+        counts.open_cycles = self.any_open.sum(now);
+        counts.open_groups = self.groups.sum(now);
+        counts.write_shares = self.write_share.sum(now);
     }
 }

@@ -1,6 +1,6 @@
 //! Where a channel's bandwidth goes: what the banks wait for, cycle by cycle (`dram_t::cycle`).
 
-use super::Banks;
+use super::{Banks, Members};
 use crate::dram::detail::{BusUse, ColumnWait, DramDetail};
 use crate::dram::pipe::DataPipe;
 
@@ -14,21 +14,6 @@ const fn banks_in(mask: u64) -> u64 {
 }
 
 impl Banks {
-    /// Counts banks by what they have, before the commands of a cycle.
-    #[inline]
-    pub(in crate::dram) fn count_banks(&self, counts: &mut DramDetail) {
-        let census = &self.census;
-        debug_assert_eq!(census.busy, banks_in(self.with_work()));
-        debug_assert_eq!(census.open, banks_in(self.needs.read | self.needs.write));
-        debug_assert_eq!(census.writes, banks_in(self.needs.write));
-        counts.busy_banks += census.busy;
-        counts.busy_cycles += u64::from(census.busy > 0);
-        counts.open_cycles += u64::from(census.open > 0);
-        counts.open_banks += census.open;
-        counts.write_shares += census.write_share;
-        counts.open_groups += census.groups;
-    }
-
     /// Counts banks whose column command could go out.
     #[inline]
     pub(super) fn count_ready(ready: u64, counts: &mut DramDetail) {
@@ -36,53 +21,87 @@ impl Banks {
         counts.ready_cycles += u64::from(ready != 0);
     }
 
-    /// Counts what the data bus does in cycle `now`, whose commands have gone out.
+    /// Counts what the data bus waited for before cycle `to`. Whatever changes an answer to that,
+    /// commands, work for a bank and the pipe's standing still, comes after this. Cycles in which
+    /// the bus is used are counted by column command.
     #[inline]
-    pub(in crate::dram) fn count_bus(
+    pub(in crate::dram) fn settle_bus(
         &mut self,
-        now: u64,
+        to: u64,
         pipe: &DataPipe,
         counts: &mut DramDetail,
     ) {
-        let usage = if now < self.any_column_at {
-            BusUse::Used
-        } else if self.census.open != 0 {
-            self.count_waits(now, pipe, counts);
-            BusUse::ColumnWait
-        } else if !self.is_idle() {
-            BusUse::RowWait
+        let from = self.settled_to.max(self.any_column_at);
+        self.settled_to = to;
+        if from < to && !self.is_idle() {
+            self.count_waits((from, to), pipe, counts);
+        }
+    }
+
+    /// The whole of what is counted before cycle `now`.
+    pub(in crate::dram) fn sum_up(&self, now: u64, pipe: &DataPipe, counts: &mut DramDetail) {
+        self.clone().settle_bus(now, pipe, counts);
+        self.census.sum_up(now, counts);
+        let [used, column_wait, row_wait, idle] = &mut counts.bus;
+        *used -= self.any_column_at.saturating_sub(now);
+        *idle = now - *used - *column_wait - *row_wait;
+    }
+
+    /// Cycles before `now` with work or a running timer.
+    pub(in crate::dram) fn active_cycles(&self, now: u64) -> u64 {
+        let idle = if self.is_idle() {
+            self.idle_activity(now)
         } else {
-            BusUse::Idle
+            0
         };
-        counts.bus[usage as usize] += 1;
+        self.census.busy_cycles(now) + self.idle_activity + idle
     }
 
-    /// Cycles from `now` on in which the time between two column commands runs.
-    pub(in crate::dram) fn column_time_left(&self, now: u64) -> u64 {
-        self.any_column_at.saturating_sub(now)
+    /// Cycles before `now` in which a timer ran, since all banks went idle.
+    pub(super) fn idle_activity(&self, now: u64) -> u64 {
+        self.quiet_at.clamp(self.idle_from, now) - self.idle_from
     }
 
-    fn count_waits(&mut self, now: u64, pipe: &DataPipe, counts: &mut DramDetail) {
+    /// Counts cycles from the first up to the second of them, in which the bus is not used.
+    fn count_waits(&self, (from, to): (u64, u64), pipe: &DataPipe, counts: &mut DramDetail) {
         use ColumnWait as W;
-        self.settle_opening(now);
-        let (read, write, closed) = (self.needs.read, self.needs.write, self.closed_groups(now));
-        let (open, writes) = (self.census.open, self.census.writes);
-        let reads = open - writes;
-        let closed_reads = banks_in(read & closed);
-        let closed_writes = banks_in(write & closed);
-        let read_turns = u64::from(now < self.any_read_at);
-        let write_turns = u64::from(now < self.any_write_at);
-        let full = u64::from(pipe.is_full());
-        let mut count = |why: W, banks: u64| counts.column_waits[why as usize] += banks;
-        count(W::Rcd, banks_in(read & self.opening_read));
-        count(W::Rcdwr, banks_in(write & self.opening_write));
-        count(W::Ccdl, closed_reads + closed_writes);
-        count(W::Wtr, reads * read_turns);
-        count(W::Rtw, writes * write_turns);
-        count(W::DataPipe, open * full);
-        let alone = closed_reads * (1 - read_turns) + closed_writes * (1 - write_turns);
-        count(W::CcdlAlone, alone);
-        count(W::WtrAlone, (reads - closed_reads) * read_turns);
-        count(W::RtwAlone, (writes - closed_writes) * write_turns);
+        let (open, writes) = (self.census.open(), self.census.writes);
+        debug_assert_eq!(self.census.busy(), banks_in(self.with_work()));
+        debug_assert_eq!(open, banks_in(self.needs.read | self.needs.write));
+        debug_assert_eq!(writes, banks_in(self.needs.write));
+        if open == 0 {
+            counts.bus[BusUse::RowWait as usize] += to - from;
+            return;
+        }
+        counts.bus[BusUse::ColumnWait as usize] += to - from;
+        let cycles_to = |at: u64| at.clamp(from, to) - from;
+        let mut count = |why: W, cycles: u64| counts.column_waits[why as usize] += cycles;
+        let (read, write) = (self.needs.read, self.needs.write);
+        for bank in Members(read & self.opening_read) {
+            count(W::Rcd, cycles_to(self.banks[bank].read_at));
+        }
+        for bank in Members(write & self.opening_write) {
+            count(W::Rcdwr, cycles_to(self.banks[bank].write_at));
+        }
+        count(W::DataPipe, open * cycles_to(pipe.room_at()));
+        let read_turn = cycles_to(self.any_read_at);
+        let write_turn = cycles_to(self.any_write_at);
+        count(W::Wtr, (open - writes) * read_turn);
+        count(W::Rtw, writes * write_turn);
+        let (mut wtr_alone, mut rtw_alone) = ((open - writes) * read_turn, writes * write_turn);
+        for group in Members(self.closing) {
+            let group = &self.groups[group];
+            let closed = cycles_to(group.column_at);
+            let (reads, writes) = (banks_in(read & group.banks), banks_in(write & group.banks));
+            let reads_with_both = reads * closed.min(read_turn);
+            let writes_with_both = writes * closed.min(write_turn);
+            let both = reads_with_both + writes_with_both;
+            count(W::Ccdl, (reads + writes) * closed);
+            count(W::CcdlAlone, (reads + writes) * closed - both);
+            wtr_alone -= reads_with_both;
+            rtw_alone -= writes_with_both;
+        }
+        count(W::WtrAlone, wtr_alone);
+        count(W::RtwAlone, rtw_alone);
     }
 }

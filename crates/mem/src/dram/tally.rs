@@ -1,0 +1,66 @@
+//! A number of things that come and go, summed over cycles.
+//!
+//! The sum over the cycles so far is that of the cycles in which things went, less those in which
+//! they came, where those that are there go now: nothing is added in a cycle without a change.
+
+/// The number and its sum.
+#[derive(Clone, Copy, Default, Debug)]
+pub(super) struct Tally {
+    count: u64,
+    /// The sum, less what it would be had all of `count` been there from cycle 0 on; modulo 2^64.
+    less: u64,
+}
+
+impl Tally {
+    #[inline]
+    pub(super) fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// One more, from cycle `from` on.
+    #[inline]
+    pub(super) fn add(&mut self, from: u64) {
+        self.count += 1;
+        self.less = self.less.wrapping_sub(from);
+    }
+
+    /// One less, from cycle `from` on.
+    #[inline]
+    pub(super) fn remove(&mut self, from: u64) {
+        self.count -= 1;
+        self.less = self.less.wrapping_add(from);
+    }
+
+    /// So many from cycle `from` on.
+    #[inline]
+    pub(super) fn set(&mut self, count: u64, from: u64) {
+        if count != self.count {
+            self.less = self.sum(from).wrapping_sub(count.wrapping_mul(from));
+            self.count = count;
+        }
+    }
+
+    /// The sum over the cycles before `now`.
+    #[inline]
+    pub(super) fn sum(&self, now: u64) -> u64 {
+        self.less.wrapping_add(self.count.wrapping_mul(now))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Tally;
+
+    #[test]
+    fn sums_what_is_there_in_each_cycle() {
+        let mut tally = Tally::default();
+        tally.add(3);
+        tally.add(5);
+        assert_eq!((tally.sum(5), tally.sum(6)), (2, 4));
+        tally.remove(7);
+        assert_eq!((tally.count(), tally.sum(7), tally.sum(10)), (1, 6, 9));
+        tally.set(4, 10);
+        tally.set(0, 12);
+        assert_eq!((tally.sum(12), tally.sum(100)), (17, 17));
+    }
+}
