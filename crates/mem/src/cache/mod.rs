@@ -107,6 +107,8 @@ struct Rules {
     fill_cycles: u32,
     /// What one fill brings: a sector, or a line where there are no sectors.
     atom_bytes: u16,
+    /// Sectors of that, from a line's first.
+    atom_sectors: u8,
     /// Bits of a sector's number: none where there are no sectors.
     sector_bits: u8,
     /// `write` is `WritePolicy::ReadOnly`.
@@ -129,6 +131,7 @@ impl Rules {
             line_bytes: spec.line_bytes,
             fill_cycles: atom_bytes / spec.port_bytes,
             atom_bytes: atom_bytes as u16,
+            atom_sectors: sectors_from(0, atom_bytes),
             sector_bits: if spec.sectored { 3 } else { 0 },
             read_only: spec.write == WritePolicy::ReadOnly,
             write: spec.write,

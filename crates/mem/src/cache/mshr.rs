@@ -67,15 +67,21 @@ pub(super) struct Mshrs {
     ready: FixedQueue<u32>,
     by_addr: AddressTable,
     entries: Vec<Entry>,
-    free_entries: Vec<u32>,
-    most_entries: usize,
+    /// The first of the entries that are free, each of which has the next as its `head`.
+    free_entry: u32,
+    in_use: u32,
+    most_entries: u32,
     most_waiting: u16,
     /// Requests that wait.
     waiting: Vec<Waiting>,
-    free_waiting: Vec<u32>,
+    /// The first place in `waiting` that is free, each of which has the next in `next`.
+    free_waiting: u32,
     /// The next for the same entry, where there is one.
     next: Vec<u32>,
 }
+
+/// No entry, or place.
+const NONE: u32 = u32::MAX;
 
 impl Mshrs {
     pub(super) fn new(entries: u32, merge: u32) -> Self {
@@ -84,12 +90,13 @@ impl Mshrs {
         Self {
             by_addr: AddressTable::new(most_entries),
             entries: Vec::with_capacity(most_entries),
-            free_entries: Vec::with_capacity(most_entries),
+            free_entry: NONE,
+            in_use: 0,
             waiting: Vec::with_capacity(waiting),
             next: Vec::with_capacity(waiting),
-            free_waiting: Vec::with_capacity(waiting),
+            free_waiting: NONE,
             ready: FixedQueue::new(most_entries.max(1)),
-            most_entries,
+            most_entries: entries,
             most_waiting: merge as u16,
         }
     }
@@ -102,7 +109,7 @@ impl Mshrs {
                 Room::Merge(entry)
             }
             Ok(_) => Room::MergeFull,
-            Err(slot) if self.in_use() < self.most_entries => Room::New(slot),
+            Err(slot) if self.in_use < self.most_entries => Room::New(slot),
             Err(_) => Room::Full,
         }
     }
@@ -113,19 +120,15 @@ impl Mshrs {
         self.by_addr.find(addr, has_addr)
     }
 
-    #[inline]
-    fn in_use(&self) -> usize {
-        self.entries.len() - self.free_entries.len()
-    }
-
     /// Nothing on its way or waiting to be answered.
     #[inline]
     pub(super) fn is_empty(&self) -> bool {
-        self.in_use() == 0
+        self.in_use == 0
     }
 
     /// Starts an entry for `bytes` at `addr`. Requires `Room::New`, with `slot`, and that nothing
     /// has changed since.
+    #[inline]
     pub(super) fn start(
         &mut self,
         slot: Slot,
@@ -148,16 +151,16 @@ impl Mshrs {
             head: first,
             tail: first,
         };
-        let index = match self.free_entries.pop() {
-            Some(index) => {
-                self.entries[index as usize] = entry;
-                index
-            }
-            None => {
-                self.entries.push(entry);
-                self.entries.len() as u32 - 1
-            }
+        let index = if self.free_entry == NONE {
+            self.add_entry(&entry)
+        } else {
+            let index = self.free_entry;
+            let free = &mut self.entries[index as usize];
+            self.free_entry = free.head;
+            *free = entry;
+            index
         };
+        self.in_use += 1;
         self.by_addr.insert(slot, addr, index);
     }
 
@@ -173,20 +176,31 @@ impl Mshrs {
         entry.write_waits |= request.kind.is_write();
     }
 
+    #[cold]
+    #[inline(never)]
+    fn add_entry(&mut self, entry: &Entry) -> u32 {
+        self.entries.push(*entry);
+        self.entries.len() as u32 - 1
+    }
+
     /// Puts a request where it waits.
     #[inline]
     fn keep(&mut self, request: &Request) -> u32 {
-        match self.free_waiting.pop() {
-            Some(index) => {
-                self.waiting[index as usize] = Waiting(*request);
-                index
-            }
-            None => {
-                self.waiting.push(Waiting(*request));
-                self.next.push(0);
-                self.waiting.len() as u32 - 1
-            }
+        let index = self.free_waiting;
+        if index == NONE {
+            return self.add_waiting(request);
         }
+        self.free_waiting = self.next[index as usize];
+        self.waiting[index as usize] = Waiting(*request);
+        index
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn add_waiting(&mut self, request: &Request) -> u32 {
+        self.waiting.push(Waiting(*request));
+        self.next.push(NONE);
+        self.waiting.len() as u32 - 1
     }
 
     /// A read waits behind a write in this entry.
@@ -248,14 +262,18 @@ impl Mshrs {
         let entry = &mut self.entries[index as usize];
         let first = entry.head;
         entry.waiting -= 1;
-        self.free_waiting.push(first);
+        let next = &mut self.next[first as usize];
         if entry.waiting == 0 {
-            self.ready.pop();
+            self.ready.drop_oldest();
             self.by_addr.remove(entry.addr, index);
-            self.free_entries.push(index);
+            entry.head = self.free_entry;
+            self.free_entry = index;
+            self.in_use -= 1;
         } else {
-            entry.head = self.next[first as usize];
+            entry.head = *next;
         }
+        *next = self.free_waiting;
+        self.free_waiting = first;
         first
     }
 }

@@ -2,7 +2,7 @@
 
 use super::mshr::{Fill, Room};
 use super::tags::Probe;
-use super::{Access, AccessOutcome, Cache, FailReason, Level, Place, sectors_from};
+use super::{Access, AccessOutcome, Cache, FailReason, Level, Place};
 use crate::{AccessKind, Request};
 use core::hint::cold_path;
 use warploom_config::{AllocatePolicy, ModelStyle, WriteAllocate, WritePolicy};
@@ -243,6 +243,7 @@ impl Cache {
     }
 
     /// The MSHRs could take a request for this address, or why not.
+    #[inline]
     fn mshr_has_room(&self, request: &Request) -> Result<Room, FailReason> {
         match self.mshrs.room(self.atom(request.addr)) {
             Room::Full => Err(FailReason::MshrEntryFail),
@@ -283,13 +284,11 @@ impl Cache {
         };
         self.mshrs
             .start(slot, addr, self.rules.atom_bytes, fill, waiting);
-        self.miss_queue.push(Request {
-            addr,
-            bytes: self.rules.atom_bytes,
-            sectors: sectors_from(addr, self.rules.atom_bytes.into()),
-            kind: down,
-            ..*waiting
-        });
+        let read = self.miss_queue.push(*waiting);
+        read.addr = addr;
+        read.bytes = self.rules.atom_bytes;
+        read.sectors = self.rules.atom_sectors << (addr % 128 / 32) & 15;
+        read.kind = down;
         Ok(evicts)
     }
 

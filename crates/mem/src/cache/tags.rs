@@ -508,6 +508,7 @@ impl Tags {
     /// A sector of the line at `at` came; `bytes` were written while it was on its way. Ignored if
     /// the line was replaced meanwhile, which can happen to a line that was written while it was on
     /// its way.
+    #[inline]
     pub(super) fn fill(
         &mut self,
         set: u32,
