@@ -31,8 +31,11 @@ impl Arbiter {
 
     /// Banks in turn.
     pub(super) fn order(&self) -> impl Iterator<Item = usize> + use<> {
-        let (banks, last) = (self.own.len(), self.last);
-        (last + 1..=last + banks).map(move |bank| if bank < banks { bank } else { bank - banks })
+        let (banks, mut bank) = (self.own.len(), self.last);
+        (0..banks).map(move |_| {
+            bank = if bank + 1 < banks { bank + 1 } else { 0 };
+            bank
+        })
     }
 
     pub(super) fn has_credit(&self, bank: usize) -> bool {

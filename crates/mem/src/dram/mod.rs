@@ -261,7 +261,7 @@ impl DramChannel {
 
     /// Gives at most one bank work.
     fn schedule(&mut self, now_core: Cycle) {
-        if self.scheduler.len() == 0 {
+        if self.waiting.count() == 0 {
             return;
         }
         let (idle, first) = (self.banks.idle(), self.banks.first());
@@ -299,8 +299,7 @@ impl DramChannel {
     /// One request from the L2 banks enters the fixed delay.
     fn take_one(&mut self, now_core: Cycle, banks: &mut [SubPartition]) {
         // Requests that must wait are not looked at: they have left the host's nearest caches.
-        // Mostly there is none.
-        if self.is_full || nothing_waits(banks) {
+        if self.is_full {
             return;
         }
         for side in self.arbiter.order() {
