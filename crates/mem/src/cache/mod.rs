@@ -387,10 +387,16 @@ impl Cache {
     }
 
     /// `fill`, where `waiting_for_fill` said what a reply brings and nothing has changed since.
+    #[inline]
     pub fn fill_line(&mut self, now: Cycle, OnItsWay(entry): OnItsWay, reply: &Request) {
-        let Some(fill) = self.mshrs.arrive(entry, reply.bytes) else {
-            return;
-        };
+        if let Some(fill) = self.mshrs.arrive(entry, reply.bytes) {
+            self.fill_whole(now, entry, fill, reply);
+        }
+    }
+
+    /// The last part of a line or sector came.
+    #[inline(never)]
+    fn fill_whole(&mut self, now: Cycle, entry: u32, fill: Fill, reply: &Request) {
         let Fill { set, sector, .. } = fill;
         let dirty_before = self.tags.dirty_lines();
         let line = self.tags.line(reply.addr);

@@ -386,10 +386,15 @@ impl Tags {
         self.change(set, at, |state| *state = fresh);
         self.lines[at].number = line;
         self.lines[at].order = (now + 1) << WAY_BITS | (at - set as usize * self.stride) as u64;
-        let shift = at % 8 * 8;
-        self.marks[at / 8] = self.marks[at / 8] & !(0xff << shift) | mark(line) << shift;
+        self.set_mark(at, line);
         self.dirty_bytes[at] = 0;
         (at as u32, dirty)
+    }
+
+    #[inline]
+    fn set_mark(&mut self, at: usize, line: u64) {
+        let (word, shift) = (&mut self.marks[at / 8], at % 8 * 8);
+        *word = *word & !(0xff << shift) | mark(line) << shift;
     }
 
     /// The dirty line that was replaced last.
@@ -552,6 +557,8 @@ impl Tags {
         let after = line.state;
         if after.present() == 0 {
             *line = Line::absent(at - set as usize * self.stride);
+            // Where the line comes back to another way, that is found at first.
+            self.set_mark(at, NO_LINE);
         }
         let count = &mut self.counts[set as usize];
         count.reserved += u16::from(after.reserved != 0);

@@ -330,6 +330,9 @@ impl DramChannel {
 
     /// One request leaves the fixed delay.
     fn leave_delay(&mut self, now_core: Cycle) {
+        if self.is_full {
+            return;
+        }
         let Some(pending) = self.delayed.due(now_core) else {
             return;
         };

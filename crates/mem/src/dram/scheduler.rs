@@ -67,6 +67,7 @@ impl Scheduler {
     }
 
     /// Adds a request behind those of its bank.
+    #[inline]
     pub(super) fn push(&mut self, pending: Pending) {
         match &mut self.writes {
             Some((writes, _)) if pending.ticket.kind.is_write() => writes.push(pending),
@@ -154,18 +155,19 @@ impl Queue {
         self.len >= self.most
     }
 
+    #[inline]
     fn push(&mut self, pending: Pending) {
         let node = Node {
             pending,
             next: NONE,
         };
         let index = if self.free == NONE {
-            self.nodes.push(node);
-            self.nodes.len() as u32 - 1
+            self.add_node(&node)
         } else {
             let index = self.free;
-            self.free = self.nodes[index as usize].next;
-            self.nodes[index as usize] = node;
+            let free = &mut self.nodes[index as usize];
+            self.free = free.next;
+            *free = node;
             index
         };
         let bank = self.list_of(pending.bank);
@@ -177,6 +179,13 @@ impl Queue {
         list.tail = index;
         self.waiting |= 1 << bank;
         self.len += 1;
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn add_node(&mut self, node: &Node) -> u32 {
+        self.nodes.push(*node);
+        self.nodes.len() as u32 - 1
     }
 
     #[inline]
@@ -252,6 +261,7 @@ impl Queue {
         (NONE, head)
     }
 
+    #[inline]
     fn unlink(&mut self, bank: usize, before: u32, at: u32) -> Pending {
         let Node { pending, next } = self.nodes[at as usize];
         let list = &mut self.lists[bank];
