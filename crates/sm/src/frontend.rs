@@ -6,7 +6,7 @@
 //! where the warp is (`shader_core_ctx::fetch`, `scheduler_unit::cycle`).
 
 use crate::image::{CODE_BASE, INST_BYTES, physical_base};
-use crate::ldst::image_of;
+use crate::ldst::{image_of, send_miss};
 use crate::link::Link;
 use crate::sm::Sm;
 use crate::warps::{IBUFFER, Slots};
@@ -50,19 +50,15 @@ impl Frontend {
         self.buffer.map_or(0, |(warp, _)| 1 << warp.index())
     }
 
-    /// Decode, fetch and the cache have nothing to do, given the warps that want to fetch.
-    pub fn is_quiet(&self, wanting: WarpMask, link: &Link) -> bool {
-        let miss = self.l1i.miss_queue_front();
-        self.decodes_nothing(wanting) && miss.is_none_or(|r| !link.can_send(r))
-    }
-
-    /// The same, whatever room the network has.
-    pub fn is_idle(&self, wanting: WarpMask) -> bool {
-        self.decodes_nothing(wanting) && self.l1i.miss_queue_front().is_none()
-    }
-
-    fn decodes_nothing(&self, wanting: WarpMask) -> bool {
+    /// Decode and fetch have nothing to do, given the warps that want to fetch.
+    pub fn is_quiet(&self, wanting: WarpMask) -> bool {
         wanting == 0 && self.buffer.is_none() && !self.l1i.has_ready()
+    }
+
+    /// The cache has nothing that the network has room for.
+    pub fn sends_nothing(&self, link: &Link) -> bool {
+        let miss = self.l1i.miss_queue_front();
+        miss.is_none_or(|request| !link.can_send(request))
     }
 }
 
@@ -86,14 +82,14 @@ impl Sm {
                 self.fetch(now);
             }
         }
-        if self
-            .front
-            .l1i
-            .miss_queue_front()
-            .is_some_and(|r| self.link.can_send(r))
-            && let Some(request) = self.front.l1i.pop_miss()
-        {
-            self.link.send(now, request);
+        self.send_fetch(now);
+    }
+
+    /// Sends what the cache misses, if there is room in the network.
+    #[inline]
+    pub(crate) fn send_fetch(&mut self, now: Cycle) {
+        if self.front.l1i.miss_queue_front().is_some() {
+            send_miss(&mut self.front.l1i, &mut self.link, now);
         }
     }
 

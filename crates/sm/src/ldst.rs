@@ -337,7 +337,8 @@ fn first_in_turn(clients: u32, turn: u32) -> u32 {
     first.trailing_zeros()
 }
 
-fn send_miss(cache: &mut Cache, link: &mut Link, now: Cycle) {
+/// Sends a cache's next miss, if there is room in the network.
+pub(crate) fn send_miss(cache: &mut Cache, link: &mut Link, now: Cycle) {
     if cache.miss_queue_front().is_some_and(|r| link.can_send(r))
         && let Some(request) = cache.pop_miss()
     {

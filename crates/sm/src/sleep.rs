@@ -54,15 +54,15 @@ impl Sm {
     /// what there is to do was tried in the last cycle and cannot go on before such an event.
     fn is_quiet(&self) -> bool {
         self.ldst.is_quiet(&self.link)
+            && self.front.sends_nothing(&self.link)
             && (self.at_rest
                 || self.ldst.l1d_use != L1dUse::Empties
                     && self.context.as_ref().is_none_or(|c| c.is_quiet())
-                    && self.front.is_quiet(self.wanting_fetch(), &self.link)
-                    && self.issues_nothing())
+                    && self.moves_nothing())
     }
 
-    /// Neither schedulers nor collectors have anything to do.
-    fn issues_nothing(&self) -> bool {
+    /// Neither fetch nor schedulers nor collectors have anything to do.
+    fn moves_nothing(&self) -> bool {
         // What is seldom true first.
         let w = &self.warps;
         let clear = w.buffered & w.clear & !w.waiting();
@@ -73,10 +73,11 @@ impl Sm {
         self.collectors.is_stalled(!self.ldst.can_accept())
             && w.astray() == 0
             && w.to_reclaim() == 0
+            && self.front.is_quiet(self.wanting_fetch())
             && (0..self.schedulers.len()).all(nobody_issues)
     }
 
-    /// The end of a cycle in which nothing issued: if front end, schedulers and collectors have
+    /// The end of a cycle in which nothing issued: if fetch, schedulers and collectors have
     /// nothing to do, they are at rest until something comes to them.
     #[inline]
     pub(crate) fn come_to_rest(&mut self) {
@@ -88,11 +89,9 @@ impl Sm {
         }
     }
 
-    /// They have nothing to do, and nobody wants to see every cycle. Credits of the link, which
-    /// come unseen, are nothing that they wait for.
+    /// They have nothing to do, and nobody wants to see every cycle.
     fn can_rest(&self) -> bool {
-        self.issues_nothing()
-            && self.front.is_idle(self.wanting_fetch())
+        self.moves_nothing()
             && self.context.is_none()
             && self.tracer.is_none()
             && self.schedulers.iter().all(|s| !s.wants_cycles)

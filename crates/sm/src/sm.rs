@@ -76,7 +76,7 @@ pub struct Sm {
     settled: Cycle,
     /// Nothing can happen before this cycle, unless something comes from outside.
     wake_at: Cycle,
-    /// Front end, schedulers and collectors have nothing to do until something comes to them.
+    /// Fetch, schedulers and collectors have nothing to do until something comes to them.
     pub(crate) at_rest: bool,
     /// Links to the network.
     pub link: Link,
@@ -388,6 +388,7 @@ impl Sm {
         self.execute(now);
         if self.at_rest {
             self.count_rest(1);
+            self.send_fetch(now);
             return Ok(());
         }
         let issued = self.counters.warp_instructions;
