@@ -88,9 +88,7 @@ impl Sm {
     /// Sends what the cache misses, if there is room in the network.
     #[inline]
     pub(crate) fn send_fetch(&mut self, now: Cycle) {
-        if self.front.l1i.miss_queue_front().is_some() {
-            send_miss(&mut self.front.l1i, &mut self.link, now);
-        }
+        send_miss(&mut self.front.l1i, &mut self.link, now);
     }
 
     fn decode(&mut self) {

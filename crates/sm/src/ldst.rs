@@ -338,10 +338,16 @@ fn first_in_turn(clients: u32, turn: u32) -> u32 {
 }
 
 /// Sends a cache's next miss, if there is room in the network.
+#[inline]
 pub(crate) fn send_miss(cache: &mut Cache, link: &mut Link, now: Cycle) {
-    if cache.miss_queue_front().is_some_and(|r| link.can_send(r))
-        && let Some(request) = cache.pop_miss()
-    {
+    if cache.miss_queue_front().is_some_and(|r| link.can_send(r)) {
+        send_first_miss(cache, link, now);
+    }
+}
+
+#[inline(never)]
+fn send_first_miss(cache: &mut Cache, link: &mut Link, now: Cycle) {
+    if let Some(request) = cache.pop_miss() {
         link.send(now, request);
     }
 }
@@ -528,12 +534,8 @@ impl Sm {
         if !ldst.l1t.is_idle() {
             texture_cycle(&mut ldst.l1t, link, now);
         }
-        if ldst.l1c.miss_queue_front().is_some() {
-            send_miss(&mut ldst.l1c, link, now);
-        }
-        if let Some(l1d) = &mut ldst.l1d
-            && l1d.miss_queue_front().is_some()
-        {
+        send_miss(&mut ldst.l1c, link, now);
+        if let Some(l1d) = &mut ldst.l1d {
             send_miss(l1d, link, now);
         }
     }

@@ -59,7 +59,8 @@ impl Link {
     /// There is room for a request.
     #[inline]
     pub fn can_send(&self, request: &Request) -> bool {
-        self.flits(request.request_bytes()) <= self.credits
+        // Not by flits, which takes a division: it is asked in vain for long.
+        u64::from(request.request_bytes()) <= u64::from(self.credits) * u64::from(self.flit_bytes)
     }
 
     /// Sends a request. Requires `can_send`.
