@@ -105,6 +105,9 @@ impl BankIndex {
     /// The bank of an address.
     #[inline]
     pub fn bank(&self, addr: u64) -> usize {
+        if self.banks == 1 {
+            return 0;
+        }
         let low = (addr >> self.shift) as u32 & (self.banks - 1);
         let upper = addr >> self.shift >> self.banks.trailing_zeros();
         let bank = match self.kind {

@@ -113,6 +113,8 @@ struct Rules {
     sector_bits: u8,
     /// `write` is `WritePolicy::ReadOnly`.
     read_only: bool,
+    /// Global writes go down, whether they hit or miss.
+    sends_global_writes: bool,
     write: WritePolicy,
     write_allocate: WriteAllocate,
     allocate: AllocatePolicy,
@@ -134,6 +136,8 @@ impl Rules {
             atom_sectors: sectors_from(0, atom_bytes),
             sector_bits: if spec.sectored { 3 } else { 0 },
             read_only: spec.write == WritePolicy::ReadOnly,
+            sends_global_writes: spec.write_allocate == WriteAllocate::None
+                && spec.write != WritePolicy::WriteBack,
             write: spec.write,
             write_allocate: spec.write_allocate,
             allocate: spec.allocate,
@@ -141,7 +145,16 @@ impl Rules {
             style,
         }
     }
+
+    /// Requests of this kind go down, whatever the tags say.
+    #[inline]
+    fn sends(&self, kind: AccessKind) -> bool {
+        self.sends_global_writes && kind == AccessKind::GlobalWrite
+    }
 }
+
+/// The set of an access that goes by no set.
+const NO_SET: u32 = u32::MAX;
 
 /// A cache with associative MSHRs (L1D, L1I, L1C, L2). `now` counts the cache's own cycles. What
 /// every look whether there is something to do needs comes first, as it lies in memory, and then
@@ -169,6 +182,7 @@ pub struct Cache {
 struct Refused {
     addr: u64,
     byte_mask: u128,
+    /// `NO_SET` if the tags have not been looked at.
     set: u32,
     kind: AccessKind,
     sectors: u8,
@@ -214,7 +228,18 @@ impl Cache {
     /// Offers a request, indexed by its own address. Call only when `data_port_free`.
     #[inline]
     pub fn access(&mut self, now: Cycle, request: &Request) -> Access {
+        if self.miss_queue.is_full() && self.rules.sends(request.kind) {
+            return self.refuse_to_send(request);
+        }
         self.access_indexed(now, request, request.addr)
+    }
+
+    /// Refuses a request that would go down whatever the tags say.
+    #[inline(never)]
+    fn refuse_to_send(&mut self, request: &Request) -> Access {
+        self.note_refusal(NO_SET, request, FailReason::MissQueueFull);
+        self.count_failed(request.kind, FailReason::MissQueueFull, 1);
+        policy::refused(FailReason::MissQueueFull)
     }
 
     /// Offers a request whose set is chosen by `index_addr` (in L2: the partition address).

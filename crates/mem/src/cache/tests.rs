@@ -511,11 +511,13 @@ fn hits_agree_with_a_simple_model() {
 #[test]
 fn a_request_refused_again_would_be_refused() {
     let mut refused = 0;
+    let back = WritePolicy::WriteBack;
     let writes = [
-        WriteAllocate::None,
-        WriteAllocate::WriteAndRead,
-        WriteAllocate::FetchOnWrite,
-        WriteAllocate::LazyFetchOnRead,
+        (WritePolicy::LocalBackGlobalEvict, WriteAllocate::None),
+        (back, WriteAllocate::None),
+        (back, WriteAllocate::WriteAndRead),
+        (back, WriteAllocate::FetchOnWrite),
+        (back, WriteAllocate::LazyFetchOnRead),
     ];
     let reserved = [
         (AllocatePolicy::OnMiss, 0),
@@ -523,10 +525,10 @@ fn a_request_refused_again_would_be_refused() {
         (AllocatePolicy::OnFill, 30),
     ];
     let rules = writes.into_iter().flat_map(|w| reserved.map(|r| (w, r)));
-    for (allocate, (reserve, ratio)) in rules {
+    for (write, (reserve, ratio)) in rules {
         let mut rng = warploom_base::Rng::new(7);
         let mut cache = cache(|spec| {
-            (spec.write, spec.write_allocate) = (WritePolicy::WriteBack, allocate);
+            (spec.write, spec.write_allocate) = write;
             (spec.mshr_entries, spec.mshr_merge, spec.miss_queue) = (6, 2, 4);
             (spec.allocate, spec.write_ratio_percent) = (reserve, ratio);
         });
@@ -546,7 +548,8 @@ fn a_request_refused_again_would_be_refused() {
                 12 => cache.warm(now, request.addr, request.addr),
                 13 if rng.below(100) == 0 => cache.flush(),
                 14..24 => {
-                    let kind = [GlobalRead, GlobalWrite, GlobalAtomic][rng.below(3) as usize];
+                    let kinds = [GlobalRead, GlobalWrite, GlobalAtomic, LocalWrite];
+                    let kind = kinds[rng.below(4) as usize];
                     let line = u64::from(rng.below(6)) * SET + 128 * u64::from(rng.below(2));
                     request = Request::new(kind, line + 32 * u64::from(rng.below(4)), 32);
                 }
@@ -555,7 +558,8 @@ fn a_request_refused_again_would_be_refused() {
                     forgetful.refused = None;
                     refused += u32::from(cache.clone().refuses_again(&request).is_some());
                     let access = cache.access(now, &request);
-                    assert_eq!(access, forgetful.access(now, &request));
+                    let looked = forgetful.access_indexed(now, &request, request.addr);
+                    assert_eq!(access, looked);
                     assert_eq!(cache.counters(), forgetful.counters());
                 }
             }

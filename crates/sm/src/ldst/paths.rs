@@ -80,46 +80,52 @@ impl Sm {
 
     /// 4.x: accesses enter the banks of the data cache, one a bank and cycle.
     pub(super) fn try_banks(&mut self, now: Cycle, id: MemId) -> Try {
-        let MemInst {
-            warp,
-            kernel,
-            kind,
-            list,
-            ..
-        } = self.ldst.insts[id.0];
-        let asid = image_of(&self.kernels, kernel).asid;
-        for attempt in 0..self.ldst.banks.len() {
-            let ldst = &mut self.ldst;
-            let list = &ldst.lists[list];
-            let number = list.len();
-            let Some(next) = list.last() else {
-                return Try::Done;
-            };
-            let bank = ldst.bank_of.bank(physical_base(asid) + next.addr);
-            let full = ldst.banks[bank].delayed.is_full();
-            if full && attempt == 0 {
-                return self.block(id, Cause::FullBank(bank));
+        let mut outcome = self.enter_bank(now, id, true);
+        for _ in 1..self.ldst.banks.len() {
+            if outcome != Try::Coalesce {
+                break;
             }
-            if full || ldst.banks[bank].entered == now {
-                return Try::BankConflict;
-            }
-            let mut request = ldst.request(now, id, number, next, asid);
-            if kind.is_write() {
-                request.token = u32::from(warp.0);
-            }
-            let at = now + Cycle::from(ldst.l1_latency);
-            let bank = &mut ldst.banks[bank];
-            bank.entered = now;
-            bank.delayed.push((at, request));
-            if kind.is_write() {
-                let warp = self.place(warp.0);
-                self.warps.track[warp].stores += 1;
-            }
-            if self.sent(id, number - 1) == Try::Done {
-                return Try::Done;
-            }
+            outcome = self.enter_bank(now, id, false);
         }
-        Try::Coalesce
+        outcome
+    }
+
+    /// The next access enters its bank: `first`, if no other has in this cycle. Apart from the loop,
+    /// for which the compiler would lay out beforehand what one access needs.
+    #[inline(never)]
+    fn enter_bank(&mut self, now: Cycle, id: MemId, first: bool) -> Try {
+        let ldst = &mut self.ldst;
+        let MemInst {
+            warp, kernel, list, ..
+        } = ldst.insts[id.0];
+        let list = &ldst.lists[list];
+        let Some(next) = list.last() else {
+            return Try::Done;
+        };
+        let asid = image_of(&self.kernels, kernel).asid;
+        let number = ldst.bank_of.bank(physical_base(asid) + next.addr);
+        let full = ldst.banks[number].delayed.is_full();
+        if full && first {
+            return self.block(id, Cause::FullBank(number));
+        }
+        if full || ldst.banks[number].entered == now {
+            return Try::BankConflict;
+        }
+        let left = list.len() - 1;
+        let mut request = ldst.request(now, id, left + 1, next, asid);
+        let is_write = request.kind.is_write();
+        if is_write {
+            request.token = u32::from(warp.0);
+        }
+        let at = now + Cycle::from(ldst.l1_latency);
+        let bank = &mut ldst.banks[number];
+        bank.entered = now;
+        bank.delayed.push((at, request));
+        if is_write {
+            let place = self.place(warp.0);
+            self.warps.track[place].stores += 1;
+        }
+        self.sent(id, left)
     }
 
     pub(super) fn try_around(&mut self, now: Cycle, id: MemId) -> Try {
