@@ -175,6 +175,9 @@ const WAY_BITS: u32 = 16;
 /// The largest of them.
 const LAST_WAY: u64 = (1 << WAY_BITS) - 1;
 
+/// A one in each byte of a word.
+const EACH_BYTE: u64 = 0x0101_0101_0101_0101;
+
 #[inline]
 const fn mark(line: u64) -> u64 {
     line.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56
@@ -199,7 +202,8 @@ impl Tags {
             index: Index::new(spec),
             stride,
             words: (spec.ways as usize).div_ceil(8),
-            marks: vec![0; lines / 8].into(),
+            // Not that of any line near 0, where constants lie.
+            marks: vec![mark(NO_LINE) * EACH_BYTE; lines / 8].into(),
             lines: (0..lines).map(|at| Line::absent(at % stride)).collect(),
             counts: vec![SetCount::default(); spec.sets as usize].into(),
             dirty_bytes: vec![0; lines].into(),
@@ -285,9 +289,8 @@ impl Tags {
     /// first there may be more than have the line's mark.
     #[inline]
     fn hits(&self, word: usize, line: u64) -> u64 {
-        const LOW: u64 = 0x0101_0101_0101_0101;
-        let unlike = self.marks[word] ^ (mark(line) * LOW);
-        unlike.wrapping_sub(LOW) & !unlike & (LOW << 7)
+        let unlike = self.marks[word] ^ (mark(line) * EACH_BYTE);
+        unlike.wrapping_sub(EACH_BYTE) & !unlike & (EACH_BYTE << 7)
     }
 
     /// Reads find a sector of line `at`.
@@ -386,15 +389,10 @@ impl Tags {
         self.change(set, at, |state| *state = fresh);
         self.lines[at].number = line;
         self.lines[at].order = (now + 1) << WAY_BITS | (at - set as usize * self.stride) as u64;
-        self.set_mark(at, line);
+        let shift = at % 8 * 8;
+        self.marks[at / 8] = self.marks[at / 8] & !(0xff << shift) | mark(line) << shift;
         self.dirty_bytes[at] = 0;
         (at as u32, dirty)
-    }
-
-    #[inline]
-    fn set_mark(&mut self, at: usize, line: u64) {
-        let (word, shift) = (&mut self.marks[at / 8], at % 8 * 8);
-        *word = *word & !(0xff << shift) | mark(line) << shift;
     }
 
     /// The dirty line that was replaced last.
@@ -557,8 +555,6 @@ impl Tags {
         let after = line.state;
         if after.present() == 0 {
             *line = Line::absent(at - set as usize * self.stride);
-            // Where the line comes back to another way, that is found at first.
-            self.set_mark(at, NO_LINE);
         }
         let count = &mut self.counts[set as usize];
         count.reserved += u16::from(after.reserved != 0);
