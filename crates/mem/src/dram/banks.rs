@@ -9,7 +9,7 @@ mod census;
 mod waste;
 
 use super::DramCounters;
-use super::detail::{BusUse, Detail, MAX_BANKS};
+use super::detail::{Detail, MAX_BANKS};
 use super::inside::{Pending, Ticket};
 use super::timing::Timing;
 use crate::AccessKind;
@@ -217,6 +217,7 @@ impl Banks {
 
     /// Gives an idle bank work in cycle `now`, up to which the bus has been settled. Returns
     /// whether the request is to the row that is (or was last) open.
+    #[inline]
     pub(super) fn assign(&mut self, pending: &Pending, now: u64) -> bool {
         let at = pending.bank as usize;
         let bit = 1 << at;
@@ -243,7 +244,7 @@ impl Banks {
     }
 
     /// A bank finds its row open, which is counted from cycle `from` on.
-    #[inline]
+    #[inline(always)]
     fn need_column(&mut self, at: usize, from: u64) {
         let bank = &self.banks[at];
         let is_write = bank.ticket.kind.is_write();
@@ -451,9 +452,8 @@ impl Banks {
             self.census.end(!is_read, group, now + 1);
             self.idle_from = now + 1;
         }
-        count_column(counters, kind, t.burst);
+        count_column(counters, kind);
         detail.column(bank, is_read, is_last, now);
-        detail.counts.bus[BusUse::Used as usize] += t.ccd;
         self.after_column(bank, now, is_read);
     }
 
@@ -539,14 +539,14 @@ impl Banks {
     }
 }
 
-fn count_column(counters: &mut DramCounters, kind: AccessKind, burst: u64) {
+#[inline]
+fn count_column(counters: &mut DramCounters, kind: AccessKind) {
     match kind {
         AccessKind::L2WriteBack => counters.n_wr_bk += 1,
         AccessKind::L2WriteAllocate => counters.n_rd_l2_alloc += 1,
         kind if kind.is_write() => counters.n_write += 1,
         _ => counters.n_rd += 1,
     }
-    counters.busy += burst;
 }
 
 /// First step from `from` (below `count`) at which bank `first + step` is in `mask`.

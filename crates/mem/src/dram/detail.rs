@@ -37,13 +37,11 @@ pub const COLUMN_WAITS: &[&str] = &[
 /// What stands for 1 in `write_shares`.
 pub const WHOLE_SHARE: u64 = 1 << 20;
 
-/// What the data bus does in a command cycle. Else there is no request, and it is idle.
+/// Those of `BUS_USES` that are counted; the others follow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum BusUse {
-    /// It moves data, or the time between two column commands runs.
-    Used,
     /// A request that finds its row open waits.
-    ColumnWait,
+    ColumnWait = 1,
     /// Requests wait for their rows.
     RowWait,
 }

@@ -74,6 +74,11 @@ pub struct DramCounters {
 }
 
 impl DramCounters {
+    /// Column commands.
+    fn columns(&self) -> u64 {
+        self.n_rd + self.n_rd_l2_alloc + self.n_write + self.n_wr_bk
+    }
+
     /// A bank got a request, to the row that it had open or not.
     fn assigned(&mut self, pending: &Pending, hit: bool, now_core: Cycle) {
         let read = u64::from(!pending.ticket.kind.is_write());
@@ -419,6 +424,7 @@ impl DramChannel {
             n_cmd: now,
             n_nop: now - self.commands,
             active: self.banks.active_cycles(now),
+            busy: self.banks.timing().burst * counters.columns(),
             queue_occupancy: self.waiting.sum(now),
             ..counters
         }
@@ -427,7 +433,8 @@ impl DramChannel {
     /// More of them.
     pub fn detail(&self) -> DramDetail {
         let mut all = self.detail.all();
-        self.banks.sum_up(self.now, &self.pipe, &mut all);
+        let columns = self.counters.columns();
+        self.banks.sum_up((self.now, columns), &self.pipe, &mut all);
         all
     }
 }

@@ -23,7 +23,7 @@ impl Banks {
 
     /// Counts what the data bus waited for before cycle `to`. Whatever changes an answer to that,
     /// commands, work for a bank and the pipe's standing still, comes after this. Cycles in which
-    /// the bus is used are counted by column command.
+    /// the bus is used follow from the number of column commands.
     #[inline]
     pub(in crate::dram) fn settle_bus(
         &mut self,
@@ -38,12 +38,17 @@ impl Banks {
         }
     }
 
-    /// The whole of what is counted before cycle `now`.
-    pub(in crate::dram) fn sum_up(&self, now: u64, pipe: &DataPipe, counts: &mut DramDetail) {
+    /// The whole of what is counted before cycle `now`, in which so many column commands went out.
+    pub(in crate::dram) fn sum_up(
+        &self,
+        (now, columns): (u64, u64),
+        pipe: &DataPipe,
+        counts: &mut DramDetail,
+    ) {
         self.clone().settle_bus(now, pipe, counts);
         self.census.sum_up(now, counts);
         let [used, column_wait, row_wait, idle] = &mut counts.bus;
-        *used -= self.any_column_at.saturating_sub(now);
+        *used = columns * self.timing.ccd - self.any_column_at.saturating_sub(now);
         *idle = now - *used - *column_wait - *row_wait;
     }
 
