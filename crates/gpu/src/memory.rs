@@ -394,7 +394,7 @@ impl MemorySystem {
                 self.dram_full_stalls += 1;
                 partition.count_input_full();
             } else if comes && let Some(packet) = self.requests.take(p) {
-                partition.push(now, *self.requests.content(packet));
+                partition.push(now, self.requests.content(packet));
                 self.requests.release(packet);
                 any = true;
             }

@@ -116,26 +116,31 @@ impl SubPartition {
     /// Takes a packet from the network. A sectored L2 splits it in 32-byte requests (`bytes` / 32
     /// of them, also for writes that skip a sector), each of which is answered by a reply of its
     /// own with the packet's token.
-    pub fn push(&mut self, now_core: Cycle, request: Request) {
+    pub fn push(&mut self, now_core: Cycle, request: &Request) {
         let cycles = now_core - request.issued_at;
         self.counters.packets += 1;
         self.counters.arrival_cycles += cycles;
         self.counters.arrival_cycles_max.note(cycles);
         self.counters.packets_by_cycles[log2_bin(cycles)] += 1;
-        let mut packet = request;
-        if self.splitting.splits(&packet) {
-            packet.sectors = sectors_to_ask(&packet);
-            debug_assert!(packet.sectors != 0, "a packet of something");
-            let requests = u64::from(packet.sectors.count_ones());
+        let sectors = if self.splitting.splits(request) {
+            let sectors = sectors_to_ask(request);
+            debug_assert!(sectors != 0, "a packet of something");
+            let requests = u64::from(sectors.count_ones());
             self.counters.requests += requests;
             self.counters.split_cycles += requests * cycles;
+            sectors
         } else {
             self.counters.requests += 1;
-        }
-        if packet.kind == AccessKind::TextureRead {
-            self.pass_by_rop(packet);
+            request.sectors
+        };
+        if request.kind == AccessKind::TextureRead {
+            self.pass_by_rop(Request {
+                sectors,
+                ..*request
+            });
         } else {
-            self.rop.push(now_core + self.rop_cycles, packet);
+            let leaves_at = now_core + self.rop_cycles;
+            self.rop.push(leaves_at, *request).sectors = sectors;
         }
     }
 

@@ -57,9 +57,9 @@ impl<T: Copy> Timed<T> {
         self.is_due(now).then(|| &self.slots[self.head].1)
     }
 
-    /// Adds an entry that may leave from cycle `at` on.
-    #[inline]
-    pub(crate) fn push(&mut self, at: Cycle, entry: T) {
+    /// Adds an entry that may leave from cycle `at` on, and may be changed where it waits.
+    #[inline(always)]
+    pub(crate) fn push(&mut self, at: Cycle, entry: T) -> &mut T {
         if self.len == self.slots.len() {
             self.grow(&(at, entry));
         }
@@ -67,8 +67,10 @@ impl<T: Copy> Timed<T> {
             self.due_at = at;
         }
         let slot = self.place(self.len);
-        self.slots[slot] = (at, entry);
         self.len += 1;
+        let slot = &mut self.slots[slot];
+        *slot = (at, entry);
+        &mut slot.1
     }
 
     /// Slot of the entry that `behind` others came before.

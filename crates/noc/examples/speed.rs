@@ -151,7 +151,7 @@ impl Memory {
             if sub.can_accept()
                 && let Some(request) = self.requests.pop(id)
             {
-                sub.push(now, request);
+                sub.push(now, &request);
             }
             sub.cycle(now);
         }

@@ -388,7 +388,7 @@ impl Cache {
     /// `pop_miss` of a request that was looked at.
     #[inline]
     pub(crate) fn drop_miss(&mut self) {
-        self.refused = None;
+        self.reconsider(|refused| refused.reason == FailReason::MissQueueFull);
         self.miss_queue.drop_oldest();
     }
 

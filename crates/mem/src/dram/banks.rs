@@ -67,6 +67,8 @@ struct Group {
 #[repr(C)]
 pub(super) struct Banks {
     needs: Needs,
+    /// Banks without work.
+    idle: u64,
     /// No command can go before this cycle unless a bank gets work.
     wake_at: u64,
     /// The same for row commands.
@@ -152,6 +154,7 @@ impl Banks {
             row: vec![0; count].into(),
             active: 0,
             needs: Needs::default(),
+            idle: u64::MAX >> (64 - spec.banks),
             census: Census::new(groups as usize),
             opening_read: 0,
             opening_write: 0,
@@ -190,13 +193,7 @@ impl Banks {
     /// Banks without work, one bit each.
     #[inline]
     pub(super) fn idle(&self) -> u64 {
-        !self.with_work() & (u64::MAX >> (64 - self.count))
-    }
-
-    #[inline]
-    fn with_work(&self) -> u64 {
-        let needs = self.needs;
-        needs.read | needs.write | needs.activate | needs.precharge
+        self.idle
     }
 
     /// No bank has work.
@@ -229,6 +226,7 @@ impl Banks {
             self.idle_activity += self.idle_activity(now);
         }
         self.census.begin(now);
+        self.idle &= !bit;
         if same_row && self.active & bit != 0 {
             self.need_column(at, now);
             self.wake_at = self.wake_at.min(self.any_column_at);
@@ -449,6 +447,7 @@ impl Banks {
         if is_last {
             self.needs.read &= !(1 << bank);
             self.needs.write &= !(1 << bank);
+            self.idle |= 1 << bank;
             self.census.end(!is_read, group, now + 1);
             self.idle_from = now + 1;
         }

@@ -32,21 +32,21 @@ fn reply_at(sub: &mut SubPartition, from: Cycle, to: Cycle) -> Option<(Cycle, Re
 #[test]
 fn a_request_waits_for_the_rop_delay() {
     let mut sub = sub();
-    sub.push(100, read(0, 32));
+    sub.push(100, &read(0, 32));
     assert_eq!(sub.next_event(100), Some(120));
     // Out of the delay in cycle 120, looked up in 121 (miss), sent down in 122, filled in 123,
     // answered in 124.
     assert_eq!(reply_at(&mut sub, 100, 200).map(|r| r.0), Some(124));
     assert!(sub.is_idle());
     // A hit is answered by the look-up.
-    sub.push(200, read(0, 32));
+    sub.push(200, &read(0, 32));
     assert_eq!(reply_at(&mut sub, 200, 300).map(|r| r.0), Some(221));
 }
 
 #[test]
 fn texture_skips_the_delay() {
     let mut sub = sub();
-    sub.push(100, Request::new(AccessKind::TextureRead, 0, 32));
+    sub.push(100, &Request::new(AccessKind::TextureRead, 0, 32));
     assert_eq!(reply_at(&mut sub, 100, 200).map(|r| r.0), Some(103));
 }
 
@@ -60,7 +60,7 @@ fn a_packet_is_split_into_sectors_that_are_answered_one_by_one() {
         (AccessKind::L1WriteBack, 0, 128, vec![]),
     ] {
         let mut sub = sub();
-        sub.push(0, Request::new(kind, addr, bytes));
+        sub.push(0, &Request::new(kind, addr, bytes));
         let mut found = Vec::new();
         while let Some((_, reply)) = reply_at(&mut sub, 0, 100) {
             assert_eq!((reply.kind, reply.bytes), (kind, 32));
@@ -86,7 +86,7 @@ fn inexact_sectors_are_misplaced_as_in_gpgpusim() {
         (AccessKind::GlobalRead, 64, 64, &[64, 96]),
     ] {
         let mut sub = SubPartition::new(&spec, SubPartitionId(0), ROP);
-        sub.push(0, Request::new(kind, addr, bytes));
+        sub.push(0, &Request::new(kind, addr, bytes));
         let mut found = Vec::new();
         while let Some((_, reply)) = reply_at(&mut sub, 0, 100) {
             found.push(reply.addr);
@@ -103,10 +103,10 @@ fn inexact_halves_of_a_constant_line_share_a_miss() {
     let mut spec = fermi_spec();
     spec.partition.exact_sectors = false;
     let mut sub = SubPartition::new(&spec, SubPartitionId(0), ROP);
-    sub.push(0, Request::new(AccessKind::ConstRead, 0, 64));
+    sub.push(0, &Request::new(AccessKind::ConstRead, 0, 64));
     let replies: Vec<_> = std::iter::from_fn(|| reply_at(&mut sub, 0, 100)).collect();
     assert_eq!(replies.len(), 2, "both are answered by one miss");
-    sub.push(100, Request::new(AccessKind::ConstRead, 0, 64));
+    sub.push(100, &Request::new(AccessKind::ConstRead, 0, 64));
     while reply_at(&mut sub, 100, 200).is_some() {}
     let l2 = sub.l2_counters().expect("an L2");
     let kind = AccessKind::ConstRead.index();
@@ -118,7 +118,7 @@ fn inexact_halves_of_a_constant_line_share_a_miss() {
 #[test]
 fn writes_are_acknowledged_by_l2() {
     let mut sub = sub();
-    sub.push(0, Request::new(AccessKind::GlobalWrite, 0, 32));
+    sub.push(0, &Request::new(AccessKind::GlobalWrite, 0, 32));
     let (now, reply) = reply_at(&mut sub, 0, 100).expect("an acknowledgement");
     assert_eq!((now, reply.kind), (21, AccessKind::GlobalWrite));
     let l2 = sub.l2_counters().expect("an L2");
@@ -130,7 +130,7 @@ fn input_stops_when_the_queue_lacks_room_for_four() {
     let mut sub = sub();
     let mut pushed = 0;
     while sub.can_accept() {
-        sub.push(0, Request::new(AccessKind::TextureRead, pushed * 128, 32));
+        sub.push(0, &Request::new(AccessKind::TextureRead, pushed * 128, 32));
         pushed += 1;
     }
     assert_eq!(pushed, 64 - 3);
@@ -140,7 +140,7 @@ fn input_stops_when_the_queue_lacks_room_for_four() {
 fn copies_warm_l2() {
     let mut sub = sub();
     sub.warm(64);
-    sub.push(0, read(64, 32));
+    sub.push(0, &read(64, 32));
     assert_eq!(reply_at(&mut sub, 0, 100).map(|r| r.0), Some(21), "a hit");
 }
 
@@ -149,7 +149,7 @@ fn an_ideal_l2_always_hits() {
     let mut spec = fermi_spec();
     spec.partition.ideal_l2 = true;
     let mut sub = SubPartition::new(&spec, SubPartitionId(0), ROP);
-    sub.push(0, read(0, 32));
+    sub.push(0, &read(0, 32));
     assert_eq!(reply_at(&mut sub, 0, 100).map(|r| r.0), Some(21));
 }
 
@@ -160,10 +160,10 @@ fn a_version_3_l2_takes_whole_lines() {
     spec.partition.l2.sectored = false;
     spec.partition.l2.write_allocate = WriteAllocate::WriteAndRead;
     let mut sub = SubPartition::new(&spec, SubPartitionId(0), ROP);
-    sub.push(0, read(0, 128));
+    sub.push(0, &read(0, 128));
     assert_eq!(reply_at(&mut sub, 0, 100).map(|r| r.1.bytes), Some(128));
     // A write that misses is passed on, acknowledged by DRAM, and makes L2 read the line.
-    sub.push(100, Request::new(AccessKind::GlobalWrite, 4096, 32));
+    sub.push(100, &Request::new(AccessKind::GlobalWrite, 4096, 32));
     let mut down = Vec::new();
     for now in 100..200 {
         sub.cycle(now);
@@ -272,7 +272,7 @@ fn conserve(spec: GpuSpec, seed: u64, lines: u32) -> Result<(), TestCaseError> {
         if let Some(request) = requests.get(next) {
             let bank = decoder.sub_partition(request.addr).index();
             if bench.subs[bank].can_accept() {
-                bench.subs[bank].push(bench.now, *request);
+                bench.subs[bank].push(bench.now, request);
                 next += 1;
             }
         }
@@ -323,7 +323,7 @@ proptest! {
             let mut log = Vec::new();
             for (n, request) in requests.iter().enumerate() {
                 let bank = decoder.sub_partition(request.addr).index();
-                bench.subs[bank].push(bench.now, *request);
+                bench.subs[bank].push(bench.now, request);
                 let end = (n as u64 + 1) * gap;
                 while bench.now < end {
                     let now = bench.now;

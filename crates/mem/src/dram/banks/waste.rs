@@ -1,6 +1,6 @@
 //! Where a channel's bandwidth goes: what the banks wait for, cycle by cycle (`dram_t::cycle`).
 
-use super::{Banks, Members};
+use super::{Banks, Members, Needs};
 use crate::dram::detail::{BusUse, ColumnWait, DramDetail};
 use crate::dram::pipe::DataPipe;
 
@@ -71,9 +71,16 @@ impl Banks {
     fn count_waits(&self, (from, to): (u64, u64), pipe: &DataPipe, counts: &mut DramDetail) {
         use ColumnWait as W;
         let (open, writes) = (self.census.open(), self.census.writes);
-        debug_assert_eq!(self.census.busy(), banks_in(self.with_work()));
-        debug_assert_eq!(open, banks_in(self.needs.read | self.needs.write));
-        debug_assert_eq!(writes, banks_in(self.needs.write));
+        let Needs {
+            read,
+            write,
+            activate,
+            precharge,
+        } = self.needs;
+        let with_work = read | write | activate | precharge;
+        debug_assert_eq!(with_work & self.idle, 0);
+        debug_assert_eq!(self.census.busy(), banks_in(with_work));
+        debug_assert_eq!((open, writes), (banks_in(read | write), banks_in(write)));
         if open == 0 {
             counts.bus[BusUse::RowWait as usize] += to - from;
             return;
@@ -81,7 +88,6 @@ impl Banks {
         counts.bus[BusUse::ColumnWait as usize] += to - from;
         let cycles_to = |at: u64| at.clamp(from, to) - from;
         let mut count = |why: W, cycles: u64| counts.column_waits[why as usize] += cycles;
-        let (read, write) = (self.needs.read, self.needs.write);
         for bank in Members(read & self.opening_read) {
             count(W::Rcd, cycles_to(self.banks[bank].read_at));
         }
