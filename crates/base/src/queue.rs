@@ -4,7 +4,7 @@
 /// `len` entries from `head` on means nothing.
 #[derive(Clone, Debug)]
 pub struct FixedQueue<T> {
-    /// None before the first push, then `capacity`.
+    /// None before the first push, then the least power of two that is at least `capacity`.
     slots: Box<[T]>,
     // Half words, for queues lie by the dozen in what is looked at in every simulated cycle.
     capacity: u32,
@@ -50,11 +50,7 @@ impl<T: Copy> FixedQueue<T> {
 
     #[inline]
     fn wrap(&self, at: u32) -> u32 {
-        if at >= self.capacity {
-            at - self.capacity
-        } else {
-            at
-        }
+        at & (self.slots.len() as u32).wrapping_sub(1)
     }
 
     /// Adds at the back, where it may be changed. Panics when full: callers test `is_full` first.
@@ -78,7 +74,7 @@ impl<T: Copy> FixedQueue<T> {
     #[inline(never)]
     fn allocate(&mut self, [value]: &[T; 1]) {
         debug_assert!(self.slots.is_empty());
-        self.slots = vec![*value; self.capacity as usize].into();
+        self.slots = vec![*value; self.capacity.next_power_of_two() as usize].into();
     }
 
     /// Oldest entry.
