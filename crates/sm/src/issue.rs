@@ -445,12 +445,18 @@ impl Sm {
 
     /// A fence ends when the warp's scoreboard is empty. In 4.2 it then empties the data cache too,
     /// where that is emptied between kernels.
+    #[inline(always)]
     pub(crate) fn release_fence(&mut self, w: usize) {
         if self.warps.fenced.has(w) && !self.warps.has_pending(w) {
-            self.warps.fenced.remove(w);
-            if self.fences_flush_l1 {
-                self.flush_l1();
-            }
+            self.end_fence(w);
+        }
+    }
+
+    #[cold]
+    fn end_fence(&mut self, w: usize) {
+        self.warps.fenced.remove(w);
+        if self.fences_flush_l1 {
+            self.flush_l1();
         }
     }
 

@@ -45,6 +45,16 @@ pub(crate) struct Scheduler {
     pub policy: WarpPolicy,
 }
 
+/// What has been done of a cycle.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Done {
+    Nothing,
+    /// What comes to the SM has come, and no function unit had a result.
+    Arrivals,
+    /// The load/store unit has had its turn as well; function units had nothing to take.
+    Memory,
+}
+
 /// A block that has ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FinishedBlock {
@@ -76,6 +86,9 @@ pub struct Sm {
     settled: Cycle,
     /// Nothing can happen before this cycle, unless something comes from outside.
     wake_at: Cycle,
+    /// Something issued in the last cycle, or no cycle is skipped: whether the next may be is not
+    /// worth a look.
+    wide_awake: bool,
     /// Fetch, schedulers and collectors have nothing to do until something comes to them.
     pub(crate) at_rest: bool,
     /// Links to the network.
@@ -231,6 +244,7 @@ impl Sm {
             max_threads: sm.max_threads,
             settled: 0,
             wake_at: 0,
+            wide_awake: !spec.sim.skip_idle,
             at_rest: false,
         }
     }
@@ -309,31 +323,33 @@ impl Sm {
     }
 
     /// Runs the cycles from `from` up to, not including, `to`.
+    #[inline(always)]
     pub fn run(&mut self, from: Cycle, to: Cycle, memory: &DeviceMemory) {
         self.settle(from);
         let mut now = from;
-        let mut issued = false;
         while now < to && self.fault.is_none() {
-            // After a cycle that issued, sleep is unlikely: not worth the look.
-            self.wake_at = if self.skip_idle && !issued {
-                self.sleeps_until(now)
-            } else {
+            self.wake_at = if self.wide_awake {
                 now
+            } else {
+                self.sleeps_until(now)
             };
             if self.wake_at > now {
                 now = self.wake_at.min(to);
                 self.settle(now);
-                continue;
+            } else {
+                self.run_cycle(now, memory);
+                now += 1;
+                self.settled = now;
             }
-            issued = self.run_cycle(now, memory);
-            now += 1;
-            self.settled = now;
         }
         self.wake_at = self.wake_at.max(now);
-        self.count_sent();
+        if !self.link.outgoing.is_empty() {
+            self.count_sent();
+        }
     }
 
     /// Counts the packets that were sent in this step.
+    #[inline(never)]
     fn count_sent(&mut self) {
         for sent in &self.link.outgoing {
             let request = &sent.request;
@@ -361,12 +377,14 @@ impl Sm {
         self.link.deliver(at, *reply);
     }
 
-    /// Runs one cycle; returns whether something issued.
-    fn run_cycle(&mut self, now: Cycle, memory: &DeviceMemory) -> bool {
+    /// Runs one cycle.
+    #[inline]
+    fn run_cycle(&mut self, now: Cycle, memory: &DeviceMemory) {
         let claimed = cfg!(debug_assertions).then(|| (self.sleeps_until(now), self.footprint()));
-        let instructions = self.counters.warp_instructions;
-        if let Err(fault) = self.cycle(now, memory) {
-            self.fault = Some((now, fault));
+        if self.at_rest && !self.units.has_finished(now) {
+            self.rest(now, memory);
+        } else {
+            self.work(now, memory, Done::Nothing);
         }
         if let Some((wake, before)) = claimed.filter(|(wake, _)| *wake > now) {
             let after = self.footprint();
@@ -376,34 +394,66 @@ impl Sm {
                 self.id
             );
         }
-        self.counters.warp_instructions != instructions
     }
 
-    /// One cycle, stages back to front.
-    fn cycle(&mut self, now: Cycle, memory: &DeviceMemory) -> Result<(), Fault> {
-        self.start_blocks(now);
-        self.take_replies(now);
-        self.count_residents(1);
-        self.finish_flights(now);
-        self.execute(now);
-        if self.at_rest {
-            self.count_rest(1);
-            self.send_fetch(now);
-            return Ok(());
+    /// One cycle that begins at rest and in which no function unit has a result: the load/store
+    /// unit's alone, unless something comes of it.
+    #[inline(never)]
+    fn rest(&mut self, now: Cycle, memory: &DeviceMemory) {
+        self.take_arrivals(now);
+        if !self.at_rest {
+            return self.work(now, memory, Done::Arrivals);
         }
-        let issued = self.counters.warp_instructions;
-        self.issue(now, memory)?;
+        self.load_and_store(now);
+        if !self.at_rest {
+            return self.work(now, memory, Done::Memory);
+        }
+        self.collectors.end_writes();
+        self.count_rest(1);
+        self.send_fetch(now);
+    }
+
+    /// One cycle, stages back to front, of which some may be `done`.
+    #[inline(never)]
+    fn work(&mut self, now: Cycle, memory: &DeviceMemory, done: Done) {
+        if done == Done::Nothing {
+            self.take_arrivals(now);
+            self.finish_flights(now);
+        }
+        if done != Done::Memory {
+            self.feed_units(now);
+            self.load_and_store(now);
+        }
+        self.feed_ldst();
+        if self.style == ModelStyle::V4 {
+            let steps = u64::from(self.collector_steps);
+            self.read_operands(self.counters.active_cycles * steps, steps);
+        }
+        let before = self.counters.warp_instructions;
+        if let Err(fault) = self.issue(now, memory) {
+            self.fault = Some((now, fault));
+            return;
+        }
         self.front_end(now);
-        if self.counters.warp_instructions == issued {
+        let issued = self.counters.warp_instructions != before;
+        if !issued {
             self.come_to_rest();
         }
+        self.wide_awake = issued || !self.skip_idle;
         if self.context.is_some() {
             self.switch_contexts(now);
         }
         if self.tracer.is_some() {
             self.note_activities(now);
         }
-        Ok(())
+    }
+
+    /// What comes to an SM in a cycle: blocks, a reply.
+    #[inline(always)]
+    fn take_arrivals(&mut self, now: Cycle) {
+        self.start_blocks(now);
+        self.take_replies(now);
+        self.count_residents(1);
     }
 
     pub(crate) fn count_residents(&mut self, cycles: u64) {
@@ -416,6 +466,7 @@ impl Sm {
     }
 
     /// Hands at most one reply to the part that it is for.
+    #[inline(always)]
     fn take_replies(&mut self, now: Cycle) {
         let Some(reply) = self.link.front(now) else {
             return;
@@ -449,6 +500,7 @@ impl Sm {
     }
 
     /// Write-back of the function units.
+    #[inline(always)]
     fn finish_flights(&mut self, now: Cycle) {
         if !self.units.has_finished(now) {
             return;
@@ -471,9 +523,8 @@ impl Sm {
         }
     }
 
-    /// Function units take instructions from the collectors; memory and collectors step. In 3.2.2
-    /// the load/store unit steps the collectors and takes what they send on in the same cycle.
-    fn execute(&mut self, now: Cycle) {
+    /// Function units take instructions from the collectors.
+    fn feed_units(&mut self, now: Cycle) {
         let mut pipes = self.collectors.output.occupied() & !(1 << Pipe::Mem as u8);
         while pipes != 0 {
             let pipe = pipes.trailing_zeros() as usize;
@@ -482,23 +533,19 @@ impl Sm {
                 self.feed_unit(pipe, unit, now);
             }
         }
+    }
+
+    /// The load/store unit. In 3.2.2 it steps the collectors too, before it takes what they send on;
+    /// in 4.2 they step after that.
+    #[inline]
+    fn load_and_store(&mut self, now: Cycle) {
         let steps = u64::from(self.collector_steps);
         let ports = u64::from(self.mem_unit_ports);
-        match self.style {
-            ModelStyle::V3 => {
-                let first = self.counters.active_cycles * ports * steps;
-                for port in 0..ports {
-                    self.ldst_cycle(now);
-                    self.read_operands(first + port * steps, steps);
-                }
-                self.feed_ldst();
-            }
-            ModelStyle::V4 => {
-                for _ in 0..ports {
-                    self.ldst_cycle(now);
-                }
-                self.feed_ldst();
-                self.read_operands(self.counters.active_cycles * steps, steps);
+        for port in 0..ports {
+            self.ldst_cycle(now);
+            if self.style == ModelStyle::V3 {
+                let nth = self.counters.active_cycles * ports + port;
+                self.read_operands(nth * steps, steps);
             }
         }
     }
