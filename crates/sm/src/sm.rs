@@ -514,10 +514,7 @@ impl Sm {
             let slot = flight.warp.index();
             self.collectors
                 .write(image.list(inst.bank_writes), flight.warp.0);
-            self.warps.clear_pending(slot, inst, image);
-            self.warps.track[slot].in_flight -= 1;
-            self.warps.touched.insert(slot);
-            self.warps.refresh_arrived(slot, image);
+            self.warps.finished(slot, inst, image);
             self.release_fence(slot);
             self.flights.give(id.0);
         }

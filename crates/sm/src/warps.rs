@@ -59,6 +59,17 @@ pub struct Track {
     asks_further: bool,
 }
 
+/// What the first word of a scoreboard says of an instruction.
+#[derive(Clone, Copy)]
+struct Asked {
+    /// Entries that it needs free and that are not.
+    hit: u64,
+    /// Those of long loads.
+    long: u64,
+    /// There is more to ask.
+    further: bool,
+}
+
 impl Track {
     const EMPTY: Self = Self {
         block: BlockId(0),
@@ -76,6 +87,15 @@ impl Track {
         pipe: Pipe::ALL[0],
         asks_further: false,
     };
+
+    #[inline]
+    fn ask(&self) -> Asked {
+        Asked {
+            hit: self.pending & self.needs,
+            long: self.pending_long & self.needs,
+            further: self.asks_further,
+        }
+    }
 }
 
 /// All warp slots. Fields stand as declared: those that every cycle looks at, then the others.
@@ -342,6 +362,22 @@ impl Warps {
         });
     }
 
+    /// An instruction of a function unit has ended: its results have arrived.
+    #[inline(always)]
+    pub fn finished(&mut self, slot: usize, inst: &TimedInst, kernel: &KernelImage) {
+        if self.words > 1 {
+            cold_path();
+            self.clear_pending(slot, inst, kernel);
+        }
+        let track = &mut self.track[slot];
+        track.in_flight -= 1;
+        track.pending &= !inst.writes_word;
+        track.pending_long &= !inst.writes_word;
+        let asked = track.ask();
+        self.touched.insert(slot);
+        self.answer(slot, kernel, asked);
+    }
+
     /// Calls `f` with each word of a warp's scoreboard and the bits in it that an instruction
     /// writes. Most kernels have one word.
     #[inline(always)]
@@ -371,15 +407,20 @@ impl Warps {
 
     /// Works out anew what the first instruction in the buffer needs: its pipe, and whether it
     /// passes the scoreboard.
-    #[inline]
+    #[inline(always)]
     pub fn refresh(&mut self, slot: usize, kernel: &KernelImage) {
-        let track = &mut self.track[slot];
-        if track.buffer_len == 0 {
+        if self.track[slot].buffer_len == 0 {
             self.buffered.remove(slot);
             self.clear.remove(slot);
             self.long_wait.remove(slot);
-            return;
+        } else {
+            self.refresh_from_buffer(slot, kernel);
         }
+    }
+
+    #[inline(never)]
+    fn refresh_from_buffer(&mut self, slot: usize, kernel: &KernelImage) {
+        let track = &mut self.track[slot];
         self.buffered.insert(slot);
         let inst = kernel.at(track.buffer_pc);
         track.needs = inst.needs_word;
@@ -401,10 +442,17 @@ impl Warps {
     /// Whether the first instruction in the buffer passes the scoreboard, and what holds it back.
     #[inline]
     fn ask_scoreboard(&mut self, slot: usize, kernel: &KernelImage) {
-        let track = &self.track[slot];
-        let mut hit = track.pending & track.needs;
-        let mut long = track.pending_long & track.needs;
-        if track.asks_further {
+        let asked = self.track[slot].ask();
+        self.answer(slot, kernel, asked);
+    }
+
+    /// Notes what the first word of the scoreboard says, and asks further where that is not all.
+    #[inline]
+    fn answer(&mut self, slot: usize, kernel: &KernelImage, asked: Asked) {
+        let Asked {
+            mut hit, mut long, ..
+        } = asked;
+        if asked.further {
             let further = self.ask_further(slot, kernel);
             hit |= further.0;
             long |= further.1;
