@@ -155,7 +155,7 @@ impl Machine<'_, '_> {
     }
 
     /// Reads checked bytes of one lane.
-    pub(crate) fn read_lane(&self, space: MemSpace, lane: usize, address: u64, out: &mut [u8]) {
+    pub(crate) fn read_lane(&mut self, space: MemSpace, lane: usize, address: u64, out: &mut [u8]) {
         let at = address as usize;
         match space {
             MemSpace::Shared => out.copy_from_slice(&self.block.shared[at..at + out.len()]),

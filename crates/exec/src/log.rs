@@ -46,6 +46,8 @@ pub struct WriteLog {
     /// Stores already visible to all.
     committed: usize,
     bytes: Vec<u8>,
+    /// So many of `bytes` are in `lines`, which few epochs need: those that load what they stored.
+    in_lines: u32,
     lines: Vec<Line>,
     index: FxHashMap<(u8, u64), u32>,
     filter: [u64; FILTER_WORDS],
@@ -60,6 +62,7 @@ impl Default for WriteLog {
             prints: Vec::new(),
             committed: 0,
             bytes: Vec::new(),
+            in_lines: 0,
             lines: Vec::new(),
             index: FxHashMap::default(),
             filter: [0; FILTER_WORDS],
@@ -90,6 +93,12 @@ fn line_parts(
         done = part.end;
         Some((at >> LINE_SHIFT, offset, part))
     })
+}
+
+/// The lines that a byte range touches.
+#[inline]
+fn lines_of(address: u64, len: usize) -> std::ops::RangeInclusive<u64> {
+    address >> LINE_SHIFT..=(address + len as u64 - 1) >> LINE_SHIFT
 }
 
 impl WriteLog {
@@ -137,11 +146,33 @@ impl WriteLog {
     /// Records a store of checked, contiguous bytes.
     pub(crate) fn store(&mut self, asid: u8, cycle: u64, address: u64, bytes: &[u8]) {
         self.push_run(asid, cycle, address, bytes);
-        for (line, offset, part) in line_parts(address, bytes.len()) {
-            let len = part.len();
-            let slot = self.line_slot(asid, line);
-            slot.data[offset..offset + len].copy_from_slice(&bytes[part]);
-            slot.mask |= (u128::MAX >> (LINE_BYTES - len)) << offset;
+        for line in lines_of(address, bytes.len()) {
+            let (word, bit) = filter_bit(line);
+            self.filter[word] |= bit;
+        }
+    }
+
+    /// Brings all stored bytes into their lines, where loads look for them.
+    fn fill_lines(&mut self) {
+        if self.in_lines == self.position() {
+            return;
+        }
+        let done = self.in_lines;
+        // The last of those that were done may have gone on: all of it once more does no harm.
+        let first = self.runs.partition_point(|run| run.at + run.len <= done);
+        for number in first..self.runs.len() {
+            self.add_to_lines(self.runs[number]);
+        }
+        self.in_lines = self.position();
+    }
+
+    fn add_to_lines(&mut self, run: Run) {
+        for (line, offset, part) in line_parts(run.address, run.len as usize) {
+            let slot = self.line_slot(run.asid, line);
+            let bytes = &self.bytes[run.at as usize..][part];
+            let line = &mut self.lines[slot];
+            line.data[offset..][..bytes.len()].copy_from_slice(bytes);
+            line.mask |= (u128::MAX >> (LINE_BYTES - bytes.len())) << offset;
         }
     }
 
@@ -166,15 +197,14 @@ impl WriteLog {
         });
     }
 
-    fn line_slot(&mut self, asid: u8, line: u64) -> &mut Line {
+    /// Where a line is among `lines`, from now on.
+    fn line_slot(&mut self, asid: u8, line: u64) -> usize {
         let key = (asid, line);
         if let Some((last, slot)) = self.last
             && last == key
         {
-            return &mut self.lines[slot as usize];
+            return slot as usize;
         }
-        let (word, bit) = filter_bit(line);
-        self.filter[word] |= bit;
         let lines = &mut self.lines;
         let slot = *self.index.entry(key).or_insert_with(|| {
             lines.push(Line {
@@ -184,7 +214,7 @@ impl WriteLog {
             lines.len() as u32 - 1
         });
         self.last = Some((key, slot));
-        &mut self.lines[slot as usize]
+        slot as usize
     }
 
     fn find_line(&self, key: (u8, u64)) -> Option<&Line> {
@@ -201,18 +231,15 @@ impl WriteLog {
         if self.runs.is_empty() {
             return false;
         }
-        let (first, last) = (
-            address >> LINE_SHIFT,
-            (address + len as u64 - 1) >> LINE_SHIFT,
-        );
-        (first..=last).any(|line| {
+        lines_of(address, len).any(|line| {
             let (word, bit) = filter_bit(line);
             self.filter[word] & bit != 0
         })
     }
 
-    /// Lays the own bytes over what was read from the image.
-    pub(crate) fn overlay(&self, asid: u8, address: u64, out: &mut [u8]) {
+    /// Lays the own bytes over what was read from the image. All of them must be in lines.
+    fn overlay(&self, asid: u8, address: u64, out: &mut [u8]) {
+        debug_assert_eq!(self.in_lines, self.position(), "stores that are in no line");
         for (line, offset, part) in line_parts(address, out.len()) {
             let Some(line) = self.find_line((asid, line)) else {
                 continue;
@@ -226,7 +253,8 @@ impl WriteLog {
     }
 
     /// Are all these bytes among the own stores?
-    pub(crate) fn covers(&self, asid: u8, address: u64, len: usize) -> bool {
+    fn covers(&mut self, asid: u8, address: u64, len: usize) -> bool {
+        self.fill_lines();
         line_parts(address, len).all(|(line, offset, part)| {
             let wanted = (u128::MAX >> (LINE_BYTES - part.len())) << offset;
             let line = self.find_line((asid, line));
@@ -274,6 +302,7 @@ impl WriteLog {
         self.runs.clear();
         self.committed = 0;
         self.bytes.clear();
+        self.in_lines = 0;
         self.lines.clear();
         self.index.clear();
         self.filter = [0; FILTER_WORDS];
@@ -295,11 +324,17 @@ pub struct MemPort<'a> {
 
 impl MemPort<'_> {
     /// Reads checked bytes as this SM sees them.
-    pub(crate) fn read(&self, asid: u8, address: u64, out: &mut [u8]) {
+    pub(crate) fn read(&mut self, asid: u8, address: u64, out: &mut [u8]) {
         self.image.read_raw(asid, address, out);
         if self.log.may_touch(address, out.len()) {
+            self.log.fill_lines();
             self.log.overlay(asid, address, out);
         }
+    }
+
+    /// Before a [`Self::reader`]: brings what this SM stored to where that finds it.
+    pub(crate) fn prepare_reader(&mut self) {
+        self.log.fill_lines();
     }
 
     /// For reads of few bytes that are mostly near each other.
@@ -314,14 +349,16 @@ impl MemPort<'_> {
     }
 
     /// The first bytes of the result are checked `bytes` bytes, at most 16, as this SM sees them.
+    /// All that it stored must be in lines.
     #[inline]
-    pub(crate) fn read_few(&self, asid: u8, address: u64, bytes: usize) -> [u8; 16] {
-        if (address % 16) as usize + bytes > 16 {
+    fn read_few(&self, asid: u8, address: u64, bytes: usize) -> [u8; 16] {
+        let mut few = if (address % 16) as usize + bytes > 16 {
             let mut few = [0; 16];
-            self.read(asid, address, &mut few[..bytes]);
-            return few;
-        }
-        let mut few = self.image.read_block(asid, address);
+            self.image.read_raw(asid, address, &mut few[..bytes]);
+            few
+        } else {
+            self.image.read_block(asid, address)
+        };
         if self.log.may_touch(address, bytes) {
             self.log.overlay(asid, address, &mut few[..bytes]);
         }
@@ -343,9 +380,9 @@ impl MemPort<'_> {
     }
 
     /// Were all these bytes written by somebody?
-    pub(crate) fn is_written(&self, asid: u8, address: u64, bytes: usize) -> bool {
-        let byte = |at| self.image.is_written(asid, at, 1) || self.log.covers(asid, at, 1);
-        (address..address + bytes as u64).all(byte)
+    pub(crate) fn is_written(&mut self, asid: u8, address: u64, bytes: usize) -> bool {
+        (address..address + bytes as u64)
+            .all(|at| self.image.is_written(asid, at, 1) || self.log.covers(asid, at, 1))
     }
 }
 
@@ -390,7 +427,7 @@ mod tests {
         image.write(0, base, &bytes).expect("it is there");
         let mut log = WriteLog::new();
         log.store(0, 7, base + 13, &[201, 202, 203, 204, 205]);
-        let port = MemPort {
+        let mut port = MemPort {
             image: &image,
             log: &mut log,
             now: 8,
@@ -399,8 +436,33 @@ mod tests {
             for bytes in [1, 2, 4, 8, 12, 16] {
                 let mut all = vec![0; bytes];
                 port.read(0, address, &mut all);
+                port.prepare_reader();
                 assert_eq!(port.read_few(0, address, bytes)[..bytes], all);
                 assert_eq!(port.reader(0).read(address, bytes)[..bytes], all);
+            }
+        }
+    }
+
+    /// Runs that go on after they were looked at, across lines and over older bytes.
+    #[test]
+    fn a_load_finds_what_was_stored_since_the_last() {
+        let mut image = DeviceMemory::new(1 << 16);
+        let base = image.alloc(0, 512).expect("room");
+        let mut log = WriteLog::new();
+        let mut expected = vec![0; 400];
+        for step in 0..200_u8 {
+            let at = usize::from(step / 3) * 5 + usize::from(step % 3);
+            expected[at..at + 3].fill(step);
+            let mut port = MemPort {
+                image: &image,
+                log: &mut log,
+                now: u64::from(step / 60),
+            };
+            port.write(0, base + at as u64, &[step; 3]);
+            if step % 4 == 0 {
+                let mut all = vec![0; 400];
+                port.read(0, base, &mut all);
+                assert_eq!(all, expected);
             }
         }
     }
@@ -422,7 +484,7 @@ mod tests {
         assert_eq!(log.oldest(), Some(8));
         let read = |log: &mut WriteLog| {
             let mut out = [0; 4];
-            let port = MemPort {
+            let mut port = MemPort {
                 image: &image,
                 log,
                 now: 9,
@@ -448,7 +510,7 @@ mod tests {
             .write(0, base + 2 * PAGE, &[9; 4])
             .expect("it is there");
         let mut log = WriteLog::new();
-        let port = MemPort {
+        let mut port = MemPort {
             image: &image,
             log: &mut log,
             now: 0,

@@ -349,6 +349,7 @@ impl<'a> Machine<'a, '_> {
         let scaled = scaled(fetch.texture, c);
         let nearest = nearest(c, &scaled);
         self.note_addresses(fetch, c, &nearest);
+        self.port.prepare_reader();
         let mut reader = self.port.reader(self.ctx.asid);
         if !fetch.texture.linear || fetch.whole {
             for lane in lanes_of(fetch.lanes) {
@@ -443,6 +444,7 @@ impl<'a> Machine<'a, '_> {
         let scaled = scaled(fetch.texture, c);
         self.note_addresses(fetch, c, &nearest(c, &scaled));
         let around = neighbours(&scaled, c.dims);
+        self.port.prepare_reader();
         let mut reader = self.port.reader(self.ctx.asid);
         for lane in lanes_of(fetch.lanes) {
             let base = fetch.layer(c, lane);
