@@ -114,8 +114,8 @@ impl WarpTable {
     /// The oldest warp of a mask.
     #[inline]
     pub fn oldest(&self, mask: WarpMask) -> Option<WarpSlot> {
-        // Age and slot in a word, so that the least is found without branches. A word of the mask at
-        // a time: most SMs have no more than 64 slots.
+        // Age and slot in a word, so that the least is found without branches. A word of the mask
+        // at a time: most SMs have no more than 64 slots.
         let mut least = u64::MAX;
         for (word, first) in [(mask as u64, 0), ((mask >> 64) as u64, 64)] {
             let mut left = word;

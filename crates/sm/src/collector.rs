@@ -339,7 +339,8 @@ impl Collectors {
         registers.len()
     }
 
-    /// Nothing in collectors and input registers, or nothing that can move: `step` would do nothing.
+    /// Nothing in collectors and input registers, or nothing that can move: `step` would do
+    /// nothing.
     #[inline]
     pub fn is_at_rest(&self) -> bool {
         self.is_idle() || self.is_settled()

@@ -532,8 +532,8 @@ impl Sm {
         }
     }
 
-    /// The load/store unit. In 3.2.2 it steps the collectors too, before it takes what they send on;
-    /// in 4.2 they step after that.
+    /// The load/store unit. In 3.2.2 it steps the collectors too, before it takes what they send
+    /// on; in 4.2 they step after that.
     #[inline]
     fn load_and_store(&mut self, now: Cycle) {
         let steps = u64::from(self.collector_steps);

@@ -90,8 +90,8 @@ impl Sm {
         outcome
     }
 
-    /// The next access enters its bank: `first`, if no other has in this cycle. Apart from the loop,
-    /// for which the compiler would lay out beforehand what one access needs.
+    /// The next access enters its bank: `first`, if no other has in this cycle. Apart from the
+    /// loop, for which the compiler would lay out beforehand what one access needs.
     #[inline(never)]
     fn enter_bank(&mut self, now: Cycle, id: MemId, first: bool) -> Try {
         let ldst = &mut self.ldst;
