@@ -94,6 +94,7 @@ impl Transactions {
     }
 
     /// The transaction of `segment`, made in its place if there is none.
+    #[inline(always)]
     fn of_segment(&mut self, segment: u64, bytes: u16) -> &mut Transaction {
         // Lanes mostly ascend: look from the back.
         let mut at = self.len;
@@ -141,6 +142,17 @@ impl Transactions {
         }
     }
 
+    /// `add`, of what mostly lies in one segment, if there are any lanes.
+    #[inline(always)]
+    fn add_run(&mut self, segment_bytes: u64, lanes: LaneMask, addr: u64, len: u64) {
+        let is_within = (addr & (segment_bytes - 1)) + len <= segment_bytes;
+        if lanes != 0 && is_within && addr.checked_add(len).is_some() {
+            self.add_within(segment_bytes, lanes, addr, len);
+        } else {
+            self.add(segment_bytes, lanes, addr, len);
+        }
+    }
+
     /// Adds the accesses of the `N` lanes from `from` on if all are active, and at one address or
     /// following each other. Returns the lanes added.
     #[inline]
@@ -177,7 +189,7 @@ impl Transactions {
     }
 
     /// Adds `len` bytes at `addr` of some lanes, which lie in one segment.
-    #[inline]
+    #[inline(always)]
     fn add_within(&mut self, segment_bytes: u64, lanes: LaneMask, addr: u64, len: u64) {
         let segment = addr & !(segment_bytes - 1);
         let transaction = self.of_segment(segment, segment_bytes as u16);
@@ -220,10 +232,11 @@ impl Default for Transactions {
 /// Mask of `len` bytes from `addr` within their line.
 #[inline]
 const fn byte_mask(addr: u64, len: u64) -> u128 {
-    let ones = if len >= LINE {
-        u128::MAX
-    } else {
-        (1 << len) - 1
+    let ones = match len {
+        // Mostly few, for which half of the bits do.
+        1..=64 => (u64::MAX >> (64 - len)) as u128,
+        LINE.. => u128::MAX,
+        _ => (1 << len) - 1,
     };
     ones << (addr % LINE)
 }
@@ -423,12 +436,12 @@ fn add_lanes(
         if follows && lanes != 0 {
             bytes += len;
         } else if addr != end.wrapping_sub(len) || lanes == 0 {
-            out.add(size, lanes, first, bytes);
+            out.add_run(size, lanes, first, bytes);
             (first, bytes, lanes) = (addr, len, 0);
         }
         lanes |= 1 << lane;
     }
-    out.add(size, lanes, first, bytes);
+    out.add_run(size, lanes, first, bytes);
 }
 
 /// Bytes of an access within its line. Requires that it is aligned to its length, up to 16.
