@@ -347,3 +347,38 @@ fn both_configurations_drain_random_traffic() {
         assert!(bench.channel.is_idle() && bench.sent > 500);
     }
 }
+
+/// A channel that works in every cycle counts the same as one that rests while it can, whenever
+/// they are asked.
+#[test]
+fn rest_changes_nothing() {
+    let mut apart = fermi_spec();
+    (apart.dram.write_queue.size, apart.dram.write_queue.high) = (8, 6);
+    apart.dram.write_queue.low = 3;
+    let mut narrow = volta_spec();
+    (narrow.dram.queue, narrow.dram.return_queue) = (2, 1);
+    for spec in [fermi_spec(), volta_spec(), apart, narrow] {
+        let (mut rests, mut works) = (Bench::new(spec.clone()), Bench::new(spec.clone()));
+        let decoder = AddressDecoder::new(&spec);
+        let mut rng = warploom_base::Rng::new(7);
+        for _ in 0..3000 {
+            let addr = u64::from(rng.next_u32()) & 0x00ff_ffe0;
+            let kind = [AccessKind::GlobalRead, AccessKind::L2WriteBack][rng.below(2) as usize];
+            let has_room = !rests.channel.scheduler.is_full(kind.is_write());
+            if has_room && decoder.decode(addr).channel == ChannelId(0) {
+                rests.send(kind, addr, 32);
+                works.send(kind, addr, 32);
+                rests.channel.look_ahead();
+            }
+            let until = rests.channel.now + u64::from(rng.below(30));
+            rests.run(until);
+            while works.channel.now < until {
+                works.channel.calm_until = 0;
+                works.run(works.channel.now + 1);
+            }
+            assert_eq!(rests.counters(), works.counters());
+            assert_eq!(rests.channel.detail(), works.channel.detail());
+        }
+        assert_eq!(rests.answered, works.answered);
+    }
+}
