@@ -85,8 +85,8 @@ impl<T: Copy> Timed<T> {
     fn grow(&mut self, any: &(Cycle, T)) {
         let old = self.slots.len();
         let mut slots = vec![*any; (old * 2).max(self.expected)];
-        for at in 0..old {
-            slots[at] = self.slots[self.place(at)];
+        for (at, slot) in slots[..old].iter_mut().enumerate() {
+            *slot = self.slots[self.place(at)];
         }
         (self.slots, self.head) = (slots.into(), 0);
     }
