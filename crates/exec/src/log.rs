@@ -510,7 +510,7 @@ mod tests {
             .write(0, base + 2 * PAGE, &[9; 4])
             .expect("it is there");
         let mut log = WriteLog::new();
-        let mut port = MemPort {
+        let port = MemPort {
             image: &image,
             log: &mut log,
             now: 0,

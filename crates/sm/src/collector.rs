@@ -553,6 +553,9 @@ impl Collectors {
     #[inline(never)]
     fn take_in_by_port<'a>(&mut self, sources: &impl Fn(FlightId) -> Sources<'a>) {
         for p in 0..self.in_ports.len() {
+            if self.input.occupied() == 0 {
+                return;
+            }
             let ports = self.in_ports[p];
             for _ in 0..ports.count {
                 // Where one takes nothing, the next, which is like it, takes nothing either.
