@@ -436,10 +436,10 @@ impl Sm {
         }
         self.front_end(now);
         let issued = self.counters.warp_instructions != before;
-        if !issued {
+        self.wide_awake = issued || !self.skip_idle;
+        if !self.wide_awake {
             self.come_to_rest();
         }
-        self.wide_awake = issued || !self.skip_idle;
         if self.context.is_some() {
             self.switch_contexts(now);
         }

@@ -42,11 +42,13 @@ impl Issued {
 /// A place that holds nothing: behind every instruction.
 const EMPTY: Issued = Issued(u64::MAX);
 
-/// The registers of one stage, by pipe, and what a look at one of them would tell. Instructions lie
-/// in no order: to move them would take branches that the host cannot foresee.
+/// The registers of one stage, by pipe, and what a look at one of them would tell. Instructions of
+/// wide registers lie in no order: to move them would take branches that the host cannot foresee.
 #[derive(Clone, Debug)]
 pub struct StageRegisters {
     registers: [Register; Pipe::COUNT],
+    /// None has more than two places, which all share: `places` is not in use.
+    narrow: bool,
     /// Bit per pipe whose register holds an instruction.
     occupied: u8,
     /// Each scheduler has a place of its own.
@@ -64,6 +66,8 @@ pub struct StageRegisters {
 struct Register {
     /// The instruction issued first.
     oldest: Issued,
+    /// The one issued behind it, of a narrow register.
+    second: Issued,
     first: u16,
     width: u16,
     len: u16,
@@ -84,6 +88,7 @@ impl StageRegisters {
             let width = width.max(1) as u16;
             let register = Register {
                 oldest: EMPTY,
+                second: EMPTY,
                 first,
                 width,
                 len: 0,
@@ -92,6 +97,7 @@ impl StageRegisters {
             register
         });
         Self {
+            narrow: subs.is_none() && registers.iter().all(|r| r.width <= 2),
             registers,
             occupied: 0,
             split: subs.is_some(),
@@ -131,13 +137,19 @@ impl StageRegisters {
         let sub = issued.sub();
         debug_assert!(self.full(sub) >> pipe & 1 == 0, "no place for {issued:?}");
         self.changed = true;
+        self.occupied |= 1 << pipe;
         let register = &mut self.registers[pipe];
-        self.places[usize::from(register.first + register.len)] = issued;
-        register.oldest = register.oldest.min(issued);
         register.len += 1;
         let is_full = self.split | (register.len == register.width);
-        self.occupied |= 1 << pipe;
         self.full[usize::from(sub) % MAX_SCHEDULERS] |= u8::from(is_full) << pipe;
+        let oldest = register.oldest;
+        register.oldest = oldest.min(issued);
+        if self.narrow {
+            register.second = oldest.max(issued);
+        } else {
+            let last = register.held().end - 1;
+            self.places[last] = issued;
+        }
     }
 
     /// The instruction issued first.
@@ -167,29 +179,32 @@ impl StageRegisters {
         }
     }
 
-    /// Takes out an instruction that the register holds; the last one comes to its place.
+    /// Takes out an instruction that the register holds: of a narrow register the oldest.
     #[inline]
     pub fn take(&mut self, pipe: usize, issued: Issued) {
         self.changed = true;
         self.full[usize::from(issued.sub()) % MAX_SCHEDULERS] &= !(1 << pipe);
         let register = &mut self.registers[pipe];
-        let held = &mut self.places[register.held()];
-        debug_assert!(held.contains(&issued), "{issued:?} is not there");
+        debug_assert!(!self.narrow || register.oldest == issued, "not the oldest");
         register.len -= 1;
+        self.occupied &= !(u8::from(register.len == 0) << pipe);
+        if self.narrow {
+            register.oldest = std::mem::replace(&mut register.second, EMPTY);
+        } else {
+            self.take_from_places(pipe, issued);
+        }
+    }
+
+    /// The last instruction comes to the place of one that is taken.
+    #[inline(never)]
+    fn take_from_places(&mut self, pipe: usize, issued: Issued) {
+        let register = &mut self.registers[pipe];
+        let left = register.held();
+        let last = self.places[left.end];
         register.oldest = EMPTY;
-        // Most registers hold one or two: for them no loop.
-        match held {
-            [] | [_] => self.occupied &= !(1 << pipe),
-            [first, second] => {
-                *first = if *first == issued { *second } else { *first };
-                register.oldest = *first;
-            }
-            [others @ .., last] => {
-                for other in others {
-                    *other = if *other == issued { *last } else { *other };
-                    register.oldest = register.oldest.min(*other);
-                }
-            }
+        for other in &mut self.places[left] {
+            *other = if *other == issued { last } else { *other };
+            register.oldest = register.oldest.min(*other);
         }
     }
 
@@ -227,36 +242,40 @@ mod tests {
         assert_eq!(shared.full(0), 0);
     }
 
-    /// Against a list in order, through all ways to fill and to empty three places.
-    #[test]
-    fn the_oldest_is_the_first_of_a_sorted_list() {
+    /// Against a list in order, through all ways to fill and to empty some places; of a narrow
+    /// register only the oldest is taken.
+    fn compare_with_a_list(width: usize) {
         for choices in 0..3_u32.pow(9) {
-            let mut register = StageRegisters::new([3; 6], None);
+            let mut register = StageRegisters::new([width as u32; 6], None);
             let mut sorted: Vec<u64> = Vec::new();
             for step in 0..9 {
                 let choice = choices / 3_u32.pow(step) % 3;
                 let new = u64::from(choices >> step & 15) * 16 + u64::from(step);
                 match choice {
-                    0 if sorted.len() < 3 => {
+                    0 if sorted.len() < width => {
                         register.push(2, issued(new, 0));
                         sorted.push(new);
                         sorted.sort_unstable();
                     }
                     1 | 2 if !sorted.is_empty() => {
-                        let at = if choice == 1 { 0 } else { sorted.len() - 1 };
+                        let is_first = choice == 1 || width <= 2;
+                        let at = if is_first { 0 } else { sorted.len() - 1 };
                         register.take(2, issued(sorted.remove(at), 0));
                     }
                     _ => {}
                 }
                 assert_eq!(register.len(), sorted.len());
-                assert_eq!(
-                    register.oldest(2),
-                    sorted.first().map(|order| issued(*order, 0))
-                );
-                assert_eq!(register.full(0) >> 2 & 1 != 0, sorted.len() == 3);
+                let first = sorted.first().map(|order| issued(*order, 0));
+                assert_eq!(register.oldest(2), first);
+                assert_eq!(register.full(0) >> 2 & 1 != 0, sorted.len() == width);
                 assert_eq!(register.occupied() >> 2 & 1 != 0, !sorted.is_empty());
             }
         }
+    }
+
+    #[test]
+    fn the_oldest_is_the_first_of_a_sorted_list() {
+        (1..=3).for_each(compare_with_a_list);
     }
 
     #[test]
