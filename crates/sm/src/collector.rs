@@ -545,9 +545,22 @@ impl Collectors {
             let Some(i) = self.free_place(set, issued) else {
                 return;
             };
-            self.input.take(pipe, issued);
-            self.occupy(set, i, issued, pipe, &sources(issued.flight()));
+            self.enter((set, i), pipe, issued, sources);
         }
+    }
+
+    /// The first issued of a pipe enters a free collector of a set. In one place, so that what
+    /// tells its sources is no call.
+    #[inline(never)]
+    fn enter<'a>(
+        &mut self,
+        (set, i): (usize, u32),
+        pipe: usize,
+        issued: Issued,
+        sources: &impl Fn(FlightId) -> Sources<'a>,
+    ) {
+        self.input.take(pipe, issued);
+        self.occupy(set, i, issued, pipe, &sources(issued.flight()));
     }
 
     #[inline(never)]
@@ -599,8 +612,7 @@ impl Collectors {
         let issued = self.input.first_issued(pipe);
         let place = self.place_for(sets, issued);
         if let Some((set, i)) = place {
-            self.input.take(pipe, issued);
-            self.occupy(set, i, issued, pipe, &sources(issued.flight()));
+            self.enter((set, i), pipe, issued, sources);
         }
         place.is_some()
     }
@@ -622,7 +634,7 @@ impl Collectors {
         (free != 0).then(|| free.trailing_zeros())
     }
 
-    #[inline]
+    #[inline(always)]
     fn occupy(&mut self, set: usize, i: u32, issued: Issued, pipe: usize, sources: &Sources<'_>) {
         self.busy += 1;
         let missing = sources.registers.len() as u8;
