@@ -147,6 +147,10 @@ impl Units {
 
     /// The next cycle, from `now` on, in which something writes back.
     pub fn next_write_back(&self, now: Cycle) -> Option<Cycle> {
+        // Those that wait for memory have mostly nothing there.
+        if self.occupied.iter().fold(0, |all, word| all | word) == 0 {
+            return None;
+        }
         let start = now as usize % HORIZON;
         let words = HORIZON / 64;
         // One word more than the table has, because the first is cut in two.
