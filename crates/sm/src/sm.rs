@@ -32,6 +32,9 @@ use warploom_stats::{Counters, log2_bin};
 /// Instructions between issue and the function units.
 const FLIGHTS: usize = 8192;
 
+/// Most kernels in flight: the limit of `gpu.max_concurrent_kernels`.
+const MAX_KERNELS: usize = 128;
+
 /// One warp scheduler. A policy has room for the largest one: what is small stands before it.
 #[repr(C, align(64))]
 pub(crate) struct Scheduler {
@@ -101,7 +104,6 @@ pub struct Sm {
     /// Accesses to global memory, while SMs run ahead of each other.
     pub(crate) watched: Option<Box<Watched>>,
     pub(crate) flights: FlightPool,
-    pub(crate) kernels: Vec<Option<Arc<KernelImage>>>,
     pub(crate) schedulers: Vec<Scheduler>,
     pub(crate) blocks: Vec<BlockSlot>,
     /// Counters by kernel slot.
@@ -132,6 +134,8 @@ pub struct Sm {
     pub ldst: Ldst,
     /// Fetch and decode.
     pub front: Frontend,
+    /// By kernel slot, in place: every stage asks for the kernel of its instructions.
+    pub(crate) kernels: [Option<Arc<KernelImage>>; MAX_KERNELS],
     /// Stores of the running step.
     pub log: WriteLog,
     /// Counters.
@@ -196,7 +200,7 @@ impl Sm {
             n_sm: spec.gpu.sms as u16,
             core_khz: u64::from(spec.clocks.core_khz),
             style: spec.gpu.style,
-            kernels: vec![None; spec.gpu.max_concurrent_kernels as usize],
+            kernels: [const { None }; MAX_KERNELS],
             warps: Warps::new(slots, contexts, sm.max_blocks),
             blocks: (0..blocks).map(|_| BlockSlot::free()).collect(),
             schedulers: schedulers(spec, slots, own),
