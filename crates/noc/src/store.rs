@@ -138,11 +138,11 @@ impl Line {
 
     /// Takes the first packet.
     #[inline]
-    pub(crate) fn pop(&mut self, store: &mut Store) -> Option<PacketId> {
+    pub(crate) fn pop(&mut self, store: &mut Store) -> Option<(PacketId, Parcel)> {
         let id = self.front()?;
-        let next = &mut store.packets[id.index()].parcel.next;
-        self.first = std::mem::replace(next, NONE);
-        Some(id)
+        let parcel = &mut store.packets[id.index()].parcel;
+        self.first = std::mem::replace(&mut parcel.next, NONE);
+        Some((id, *parcel))
     }
 }
 
@@ -168,7 +168,7 @@ mod tests {
                 most = most.max(expected.iter().map(VecDeque::len).sum());
             }
             if round % 3 > 0 {
-                let id = lines[from].pop(&mut store);
+                let id = lines[from].pop(&mut store).map(|(id, _)| id);
                 let token = id.map(|id| store.content(id).token);
                 assert_eq!(token, expected[from].pop_front());
                 if let (Some(id), Some(token)) = (id, token) {

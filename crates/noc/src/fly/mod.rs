@@ -170,6 +170,14 @@ impl<P: Ports> Fly<P> {
     /// Each node sends one flit, if its virtual channel has room.
     #[inline]
     fn send(&mut self, store: &mut Store) {
+        if self.channels == 1 {
+            return self.send_alone();
+        }
+        self.send_in_turn(store);
+    }
+
+    #[inline(never)]
+    fn send_in_turn(&mut self, store: &mut Store) {
         each_member!(self.sending, input => {
             if let Some(channel) = self.channel_to_send(input) {
                 self.send_flit(input, channel, store);
@@ -177,12 +185,18 @@ impl<P: Ports> Fly<P> {
         });
     }
 
-    /// Virtual channel of the packet being sent, or one for the next packet.
+    /// The same where each has one virtual channel.
     #[inline]
+    fn send_alone(&mut self) {
+        each_member!(self.sending, input => {
+            if self.credits.any(input) {
+                self.pass_flit(input, input);
+            }
+        });
+    }
+
+    /// Virtual channel of the packet being sent, or one for the next packet.
     fn channel_to_send(&self, input: usize) -> Option<u32> {
-        if self.channels == 1 {
-            return self.credits.any(input).then_some(0);
-        }
         let Source { left, channel, .. } = self.sources[input];
         let has_room = |channel: &u32| self.credits.any(self.index(input, *channel));
         if left > 0 {
@@ -198,21 +212,25 @@ impl<P: Ports> Fly<P> {
         port * self.channels as usize + channel as usize
     }
 
-    #[inline]
     fn send_flit(&mut self, input: usize, channel: u32, store: &mut Store) {
         let index = self.index(input, channel);
+        let source = &mut self.sources[input];
+        if source.left == 0
+            && let Some((id, parcel)) = source.packets.pop(store)
+        {
+            (source.left, source.channel) = (parcel.flits, channel);
+            self.router.announce(index, id, store);
+        }
+        source.left -= 1;
+        self.pass_flit(input, index);
+    }
+
+    /// A flit goes over the channel.
+    #[inline]
+    fn pass_flit(&mut self, input: usize, index: usize) {
         self.credits.take(index);
         self.to_router[self.now as usize % CHANNEL].insert(index);
         let source = &mut self.sources[input];
-        if self.channels > 1 {
-            if source.left == 0
-                && let Some(id) = source.packets.pop(store)
-            {
-                (source.left, source.channel) = (store.parcel(id).flits, channel);
-                self.router.announce(index, id, store);
-            }
-            source.left -= 1;
-        }
         source.flits -= 1;
         if source.flits == 0 {
             self.sending.remove(input);

@@ -57,6 +57,21 @@ pub(crate) trait PortSet: Clone + Debug {
     fn word(&self, index: usize) -> u64;
 }
 
+/// Members of the first set that are not in the second, for `each_member`.
+pub(super) struct Without<'a, S>(pub &'a S, pub &'a S);
+
+impl<S: PortSet> Without<'_, S> {
+    #[inline]
+    pub(super) fn words(&self) -> usize {
+        self.0.words()
+    }
+
+    #[inline]
+    pub(super) fn word(&self, index: usize) -> u64 {
+        self.0.word(index) & !self.1.word(index)
+    }
+}
+
 /// Ports below 64.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Word(u64);

@@ -11,7 +11,7 @@
 use super::credits::Credits;
 use super::departures::Departures;
 use super::islip::{Islip, turns};
-use super::ports::{PortSet, PortTable, Ports};
+use super::ports::{PortSet, PortTable, Ports, Without};
 use super::sinks::Sinks;
 use crate::NocCounters;
 use crate::store::{Line, PacketId, Store};
@@ -27,9 +27,9 @@ struct InputChannel {
     packets: Line,
     /// Flits here.
     flits: u32,
-    /// Virtual channel of the output that the first packet holds, by output and channel.
+    /// Virtual channel of its output that the first packet holds, by output and channel.
     holds: u32,
-    /// Flits of that packet which have not gone.
+    /// Flits of the first packet which have not gone, once it has asked.
     left: u32,
 }
 
@@ -143,8 +143,11 @@ impl<P: Ports> Router<P> {
     /// The first packet of an input channel begins to ask for a virtual channel of its output.
     #[inline]
     fn ask(&mut self, at: usize, store: &Store) {
-        if let Some(id) = self.inputs[at].packets.front() {
-            let output = store.parcel(id).output as usize;
+        let input = &mut self.inputs[at];
+        if let Some(id) = input.packets.front() {
+            let parcel = store.parcel(id);
+            input.left = parcel.flits;
+            let output = parcel.output as usize;
             self.wanted_by[output].insert(at);
             self.wanted.insert(output);
             self.asking += 1;
@@ -160,7 +163,7 @@ impl<P: Ports> Router<P> {
     /// One step of the pipeline.
     pub(super) fn step(&mut self, mut around: Around<'_, P>, counters: &mut NocCounters) {
         if self.channels == 1 {
-            self.match_outputs(around.store, counters);
+            self.match_outputs(counters);
             self.send_all(&mut around);
         } else {
             self.step_channels(&mut around, counters);
@@ -171,27 +174,24 @@ impl<P: Ports> Router<P> {
     /// The same of several virtual channels.
     #[inline(never)]
     fn step_channels(&mut self, around: &mut Around<'_, P>, counters: &mut NocCounters) {
-        self.match_channels(around.store, counters);
+        self.match_channels(counters);
         self.match_switch(counters);
         self.send_matched(around);
     }
 
     /// Heads ask for their outputs, each of which has one virtual channel.
-    fn match_outputs(&mut self, store: &Store, counters: &mut NocCounters) {
-        each_member!(self.wanted, output => {
-            if !self.held.contains(output)
-                && let Some(at) = self
-                    .channel_islip
-                    .match_one(&self.wanted_by[output], output as u32)
-            {
-                self.take_channel(at, output as u32, store);
+    fn match_outputs(&mut self, counters: &mut NocCounters) {
+        each_member!(Without(&self.wanted, &self.held), output => {
+            let wanted_by = &self.wanted_by[output];
+            if let Some(at) = self.channel_islip.match_one(wanted_by, output as u32) {
+                self.take_channel(at as usize, output, output);
             }
         });
         counters.conflicts += u64::from(self.asking);
     }
 
     /// Heads ask for the free virtual channels of their outputs.
-    fn match_channels(&mut self, store: &Store, counters: &mut NocCounters) {
+    fn match_channels(&mut self, counters: &mut NocCounters) {
         each_member!(self.wanted, output => {
             let first = output as u32 * self.channels;
             for index in first..first + self.channels {
@@ -204,30 +204,26 @@ impl<P: Ports> Router<P> {
         self.channel_islip
             .allocate(|channel, output| matches.push((channel, output)));
         for (at, index) in matches.drain(..) {
-            self.take_channel(at, index, store);
+            let output = split(index, self.channels).0;
+            self.take_channel(at as usize, index as usize, output as usize);
         }
         self.channel_matches = matches;
         counters.conflicts += u64::from(self.asking);
     }
 
-    /// The first packet of an input channel has a virtual channel, with which it asks for the
-    /// switch from the next step on.
+    /// The first packet of an input channel has virtual channel `index`, of its output, with which
+    /// it asks for the switch from the next step on.
     #[inline]
-    fn take_channel(&mut self, at: u32, index: u32, store: &Store) {
-        let input = &mut self.inputs[at as usize];
-        let Some(id) = input.packets.front() else {
-            unreachable!("a packet has asked");
-        };
-        (input.holds, input.left) = (index, store.parcel(id).flits);
-        let output = split(index, self.channels).0 as usize;
+    fn take_channel(&mut self, at: usize, index: usize, output: usize) {
+        self.inputs[at].holds = index as u32;
         let wanted_by = &mut self.wanted_by[output];
-        wanted_by.remove(at as usize);
+        wanted_by.remove(at);
         if wanted_by.is_empty() {
             self.wanted.remove(output);
         }
         self.asking -= 1;
-        self.held.insert(index as usize);
-        self.matched.insert(at as usize);
+        self.held.insert(index);
+        self.matched.insert(at);
     }
 
     /// First packets with a virtual channel ask for the switch.
@@ -259,8 +255,9 @@ impl<P: Ports> Router<P> {
     /// switch there, and so is its input: all are matched.
     fn send_all(&mut self, around: &mut Around<'_, P>) {
         each_member!(self.active, at => {
-            if self.credits.any(self.inputs[at].holds as usize) {
-                self.send_flit(at, around);
+            let output = self.inputs[at].holds as usize;
+            if self.credits.any(output) {
+                self.send_flit(at, output, output, around);
             }
         });
     }
@@ -270,23 +267,25 @@ impl<P: Ports> Router<P> {
             let (input, channel) = split(at, self.channels);
             let row = input * self.input_speedup + split(channel, self.input_speedup).1;
             self.channel_turn[row as usize] = split(channel + self.input_speedup, self.channels).1;
-            self.send_flit(at as usize, around);
+            let index = self.inputs[at as usize].holds;
+            let output = split(index, self.channels).0;
+            self.send_flit(at as usize, index as usize, output as usize, around);
         }
     }
 
-    /// The first flit of an input channel goes over the switch.
+    /// The first flit of an input channel goes over the switch, to virtual channel `index`, of its
+    /// output.
     #[inline(always)]
-    fn send_flit(&mut self, at: usize, around: &mut Around<'_, P>) {
+    fn send_flit(&mut self, at: usize, index: usize, output: usize, around: &mut Around<'_, P>) {
         around.to_source.give(at);
         let source = &mut self.inputs[at];
-        let index = source.holds as usize;
         source.flits -= 1;
         source.left -= 1;
         let mut ended = None;
         if source.left == 0
-            && let Some(id) = source.packets.pop(around.store)
+            && let Some((id, parcel)) = source.packets.pop(around.store)
         {
-            ended = Some(around.store.parcel(id).bytes);
+            ended = Some(parcel.bytes);
             around.sinks.expect(index, id, around.store);
             source.holds = NONE;
             self.held.remove(index);
@@ -298,7 +297,6 @@ impl<P: Ports> Router<P> {
             self.active.remove(at);
         }
         self.credits.take(index);
-        let output = split(index as u32, self.channels).0 as usize;
         self.departures.push(output, index, around.over, ended);
     }
 }

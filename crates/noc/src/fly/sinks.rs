@@ -150,8 +150,8 @@ impl<P: Ports> Sinks<P> {
     pub(super) fn pop(&mut self, output: usize, store: &mut Store) -> Option<PacketId> {
         let index = self.ready(output)?;
         let sink = &mut self.sinks[index];
-        let id = sink.packets.pop(store)?;
-        sink.boundary -= store.parcel(id).flits;
+        let (id, parcel) = sink.packets.pop(store)?;
+        sink.boundary -= parcel.flits;
         sink.whole -= 1;
         if sink.whole == 0 {
             self.waiting.remove(index);
