@@ -63,6 +63,15 @@ struct Outbound {
     sm: SmId,
 }
 
+/// Replies to an SM that it has not taken.
+#[derive(Clone, Copy, Debug, Default)]
+struct Untaken {
+    /// As of the last exchange, and those since.
+    all: u32,
+    /// Those since.
+    fresh: u32,
+}
+
 /// Everything behind the SMs' links.
 pub(crate) struct MemorySystem {
     core_khz: u64,
@@ -82,10 +91,8 @@ pub(crate) struct MemorySystem {
     freed: BitSet,
     /// Replies since the last exchange, oldest first.
     outbound: Vec<Outbound>,
-    /// By SM: replies that it has not taken, as of the last exchange, and those since.
-    waiting: Vec<u32>,
-    /// By SM: those since.
-    fresh: Vec<u32>,
+    /// By SM: replies that it has not taken.
+    untaken: Vec<Untaken>,
     /// SMs that share a port of the network.
     cluster: usize,
     /// By SM: that port.
@@ -131,8 +138,7 @@ impl MemorySystem {
             freed_flits: vec![0; sms],
             freed: BitSet::new(sms),
             outbound: Vec::with_capacity(64),
-            waiting: vec![0; sms],
-            fresh: vec![0; sms],
+            untaken: vec![Untaken::default(); sms],
             cluster,
             cluster_of: (0..sms).map(|sm| (sm / cluster) as u32).collect(),
             perfect: spec.gpu.perfect_memory,
@@ -180,7 +186,8 @@ impl MemorySystem {
     /// have come since.
     #[inline]
     pub fn note_waiting(&mut self, sm: usize, replies: u32) {
-        self.waiting[sm] = replies + self.fresh[sm];
+        let untaken = &mut self.untaken[sm];
+        untaken.all = replies + untaken.fresh;
     }
 
     /// Calls `f` on the SMs of which the network took flits since the last exchange, with their
@@ -208,7 +215,7 @@ impl MemorySystem {
     #[inline]
     pub fn end_exchange(&mut self) {
         for reply in self.outbound.drain(..) {
-            self.fresh[reply.sm.index()] = 0;
+            self.untaken[reply.sm.index()].fresh = 0;
         }
     }
 
@@ -265,7 +272,7 @@ impl MemorySystem {
     /// Answers what has crossed the links, where there is nothing behind them, as much as the
     /// cluster's FIFO takes. Atomics act here.
     fn answer_at_once(&mut self, now: Cycle) {
-        for first in (0..self.waiting.len()).step_by(self.cluster) {
+        for first in (0..self.untaken.len()).step_by(self.cluster) {
             for sm in first..first + self.cluster {
                 while self.has_reply_room(first)
                     && self.sending.contains(sm)
@@ -282,11 +289,12 @@ impl MemorySystem {
         }
     }
 
-    /// The first request from an SM has gone on.
+    /// The first request from an SM has gone on. Returns whether there is another.
     #[inline]
-    fn step_up(&mut self, sm: usize) {
+    fn step_up(&mut self, sm: usize) -> bool {
         let lane = &mut self.inbound[sm];
-        match lane.others.pop_front() {
+        let next = lane.others.pop_front();
+        match next {
             Some(next) => lane.first = next,
             None => {
                 // Begins at its first place again: the host's cache has it.
@@ -294,13 +302,18 @@ impl MemorySystem {
                 self.sending.remove(sm);
             }
         }
+        next.is_some()
     }
 
     /// The FIFO of the cluster whose first SM is `first` has room for a reply.
     #[inline]
     fn has_reply_room(&self, first: usize) -> bool {
-        let waiting = &self.waiting[first..][..self.cluster];
-        waiting.iter().sum::<u32>() < self.reply_room
+        // Mostly an SM is alone.
+        if self.cluster == 1 {
+            return self.untaken[first].all < self.reply_room;
+        }
+        let untaken = &self.untaken[first..][..self.cluster];
+        untaken.iter().map(|sm| sm.all).sum::<u32>() < self.reply_room
     }
 
     /// The network took so many flits of an SM.
@@ -330,8 +343,9 @@ impl MemorySystem {
     #[inline]
     fn send_out(&mut self, packet: PacketId, now: Cycle) {
         let sm = self.replies.content(packet).sm;
-        self.waiting[sm.index()] += 1;
-        self.fresh[sm.index()] += 1;
+        let untaken = &mut self.untaken[sm.index()];
+        untaken.all += 1;
+        untaken.fresh += 1;
         let at = now + self.link;
         self.outbound.push(Outbound { at, packet, sm });
     }
@@ -364,19 +378,21 @@ impl MemorySystem {
     /// One reply a cycle from each partition into the network. Atomics act here.
     fn inject_replies(&mut self, now: Cycle) {
         for (p, partition) in self.partitions.iter_mut().enumerate() {
-            let Some(&(mut reply)) = partition.reply_front() else {
+            let Some(reply) = partition.reply_front() else {
                 continue;
             };
-            reply.returned_at = now as u32;
             let cluster = self.cluster_of[reply.sm.index()] as usize;
             let bytes = reply.reply_bytes();
-            if !self.replies.try_inject(p, cluster, &reply, bytes) {
+            let Some(packet) = self.replies.try_inject(p, cluster, reply, bytes) else {
                 self.reply_stalls += 1;
                 partition.count_reply_stall();
                 continue;
-            }
-            partition.pop_reply();
+            };
+            partition.drop_reply();
+            let reply = self.replies.content_mut(packet);
+            reply.returned_at = now as u32;
             if reply.kind == AccessKind::GlobalAtomic {
+                let reply = *reply;
                 self.atomics.push(AtomicEvent { at: now, reply });
             }
         }
@@ -422,7 +438,9 @@ impl MemorySystem {
             let (first, end) = (cluster * self.cluster, (cluster + 1) * self.cluster);
             let turn = first + step;
             for sm in (turn..end).chain(first..turn) {
-                self.inject_requests_of(sm, cluster, now);
+                if self.sending.contains(sm) && self.can_enter(sm, cluster, now) {
+                    self.inject_requests_of(sm, cluster, now);
+                }
             }
             from = end;
         }
@@ -435,14 +453,17 @@ impl MemorySystem {
         first.at <= now && self.requests.has_room(cluster, first.flits)
     }
 
-    /// As many as find room. Apart from the loop of cycles in which mostly none does.
+    /// As many as find room, of which the first does. Apart from the loop of cycles in which mostly
+    /// none does.
     #[inline(never)]
     fn inject_requests_of(&mut self, sm: usize, cluster: usize, now: Cycle) {
-        while self.sending.contains(sm) && self.can_enter(sm, cluster, now) {
+        loop {
             let Inbound { packet, flits, .. } = self.inbound[sm].first;
             self.requests.enter(cluster, packet);
-            self.step_up(sm);
             self.free(sm, flits);
+            if !self.step_up(sm) || !self.can_enter(sm, cluster, now) {
+                return;
+            }
         }
     }
 

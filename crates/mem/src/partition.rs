@@ -224,11 +224,20 @@ impl SubPartition {
         self.to_noc.front()
     }
 
+    /// Takes the reply, of which there must be one, unseen.
+    #[inline]
+    pub fn drop_reply(&mut self) {
+        self.to_noc.drop_oldest();
+        self.counters.replies += 1;
+    }
+
     /// Takes that reply. Replies of kind `GlobalAtomic` are the atomics to execute, in this order.
     #[inline]
     pub fn pop_reply(&mut self) -> Option<Request> {
-        let reply = self.to_noc.pop();
-        self.counters.replies += u64::from(reply.is_some());
+        let reply = self.reply_front().copied();
+        if reply.is_some() {
+            self.drop_reply();
+        }
         reply
     }
 

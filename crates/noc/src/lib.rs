@@ -155,8 +155,8 @@ impl Network {
 
     /// Puts a packet of `bytes` into an input's buffer. Requires `can_inject`.
     pub fn inject(&mut self, input: usize, output: usize, request: Request, bytes: u32) {
-        let has_entered = self.try_inject(input, output, &request, bytes);
-        debug_assert!(has_entered, "no room at input {input}");
+        let entered = self.try_inject(input, output, &request, bytes);
+        debug_assert!(entered.is_some(), "no room at input {input}");
     }
 
     /// Puts a packet of `bytes` into an input's buffer, if it fits.
@@ -167,14 +167,13 @@ impl Network {
         output: usize,
         request: &Request,
         bytes: u32,
-    ) -> bool {
+    ) -> Option<PacketId> {
         let flits = self.flits_of(bytes);
-        let fits = self.has_room(input, flits);
-        if fits {
+        self.has_room(input, flits).then(|| {
             let id = self.store.lodge(request, output as u32, flits, bytes);
             self.put_in(input, id);
-        }
-        fits
+            id
+        })
     }
 
     /// Keeps a packet of `bytes` for an output until it can enter, or whoever has no need of the
@@ -212,6 +211,12 @@ impl Network {
     #[inline]
     pub fn content(&self, id: PacketId) -> &Request {
         self.store.content(id)
+    }
+
+    /// The same, to be changed.
+    #[inline]
+    pub fn content_mut(&mut self, id: PacketId) -> &mut Request {
+        self.store.content_mut(id)
     }
 
     /// Flits of such a packet.

@@ -88,6 +88,12 @@ impl Store {
         &self.packets[id.index()].content
     }
 
+    /// The same, to be changed.
+    #[inline]
+    pub(crate) fn content_mut(&mut self, id: PacketId) -> &mut Request {
+        &mut self.packets[id.index()].content
+    }
+
     /// The rest of it.
     #[inline]
     pub(crate) fn parcel(&self, id: PacketId) -> &Parcel {
