@@ -308,10 +308,6 @@ impl MemorySystem {
     /// The FIFO of the cluster whose first SM is `first` has room for a reply.
     #[inline]
     fn has_reply_room(&self, first: usize) -> bool {
-        // Mostly an SM is alone.
-        if self.cluster == 1 {
-            return self.untaken[first].all < self.reply_room;
-        }
         let untaken = &self.untaken[first..][..self.cluster];
         untaken.iter().map(|sm| sm.all).sum::<u32>() < self.reply_room
     }

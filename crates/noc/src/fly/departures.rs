@@ -6,7 +6,9 @@ use super::CHANNEL;
 use super::ports::{PortSet, PortTable, Ports};
 use crate::NocCounters;
 use warploom_base::Cycle;
-use warploom_config::NocSpec;
+
+/// Cycles that the table has at first, a power of two: few outputs are busy for longer.
+const CYCLES: usize = 64;
 
 /// What comes to the nodes in a cycle: at most one flit of an output.
 #[derive(Clone, Debug)]
@@ -32,33 +34,40 @@ impl<P: Ports> Coming<P> {
 /// The table, and how long each output is busy.
 #[derive(Clone, Debug)]
 pub(super) struct Departures<P: Ports> {
-    /// By cycle, modulo their number, which is a power of two.
+    /// By cycle, modulo their number, which is a power of two. It grows to the most that outputs
+    /// were ever busy for.
     coming: Box<[Coming<P>]>,
+    /// The running cycle: what came before has been taken.
+    now: Cycle,
     /// By output: the first cycle in which it may send.
     free_at: P::Table<Cycle>,
 }
 
 impl<P: Ports> Departures<P> {
-    /// For outputs whose flits take at most `crossing` cycles over the switch.
-    pub(super) fn new(spec: &NocSpec, outputs: usize, crossing: u32) -> Self {
-        let channels = spec.virtual_channels as usize;
-        // Credits bound what waits for an output.
-        let waiting = channels * spec.output_buffer as usize;
-        let cycles = (crossing as usize + waiting + CHANNEL + 1).next_power_of_two();
+    /// For outputs of so many virtual channels each.
+    pub(super) fn new(outputs: usize, channels: usize) -> Self {
         let nothing = Coming {
             flits: P::Set::new(outputs * channels),
             ends: P::Set::new(outputs * channels),
             bytes: 0,
         };
         Self {
-            coming: vec![nothing; cycles].into(),
+            coming: vec![nothing; CYCLES].into(),
+            now: 0,
             free_at: P::Table::new(outputs, 0),
         }
     }
 
+    /// Cycle `now` begins. What comes to the nodes in it is to be taken.
+    #[inline]
+    pub(super) fn begin(&mut self, now: Cycle) -> &mut Coming<P> {
+        self.now = now;
+        self.at(now)
+    }
+
     /// What comes to the nodes in a cycle.
     #[inline]
-    pub(super) fn at(&mut self, cycle: Cycle) -> &mut Coming<P> {
+    fn at(&mut self, cycle: Cycle) -> &mut Coming<P> {
         let place = cycle as usize & (self.coming.len() - 1);
         &mut self.coming[place]
     }
@@ -69,13 +78,32 @@ impl<P: Ports> Departures<P> {
     pub(super) fn push(&mut self, output: usize, index: usize, over: Cycle, ended: Option<u32>) {
         let leaves = over.max(self.free_at[output]);
         self.free_at[output] = leaves + 1;
-        let coming = self.at(leaves + CHANNEL as Cycle);
+        let comes = leaves + CHANNEL as Cycle;
+        if comes - self.now >= self.coming.len() as Cycle {
+            self.grow(comes);
+        }
+        let coming = self.at(comes);
         debug_assert!(!coming.flits.contains(index), "two flits in a cycle");
         coming.flits.insert(index);
         if let Some(bytes) = ended {
             coming.ends.insert(index);
             coming.bytes += u64::from(bytes);
         }
+    }
+
+    /// Makes room up to cycle `last`.
+    #[cold]
+    fn grow(&mut self, last: Cycle) {
+        let (old, now) = (self.coming.len(), self.now as usize);
+        let cycles = (last as usize + 1 - now).next_power_of_two();
+        let mut nothing = self.coming[0].clone();
+        nothing.clear();
+        let mut coming = vec![nothing; cycles];
+        for cycle in now..now + old {
+            let place = &mut self.coming[cycle & (old - 1)];
+            std::mem::swap(&mut coming[cycle & (cycles - 1)], place);
+        }
+        self.coming = coming.into();
     }
 
     /// Counts what leaves in cycle `now`.
@@ -90,16 +118,14 @@ impl<P: Ports> Departures<P> {
 #[cfg(test)]
 mod tests {
     use super::super::ports::Few;
-    use super::{CHANNEL, Cycle, Departures, PortSet};
+    use super::{CHANNEL, CYCLES, Cycle, Departures, PortSet};
     use crate::NocCounters;
 
     /// Flits of an output leave one a cycle, not before they are over the switch, in their order;
     /// other outputs' go beside them. They are counted when they leave and come a channel later.
     #[test]
     fn an_output_sends_one_flit_a_cycle() {
-        let spec = warploom_config::preset("gtx480");
-        let spec = spec.unwrap_or_else(|errors| panic!("{errors}")).noc;
-        let mut departures = Departures::<Few>::new(&spec, 3, 1);
+        let mut departures = Departures::<Few>::new(3, 1);
         departures.push(1, 1, 10, None);
         departures.push(1, 1, 10, Some(40));
         departures.push(1, 1, 14, Some(8));
@@ -121,5 +147,27 @@ mod tests {
             (0b010, 0b010, 1, 8),
         ];
         assert_eq!(seen, expected);
+    }
+
+    /// More flits than the table has cycles, of which some are in it already, leave one a cycle
+    /// all the same.
+    #[test]
+    fn an_output_may_be_busy_for_long() {
+        let mut departures = Departures::<Few>::new(2, 1);
+        let first = 3 * CYCLES as Cycle - 5;
+        departures.begin(first);
+        let flits = 5 * CYCLES as Cycle;
+        departures.push(1, 1, first + 1, Some(7));
+        (0..flits).for_each(|nth| departures.push(0, 0, first, (nth % 3 == 2).then_some(40)));
+        for now in first..first + flits + 9 {
+            let coming = departures.begin(now);
+            let nth = now.checked_sub(first + CHANNEL as Cycle);
+            let here = u64::from(nth.is_some_and(|nth| nth < flits));
+            let ends = u64::from(here == 1 && nth.is_some_and(|nth| nth % 3 == 2));
+            let other = u64::from(nth == Some(1)) << 1;
+            let sets = [&coming.flits, &coming.ends].map(|set| set.word(0));
+            assert_eq!(sets, [here | other, ends | other], "{now}");
+            coming.clear();
+        }
     }
 }

@@ -82,7 +82,6 @@ impl<P: Ports> Fly<P> {
     pub(crate) fn new(spec: &NocSpec, inputs: usize, outputs: usize) -> Self {
         let channels = spec.virtual_channels as usize;
         let switch_steps = spec.hop_cycles.saturating_sub(ALLOCATION_STEPS).max(1);
-        let crossing = crossing(switch_steps, 0, spec.internal_speedup_percent);
         let source = Source {
             flits: 0,
             packets: Line::EMPTY,
@@ -98,7 +97,7 @@ impl<P: Ports> Fly<P> {
             sending: P::Set::new(inputs),
             credits: Credits::new(inputs * channels, spec.input_buffer),
             to_router: std::array::from_fn(|_| P::Set::new(inputs * channels)),
-            router: Router::new(spec, inputs, outputs, crossing),
+            router: Router::new(spec, inputs, outputs),
             sinks: Sinks::new(spec, outputs),
             switch_steps,
             now: 0,
@@ -129,7 +128,7 @@ impl<P: Ports> Fly<P> {
             credits,
             ..
         } = &mut self.router;
-        self.sinks.eject(departures.at(self.now), credits);
+        self.sinks.eject(departures.begin(self.now), credits);
         let at = self.now as usize % CHANNEL;
         each_member!(self.to_router[at], index => {
             self.router.arrive(index, store);

@@ -86,8 +86,7 @@ pub(super) struct Around<'a, P: Ports> {
 }
 
 impl<P: Ports> Router<P> {
-    /// A router whose flits take at most `crossing` cycles over the switch.
-    pub(super) fn new(spec: &NocSpec, inputs: usize, outputs: usize, crossing: u32) -> Self {
+    pub(super) fn new(spec: &NocSpec, inputs: usize, outputs: usize) -> Self {
         let channels = spec.virtual_channels as usize;
         let (fan_in, fan_out) = (spec.input_speedup as usize, spec.output_speedup as usize);
         let input = InputChannel {
@@ -115,7 +114,7 @@ impl<P: Ports> Router<P> {
             channel_turn,
             channel_matches: Vec::with_capacity(inputs * channels),
             switch_matches: Vec::with_capacity(inputs * fan_in),
-            departures: Departures::new(spec, outputs, crossing),
+            departures: Departures::new(outputs, channels),
         }
     }
 
