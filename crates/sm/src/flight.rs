@@ -23,67 +23,77 @@ pub struct Flight {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct MemId(pub u16);
 
-/// Fixed storage with a free list.
+/// Storage of `N` entries, a power of two, with a list of those that are free: an index modulo
+/// their number costs no check.
 #[derive(Clone, Debug)]
-pub struct Pool<T> {
-    entries: Vec<T>,
-    free: Vec<u16>,
+pub struct Pool<T, const N: usize> {
+    entries: Box<[T; N]>,
+    /// Numbers of free entries, in the first `available` places.
+    free: Box<[u16; N]>,
+    available: usize,
 }
 
-impl<T: Clone> Pool<T> {
-    /// `capacity` entries, all free, each a copy of `blank`.
-    pub fn new(capacity: usize, blank: T) -> Self {
-        assert!(capacity <= usize::from(u16::MAX));
+impl<T: Clone, const N: usize> Pool<T, N> {
+    /// All entries free, each a copy of `blank`.
+    pub fn new(blank: T) -> Self {
+        const { assert!(N.is_power_of_two() && N <= 1 << u16::BITS) }
+        let entries = vec![blank; N].into_boxed_slice().try_into();
         Self {
-            entries: vec![blank; capacity],
-            free: (0..capacity as u16).rev().collect(),
+            entries: entries.ok().expect("as many as there are"),
+            free: Box::new(std::array::from_fn(|place| (N - 1 - place) as u16)),
+            available: N,
         }
     }
 
     /// Takes a free entry. `None` when all are in use.
     #[inline]
     pub fn take(&mut self) -> Option<u16> {
-        self.free.pop()
+        self.available = self.available.checked_sub(1)?;
+        Some(self.free[self.available % N])
     }
 
     /// Gives an entry back.
     #[inline]
     pub fn give(&mut self, index: u16) {
         debug_assert!(
-            !self.free.contains(&index),
+            !self.free[..self.available].contains(&index),
             "entry {index} given back twice"
         );
-        self.free.push(index);
+        self.free[self.available % N] = index;
+        self.available += 1;
     }
 
     /// Entries in use.
     pub fn used(&self) -> usize {
-        self.entries.len() - self.free.len()
+        N - self.available
     }
 
     /// Entries that are free.
     pub fn available(&self) -> usize {
-        self.free.len()
+        self.available
     }
 }
 
-impl<T> std::ops::Index<u16> for Pool<T> {
+impl<T, const N: usize> std::ops::Index<u16> for Pool<T, N> {
     type Output = T;
     #[inline]
     fn index(&self, index: u16) -> &T {
-        &self.entries[index as usize]
+        &self.entries[index as usize % N]
     }
 }
 
-impl<T> std::ops::IndexMut<u16> for Pool<T> {
+impl<T, const N: usize> std::ops::IndexMut<u16> for Pool<T, N> {
     #[inline]
     fn index_mut(&mut self, index: u16) -> &mut T {
-        &mut self.entries[index as usize]
+        &mut self.entries[index as usize % N]
     }
 }
 
+/// Instructions in flight that an SM has records for: more than all stages hold.
+const FLIGHTS: usize = 8192;
+
 /// Instructions in flight.
-pub type FlightPool = Pool<Flight>;
+pub type FlightPool = Pool<Flight, FLIGHTS>;
 
 #[cfg(test)]
 mod tests {
@@ -91,7 +101,7 @@ mod tests {
 
     #[test]
     fn a_pool_lends_each_entry_once() {
-        let mut pool = Pool::new(2, 0_u8);
+        let mut pool = Pool::<u8, 2>::new(0);
         let (a, b) = (pool.take().expect("one"), pool.take().expect("two"));
         assert!(a != b && pool.take().is_none());
         assert_eq!((pool.used(), pool.available()), (2, 0));

@@ -58,15 +58,24 @@ impl Pipe {
     ];
 }
 
-/// A range in [`KernelImage::lists`].
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct ListRange {
-    start: u32,
+/// The kernels of an SM, by number: more than `gpu.max_concurrent_kernels` allows, because a number
+/// of eight bits then needs no check.
+pub(crate) type Images = [Option<Arc<KernelImage>>; 1 << u8::BITS];
+
+/// Registers that lie in a [`RegisterList`] itself.
+const FEW: usize = 5;
+
+/// Registers of an instruction for [`KernelImage::list`].
+#[derive(Clone, Copy, Debug)]
+pub struct RegisterList {
     len: u16,
+    /// They themselves, or where they begin in [`KernelImage::lists`], in two halves.
+    few: [u16; FEW],
 }
 
-/// What the pipeline needs of one instruction.
+/// What the pipeline needs of one instruction, in one line of the host's cache.
 #[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
 pub struct TimedInst {
     /// Pipe that it issues to.
     pub pipe: Pipe,
@@ -89,10 +98,12 @@ pub struct TimedInst {
     /// Whether it may go depends on more than `needs_word`: on further entries or on copies.
     pub asks_further: bool,
     /// Registers read through the collector.
-    pub bank_reads: ListRange,
+    pub bank_reads: RegisterList,
     /// Registers written to the banks.
-    pub bank_writes: ListRange,
+    pub bank_writes: RegisterList,
 }
+
+const _: () = assert!(size_of::<TimedInst>() == 64);
 
 /// A kernel in flight.
 pub struct KernelImage {
@@ -118,6 +129,7 @@ pub struct KernelImage {
     pub timed: Vec<TimedInst>,
     /// How its contexts are switched, if they are.
     pub contexts: Option<KernelContexts>,
+    /// What has no room in a [`RegisterList`].
     lists: Vec<u16>,
     /// By instruction: words of scoreboard entries beyond the first 64 that it needs, then those
     /// that it writes.
@@ -278,10 +290,17 @@ impl KernelImage {
         std::iter::once(inst.writes_word).chain(more)
     }
 
-    /// The entries of a list.
+    /// The registers of a list.
     #[inline]
-    pub fn list(&self, range: ListRange) -> &[u16] {
-        &self.lists[range.start as usize..][..range.len as usize]
+    pub fn list<'a>(&'a self, list: &'a RegisterList) -> &'a [u16] {
+        let few = list.few.get(..usize::from(list.len));
+        few.unwrap_or_else(|| self.long_list(list))
+    }
+
+    #[cold]
+    fn long_list(&self, list: &RegisterList) -> &[u16] {
+        let start = usize::from(list.few[0]) | usize::from(list.few[1]) << u16::BITS;
+        &self.lists[start..][..usize::from(list.len)]
     }
 
     /// The pipeline's view of an instruction.
@@ -296,12 +315,18 @@ impl KernelImage {
     }
 }
 
-fn push_list(lists: &mut Vec<u16>, entries: impl Iterator<Item = u16>) -> ListRange {
-    let start = lists.len();
-    lists.extend(entries);
-    ListRange {
-        start: start as u32,
-        len: (lists.len() - start) as u16,
+/// A list of `registers`, put into `lists` if they are many.
+fn register_list(lists: &mut Vec<u16>, registers: &[u16]) -> RegisterList {
+    let mut few = [0; FEW];
+    if let Some(few) = few.get_mut(..registers.len()) {
+        few.copy_from_slice(registers);
+    } else {
+        (few[0], few[1]) = (lists.len() as u16, (lists.len() >> u16::BITS) as u16);
+        lists.extend_from_slice(registers);
+    }
+    RegisterList {
+        len: registers.len() as u16,
+        few,
     }
 }
 
@@ -339,8 +364,8 @@ fn time(facts: &InstFacts, spec: &SmSpec, style: ModelStyle, lists: &mut Vec<u16
         },
         latency: timing.latency_cycles as u16,
         interval: timing.interval_cycles as u16,
-        bank_reads: push_list(lists, bank_reads.into_iter()),
-        bank_writes: push_list(lists, facts.bank_writes.iter().copied()),
+        bank_reads: register_list(lists, &bank_reads),
+        bank_writes: register_list(lists, &facts.bank_writes),
     }
 }
 

@@ -15,7 +15,7 @@ use blocked::{Bank, Blocked, Cause, Try};
 pub use records::{MemInst, Path, PendingAtomic};
 
 use crate::flight::{FlightId, MemId, Pool};
-use crate::image::{KernelImage, physical_base};
+use crate::image::{Images, KernelImage, physical_base};
 use crate::link::Link;
 use crate::sm::Sm;
 use warploom_base::{Cycle, FixedQueue, KernelSlot, LaneMask, SmId, WarpSlot};
@@ -78,9 +78,9 @@ pub struct Ldst {
     /// credit comes.
     blocked: Option<Blocked>,
     /// Memory instructions.
-    pub insts: Pool<MemInst>,
+    pub insts: Pool<MemInst, MEM_RECORDS>,
     /// Lists of transactions.
-    pub lists: Pool<Transactions>,
+    pub lists: Pool<Transactions, LISTS>,
     /// Data cache.
     pub l1d: Option<Cache>,
     /// Constant cache.
@@ -105,8 +105,8 @@ impl Ldst {
             dispatch: None,
             in_dispatch: None,
             blocked: None,
-            insts: Pool::new(MEM_RECORDS, MemInst::BLANK),
-            lists: Pool::new(LISTS, Transactions::new()),
+            insts: Pool::new(MemInst::BLANK),
+            lists: Pool::new(Transactions::new()),
             atomics: vec![PendingAtomic::none(); warps],
             shared: FixedQueue::new(spec.sm.shared_latency_cycles.max(1) as usize),
             shared_latency: spec.sm.shared_latency_cycles,
@@ -383,7 +383,7 @@ impl Sm {
             };
             let inst = self.ldst.insts[id.0];
             let image = image_of(&self.kernels, inst.kernel);
-            let banks = image.list(image.at(inst.pc).bank_writes);
+            let banks = image.list(&image.at(inst.pc).bank_writes);
             let left = &banks[self.ldst.written..];
             let written = self
                 .collectors
@@ -756,11 +756,8 @@ fn fill(cache: &mut Cache, now: Cycle, reply: &Request) -> bool {
 
 /// The image of a kernel that has instructions in flight.
 #[inline]
-pub(crate) fn image_of(
-    kernels: &[Option<std::sync::Arc<KernelImage>>],
-    slot: KernelSlot,
-) -> &KernelImage {
-    kernels[slot.index()]
+pub(crate) fn image_of(kernels: &Images, slot: KernelSlot) -> &KernelImage {
+    kernels[usize::from(slot.0)]
         .as_deref()
         .expect("a kernel with instructions in flight is loaded")
 }

@@ -24,6 +24,7 @@ mod collector;
 mod context;
 mod counters;
 mod detail;
+mod execution;
 mod flight;
 mod frontend;
 mod image;

@@ -12,7 +12,7 @@ use crate::counters::{KernelCounters, SlotCause, SmCounters};
 use crate::detail::{SmDetail, packet_size};
 use crate::flight::{Flight, FlightPool, Pool};
 use crate::frontend::Frontend;
-use crate::image::{KernelImage, Pipe};
+use crate::image::{Images, KernelImage, Pipe};
 use crate::ldst::{Ldst, image_of};
 use crate::link::{Arrival, Link};
 use crate::tracing::Tracer;
@@ -28,12 +28,6 @@ use warploom_mem::coalesce::SharedRule;
 use warploom_mem::{AccessKind, Request};
 use warploom_policy::{OwnPolicies, WarpMask, WarpPolicy, WarpPolicyCounters, WarpScheduler};
 use warploom_stats::{Counters, log2_bin};
-
-/// Instructions between issue and the function units.
-const FLIGHTS: usize = 8192;
-
-/// Most kernels in flight: the limit of `gpu.max_concurrent_kernels`.
-const MAX_KERNELS: usize = 128;
 
 /// One warp scheduler. A policy has room for the largest one: what is small stands before it.
 #[repr(C, align(64))]
@@ -135,7 +129,7 @@ pub struct Sm {
     /// Fetch and decode.
     pub front: Frontend,
     /// By kernel slot, in place: every stage asks for the kernel of its instructions.
-    pub(crate) kernels: [Option<Arc<KernelImage>>; MAX_KERNELS],
+    pub(crate) kernels: Images,
     /// Stores of the running step.
     pub log: WriteLog,
     /// Counters.
@@ -200,11 +194,11 @@ impl Sm {
             n_sm: spec.gpu.sms as u16,
             core_khz: u64::from(spec.clocks.core_khz),
             style: spec.gpu.style,
-            kernels: [const { None }; MAX_KERNELS],
+            kernels: [const { None }; _],
             warps: Warps::new(slots, contexts, sm.max_blocks),
             blocks: (0..blocks).map(|_| BlockSlot::free()).collect(),
             schedulers: schedulers(spec, slots, own),
-            flights: Pool::new(FLIGHTS, blank),
+            flights: Pool::new(blank),
             collectors: Collectors::new(sm, widths, spec.gpu.style),
             units: Units::new(&counts[..Pipe::Mem as usize], sm.writeback_width),
             ldst: Ldst::new(spec, id, slots),
@@ -503,39 +497,6 @@ impl Sm {
         }
     }
 
-    /// Write-back of the function units.
-    #[inline(always)]
-    fn finish_flights(&mut self, now: Cycle) {
-        if !self.units.has_finished(now) {
-            return;
-        }
-        self.at_rest = false;
-        for place in self.units.take_finished(now) {
-            let id = self.units.at(place);
-            let flight = self.flights[id.0];
-            let image = image_of(&self.kernels, flight.kernel);
-            let inst = image.at(flight.pc);
-            let slot = flight.warp.index();
-            self.collectors
-                .write(image.list(inst.bank_writes), flight.warp.0);
-            self.warps.finished(slot, inst, image);
-            self.release_fence(slot);
-            self.flights.give(id.0);
-        }
-    }
-
-    /// Function units take instructions from the collectors.
-    fn feed_units(&mut self, now: Cycle) {
-        let mut pipes = self.collectors.output.occupied() & !(1 << Pipe::Mem as u8);
-        while pipes != 0 {
-            let pipe = pipes.trailing_zeros() as usize;
-            pipes &= pipes - 1;
-            for unit in self.units.of_pipe(pipe) {
-                self.feed_unit(pipe, unit, now);
-            }
-        }
-    }
-
     /// The load/store unit. In 3.2.2 it steps the collectors too, before it takes what they send
     /// on; in 4.2 they step after that.
     #[inline]
@@ -575,28 +536,12 @@ impl Sm {
             let flight = flights[id.0];
             let image = image_of(kernels, flight.kernel);
             Sources {
-                registers: image.list(image.at(flight.pc).bank_reads),
+                registers: image.list(&image.at(flight.pc).bank_reads),
                 warp: flight.warp.0,
             }
         });
         counters.register_reads += reads.served;
         counters.register_bank_conflicts += reads.waited;
-    }
-
-    #[inline]
-    fn feed_unit(&mut self, pipe: usize, unit: usize, now: Cycle) {
-        let index = self.units.index(unit);
-        let Some(issued) = self.collectors.output.for_unit(pipe, index) else {
-            return;
-        };
-        let flight = self.flights[issued.flight().0];
-        let inst = image_of(&self.kernels, flight.kernel).at(flight.pc);
-        let (latency, interval) = (u32::from(inst.latency), u32::from(inst.interval));
-        if self.units.can_accept(unit, now, latency) {
-            self.collectors.output.take(pipe, issued);
-            let id = issued.flight();
-            self.units.accept(unit, now, latency, interval, id);
-        }
     }
 
     fn feed_ldst(&mut self) {

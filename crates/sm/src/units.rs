@@ -11,33 +11,37 @@ use std::ops::Range;
 use warploom_base::Cycle;
 
 /// Cycles that the tables look ahead; latencies stay below it less two.
-pub const HORIZON: usize = 1024;
+pub const HORIZON: usize = 512;
 
-/// One function unit.
-#[derive(Clone, Debug)]
-struct Unit {
-    /// Number among the units of its kind: the sub-core that it serves, where an SM is split.
-    index: u8,
-    /// The dispatch register is free from this cycle on.
-    free_at: Cycle,
-    /// Bit per place of the wheel: the unit has a result there.
-    reserved: [u64; HORIZON / 64],
-}
+/// Most units of a kind: a mask has a bit for each.
+const UNITS: usize = u64::BITS as usize;
+
+/// Places in tables by pipe: a power of two, so that a number modulo it costs no check.
+const PIPES: usize = Pipe::COUNT.next_power_of_two();
+
+/// Some units of a pipe, a bit each. Where an SM is split, the number of a unit among its kind is
+/// the sub-core that it serves.
+pub type UnitMask = u64;
 
 /// All function units but load/store, with result bus and write-back wheel.
 ///
 /// The tables are small, because every cycle of every SM touches other places of them.
 #[derive(Clone, Debug)]
 pub struct Units {
-    units: Vec<Unit>,
-    /// By pipe: the first of its units, and the one behind its last.
-    of_pipe: [(u16, u16); Pipe::COUNT],
+    /// By pipe: its units.
+    of_pipe: [UnitMask; PIPES],
+    /// By pipe: units that keep an instruction in the dispatch register for longer than a cycle.
+    busy: [UnitMask; PIPES],
     /// Most results in a cycle: the bus's width, or one a unit.
     most: usize,
     /// By place of the wheel: results due.
     due: Box<[u16; HORIZON]>,
-    /// `most` a place: instructions that write back, and their units.
-    wheel: Vec<(FlightId, u16)>,
+    /// `most` a place: instructions that write back, and their pipes.
+    wheel: Vec<(FlightId, u8)>,
+    /// By pipe and place of the wheel: units that have a result there.
+    claims: Box<[[UnitMask; HORIZON]; PIPES]>,
+    /// By pipe and unit, of those that are busy: from when on they are not.
+    free_at: Box<[[Cycle; UNITS]; PIPES]>,
     /// Bit set where `wheel` holds something.
     occupied: [u64; HORIZON / 64],
 }
@@ -51,67 +55,74 @@ fn place_of(now: Cycle, latency: u32) -> usize {
 impl Units {
     /// Units of the given kinds and counts, results limited to `bus_width` per cycle.
     pub fn new(counts: &[(Pipe, u32)], bus_width: u32) -> Self {
-        let unit = |index| Unit {
-            index,
-            free_at: 0,
-            reserved: [0; HORIZON / 64],
-        };
-        let units: Vec<Unit> = counts
-            .iter()
-            .flat_map(|&(_, count)| (0..count as u8).map(unit))
-            .collect();
-        let most = units.len().min(bus_width as usize);
-        let mut of_pipe = [(0, 0); Pipe::COUNT];
-        let mut first = 0;
+        let mut of_pipe = [0; PIPES];
         for &(pipe, count) in counts {
-            of_pipe[pipe as usize] = (first, first + count as u16);
-            first += count as u16;
+            assert!(count as usize <= UNITS, "at most {UNITS} units of a kind");
+            of_pipe[pipe as usize] = !UnitMask::MAX.checked_shl(count).unwrap_or(0);
         }
+        let all: u32 = of_pipe.iter().map(|units| units.count_ones()).sum();
+        let most = all.min(bus_width) as usize;
         Self {
-            units,
             of_pipe,
+            busy: [0; PIPES],
             most,
             due: Box::new([0; HORIZON]),
             wheel: vec![(FlightId(0), 0); most * HORIZON],
+            claims: Box::new([[0; HORIZON]; PIPES]),
+            free_at: Box::new([[0; UNITS]; PIPES]),
             occupied: [0; HORIZON / 64],
         }
     }
 
-    /// The units of a pipe.
+    /// Units of a pipe whose dispatch register is free.
     #[inline]
-    pub fn of_pipe(&self, pipe: usize) -> Range<usize> {
-        let (first, end) = self.of_pipe[pipe];
-        usize::from(first)..usize::from(end)
+    pub fn free(&mut self, pipe: usize, now: Cycle) -> UnitMask {
+        if self.busy[pipe % PIPES] != 0 {
+            self.end_intervals(pipe, now);
+        }
+        self.of_pipe[pipe % PIPES] & !self.busy[pipe % PIPES]
     }
 
-    /// Number of a unit among those of its kind.
-    #[inline]
-    pub fn index(&self, unit: usize) -> u8 {
-        self.units[unit].index
+    #[inline(never)]
+    fn end_intervals(&mut self, pipe: usize, now: Cycle) {
+        let mut left = self.busy[pipe % PIPES];
+        while left != 0 {
+            let free = self.free_at[pipe % PIPES][left.trailing_zeros() as usize] <= now;
+            self.busy[pipe % PIPES] ^= if free { left & left.wrapping_neg() } else { 0 };
+            left &= left - 1;
+        }
     }
 
-    /// Whether `unit` can take an instruction of this latency now.
+    /// Those of some free units of a pipe that can take an instruction of this latency now.
     #[inline]
-    pub fn can_accept(&self, unit: usize, now: Cycle, latency: u32) -> bool {
+    pub fn accepting(&self, pipe: usize, free: UnitMask, now: Cycle, latency: u32) -> UnitMask {
         let at = place_of(now, latency);
-        let u = &self.units[unit];
-        u.free_at <= now
-            && u.reserved[at / 64] >> (at % 64) & 1 == 0
-            && usize::from(self.due[at]) < self.most
+        let has_room = usize::from(self.due[at]) < self.most;
+        let without = free & !self.claims[pipe % PIPES][at];
+        if has_room { without } else { 0 }
     }
 
-    /// Takes an instruction. Requires `can_accept`.
-    pub fn accept(&mut self, unit: usize, now: Cycle, latency: u32, interval: u32, id: FlightId) {
-        debug_assert!(self.can_accept(unit, now, latency));
+    /// Takes an instruction. Requires that the unit is free and [`Self::accepting`].
+    #[inline]
+    pub fn accept(
+        &mut self,
+        (pipe, unit): (usize, u32),
+        now: Cycle,
+        (latency, interval): (u32, u32),
+        id: FlightId,
+    ) {
+        debug_assert!(self.accepting(pipe, 1 << unit, now, latency) != 0);
         debug_assert!(
             (latency as usize) < HORIZON - 2,
             "latency {latency} beyond the horizon"
         );
         let at = place_of(now, latency);
-        let u = &mut self.units[unit];
-        u.free_at = now + Cycle::from(interval);
-        u.reserved[at / 64] |= 1 << (at % 64);
-        self.wheel[at * self.most + usize::from(self.due[at])] = (id, unit as u16);
+        if interval > 1 {
+            self.busy[pipe % PIPES] |= 1 << unit;
+            self.free_at[pipe % PIPES][unit as usize % UNITS] = now + Cycle::from(interval);
+        }
+        self.claims[pipe % PIPES][at] |= 1 << unit;
+        self.wheel[at * self.most + usize::from(self.due[at])] = (id, pipe as u8);
         self.due[at] += 1;
         self.occupied[at / 64] |= 1 << (at % 64);
     }
@@ -129,20 +140,17 @@ impl Units {
     #[inline]
     pub fn take_finished(&mut self, now: Cycle) -> Range<usize> {
         let at = now as usize % HORIZON;
-        let (word, bit) = (at / 64, 1 << (at % 64));
+        self.occupied[at / 64] &= !(1 << (at % 64));
         let first = at * self.most;
-        let places = first..first + usize::from(std::mem::take(&mut self.due[at]));
-        for &(_, unit) in &self.wheel[places.clone()] {
-            self.units[usize::from(unit)].reserved[word] &= !bit;
-        }
-        self.occupied[word] &= !bit;
-        places
+        first..first + usize::from(std::mem::take(&mut self.due[at]))
     }
 
-    /// The instruction at a place of the wheel.
+    /// The instruction at a place of the wheel from which its result is taken.
     #[inline]
-    pub fn at(&self, place: usize) -> FlightId {
-        self.wheel[place].0
+    pub fn at(&mut self, place: usize, now: Cycle) -> FlightId {
+        let (id, pipe) = self.wheel[place];
+        self.claims[usize::from(pipe) % PIPES][now as usize % HORIZON] = 0;
+        id
     }
 
     /// The next cycle, from `now` on, in which something writes back.
@@ -178,55 +186,68 @@ mod tests {
         Units::new(&[(Pipe::Sp, 1)], 1)
     }
 
-    fn finished(units: &mut Units, now: Cycle) -> usize {
-        units.take_finished(now).len()
+    fn finished(units: &mut Units, now: Cycle) -> Vec<FlightId> {
+        let places = units.take_finished(now);
+        places.map(|place| units.at(place, now)).collect()
     }
+
+    fn can_accept(units: &mut Units, (pipe, unit): (usize, u32), now: Cycle, latency: u32) -> bool {
+        let free = units.free(pipe, now);
+        units.accepting(pipe, free & 1 << unit, now, latency) != 0
+    }
+
+    const FIRST: (usize, u32) = (Pipe::Sp as usize, 0);
+    const SECOND: (usize, u32) = (Pipe::Sp as usize, 1);
+    const OTHER: (usize, u32) = (Pipe::Sfu as usize, 0);
 
     #[test]
     fn writes_back_latency_plus_two_cycles_after_acceptance() {
         let mut units = one_unit();
-        units.accept(0, 100, 4, 1, FlightId(7));
+        units.accept(FIRST, 100, (4, 1), FlightId(7));
         assert_eq!(units.next_write_back(101), Some(106));
         assert_eq!(
-            (101..106).map(|t| finished(&mut units, t)).sum::<usize>(),
+            (101..106)
+                .map(|t| finished(&mut units, t).len())
+                .sum::<usize>(),
             0
         );
-        let places = units.take_finished(106);
-        let ids: Vec<_> = places.map(|place| units.at(place)).collect();
-        assert_eq!(ids, [FlightId(7)]);
+        assert_eq!(finished(&mut units, 106), [FlightId(7)]);
         assert_eq!(units.next_write_back(107), None);
     }
 
     #[test]
     fn is_blocked_for_the_initiation_interval() {
         let mut units = one_unit();
-        units.accept(0, 10, 39, 4, FlightId(0));
-        assert!(!units.can_accept(0, 13, 39));
-        assert!(units.can_accept(0, 14, 39));
+        units.accept(FIRST, 10, (39, 4), FlightId(0));
+        assert!(!can_accept(&mut units, FIRST, 13, 39));
+        assert!(can_accept(&mut units, FIRST, 14, 39));
     }
 
     #[test]
     fn two_results_do_not_arrive_in_one_cycle_of_a_unit() {
         let mut units = Units::new(&[(Pipe::Sp, 1)], 2);
-        units.accept(0, 10, 5, 1, FlightId(0));
-        assert!(!units.can_accept(0, 11, 4), "same arrival");
-        assert!(units.can_accept(0, 11, 5));
+        units.accept(FIRST, 10, (5, 1), FlightId(0));
+        assert!(!can_accept(&mut units, FIRST, 11, 4), "same arrival");
+        assert!(can_accept(&mut units, FIRST, 11, 5));
     }
 
     #[test]
     fn result_bus_limits_all_units_together() {
         let mut units = Units::new(&[(Pipe::Sp, 2), (Pipe::Sfu, 1)], 2);
-        units.accept(0, 10, 4, 1, FlightId(0));
-        units.accept(1, 10, 4, 1, FlightId(1));
-        assert!(!units.can_accept(2, 10, 4), "third result in the cycle");
-        assert!(units.can_accept(2, 10, 8));
+        units.accept(FIRST, 10, (4, 1), FlightId(0));
+        units.accept(SECOND, 10, (4, 1), FlightId(1));
+        assert!(
+            !can_accept(&mut units, OTHER, 10, 4),
+            "third result in the cycle"
+        );
+        assert!(can_accept(&mut units, OTHER, 10, 8));
     }
 
     #[test]
     fn the_wheel_finds_events_across_its_seam() {
         let mut units = one_unit();
         let now = HORIZON as Cycle * 3 - 2;
-        units.accept(0, now, 8, 1, FlightId(1));
+        units.accept(FIRST, now, (8, 1), FlightId(1));
         assert_eq!(units.next_write_back(now + 1), Some(now + 10));
     }
 }

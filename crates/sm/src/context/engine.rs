@@ -10,10 +10,9 @@ use super::map::{Map, Span};
 use super::places::{Places, Terms};
 use super::tables::{BlockEntry, Place, Queue, State, WarpEntry};
 use crate::blocks::free_run;
-use crate::image::{KernelContexts, KernelImage};
+use crate::image::{Images, KernelContexts, KernelImage};
 use crate::ldst::image_of;
 use crate::warps::Warps;
-use std::sync::Arc;
 use warploom_base::{BlockId, Cycle, KernelSlot, WarpSlot};
 use warploom_config::{ContextRules, ContextStorage, ExtraBlocks};
 use warploom_policy::{WarpMask, warps_of};
@@ -397,7 +396,7 @@ impl Contexts {
 
     /// Something that a warp which is out waited for has come: a load, or the others at its
     /// barrier.
-    pub fn arrived(&mut self, context: usize, warps: &Warps, kernels: &[Option<Arc<KernelImage>>]) {
+    pub fn arrived(&mut self, context: usize, warps: &Warps, kernels: &Images) {
         let entry = &mut self.warps[context];
         if entry.state != State::Absent || entry.at_barrier {
             return;
@@ -420,7 +419,7 @@ impl Contexts {
         &mut self,
         now: Cycle,
         warps: &mut Warps,
-        kernels: &[Option<Arc<KernelImage>>],
+        kernels: &Images,
         decoding: WarpMask,
         moved: &mut Vec<Moved>,
     ) {

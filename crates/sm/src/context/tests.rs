@@ -10,7 +10,7 @@ mod transfer;
 
 use super::engine::{Contexts, Moved};
 use super::tables::State;
-use crate::image::{KernelContexts, KernelImage};
+use crate::image::{Images, KernelContexts, KernelImage};
 use crate::warps::Warps;
 use std::sync::Arc;
 use warploom_base::{BlockId, Cycle, Dim3, KernelSlot, Pc, WarpSlot};
@@ -53,7 +53,7 @@ const BY_BLOCK: ContextRules = ContextRules {
 struct Bench {
     contexts: Contexts,
     warps: Warps,
-    kernels: Vec<Option<Arc<KernelImage>>>,
+    kernels: Images,
     /// The warp whose instructions are being decoded.
     decoding: WarpMask,
     /// What moved, and when.
@@ -139,7 +139,10 @@ impl Bench {
         Self {
             contexts: Contexts::new(rules, storage, SLOTS),
             warps,
-            kernels: vec![Some(Arc::new(image))],
+            kernels: {
+                let mut image = Some(Arc::new(image));
+                std::array::from_fn(|_| image.take())
+            },
             decoding: 0,
             moved: Vec::new(),
         }

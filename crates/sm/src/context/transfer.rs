@@ -4,10 +4,9 @@ use super::engine::{Contexts, Moved, Transfer, Unit};
 use super::map::Span;
 use super::places::Terms;
 use super::tables::{State, WarpEntry};
-use crate::image::{KernelContexts, KernelImage};
+use crate::image::{Images, KernelContexts};
 use crate::ldst::image_of;
 use crate::warps::Warps;
-use std::sync::Arc;
 use warploom_base::{Cycle, WarpSlot};
 use warploom_config::CONTEXT_UNIT_BYTES;
 
@@ -282,7 +281,7 @@ impl Contexts {
         &mut self,
         now: Cycle,
         warps: &mut Warps,
-        kernels: &[Option<Arc<KernelImage>>],
+        kernels: &Images,
         moved: &mut Vec<Moved>,
     ) {
         let Some(mut transfer) = self.transfer else {
@@ -323,7 +322,7 @@ impl Contexts {
         unit: Unit,
         terms: &Terms,
         warps: &mut Warps,
-        kernels: &[Option<Arc<KernelImage>>],
+        kernels: &Images,
         moved: &mut Vec<Moved>,
     ) {
         for context in self.members(unit, terms.by_warp) {

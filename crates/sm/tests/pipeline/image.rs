@@ -103,10 +103,26 @@ fn loads_are_long_but_from_shared_memory() {
 fn sources_are_read_by_version() {
     let reads = |name: &str| {
         let image = prepared(&spec(name), "@%p1 mad.lo.u32 %r1, %r7, %r3, %r7;");
-        image.list(image.at(Pc(0)).bank_reads).to_vec()
+        image.list(&image.at(Pc(0)).bank_reads).to_vec()
     };
     assert_eq!(reads("gtx480"), [7, 3, 7]);
     assert_eq!(reads("gtx480-gpgpusim4"), [3, 7]);
+}
+
+/// Lists of few and of many registers.
+#[test]
+fn all_sources_are_read() {
+    let reads = |instruction: &str| {
+        let image = prepared(&spec("gtx480"), instruction);
+        image.list(&image.at(Pc(0)).bank_reads).to_vec()
+    };
+    let few = reads("st.shared.v4.u32 [s], {%r1, %r2, %r3, %r4};");
+    assert_eq!(few, [1, 2, 3, 4]);
+    let many = reads(
+        "tex.grad.2d.v4.s32.f32 {%r1, %r2, %r3, %r4}, [t, {%f1, %f2}], {%f3, %f4}, {%f5, %f6};",
+    );
+    let first = many[0];
+    assert_eq!(many, (first..first + 6).collect::<Vec<_>>());
 }
 
 /// The scoreboard is asked for what an instruction reads and for what it writes, guards and
