@@ -20,15 +20,29 @@ impl Tally {
     /// One more, from cycle `from` on.
     #[inline]
     pub(super) fn add(&mut self, from: u64) {
-        self.count += 1;
-        self.less = self.less.wrapping_sub(from);
+        self.add_if(true, from);
     }
 
     /// One less, from cycle `from` on.
     #[inline]
     pub(super) fn remove(&mut self, from: u64) {
-        self.count -= 1;
-        self.less = self.less.wrapping_add(from);
+        self.remove_if(true, from);
+    }
+
+    /// `add` or nothing, without a branch.
+    #[inline]
+    pub(super) fn add_if(&mut self, adds: bool, from: u64) {
+        let more = u64::from(adds);
+        self.count += more;
+        self.less = self.less.wrapping_sub(from & more.wrapping_neg());
+    }
+
+    /// `remove` or nothing, without a branch.
+    #[inline]
+    pub(super) fn remove_if(&mut self, removes: bool, from: u64) {
+        let fewer = u64::from(removes);
+        self.count -= fewer;
+        self.less = self.less.wrapping_add(from & fewer.wrapping_neg());
     }
 
     /// So many from cycle `from` on.

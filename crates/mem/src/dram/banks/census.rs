@@ -75,9 +75,7 @@ impl Census {
         self.open.add(from);
         self.writes += u64::from(is_write);
         let of_group = &mut self.by_group[usize::from(group)];
-        if *of_group == 0 {
-            self.groups.add(from);
-        }
+        self.groups.add_if(*of_group == 0, from);
         *of_group += 1;
         self.share(from);
     }
@@ -96,9 +94,7 @@ impl Census {
         self.writes -= u64::from(is_write);
         let of_group = &mut self.by_group[usize::from(group)];
         *of_group -= 1;
-        if *of_group == 0 {
-            self.groups.remove(to);
-        }
+        self.groups.remove_if(*of_group == 0, to);
         self.share(to);
     }
 
