@@ -43,7 +43,8 @@ declare_stats! {
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub struct SubPartition {
-    l2: Option<Cache>,
+    /// Where there is no L2, nothing but its outlet is used.
+    l2: Cache,
     /// L2 cycles so far, and one for each sector copied in, so that copies have an order too.
     now: Cycle,
     /// Sectors copied in.
@@ -54,14 +55,15 @@ pub struct SubPartition {
     from_dram: FixedQueue<Request>,
     /// Packets in the fixed delay before L2, with the core cycle at which they leave it. One that
     /// is split does so as it leaves, since it takes one line of the host's cache and not four:
-    /// `sectors` are those for which a request is still to be made.
+    /// `sectors` are those for which a request is still to be made, `addr` what their addresses
+    /// are counted from.
     rop: Timed<Request>,
     to_noc: FixedQueue<Request>,
-    to_dram: FixedQueue<Request>,
     counters: PartitionCounters,
     rop_cycles: Cycle,
     addrs: PartitionAddrs,
     id: SubPartitionId,
+    has_l2: bool,
     ideal: bool,
     splitting: Splitting,
     /// Writes that miss are acknowledged at once.
@@ -81,9 +83,8 @@ impl SubPartition {
         Self {
             id,
             addrs: PartitionAddrs::new(spec),
-            l2: l2
-                .enabled
-                .then(|| Cache::new(l2, Level::L2, spec.gpu.style)),
+            l2: Cache::with_outlet(l2, Level::L2, spec.gpu.style, partition.l2_to_dram),
+            has_l2: l2.enabled,
             ideal: partition.ideal_l2,
             splitting: Splitting {
                 sectored: l2.enabled && l2.sectored,
@@ -97,7 +98,6 @@ impl SubPartition {
             rop_cycles: rop_cycles.into(),
             rop: Timed::new(64),
             from_noc: FixedQueue::new(partition.noc_to_l2 as usize),
-            to_dram: FixedQueue::new(partition.l2_to_dram as usize),
             from_dram: FixedQueue::new(partition.dram_to_l2 as usize),
             to_noc: FixedQueue::new(partition.l2_to_noc as usize),
             now: 0,
@@ -122,31 +122,23 @@ impl SubPartition {
         self.counters.arrival_cycles += cycles;
         self.counters.arrival_cycles_max.note(cycles);
         self.counters.packets_by_cycles[log2_bin(cycles)] += 1;
-        let sectors = if self.splitting.splits(request) {
-            let sectors = sectors_to_ask(request);
-            debug_assert!(sectors != 0, "a packet of something");
-            let requests = u64::from(sectors.count_ones());
-            self.counters.requests += requests;
-            self.counters.split_cycles += requests * cycles;
-            sectors
+        let requests = if request.kind == AccessKind::TextureRead {
+            self.pass_by_rop(*request)
         } else {
-            self.counters.requests += 1;
-            request.sectors
+            let packet = self.rop.push(now_core + self.rop_cycles, *request);
+            self.splitting.prepare(packet)
         };
-        if request.kind == AccessKind::TextureRead {
-            self.pass_by_rop(Request {
-                sectors,
-                ..*request
-            });
-        } else {
-            let leaves_at = now_core + self.rop_cycles;
-            self.rop.push(leaves_at, *request).sectors = sectors;
+        self.counters.requests += requests;
+        if self.splitting.splits(request) {
+            self.counters.split_cycles += requests * cycles;
         }
     }
 
-    /// A packet that does not wait.
-    fn pass_by_rop(&mut self, mut packet: Request) {
+    /// A packet that does not wait. Returns how many requests are made of it.
+    fn pass_by_rop(&mut self, mut packet: Request) -> u64 {
+        let requests = self.splitting.prepare(&mut packet);
         while !self.splitting.make_request(&mut packet, &mut self.from_noc) {}
+        requests
     }
 
     /// One L2 cycle.
@@ -160,18 +152,37 @@ impl SubPartition {
 
     #[inline(never)]
     fn work(&mut self, now_core: Cycle) {
-        if let Some(l2) = &mut self.l2 {
-            answer(l2, &mut self.to_noc);
-            take_fill(self.now, l2, &mut self.from_dram, &mut self.to_noc);
-            send_miss(l2, &mut self.to_dram);
+        if self.has_l2 {
+            answer(&mut self.l2, &mut self.to_noc);
+            self.take_fill();
+            self.l2.send_miss();
             self.access();
         } else {
             self.pass_by_l2();
         }
-        if self.rop.is_due(now_core) && !self.from_noc.is_full() {
+        if self.rop.is_due(now_core) & !self.from_noc.is_full() {
             let Self { rop, from_noc, .. } = self;
             rop.leave(|packet| self.splitting.make_request(packet, from_noc));
         }
+    }
+
+    /// The oldest reply of DRAM fills L2, or goes on if it is one to a write.
+    #[inline]
+    fn take_fill(&mut self) {
+        let Some(reply) = self.from_dram.front() else {
+            return;
+        };
+        if !reply.kind.is_write() {
+            if !self.l2.fill_port_free(self.now) {
+                return;
+            }
+            self.l2.fill_named(self.now, reply);
+        } else if self.to_noc.is_full() {
+            return;
+        } else if wants_reply(reply.kind) {
+            self.to_noc.push(*reply);
+        }
+        self.from_dram.drop_oldest();
     }
 
     /// The oldest request is looked up.
@@ -180,8 +191,8 @@ impl SubPartition {
         let Some(request) = self.from_noc.front() else {
             return;
         };
-        let Some(l2) = &mut self.l2 else { return };
-        if self.to_dram.is_full() || self.to_noc.is_full() || !l2.data_port_free(self.now) {
+        let l2 = &mut self.l2;
+        if l2.outlet_full() || self.to_noc.is_full() || !l2.data_port_free(self.now) {
             return;
         }
         let answers_now = if self.ideal {
@@ -211,10 +222,11 @@ impl SubPartition {
         {
             self.to_noc.push(reply);
         }
-        if !self.to_dram.is_full()
-            && let Some(request) = self.from_noc.pop()
+        if !self.l2.outlet_full()
+            && let Some(request) = self.from_noc.front()
         {
-            self.to_dram.push(request);
+            self.l2.pass(request);
+            self.from_noc.drop_oldest();
         }
     }
 
@@ -244,13 +256,19 @@ impl SubPartition {
     /// Request at the head of the queue to DRAM.
     #[inline]
     pub fn dram_front(&self) -> Option<&Request> {
-        self.to_dram.front()
+        self.l2.sent_front()
     }
 
-    /// Takes that request.
+    /// There is one.
     #[inline]
-    pub fn pop_dram(&mut self) -> Option<Request> {
-        self.to_dram.pop()
+    pub fn has_for_dram(&self) -> bool {
+        self.l2.any_sent()
+    }
+
+    /// Takes that request, of which there must be one, unseen.
+    #[inline]
+    pub fn drop_dram(&mut self) {
+        self.l2.drop_sent();
     }
 
     /// There is room for a reply from DRAM.
@@ -267,11 +285,7 @@ impl SubPartition {
 
     /// Nothing inside, in any queue or miss.
     pub fn is_idle(&self) -> bool {
-        self.queues_empty()
-            && self.rop.is_empty()
-            && self.to_dram.is_empty()
-            && self.to_noc.is_empty()
-            && self.l2.as_ref().is_none_or(Cache::is_idle)
+        self.queues_empty() && self.rop.is_empty() && self.to_noc.is_empty() && self.l2.is_idle()
     }
 
     /// Nothing that `cycle` could move, but for the fixed delay.
@@ -279,10 +293,8 @@ impl SubPartition {
     fn queues_empty(&self) -> bool {
         self.from_noc.is_empty()
             && self.from_dram.is_empty()
-            && self
-                .l2
-                .as_ref()
-                .is_none_or(|l2| !l2.has_ready() && l2.miss_queue_front().is_none())
+            && !self.l2.has_ready()
+            && !self.l2.has_unsent()
     }
 
     /// Earliest core cycle at which `cycle` can do anything if nothing is pushed before:
@@ -315,8 +327,8 @@ impl SubPartition {
 
     /// Marks 32 bytes at `addr` as present (host-to-device copies).
     pub fn warm(&mut self, addr: u64) {
-        if let Some(l2) = &mut self.l2 {
-            l2.warm(self.now, addr, self.addrs.of(addr));
+        if self.has_l2 {
+            self.l2.warm(self.now, addr, self.addrs.of(addr));
             self.now += 1;
             self.copied += 1;
         }
@@ -324,28 +336,22 @@ impl SubPartition {
 
     /// Drops dirty lines (`flush_l2`).
     pub fn flush(&mut self) {
-        if let Some(l2) = &mut self.l2 {
-            l2.flush();
-        }
+        self.l2.flush();
     }
 
     /// Invalidates L2.
     pub fn invalidate_all(&mut self) {
-        if let Some(l2) = &mut self.l2 {
-            l2.invalidate_all();
-        }
+        self.l2.invalidate_all();
     }
 
     /// Counts L2's accesses apart by kernel too, for the first `kernels` kernel slots.
     pub fn follow_kernels(&mut self, kernels: usize) {
-        if let Some(l2) = &mut self.l2 {
-            l2.follow_kernels(kernels);
-        }
+        self.l2.follow_kernels(kernels);
     }
 
     /// L2's accesses of the kernels in a slot, if there is an L2.
     pub fn kernel_counters(&self, slot: KernelSlot) -> Option<&CacheCounters> {
-        Some(self.l2.as_ref()?.kernel_counters(slot))
+        self.has_l2.then(|| self.l2.kernel_counters(slot))
     }
 
     /// Which one this is.
@@ -355,7 +361,7 @@ impl SubPartition {
 
     /// L2's counters, if there is an L2.
     pub fn l2_counters(&self) -> Option<&CacheCounters> {
-        self.l2.as_ref().map(Cache::counters)
+        self.has_l2.then(|| self.l2.counters())
     }
 
     /// Counters so far.
@@ -398,7 +404,7 @@ impl Splitting {
         }
         let left = packet.sectors & packet.sectors.wrapping_sub(1);
         let sector = packet.sectors.trailing_zeros();
-        request.addr = self.sector_addr(packet, sector.into());
+        request.addr = packet.addr + self.step(packet) * u64::from(sector);
         request.bytes = SECTOR_BYTES;
         request.sectors = packet.sectors ^ left;
         request.byte_mask = packet.byte_mask & MASKS[sector as usize % 4];
@@ -406,19 +412,38 @@ impl Splitting {
         left == 0
     }
 
-    /// Address of the part of a request that lies in a sector of its line. GPGPU-Sim 4.2
+    /// Prepares a packet for being split, if it is. Returns how many requests are made of it.
+    #[inline]
+    fn prepare(self, packet: &mut Request) -> u64 {
+        if !self.splits(packet) {
+            return 1;
+        }
+        packet.sectors = sectors_to_ask(packet);
+        packet.addr = self.base_addr(packet);
+        debug_assert!(packet.sectors != 0, "a packet of something");
+        packet.sectors.count_ones().into()
+    }
+
+    /// What the addresses of a packet's parts are counted from. GPGPU-Sim 4.2
     /// (`breakdown_request_to_sector_requests`) adds the sector's offset in the line to an address
     /// that has it already, and to that of a constant line nothing.
     #[inline]
-    fn sector_addr(self, request: &Request, sector: u64) -> u64 {
-        let half_line = request.bytes == 2 * SECTOR_BYTES;
-        match request.kind {
-            AccessKind::ConstRead | AccessKind::InstRead if half_line && !self.exact => {
-                request.addr
-            }
-            kind if kind.is_write() && !self.exact => request.addr + 32 * sector,
-            _ => (request.addr & !127) + 32 * sector,
+    fn base_addr(self, packet: &Request) -> u64 {
+        let stays = packet.kind.is_write() || self.step(packet) == 0;
+        if stays && !self.exact {
+            packet.addr
+        } else {
+            packet.addr & !127
         }
+    }
+
+    /// Distance of the addresses of neighbouring sectors.
+    #[inline]
+    fn step(self, packet: &Request) -> u64 {
+        let half_line = packet.bytes == 2 * SECTOR_BYTES;
+        let constant = matches!(packet.kind, AccessKind::ConstRead | AccessKind::InstRead);
+        let stands = half_line & constant & !self.exact;
+        u64::from(SECTOR_BYTES) * u64::from(!stands)
     }
 }
 
@@ -431,40 +456,6 @@ fn answer(l2: &mut Cache, to_noc: &mut FixedQueue<Request>) {
         && wants_reply(request.kind)
     {
         to_noc.push(*request);
-    }
-}
-
-/// The oldest reply of DRAM fills L2, or goes on if L2 does not wait for it.
-#[inline]
-fn take_fill(
-    now: Cycle,
-    l2: &mut Cache,
-    from_dram: &mut FixedQueue<Request>,
-    to_noc: &mut FixedQueue<Request>,
-) {
-    let Some(reply) = from_dram.front() else {
-        return;
-    };
-    if let Some(line) = l2.waiting_for_fill(reply) {
-        if !l2.fill_port_free(now) {
-            return;
-        }
-        l2.fill_line(now, line, reply);
-    } else if to_noc.is_full() {
-        return;
-    } else if wants_reply(reply.kind) {
-        to_noc.push(*reply);
-    }
-    from_dram.drop_oldest();
-}
-
-#[inline]
-fn send_miss(l2: &mut Cache, to_dram: &mut FixedQueue<Request>) {
-    if !to_dram.is_full()
-        && let Some(request) = l2.miss_queue_front()
-    {
-        to_dram.push(*request);
-        l2.drop_miss();
     }
 }
 

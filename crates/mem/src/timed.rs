@@ -91,13 +91,12 @@ impl<T: Copy> Timed<T> {
         (self.slots, self.head) = (slots.into(), 0);
     }
 
-    /// The oldest entry leaves, or a part of it: `is_last` says whether nothing is left of it.
-    /// There must be one.
+    /// The oldest entry leaves, or a part of it: `is_last` says whether nothing is left of it,
+    /// which nobody can foretell: no branch. There must be one.
     #[inline]
     pub(crate) fn leave(&mut self, is_last: impl FnOnce(&mut T) -> bool) {
-        if is_last(&mut self.slots[self.head].1) {
-            self.drop_oldest();
-        }
+        let is_last = is_last(&mut self.slots[self.head].1);
+        self.drop_if(is_last);
     }
 
     /// Takes the oldest entry, if it may leave in cycle `now`.
@@ -110,12 +109,16 @@ impl<T: Copy> Timed<T> {
 
     #[inline]
     pub(crate) fn drop_oldest(&mut self) {
-        self.head = self.place(1);
-        self.len -= 1;
-        self.due_at = match self.len {
-            0 => Cycle::MAX,
-            _ => self.slots[self.head].0,
-        };
+        self.drop_if(true);
+    }
+
+    #[inline]
+    fn drop_if(&mut self, drops: bool) {
+        let drops = usize::from(drops);
+        self.head = self.place(drops);
+        self.len -= drops;
+        let due_at = self.slots[self.head].0;
+        self.due_at = if self.len == 0 { Cycle::MAX } else { due_at };
     }
 }
 

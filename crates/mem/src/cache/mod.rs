@@ -5,6 +5,7 @@
 //! an idle cache costs nothing.
 
 mod counters;
+mod misses;
 mod mshr;
 mod policy;
 mod table;
@@ -16,9 +17,10 @@ pub use texture::TextureCache;
 
 use crate::{AccessKind, Request};
 use core::hint::cold_path;
+use misses::Misses;
 use mshr::{Fill, Mshrs};
 use tags::{Probe, Tags};
-use warploom_base::{Cycle, FixedQueue, KernelSlot};
+use warploom_base::{Cycle, KernelSlot};
 use warploom_config::{AllocatePolicy, CacheSpec, ModelStyle, WriteAllocate, WritePolicy};
 
 /// Why a cache could not take an access this cycle.
@@ -77,10 +79,6 @@ pub struct Access {
     /// itself then comes back from `next_ready`, to be acknowledged.
     pub allocate_sent: bool,
 }
-
-/// A line or sector that a cache waits for.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct OnItsWay(u32);
 
 /// Which level a cache is: names its write-backs and allocate reads.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -163,12 +161,14 @@ const NO_SET: u32 = u32::MAX;
 #[repr(C, align(64))]
 pub struct Cache {
     rules: Rules,
-    miss_queue: FixedQueue<Request>,
+    misses: Misses,
     data_port_free_at: Cycle,
     fill_port_free_at: Cycle,
     mshrs: Mshrs,
-    /// The last access, if it was refused and nothing has changed since for it: it would be again.
-    refused: Option<Refused>,
+    /// The access that was refused last.
+    refused: Refused,
+    /// Nothing has changed since for it, nor was another one taken: it would be again.
+    refuses: bool,
     /// Accesses that were refused after a look.
     refusals: u32,
     tags: Tags,
@@ -194,6 +194,15 @@ struct Refused {
 pub struct Refusal(u32);
 
 impl Refused {
+    const NOTHING: Self = Self {
+        addr: 0,
+        byte_mask: 0,
+        set: NO_SET,
+        kind: AccessKind::GlobalRead,
+        sectors: 0,
+        reason: FailReason::LineAllocFail,
+    };
+
     #[inline]
     fn is(&self, request: &Request) -> bool {
         self.addr == request.addr
@@ -212,12 +221,13 @@ impl Cache {
     /// An empty cache whose ways `set_ways` may raise to `max_ways`.
     pub fn with_max_ways(spec: &CacheSpec, level: Level, style: ModelStyle, max_ways: u32) -> Self {
         Self {
-            refused: None,
+            refused: Refused::NOTHING,
+            refuses: false,
             refusals: 0,
             rules: Rules::new(spec, level, style),
             data_port_free_at: 0,
             fill_port_free_at: 0,
-            miss_queue: FixedQueue::new(spec.miss_queue as usize),
+            misses: Misses::new(spec.miss_queue, 0),
             mshrs: Mshrs::new(spec.mshr_entries, spec.mshr_merge),
             tags: Tags::new(spec, max_ways),
             counters: CacheCounters::default(),
@@ -225,10 +235,18 @@ impl Cache {
         }
     }
 
+    /// An empty cache whose misses go on into a queue for `outlet` requests (`send_miss`).
+    pub fn with_outlet(spec: &CacheSpec, level: Level, style: ModelStyle, outlet: u32) -> Self {
+        Self {
+            misses: Misses::new(spec.miss_queue, outlet),
+            ..Self::new(spec, level, style)
+        }
+    }
+
     /// Offers a request, indexed by its own address. Call only when `data_port_free`.
     #[inline]
     pub fn access(&mut self, now: Cycle, request: &Request) -> Access {
-        if self.miss_queue.is_full() && self.rules.sends(request.kind) {
+        if self.misses.is_full() && self.rules.sends(request.kind) {
             return self.refuse_to_send(request);
         }
         self.access_indexed(now, request, request.addr)
@@ -285,9 +303,12 @@ impl Cache {
     /// that attempt is counted. Else it is to be offered.
     #[inline]
     pub fn refuses_again(&mut self, request: &Request) -> Option<FailReason> {
-        let refused = self.refused.filter(|refused| refused.is(request))?;
-        self.count_failed(request.kind, refused.reason, 1);
-        Some(refused.reason)
+        if !self.refuses || !self.refused.is(request) {
+            return None;
+        }
+        let reason = self.refused.reason;
+        self.count_failed(request.kind, reason, 1);
+        Some(reason)
     }
 
     /// The access that was refused last.
@@ -299,14 +320,15 @@ impl Cache {
     /// The access that was refused last is still this one, and would be refused again.
     #[inline]
     pub fn still_refuses(&self, refusal: Refusal) -> bool {
-        self.refusals == refusal.0 && self.refused.is_some()
+        self.refusals == refusal.0 && self.refuses
     }
 
     /// Something has changed that matters to accesses refused for some reasons: `may_pass`.
     #[inline]
     fn reconsider(&mut self, may_pass: impl Fn(&Refused) -> bool) {
-        if self.refused.as_ref().is_some_and(may_pass) {
-            self.refused = None;
+        if self.refuses {
+            cold_path();
+            self.refuses = !may_pass(&self.refused);
         }
     }
 
@@ -322,7 +344,7 @@ impl Cache {
             self.read_miss(place, probe, request)
         };
         match done {
-            Ok(_) => self.refused = None,
+            Ok(_) => self.refuses = false,
             Err(reason) => self.note_refusal(place.set, request, reason),
         }
         let access = policy::outcome(probe, done);
@@ -332,14 +354,15 @@ impl Cache {
 
     fn note_refusal(&mut self, set: u32, request: &Request, reason: FailReason) {
         self.refusals = self.refusals.wrapping_add(1);
-        self.refused = Some(Refused {
+        self.refuses = true;
+        self.refused = Refused {
             addr: request.addr,
             byte_mask: request.byte_mask,
             set,
             kind: request.kind,
             sectors: request.sectors,
             reason,
-        });
+        };
     }
 
     #[inline]
@@ -371,49 +394,93 @@ impl Cache {
         now >= self.fill_port_free_at
     }
 
-    /// Next request to go down, if any. The caller moves at most one per cycle.
+    /// Next request to go down, if any, where there is no outlet. The caller moves at most one per
+    /// cycle.
     #[inline]
     pub fn miss_queue_front(&self) -> Option<&Request> {
-        self.miss_queue.front()
+        self.misses.front()
     }
 
     /// Takes the next request to go down.
     #[inline]
     pub fn pop_miss(&mut self) -> Option<Request> {
+        self.miss_left();
+        self.misses.pop()
+    }
+
+    /// The miss queue has room for one more.
+    #[inline]
+    fn miss_left(&mut self) {
         // Nothing else is refused for want of room there.
         self.reconsider(|refused| refused.reason == FailReason::MissQueueFull);
-        self.miss_queue.pop()
     }
 
-    /// `pop_miss` of a request that was looked at.
+    /// A request is to go into the outlet.
     #[inline]
-    pub(crate) fn drop_miss(&mut self) {
-        self.reconsider(|refused| refused.reason == FailReason::MissQueueFull);
-        self.miss_queue.drop_oldest();
+    pub(crate) fn has_unsent(&self) -> bool {
+        self.misses.any_unsent()
     }
 
-    /// The line or sector that a reply brings, if it belongs to a miss of this cache. Replies to
-    /// accesses that bypassed the cache must not be asked about: the cache knows only addresses.
+    /// One request goes into the outlet, if there is one and room.
     #[inline]
-    pub fn waiting_for_fill(&self, reply: &Request) -> Option<OnItsWay> {
-        if reply.kind.is_write() {
-            return None;
-        }
-        self.mshrs.on_its_way(self.atom(reply.addr)).map(OnItsWay)
+    pub(crate) fn send_miss(&mut self) {
+        let sends = self.misses.send();
+        self.reconsider(|refused| sends & (refused.reason == FailReason::MissQueueFull));
+    }
+
+    /// Passes a request into the outlet, which must have room, where there is no cache but only
+    /// that.
+    #[inline]
+    pub(crate) fn pass(&mut self, request: &Request) {
+        self.misses.push(*request);
+        self.misses.send();
+    }
+
+    /// The outlet has no room.
+    #[inline]
+    pub(crate) fn outlet_full(&self) -> bool {
+        self.misses.outlet_full()
+    }
+
+    /// A request is to leave the outlet.
+    #[inline]
+    pub(crate) fn any_sent(&self) -> bool {
+        self.misses.any_sent()
+    }
+
+    /// Next request to leave the outlet, if any.
+    #[inline]
+    pub(crate) fn sent_front(&self) -> Option<&Request> {
+        self.misses.sent_front()
+    }
+
+    /// Takes that request, of which there must be one, unseen.
+    #[inline]
+    pub(crate) fn drop_sent(&mut self) {
+        self.misses.drop_sent();
     }
 
     /// Takes a reply: the line or sector, or a part of it. Requests merged on it become ready
     /// when its last part came. The cache must wait for it.
     pub fn fill(&mut self, now: Cycle, reply: &Request) {
-        let Some(line) = self.waiting_for_fill(reply) else {
+        let Some(entry) = self.mshrs.on_its_way(self.atom(reply.addr)) else {
             panic!("a fill that nothing waits for");
         };
-        self.fill_line(now, line, reply);
+        self.fill_entry(now, entry, reply);
     }
 
-    /// `fill`, where `waiting_for_fill` said what a reply brings and nothing has changed since.
+    /// `fill` of L2, whose reads say themselves what waits for them.
     #[inline]
-    pub fn fill_line(&mut self, now: Cycle, OnItsWay(entry): OnItsWay, reply: &Request) {
+    pub(crate) fn fill_named(&mut self, now: Cycle, reply: &Request) {
+        debug_assert_eq!(
+            self.mshrs.on_its_way(self.atom(reply.addr)),
+            Some(reply.token)
+        );
+        self.fill_entry(now, reply.token, reply);
+    }
+
+    #[inline]
+    fn fill_entry(&mut self, now: Cycle, entry: u32, reply: &Request) {
         if let Some(fill) = self.mshrs.arrive(entry, reply.bytes) {
             self.fill_whole(now, entry, fill, reply);
         }
@@ -436,7 +503,7 @@ impl Cache {
         }
         // Other sets are as they were, unless how many lines are dirty decides what is replaced.
         let same_dirty = self.tags.dirty_lines() == dirty_before;
-        self.reconsider(|refused| refused.set == set || !same_dirty);
+        self.reconsider(|refused| (refused.set == set) | !same_dirty);
         let cycles = u64::from(self.rules.fill_cycles);
         self.fill_port_free_at = self.fill_port_free_at.max(now) + cycles;
         self.counters.fill_port_busy += cycles;
@@ -484,18 +551,18 @@ impl Cache {
     /// No miss outstanding, nothing to send, nothing ready.
     #[inline]
     pub fn is_idle(&self) -> bool {
-        self.miss_queue.is_empty() && self.mshrs.is_empty()
+        self.misses.is_empty() && self.mshrs.is_empty()
     }
 
     /// Makes every line invalid (dirty lines are dropped, as in GPGPU-Sim).
     pub fn invalidate_all(&mut self) {
-        self.refused = None;
+        self.refuses = false;
         self.tags.clear(|_| true);
     }
 
     /// Makes every dirty line invalid.
     pub fn flush(&mut self) {
-        self.refused = None;
+        self.refuses = false;
         self.tags.clear(|is_dirty| is_dirty);
     }
 
@@ -506,7 +573,7 @@ impl Cache {
         if !self.is_idle() || self.has_ready() {
             return false;
         }
-        self.refused = None;
+        self.refuses = false;
         if !self.tags.take_dirty() {
             self.invalidate_all();
             return true;
@@ -525,7 +592,7 @@ impl Cache {
     /// the number is what it was. The cache must be quiescent.
     pub fn set_ways(&mut self, ways: u32) {
         assert!(self.is_quiescent(), "a cache in use cannot change its size");
-        self.refused = None;
+        self.refuses = false;
         if ways != self.tags.ways() {
             self.tags.set_ways(ways);
         }
@@ -538,13 +605,13 @@ impl Cache {
             self.is_quiescent(),
             "a cache in use cannot change its policy"
         );
-        self.refused = None;
+        self.refuses = false;
         self.rules.allocate = allocate;
     }
 
     /// Marks sectors valid without traffic (a host-to-device copy that warms L2).
     pub fn warm(&mut self, now: Cycle, addr: u64, index_addr: u64) {
-        self.refused = None;
+        self.refuses = false;
         let set = self.tags.set(index_addr);
         let line = self.tags.line(addr);
         let sector = (addr % 128 / 32) as u8 & self.rules.sector_bits;

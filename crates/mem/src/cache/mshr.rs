@@ -126,8 +126,8 @@ impl Mshrs {
         self.in_use == 0
     }
 
-    /// Starts an entry for `bytes` at `addr`. Requires `Room::New`, with `slot`, and that nothing
-    /// has changed since.
+    /// Starts an entry for `bytes` at `addr`, and returns which. Requires `Room::New`, with `slot`,
+    /// and that nothing has changed since.
     #[inline]
     pub(super) fn start(
         &mut self,
@@ -136,7 +136,7 @@ impl Mshrs {
         bytes: u16,
         fill: Fill,
         request: &Request,
-    ) {
+    ) -> u32 {
         let first = self.keep(request);
         let entry = Entry {
             addr,
@@ -162,6 +162,7 @@ impl Mshrs {
         };
         self.in_use += 1;
         self.by_addr.insert(slot, addr, index);
+        index
     }
 
     /// Adds a request to an entry. Requires `Room::Merge`.

@@ -55,7 +55,7 @@ impl Cache {
     /// The miss queue has room for `more` requests.
     #[inline]
     fn queue_has(&self, more: usize) -> Result<(), FailReason> {
-        if self.miss_queue.room() < more {
+        if self.misses.room() < more {
             Err(FailReason::MissQueueFull)
         } else {
             Ok(())
@@ -68,7 +68,7 @@ impl Cache {
         self.tags.touch(at, place.now);
         if request.kind == AccessKind::GlobalAtomic {
             cold_path();
-            self.refused = None;
+            self.refuses = false;
             self.tags
                 .write(place.set, at, place.sector, request.byte_mask);
         }
@@ -112,7 +112,7 @@ impl Cache {
         match self.rules.write_allocate {
             WriteAllocate::None => {
                 self.queue_has(1)?;
-                self.miss_queue.push(*request);
+                self.misses.push(*request);
                 Ok(Done {
                     write_sent: true,
                     ..Done::default()
@@ -137,7 +137,7 @@ impl Cache {
         };
         if sends {
             self.queue_has(1)?;
-            self.miss_queue.push(*request);
+            self.misses.push(*request);
         }
         if stays {
             self.tags.touch(at, place.now);
@@ -166,7 +166,7 @@ impl Cache {
     ) -> Result<Done, FailReason> {
         self.queue_has(3)?;
         self.mshr_has_room(request)?;
-        self.miss_queue.push(*request);
+        self.misses.push(*request);
         let read = Request {
             kind: self.allocate_kind(),
             bytes: self.rules.atom_bytes,
@@ -224,7 +224,7 @@ impl Cache {
         self.queue_has(1)?;
         let write_sent = self.rules.write == WritePolicy::WriteThrough;
         if write_sent {
-            self.miss_queue.push(*request);
+            self.misses.push(*request);
         }
         let (at, evicts) = self.take_line(place, probe);
         let was_reserved = matches!(probe, Probe::HitReserved(_));
@@ -282,13 +282,17 @@ impl Cache {
             index,
             sector: place.sector,
         };
-        self.mshrs
+        let entry = self
+            .mshrs
             .start(slot, addr, self.rules.atom_bytes, fill, waiting);
-        let read = self.miss_queue.push(*waiting);
+        let read = self.misses.push(*waiting);
         read.addr = addr;
         read.bytes = self.rules.atom_bytes;
         read.sectors = self.rules.atom_sectors << (addr % 128 / 32) & 15;
         read.kind = down;
+        // Who waits for L2's knows them by that.
+        let is_own = self.rules.level == Level::L2;
+        read.token = if is_own { entry } else { waiting.token };
         Ok(evicts)
     }
 
@@ -338,7 +342,7 @@ impl Cache {
             return;
         }
         let evicted = *self.tags.evicted();
-        self.miss_queue.push(Request {
+        self.misses.push(Request {
             addr: evicted.addr,
             byte_mask: evicted.byte_mask,
             bytes: evicted.bytes,

@@ -3,7 +3,8 @@
 //!
 //! The table is looked at once for each miss and once for each fill, hundreds of cycles apart, so
 //! that it is kept small: a slot has half of the key's hash and the number, and whoever asks says
-//! whether the number is the one.
+//! whether the number is the one. But it is kept rather empty: hosts cannot foretell which searches
+//! take another step.
 
 /// A slot without a number.
 const EMPTY: u64 = u64::MAX;
@@ -27,9 +28,9 @@ const fn hash(key: u64) -> u64 {
 }
 
 impl AddressTable {
-    /// Room for `entries`, at most half full.
+    /// Room for `entries`, which fill a quarter at most.
     pub(crate) fn new(entries: usize) -> Self {
-        let slots = (entries * 2).next_power_of_two().max(8);
+        let slots = (entries * 4).next_power_of_two().max(8);
         Self {
             slots: vec![EMPTY; slots].into(),
             shift: 64 - slots.trailing_zeros(),

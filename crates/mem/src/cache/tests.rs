@@ -20,7 +20,7 @@ fn settle(cache: &mut Cache, now: Cycle) -> Vec<(AccessKind, u64, u16)> {
     let mut sent = Vec::new();
     while let Some(down) = cache.pop_miss() {
         sent.push((down.kind, down.addr, down.bytes));
-        if cache.waiting_for_fill(&down).is_some() {
+        if !down.kind.is_write() {
             cache.fill(now, &down);
         }
     }
@@ -306,7 +306,7 @@ fn merged_requests_are_answered_in_order_once_the_whole_line_is_here() {
     let down = cache.pop_miss().expect("one request goes down");
     assert_eq!((down.addr, down.bytes, down.sectors), (0, 128, 15));
     for sector in 0..4 {
-        assert!(!cache.has_ready() && cache.waiting_for_fill(&down).is_some());
+        assert!(!cache.has_ready());
         cache.fill(7, &read(sector * 32, 32));
     }
     let tokens: Vec<_> = std::iter::from_fn(|| cache.next_ready())
@@ -536,11 +536,7 @@ fn a_request_refused_again_would_be_refused() {
         let mut request = read(0, 32);
         for now in 0..20_000 {
             match rng.below(40) {
-                0..5 => below.extend(
-                    cache
-                        .pop_miss()
-                        .filter(|down| cache.waiting_for_fill(down).is_some()),
-                ),
+                0..5 => below.extend(cache.pop_miss().filter(|down| !down.kind.is_write())),
                 5..8 => below
                     .drain(..1.min(below.len()))
                     .for_each(|r| cache.fill(now, &r)),
@@ -555,7 +551,7 @@ fn a_request_refused_again_would_be_refused() {
                 }
                 _ => {
                     let mut forgetful = cache.clone();
-                    forgetful.refused = None;
+                    forgetful.refuses = false;
                     refused += u32::from(cache.clone().refuses_again(&request).is_some());
                     let access = cache.access(now, &request);
                     let looked = forgetful.access_indexed(now, &request, request.addr);

@@ -3,62 +3,65 @@
 
 use warploom_config::DramSpec;
 
-/// Credits of a bank's own.
-const OWN: u32 = 1;
-
 /// The arbiter of a channel.
 #[derive(Clone, Debug)]
 pub(super) struct Arbiter {
-    own: Box<[u32]>,
+    /// Banks that have taken their own credit, a bit each.
+    own: u64,
     shared: u32,
-    /// Shared credits; `None` is no limit.
-    most_shared: Option<u32>,
+    /// Shared credits; `u32::MAX` is no limit.
+    most_shared: u32,
     last: usize,
 }
 
 impl Arbiter {
     pub(super) fn new(banks: u32, spec: &DramSpec) -> Self {
+        assert!(banks <= u64::BITS, "more banks than bits of a mask");
         let both_limited = spec.queue > 0 && spec.return_queue > 0;
         let queued = spec.queue + spec.write_queue.size;
         Self {
-            own: vec![0; banks as usize].into(),
+            own: 0,
             shared: 0,
-            most_shared: both_limited
-                .then(|| (queued + spec.return_queue).saturating_sub(banks - 1)),
+            most_shared: match both_limited {
+                true => (queued + spec.return_queue).saturating_sub(banks - 1),
+                false => u32::MAX,
+            },
             last: banks as usize - 1,
         }
     }
 
-    /// Banks in turn.
-    pub(super) fn order(&self) -> impl Iterator<Item = usize> + use<> {
-        let (banks, mut bank) = (self.own.len(), self.last);
-        (0..banks).map(move |_| {
-            bank = if bank + 1 < banks { bank + 1 } else { 0 };
-            bank
-        })
+    /// The first in turn of some banks, a bit each, of which there must be one.
+    #[inline]
+    pub(super) fn first_of(&self, banks: u64) -> usize {
+        let later = banks & (u64::MAX - 1) << self.last;
+        let first = if later != 0 { later } else { banks };
+        first.trailing_zeros() as usize
     }
 
-    pub(super) fn has_credit(&self, bank: usize) -> bool {
-        self.own[bank] < OWN || self.most_shared.is_none_or(|most| self.shared < most)
+    /// Banks for which there is a credit, a bit each.
+    #[inline]
+    pub(super) fn with_credit(&self) -> u64 {
+        if self.shared < self.most_shared {
+            u64::MAX
+        } else {
+            !self.own
+        }
     }
 
     /// Takes a credit: the bank's own first.
+    #[inline]
     pub(super) fn borrow(&mut self, bank: usize) {
-        if self.own[bank] < OWN {
-            self.own[bank] += 1;
-        } else {
-            self.shared += 1;
-        }
+        self.shared += (self.own >> bank & 1) as u32;
+        self.own |= 1 << bank;
         self.last = bank;
     }
 
     /// Gives a credit back: the bank's own first.
+    #[inline]
     pub(super) fn give_back(&mut self, bank: usize) {
-        if self.own[bank] > 0 {
-            self.own[bank] -= 1;
-        } else {
-            self.shared -= 1;
-        }
+        let has_own = self.own >> bank & 1;
+        self.own ^= has_own << bank;
+        self.shared -= 1 - has_own as u32;
     }
 }
 
@@ -67,6 +70,10 @@ mod tests {
     use super::Arbiter;
     use crate::testing::fermi_spec;
     use warploom_config::DramSpec;
+
+    fn has_credit(arbiter: &Arbiter, bank: usize) -> bool {
+        arbiter.with_credit() >> bank & 1 == 1
+    }
 
     #[test]
     fn one_bank_cannot_take_the_others_credit() {
@@ -78,14 +85,14 @@ mod tests {
         let mut arbiter = Arbiter::new(2, &spec);
         // One of its own, and 2 + 2 - 1 shared.
         for _ in 0..4 {
-            assert!(arbiter.has_credit(0));
+            assert!(has_credit(&arbiter, 0));
             arbiter.borrow(0);
         }
-        assert!(!arbiter.has_credit(0) && arbiter.has_credit(1));
-        assert_eq!(arbiter.order().collect::<Vec<_>>(), [1, 0]);
+        assert!(!has_credit(&arbiter, 0) && has_credit(&arbiter, 1));
+        assert_eq!((arbiter.first_of(0b11), arbiter.first_of(0b01)), (1, 0));
         arbiter.borrow(1);
         arbiter.give_back(0);
-        assert!(arbiter.has_credit(0) && !arbiter.has_credit(1));
+        assert!(has_credit(&arbiter, 0) && !has_credit(&arbiter, 1));
     }
 
     /// One of its own, and 2 + 4 + 2 - 1 shared.
@@ -99,7 +106,7 @@ mod tests {
         spec.write_queue.size = 4;
         let mut arbiter = Arbiter::new(2, &spec);
         let mut credits = 0;
-        while arbiter.has_credit(0) {
+        while has_credit(&arbiter, 0) {
             arbiter.borrow(0);
             credits += 1;
         }

@@ -13,11 +13,17 @@ fn sub() -> SubPartition {
     SubPartition::new(&fermi_spec(), SubPartitionId(0), ROP)
 }
 
+fn pop_dram(sub: &mut SubPartition) -> Option<Request> {
+    let request = sub.dram_front().copied()?;
+    sub.drop_dram();
+    Some(request)
+}
+
 /// Runs L2 cycles, DRAM answering at once, until a reply is there; returns the cycle and it.
 fn reply_at(sub: &mut SubPartition, from: Cycle, to: Cycle) -> Option<(Cycle, Request)> {
     for now in from..to {
         sub.cycle(now);
-        while let Some(down) = sub.pop_dram() {
+        while let Some(down) = pop_dram(sub) {
             if !down.kind.is_write() {
                 sub.push_from_dram(down);
             }
@@ -167,7 +173,7 @@ fn a_version_3_l2_takes_whole_lines() {
     let mut down = Vec::new();
     for now in 100..200 {
         sub.cycle(now);
-        if let Some(request) = sub.pop_dram() {
+        if let Some(request) = pop_dram(&mut sub) {
             down.push((request.kind, request.bytes));
             sub.push_from_dram(request);
         }
