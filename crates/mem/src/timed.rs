@@ -51,6 +51,12 @@ impl<T: Copy> Timed<T> {
         now >= self.due_at
     }
 
+    /// The oldest entry.
+    #[inline]
+    pub(crate) fn next(&self) -> Option<&T> {
+        (!self.is_empty()).then(|| &self.slots[self.head].1)
+    }
+
     /// The oldest entry, if it may leave in cycle `now`.
     #[inline]
     pub(crate) fn due(&self, now: Cycle) -> Option<&T> {

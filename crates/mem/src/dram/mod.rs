@@ -10,7 +10,6 @@ mod scheduler;
 mod tally;
 mod timing;
 
-use crate::AccessKind;
 use crate::address::{AddressDecoder, Nearby};
 use crate::hash::{Ipoly, xor};
 use crate::partition::SubPartition;
@@ -217,7 +216,12 @@ impl DramChannel {
         self.look_ahead();
     }
 
+    /// What has left the pipe before this cycle waits to be returned, and the oldest that waits is.
+    /// Nothing looks at the former in the cycle in which it leaves: most pass both at once.
     fn return_one(&mut self, banks: &mut [SubPartition]) {
+        if let Some(finished) = self.pipe.left_before(self.now) {
+            self.returns.push(finished);
+        }
         let Some(&ticket) = self.returns.front() else {
             return;
         };
@@ -237,8 +241,11 @@ impl DramChannel {
             let counts = &mut self.detail.counts;
             self.banks.settle_bus(now, &self.pipe, counts);
             self.pipe.stand();
-        } else if let Some(finished) = self.pipe.step(now) {
-            self.finish(finished);
+        } else if self.pipe.next_ends()
+            && let Some(finished) = self.pipe.left_before(now + 1)
+        {
+            self.arbiter.give_back(finished.side.into());
+            self.requests.remove(finished);
         }
         self.schedule(now_core);
         let Self {
@@ -249,19 +256,6 @@ impl DramChannel {
             ..
         } = self;
         self.commands += u64::from(banks.issue(now, pipe, (counters, detail)));
-    }
-
-    /// Write-backs end here; anything else is returned.
-    fn finish(&mut self, finished: Ticket) {
-        if matches!(
-            finished.kind,
-            AccessKind::L1WriteBack | AccessKind::L2WriteBack
-        ) {
-            self.arbiter.give_back(finished.side.into());
-            self.requests.remove(finished);
-        } else {
-            self.returns.push(finished);
-        }
     }
 
     /// Gives at most one bank work.
@@ -369,7 +363,7 @@ impl DramChannel {
             Some(due_at) if !self.is_full => due_at,
             _ => Cycle::MAX,
         };
-        self.calm_until = self.banks.wakes_at().min(self.pipe.leaves_at());
+        self.calm_until = self.banks.wakes_at().min(self.pipe.looked_at());
         if !self.returns.is_empty() || self.scheduler.may_give(self.banks.idle()) {
             self.calm_until = 0;
         }

@@ -2,6 +2,7 @@
 //! after it, in the order of the commands. The pipe stands still while replies cannot leave.
 
 use super::inside::Ticket;
+use crate::AccessKind;
 use crate::timed::Timed;
 use warploom_base::Cycle;
 
@@ -31,16 +32,24 @@ impl DataPipe {
         }
     }
 
-    /// Steps up to the end of cycle `now`.
+    /// Steps before cycle `now`.
     #[inline]
     fn steps(&self, now: u64) -> u64 {
-        now + 1 - self.stood
+        now - self.stood
     }
 
-    /// Moves in cycle `now`; returns the request whose last data left.
+    /// Takes the next request if its last data left before cycle `now`.
     #[inline]
-    pub(super) fn step(&mut self, now: u64) -> Option<Ticket> {
+    pub(super) fn left_before(&mut self, now: u64) -> Option<Ticket> {
         self.requests.take_due(self.steps(now))
+    }
+
+    /// The next request, if there is one, ends here: write-backs do, anything else is returned.
+    #[inline]
+    pub(super) fn next_ends(&self) -> bool {
+        self.requests.next().is_some_and(|next| {
+            matches!(next.kind, AccessKind::L1WriteBack | AccessKind::L2WriteBack)
+        })
     }
 
     /// Stands still for a cycle.
@@ -48,11 +57,12 @@ impl DataPipe {
         self.stood += 1;
     }
 
-    /// Cycle in which the next request's last data leaves, if the pipe moves until then.
+    /// Cycle in which the next request is to be looked at, if the pipe moves until then: that in
+    /// which its last data leaves if it ends there, else the one after that.
     #[inline]
-    pub(super) fn leaves_at(&self) -> Cycle {
+    pub(super) fn looked_at(&self) -> Cycle {
         match self.requests.due_at() {
-            Some(step) => step + self.stood - 1,
+            Some(step) => step + self.stood - u64::from(self.next_ends()),
             None => Cycle::MAX,
         }
     }
@@ -79,7 +89,7 @@ impl DataPipe {
     /// last.
     #[inline]
     pub(super) fn push(&mut self, now: u64, finished: Option<Ticket>) {
-        self.last_exit = (self.steps(now) + self.delay).max(self.last_exit + 1);
+        self.last_exit = (self.steps(now + 1) + self.delay).max(self.last_exit + 1);
         if let Some(request) = finished {
             self.requests.push(self.last_exit, request);
         }
@@ -102,34 +112,32 @@ mod tests {
     fn data_comes_after_the_delay() {
         let mut pipe = DataPipe::new(12);
         pipe.push(0, Some(READ));
-        assert_eq!(pipe.leaves_at(), 12);
-        assert_eq!((1..12).filter_map(|now| pipe.step(now)).count(), 0);
-        assert!(pipe.step(12).is_some());
-        assert_eq!(pipe.leaves_at(), u64::MAX);
+        assert_eq!(pipe.looked_at(), 13);
+        assert_eq!((1..13).filter_map(|now| pipe.left_before(now)).count(), 0);
+        assert!(pipe.left_before(13).is_some());
+        assert_eq!(pipe.looked_at(), u64::MAX);
     }
 
     #[test]
     fn a_write_after_reads_keeps_the_order() {
         let mut pipe = DataPipe::new(12);
         pipe.push(0, Some(READ));
-        pipe.step(1);
         pipe.set_delay(4);
         pipe.push(1, Some(READ));
-        let exits: Vec<_> = (2..=20).filter(|&now| pipe.step(now).is_some()).collect();
+        let mut leaves = |now: u64| pipe.left_before(now + 1).is_some();
+        let exits: Vec<_> = (1..=20).filter(|&now| leaves(now)).collect();
         assert_eq!(exits, [12, 13], "cycles in which data leaves");
     }
 
     #[test]
     fn a_pipe_that_stands_still_fills_up() {
         let mut pipe = DataPipe::new(3);
-        pipe.step(0);
         pipe.push(0, None);
         assert!(!pipe.is_full(0));
         pipe.push(0, None);
         assert!(pipe.is_full(0));
         pipe.stand();
         assert!(pipe.is_full(1));
-        pipe.step(2);
         assert!(!pipe.is_full(2));
         assert_eq!(pipe.room_at(), 2);
     }

@@ -1,8 +1,8 @@
 //! A channel under test, driven cycle by cycle: nothing at t-1, done at t.
 
 use super::*;
-use crate::Request;
 use crate::testing::{fermi_spec, volta_spec};
+use crate::{AccessKind, Request};
 use warploom_base::{ChannelId, SubPartitionId};
 use warploom_config::ModelStyle;
 
