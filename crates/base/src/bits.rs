@@ -15,6 +15,25 @@ macro_rules! each_member {
     };
 }
 
+/// Runs a block for every bit of a word, upwards.
+#[macro_export]
+macro_rules! each_bit {
+    ($word:expr, $bit:ident => $body:block) => {
+        let mut left: u64 = $word;
+        while left != 0 {
+            let $bit = left.trailing_zeros() as usize;
+            left &= left - 1;
+            $body
+        }
+    };
+}
+
+/// What holds of the first, the second, and so on, as bits from the lowest on; at most 64.
+#[inline]
+pub fn bits(held: impl DoubleEndedIterator<Item = bool>) -> u64 {
+    held.rev().fold(0, |bits, held| bits << 1 | u64::from(held))
+}
+
 /// Numbers below a bound fixed at construction. Most bounds are small, and such a set's bits are at
 /// hand.
 #[derive(Clone, Debug)]

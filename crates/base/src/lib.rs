@@ -13,7 +13,7 @@ mod queue;
 mod rect;
 mod rng;
 
-pub use bits::BitSet;
+pub use bits::{BitSet, bits};
 pub use digest::Digest;
 pub use dim::Dim3;
 pub use id::{BlockId, ChannelId, KernelSlot, Pc, SmId, SubPartitionId, WarpSlot};

@@ -6,7 +6,7 @@
 
 use crate::domain::Domain;
 use std::collections::VecDeque;
-use warploom_base::{BitSet, Cycle, SmId, SubPartitionId, each_member};
+use warploom_base::{BitSet, Cycle, SmId, SubPartitionId, bits, each_bit, each_member};
 use warploom_config::GpuSpec;
 use warploom_mem::address::AddressDecoder;
 use warploom_mem::dram::DramChannel;
@@ -308,8 +308,12 @@ impl MemorySystem {
     /// The FIFO of the cluster whose first SM is `first` has room for a reply.
     #[inline]
     fn has_reply_room(&self, first: usize) -> bool {
-        let untaken = &self.untaken[first..][..self.cluster];
-        untaken.iter().map(|sm| sm.all).sum::<u32>() < self.reply_room
+        let all = match self.cluster {
+            // Mostly an SM is alone.
+            1 => self.untaken[first].all,
+            sms => self.untaken[first..][..sms].iter().map(|sm| sm.all).sum(),
+        };
+        all < self.reply_room
     }
 
     /// The network took so many flits of an SM.
@@ -360,15 +364,13 @@ impl MemorySystem {
     /// One packet a cycle from the network to each cluster, if its FIFO has room: that of its SMs
     /// together.
     fn deliver_replies(&mut self, now: Cycle) {
-        let mut from = 0;
-        while let Some(cluster) = self.replies.next_arrived(from) {
-            from = cluster + 1;
+        each_member!(self.replies.arrived(), cluster => {
             if self.has_reply_room(cluster * self.cluster)
                 && let Some(packet) = self.replies.take(cluster)
             {
                 self.send_out(packet, now);
             }
-        }
+        });
     }
 
     /// One reply a cycle from each partition into the network. Atomics act here.
@@ -394,24 +396,23 @@ impl MemorySystem {
         }
     }
 
+    /// Each partition takes a packet, if its input has room for one, and does a cycle.
     fn l2_cycle(&mut self, now: Cycle) {
         let mut any = false;
-        let mut arrived = self.requests.next_arrived(0);
-        for (p, partition) in self.partitions.iter_mut().enumerate() {
-            let comes = arrived == Some(p);
-            if comes {
-                arrived = self.requests.next_arrived(p + 1);
-            }
-            if !partition.can_accept() {
-                self.dram_full_stalls += 1;
-                partition.count_input_full();
-            } else if comes && let Some(packet) = self.requests.take(p) {
-                partition.push(now, self.requests.content(packet));
-                self.requests.release(packet);
-                any = true;
-            }
-            partition.cycle(now);
+        for (index, partitions) in self.partitions.chunks_mut(64).enumerate() {
+            let full = bits(partitions.iter().map(|partition| !partition.can_accept()));
+            self.dram_full_stalls += u64::from(full.count_ones());
+            each_bit!(full, p => { partitions[p].count_input_full(); });
+            let taken = self.requests.arrived().word(index) & !full;
+            any |= taken != 0;
+            each_bit!(taken, p => {
+                if let Some(packet) = self.requests.take(64 * index + p) {
+                    partitions[p].push(now, self.requests.content(packet));
+                    self.requests.release(packet);
+                }
+            });
         }
+        self.partitions.iter_mut().for_each(|p| p.cycle(now));
         self.arrival_cycles += u64::from(any);
     }
 

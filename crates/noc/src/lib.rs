@@ -25,6 +25,7 @@ use local::LocalCrossbar;
 use random::RandomCrossbar;
 use store::Store;
 use turns::TurnCrossbar;
+use warploom_base::bits;
 use warploom_config::{NocKind, NocSpec};
 use warploom_mem::Request;
 
@@ -53,6 +54,27 @@ pub struct NocCounters {
     pub output_packet_cycles: u64,
     /// Of the local crossbars: outputs without room as their turn came, summed over cycles.
     pub full_output_cycles: u64,
+}
+
+/// Outputs of a network at which a packet waits, for `each_member`.
+#[derive(Clone, Copy, Debug)]
+pub struct Arrived<'a>(&'a Network);
+
+impl Arrived<'_> {
+    /// Words of the set.
+    #[inline]
+    pub fn words(&self) -> usize {
+        self.0.outputs.div_ceil(64)
+    }
+
+    /// Outputs from 64 `index` on, as bits.
+    #[inline]
+    pub fn word(&self, index: usize) -> u64 {
+        match &self.0.kind {
+            Kind::Fly(fly) => fly.arrived(index),
+            _ => self.0.arrived_elsewhere(index),
+        }
+    }
 }
 
 /// One direction of the interconnect.
@@ -256,21 +278,21 @@ impl Network {
         Some(self.store.content(id))
     }
 
-    /// The first output from `from` on at which a packet waits.
+    /// Outputs at which a packet waits.
     #[inline]
-    pub fn next_arrived(&self, from: usize) -> Option<usize> {
-        match &self.kind {
-            Kind::Fly(fly) => fly.next_arrived(from),
-            _ => self.next_arrived_elsewhere(from),
-        }
+    pub fn arrived(&self) -> Arrived<'_> {
+        Arrived(self)
     }
 
     #[inline(never)]
-    fn next_arrived_elsewhere(&self, from: usize) -> Option<usize> {
+    fn arrived_elsewhere(&self, index: usize) -> u64 {
         match &self.kind {
-            Kind::LargeFly(fly) => fly.next_arrived(from),
-            _ if self.inside == 0 => None,
-            _ => (from..self.outputs).find(|output| self.front(*output).is_some()),
+            Kind::LargeFly(fly) => fly.arrived(index),
+            _ if self.inside == 0 => 0,
+            _ => {
+                let outputs = 64 * index..self.outputs.min(64 * index + 64);
+                bits(outputs.map(|output| self.front(output).is_some()))
+            }
         }
     }
 

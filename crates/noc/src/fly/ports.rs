@@ -49,7 +49,6 @@ pub(crate) trait PortSet: Clone + Debug {
     fn is_empty(&self) -> bool;
     /// Number of members.
     fn count(&self) -> u64;
-    fn at_or_after(&self, from: usize) -> Option<usize>;
     /// First member from `from` upwards, then from zero.
     fn in_turn(&self, from: usize) -> Option<usize>;
     /// For `each_member`.
@@ -118,12 +117,6 @@ impl PortSet for Word {
     }
 
     #[inline]
-    fn at_or_after(&self, from: usize) -> Option<usize> {
-        let left = self.0 & u64::MAX.checked_shl(from as u32).unwrap_or(0);
-        (left != 0).then_some(left.trailing_zeros() as usize)
-    }
-
-    #[inline]
     fn in_turn(&self, from: usize) -> Option<usize> {
         let turned = self.0.rotate_right(from as u32);
         let member = (from + turned.trailing_zeros() as usize) % Few::MOST;
@@ -182,11 +175,6 @@ impl PortSet for BitSet {
         words
             .map(|index| u64::from(self.word(index).count_ones()))
             .sum()
-    }
-
-    #[inline]
-    fn at_or_after(&self, from: usize) -> Option<usize> {
-        Self::at_or_after(self, from)
     }
 
     #[inline]
@@ -281,13 +269,10 @@ mod tests {
             }
             let mut members = Vec::new();
             each_member!(set, port => { members.push(port) });
-            let (from, empty, count) = (round % 65, set.is_empty(), set.count());
-            let after = set.at_or_after(from);
+            let (empty, count) = (set.is_empty(), set.count());
             let turn = set.in_turn(round % 64);
             let (here, sum) = (set.contains(round % 64), table[round % 64]);
-            answers.push(format!(
-                "{members:?} {after:?} {turn:?} {empty} {count} {here} {sum}"
-            ));
+            answers.push(format!("{members:?} {turn:?} {empty} {count} {here} {sum}"));
         }
         answers
     }

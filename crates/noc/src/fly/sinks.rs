@@ -109,14 +109,23 @@ impl<P: Ports> Sinks<P> {
         credits.give(index);
     }
 
-    /// The first output from `from` on at which a packet waits.
+    /// Outputs from 64 `index` on at which a packet waits, as bits.
     #[inline]
-    pub(super) fn next_ready(&self, from: usize) -> Option<usize> {
-        let channels = self.channels as usize;
-        if channels == 1 {
-            return self.waiting.at_or_after(from);
+    pub(super) fn arrived(&self, index: usize) -> u64 {
+        match self.channels {
+            1 => self.waiting.word(index),
+            _ => self.arrived_in_turn(index),
         }
-        Some(self.waiting.at_or_after(from * channels)? / channels)
+    }
+
+    #[inline(never)]
+    fn arrived_in_turn(&self, index: usize) -> u64 {
+        let mut arrived = 0;
+        each_member!(self.waiting, sink => {
+            let output = sink / self.channels as usize;
+            arrived |= u64::from(output / 64 == index) << (output % 64);
+        });
+        arrived
     }
 
     /// Sink whose packet is next at an output.
