@@ -68,7 +68,13 @@ pub(crate) struct Fly<P: Ports> {
 /// and `credit` hundredths are left of this one.
 #[inline]
 const fn crossing(steps: u32, credit: u32, percent: u32) -> u32 {
-    (100 * steps).saturating_sub(credit).div_ceil(percent)
+    let left = (100 * steps).saturating_sub(credit);
+    // Mostly one cycle is enough, which is seen without dividing.
+    if left <= percent {
+        (left > 0) as u32
+    } else {
+        left.div_ceil(percent)
+    }
 }
 
 /// So many inputs and outputs are few.
@@ -231,9 +237,7 @@ impl<P: Ports> Fly<P> {
         self.to_router[self.now as usize % CHANNEL].insert(index);
         let source = &mut self.sources[input];
         source.flits -= 1;
-        if source.flits == 0 {
-            self.sending.remove(input);
-        }
+        self.sending.remove_if(input, source.flits == 0);
     }
 
     /// Cycles without a packet inside: credits come home.

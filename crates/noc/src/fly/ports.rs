@@ -42,6 +42,8 @@ pub(crate) trait PortSet: Clone + Debug {
     fn new(bound: usize) -> Self;
     fn insert(&mut self, port: usize);
     fn remove(&mut self, port: usize);
+    /// Leaves out the port if `gone`, without a branch where that is possible.
+    fn remove_if(&mut self, port: usize, gone: bool);
     fn clear(&mut self);
     /// Takes all members of `other`.
     fn take(&mut self, other: &mut Self);
@@ -89,6 +91,11 @@ impl PortSet for Word {
     #[inline]
     fn remove(&mut self, port: usize) {
         self.0 &= !(1 << (port % Few::MOST));
+    }
+
+    #[inline]
+    fn remove_if(&mut self, port: usize, gone: bool) {
+        self.0 &= !(u64::from(gone) << (port % Few::MOST));
     }
 
     #[inline]
@@ -147,6 +154,13 @@ impl PortSet for BitSet {
     #[inline]
     fn remove(&mut self, port: usize) {
         Self::remove(self, port);
+    }
+
+    #[inline]
+    fn remove_if(&mut self, port: usize, gone: bool) {
+        if gone {
+            Self::remove(self, port);
+        }
     }
 
     #[inline]
@@ -259,6 +273,7 @@ mod tests {
         for round in 0..300_usize {
             set.insert(round * 7 % 64);
             set.remove(round * 5 % 64);
+            set.remove_if(round * 13 % 64, round % 3 == 0);
             other.insert(round * 11 % 64);
             table[round * 3 % 64] += round;
             if round % 40 == 17 {

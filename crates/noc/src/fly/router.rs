@@ -217,9 +217,7 @@ impl<P: Ports> Router<P> {
         self.inputs[at].holds = index as u32;
         let wanted_by = &mut self.wanted_by[output];
         wanted_by.remove(at);
-        if wanted_by.is_empty() {
-            self.wanted.remove(output);
-        }
+        self.wanted.remove_if(output, wanted_by.is_empty());
         self.asking -= 1;
         self.held.insert(index);
         self.matched.insert(at);
