@@ -2,7 +2,7 @@
 //! which take as long over a channel as flits do.
 
 use super::CHANNEL;
-use super::ports::{PortTable, Ports};
+use super::ports::{PortSet, PortTable, Ports};
 
 /// Counts that are added at once.
 const LANES: usize = 8;
@@ -67,10 +67,60 @@ impl<P: Ports> Credits<P> {
     }
 }
 
+/// Credits of ports that are asked together which of them may send.
+#[derive(Clone, Debug)]
+pub(super) struct OpenCredits<P: Ports> {
+    credits: Credits<P>,
+    /// Virtual channels over which any flit may be sent.
+    open: P::Set,
+    /// Those to which credits are given in the cycles to come, as in `credits`.
+    opening: [P::Set; CHANNEL],
+}
+
+impl<P: Ports> OpenCredits<P> {
+    /// So many, of which there is at least one, for each of `channels` virtual channels.
+    pub(super) fn new(channels: usize, each: u32) -> Self {
+        let mut open = P::Set::new(channels);
+        (0..channels).for_each(|channel| open.insert(channel));
+        Self {
+            credits: Credits::new(channels, each),
+            open,
+            opening: std::array::from_fn(|_| P::Set::new(channels)),
+        }
+    }
+
+    /// A cycle begins: see [`Credits::arrive`].
+    #[inline]
+    pub(super) fn arrive(&mut self) {
+        self.credits.arrive();
+        self.open.take(&mut self.opening[self.credits.at]);
+    }
+
+    /// Virtual channels over which any flit may be sent.
+    #[inline]
+    pub(super) fn open(&self) -> &P::Set {
+        &self.open
+    }
+
+    /// One is.
+    #[inline]
+    pub(super) fn take(&mut self, channel: usize) {
+        self.credits.take(channel);
+        self.open.remove_if(channel, !self.credits.any(channel));
+    }
+
+    /// A credit is given back.
+    #[inline]
+    pub(super) fn give(&mut self, channel: usize) {
+        self.credits.give(channel);
+        self.opening[self.credits.at % CHANNEL].insert(channel);
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{CHANNEL, Credits, LANES};
-    use crate::fly::ports::Few;
+    use super::{CHANNEL, Credits, LANES, OpenCredits};
+    use crate::fly::ports::{Few, PortSet};
 
     /// A credit is there as many cycles after it was given as a channel takes.
     #[test]
@@ -95,5 +145,24 @@ mod tests {
             assert!(!credits.any(channel));
             credits.give(channel);
         }
+    }
+
+    /// A virtual channel is open while it has credits.
+    #[test]
+    fn channels_with_credits_are_open() {
+        let mut credits = OpenCredits::<Few>::new(3, 2);
+        assert_eq!(credits.open().word(0), 0b111);
+        credits.take(1);
+        assert_eq!(credits.open().word(0), 0b111);
+        credits.take(1);
+        credits.take(2);
+        assert_eq!(credits.open().word(0), 0b101);
+        credits.give(1);
+        for _ in 1..CHANNEL {
+            credits.arrive();
+            assert_eq!(credits.open().word(0), 0b101);
+        }
+        credits.arrive();
+        assert_eq!(credits.open().word(0), 0b111);
     }
 }

@@ -15,9 +15,9 @@ mod sinks;
 
 use crate::NocCounters;
 use crate::store::{Line, PacketId, Store};
-use credits::Credits;
+use credits::OpenCredits;
+use ports::{Both, PortSet, PortTable, Ports};
 pub(crate) use ports::{Few, Many};
-use ports::{PortSet, PortTable, Ports};
 use router::{Around, Router};
 use sinks::Sinks;
 use warploom_base::{Cycle, each_member};
@@ -54,7 +54,7 @@ pub(crate) struct Fly<P: Ports> {
     /// Inputs with flits to send.
     sending: P::Set,
     /// Flits that a source may still send, by input and virtual channel.
-    credits: Credits<P>,
+    credits: OpenCredits<P>,
     /// Virtual channels of inputs, each of which a flit is on its way to, by the cycle.
     to_router: [P::Set; CHANNEL],
     router: Router<P>,
@@ -101,7 +101,7 @@ impl<P: Ports> Fly<P> {
             speedup_credit: 0,
             sources: P::Table::new(inputs, source),
             sending: P::Set::new(inputs),
-            credits: Credits::new(inputs * channels, spec.input_buffer),
+            credits: OpenCredits::new(inputs * channels, spec.input_buffer),
             to_router: std::array::from_fn(|_| P::Set::new(inputs * channels)),
             router: Router::new(spec, inputs, outputs),
             sinks: Sinks::new(spec, outputs),
@@ -193,17 +193,16 @@ impl<P: Ports> Fly<P> {
     /// The same where each has one virtual channel.
     #[inline]
     fn send_alone(&mut self) {
-        each_member!(self.sending, input => {
-            if self.credits.any(input) {
-                self.pass_flit(input, input);
-            }
+        each_member!(Both(&self.sending, self.credits.open()), input => {
+            self.pass_flit(input, input);
         });
     }
 
     /// Virtual channel of the packet being sent, or one for the next packet.
     fn channel_to_send(&self, input: usize) -> Option<u32> {
         let Source { left, channel, .. } = self.sources[input];
-        let has_room = |channel: &u32| self.credits.any(self.index(input, *channel));
+        let open = self.credits.open();
+        let has_room = |channel: &u32| open.contains(self.index(input, *channel));
         if left > 0 {
             return Some(channel).filter(has_room);
         }

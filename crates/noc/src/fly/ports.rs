@@ -73,6 +73,21 @@ impl<S: PortSet> Without<'_, S> {
     }
 }
 
+/// Members of both sets, for `each_member`.
+pub(super) struct Both<'a, S>(pub &'a S, pub &'a S);
+
+impl<S: PortSet> Both<'_, S> {
+    #[inline]
+    pub(super) fn words(&self) -> usize {
+        self.0.words()
+    }
+
+    #[inline]
+    pub(super) fn word(&self, index: usize) -> u64 {
+        self.0.word(index) & self.1.word(index)
+    }
+}
+
 /// Ports below 64.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Word(u64);

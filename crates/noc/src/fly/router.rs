@@ -8,7 +8,7 @@
 //! At inputs flits have no place of their own: those of a virtual channel follow each other, so
 //! that a queue of packets and a number of flits say which they are.
 
-use super::credits::Credits;
+use super::credits::{Credits, OpenCredits};
 use super::departures::Departures;
 use super::islip::{Islip, turns};
 use super::ports::{PortSet, PortTable, Ports, Without};
@@ -80,7 +80,7 @@ pub(super) struct Around<'a, P: Ports> {
     /// Cycle in which a flit that begins to cross the switch in the step will be over.
     pub over: Cycle,
     /// Credits for the inputs.
-    pub to_source: &'a mut Credits<P>,
+    pub to_source: &'a mut OpenCredits<P>,
     pub sinks: &'a mut Sinks<P>,
     pub store: &'a mut Store,
 }
