@@ -8,6 +8,7 @@ mod lrr;
 mod oldest;
 mod rrr;
 mod static_limit;
+mod table;
 #[cfg(test)]
 mod tests;
 mod two_level;
@@ -20,9 +21,9 @@ pub use lrr::Lrr;
 pub use oldest::Oldest;
 pub use rrr::Rrr;
 pub use static_limit::StaticLimit;
+pub use table::WarpTable;
 pub use two_level::TwoLevel;
 
-use crate::range::WarpRange;
 use std::ops::Deref;
 use warploom_base::WarpSlot;
 use warploom_config::WarpScheduler as Choice;
@@ -30,9 +31,6 @@ use warploom_stats::declare_stats;
 
 /// Warp slots of one SM, bit i for slot i.
 pub type WarpMask = u128;
-
-/// Bits of a slot's number.
-const SLOT_BITS: u32 = WarpMask::BITS.ilog2();
 
 /// A mask holds `slot`: on most hosts less work than a shift of 128 bits.
 #[inline]
@@ -67,22 +65,6 @@ pub struct WarpView<'a> {
     pub table: &'a WarpTable,
 }
 
-/// What a warp scheduler may see of its SM's warps that changes only when one starts.
-#[derive(Clone, Debug, Default)]
-pub struct WarpTable {
-    /// By slot: how many warps had started on this SM before this one (GPGPU-Sim's dynamic warp
-    /// id).
-    pub age: Vec<u64>,
-    /// By slot: the same of the first warp of its block.
-    pub block_age: Vec<u64>,
-    /// By slot: how many blocks had started on this SM before the warp's own.
-    pub block_serial: Vec<u64>,
-    /// Most blocks that the SM holds.
-    pub max_blocks: u32,
-    /// By slot: where the warp touches memory; empty unless the policy wants to know.
-    pub ranges: Vec<WarpRange>,
-}
-
 declare_stats! {
     /// What warp schedulers count of their own doing; 0 where a policy does no such thing.
     pub struct WarpPolicyCounters in "warp_policy" {
@@ -107,26 +89,6 @@ impl Deref for WarpView<'_> {
     #[inline]
     fn deref(&self) -> &WarpTable {
         self.table
-    }
-}
-
-impl WarpTable {
-    /// The oldest warp of a mask.
-    #[inline]
-    pub fn oldest(&self, mask: WarpMask) -> Option<WarpSlot> {
-        // Age and slot in a word, so that the least is found without branches. A word of the mask
-        // at a time: most SMs have no more than 64 slots.
-        let mut least = u64::MAX;
-        for (word, first) in [(mask as u64, 0), ((mask >> 64) as u64, 64)] {
-            let mut left = word;
-            while left != 0 {
-                let slot = first + left.trailing_zeros();
-                least = least.min(self.age[slot as usize] << SLOT_BITS | u64::from(slot));
-                left &= left - 1;
-            }
-        }
-        let slot = (least % (1 << SLOT_BITS)) as u16;
-        (mask != 0).then_some(WarpSlot(slot))
     }
 }
 

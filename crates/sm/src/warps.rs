@@ -156,13 +156,7 @@ impl Warps {
         Self {
             exec: (0..places).map(|_| WarpState::default()).collect(),
             track: vec![Track::EMPTY; places],
-            table: WarpTable {
-                age: vec![0; places],
-                block_age: vec![0; places],
-                block_serial: vec![0; places],
-                max_blocks,
-                ranges: Vec::new(),
-            },
+            table: WarpTable::new(slots, places, max_blocks),
             missed: vec![0; places],
             slots,
             copies: vec![CopyGroups::default(); places],
@@ -260,8 +254,7 @@ impl Warps {
     ) {
         self.track[slot].block = block;
         self.track[slot].kernel = kernel;
-        self.table.age[slot] = block_age + u64::from(nth);
-        self.table.block_age[slot] = block_age;
+        self.table.start(slot, block_age, nth);
         if slot >= self.slots {
             return;
         }

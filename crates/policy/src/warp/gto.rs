@@ -2,7 +2,7 @@
 //! started first. Ages are unique, so there are no ties (GPGPU-Sim's own sort leaves them to the
 //! standard library).
 
-use super::{WarpMask, WarpScheduler, WarpView, holds};
+use super::{WarpMask, WarpScheduler, WarpView};
 use crate::facts::{schedulers, warps_a_scheduler};
 use crate::{Facts, Part, Policy, bits_for};
 use warploom_base::WarpSlot;
@@ -10,7 +10,8 @@ use warploom_base::WarpSlot;
 /// Greedy then oldest.
 #[derive(Clone, Debug, Default)]
 pub struct Gto {
-    last: Option<WarpSlot>,
+    /// The warp that issued last, if there is one.
+    last: WarpMask,
 }
 
 impl Policy for Gto {
@@ -27,13 +28,13 @@ impl Policy for Gto {
 impl WarpScheduler for Gto {
     #[inline]
     fn pick(&mut self, view: &WarpView<'_>, ready: WarpMask) -> Option<WarpSlot> {
-        match self.last {
-            Some(last) if holds(ready, last) => Some(last),
-            _ => view.oldest(ready),
-        }
+        // No branch: whether the last one goes on, nobody can foresee.
+        let goes_on = ready & self.last;
+        view.oldest(if goes_on == 0 { ready } else { goes_on })
     }
 
+    #[inline]
     fn on_issue(&mut self, slot: WarpSlot) {
-        self.last = Some(slot);
+        self.last = 1 << slot.index();
     }
 }

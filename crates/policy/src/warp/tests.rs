@@ -1,7 +1,7 @@
 //! Small scenarios worked by hand: who is picked, cycle by cycle.
 
 use super::*;
-use crate::range::{ArrayRange, MAX_ARRAYS};
+use crate::range::{ArrayRange, MAX_ARRAYS, WarpRange};
 use warploom_config::{
     InnerOrder, LongLatencyFirstSettings, OuterOrder, SortScope, StallCount, StaticLimitSettings,
     TwoLevelSettings, WarpLocalitySettings,
@@ -61,13 +61,13 @@ fn view(table: &WarpTable, waiting: WarpMask, long_wait: WarpMask) -> WarpView<'
 }
 
 fn table() -> WarpTable {
-    WarpTable {
-        age: AGES.to_vec(),
-        block_age: BLOCKS.to_vec(),
-        block_serial: SERIALS.to_vec(),
-        max_blocks: 8,
-        ranges: RANGES.to_vec(),
-    }
+    let mut table = WarpTable::new(64, 64, 8);
+    table.age = AGES.to_vec();
+    table.block_age = BLOCKS.to_vec();
+    table.block_serial = SERIALS.to_vec();
+    table.ranges = RANGES.to_vec();
+    (0..64).for_each(|slot| table.move_warp(slot, slot));
+    table
 }
 
 /// The slots that a word names, as `02`; `-` for none.
@@ -121,6 +121,38 @@ fn picks(mut policy: impl WarpScheduler, ready: &[WarpMask]) -> String {
     };
     let lines: String = ready.iter().map(word).collect();
     scenario(&mut policy, &lines)
+}
+
+/// Against a search by age, for all masks of a few slots in both words, as warps start and move.
+#[test]
+fn the_oldest_is_the_one_of_least_age() {
+    let slots = [0, 1, 5, 63, 64, 70, 127];
+    let mut table = WarpTable::new(128, 130, 8);
+    let mut age = 0;
+    let mut start = |table: &mut WarpTable, place| {
+        table.start(place, age, 0);
+        age += 1;
+    };
+    for place in [70, 5, 129, 0, 127, 64, 63, 1, 5, 64, 128] {
+        start(&mut table, place);
+    }
+    for (from, to) in [(129, 0), (128, 127), (63, 128), (0, 63)] {
+        table.move_warp(from, to);
+        start(&mut table, from);
+        for chosen in 1_u32..1 << slots.len() {
+            let picked = || {
+                (0..slots.len())
+                    .filter(|i| chosen >> i & 1 != 0)
+                    .map(|i| slots[i])
+            };
+            let mask = picked().fold(0, |mask: WarpMask, slot| mask | 1 << slot);
+            let oldest = picked()
+                .min_by_key(|slot| table.age[*slot])
+                .map(WarpSlot::new);
+            assert_eq!(table.oldest(mask), oldest, "{mask:#x}");
+        }
+    }
+    assert_eq!(table.oldest(0), None);
 }
 
 #[test]
@@ -467,10 +499,8 @@ fn locality_serves_starved_blocks_first() {
     let fresh = view(&table, 0, 0);
     policy.begin_cycle(&fresh);
     assert_eq!(policy.pick(&fresh, 0b1001), Some(WarpSlot(0)));
-    let small = WarpTable {
-        max_blocks: 0,
-        ..table.clone()
-    };
+    let mut small = table.clone();
+    small.max_blocks = 0;
     let late = WarpView {
         table: &small,
         ..fresh
@@ -496,10 +526,8 @@ fn locality_of_a_pair_has_a_byte() {
             ideal,
             ..WarpLocalitySettings::default()
         });
-        let table = WarpTable {
-            ranges: ranges.to_vec(),
-            ..table()
-        };
+        let mut table = table();
+        table.ranges = ranges.to_vec();
         let all = WarpView {
             table: &table,
             ..view(&table, 0, 0)
@@ -516,10 +544,8 @@ fn locality_of_a_pair_has_a_byte() {
 #[test]
 fn locality_without_ranges_is_greedy_then_oldest() {
     let mut policy = Locality::new(WarpLocalitySettings::default());
-    let table = WarpTable {
-        ranges: Vec::new(),
-        ..table()
-    };
+    let mut table = table();
+    table.ranges.clear();
     let blind = WarpView {
         table: &table,
         ..view(&table, 0, 0)

@@ -3,7 +3,6 @@
 use super::{Track, Warps};
 use crate::image::{KernelImage, TimedInst};
 use warploom_base::Pc;
-use warploom_policy::WarpTable;
 
 impl Warps {
     /// Moves the warp in `slot` to a place for absent warps. Requires that nothing of it is in the
@@ -39,15 +38,7 @@ impl Warps {
 
     fn move_state(&mut self, from: usize, to: usize) {
         self.exec.swap(from, to);
-        let WarpTable {
-            age,
-            block_age,
-            block_serial,
-            ..
-        } = &mut self.table;
-        for by_slot in [age, block_age, block_serial] {
-            by_slot[to] = by_slot[from];
-        }
+        self.table.move_warp(from, to);
         self.copies.swap(from, to);
         let moved = self.track[from];
         let left = &mut self.track[from];

@@ -1,0 +1,131 @@
+//! What warp schedulers may see of an SM's warps that changes only when one starts.
+
+use super::WarpMask;
+use crate::range::WarpRange;
+use warploom_base::WarpSlot;
+
+/// Most slots of an SM.
+const SLOTS: usize = WarpMask::BITS as usize;
+
+/// What a warp scheduler may see of its SM's warps that changes only when one starts.
+#[derive(Clone, Debug)]
+pub struct WarpTable {
+    /// By slot: how many warps had started on this SM before this one (GPGPU-Sim's dynamic warp
+    /// id).
+    pub age: Vec<u64>,
+    /// By slot: the same of the first warp of its block.
+    pub block_age: Vec<u64>,
+    /// By slot: how many blocks had started on this SM before the warp's own.
+    pub block_serial: Vec<u64>,
+    /// Most blocks that the SM holds.
+    pub max_blocks: u32,
+    /// By slot: where the warp touches memory; empty unless the policy wants to know.
+    pub ranges: Vec<WarpRange>,
+    /// Warp slots.
+    slots: usize,
+    /// By word of a mask and by slot: those whose warps started before its own, so that the oldest
+    /// of some warps is the one of which none of them is here.
+    before: [Box<[u64; SLOTS]>; 2],
+}
+
+impl WarpTable {
+    /// Of an SM with `slots` slots; with places for absent warps there are so many `places`.
+    pub fn new(slots: usize, places: usize, max_blocks: u32) -> Self {
+        Self {
+            age: vec![0; places],
+            block_age: vec![0; places],
+            block_serial: vec![0; places],
+            max_blocks,
+            ranges: Vec::new(),
+            slots,
+            before: std::array::from_fn(|_| Box::new([0; SLOTS])),
+        }
+    }
+
+    /// The `nth` warp of a block, whose first warp has age `block_age`, starts in a slot or in
+    /// another place, after all others.
+    pub fn start(&mut self, place: usize, block_age: u64, nth: u32) {
+        self.age[place] = block_age + u64::from(nth);
+        self.block_age[place] = block_age;
+        if place < self.slots {
+            let [low, high] = &mut self.before;
+            (low[place], high[place]) = (!0, !0);
+            let (word, bit) = (place / 64, 1 << (place % 64));
+            for before in &mut self.before[word][..self.slots] {
+                *before &= !bit;
+            }
+        }
+    }
+
+    /// A warp moves from one place to another.
+    pub fn move_warp(&mut self, from: usize, to: usize) {
+        let by_place = [&mut self.age, &mut self.block_age, &mut self.block_serial];
+        for values in by_place {
+            values[to] = values[from];
+        }
+        if to < self.slots {
+            self.rank(to);
+        }
+    }
+
+    /// Finds the place of a slot's warp in the order anew.
+    fn rank(&mut self, slot: usize) {
+        for other in 0..self.slots {
+            self.note(slot, other);
+            self.note(other, slot);
+        }
+    }
+
+    /// Notes whether the warp of slot `other` started before that of `slot`.
+    fn note(&mut self, slot: usize, other: usize) {
+        let before = &mut self.before[other / 64][slot];
+        let is_before = self.age[other] < self.age[slot];
+        *before &= !(1 << (other % 64));
+        *before |= u64::from(is_before) << (other % 64);
+    }
+
+    /// The oldest warp of a mask.
+    #[inline]
+    pub fn oldest(&self, mask: WarpMask) -> Option<WarpSlot> {
+        let words = [mask as u64, (mask >> 64) as u64];
+        if words == [0; 2] {
+            return None;
+        }
+        // Most SMs have no more than 64 slots.
+        let slot = if words[1] == 0 {
+            self.oldest_of_few(words[0])
+        } else {
+            self.oldest_of_many(mask)
+        };
+        Some(WarpSlot(slot as u16))
+    }
+
+    /// The oldest of some of the first 64 slots.
+    #[inline]
+    fn oldest_of_few(&self, mask: u64) -> u32 {
+        let before = |slot: u32| mask & self.before[0][slot as usize];
+        let mut slot = mask.trailing_zeros();
+        // Mostly it is that one or within two steps of it; nobody can foresee which.
+        for _ in 0..2 {
+            let first = before(slot).trailing_zeros();
+            slot = if before(slot) == 0 { slot } else { first };
+        }
+        while before(slot) != 0 {
+            slot = before(slot).trailing_zeros();
+        }
+        slot
+    }
+
+    fn oldest_of_many(&self, mask: WarpMask) -> u32 {
+        let before = |slot: u32| {
+            let [low, high] = &self.before;
+            let high = WarpMask::from(high[slot as usize]);
+            mask & (high << 64 | WarpMask::from(low[slot as usize]))
+        };
+        let mut slot = mask.trailing_zeros();
+        while before(slot) != 0 {
+            slot = before(slot).trailing_zeros();
+        }
+        slot
+    }
+}
