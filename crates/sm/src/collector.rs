@@ -10,22 +10,25 @@
 
 mod banks;
 
-use crate::flight::FlightId;
+use crate::flight::{Flight, FlightPool};
 use crate::image::Pipe;
 use crate::stage::{Issued, StageRegisters};
-use banks::BankQueues;
+use banks::{BankMap, WaitingReads};
+use warploom_base::WarpSlot;
 use warploom_config::{CollectorSet, CollectorSpec, ModelStyle, SmSpec, UnitSpec};
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Collector {
     /// What it holds, unless it is free.
     issued: Issued,
+    /// Bit per bank that holds an operand not yet read.
+    wants: u64,
+    /// How many of those are still to be read in one bank, at most, behind the first.
+    depth: u8,
     pipe: u8,
     set: u8,
     /// Its number in the set.
     place: u8,
-    /// Operands not yet read.
-    missing: u8,
 }
 
 /// Most sets: one a pipe, and the general one. A power of two, so that an index modulo it costs no
@@ -44,8 +47,8 @@ struct Set {
     /// Its instructions go to several registers, or to places of several sub-cores: where one
     /// cannot leave, another may.
     mixed: bool,
-    /// Bit i: collector `first + i` is free.
-    free: u64,
+    /// Bit i: collector `first + i` holds an instruction.
+    taken: u64,
     /// Bit i: collector `first + i` has all operands.
     ready: u64,
     /// Bit per collector of the first sub-core.
@@ -122,39 +125,6 @@ const fn first_in(order: [Pipe; Pipe::COUNT]) -> [u8; 1 << Pipe::COUNT] {
 const ENTERS_FIRST: [u8; 1 << Pipe::COUNT] = first_in(ENTRY_ORDER);
 const OWN_FIRST: [u8; 1 << Pipe::COUNT] = first_in(OWN_ORDER);
 
-/// Which banks registers lie in.
-#[derive(Clone, Copy, Debug)]
-struct BankMap {
-    /// Banks of a sub-core; all where the SM is not split.
-    banks: u32,
-    /// Sub-cores; 1 where the SM is not split.
-    subs: u32,
-    /// One less than `banks` and `subs` where both are powers of two, as they mostly are.
-    masks: Option<(u32, u32)>,
-}
-
-impl BankMap {
-    fn new(banks: u32, subs: u32) -> Self {
-        let powers = banks.is_power_of_two() && subs.is_power_of_two();
-        Self {
-            banks,
-            subs,
-            masks: powers.then(|| (banks - 1, subs - 1)),
-        }
-    }
-
-    /// Bank of a register of a warp: in the part of the scheduler that the warp belongs to.
-    #[inline]
-    fn bank(self, register: u16, warp: u16) -> u32 {
-        let (moved, warp) = (u32::from(register) + u32::from(warp), u32::from(warp));
-        let (place, sub) = match self.masks {
-            Some((bank, sub)) => (moved & bank, warp & sub),
-            None => (moved % self.banks, warp % self.subs),
-        };
-        place + sub * self.banks
-    }
-}
-
 /// The set of a pipe alone.
 fn own_set(spec: &CollectorSpec, pipe: Pipe) -> &CollectorSet {
     match pipe {
@@ -176,6 +146,8 @@ pub struct Collectors {
     pub output: StageRegisters,
     /// Those in use first.
     sets: [Set; SETS],
+    /// How many these are.
+    used: usize,
     in_ports: Vec<InPorts>,
     /// By pipe: its own set and how many ports lead there, where there is no general set.
     own_ports: Option<[(u8, u8); 1 << 3]>,
@@ -183,16 +155,12 @@ pub struct Collectors {
     dispatchers: Vec<u32>,
     collectors: Vec<Collector>,
     banks: BankMap,
-    queues: BankQueues,
-    /// Bit per bank with a waiting read.
-    waiting: u64,
-    /// Reads in all queues.
-    reads: u64,
+    reads: WaitingReads,
     /// Bit per bank written in this cycle.
     written: u64,
     style: ModelStyle,
-    /// By collector, within a step of 3.2.2: bit per bank whose next read is one of its operands.
-    fronts: Box<[u64]>,
+    /// The longer side of 3.2.2's matrix of banks and collectors.
+    square: u32,
     /// Collectors that hold an instruction.
     busy: u32,
     /// Bit per set with a collector that has all operands.
@@ -210,14 +178,6 @@ pub struct BankReads {
     pub waited: u64,
 }
 
-/// What the collectors need to know of an instruction that enters.
-pub struct Sources<'a> {
-    /// Its source registers, as bank numbers before hashing.
-    pub registers: &'a [u16],
-    /// The warp's slot, which moves its registers to other banks.
-    pub warp: u16,
-}
-
 impl Collectors {
     /// Collectors and stage registers of the given shapes, by pipe order of [`Pipe::ALL`].
     pub fn new(sm: &SmSpec, widths: [&UnitSpec; Pipe::COUNT], style: ModelStyle) -> Self {
@@ -229,17 +189,16 @@ impl Collectors {
             input: StageRegisters::new(widths.map(|w| w.issue_width), own_places),
             output: StageRegisters::new(widths.map(|w| w.dispatch_width), own_places),
             sets: [Set::default(); SETS],
+            used: 0,
             in_ports: Vec::new(),
             own_ports: None,
             dispatchers: Vec::new(),
             collectors: Vec::new(),
             banks: BankMap::new(spec.banks / subs, subs),
-            queues: BankQueues::new(0, 0),
-            waiting: 0,
-            reads: 0,
+            reads: WaitingReads::new(0),
             written: 0,
             style,
-            fronts: Box::default(),
+            square: 0,
             busy: 0,
             ready: 0,
             settled: false,
@@ -260,8 +219,8 @@ impl Collectors {
         }
         this.own_ports = general.is_none().then_some(own_ports);
         let collectors = this.collectors.len();
-        this.queues = BankQueues::new(spec.banks as usize, collectors);
-        this.fronts = vec![0; collectors].into();
+        this.reads = WaitingReads::new(collectors);
+        this.square = spec.banks.max(collectors as u32);
         this
     }
 
@@ -277,8 +236,8 @@ impl Collectors {
             set.units.is_multiple_of(subs),
             "collectors do not divide among sub-cores"
         );
-        let unused = self.sets.iter().position(|other| other.units == 0);
-        let index = unused.expect("room for a set a pipe and the general one");
+        let index = self.used;
+        self.used += 1;
         let first = self.collectors.len();
         let from = self.dispatchers.len();
         // More than there are collectors would find none.
@@ -289,7 +248,7 @@ impl Collectors {
             part: (set.units / subs) as u8,
             dispatchers: (from as u16, ports as u8),
             mixed: subs > 1 || pipes > 1,
-            free: !0 >> (64 - set.units),
+            taken: 0,
             ready: 0,
             first_part: !0 >> (64 - set.units / subs),
         };
@@ -315,6 +274,12 @@ impl Collectors {
             count: set.in_ports,
             sets: [first, sets[1].unwrap_or(first)],
         });
+    }
+
+    /// Banks of a warp's registers, given those of warp 0's.
+    #[inline]
+    pub fn banks_of(&self, banks: u64, warp: u16) -> u64 {
+        self.banks.of_warp(banks, warp)
     }
 
     /// Marks the banks of a function unit's results written in this cycle: they serve no reads. A
@@ -380,14 +345,20 @@ impl Collectors {
         bits(collectors).find(|i| self.can_leave(set, *i))
     }
 
-    /// One step, the `nth` of the SM. `sources` tells what an entering instruction reads.
-    pub fn step<'a>(&mut self, nth: u64, sources: impl Fn(FlightId) -> Sources<'a>) -> BankReads {
+    /// One step, the `nth` of the SM, of instructions in `flights`. `registers` tells of one that
+    /// enters which registers it reads, as bank numbers before hashing.
+    pub fn step<'a>(
+        &mut self,
+        nth: u64,
+        flights: &FlightPool,
+        registers: impl Fn(&Flight) -> &'a [u16],
+    ) -> BankReads {
         let mut reads = BankReads::default();
         if self.is_at_rest() {
             self.end_writes();
             return reads;
         }
-        let waited = self.waiting != 0;
+        let waited = self.reads.banks() != 0;
         self.input.note_unchanged();
         self.output.note_unchanged();
         if self.ready != 0 {
@@ -397,7 +368,7 @@ impl Collectors {
             reads = self.read_banks(nth);
         }
         if self.input.occupied() != 0 {
-            self.take_in(&sources);
+            self.take_in(flights, &registers);
         }
         self.settled = !waited && !self.input.has_changed() && !self.output.has_changed();
         self.end_writes();
@@ -454,56 +425,53 @@ impl Collectors {
         let c = &mut self.collectors[usize::from(set.first) + i as usize];
         self.output.push(usize::from(c.pipe), c.issued);
         set.ready &= !(1 << i);
-        set.free |= 1 << i;
+        set.taken &= !(1 << i);
         self.busy -= 1;
         self.ready &= !(u8::from(set.ready == 0) << number);
     }
 
     /// Every bank serves its oldest read, in 3.2.2 those of [`granted`].
+    #[inline]
     fn read_banks(&mut self, nth: u64) -> BankReads {
-        let mut open = self.waiting & !self.written;
-        if self.style == ModelStyle::V3 {
-            open = self.grants(open, nth);
-        }
-        let served = u64::from(open.count_ones());
-        self.reads -= served;
-        while open != 0 {
-            let bank = open.trailing_zeros();
-            open &= open - 1;
-            let read = self.queues.pop(bank as usize);
-            self.waiting &= !(u64::from(read.was_last) << bank);
-            self.operand_arrived(read.collector);
-        }
+        let served = match self.style {
+            ModelStyle::V4 if self.reads.are_free_of(self.written) => self.read_all(),
+            ModelStyle::V4 => self.read_some(|_, banks| banks),
+            ModelStyle::V3 => {
+                let square = self.square;
+                let first = remainder(nth, square.into()) as u32;
+                self.read_some(|c, banks| granted(banks, c.into(), first, square))
+            }
+        };
         BankReads {
             served,
-            waited: self.reads,
+            waited: self.reads.count(),
         }
     }
 
-    /// 3.2.2: those of some banks, each with a read, that serve it in the `nth` step: one a
-    /// collector.
-    fn grants(&mut self, banks: u64, nth: u64) -> u64 {
-        let square = self.queues.banks().max(self.collectors.len()) as u32;
-        let first = remainder(nth, square.into()) as u32;
-        for bank in bits(banks) {
-            self.fronts[usize::from(self.queues.front(bank as usize))] |= 1 << bank;
-        }
-        let (mut left, mut serving) = (banks, 0);
-        while left != 0 {
-            let collector = self.queues.front(left.trailing_zeros() as usize);
-            let asked = std::mem::take(&mut self.fronts[usize::from(collector)]);
-            serving |= 1 << granted(asked, collector.into(), first, square);
-            left &= !asked;
-        }
-        serving
-    }
-
+    /// Every collector receives what it waits for.
     #[inline]
-    fn operand_arrived(&mut self, collector: u16) {
-        let c = &mut self.collectors[usize::from(collector)];
-        c.missing -= 1;
-        let (set, place, has_all) = (c.set, c.place, c.missing == 0);
-        self.note_ready(usize::from(set), place.into(), has_all);
+    fn read_all(&mut self) -> u64 {
+        for (number, set) in self.sets[..self.used].iter_mut().enumerate() {
+            set.ready = set.taken;
+            self.ready |= u8::from(set.ready != 0) << number;
+        }
+        self.reads.serve_all()
+    }
+
+    /// Banks that are not written serve their first read to the collectors that it is `granted`.
+    #[inline(never)]
+    fn read_some(&mut self, granted: impl Fn(u16, u64) -> u64) -> u64 {
+        let Self {
+            reads,
+            collectors,
+            sets,
+            ready,
+            ..
+        } = self;
+        reads.serve(collectors, !self.written, granted, |c, has_all| {
+            sets[usize::from(c.set) % SETS].ready |= u64::from(has_all) << c.place;
+            *ready |= u8::from(has_all) << c.set;
+        })
     }
 
     /// Collector `i` of a set has all its operands, or not yet.
@@ -514,9 +482,9 @@ impl Collectors {
     }
 
     #[inline]
-    fn take_in<'a>(&mut self, sources: &impl Fn(FlightId) -> Sources<'a>) {
+    fn take_in<'a>(&mut self, flights: &FlightPool, registers: &impl Fn(&Flight) -> &'a [u16]) {
         let Some(own_ports) = &self.own_ports else {
-            return self.take_in_by_port(sources);
+            return self.take_in_by_port(flights, registers);
         };
         let own_ports = *own_ports;
         let mut pipes = self.input.occupied();
@@ -524,7 +492,7 @@ impl Collectors {
             let pipe = usize::from(OWN_FIRST[usize::from(pipes) % OWN_FIRST.len()]);
             pipes &= !(1 << pipe);
             let (set, ports) = own_ports[pipe % own_ports.len()];
-            self.take_own(pipe, set.into(), ports, sources);
+            self.take_own(pipe, set.into(), ports, flights, registers);
         }
     }
 
@@ -536,7 +504,8 @@ impl Collectors {
         pipe: usize,
         set: usize,
         ports: u8,
-        sources: &impl Fn(FlightId) -> Sources<'a>,
+        flights: &FlightPool,
+        registers: &impl Fn(&Flight) -> &'a [u16],
     ) {
         for _ in 0..ports {
             let Some(issued) = self.input.oldest(pipe) else {
@@ -545,26 +514,51 @@ impl Collectors {
             let Some(i) = self.free_place(set, issued) else {
                 return;
             };
-            self.enter((set, i), pipe, issued, sources);
+            self.enter((set, i), pipe, issued, flights, registers);
         }
     }
 
-    /// The first issued of a pipe enters a free collector of a set. In one place, so that what
-    /// tells its sources is no call.
-    #[inline(never)]
+    /// The first issued of a pipe enters a free collector of a set.
+    #[inline(always)]
     fn enter<'a>(
         &mut self,
         (set, i): (usize, u32),
         pipe: usize,
         issued: Issued,
-        sources: &impl Fn(FlightId) -> Sources<'a>,
+        flights: &FlightPool,
+        registers: &impl Fn(&Flight) -> &'a [u16],
     ) {
         self.input.take(pipe, issued);
-        self.occupy(set, i, issued, pipe, &sources(issued.flight()));
+        let flight = &flights[issued.flight().0];
+        self.busy += 1;
+        self.note_ready(set, i, flight.banks == 0);
+        let s = &mut self.sets[set % SETS];
+        s.taken |= 1 << i;
+        let index = usize::from(s.first) + i as usize;
+        let collector = &mut self.collectors[index];
+        collector.issued = issued;
+        collector.pipe = pipe as u8;
+        collector.wants = flight.banks;
+        self.reads.add(index, flight.banks, flight.reads);
+        if flight.shares_banks {
+            self.add_further(index, registers(flight), flight.warp);
+        }
+    }
+
+    /// A bank holds several registers of an instruction that entered.
+    #[cold]
+    fn add_further(&mut self, collector: usize, registers: &[u16], warp: WarpSlot) {
+        let bank = |register: &u16| self.banks.bank(*register, warp.0);
+        let banks = registers.iter().map(bank);
+        self.collectors[collector].depth = self.reads.add_further(collector, banks);
     }
 
     #[inline(never)]
-    fn take_in_by_port<'a>(&mut self, sources: &impl Fn(FlightId) -> Sources<'a>) {
+    fn take_in_by_port<'a>(
+        &mut self,
+        flights: &FlightPool,
+        registers: &impl Fn(&Flight) -> &'a [u16],
+    ) {
         for p in 0..self.in_ports.len() {
             if self.input.occupied() == 0 {
                 return;
@@ -572,7 +566,7 @@ impl Collectors {
             let ports = self.in_ports[p];
             for _ in 0..ports.count {
                 // Where one takes nothing, the next, which is like it, takes nothing either.
-                if !self.take_through(ports, sources) {
+                if !self.take_through(ports, flights, registers) {
                     break;
                 }
             }
@@ -584,14 +578,15 @@ impl Collectors {
     fn take_through<'a>(
         &mut self,
         ports: InPorts,
-        sources: &impl Fn(FlightId) -> Sources<'a>,
+        flights: &FlightPool,
+        registers: &impl Fn(&Flight) -> &'a [u16],
     ) -> bool {
         let mut pipes = ports.pipes & self.input.occupied();
         let mut taken = false;
         while pipes != 0 {
             let pipe = usize::from(ENTERS_FIRST[usize::from(pipes) % ENTERS_FIRST.len()]);
             pipes &= !(1 << pipe);
-            taken |= self.take_from(pipe, ports.sets, sources);
+            taken |= self.take_from(pipe, ports.sets, flights, registers);
             if self.style == ModelStyle::V3 {
                 // A port of 3.2.2 tries one instruction a cycle.
                 break;
@@ -607,12 +602,13 @@ impl Collectors {
         &mut self,
         pipe: usize,
         sets: [u8; 2],
-        sources: &impl Fn(FlightId) -> Sources<'a>,
+        flights: &FlightPool,
+        registers: &impl Fn(&Flight) -> &'a [u16],
     ) -> bool {
         let issued = self.input.first_issued(pipe);
         let place = self.place_for(sets, issued);
         if let Some((set, i)) = place {
-            self.enter((set, i), pipe, issued, sources);
+            self.enter((set, i), pipe, issued, flights, registers);
         }
         place.is_some()
     }
@@ -630,36 +626,17 @@ impl Collectors {
     #[inline]
     fn free_place(&self, set: usize, issued: Issued) -> Option<u32> {
         let set = &self.sets[set % SETS];
-        let free = set.free & set.own(issued.sub());
+        let free = !set.taken & set.own(issued.sub());
         (free != 0).then(|| free.trailing_zeros())
-    }
-
-    #[inline(always)]
-    fn occupy(&mut self, set: usize, i: u32, issued: Issued, pipe: usize, sources: &Sources<'_>) {
-        self.busy += 1;
-        let missing = sources.registers.len() as u8;
-        self.note_ready(set, i, missing == 0);
-        let s = &mut self.sets[set % SETS];
-        s.free &= !(1 << i);
-        let index = usize::from(s.first) + i as usize;
-        let collector = &mut self.collectors[index];
-        collector.issued = issued;
-        collector.pipe = pipe as u8;
-        collector.missing = missing;
-        self.reads += u64::from(missing);
-        for (operand, &register) in sources.registers.iter().enumerate() {
-            let bank = self.banks.bank(register, sources.warp);
-            self.queues.push(bank as usize, index, operand);
-            self.waiting |= 1 << bank;
-        }
     }
 }
 
 /// 3.2.2: a collector receives one operand a cycle. Its wavefront allocator goes through the
 /// diagonals of the `square` matrix of banks and collectors, beginning with another one, the
-/// `first`, each step: of the `banks` that want one collector, the one whose diagonal comes first.
+/// `first`, each step: of the `banks` that have something for a collector, if any, the one whose
+/// diagonal comes first.
 #[inline]
-fn granted(banks: u64, collector: u32, first: u32, square: u32) -> u32 {
+fn granted(banks: u64, collector: u32, first: u32, square: u32) -> u64 {
     // Bank b is on the collector's diagonal `turn - b`, modulo the square.
     let turn = if collector >= first {
         collector - first
@@ -668,7 +645,7 @@ fn granted(banks: u64, collector: u32, first: u32, square: u32) -> u32 {
     };
     let below = banks & !0 >> (63 - turn.min(63));
     let from = if below != 0 { below } else { banks };
-    63 - from.leading_zeros()
+    from & 1 << (63 - (from | 1).leading_zeros())
 }
 
 /// `value % by`; most numbers of banks and sub-cores are powers of two.

@@ -17,6 +17,12 @@ pub struct Flight {
     pub pc: Pc,
     /// Record in the load/store unit, for memory instructions.
     pub mem: Option<MemId>,
+    /// Bit per bank that holds one of the registers that it reads.
+    pub banks: u64,
+    /// How many registers it reads.
+    pub reads: u8,
+    /// Some of these lie in the same bank.
+    pub shares_banks: bool,
 }
 
 /// A record of the load/store unit.

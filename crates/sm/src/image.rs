@@ -97,6 +97,12 @@ pub struct TimedInst {
     more: u32,
     /// Whether it may go depends on more than `needs_word`: on further entries or on copies.
     pub asks_further: bool,
+    /// How many registers are read through the collector.
+    pub reads: u8,
+    /// Some of these lie in the same bank.
+    pub shares_banks: bool,
+    /// Bit per bank of a sub-core that holds one of these, if warp 0's.
+    pub banks: u64,
     /// Registers read through the collector.
     pub bank_reads: RegisterList,
     /// Registers written to the banks.
@@ -348,11 +354,19 @@ fn time(facts: &InstFacts, spec: &SmSpec, style: ModelStyle, lists: &mut Vec<u16
         bank_reads.sort_unstable();
         bank_reads.dedup();
     }
+    let bank = |register: &u16| 1 << (u32::from(*register) % own_banks(spec));
+    let banks = bank_reads
+        .iter()
+        .map(bank)
+        .fold(0_u64, |all, bank| all | bank);
     TimedInst {
         needs_word: 0,
         writes_word: 0,
         more: 0,
         asks_further: false,
+        reads: bank_reads.len() as u8,
+        shares_banks: (banks.count_ones() as usize) < bank_reads.len(),
+        banks,
         pipe: pipe_of(facts.class, &spec.units, style),
         long: is_long(facts.class),
         fence: facts.class == InstClass::Membar,
@@ -366,6 +380,15 @@ fn time(facts: &InstFacts, spec: &SmSpec, style: ModelStyle, lists: &mut Vec<u16
         interval: timing.interval_cycles as u16,
         bank_reads: register_list(lists, &bank_reads),
         bank_writes: register_list(lists, &facts.bank_writes),
+    }
+}
+
+/// Banks of the register file that an instruction finds its registers in: those of a sub-core.
+fn own_banks(spec: &SmSpec) -> u32 {
+    if spec.sub_cores {
+        spec.collectors.banks / spec.schedulers.max(1)
+    } else {
+        spec.collectors.banks
     }
 }
 

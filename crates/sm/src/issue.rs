@@ -368,6 +368,9 @@ impl Sm {
             kernel,
             pc,
             mem,
+            banks: self.collectors.banks_of(inst.banks, slot.0),
+            reads: inst.reads,
+            shares_banks: inst.shares_banks,
         };
         let issued = Issued::new(FlightId(id), self.counters.warp_instructions, sub);
         self.collectors.input.push(pipe, issued);

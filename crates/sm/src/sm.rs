@@ -6,7 +6,7 @@
 
 use crate::blocks::{BlockSlot, Place, Resources};
 use crate::carveout::Carveout;
-use crate::collector::{Collectors, Sources};
+use crate::collector::Collectors;
 use crate::context::{Contexts, Moved};
 use crate::counters::{KernelCounters, SlotCause, SmCounters};
 use crate::detail::{SmDetail, packet_size};
@@ -183,6 +183,9 @@ impl Sm {
             kernel: KernelSlot(0),
             pc: Pc(0),
             mem: None,
+            banks: 0,
+            reads: 0,
+            shares_banks: false,
         };
         let credits = spec.noc.injection_buffer + 2 * spec.gpu.link_cycles;
         let context = Contexts::of(spec, slots);
@@ -532,13 +535,9 @@ impl Sm {
             counters,
             ..
         } = self;
-        let reads = collectors.step(nth, |id| {
-            let flight = flights[id.0];
+        let reads = collectors.step(nth, flights, |flight| {
             let image = image_of(kernels, flight.kernel);
-            Sources {
-                registers: image.list(&image.at(flight.pc).bank_reads),
-                warp: flight.warp.0,
-            }
+            image.list(&image.at(flight.pc).bank_reads)
         });
         counters.register_reads += reads.served;
         counters.register_bank_conflicts += reads.waited;

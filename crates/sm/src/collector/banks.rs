@@ -1,80 +1,221 @@
-//! Reads of registers that wait for their banks.
+//! Registers' banks, and reads that wait for them.
 
-/// Most banks: a mask has a bit for each.
-const BANKS: usize = u64::BITS as usize;
+use super::Collector;
+
 /// Most registers that an instruction reads.
 const OPERANDS: usize = 32;
-/// End of a list.
-const NONE: u16 = u16::MAX;
 
-/// Reads that wait for their bank, oldest first: a list a bank through one small table, which
-/// costs less of the host's cache than a queue a bank.
-#[derive(Clone, Debug)]
-pub(super) struct BankQueues {
-    banks: usize,
-    /// By bank: its oldest and its youngest read. As many as there can be, at hand: an index modulo
-    /// their number costs no check.
-    ends: [(u16, u16); BANKS],
-    /// By read (collector and operand): the next one that waits for the same bank.
-    next: Box<[u16]>,
+/// Which banks registers lie in.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct BankMap {
+    /// Banks of a sub-core; all where the SM is not split.
+    banks: u32,
+    /// Sub-cores; 1 where the SM is not split.
+    pub(super) subs: u32,
+    /// One less than `banks` and `subs` where both are powers of two, as they mostly are.
+    masks: Option<(u32, u32)>,
 }
 
-impl BankQueues {
-    pub(super) fn new(banks: usize, collectors: usize) -> Self {
-        assert!(
-            collectors * OPERANDS < usize::from(NONE),
-            "too many collectors"
-        );
-        assert!(banks <= BANKS, "a register file has at most {BANKS} banks");
+impl BankMap {
+    /// `banks` of each of so many sub-cores.
+    pub(super) fn new(banks: u32, subs: u32) -> Self {
+        assert!(banks * subs <= 64, "a register file has at most 64 banks");
+        let powers = banks.is_power_of_two() && subs.is_power_of_two();
         Self {
             banks,
-            ends: [(NONE, NONE); BANKS],
-            next: vec![NONE; collectors * OPERANDS].into(),
+            subs,
+            masks: powers.then(|| (banks - 1, subs - 1)),
         }
     }
 
-    pub(super) fn banks(&self) -> usize {
+    /// How far a warp's registers are moved, and its sub-core.
+    #[inline]
+    fn place(self, warp: u16) -> (u32, u32) {
+        let warp = u32::from(warp);
+        match self.masks {
+            Some((bank, sub)) => (warp & bank, warp & sub),
+            None => (warp % self.banks, warp % self.subs),
+        }
+    }
+
+    /// Bank of a register of a warp: in the part of the scheduler that the warp belongs to.
+    #[inline]
+    pub(super) fn bank(self, register: u16, warp: u16) -> u32 {
+        let (_, sub) = self.place(warp);
+        let moved = u32::from(register) + u32::from(warp);
+        let place = match self.masks {
+            Some((bank, _)) => moved & bank,
+            None => moved % self.banks,
+        };
+        place + sub * self.banks
+    }
+
+    /// A warp's banks, given those of warp 0.
+    #[inline]
+    pub(super) fn of_warp(self, banks: u64, warp: u16) -> u64 {
+        let (by, sub) = self.place(warp);
+        let turned = banks << by | banks >> 1 >> (self.banks - 1 - by);
+        (turned & !0 >> (64 - self.banks)) << (sub * self.banks)
+    }
+}
+
+/// Reads that wait for their bank, which serves them in the order in which their instructions came.
+#[derive(Clone, Debug)]
+pub(super) struct WaitingReads {
+    /// Collectors with registers to read in the order in which they took their instructions: the
+    /// first `len`.
+    line: Box<[u16]>,
+    len: usize,
+    /// By collector: bit per bank that holds a second one, a third one and so on.
+    further: Box<[[u64; OPERANDS]]>,
+    /// Bit per bank with a waiting read.
+    banks: u64,
+    /// Those where another waits behind it.
+    contested: u64,
+    /// All reads.
+    count: u64,
+}
+
+impl WaitingReads {
+    pub(super) fn new(collectors: usize) -> Self {
+        assert!(collectors < usize::from(u16::MAX), "too many collectors");
+        Self {
+            // Where one more that does not wait is written to has a place too.
+            line: vec![0; collectors + 1].into(),
+            len: 0,
+            further: vec![[0; OPERANDS]; collectors].into(),
+            banks: 0,
+            contested: 0,
+            count: 0,
+        }
+    }
+
+    /// Bit per bank with a waiting read.
+    #[inline]
+    pub(super) fn banks(&self) -> u64 {
         self.banks
     }
 
-    /// Adds a read.
+    /// All of them.
     #[inline]
-    pub(super) fn push(&mut self, bank: usize, collector: usize, operand: usize) {
-        debug_assert!(operand < OPERANDS, "an instruction of {operand} sources");
-        let read = (collector * OPERANDS + operand) as u16;
-        let (oldest, youngest) = self.ends[bank % BANKS];
-        let is_first = oldest == NONE;
-        // Where there is no read to follow, the new one's own link is written twice: no branch.
-        let before = if is_first { read } else { youngest };
-        self.next[usize::from(before)] = read;
-        self.next[usize::from(read)] = NONE;
-        self.ends[bank % BANKS] = (if is_first { read } else { oldest }, read);
+    pub(super) fn count(&self) -> u64 {
+        self.count
     }
 
-    /// Collector of the oldest read. Requires that one waits.
+    /// Adds those of an instruction: `count` registers in some banks.
     #[inline]
-    pub(super) fn front(&self, bank: usize) -> u16 {
-        let oldest = self.ends[bank % BANKS].0;
-        debug_assert!(oldest != NONE, "nothing waits for bank {bank}");
-        oldest / OPERANDS as u16
+    pub(super) fn add(&mut self, collector: usize, banks: u64, count: u8) {
+        self.line[self.len] = collector as u16;
+        self.len += usize::from(banks != 0);
+        self.contested |= self.banks & banks;
+        self.banks |= banks;
+        self.count += u64::from(count);
     }
 
-    /// Takes the oldest read. Requires that one waits.
-    #[inline]
-    pub(super) fn pop(&mut self, bank: usize) -> Popped {
-        let collector = self.front(bank);
-        let oldest = &mut self.ends[bank % BANKS].0;
-        *oldest = self.next[usize::from(*oldest)];
-        Popped {
-            collector,
-            was_last: *oldest == NONE,
+    /// Notes which banks of an instruction hold several registers of it, given the banks of all.
+    /// Returns how many there are at most behind the first.
+    #[cold]
+    pub(super) fn add_further(&mut self, collector: usize, banks: impl Iterator<Item = u32>) -> u8 {
+        let further = &mut self.further[collector];
+        let (mut seen, mut depth) = (0_u64, 0);
+        for bank in banks {
+            let bit = 1 << bank;
+            if seen & bit != 0 {
+                let place = further.iter().position(|banks| banks & bit == 0);
+                let place = place.expect("no more registers than an instruction reads");
+                further[place] |= bit;
+                depth = depth.max(place + 1);
+            }
+            seen |= bit;
         }
+        self.contested |= further[0];
+        depth as u8
+    }
+
+    /// All banks can serve a read and none has more than one.
+    #[inline]
+    pub(super) fn are_free_of(&self, busy: u64) -> bool {
+        self.contested | self.banks & busy == 0
+    }
+
+    /// Serves all. Requires that they are free of busy banks. Returns how many there were.
+    #[inline]
+    pub(super) fn serve_all(&mut self) -> u64 {
+        self.len = 0;
+        self.banks = 0;
+        std::mem::take(&mut self.count)
+    }
+
+    /// Lets each of the `open` banks serve its first read, if it is among those that `granted`
+    /// says of a collector and the banks which could serve it. `has_all` hears of every collector
+    /// whether it has all its operands now. Returns how many were served.
+    #[inline]
+    pub(super) fn serve(
+        &mut self,
+        collectors: &mut [Collector],
+        mut open: u64,
+        granted: impl Fn(u16, u64) -> u64,
+        mut has_all: impl FnMut(&Collector, bool),
+    ) -> u64 {
+        let (mut kept, mut served) = (0, 0);
+        (self.banks, self.contested) = (0, 0);
+        for place in 0..self.len {
+            let index = self.line[place];
+            let c = &mut collectors[usize::from(index)];
+            let wanted = c.wants;
+            let got = granted(index, wanted & open);
+            open &= !wanted;
+            served |= got;
+            let mut left = wanted & !got;
+            if c.depth > 0 {
+                left |= self.bring_up(index, got, &mut c.depth);
+                self.contested |= self.further[usize::from(index)][0];
+            }
+            self.contested |= left & self.banks;
+            self.banks |= left;
+            c.wants = left;
+            self.line[kept] = index;
+            kept += usize::from(left != 0);
+            has_all(c, left == 0);
+        }
+        self.len = kept;
+        let served = u64::from(served.count_ones());
+        self.count -= served;
+        served
+    }
+
+    /// Where a collector's first read has been served, the next one in the same bank takes its
+    /// place. Returns the banks that have one.
+    #[cold]
+    fn bring_up(&mut self, collector: u16, served: u64, depth: &mut u8) -> u64 {
+        let further = &mut self.further[usize::from(collector)][..usize::from(*depth)];
+        let next = further[0] & served;
+        for place in 0..further.len() {
+            let behind = further.get(place + 1).map_or(0, |banks| banks & served);
+            further[place] = further[place] & !served | behind;
+        }
+        *depth -= u8::from(further.last() == Some(&0));
+        next
     }
 }
 
-/// A read that a bank serves.
-pub(super) struct Popped {
-    pub collector: u16,
-    /// No other waits for the bank.
-    pub was_last: bool,
+#[cfg(test)]
+mod tests {
+    use super::BankMap;
+
+    /// Turning a mask is moving each of its registers.
+    #[test]
+    fn a_warps_banks_are_those_of_its_registers() {
+        for (banks, subs) in [(16, 1), (4, 4), (64, 1), (5, 3), (1, 1), (32, 2)] {
+            let map = BankMap::new(banks, subs);
+            let registers = [0, 3, 7, 9, 63];
+            let of = |warp| {
+                let each = registers.iter().map(|register| map.bank(*register, warp));
+                each.fold(0_u64, |mask, bank| mask | 1 << bank)
+            };
+            for warp in 0..128 {
+                assert_eq!(map.of_warp(of(0), warp), of(warp), "{banks} banks, {warp}");
+            }
+        }
+    }
 }

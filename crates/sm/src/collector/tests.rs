@@ -1,6 +1,8 @@
 //! What collectors, their ports and banks do, step by step.
 
 use super::*;
+use crate::flight::FlightId;
+use warploom_base::{KernelSlot, Pc};
 use warploom_config::preset;
 
 const NONE: CollectorSet = CollectorSet {
@@ -37,6 +39,31 @@ fn collectors(units: u32, ports: u32, style: ModelStyle) -> Collectors {
     Collectors::new(&sm, [&WIDTH; Pipe::COUNT], style)
 }
 
+/// One step, in which record n is of an instruction of warp 0 that reads `sources[n]`, or the last
+/// of these.
+fn step(c: &mut Collectors, nth: u64, sources: &[&[u16]]) -> BankReads {
+    let reading = |n: usize| {
+        let registers = sources[n.min(sources.len() - 1)];
+        let bank = |register: &u16| 1 << c.banks.bank(*register, 0);
+        let banks = registers
+            .iter()
+            .map(bank)
+            .fold(0_u64, |all, bank| all | bank);
+        Flight {
+            warp: WarpSlot(0),
+            kernel: KernelSlot(0),
+            pc: Pc(n as u32),
+            mem: None,
+            banks,
+            reads: registers.len() as u8,
+            shares_banks: (banks.count_ones() as usize) < registers.len(),
+        }
+    };
+    let mut flights = FlightPool::new(reading(0));
+    (0..16).for_each(|n| flights[n] = reading(n.into()));
+    c.step(nth, &flights, |flight| sources[flight.pc.index()])
+}
+
 fn issued(order: u64, sub: u8) -> Issued {
     Issued::new(FlightId(order as u16), order, sub)
 }
@@ -49,10 +76,7 @@ fn settled_collectors_wait_for_a_register() {
     let mut steps = 0;
     let mut step = |c: &mut Collectors| {
         steps += 1;
-        c.step(steps, |_| Sources {
-            registers: &[],
-            warp: 0,
-        });
+        step(c, steps, &[&[]]);
     };
     for order in 0..6 {
         while c.input.full(0) & 1 != 0 {
@@ -80,14 +104,11 @@ fn arrivals(c: &mut Collectors, sources: &[&'static [u16]]) -> Vec<usize> {
         c.input.push(0, issued(i as u64, 0));
     }
     let mut out = Vec::new();
-    for step in 1..50 {
-        c.step(step as u64, |f| Sources {
-            registers: sources[f.0 as usize],
-            warp: 0,
-        });
+    for nth in 1..50 {
+        step(c, nth as u64, sources);
         while let Some(issued) = c.output.oldest(0) {
             c.output.take(0, issued);
-            out.push(step);
+            out.push(nth);
         }
     }
     assert!(c.is_idle());
@@ -132,12 +153,9 @@ fn one_bank_serves_one_read_a_cycle() {
 #[test]
 fn writes_block_reads_of_their_bank() {
     let mut c = collectors(1, 1, ModelStyle::V4);
-    let source = |_| Sources {
-        registers: &[3],
-        warp: 0,
-    };
+    let step = |c: &mut Collectors, nth| step(c, nth, &[&[3]]);
     c.input.push(0, issued(0, 0));
-    c.step(0, source);
+    step(&mut c, 0);
     c.write(&[3], 0);
     assert_eq!(c.try_write(&[7], 0), 0, "the same bank");
     assert_eq!(c.try_write(&[6], 0), 1, "another bank");
@@ -145,10 +163,10 @@ fn writes_block_reads_of_their_bank() {
     c.write(&[3, 4], 0);
     assert_eq!(c.try_write(&[4], 0), 1, "register 3's bank was busy");
     let reads = |served, waited| BankReads { served, waited };
-    assert_eq!(c.step(1, source), reads(0, 1), "the read waited");
-    assert_eq!(c.step(2, source), reads(1, 0));
+    assert_eq!(step(&mut c, 1), reads(0, 1), "the read waited");
+    assert_eq!(step(&mut c, 2), reads(1, 0));
     assert!((c.output.occupied() == 0));
-    c.step(3, source);
+    step(&mut c, 3);
     assert!(c.output.occupied() != 0);
 }
 
@@ -194,44 +212,38 @@ fn a_sub_core_has_banks_of_its_own() {
 #[test]
 fn a_sub_core_never_uses_collectors_of_another() {
     let mut c = sub_cores();
-    let source = |_| Sources {
-        registers: &[1],
-        warp: 0,
-    };
+    let step = |c: &mut Collectors, nth| step(c, nth, &[&[1]]);
     // Three instructions of sub-core 0: the third waits for one of its two collectors.
     for order in 0..3 {
         let pipe = [Pipe::Sp, Pipe::Int, Pipe::Sfu][order as usize];
         c.input.push(pipe as usize, issued(order, 0));
     }
-    c.step(0, source);
-    assert_eq!(c.sets[0].free, 0b1111_1100);
+    step(&mut c, 0);
+    assert_eq!(c.sets[0].taken, 0b11);
     assert_eq!(c.input.len(), 1);
     // One of sub-core 3 takes one of the last two.
     c.input.push(Pipe::Dp as usize, issued(3, 3));
-    c.step(1, source);
-    assert_eq!(c.sets[0].free, 0b1011_1100);
+    step(&mut c, 1);
+    assert_eq!(c.sets[0].taken, 0b0100_0011);
 }
 
 #[test]
 fn a_blocked_sub_core_holds_back_those_behind_it_in_the_same_register() {
     let mut c = sub_cores();
-    let none = |_| Sources {
-        registers: &[],
-        warp: 0,
-    };
+    let step = |c: &mut Collectors, nth| step(c, nth, &[&[]]);
     let mem = Pipe::Mem as usize;
     // Sub-core 0 fills its collectors and its output; then its next one waits in the input.
     for order in 0..4 {
         c.input.push(mem, issued(order, 0));
-        c.step(order, none);
+        step(&mut c, order);
     }
     c.input.push(mem, issued(9, 1));
-    c.step(9, none);
+    step(&mut c, 9);
     assert_eq!(c.input.len(), 2, "4.2 looks at the oldest alone");
     let out = c.output.oldest(mem).expect("the first is out");
     c.output.take(mem, out);
-    c.step(10, none);
-    c.step(11, none);
+    step(&mut c, 10);
+    step(&mut c, 11);
     assert!(c.input.for_unit(mem, 1).is_none(), "the way is free again");
 }
 
@@ -242,10 +254,7 @@ fn several_pipes_enter_a_general_set_in_one_cycle() {
         c.input
             .push(pipe as usize, issued(order as u64, order as u8 % 4));
     }
-    c.step(0, |_| Sources {
-        registers: &[],
-        warp: 0,
-    });
+    step(&mut c, 0, &[&[]]);
     assert_eq!(c.input.occupied(), 0);
 }
 
@@ -258,14 +267,11 @@ fn dispatchers_go_on_with_the_next_sub_core() {
     for (order, (sub, pipe)) in [(0, 0), (0, 1), (1, 2), (1, 3)].into_iter().enumerate() {
         c.input.push(pipe, issued(order as u64, sub));
     }
-    let none = |_| Sources {
-        registers: &[],
-        warp: 0,
-    };
+    let step = |c: &mut Collectors, nth| step(c, nth, &[&[]]);
     let mut sent = Vec::new();
-    for step in 0..5 {
+    for nth in 0..5 {
         let before = c.sets[0].ready;
-        c.step(step, none);
+        step(&mut c, nth);
         sent.extend(bits(before & !c.sets[0].ready));
     }
     assert_eq!(sent, [2, 0, 3, 1]);
