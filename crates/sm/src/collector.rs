@@ -51,22 +51,28 @@ struct Set {
     taken: u64,
     /// Bit i: collector `first + i` has all operands.
     ready: u64,
+    /// Bit i: the last operand of collector `first + i` came in this step, so that it is sent on
+    /// from the next on.
+    arrived: u64,
+    /// Its pipe, of a set of one.
+    pipe: u8,
+    /// Where there is no general set: how many instructions of that pipe enter in a step.
+    in_ports: u8,
     /// Bit per collector of the first sub-core.
     first_part: u64,
 }
 
 impl Set {
-    /// The collector that a dispatcher looks at first when it has sent `last`: the one after it, or
-    /// the first of the next sub-core.
+    /// The collectors that a dispatcher looks at first when it has sent `last`: those behind it, or
+    /// those from the next sub-core on.
     #[inline]
-    fn after(&self, last: u32) -> u32 {
-        let (part, units) = (u32::from(self.part), u32::from(self.units));
-        let next = if part == units {
-            last + 1
+    fn behind(&self, last: u32) -> u64 {
+        if self.part == self.units {
+            !1 << last
         } else {
-            last + part - last % part
-        };
-        if next >= units { 0 } else { next }
+            let part = u32::from(self.part);
+            !1 << (last - last % part + part - 1)
+        }
     }
 
     /// The collectors that an instruction of sub-core `sub` may take.
@@ -107,23 +113,20 @@ const OWN_ORDER: [Pipe; Pipe::COUNT] = [
     Pipe::Int,
 ];
 
-/// By some pipes, a bit each: the first one in an order.
-const fn first_in(order: [Pipe; Pipe::COUNT]) -> [u8; 1 << Pipe::COUNT] {
+/// By some pipes, a bit each: the one that enters the general set first.
+const ENTERS_FIRST: [u8; 1 << Pipe::COUNT] = {
     let mut first = [0; 1 << Pipe::COUNT];
     let mut pipes = 1;
     while pipes < first.len() {
         let mut place = 0;
-        while pipes >> order[place] as usize & 1 == 0 {
+        while pipes >> ENTRY_ORDER[place] as usize & 1 == 0 {
             place += 1;
         }
-        first[pipes] = order[place] as u8;
+        first[pipes] = ENTRY_ORDER[place] as u8;
         pipes += 1;
     }
     first
-}
-
-const ENTERS_FIRST: [u8; 1 << Pipe::COUNT] = first_in(ENTRY_ORDER);
-const OWN_FIRST: [u8; 1 << Pipe::COUNT] = first_in(OWN_ORDER);
+};
 
 /// The set of a pipe alone.
 fn own_set(spec: &CollectorSpec, pipe: Pipe) -> &CollectorSet {
@@ -149,10 +152,10 @@ pub struct Collectors {
     /// How many these are.
     used: usize,
     in_ports: Vec<InPorts>,
-    /// By pipe: its own set and how many ports lead there, where there is no general set.
-    own_ports: Option<[(u8, u8); 1 << 3]>,
-    /// What sends on one ready collector of its set a cycle: the collector that it looks at first.
-    dispatchers: Vec<u32>,
+    /// There is a general set: instructions enter through `in_ports`, not set by set.
+    general: bool,
+    /// What sends on one ready collector of its set a cycle: those that it looks at first.
+    dispatchers: Vec<u64>,
     collectors: Vec<Collector>,
     banks: BankMap,
     reads: WaitingReads,
@@ -163,8 +166,6 @@ pub struct Collectors {
     square: u32,
     /// Collectors that hold an instruction.
     busy: u32,
-    /// Bit per set with a collector that has all operands.
-    ready: u8,
     /// The last step moved nothing, and no read waits for its bank.
     settled: bool,
 }
@@ -191,7 +192,7 @@ impl Collectors {
             sets: [Set::default(); SETS],
             used: 0,
             in_ports: Vec::new(),
-            own_ports: None,
+            general: false,
             dispatchers: Vec::new(),
             collectors: Vec::new(),
             banks: BankMap::new(spec.banks / subs, subs),
@@ -200,33 +201,31 @@ impl Collectors {
             style,
             square: 0,
             busy: 0,
-            ready: 0,
             settled: false,
         };
         // Order of GPGPU-Sim 4.2: the general set first, which serves the pipes that exist.
         let exists = |p: &Pipe| widths[*p as usize].issue_width > 0;
         let every: Vec<Pipe> = ENTRY_ORDER.into_iter().filter(exists).collect();
-        let general = this.add_set(&spec.general, every.len());
+        let general = this.add_set(&spec.general, None);
         this.add_ports(&spec.general, &every, [general; 2]);
-        let mut own_ports = [(0, 0); 1 << 3];
+        this.general = general.is_some();
         for pipe in OWN_ORDER {
             let set = own_set(spec, pipe);
-            let own = this.add_set(set, 1);
+            let own = this.add_set(set, Some(pipe));
             this.add_ports(set, &[pipe], [own, general]);
-            if let Some(own) = own {
-                own_ports[pipe as usize] = (own, set.in_ports as u8);
+            if let (Some(own), None) = (own, general) {
+                this.sets[usize::from(own)].in_ports = set.in_ports as u8;
             }
         }
-        this.own_ports = general.is_none().then_some(own_ports);
         let collectors = this.collectors.len();
         this.reads = WaitingReads::new(collectors);
         this.square = spec.banks.max(collectors as u32);
         this
     }
 
-    /// Adds the collectors of a set, which serves so many pipes, with their dispatchers. `None` for
-    /// an empty set.
-    fn add_set(&mut self, set: &CollectorSet, pipes: usize) -> Option<u8> {
+    /// Adds the collectors of a set, which serves a pipe of its own or any, with their dispatchers.
+    /// `None` for an empty set.
+    fn add_set(&mut self, set: &CollectorSet, pipe: Option<Pipe>) -> Option<u8> {
         if set.units == 0 {
             return None;
         }
@@ -247,13 +246,17 @@ impl Collectors {
             units: set.units as u8,
             part: (set.units / subs) as u8,
             dispatchers: (from as u16, ports as u8),
-            mixed: subs > 1 || pipes > 1,
+            mixed: subs > 1 || pipe.is_none(),
             taken: 0,
             ready: 0,
+            arrived: 0,
+            pipe: pipe.map_or(0, |pipe| pipe as u8),
+            in_ports: 0,
             first_part: !0 >> (64 - set.units / subs),
         };
         // One that has sent nothing takes collector 0 for the last.
-        self.dispatchers.resize(from + ports as usize, new.after(0));
+        self.dispatchers
+            .resize(from + ports as usize, new.behind(0));
         self.sets[index] = new;
         let blank = |place| Collector {
             set: index as u8,
@@ -334,17 +337,6 @@ impl Collectors {
         self.settled && !self.input.has_changed() && !self.output.has_changed()
     }
 
-    #[inline]
-    fn can_leave(&self, set: &Set, i: u32) -> bool {
-        let c = &self.collectors[usize::from(set.first) + i as usize];
-        self.output.full(c.issued.sub()) >> c.pipe & 1 == 0
-    }
-
-    /// The lowest of some collectors of a set whose instruction finds a place behind it.
-    fn first_to_leave(&self, set: &Set, collectors: u64) -> Option<u32> {
-        bits(collectors).find(|i| self.can_leave(set, *i))
-    }
-
     /// One step, the `nth` of the SM, of instructions in `flights`. `registers` tells of one that
     /// enters which registers it reads, as bank numbers before hashing.
     pub fn step<'a>(
@@ -353,22 +345,22 @@ impl Collectors {
         flights: &FlightPool,
         registers: impl Fn(&Flight) -> &'a [u16],
     ) -> BankReads {
-        let mut reads = BankReads::default();
-        if self.is_at_rest() {
-            self.end_writes();
-            return reads;
-        }
         let waited = self.reads.banks() != 0;
         self.input.note_unchanged();
         self.output.note_unchanged();
-        if self.ready != 0 {
-            self.send_ready();
+        // What is read now is sent on from the next step on, so that banks may come first and each
+        // set has its turn at once.
+        let (reads, all_arrive) = self.read_banks(nth);
+        for set in 0..self.used {
+            if self.sets[set % SETS].taken != 0 {
+                self.send_from(set, all_arrive);
+            }
+            if self.input.occupied() >> self.sets[set % SETS].pipe & 1 != 0 {
+                self.take_own(set, flights, &registers);
+            }
         }
-        if waited {
-            reads = self.read_banks(nth);
-        }
-        if self.input.occupied() != 0 {
-            self.take_in(flights, &registers);
+        if self.general {
+            self.take_in_by_port(flights, &registers);
         }
         self.settled = !waited && !self.input.has_changed() && !self.output.has_changed();
         self.end_writes();
@@ -381,140 +373,120 @@ impl Collectors {
         self.written = 0;
     }
 
-    /// Each dispatcher sends on one ready collector of its set: round robin, from the one after
-    /// the last sent; among sub-cores, from the first of the next sub-core (4.2's `find_ready`).
-    fn send_ready(&mut self) {
-        let mut sets = self.ready;
-        while sets != 0 {
-            let set = sets.trailing_zeros() as usize;
-            sets &= sets - 1;
-            let (first, ports) = self.sets[set % SETS].dispatchers;
-            for dispatcher in (usize::from(first)..).take(ports.into()) {
-                let chosen = self.choose(&self.sets[set % SETS], self.dispatchers[dispatcher]);
-                // Where one finds none that can leave, the set's others find none either.
-                let Some(i) = chosen else { break };
-                self.dispatchers[dispatcher] = self.sets[set % SETS].after(i);
-                self.send(set, i);
-            }
-        }
-    }
-
-    /// The ready collector of a set that is sent on next, in turn from collector `start` on.
+    /// Sends on what is ready in a set. Then what came to the others in this step, which is what
+    /// they miss if `all_arrive`, is in.
     #[inline]
-    fn choose(&self, set: &Set, start: u32) -> Option<u32> {
-        if set.ready == 0 {
-            return None;
-        }
-        let after = set.ready & (!0 << start);
-        let next = if after != 0 { after } else { set.ready };
-        let first = next.trailing_zeros();
-        if self.can_leave(set, first) {
-            Some(first)
-        } else if set.mixed {
-            self.first_to_leave(set, after)
-                .or_else(|| self.first_to_leave(set, set.ready & !after))
+    fn send_from(&mut self, set: usize, all_arrive: bool) {
+        if self.sets[set % SETS].mixed {
+            self.send_mixed(set);
         } else {
-            None
+            self.send_own(set);
         }
+        let set = &mut self.sets[set % SETS];
+        set.ready |= if all_arrive { set.taken } else { set.arrived };
+        set.arrived = 0;
     }
 
+    /// Each dispatcher of a set of one pipe sends on one ready collector: round robin, from the one
+    /// after the last sent.
     #[inline]
-    fn send(&mut self, set: usize, i: u32) {
-        let number = set;
-        let set = &mut self.sets[number % SETS];
-        let c = &mut self.collectors[usize::from(set.first) + i as usize];
-        self.output.push(usize::from(c.pipe), c.issued);
-        set.ready &= !(1 << i);
-        set.taken &= !(1 << i);
-        self.busy -= 1;
-        self.ready &= !(u8::from(set.ready == 0) << number);
-    }
-
-    /// Every bank serves its oldest read, in 3.2.2 those of [`granted`].
-    #[inline]
-    fn read_banks(&mut self, nth: u64) -> BankReads {
-        let served = match self.style {
-            ModelStyle::V4 if self.reads.are_free_of(self.written) => self.read_all(),
-            ModelStyle::V4 => self.read_some(|_, banks| banks),
-            ModelStyle::V3 => {
-                let square = self.square;
-                let first = remainder(nth, square.into()) as u32;
-                self.read_some(|c, banks| granted(banks, c.into(), first, square))
+    fn send_own(&mut self, set: usize) {
+        let set = &mut self.sets[set % SETS];
+        let (from, ports) = set.dispatchers;
+        let (mut ready, mut sent) = (set.ready, 0);
+        for dispatcher in (usize::from(from)..).take(ports.into()) {
+            let is_full = self.output.full(0) >> set.pipe & 1 != 0;
+            if is_full | (ready == 0) {
+                break;
             }
-        };
-        BankReads {
-            served,
-            waited: self.reads.count(),
+            let behind = &mut self.dispatchers[dispatcher];
+            let after = ready & *behind;
+            let i = if after != 0 { after } else { ready }.trailing_zeros();
+            let c = &self.collectors[usize::from(set.first) + i as usize];
+            self.output.push(set.pipe.into(), c.issued);
+            *behind = !1 << i;
+            sent |= 1 << i;
+            ready &= !(1 << i);
+            self.busy -= 1;
         }
+        set.ready = ready;
+        set.taken &= !sent;
     }
 
-    /// Every collector receives what it waits for.
-    #[inline]
-    fn read_all(&mut self) -> u64 {
-        for (number, set) in self.sets[..self.used].iter_mut().enumerate() {
-            set.ready = set.taken;
-            self.ready |= u8::from(set.ready != 0) << number;
-        }
-        self.reads.serve_all()
-    }
-
-    /// Banks that are not written serve their first read to the collectors that it is `granted`.
+    /// The same of a set of several pipes or sub-cores: among these, from the first of the next
+    /// sub-core (4.2's `find_ready`), and where one cannot leave, the next one may.
     #[inline(never)]
-    fn read_some(&mut self, granted: impl Fn(u16, u64) -> u64) -> u64 {
-        let Self {
-            reads,
-            collectors,
-            sets,
-            ready,
-            ..
-        } = self;
-        reads.serve(collectors, !self.written, granted, |c, has_all| {
-            sets[usize::from(c.set) % SETS].ready |= u64::from(has_all) << c.place;
-            *ready |= u8::from(has_all) << c.set;
-        })
-    }
-
-    /// Collector `i` of a set has all its operands, or not yet.
-    #[inline]
-    fn note_ready(&mut self, set: usize, i: u32, has_all: bool) {
-        self.sets[set % SETS].ready |= u64::from(has_all) << i;
-        self.ready |= u8::from(has_all) << set;
-    }
-
-    #[inline]
-    fn take_in<'a>(&mut self, flights: &FlightPool, registers: &impl Fn(&Flight) -> &'a [u16]) {
-        let Some(own_ports) = &self.own_ports else {
-            return self.take_in_by_port(flights, registers);
-        };
-        let own_ports = *own_ports;
-        let mut pipes = self.input.occupied();
-        while pipes != 0 {
-            let pipe = usize::from(OWN_FIRST[usize::from(pipes) % OWN_FIRST.len()]);
-            pipes &= !(1 << pipe);
-            let (set, ports) = own_ports[pipe % own_ports.len()];
-            self.take_own(pipe, set.into(), ports, flights, registers);
+    fn send_mixed(&mut self, set: usize) {
+        let set = &mut self.sets[set % SETS];
+        let (from, ports) = set.dispatchers;
+        for behind in &mut self.dispatchers[usize::from(from)..][..usize::from(ports)] {
+            let can_leave = |i: &u32| {
+                let c = &self.collectors[usize::from(set.first) + *i as usize];
+                self.output.full(c.issued.sub()) >> c.pipe & 1 == 0
+            };
+            let after = set.ready & *behind;
+            let mut in_turn = bits(after).chain(bits(set.ready & !after));
+            // Where one finds none that can leave, the set's others find none either.
+            let Some(i) = in_turn.find(can_leave) else {
+                break;
+            };
+            let c = &self.collectors[usize::from(set.first) + i as usize];
+            self.output.push(c.pipe.into(), c.issued);
+            *behind = set.behind(i);
+            set.ready &= !(1 << i);
+            set.taken &= !(1 << i);
+            self.busy -= 1;
         }
     }
 
-    /// Takes the first issued of a pipe into its own set, one through each port, as long as there
-    /// is one and a collector is free.
+    /// Every bank serves its oldest read, in 3.2.2 those of [`granted`]. Whether every collector
+    /// has all its operands now; otherwise those that have are noted.
+    #[inline]
+    fn read_banks(&mut self, nth: u64) -> (BankReads, bool) {
+        let all_arrive = self.style == ModelStyle::V4 && self.reads.are_free_of(self.written);
+        let served = if all_arrive {
+            self.reads.serve_all()
+        } else {
+            self.read_some(nth)
+        };
+        let waited = self.reads.count();
+        (BankReads { served, waited }, all_arrive)
+    }
+
+    /// Banks that are not written serve their first read.
     #[inline(never)]
+    fn read_some(&mut self, nth: u64) -> u64 {
+        let (square, style) = (self.square, self.style);
+        let first = remainder(nth, square.into()) as u32;
+        let granted = |collector: u16, banks| match style {
+            ModelStyle::V3 => granted(banks, collector.into(), first, square),
+            ModelStyle::V4 => banks,
+        };
+        let (collectors, sets) = (&mut self.collectors, &mut self.sets);
+        self.reads
+            .serve(collectors, !self.written, granted, |c, has_all| {
+                sets[usize::from(c.set) % SETS].arrived |= u64::from(has_all) << c.place;
+            })
+    }
+
+    /// Takes the first issued of a set's pipe into it, one through each port, as long as there is
+    /// one and a collector is free.
+    #[inline]
     fn take_own<'a>(
         &mut self,
-        pipe: usize,
         set: usize,
-        ports: u8,
         flights: &FlightPool,
         registers: &impl Fn(&Flight) -> &'a [u16],
     ) {
-        for _ in 0..ports {
-            let Some(issued) = self.input.oldest(pipe) else {
+        let Set { pipe, in_ports, .. } = self.sets[set % SETS];
+        for _ in 0..in_ports {
+            let Some(issued) = self.input.oldest(pipe.into()) else {
                 return;
             };
             let Some(i) = self.free_place(set, issued) else {
                 return;
             };
-            self.enter((set, i), pipe, issued, flights, registers);
+            self.enter((set, i), pipe.into(), issued, flights, registers);
         }
     }
 
@@ -531,9 +503,9 @@ impl Collectors {
         self.input.take(pipe, issued);
         let flight = &flights[issued.flight().0];
         self.busy += 1;
-        self.note_ready(set, i, flight.banks == 0);
         let s = &mut self.sets[set % SETS];
         s.taken |= 1 << i;
+        s.ready |= u64::from(flight.banks == 0) << i;
         let index = usize::from(s.first) + i as usize;
         let collector = &mut self.collectors[index];
         collector.issued = issued;

@@ -518,10 +518,10 @@ impl Sm {
     /// So many steps of the collectors, from the `first` on.
     #[inline]
     fn read_operands(&mut self, first: u64, steps: u64) {
-        if self.collectors.is_at_rest() {
-            return self.collectors.end_writes();
-        }
         for nth in first..first + steps {
+            if self.collectors.is_at_rest() {
+                return self.collectors.end_writes();
+            }
             self.collector_step(nth);
         }
     }
