@@ -78,6 +78,7 @@ pub use memory::{
     ALLOC_ALIGN, AccessCheck, Allocation, DeviceMemory, MemoryError, PAGE_BYTES, PROTECTED_BYTES,
 };
 pub use module::{ModuleImage, load_module};
+pub use span::HalfWarp;
 pub use stack::{BranchOrder, Spin, StackEntry};
 pub use step::{Effect, Env, MemEffect, MemKind, StepOut, report_finding, step};
 pub use texture::{AddressMode, ChannelKind, Texture, TextureTable};

@@ -4,7 +4,7 @@ use crate::access::{Access, LANE_BYTES};
 use crate::machine::{Exec, Machine};
 use crate::memory::PAGE_BYTES;
 use crate::regs::Lanes32;
-use crate::span::{HALF, Half, Span};
+use crate::span::{HALF, HalfWarp, Span};
 use crate::step::MemKind;
 use crate::store_ops::{WORD, is_word};
 use crate::wide::{Run, Wide, run};
@@ -51,7 +51,7 @@ fn shared_word<const N: usize>(shared: &[u8], address: u64) -> u64 {
 #[inline(always)]
 fn words_of(
     words: &[u32],
-    halves: Option<[Half; 2]>,
+    halves: Option<[HalfWarp; 2]>,
     addrs: &[u64; WARP_SIZE],
     word: impl Fn(u64) -> u32,
 ) -> [u32; WARP_SIZE] {
@@ -160,6 +160,7 @@ impl Machine<'_, '_> {
         if !self.one_allocation(&span, access, live) || self.own_stores(&span, access) {
             return false;
         }
+        self.out.halves = span.halves;
         match one_page {
             true => self.load_page(&span, page, ty),
             false => self.load_pages(ty),
@@ -189,7 +190,7 @@ impl Machine<'_, '_> {
             && let Ok(words) = bytemuck::try_cast_slice::<u8, u32>(page)
             && let Some(words) = words.first_chunk::<PAGE_WORDS>()
         {
-            let within = |half: Half| Half {
+            let within = |half: HalfWarp| HalfWarp {
                 first: half.first % PAGE_BYTES as u64,
                 ..half
             };
@@ -238,6 +239,7 @@ impl Machine<'_, '_> {
         if !self.plain_shared(&span, access) {
             return false;
         }
+        self.out.halves = span.halves;
         if is_word(ty)
             && let Ok(words) = bytemuck::try_cast_slice::<u8, u32>(&self.block.shared)
         {

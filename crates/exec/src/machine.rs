@@ -264,6 +264,7 @@ impl<'a> Machine<'a, '_> {
 
     pub fn effect(&mut self, effect: Effect) {
         self.out.effect = effect;
+        self.out.halves = None;
     }
 }
 

@@ -21,17 +21,19 @@ pub(crate) struct Span {
     /// All addresses or-ed: the alignment that they share.
     pub bits: u64,
     /// How all 32 lanes' words lie, if it is in one of the usual ways.
-    pub halves: Option<[Half; 2]>,
+    pub halves: Option<[HalfWarp; 2]>,
 }
 
 /// The words of half a warp: at one address for all, or one behind the other.
-#[derive(Clone, Copy)]
-pub(crate) struct Half {
+#[derive(Clone, Copy, Debug)]
+pub struct HalfWarp {
+    /// Address of the first lane's.
     pub first: u64,
+    /// One behind the other.
     pub row: bool,
 }
 
-impl Half {
+impl HalfWarp {
     #[inline(always)]
     fn end(self) -> u64 {
         self.first + if self.row { HALF as u64 * WORD } else { WORD }
@@ -39,7 +41,7 @@ impl Half {
 
     /// Reads its words from all the words of a memory.
     #[inline(always)]
-    pub fn read(self, words: &[u32], lanes: &mut [u32]) {
+    pub(crate) fn read(self, words: &[u32], lanes: &mut [u32]) {
         let at = self.first as usize / WORD as usize;
         if !self.row {
             return lanes.fill(u32::from_le(words[at]));
@@ -107,7 +109,7 @@ impl Span {
     /// address space are left to the general way.
     #[inline(always)]
     fn of_halves(addrs: &[u64; WARP_SIZE]) -> Option<Self> {
-        let [a, b] = [0, HALF].map(|lane| Half {
+        let [a, b] = [0, HALF].map(|lane| HalfWarp {
             first: addrs[lane],
             row: addrs[lane + 1] == addrs[lane].wrapping_add(WORD),
         });

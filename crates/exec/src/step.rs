@@ -10,6 +10,7 @@ use crate::launch::LaunchContext;
 use crate::log::MemPort;
 use crate::machine::{Exec, Machine, lowest_lane};
 use crate::memory::DeviceMemory;
+use crate::span::HalfWarp;
 use crate::special::Staged;
 use crate::warp::WarpState;
 use crate::wide::{Wide, widely};
@@ -110,6 +111,9 @@ pub struct StepOut {
     /// the thread's own local memory. Textures: in global memory, the first texel read. A prefetch
     /// has no effect, but its addresses stand here too.
     pub addrs: [u64; WARP_SIZE],
+    /// How the words of the two halves of a warp lie, where a memory effect in global or shared
+    /// memory is seen to be one of all lanes on aligned words.
+    pub halves: Option<[HalfWarp; 2]>,
     /// A deferred atomic; valid when its mask is not empty.
     pub atomic: AtomicBatch,
     /// Something suspicious, when the launch asks for checks.
@@ -125,6 +129,7 @@ impl Default for StepOut {
             stack_active: 0,
             effect: Effect::None,
             addrs: [0; WARP_SIZE],
+            halves: None,
             atomic: AtomicBatch::default(),
             finding: None,
             staged: Staged::default(),

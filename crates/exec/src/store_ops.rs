@@ -114,6 +114,7 @@ impl Machine<'_, '_> {
         if !self.one_allocation(&span, access, live) {
             return false;
         }
+        self.out.halves = span.halves;
         if span.is_row() && is_word(ty) {
             let bytes = map_lanes(self.src::<u32>(1), u32::to_le);
             self.port
@@ -177,6 +178,7 @@ impl Machine<'_, '_> {
         if !self.plain_shared(&span, access) {
             return false;
         }
+        self.out.halves = span.halves;
         let value = map_lanes(self.src::<u32>(1), u32::to_le);
         if span.is_row() {
             let range = span.low as usize..span.high as usize;

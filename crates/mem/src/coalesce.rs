@@ -2,8 +2,10 @@
 //! bank conflicts of shared memory (4.2).
 
 mod banks;
+mod words;
 
 pub use banks::{SharedRule, shared_conflict_cycles};
+pub use words::{HalfWords, coalesce_halves, halves_conflict_cycles};
 
 use warploom_base::{LaneMask, WARP_SIZE, lanes_of};
 use warploom_config::Coalescing;

@@ -14,13 +14,13 @@ use warploom_base::{BlockId, Cycle, KernelSlot, LaneMask, WarpSlot};
 use warploom_config::ModelStyle;
 use warploom_exec::{
     AtomicMode, BarrierArrival, BarrierOutcome, BarrierRelease, DeviceMemory, Effect, Env, Fault,
-    MemEffect, MemKind, MemPort, report_finding, step,
+    HalfWarp, MemEffect, MemKind, MemPort, report_finding, step,
 };
 use warploom_ir::{CacheOp, MemSpace};
 use warploom_mem::AccessKind;
 use warploom_mem::coalesce::{
-    LocalMap, coalesce, coalesce_atomic, coalesce_lines, coalesce_local, in_parts,
-    shared_conflict_cycles,
+    HalfWords, LocalMap, SharedRule, coalesce, coalesce_atomic, coalesce_halves, coalesce_lines,
+    coalesce_local, halves_conflict_cycles, in_parts, shared_conflict_cycles,
 };
 use warploom_policy::{WarpMask, WarpScheduler, warps_of};
 
@@ -605,6 +605,9 @@ impl Sm {
                     coalesce_local(rule, skips_l1, bytes, addrs, lanes, &map, place, out);
                 });
             }
+            _ if parts == 1
+                && let Some(halves) = self.out.halves
+                && coalesce_halves(rule, skips_l1, halves.map(half_words), out) => {}
             _ => in_parts(parts, mask, out, |lanes, out| {
                 coalesce(rule, skips_l1, bytes, addrs, lanes, out);
             }),
@@ -612,6 +615,13 @@ impl Sm {
     }
 
     fn shared_cycles(&self, effect: &MemEffect) -> u32 {
+        if self.shared_parts == 1
+            && self.shared_rule != SharedRule::OneBroadcast
+            && let Some(halves) = self.out.halves
+            && let Some(cycles) = halves_conflict_cycles(self.shared_banks, halves.map(half_words))
+        {
+            return cycles;
+        }
         shared_conflict_cycles(
             self.shared_banks,
             self.shared_parts,
@@ -683,6 +693,13 @@ fn lane_space(effect: &MemEffect) -> LaneSpace {
         (_, MemSpace::Param | MemSpace::FrameParam) => LaneSpace::Param,
         (MemKind::Store, _) => LaneSpace::Store,
         _ => LaneSpace::Load,
+    }
+}
+
+fn half_words(half: HalfWarp) -> HalfWords {
+    HalfWords {
+        first: half.first,
+        row: half.row,
     }
 }
 

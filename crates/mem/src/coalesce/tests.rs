@@ -230,6 +230,22 @@ fn covered(out: &Transactions) -> BTreeMap<u64, u32> {
     bytes
 }
 
+/// Halves that begin at some words.
+fn halves_at(firsts: [u64; 2], rows: [bool; 2]) -> [HalfWords; 2] {
+    [0, 1].map(|half| HalfWords {
+        first: 4 * firsts[half],
+        row: rows[half],
+    })
+}
+
+/// The addresses of all lanes.
+fn addresses(halves: [HalfWords; 2]) -> [u64; WARP_SIZE] {
+    std::array::from_fn(|lane| {
+        let HalfWords { first, row } = halves[lane / HALF];
+        first + if row { 4 * (lane % HALF) as u64 } else { 0 }
+    })
+}
+
 proptest! {
     /// Warps, and halves of them, with accesses in step are put together as lane by lane.
     #[test]
@@ -260,6 +276,41 @@ proptest! {
         }
         apart.finish();
         prop_assert_eq!(out.as_slice(), apart.as_slice());
+    }
+
+    /// Words of halves give the transactions that their addresses give.
+    #[test]
+    fn words_of_halves_coalesce_as_addresses_do(
+        firsts in prop::array::uniform2(0_u64..80),
+        rows: [bool; 2],
+        rule in prop::sample::select(vec![Segments, SegmentsAndSectors, Sectors]),
+        skips_l1: bool,
+    ) {
+        let halves = halves_at(firsts, rows);
+        let addrs = addresses(halves);
+        let (mut out, mut by_lane) = (Transactions::new(), Transactions::new());
+        coalesce(rule, skips_l1, 4, &addrs, ALL, &mut by_lane);
+        if coalesce_halves(rule, skips_l1, halves, &mut out) {
+            prop_assert_eq!(out.as_slice(), by_lane.as_slice());
+        } else {
+            let segment = segment_bytes(rule, skips_l1, 4);
+            let crosses = |half: HalfWords| half.row && half.first % segment + 64 > segment;
+            prop_assert!(halves.into_iter().any(crosses));
+        }
+    }
+
+    /// Words of halves have the conflicts that their addresses have.
+    #[test]
+    fn words_of_halves_conflict_as_addresses_do(
+        firsts in prop::array::uniform2(0_u64..150),
+        rows: [bool; 2],
+        banks in prop::sample::select(vec![16_u32, 32, 48, 64]),
+    ) {
+        let halves = halves_at(firsts, rows);
+        let addrs = addresses(halves);
+        let cycles = shared_conflict_cycles(banks, 1, FirstWord, 4, &addrs, ALL);
+        let known = banks == 32 || banks == 64;
+        prop_assert_eq!(halves_conflict_cycles(banks, halves), known.then_some(cycles));
     }
 
     /// However the addresses lie, as many cycles as a bank has words.
