@@ -80,7 +80,8 @@ struct Line {
     number: u64,
     /// Lines are replaced in this order, from the least: those that are absent from the last way
     /// on, then others by the cycle of their last use, or where lines go in the order in which
-    /// they came, of their reservation, those of one cycle from the first way on.
+    /// they came, of their reservation, those of one cycle from the first way on. Above all that
+    /// `DIRTY` and `RESERVED`, so that those that stay come last.
     order: u64,
     state: State,
 }
@@ -90,7 +91,7 @@ impl Line {
     const fn absent(way: usize) -> Self {
         Self {
             number: NO_LINE,
-            order: LAST_WAY - way as u64,
+            order: way as u64 ^ LAST_WAY,
             state: State {
                 reserved: 0,
                 valid: 0,
@@ -102,6 +103,31 @@ impl Line {
                 readable: 0,
             },
         }
+    }
+
+    /// A way that is not in use: no line is there, and none comes.
+    const UNUSED: Self = Self {
+        order: u64::MAX,
+        ..Self::absent(0)
+    };
+
+    /// A way that is empty, or not in use.
+    #[inline]
+    const fn empty(way: usize, ways: usize) -> Self {
+        match way < ways {
+            true => Self::absent(way),
+            false => Self::UNUSED,
+        }
+    }
+
+    /// Keeps in the order what follows from the state.
+    #[inline]
+    fn sort(&mut self) {
+        let State {
+            reserved, modified, ..
+        } = self.state;
+        let stays = u64::from(reserved << 4 | modified);
+        self.order = self.order & !(RESERVED | DIRTY) | stays << DIRTY.trailing_zeros();
     }
 }
 
@@ -160,6 +186,8 @@ pub(super) struct Tags {
     ways: usize,
     dirty_lines: u64,
     write_ratio_percent: u64,
+    /// Dirty lines are not replaced while there are fewer: the configured share.
+    spared_below: u64,
     /// What was replaced last, if it was dirty.
     evicted: Box<Evicted>,
     ipoly: Ipoly,
@@ -175,6 +203,13 @@ const WAY_BITS: u32 = 16;
 /// The largest of them.
 const LAST_WAY: u64 = (1 << WAY_BITS) - 1;
 
+/// Bits of a line's place in its set that say which of its sectors are reserved, or modified.
+const RESERVED: u64 = 0xf << 60;
+const DIRTY: u64 = 0xf << 56;
+
+/// Ways to a word of marks.
+const WORD: usize = 8;
+
 /// A one in each byte of a word.
 const EACH_BYTE: u64 = 0x0101_0101_0101_0101;
 
@@ -183,10 +218,23 @@ const fn mark(line: u64) -> u64 {
     line.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56
 }
 
+/// The least order of a word of ways, as far as it is looked at. Hosts cannot foretell which it is:
+/// in pairs, for in a row, comparisons would become branches.
+#[inline]
+fn least_order(word: &[Line], looked_at: u64) -> u64 {
+    let [a, b, c, d, e, f, g, h] = word else {
+        return u64::MAX;
+    };
+    let least = |one: u64, other: u64| one.min(other);
+    let of = |line: &Line| line.order & looked_at;
+    let first = least(least(of(a), of(b)), least(of(c), of(d)));
+    least(first, least(least(of(e), of(f)), least(of(g), of(h))))
+}
+
 /// The line of the first of the ways in `hits`.
 #[inline]
 const fn way_of(word: usize, hits: u64) -> usize {
-    word * 8 + hits.trailing_zeros() as usize / 8
+    word * WORD + hits.trailing_zeros() as usize / 8
 }
 
 impl Tags {
@@ -198,23 +246,38 @@ impl Tags {
         );
         let lines = spec.sets as usize * stride;
         let hashed = spec.index == SetIndex::Ipoly;
-        Self {
+        let ways = spec.ways as usize;
+        let mut tags = Self {
             index: Index::new(spec),
             stride,
-            words: (spec.ways as usize).div_ceil(8),
+            words: ways.div_ceil(WORD),
             // Not that of any line near 0, where constants lie.
             marks: vec![mark(NO_LINE) * EACH_BYTE; lines / 8].into(),
-            lines: (0..lines).map(|at| Line::absent(at % stride)).collect(),
+            lines: vec![Line::UNUSED; lines].into(),
             counts: vec![SetCount::default(); spec.sets as usize].into(),
             dirty_bytes: vec![0; lines].into(),
-            ways: spec.ways as usize,
+            ways,
             dirty_lines: 0,
             write_ratio_percent: spec.write_ratio_percent.into(),
+            spared_below: 0,
             evicted: Box::default(),
             ipoly: Ipoly::new(if hashed { spec.sets } else { 1 }),
             sectored: spec.sectored,
             by_use: spec.replacement == Replacement::Lru,
+        };
+        tags.use_ways(ways);
+        tags
+    }
+
+    /// Puts so many ways in use, all of them empty.
+    fn use_ways(&mut self, ways: usize) {
+        self.ways = ways;
+        self.words = ways.div_ceil(WORD);
+        for (at, line) in self.lines.iter_mut().enumerate() {
+            *line = Line::empty(at % self.stride, ways);
         }
+        let lines = u64::from(self.index.sets) * ways as u64;
+        self.spared_below = (self.write_ratio_percent * lines).div_ceil(100);
     }
 
     /// Set of an address.
@@ -248,8 +311,7 @@ impl Tags {
     pub(super) fn set_ways(&mut self, ways: u32) {
         assert!(ways as usize <= self.stride, "more ways than the cache has");
         self.clear(|_| true);
-        self.ways = ways as usize;
-        self.words = self.ways.div_ceil(8);
+        self.use_ways(ways as usize);
     }
 
     /// Where a line is, if its tag is anywhere in the set.
@@ -343,11 +405,9 @@ impl Tags {
         usize::from(kept) == self.ways
     }
 
-    /// Dirty lines are not replaced while their share is below the configured one.
     #[inline]
     fn spares_dirty(&self) -> bool {
-        let lines = u64::from(self.index.sets) * self.ways as u64;
-        self.dirty_lines * 100 < self.write_ratio_percent * lines
+        self.dirty_lines < self.spared_below
     }
 
     /// Notes a use.
@@ -355,23 +415,21 @@ impl Tags {
     pub(super) fn touch(&mut self, at: u32, now: Cycle) {
         if self.by_use {
             let order = &mut self.lines[at as usize].order;
-            *order = (now + 1) << WAY_BITS | *order & LAST_WAY;
+            *order = (now + 1) << WAY_BITS | *order & (LAST_WAY | RESERVED | DIRTY);
         }
     }
 
     /// The line to be replaced: the last absent one, else the least recent, of several the first.
     fn victim(&self, set: u32) -> usize {
         let base = set as usize * self.stride;
-        let keeps_dirty = if self.spares_dirty() { u8::MAX } else { 0 };
-        let (mut victim, mut least) = (base, u64::MAX);
-        for (at, line) in (base..).zip(&self.lines[base..][..self.ways]) {
-            let stays = line.state.reserved | line.state.modified & keeps_dirty != 0;
-            let order = if stays { u64::MAX } else { line.order };
-            victim = if order < least { at } else { victim };
-            least = least.min(order);
-        }
-        assert!(least != u64::MAX, "a line to replace");
-        victim
+        let looked_at = if self.spares_dirty() { !0 } else { !DIRTY };
+        let ways = self.lines[base..][..self.words * WORD].chunks_exact(WORD);
+        let least = ways.map(|word| least_order(word, looked_at)).min();
+        let least = least.unwrap_or(u64::MAX);
+        assert!(least & (RESERVED | DIRTY) == 0, "a line to replace");
+        let is_absent = least <= LAST_WAY;
+        let way = least & LAST_WAY ^ if is_absent { LAST_WAY } else { 0 };
+        base + way as usize
     }
 
     /// Replaces a line of `set` and reserves a sector of the new one. Returns where, and whether
@@ -386,9 +444,9 @@ impl Tags {
             reserved: 1 << sector,
             ..State::default()
         };
-        self.change(set, at, |state| *state = fresh);
         self.lines[at].number = line;
         self.lines[at].order = (now + 1) << WAY_BITS | (at - set as usize * self.stride) as u64;
+        self.change(set, at, |state| *state = fresh);
         let shift = at % 8 * 8;
         self.marks[at / 8] = self.marks[at / 8] & !(0xff << shift) | mark(line) << shift;
         self.dirty_bytes[at] = 0;
@@ -552,6 +610,7 @@ impl Tags {
         let before = line.state;
         change(&mut line.state);
         line.state.settle();
+        line.sort();
         let after = line.state;
         if after.present() == 0 {
             *line = Line::absent(at - set as usize * self.stride);
