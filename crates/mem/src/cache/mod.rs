@@ -332,7 +332,7 @@ impl Cache {
         }
     }
 
-    #[inline(never)]
+    #[inline(always)]
     fn access_in_full(&mut self, place: Place, found: Option<u32>, request: &Request) -> Access {
         let is_write = request.kind.is_write();
         let probe = self

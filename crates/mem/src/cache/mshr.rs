@@ -128,7 +128,7 @@ impl Mshrs {
 
     /// Starts an entry for `bytes` at `addr`, and returns which. Requires `Room::New`, with `slot`,
     /// and that nothing has changed since.
-    #[inline]
+    #[inline(always)]
     pub(super) fn start(
         &mut self,
         slot: Slot,

@@ -84,6 +84,7 @@ impl Cache {
     }
 
     /// A read that does not find its sector.
+    #[inline(always)]
     pub(super) fn read_miss(
         &mut self,
         place: Place,
@@ -100,6 +101,7 @@ impl Cache {
         Ok(Done::default())
     }
 
+    #[inline(never)]
     pub(super) fn write(
         &mut self,
         place: Place,
@@ -254,6 +256,7 @@ impl Cache {
 
     /// Merges a request into the MSHR of its line, or starts one and sends a read of kind `down`.
     /// Returns whether a dirty line was replaced.
+    #[inline(always)]
     fn fetch(
         &mut self,
         place: Place,
@@ -298,6 +301,7 @@ impl Cache {
 
     /// Reserves the line or sector that a miss needs. Returns where it is, and whether a dirty line
     /// was replaced.
+    #[inline(always)]
     fn take_line(&mut self, place: Place, probe: Probe) -> (u32, bool) {
         let Place {
             now,
