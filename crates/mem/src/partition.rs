@@ -135,6 +135,7 @@ impl SubPartition {
     }
 
     /// A packet that does not wait. Returns how many requests are made of it.
+    #[inline(never)]
     fn pass_by_rop(&mut self, mut packet: Request) -> u64 {
         let requests = self.splitting.prepare(&mut packet);
         while !self.splitting.make_request(&mut packet, &mut self.from_noc) {}
@@ -145,7 +146,7 @@ impl SubPartition {
     #[inline]
     pub fn cycle(&mut self, now_core: Cycle) {
         self.now += 1;
-        if !self.queues_empty() || self.rop.is_due(now_core) {
+        if !self.queues_empty() | self.rop.is_due(now_core) {
             self.work(now_core);
         }
     }
@@ -291,10 +292,11 @@ impl SubPartition {
     /// Nothing that `cycle` could move, but for the fixed delay.
     #[inline]
     fn queues_empty(&self) -> bool {
+        // One branch: nobody can foretell which of them it is.
         self.from_noc.is_empty()
-            && self.from_dram.is_empty()
-            && !self.l2.has_ready()
-            && !self.l2.has_unsent()
+            & self.from_dram.is_empty()
+            & !self.l2.has_ready()
+            & !self.l2.has_unsent()
     }
 
     /// Earliest core cycle at which `cycle` can do anything if nothing is pushed before:

@@ -45,16 +45,16 @@ impl<T: Copy> Timed<T> {
         (!self.is_empty()).then_some(self.due_at)
     }
 
+    /// The same, `Cycle::MAX` without one.
+    #[inline]
+    pub(crate) fn due_or_never(&self) -> Cycle {
+        self.due_at
+    }
+
     /// The oldest entry may leave in cycle `now`.
     #[inline]
     pub(crate) fn is_due(&self, now: Cycle) -> bool {
         now >= self.due_at
-    }
-
-    /// The oldest entry.
-    #[inline]
-    pub(crate) fn next(&self) -> Option<&T> {
-        (!self.is_empty()).then(|| &self.slots[self.head].1)
     }
 
     /// The oldest entry, if it may leave in cycle `now`.

@@ -18,6 +18,14 @@ pub(super) struct Ticket {
     pub(super) side: u8,
 }
 
+impl Ticket {
+    /// The request ends in the channel: write-backs do, anything else is returned.
+    #[inline]
+    pub(super) const fn ends(self) -> bool {
+        matches!(self.kind, AccessKind::L1WriteBack | AccessKind::L2WriteBack)
+    }
+}
+
 /// A request's place in DRAM.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Pending {

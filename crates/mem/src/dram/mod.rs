@@ -216,10 +216,9 @@ impl DramChannel {
         self.look_ahead();
     }
 
-    /// What has left the pipe before this cycle waits to be returned, and the oldest that waits is.
-    /// Nothing looks at the former in the cycle in which it leaves: most pass both at once.
+    /// What has left the pipe waits to be returned, and the oldest that waits is.
     fn return_one(&mut self, banks: &mut [SubPartition]) {
-        if let Some(finished) = self.pipe.left_before(self.now) {
+        if let Some(finished) = self.pipe.take_returned(self.now) {
             self.returns.push(finished);
         }
         let Some(&ticket) = self.returns.front() else {
@@ -241,9 +240,7 @@ impl DramChannel {
             let counts = &mut self.detail.counts;
             self.banks.settle_bus(now, &self.pipe, counts);
             self.pipe.stand();
-        } else if self.pipe.next_ends()
-            && let Some(finished) = self.pipe.left_before(now + 1)
-        {
+        } else if let Some(finished) = self.pipe.take_ended(now) {
             self.arbiter.give_back(finished.side.into());
             self.requests.remove(finished);
         }
@@ -359,14 +356,11 @@ impl DramChannel {
     #[inline]
     fn look_ahead(&mut self) {
         self.calm_from = self.now;
-        self.leaves_at = match self.delayed.due_at() {
-            Some(due_at) if !self.is_full => due_at,
-            _ => Cycle::MAX,
-        };
-        self.calm_until = self.banks.wakes_at().min(self.pipe.looked_at());
-        if !self.returns.is_empty() || self.scheduler.may_give(self.banks.idle()) {
-            self.calm_until = 0;
-        }
+        let due_at = self.delayed.due_or_never();
+        self.leaves_at = if self.is_full { Cycle::MAX } else { due_at };
+        let calm_until = self.banks.wakes_at().min(self.pipe.taken_at());
+        let goes_on = !self.returns.is_empty() | self.scheduler.may_give(self.banks.idle());
+        self.calm_until = if goes_on { 0 } else { calm_until };
     }
 
     fn place(&mut self, addr: u64, ticket: Ticket, arrived_at: Cycle) -> Pending {

@@ -2,7 +2,6 @@
 //! after it, in the order of the commands. The pipe stands still while replies cannot leave.
 
 use super::inside::Ticket;
-use crate::AccessKind;
 use crate::timed::Timed;
 use warploom_base::Cycle;
 
@@ -17,7 +16,9 @@ pub(super) struct DataPipe {
     delay: u64,
     /// Most steps between the first and the last entry.
     longest: u64,
-    /// Requests whose last data is in the pipe, with the step at which it leaves.
+    /// Requests whose last data is in the pipe, with the steps before the cycle in which they are
+    /// taken: those that end, in the cycle in which it leaves; others in the next, for nothing
+    /// looks at them in between.
     requests: Timed<Ticket>,
 }
 
@@ -38,18 +39,23 @@ impl DataPipe {
         now - self.stood
     }
 
-    /// Takes the next request if its last data left before cycle `now`.
+    /// Takes the next request if it is to be returned in cycle `now`.
     #[inline]
-    pub(super) fn left_before(&mut self, now: u64) -> Option<Ticket> {
-        self.requests.take_due(self.steps(now))
+    pub(super) fn take_returned(&mut self, now: u64) -> Option<Ticket> {
+        let next = *self.requests.due(self.steps(now))?;
+        if next.ends() {
+            return None;
+        }
+        self.requests.drop_oldest();
+        Some(next)
     }
 
-    /// The next request, if there is one, ends here: write-backs do, anything else is returned.
+    /// Takes the next request, any that is to be returned being out, if it ends in cycle `now`.
     #[inline]
-    pub(super) fn next_ends(&self) -> bool {
-        self.requests.next().is_some_and(|next| {
-            matches!(next.kind, AccessKind::L1WriteBack | AccessKind::L2WriteBack)
-        })
+    pub(super) fn take_ended(&mut self, now: u64) -> Option<Ticket> {
+        let next = self.requests.take_due(self.steps(now))?;
+        debug_assert!(next.ends());
+        Some(next)
     }
 
     /// Stands still for a cycle.
@@ -57,14 +63,10 @@ impl DataPipe {
         self.stood += 1;
     }
 
-    /// Cycle in which the next request is to be looked at, if the pipe moves until then: that in
-    /// which its last data leaves if it ends there, else the one after that.
+    /// Cycle in which the next request is to be taken, if the pipe moves until then.
     #[inline]
-    pub(super) fn looked_at(&self) -> Cycle {
-        match self.requests.due_at() {
-            Some(step) => step + self.stood - u64::from(self.next_ends()),
-            None => Cycle::MAX,
-        }
+    pub(super) fn taken_at(&self) -> Cycle {
+        self.requests.due_or_never().saturating_add(self.stood)
     }
 
     /// Cycle from which there is room for another command's data, if the pipe moves until then.
@@ -91,7 +93,8 @@ impl DataPipe {
     pub(super) fn push(&mut self, now: u64, finished: Option<Ticket>) {
         self.last_exit = (self.steps(now + 1) + self.delay).max(self.last_exit + 1);
         if let Some(request) = finished {
-            self.requests.push(self.last_exit, request);
+            let steps = self.last_exit - u64::from(request.ends());
+            self.requests.push(steps, request);
         }
     }
 }
@@ -112,10 +115,23 @@ mod tests {
     fn data_comes_after_the_delay() {
         let mut pipe = DataPipe::new(12);
         pipe.push(0, Some(READ));
-        assert_eq!(pipe.looked_at(), 13);
-        assert_eq!((1..13).filter_map(|now| pipe.left_before(now)).count(), 0);
-        assert!(pipe.left_before(13).is_some());
-        assert_eq!(pipe.looked_at(), u64::MAX);
+        assert_eq!(pipe.taken_at(), 13);
+        assert_eq!((1..13).filter_map(|now| pipe.take_returned(now)).count(), 0);
+        assert!(pipe.take_returned(13).is_some());
+        assert_eq!(pipe.taken_at(), u64::MAX);
+    }
+
+    #[test]
+    fn a_write_back_ends_when_its_data_leaves() {
+        let mut pipe = DataPipe::new(12);
+        let write_back = Ticket {
+            kind: AccessKind::L2WriteBack,
+            ..READ
+        };
+        pipe.push(0, Some(READ));
+        pipe.push(1, Some(write_back));
+        assert!(pipe.take_returned(13).is_some() && pipe.take_returned(13).is_none());
+        assert!(pipe.take_ended(13).is_some());
     }
 
     #[test]
@@ -124,7 +140,7 @@ mod tests {
         pipe.push(0, Some(READ));
         pipe.set_delay(4);
         pipe.push(1, Some(READ));
-        let mut leaves = |now: u64| pipe.left_before(now + 1).is_some();
+        let mut leaves = |now: u64| pipe.take_returned(now + 1).is_some();
         let exits: Vec<_> = (1..=20).filter(|&now| leaves(now)).collect();
         assert_eq!(exits, [12, 13], "cycles in which data leaves");
     }
