@@ -146,7 +146,7 @@ impl SubPartition {
     #[inline]
     pub fn cycle(&mut self, now_core: Cycle) {
         self.now += 1;
-        if !self.queues_empty() | self.rop.is_due(now_core) {
+        if !self.queues_empty() || self.rop.is_due(now_core) {
             self.work(now_core);
         }
     }
@@ -292,11 +292,10 @@ impl SubPartition {
     /// Nothing that `cycle` could move, but for the fixed delay.
     #[inline]
     fn queues_empty(&self) -> bool {
-        // One branch: nobody can foretell which of them it is.
         self.from_noc.is_empty()
-            & self.from_dram.is_empty()
-            & !self.l2.has_ready()
-            & !self.l2.has_unsent()
+            && self.from_dram.is_empty()
+            && !self.l2.has_ready()
+            && !self.l2.has_unsent()
     }
 
     /// Earliest core cycle at which `cycle` can do anything if nothing is pushed before:

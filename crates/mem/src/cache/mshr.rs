@@ -185,7 +185,7 @@ impl Mshrs {
     }
 
     /// Puts a request where it waits.
-    #[inline]
+    #[inline(always)]
     fn keep(&mut self, request: &Request) -> u32 {
         let index = self.free_waiting;
         if index == NONE {

@@ -358,9 +358,10 @@ impl DramChannel {
         self.calm_from = self.now;
         let due_at = self.delayed.due_or_never();
         self.leaves_at = if self.is_full { Cycle::MAX } else { due_at };
-        let calm_until = self.banks.wakes_at().min(self.pipe.taken_at());
-        let goes_on = !self.returns.is_empty() | self.scheduler.may_give(self.banks.idle());
-        self.calm_until = if goes_on { 0 } else { calm_until };
+        self.calm_until = self.banks.wakes_at().min(self.pipe.taken_at());
+        if !self.returns.is_empty() || self.scheduler.may_give(self.banks.idle()) {
+            self.calm_until = 0;
+        }
     }
 
     fn place(&mut self, addr: u64, ticket: Ticket, arrived_at: Cycle) -> Pending {
