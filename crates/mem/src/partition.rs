@@ -205,8 +205,12 @@ impl SubPartition {
             match access.outcome {
                 AccessOutcome::ReservationFail(_) => return,
                 // A hit that was not passed down, or a write that L2 took.
-                AccessOutcome::Hit => !access.write_sent,
-                _ => request.kind.is_write() && self.acknowledges_misses && !access.allocate_sent,
+                AccessOutcome::Hit => !access.sent.has_write(),
+                _ => {
+                    request.kind.is_write()
+                        && self.acknowledges_misses
+                        && !access.sent.has_allocate()
+                }
             }
         };
         if answers_now && wants_reply(request.kind) {
@@ -430,12 +434,8 @@ impl Splitting {
     /// that has it already, and to that of a constant line nothing.
     #[inline]
     fn base_addr(self, packet: &Request) -> u64 {
-        let stays = packet.kind.is_write() || self.step(packet) == 0;
-        if stays && !self.exact {
-            packet.addr
-        } else {
-            packet.addr & !127
-        }
+        let stays = (packet.kind.is_write() | (self.step(packet) == 0)) & !self.exact;
+        packet.addr & if stays { !0 } else { !127 }
     }
 
     /// Distance of the addresses of neighbouring sectors.

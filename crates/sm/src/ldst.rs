@@ -568,7 +568,7 @@ impl Sm {
             bank.blocked = Some((kind, reason, l1d.last_refusal()));
             return;
         }
-        let sent = u32::from(access.write_sent);
+        let sent = u32::from(access.sent.has_write());
         let replies = sent * request.replies(ldst.sectored_l2);
         bank.blocked = None;
         bank.delayed.drop_oldest();

@@ -97,7 +97,11 @@ impl Misses {
     /// The oldest in the outlet.
     #[inline]
     pub(super) fn sent_front(&self) -> Option<&Request> {
-        self.ring.front().filter(|_| self.any_sent())
+        if self.any_sent() {
+            self.ring.front()
+        } else {
+            None
+        }
     }
 
     /// Takes it, of which there must be one, unseen.

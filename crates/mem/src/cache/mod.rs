@@ -73,11 +73,44 @@ pub struct Access {
     /// What it found. `HitReserved`, `Miss` and `SectorMiss` were taken: a read is answered by
     /// `next_ready` later.
     pub outcome: AccessOutcome,
-    /// The request itself (a write) went into the miss queue: its reply comes from below.
-    pub write_sent: bool,
-    /// A write miss made the cache read the line. With `WriteAllocate::FetchOnWrite` the write
+    /// What it sent down.
+    pub sent: Sent,
+}
+
+/// What an access sent down, but for the read of a miss. One value, so that hosts return an access
+/// in two registers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Sent {
+    /// Nothing.
+    #[default]
+    Nothing,
+    /// The request itself (a write): its reply comes from below.
+    Write,
+    /// A read of the line, because of a write miss. With `WriteAllocate::FetchOnWrite` the write
     /// itself then comes back from `next_ready`, to be acknowledged.
-    pub allocate_sent: bool,
+    Allocate,
+    /// Both.
+    WriteAndAllocate,
+}
+
+impl Sent {
+    /// The request itself is sent.
+    #[inline]
+    pub const fn has_write(self) -> bool {
+        matches!(self, Self::Write | Self::WriteAndAllocate)
+    }
+
+    /// A read of the line is sent because of a write.
+    #[inline]
+    pub const fn has_allocate(self) -> bool {
+        matches!(self, Self::Allocate | Self::WriteAndAllocate)
+    }
+
+    /// The request itself, or nothing.
+    #[inline]
+    const fn write_if(sends: bool) -> Self {
+        if sends { Self::Write } else { Self::Nothing }
+    }
 }
 
 /// Which level a cache is: names its write-backs and allocate reads.

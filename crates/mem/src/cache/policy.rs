@@ -2,7 +2,7 @@
 
 use super::mshr::{Fill, Room};
 use super::tags::Probe;
-use super::{Access, AccessOutcome, Cache, FailReason, Level, Place};
+use super::{Access, AccessOutcome, Cache, FailReason, Level, Place, Sent};
 use crate::{AccessKind, Request};
 use core::hint::cold_path;
 use warploom_config::{AllocatePolicy, ModelStyle, WriteAllocate, WritePolicy};
@@ -11,14 +11,12 @@ use warploom_config::{AllocatePolicy, ModelStyle, WriteAllocate, WritePolicy};
 #[derive(Clone, Copy, Default, Debug)]
 pub(super) struct Done {
     hit: bool,
-    write_sent: bool,
-    allocate_sent: bool,
+    sent: Sent,
 }
 
 const HIT: Done = Done {
     hit: true,
-    write_sent: false,
-    allocate_sent: false,
+    sent: Sent::Nothing,
 };
 
 /// What to report of an access that was not taken.
@@ -26,8 +24,7 @@ const HIT: Done = Done {
 pub(super) const fn refused(reason: FailReason) -> Access {
     Access {
         outcome: AccessOutcome::ReservationFail(reason),
-        write_sent: false,
-        allocate_sent: false,
+        sent: Sent::Nothing,
     }
 }
 
@@ -46,8 +43,7 @@ pub(super) fn outcome(probe: Probe, done: Result<Done, FailReason>) -> Access {
     };
     Access {
         outcome,
-        write_sent: done.write_sent,
-        allocate_sent: done.allocate_sent,
+        sent: done.sent,
     }
 }
 
@@ -78,8 +74,7 @@ impl Cache {
         self.count_hit((request.kind, request.kernel));
         Access {
             outcome: AccessOutcome::Hit,
-            write_sent: false,
-            allocate_sent: false,
+            sent: Sent::Nothing,
         }
     }
 
@@ -116,7 +111,7 @@ impl Cache {
                 self.queue_has(1)?;
                 self.misses.push(*request);
                 Ok(Done {
-                    write_sent: true,
+                    sent: Sent::Write,
                     ..Done::default()
                 })
             }
@@ -153,7 +148,7 @@ impl Cache {
         }
         self.hit_port(place.now, request.bytes.into());
         Ok(Done {
-            write_sent: sends,
+            sent: Sent::write_if(sends),
             ..HIT
         })
     }
@@ -177,8 +172,7 @@ impl Cache {
         let evicts = self.fetch(place, probe, &read, read.kind)?;
         self.write_back_if(evicts, place, request, false);
         Ok(Done {
-            write_sent: true,
-            allocate_sent: true,
+            sent: Sent::WriteAndAllocate,
             ..Done::default()
         })
     }
@@ -211,7 +205,7 @@ impl Cache {
         }
         self.write_back_if(evicts, place, request, false);
         Ok(Done {
-            allocate_sent: true,
+            sent: Sent::Allocate,
             ..Done::default()
         })
     }
@@ -239,7 +233,7 @@ impl Cache {
         }
         self.write_back_if(evicts, place, request, false);
         Ok(Done {
-            write_sent,
+            sent: Sent::write_if(write_sent),
             ..Done::default()
         })
     }

@@ -54,8 +54,7 @@ fn after_hit(change: impl FnOnce(&mut CacheSpec), kind: AccessKind) -> (Access, 
 fn outcome(outcome: AccessOutcome, write_sent: bool) -> Access {
     Access {
         outcome,
-        write_sent,
-        allocate_sent: false,
+        sent: Sent::write_if(write_sent),
     }
 }
 
@@ -101,8 +100,11 @@ fn write_misses_by_policy() {
     let forwarded = |bytes| (GlobalWrite, 32, bytes);
     let fetched = (L1WriteAllocate, 32, 32);
     let with_fetch = |write_sent| Access {
-        allocate_sent: true,
-        ..outcome(Miss, write_sent)
+        outcome: Miss,
+        sent: match write_sent {
+            true => Sent::WriteAndAllocate,
+            false => Sent::Allocate,
+        },
     };
     for (allocate, policy, bytes, access, sent, then) in [
         (

@@ -3,7 +3,7 @@
 //! architecture", 1998).
 
 use super::tags::{Probe, Tags};
-use super::{Access, AccessOutcome, CacheCounters, FailReason, sectors_from};
+use super::{Access, AccessOutcome, CacheCounters, FailReason, Sent, sectors_from};
 use crate::Request;
 use std::collections::VecDeque;
 use warploom_base::{Cycle, FixedQueue};
@@ -63,8 +63,7 @@ impl TextureCache {
         self.counters.count(request.kind, outcome);
         Access {
             outcome,
-            write_sent: false,
-            allocate_sent: false,
+            sent: Sent::Nothing,
         }
     }
 

@@ -12,6 +12,7 @@ pub(super) struct Arbiter {
     /// Shared credits; `u32::MAX` is no limit.
     most_shared: u32,
     last: usize,
+    banks: usize,
 }
 
 impl Arbiter {
@@ -27,25 +28,23 @@ impl Arbiter {
                 false => u32::MAX,
             },
             last: banks as usize - 1,
+            banks: banks as usize,
         }
     }
 
-    /// The first in turn of some banks, a bit each, of which there must be one.
+    /// Banks in turn.
     #[inline]
-    pub(super) fn first_of(&self, banks: u64) -> usize {
-        let later = banks & (u64::MAX - 1) << self.last;
-        let first = if later != 0 { later } else { banks };
-        first.trailing_zeros() as usize
+    pub(super) fn order(&self) -> impl Iterator<Item = usize> + use<> {
+        let (banks, mut bank) = (self.banks, self.last);
+        (0..banks).map(move |_| {
+            bank = if bank + 1 < banks { bank + 1 } else { 0 };
+            bank
+        })
     }
 
-    /// Banks for which there is a credit, a bit each.
     #[inline]
-    pub(super) fn with_credit(&self) -> u64 {
-        if self.shared < self.most_shared {
-            u64::MAX
-        } else {
-            !self.own
-        }
+    pub(super) fn has_credit(&self, bank: usize) -> bool {
+        (self.shared < self.most_shared) | (self.own >> bank & 1 == 0)
     }
 
     /// Takes a credit: the bank's own first.
@@ -71,10 +70,6 @@ mod tests {
     use crate::testing::fermi_spec;
     use warploom_config::DramSpec;
 
-    fn has_credit(arbiter: &Arbiter, bank: usize) -> bool {
-        arbiter.with_credit() >> bank & 1 == 1
-    }
-
     #[test]
     fn one_bank_cannot_take_the_others_credit() {
         let spec = DramSpec {
@@ -85,14 +80,14 @@ mod tests {
         let mut arbiter = Arbiter::new(2, &spec);
         // One of its own, and 2 + 2 - 1 shared.
         for _ in 0..4 {
-            assert!(has_credit(&arbiter, 0));
+            assert!(arbiter.has_credit(0));
             arbiter.borrow(0);
         }
-        assert!(!has_credit(&arbiter, 0) && has_credit(&arbiter, 1));
-        assert_eq!((arbiter.first_of(0b11), arbiter.first_of(0b01)), (1, 0));
+        assert!(!arbiter.has_credit(0) && arbiter.has_credit(1));
+        assert_eq!(arbiter.order().collect::<Vec<_>>(), [1, 0]);
         arbiter.borrow(1);
         arbiter.give_back(0);
-        assert!(has_credit(&arbiter, 0) && !has_credit(&arbiter, 1));
+        assert!(arbiter.has_credit(0) && !arbiter.has_credit(1));
     }
 
     /// One of its own, and 2 + 4 + 2 - 1 shared.
@@ -106,7 +101,7 @@ mod tests {
         spec.write_queue.size = 4;
         let mut arbiter = Arbiter::new(2, &spec);
         let mut credits = 0;
-        while has_credit(&arbiter, 0) {
+        while arbiter.has_credit(0) {
             arbiter.borrow(0);
             credits += 1;
         }

@@ -298,33 +298,24 @@ impl DramChannel {
         if self.is_full {
             return;
         }
-        let able = self.able_to_send(banks);
-        if able == 0 {
+        for side in self.arbiter.order() {
+            let bank = &mut banks[side];
+            let Some(request) = bank.dram_front() else {
+                continue;
+            };
+            if !bank.can_take_from_dram() | !self.arbiter.has_credit(side) {
+                continue;
+            }
+            if !self.scheduler.is_full(request.kind.is_write()) {
+                let ticket = self.requests.add(request, side as u8);
+                let arrives_at = now_core + self.latency_cycles;
+                let pending = self.place(request.addr, ticket, arrives_at);
+                self.delayed.push(arrives_at, pending);
+                self.arbiter.borrow(side);
+                bank.drop_dram();
+            }
             return;
         }
-        let side = self.arbiter.first_of(able);
-        let bank = &mut banks[side];
-        let Some(request) = bank.dram_front() else {
-            return;
-        };
-        if !self.scheduler.is_full(request.kind.is_write()) {
-            let ticket = self.requests.add(request, side as u8);
-            let arrives_at = now_core + self.latency_cycles;
-            let pending = self.place(request.addr, ticket, arrives_at);
-            self.delayed.push(arrives_at, pending);
-            self.arbiter.borrow(side);
-            bank.drop_dram();
-        }
-    }
-
-    /// L2 banks with a request that may come, a bit each.
-    #[inline]
-    fn able_to_send(&self, banks: &[SubPartition]) -> u64 {
-        let mut able = 0;
-        for (side, bank) in banks.iter().enumerate() {
-            able |= u64::from(bank.has_for_dram() & bank.can_take_from_dram()) << side;
-        }
-        able & self.arbiter.with_credit()
     }
 
     /// The scheduler has room for neither reads nor writes.

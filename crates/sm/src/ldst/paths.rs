@@ -57,7 +57,7 @@ impl Sm {
         if let AccessOutcome::ReservationFail(reason) = access.outcome {
             return self.block(id, Cause::Refused(reason));
         }
-        if access.write_sent {
+        if access.sent.has_write() {
             let warp = self.place(self.ldst.insts[id.0].warp.0);
             self.warps.track[warp].stores += self.ldst.replies_to(&request);
         }
