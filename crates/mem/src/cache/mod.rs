@@ -514,14 +514,15 @@ impl Cache {
 
     #[inline]
     fn fill_entry(&mut self, now: Cycle, entry: u32, reply: &Request) {
-        if let Some(fill) = self.mshrs.arrive(entry, reply.bytes) {
-            self.fill_whole(now, entry, fill, reply);
+        if self.mshrs.arrive(entry, reply.bytes) {
+            self.fill_whole(now, entry, reply);
         }
     }
 
     /// The last part of a line or sector came.
     #[inline(never)]
-    fn fill_whole(&mut self, now: Cycle, entry: u32, fill: Fill, reply: &Request) {
+    fn fill_whole(&mut self, now: Cycle, entry: u32, reply: &Request) {
+        let fill = self.mshrs.fill(entry);
         let Fill { set, sector, .. } = fill;
         let dirty_before = self.tags.dirty_lines();
         let line = self.tags.line(reply.addr);

@@ -217,20 +217,27 @@ impl Mshrs {
     }
 
     /// Takes `bytes` of the line or sector of an entry. When that was the last of it, its requests
-    /// become ready, and the answer is where it goes.
+    /// become ready, and the answer is true.
     #[inline]
-    pub(super) fn arrive(&mut self, index: u32, bytes: u16) -> Option<Fill> {
+    pub(super) fn arrive(&mut self, index: u32, bytes: u16) -> bool {
         let entry = &mut self.entries[index as usize];
         entry.bytes_left = entry.bytes_left.saturating_sub(bytes);
-        if entry.bytes_left > 0 {
-            return None;
+        let is_whole = entry.bytes_left == 0;
+        if is_whole {
+            self.ready.push(index);
         }
-        self.ready.push(index);
-        Some(Fill {
+        is_whole
+    }
+
+    /// Where the line or sector of an entry goes.
+    #[inline]
+    pub(super) fn fill(&self, entry: u32) -> Fill {
+        let entry = &self.entries[entry as usize];
+        Fill {
             set: entry.set,
             index: entry.index,
             sector: entry.sector,
-        })
+        }
     }
 
     /// The first of the requests that wait for an entry.
@@ -309,7 +316,7 @@ mod tests {
 
         let mut arrive = |addr, bytes| {
             let entry = mshrs.on_its_way(addr).expect("it is waited for");
-            mshrs.arrive(entry, bytes).is_some()
+            mshrs.arrive(entry, bytes)
         };
         assert!(arrive(128, 128));
         assert!(!arrive(0, 96), "32 bytes are missing");
