@@ -44,13 +44,15 @@ const EMPTY: Issued = Issued(u64::MAX);
 
 /// The registers of one stage, by pipe, and what a look at one of them would tell. Instructions of
 /// wide registers lie in no order: to move them would take branches that the host cannot foresee.
+/// What changes often has a word of its own: a host that loads a word of which a byte has just been
+/// stored waits for the store.
 #[derive(Clone, Debug)]
 pub struct StageRegisters {
     registers: [Register; Pipe::COUNT],
     /// None has more than two places, which all share: `places` is not in use.
     narrow: bool,
     /// Bit per pipe whose register holds an instruction.
-    occupied: u8,
+    occupied: u32,
     /// Each scheduler has a place of its own.
     split: bool,
     /// Something came or went since the last `note_unchanged`.
@@ -68,15 +70,15 @@ struct Register {
     oldest: Issued,
     /// The one issued behind it, of a narrow register.
     second: Issued,
+    len: u32,
     first: u16,
     width: u16,
-    len: u16,
 }
 
 impl Register {
     #[inline]
     fn held(&self) -> Range<usize> {
-        usize::from(self.first)..usize::from(self.first + self.len)
+        usize::from(self.first)..usize::from(self.first) + self.len as usize
     }
 }
 
@@ -110,7 +112,7 @@ impl StageRegisters {
     /// Bit per pipe whose register holds an instruction.
     #[inline]
     pub fn occupied(&self) -> u8 {
-        self.occupied
+        self.occupied as u8
     }
 
     /// Bit per pipe whose register has no place for an instruction of sub-core `sub`.
@@ -140,7 +142,7 @@ impl StageRegisters {
         self.occupied |= 1 << pipe;
         let register = &mut self.registers[pipe];
         register.len += 1;
-        let is_full = self.split | (register.len == register.width);
+        let is_full = self.split | (register.len == u32::from(register.width));
         self.full[usize::from(sub) % MAX_SCHEDULERS] |= u8::from(is_full) << pipe;
         let oldest = register.oldest;
         register.oldest = oldest.min(issued);
@@ -187,7 +189,7 @@ impl StageRegisters {
         let register = &mut self.registers[pipe];
         debug_assert!(!self.narrow || register.oldest == issued, "not the oldest");
         register.len -= 1;
-        self.occupied &= !(u8::from(register.len == 0) << pipe);
+        self.occupied &= !(u32::from(register.len == 0) << pipe);
         if self.narrow {
             register.oldest = std::mem::replace(&mut register.second, EMPTY);
         } else {
@@ -210,7 +212,7 @@ impl StageRegisters {
 
     /// Instructions in all registers.
     pub fn len(&self) -> usize {
-        self.registers.iter().map(|r| usize::from(r.len)).sum()
+        self.registers.iter().map(|r| r.len as usize).sum()
     }
 }
 
