@@ -418,10 +418,9 @@ impl Warps {
         let inst = kernel.at(track.buffer_pc);
         track.needs = inst.needs_word;
         let before = std::mem::replace(&mut track.pipe, inst.pipe);
-        if before != inst.pipe {
-            self.next_pipe[before as usize].remove(slot);
-            self.next_pipe[inst.pipe as usize].insert(slot);
-        }
+        // Twice if it is the same one: a branch would cost more.
+        self.next_pipe[before as usize].flip(slot);
+        self.next_pipe[inst.pipe as usize].flip(slot);
         track.asks_further = inst.asks_further;
         self.ask_scoreboard(slot, kernel);
     }

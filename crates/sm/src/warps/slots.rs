@@ -35,6 +35,12 @@ impl Slots {
     #[inline]
     pub fn next_after(&self, last: usize) -> Option<usize> {
         let [low, high] = self.0;
+        if high == 0 {
+            // Most SMs have no more than 64 slots.
+            let above = low & if last < 64 { !1 << last } else { 0 };
+            let from = if above != 0 { above } else { low };
+            return (from != 0).then(|| from.trailing_zeros() as usize);
+        }
         // Twice, for `last` may be a word's last slot.
         let above = !0 << (last % 64) << 1;
         let (above_low, above_high) = if last < 64 { (above, !0) } else { (0, above) };
@@ -53,6 +59,12 @@ impl Slots {
     #[inline(always)]
     pub const fn remove(&mut self, slot: usize) {
         self.0[slot / 64 % 2] &= !(1 << (slot % 64));
+    }
+
+    /// Puts `slot` in if it is not, and takes it out if it is.
+    #[inline(always)]
+    pub const fn flip(&mut self, slot: usize) {
+        self.0[slot / 64 % 2] ^= 1 << (slot % 64);
     }
 
     /// Puts `slot` in or takes it out.
@@ -158,6 +170,7 @@ mod tests {
             assert_eq!(Slots::from(mask).is_empty(), mask == 0);
             assert_eq!(changed(&|s| s.insert(slot)), mask | bit);
             assert_eq!(changed(&|s| s.remove(slot)), mask & !bit);
+            assert_eq!(changed(&|s| s.flip(slot)), mask ^ bit);
             assert_eq!(changed(&|s| s.put(slot, true)), mask | bit);
             assert_eq!(changed(&|s| s.put(slot, false)), mask & !bit);
         }
