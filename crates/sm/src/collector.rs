@@ -11,9 +11,10 @@
 mod banks;
 
 use crate::flight::{Flight, FlightPool};
-use crate::image::Pipe;
+use crate::image::{KernelImage, Pipe, TimedInst};
 use crate::stage::{Issued, StageRegisters};
 use banks::{BankMap, WaitingReads};
+use std::hint::cold_path;
 use warploom_base::WarpSlot;
 use warploom_config::{CollectorSet, CollectorSpec, ModelStyle, SmSpec, UnitSpec};
 
@@ -285,12 +286,18 @@ impl Collectors {
         self.banks.of_warp(banks, warp)
     }
 
-    /// Marks the banks of a function unit's results written in this cycle: they serve no reads. A
-    /// function unit does not wait for banks: behind a result whose bank is busy no other is
-    /// marked, although all are written (`opndcoll_rfu_t::writeback`, whose answer nobody reads).
+    /// Marks the bank of a function unit's result, if it has one, written in this cycle: it serves
+    /// no read. A function unit does not wait for banks: of several results, behind one whose bank
+    /// is busy no other is marked, although all are written (`opndcoll_rfu_t::writeback`, whose
+    /// answer nobody reads).
     #[inline]
-    pub fn write(&mut self, registers: &[u16], warp: u16) {
-        self.try_write(registers, warp);
+    pub fn write(&mut self, inst: &TimedInst, kernel: &KernelImage, warp: u16) {
+        if inst.writes_several {
+            cold_path();
+            self.try_write(kernel.list(&inst.bank_writes), warp);
+        } else {
+            self.written |= self.banks.of_warp(inst.written_bank, warp);
+        }
     }
 
     /// Writes registers from the first on, as far as their banks are idle in this cycle; how many

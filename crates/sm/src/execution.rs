@@ -22,8 +22,7 @@ impl Sm {
             let image = image_of(&self.kernels, flight.kernel);
             let inst = image.at(flight.pc);
             let slot = flight.warp.index();
-            self.collectors
-                .write(image.list(&inst.bank_writes), flight.warp.0);
+            self.collectors.write(inst, image, flight.warp.0);
             self.warps.finished(slot, inst, image);
             self.release_fence(slot);
             self.flights.give(id.0);

@@ -63,12 +63,13 @@ impl Pipe {
 pub(crate) type Images = [Option<Arc<KernelImage>>; 1 << u8::BITS];
 
 /// Registers that lie in a [`RegisterList`] itself.
-const FEW: usize = 5;
+const FEW: usize = 3;
 
 /// Registers of an instruction for [`KernelImage::list`].
 #[derive(Clone, Copy, Debug)]
 pub struct RegisterList {
-    len: u16,
+    /// How many there are.
+    pub len: u16,
     /// They themselves, or where they begin in [`KernelImage::lists`], in two halves.
     few: [u16; FEW],
 }
@@ -97,14 +98,16 @@ pub struct TimedInst {
     more: u32,
     /// Whether it may go depends on more than `needs_word`: on further entries or on copies.
     pub asks_further: bool,
-    /// How many registers are read through the collector.
-    pub reads: u8,
+    /// Registers read through the collector.
+    pub bank_reads: RegisterList,
     /// Some of these lie in the same bank.
     pub shares_banks: bool,
     /// Bit per bank of a sub-core that holds one of these, if warp 0's.
     pub banks: u64,
-    /// Registers read through the collector.
-    pub bank_reads: RegisterList,
+    /// Several registers are written to the banks.
+    pub writes_several: bool,
+    /// The bank of the first of these, if warp 0's.
+    pub written_bank: u64,
     /// Registers written to the banks.
     pub bank_writes: RegisterList,
 }
@@ -359,12 +362,12 @@ fn time(facts: &InstFacts, spec: &SmSpec, style: ModelStyle, lists: &mut Vec<u16
         .iter()
         .map(bank)
         .fold(0_u64, |all, bank| all | bank);
+    let bank_writes = &facts.bank_writes;
     TimedInst {
         needs_word: 0,
         writes_word: 0,
         more: 0,
         asks_further: false,
-        reads: bank_reads.len() as u8,
         shares_banks: (banks.count_ones() as usize) < bank_reads.len(),
         banks,
         pipe: pipe_of(facts.class, &spec.units, style),
@@ -379,7 +382,9 @@ fn time(facts: &InstFacts, spec: &SmSpec, style: ModelStyle, lists: &mut Vec<u16
         latency: timing.latency_cycles as u16,
         interval: timing.interval_cycles as u16,
         bank_reads: register_list(lists, &bank_reads),
-        bank_writes: register_list(lists, &facts.bank_writes),
+        writes_several: bank_writes.len() > 1,
+        written_bank: bank_writes.first().map_or(0, bank),
+        bank_writes: register_list(lists, bank_writes),
     }
 }
 

@@ -369,7 +369,7 @@ impl Sm {
             pc,
             mem,
             banks: self.collectors.banks_of(inst.banks, slot.0),
-            reads: inst.reads,
+            reads: inst.bank_reads.len as u8,
             shares_banks: inst.shares_banks,
         };
         let issued = Issued::new(FlightId(id), self.counters.warp_instructions, sub);

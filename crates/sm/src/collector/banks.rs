@@ -1,61 +1,58 @@
 //! Registers' banks, and reads that wait for them.
 
 use super::Collector;
+use warploom_policy::WarpMask;
 
+/// Most warps.
+const WARPS: usize = WarpMask::BITS as usize;
 /// Most registers that an instruction reads.
 const OPERANDS: usize = 32;
 
 /// Which banks registers lie in.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct BankMap {
     /// Banks of a sub-core; all where the SM is not split.
     banks: u32,
     /// Sub-cores; 1 where the SM is not split.
     pub(super) subs: u32,
-    /// One less than `banks` and `subs` where both are powers of two, as they mostly are.
-    masks: Option<(u32, u32)>,
+    /// By warp: how far its registers are moved, and the first bank of its sub-core.
+    places: [(u8, u8); WARPS],
 }
 
 impl BankMap {
     /// `banks` of each of so many sub-cores.
     pub(super) fn new(banks: u32, subs: u32) -> Self {
         assert!(banks * subs <= 64, "a register file has at most 64 banks");
-        let powers = banks.is_power_of_two() && subs.is_power_of_two();
+        let place = |warp: usize| {
+            let warp = warp as u32;
+            ((warp % banks) as u8, (warp % subs * banks) as u8)
+        };
         Self {
             banks,
             subs,
-            masks: powers.then(|| (banks - 1, subs - 1)),
-        }
-    }
-
-    /// How far a warp's registers are moved, and its sub-core.
-    #[inline]
-    fn place(self, warp: u16) -> (u32, u32) {
-        let warp = u32::from(warp);
-        match self.masks {
-            Some((bank, sub)) => (warp & bank, warp & sub),
-            None => (warp % self.banks, warp % self.subs),
+            places: std::array::from_fn(place),
         }
     }
 
     /// Bank of a register of a warp: in the part of the scheduler that the warp belongs to.
     #[inline]
-    pub(super) fn bank(self, register: u16, warp: u16) -> u32 {
-        let (_, sub) = self.place(warp);
-        let moved = u32::from(register) + u32::from(warp);
-        let place = match self.masks {
-            Some((bank, _)) => moved & bank,
-            None => moved % self.banks,
+    pub(super) fn bank(&self, register: u16, warp: u16) -> u32 {
+        let (by, first) = self.places[usize::from(warp) % WARPS];
+        let moved = u32::from(register) + u32::from(by);
+        let place = if self.banks.is_power_of_two() {
+            moved & (self.banks - 1)
+        } else {
+            moved % self.banks
         };
-        place + sub * self.banks
+        place + u32::from(first)
     }
 
     /// A warp's banks, given those of warp 0.
     #[inline]
-    pub(super) fn of_warp(self, banks: u64, warp: u16) -> u64 {
-        let (by, sub) = self.place(warp);
-        let turned = banks << by | banks >> 1 >> (self.banks - 1 - by);
-        (turned & !0 >> (64 - self.banks)) << (sub * self.banks)
+    pub(super) fn of_warp(&self, banks: u64, warp: u16) -> u64 {
+        let (by, first) = self.places[usize::from(warp) % WARPS];
+        let turned = banks << by | banks >> 1 >> (self.banks - 1 - u32::from(by));
+        (turned & !0 >> (64 - self.banks)) << first
     }
 }
 
