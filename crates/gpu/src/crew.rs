@@ -157,26 +157,26 @@ impl Crew {
         }
     }
 
-    /// Runs those of its SMs that are `awake`, by number, where there is no other crew: their news,
-    /// by number, needs no place of its own. Returns what any of them has.
-    pub fn run_alone(&mut self, step: Step<'_>, awake: &[u32], news: &mut [News]) -> Flags {
+    /// Runs those of its SMs that are `awake`, at most 64 by number, where there is no other crew:
+    /// their news, by number, needs no place of its own. Returns what any of them has, and as bits,
+    /// by their place in the list, which of them have sent packets.
+    pub fn run_alone(&mut self, step: Step<'_>, awake: &[u32], news: &mut [News]) -> (Flags, u64) {
         let Step { from, to, memory } = step;
-        let mut flags = Flags::default();
+        let (mut flags, mut senders) = (Flags::default(), 0);
         for &number in awake {
             let (sm, news) = (&mut self.sms[number as usize], &mut news[number as usize]);
             sm.run(from, to, memory);
             *news = sm.news(to);
             flags |= news.flags;
+            senders = u64::from(news.flags.sent()) << 63 | senders >> 1;
         }
-        flags
+        (flags, senders >> (64 - awake.len()))
     }
 
     /// Takes the packets that an SM sent, by number, where there is no other crew.
     #[inline]
     pub fn take_sent(&mut self, number: usize, f: &mut impl FnMut(usize, &Outgoing)) {
-        let sent = &mut self.sms[number].link.outgoing;
-        sent.iter().for_each(|packet| f(number, packet));
-        sent.clear();
+        self.sms[number].take_sent(|packet| f(number, packet));
     }
 
     /// Its SMs will run ahead. `news`: of all SMs, by number.
@@ -217,8 +217,9 @@ impl Crew {
             let number = (first + place) as u32;
             out.flags |= news.flags;
             out.ran.push((number, news.waiting));
-            let sent = sm.link.outgoing.drain(..);
-            out.posted.extend(sent.map(|packet| (number, packet)));
+            if news.flags.sent() {
+                sm.take_sent(|packet| out.posted.push((number, *packet)));
+            }
         }
         out.flags.calls_for_meeting()
     }
@@ -279,8 +280,7 @@ impl Crew {
         results.posted.clear();
         for &number in &orders.awake {
             let sm = &mut sms[number as usize - orders.first];
-            let posted = sm.link.outgoing.drain(..).map(|packet| (number, packet));
-            results.posted.extend(posted);
+            sm.take_sent(|packet| results.posted.push((number, *packet)));
         }
     }
 
@@ -311,9 +311,7 @@ impl Crew {
             for (number, news) in orders.awake.iter().zip(&results.news) {
                 if news.flags.sent() {
                     let number = *number as usize;
-                    let sent = &mut sms[number - orders.first].link.outgoing;
-                    sent.iter().for_each(|packet| f(number, packet));
-                    sent.clear();
+                    sms[number - orders.first].take_sent(|packet| f(number, packet));
                 }
             }
         }

@@ -9,7 +9,7 @@ use crate::crew::{Crew, Step};
 use crate::lead::FarEnd;
 use crate::workers::Workers;
 use std::ops::Range;
-use warploom_base::Cycle;
+use warploom_base::{Cycle, each_bit};
 use warploom_exec::DeviceMemory;
 use warploom_mem::Request;
 use warploom_sm::{Arrival, Flags, News, Outgoing, Sm};
@@ -25,6 +25,8 @@ pub(crate) struct SmArray {
     /// SMs that ran in the last step, in order: so many of these.
     awake: Box<[u32]>,
     ran: usize,
+    /// Which of them sent packets, where there is one crew: bits by their turn, 64 a word.
+    senders: Box<[u64]>,
     /// By SM: its news at the end of the last step that it ran in. It may have been told to wake
     /// before since.
     news: Vec<News>,
@@ -51,6 +53,7 @@ impl SmArray {
             balance: Balance::new(threads),
             awake: vec![0; count].into(),
             ran: 0,
+            senders: vec![0; count.div_ceil(64)].into(),
             news: vec![News::default(); count],
             flags: Flags::default(),
         }
@@ -108,10 +111,9 @@ impl SmArray {
     /// Takes the packets that SMs sent in the last step: each SM's in their order.
     pub fn for_each_sent(&mut self, mut f: impl FnMut(usize, &Outgoing)) {
         if let [crew] = &mut self.crews[..] {
-            for &number in &self.awake[..self.ran] {
-                if self.news[number as usize].flags.sent() {
-                    crew.take_sent(number as usize, &mut f);
-                }
+            let awake = self.awake[..self.ran].chunks(64);
+            for (awake, senders) in awake.zip(&self.senders) {
+                each_bit!(*senders, turn => { crew.take_sent(awake[turn] as usize, &mut f); });
             }
             return;
         }
@@ -159,7 +161,12 @@ impl SmArray {
         let step = Step { from, to, memory };
         if let [crew] = &mut self.crews[..] {
             beside();
-            self.flags = crew.run_alone(step, &self.awake[..ran], &mut self.news);
+            self.flags = Flags::default();
+            for (awake, senders) in self.awake[..ran].chunks(64).zip(&mut self.senders) {
+                let flags;
+                (flags, *senders) = crew.run_alone(step, awake, &mut self.news);
+                self.flags |= flags;
+            }
             return;
         }
         if ran == 0 {

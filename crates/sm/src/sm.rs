@@ -14,7 +14,7 @@ use crate::flight::{Flight, FlightPool, Pool};
 use crate::frontend::Frontend;
 use crate::image::{Images, KernelImage, Pipe};
 use crate::ldst::{Ldst, image_of};
-use crate::link::{Arrival, Link};
+use crate::link::{Arrival, Link, Outgoing};
 use crate::tracing::Tracer;
 use crate::units::Units;
 use crate::warps::Warps;
@@ -344,13 +344,17 @@ impl Sm {
             }
         }
         self.wake_at = self.wake_at.max(now);
-        if !self.link.outgoing.is_empty() {
-            self.count_sent();
-        }
     }
 
-    /// Counts the packets that were sent in this step.
-    #[inline(never)]
+    /// Takes the packets that were sent in the last step, oldest first. They are counted here, so
+    /// that a step need not ask whether there are any.
+    #[inline]
+    pub fn take_sent(&mut self, f: impl FnMut(&Outgoing)) {
+        self.count_sent();
+        self.link.outgoing.iter().for_each(f);
+        self.link.outgoing.clear();
+    }
+
     fn count_sent(&mut self) {
         for sent in &self.link.outgoing {
             let request = &sent.request;
