@@ -430,7 +430,7 @@ mod tests {
         };
         for threads in THREADS {
             let mut sms = array(threads);
-            sms.for_each(|_, sm| sm.link.deliver(0, nobodys));
+            sms.for_each(|_, sm| sm.link.deliver(0, &nobodys));
             let run = AssertUnwindSafe(|| step(&mut sms, 0, 10));
             assert!(catch_unwind(run).is_err(), "{threads} threads");
         }

@@ -16,6 +16,6 @@ pub mod partition;
 mod request;
 #[cfg(test)]
 mod testing;
-mod timed;
+pub mod timed;
 
 pub use request::{AccessKind, Request};

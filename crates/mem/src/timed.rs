@@ -5,7 +5,7 @@ use warploom_base::Cycle;
 /// The queue. Entries leave in order of arrival, each from its own cycle on. The oldest one's is
 /// kept at hand, so that a look at a queue that must wait is a comparison.
 #[derive(Clone, Debug)]
-pub(crate) struct Timed<T> {
+pub struct Timed<T> {
     /// Cycle of the oldest entry; `Cycle::MAX` without one.
     due_at: Cycle,
     /// A power of two of them, or none before the first push. What is in them besides the `len`
@@ -19,7 +19,7 @@ pub(crate) struct Timed<T> {
 
 impl<T: Copy> Timed<T> {
     /// An empty queue, with room for as many entries as are expected.
-    pub(crate) fn new(expected: usize) -> Self {
+    pub fn new(expected: usize) -> Self {
         Self {
             due_at: Cycle::MAX,
             slots: Box::default(),
@@ -29,19 +29,21 @@ impl<T: Copy> Timed<T> {
         }
     }
 
+    /// Entries held.
     #[inline]
-    pub(crate) fn len(&self) -> usize {
+    pub fn len(&self) -> usize {
         self.len
     }
 
+    /// Nothing held.
     #[inline]
-    pub(crate) fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.due_at == Cycle::MAX
     }
 
     /// Cycle from which the oldest entry may leave; `None` without one.
     #[inline]
-    pub(crate) fn due_at(&self) -> Option<Cycle> {
+    pub fn due_at(&self) -> Option<Cycle> {
         (!self.is_empty()).then_some(self.due_at)
     }
 
@@ -53,19 +55,19 @@ impl<T: Copy> Timed<T> {
 
     /// The oldest entry may leave in cycle `now`.
     #[inline]
-    pub(crate) fn is_due(&self, now: Cycle) -> bool {
+    pub fn is_due(&self, now: Cycle) -> bool {
         now >= self.due_at
     }
 
     /// The oldest entry, if it may leave in cycle `now`.
     #[inline]
-    pub(crate) fn due(&self, now: Cycle) -> Option<&T> {
+    pub fn due(&self, now: Cycle) -> Option<&T> {
         self.is_due(now).then(|| &self.slots[self.head].1)
     }
 
     /// Adds an entry that may leave from cycle `at` on, and may be changed where it waits.
     #[inline(always)]
-    pub(crate) fn push(&mut self, at: Cycle, entry: T) -> &mut T {
+    pub fn push(&mut self, at: Cycle, entry: T) -> &mut T {
         if self.len == self.slots.len() {
             self.grow(&(at, entry));
         }
@@ -100,29 +102,31 @@ impl<T: Copy> Timed<T> {
     /// The oldest entry leaves, or a part of it: `is_last` says whether nothing is left of it,
     /// which nobody can foretell: no branch. There must be one.
     #[inline]
-    pub(crate) fn leave(&mut self, is_last: impl FnOnce(&mut T) -> bool) {
+    pub fn leave(&mut self, is_last: impl FnOnce(&mut T) -> bool) {
         let is_last = is_last(&mut self.slots[self.head].1);
         self.drop_if(is_last);
     }
 
     /// Takes the oldest entry, if it may leave in cycle `now`.
     #[inline]
-    pub(crate) fn take_due(&mut self, now: Cycle) -> Option<T> {
+    pub fn take_due(&mut self, now: Cycle) -> Option<T> {
         let entry = *self.due(now)?;
         self.drop_oldest();
         Some(entry)
     }
 
+    /// Drops the oldest entry, of which there must be one.
     #[inline]
-    pub(crate) fn drop_oldest(&mut self) {
+    pub fn drop_oldest(&mut self) {
         self.drop_if(true);
     }
 
     #[inline]
     fn drop_if(&mut self, drops: bool) {
         let drops = usize::from(drops);
-        self.head = self.place(drops);
         self.len -= drops;
+        // A queue that is mostly empty stays in the same lines of the host's cache.
+        self.head = if self.len == 0 { 0 } else { self.place(drops) };
         let due_at = self.slots[self.head].0;
         self.due_at = if self.len == 0 { Cycle::MAX } else { due_at };
     }

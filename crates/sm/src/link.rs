@@ -5,9 +5,9 @@
 //! works with credits; what it sends and what it receives in a step depends on nothing that other
 //! parts do in the same step. That makes SMs independent of the order in which they run.
 
-use std::collections::VecDeque;
 use warploom_base::Cycle;
 use warploom_mem::Request;
+use warploom_mem::timed::Timed;
 
 /// A packet on its way from the SM to the network.
 #[derive(Clone, Copy, Debug)]
@@ -36,7 +36,7 @@ pub struct Link {
     /// Sent in this step, oldest first.
     pub outgoing: Vec<Outgoing>,
     /// Replies with the cycle from which the SM sees them, oldest first.
-    incoming: VecDeque<(Cycle, Request)>,
+    incoming: Timed<Request>,
 }
 
 impl Link {
@@ -46,7 +46,7 @@ impl Link {
             flit_bytes,
             credits,
             outgoing: Vec::with_capacity(64),
-            incoming: VecDeque::with_capacity(64),
+            incoming: Timed::new(64),
         }
     }
 
@@ -82,35 +82,32 @@ impl Link {
 
     /// A reply that the SM sees from cycle `at` on.
     #[inline]
-    pub fn deliver(&mut self, at: Cycle, reply: Request) {
-        debug_assert!(self.incoming.back().is_none_or(|(last, _)| *last <= at));
-        self.incoming.push_back((at, reply));
+    pub fn deliver(&mut self, at: Cycle, reply: &Request) {
+        self.incoming.push(at, *reply);
     }
 
     /// The oldest reply that has arrived.
     #[inline]
     pub fn front(&self, now: Cycle) -> Option<&Request> {
-        self.incoming
-            .front()
-            .filter(|(at, _)| *at <= now)
-            .map(|(_, r)| r)
+        self.incoming.due(now)
     }
 
-    /// Takes the oldest reply.
+    /// Drops the oldest reply, of which there must be one.
     #[inline]
-    pub fn pop(&mut self) -> Option<Request> {
-        let reply = self.incoming.pop_front().map(|(_, r)| r);
-        if self.incoming.is_empty() {
-            // From its first place again, so that it stays in the same lines of the host's cache.
-            self.incoming.clear();
-        }
-        reply
+    pub fn drop_oldest(&mut self) {
+        self.incoming.drop_oldest();
+    }
+
+    /// The oldest reply has arrived.
+    #[inline]
+    pub fn has_arrived(&self, now: Cycle) -> bool {
+        self.incoming.is_due(now)
     }
 
     /// When the oldest reply arrives.
     #[inline]
     pub fn next_arrival(&self) -> Option<Cycle> {
-        self.incoming.front().map(|(at, _)| *at)
+        self.incoming.due_at()
     }
 
     /// Replies delivered and not yet taken.
@@ -166,11 +163,12 @@ mod tests {
     #[test]
     fn replies_are_seen_from_their_cycle_on() {
         let mut link = Link::new(32, 5);
-        link.deliver(10, request(AccessKind::GlobalRead));
+        link.deliver(10, &request(AccessKind::GlobalRead));
         assert_eq!(link.next_arrival(), Some(10));
-        assert!(link.front(9).is_none());
-        assert!(link.front(10).is_some());
+        assert!(link.front(9).is_none() && !link.has_arrived(9));
+        assert!(link.front(10).is_some() && link.has_arrived(10));
         assert_eq!(link.waiting(), 1);
-        assert!(link.pop().is_some() && link.pop().is_none());
+        link.drop_oldest();
+        assert_eq!((link.waiting(), link.next_arrival()), (0, None));
     }
 }

@@ -15,21 +15,18 @@ impl Sm {
     #[inline(never)]
     pub(crate) fn sleeps_until(&self, now: Cycle) -> Cycle {
         // Mostly there is something to do: first what is quickly seen.
-        let arrival = self.link.next_arrival().unwrap_or(Cycle::MAX);
-        if arrival <= now || self.units.has_finished(now) || !self.is_quiet() {
+        if self.link.has_arrived(now) || self.units.has_finished(now) || !self.is_quiet() {
             return now;
         }
-        let others = [
+        let events = [
+            self.link.next_arrival(),
             self.ldst.next_event(),
             self.starts.front().map(|s| s.at),
             self.units.next_write_back(now),
             self.context.as_ref().and_then(|c| c.next_event()),
         ];
-        others
-            .into_iter()
-            .flatten()
-            .fold(arrival, Cycle::min)
-            .max(now)
+        let next = events.into_iter().flatten().min();
+        next.unwrap_or(Cycle::MAX).max(now)
     }
 
     /// What must stay as it is in a cycle that could have been skipped.

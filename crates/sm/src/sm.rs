@@ -379,7 +379,7 @@ impl Sm {
         self.counters.packets_received += 1;
         self.counters.flits_received += u64::from(self.link.flits(bytes));
         self.detail.replies[reply.kind.index()][packet_size(bytes)] += 1;
-        self.link.deliver(at, *reply);
+        self.link.deliver(at, reply);
     }
 
     /// Runs one cycle.
@@ -500,7 +500,7 @@ impl Sm {
             free
         };
         if taken {
-            self.link.pop();
+            self.link.drop_oldest();
         }
     }
 
