@@ -77,7 +77,10 @@ impl BitSet {
     #[inline]
     pub fn clear(&mut self) {
         self.first = 0;
-        self.others.fill(0);
+        // Mostly there are none, for which a call takes long.
+        if !self.others.is_empty() {
+            self.others.fill(0);
+        }
     }
 
     /// Takes all members of `other`, which has the same bound.
