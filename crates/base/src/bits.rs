@@ -5,12 +5,10 @@
 macro_rules! each_member {
     ($set:expr, $member:ident => $body:block) => {
         for index in 0..$set.words() {
-            let mut left = $set.word(index);
-            while left != 0 {
-                let $member = index * 64 + left.trailing_zeros() as usize;
-                left &= left - 1;
+            $crate::each_bit!($set.word(index), bit => {
+                let $member = index * 64 + bit;
                 $body
-            }
+            });
         }
     };
 }

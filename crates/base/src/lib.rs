@@ -1,5 +1,5 @@
 //! Vocabulary shared by every crate: typed indices, lane masks, three-dimensional sizes,
-//! rectangles, sets of small numbers, fixed queues, a seeded generator and digests.
+//! rectangles, sets of small numbers, queues, a seeded generator and digests.
 //!
 //! Invariants: nothing here knows PTX, a GPU or a policy; everything is plain data; nothing
 //! reads a clock or does I/O.
@@ -12,6 +12,7 @@ mod lanes;
 mod queue;
 mod rect;
 mod rng;
+mod timed_queue;
 
 pub use bits::{BitSet, bits};
 pub use digest::Digest;
@@ -21,6 +22,7 @@ pub use lanes::{FULL_MASK, LaneIter, LaneMask, WARP_SIZE, lanes_of};
 pub use queue::FixedQueue;
 pub use rect::Rect;
 pub use rng::Rng;
+pub use timed_queue::TimedQueue;
 
 /// A point in time of one clock domain, in that domain's cycles.
 pub type Cycle = u64;

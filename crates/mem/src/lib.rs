@@ -16,6 +16,5 @@ pub mod partition;
 mod request;
 #[cfg(test)]
 mod testing;
-pub mod timed;
 
 pub use request::{AccessKind, Request};

@@ -3,9 +3,8 @@
 
 use crate::address::PartitionAddrs;
 use crate::cache::{AccessOutcome, Cache, CacheCounters, Level, sectors_from};
-use crate::timed::Timed;
 use crate::{AccessKind, Request};
-use warploom_base::{Cycle, FixedQueue, KernelSlot, SubPartitionId};
+use warploom_base::{Cycle, FixedQueue, KernelSlot, SubPartitionId, TimedQueue};
 use warploom_config::{GpuSpec, ModelStyle, WriteAllocate, WritePolicy};
 use warploom_stats::{LOG2_BINS, Peak, declare_stats, log2_bin};
 
@@ -57,7 +56,7 @@ pub struct SubPartition {
     /// is split does so as it leaves, since it takes one line of the host's cache and not four:
     /// `sectors` are those for which a request is still to be made, `addr` what their addresses
     /// are counted from.
-    rop: Timed<Request>,
+    rop: TimedQueue<Request>,
     to_noc: FixedQueue<Request>,
     counters: PartitionCounters,
     rop_cycles: Cycle,
@@ -96,7 +95,7 @@ impl SubPartition {
                 _ => (partition.noc_to_l2 as usize).min(4),
             },
             rop_cycles: rop_cycles.into(),
-            rop: Timed::new(64),
+            rop: TimedQueue::new(64),
             from_noc: FixedQueue::new(partition.noc_to_l2 as usize),
             from_dram: FixedQueue::new(partition.dram_to_l2 as usize),
             to_noc: FixedQueue::new(partition.l2_to_noc as usize),

@@ -5,9 +5,8 @@
 //! works with credits; what it sends and what it receives in a step depends on nothing that other
 //! parts do in the same step. That makes SMs independent of the order in which they run.
 
-use warploom_base::Cycle;
+use warploom_base::{Cycle, TimedQueue};
 use warploom_mem::Request;
-use warploom_mem::timed::Timed;
 
 /// A packet on its way from the SM to the network.
 #[derive(Clone, Copy, Debug)]
@@ -36,7 +35,7 @@ pub struct Link {
     /// Sent in this step, oldest first.
     pub outgoing: Vec<Outgoing>,
     /// Replies with the cycle from which the SM sees them, oldest first.
-    incoming: Timed<Request>,
+    incoming: TimedQueue<Request>,
 }
 
 impl Link {
@@ -46,7 +45,7 @@ impl Link {
             flit_bytes,
             credits,
             outgoing: Vec::with_capacity(64),
-            incoming: Timed::new(64),
+            incoming: TimedQueue::new(64),
         }
     }
 

@@ -13,7 +13,6 @@ mod timing;
 use crate::address::{AddressDecoder, Nearby};
 use crate::hash::{Ipoly, xor};
 use crate::partition::SubPartition;
-use crate::timed::Timed;
 use arbiter::Arbiter;
 use banks::Banks;
 use detail::Detail;
@@ -22,7 +21,7 @@ use inside::{Pending, Requests, Ticket};
 use pipe::DataPipe;
 use scheduler::Scheduler;
 use tally::Tally;
-use warploom_base::{Cycle, FixedQueue};
+use warploom_base::{Cycle, FixedQueue, TimedQueue};
 use warploom_config::{BankIndex, DramScheduler, GpuSpec};
 use warploom_stats::{LOG2_BINS, Peak, log2_bin};
 
@@ -118,7 +117,7 @@ pub struct DramChannel {
     is_full: bool,
     requests: Requests,
     /// Requests in the fixed delay, with the core cycle at which they leave it.
-    delayed: Timed<Pending>,
+    delayed: TimedQueue<Pending>,
     returns: FixedQueue<Ticket>,
     pipe: DataPipe,
     banks: Banks,
@@ -172,7 +171,7 @@ impl DramChannel {
             waiting: Tally::default(),
             arbiter: Arbiter::new(spec.gpu.sub_partitions_per_channel, dram),
             requests: Requests::new(128),
-            delayed: Timed::new(64),
+            delayed: TimedQueue::new(64),
             scheduler: Scheduler::new(dram),
             takes_turns: dram.scheduler == DramScheduler::FrFcfs,
             pipe: DataPipe::new(banks.timing().cl),

@@ -2,8 +2,7 @@
 //! after it, in the order of the commands. The pipe stands still while replies cannot leave.
 
 use super::inside::Ticket;
-use crate::timed::Timed;
-use warploom_base::Cycle;
+use warploom_base::{Cycle, TimedQueue};
 
 /// The pipe. Its time is counted in steps, one in each cycle in which it does not stand still.
 #[derive(Clone, Debug)]
@@ -19,7 +18,7 @@ pub(super) struct DataPipe {
     /// Requests whose last data is in the pipe, with the steps before the cycle in which they are
     /// taken: those that end, in the cycle in which it leaves; others in the next, for nothing
     /// looks at them in between.
-    requests: Timed<Ticket>,
+    requests: TimedQueue<Ticket>,
 }
 
 impl DataPipe {
@@ -29,7 +28,7 @@ impl DataPipe {
             last_exit: 0,
             delay: read_delay,
             longest: read_delay + 1,
-            requests: Timed::new(read_delay as usize + 2),
+            requests: TimedQueue::new(read_delay as usize + 2),
         }
     }
 

@@ -1,11 +1,11 @@
 //! A queue of what may not leave before its cycle.
 
-use warploom_base::Cycle;
+use crate::Cycle;
 
 /// The queue. Entries leave in order of arrival, each from its own cycle on. The oldest one's is
 /// kept at hand, so that a look at a queue that must wait is a comparison.
 #[derive(Clone, Debug)]
-pub struct Timed<T> {
+pub struct TimedQueue<T> {
     /// Cycle of the oldest entry; `Cycle::MAX` without one.
     due_at: Cycle,
     /// A power of two of them, or none before the first push. What is in them besides the `len`
@@ -17,7 +17,7 @@ pub struct Timed<T> {
     expected: usize,
 }
 
-impl<T: Copy> Timed<T> {
+impl<T: Copy> TimedQueue<T> {
     /// An empty queue, with room for as many entries as are expected.
     pub fn new(expected: usize) -> Self {
         Self {
@@ -49,7 +49,7 @@ impl<T: Copy> Timed<T> {
 
     /// The same, `Cycle::MAX` without one.
     #[inline]
-    pub(crate) fn due_or_never(&self) -> Cycle {
+    pub fn due_or_never(&self) -> Cycle {
         self.due_at
     }
 
@@ -134,11 +134,11 @@ impl<T: Copy> Timed<T> {
 
 #[cfg(test)]
 mod tests {
-    use super::Timed;
+    use super::TimedQueue;
 
     #[test]
     fn entries_leave_in_order_and_not_before_their_cycle() {
-        let mut queue = Timed::new(2);
+        let mut queue = TimedQueue::new(2);
         let last = u64::MAX - 1;
         assert_eq!((queue.due(last), queue.due_at()), (None, None));
         queue.push(4, '-');
