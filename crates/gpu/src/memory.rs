@@ -81,6 +81,8 @@ pub(crate) struct MemorySystem {
     link: Cycle,
     reply_room: u32,
     decoder: AddressDecoder,
+    /// The lowest bits of addresses that are in one line of one L2 bank.
+    together: u64,
     /// By SM: what is on the way to the network.
     inbound: Vec<Lane>,
     /// SMs from which something is.
@@ -125,6 +127,8 @@ impl MemorySystem {
             .partition
             .rop_cycles
             .saturating_sub(2 * spec.gpu.link_cycles);
+        let decoder = AddressDecoder::new(spec);
+        let line = u64::from(spec.partition.l2.line_bytes);
         Self {
             core_khz: spec.clocks.core_khz.into(),
             noc_clock: Domain::new(spec.clocks.noc_khz),
@@ -132,7 +136,8 @@ impl MemorySystem {
             dram_clock: Domain::new(spec.clocks.dram_khz),
             link: spec.gpu.link_cycles.into(),
             reply_room: spec.sm.ejection_fifo + 2 * spec.gpu.link_cycles,
-            decoder: AddressDecoder::new(spec),
+            together: line.min(1 << decoder.bits_below_sub_partition()) - 1,
+            decoder,
             inbound: vec![Lane::new(); sms],
             sending: BitSet::new(sms),
             freed_flits: vec![0; sms],
@@ -471,9 +476,12 @@ impl MemorySystem {
 
     /// Marks the lines of a host-to-device copy as present in L2.
     pub fn warm(&mut self, addr: u64, bytes: u64) {
-        for sector in (addr & !31..addr + bytes).step_by(32) {
-            let to = self.decoder.sub_partition(sector).index();
-            self.partitions[to].warm(sector);
+        let (mut first, end) = (addr & !31, addr + bytes);
+        while first < end {
+            let to = self.decoder.sub_partition(first).index();
+            let next = end.min((first | self.together) + 1);
+            self.partitions[to].warm(first, next);
+            first = next;
         }
     }
 

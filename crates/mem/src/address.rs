@@ -178,6 +178,15 @@ impl AddressDecoder {
         self.channel_bit.min(lowest[0]).min(lowest[1])
     }
 
+    /// So many lowest bits of an address do not change its L2 bank.
+    pub fn bits_below_sub_partition(&self) -> u32 {
+        let chunk = match self.hash {
+            Hash::Random(_) => self.channel_bit - self.sub_partitions.trailing_zeros(),
+            _ => self.channel_bit,
+        };
+        chunk.min(self.bank.lowest_bit())
+    }
+
     /// Only the L2 bank of `addr`: what the network needs.
     #[inline]
     pub fn sub_partition(&self, addr: u64) -> SubPartitionId {
@@ -293,6 +302,31 @@ mod tests {
                     let addr = near + step;
                     prop_assert_eq!(kept.of(addr), decoder.partition_addr(addr));
                 }
+            }
+        }
+
+        #[test]
+        fn bits_below_the_l2_bank_do_not_change_it(
+            addr: u64,
+            other: u64,
+            channel_bit in 7_u32..12,
+        ) {
+            let kinds = [
+                ChannelIndex::Consecutive,
+                ChannelIndex::Xor,
+                ChannelIndex::Ipoly,
+                ChannelIndex::Random,
+            ];
+            let specs = [fermi_spec(), volta_spec()];
+            for (spec, kind) in specs.iter().flat_map(|spec| kinds.map(|kind| (spec, kind))) {
+                let mut spec = spec.clone();
+                spec.partition.address_map.channel_bit = channel_bit;
+                spec.partition.channel_index = kind;
+                let decoder = AddressDecoder::new(&spec);
+                let below = (1 << decoder.bits_below_sub_partition()) - 1;
+                prop_assert!(below >= 31, "a sector is in one bank");
+                let neighbour = addr & !below | other & below;
+                prop_assert_eq!(decoder.sub_partition(addr), decoder.sub_partition(neighbour));
             }
         }
 

@@ -329,12 +329,14 @@ impl SubPartition {
         self.counters.reply_stalls += 1;
     }
 
-    /// Marks 32 bytes at `addr` as present (host-to-device copies).
-    pub fn warm(&mut self, addr: u64) {
+    /// Marks the 32 bytes at `addr` and those after them, up to `end`, as present (host-to-device
+    /// copies), all in one line of L2.
+    pub fn warm(&mut self, addr: u64, end: u64) {
         if self.has_l2 {
-            self.l2.warm(self.now, addr, self.addrs.of(addr));
-            self.now += 1;
-            self.copied += 1;
+            let sectors = (end - addr).div_ceil(32);
+            self.l2.warm(self.now, addr, self.addrs.of(addr), sectors);
+            self.now += sectors;
+            self.copied += sectors;
         }
     }
 

@@ -643,21 +643,26 @@ impl Cache {
         self.rules.allocate = allocate;
     }
 
-    /// Marks sectors valid without traffic (a host-to-device copy that warms L2).
-    pub fn warm(&mut self, now: Cycle, addr: u64, index_addr: u64) {
+    /// Marks sectors valid without traffic (a host-to-device copy that warms L2): so many of one
+    /// line from that at `addr` on, one a cycle from `now` on.
+    pub fn warm(&mut self, now: Cycle, addr: u64, index_addr: u64, sectors: u64) {
         self.refuses = false;
         let set = self.tags.set(index_addr);
         let line = self.tags.line(addr);
-        let sector = (addr % 128 / 32) as u8 & self.rules.sector_bits;
-        let at = match self.tags.probe(set, line, sector, true) {
-            Probe::Full | Probe::Hit(_) | Probe::HitReserved(_) => return,
-            Probe::Miss => self.tags.allocate(set, line, sector, now).0,
-            Probe::SectorMiss(at) => {
-                self.tags.allocate_sector(set, at, sector, now);
-                at
-            }
-        };
-        self.tags.fill(set, at, line, sector, || 0);
+        let mut found = self.tags.find(set, line);
+        for nth in 0..sectors {
+            let sector = ((addr / 32 + nth) % 4) as u8 & self.rules.sector_bits;
+            let at = match self.tags.probe_found(found, set, sector, true) {
+                Probe::Full | Probe::Hit(_) | Probe::HitReserved(_) => continue,
+                Probe::Miss => self.tags.allocate(set, line, sector, now + nth).0,
+                Probe::SectorMiss(at) => {
+                    self.tags.allocate_sector(set, at, sector, now + nth);
+                    at
+                }
+            };
+            self.tags.fill(set, at, line, sector, || 0);
+            found = Some(at);
+        }
     }
 
     /// Counters so far.

@@ -482,9 +482,33 @@ fn the_number_of_ways_can_change() {
 #[test]
 fn warming_makes_sectors_present() {
     let mut cache = cache(|spec| spec.sectored = true);
-    cache.warm(0, 64, 64);
+    cache.warm(0, 64, 64, 1);
     assert_eq!(cache.access(1, &read(64, 32)).outcome, Hit);
     assert_eq!(cache.access(1, &read(0, 32)).outcome, SectorMiss);
+}
+
+/// Sectors of a line that are warmed together are as if each had been warmed alone.
+#[test]
+fn warming_a_line_is_warming_its_sectors() {
+    for (sectored, replacement) in [(true, Replacement::Lru), (false, Replacement::Fifo)] {
+        let mut rng = warploom_base::Rng::new(3);
+        let mut whole = cache(|spec| {
+            (spec.sectored, spec.replacement, spec.ways) = (sectored, replacement, 4);
+        });
+        let mut single = whole.clone();
+        for nth in 0..2000 {
+            let line = u64::from(rng.below(48)) * 128;
+            let first = u64::from(rng.below(4));
+            let sectors = 1 + u64::from(rng.below(4 - first as u32));
+            let (now, addr) = (4 * nth, line + first * 32);
+            whole.warm(now, addr, addr, sectors);
+            (0..sectors).for_each(|n| single.warm(now + n, addr + n * 32, addr + n * 32, 1));
+            let read = read(u64::from(rng.below(192)) * 32, 32);
+            assert_eq!(whole.access(now + 3, &read), single.access(now + 3, &read));
+            settle(&mut whole, now + 3);
+            settle(&mut single, now + 3);
+        }
+    }
 }
 
 /// A cache of one set in a few lines: the least recently used of `ways` lines goes.
@@ -543,7 +567,7 @@ fn a_request_refused_again_would_be_refused() {
                     .drain(..1.min(below.len()))
                     .for_each(|r| cache.fill(now, &r)),
                 8..12 => drop(cache.next_ready()),
-                12 => cache.warm(now, request.addr, request.addr),
+                12 => cache.warm(now, request.addr, request.addr, 1),
                 13 if rng.below(100) == 0 => cache.flush(),
                 14..24 => {
                     let kinds = [GlobalRead, GlobalWrite, GlobalAtomic, LocalWrite];

@@ -145,7 +145,7 @@ fn input_stops_when_the_queue_lacks_room_for_four() {
 #[test]
 fn copies_warm_l2() {
     let mut sub = sub();
-    sub.warm(64);
+    sub.warm(64, 96);
     sub.push(0, &read(64, 32));
     assert_eq!(reply_at(&mut sub, 0, 100).map(|r| r.0), Some(21), "a hit");
 }
