@@ -176,7 +176,17 @@ impl WriteLog {
         }
     }
 
+    /// `store` of an aligned word.
+    #[inline(always)]
+    fn store_word(&mut self, asid: u8, cycle: u64, address: u64, word: [u8; 4]) {
+        debug_assert!(address.is_multiple_of(4), "{address:#x} is not aligned");
+        self.push_run(asid, cycle, address, &word);
+        let (word, bit) = filter_bit(address >> LINE_SHIFT);
+        self.filter[word] |= bit;
+    }
+
     /// Appends to the last run if the bytes follow it in the same cycle.
+    #[inline(always)]
     fn push_run(&mut self, asid: u8, cycle: u64, address: u64, bytes: &[u8]) {
         let at = self.bytes.len() as u32;
         self.bytes.extend_from_slice(bytes);
@@ -368,6 +378,12 @@ impl MemPort<'_> {
     /// Stores checked bytes.
     pub(crate) fn write(&mut self, asid: u8, address: u64, bytes: &[u8]) {
         self.log.store(asid, self.now, address, bytes);
+    }
+
+    /// Stores a checked, aligned word.
+    #[inline(always)]
+    pub(crate) fn write_word(&mut self, asid: u8, address: u64, word: [u8; 4]) {
+        self.log.store_word(asid, self.now, address, word);
     }
 
     /// Prints a text.

@@ -537,7 +537,35 @@ impl DeviceMemory {
     }
 
     /// Writes bytes without checks. Callers have checked the range: pages appear on demand.
+    #[inline]
     pub(crate) fn write_raw(&mut self, asid: u8, address: u64, bytes: &[u8]) {
+        if !self.write_in_page(asid, address, bytes) {
+            self.write_in_pages(asid, address, bytes);
+        }
+    }
+
+    /// `write_raw`, if the bytes lie in one page that is there and nobody asks what was written.
+    #[inline(always)]
+    fn write_in_page(&mut self, asid: u8, address: u64, bytes: &[u8]) -> bool {
+        let offset = address as usize & (PAGE_BYTES - 1);
+        let page = self.spaces.get(usize::from(asid)).map(|s| s.page(address));
+        let (false, Some(Some(page))) = (self.track, page) else {
+            return false;
+        };
+        let page = &mut self.pages[page as usize];
+        let Some(target) = page.data[offset..].get_mut(..bytes.len()) else {
+            return false;
+        };
+        match <&[u8; 4]>::try_from(bytes) {
+            // Mostly a word, which is one store.
+            Ok(word) => target.copy_from_slice(word),
+            Err(_) => target.copy_from_slice(bytes),
+        }
+        true
+    }
+
+    #[inline(never)]
+    fn write_in_pages(&mut self, asid: u8, address: u64, bytes: &[u8]) {
         for (at, part) in page_parts(address, bytes.len()) {
             let offset = at as usize & (PAGE_BYTES - 1);
             let index = self.page_index(asid, at);

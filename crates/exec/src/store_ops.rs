@@ -115,14 +115,27 @@ impl Machine<'_, '_> {
             return false;
         }
         self.out.halves = span.halves;
-        if span.is_row() && is_word(ty) {
-            let bytes = map_lanes(self.src::<u32>(1), u32::to_le);
-            self.port
-                .write(self.ctx.asid, span.low, bytemuck::bytes_of(&bytes));
-        } else {
+        if !is_word(ty) {
             self.store_runs(access, ty);
+            return true;
+        }
+        let asid = self.ctx.asid;
+        let words = map_lanes(self.src::<u32>(1), u32::to_le);
+        if span.is_row() {
+            self.port.write(asid, span.low, bytemuck::bytes_of(&words));
+        } else {
+            self.store_words(asid, &words);
         }
         true
+    }
+
+    /// Checked words to global memory, lane by lane.
+    fn store_words(&mut self, asid: u8, words: &[u32; WARP_SIZE]) {
+        for lane in lanes_of(self.mask) {
+            let address = self.out.addrs[lane];
+            self.port
+                .write_word(asid, address, words[lane].to_ne_bytes());
+        }
     }
 
     /// Checked stores to global memory: neighbouring lanes go to the log as one run.
