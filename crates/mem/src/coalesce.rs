@@ -133,25 +133,17 @@ impl Transactions {
         self.len += 1;
     }
 
-    /// Adds `len` bytes at `addr` of some lanes, over as many segments as they touch.
+    /// Adds `len` bytes at `addr` of some lanes, over as many segments as they touch, up to the
+    /// end of the address space.
     fn add(&mut self, segment_bytes: u64, lanes: LaneMask, addr: u64, len: u64) {
-        let (mut at, end) = (addr, addr.saturating_add(len));
-        while at < end {
-            let segment = at & !(segment_bytes - 1);
-            let stop = end.min(segment.saturating_add(segment_bytes));
-            self.add_within(segment_bytes, lanes, at, stop - at);
-            at = stop;
-        }
-    }
-
-    /// `add`, of what mostly lies in one segment, if there are any lanes.
-    #[inline(always)]
-    fn add_run(&mut self, segment_bytes: u64, lanes: LaneMask, addr: u64, len: u64) {
-        let is_within = (addr & (segment_bytes - 1)) + len <= segment_bytes;
-        if lanes != 0 && is_within && addr.checked_add(len).is_some() {
-            self.add_within(segment_bytes, lanes, addr, len);
-        } else {
-            self.add(segment_bytes, lanes, addr, len);
+        let (mut at, last) = (addr, addr.saturating_add(len - 1));
+        loop {
+            let end = last.min(at | (segment_bytes - 1));
+            self.add_within(segment_bytes, lanes, at, end - at + 1);
+            if end == last {
+                return;
+            }
+            at = end + 1;
         }
     }
 
@@ -188,6 +180,27 @@ impl Transactions {
             self.add_row(segment_bytes, from as u32, first, len, N as u64);
         }
         lanes
+    }
+
+    /// Becomes the list of what lanes touch, one by one, in the order of their segments. Where a
+    /// segment ends is not foreseen: each lane's is written, over that of the lane before if it is
+    /// the same.
+    fn of_lanes(&mut self, keys: &Keys, size: u64, len: u64, addrs: &[u64; WARP_SIZE]) {
+        self.len = 0;
+        let mut last = Transaction::default();
+        for (segment, lane) in keys.iter() {
+            let goes_on = (last.addr == segment) & (self.len > 0);
+            last = Transaction {
+                addr: segment,
+                byte_mask: if goes_on { last.byte_mask } else { 0 }
+                    | bytes_within(segment, size, addrs[lane], len),
+                lanes: if goes_on { last.lanes } else { 0 } | 1 << lane,
+                bytes: size as u16,
+                sectors: 0,
+            };
+            self.len += usize::from(!goes_on);
+            self.list[self.len - 1] = last;
+        }
     }
 
     /// Adds `len` bytes at `addr` of some lanes, which lie in one segment.
@@ -341,10 +354,10 @@ fn bytes_within(segment: u64, segment_bytes: u64, addr: u64, len: u64) -> u128 {
         return aligned_bytes(addr, len);
     }
     let from = addr.max(segment);
-    let to = addr
-        .saturating_add(len)
-        .min(segment.saturating_add(segment_bytes));
-    byte_mask(from, to - from)
+    let last = addr
+        .saturating_add(len - 1)
+        .min(segment | (segment_bytes - 1));
+    byte_mask(from, last - from + 1)
 }
 
 /// Coalesces each of `parts` equal parts of a warp by itself (GT200: halves), with what `coalesce`
@@ -404,7 +417,7 @@ pub fn coalesce(
         }
     }
     if left != 0 {
-        add_lanes(size, len, addrs, left, out);
+        out.of_lanes(&Keys::new(size, len, addrs, mask), size, len, addrs);
     }
     out.finish();
 }
@@ -418,32 +431,6 @@ fn is_even<const N: usize>(addrs: &[u64; N], step: u64) -> bool {
         expected = expected.wrapping_add(step);
     }
     unlike == 0
-}
-
-/// Adds accesses lane by lane. Neighbouring lanes mostly share an address or follow each other:
-/// such a run within a segment is gathered before it is put into its place.
-fn add_lanes(
-    size: u64,
-    len: u64,
-    addrs: &[u64; WARP_SIZE],
-    mask: LaneMask,
-    out: &mut Transactions,
-) {
-    let (mut first, mut bytes, mut lanes) = (0_u64, 0, 0);
-    for lane in lanes_of(mask) {
-        let addr = addrs[lane];
-        let end = first.wrapping_add(bytes);
-        // An access that is not aligned may touch two segments, which others must not share.
-        let follows = addr == end && addr & (size - 1) != 0 && addr & (len - 1) == 0;
-        if follows && lanes != 0 {
-            bytes += len;
-        } else if addr != end.wrapping_sub(len) || lanes == 0 {
-            out.add_run(size, lanes, first, bytes);
-            (first, bytes, lanes) = (addr, len, 0);
-        }
-        lanes |= 1 << lane;
-    }
-    out.add_run(size, lanes, first, bytes);
 }
 
 /// Bytes of an access within its line. Requires that it is aligned to its length, up to 16.
