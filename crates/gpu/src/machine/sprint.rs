@@ -83,13 +83,25 @@ impl FarEnd for Far<'_> {
 }
 
 impl Gpu {
-    /// Advances to cycle `limit` at most: as far as SMs can run ahead of each other, or by one
-    /// step. Nothing happens on the way that [`step`](Self::step) would not have done, but a caller
+    /// Advances to cycle `limit` at most: as far as SMs can run ahead of each other, or by some
+    /// steps. Nothing happens on the way that [`step`](Self::step) would not have done, but a caller
     /// who looks at the machine after each step sees less of it.
     pub fn advance(&mut self, device: &mut DeviceMemory, limit: Cycle) -> Result<(), Stop> {
         match self.sprint_end(limit) {
             Some(end) => self.sprint(end, device),
-            None => self.step(device, limit),
+            None => self.walk(limit, device),
+        }
+    }
+
+    /// Step by step, until a caller has something to do or SMs might run ahead.
+    fn walk(&mut self, limit: Cycle, device: &mut DeviceMemory) -> Result<(), Stop> {
+        let end = limit.min(self.now + MOST);
+        loop {
+            self.step(device, limit)?;
+            let calls = !self.ended.is_empty() || self.gap().is_some() || self.sms.can_sprint();
+            if calls || self.now >= end {
+                return Ok(());
+            }
         }
     }
 
