@@ -324,7 +324,7 @@ impl Collectors {
     /// Nothing in collectors and input registers.
     #[inline]
     pub fn is_idle(&self) -> bool {
-        self.busy == 0 && self.input.occupied() == 0
+        self.busy == 0 && self.input.is_empty()
     }
 
     /// `step` would move nothing, and will not before an output register is emptied: collectors
@@ -362,9 +362,7 @@ impl Collectors {
             if self.sets[set % SETS].taken != 0 {
                 self.send_from(set, all_arrive);
             }
-            if self.input.occupied() >> self.sets[set % SETS].pipe & 1 != 0 {
-                self.take_own(set, flights, &registers);
-            }
+            self.take_own(set, flights, &registers);
         }
         if self.general {
             self.take_in_by_port(flights, &registers);
@@ -401,9 +399,9 @@ impl Collectors {
         let set = &mut self.sets[set % SETS];
         let (from, ports) = set.dispatchers;
         let (mut ready, mut sent) = (set.ready, 0);
-        for dispatcher in (usize::from(from)..).take(ports.into()) {
-            let is_full = self.output.full(0) >> set.pipe & 1 != 0;
-            if is_full | (ready == 0) {
+        let most = ports.min(self.output.room(set.pipe.into()));
+        for dispatcher in (usize::from(from)..).take(most.into()) {
+            if ready == 0 {
                 break;
             }
             let behind = &mut self.dispatchers[dispatcher];
@@ -539,7 +537,7 @@ impl Collectors {
         registers: &impl Fn(&Flight) -> &'a [u16],
     ) {
         for p in 0..self.in_ports.len() {
-            if self.input.occupied() == 0 {
+            if self.input.is_empty() {
                 return;
             }
             let ports = self.in_ports[p];

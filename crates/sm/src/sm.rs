@@ -550,8 +550,7 @@ impl Sm {
     fn feed_ldst(&mut self) {
         let registers = &mut self.collectors.output;
         let pipe = Pipe::Mem as usize;
-        if registers.occupied() >> pipe & 1 != 0
-            && self.ldst.can_accept()
+        if self.ldst.can_accept()
             && let Some(issued) = registers.oldest(pipe)
         {
             registers.take(pipe, issued);

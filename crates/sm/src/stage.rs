@@ -42,83 +42,127 @@ impl Issued {
 /// A place that holds nothing: behind every instruction.
 const EMPTY: Issued = Issued(u64::MAX);
 
-/// The registers of one stage, by pipe, and what a look at one of them would tell. Instructions of
-/// wide registers lie in no order: to move them would take branches that the host cannot foresee.
-/// What changes often has a word of its own: a host that loads a word of which a byte has just been
-/// stored waits for the store.
+/// Places in tables by pipe: a power of two, so that a number modulo it costs no check.
+const PIPES: usize = Pipe::COUNT.next_power_of_two();
+
+/// A byte a pipe, in a word: one in that of each pipe.
+const ONE: [u64; PIPES] = {
+    let mut one = [0; PIPES];
+    let mut pipe = 0;
+    while pipe < PIPES {
+        one[pipe] = 1 << (pipe as u32 * u8::BITS);
+        pipe += 1;
+    }
+    one
+};
+
+/// The highest bit of every byte.
+const TOP: u64 = 0x8080_8080_8080_8080;
+
+/// Bit per byte, in order, that has its highest bit.
+#[inline]
+const fn tops(bytes: u64) -> u8 {
+    // Each of them comes to its place in the highest byte, and no two come to one place.
+    ((bytes & TOP).wrapping_mul(0x0002_0408_1020_4081) >> (u64::BITS - u8::BITS)) as u8
+}
+
+/// The registers of one stage, by pipe. Instructions of wide registers lie in no order: to move
+/// them would take branches that the host cannot foresee. How many each holds lies in one word, so
+/// that whoever asks finds out about all of them at once.
 #[derive(Clone, Debug)]
 pub struct StageRegisters {
-    registers: [Register; Pipe::COUNT],
-    /// None has more than two places, which all share: `places` is not in use.
+    /// Byte per pipe: instructions that its register holds, below 128.
+    held: u64,
+    /// Byte per pipe: what reaches 128 with as many instructions as its register has places.
+    rest: u64,
+    /// None has more than two places, which all share: `wide` is not in use.
     narrow: bool,
-    /// Bit per pipe whose register holds an instruction.
-    occupied: u32,
     /// Each scheduler has a place of its own.
     split: bool,
     /// Something came or went since the last `note_unchanged`.
     changed: bool,
-    /// By sub-core, the first if all share: bit per pipe whose register has no place for it.
-    full: [u8; MAX_SCHEDULERS],
-    /// Those of all registers, one behind the other; the first `len` of each are in use.
-    places: Box<[Issued]>,
+    registers: [Register; PIPES],
+    wide: Wide,
 }
 
-/// Where a register's places are, and what is in them.
+/// The first two instructions of a register.
 #[derive(Clone, Copy, Debug)]
 struct Register {
     /// The instruction issued first.
     oldest: Issued,
     /// The one issued behind it, of a narrow register.
     second: Issued,
-    len: u32,
-    first: u16,
-    width: u16,
 }
 
-impl Register {
-    #[inline]
-    fn held(&self) -> Range<usize> {
-        usize::from(self.first)..usize::from(self.first) + self.len as usize
-    }
+/// What registers with more places have, or with one for each sub-core.
+#[derive(Clone, Debug)]
+struct Wide {
+    /// By pipe: where its places begin. The first that the register holds are in use.
+    first: [u16; PIPES],
+    /// Those of all registers, one behind the other.
+    places: Box<[Issued]>,
+    /// By sub-core, where they have places of their own: bit per pipe whose register has none left
+    /// for it.
+    full: [u8; MAX_SCHEDULERS],
 }
 
 impl StageRegisters {
     /// Empty registers of `widths` places, for `subs` sub-cores with a place each, or shared.
     pub fn new(widths: [u32; Pipe::COUNT], subs: Option<u32>) -> Self {
-        let mut first = 0;
-        let registers = widths.map(|width| {
-            let width = width.max(1) as u16;
-            let register = Register {
-                oldest: EMPTY,
-                second: EMPTY,
-                first,
-                width,
-                len: 0,
-            };
-            first += width;
-            register
-        });
+        let widths = widths.map(|width| width.max(1));
+        assert!(widths.iter().all(|width| *width < 128), "a byte counts");
+        let (mut first, mut rest, mut places) = ([0; PIPES], 0, 0);
+        for (pipe, width) in widths.into_iter().enumerate() {
+            first[pipe] = places;
+            places += width as u16;
+            rest += ONE[pipe] * u64::from(128 - width);
+        }
+        let empty = Register {
+            oldest: EMPTY,
+            second: EMPTY,
+        };
         Self {
-            narrow: subs.is_none() && registers.iter().all(|r| r.width <= 2),
-            registers,
-            occupied: 0,
+            held: 0,
+            rest,
+            narrow: subs.is_none() && widths.iter().all(|width| *width <= 2),
             split: subs.is_some(),
             changed: false,
-            full: [0; MAX_SCHEDULERS],
-            places: vec![EMPTY; usize::from(first)].into(),
+            registers: [empty; PIPES],
+            wide: Wide {
+                first,
+                places: vec![EMPTY; usize::from(places)].into(),
+                full: [0; MAX_SCHEDULERS],
+            },
         }
+    }
+
+    /// No register holds an instruction.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.held == 0
     }
 
     /// Bit per pipe whose register holds an instruction.
     #[inline]
     pub fn occupied(&self) -> u8 {
-        self.occupied as u8
+        tops(self.held + (TOP - TOP / 128))
     }
 
     /// Bit per pipe whose register has no place for an instruction of sub-core `sub`.
     #[inline]
     pub fn full(&self, sub: u8) -> u8 {
-        self.full[usize::from(sub) % MAX_SCHEDULERS]
+        if self.split {
+            self.wide.full[usize::from(sub) % MAX_SCHEDULERS]
+        } else {
+            tops(self.held + self.rest)
+        }
+    }
+
+    /// Free places of a pipe's register, which all share.
+    #[inline]
+    pub fn room(&self, pipe: usize) -> u8 {
+        debug_assert!(!self.split, "places belong to sub-cores");
+        128 - (self.held + self.rest).to_le_bytes()[pipe % PIPES]
     }
 
     /// Something came or went since the last `note_unchanged`.
@@ -136,35 +180,45 @@ impl StageRegisters {
     /// Requires a free place.
     #[inline]
     pub fn push(&mut self, pipe: usize, issued: Issued) {
-        let sub = issued.sub();
-        debug_assert!(self.full(sub) >> pipe & 1 == 0, "no place for {issued:?}");
+        let is_full = self.full(issued.sub()) >> pipe & 1 != 0;
+        debug_assert!(!is_full, "no place for {issued:?}");
         self.changed = true;
-        self.occupied |= 1 << pipe;
-        let register = &mut self.registers[pipe];
-        register.len += 1;
-        let is_full = self.split | (register.len == u32::from(register.width));
-        self.full[usize::from(sub) % MAX_SCHEDULERS] |= u8::from(is_full) << pipe;
+        let register = &mut self.registers[pipe % PIPES];
         let oldest = register.oldest;
         register.oldest = oldest.min(issued);
         if self.narrow {
             register.second = oldest.max(issued);
         } else {
-            let last = register.held().end - 1;
-            self.places[last] = issued;
+            self.put_into_place(pipe, issued);
         }
+        self.held += ONE[pipe % PIPES];
+    }
+
+    #[inline(never)]
+    fn put_into_place(&mut self, pipe: usize, issued: Issued) {
+        let behind = self.places_of(pipe).end;
+        self.wide.places[behind] = issued;
+        self.wide.full[usize::from(issued.sub()) % MAX_SCHEDULERS] |= 1 << pipe;
+    }
+
+    /// The places of a pipe's register that are in use.
+    #[inline]
+    fn places_of(&self, pipe: usize) -> Range<usize> {
+        let first = usize::from(self.wide.first[pipe % PIPES]);
+        first..first + usize::from(self.held.to_le_bytes()[pipe % PIPES])
     }
 
     /// The instruction issued first.
     #[inline]
     pub fn oldest(&self, pipe: usize) -> Option<Issued> {
-        let oldest = self.registers[pipe].oldest;
+        let oldest = self.registers[pipe % PIPES].oldest;
         (oldest != EMPTY).then_some(oldest)
     }
 
     /// The instruction issued first. Requires that the pipe's register holds one.
     #[inline]
     pub fn first_issued(&self, pipe: usize) -> Issued {
-        let oldest = self.registers[pipe].oldest;
+        let oldest = self.registers[pipe % PIPES].oldest;
         debug_assert!(oldest != EMPTY, "nothing in register {pipe}");
         oldest
     }
@@ -174,7 +228,7 @@ impl StageRegisters {
     #[inline]
     pub fn for_unit(&self, pipe: usize, index: u8) -> Option<Issued> {
         if self.split {
-            let held = &self.places[self.registers[pipe].held()];
+            let held = &self.wide.places[self.places_of(pipe)];
             held.iter().find(|issued| issued.sub() == index).copied()
         } else {
             self.oldest(pipe)
@@ -185,12 +239,10 @@ impl StageRegisters {
     #[inline]
     pub fn take(&mut self, pipe: usize, issued: Issued) {
         self.changed = true;
-        self.full[usize::from(issued.sub()) % MAX_SCHEDULERS] &= !(1 << pipe);
-        let register = &mut self.registers[pipe];
-        debug_assert!(!self.narrow || register.oldest == issued, "not the oldest");
-        register.len -= 1;
-        self.occupied &= !(u32::from(register.len == 0) << pipe);
+        self.held -= ONE[pipe % PIPES];
         if self.narrow {
+            let register = &mut self.registers[pipe % PIPES];
+            debug_assert!(register.oldest == issued, "not the oldest");
             register.oldest = std::mem::replace(&mut register.second, EMPTY);
         } else {
             self.take_from_places(pipe, issued);
@@ -200,19 +252,21 @@ impl StageRegisters {
     /// The last instruction comes to the place of one that is taken.
     #[inline(never)]
     fn take_from_places(&mut self, pipe: usize, issued: Issued) {
-        let register = &mut self.registers[pipe];
-        let left = register.held();
-        let last = self.places[left.end];
-        register.oldest = EMPTY;
-        for other in &mut self.places[left] {
+        let left = self.places_of(pipe);
+        let Wide { places, full, .. } = &mut self.wide;
+        full[usize::from(issued.sub()) % MAX_SCHEDULERS] &= !(1 << pipe);
+        let last = places[left.end];
+        let mut oldest = EMPTY;
+        for other in &mut places[left] {
             *other = if *other == issued { last } else { *other };
-            register.oldest = register.oldest.min(*other);
+            oldest = oldest.min(*other);
         }
+        self.registers[pipe % PIPES].oldest = oldest;
     }
 
     /// Instructions in all registers.
     pub fn len(&self) -> usize {
-        self.registers.iter().map(|r| r.len as usize).sum()
+        self.held.to_le_bytes().map(usize::from).iter().sum()
     }
 }
 
