@@ -13,8 +13,8 @@ use crate::warps::{CopyGroups, CopyRole, Track};
 use warploom_base::{BlockId, Cycle, KernelSlot, LaneMask, WarpSlot};
 use warploom_config::ModelStyle;
 use warploom_exec::{
-    AtomicMode, BarrierArrival, BarrierOutcome, BarrierRelease, DeviceMemory, Effect, Env, Fault,
-    HalfWarp, MemEffect, MemKind, MemPort, report_finding, step,
+    BarrierArrival, BarrierOutcome, BarrierRelease, DeviceMemory, Effect, Fault, HalfWarp,
+    MemEffect, MemKind, MemPort, report_finding, step,
 };
 use warploom_ir::{CacheOp, MemSpace};
 use warploom_mem::AccessKind;
@@ -196,10 +196,26 @@ impl Sm {
         now: Cycle,
         memory: &DeviceMemory,
     ) -> Result<u32, Fault> {
-        let w = slot.index();
         let sub = self.sub_core(s);
-        let mut last = self.warps.next_pipe_of(w);
+        let first = self.warps.next_pipe_of(slot.index());
         self.issue_one(slot, sub, now, memory)?;
+        if self.max_issue_per_warp == 1 {
+            return Ok(1);
+        }
+        self.issue_further((s, sub), slot, first, now, memory)
+    }
+
+    /// The same after its first instruction, which went into pipe `last`.
+    #[inline(never)]
+    fn issue_further(
+        &mut self,
+        (s, sub): (usize, u8),
+        slot: WarpSlot,
+        mut last: Pipe,
+        now: Cycle,
+        memory: &DeviceMemory,
+    ) -> Result<u32, Fault> {
+        let w = slot.index();
         let mut issued = 1;
         for _ in 1..self.max_issue_per_warp {
             if self.warps.waits(w) {
@@ -262,15 +278,7 @@ impl Sm {
     ) -> Result<(), Fault> {
         let w = slot.index();
         let Track { kernel, block, .. } = self.warps.track[w];
-        let env = Env {
-            sm: self.id.0,
-            n_sm: self.n_sm,
-            warp_slot: slot.0,
-            n_warps: self.warps.slots() as u16,
-            clock: now,
-            clock_khz: self.core_khz,
-            atomics: AtomicMode::Deferred,
-        };
+        (self.env.warp_slot, self.env.clock) = (slot.0, now);
         let image = image_of(&self.kernels, kernel);
         let mut port = MemPort {
             image: memory,
@@ -283,7 +291,7 @@ impl Sm {
             state,
             &mut self.warps.exec[w],
             &mut port,
-            &env,
+            &self.env,
             &mut self.out,
         )?;
         debug_assert_eq!(
@@ -597,7 +605,7 @@ impl Sm {
                     base: LOCAL_TIMING_BASE,
                     padded_block_threads: image.block_warps * 32,
                     blocks_per_sm: image.blocks_per_sm,
-                    sms: u32::from(self.n_sm),
+                    sms: u32::from(self.env.n_sm),
                 };
                 let first = self.warps.exec[w].warp_index() * 32;
                 let place = (u32::from(self.id.0), u32::from(block.0), first);

@@ -23,7 +23,9 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use warploom_base::{BlockId, Cycle, KernelSlot, Pc, SmId, WarpSlot};
 use warploom_config::{Coalescing, GpuSpec, ModelStyle};
-use warploom_exec::{BarrierRelease, DeviceMemory, Fault, FindingReport, StepOut, WriteLog};
+use warploom_exec::{
+    AtomicMode, BarrierRelease, DeviceMemory, Env, Fault, FindingReport, StepOut, WriteLog,
+};
 use warploom_mem::coalesce::SharedRule;
 use warploom_mem::{AccessKind, Request};
 use warploom_policy::{OwnPolicies, WarpMask, WarpPolicy, WarpPolicyCounters, WarpScheduler};
@@ -115,7 +117,6 @@ pub struct Sm {
     pub(crate) coalescing: Coalescing,
     pub(crate) shared_rule: SharedRule,
     pub(crate) id: SmId,
-    pub(crate) n_sm: u16,
     collector_steps: u32,
     pub(crate) mem_unit_ports: u32,
     pub(crate) max_issue_per_warp: u32,
@@ -137,7 +138,8 @@ pub struct Sm {
     /// More of them.
     pub detail: SmDetail,
     pub(crate) out: StepOut,
-    pub(crate) core_khz: u64,
+    /// What instructions see of where and when they run: all but the warp and the cycle.
+    pub(crate) env: Env,
     /// Suspicious things seen, when the launch asks for checks.
     pub findings: Vec<FindingReport>,
     pub(crate) releases: Vec<BarrierRelease>,
@@ -194,8 +196,15 @@ impl Sm {
         let blocks = blocks.max(sm.max_blocks);
         Self {
             id,
-            n_sm: spec.gpu.sms as u16,
-            core_khz: u64::from(spec.clocks.core_khz),
+            env: Env {
+                sm: id.0,
+                n_sm: spec.gpu.sms as u16,
+                warp_slot: 0,
+                n_warps: slots as u16,
+                clock: 0,
+                clock_khz: u64::from(spec.clocks.core_khz),
+                atomics: AtomicMode::Deferred,
+            },
             style: spec.gpu.style,
             kernels: [const { None }; _],
             warps: Warps::new(slots, contexts, sm.max_blocks),

@@ -329,21 +329,29 @@ impl Warps {
     /// behind the buffer's last instruction it goes on with the next one in the program.
     #[inline]
     pub fn issued(&mut self, slot: usize, inst: &TimedInst, kernel: &KernelImage) {
-        self.reserve(slot, inst, kernel);
+        if self.words > 1 {
+            cold_path();
+            self.reserve(slot, inst, kernel);
+        }
         if inst.fence {
             self.fenced.insert(slot);
         }
-        let here = self.exec[slot].pc();
         let track = &mut self.track[slot];
+        debug_assert!(self.words > 1 || track.pending & inst.writes_word == 0, "reserved twice");
+        track.pending |= inst.writes_word;
+        track.pending_long |= if inst.long { inst.writes_word } else { 0 };
         track.in_flight += 1;
         let next = Pc(track.buffer_pc.0 + 1);
         track.buffer_pc = next;
         track.fetch_pc = next;
         track.buffer_len -= 1;
-        if here != Some(next) && track.buffer_len > 0 {
+        if track.buffer_len == 0 {
+            return self.note_empty(slot);
+        }
+        if self.exec[slot].pc() != Some(next) {
             self.flush.insert(slot);
         }
-        self.refresh(slot, kernel);
+        self.refresh_from_buffer(slot, kernel);
     }
 
     /// An instruction's results have arrived.
@@ -403,15 +411,21 @@ impl Warps {
     #[inline(always)]
     pub fn refresh(&mut self, slot: usize, kernel: &KernelImage) {
         if self.track[slot].buffer_len == 0 {
-            self.buffered.remove(slot);
-            self.clear.remove(slot);
-            self.long_wait.remove(slot);
+            self.note_empty(slot);
         } else {
             self.refresh_from_buffer(slot, kernel);
         }
     }
 
-    #[inline(never)]
+    /// The buffer holds nothing.
+    #[inline]
+    fn note_empty(&mut self, slot: usize) {
+        self.buffered.remove(slot);
+        self.clear.remove(slot);
+        self.long_wait.remove(slot);
+    }
+
+    #[inline(always)]
     fn refresh_from_buffer(&mut self, slot: usize, kernel: &KernelImage) {
         let track = &mut self.track[slot];
         self.buffered.insert(slot);
@@ -422,7 +436,8 @@ impl Warps {
         self.next_pipe[before as usize].flip(slot);
         self.next_pipe[inst.pipe as usize].flip(slot);
         track.asks_further = inst.asks_further;
-        self.ask_scoreboard(slot, kernel);
+        let asked = track.ask();
+        self.answer(slot, kernel, asked);
     }
 
     /// Pipe of the next instruction of a warp that has one.
@@ -494,9 +509,7 @@ impl Warps {
     pub fn drop_buffer(&mut self, slot: usize) {
         self.track[slot].buffer_len = 0;
         self.flush.remove(slot);
-        self.buffered.remove(slot);
-        self.clear.remove(slot);
-        self.long_wait.remove(slot);
+        self.note_empty(slot);
     }
 }
 

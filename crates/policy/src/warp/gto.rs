@@ -2,7 +2,7 @@
 //! started first. Ages are unique, so there are no ties (GPGPU-Sim's own sort leaves them to the
 //! standard library).
 
-use super::{WarpMask, WarpScheduler, WarpView};
+use super::{WarpMask, WarpScheduler, WarpView, only};
 use crate::facts::{schedulers, warps_a_scheduler};
 use crate::{Facts, Part, Policy, bits_for};
 use warploom_base::WarpSlot;
@@ -35,6 +35,6 @@ impl WarpScheduler for Gto {
 
     #[inline]
     fn on_issue(&mut self, slot: WarpSlot) {
-        self.last = 1 << slot.index();
+        self.last = only(slot);
     }
 }
