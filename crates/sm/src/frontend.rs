@@ -5,11 +5,11 @@
 //! scheduler that comes to the warp finds another path in its buffer, empties it and tells fetch
 //! where the warp is (`shader_core_ctx::fetch`, `scheduler_unit::cycle`).
 
-use crate::image::{CODE_BASE, INST_BYTES, physical_base};
+use crate::image::INST_BYTES;
 use crate::ldst::{image_of, send_miss};
 use crate::link::Link;
 use crate::sm::Sm;
-use crate::warps::{IBUFFER, Slots};
+use crate::warps::{IBUFFER, Slots, Track};
 use warploom_base::{Cycle, Pc, WarpSlot};
 use warploom_config::{GpuSpec, ModelStyle};
 use warploom_mem::cache::{AccessOutcome, Cache, Level};
@@ -72,15 +72,11 @@ impl Sm {
 
     /// Decode, then fetch, as often as the configuration says.
     pub(crate) fn front_end(&mut self, now: Cycle) {
-        if self.front.buffer.is_some()
-            || self.front.l1i.has_ready()
-            || self.wanting_fetch() != 0
-            || self.warps.to_reclaim() != 0
-        {
-            for _ in 0..self.front.per_cycle {
-                self.decode();
-                self.fetch(now);
-            }
+        let mut left = self.front.per_cycle;
+        while left != 0 {
+            self.decode();
+            self.fetch(now);
+            left -= 1;
         }
         self.send_fetch(now);
     }
@@ -99,10 +95,11 @@ impl Sm {
         if self.warps.done.has(slot) {
             return;
         }
-        let image = image_of(&self.kernels, self.warps.track[slot].kernel);
+        let track = &mut self.warps.track[slot];
+        let image = image_of(&self.kernels, track.kernel);
         let left = image.timed.len().saturating_sub(pc.index());
-        self.warps.track[slot].buffer_pc = pc;
-        self.warps.track[slot].buffer_len = left.min(usize::from(IBUFFER)) as u8;
+        track.buffer_pc = pc;
+        track.buffer_len = left.min(usize::from(IBUFFER)) as u8;
         // Behind the program's end there is nothing to decode, but it is the wrong path as well.
         if self.warps.exec[slot].pc() != Some(pc) {
             self.warps.flush.insert(slot);
@@ -110,10 +107,8 @@ impl Sm {
         self.warps.refresh(slot, image);
     }
 
+    /// Behind `decode`, which has emptied the buffer.
     fn fetch(&mut self, now: Cycle) {
-        if self.front.buffer.is_some() {
-            return;
-        }
         if let Some(reply) = self.front.l1i.next_ready() {
             let slot = reply.token as usize;
             self.warps.fetching.remove(slot);
@@ -126,7 +121,9 @@ impl Sm {
         }
         let last = self.front.last.index();
         let Some(slot) = Slots::from(self.wanting_fetch()).next_after(last) else {
-            self.reclaim_warps(now, !0);
+            if self.warps.to_reclaim() != 0 {
+                self.reclaim_warps(now, !0);
+            }
             return;
         };
         if self.warps.to_reclaim() != 0 {
@@ -137,14 +134,17 @@ impl Sm {
     }
 
     fn fetch_for(&mut self, now: Cycle, slot: usize) {
-        let pc = self.warps.track[slot].fetch_pc;
+        let Track {
+            fetch_pc: pc,
+            kernel,
+            ..
+        } = self.warps.track[slot];
         if self.front.perfect {
             self.front.buffer = Some((WarpSlot::new(slot), pc));
             return;
         }
-        let kernel = self.warps.track[slot].kernel;
-        let asid = image_of(&self.kernels, kernel).asid;
-        let addr = physical_base(asid) + CODE_BASE + u64::from(pc.0) * INST_BYTES;
+        let image = image_of(&self.kernels, kernel);
+        let addr = image.code + u64::from(pc.0) * INST_BYTES;
         let offset = addr & (self.front.line_bytes - 1);
         let bytes = (2 * INST_BYTES).min(self.front.line_bytes - offset) as u32;
         let of = (AccessKind::InstRead, kernel);
@@ -163,7 +163,7 @@ impl Sm {
                 kind: AccessKind::InstRead,
                 sectors: 1 << (addr % 128 / 32),
                 kernel,
-                asid,
+                asid: image.asid,
             };
             self.request_code(now, slot, &request);
         }

@@ -47,6 +47,8 @@ pub enum Pipe {
 impl Pipe {
     /// Kinds of pipes.
     pub const COUNT: usize = 6;
+    /// Places in tables by pipe: a power of two, so that a number modulo it costs no check.
+    pub const PLACES: usize = Self::COUNT.next_power_of_two();
     /// All, in order.
     pub const ALL: [Pipe; Self::COUNT] = [
         Pipe::Sp,
@@ -124,6 +126,8 @@ pub struct KernelImage {
     pub slot: KernelSlot,
     /// Address space.
     pub asid: u8,
+    /// Where its code lies in physical memory.
+    pub code: u64,
     /// Threads of a block.
     pub block_threads: u32,
     /// Warps of a block.
@@ -262,6 +266,7 @@ impl KernelImage {
             program,
             slot,
             asid,
+            code: physical_base(asid) + CODE_BASE,
             block_threads,
             block_warps: block_threads.div_ceil(32),
             registers_per_thread,

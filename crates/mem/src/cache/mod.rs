@@ -320,7 +320,7 @@ impl Cache {
         of: (AccessKind, KernelSlot),
     ) -> bool {
         let sector = (addr / u64::from(tags::SECTOR_BYTES)) as u8 & self.rules.sector_bits;
-        let found = self.tags.find(self.tags.set(addr), self.tags.line(addr));
+        let found = self.tags.find_again(addr);
         let Some(at) = found.filter(|at| self.tags.is_readable(*at, sector)) else {
             return false;
         };

@@ -192,6 +192,8 @@ pub(super) struct Tags {
     evicted: Box<Evicted>,
     ipoly: Ipoly,
     sectored: bool,
+    /// By the last bits of a line's number: where `find_again` found such a line last.
+    found: [u32; KEPT],
 }
 
 /// A line number that no address has.
@@ -206,6 +208,9 @@ const LAST_WAY: u64 = (1 << WAY_BITS) - 1;
 /// Bits of a line's place in its set that say which of its sectors are reserved, or modified.
 const RESERVED: u64 = 0xf << 60;
 const DIRTY: u64 = 0xf << 56;
+
+/// Lines next to each other of which it is kept where they are: a loop's code has room.
+const KEPT: usize = 16;
 
 /// Ways to a word of marks.
 const WORD: usize = 8;
@@ -262,6 +267,7 @@ impl Tags {
             // Not that of any line near 0, where constants lie.
             marks: vec![mark(NO_LINE) * EACH_BYTE; lines / 8].into(),
             lines: vec![Line::UNUSED; lines].into(),
+            found: [0; KEPT],
             counts: vec![SetCount::default(); spec.sets as usize].into(),
             dirty_bytes: vec![0; lines].into(),
             ways,
@@ -337,6 +343,19 @@ impl Tags {
             return None;
         }
         self.find_elsewhere(word, line)
+    }
+
+    /// `find` of an address's line, which was mostly found before: where, is kept of some lines.
+    #[inline(always)]
+    pub(super) fn find_again(&mut self, addr: u64) -> Option<u32> {
+        let line = self.line(addr);
+        let at = self.found[line as usize % KEPT];
+        if self.lines[at as usize].number == line {
+            return Some(at);
+        }
+        let found = self.find(self.set(addr), line);
+        self.found[line as usize % KEPT] = found.unwrap_or(at);
+        found
     }
 
     /// `find` in all words of marks from `first` on.

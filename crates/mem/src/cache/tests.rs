@@ -533,6 +533,27 @@ fn hits_agree_with_a_simple_model() {
     }
 }
 
+/// A line that others may have replaced, or that came back, is where a search of its set finds it.
+#[test]
+fn a_line_is_found_again_where_it_is() {
+    let mut rng = warploom_base::Rng::new(3);
+    let mut cache = cache(|spec| spec.ways = 4);
+    let mut found = 0;
+    for now in 0..5000 {
+        let addr = u64::from(rng.below(48)) * 128;
+        let tags = &mut cache.tags;
+        let searched = tags.find(tags.set(addr), tags.line(addr));
+        found += u32::from(searched.is_some());
+        assert_eq!(tags.find_again(addr), searched, "access {now}");
+        cache.access(now, &read(addr, 128));
+        settle(&mut cache, now);
+        if rng.below(200) == 0 {
+            cache.invalidate_all();
+        }
+    }
+    assert!(found > 1_000, "{found}");
+}
+
 /// A request that is refused without a look at anything is one that would be refused.
 #[test]
 fn a_request_refused_again_would_be_refused() {
