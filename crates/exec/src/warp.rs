@@ -84,12 +84,24 @@ impl WarpState {
             (1 << threads) - 1
         };
         self.stack.reset(self.present);
-        let mut thread = ctx.block.point(first.into());
+        self.set_threads(ctx.block, ctx.block.point(first.into()));
+    }
+
+    /// Lanes run the threads of a block from `first` on, in order.
+    fn set_threads(&mut self, block: Dim3, first: Dim3) {
+        let [x, y, z] = &mut self.tid;
+        if first.x + WARP_SIZE as u32 <= block.x {
+            // In one row, as mostly.
+            for lane in 0..WARP_SIZE {
+                x.0[lane] = first.x + lane as u32;
+            }
+            (*y, *z) = (Lanes32([first.y; WARP_SIZE]), Lanes32([first.z; WARP_SIZE]));
+            return;
+        }
+        let mut thread = first;
         for lane in 0..WARP_SIZE {
-            self.tid[0].0[lane] = thread.x;
-            self.tid[1].0[lane] = thread.y;
-            self.tid[2].0[lane] = thread.z;
-            thread = ctx.block.after(thread);
+            (x.0[lane], y.0[lane], z.0[lane]) = (thread.x, thread.y, thread.z);
+            thread = block.after(thread);
         }
     }
 
@@ -291,4 +303,34 @@ fn lane_list(mask: LaneMask) -> String {
         false => format!("{first}-{last}"),
     };
     ranges.iter().map(text).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::WarpState;
+    use warploom_base::{Dim3, WARP_SIZE};
+
+    /// Each lane's thread comes after that of the lane before, also past the block's end.
+    #[test]
+    fn lanes_run_threads_in_order() {
+        for block in [
+            (256, 1, 1),
+            (64, 2, 3),
+            (16, 16, 1),
+            (48, 4, 1),
+            (33, 3, 2),
+            (7, 1, 1),
+        ] {
+            let block = Dim3::new(block.0, block.1, block.2);
+            for first in (0..block.count()).step_by(WARP_SIZE) {
+                let mut warp = WarpState::new();
+                let mut thread = block.point(first);
+                warp.set_threads(block, thread);
+                for lane in 0..WARP_SIZE {
+                    assert_eq!(warp.thread(lane), thread, "{block}, lane {lane}");
+                    thread = block.after(thread);
+                }
+            }
+        }
+    }
 }
