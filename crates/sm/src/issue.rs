@@ -7,6 +7,7 @@ use crate::detail::MAX_SLOTS;
 use crate::flight::{Flight, FlightId, MemId};
 use crate::image::{KernelImage, Pipe};
 use crate::ldst::{Ldst, MemInst, Path, image_of};
+use crate::names::{Names, names};
 use crate::sm::{Scheduler, Sm};
 use crate::stage::Issued;
 use crate::warps::{CopyGroups, CopyRole, Track};
@@ -494,7 +495,7 @@ impl Sm {
         } else {
             0
         };
-        let kind = kind_of(&effect);
+        let Names { kind, lanes } = names(&effect);
         let pending = if path == Path::Shared {
             1
         } else {
@@ -523,7 +524,7 @@ impl Sm {
             self.warps.atomic.insert(w);
         }
         self.counters.store_instructions += u64::from(effect.kind == MemKind::Store);
-        self.count_memory(path, &effect, transactions, shared_cycles);
+        self.count_memory(path, lanes, transactions, shared_cycles);
         MemId(id)
     }
 
@@ -652,13 +653,13 @@ impl Sm {
     fn count_memory(
         &mut self,
         path: Path,
-        effect: &MemEffect,
+        space: LaneSpace,
         transactions: usize,
         shared_cycles: u32,
     ) {
         let c = &mut self.counters;
         let lanes = count_lanes(self.out.active) as u64;
-        c.memory_lanes[lane_space(effect) as usize] += lanes;
+        c.memory_lanes[space as usize] += lanes;
         match path {
             Path::Shared => {
                 c.shared_instructions += 1;
@@ -693,33 +694,9 @@ fn count_lanes(mask: LaneMask) -> usize {
     }
 }
 
-fn lane_space(effect: &MemEffect) -> LaneSpace {
-    match (effect.kind, effect.space) {
-        (MemKind::Texture, _) => LaneSpace::Texture,
-        (_, MemSpace::Shared) => LaneSpace::Shared,
-        (_, MemSpace::Const) => LaneSpace::Constant,
-        (_, MemSpace::Param | MemSpace::FrameParam) => LaneSpace::Param,
-        (MemKind::Store, _) => LaneSpace::Store,
-        _ => LaneSpace::Load,
-    }
-}
-
 fn half_words(half: HalfWarp) -> HalfWords {
     HalfWords {
         first: half.first,
         row: half.row,
-    }
-}
-
-fn kind_of(effect: &MemEffect) -> AccessKind {
-    match (effect.kind, effect.space) {
-        (MemKind::Texture, _) => AccessKind::TextureRead,
-        (_, MemSpace::Const | MemSpace::Param) => AccessKind::ConstRead,
-        (MemKind::Atomic, MemSpace::Shared) => AccessKind::GlobalRead,
-        (MemKind::Atomic, _) => AccessKind::GlobalAtomic,
-        (MemKind::Load, MemSpace::Local | MemSpace::FrameParam) => AccessKind::LocalRead,
-        (MemKind::Store, MemSpace::Local | MemSpace::FrameParam) => AccessKind::LocalWrite,
-        (MemKind::Load, _) => AccessKind::GlobalRead,
-        (MemKind::Store, _) => AccessKind::GlobalWrite,
     }
 }

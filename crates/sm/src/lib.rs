@@ -31,6 +31,7 @@ mod image;
 mod issue;
 mod ldst;
 mod link;
+mod names;
 mod news;
 mod sleep;
 mod sm;
