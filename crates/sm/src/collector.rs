@@ -36,6 +36,9 @@ struct Collector {
 /// check.
 const SETS: usize = 8;
 
+/// Most collectors, and most dispatchers: a power of two again.
+const COLLECTORS: usize = SETS * u64::BITS as usize;
+
 #[derive(Clone, Copy, Debug, Default)]
 struct Set {
     first: u16,
@@ -156,8 +159,10 @@ pub struct Collectors {
     /// There is a general set: instructions enter through `in_ports`, not set by set.
     general: bool,
     /// What sends on one ready collector of its set a cycle: those that it looks at first.
-    dispatchers: Vec<u64>,
-    collectors: Vec<Collector>,
+    dispatchers: Box<[u64; COLLECTORS]>,
+    collectors: Box<[Collector; COLLECTORS]>,
+    /// How many there are of both.
+    counts: (usize, usize),
     banks: BankMap,
     reads: WaitingReads,
     /// Bit per bank written in this cycle.
@@ -194,8 +199,9 @@ impl Collectors {
             used: 0,
             in_ports: Vec::new(),
             general: false,
-            dispatchers: Vec::new(),
-            collectors: Vec::new(),
+            dispatchers: Box::new([0; COLLECTORS]),
+            collectors: Box::new([Collector::default(); COLLECTORS]),
+            counts: (0, 0),
             banks: BankMap::new(spec.banks / subs, subs),
             reads: WaitingReads::new(0),
             written: 0,
@@ -218,7 +224,7 @@ impl Collectors {
                 this.sets[usize::from(own)].in_ports = set.in_ports as u8;
             }
         }
-        let collectors = this.collectors.len();
+        let (_, collectors) = this.counts;
         this.reads = WaitingReads::new(collectors);
         this.square = spec.banks.max(collectors as u32);
         this
@@ -238,8 +244,7 @@ impl Collectors {
         );
         let index = self.used;
         self.used += 1;
-        let first = self.collectors.len();
-        let from = self.dispatchers.len();
+        let (from, first) = self.counts;
         // More than there are collectors would find none.
         let ports = set.out_ports.clamp(1, set.units);
         let new = Set {
@@ -256,15 +261,20 @@ impl Collectors {
             first_part: !0 >> (64 - set.units / subs),
         };
         // One that has sent nothing takes collector 0 for the last.
-        self.dispatchers
-            .resize(from + ports as usize, new.behind(0));
+        self.dispatchers[from..][..ports as usize].fill(new.behind(0));
+        self.counts = (from + ports as usize, first + set.units as usize);
         self.sets[index] = new;
         let blank = |place| Collector {
             set: index as u8,
             place,
             ..Collector::default()
         };
-        self.collectors.extend((0..set.units as u8).map(blank));
+        for (place, collector) in self.collectors[first..][..set.units as usize]
+            .iter_mut()
+            .enumerate()
+        {
+            *collector = blank(place as u8);
+        }
         Some(index as u8)
     }
 
@@ -404,10 +414,10 @@ impl Collectors {
             if ready == 0 {
                 break;
             }
-            let behind = &mut self.dispatchers[dispatcher];
+            let behind = &mut self.dispatchers[dispatcher % COLLECTORS];
             let after = ready & *behind;
             let i = if after != 0 { after } else { ready }.trailing_zeros();
-            let c = &self.collectors[usize::from(set.first) + i as usize];
+            let c = &self.collectors[(usize::from(set.first) + i as usize) % COLLECTORS];
             self.output.push(set.pipe.into(), c.issued);
             *behind = !1 << i;
             sent |= 1 << i;
@@ -427,7 +437,7 @@ impl Collectors {
         for behind in &mut self.dispatchers[usize::from(from)..][..usize::from(ports)] {
             let can_leave = |i: &u32| {
                 let c = &self.collectors[usize::from(set.first) + *i as usize];
-                self.output.full(c.issued.sub()) >> c.pipe & 1 == 0
+                !self.output.is_full(c.pipe.into(), c.issued.sub())
             };
             let after = set.ready & *behind;
             let mut in_turn = bits(after).chain(bits(set.ready & !after));
@@ -511,7 +521,7 @@ impl Collectors {
         let s = &mut self.sets[set % SETS];
         s.taken |= 1 << i;
         s.ready |= u64::from(flight.banks == 0) << i;
-        let index = usize::from(s.first) + i as usize;
+        let index = (usize::from(s.first) + i as usize) % COLLECTORS;
         let collector = &mut self.collectors[index];
         collector.issued = issued;
         collector.pipe = pipe as u8;

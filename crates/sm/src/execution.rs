@@ -18,7 +18,7 @@ impl Sm {
         self.at_rest = false;
         for place in self.units.take_finished(now) {
             let id = self.units.at(place, now);
-            let flight = self.flights[id.0];
+            let flight = &self.flights[id.0];
             let image = image_of(&self.kernels, flight.kernel);
             let inst = image.at(flight.pc);
             let slot = flight.warp.index();
@@ -79,9 +79,8 @@ impl Sm {
         now: Cycle,
     ) -> Option<u32> {
         let id = issued.flight();
-        let flight = self.flights[id.0];
-        let inst = image_of(&self.kernels, flight.kernel).at(flight.pc);
-        let (latency, interval) = (u32::from(inst.latency), u32::from(inst.interval));
+        let flight = &self.flights[id.0];
+        let (latency, interval) = (u32::from(flight.latency), u32::from(flight.interval));
         let accepting = self.units.accepting(pipe, units, now, latency);
         if accepting == 0 {
             return None;

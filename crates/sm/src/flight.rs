@@ -23,6 +23,10 @@ pub struct Flight {
     pub reads: u8,
     /// Some of these lie in the same bank.
     pub shares_banks: bool,
+    /// Cycles in its function unit.
+    pub latency: u16,
+    /// Cycles until the unit takes another.
+    pub interval: u16,
 }
 
 /// A record of the load/store unit.

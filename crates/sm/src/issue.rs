@@ -9,7 +9,7 @@ use crate::image::{KernelImage, Pipe};
 use crate::ldst::{Ldst, MemInst, Path, image_of};
 use crate::names::{Names, names};
 use crate::sm::{Scheduler, Sm};
-use crate::stage::Issued;
+use crate::stage::{Issued, bit_of, pipe_of_bit};
 use crate::warps::{CopyGroups, CopyRole, Track};
 use warploom_base::{BlockId, Cycle, KernelSlot, LaneMask, WarpSlot};
 use warploom_config::ModelStyle;
@@ -140,17 +140,22 @@ impl Sm {
         let mut free = mask;
         // Every instruction goes to one pipe, and few pipes are closed.
         while closed != 0 {
-            free &= !self.warps.next_pipe[closed.trailing_zeros() as usize];
+            free &= !self.warps.next_pipe[pipe_of_bit(closed)];
             closed &= closed - 1;
         }
         free
     }
 
-    /// Bit per pipe that takes nothing from scheduler `s`.
+    /// The [`bit_of`] each pipe that takes nothing from scheduler `s`.
     #[inline]
-    fn closed_pipes(&self, s: usize) -> u8 {
+    fn closed_pipes(&self, s: usize) -> u64 {
         let full = self.collectors.input.full(self.sub_core(s));
-        full | u8::from(!self.ldst.has_room()) << Pipe::Mem as u8
+        let records = if self.ldst.has_room() {
+            0
+        } else {
+            bit_of(Pipe::Mem as usize)
+        };
+        full | records
     }
 
     #[inline(always)]
@@ -228,7 +233,7 @@ impl Sm {
             }
             let pipe = self.warps.next_pipe_of(w);
             let open = self.warps.buffered.has(w) && self.warps.clear.has(w);
-            if !open || self.closed_pipes(s) >> pipe as u8 & 1 != 0 {
+            if !open || self.closed_pipes(s) & bit_of(pipe as usize) != 0 {
                 break;
             }
             if self.dual_issue_different && pipe == last {
@@ -380,6 +385,8 @@ impl Sm {
             banks: self.collectors.banks_of(inst.banks, slot.0),
             reads: inst.bank_reads.len as u8,
             shares_banks: inst.shares_banks,
+            latency: inst.latency,
+            interval: inst.interval,
         };
         let issued = Issued::new(FlightId(id), self.counters.warp_instructions, sub);
         self.collectors.input.push(pipe, issued);

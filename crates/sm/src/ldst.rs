@@ -189,7 +189,7 @@ impl Ldst {
     /// There are records for another instruction to issue.
     #[inline]
     pub fn has_room(&self) -> bool {
-        self.insts.available() > 0 && self.lists.available() > 0
+        self.insts.available().min(self.lists.available()) > 0
     }
 
     /// Replies that memory sends for one request.

@@ -188,6 +188,8 @@ impl Sm {
             banks: 0,
             reads: 0,
             shares_banks: false,
+            latency: 1,
+            interval: 1,
         };
         let credits = spec.noc.injection_buffer + 2 * spec.gpu.link_cycles;
         let context = Contexts::of(spec, slots);

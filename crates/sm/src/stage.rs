@@ -42,8 +42,7 @@ impl Issued {
 /// A place that holds nothing: behind every instruction.
 const EMPTY: Issued = Issued(u64::MAX);
 
-/// Places in tables by pipe: a power of two, so that a number modulo it costs no check.
-const PIPES: usize = Pipe::COUNT.next_power_of_two();
+const PIPES: usize = Pipe::PLACES;
 
 /// A byte a pipe, in a word: one in that of each pipe.
 const ONE: [u64; PIPES] = {
@@ -58,6 +57,24 @@ const ONE: [u64; PIPES] = {
 
 /// The highest bit of every byte.
 const TOP: u64 = 0x8080_8080_8080_8080;
+
+/// A pipe's bit in a mask of pipes that has a byte for each: the highest of its byte.
+#[inline]
+pub const fn bit_of(pipe: usize) -> u64 {
+    ONE[pipe % PIPES] << (u8::BITS - 1)
+}
+
+/// The first pipe of such a mask, which is not empty.
+#[inline]
+pub const fn pipe_of_bit(mask: u64) -> usize {
+    (mask.trailing_zeros() / u8::BITS) as usize % PIPES
+}
+
+/// A pipe's byte of a word.
+#[inline]
+const fn byte(word: u64, pipe: usize) -> u8 {
+    (word >> (pipe % PIPES * u8::BITS as usize)) as u8
+}
 
 /// Bit per byte, in order, that has its highest bit.
 #[inline]
@@ -101,9 +118,9 @@ struct Wide {
     first: [u16; PIPES],
     /// Those of all registers, one behind the other.
     places: Box<[Issued]>,
-    /// By sub-core, where they have places of their own: bit per pipe whose register has none left
-    /// for it.
-    full: [u8; MAX_SCHEDULERS],
+    /// By sub-core, where they have places of their own: the bit of each pipe whose register has
+    /// none left for it.
+    full: [u64; MAX_SCHEDULERS],
 }
 
 impl StageRegisters {
@@ -148,21 +165,27 @@ impl StageRegisters {
         tops(self.held + (TOP - TOP / 128))
     }
 
-    /// Bit per pipe whose register has no place for an instruction of sub-core `sub`.
+    /// The [`bit_of`] each pipe whose register has no place for an instruction of sub-core `sub`.
     #[inline]
-    pub fn full(&self, sub: u8) -> u8 {
+    pub fn full(&self, sub: u8) -> u64 {
         if self.split {
             self.wide.full[usize::from(sub) % MAX_SCHEDULERS]
         } else {
-            tops(self.held + self.rest)
+            (self.held + self.rest) & TOP
         }
+    }
+
+    /// A pipe's register has no place for an instruction of sub-core `sub`.
+    #[inline]
+    pub fn is_full(&self, pipe: usize, sub: u8) -> bool {
+        self.full(sub) & bit_of(pipe) != 0
     }
 
     /// Free places of a pipe's register, which all share.
     #[inline]
     pub fn room(&self, pipe: usize) -> u8 {
         debug_assert!(!self.split, "places belong to sub-cores");
-        128 - (self.held + self.rest).to_le_bytes()[pipe % PIPES]
+        128 - byte(self.held + self.rest, pipe)
     }
 
     /// Something came or went since the last `note_unchanged`.
@@ -180,8 +203,7 @@ impl StageRegisters {
     /// Requires a free place.
     #[inline]
     pub fn push(&mut self, pipe: usize, issued: Issued) {
-        let is_full = self.full(issued.sub()) >> pipe & 1 != 0;
-        debug_assert!(!is_full, "no place for {issued:?}");
+        debug_assert!(!self.is_full(pipe, issued.sub()), "no place for {issued:?}");
         self.changed = true;
         let register = &mut self.registers[pipe % PIPES];
         let oldest = register.oldest;
@@ -198,14 +220,14 @@ impl StageRegisters {
     fn put_into_place(&mut self, pipe: usize, issued: Issued) {
         let behind = self.places_of(pipe).end;
         self.wide.places[behind] = issued;
-        self.wide.full[usize::from(issued.sub()) % MAX_SCHEDULERS] |= 1 << pipe;
+        self.wide.full[usize::from(issued.sub()) % MAX_SCHEDULERS] |= bit_of(pipe);
     }
 
     /// The places of a pipe's register that are in use.
     #[inline]
     fn places_of(&self, pipe: usize) -> Range<usize> {
         let first = usize::from(self.wide.first[pipe % PIPES]);
-        first..first + usize::from(self.held.to_le_bytes()[pipe % PIPES])
+        first..first + usize::from(byte(self.held, pipe))
     }
 
     /// The instruction issued first.
@@ -254,7 +276,7 @@ impl StageRegisters {
     fn take_from_places(&mut self, pipe: usize, issued: Issued) {
         let left = self.places_of(pipe);
         let Wide { places, full, .. } = &mut self.wide;
-        full[usize::from(issued.sub()) % MAX_SCHEDULERS] &= !(1 << pipe);
+        full[usize::from(issued.sub()) % MAX_SCHEDULERS] &= !bit_of(pipe);
         let last = places[left.end];
         let mut oldest = EMPTY;
         for other in &mut places[left] {
@@ -272,8 +294,9 @@ impl StageRegisters {
 
 #[cfg(test)]
 mod tests {
-    use super::{Issued, StageRegisters};
+    use super::{Issued, StageRegisters, bit_of, pipe_of_bit, tops};
     use crate::flight::FlightId;
+    use crate::image::Pipe;
 
     fn issued(order: u64, sub: u8) -> Issued {
         Issued::new(FlightId(order as u16), order, sub)
@@ -291,11 +314,20 @@ mod tests {
         let mut shared = StageRegisters::new([2; 6], None);
         shared.push(1, issued(7, 0));
         shared.push(1, issued(3, 0));
-        assert_eq!(shared.full(0), 1 << 1);
+        assert_eq!(shared.full(0), bit_of(1));
         assert_eq!(shared.for_unit(1, 1), Some(issued(3, 0)));
         shared.take(1, issued(3, 0));
         assert_eq!(shared.oldest(1), Some(issued(7, 0)));
         assert_eq!(shared.full(0), 0);
+    }
+
+    #[test]
+    fn every_pipe_has_a_bit() {
+        for pipe in Pipe::ALL.map(|pipe| pipe as usize) {
+            assert_eq!(pipe_of_bit(bit_of(pipe) | bit_of(Pipe::COUNT)), pipe);
+            assert_eq!(tops(bit_of(pipe) | 1), 1 << pipe);
+        }
+        assert_eq!(tops(!0), u8::MAX);
     }
 
     /// Against a list in order, through all ways to fill and to empty some places; of a narrow
@@ -323,7 +355,7 @@ mod tests {
                 assert_eq!(register.len(), sorted.len());
                 let first = sorted.first().map(|order| issued(*order, 0));
                 assert_eq!(register.oldest(2), first);
-                assert_eq!(register.full(0) >> 2 & 1 != 0, sorted.len() == width);
+                assert_eq!(register.is_full(2, 0), sorted.len() == width);
                 assert_eq!(register.occupied() >> 2 & 1 != 0, !sorted.is_empty());
             }
         }
@@ -338,7 +370,7 @@ mod tests {
     fn sub_cores_have_a_place_each() {
         let mut split = StageRegisters::new([4; 6], Some(4));
         split.push(0, issued(5, 2));
-        assert_eq!([split.full(2), split.full(0)], [1, 0]);
+        assert_eq!([split.full(2), split.full(0)], [bit_of(0), 0]);
         split.push(0, issued(4, 0));
         assert_eq!(split.for_unit(0, 2), Some(issued(5, 2)));
         assert_eq!(split.for_unit(0, 1), None, "unit 1 serves sub-core 1 alone");
@@ -353,7 +385,7 @@ mod tests {
         shared.push(3, issued(1, 0));
         assert_eq!((shared.occupied(), shared.full(0)), (1 << 3, 0));
         shared.push(3, issued(2, 0));
-        assert_eq!((shared.occupied(), shared.full(0)), (1 << 3, 1 << 3));
+        assert_eq!((shared.occupied(), shared.full(0)), (1 << 3, bit_of(3)));
         shared.take(3, issued(1, 0));
         assert_eq!((shared.occupied(), shared.full(0)), (1 << 3, 0));
         shared.take(3, issued(2, 0));
@@ -361,7 +393,7 @@ mod tests {
 
         let mut split = StageRegisters::new([4; 6], Some(4));
         split.push(0, issued(1, 2));
-        assert_eq!((split.full(2), split.full(1)), (1, 0));
+        assert_eq!((split.full(2), split.full(1)), (bit_of(0), 0));
         split.take(0, issued(1, 2));
         assert_eq!((split.occupied(), split.full(2)), (0, 0));
     }

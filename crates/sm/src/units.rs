@@ -16,8 +16,7 @@ pub const HORIZON: usize = 512;
 /// Most units of a kind: a mask has a bit for each.
 const UNITS: usize = u64::BITS as usize;
 
-/// Places in tables by pipe: a power of two, so that a number modulo it costs no check.
-const PIPES: usize = Pipe::COUNT.next_power_of_two();
+const PIPES: usize = Pipe::PLACES;
 
 /// Some units of a pipe, a bit each. Where an SM is split, the number of a unit among its kind is
 /// the sub-core that it serves.

@@ -133,7 +133,7 @@ pub struct Warps {
     /// Something of the warp came to its end since it was last looked at for reclaiming.
     pub touched: Slots,
     /// By pipe: the next instruction goes there. Means something only of warps with a buffered one.
-    pub next_pipe: [Slots; Pipe::COUNT],
+    pub next_pipe: [Slots; Pipe::PLACES],
     /// What schedulers see of them, by slot: ages, and where they touch memory.
     pub table: WarpTable,
     /// Asynchronous copies that are under way.
@@ -337,7 +337,10 @@ impl Warps {
             self.fenced.insert(slot);
         }
         let track = &mut self.track[slot];
-        debug_assert!(self.words > 1 || track.pending & inst.writes_word == 0, "reserved twice");
+        debug_assert!(
+            self.words > 1 || track.pending & inst.writes_word == 0,
+            "reserved twice"
+        );
         track.pending |= inst.writes_word;
         track.pending_long |= if inst.long { inst.writes_word } else { 0 };
         track.in_flight += 1;

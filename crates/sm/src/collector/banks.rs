@@ -1,6 +1,6 @@
 //! Registers' banks, and reads that wait for them.
 
-use super::Collector;
+use super::{COLLECTORS, Collector};
 use warploom_policy::WarpMask;
 
 /// Most warps.
@@ -15,8 +15,20 @@ pub(super) struct BankMap {
     banks: u32,
     /// Sub-cores; 1 where the SM is not split.
     pub(super) subs: u32,
-    /// By warp: how far its registers are moved, and the first bank of its sub-core.
-    places: [(u8, u8); WARPS],
+    /// A bit each of the banks of a sub-core.
+    all: u64,
+    places: [Place; WARPS],
+}
+
+/// Where the registers of a warp lie.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    /// How far they are moved.
+    by: u8,
+    /// By how much that is less than all banks; 0 where they are all of a word.
+    back: u8,
+    /// The first bank of the warp's sub-core.
+    first: u8,
 }
 
 impl BankMap {
@@ -25,11 +37,17 @@ impl BankMap {
         assert!(banks * subs <= 64, "a register file has at most 64 banks");
         let place = |warp: usize| {
             let warp = warp as u32;
-            ((warp % banks) as u8, (warp % subs * banks) as u8)
+            let by = warp % banks;
+            Place {
+                by: by as u8,
+                back: ((banks - by) % u64::BITS) as u8,
+                first: (warp % subs * banks) as u8,
+            }
         };
         Self {
             banks,
             subs,
+            all: !0 >> (u64::BITS - banks),
             places: std::array::from_fn(place),
         }
     }
@@ -37,7 +55,7 @@ impl BankMap {
     /// Bank of a register of a warp: in the part of the scheduler that the warp belongs to.
     #[inline]
     pub(super) fn bank(&self, register: u16, warp: u16) -> u32 {
-        let (by, first) = self.places[usize::from(warp) % WARPS];
+        let Place { by, first, .. } = self.places[usize::from(warp) % WARPS];
         let moved = u32::from(register) + u32::from(by);
         let place = if self.banks.is_power_of_two() {
             moved & (self.banks - 1)
@@ -50,9 +68,10 @@ impl BankMap {
     /// A warp's banks, given those of warp 0.
     #[inline]
     pub(super) fn of_warp(&self, banks: u64, warp: u16) -> u64 {
-        let (by, first) = self.places[usize::from(warp) % WARPS];
-        let turned = banks << by | banks >> 1 >> (self.banks - 1 - u32::from(by));
-        (turned & !0 >> (64 - self.banks)) << first
+        let Place { by, back, first } = self.places[usize::from(warp) % WARPS];
+        // Of a warp that is not moved, the second part is nothing, or with 64 banks the same.
+        let turned = banks << by | banks >> back;
+        (turned & self.all) << first
     }
 }
 
@@ -61,7 +80,7 @@ impl BankMap {
 pub(super) struct WaitingReads {
     /// Collectors with registers to read in the order in which they took their instructions: the
     /// first `len`.
-    line: Box<[u16]>,
+    line: Box<[u16; COLLECTORS]>,
     len: usize,
     /// By collector: bit per bank that holds a second one, a third one and so on.
     further: Box<[[u64; OPERANDS]]>,
@@ -75,10 +94,10 @@ pub(super) struct WaitingReads {
 
 impl WaitingReads {
     pub(super) fn new(collectors: usize) -> Self {
-        assert!(collectors < usize::from(u16::MAX), "too many collectors");
+        // One more that does not wait is written to the line too.
+        assert!(collectors < COLLECTORS, "too many collectors");
         Self {
-            // Where one more that does not wait is written to has a place too.
-            line: vec![0; collectors + 1].into(),
+            line: Box::new([0; COLLECTORS]),
             len: 0,
             further: vec![[0; OPERANDS]; collectors].into(),
             banks: 0,
@@ -102,7 +121,7 @@ impl WaitingReads {
     /// Adds those of an instruction: `count` registers in some banks.
     #[inline]
     pub(super) fn add(&mut self, collector: usize, banks: u64, count: u8) {
-        self.line[self.len] = collector as u16;
+        self.line[self.len % COLLECTORS] = collector as u16;
         self.len += usize::from(banks != 0);
         self.contested |= self.banks & banks;
         self.banks |= banks;
@@ -149,7 +168,7 @@ impl WaitingReads {
     #[inline]
     pub(super) fn serve(
         &mut self,
-        collectors: &mut [Collector],
+        collectors: &mut [Collector; COLLECTORS],
         mut open: u64,
         granted: impl Fn(u16, u64) -> u64,
         mut has_all: impl FnMut(&Collector, bool),
@@ -157,8 +176,8 @@ impl WaitingReads {
         let (mut kept, mut served) = (0, 0);
         (self.banks, self.contested) = (0, 0);
         for place in 0..self.len {
-            let index = self.line[place];
-            let c = &mut collectors[usize::from(index)];
+            let index = self.line[place % COLLECTORS];
+            let c = &mut collectors[usize::from(index) % COLLECTORS];
             let wanted = c.wants;
             let got = granted(index, wanted & open);
             open &= !wanted;
@@ -171,7 +190,7 @@ impl WaitingReads {
             self.contested |= left & self.banks;
             self.banks |= left;
             c.wants = left;
-            self.line[kept] = index;
+            self.line[kept % COLLECTORS] = index;
             kept += usize::from(left != 0);
             has_all(c, left == 0);
         }

@@ -50,6 +50,8 @@ fn step(c: &mut Collectors, nth: u64, sources: &[&[u16]]) -> BankReads {
             .map(bank)
             .fold(0_u64, |all, bank| all | bank);
         Flight {
+            latency: 1,
+            interval: 1,
             warp: WarpSlot(0),
             kernel: KernelSlot(0),
             pc: Pc(n as u32),
@@ -79,7 +81,7 @@ fn settled_collectors_wait_for_a_register() {
         step(c, steps, &[&[]]);
     };
     for order in 0..6 {
-        while c.input.full(0) & 1 != 0 {
+        while c.input.is_full(0, 0) {
             step(&mut c);
         }
         c.input.push(0, issued(order, 0));
@@ -260,7 +262,7 @@ fn several_pipes_enter_a_general_set_in_one_cycle() {
 #[test]
 fn dispatchers_go_on_with_the_next_sub_core() {
     let mut c = sub_cores();
-    assert_eq!(c.dispatchers.len(), 8);
+    assert_eq!(c.counts.0, 8);
     c.sets[0].dispatchers = (0, 1);
     // Two ready instructions a sub-core, each of its own pipe, sub-cores 0 and 1.
     for (order, (sub, pipe)) in [(0, 0), (0, 1), (1, 2), (1, 3)].into_iter().enumerate() {
