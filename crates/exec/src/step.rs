@@ -141,7 +141,7 @@ impl Default for StepOut {
 ///
 /// A warp that is done, or waits at a barrier that has not released it, must not be stepped: the
 /// call does nothing then.
-#[inline]
+#[inline(always)]
 pub fn step(
     ctx: &LaunchContext,
     block: &mut BlockState,

@@ -180,6 +180,22 @@ impl WarpPolicy {
     ) -> Option<WarpSlot> {
         of_policy!(self, p => p.pick(&view(), ready))
     }
+
+    /// The same of a warp that issues as soon as it is picked: `pick`, then `on_issue`.
+    #[inline]
+    pub fn pick_to_issue<'a>(
+        &mut self,
+        view: impl Fn() -> WarpView<'a>,
+        ready: WarpMask,
+    ) -> Option<WarpSlot> {
+        of_policy!(self, p => {
+            let picked = p.pick(&view(), ready);
+            if let Some(slot) = picked {
+                p.on_issue(slot);
+            }
+            picked
+        })
+    }
 }
 
 impl WarpScheduler for WarpPolicy {

@@ -2,8 +2,8 @@
 //! next instruction is decoded, passes the scoreboard and finds its pipe free. The instruction
 //! executes functionally here; everything after is time.
 
-use crate::counters::{LaneSpace, SlotCause};
-use crate::detail::MAX_SLOTS;
+use crate::counters::{KernelCounters, LaneSpace, SlotCause, SmCounters};
+use crate::detail::{MAX_SCHEDULERS, MAX_SLOTS};
 use crate::flight::{Flight, FlightId, MemId};
 use crate::image::{KernelImage, Pipe};
 use crate::ldst::{Ldst, MemInst, Path, image_of};
@@ -15,7 +15,7 @@ use warploom_base::{BlockId, Cycle, KernelSlot, LaneMask, WarpSlot};
 use warploom_config::ModelStyle;
 use warploom_exec::{
     BarrierArrival, BarrierOutcome, BarrierRelease, DeviceMemory, Effect, Fault, HalfWarp,
-    MemEffect, MemKind, MemPort, report_finding, step,
+    MemEffect, MemKind, MemPort, StepOut, report_finding, step,
 };
 use warploom_ir::{CacheOp, MemSpace};
 use warploom_mem::AccessKind;
@@ -75,24 +75,32 @@ impl Sm {
     }
 
     /// The warp that a scheduler comes to first among `ready`, given its warps that are on the
-    /// `wrong` path, which few schedulers have in a cycle.
+    /// `wrong` path, which few schedulers have in a cycle. Its policy knows that this one issues.
     #[inline(always)]
     fn come_to(&mut self, s: usize, ready: WarpMask, wrong: WarpMask) -> Option<WarpSlot> {
         if wrong != 0 {
             self.come_past(s, ready, wrong)
         } else if ready != 0 {
-            self.pick(s, ready)
+            self.pick_to_issue(s, ready)
         } else {
             None
         }
     }
 
-    /// The same for a scheduler that has some. When it comes to one of those it empties the warp's
-    /// buffer and goes on.
+    /// The same for a scheduler that has some.
     #[inline(never)]
-    fn come_past(&mut self, s: usize, ready: WarpMask, mut wrong: WarpMask) -> Option<WarpSlot> {
+    fn come_past(&mut self, s: usize, ready: WarpMask, wrong: WarpMask) -> Option<WarpSlot> {
+        let slot = self.search(s, ready, wrong)?;
+        self.schedulers[s].policy.on_issue(slot);
+        Some(slot)
+    }
+
+    /// The warp that a scheduler comes to among `ready`. When it comes to one on the `wrong` path
+    /// it empties the warp's buffer and goes on.
+    fn search(&mut self, s: usize, ready: WarpMask, mut wrong: WarpMask) -> Option<WarpSlot> {
         while ready | wrong != 0 {
-            let slot = self.pick(s, ready | wrong)?;
+            let Scheduler { own, policy, .. } = &mut self.schedulers[s];
+            let slot = policy.pick_by(|| self.warps.view(*own), ready | wrong)?;
             if wrong >> slot.index() & 1 == 0 {
                 return Some(slot);
             }
@@ -102,11 +110,11 @@ impl Sm {
         None
     }
 
-    /// The warp that a scheduler's policy picks from a mask that is not empty.
+    /// The warp that a scheduler's policy picks from a mask that is not empty, to issue.
     #[inline(never)]
-    fn pick(&mut self, s: usize, among: WarpMask) -> Option<WarpSlot> {
+    fn pick_to_issue(&mut self, s: usize, among: WarpMask) -> Option<WarpSlot> {
         let Scheduler { own, policy, .. } = &mut self.schedulers[s];
-        policy.pick_by(|| self.warps.view(*own), among)
+        policy.pick_to_issue(|| self.warps.view(*own), among)
     }
 
     /// The same for a policy that is told of every cycle.
@@ -116,10 +124,13 @@ impl Sm {
         // Before the pick: it may empty buffers, and those were in the way in this cycle.
         let stalled = own & self.warps.buffered & !self.warps.waiting() & !ready;
         self.schedulers[s].policy.begin_cycle(&self.warps.view(own));
-        let picked = self.come_to(s, ready, wrong);
+        let picked = self.search(s, ready, wrong);
         let view = self.warps.view(own);
         let policy = &mut self.schedulers[s].policy;
         policy.end_cycles(&view, stalled, picked, 1);
+        if let Some(slot) = picked {
+            policy.on_issue(slot);
+        }
         picked
     }
 
@@ -165,7 +176,11 @@ impl Sm {
         now: Cycle,
         memory: &DeviceMemory,
     ) -> Result<SlotCause, Fault> {
-        let mut all = self.schedulers[s].own;
+        let Scheduler {
+            own: mut all,
+            wants_cycles,
+            ..
+        } = self.schedulers[s];
         if FEW {
             all &= WarpMask::from(u64::MAX);
         }
@@ -173,7 +188,7 @@ impl Sm {
         let wrong = own & self.warps.flush;
         let clear = own & self.warps.clear & !self.warps.flush;
         let ready = self.with_free_pipe(s, clear);
-        let picked = if self.schedulers[s].wants_cycles {
+        let picked = if wants_cycles {
             self.pick_watched(s, ready, wrong)
         } else {
             self.come_to(s, ready, wrong)
@@ -186,9 +201,8 @@ impl Sm {
             });
         };
         debug_assert!(ready >> slot.index() & 1 != 0, "{slot} is not ready");
-        self.schedulers[s].policy.on_issue(slot);
         let issued = self.issue_from(s, slot, now, memory)?;
-        self.detail.issues[usize::from(issued > 1)][s] += 1;
+        self.detail.issues[usize::from(issued > 1)][s % MAX_SCHEDULERS] += 1;
         Ok(SlotCause::Issued)
     }
 
@@ -274,7 +288,7 @@ impl Sm {
     }
 
     /// Executes the next instruction of a warp, in sub-core `sub`, and sends it on its way.
-    #[inline(never)]
+    #[inline(always)]
     fn issue_one(
         &mut self,
         slot: WarpSlot,
@@ -310,7 +324,6 @@ impl Sm {
         if self.watched.is_some() {
             self.watch_issue(slot, now, memory);
         }
-        self.count_issue(kernel);
         self.detail.issued_by_slot[w.min(MAX_SLOTS - 1)] += 1;
         self.send_on(slot, sub, kernel);
         self.act_on_effect(slot, block);
@@ -334,24 +347,9 @@ impl Sm {
         }
     }
 
-    fn count_issue(&mut self, kernel: KernelSlot) {
-        let lanes = count_lanes(self.out.active);
-        let own = &mut self.by_kernel[kernel.index()];
-        own.warp_instructions += 1;
-        own.thread_instructions += lanes as u64;
-        self.counters.warp_instructions += 1;
-        self.counters.thread_instructions += lanes as u64;
-        self.counters.issued_without_lanes += u64::from(lanes == 0);
-        let on_stack = if self.out.stack_active == self.out.active {
-            lanes
-        } else {
-            count_lanes(self.out.stack_active)
-        };
-        self.counters.issued_by_lanes[on_stack - 1] += 1;
-    }
-
     /// Reserves destinations, puts the instruction into its pipe's input register and steps the
     /// warp's buffer.
+    #[inline(always)]
     fn send_on(&mut self, slot: WarpSlot, sub: u8, kernel: KernelSlot) {
         let w = slot.index();
         let pc = self.out.pc;
@@ -363,12 +361,14 @@ impl Sm {
         let image = image_of(&self.kernels, kernel);
         let inst = image.at(pc);
         let pipe = inst.pipe as usize;
+        let own = &mut self.by_kernel[kernel.index()];
+        own.pipe_cycles[pipe] += u64::from(inst.interval);
+        count_issue(own, &mut self.counters, &self.out);
         debug_assert_eq!(
             inst.pipe,
             self.warps.next_pipe_of(w),
             "not the buffer's first"
         );
-        self.by_kernel[kernel.index()].pipe_cycles[pipe] += u64::from(inst.interval);
         if inst.copies != CopyRole::None {
             note_copy(&mut self.ldst, &mut self.warps.copies[w], inst.copies, mem);
         }
@@ -400,6 +400,7 @@ impl Sm {
         (!inst.fence).then(|| self.empty_record(slot))
     }
 
+    #[inline(always)]
     fn act_on_effect(&mut self, slot: WarpSlot, block: BlockId) {
         match self.out.effect {
             Effect::Barrier(arrival) => self.arrive(slot, block, &arrival),
@@ -679,6 +680,23 @@ impl Sm {
             }
         }
     }
+}
+
+/// Counts an instruction that issues, of its kernel and of all.
+#[inline]
+fn count_issue(own: &mut KernelCounters, all: &mut SmCounters, out: &StepOut) {
+    let lanes = count_lanes(out.active);
+    own.warp_instructions += 1;
+    own.thread_instructions += lanes as u64;
+    all.warp_instructions += 1;
+    all.thread_instructions += lanes as u64;
+    all.issued_without_lanes += u64::from(lanes == 0);
+    let on_stack = if out.stack_active == out.active {
+        lanes
+    } else {
+        count_lanes(out.stack_active)
+    };
+    all.issued_by_lanes[on_stack - 1] += 1;
 }
 
 /// What an instruction has to do with its warp's asynchronous copies.

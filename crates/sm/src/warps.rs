@@ -327,7 +327,7 @@ impl Warps {
     /// The first instruction in the buffer has issued: marks its results as pending and steps the
     /// buffer, or marks it for emptying when the warp went elsewhere. Fetch does not know yet:
     /// behind the buffer's last instruction it goes on with the next one in the program.
-    #[inline]
+    #[inline(always)]
     pub fn issued(&mut self, slot: usize, inst: &TimedInst, kernel: &KernelImage) {
         if self.words > 1 {
             cold_path();

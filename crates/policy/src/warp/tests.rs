@@ -156,6 +156,13 @@ fn the_oldest_is_the_one_of_least_age() {
 }
 
 #[test]
+fn the_mask_of_a_slot_holds_it_alone() {
+    for slot in (0..128).map(WarpSlot) {
+        assert_eq!(only(slot), 1 << slot.index());
+    }
+}
+
+#[test]
 fn lrr_goes_round() {
     assert_eq!(picks(Lrr::default(), &[0b1111; 5]), "01230");
     assert_eq!(
