@@ -254,21 +254,32 @@ impl Network {
     }
 
     /// One network cycle.
+    #[inline]
     pub fn cycle(&mut self) {
         self.counters.cycles += 1;
         self.counters.packet_cycles += self.inside;
-        if self.inside == 0 {
-            each_kind!(&mut self.kind, net => net.skip(1));
-        } else {
-            each_kind!(&mut self.kind, net => net.cycle(&mut self.store, &mut self.counters));
+        match &mut self.kind {
+            _ if self.inside == 0 => self.skip_kind(1),
+            Kind::Fly(fly) => fly.cycle(&mut self.store, &mut self.counters),
+            _ => self.cycle_elsewhere(),
         }
+    }
+
+    #[inline(never)]
+    fn cycle_elsewhere(&mut self) {
+        each_kind!(&mut self.kind, net => net.cycle(&mut self.store, &mut self.counters));
+    }
+
+    #[inline(never)]
+    fn skip_kind(&mut self, cycles: u64) {
+        each_kind!(&mut self.kind, net => net.skip(cycles));
     }
 
     /// Accounts for cycles not run while idle.
     pub fn skip(&mut self, cycles: u64) {
         debug_assert!(self.is_idle(), "packets cannot skip cycles");
         self.counters.cycles += cycles;
-        each_kind!(&mut self.kind, net => net.skip(cycles));
+        self.skip_kind(cycles);
     }
 
     /// Packet waiting at an output.

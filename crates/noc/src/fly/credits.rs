@@ -109,11 +109,29 @@ impl<P: Ports> OpenCredits<P> {
         self.open.remove_if(channel, !self.credits.any(channel));
     }
 
+    /// Where credits are given back in this cycle.
+    #[inline]
+    pub(super) fn giving(&mut self) -> Giving<'_, P> {
+        let at = self.credits.at % CHANNEL;
+        Giving {
+            coming: &mut self.credits.coming[at],
+            opening: &mut self.opening[at],
+        }
+    }
+}
+
+/// Where credits are given back in a cycle.
+pub(super) struct Giving<'a, P: Ports> {
+    coming: &'a mut Counts<P>,
+    opening: &'a mut P::Set,
+}
+
+impl<P: Ports> Giving<'_, P> {
     /// A credit is given back.
     #[inline]
     pub(super) fn give(&mut self, channel: usize) {
-        self.credits.give(channel);
-        self.opening[self.credits.at % CHANNEL].insert(channel);
+        self.coming[channel] += 1;
+        self.opening.insert(channel);
     }
 }
 
@@ -157,7 +175,7 @@ mod tests {
         credits.take(1);
         credits.take(2);
         assert_eq!(credits.open().word(0), 0b101);
-        credits.give(1);
+        credits.giving().give(1);
         for _ in 1..CHANNEL {
             credits.arrive();
             assert_eq!(credits.open().word(0), 0b101);

@@ -22,6 +22,13 @@ pub(super) struct Coming<P: Ports> {
 }
 
 impl<P: Ports> Coming<P> {
+    /// The flit of a virtual channel ends a packet of `bytes`.
+    #[inline]
+    pub(super) fn end(&mut self, index: usize, bytes: u32) {
+        self.ends.insert(index);
+        self.bytes += u64::from(bytes);
+    }
+
     /// It has come.
     #[inline]
     pub(super) fn clear(&mut self) {
@@ -37,8 +44,8 @@ pub(super) struct Departures<P: Ports> {
     /// By cycle, modulo their number, which is a power of two. It grows to the most that outputs
     /// were ever busy for.
     coming: Box<[Coming<P>]>,
-    /// The running cycle: what came before has been taken.
-    now: Cycle,
+    /// The first cycle behind those of the table: what came before the running one has been taken.
+    end: Cycle,
     /// By output: the first cycle in which it may send.
     free_at: P::Table<Cycle>,
 }
@@ -53,7 +60,7 @@ impl<P: Ports> Departures<P> {
         };
         Self {
             coming: vec![nothing; CYCLES].into(),
-            now: 0,
+            end: CYCLES as Cycle,
             free_at: P::Table::new(outputs, 0),
         }
     }
@@ -61,7 +68,7 @@ impl<P: Ports> Departures<P> {
     /// Cycle `now` begins. What comes to the nodes in it is to be taken.
     #[inline]
     pub(super) fn begin(&mut self, now: Cycle) -> &mut Coming<P> {
-        self.now = now;
+        self.end = now + self.coming.len() as Cycle;
         self.at(now)
     }
 
@@ -72,29 +79,27 @@ impl<P: Ports> Departures<P> {
         &mut self.coming[place]
     }
 
-    /// A flit of an output's virtual channel `index` will be over the switch in cycle `over`;
-    /// `ended` has the bytes of the packet that it ends.
+    /// A flit of an output's virtual channel `index` will be over the switch in cycle `over`. Returns
+    /// what it comes with, for [`Coming::end`] if it ends a packet.
     #[inline]
-    pub(super) fn push(&mut self, output: usize, index: usize, over: Cycle, ended: Option<u32>) {
+    pub(super) fn push(&mut self, output: usize, index: usize, over: Cycle) -> &mut Coming<P> {
         let leaves = over.max(self.free_at[output]);
         self.free_at[output] = leaves + 1;
         let comes = leaves + CHANNEL as Cycle;
-        if comes - self.now >= self.coming.len() as Cycle {
+        if comes >= self.end {
             self.grow(comes);
         }
         let coming = self.at(comes);
         debug_assert!(!coming.flits.contains(index), "two flits in a cycle");
         coming.flits.insert(index);
-        if let Some(bytes) = ended {
-            coming.ends.insert(index);
-            coming.bytes += u64::from(bytes);
-        }
+        coming
     }
 
     /// Makes room up to cycle `last`.
     #[cold]
     fn grow(&mut self, last: Cycle) {
-        let (old, now) = (self.coming.len(), self.now as usize);
+        let old = self.coming.len();
+        let now = self.end as usize - old;
         let cycles = (last as usize + 1 - now).next_power_of_two();
         let mut nothing = self.coming[0].clone();
         nothing.clear();
@@ -104,6 +109,7 @@ impl<P: Ports> Departures<P> {
             std::mem::swap(&mut coming[cycle & (cycles - 1)], place);
         }
         self.coming = coming.into();
+        self.end = (now + cycles) as Cycle;
     }
 
     /// Counts what leaves in cycle `now`.
@@ -126,10 +132,10 @@ mod tests {
     #[test]
     fn an_output_sends_one_flit_a_cycle() {
         let mut departures = Departures::<Few>::new(3, 1);
-        departures.push(1, 1, 10, None);
-        departures.push(1, 1, 10, Some(40));
-        departures.push(1, 1, 14, Some(8));
-        departures.push(2, 2, 11, None);
+        departures.push(1, 1, 10);
+        departures.push(1, 1, 10).end(1, 40);
+        departures.push(1, 1, 14).end(1, 8);
+        departures.push(2, 2, 11);
         let mut seen = Vec::new();
         for now in 10..15 {
             let mut counters = NocCounters::default();
@@ -157,8 +163,13 @@ mod tests {
         let first = 3 * CYCLES as Cycle - 5;
         departures.begin(first);
         let flits = 5 * CYCLES as Cycle;
-        departures.push(1, 1, first + 1, Some(7));
-        (0..flits).for_each(|nth| departures.push(0, 0, first, (nth % 3 == 2).then_some(40)));
+        departures.push(1, 1, first + 1).end(1, 7);
+        for nth in 0..flits {
+            let coming = departures.push(0, 0, first);
+            if nth % 3 == 2 {
+                coming.end(0, 40);
+            }
+        }
         for now in first..first + flits + 9 {
             let coming = departures.begin(now);
             let nth = now.checked_sub(first + CHANNEL as Cycle);

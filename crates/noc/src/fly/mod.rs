@@ -127,6 +127,7 @@ impl<P: Ports> Fly<P> {
         self.sending.insert(input);
     }
 
+    #[inline(never)]
     pub(crate) fn cycle(&mut self, store: &mut Store, counters: &mut NocCounters) {
         self.begin();
         let Router {
@@ -157,7 +158,7 @@ impl<P: Ports> Fly<P> {
         let cycles = crossing(self.switch_steps, self.speedup_credit, self.speedup_percent);
         let around = Around {
             over: self.now + Cycle::from(cycles),
-            to_source: &mut self.credits,
+            to_source: self.credits.giving(),
             sinks: &mut self.sinks,
             store,
         };

@@ -45,6 +45,8 @@ pub(crate) trait PortSet: Clone + Debug {
     /// Leaves out the port if `gone`, without a branch where that is possible.
     fn remove_if(&mut self, port: usize, gone: bool);
     fn clear(&mut self);
+    /// The set itself, which leaves none behind.
+    fn take_out(&mut self) -> Self;
     /// Takes all members of `other`.
     fn take(&mut self, other: &mut Self);
     fn contains(&self, port: usize) -> bool;
@@ -119,6 +121,11 @@ impl PortSet for Word {
     }
 
     #[inline]
+    fn take_out(&mut self) -> Self {
+        std::mem::take(self)
+    }
+
+    #[inline]
     fn take(&mut self, other: &mut Self) {
         self.0 |= std::mem::take(&mut other.0);
     }
@@ -181,6 +188,11 @@ impl PortSet for BitSet {
     #[inline]
     fn clear(&mut self) {
         Self::clear(self);
+    }
+
+    #[inline]
+    fn take_out(&mut self) -> Self {
+        std::mem::replace(self, Self::new(0))
     }
 
     #[inline]

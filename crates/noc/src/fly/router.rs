@@ -8,7 +8,7 @@
 //! At inputs flits have no place of their own: those of a virtual channel follow each other, so
 //! that a queue of packets and a number of flits say which they are.
 
-use super::credits::{Credits, OpenCredits};
+use super::credits::{Credits, Giving};
 use super::departures::Departures;
 use super::islip::{Islip, turns};
 use super::ports::{PortSet, PortTable, Ports, Without};
@@ -80,7 +80,7 @@ pub(super) struct Around<'a, P: Ports> {
     /// Cycle in which a flit that begins to cross the switch in the step will be over.
     pub over: Cycle,
     /// Credits for the inputs.
-    pub to_source: &'a mut OpenCredits<P>,
+    pub to_source: Giving<'a, P>,
     pub sinks: &'a mut Sinks<P>,
     pub store: &'a mut Store,
 }
@@ -179,14 +179,26 @@ impl<P: Ports> Router<P> {
     }
 
     /// Heads ask for their outputs, each of which has one virtual channel.
+    #[inline]
     fn match_outputs(&mut self, counters: &mut NocCounters) {
-        each_member!(Without(&self.wanted, &self.held), output => {
-            let wanted_by = &self.wanted_by[output];
+        // Outside the router while tables are written that the host would think they may lie in.
+        let sets = [&mut self.wanted, &mut self.held, &mut self.matched];
+        let ([mut wanted, mut held, mut matched], mut asking) =
+            (sets.map(PortSet::take_out), self.asking);
+        each_member!(Without(&wanted, &held), output => {
+            let wanted_by = &mut self.wanted_by[output];
             if let Some(at) = self.channel_islip.match_one(wanted_by, output as u32) {
-                self.take_channel(at as usize, output, output);
+                self.inputs[at as usize].holds = output as u32;
+                wanted_by.remove(at as usize);
+                wanted.remove_if(output, wanted_by.is_empty());
+                held.insert(output);
+                matched.insert(at as usize);
+                asking -= 1;
             }
         });
-        counters.conflicts += u64::from(self.asking);
+        (self.wanted, self.held, self.matched) = (wanted, held, matched);
+        self.asking = asking;
+        counters.conflicts += u64::from(asking);
     }
 
     /// Heads ask for the free virtual channels of their outputs.
@@ -278,11 +290,11 @@ impl<P: Ports> Router<P> {
         let source = &mut self.inputs[at];
         source.flits -= 1;
         source.left -= 1;
-        let mut ended = None;
+        let coming = self.departures.push(output, index, around.over);
         if source.left == 0
             && let Some((id, parcel)) = source.packets.pop(around.store)
         {
-            ended = Some(parcel.bytes);
+            coming.end(index, parcel.bytes);
             around.sinks.expect(index, id, around.store);
             source.holds = NONE;
             self.held.remove(index);
@@ -294,7 +306,6 @@ impl<P: Ports> Router<P> {
             self.active.remove(at);
         }
         self.credits.take(index);
-        self.departures.push(output, index, around.over, ended);
     }
 }
 
