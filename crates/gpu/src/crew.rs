@@ -5,7 +5,7 @@
 use crate::mail::{Inbox, Mail};
 use crate::workers::OwnLine;
 use std::ops::Range;
-use warploom_base::Cycle;
+use warploom_base::{Cycle, each_bit};
 use warploom_exec::DeviceMemory;
 use warploom_sm::{Arrival, Flags, News, Outgoing, Sm};
 
@@ -128,6 +128,13 @@ impl Crew {
         arrived.for_each(|(place, arrival)| self.sms[place as usize].receive(arrival));
     }
 
+    /// One SM of the stepping thread's, by number: it has what came for it already.
+    #[inline]
+    pub fn own(&mut self, number: usize) -> &mut Sm {
+        debug_assert!(self.orders.first == 0 && self.orders.arrived.is_empty());
+        &mut self.sms[number]
+    }
+
     /// One SM, by number, with what came for it.
     #[inline]
     pub fn sm(&mut self, number: usize) -> &mut Sm {
@@ -157,20 +164,26 @@ impl Crew {
         }
     }
 
-    /// Runs those of its SMs that are `awake`, at most 64 by number, where there is no other crew:
-    /// their news, by number, needs no place of its own. Returns what any of them has, and as bits,
-    /// by their place in the list, which of them have sent packets.
-    pub fn run_alone(&mut self, step: Step<'_>, awake: &[u32], news: &mut [News]) -> (Flags, u64) {
+    /// Runs those of its SMs from number `first` on that are `awake`, as bits, where there is no
+    /// other crew: their news, from that of the first on, needs no place of its own. Returns what
+    /// any of them has, and which of them have sent packets.
+    pub fn run_alone(
+        &mut self,
+        step: Step<'_>,
+        (first, awake): (usize, u64),
+        news: &mut [News],
+    ) -> (Flags, u64) {
         let Step { from, to, memory } = step;
         let (mut flags, mut senders) = (Flags::default(), 0);
-        for &number in awake {
-            let (sm, news) = (&mut self.sms[number as usize], &mut news[number as usize]);
+        let sms = &mut self.sms[first..][..news.len()];
+        each_bit!(awake, nth => {
+            let (sm, news) = (&mut sms[nth], &mut news[nth]);
             sm.run(from, to, memory);
             *news = sm.news(to);
             flags |= news.flags;
-            senders = u64::from(news.flags.sent()) << 63 | senders >> 1;
-        }
-        (flags, senders >> (64 - awake.len()))
+            senders |= u64::from(news.flags.sent()) << nth;
+        });
+        (flags, senders)
     }
 
     /// Takes the packets that an SM sent, by number, where there is no other crew.
@@ -230,7 +243,7 @@ impl Crew {
             let place = number as usize - self.orders.first;
             let news = &mut self.latest[place];
             match arrival {
-                Arrival::Reply(at, _) => news.wake(at),
+                Arrival::Reply(at, _) => news.reply(at),
                 Arrival::Credits(_) => news.wake_for_credits(now),
             }
             self.sms[place].receive(arrival);

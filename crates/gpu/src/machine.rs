@@ -17,7 +17,7 @@ use crate::watchdog::{Stuck, Watchdog};
 use sprint::Sharing;
 use std::ops::Range;
 use std::sync::Arc;
-use warploom_base::{Cycle, KernelSlot, SmId};
+use warploom_base::{Cycle, KernelSlot, SmId, each_member};
 use warploom_config::{ContextPlan, GpuSpec, OccupancyLimit};
 use warploom_exec::{DeviceMemory, Fault, FindingReport, apply_atomic};
 use warploom_mem::cache::{Cache, CacheCounters};
@@ -377,9 +377,7 @@ impl Gpu {
 
     /// Packets and credits cross the links; ended blocks are noted. SMs in order.
     fn exchange(&mut self) -> Pending {
-        let memory = &mut self.memory;
-        self.sms
-            .end_step(|index, news| memory.note_waiting(index, news.waiting));
+        self.sms.end_step();
         let all = self.sms.flags();
         if all.finished() || all.gained_room() {
             self.note_blocks();
@@ -392,7 +390,7 @@ impl Gpu {
         far.memory
             .take_credits(|index, flits| sms.credit(index, now, flits));
         far.take_replies(|index, at, reply| sms.reply(index, at, reply));
-        far.memory.end_exchange();
+        far.memory.end_exchange_of_all(sms.waiting());
         Pending {
             stores: all.stored(),
             fault: all.fault(),
@@ -405,8 +403,8 @@ impl Gpu {
         let Self {
             sms, dispatcher, ..
         } = self;
-        for turn in 0..sms.ran() {
-            let (index, news) = sms.news(turn);
+        each_member!(sms.ran(), index => {
+            let news = sms.news(index);
             if news.flags.finished() {
                 let sm = sms.get(index);
                 let mut finished = std::mem::take(&mut sm.finished);
@@ -419,7 +417,7 @@ impl Gpu {
                 sms.get(index).gained_room = false;
                 dispatcher.reopen(Some(index));
             }
-        }
+        });
     }
 
     /// Stores of this step become visible to all; then atomics act, in their order. A store that an
@@ -444,12 +442,11 @@ impl Gpu {
 
     fn commit_stores(&mut self, device: &mut DeviceMemory) {
         self.storing.clear();
-        for turn in 0..self.sms.ran() {
-            let (index, news) = self.sms.news(turn);
-            if news.flags.stored() {
+        each_member!(self.sms.ran(), index => {
+            if self.sms.news(index).flags.stored() {
                 self.storing.push((0, index));
             }
-        }
+        });
         self.commit_logs(self.now - 1, device);
     }
 

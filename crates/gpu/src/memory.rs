@@ -216,6 +216,16 @@ impl MemorySystem {
         }
     }
 
+    /// An exchange is over, in which every SM got its replies. `waiting`: by SM, those that it has
+    /// not taken.
+    #[inline]
+    pub fn end_exchange_of_all(&mut self, waiting: impl Iterator<Item = u32>) {
+        self.outbound.clear();
+        for (untaken, all) in self.untaken.iter_mut().zip(waiting) {
+            *untaken = Untaken { all, fresh: 0 };
+        }
+    }
+
     /// An exchange is over.
     #[inline]
     pub fn end_exchange(&mut self) {

@@ -9,10 +9,40 @@ use crate::crew::{Crew, Step};
 use crate::lead::FarEnd;
 use crate::workers::Workers;
 use std::ops::Range;
-use warploom_base::{Cycle, each_bit};
+use warploom_base::{Cycle, bits, each_member};
 use warploom_exec::DeviceMemory;
 use warploom_mem::Request;
 use warploom_sm::{Arrival, Flags, News, Outgoing, Sm};
+
+/// Some SMs, by number.
+#[derive(Debug)]
+pub(crate) struct Numbers(Box<[u64]>);
+
+impl Numbers {
+    /// None, of so many.
+    fn new(sms: usize) -> Self {
+        Self(vec![0; sms.div_ceil(64)].into())
+    }
+
+    fn insert(&mut self, number: usize) {
+        self.0[number / 64] |= 1 << (number % 64);
+    }
+
+    fn is_empty(&self) -> bool {
+        self.0.iter().all(|word| *word == 0)
+    }
+
+    /// For `each_member`.
+    #[inline]
+    pub fn words(&self) -> usize {
+        self.0.len()
+    }
+
+    #[inline]
+    pub fn word(&self, index: usize) -> u64 {
+        self.0[index]
+    }
+}
 
 /// The SMs of a GPU.
 pub(crate) struct SmArray {
@@ -22,11 +52,12 @@ pub(crate) struct SmArray {
     balance: Balance,
     /// By SM: the thread that runs it.
     homes: Vec<usize>,
-    /// SMs that ran in the last step, in order: so many of these.
-    awake: Box<[u32]>,
-    ran: usize,
-    /// Which of them sent packets, where there is one crew: bits by their turn, 64 a word.
-    senders: Box<[u64]>,
+    /// SMs that ran in the last step.
+    ran: Numbers,
+    /// Which of them sent packets, where there is one crew.
+    senders: Numbers,
+    /// SMs that run in a step, in order, where there are several crews.
+    awake: Vec<u32>,
     /// By SM: its news at the end of the last step that it ran in. It may have been told to wake
     /// before since.
     news: Vec<News>,
@@ -51,9 +82,9 @@ impl SmArray {
             crews,
             workers: Workers::new(threads - 1),
             balance: Balance::new(threads),
-            awake: vec![0; count].into(),
-            ran: 0,
-            senders: vec![0; count.div_ceil(64)].into(),
+            ran: Numbers::new(count),
+            senders: Numbers::new(count),
+            awake: Vec::with_capacity(count),
             news: vec![News::default(); count],
             flags: Flags::default(),
         }
@@ -73,7 +104,10 @@ impl SmArray {
     /// An SM has got credits before cycle `now`.
     #[inline]
     pub fn credit(&mut self, index: usize, now: Cycle, flits: u32) {
-        self.send(index, Arrival::Credits(flits));
+        match self.homes[index] {
+            0 => self.crews[0].own(index).receive(Arrival::Credits(flits)),
+            home => self.crews[home].send(index, Arrival::Credits(flits)),
+        }
         self.news[index].wake_for_credits(now);
     }
 
@@ -89,21 +123,13 @@ impl SmArray {
         self.crews[self.homes[index]].sm(index)
     }
 
-    /// Something for an SM over its links; it has it when it runs or anybody looks at it.
-    #[inline]
-    fn send(&mut self, index: usize, arrival: Arrival) {
-        match self.homes[index] {
-            0 => self.crews[0].sm(index).receive(arrival),
-            home => self.crews[home].send(index, arrival),
-        }
-    }
-
-    /// A reply for an SM, which sees it from cycle `at` on.
+    /// A reply for an SM, which sees it from cycle `at` on. It has it when it runs or anybody looks
+    /// at it.
     #[inline]
     pub fn reply(&mut self, index: usize, at: Cycle, reply: &Request) {
-        self.wake(index, at);
+        self.news[index].reply(at);
         match self.homes[index] {
-            0 => self.crews[0].sm(index).receive_reply(at, reply),
+            0 => self.crews[0].own(index).receive_reply(at, reply),
             home => self.crews[home].send(index, Arrival::Reply(at, *reply)),
         }
     }
@@ -111,10 +137,7 @@ impl SmArray {
     /// Takes the packets that SMs sent in the last step: each SM's in their order.
     pub fn for_each_sent(&mut self, mut f: impl FnMut(usize, &Outgoing)) {
         if let [crew] = &mut self.crews[..] {
-            let awake = self.awake[..self.ran].chunks(64);
-            for (awake, senders) in awake.zip(&self.senders) {
-                each_bit!(*senders, turn => { crew.take_sent(awake[turn] as usize, &mut f); });
-            }
+            each_member!(self.senders, index => { crew.take_sent(index, &mut f); });
             return;
         }
         for (thread, crew) in self.crews.iter_mut().enumerate() {
@@ -129,17 +152,22 @@ impl SmArray {
         }
     }
 
-    /// How many SMs ran in the last step.
+    /// SMs that ran in the last step.
     #[inline]
-    pub fn ran(&self) -> usize {
-        self.ran
+    pub fn ran(&self) -> &Numbers {
+        &self.ran
     }
 
-    /// The `turn`-th of them, in order of their numbers, and what it had for the others.
+    /// What an SM had for the others at the end of the last step that it ran in.
     #[inline]
-    pub fn news(&self, turn: usize) -> (usize, News) {
-        let index = self.awake[turn] as usize;
-        (index, self.news[index])
+    pub fn news(&self, index: usize) -> News {
+        self.news[index]
+    }
+
+    /// By SM: replies that it has not taken.
+    #[inline]
+    pub fn waiting(&self) -> impl Iterator<Item = u32> {
+        self.news.iter().map(|news| news.waiting)
     }
 
     /// What any of them had for the others.
@@ -151,25 +179,23 @@ impl SmArray {
     /// Runs the SMs that are awake from `from` to `to`, and `beside` on the caller's thread
     /// meanwhile.
     pub fn run(&mut self, from: Cycle, to: Cycle, memory: &DeviceMemory, beside: impl FnOnce()) {
-        let mut ran = 0;
-        for (index, news) in (0..).zip(&self.news) {
+        for (awake, news) in self.ran.0.iter_mut().zip(self.news.chunks(64)) {
             // Which of them are awake follows no pattern: nothing here depends on a guess.
-            self.awake[ran] = index;
-            ran += usize::from(news.wake_at < to);
+            *awake = bits(news.iter().map(|news| news.wake_at < to));
         }
-        self.ran = ran;
         let step = Step { from, to, memory };
         if let [crew] = &mut self.crews[..] {
             beside();
             self.flags = Flags::default();
-            for (awake, senders) in self.awake[..ran].chunks(64).zip(&mut self.senders) {
-                let flags;
-                (flags, *senders) = crew.run_alone(step, awake, &mut self.news);
+            for (index, news) in self.news.chunks_mut(64).enumerate() {
+                let awake = (64 * index, self.ran.0[index]);
+                let (flags, senders) = crew.run_alone(step, awake, news);
                 self.flags |= flags;
+                self.senders.0[index] = senders;
             }
             return;
         }
-        if ran == 0 {
+        if self.ran.is_empty() {
             self.crews.iter_mut().for_each(Crew::forget_ahead);
             return beside();
         }
@@ -230,7 +256,7 @@ impl SmArray {
 
     fn end_sprint(&mut self, met: Cycle) {
         self.flags = Flags::default();
-        self.ran = 0;
+        self.ran.0.fill(0);
         for (crew, mail) in self.crews.iter_mut().zip(self.workers.mails()) {
             let flags = crew.end_sprint(met, mail, &mut self.news);
             self.flags |= flags;
@@ -238,8 +264,7 @@ impl SmArray {
                 continue;
             }
             for &(number, _) in &mail.outbox(met - 1).ran {
-                self.awake[self.ran] = number;
-                self.ran += 1;
+                self.ran.insert(number as usize);
             }
         }
     }
@@ -254,32 +279,34 @@ impl SmArray {
         }
     }
 
-    /// The step that ran last is over: `f` hears of the SMs that ran in it, by number, with their
-    /// news.
-    pub fn end_step(&mut self, mut f: impl FnMut(usize, News)) {
-        if self.crews.len() == 1 {
-            for &number in &self.awake[..self.ran] {
-                f(number as usize, self.news[number as usize]);
-            }
-            return;
+    /// The step that ran last is over: news of the SMs that ran in it are known.
+    pub fn end_step(&mut self) {
+        // One crew writes them where they are.
+        if self.crews.len() > 1 {
+            self.end_step_of_crews();
         }
+    }
+
+    fn end_step_of_crews(&mut self) {
         self.flags = Flags::default();
         // What crews say is of the last step in which any SM ran.
-        if self.ran == 0 {
+        if self.ran.is_empty() {
             return;
         }
         for crew in &mut self.crews {
             for (index, news) in crew.end_step() {
                 self.news[index] = news;
                 self.flags |= news.flags;
-                f(index, news);
             }
         }
     }
 
     /// Tells each crew which of its SMs run.
     fn order(&mut self) {
-        let mut rest = &self.awake[..self.ran];
+        let Self { ran, awake, .. } = self;
+        awake.clear();
+        each_member!(ran, number => { awake.push(number as u32) });
+        let mut rest = &awake[..];
         let Some((last, crews)) = self.crews.split_last_mut() else {
             unreachable!("the stepping thread has a crew");
         };
@@ -344,12 +371,14 @@ mod tests {
         memory.fill(0, at, 7, 16).expect("it is there");
         let mut beside = 0;
         sms.run(from, to, &memory, || beside += 1);
-        sms.end_step(|_, _| ());
+        sms.end_step();
         assert_eq!(beside, 1, "the caller's own work is done once");
         let mut bytes = [0; 16];
         memory.read(0, at, &mut bytes).expect("memory is back");
         assert_eq!(bytes, [7; 16]);
-        (0..sms.ran()).map(|turn| sms.news(turn).0).collect()
+        let mut ran = Vec::new();
+        each_member!(sms.ran(), number => { ran.push(number); });
+        ran
     }
 
     /// SMs begin awake; one without work sleeps until it is woken, and then runs in the step that

@@ -98,6 +98,13 @@ impl News {
         self.wake_at = self.wake_at.min(at);
     }
 
+    /// A reply has come, which the SM sees in cycle `at`.
+    #[inline]
+    pub fn reply(&mut self, at: Cycle) {
+        self.waiting += 1;
+        self.wake(at);
+    }
+
     /// The SM has got credits before cycle `now`: wakes it if it waits for them.
     #[inline]
     pub fn wake_for_credits(&mut self, now: Cycle) {
@@ -107,28 +114,42 @@ impl News {
     }
 }
 
+/// A flag, if it is set.
+#[inline]
+fn flag(set: bool, bit: u32) -> u32 {
+    if set { bit } else { 0 }
+}
+
 impl Sm {
     /// What the SM has for the others at the end of a step, cycle `end`. An SM that waits for
     /// credits says so only where it would sleep through the next.
     #[inline]
     pub fn news(&self, end: Cycle) -> News {
-        let flag = |set: bool, bit: u32| if set { bit } else { 0 };
+        let mut flags = flag(!self.link.outgoing.is_empty(), SENT)
+            | flag(!self.log.is_empty(), STORED)
+            | flag(
+                self.wake_at() > end && self.waits_for_credits(),
+                WAITS_FOR_CREDITS,
+            );
+        // Seldom is there any of the rest, for which one look is enough then.
+        let none = self.finished.is_empty() & !self.gained_room;
+        if !(none & self.fault.is_none() & !self.is_watched()) {
+            flags |= self.rare_news();
+        }
         News {
             wake_at: self.wake_at(),
             waiting: self.link.waiting() as u32,
-            flags: Flags(
-                flag(!self.link.outgoing.is_empty(), SENT)
-                    | flag(!self.finished.is_empty(), FINISHED)
-                    | flag(self.gained_room, GAINED_ROOM)
-                    | flag(!self.log.is_empty(), STORED)
-                    | flag(self.fault.is_some(), FAULT)
-                    | flag(self.shares(), SHARES)
-                    | flag(
-                        self.wake_at() > end && self.waits_for_credits(),
-                        WAITS_FOR_CREDITS,
-                    ),
-            ),
+            flags: Flags(flags),
         }
+    }
+
+    /// Flags of what most cycles have none of.
+    #[inline(never)]
+    fn rare_news(&self) -> u32 {
+        flag(!self.finished.is_empty(), FINISHED)
+            | flag(self.gained_room, GAINED_ROOM)
+            | flag(self.fault.is_some(), FAULT)
+            | flag(self.shares(), SHARES)
     }
 }
 

@@ -33,6 +33,12 @@ impl Sm {
         self.watched = on.then(|| Box::new(Watched::new()));
     }
 
+    /// Its accesses are watched.
+    #[inline]
+    pub(crate) fn is_watched(&self) -> bool {
+        self.watched.is_some()
+    }
+
     /// It has touched an allocation that SMs both load and store.
     #[inline]
     pub fn shares(&self) -> bool {
