@@ -7,7 +7,7 @@ use crate::counters::{BankPart, DeviceCounters, PartCounters, SmPart};
 use crate::dispatch::{Dispatcher, InFlight, KernelEnd, KernelLaunch};
 use crate::footprints::{SliceCache, Touches};
 use crate::lead::FarEnd;
-use crate::memory::MemorySystem;
+use crate::memory::{AtOnce, Later, MemorySystem};
 use crate::monitor::Monitor;
 use crate::probe::{Part, Probe};
 use crate::recorder::{Recorder, Recording};
@@ -20,6 +20,7 @@ use std::sync::Arc;
 use warploom_base::{Cycle, KernelSlot, SmId, each_member};
 use warploom_config::{ContextPlan, GpuSpec, OccupancyLimit};
 use warploom_exec::{DeviceMemory, Fault, FindingReport, apply_atomic};
+use warploom_mem::Request;
 use warploom_mem::cache::{Cache, CacheCounters};
 use warploom_mem::dram::DramChannel;
 use warploom_mem::partition::SubPartition;
@@ -280,11 +281,26 @@ impl Gpu {
             dispatcher.update(from, spec, sms);
         }
         self.dispatcher.dispatch(from, to, &mut self.sms, &view);
-        let Self { memory, probe, .. } = self;
+        let Self {
+            memory,
+            probe,
+            ledger,
+            sms,
+            ..
+        } = self;
         probe.enter(Part::Sms);
-        self.sms.run(from, to, device, || {
+        sms.run(from, to, device, |alone| {
             probe.enter(Part::Memory);
-            memory.run(from, to);
+            match alone {
+                Some(mut alone) => {
+                    let mut receive = AtOnce(|sm, at, reply: &Request| {
+                        ledger.answered(sm, reply);
+                        alone.reply(sm, at, reply);
+                    });
+                    memory.run(from, to, &mut receive);
+                }
+                None => memory.run(from, to, &mut Later),
+            }
             probe.enter(Part::Sms);
         });
         self.now = to;

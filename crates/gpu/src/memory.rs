@@ -63,6 +63,34 @@ struct Outbound {
     sm: SmId,
 }
 
+/// What becomes of replies that come out of the network.
+pub(crate) trait Receive {
+    /// Takes a reply for an SM, by number, which sees it from cycle `at` on. Returns whether it
+    /// has, else the reply waits for the exchange.
+    fn receive(&mut self, sm: usize, at: Cycle, reply: &Request) -> bool;
+}
+
+/// All wait.
+pub(crate) struct Later;
+
+impl Receive for Later {
+    #[inline]
+    fn receive(&mut self, _sm: usize, _at: Cycle, _reply: &Request) -> bool {
+        false
+    }
+}
+
+/// All go where they are to come, whoever runs SMs being on this thread.
+pub(crate) struct AtOnce<F>(pub F);
+
+impl<F: FnMut(usize, Cycle, &Request)> Receive for AtOnce<F> {
+    #[inline]
+    fn receive(&mut self, sm: usize, at: Cycle, reply: &Request) -> bool {
+        (self.0)(sm, at, reply);
+        true
+    }
+}
+
 /// Replies to an SM that it has not taken.
 #[derive(Clone, Copy, Debug, Default)]
 struct Untaken {
@@ -205,7 +233,7 @@ impl MemorySystem {
         self.freed.clear();
     }
 
-    /// Calls `f` on the replies that came since the last exchange, with the number of their SM and
+    /// Calls `f` on the replies that wait for the exchange, with the number of their SM and
     /// the cycle from which it sees them, the oldest first. They have come since the last exchange
     /// until that ends.
     #[inline]
@@ -246,25 +274,26 @@ impl MemorySystem {
     }
 
     /// Runs the core cycles from `from` up to, not including, `to`.
-    pub fn run(&mut self, from: Cycle, to: Cycle) {
+    pub fn run(&mut self, from: Cycle, to: Cycle, receive: &mut impl Receive) {
         if self.is_idle() {
             self.skip(to - from);
             return;
         }
         for now in from..to {
-            self.cycle(now);
+            self.cycle(now, receive);
         }
     }
 
-    fn cycle(&mut self, now: Cycle) {
+    #[inline]
+    fn cycle(&mut self, now: Cycle, receive: &mut impl Receive) {
         if self.perfect {
-            self.answer_at_once(now);
+            self.answer_at_once(now, receive);
             return self.skip(1);
         }
         let noc = self.noc_clock.tick(self.core_khz);
         let l2 = self.l2_clock.tick(self.core_khz);
         let dram = self.dram_clock.tick(self.core_khz);
-        self.deliver_replies(now);
+        self.deliver_replies(now, receive);
         for _ in 0..noc {
             self.inject_replies(now);
         }
@@ -286,7 +315,7 @@ impl MemorySystem {
 
     /// Answers what has crossed the links, where there is nothing behind them, as much as the
     /// cluster's FIFO takes. Atomics act here.
-    fn answer_at_once(&mut self, now: Cycle) {
+    fn answer_at_once(&mut self, now: Cycle, receive: &mut impl Receive) {
         for first in (0..self.untaken.len()).step_by(self.cluster) {
             for sm in first..first + self.cluster {
                 while self.has_reply_room(first)
@@ -298,7 +327,7 @@ impl MemorySystem {
                     self.free(sm, flits);
                     let request = *self.requests.content(packet);
                     self.requests.release(packet);
-                    self.answer(request, now);
+                    self.answer(request, now, receive);
                 }
             }
         }
@@ -339,7 +368,7 @@ impl MemorySystem {
     }
 
     /// Replies to a request at once.
-    fn answer(&mut self, request: Request, now: Cycle) {
+    fn answer(&mut self, request: Request, now: Cycle, receive: &mut impl Receive) {
         let sectored = self.sectored;
         let split = request.by_sector().filter(|_| sectored);
         let whole = Some(request).filter(|_| !sectored);
@@ -350,19 +379,23 @@ impl MemorySystem {
                 self.atomics.push(AtomicEvent { at: now, reply });
             }
             let packet = self.replies.lodge(0, &reply, reply.reply_bytes());
-            self.send_out(packet, now);
+            self.send_out(packet, now, receive);
         }
     }
 
     /// A reply that the network of replies keeps goes to its SM.
     #[inline]
-    fn send_out(&mut self, packet: PacketId, now: Cycle) {
-        let sm = self.replies.content(packet).sm;
+    fn send_out(&mut self, packet: PacketId, now: Cycle, receive: &mut impl Receive) {
+        let reply = self.replies.content(packet);
+        let (sm, at) = (reply.sm, now + self.link);
         let untaken = &mut self.untaken[sm.index()];
         untaken.all += 1;
-        untaken.fresh += 1;
-        let at = now + self.link;
-        self.outbound.push(Outbound { at, packet, sm });
+        if receive.receive(sm.index(), at, reply) {
+            self.replies.release(packet);
+        } else {
+            untaken.fresh += 1;
+            self.outbound.push(Outbound { at, packet, sm });
+        }
     }
 
     /// Accounts for core cycles in which nothing is inside.
@@ -378,12 +411,13 @@ impl MemorySystem {
 
     /// One packet a cycle from the network to each cluster, if its FIFO has room: that of its SMs
     /// together.
-    fn deliver_replies(&mut self, now: Cycle) {
+    #[inline]
+    fn deliver_replies(&mut self, now: Cycle, receive: &mut impl Receive) {
         each_member!(self.replies.arrived(), cluster => {
             if self.has_reply_room(cluster * self.cluster)
                 && let Some(packet) = self.replies.take(cluster)
             {
-                self.send_out(packet, now);
+                self.send_out(packet, now, receive);
             }
         });
     }
@@ -510,7 +544,7 @@ impl MemorySystem {
 
 #[cfg(test)]
 mod tests {
-    use super::MemorySystem;
+    use super::{Later, MemorySystem};
     use warploom_base::{Cycle, KernelSlot, SmId};
     use warploom_config::{GpuSpec, preset};
     use warploom_mem::{AccessKind, Request};
@@ -557,7 +591,7 @@ mod tests {
         memory.take(0, &sent);
         (0..10_000)
             .find(|now| {
-                memory.run(*now, now + 1);
+                memory.run(*now, now + 1, &mut Later);
                 !memory.outbound.is_empty()
             })
             .expect("an answer")

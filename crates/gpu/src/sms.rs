@@ -44,6 +44,21 @@ impl Numbers {
     }
 }
 
+/// The SMs of the only thread.
+pub(crate) struct Alone<'a> {
+    crew: &'a mut Crew,
+    news: &'a mut [News],
+}
+
+impl Alone<'_> {
+    /// See [`SmArray::reply`].
+    #[inline]
+    pub fn reply(&mut self, index: usize, at: Cycle, reply: &Request) {
+        self.news[index].reply(at);
+        self.crew.own(index).receive_reply(at, reply);
+    }
+}
+
 /// The SMs of a GPU.
 pub(crate) struct SmArray {
     /// By thread.
@@ -105,7 +120,7 @@ impl SmArray {
     #[inline]
     pub fn credit(&mut self, index: usize, now: Cycle, flits: u32) {
         match self.homes[index] {
-            0 => self.crews[0].own(index).receive(Arrival::Credits(flits)),
+            0 => self.crews[0].own(index).link.add_credits(flits),
             home => self.crews[home].send(index, Arrival::Credits(flits)),
         }
         self.news[index].wake_for_credits(now);
@@ -177,15 +192,22 @@ impl SmArray {
     }
 
     /// Runs the SMs that are awake from `from` to `to`, and `beside` on the caller's thread
-    /// meanwhile.
-    pub fn run(&mut self, from: Cycle, to: Cycle, memory: &DeviceMemory, beside: impl FnOnce()) {
+    /// meanwhile: before SMs run, which are handed over, where there is no other thread.
+    pub fn run(
+        &mut self,
+        from: Cycle,
+        to: Cycle,
+        memory: &DeviceMemory,
+        beside: impl FnOnce(Option<Alone<'_>>),
+    ) {
         for (awake, news) in self.ran.0.iter_mut().zip(self.news.chunks(64)) {
             // Which of them are awake follows no pattern: nothing here depends on a guess.
             *awake = bits(news.iter().map(|news| news.wake_at < to));
         }
         let step = Step { from, to, memory };
         if let [crew] = &mut self.crews[..] {
-            beside();
+            let news = &mut self.news;
+            beside(Some(Alone { crew, news }));
             self.flags = Flags::default();
             for (index, news) in self.news.chunks_mut(64).enumerate() {
                 let awake = (64 * index, self.ran.0[index]);
@@ -197,7 +219,7 @@ impl SmArray {
         }
         if self.ran.is_empty() {
             self.crews.iter_mut().for_each(Crew::forget_ahead);
-            return beside();
+            return beside(None);
         }
         if !self.are_ahead()
             && let Some((giver, taker)) = self.balance.due(self.workers.waited())
@@ -206,7 +228,7 @@ impl SmArray {
         }
         self.order();
         // Without workers nothing shows who has too much to do.
-        if let Some(waited) = self.workers.run(step, &mut self.crews, beside) {
+        if let Some(waited) = self.workers.run(step, &mut self.crews, || beside(None)) {
             self.balance.note(waited);
         }
     }
@@ -370,7 +392,7 @@ mod tests {
         let at = memory.alloc(0, 16).expect("room");
         memory.fill(0, at, 7, 16).expect("it is there");
         let mut beside = 0;
-        sms.run(from, to, &memory, || beside += 1);
+        sms.run(from, to, &memory, |_| beside += 1);
         sms.end_step();
         assert_eq!(beside, 1, "the caller's own work is done once");
         let mut bytes = [0; 16];
@@ -430,7 +452,7 @@ mod tests {
         for threads in THREADS {
             let mut sms = array(threads);
             let memory = DeviceMemory::new(1 << 16);
-            let ours = || sms.run(0, 1000, &memory, || panic!("ours"));
+            let ours = || sms.run(0, 1000, &memory, |_| panic!("ours"));
             assert!(catch_unwind(AssertUnwindSafe(ours)).is_err());
             for crew in sms.crews.iter_mut().skip(1) {
                 for number in crew.range() {

@@ -63,18 +63,23 @@ impl Store {
             bytes,
             next: NONE,
         };
-        let Some(id) = self.free.pop() else {
-            return self.grow(content, parcel);
-        };
+        let id = self.free.pop().unwrap_or_else(|| self.grow(content));
         let packet = &mut self.packets[id.index()];
         packet.content = *content;
         packet.parcel = parcel;
         id
     }
 
+    /// Makes a place.
     #[cold]
-    fn grow(&mut self, content: &Request, parcel: Parcel) -> PacketId {
+    fn grow(&mut self, content: &Request) -> PacketId {
         let id = PacketId::new(self.packets.len());
+        let parcel = Parcel {
+            output: 0,
+            flits: 0,
+            bytes: 0,
+            next: NONE,
+        };
         self.packets.push(Packet {
             content: *content,
             parcel,

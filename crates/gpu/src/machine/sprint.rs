@@ -14,7 +14,7 @@
 use super::{Gpu, Stop};
 use crate::conservation::Ledger;
 use crate::lead::FarEnd;
-use crate::memory::MemorySystem;
+use crate::memory::{Later, MemorySystem};
 use crate::monitor::Monitor;
 use crate::probe::{Part, Probe};
 use crate::recorder::Recorder;
@@ -73,7 +73,7 @@ impl FarEnd for Far<'_> {
     fn cycle(&mut self, now: Cycle, mut give: impl FnMut(usize, Arrival)) {
         self.probe.enter(Part::Memory);
         self.memory.end_exchange();
-        self.memory.run(now, now + 1);
+        self.memory.run(now, now + 1, &mut Later);
         self.probe.enter(Part::Exchange);
         self.memory
             .take_credits(|sm, flits| give(sm, Arrival::Credits(flits)));
