@@ -7,11 +7,11 @@ use crate::counters::{BankPart, DeviceCounters, PartCounters, SmPart};
 use crate::dispatch::{Dispatcher, InFlight, KernelEnd, KernelLaunch};
 use crate::footprints::{SliceCache, Touches};
 use crate::lead::FarEnd;
-use crate::memory::{AtOnce, Later, MemorySystem};
+use crate::memory::{Later, MemorySystem, Receive};
 use crate::monitor::Monitor;
 use crate::probe::{Part, Probe};
 use crate::recorder::{Recorder, Recording};
-use crate::sms::SmArray;
+use crate::sms::{Alone, SmArray};
 use crate::stretches::Stretches;
 use crate::watchdog::{Stuck, Watchdog};
 use sprint::Sharing;
@@ -87,6 +87,26 @@ pub struct Gpu {
     storing: Vec<(Cycle, usize)>,
     /// A fault has been seen: the machine runs one more cycle, which some SMs may have run already.
     failing: bool,
+}
+
+/// Replies that go to SMs at once, as no other thread runs any.
+struct AtOnce<'a> {
+    alone: Alone<'a>,
+    ledger: &'a mut Ledger,
+}
+
+impl Receive for AtOnce<'_> {
+    #[inline]
+    fn receive(&mut self, sm: usize, at: Cycle, reply: &Request) -> bool {
+        self.ledger.answered(sm, reply);
+        self.alone.reply(sm, at, reply);
+        true
+    }
+
+    #[inline]
+    fn untaken(&self, sm: usize) -> Option<u32> {
+        Some(self.alone.untaken(sm))
+    }
 }
 
 impl Gpu {
@@ -292,13 +312,7 @@ impl Gpu {
         sms.run(from, to, device, |alone| {
             probe.enter(Part::Memory);
             match alone {
-                Some(mut alone) => {
-                    let mut receive = AtOnce(|sm, at, reply: &Request| {
-                        ledger.answered(sm, reply);
-                        alone.reply(sm, at, reply);
-                    });
-                    memory.run(from, to, &mut receive);
-                }
+                Some(alone) => memory.run(from, to, &mut AtOnce { alone, ledger }),
                 None => memory.run(from, to, &mut Later),
             }
             probe.enter(Part::Sms);
@@ -406,7 +420,9 @@ impl Gpu {
         far.memory
             .take_credits(|index, flits| sms.credit(index, now, flits));
         far.take_replies(|index, at, reply| sms.reply(index, at, reply));
-        far.memory.end_exchange_of_all(sms.waiting());
+        if let Some(waiting) = sms.waiting() {
+            far.memory.end_exchange_of_all(waiting);
+        }
         Pending {
             stores: all.stored(),
             fault: all.fault(),

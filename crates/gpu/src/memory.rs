@@ -68,6 +68,9 @@ pub(crate) trait Receive {
     /// Takes a reply for an SM, by number, which sees it from cycle `at` on. Returns whether it
     /// has, else the reply waits for the exchange.
     fn receive(&mut self, sm: usize, at: Cycle, reply: &Request) -> bool;
+
+    /// Replies that an SM has not taken, where they do not wait.
+    fn untaken(&self, sm: usize) -> Option<u32>;
 }
 
 /// All wait.
@@ -78,16 +81,10 @@ impl Receive for Later {
     fn receive(&mut self, _sm: usize, _at: Cycle, _reply: &Request) -> bool {
         false
     }
-}
 
-/// All go where they are to come, whoever runs SMs being on this thread.
-pub(crate) struct AtOnce<F>(pub F);
-
-impl<F: FnMut(usize, Cycle, &Request)> Receive for AtOnce<F> {
     #[inline]
-    fn receive(&mut self, sm: usize, at: Cycle, reply: &Request) -> bool {
-        (self.0)(sm, at, reply);
-        true
+    fn untaken(&self, _sm: usize) -> Option<u32> {
+        None
     }
 }
 
@@ -318,7 +315,7 @@ impl MemorySystem {
     fn answer_at_once(&mut self, now: Cycle, receive: &mut impl Receive) {
         for first in (0..self.untaken.len()).step_by(self.cluster) {
             for sm in first..first + self.cluster {
-                while self.has_reply_room(first)
+                while self.has_reply_room(first, receive)
                     && self.sending.contains(sm)
                     && self.inbound[sm].first.at <= now
                 {
@@ -351,11 +348,12 @@ impl MemorySystem {
 
     /// The FIFO of the cluster whose first SM is `first` has room for a reply.
     #[inline]
-    fn has_reply_room(&self, first: usize) -> bool {
+    fn has_reply_room(&self, first: usize, receive: &impl Receive) -> bool {
+        let untaken = |sm| receive.untaken(sm).unwrap_or_else(|| self.untaken[sm].all);
         let all = match self.cluster {
             // Mostly an SM is alone.
-            1 => self.untaken[first].all,
-            sms => self.untaken[first..][..sms].iter().map(|sm| sm.all).sum(),
+            1 => untaken(first),
+            sms => (first..first + sms).map(untaken).sum(),
         };
         all < self.reply_room
     }
@@ -388,14 +386,13 @@ impl MemorySystem {
     fn send_out(&mut self, packet: PacketId, now: Cycle, receive: &mut impl Receive) {
         let reply = self.replies.content(packet);
         let (sm, at) = (reply.sm, now + self.link);
+        if receive.receive(sm.index(), at, reply) {
+            return self.replies.release(packet);
+        }
         let untaken = &mut self.untaken[sm.index()];
         untaken.all += 1;
-        if receive.receive(sm.index(), at, reply) {
-            self.replies.release(packet);
-        } else {
-            untaken.fresh += 1;
-            self.outbound.push(Outbound { at, packet, sm });
-        }
+        untaken.fresh += 1;
+        self.outbound.push(Outbound { at, packet, sm });
     }
 
     /// Accounts for core cycles in which nothing is inside.
@@ -414,7 +411,7 @@ impl MemorySystem {
     #[inline]
     fn deliver_replies(&mut self, now: Cycle, receive: &mut impl Receive) {
         each_member!(self.replies.arrived(), cluster => {
-            if self.has_reply_room(cluster * self.cluster)
+            if self.has_reply_room(cluster * self.cluster, receive)
                 && let Some(packet) = self.replies.take(cluster)
             {
                 self.send_out(packet, now, receive);

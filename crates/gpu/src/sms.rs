@@ -57,6 +57,12 @@ impl Alone<'_> {
         self.news[index].reply(at);
         self.crew.own(index).receive_reply(at, reply);
     }
+
+    /// Replies that an SM has not taken.
+    #[inline]
+    pub fn untaken(&self, index: usize) -> u32 {
+        self.news[index].waiting
+    }
 }
 
 /// The SMs of a GPU.
@@ -179,10 +185,11 @@ impl SmArray {
         self.news[index]
     }
 
-    /// By SM: replies that it has not taken.
+    /// By SM: replies that it has not taken, where other threads run SMs.
     #[inline]
-    pub fn waiting(&self) -> impl Iterator<Item = u32> {
-        self.news.iter().map(|news| news.waiting)
+    pub fn waiting(&self) -> Option<impl Iterator<Item = u32>> {
+        let waiting = self.news.iter().map(|news| news.waiting);
+        (self.crews.len() > 1).then_some(waiting)
     }
 
     /// What any of them had for the others.

@@ -165,17 +165,17 @@ impl<P: Ports> Router<P> {
             self.match_outputs(counters);
             self.send_all(&mut around);
         } else {
-            self.step_channels(&mut around, counters);
+            self.step_channels(around, counters);
         }
         self.active.take(&mut self.matched);
     }
 
     /// The same of several virtual channels.
     #[inline(never)]
-    fn step_channels(&mut self, around: &mut Around<'_, P>, counters: &mut NocCounters) {
+    fn step_channels(&mut self, mut around: Around<'_, P>, counters: &mut NocCounters) {
         self.match_channels(counters);
         self.match_switch(counters);
-        self.send_matched(around);
+        self.send_matched(&mut around);
     }
 
     /// Heads ask for their outputs, each of which has one virtual channel.
