@@ -24,11 +24,15 @@ pub struct Location {
     pub column: u32,
 }
 
+/// A run of an address's bits, to be put in place: right shift, and mask after the shift.
+type Run = (u32, u64);
+
 /// Gathers the bits under a mask into a number, lowest first, run by run.
 #[derive(Clone, Debug)]
 struct Gather {
-    /// (right shift, mask after the shift) of each run of bits, in place.
-    runs: Box<[(u32, u64)]>,
+    /// The first runs; most masks have no more. Those that are not there have no bits.
+    first: [Run; 2],
+    others: Box<[Run]>,
 }
 
 impl Gather {
@@ -42,20 +46,37 @@ impl Gather {
             taken += len;
             mask &= !ones;
         }
-        Self { runs: runs.into() }
+        let first = [0, 1].map(|at| runs.get(at).copied().unwrap_or((0, 0)));
+        let others = runs.get(2..).unwrap_or_default().into();
+        Self { first, others }
     }
 
     /// The lowest bit that is gathered, or 63.
     fn lowest_bit(&self) -> u32 {
-        let first = self.runs.first();
-        first.map_or(63, |(shift, mask)| mask.trailing_zeros() + shift)
+        match self.first[0] {
+            (_, 0) => 63,
+            (shift, mask) => mask.trailing_zeros() + shift,
+        }
     }
 
     #[inline]
     fn of(&self, addr: u64) -> u64 {
-        self.runs
-            .iter()
-            .fold(0, |bits, (shift, mask)| bits | (addr >> shift) & mask)
+        let bits = Self::run(addr, self.first[0]) | Self::run(addr, self.first[1]);
+        if self.others.is_empty() {
+            return bits;
+        }
+        bits | self.of_others(addr)
+    }
+
+    #[inline]
+    const fn run(addr: u64, (shift, mask): Run) -> u64 {
+        (addr >> shift) & mask
+    }
+
+    #[inline(never)]
+    fn of_others(&self, addr: u64) -> u64 {
+        let others = self.others.iter();
+        others.fold(0, |bits, run| bits | Self::run(addr, *run))
     }
 }
 
@@ -76,6 +97,8 @@ pub struct AddressDecoder {
     /// Right shift that replaces the division where the number of channels is a power of two.
     channel_shift: Option<u32>,
     sub_partitions: u32,
+    /// The bank's lowest bits, which choose a channel's L2 bank.
+    side: Gather,
     bank: Gather,
     row: Gather,
     column: Gather,
@@ -90,6 +113,7 @@ impl AddressDecoder {
         let sub_partitions = spec.gpu.sub_partitions_per_channel;
         let channels = spec.gpu.channels;
         let total = channels.next_power_of_two() * sub_partitions;
+        let side_mask = lowest_bits(map.bank_mask, sub_partitions);
         Self {
             channel_bit: map.channel_bit,
             channels: u64::from(channels),
@@ -97,10 +121,11 @@ impl AddressDecoder {
                 .is_power_of_two()
                 .then(|| channels.trailing_zeros()),
             sub_partitions,
+            side: Gather::new(side_mask),
             bank: Gather::new(map.bank_mask),
             row: Gather::new(map.row_mask),
             column: Gather::new(map.column_mask),
-            without_sub_partition: Gather::new(!lowest_bits(map.bank_mask, sub_partitions)),
+            without_sub_partition: Gather::new(!side_mask),
             hash: match spec.partition.channel_index {
                 ChannelIndex::Consecutive => Hash::None,
                 ChannelIndex::Xor => Hash::Xor,
@@ -127,14 +152,15 @@ impl AddressDecoder {
     }
 
     #[inline]
-    fn hashed(&self, addr: u64, quotient: u64, channel: u64, bank: u32) -> u32 {
+    fn hashed(&self, addr: u64, (quotient, channel): (u64, u64), rest: u64) -> u32 {
         let banks = self.sub_partitions;
-        let plain = channel as u32 * banks + (bank & (banks - 1));
+        let side = self.side.of(rest) as u32;
+        let plain = channel as u32 * banks + side;
         match &self.hash {
             Hash::None => plain,
             Hash::Xor => {
                 let upper = quotient >> banks.trailing_zeros();
-                xor(upper, channel as u32, self.channels as u32) * banks + (bank & (banks - 1))
+                xor(upper, channel as u32, self.channels as u32) * banks + side
             }
             Hash::Ipoly(ipoly) => match self.channel_shift {
                 Some(_) => ipoly.hash(quotient >> banks.trailing_zeros(), plain),
@@ -151,14 +177,13 @@ impl AddressDecoder {
     /// The whole location of `addr`.
     #[inline]
     pub fn decode(&self, addr: u64) -> Location {
-        let (quotient, channel) = self.split(addr);
-        let rest = self.rest(addr, quotient);
-        let bank = self.bank.of(rest) as u32;
-        let sub_partition = self.hashed(addr, quotient, channel, bank);
+        let split = self.split(addr);
+        let rest = self.rest(addr, split.0);
+        let sub_partition = self.hashed(addr, split, rest);
         Location {
             channel: ChannelId::new((sub_partition / self.sub_partitions) as usize),
             sub_partition: SubPartitionId::new(sub_partition as usize),
-            bank,
+            bank: self.bank.of(rest) as u32,
             row: self.row.of(rest) as u32,
             column: self.column.of(rest) as u32,
         }
@@ -190,9 +215,9 @@ impl AddressDecoder {
     /// Only the L2 bank of `addr`: what the network needs.
     #[inline]
     pub fn sub_partition(&self, addr: u64) -> SubPartitionId {
-        let (quotient, channel) = self.split(addr);
-        let bank = self.bank.of(self.rest(addr, quotient)) as u32;
-        SubPartitionId::new(self.hashed(addr, quotient, channel, bank) as usize)
+        let split = self.split(addr);
+        let rest = self.rest(addr, split.0);
+        SubPartitionId::new(self.hashed(addr, split, rest) as usize)
     }
 
     /// `addr` with the bits that chose channel and L2 bank taken out: what L2 indexes its sets by.
