@@ -181,21 +181,43 @@ impl WarpPolicy {
         of_policy!(self, p => p.pick(&view(), ready))
     }
 
-    /// The same of a warp that issues as soon as it is picked: `pick`, then `on_issue`.
-    #[inline]
+    /// The same of a warp that issues as soon as it is picked: `pick`, then `on_issue`. Policies
+    /// that look at a mask or two do so here: others need room on the host's stack.
+    #[inline(always)]
     pub fn pick_to_issue<'a>(
         &mut self,
         view: impl Fn() -> WarpView<'a>,
         ready: WarpMask,
     ) -> Option<WarpSlot> {
-        of_policy!(self, p => {
-            let picked = p.pick(&view(), ready);
-            if let Some(slot) = picked {
-                p.on_issue(slot);
-            }
-            picked
-        })
+        match self {
+            Self::Gto(p) => pick_and_tell(p, &view(), ready),
+            Self::Oldest(p) => pick_and_tell(p, &view(), ready),
+            _ => self.pick_with_view(&view(), ready),
+        }
     }
+
+    #[inline(never)]
+    fn pick_with_view(&mut self, view: &WarpView<'_>, ready: WarpMask) -> Option<WarpSlot> {
+        let picked = self.pick_by(|| *view, ready);
+        if let Some(slot) = picked {
+            self.on_issue(slot);
+        }
+        picked
+    }
+}
+
+/// The warp that a policy picks, which issues.
+#[inline(always)]
+fn pick_and_tell(
+    policy: &mut impl WarpScheduler,
+    view: &WarpView<'_>,
+    ready: WarpMask,
+) -> Option<WarpSlot> {
+    let picked = policy.pick(view, ready);
+    if let Some(slot) = picked {
+        policy.on_issue(slot);
+    }
+    picked
 }
 
 impl WarpScheduler for WarpPolicy {

@@ -111,7 +111,7 @@ impl Sm {
     }
 
     /// The warp that a scheduler's policy picks from a mask that is not empty, to issue.
-    #[inline(never)]
+    #[inline(always)]
     fn pick_to_issue(&mut self, s: usize, among: WarpMask) -> Option<WarpSlot> {
         let Scheduler { own, policy, .. } = &mut self.schedulers[s];
         policy.pick_to_issue(|| self.warps.view(*own), among)
