@@ -99,14 +99,6 @@ impl<T: Copy> TimedQueue<T> {
         (self.slots, self.head) = (slots.into(), 0);
     }
 
-    /// The oldest entry leaves, or a part of it: `is_last` says whether nothing is left of it,
-    /// which nobody can foretell: no branch. There must be one.
-    #[inline]
-    pub fn leave(&mut self, is_last: impl FnOnce(&mut T) -> bool) {
-        let is_last = is_last(&mut self.slots[self.head].1);
-        self.drop_if(is_last);
-    }
-
     /// Takes the oldest entry, if it may leave in cycle `now`.
     #[inline]
     pub fn take_due(&mut self, now: Cycle) -> Option<T> {
@@ -118,15 +110,9 @@ impl<T: Copy> TimedQueue<T> {
     /// Drops the oldest entry, of which there must be one.
     #[inline]
     pub fn drop_oldest(&mut self) {
-        self.drop_if(true);
-    }
-
-    #[inline]
-    fn drop_if(&mut self, drops: bool) {
-        let drops = usize::from(drops);
-        self.len -= drops;
+        self.len -= 1;
         // A queue that is mostly empty stays in the same lines of the host's cache.
-        self.head = if self.len == 0 { 0 } else { self.place(drops) };
+        self.head = if self.len == 0 { 0 } else { self.place(1) };
         let due_at = self.slots[self.head].0;
         self.due_at = if self.len == 0 { Cycle::MAX } else { due_at };
     }

@@ -1,10 +1,13 @@
 //! A sub-partition: one L2 bank with its queues, between the network and a DRAM channel (model
 //! page, section 8).
 
+mod input;
+
 use crate::address::PartitionAddrs;
-use crate::cache::{AccessOutcome, Cache, CacheCounters, Level, sectors_from};
+use crate::cache::{AccessOutcome, Cache, CacheCounters, Level};
 use crate::{AccessKind, Request};
-use warploom_base::{Cycle, FixedQueue, KernelSlot, SubPartitionId, TimedQueue};
+use input::Input;
+use warploom_base::{Cycle, FixedQueue, KernelSlot, SubPartitionId};
 use warploom_config::{GpuSpec, ModelStyle, WriteAllocate, WritePolicy};
 use warploom_stats::{LOG2_BINS, Peak, declare_stats, log2_bin};
 
@@ -50,13 +53,9 @@ pub struct SubPartition {
     copied: u64,
     /// Entries that the input queue must have free for a packet to be taken.
     packet_room: usize,
-    from_noc: FixedQueue<Request>,
+    /// Packets in the fixed delay before L2 and requests behind it.
+    input: Input,
     from_dram: FixedQueue<Request>,
-    /// Packets in the fixed delay before L2, with the core cycle at which they leave it. One that
-    /// is split does so as it leaves, since it takes one line of the host's cache and not four:
-    /// `sectors` are those for which a request is still to be made, `addr` what their addresses
-    /// are counted from.
-    rop: TimedQueue<Request>,
     to_noc: FixedQueue<Request>,
     counters: PartitionCounters,
     rop_cycles: Cycle,
@@ -64,7 +63,6 @@ pub struct SubPartition {
     id: SubPartitionId,
     has_l2: bool,
     ideal: bool,
-    splitting: Splitting,
     /// Writes that miss are acknowledged at once.
     acknowledges_misses: bool,
 }
@@ -79,24 +77,23 @@ impl SubPartition {
             l2.write_allocate,
             WriteAllocate::FetchOnWrite | WriteAllocate::LazyFetchOnRead
         );
+        let splitting = Splitting {
+            sectored: l2.enabled && l2.sectored,
+            exact: partition.exact_sectors,
+        };
         Self {
             id,
             addrs: PartitionAddrs::new(spec),
             l2: Cache::with_outlet(l2, Level::L2, spec.gpu.style, partition.l2_to_dram),
             has_l2: l2.enabled,
             ideal: partition.ideal_l2,
-            splitting: Splitting {
-                sectored: l2.enabled && l2.sectored,
-                exact: partition.exact_sectors,
-            },
             acknowledges_misses: lazy && l2.write == WritePolicy::WriteBack,
             packet_room: match spec.gpu.style {
                 ModelStyle::V3 if !l2.sectored => 1,
                 _ => (partition.noc_to_l2 as usize).min(4),
             },
             rop_cycles: rop_cycles.into(),
-            rop: TimedQueue::new(64),
-            from_noc: FixedQueue::new(partition.noc_to_l2 as usize),
+            input: Input::new(partition.noc_to_l2, splitting),
             from_dram: FixedQueue::new(partition.dram_to_l2 as usize),
             to_noc: FixedQueue::new(partition.l2_to_noc as usize),
             now: 0,
@@ -109,7 +106,7 @@ impl SubPartition {
     /// `gpu_stall_dramfull` for this L2 cycle.
     #[inline]
     pub fn can_accept(&self) -> bool {
-        self.from_noc.room() >= self.packet_room
+        self.input.room() >= self.packet_room
     }
 
     /// Takes a packet from the network. A sectored L2 splits it in 32-byte requests (`bytes` / 32
@@ -121,31 +118,22 @@ impl SubPartition {
         self.counters.arrival_cycles += cycles;
         self.counters.arrival_cycles_max.note(cycles);
         self.counters.packets_by_cycles[log2_bin(cycles)] += 1;
-        let requests = if request.kind == AccessKind::TextureRead {
-            self.pass_by_rop(*request)
-        } else {
-            let packet = self.rop.push(now_core + self.rop_cycles, *request);
-            self.splitting.prepare(packet)
+        let requests = match request.kind {
+            AccessKind::TextureRead => self.input.pass(request),
+            _ => self.input.push(now_core + self.rop_cycles, request),
         };
+        let requests = u64::from(requests);
         self.counters.requests += requests;
-        if self.splitting.splits(request) {
+        if requests > 1 {
             self.counters.split_cycles += requests * cycles;
         }
-    }
-
-    /// A packet that does not wait. Returns how many requests are made of it.
-    #[inline(never)]
-    fn pass_by_rop(&mut self, mut packet: Request) -> u64 {
-        let requests = self.splitting.prepare(&mut packet);
-        while !self.splitting.make_request(&mut packet, &mut self.from_noc) {}
-        requests
     }
 
     /// One L2 cycle.
     #[inline]
     pub fn cycle(&mut self, now_core: Cycle) {
         self.now += 1;
-        if !self.queues_empty() || self.rop.is_due(now_core) {
+        if !self.queues_empty() || self.input.is_due(now_core) {
             self.work(now_core);
         }
     }
@@ -160,10 +148,7 @@ impl SubPartition {
         } else {
             self.pass_by_l2();
         }
-        if self.rop.is_due(now_core) & !self.from_noc.is_full() {
-            let Self { rop, from_noc, .. } = self;
-            rop.leave(|packet| self.splitting.make_request(packet, from_noc));
-        }
+        self.input.leave(now_core);
     }
 
     /// The oldest reply of DRAM fills L2, or goes on if it is one to a write.
@@ -188,21 +173,24 @@ impl SubPartition {
     /// The oldest request is looked up.
     #[inline]
     fn access(&mut self) {
-        let Some(request) = self.from_noc.front() else {
+        if self.input.is_empty() {
             return;
-        };
+        }
         let l2 = &mut self.l2;
         if l2.outlet_full() || self.to_noc.is_full() || !l2.data_port_free(self.now) {
             return;
         }
+        // Put together where its reply waits, should it be answered now.
+        let packet = self.input.next();
+        let request = self.to_noc.push(*packet.whole());
+        packet.cut(request);
         let answers_now = if self.ideal {
             l2.hit_always(self.now, request);
             true
         } else {
-            let index_addr = self.addrs.of(request.addr);
-            let access = l2.access_indexed(self.now, request, index_addr);
+            let access = l2.access_near(self.now, request, |addr| self.addrs.of(addr));
             match access.outcome {
-                AccessOutcome::ReservationFail(_) => return,
+                AccessOutcome::ReservationFail(_) => return self.to_noc.keep_newest_if(false),
                 // A hit that was not passed down, or a write that L2 took.
                 AccessOutcome::Hit => !access.sent.has_write(),
                 _ => {
@@ -212,10 +200,9 @@ impl SubPartition {
                 }
             }
         };
-        if answers_now && wants_reply(request.kind) {
-            self.to_noc.push(*request);
-        }
-        self.from_noc.drop_oldest();
+        let replies = answers_now & wants_reply(request.kind);
+        self.to_noc.keep_newest_if(replies);
+        self.input.take();
     }
 
     /// What a cycle does where there is no L2.
@@ -226,11 +213,10 @@ impl SubPartition {
         {
             self.to_noc.push(reply);
         }
-        if !self.l2.outlet_full()
-            && let Some(request) = self.from_noc.front()
-        {
-            self.l2.pass(request);
-            self.from_noc.drop_oldest();
+        if !self.l2.outlet_full() && !self.input.is_empty() {
+            // Nothing is split.
+            self.l2.pass(self.input.next().whole());
+            self.input.take();
         }
     }
 
@@ -289,13 +275,13 @@ impl SubPartition {
 
     /// Nothing inside, in any queue or miss.
     pub fn is_idle(&self) -> bool {
-        self.queues_empty() && self.rop.is_empty() && self.to_noc.is_empty() && self.l2.is_idle()
+        self.queues_empty() && self.input.is_idle() && self.to_noc.is_empty() && self.l2.is_idle()
     }
 
     /// Nothing that `cycle` could move, but for the fixed delay.
     #[inline]
     fn queues_empty(&self) -> bool {
-        self.from_noc.is_empty()
+        self.input.is_empty()
             && self.from_dram.is_empty()
             && !self.l2.has_ready()
             && !self.l2.has_unsent()
@@ -308,7 +294,7 @@ impl SubPartition {
         if !self.queues_empty() {
             return Some(now_core);
         }
-        self.rop.due_at().map(|due_at| due_at.max(now_core))
+        self.input.due_at().map(|due_at| due_at.max(now_core))
     }
 
     /// Accounts for `cycles` L2 cycles that were not run because `next_event` said so.
@@ -395,41 +381,6 @@ impl Splitting {
         self.sectored && packet.bytes > SECTOR_BYTES
     }
 
-    /// Makes the next request of a packet. Returns whether it is the last.
-    #[inline(always)]
-    fn make_request(self, packet: &mut Request, queue: &mut FixedQueue<Request>) -> bool {
-        const MASKS: [u128; 4] = [
-            u32::MAX as u128,
-            (u32::MAX as u128) << 32,
-            (u32::MAX as u128) << 64,
-            (u32::MAX as u128) << 96,
-        ];
-        let request = queue.push(*packet);
-        if !self.splits(packet) {
-            return true;
-        }
-        let left = packet.sectors & packet.sectors.wrapping_sub(1);
-        let sector = packet.sectors.trailing_zeros();
-        request.addr = packet.addr + self.step(packet) * u64::from(sector);
-        request.bytes = SECTOR_BYTES;
-        request.sectors = packet.sectors ^ left;
-        request.byte_mask = packet.byte_mask & MASKS[sector as usize % 4];
-        packet.sectors = left;
-        left == 0
-    }
-
-    /// Prepares a packet for being split, if it is. Returns how many requests are made of it.
-    #[inline]
-    fn prepare(self, packet: &mut Request) -> u64 {
-        if !self.splits(packet) {
-            return 1;
-        }
-        packet.sectors = sectors_to_ask(packet);
-        packet.addr = self.base_addr(packet);
-        debug_assert!(packet.sectors != 0, "a packet of something");
-        packet.sectors.count_ones().into()
-    }
-
     /// What the addresses of a packet's parts are counted from. GPGPU-Sim 4.2
     /// (`breakdown_request_to_sector_requests`) adds the sector's offset in the line to an address
     /// that has it already, and to that of a constant line nothing.
@@ -441,11 +392,11 @@ impl Splitting {
 
     /// Distance of the addresses of neighbouring sectors.
     #[inline]
-    fn step(self, packet: &Request) -> u64 {
+    fn step(self, packet: &Request) -> u32 {
         let half_line = packet.bytes == 2 * SECTOR_BYTES;
         let constant = matches!(packet.kind, AccessKind::ConstRead | AccessKind::InstRead);
         let stands = half_line & constant & !self.exact;
-        u64::from(SECTOR_BYTES) * u64::from(!stands)
+        u32::from(SECTOR_BYTES) * u32::from(!stands)
     }
 }
 
@@ -458,15 +409,6 @@ fn answer(l2: &mut Cache, to_noc: &mut FixedQueue<Request>) {
         && wants_reply(request.kind)
     {
         to_noc.push(*request);
-    }
-}
-
-/// Sectors for each of which a packet that is split makes a request: the dirty ones of a
-/// write-back, of anything else those of the bytes that it spans.
-fn sectors_to_ask(packet: &Request) -> u8 {
-    match packet.kind {
-        AccessKind::L1WriteBack => packet.sectors,
-        _ => sectors_from(packet.addr, packet.bytes.into()),
     }
 }
 

@@ -204,10 +204,19 @@ pub struct Cache {
     refuses: bool,
     /// Accesses that were refused after a look.
     refusals: u32,
+    /// The line that was found or reserved last, and its set.
+    near: Near,
     tags: Tags,
     counters: CacheCounters,
     /// Accesses apart by kernel slot, for those that are followed.
     by_kernel: Vec<CacheCounters>,
+}
+
+/// Where a line is.
+#[derive(Clone, Copy, Debug)]
+struct Near {
+    at: u32,
+    set: u32,
 }
 
 /// An access that was not taken: all of it that the answer depends on.
@@ -257,6 +266,7 @@ impl Cache {
             refused: Refused::NOTHING,
             refuses: false,
             refusals: 0,
+            near: Near { at: 0, set: 0 },
             rules: Rules::new(spec, level, style),
             data_port_free_at: 0,
             fill_port_free_at: 0,
@@ -298,15 +308,57 @@ impl Cache {
         if let Some(reason) = self.refuses_again(request) {
             return policy::refused(reason);
         }
-        let place = self.place(now, request, index_addr);
+        let place = self.place(now, request, self.tags.set(index_addr));
         let found = self.tags.find(place.set, place.line);
         match found {
             // The usual case, above all of instructions, without what others need.
-            Some(at) if self.tags.is_readable(at, place.sector) && !request.kind.is_write() => {
-                self.read_hit(place, at, request)
-            }
+            Some(at) if self.reads(at, place.sector, request) => self.read_hit(place, at, request),
             _ => self.access_in_full(place, found, request),
         }
+    }
+
+    /// Offers a request to L2, `index_addr` being its partition address. Sectors of a line come one
+    /// after the other, so that the line is looked for where the last was.
+    #[inline(always)]
+    pub(crate) fn access_near(
+        &mut self,
+        now: Cycle,
+        request: &Request,
+        index_addr: impl FnOnce(u64) -> u64,
+    ) -> Access {
+        if let Some(reason) = self.refuses_again(request) {
+            return policy::refused(reason);
+        }
+        let near = self.near;
+        let mut place = self.place(now, request, near.set);
+        if !self.tags.is_at(near.at, place.line) {
+            place.set = self.tags.set(index_addr(request.addr));
+            let Some(at) = self.tags.find(place.set, place.line) else {
+                return self.access_out_of_line(place, None, request);
+            };
+            self.near = Near { at, set: place.set };
+        }
+        let at = self.near.at;
+        match self.reads(at, place.sector, request) {
+            true => self.read_hit(place, at, request),
+            false => self.access_out_of_line(place, Some(at), request),
+        }
+    }
+
+    /// The request reads a sector of line `at` that is there.
+    #[inline]
+    fn reads(&self, at: u32, sector: u8, request: &Request) -> bool {
+        self.tags.is_readable(at, sector) && !request.kind.is_write()
+    }
+
+    #[inline(never)]
+    fn access_out_of_line(
+        &mut self,
+        place: Place,
+        found: Option<u32>,
+        request: &Request,
+    ) -> Access {
+        self.access_in_full(place, found, request)
     }
 
     /// Whether a read of `bytes` at `addr`, in one sector, finds its data: then that is counted and
@@ -399,10 +451,10 @@ impl Cache {
     }
 
     #[inline]
-    fn place(&self, now: Cycle, request: &Request, index_addr: u64) -> Place {
+    fn place(&self, now: Cycle, request: &Request, set: u32) -> Place {
         Place {
             now,
-            set: self.tags.set(index_addr),
+            set,
             line: self.tags.line(request.addr),
             // The first sector touched, or the last there is.
             sector: (request.sectors | 8).trailing_zeros() as u8 & self.rules.sector_bits,
@@ -612,7 +664,7 @@ impl Cache {
             self.invalidate_all();
             return true;
         }
-        let place = self.place(now, cause, cause.addr);
+        let place = self.place(now, cause, self.tags.set(cause.addr));
         self.write_back(place, cause, false);
         false
     }

@@ -2,7 +2,7 @@
 
 use super::mshr::{Fill, Room};
 use super::tags::Probe;
-use super::{Access, AccessOutcome, Cache, FailReason, Level, Place, Sent};
+use super::{Access, AccessOutcome, Cache, FailReason, Level, Near, Place, Sent};
 use crate::{AccessKind, Request};
 use core::hint::cold_path;
 use warploom_config::{AllocatePolicy, ModelStyle, WriteAllocate, WritePolicy};
@@ -312,7 +312,11 @@ impl Cache {
                 self.tags.touch(at, now);
                 (at, false)
             }
-            Probe::Miss | Probe::Full => self.tags.allocate(set, line, sector, now),
+            Probe::Miss | Probe::Full => {
+                let (at, evicts) = self.tags.allocate(set, line, sector, now);
+                self.near = Near { at, set };
+                (at, evicts)
+            }
         }
     }
 

@@ -328,6 +328,12 @@ impl Tags {
         self.use_ways(ways as usize);
     }
 
+    /// A line is at `at`.
+    #[inline]
+    pub(super) fn is_at(&self, at: u32, line: u64) -> bool {
+        self.lines[at as usize].number == line
+    }
+
     /// Where a line is, if its tag is anywhere in the set.
     #[inline(always)]
     pub(super) fn find(&self, set: u32, line: u64) -> Option<u32> {

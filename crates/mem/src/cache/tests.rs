@@ -4,6 +4,7 @@ use super::*;
 use crate::AccessKind;
 use crate::testing::{cache_spec, read, write};
 use AccessOutcome::{Hit, HitReserved, Miss, ReservationFail, SectorMiss};
+use proptest::prelude::*;
 use warploom_config::Replacement;
 
 fn cache(change: impl FnOnce(&mut CacheSpec)) -> Cache {
@@ -609,4 +610,57 @@ fn a_request_refused_again_would_be_refused() {
         }
     }
     assert!(refused > 1_000, "{refused}");
+}
+
+/// An access of a random program: to which line, sector and bytes, and whether what is missing
+/// comes before the next one.
+type Step = (bool, u64, u64, u32, bool);
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let step = (any::<bool>(), 0..12_u64, 0..4_u64, 0..7_u32, any::<bool>());
+    prop::collection::vec(step, 0..200)
+}
+
+/// Reads of a sector, or writes of some words of it.
+fn of_step((writes, line, sector, words, _): Step) -> Request {
+    let addr = line * 128 + sector * 32;
+    let mut request = if writes {
+        write(addr, 32)
+    } else {
+        read(addr, 32)
+    };
+    if writes {
+        // All words, the first or the last.
+        let words = [0xffff_ffff, 0xffff, 0xffff_0000][words as usize % 3];
+        request.byte_mask &= words << (sector * 32);
+    }
+    request
+}
+
+proptest! {
+    /// Looking where the last line was changes no answer.
+    #[test]
+    fn looking_nearby_is_looking_up(steps in steps()) {
+        for write in [WritePolicy::WriteBack, WritePolicy::WriteThrough, WritePolicy::WriteEvict] {
+            for allocate in [
+                WriteAllocate::None,
+                WriteAllocate::FetchOnWrite,
+                WriteAllocate::LazyFetchOnRead,
+            ] {
+                let mut plain = cache(|spec| {
+                    (spec.sectored, spec.write, spec.write_allocate) = (true, write, allocate);
+                });
+                let mut near = plain.clone();
+                for (now, step) in steps.iter().enumerate() {
+                    let (now, request) = (now as Cycle, of_step(*step));
+                    let expected = plain.access_indexed(now, &request, request.addr);
+                    prop_assert_eq!(near.access_near(now, &request, |addr| addr), expected);
+                    if step.4 {
+                        prop_assert_eq!(settle(&mut near, now), settle(&mut plain, now));
+                    }
+                }
+                prop_assert_eq!(near.counters(), plain.counters());
+            }
+        }
+    }
 }
