@@ -313,6 +313,7 @@ impl Cache {
         match found {
             // The usual case, above all of instructions, without what others need.
             Some(at) if self.reads(at, place.sector, request) => self.read_hit(place, at, request),
+            None if self.goes_past(request) => self.send_past(request),
             _ => self.access_in_full(place, found, request),
         }
     }
@@ -339,10 +340,14 @@ impl Cache {
             self.near = Near { at, set: place.set };
         }
         let at = self.near.at;
-        match self.reads(at, place.sector, request) {
-            true => self.read_hit(place, at, request),
-            false => self.access_out_of_line(place, Some(at), request),
+        if request.kind.is_write() {
+            if self.takes_write(at, place.sector) {
+                return self.take_write(place, at, request);
+            }
+        } else if self.tags.is_readable(at, place.sector) {
+            return self.read_hit(place, at, request);
         }
+        self.access_out_of_line(place, Some(at), request)
     }
 
     /// The request reads a sector of line `at` that is there.
@@ -765,7 +770,7 @@ impl Cache {
     }
 
     /// The data of a hit passes the port.
-    #[inline]
+    #[inline(always)]
     fn hit_port(&mut self, now: Cycle, bytes: u32) {
         let cycles = match bytes <= self.rules.port_bytes {
             // Nothing is divided.

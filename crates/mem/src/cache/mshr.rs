@@ -30,6 +30,23 @@ struct Entry {
 
 const _: () = assert!(size_of::<Entry>() == 32, "half of a host's cache line");
 
+impl Entry {
+    /// The last of those that are free.
+    const FREE: Self = Self {
+        addr: 0,
+        set: 0,
+        index: 0,
+        head: NONE,
+        tail: NONE,
+        bytes_left: 0,
+        waiting: 0,
+        sector: 0,
+        has_atomic: false,
+        write_waits: false,
+        read_after_write: false,
+    };
+}
+
 /// Where a fill goes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Fill {
@@ -138,7 +155,14 @@ impl Mshrs {
         request: &Request,
     ) -> u32 {
         let first = self.keep(request);
-        let entry = Entry {
+        let index = match self.free_entry {
+            NONE => self.add_entry(),
+            index => index,
+        };
+        let entry = &mut self.entries[index as usize];
+        self.free_entry = entry.head;
+        // Where it stays: hosts are slow to load a whole that they have just stored in parts.
+        *entry = Entry {
             addr,
             set: fill.set,
             index: fill.index,
@@ -150,15 +174,6 @@ impl Mshrs {
             read_after_write: false,
             head: first,
             tail: first,
-        };
-        let index = if self.free_entry == NONE {
-            self.add_entry(&entry)
-        } else {
-            let index = self.free_entry;
-            let free = &mut self.entries[index as usize];
-            self.free_entry = free.head;
-            *free = entry;
-            index
         };
         self.in_use += 1;
         self.by_addr.insert(slot, addr, index);
@@ -177,10 +192,11 @@ impl Mshrs {
         entry.write_waits |= request.kind.is_write();
     }
 
+    /// Adds an entry, the last that is free.
     #[cold]
     #[inline(never)]
-    fn add_entry(&mut self, entry: &Entry) -> u32 {
-        self.entries.push(*entry);
+    fn add_entry(&mut self) -> u32 {
+        self.entries.push(Entry::FREE);
         self.entries.len() as u32 - 1
     }
 

@@ -59,7 +59,7 @@ impl Cache {
     }
 
     /// A read, or an atomic, that finds its sector in line `at`.
-    #[inline]
+    #[inline(always)]
     pub(super) fn read_hit(&mut self, place: Place, at: u32, request: &Request) -> Access {
         self.tags.touch(at, place.now);
         if request.kind == AccessKind::GlobalAtomic {
@@ -96,6 +96,26 @@ impl Cache {
         Ok(Done::default())
     }
 
+    /// The request, should it not find its line, is a write that takes none, and may go down.
+    #[inline]
+    pub(super) fn goes_past(&self, request: &Request) -> bool {
+        request.kind.is_write()
+            && self.rules.write_allocate == WriteAllocate::None
+            && !self.misses.is_full()
+    }
+
+    /// Such a write goes down: what `write` does of it, without what others need.
+    #[inline]
+    pub(super) fn send_past(&mut self, request: &Request) -> Access {
+        self.refuses = false;
+        self.misses.push(*request);
+        self.count(request, AccessOutcome::Miss);
+        Access {
+            outcome: AccessOutcome::Miss,
+            sent: Sent::Write,
+        }
+    }
+
     #[inline(never)]
     pub(super) fn write(
         &mut self,
@@ -122,6 +142,33 @@ impl Cache {
         }
     }
 
+    /// Line `at` has the sector and keeps what is written to it.
+    #[inline]
+    pub(super) fn takes_write(&self, at: u32, sector: u8) -> bool {
+        self.rules.write == WritePolicy::WriteBack && self.tags.is_present(at, sector)
+    }
+
+    /// Such a write: what `write` does of it, without what others need.
+    #[inline(never)]
+    pub(super) fn take_write(&mut self, place: Place, at: u32, request: &Request) -> Access {
+        self.refuses = false;
+        self.write_present(place, at, request);
+        self.count_hit((request.kind, request.kernel));
+        Access {
+            outcome: AccessOutcome::Hit,
+            sent: Sent::Nothing,
+        }
+    }
+
+    /// Writes to a sector that is there, and stays.
+    #[inline(always)]
+    fn write_present(&mut self, place: Place, at: u32, request: &Request) {
+        let Place { set, sector, .. } = place;
+        self.tags.touch(at, place.now);
+        self.tags.write_present(set, at, sector, request.byte_mask);
+        self.hit_port(place.now, request.bytes.into());
+    }
+
     fn write_hit(&mut self, place: Place, at: u32, request: &Request) -> Result<Done, FailReason> {
         let (sends, stays) = match self.rules.write {
             WritePolicy::WriteBack => (false, true),
@@ -137,16 +184,11 @@ impl Cache {
             self.misses.push(*request);
         }
         if stays {
-            self.tags.touch(at, place.now);
-            self.tags
-                .write(place.set, at, place.sector, request.byte_mask);
-            if self.tags.fully_written(at, place.sector) {
-                self.tags.set_readable(at, place.sector, true);
-            }
+            self.write_present(place, at, request);
         } else {
             self.tags.invalidate(place.set, at, place.sector);
+            self.hit_port(place.now, request.bytes.into());
         }
-        self.hit_port(place.now, request.bytes.into());
         Ok(Done {
             sent: Sent::write_if(sends),
             ..HIT

@@ -394,6 +394,13 @@ impl Tags {
         self.lines[at as usize].state.readable >> sector & 1 == 1
     }
 
+    /// A sector of line `at` is there, though reads may not find all of it: writes hit.
+    #[inline]
+    pub(super) fn is_present(&self, at: u32, sector: u8) -> bool {
+        let state = self.lines[at as usize].state;
+        (state.readable | state.modified & !state.reserved) >> sector & 1 == 1
+    }
+
     /// Looks a sector up.
     pub(super) fn probe(&self, set: u32, line: u64, sector: u8, is_write: bool) -> Probe {
         self.probe_found(self.find(set, line), set, sector, is_write)
@@ -554,6 +561,24 @@ impl Tags {
         });
     }
 
+    /// Writes bytes of a sector that is there. Reads find it from then on if they did before, or if
+    /// every byte has been written.
+    #[inline(always)]
+    pub(super) fn write_present(&mut self, set: u32, at: u32, sector: u8, bytes: u128) {
+        debug_assert!(self.is_present(at, sector));
+        let bit = 1 << sector;
+        let state = self.lines[at as usize].state;
+        // Mostly it has been written before, and is as it was but for the bytes.
+        if state.modified & bit == 0 {
+            self.write(set, at, sector, bytes);
+        } else {
+            self.dirty_bytes[at as usize] |= bytes;
+        }
+        if state.unreadable & bit != 0 && self.fully_written(at, sector) {
+            self.set_readable(at, sector, true);
+        }
+    }
+
     /// Says whether reads may take the sector as it is.
     pub(super) fn set_readable(&mut self, at: u32, sector: u8, readable: bool) {
         let bit = 1 << sector;
@@ -567,16 +592,22 @@ impl Tags {
     }
 
     /// Every byte of the sector has been written since the line came.
+    #[inline]
     pub(super) fn fully_written(&self, at: u32, sector: u8) -> bool {
-        let bytes = if self.sectored {
-            u128::from(u32::MAX) << (u32::from(sector) * SECTOR_BYTES)
-        } else if self.line_bytes() >= 128 {
+        let dirty = self.dirty_bytes[at as usize];
+        if self.sectored {
+            // Hosts shift 64 bits at a time.
+            let half = if sector & 2 == 0 { dirty } else { dirty >> 64 } as u64;
+            let bytes = half >> (u32::from(sector & 1) * SECTOR_BYTES);
+            return bytes as u32 == u32::MAX;
+        }
+        let bytes = if self.line_bytes() >= 128 {
             u128::MAX
         } else {
             let shift = (self.lines[at as usize].number << self.index.line_shift) % 128;
             ((1 << self.line_bytes()) - 1) << shift
         };
-        self.dirty_bytes[at as usize] & bytes == bytes
+        dirty & bytes == bytes
     }
 
     /// When the fill of a sector comes, it is modified, readable and its bytes count as dirty.
@@ -620,7 +651,27 @@ impl Tags {
         if state.dirty_bytes_on_fill {
             self.dirty_bytes[index] |= bytes();
         }
-        self.change(set, index, |state| {
+        let written = !state.reserved | state.modified_on_fill | state.readable_on_fill;
+        if written & bit != 0 {
+            return self.fill_written(set, at, bit);
+        }
+        // What `change` does of a sector that was reserved and becomes valid.
+        let line = &mut self.lines[index];
+        line.state.reserved &= !bit;
+        line.state.valid |= bit;
+        line.state.readable |= bit;
+        line.order &= !(u64::from(bit) << RESERVED.trailing_zeros());
+        if line.state.reserved == 0 {
+            let count = &mut self.counts[set as usize];
+            count.reserved -= 1;
+            count.dirty += u16::from(line.state.modified != 0);
+        }
+    }
+
+    /// `fill` of a sector that was written while it was on its way.
+    #[inline(never)]
+    pub(super) fn fill_written(&mut self, set: u32, at: u32, bit: u8) {
+        self.change(set, at as usize, |state| {
             state.reserved &= !bit;
             if state.modified_on_fill & bit != 0 {
                 state.modified |= bit;

@@ -663,4 +663,45 @@ proptest! {
             }
         }
     }
+
+    /// What is usual, a write to a sector that is there and the fill of one that was not written
+    /// meanwhile, does what the unusual does.
+    #[test]
+    fn the_usual_is_a_case_of_the_unusual(steps in steps()) {
+        let mut spec = cache_spec(4, 2);
+        spec.sectored = true;
+        let mut tags = Tags::new(&spec, spec.ways);
+        for (now, step) in steps.iter().enumerate() {
+            let (now, request, sector) = (now as Cycle, of_step(*step), step.2 as u8);
+            let (set, line) = (tags.set(request.addr), tags.line(request.addr));
+            match tags.probe(set, line, sector, true) {
+                Probe::Miss => {
+                    tags.allocate(set, line, sector, now);
+                }
+                Probe::SectorMiss(at) => tags.allocate_sector(set, at, sector, now),
+                Probe::HitReserved(at) if request.kind.is_write() => {
+                    tags.write(set, at, sector, request.byte_mask);
+                    let readable = tags.fully_written(at, sector);
+                    tags.set_readable(at, sector, readable);
+                    tags.dirty_on_fill(at, sector, !readable);
+                }
+                Probe::HitReserved(at) => {
+                    let mut plain = tags.clone();
+                    plain.fill_written(set, at, 1 << sector);
+                    tags.fill(set, at, line, sector, || 0);
+                    prop_assert_eq!(format!("{tags:?}"), format!("{plain:?}"));
+                }
+                Probe::Hit(at) => {
+                    let mut plain = tags.clone();
+                    plain.write(set, at, sector, request.byte_mask);
+                    if plain.fully_written(at, sector) {
+                        plain.set_readable(at, sector, true);
+                    }
+                    tags.write_present(set, at, sector, request.byte_mask);
+                    prop_assert_eq!(format!("{tags:?}"), format!("{plain:?}"));
+                }
+                Probe::Full => {}
+            }
+        }
+    }
 }
