@@ -93,6 +93,8 @@ enum Hash {
 #[derive(Clone, Debug)]
 pub struct AddressDecoder {
     channel_bit: u32,
+    /// The bits below that.
+    below_channel: u64,
     channels: u64,
     /// Right shift that replaces the division where the number of channels is a power of two.
     channel_shift: Option<u32>,
@@ -116,6 +118,7 @@ impl AddressDecoder {
         let side_mask = lowest_bits(map.bank_mask, sub_partitions);
         Self {
             channel_bit: map.channel_bit,
+            below_channel: (1 << map.channel_bit) - 1,
             channels: u64::from(channels),
             channel_shift: channels
                 .is_power_of_two()
@@ -148,7 +151,7 @@ impl AddressDecoder {
     /// The address without its channel.
     #[inline]
     fn rest(&self, addr: u64, quotient: u64) -> u64 {
-        quotient << self.channel_bit | addr & ((1 << self.channel_bit) - 1)
+        quotient << self.channel_bit | addr & self.below_channel
     }
 
     #[inline]
@@ -260,32 +263,6 @@ impl<T: Copy> Nearby<T> {
     }
 }
 
-/// Partition addresses one after the other.
-#[derive(Clone, Debug)]
-pub(crate) struct PartitionAddrs {
-    near: Nearby<u64>,
-    decoder: AddressDecoder,
-}
-
-impl PartitionAddrs {
-    pub(crate) fn new(spec: &GpuSpec) -> Self {
-        let map = spec.partition.address_map;
-        let taken = lowest_bits(map.bank_mask, spec.gpu.sub_partitions_per_channel);
-        Self {
-            near: Nearby::new(map.channel_bit.min(taken.trailing_zeros()), 0),
-            decoder: AddressDecoder::new(spec),
-        }
-    }
-
-    /// See [`AddressDecoder::partition_addr`].
-    #[inline]
-    pub(crate) fn of(&mut self, addr: u64) -> u64 {
-        let decoder = &self.decoder;
-        let high = self.near.of(addr, |high| decoder.partition_addr(high));
-        high | addr & self.near.low
-    }
-}
-
 /// The lowest log2(`count`) bits set in `mask`.
 fn lowest_bits(mask: u64, count: u32) -> u64 {
     let mut left = mask;
@@ -297,7 +274,7 @@ fn lowest_bits(mask: u64, count: u32) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{AddressDecoder, Gather, Location, PartitionAddrs};
+    use super::{AddressDecoder, Gather, Location, Nearby};
     use crate::testing::{fermi_spec, volta_spec};
     use proptest::prelude::*;
     use warploom_base::{ChannelId, SubPartitionId};
@@ -321,11 +298,13 @@ mod tests {
             for mut spec in [fermi_spec(), volta_spec()] {
                 spec.partition.address_map.channel_bit = channel_bit;
                 let decoder = AddressDecoder::new(&spec);
-                let (mut kept, mut near) = (PartitionAddrs::new(&spec), 0);
+                let mut kept = Nearby::new(decoder.bits_below_bank_and_row(), (0, 0));
+                let mut near = 0;
                 for (goes, far, step) in &addrs {
                     near = if *goes == 0 { *far } else { near };
                     let addr = near + step;
-                    prop_assert_eq!(kept.of(addr), decoder.partition_addr(addr));
+                    let found = kept.of(addr, |addr| decoder.bank_and_row(addr));
+                    prop_assert_eq!(found, decoder.bank_and_row(addr));
                 }
             }
         }

@@ -3,7 +3,7 @@
 
 mod input;
 
-use crate::address::PartitionAddrs;
+use crate::address::AddressDecoder;
 use crate::cache::{AccessOutcome, Cache, CacheCounters, Level};
 use crate::{AccessKind, Request};
 use input::Input;
@@ -59,7 +59,7 @@ pub struct SubPartition {
     to_noc: FixedQueue<Request>,
     counters: PartitionCounters,
     rop_cycles: Cycle,
-    addrs: PartitionAddrs,
+    decoder: AddressDecoder,
     id: SubPartitionId,
     has_l2: bool,
     ideal: bool,
@@ -83,7 +83,7 @@ impl SubPartition {
         };
         Self {
             id,
-            addrs: PartitionAddrs::new(spec),
+            decoder: AddressDecoder::new(spec),
             l2: Cache::with_outlet(l2, Level::L2, spec.gpu.style, partition.l2_to_dram),
             has_l2: l2.enabled,
             ideal: partition.ideal_l2,
@@ -188,7 +188,8 @@ impl SubPartition {
             l2.hit_always(self.now, request);
             true
         } else {
-            let access = l2.access_near(self.now, request, |addr| self.addrs.of(addr));
+            let index_addr = |addr| self.decoder.partition_addr(addr);
+            let access = l2.access_near(self.now, request, index_addr);
             match access.outcome {
                 AccessOutcome::ReservationFail(_) => return self.to_noc.keep_newest_if(false),
                 // A hit that was not passed down, or a write that L2 took.
@@ -319,8 +320,9 @@ impl SubPartition {
     /// copies), all in one line of L2.
     pub fn warm(&mut self, addr: u64, end: u64) {
         if self.has_l2 {
+            let index_addr = self.decoder.partition_addr(addr);
             let sectors = (end - addr).div_ceil(32);
-            self.l2.warm(self.now, addr, self.addrs.of(addr), sectors);
+            self.l2.warm(self.now, addr, index_addr, sectors);
             self.now += sectors;
             self.copied += sectors;
         }

@@ -292,7 +292,7 @@ impl Cache {
         if self.misses.is_full() && self.rules.sends(request.kind) {
             return self.refuse_to_send(request);
         }
-        self.access_indexed(now, request, request.addr)
+        self.look_up(now, request)
     }
 
     /// Refuses a request that would go down whatever the tags say.
@@ -303,12 +303,12 @@ impl Cache {
         policy::refused(FailReason::MissQueueFull)
     }
 
-    /// Offers a request whose set is chosen by `index_addr` (in L2: the partition address).
-    pub fn access_indexed(&mut self, now: Cycle, request: &Request, index_addr: u64) -> Access {
+    /// `access` of a request that goes by the tags.
+    fn look_up(&mut self, now: Cycle, request: &Request) -> Access {
         if let Some(reason) = self.refuses_again(request) {
             return policy::refused(reason);
         }
-        let place = self.place(now, request, self.tags.set(index_addr));
+        let place = self.place(now, request, self.tags.set(request.addr));
         let found = self.tags.find(place.set, place.line);
         match found {
             // The usual case, above all of instructions, without what others need.

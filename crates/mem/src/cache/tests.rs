@@ -602,7 +602,7 @@ fn a_request_refused_again_would_be_refused() {
                     forgetful.refuses = false;
                     refused += u32::from(cache.clone().refuses_again(&request).is_some());
                     let access = cache.access(now, &request);
-                    let looked = forgetful.access_indexed(now, &request, request.addr);
+                    let looked = forgetful.look_up(now, &request);
                     assert_eq!(access, looked);
                     assert_eq!(cache.counters(), forgetful.counters());
                 }
@@ -653,7 +653,7 @@ proptest! {
                 let mut near = plain.clone();
                 for (now, step) in steps.iter().enumerate() {
                     let (now, request) = (now as Cycle, of_step(*step));
-                    let expected = plain.access_indexed(now, &request, request.addr);
+                    let expected = plain.look_up(now, &request);
                     prop_assert_eq!(near.access_near(now, &request, |addr| addr), expected);
                     if step.4 {
                         prop_assert_eq!(settle(&mut near, now), settle(&mut plain, now));
