@@ -1,0 +1,87 @@
+//! What is done to a cache as a whole, between kernels or by the host: to empty it, to change its
+//! size and policy, to warm it.
+
+use super::Cache;
+use super::tags::Probe;
+use crate::Request;
+use warploom_base::Cycle;
+use warploom_config::AllocatePolicy;
+
+impl Cache {
+    /// Makes every line invalid (dirty lines are dropped, as in GPGPU-Sim).
+    pub fn invalidate_all(&mut self) {
+        self.refuses = false;
+        self.tags.clear(|_| true);
+    }
+
+    /// Makes every dirty line invalid.
+    pub fn flush(&mut self) {
+        self.refuses = false;
+        self.tags.clear(|is_dirty| is_dirty);
+    }
+
+    /// One cycle of emptying the cache, so that its memory can be put to another use: a dirty line
+    /// goes down, in the name of `cause`, if there is room. True when nothing is left, outstanding
+    /// or on its way.
+    pub fn empty(&mut self, now: Cycle, cause: &Request) -> bool {
+        if !self.is_idle() || self.has_ready() {
+            return false;
+        }
+        self.refuses = false;
+        if !self.tags.take_dirty() {
+            self.invalidate_all();
+            return true;
+        }
+        let place = self.place(now, cause, self.tags.set(cause.addr));
+        self.write_back(place, cause, false);
+        false
+    }
+
+    /// No miss is outstanding, so that size and policy may change.
+    pub fn is_quiescent(&self) -> bool {
+        self.mshrs.is_empty()
+    }
+
+    /// Changes the number of ways in use (Volta's carve-out) and invalidates every line, unless
+    /// the number is what it was. The cache must be quiescent.
+    pub fn set_ways(&mut self, ways: u32) {
+        assert!(self.is_quiescent(), "a cache in use cannot change its size");
+        self.refuses = false;
+        if ways != self.tags.ways() {
+            self.tags.set_ways(ways);
+        }
+    }
+
+    /// Chooses when lines are reserved, for `AllocatePolicy::Streaming`. The cache must be
+    /// quiescent.
+    pub fn set_allocate(&mut self, allocate: AllocatePolicy) {
+        assert!(
+            self.is_quiescent(),
+            "a cache in use cannot change its policy"
+        );
+        self.refuses = false;
+        self.rules.allocate = allocate;
+    }
+
+    /// Marks sectors valid without traffic (a host-to-device copy that warms L2): so many of one
+    /// line from that at `addr` on, one a cycle from `now` on.
+    pub fn warm(&mut self, now: Cycle, addr: u64, index_addr: u64, sectors: u64) {
+        self.refuses = false;
+        let set = self.tags.set(index_addr);
+        let line = self.tags.line(addr);
+        let mut found = self.tags.find(set, line);
+        for nth in 0..sectors {
+            let sector = ((addr / 32 + nth) % 4) as u8 & self.rules.sector_bits;
+            let at = match self.tags.probe_found(found, set, sector, true) {
+                Probe::Full | Probe::Hit(_) | Probe::HitReserved(_) => continue,
+                Probe::Miss => self.tags.allocate(set, line, sector, now + nth).0,
+                Probe::SectorMiss(at) => {
+                    self.tags.allocate_sector(set, at, sector, now + nth);
+                    at
+                }
+            };
+            self.tags.fill(set, at, line, sector, || 0);
+            found = Some(at);
+        }
+    }
+}
