@@ -389,8 +389,12 @@ mod tests {
     }
 
     fn array(threads: usize) -> SmArray {
+        array_of(SMS, threads)
+    }
+
+    fn array_of(sms: usize, threads: usize) -> SmArray {
         let sm = |id| Sm::new(&spec(), SmId::new(id), &OwnPolicies::default());
-        SmArray::new((0..SMS).map(sm).collect(), threads)
+        SmArray::new((0..sms).map(sm).collect(), threads)
     }
 
     /// One step; which SMs ran in it.
@@ -426,6 +430,34 @@ mod tests {
             assert_eq!(step(&mut sms, 8, 9), [1]);
             assert_eq!(sms.next_wake(), 9);
             assert_eq!(step(&mut sms, 9, 10), [3]);
+        }
+    }
+
+    /// SMs may be more than a word has bits.
+    #[test]
+    fn many_sms_run() {
+        for threads in [1, 2] {
+            let mut sms = array_of(66, threads);
+            assert_eq!(step(&mut sms, 0, 1), (0..66).collect::<Vec<_>>());
+            sms.wake(3, 5);
+            sms.wake(65, 5);
+            assert_eq!(step(&mut sms, 5, 6), [3, 65]);
+        }
+    }
+
+    /// Replies count as not taken from where they come until the SM runs, whoever runs it.
+    #[test]
+    fn replies_are_untaken_once_they_come() {
+        for threads in THREADS {
+            let mut sms = array(threads);
+            step(&mut sms, 0, 1);
+            let reply = Request::new(AccessKind::GlobalRead, 0, 32);
+            (0..2).for_each(|_| sms.reply(4, 9, &reply));
+            assert_eq!((sms.news(4).waiting, sms.news(4).wake_at), (2, 9));
+            // It runs, and sees none of them yet.
+            sms.wake(4, 7);
+            assert_eq!(step(&mut sms, 7, 8), [4]);
+            assert_eq!((sms.news(4).waiting, sms.news(4).wake_at), (2, 9));
         }
     }
 

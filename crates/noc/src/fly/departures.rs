@@ -79,8 +79,8 @@ impl<P: Ports> Departures<P> {
         &mut self.coming[place]
     }
 
-    /// A flit of an output's virtual channel `index` will be over the switch in cycle `over`. Returns
-    /// what it comes with, for [`Coming::end`] if it ends a packet.
+    /// A flit of an output's virtual channel `index` will be over the switch in cycle `over`.
+    /// Returns what it comes with, for [`Coming::end`] if it ends a packet.
     #[inline]
     pub(super) fn push(&mut self, output: usize, index: usize, over: Cycle) -> &mut Coming<P> {
         let leaves = over.max(self.free_at[output]);

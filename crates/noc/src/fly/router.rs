@@ -165,23 +165,23 @@ impl<P: Ports> Router<P> {
             self.match_outputs(counters);
             self.send_all(&mut around);
         } else {
-            self.step_channels(around, counters);
+            self.step_channels(&mut around, counters);
         }
         self.active.take(&mut self.matched);
     }
 
     /// The same of several virtual channels.
     #[inline(never)]
-    fn step_channels(&mut self, mut around: Around<'_, P>, counters: &mut NocCounters) {
+    fn step_channels(&mut self, around: &mut Around<'_, P>, counters: &mut NocCounters) {
         self.match_channels(counters);
         self.match_switch(counters);
-        self.send_matched(&mut around);
+        self.send_matched(around);
     }
 
     /// Heads ask for their outputs, each of which has one virtual channel.
     #[inline]
     fn match_outputs(&mut self, counters: &mut NocCounters) {
-        // Outside the router while tables are written that the host would think they may lie in.
+        // Taken out of the router: else each write to a table would have them stored before it.
         let sets = [&mut self.wanted, &mut self.held, &mut self.matched];
         let ([mut wanted, mut held, mut matched], mut asking) =
             (sets.map(PortSet::take_out), self.asking);
