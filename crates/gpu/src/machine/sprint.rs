@@ -84,8 +84,8 @@ impl FarEnd for Far<'_> {
 
 impl Gpu {
     /// Advances to cycle `limit` at most: as far as SMs can run ahead of each other, or by some
-    /// steps. Nothing happens on the way that [`step`](Self::step) would not have done, but a caller
-    /// who looks at the machine after each step sees less of it.
+    /// steps. Nothing happens on the way that [`step`](Self::step) would not have done, but a
+    /// caller who looks at the machine after each step sees less of it.
     pub fn advance(&mut self, device: &mut DeviceMemory, limit: Cycle) -> Result<(), Stop> {
         match self.sprint_end(limit) {
             Some(end) => self.sprint(end, device),
