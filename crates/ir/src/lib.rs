@@ -10,6 +10,7 @@
 mod asynchronous;
 pub mod cfg;
 mod contexts;
+mod ends;
 mod facts;
 mod inst;
 mod listing;
