@@ -12,14 +12,18 @@
 
 use crate::block::BlockState;
 use crate::launch::LaunchContext;
-use crate::log::{MemPort, WriteLog};
+use crate::log::{LINE_SHIFT, MemPort, WriteLog};
 use crate::machine::Machine;
 use crate::memory::{Allocation, DeviceMemory};
+use crate::span::HalfWarp;
 use crate::step::{Env, MemEffect, MemKind, StepOut};
 use crate::warp::WarpState;
 use std::sync::atomic::{AtomicU8, Ordering};
 use warploom_base::{LaneMask, Pc, WARP_SIZE, lanes_of};
 use warploom_ir::{MemSpace, Op};
+
+/// Bytes of the words of half a warp that lie in a row.
+const HALF_ROW: u64 = WARP_SIZE as u64 / 2 * 4;
 
 const LOADED: u8 = 1;
 const STORED: u8 = 2;
@@ -145,6 +149,52 @@ pub(crate) fn may_run_ahead(op: Op) -> bool {
     }
 }
 
+/// Lines of memory that may have been stored to, of whatever address space. Those that were are
+/// among them.
+#[derive(Clone, Debug)]
+pub struct StoredLines {
+    /// A bit for each of some lines.
+    words: Box<[u64; Self::WORDS]>,
+}
+
+impl Default for StoredLines {
+    fn default() -> Self {
+        Self {
+            words: Box::new([0; Self::WORDS]),
+        }
+    }
+}
+
+impl StoredLines {
+    const WORDS: usize = 256;
+
+    /// None.
+    pub fn clear(&mut self) {
+        self.words.fill(0);
+    }
+
+    /// Word and bit of a line. Lines as far apart as arrays mostly are have different ones
+    /// (Fibonacci hashing: D. Knuth, The Art of Computer Programming 3, 6.4).
+    #[inline]
+    fn place(line: u64) -> (usize, u64) {
+        let bits = u64::BITS - (Self::WORDS * 64).ilog2();
+        let bit = (line.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> bits) as usize;
+        (bit / 64 % Self::WORDS, 1 << (bit % 64))
+    }
+
+    #[inline]
+    pub(crate) fn insert(&mut self, line: u64) {
+        let (word, bit) = Self::place(line);
+        self.words[word] |= bit;
+    }
+
+    #[inline]
+    fn may_hold(&self, address: u64) -> bool {
+        let (word, bit) = Self::place(address >> LINE_SHIFT);
+        self.words[word] & bit != 0
+    }
+}
+
 /// A load from global memory that may have to be repeated.
 #[derive(Clone, Debug)]
 pub struct Loaded {
@@ -152,17 +202,44 @@ pub struct Loaded {
     lanes: LaneMask,
     /// What of its own stores the SM had logged before.
     logged: u32,
+    /// How its words lie, if that is known.
+    halves: Option<[HalfWarp; 2]>,
     addrs: [u64; WARP_SIZE],
 }
 
 impl Loaded {
+    /// None yet.
+    pub const NOTHING: Self = Self {
+        pc: Pc(0),
+        lanes: 0,
+        logged: 0,
+        halves: None,
+        addrs: [0; WARP_SIZE],
+    };
+
     /// The load that was executed last, by an SM with this log.
     pub fn of(out: &StepOut, log: &WriteLog) -> Self {
-        Self {
-            pc: out.pc,
-            lanes: out.active,
-            logged: log.position(),
-            addrs: out.addrs,
+        let mut load = Self::NOTHING;
+        load.be(out, log);
+        load
+    }
+
+    /// The same, in its place.
+    #[inline]
+    pub fn be(&mut self, out: &StepOut, log: &WriteLog) {
+        (self.pc, self.lanes, self.logged) = (out.pc, out.active, log.position());
+        (self.halves, self.addrs) = (out.halves, out.addrs);
+    }
+
+    /// What was loaded may lie in one of these lines.
+    pub fn may_touch(&self, stored: &StoredLines) -> bool {
+        match self.halves {
+            Some(halves) => halves.iter().any(|half| {
+                let last = half.first + if half.row { HALF_ROW - 1 } else { 0 };
+                stored.may_hold(half.first) || stored.may_hold(last)
+            }),
+            // Nothing that is loaded reaches over the end of a line: it is aligned.
+            None => lanes_of(self.lanes).any(|lane| stored.may_hold(self.addrs[lane])),
         }
     }
 
@@ -261,6 +338,41 @@ mod tests {
         let (mut memory, _) = memory();
         let late = memory.alloc(0, 64).expect("room");
         assert!(note(&memory, MemKind::Load, &[late]));
+    }
+
+    /// A load where something was stored is found, however its words lie; most others are not.
+    #[test]
+    fn what_was_stored_to_is_found() {
+        let mut log = WriteLog::new();
+        log.store(0, 7, 0x1_00fc, &[1; 8]);
+        let mut stored = StoredLines::default();
+        log.mark_lines(&mut stored);
+        let lanes = |first: u64, row: bool| {
+            let mut out = StepOut {
+                active: LaneMask::MAX,
+                ..StepOut::default()
+            };
+            for (lane, addr) in out.addrs.iter_mut().enumerate() {
+                *addr = first + if row { 4 * lane as u64 } else { 0 };
+            }
+            let half = |at: usize| HalfWarp {
+                first: out.addrs[at],
+                row,
+            };
+            [None, Some([half(0), half(WARP_SIZE / 2)])].map(|halves| {
+                out.halves = halves;
+                Loaded::of(&out, &WriteLog::new()).may_touch(&stored)
+            })
+        };
+        // The store reaches over the end of a line.
+        for (first, row) in [(0x1_0080, false), (0x1_0100, false), (0x1_0084, true)] {
+            assert_eq!(lanes(first, row), [true; 2], "{first:#x}");
+        }
+        let others = (0..1000).map(|line| 0x20_0000 + 128 * line);
+        let found = others.filter(|first| lanes(*first, true)[0]).count();
+        assert!(found < 10, "{found} found of a thousand");
+        stored.clear();
+        assert!(!Loaded::of(&StepOut::default(), &log).may_touch(&stored));
     }
 
     #[test]

@@ -4,10 +4,11 @@
 //! the epoch began, plus its own stores. At the epoch's end the logs are committed in order of
 //! cycle, then SM, so that results do not depend on the order in which SMs ran.
 
+use crate::ahead::StoredLines;
 use crate::memory::{DeviceMemory, PAGE_BYTES, block_of};
 use rustc_hash::FxHashMap;
 
-const LINE_SHIFT: u32 = 7;
+pub(crate) const LINE_SHIFT: u32 = 7;
 const LINE_BYTES: usize = 1 << LINE_SHIFT;
 /// Words of the filter in front of the line table.
 const FILTER_WORDS: usize = 64;
@@ -141,6 +142,13 @@ impl WriteLog {
         let stored = self.runs.get(self.committed).map(|run| run.cycle);
         let printed = self.prints.first().map(|print| print.cycle);
         stored.into_iter().chain(printed).min()
+    }
+
+    /// Adds the lines of the stores that are not visible to all yet.
+    pub fn mark_lines(&self, lines: &mut StoredLines) {
+        for run in &self.runs[self.committed..] {
+            lines_of(run.address, run.len as usize).for_each(|line| lines.insert(line));
+        }
     }
 
     /// Records a store of checked, contiguous bytes.

@@ -109,6 +109,12 @@ impl SubPartition {
         self.input.room() >= self.packet_room
     }
 
+    /// Core cycles after it was taken in which a packet cannot be acted on, if it is no texture's.
+    #[inline]
+    pub fn delay(&self) -> Cycle {
+        self.rop_cycles
+    }
+
     /// Takes a packet from the network. A sectored L2 splits it in 32-byte requests (`bytes` / 32
     /// of them, also for writes that skip a sector), each of which is answered by a reply of its
     /// own with the packet's token.

@@ -142,6 +142,8 @@ pub struct KernelImage {
     pub timed: Vec<TimedInst>,
     /// How its contexts are switched, if they are.
     pub contexts: Option<KernelContexts>,
+    /// By program counter: see [`Program::fewest_to_end`].
+    pub fewest_to_end: Vec<u32>,
     /// What has no room in a [`RegisterList`].
     lists: Vec<u16>,
     /// By instruction: words of scoreboard entries beyond the first 64 that it needs, then those
@@ -261,7 +263,9 @@ impl KernelImage {
             }
         });
         let timed = timed.collect();
+        let fewest_to_end = program.fewest_to_end();
         Self {
+            fewest_to_end,
             launch,
             program,
             slot,
@@ -321,6 +325,12 @@ impl KernelImage {
     #[inline]
     pub fn at(&self, pc: Pc) -> &TimedInst {
         &self.timed[pc.index()]
+    }
+
+    /// Fewest instructions that the warps of a block issue.
+    pub fn fewest_of_block(&self) -> u64 {
+        let fewest = self.fewest_to_end.first().copied().unwrap_or(0);
+        u64::from(self.block_warps) * u64::from(fewest)
     }
 
     /// Scoreboard words of a warp.

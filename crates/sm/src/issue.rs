@@ -493,6 +493,10 @@ impl Sm {
             .insts
             .take()
             .expect("issue checks for a free record");
+        let loads = effect.kind == MemKind::Load && effect.space == MemSpace::Global;
+        if loads && self.kept.is_open(self.env.clock) {
+            self.keep_load(slot, self.env.clock);
+        }
         let path = self.path_of(&effect);
         let replies = effect.kind != MemKind::Store;
         self.fill_list(slot, list, path, &effect);

@@ -203,6 +203,17 @@ impl Ldst {
         !self.responses.is_full()
     }
 
+    /// No reply waits to be taken.
+    pub(crate) fn has_no_responses(&self) -> bool {
+        self.responses.is_empty()
+    }
+
+    /// The instruction in the dispatch register goes past the data cache.
+    pub(crate) fn goes_around_next(&self) -> bool {
+        let around = |id: MemId| self.insts[id.0].path == Path::Around;
+        self.in_dispatch.is_some_and(around)
+    }
+
     /// Hands over a reply.
     #[inline]
     pub fn respond(&mut self, reply: Request) {

@@ -29,6 +29,7 @@ mod flight;
 mod frontend;
 mod image;
 mod issue;
+mod kept;
 mod ldst;
 mod link;
 mod names;

@@ -32,6 +32,9 @@ pub struct Link {
     flit_bytes: u32,
     /// Flits that may still be sent.
     credits: u32,
+    /// Most flits that the SM sends in a cycle, and in a packet.
+    most_a_cycle: u32,
+    most_a_packet: u32,
     /// Sent in this step, oldest first.
     pub outgoing: Vec<Outgoing>,
     /// Replies with the cycle from which the SM sees them, oldest first.
@@ -39,11 +42,15 @@ pub struct Link {
 }
 
 impl Link {
-    /// A link whose far end buffers `credits` flits.
-    pub fn new(flit_bytes: u32, credits: u32) -> Self {
+    /// A link whose far end buffers `credits` flits. The SM will send packets of `most_a_cycle`
+    /// bytes in a cycle at most, the last of which is none shorter than the others.
+    pub fn new(flit_bytes: u32, credits: u32, most_a_cycle: &[u32]) -> Self {
+        let flits = most_a_cycle.iter().map(|bytes| bytes.div_ceil(flit_bytes));
         Self {
+            most_a_packet: flits.clone().next_back().unwrap_or(0),
             flit_bytes,
             credits,
+            most_a_cycle: flits.sum(),
             outgoing: Vec::with_capacity(64),
             incoming: TimedQueue::new(64),
         }
@@ -60,6 +67,27 @@ impl Link {
     pub fn can_send(&self, request: &Request) -> bool {
         // Not by flits, which takes a division: it is asked in vain for long.
         u64::from(request.request_bytes()) <= u64::from(self.credits) * u64::from(self.flit_bytes)
+    }
+
+    /// Credits are fewer than what the SM may send in a cycle.
+    #[inline]
+    pub fn is_short(&self) -> bool {
+        self.credits < self.most_a_cycle
+    }
+
+    /// Flits that may still be sent.
+    pub fn credits(&self) -> u32 {
+        self.credits
+    }
+
+    /// Most flits that the SM sends in a cycle.
+    pub fn most_a_cycle(&self) -> u32 {
+        self.most_a_cycle
+    }
+
+    /// Most flits of a packet that the SM sends.
+    pub fn most_a_packet(&self) -> u32 {
+        self.most_a_packet
     }
 
     /// Sends a request. Requires `can_send`.
@@ -141,7 +169,7 @@ mod tests {
     /// A write of 128 bytes and its header are five flits of 32 bytes, a read is one.
     #[test]
     fn credits_are_flits_of_the_far_ends_buffer() {
-        let mut link = Link::new(32, 5);
+        let mut link = Link::new(32, 5, &[]);
         let (write, read) = (
             request(AccessKind::GlobalWrite),
             request(AccessKind::GlobalRead),
@@ -159,9 +187,21 @@ mod tests {
         assert_eq!(sent, [7, 8]);
     }
 
+    /// Two packets of 8 and 136 bytes a cycle are six flits of 32 bytes.
+    #[test]
+    fn a_link_is_short_that_cannot_send_all_of_a_cycle() {
+        let mut link = Link::new(32, 7, &[8, 136]);
+        assert_eq!((link.most_a_cycle(), link.most_a_packet()), (6, 5));
+        assert!(!link.is_short());
+        link.send(0, request(AccessKind::GlobalRead));
+        assert!(!link.is_short());
+        link.send(0, request(AccessKind::GlobalRead));
+        assert!(link.is_short());
+    }
+
     #[test]
     fn replies_are_seen_from_their_cycle_on() {
-        let mut link = Link::new(32, 5);
+        let mut link = Link::new(32, 5, &[]);
         link.deliver(10, &request(AccessKind::GlobalRead));
         assert_eq!(link.next_arrival(), Some(10));
         assert!(link.front(9).is_none() && !link.has_arrived(9));

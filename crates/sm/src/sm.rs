@@ -4,6 +4,8 @@
 //! the cycle before (model page, section 3). A cycle in which nothing can happen until a known
 //! time is skipped together with those that follow; counters are the same either way.
 
+mod ahead;
+
 use crate::blocks::{BlockSlot, Place, Resources};
 use crate::carveout::Carveout;
 use crate::collector::Collectors;
@@ -13,6 +15,7 @@ use crate::detail::{SmDetail, packet_size};
 use crate::flight::{Flight, FlightPool, Pool};
 use crate::frontend::Frontend;
 use crate::image::{Images, KernelImage, Pipe};
+use crate::kept::Kept;
 use crate::ldst::{Ldst, image_of};
 use crate::link::{Arrival, Link, Outgoing};
 use crate::tracing::Tracer;
@@ -99,6 +102,8 @@ pub struct Sm {
     pub(crate) tracer: Option<Box<Tracer>>,
     /// Accesses to global memory, while SMs run ahead of each other.
     pub(crate) watched: Option<Box<Watched>>,
+    /// What it loads while it runs some cycles at a stretch.
+    pub(crate) kept: Kept,
     pub(crate) flights: FlightPool,
     pub(crate) schedulers: Vec<Scheduler>,
     pub(crate) blocks: Vec<BlockSlot>,
@@ -217,7 +222,7 @@ impl Sm {
             units: Units::new(&counts[..Pipe::Mem as usize], sm.writeback_width),
             ldst: Ldst::new(spec, id, slots),
             front: Frontend::new(spec),
-            link: Link::new(spec.noc.flit_bytes, credits),
+            link: Link::new(spec.noc.flit_bytes, credits, &ahead::most_sent(spec)),
             log: WriteLog::new(),
             counters: SmCounters::default(),
             by_kernel: vec![KernelCounters::default(); spec.gpu.max_concurrent_kernels as usize],
@@ -250,6 +255,7 @@ impl Sm {
             gained_room: false,
             tracer: None,
             watched: None,
+            kept: Kept::default(),
             context,
             starts: VecDeque::new(),
             warps_started: 0,

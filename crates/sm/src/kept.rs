@@ -1,0 +1,99 @@
+//! What an SM loads while it runs some cycles at a stretch. Another may have stored there in one of
+//! them, which is known when all have run them: then those loads are repeated.
+
+use crate::ldst::image_of;
+use crate::sm::Sm;
+use warploom_base::{Cycle, WarpSlot};
+use warploom_exec::{DeviceMemory, Loaded, StoredLines};
+
+/// One of them.
+#[derive(Clone, Debug)]
+struct Load {
+    at: Cycle,
+    warp: WarpSlot,
+    what: Loaded,
+    /// It is to be repeated.
+    again: bool,
+}
+
+/// The loads of a stretch.
+#[derive(Debug, Default)]
+pub(crate) struct Kept {
+    /// The stretch.
+    from: Cycle,
+    to: Cycle,
+    /// So many of `loads`; the others are room.
+    count: usize,
+    loads: Vec<Load>,
+}
+
+impl Kept {
+    /// Loads belong to this stretch from now on.
+    #[inline]
+    pub fn go_on(&mut self, from: Cycle, to: Cycle) {
+        if self.from != from {
+            (self.from, self.count) = (from, 0);
+        }
+        self.to = to;
+    }
+
+    /// Those of cycle `now` are kept.
+    #[inline]
+    pub fn is_open(&self, now: Cycle) -> bool {
+        now < self.to
+    }
+
+    /// Room for another.
+    #[inline]
+    fn next(&mut self) -> &mut Load {
+        if self.count == self.loads.len() {
+            self.loads.push(Load {
+                at: 0,
+                warp: WarpSlot(0),
+                what: Loaded::NOTHING,
+                again: false,
+            });
+        }
+        self.count += 1;
+        &mut self.loads[self.count - 1]
+    }
+}
+
+impl Sm {
+    /// Keeps the load from global memory that a warp has just issued in cycle `now`.
+    #[inline(never)]
+    pub(crate) fn keep_load(&mut self, warp: WarpSlot, now: Cycle) {
+        let load = self.kept.next();
+        (load.at, load.warp, load.again) = (now, warp, false);
+        load.what.be(&self.out, &self.log);
+    }
+
+    /// Finds the loads of the stretch that begins with cycle `from` which have to be repeated, for
+    /// all SMs together have stored to these lines. Returns whether there are any.
+    pub fn find_loads(&mut self, from: Cycle, stored: &StoredLines) -> bool {
+        let kept = &mut self.kept;
+        if kept.from != from {
+            return false;
+        }
+        let mut any = false;
+        for load in &mut kept.loads[..kept.count] {
+            load.again = load.what.may_touch(stored);
+            any |= load.again;
+        }
+        any
+    }
+
+    /// Repeats those of cycle `at`: every store of the cycles before is visible now, and nothing
+    /// that was loaded has been read.
+    pub fn load_again(&mut self, at: Cycle, memory: &DeviceMemory) {
+        let loads = &self.kept.loads[..self.kept.count];
+        for load in loads.iter().filter(|load| load.again & (load.at == at)) {
+            let track = self.warps.track[load.warp.index()];
+            let image = image_of(&self.kernels, track.kernel);
+            let block = &mut self.blocks[track.block.index()].state;
+            let warp = &mut self.warps.exec[load.warp.index()];
+            let place = (&image.launch, block, warp);
+            load.what.repeat(place, memory, &self.log, &mut self.out);
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! An SM that runs some cycles at a stretch, before what others do in these is known.
+
+use super::Sm;
+use crate::ldst::image_of;
+use warploom_base::{Cycle, WarpSlot};
+use warploom_config::GpuSpec;
+use warploom_exec::DeviceMemory;
+use warploom_mem::Request;
+use warploom_mem::cache::Cache;
+
+/// Bytes of the most packets that an SM sends in a cycle: a read of instructions, and from each
+/// port of the load/store unit a read of constants, an access past the data cache and one of that.
+/// The longest comes last.
+pub(super) fn most_sent(spec: &GpuSpec) -> Vec<u32> {
+    let read = Request::HEADER_BYTES;
+    let data = read + spec.l1d.line_bytes.max(128);
+    let ports = spec.sm.mem_unit_ports.max(1) as usize;
+    let mut most = vec![read];
+    most.extend([read, data, data].repeat(ports));
+    most
+}
+
+impl Sm {
+    /// Fewest instructions that will issue here before the last block has ended.
+    pub fn fewest_to_end(&self) -> u64 {
+        let running = warploom_policy::warps_of(self.warps.running()).map(WarpSlot::index);
+        let left = running.map(|slot| {
+            let image = image_of(&self.kernels, self.warps.track[slot].kernel);
+            let pc = self.warps.exec[slot].pc();
+            pc.map_or(0, |pc| u64::from(image.fewest_to_end[pc.index()]))
+        });
+        left.sum()
+    }
+
+    /// In cycle `now` something may have to wait for credits.
+    #[inline]
+    fn may_lack_credits(&self, now: Cycle) -> bool {
+        self.link.is_short() && self.most_to_send(now) > self.link.credits()
+    }
+
+    /// Most flits that cycle `now` sends: what comes first in its queue, and what may be asked for
+    /// and sent in one cycle.
+    #[inline(never)]
+    fn most_to_send(&self, now: Cycle) -> u32 {
+        if self.mem_unit_ports > 1 {
+            return self.link.most_a_cycle();
+        }
+        let Self { ldst, link, .. } = self;
+        let flits = |request: &Request| link.flits(request.request_bytes());
+        let takes_reply = link.has_arrived(now) || !ldst.has_no_responses();
+        let data = match ldst.l1d.as_ref().and_then(Cache::miss_queue_front) {
+            Some(request) => flits(request),
+            // A reply may drive a line out.
+            None => u32::from(takes_reply) * link.most_a_packet(),
+        };
+        let around = u32::from(ldst.goes_around_next()) * link.most_a_packet();
+        let code = link.flits(Request::HEADER_BYTES);
+        data + around + code + ldst.l1c.miss_queue_front().map_or(0, flits)
+    }
+
+    /// Runs cycles from `from` up to, not including, `to`, or as far as it can without news from
+    /// others. Returns how far: at least by a cycle, not past the end of a block, and no further
+    /// than credits are there for whatever it sends. What it loads is kept with what it has loaded
+    /// since cycle `kept_from`.
+    pub fn run_on(
+        &mut self,
+        from: Cycle,
+        to: Cycle,
+        kept_from: Cycle,
+        memory: &DeviceMemory,
+    ) -> Cycle {
+        self.kept.go_on(kept_from, to);
+        self.settle(from);
+        let mut now = from;
+        while now < to && self.fault.is_none() {
+            let lacks_credits = self.may_lack_credits(now);
+            if lacks_credits && now > from {
+                break;
+            }
+            self.wake_at = if self.wide_awake {
+                now
+            } else {
+                self.sleeps_until(now)
+            };
+            if self.wake_at > now {
+                now = match lacks_credits {
+                    true => now + 1,
+                    false => self.wake_at.min(to),
+                };
+                self.settle(now);
+                continue;
+            }
+            let most =
+                cfg!(debug_assertions).then(|| (self.most_to_send(now), self.link.credits()));
+            self.run_cycle(now, memory);
+            now += 1;
+            self.settled = now;
+            if let Some((most, before)) = most {
+                let sent = before - self.link.credits();
+                assert!(sent <= most, "{} sent {sent} flits of {most}", self.id);
+            }
+            if self.gained_room | !self.finished.is_empty() {
+                break;
+            }
+        }
+        if self.fault.is_some() {
+            now = to;
+        }
+        self.wake_at = self.wake_at.max(now);
+        now
+    }
+}
