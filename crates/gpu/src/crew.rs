@@ -135,6 +135,13 @@ impl Crew {
         &mut self.sms[number]
     }
 
+    /// The same, to look at.
+    #[inline]
+    pub fn see(&self, number: usize) -> &Sm {
+        debug_assert!(self.orders.first == 0 && self.orders.arrived.is_empty());
+        &self.sms[number]
+    }
+
     /// One SM, by number, with what came for it.
     #[inline]
     pub fn sm(&mut self, number: usize) -> &mut Sm {

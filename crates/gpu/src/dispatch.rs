@@ -14,6 +14,7 @@
 //! section 2).
 
 mod launch;
+mod rest;
 
 pub use launch::{Held, KernelEnd, KernelLaunch};
 
@@ -734,25 +735,6 @@ impl Dispatcher {
         if let Some(kernel) = &mut self.kernels[slot] {
             kernel.joined_blocks += u64::from(joins);
         }
-    }
-
-    /// While SMs run ahead until one of their blocks ends, no SM can be given a block, and no
-    /// kernel ends in a cycle that some crews have run and others have not: blocks of it wait, or
-    /// all crews have blocks of it, so that the last to end are of crews that wait for each other.
-    pub fn rests(&self, sms: &SmArray) -> bool {
-        let on_all_crews = |kernel: &InFlight| {
-            let mut crews = sms.crews().filter(|crew| !crew.is_empty());
-            crews.all(|mut crew| crew.any(|sm| !kernel.running[sm].is_empty()))
-        };
-        let mut waiting = self.in_flight().filter(|kernel| kernel.has_waiting());
-        // With two, the last block of one may make room for the other anywhere.
-        let none_fits = match (waiting.next(), waiting.next()) {
-            (None, _) => true,
-            (Some(_), None) => self.open.is_empty(),
-            _ => false,
-        };
-        let mut rest = self.in_flight().filter(|kernel| !kernel.has_waiting());
-        !self.changed && none_fits && rest.all(on_all_crews)
     }
 
     /// SMs may have room that they had not: all of them, or one.

@@ -1,5 +1,7 @@
 //! The machine: one step after the other, with what must happen in between in a fixed order.
 
+mod commit;
+mod spell;
 mod sprint;
 
 use crate::conservation::Ledger;
@@ -14,12 +16,13 @@ use crate::recorder::{Recorder, Recording};
 use crate::sms::{Alone, SmArray};
 use crate::stretches::Stretches;
 use crate::watchdog::{Stuck, Watchdog};
+use spell::Spell;
 use sprint::Sharing;
 use std::ops::Range;
 use std::sync::Arc;
 use warploom_base::{Cycle, KernelSlot, SmId, each_member};
 use warploom_config::{ContextPlan, GpuSpec, OccupancyLimit};
-use warploom_exec::{DeviceMemory, Fault, FindingReport, apply_atomic};
+use warploom_exec::{DeviceMemory, Fault, FindingReport};
 use warploom_mem::Request;
 use warploom_mem::cache::{Cache, CacheCounters};
 use warploom_mem::dram::DramChannel;
@@ -85,8 +88,10 @@ pub struct Gpu {
     sharing: Sharing,
     /// SMs with stores to make visible, and the cycle of the oldest one.
     storing: Vec<(Cycle, usize)>,
-    /// A fault has been seen: the machine runs one more cycle, which some SMs may have run already.
-    failing: bool,
+    /// Where SMs are that run some cycles at a stretch.
+    spell: Spell,
+    /// A fault has been seen: the cycle in which the machine stops.
+    stops_at: Option<Cycle>,
 }
 
 /// Replies that go to SMs at once, as no other thread runs any.
@@ -135,7 +140,8 @@ impl Gpu {
             monitor: Monitor::of(&spec),
             sharing: Sharing::default(),
             storing: Vec::with_capacity(spec.gpu.sms as usize),
-            failing: false,
+            spell: Spell::new(&spec),
+            stops_at: None,
             spec,
         }
     }
@@ -339,6 +345,7 @@ impl Gpu {
         let idle = next.saturating_sub(self.now).min(MOST_SKIPPED) / length;
         // A window ends with the step that reaches its end.
         let due = self.recorder.as_ref().map_or(Cycle::MAX, Recorder::due);
+        let due = due.min(self.stops_at.unwrap_or(Cycle::MAX));
         // So does the stretch that ends with a look of the multiprogramming policy.
         let due = due.min(self.dispatcher.next_check());
         let due = due.min(self.monitor.as_ref().map_or(Cycle::MAX, Monitor::due));
@@ -352,23 +359,22 @@ impl Gpu {
         if pending.shares {
             self.stop_watching();
         }
-        self.end_step(device, pending.fault)
+        self.end_step(pending.fault)
     }
 
-    /// What happens between steps once stores are visible. A fault is reported in the cycle after
-    /// its own.
-    fn end_step(&mut self, device: &mut DeviceMemory, fault: bool) -> Result<(), Stop> {
-        if std::mem::replace(&mut self.failing, fault) {
+    /// What happens between steps once stores are visible.
+    fn end_step(&mut self, fault: bool) -> Result<(), Stop> {
+        if fault && self.stops_at.is_none() {
+            // However the machine is run, it has run no further; a crew may have begun the cycle.
+            self.stops_at = Some(spell::end_of(self.now - 1) + 1);
+        }
+        if self.stops_at.is_some_and(|at| at <= self.now) {
             return Err(self.first_fault());
         }
         self.end_kernels();
         self.record();
         self.watch_load();
-        self.check_progress()?;
-        match fault {
-            true => self.step(device, self.now + 1),
-            false => Ok(()),
-        }
+        self.check_progress()
     }
 
     /// The monitor's window may be over: another number of extra blocks from now on.
@@ -432,69 +438,26 @@ impl Gpu {
 
     /// Blocks ended, or there is room for others.
     fn note_blocks(&mut self) {
+        each_member!(self.sms.ran(), index => { self.note_blocks_of(index); });
+    }
+
+    /// The same on one SM, in the step that it ran last.
+    fn note_blocks_of(&mut self, index: usize) {
         let Self {
             sms, dispatcher, ..
         } = self;
-        each_member!(sms.ran(), index => {
-            let news = sms.news(index);
-            if news.flags.finished() {
-                let sm = sms.get(index);
-                let mut finished = std::mem::take(&mut sm.finished);
-                for block in finished.drain(..) {
-                    dispatcher.block_finished(SmId::new(index), sm, &block);
-                }
-                sm.finished = finished;
+        let news = sms.news(index);
+        if news.flags.finished() {
+            let sm = sms.get(index);
+            let mut finished = std::mem::take(&mut sm.finished);
+            for block in finished.drain(..) {
+                dispatcher.block_finished(SmId::new(index), sm, &block);
             }
-            if news.flags.gained_room() {
-                sms.get(index).gained_room = false;
-                dispatcher.reopen(Some(index));
-            }
-        });
-    }
-
-    /// Stores of this step become visible to all; then atomics act, in their order. A store that an
-    /// atomic follows in time is in memory before it: stores are visible from the step's end, and
-    /// an atomic acts at its partition later than its SM issued it.
-    fn commit(&mut self, pending: Pending, device: &mut DeviceMemory) {
-        if pending.stores {
-            self.commit_stores(device);
+            sm.finished = finished;
         }
-        let events = std::mem::take(&mut self.memory.atomics);
-        for event in &events {
-            debug_assert!(event.at < self.now);
-            let sm = self.sms.get(event.reply.sm.index());
-            let (warp, lanes) = sm.atomic_lanes(&event.reply);
-            let old = apply_atomic(device, sm.atomic_batch(warp), lanes);
-            sm.atomic_old_values(warp, lanes, &old);
-            self.atomics_done += u64::from(lanes.count_ones());
-        }
-        self.memory.atomics = events;
-        self.memory.atomics.clear();
-    }
-
-    fn commit_stores(&mut self, device: &mut DeviceMemory) {
-        self.storing.clear();
-        each_member!(self.sms.ran(), index => {
-            if self.sms.news(index).flags.stored() {
-                self.storing.push((0, index));
-            }
-        });
-        self.commit_logs(self.now - 1, device);
-    }
-
-    /// Makes the stores of cycles up to `last` of the SMs that are `storing` visible, by cycle,
-    /// then SM.
-    fn commit_logs(&mut self, last: Cycle, device: &mut DeviceMemory) {
-        let Self { storing, sms, .. } = self;
-        let oldest = |sms: &mut SmArray, index| sms.get(index).log.oldest().unwrap_or(Cycle::MAX);
-        for (at, index) in &mut *storing {
-            *at = oldest(sms, *index);
-        }
-        while let Some(&(cycle, _)) = storing.iter().min().filter(|(at, _)| *at <= last) {
-            for (at, index) in storing.iter_mut().filter(|(at, _)| *at == cycle) {
-                sms.get(*index).log.commit_until(cycle, device);
-                *at = oldest(sms, *index);
-            }
+        if news.flags.gained_room() {
+            sms.get(index).gained_room = false;
+            dispatcher.reopen(Some(index));
         }
     }
 

@@ -4,7 +4,10 @@
 //! network, DRAM, L2 with its input, networks. Domains of other clocks run as often per core
 //! cycle as their clocks' ratio says, by exact integer accumulation.
 
+mod apart;
+
 use crate::domain::Domain;
+use apart::Apart;
 use std::collections::VecDeque;
 use warploom_base::{BitSet, Cycle, SmId, SubPartitionId, bits, each_bit, each_member};
 use warploom_config::GpuSpec;
@@ -133,6 +136,8 @@ pub(crate) struct MemorySystem {
     partitions: Vec<SubPartition>,
     channels: Vec<DramChannel>,
     per_channel: usize,
+    /// What the parts that run apart leave for each other.
+    apart: Apart,
     /// Atomics of the running step, in order.
     pub atomics: Vec<AtomicEvent>,
     pub dram_full_stalls: u64,
@@ -186,6 +191,7 @@ impl MemorySystem {
                 .map(|_| DramChannel::new(spec))
                 .collect(),
             per_channel,
+            apart: Apart::default(),
             atomics: Vec::with_capacity(64),
             dram_full_stalls: 0,
             reply_stalls: 0,
@@ -295,10 +301,7 @@ impl MemorySystem {
             self.inject_replies(now);
         }
         for _ in 0..dram {
-            let banks = self.partitions.chunks_mut(self.per_channel);
-            for (channel, banks) in self.channels.iter_mut().zip(banks) {
-                channel.cycle(now, banks);
-            }
+            self.dram_cycle(now);
         }
         for _ in 0..l2 {
             self.l2_cycle(now);
@@ -442,24 +445,60 @@ impl MemorySystem {
         }
     }
 
+    #[inline]
+    fn dram_cycle(&mut self, now: Cycle) {
+        let banks = self.partitions.chunks_mut(self.per_channel);
+        for (channel, banks) in self.channels.iter_mut().zip(banks) {
+            channel.cycle(now, banks);
+        }
+    }
+
     /// Each partition takes a packet, if its input has room for one, and does a cycle.
     fn l2_cycle(&mut self, now: Cycle) {
         let mut any = false;
-        for (index, partitions) in self.partitions.chunks_mut(64).enumerate() {
-            let full = bits(partitions.iter().map(|partition| !partition.can_accept()));
-            self.dram_full_stalls += u64::from(full.count_ones());
-            each_bit!(full, p => { partitions[p].count_input_full(); });
-            let taken = self.requests.arrived().word(index) & !full;
-            any |= taken != 0;
-            each_bit!(taken, p => {
-                if let Some(packet) = self.requests.take(64 * index + p) {
-                    partitions[p].push(now, self.requests.content(packet));
-                    self.requests.release(packet);
-                }
-            });
+        for index in 0..self.partition_words() {
+            let full = self.count_full(index);
+            any |= self.take_requests(now, index, full);
         }
         self.partitions.iter_mut().for_each(|p| p.cycle(now));
         self.arrival_cycles += u64::from(any);
+    }
+
+    /// Words of a set of partitions.
+    #[inline]
+    fn partition_words(&self) -> usize {
+        self.partitions.len().div_ceil(64)
+    }
+
+    /// Partitions of a word, by its index.
+    #[inline]
+    fn partitions_of(&mut self, index: usize) -> &mut [SubPartition] {
+        let end = self.partitions.len().min(64 * index + 64);
+        &mut self.partitions[64 * index..end]
+    }
+
+    /// The partitions of a word whose input has no room for a packet, as bits.
+    #[inline]
+    fn count_full(&mut self, index: usize) -> u64 {
+        let partitions = self.partitions_of(index);
+        let full = bits(partitions.iter().map(|partition| !partition.can_accept()));
+        each_bit!(full, p => { partitions[p].count_input_full(); });
+        self.dram_full_stalls += u64::from(full.count_ones());
+        full
+    }
+
+    /// The partitions of a word take a packet, but for those that are full. Returns whether any
+    /// does.
+    #[inline]
+    fn take_requests(&mut self, now: Cycle, index: usize, full: u64) -> bool {
+        let taken = self.requests.arrived().word(index) & !full;
+        each_bit!(taken, p => {
+            if let Some(packet) = self.requests.take(64 * index + p) {
+                self.partitions[64 * index + p].push(now, self.requests.content(packet));
+                self.requests.release(packet);
+            }
+        });
+        taken != 0
     }
 
     /// What has crossed the links goes into the network's buffers. SMs of a cluster fill theirs in
@@ -547,7 +586,7 @@ mod tests {
     use warploom_mem::{AccessKind, Request};
     use warploom_sm::Outgoing;
 
-    fn request(kind: AccessKind) -> Request {
+    pub(super) fn request(kind: AccessKind) -> Request {
         Request {
             addr: 0x2000_0000,
             byte_mask: 0xffff_ffff,
@@ -564,7 +603,7 @@ mod tests {
     }
 
     /// Volta's machine: all domains but DRAM have one clock, and its crossbar takes no time.
-    fn volta() -> GpuSpec {
+    pub(super) fn volta() -> GpuSpec {
         let spec = preset("qv100-volta").expect("a preset");
         let clocks = spec.clocks;
         assert_eq!(

@@ -63,6 +63,37 @@ impl Alone<'_> {
     pub fn untaken(&self, index: usize) -> u32 {
         self.news[index].waiting
     }
+
+    /// How far an SM sleeps from cycle `now` on, up to `to`, if it does. One that waits for credits
+    /// may get some in any cycle.
+    #[inline]
+    pub fn sleeps_until(&self, index: usize, now: Cycle, to: Cycle) -> Option<Cycle> {
+        let news = &self.news[index];
+        let end = match news.flags.waits_for_credits() {
+            true => now + 1,
+            false => news.wake_at.min(to),
+        };
+        (news.wake_at > now).then_some(end)
+    }
+
+    /// Runs an SM from `now` to `to`, or as far as it can be run: see [`Sm::run_on`], to which the
+    /// cycles belong that begin with `from`. Takes what it sends. Returns how far, and what it has
+    /// for others.
+    pub fn run_on(
+        &mut self,
+        index: usize,
+        (from, now, to): (Cycle, Cycle, Cycle),
+        memory: &DeviceMemory,
+        sent: impl FnMut(&Outgoing),
+    ) -> (Cycle, Flags) {
+        let (sm, news) = (self.crew.own(index), &mut self.news[index]);
+        let end = sm.run_on(now, to, from, memory);
+        *news = sm.news(end);
+        if news.flags.sent() {
+            sm.take_sent(sent);
+        }
+        (end, news.flags)
+    }
 }
 
 /// The SMs of a GPU.
@@ -144,6 +175,12 @@ impl SmArray {
         self.crews[self.homes[index]].sm(index)
     }
 
+    /// One SM of the only thread, to look at.
+    #[inline]
+    pub fn look(&self, index: usize) -> &Sm {
+        self.crews[0].see(index)
+    }
+
     /// A reply for an SM, which sees it from cycle `at` on. It has it when it runs or anybody looks
     /// at it.
     #[inline]
@@ -196,6 +233,22 @@ impl SmArray {
     #[inline]
     pub fn flags(&self) -> Flags {
         self.flags
+    }
+
+    /// The SMs of the only thread, if there is one.
+    #[inline]
+    pub fn alone(&mut self) -> Option<Alone<'_>> {
+        let news = &mut self.news;
+        match &mut self.crews[..] {
+            [crew] => Some(Alone { crew, news }),
+            _ => None,
+        }
+    }
+
+    /// There is one thread.
+    #[inline]
+    pub fn are_alone(&self) -> bool {
+        self.crews.len() == 1
     }
 
     /// Runs the SMs that are awake from `from` to `to`, and `beside` on the caller's thread

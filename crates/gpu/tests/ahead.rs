@@ -12,11 +12,16 @@ use warploom_ir::Program;
 
 /// Bytes of each of the two allocations, one behind the other.
 const BYTES: u64 = 1 << 16;
-const THREADS: u32 = 64;
 const REGISTERS: u32 = 16;
-/// Numbers of blocks: more than SMs, and fewer than would fit; more than fit.
-const FEW: u32 = 50;
-const MANY: u32 = 150;
+
+/// Blocks and threads of each.
+type Grid = (u32, u32);
+
+/// More blocks than SMs, and fewer than would fit; more than fit; more than fit, of so many warps
+/// that SMs are busy for long, which work on each other's words.
+const FEW: Grid = (50, 64);
+const MANY: Grid = (150, 64);
+const WIDE: Grid = (120, 256);
 
 /// Every thread works on the words of its block and the next: `%rd1` and `%rd2` in the first
 /// allocation, `%rd3` and `%rd4` in the second; `%r4` is its number.
@@ -100,9 +105,16 @@ struct Seen {
     memory: Vec<u8>,
 }
 
-/// Runs two launches of a kernel. Also returns the most cycles that the machine went on by at once
-/// while a kernel ran.
-fn run(program: &Arc<Program>, blocks: u32, threads: usize, ahead: bool) -> (Seen, Cycle) {
+/// How cycles were run that were not steps: the most that the machine went on by at once while a
+/// kernel ran, and those in spells.
+#[derive(Clone, Copy)]
+struct Ahead {
+    longest: Cycle,
+    in_spells: Cycle,
+}
+
+/// Runs two launches of a kernel.
+fn run(program: &Arc<Program>, grid: Grid, threads: usize, ahead: bool) -> (Seen, Ahead) {
     let mut memory = DeviceMemory::new(1 << 20);
     let buffer = memory.alloc(0, BYTES).expect("room");
     let second = memory.alloc(0, BYTES).expect("room");
@@ -117,7 +129,7 @@ fn run(program: &Arc<Program>, blocks: u32, threads: usize, ahead: bool) -> (See
     let mut gpu = Gpu::new(spec(), threads, Probe::default());
     let (mut fault, mut longest) = (None, 0);
     for _ in 0..2 {
-        gpu.launch(launch(program, blocks, &gpu, buffer), &memory);
+        gpu.launch(launch(program, grid, &gpu, buffer), &memory);
         while gpu.take_ended().is_empty() && fault.is_none() {
             let before = gpu.now();
             let done = match ahead {
@@ -144,13 +156,14 @@ fn run(program: &Arc<Program>, blocks: u32, threads: usize, ahead: bool) -> (See
         counters: gpu.part_counters(),
         memory: all,
     };
-    (seen, longest)
+    let in_spells = gpu.cycles_in_spells();
+    (seen, Ahead { longest, in_spells })
 }
 
-fn launch(program: &Arc<Program>, blocks: u32, gpu: &Gpu, buffer: u64) -> KernelLaunch {
+fn launch(program: &Arc<Program>, (blocks, threads): Grid, gpu: &Gpu, buffer: u64) -> KernelLaunch {
     let spec = LaunchSpec {
         grid: Dim3::linear(blocks),
-        block: Dim3::linear(THREADS),
+        block: Dim3::linear(threads),
         max_shared_bytes: gpu.spec().sm.max_shared_bytes_per_block,
         barriers: gpu.spec().sm.barriers_per_block,
         params: buffer.to_le_bytes().to_vec(),
@@ -165,16 +178,26 @@ fn launch(program: &Arc<Program>, blocks: u32, gpu: &Gpu, buffer: u64) -> Kernel
 }
 
 /// What is seen is the same for any number of threads, run after run, as with one that steps.
-fn check(body: &str, blocks: u32) -> Seen {
+fn check(body: &str, grid: Grid) -> Seen {
     let program = program(body);
-    let (expected, _) = run(&program, blocks, 1, false);
+    let (expected, _) = run(&program, grid, 1, false);
     for threads in [1, 2, 3, 4, 15] {
         for _ in 0..3 {
-            let (seen, _) = run(&program, blocks, threads, true);
-            assert!(seen == expected, "{threads} threads, {blocks} x {body}");
+            let (seen, _) = run(&program, grid, threads, true);
+            assert!(seen == expected, "{threads} threads, {grid:?} x {body}");
         }
     }
     expected
+}
+
+/// The same where one thread runs at least so many hundredths of the cycles in spells.
+fn check_spells(body: &str, percent: u64) -> Seen {
+    let (seen, ahead) = run(&program(body), WIDE, 1, true);
+    let (spells, all) = (ahead.in_spells, seen.at);
+    assert!(100 * spells >= percent * all, "{spells} of {all}: {body}");
+    let (expected, _) = run(&program(body), WIDE, 1, false);
+    assert!(seen == expected, "{body}");
+    seen
 }
 
 #[test]
@@ -207,6 +230,24 @@ fn blocks_begin_while_others_are_ahead() {
 fn sms_run_ahead_while_nothing_is_shared() {
     let program = program(APART);
     // Workers without cores keep SMs from running ahead for a time.
-    let runs = (0..20).map(|_| run(&program, FEW, 3, true).1);
+    let runs = (0..20).map(|_| run(&program, FEW, 3, true).1.longest);
     assert!(runs.max().expect("some runs") > 8);
+}
+
+/// In spells SMs run many cycles at a stretch, whether or not they load what others store, until
+/// near a kernel's end. What a block has stored is loaded by others in the same spell, and the
+/// spell in which it was decides what is computed.
+#[test]
+fn spells_are_as_steps() {
+    check_spells(APART, 50);
+    let in_place = check_spells(&in_place(), 50);
+    assert_ne!(in_place.memory, check_spells(LATE, 50).memory);
+}
+
+/// A fault stops the machine in the same cycle, whether it came up in a spell or a step.
+#[test]
+fn a_fault_in_a_spell_stops_all_in_the_same_cycle() {
+    let late = FAULT.replace("31", "115");
+    let seen = check_spells(&format!("{}{late}", in_place()), 50);
+    assert!(seen.fault.is_some());
 }

@@ -45,7 +45,7 @@ pub(super) enum Sharing {
 /// The memory system, as SMs see it.
 pub(super) struct Far<'a> {
     pub memory: &'a mut MemorySystem,
-    ledger: &'a mut Ledger,
+    pub ledger: &'a mut Ledger,
     probe: &'a Probe,
 }
 
@@ -93,11 +93,14 @@ impl Gpu {
         }
     }
 
-    /// Step by step, until a caller has something to do or SMs might run ahead.
+    /// Step by step, or spell by spell, until a caller has something to do or SMs might run ahead.
     fn walk(&mut self, limit: Cycle, device: &mut DeviceMemory) -> Result<(), Stop> {
         let end = limit.min(self.now + MOST);
         loop {
-            self.step(device, limit)?;
+            match self.spell_end(limit) {
+                Some(end) => self.spell(end, device)?,
+                None => self.step(device, limit)?,
+            }
             let calls = !self.ended.is_empty() || self.gap().is_some() || self.sms.can_sprint();
             if calls || self.now >= end {
                 return Ok(());
@@ -113,6 +116,9 @@ impl Gpu {
         if self.spec.gpu.link_cycles > 1 || self.spec.gpu.perfect_memory {
             return None;
         }
+        if self.stops_at.is_some() {
+            return None;
+        }
         let mut kernels = self.dispatcher.in_flight();
         if !kernels.all(|kernel| kernel.may_run_ahead) || !self.dispatcher.rests(&self.sms) {
             return None;
@@ -120,16 +126,17 @@ impl Gpu {
         if self.is_idle() || self.memory.is_idle() && self.sms.next_wake() > self.now {
             return None;
         }
+        let end = self.next_look().min(limit).min(self.now + MOST);
+        (end >= self.now + FEWEST).then_some(end)
+    }
+
+    /// The next cycle in which somebody looks at the machine as a whole.
+    pub(super) fn next_look(&self) -> Cycle {
         let monitor = self.monitor.as_ref().map(Monitor::due);
         let recorder = self.recorder.as_ref().map(Recorder::due);
-        let looks = [
-            self.dispatcher.next_check(),
-            self.watch.due(),
-            self.now + MOST,
-        ];
+        let looks = [self.dispatcher.next_check(), self.watch.due()];
         let looks = looks.into_iter().chain(monitor).chain(recorder);
-        let end = looks.fold(limit, Cycle::min);
-        (end >= self.now + FEWEST).then_some(end)
+        looks.fold(Cycle::MAX, Cycle::min)
     }
 
     fn sprint(&mut self, end: Cycle, device: &mut DeviceMemory) -> Result<(), Stop> {
@@ -152,7 +159,7 @@ impl Gpu {
             true => self.commit_shared(device),
             false => self.commit_logs(met - 1, device),
         }
-        let result = self.end_step(device, flags.fault());
+        let result = self.end_step(flags.fault());
         self.probe.enter(Part::Outside);
         result
     }

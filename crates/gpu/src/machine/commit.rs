@@ -1,0 +1,55 @@
+//! What SMs did to device memory becomes visible to all, in an order that does not depend on how
+//! they were run: stores by cycle, then SM; atomics by cycle, then partition.
+
+use super::{Gpu, Pending};
+use crate::sms::SmArray;
+use warploom_base::{Cycle, each_member};
+use warploom_exec::{DeviceMemory, apply_atomic};
+
+impl Gpu {
+    /// Stores of this step become visible to all; then atomics act, in their order. A store that an
+    /// atomic follows in time is in memory before it: stores are visible from the step's end, and
+    /// an atomic acts at its partition later than its SM issued it.
+    pub(super) fn commit(&mut self, pending: Pending, device: &mut DeviceMemory) {
+        if pending.stores {
+            self.commit_stores(device);
+        }
+        let events = std::mem::take(&mut self.memory.atomics);
+        for event in &events {
+            debug_assert!(event.at < self.now);
+            let sm = self.sms.get(event.reply.sm.index());
+            let (warp, lanes) = sm.atomic_lanes(&event.reply);
+            let old = apply_atomic(device, sm.atomic_batch(warp), lanes);
+            sm.atomic_old_values(warp, lanes, &old);
+            self.atomics_done += u64::from(lanes.count_ones());
+        }
+        self.memory.atomics = events;
+        self.memory.atomics.clear();
+    }
+
+    fn commit_stores(&mut self, device: &mut DeviceMemory) {
+        self.storing.clear();
+        each_member!(self.sms.ran(), index => {
+            if self.sms.news(index).flags.stored() {
+                self.storing.push((0, index));
+            }
+        });
+        self.commit_logs(self.now - 1, device);
+    }
+
+    /// Makes the stores of cycles up to `last` of the SMs that are `storing` visible, by cycle,
+    /// then SM.
+    pub(super) fn commit_logs(&mut self, last: Cycle, device: &mut DeviceMemory) {
+        let Self { storing, sms, .. } = self;
+        let oldest = |sms: &mut SmArray, index| sms.get(index).log.oldest().unwrap_or(Cycle::MAX);
+        for (at, index) in &mut *storing {
+            *at = oldest(sms, *index);
+        }
+        while let Some(&(cycle, _)) = storing.iter().min().filter(|(at, _)| *at <= last) {
+            for (at, index) in storing.iter_mut().filter(|(at, _)| *at == cycle) {
+                sms.get(*index).log.commit_until(cycle, device);
+                *at = oldest(sms, *index);
+            }
+        }
+    }
+}

@@ -1,0 +1,255 @@
+//! Spells: some cycles that the parts of the machine run one after the other, each at a stretch, so
+//! that the host's caches serve all of them from one loading of a part.
+//!
+//! First the back of the memory system runs, which acts on a request long after it was sent
+//! (`memory/apart.rs`); then each SM, with all replies at hand; then its front. What SMs need of
+//! each other or of the front within the cycles makes them wait for it, cycle by cycle, while the
+//! others are ahead: credits where the link is short of them, and a block where one has ended.
+//! What one stores and another loads is loaded again once it is visible, before anything can have
+//! read it: a spell is no longer than a load takes that finds its data in the SM.
+//!
+//! Invariants: results are those of steps; a spell ends at the next multiple of [`MOST`] cycles if
+//! not before, where the machine stops too if there was a fault, so that it does so in the same
+//! cycle however it is run; no look at the machine falls into one, and no end of a kernel.
+
+use super::{AtOnce, Gpu, Stop};
+use crate::dispatch::InFlight;
+use warploom_base::Cycle;
+use warploom_config::GpuSpec;
+use warploom_exec::{DeviceMemory, StoredLines};
+use warploom_sm::Flags;
+
+/// Most cycles of a spell.
+const MOST: Cycle = 32;
+
+/// Fewest cycles for which it is worth it.
+const FEWEST: Cycle = 4;
+
+/// The cycle in which a spell ends at the latest that has cycle `now` in it.
+pub(super) const fn end_of(now: Cycle) -> Cycle {
+    (now / MOST + 1) * MOST
+}
+
+/// Where SMs are.
+pub(super) struct Spell {
+    /// Most cycles from which what is loaded cannot have been read.
+    most: Cycle,
+    /// Most instructions that an SM issues in a cycle.
+    issues: u64,
+    /// By SM: the next cycle that it has not run.
+    at: Vec<Cycle>,
+    /// The first of them.
+    next: Cycle,
+    /// By SM: it came to where it is by the end of a block, which nobody has noted yet.
+    called: Vec<bool>,
+    /// What any of them has had for the others.
+    flags: Flags,
+    /// Lines that any has stored to.
+    stored: StoredLines,
+    /// Cycles of all spells so far.
+    cycles: Cycle,
+}
+
+impl Spell {
+    pub fn new(spec: &GpuSpec) -> Self {
+        let sms = spec.gpu.sms as usize;
+        let most = match spec.l1d.enabled {
+            true => spec.sm.l1d_latency_cycles,
+            false => spec.partition.rop_cycles,
+        };
+        Self {
+            most: Cycle::from(most),
+            issues: u64::from(spec.sm.schedulers.max(1) * spec.sm.max_issue_per_warp.max(1)),
+            at: vec![0; sms],
+            next: 0,
+            called: vec![false; sms],
+            flags: Flags::default(),
+            stored: StoredLines::default(),
+            cycles: 0,
+        }
+    }
+
+    fn begin(&mut self, now: Cycle) {
+        self.at.fill(now);
+        self.next = now;
+        self.flags = Flags::default();
+    }
+
+    /// An SM has run up to cycle `at`, for which the end of a block is the cause if it `called`.
+    fn move_to(&mut self, sm: usize, at: Cycle, called: bool) {
+        self.at[sm] = at;
+        self.called[sm] = called;
+    }
+}
+
+impl Gpu {
+    /// The cycle in which a spell from now on ends at the latest, if there can be one.
+    pub(super) fn spell_end(&self, limit: Cycle) -> Option<Cycle> {
+        let gpu = &self.spec.gpu;
+        if !self.sms.are_alone() || gpu.link_cycles > 1 {
+            return None;
+        }
+        let now = self.now;
+        let most = now + self.spell.most.min(self.memory.most_apart());
+        let looks = self.next_look().min(self.dispatcher.next_policy_check());
+        let end = end_of(now).min(most).min(limit).min(looks);
+        if end < now + FEWEST || self.stops_at.is_some() {
+            return None;
+        }
+        let kernel = self.dispatcher.resting()?;
+        if self.memory.is_idle() && self.sms.next_wake() > now {
+            return None;
+        }
+        self.lasts(kernel, end - now).then_some(end)
+    }
+
+    /// A kernel cannot end within so many cycles, for there is more left of it than SMs can issue.
+    fn lasts(&self, kernel: &InFlight, cycles: Cycle) -> bool {
+        let of_sm = cycles * self.spell.issues;
+        let block = kernel.image.fewest_of_block();
+        let waiting = kernel.waiting();
+        waiting > 0 && block > of_sm
+            || waiting.saturating_mul(block) > of_sm * self.sms.len() as u64
+            || (0..self.sms.len()).any(|sm| self.sms.look(sm).fewest_to_end() > of_sm)
+    }
+
+    /// Core cycles so far that were run in spells, not in steps: the host's time for a cycle
+    /// depends on it, and nothing else.
+    pub fn cycles_in_spells(&self) -> Cycle {
+        self.spell.cycles
+    }
+
+    /// Runs a spell, up to cycle `end` or as far as replies have room.
+    pub(super) fn spell(&mut self, end: Cycle, device: &mut DeviceMemory) -> Result<(), Stop> {
+        let from = self.now;
+        let to = self.run_back(end);
+        self.spell.begin(from);
+        for now in from..to {
+            if self.spell.next == now {
+                self.give_blocks(now);
+                self.run_waiting((from, now, to), device);
+            }
+            self.run_front(now);
+        }
+        self.now = to;
+        self.spell.cycles += to - from;
+        self.note_ended_blocks(to);
+        self.commit_spell(from, device);
+        self.end_step(self.spell.flags.fault())
+    }
+
+    fn run_back(&mut self, end: Cycle) -> Cycle {
+        let Self {
+            sms,
+            memory,
+            ledger,
+            now,
+            ..
+        } = self;
+        let Some(alone) = sms.alone() else {
+            unreachable!("other threads run SMs");
+        };
+        memory.run_back(*now, end, &mut AtOnce { alone, ledger })
+    }
+
+    /// Blocks ended where SMs wait in cycle `now`: others may begin.
+    fn give_blocks(&mut self, now: Cycle) {
+        self.note_ended_blocks(now);
+        if self.dispatcher.offered().is_some() {
+            let mut view = self.device_view();
+            view.now = now;
+            self.dispatcher.dispatch(now, now + 1, &mut self.sms, &view);
+        }
+    }
+
+    fn note_ended_blocks(&mut self, now: Cycle) {
+        for sm in 0..self.sms.len() {
+            if self.spell.called[sm] && self.spell.at[sm] == now {
+                self.spell.called[sm] = false;
+                self.note_blocks_of(sm);
+            }
+        }
+    }
+
+    /// Runs the SMs that wait in cycle `now` as far as they can be run.
+    fn run_waiting(&mut self, (from, now, to): (Cycle, Cycle, Cycle), device: &DeviceMemory) {
+        let (offered, spell) = (self.dispatcher.offered(), &mut self.spell);
+        let (memory, ledger) = (&mut self.memory, &mut self.ledger);
+        let Some(mut alone) = self.sms.alone() else {
+            unreachable!("other threads run SMs");
+        };
+        let mut next = to;
+        for sm in 0..spell.at.len() {
+            if spell.at[sm] == now {
+                // One that may have room for a block is offered one in the next cycle.
+                let end = match offered.is_some_and(|open| open.contains(sm)) {
+                    true => now + 1,
+                    false => to,
+                };
+                let (at, flags) = match alone.sleeps_until(sm, now, end) {
+                    Some(at) => (at, Flags::default()),
+                    None => alone.run_on(sm, (from, now, end), device, |sent| {
+                        ledger.sent(sm, &sent.request);
+                        memory.take(sm, sent);
+                    }),
+                };
+                spell.flags |= flags;
+                spell.move_to(sm, at, flags.finished() || flags.gained_room());
+            }
+            next = next.min(spell.at[sm]);
+        }
+        spell.next = next;
+    }
+
+    /// Cycle `now` of the front; what it took gives credits for the next.
+    fn run_front(&mut self, now: Cycle) {
+        let Self { sms, memory, .. } = self;
+        memory.front_cycle(now);
+        memory.take_credits(|sm, flits| sms.credit(sm, now + 1, flits));
+    }
+
+    /// Makes the stores of the spell that began in cycle `from` visible. What was loaded where any
+    /// SM has stored in it is loaded again when the stores before its cycle are.
+    fn commit_spell(&mut self, from: Cycle, device: &mut DeviceMemory) {
+        if self.find_stores() {
+            if self.find_loads(from) {
+                for cycle in from..self.now {
+                    if let Some(before) = cycle.checked_sub(1) {
+                        self.commit_logs(before, device);
+                    }
+                    self.sms.for_each(|_, sm| sm.load_again(cycle, device));
+                }
+            }
+            self.commit_logs(self.now - 1, device);
+        }
+    }
+
+    /// Finds the SMs that have stored. Returns whether there are any.
+    fn find_stores(&mut self) -> bool {
+        let Self { storing, sms, .. } = self;
+        storing.clear();
+        sms.for_each(|index, sm| {
+            if !sm.log.is_empty() {
+                storing.push((0, index));
+            }
+        });
+        !storing.is_empty()
+    }
+
+    /// Finds the loads that have to be repeated. Returns whether there are any.
+    fn find_loads(&mut self, from: Cycle) -> bool {
+        let Self {
+            storing,
+            sms,
+            spell,
+            ..
+        } = self;
+        spell.stored.clear();
+        for (_, index) in storing {
+            sms.look(*index).log.mark_lines(&mut spell.stored);
+        }
+        let mut any = false;
+        sms.for_each(|_, sm| any |= sm.find_loads(from, &spell.stored));
+        any
+    }
+}

@@ -1,0 +1,201 @@
+//! The memory system in two parts that run some cycles one after the other: the back with DRAM, L2
+//! and the network of replies, then the front with the network of requests.
+//!
+//! The back acts on a request no sooner than the fixed delay before L2 after the front brought it,
+//! so that it may run so many cycles before the front runs the first of them. The front needs to
+//! know of the back only which inputs of L2 were full, which it is told cycle by cycle.
+//!
+//! Invariants: between two runs of both, both have run the same cycles; no texture is in flight,
+//! for these go past the delay, and no atomic, for these act where the back answers them.
+
+use super::{MemorySystem, Receive};
+use warploom_base::{Cycle, each_member};
+
+/// Cycles of the clock domains in a core cycle.
+#[derive(Clone, Copy, Debug)]
+struct Ticks {
+    noc: u32,
+    l2: u32,
+}
+
+/// What the back leaves for the front.
+#[derive(Debug, Default)]
+pub(super) struct Apart {
+    /// By core cycle.
+    ticks: Vec<Ticks>,
+    /// By cycle of L2 and word of a set of partitions: those with full inputs.
+    full: Vec<u64>,
+    /// Of both: what the front has done.
+    cycles_done: usize,
+    full_done: usize,
+}
+
+impl MemorySystem {
+    /// Most cycles that the back may run before the front does.
+    pub fn most_apart(&self) -> Cycle {
+        let delays = self.partitions.iter().map(|p| p.delay());
+        match self.perfect {
+            true => 0,
+            false => delays.min().unwrap_or(0),
+        }
+    }
+
+    /// Runs the back from cycle `from` to `end`, or as far as there is room for replies even if no
+    /// SM takes any meanwhile, by a cycle at least. Returns how far. The front is to run as far.
+    pub fn run_back(&mut self, from: Cycle, end: Cycle, receive: &mut impl Receive) -> Cycle {
+        debug_assert_eq!(self.apart.ticks.len(), self.apart.cycles_done);
+        self.apart.ticks.clear();
+        self.apart.full.clear();
+        (self.apart.cycles_done, self.apart.full_done) = (0, 0);
+        self.back_cycle(from, receive);
+        for now in from + 1..end {
+            if !self.replies_have_room(receive) {
+                return now;
+            }
+            self.back_cycle(now, receive);
+        }
+        end
+    }
+
+    /// All replies that have come out of the network find room.
+    #[inline]
+    fn replies_have_room(&self, receive: &impl Receive) -> bool {
+        let mut room = true;
+        each_member!(self.replies.arrived(), cluster => {
+            room &= self.has_reply_room(cluster * self.cluster, receive);
+        });
+        room
+    }
+
+    fn back_cycle(&mut self, now: Cycle, receive: &mut impl Receive) {
+        let noc = self.noc_clock.tick(self.core_khz) as u32;
+        let l2 = self.l2_clock.tick(self.core_khz) as u32;
+        let dram = self.dram_clock.tick(self.core_khz);
+        self.apart.ticks.push(Ticks { noc, l2 });
+        self.deliver_replies(now, receive);
+        for _ in 0..noc {
+            self.inject_replies(now);
+        }
+        for _ in 0..dram {
+            self.dram_cycle(now);
+        }
+        for _ in 0..l2 {
+            for index in 0..self.partition_words() {
+                let full = self.count_full(index);
+                self.apart.full.push(full);
+            }
+            self.partitions.iter_mut().for_each(|p| p.cycle(now));
+        }
+        for _ in 0..noc {
+            self.replies.cycle();
+        }
+    }
+
+    /// The front's next cycle.
+    pub fn front_cycle(&mut self, now: Cycle) {
+        let Ticks { noc, l2 } = self.apart.ticks[self.apart.cycles_done];
+        self.apart.cycles_done += 1;
+        for _ in 0..l2 {
+            let mut any = false;
+            for index in 0..self.partition_words() {
+                let full = self.apart.full[self.apart.full_done];
+                self.apart.full_done += 1;
+                any |= self.take_requests(now, index, full);
+            }
+            self.arrival_cycles += u64::from(any);
+        }
+        for _ in 0..noc {
+            self.inject_requests(now);
+            self.requests.cycle();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Later;
+    use super::super::tests::{request, volta};
+    use crate::memory::MemorySystem;
+    use warploom_base::Cycle;
+    use warploom_config::{GpuSpec, preset};
+    use warploom_mem::AccessKind;
+    use warploom_sm::Outgoing;
+
+    /// Cycles of a test.
+    const CYCLES: Cycle = 3_000;
+
+    /// What SMs send in a cycle: bursts with pauses, so that inputs of L2 fill and become empty.
+    fn send(memory: &mut MemorySystem, now: Cycle) {
+        if now % 500 > 200 {
+            return;
+        }
+        for sm in 0..4 {
+            let kind = match (now + sm) % 3 {
+                0 => AccessKind::GlobalWrite,
+                _ => AccessKind::GlobalRead,
+            };
+            let mut request = request(kind);
+            request.addr += (now * 7 + sm * 13) % 64 * 4096;
+            request.sm = warploom_base::SmId::new(sm as usize);
+            request.issued_at = now;
+            let sent_at = now;
+            memory.take(sm as usize, &Outgoing { sent_at, request });
+        }
+    }
+
+    /// Runs memory for spells of so many cycles at most, single cycles if there are none. Returns
+    /// all that SMs see of it and what it has counted.
+    fn run(spec: &GpuSpec, spell: Cycle) -> (Vec<String>, Vec<String>) {
+        let mut memory = MemorySystem::new(spec);
+        let (mut seen, mut now) = (Vec::new(), 0);
+        while now < CYCLES {
+            let from = now;
+            let to = match spell {
+                0 => from + 1,
+                _ => memory.run_back(from, CYCLES.min(from + spell), &mut Later),
+            };
+            while now < to {
+                match spell {
+                    0 => memory.run(now, now + 1, &mut Later),
+                    _ => memory.front_cycle(now),
+                }
+                memory.take_credits(|sm, flits| seen.push(format!("{now}: {sm} {flits}")));
+                send(&mut memory, now);
+                now += 1;
+            }
+            memory.take_replies(|sm, at, reply| seen.push(format!("{at}: {sm} {reply:?}")));
+            memory.end_exchange_of_all(std::iter::repeat(0));
+        }
+        seen.sort();
+        let (requests, replies) = memory.networks();
+        let parts = memory.partitions().iter();
+        let mut counted: Vec<String> = parts
+            .map(|p| format!("{:?} {:?}", p.counters(), p.l2_counters()))
+            .collect();
+        counted.push(format!(
+            "{:?} {:?}",
+            requests.counters(),
+            replies.counters()
+        ));
+        counted.push(format!(
+            "{} {}",
+            memory.dram_full_stalls, memory.arrival_cycles
+        ));
+        (seen, counted)
+    }
+
+    /// However long spells are, SMs see what they would see of single cycles.
+    #[test]
+    fn parts_that_run_apart_are_as_one() {
+        let fermi = preset("gtx480-gpgpusim4").unwrap_or_else(|errors| panic!("{errors}"));
+        for spec in [volta(), fermi] {
+            let (seen, counted) = run(&spec, 0);
+            assert!(seen.len() > 1000, "{} seen", seen.len());
+            for spell in [1, 2, 7, 32] {
+                let other = run(&spec, spell);
+                assert!(other.0 == seen, "{spell}");
+                assert_eq!(other.1, counted, "{spell}");
+            }
+        }
+    }
+}
