@@ -73,8 +73,7 @@ impl Sm {
         self.settle(from);
         let mut now = from;
         while now < to && self.fault.is_none() {
-            let lacks_credits = self.may_lack_credits(now);
-            if lacks_credits && now > from {
+            if now > from && self.may_lack_credits(now) {
                 break;
             }
             self.wake_at = if self.wide_awake {
@@ -83,7 +82,7 @@ impl Sm {
                 self.sleeps_until(now)
             };
             if self.wake_at > now {
-                now = match lacks_credits {
+                now = match self.may_lack_credits(now) {
                     true => now + 1,
                     false => self.wake_at.min(to),
                 };
