@@ -25,12 +25,6 @@ const MOST: Cycle = 32;
 /// Fewest cycles for which it is worth it.
 const FEWEST: Cycle = 4;
 
-/// Times that an SM is run in a spell, on the average, from which on steps are as good.
-const MOST_RUNS: usize = 8;
-
-/// Cycles of steps then: SMs mostly go on as they have.
-const STEPS: Cycle = 16 * MOST;
-
 /// The cycle in which a spell ends at the latest that has cycle `now` in it.
 pub(super) const fn end_of(now: Cycle) -> Cycle {
     (now / MOST + 1) * MOST
@@ -52,10 +46,6 @@ pub(super) struct Spell {
     flags: Flags,
     /// Lines that any has stored to.
     stored: StoredLines,
-    /// Times that SMs were run.
-    runs: usize,
-    /// Steps are as good before this cycle.
-    worth_it_at: Cycle,
     /// Cycles of all spells so far.
     cycles: Cycle,
 }
@@ -75,8 +65,6 @@ impl Spell {
             called: vec![false; sms],
             flags: Flags::default(),
             stored: StoredLines::default(),
-            runs: 0,
-            worth_it_at: 0,
             cycles: 0,
         }
     }
@@ -85,15 +73,6 @@ impl Spell {
         self.at.fill(now);
         self.next = now;
         self.flags = Flags::default();
-        self.runs = 0;
-    }
-
-    /// The spell that began in cycle `from` is over.
-    fn end(&mut self, from: Cycle, to: Cycle) {
-        self.cycles += to - from;
-        if self.runs > MOST_RUNS * self.at.len() {
-            self.worth_it_at = to + STEPS;
-        }
     }
 
     /// An SM has run up to cycle `at`, for which the end of a block is the cause if it `called`.
@@ -114,7 +93,7 @@ impl Gpu {
         let most = now + self.spell.most.min(self.memory.most_apart());
         let looks = self.next_look().min(self.dispatcher.next_policy_check());
         let end = end_of(now).min(most).min(limit).min(looks);
-        if end < now + FEWEST || now < self.spell.worth_it_at || self.stops_at.is_some() {
+        if end < now + FEWEST || self.stops_at.is_some() {
             return None;
         }
         let kernel = self.dispatcher.resting()?;
@@ -153,7 +132,7 @@ impl Gpu {
             self.run_front(now);
         }
         self.now = to;
-        self.spell.end(from, to);
+        self.spell.cycles += to - from;
         self.note_ended_blocks(to);
         self.commit_spell(from, device);
         self.end_step(self.spell.flags.fault())
@@ -207,7 +186,6 @@ impl Gpu {
                     true => now + 1,
                     false => to,
                 };
-                spell.runs += 1;
                 let (at, flags) = match alone.sleeps_until(sm, now, end) {
                     Some(at) => (at, Flags::default()),
                     None => alone.run_on(sm, (from, now, end), device, |sent| {

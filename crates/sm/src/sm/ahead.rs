@@ -72,8 +72,10 @@ impl Sm {
         self.kept.go_on(kept_from, to);
         self.settle(from);
         let mut now = from;
+        // Not worth a closer look.
+        let scarce = self.link.credits() < self.link.most_a_packet() + 2;
         while now < to && self.fault.is_none() {
-            if now > from && self.may_lack_credits(now) {
+            if now > from && (scarce || self.may_lack_credits(now)) {
                 break;
             }
             self.wake_at = if self.wide_awake {
@@ -82,7 +84,7 @@ impl Sm {
                 self.sleeps_until(now)
             };
             if self.wake_at > now {
-                now = match self.may_lack_credits(now) {
+                now = match scarce || self.may_lack_credits(now) {
                     true => now + 1,
                     false => self.wake_at.min(to),
                 };
