@@ -231,6 +231,11 @@ impl Loaded {
         (self.halves, self.addrs) = (out.halves, out.addrs);
     }
 
+    /// The instruction.
+    pub fn pc(&self) -> Pc {
+        self.pc
+    }
+
     /// What was loaded may lie in one of these lines.
     pub fn may_touch(&self, stored: &StoredLines) -> bool {
         match self.halves {

@@ -75,6 +75,14 @@ impl Sm {
         if kept.from != from {
             return false;
         }
+        if cfg!(debug_assertions) {
+            for load in &kept.loads[..kept.count] {
+                let slot = load.warp.index();
+                let image = image_of(&self.kernels, self.warps.track[slot].kernel);
+                let awaits = self.warps.awaits(slot, image.at(load.what.pc()));
+                assert!(awaits, "it may have been read: {load:?}");
+            }
+        }
         let mut any = false;
         for load in &mut kept.loads[..kept.count] {
             load.again = load.what.may_touch(stored);

@@ -366,6 +366,12 @@ impl Warps {
         });
     }
 
+    /// Nothing that an instruction writes, of what the first word of the scoreboard knows, has
+    /// arrived.
+    pub fn awaits(&self, slot: usize, inst: &TimedInst) -> bool {
+        inst.writes_word & !self.track[slot].pending == 0
+    }
+
     /// An instruction of a function unit has ended: its results have arrived.
     #[inline(always)]
     pub fn finished(&mut self, slot: usize, inst: &TimedInst, kernel: &KernelImage) {

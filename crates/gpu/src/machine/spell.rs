@@ -14,7 +14,8 @@
 
 use super::{AtOnce, Gpu, Stop};
 use crate::dispatch::InFlight;
-use warploom_base::Cycle;
+use crate::probe::Part;
+use warploom_base::{BitSet, Cycle, each_member};
 use warploom_config::GpuSpec;
 use warploom_exec::{DeviceMemory, StoredLines};
 use warploom_sm::Flags;
@@ -40,8 +41,10 @@ pub(super) struct Spell {
     at: Vec<Cycle>,
     /// The first of them.
     next: Cycle,
-    /// By SM: it came to where it is by the end of a block, which nobody has noted yet.
-    called: Vec<bool>,
+    /// SMs that have not run all of the spell.
+    behind: BitSet,
+    /// Those that came to where they are by the end of a block, which nobody has noted yet.
+    called: BitSet,
     /// What any of them has had for the others.
     flags: Flags,
     /// Lines that any has stored to.
@@ -62,7 +65,8 @@ impl Spell {
             issues: u64::from(spec.sm.schedulers.max(1) * spec.sm.max_issue_per_warp.max(1)),
             at: vec![0; sms],
             next: 0,
-            called: vec![false; sms],
+            behind: BitSet::new(sms),
+            called: BitSet::new(sms),
             flags: Flags::default(),
             stored: StoredLines::default(),
             cycles: 0,
@@ -72,13 +76,8 @@ impl Spell {
     fn begin(&mut self, now: Cycle) {
         self.at.fill(now);
         self.next = now;
+        (0..self.at.len()).for_each(|sm| self.behind.insert(sm));
         self.flags = Flags::default();
-    }
-
-    /// An SM has run up to cycle `at`, for which the end of a block is the cause if it `called`.
-    fn move_to(&mut self, sm: usize, at: Cycle, called: bool) {
-        self.at[sm] = at;
-        self.called[sm] = called;
     }
 }
 
@@ -122,20 +121,26 @@ impl Gpu {
     /// Runs a spell, up to cycle `end` or as far as replies have room.
     pub(super) fn spell(&mut self, end: Cycle, device: &mut DeviceMemory) -> Result<(), Stop> {
         let from = self.now;
+        self.probe.enter(Part::Memory);
         let to = self.run_back(end);
         self.spell.begin(from);
         for now in from..to {
             if self.spell.next == now {
+                self.probe.enter(Part::Sms);
                 self.give_blocks(now);
                 self.run_waiting((from, now, to), device);
+                self.probe.enter(Part::Memory);
             }
             self.run_front(now);
         }
+        self.probe.enter(Part::Commit);
         self.now = to;
         self.spell.cycles += to - from;
         self.note_ended_blocks(to);
         self.commit_spell(from, device);
-        self.end_step(self.spell.flags.fault())
+        let result = self.end_step(self.spell.flags.fault());
+        self.probe.enter(Part::Outside);
+        result
     }
 
     fn run_back(&mut self, end: Cycle) -> Cycle {
@@ -163,12 +168,12 @@ impl Gpu {
     }
 
     fn note_ended_blocks(&mut self, now: Cycle) {
-        for sm in 0..self.sms.len() {
-            if self.spell.called[sm] && self.spell.at[sm] == now {
-                self.spell.called[sm] = false;
+        each_member!(self.spell.called, sm => {
+            if self.spell.at[sm] == now {
+                self.spell.called.remove(sm);
                 self.note_blocks_of(sm);
             }
-        }
+        });
     }
 
     /// Runs the SMs that wait in cycle `now` as far as they can be run.
@@ -179,7 +184,7 @@ impl Gpu {
             unreachable!("other threads run SMs");
         };
         let mut next = to;
-        for sm in 0..spell.at.len() {
+        each_member!(spell.behind, sm => {
             if spell.at[sm] == now {
                 // One that may have room for a block is offered one in the next cycle.
                 let end = match offered.is_some_and(|open| open.contains(sm)) {
@@ -193,11 +198,17 @@ impl Gpu {
                         memory.take(sm, sent);
                     }),
                 };
+                spell.at[sm] = at;
                 spell.flags |= flags;
-                spell.move_to(sm, at, flags.finished() || flags.gained_room());
+                if flags.finished() || flags.gained_room() {
+                    spell.called.insert(sm);
+                }
+                if at >= to {
+                    spell.behind.remove(sm);
+                }
             }
             next = next.min(spell.at[sm]);
-        }
+        });
         spell.next = next;
     }
 
