@@ -261,7 +261,8 @@ impl Crew {
     /// those wake that have run it already is that one, and what they did waits for the step.
     /// Returns what any of them had in its last cycle.
     pub fn end_sprint(&mut self, now: Cycle, mail: &Mail, news: &mut [News]) -> Flags {
-        self.ahead = mail.done() > now;
+        // One without SMs has run nothing.
+        self.ahead = mail.done() > now && !self.sms.is_empty();
         if !self.ahead {
             self.open(&mut mail.inbox(now), now);
         }
@@ -415,6 +416,20 @@ mod tests {
         left.shift(right, true);
         assert_eq!((left.range(), right.range()), (0..3, 3..5));
         assert_eq!(waiting(&mut crews), [0, 0, 31, 2, 3]);
+    }
+
+    /// It may have been told to run, but has nothing that has.
+    #[test]
+    fn a_crew_without_sms_is_never_ahead() {
+        for (end, ahead) in [(2, false), (3, true)] {
+            let mut crew = crew(2, end);
+            let mail = Mail::default();
+            mail.open(5);
+            mail.has_run(7);
+            crew.begin_sprint(&[News::default(); 5]);
+            crew.end_sprint(6, &mail, &mut [News::default(); 5]);
+            assert_eq!(crew.is_ahead(), ahead);
+        }
     }
 
     /// Packets are there once, from the SMs themselves or from where they were posted; a crew that

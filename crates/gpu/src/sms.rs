@@ -310,6 +310,16 @@ impl SmArray {
         self.crews.iter().map(Crew::range)
     }
 
+    /// Before SMs run ahead, and before anybody asks which crews have what: a thread that has too
+    /// much to do gives an SM to another.
+    pub fn even_out(&mut self) {
+        if self.can_sprint()
+            && let Some((giver, taker)) = self.balance.due(self.workers.waited())
+        {
+            self.shift(giver, taker);
+        }
+    }
+
     /// SMs run ahead from cycle `from` to `end` at most. Returns the cycle in which they meet: the
     /// SMs of the last step are those that ran in the one before and whose crews have not run it
     /// already.
@@ -319,9 +329,6 @@ impl SmArray {
         memory: &DeviceMemory,
         far: &mut impl FarEnd,
     ) -> Cycle {
-        if let Some((giver, taker)) = self.balance.due(self.workers.waited()) {
-            self.shift(giver, taker);
-        }
         for crew in &mut self.crews {
             crew.begin_sprint(&self.news);
         }

@@ -87,6 +87,7 @@ impl Gpu {
     /// steps. Nothing happens on the way that [`step`](Self::step) would not have done, but a
     /// caller who looks at the machine after each step sees less of it.
     pub fn advance(&mut self, device: &mut DeviceMemory, limit: Cycle) -> Result<(), Stop> {
+        self.sms.even_out();
         match self.sprint_end(limit) {
             Some(end) => self.sprint(end, device),
             None => self.walk(limit, device),
