@@ -137,6 +137,7 @@ impl Gpu {
         self.now = to;
         self.spell.cycles += to - from;
         self.note_ended_blocks(to);
+        debug_assert!(self.memory.atomics.is_empty(), "atomics need steps");
         self.commit_spell(from, device);
         let result = self.end_step(self.spell.flags.fault());
         self.probe.enter(Part::Outside);

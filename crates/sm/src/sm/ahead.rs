@@ -104,7 +104,8 @@ impl Sm {
                 break;
             }
         }
-        if self.fault.is_some() {
+        // It stands still, once others know of what it ended.
+        if self.fault.is_some() && !self.gained_room && self.finished.is_empty() {
             now = to;
         }
         self.wake_at = self.wake_at.max(now);
