@@ -125,11 +125,11 @@ impl Gpu {
         let sms: Vec<_> = (0..spec.gpu.sms as usize)
             .map(|i| Sm::new(&spec, SmId::new(i), own))
             .collect();
+        let memory = MemorySystem::new(&spec);
         Self {
             now: 0,
             ledger: Ledger::new(sms.len(), spec.partition.l2.sectored),
             sms: SmArray::new(sms, threads),
-            memory: MemorySystem::new(&spec),
             dispatcher: Dispatcher::new(&spec, own),
             slices: SliceCache::default(),
             ended: Vec::new(),
@@ -140,7 +140,8 @@ impl Gpu {
             monitor: Monitor::of(&spec),
             sharing: Sharing::default(),
             storing: Vec::with_capacity(spec.gpu.sms as usize),
-            spell: Spell::new(&spec),
+            spell: Spell::new(&spec, memory.most_apart()),
+            memory,
             stops_at: None,
             spec,
         }

@@ -7,7 +7,7 @@
 mod apart;
 
 use crate::domain::Domain;
-use apart::Apart;
+use apart::{Apart, Ticks};
 use std::collections::VecDeque;
 use warploom_base::{BitSet, Cycle, SmId, SubPartitionId, bits, each_bit, each_member};
 use warploom_config::GpuSpec;
@@ -293,16 +293,7 @@ impl MemorySystem {
             self.answer_at_once(now, receive);
             return self.skip(1);
         }
-        let noc = self.noc_clock.tick(self.core_khz);
-        let l2 = self.l2_clock.tick(self.core_khz);
-        let dram = self.dram_clock.tick(self.core_khz);
-        self.deliver_replies(now, receive);
-        for _ in 0..noc {
-            self.inject_replies(now);
-        }
-        for _ in 0..dram {
-            self.dram_cycle(now);
-        }
+        let Ticks { noc, l2 } = self.cycle_before_l2(now, receive);
         for _ in 0..l2 {
             self.l2_cycle(now);
         }
@@ -311,6 +302,25 @@ impl MemorySystem {
             self.requests.cycle();
             self.replies.cycle();
         }
+    }
+
+    /// What comes before L2 in a cycle. Returns how often what comes then runs.
+    #[inline]
+    fn cycle_before_l2(&mut self, now: Cycle, receive: &mut impl Receive) -> Ticks {
+        let noc = self.noc_clock.tick(self.core_khz) as u32;
+        let l2 = self.l2_clock.tick(self.core_khz) as u32;
+        let dram = self.dram_clock.tick(self.core_khz);
+        self.deliver_replies(now, receive);
+        for _ in 0..noc {
+            self.inject_replies(now);
+        }
+        for _ in 0..dram {
+            let banks = self.partitions.chunks_mut(self.per_channel);
+            for (channel, banks) in self.channels.iter_mut().zip(banks) {
+                channel.cycle(now, banks);
+            }
+        }
+        Ticks { noc, l2 }
     }
 
     /// Answers what has crossed the links, where there is nothing behind them, as much as the
@@ -442,14 +452,6 @@ impl MemorySystem {
                 let reply = *reply;
                 self.atomics.push(AtomicEvent { at: now, reply });
             }
-        }
-    }
-
-    #[inline]
-    fn dram_cycle(&mut self, now: Cycle) {
-        let banks = self.partitions.chunks_mut(self.per_channel);
-        for (channel, banks) in self.channels.iter_mut().zip(banks) {
-            channel.cycle(now, banks);
         }
     }
 

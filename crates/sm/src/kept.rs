@@ -94,14 +94,11 @@ impl Sm {
     /// Repeats those of cycle `at`: every store of the cycles before is visible now, and nothing
     /// that was loaded has been read.
     pub fn load_again(&mut self, at: Cycle, memory: &DeviceMemory) {
-        let loads = &self.kept.loads[..self.kept.count];
-        for load in loads.iter().filter(|load| load.again & (load.at == at)) {
-            let track = self.warps.track[load.warp.index()];
-            let image = image_of(&self.kernels, track.kernel);
-            let block = &mut self.blocks[track.block.index()].state;
-            let warp = &mut self.warps.exec[load.warp.index()];
-            let place = (&image.launch, block, warp);
-            load.what.repeat(place, memory, &self.log, &mut self.out);
+        let kept = std::mem::take(&mut self.kept);
+        let loads = kept.loads[..kept.count].iter();
+        for load in loads.filter(|load| load.again & (load.at == at)) {
+            self.repeat(load.warp, &load.what, memory);
         }
+        self.kept = kept;
     }
 }

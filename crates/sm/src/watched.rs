@@ -77,13 +77,18 @@ impl Sm {
             return;
         };
         for (slot, load) in &watched.loads {
-            let track = self.warps.track[slot.index()];
-            let image = image_of(&self.kernels, track.kernel);
-            let block = &mut self.blocks[track.block.index()].state;
-            let warp = &mut self.warps.exec[slot.index()];
-            let place = (&image.launch, block, warp);
-            load.repeat(place, memory, &self.log, &mut self.out);
+            self.repeat(*slot, load, memory);
         }
         self.watched = Some(watched);
+    }
+
+    /// Repeats a load of a warp.
+    pub(crate) fn repeat(&mut self, slot: WarpSlot, load: &Loaded, memory: &DeviceMemory) {
+        let track = self.warps.track[slot.index()];
+        let image = image_of(&self.kernels, track.kernel);
+        let block = &mut self.blocks[track.block.index()].state;
+        let warp = &mut self.warps.exec[slot.index()];
+        let place = (&image.launch, block, warp);
+        load.repeat(place, memory, &self.log, &mut self.out);
     }
 }

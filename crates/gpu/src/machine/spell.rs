@@ -9,8 +9,8 @@
 //! read it: a spell is no longer than a load takes that finds its data in the SM.
 //!
 //! Invariants: results are those of steps; a spell ends at the next multiple of [`MOST`] cycles if
-//! not before, where the machine stops too if there was a fault, so that it does so in the same
-//! cycle however it is run; no look at the machine falls into one, and no end of a kernel.
+//! not before, a cycle behind which the machine stops if there was a fault, so that it does so in
+//! the same cycle however it is run; no look at the machine falls into one, and no end of a kernel.
 
 use super::{AtOnce, Gpu, Stop};
 use crate::dispatch::InFlight;
@@ -26,6 +26,9 @@ const MOST: Cycle = 32;
 /// Fewest cycles for which it is worth it.
 const FEWEST: Cycle = 4;
 
+/// Cycles until it is asked again whether a kernel might end: that takes a look at all warps.
+const PATIENCE: Cycle = 16;
+
 /// The cycle in which a spell ends at the latest that has cycle `now` in it.
 pub(super) const fn end_of(now: Cycle) -> Cycle {
     (now / MOST + 1) * MOST
@@ -33,8 +36,11 @@ pub(super) const fn end_of(now: Cycle) -> Cycle {
 
 /// Where SMs are.
 pub(super) struct Spell {
-    /// Most cycles from which what is loaded cannot have been read.
+    /// Most cycles of a spell: so many from which what is loaded cannot have been read, and that
+    /// the back of the memory system may be ahead.
     most: Cycle,
+    /// Before this cycle there is none: the kernel may be near its end.
+    not_before: Cycle,
     /// Most instructions that an SM issues in a cycle.
     issues: u64,
     /// By SM: the next cycle that it has not run.
@@ -54,14 +60,20 @@ pub(super) struct Spell {
 }
 
 impl Spell {
-    pub fn new(spec: &GpuSpec) -> Self {
+    /// For a machine whose memory system may run in parts that are so many cycles apart.
+    pub fn new(spec: &GpuSpec, most_apart: Cycle) -> Self {
         let sms = spec.gpu.sms as usize;
-        let most = match spec.l1d.enabled {
+        let unread = match spec.l1d.enabled {
             true => spec.sm.l1d_latency_cycles,
             false => spec.partition.rop_cycles,
         };
+        let steps = spec.gpu.link_cycles > 1;
         Self {
-            most: Cycle::from(most),
+            most: match steps {
+                true => 0,
+                false => most_apart.min(unread.into()),
+            },
+            not_before: 0,
             issues: u64::from(spec.sm.schedulers.max(1) * spec.sm.max_issue_per_warp.max(1)),
             at: vec![0; sms],
             next: 0,
@@ -83,23 +95,25 @@ impl Spell {
 
 impl Gpu {
     /// The cycle in which a spell from now on ends at the latest, if there can be one.
-    pub(super) fn spell_end(&self, limit: Cycle) -> Option<Cycle> {
-        let gpu = &self.spec.gpu;
-        if !self.sms.are_alone() || gpu.link_cycles > 1 {
+    pub(super) fn spell_end(&mut self, limit: Cycle) -> Option<Cycle> {
+        let now = self.now;
+        let Spell {
+            most, not_before, ..
+        } = self.spell;
+        if most < FEWEST || now < not_before || !self.sms.are_alone() || self.stops_at.is_some() {
             return None;
         }
-        let now = self.now;
-        let most = now + self.spell.most.min(self.memory.most_apart());
         let looks = self.next_look().min(self.dispatcher.next_policy_check());
-        let end = end_of(now).min(most).min(limit).min(looks);
-        if end < now + FEWEST || self.stops_at.is_some() {
+        let end = end_of(now).min(now + most).min(limit).min(looks);
+        if end < now + FEWEST || self.memory.is_idle() && self.sms.next_wake() > now {
             return None;
         }
         let kernel = self.dispatcher.resting()?;
-        if self.memory.is_idle() && self.sms.next_wake() > now {
-            return None;
+        let lasts = self.lasts(kernel, end - now);
+        if !lasts {
+            self.spell.not_before = now + PATIENCE;
         }
-        self.lasts(kernel, end - now).then_some(end)
+        lasts.then_some(end)
     }
 
     /// A kernel cannot end within so many cycles, for there is more left of it than SMs can issue.

@@ -13,9 +13,9 @@ use warploom_base::{Cycle, each_member};
 
 /// Cycles of the clock domains in a core cycle.
 #[derive(Clone, Copy, Debug)]
-struct Ticks {
-    noc: u32,
-    l2: u32,
+pub(super) struct Ticks {
+    pub noc: u32,
+    pub l2: u32,
 }
 
 /// What the back leaves for the front.
@@ -68,17 +68,9 @@ impl MemorySystem {
     }
 
     fn back_cycle(&mut self, now: Cycle, receive: &mut impl Receive) {
-        let noc = self.noc_clock.tick(self.core_khz) as u32;
-        let l2 = self.l2_clock.tick(self.core_khz) as u32;
-        let dram = self.dram_clock.tick(self.core_khz);
-        self.apart.ticks.push(Ticks { noc, l2 });
-        self.deliver_replies(now, receive);
-        for _ in 0..noc {
-            self.inject_replies(now);
-        }
-        for _ in 0..dram {
-            self.dram_cycle(now);
-        }
+        let ticks = self.cycle_before_l2(now, receive);
+        let Ticks { noc, l2 } = ticks;
+        self.apart.ticks.push(ticks);
         for _ in 0..l2 {
             for index in 0..self.partition_words() {
                 let full = self.count_full(index);
