@@ -41,6 +41,8 @@ struct Inbound {
 struct Lane {
     /// The first, if there is one: most cycles find that it cannot enter.
     first: Inbound,
+    /// Flits of all.
+    flits: u32,
     others: VecDeque<Inbound>,
 }
 
@@ -52,6 +54,7 @@ impl Lane {
                 packet: PacketId(0),
                 flits: 0,
             },
+            flits: 0,
             others: VecDeque::new(),
         }
     }
@@ -210,10 +213,12 @@ impl MemorySystem {
             packet,
             flits: self.requests.flits(packet),
         };
+        let lane = &mut self.inbound[sm];
+        lane.flits += new.flits;
         if self.sending.contains(sm) {
-            self.inbound[sm].others.push_back(new);
+            lane.others.push_back(new);
         } else {
-            self.inbound[sm].first = new;
+            lane.first = new;
             self.sending.insert(sm);
         }
     }
@@ -347,6 +352,7 @@ impl MemorySystem {
     #[inline]
     fn step_up(&mut self, sm: usize) -> bool {
         let lane = &mut self.inbound[sm];
+        lane.flits -= lane.first.flits;
         let next = lane.others.pop_front();
         match next {
             Some(next) => lane.first = next,

@@ -64,16 +64,16 @@ impl Alone<'_> {
         self.news[index].waiting
     }
 
-    /// How far an SM sleeps from cycle `now` on, up to `to`, if it does. One that waits for credits
-    /// may get some in any cycle.
+    /// How far an SM sleeps from cycle `now` on, up to `to`. One that waits for credits may get
+    /// some in any cycle behind `known`.
     #[inline]
-    pub fn sleeps_until(&self, index: usize, now: Cycle, to: Cycle) -> Option<Cycle> {
-        let news = &self.news[index];
-        let end = match news.flags.waits_for_credits() {
-            true => now + 1,
-            false => news.wake_at.min(to),
+    pub fn sleeps_until(&self, index: usize, (now, to): (Cycle, Cycle), known: Cycle) -> Cycle {
+        let News { wake_at, flags, .. } = self.news[index];
+        let end = match flags.waits_for_credits() {
+            true => wake_at.min(known + 1),
+            false => wake_at,
         };
-        (news.wake_at > now).then_some(end)
+        end.clamp(now, to)
     }
 
     /// Runs an SM from `now` to `to`, or as far as it can be run: see [`Sm::run_on`], to which the
@@ -83,11 +83,12 @@ impl Alone<'_> {
         &mut self,
         index: usize,
         (from, now, to): (Cycle, Cycle, Cycle),
+        known: Cycle,
         memory: &DeviceMemory,
         sent: impl FnMut(&Outgoing),
     ) -> (Cycle, Flags) {
         let (sm, news) = (self.crew.own(index), &mut self.news[index]);
-        let end = sm.run_on(now, to, from, memory);
+        let end = sm.run_on((now, to), known, from, memory);
         *news = sm.news(end);
         if news.flags.sent() {
             sm.take_sent(sent);
@@ -161,6 +162,13 @@ impl SmArray {
             home => self.crews[home].send(index, Arrival::Credits(flits)),
         }
         self.news[index].wake_for_credits(now);
+    }
+
+    /// An SM of the only thread has got credits before cycle `at`, which it has not come to.
+    #[inline]
+    pub fn credit_from(&mut self, index: usize, at: Cycle, flits: u32) {
+        self.crews[0].own(index).link.add_credits_from(at, flits);
+        self.news[index].wake_for_credits(at);
     }
 
     /// The first cycle in which an SM has something to do.

@@ -69,6 +69,26 @@ setp.lt.u32 %p1, %r6, 60;
 @%p1 bra L;
 ";
 
+/// Every thread stores to lines of its own, and loads what others have stored in the end: SMs send
+/// more than the network takes.
+const SCATTERED: &str = "\
+ld.param.u64 %rd1, [buf];
+L:
+mad.lo.u32 %r8, %r6, 4100, %r4;
+mul.lo.u32 %r8, %r8, 132;
+and.b32 %r8, %r8, 65532;
+cvt.u64.u32 %rd2, %r8;
+add.u64 %rd2, %rd1, %rd2;
+mad.lo.u32 %r5, %r5, 3, %r6;
+st.global.u32 [%rd2], %r5;
+add.u32 %r6, %r6, 1;
+setp.lt.u32 %p1, %r6, 3;
+@%p1 bra L;
+ld.global.u32 %r7, [%rd2];
+add.u32 %r5, %r5, %r7;
+st.global.u32 [%rd3], %r5;
+";
+
 /// What some block loads from nowhere in the end.
 const FAULT: &str = "\
 setp.eq.u32 %p1, %r1, 31;
@@ -190,12 +210,16 @@ fn check(body: &str, grid: Grid) -> Seen {
     expected
 }
 
-/// The same where half of the cycles are in spells: accesses are so far apart that there are
-/// credits for them.
-fn check_spells(body: &str) -> Seen {
+/// The same where accesses are so far apart that there are credits for them.
+fn check_apart(body: &str) -> Seen {
     const STEP: &str = "mad.lo.u32 %r5, %r5, 3, %r7;\n";
     let fewer = body.replace(", 60;", ", 20;").replace(", 90;", ", 70;");
-    let program = program(&fewer.replace(STEP, &STEP.repeat(15)));
+    check_spells(&fewer.replace(STEP, &STEP.repeat(15)))
+}
+
+/// Half of the cycles are in spells, and what is seen is the same as without.
+fn check_spells(body: &str) -> Seen {
+    let program = program(body);
     let (expected, _) = run(&program, WIDE, 1, false);
     let (seen, ahead) = run(&program, WIDE, 1, true);
     let (spells, all) = (ahead.in_spells, seen.at);
@@ -243,15 +267,28 @@ fn sms_run_ahead_while_nothing_is_shared() {
 /// spell in which it was decides what is computed.
 #[test]
 fn spells_are_as_steps() {
-    check_spells(APART);
-    let in_place = check_spells(&in_place());
-    assert_ne!(in_place.memory, check_spells(LATE).memory);
+    check_apart(APART);
+    let in_place = check_apart(&in_place());
+    assert_ne!(in_place.memory, check_apart(LATE).memory);
+}
+
+/// SMs that are short of credits are, too.
+#[test]
+fn spells_without_credits_are_as_steps() {
+    let seen = check_spells(SCATTERED);
+    let sent: u64 = seen
+        .counters
+        .sms
+        .iter()
+        .map(|part| part.sm.flits_sent)
+        .sum();
+    assert!(sent > 3 * seen.at, "{sent} flits in {} cycles", seen.at);
 }
 
 /// A fault stops the machine in the same cycle, whether it came up in a spell or a step.
 #[test]
 fn a_fault_in_a_spell_stops_all_in_the_same_cycle() {
     let late = FAULT.replace("31", "97");
-    let seen = check_spells(&format!("{}{late}", in_place()));
+    let seen = check_apart(&format!("{}{late}", in_place()));
     assert!(seen.fault.is_some());
 }

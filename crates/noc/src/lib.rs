@@ -170,6 +170,17 @@ impl Network {
         }
     }
 
+    /// So many flits will not all have gone into the input's buffer after this many cycles, as far
+    /// as that is easily seen. Requires that they go as soon as there is room.
+    #[inline]
+    pub fn stays_full(&self, input: usize, flits: u32, cycles: u32) -> bool {
+        match &self.kind {
+            Kind::Fly(fly) => fly.stays_full(input, flits, cycles),
+            Kind::LargeFly(fly) => fly.stays_full(input, flits, cycles),
+            _ => false,
+        }
+    }
+
     #[inline(never)]
     fn has_room_elsewhere(&self, input: usize, flits: u32) -> bool {
         each_kind!(&self.kind, net => net.has_room(input, flits))

@@ -54,6 +54,45 @@ fn latency(spec: &NocSpec, bytes: u32) -> u64 {
     panic!("lost");
 }
 
+/// Puts packets of so many flits, which wait in front of an input, into it while there is room.
+fn enter(net: &mut Network, waiting: &mut VecDeque<u32>, output: usize) {
+    while let Some(&flits) = waiting.front()
+        && net.has_room(0, flits)
+    {
+        net.inject(0, output, packet(flits), 32 * flits);
+        waiting.pop_front();
+    }
+}
+
+/// What is said to wait for so many cycles does.
+#[test]
+fn what_stays_full_does() {
+    for cycles in [1, 2, 5] {
+        let mut net = Network::new(&spec(NocKind::Fly), 4, 4, 1);
+        let (mut rng, mut waiting) = (Rng::new(cycles.into()), VecDeque::new());
+        let mut said = [0, 0];
+        for _ in 0..1_000 {
+            if waiting.len() < 4 && rng.below(4) == 0 {
+                waiting.push_back(1 + 4 * rng.below(2));
+            }
+            let stays = net.stays_full(0, waiting.iter().sum(), cycles);
+            said[usize::from(stays)] += 1;
+            let (mut later, mut left) = (net.clone(), waiting.clone());
+            for _ in 0..cycles {
+                enter(&mut later, &mut left, 2);
+                later.cycle();
+            }
+            assert!(!(stays && left.is_empty()), "{waiting:?}");
+            enter(&mut net, &mut waiting, rng.below(4) as usize);
+            net.cycle();
+            for output in (0..4).filter(|_| rng.below(3) > 0) {
+                net.pop(output);
+            }
+        }
+        assert!(said.iter().all(|times| *times > 20), "{said:?}");
+    }
+}
+
 #[test]
 fn latency_without_contention() {
     // Crossbars: flits, then hop_cycles - 1 more.

@@ -32,6 +32,8 @@ pub struct Link {
     flit_bytes: u32,
     /// Flits that may still be sent.
     credits: u32,
+    /// Flits that may be sent besides from some cycle on, oldest first.
+    coming: TimedQueue<u32>,
     /// Most flits that the SM sends in a cycle, and in a packet.
     most_a_cycle: u32,
     most_a_packet: u32,
@@ -50,6 +52,7 @@ impl Link {
             most_a_packet: flits.clone().next_back().unwrap_or(0),
             flit_bytes,
             credits,
+            coming: TimedQueue::new(32),
             most_a_cycle: flits.sum(),
             outgoing: Vec::with_capacity(64),
             incoming: TimedQueue::new(64),
@@ -107,6 +110,26 @@ impl Link {
         self.credits += flits;
     }
 
+    /// The same from cycle `at` on, behind those of cycles before.
+    pub fn add_credits_from(&mut self, at: Cycle, flits: u32) {
+        self.coming.push(at, flits);
+    }
+
+    /// Takes the credits that are there from cycle `now` on.
+    #[inline]
+    pub fn take_credits(&mut self, now: Cycle) {
+        while let Some(flits) = self.coming.take_due(now) {
+            self.credits += flits;
+        }
+    }
+
+    /// The cycle from which further credits are there, as far as that is known; else
+    /// `Cycle::MAX`.
+    #[inline]
+    pub fn next_credits(&self) -> Cycle {
+        self.coming.due_or_never()
+    }
+
     /// A reply that the SM sees from cycle `at` on.
     #[inline]
     pub fn deliver(&mut self, at: Cycle, reply: &Request) {
@@ -147,7 +170,7 @@ impl Link {
 #[cfg(test)]
 mod tests {
     use super::Link;
-    use warploom_base::{KernelSlot, SmId};
+    use warploom_base::{Cycle, KernelSlot, SmId};
     use warploom_mem::{AccessKind, Request};
 
     fn request(kind: AccessKind) -> Request {
@@ -185,6 +208,24 @@ mod tests {
         assert!(!link.can_send(&read));
         let sent: Vec<_> = link.outgoing.iter().map(|o| o.sent_at).collect();
         assert_eq!(sent, [7, 8]);
+    }
+
+    /// Credits are there from their cycle on, which is known before.
+    #[test]
+    fn credits_may_be_known_before_they_are_there() {
+        let mut link = Link::new(32, 5, &[]);
+        let write = request(AccessKind::GlobalWrite);
+        link.send(0, write);
+        assert_eq!(link.next_credits(), Cycle::MAX);
+        link.add_credits_from(12, 4);
+        link.add_credits_from(13, 1);
+        link.take_credits(11);
+        assert_eq!((link.credits(), link.next_credits()), (0, 12));
+        link.take_credits(12);
+        assert_eq!((link.credits(), link.next_credits()), (4, 13));
+        link.take_credits(20);
+        assert!(link.can_send(&write));
+        assert_eq!(link.next_credits(), Cycle::MAX);
     }
 
     /// Two packets of 8 and 136 bytes a cycle are six flits of 32 bytes.

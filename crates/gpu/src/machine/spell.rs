@@ -3,8 +3,9 @@
 //!
 //! First the back of the memory system runs, which acts on a request long after it was sent
 //! (`memory/apart.rs`); then each SM, with all replies at hand; then its front. What SMs need of
-//! each other or of the front within the cycles makes them wait for it, cycle by cycle, while the
-//! others are ahead: credits where the link is short of them, and a block where one has ended.
+//! each other or of the front within the cycles makes them wait for it while the others are ahead:
+//! credits where the link is short of them, and a block where one has ended. The front is ahead of
+//! SMs where what they have sent backs up, so that these know for some cycles which credits come.
 //! What one stores and another loads is loaded again once it is visible, before anything can have
 //! read it: a spell is no longer than a load takes that finds its data in the SM.
 //!
@@ -14,6 +15,7 @@
 
 use super::{AtOnce, Gpu, Stop};
 use crate::dispatch::InFlight;
+use crate::memory::MemorySystem;
 use crate::probe::Part;
 use warploom_base::{BitSet, Cycle, each_member};
 use warploom_config::GpuSpec;
@@ -47,6 +49,10 @@ pub(super) struct Spell {
     at: Vec<Cycle>,
     /// The first of them.
     next: Cycle,
+    /// The next cycle that the front has not run.
+    front: Cycle,
+    /// SMs that get credits in cycles to which they have not come.
+    owed: BitSet,
     /// SMs that have not run all of the spell.
     behind: BitSet,
     /// Those that came to where they are by the end of a block, which nobody has noted yet.
@@ -77,6 +83,8 @@ impl Spell {
             issues: u64::from(spec.sm.schedulers.max(1) * spec.sm.max_issue_per_warp.max(1)),
             at: vec![0; sms],
             next: 0,
+            front: 0,
+            owed: BitSet::new(sms),
             behind: BitSet::new(sms),
             called: BitSet::new(sms),
             flags: Flags::default(),
@@ -85,9 +93,22 @@ impl Spell {
         }
     }
 
+    /// What comes to the front in its next cycle is known: of an SM that has not run the cycle
+    /// before, because what it has sent before is more than goes on.
+    fn is_known(&self, memory: &MemorySystem) -> bool {
+        if self.next >= self.front {
+            return true;
+        }
+        let mut known = true;
+        each_member!(self.behind, sm => {
+            known &= self.at[sm] >= self.front || memory.is_backed_up(sm);
+        });
+        known
+    }
+
     fn begin(&mut self, now: Cycle) {
         self.at.fill(now);
-        self.next = now;
+        (self.next, self.front) = (now, now);
         (0..self.at.len()).for_each(|sm| self.behind.insert(sm));
         self.flags = Flags::default();
     }
@@ -138,15 +159,17 @@ impl Gpu {
         self.probe.enter(Part::Memory);
         let to = self.run_back(end);
         self.spell.begin(from);
-        for now in from..to {
-            if self.spell.next == now {
+        while self.spell.next.min(self.spell.front) < to {
+            if self.spell.next < to {
                 self.probe.enter(Part::Sms);
-                self.give_blocks(now);
-                self.run_waiting((from, now, to), device);
+                self.give_blocks(self.spell.next);
+                self.run_waiting((from, to), device);
                 self.probe.enter(Part::Memory);
             }
-            self.run_front(now);
+            self.run_front(to);
         }
+        each_member!(self.spell.owed, sm => { self.sms.get(sm).link.take_credits(to) });
+        self.spell.owed.clear();
         self.probe.enter(Part::Commit);
         self.now = to;
         self.spell.cycles += to - from;
@@ -191,33 +214,36 @@ impl Gpu {
         });
     }
 
-    /// Runs the SMs that wait in cycle `now` as far as they can be run.
-    fn run_waiting(&mut self, (from, now, to): (Cycle, Cycle, Cycle), device: &DeviceMemory) {
+    /// Runs the SMs that wait for nothing as far as they can be run.
+    fn run_waiting(&mut self, (from, to): (Cycle, Cycle), device: &DeviceMemory) {
         let (offered, spell) = (self.dispatcher.offered(), &mut self.spell);
         let (memory, ledger) = (&mut self.memory, &mut self.ledger);
         let Some(mut alone) = self.sms.alone() else {
             unreachable!("other threads run SMs");
         };
+        let (known, first) = (spell.front, spell.next);
         let mut next = to;
         each_member!(spell.behind, sm => {
-            if spell.at[sm] == now {
-                // One that may have room for a block is offered one in the next cycle.
-                let end = match offered.is_some_and(|open| open.contains(sm)) {
-                    true => now + 1,
-                    false => to,
-                };
-                let (at, flags) = match alone.sleeps_until(sm, now, end) {
-                    Some(at) => (at, Flags::default()),
-                    None => alone.run_on(sm, (from, now, end), device, |sent| {
+            let at = spell.at[sm];
+            // One that may have room for a block is offered one in the next cycle.
+            let is_offered = offered.is_some_and(|open| open.contains(sm));
+            let waits = at > known || at > first && (is_offered || spell.called.contains(sm));
+            if !waits {
+                let end = if is_offered { at + 1 } else { to };
+                let mut at = alone.sleeps_until(sm, (at, end), known);
+                if at < end && at <= known {
+                    let span = (from, at, end);
+                    let (end, flags) = alone.run_on(sm, span, known, device, |sent| {
                         ledger.sent(sm, &sent.request);
                         memory.take(sm, sent);
-                    }),
-                };
-                spell.at[sm] = at;
-                spell.flags |= flags;
-                if flags.finished() || flags.gained_room() {
-                    spell.called.insert(sm);
+                    });
+                    spell.flags |= flags;
+                    if flags.finished() || flags.gained_room() {
+                        spell.called.insert(sm);
+                    }
+                    at = end;
                 }
+                spell.at[sm] = at;
                 if at >= to {
                     spell.behind.remove(sm);
                 }
@@ -227,11 +253,25 @@ impl Gpu {
         spell.next = next;
     }
 
-    /// Cycle `now` of the front; what it took gives credits for the next.
-    fn run_front(&mut self, now: Cycle) {
-        let Self { sms, memory, .. } = self;
-        memory.front_cycle(now);
-        memory.take_credits(|sm, flits| sms.credit(sm, now + 1, flits));
+    /// Runs the front as far as it is known what comes to it, by a cycle at least. What it took in
+    /// a cycle gives credits for the next.
+    fn run_front(&mut self, to: Cycle) {
+        let Self {
+            sms, memory, spell, ..
+        } = self;
+        while spell.front < to && spell.is_known(memory) {
+            let now = spell.front;
+            spell.front += 1;
+            memory.front_cycle(now);
+            memory.take_credits(|sm, flits| {
+                if spell.at[sm] > now {
+                    sms.credit(sm, now + 1, flits);
+                } else {
+                    sms.credit_from(sm, now + 1, flits);
+                    spell.owed.insert(sm);
+                }
+            });
+        }
     }
 
     /// Makes the stores of the spell that began in cycle `from` visible. What was loaded where any

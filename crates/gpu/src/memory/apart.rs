@@ -83,6 +83,14 @@ impl MemorySystem {
         }
     }
 
+    /// In the front's next cycle not all can enter the network that an SM is known to have sent, so
+    /// that what it sent behind that makes no difference.
+    pub fn is_backed_up(&self, sm: usize) -> bool {
+        let Ticks { noc, .. } = self.apart.ticks[self.apart.cycles_done];
+        let (input, flits) = (self.cluster_of[sm] as usize, self.inbound[sm].flits);
+        self.requests.stays_full(input, flits, noc)
+    }
+
     /// The front's next cycle.
     pub fn front_cycle(&mut self, now: Cycle) {
         let Ticks { noc, l2 } = self.apart.ticks[self.apart.cycles_done];

@@ -115,6 +115,13 @@ impl<P: Ports> Fly<P> {
         self.sources[input].flits + flits <= self.injection_buffer
     }
 
+    /// See [`crate::Network::stays_full`]: a flit a cycle leaves the buffer, behind what goes in.
+    #[inline]
+    pub(crate) fn stays_full(&self, input: usize, flits: u32, cycles: u32) -> bool {
+        let left = cycles.saturating_sub(1);
+        self.sources[input].flits + flits > self.injection_buffer + left
+    }
+
     #[inline]
     pub(crate) fn inject(&mut self, input: usize, id: PacketId, store: &mut Store) {
         let source = &mut self.sources[input];

@@ -32,10 +32,13 @@ impl Sm {
         left.sum()
     }
 
-    /// In cycle `now` something may have to wait for credits.
+    /// In cycle `now` something may have to wait for credits. Where there are next to none it is
+    /// not worth a closer look.
     #[inline]
     fn may_lack_credits(&self, now: Cycle) -> bool {
-        self.link.is_short() && self.most_to_send(now) > self.link.credits()
+        let credits = self.link.credits();
+        self.link.is_short()
+            && (credits < self.link.most_a_packet() + 2 || self.most_to_send(now) > credits)
     }
 
     /// Most flits that cycle `now` sends: what comes first in its queue, and what may be asked for
@@ -60,22 +63,22 @@ impl Sm {
 
     /// Runs cycles from `from` up to, not including, `to`, or as far as it can without news from
     /// others. Returns how far: at least by a cycle, not past the end of a block, and no further
-    /// than credits are there for whatever it sends. What it loads is kept with what it has loaded
-    /// since cycle `kept_from`.
+    /// than credits are there for whatever it sends, but for the cycles up to `known`, not before
+    /// `from`, for which it has all credits that there will be. What it loads is kept with what it
+    /// has loaded since cycle `kept_from`.
     pub fn run_on(
         &mut self,
-        from: Cycle,
-        to: Cycle,
+        (from, to): (Cycle, Cycle),
+        known: Cycle,
         kept_from: Cycle,
         memory: &DeviceMemory,
     ) -> Cycle {
         self.kept.go_on(kept_from, to);
         self.settle(from);
         let mut now = from;
-        // Not worth a closer look.
-        let scarce = self.link.credits() < self.link.most_a_packet() + 2;
         while now < to && self.fault.is_none() {
-            if now > from && (scarce || self.may_lack_credits(now)) {
+            self.link.take_credits(now);
+            if now > known && self.may_lack_credits(now) {
                 break;
             }
             self.wake_at = if self.wide_awake {
@@ -84,9 +87,10 @@ impl Sm {
                 self.sleeps_until(now)
             };
             if self.wake_at > now {
-                now = match scarce || self.may_lack_credits(now) {
-                    true => now + 1,
-                    false => self.wake_at.min(to),
+                let end = self.wake_at.min(to).min(self.link.next_credits());
+                now = match end > known + 1 && self.may_lack_credits(now) {
+                    true => known.max(now) + 1,
+                    false => end,
                 };
                 self.settle(now);
                 continue;
@@ -108,7 +112,8 @@ impl Sm {
         if self.fault.is_some() && !self.gained_room && self.finished.is_empty() {
             now = to;
         }
-        self.wake_at = self.wake_at.max(now);
+        self.wake_at = self.wake_at.min(self.link.next_credits()).max(now);
+        self.link.take_credits(now);
         now
     }
 }
