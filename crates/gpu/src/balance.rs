@@ -22,6 +22,8 @@ pub(crate) struct Balance {
     period: u32,
     /// By worker: the turns it had waited at the last look.
     before: Vec<u64>,
+    /// By worker: the turns it had waited at the end of the last spell.
+    asked: Vec<u64>,
     /// Who gave to whom last.
     last: Option<(usize, usize)>,
 }
@@ -34,6 +36,7 @@ impl Balance {
             early: 0,
             period: STEPS,
             before: vec![0; threads - 1],
+            asked: vec![0; threads - 1],
             last: None,
         }
     }
@@ -49,6 +52,24 @@ impl Balance {
     pub fn note_cycles(&mut self, cycles: u32, waited: u32) {
         self.steps += cycles;
         self.early += waited;
+    }
+
+    /// A spell of so many cycles is over, in which the stepping thread has waited `own` turns; the
+    /// workers have so many in all. What the stepping thread waits the machine waits, so it should
+    /// be little beside what each worker does.
+    pub fn note_spell(&mut self, cycles: u32, own: u32, others: impl Iterator<Item = u64>) {
+        let (own, others) = (u64::from(own), others.zip(&mut self.asked));
+        let waited = others.map(|(now, before)| now - std::mem::replace(before, now));
+        let least = waited.min().unwrap_or(0);
+        let much = IDLE_TURNS * u64::from(cycles);
+        let early = if own > least / 4 && own > much / 4 {
+            cycles
+        } else if own < least / 16 && least > much {
+            0
+        } else {
+            cycles / 2
+        };
+        self.note_cycles(cycles, early);
     }
 
     /// Which thread should give an SM to which, if it is time for that. `waited`: by worker, the
@@ -102,6 +123,27 @@ mod tests {
     ) -> Option<(usize, usize)> {
         (0..steps).for_each(|step| balance.note(step < early));
         balance.due(waited.into_iter())
+    }
+
+    /// What is due after spells of as many cycles as are between two looks, in each of which the
+    /// stepping thread has waited `own` turns, and the worker others.
+    fn due_after_spells(own: u32, other: u64) -> Option<(usize, usize)> {
+        let mut balance = Balance::new(2);
+        for spell in 1..=u64::from(STEPS / 16) {
+            balance.note_spell(16, own, [spell * other].into_iter());
+        }
+        balance.due([0].into_iter())
+    }
+
+    #[test]
+    fn the_stepping_thread_waits_little_in_spells() {
+        assert_eq!(due_after_spells(101, 400), Some((1, 0)), "it takes an SM");
+        assert_eq!(due_after_spells(100, 400), None);
+        assert_eq!(due_after_spells(25, 400), None);
+        assert_eq!(due_after_spells(24, 400), Some((0, 1)), "it gives one");
+        let much = 16 * IDLE_TURNS as u32;
+        assert_eq!(due_after_spells(0, much.into()), None, "both are busy");
+        assert_eq!(due_after_spells(much / 4, 0), None);
     }
 
     #[test]

@@ -17,7 +17,19 @@ const ROOM: usize = 256;
 pub(crate) struct Step<'a> {
     pub from: Cycle,
     pub to: Cycle,
+    /// It is a round of a spell, for which credits are known up to this cycle: each SM has cycles
+    /// of its own, and runs as far as it can.
+    pub round: Option<Cycle>,
     pub memory: &'a DeviceMemory,
+}
+
+/// What an SM is to run in a round.
+#[derive(Clone, Copy)]
+pub(crate) struct Turn {
+    /// Its number.
+    pub sm: usize,
+    pub from: Cycle,
+    pub to: Cycle,
 }
 
 /// What the stepping thread writes between steps.
@@ -27,6 +39,8 @@ struct Orders {
     first: usize,
     /// SMs of the step, in order, by number.
     awake: Vec<u32>,
+    /// The cycles of each, in a round.
+    spans: Vec<(Cycle, Cycle)>,
     /// What came for SMs, by place, in order; they have it before they run.
     arrived: Vec<(u32, Arrival)>,
 }
@@ -36,6 +50,8 @@ struct Orders {
 struct Results {
     /// Of each SM of the step, in order.
     news: Vec<News>,
+    /// How far each came in a round.
+    reached: Vec<Cycle>,
     /// What SMs sent, by number, where [`Crew::post`] put it there.
     posted: Vec<(u32, Outgoing)>,
 }
@@ -62,7 +78,9 @@ impl Crew {
         };
         crew.latest.reserve_exact(most);
         crew.orders.awake.reserve_exact(most);
+        crew.orders.spans.reserve_exact(most);
         crew.results.news.reserve_exact(most);
+        crew.results.reached.reserve_exact(most);
         crew.orders.arrived.reserve(ROOM);
         crew.results.posted.reserve(ROOM);
         crew.orders.first = first;
@@ -81,6 +99,18 @@ impl Crew {
         if self.orders.awake != awake {
             self.orders.awake.clear();
             self.orders.awake.extend_from_slice(awake);
+        }
+    }
+
+    /// What its SMs run in the next round.
+    pub fn order_round(&mut self, turns: &[Turn]) {
+        debug_assert!(!self.ahead, "they have run");
+        let Orders { awake, spans, .. } = &mut *self.orders;
+        awake.clear();
+        spans.clear();
+        for turn in turns {
+            awake.push(turn.sm as u32);
+            spans.push((turn.from, turn.to));
         }
     }
 
@@ -135,11 +165,10 @@ impl Crew {
         &mut self.sms[number]
     }
 
-    /// The same, to look at.
+    /// One SM, by number, to look at, without what came for it since it ran.
     #[inline]
     pub fn see(&self, number: usize) -> &Sm {
-        debug_assert!(self.orders.first == 0 && self.orders.arrived.is_empty());
-        &self.sms[number]
+        &self.sms[number - self.orders.first]
     }
 
     /// One SM, by number, with what came for it.
@@ -162,12 +191,38 @@ impl Crew {
         for (place, arrival) in &orders.arrived {
             sms[*place as usize].receive(*arrival);
         }
-        let Step { from, to, memory } = step;
+        let Step {
+            from,
+            to,
+            round,
+            memory,
+        } = step;
         results.news.resize(orders.awake.len(), News::default());
+        if let Some(known) = round {
+            return self.run_round(from, known, memory);
+        }
         for (number, news) in orders.awake.iter().zip(&mut results.news) {
             let sm = &mut sms[*number as usize - orders.first];
             sm.run(from, to, memory);
             *news = sm.news(to);
+        }
+    }
+
+    /// Runs the SMs of a round of the spell that began in cycle `kept_from`: see [`Sm::run_on`].
+    fn run_round(&mut self, kept_from: Cycle, known: Cycle, memory: &DeviceMemory) {
+        let Orders {
+            first,
+            awake,
+            spans,
+            ..
+        } = &*self.orders;
+        let Results { news, reached, .. } = &mut *self.results;
+        reached.resize(awake.len(), 0);
+        let results = news.iter_mut().zip(reached);
+        for ((number, span), (news, reached)) in awake.iter().zip(spans).zip(results) {
+            let sm = &mut self.sms[*number as usize - first];
+            *reached = sm.run_on(*span, known, kept_from, memory);
+            *news = sm.news(*reached);
         }
     }
 
@@ -180,7 +235,9 @@ impl Crew {
         (first, awake): (usize, u64),
         news: &mut [News],
     ) -> (Flags, u64) {
-        let Step { from, to, memory } = step;
+        let Step {
+            from, to, memory, ..
+        } = step;
         let (mut flags, mut senders) = (Flags::default(), 0);
         let sms = &mut self.sms[first..][..news.len()];
         each_bit!(awake, nth => {
@@ -252,6 +309,7 @@ impl Crew {
             match arrival {
                 Arrival::Reply(at, _) => news.reply(at),
                 Arrival::Credits(_) => news.wake_for_credits(now),
+                Arrival::CreditsFrom(at, _) => news.wake_for_credits(at),
             }
             self.sms[place].receive(arrival);
         }
@@ -313,6 +371,17 @@ impl Crew {
         self.ahead = false;
         let ran = self.orders.awake.iter().map(|number| *number as usize);
         ran.zip(self.results.news.iter().copied())
+    }
+
+    /// A round is over. Returns the SMs that ran, by number, with how far and their news.
+    pub fn end_round(&mut self) -> impl Iterator<Item = (usize, Cycle, News)> {
+        if !self.rests() {
+            self.orders.arrived.clear();
+        }
+        let ran = self.orders.awake.iter().map(|number| *number as usize);
+        let results = self.results.reached.iter().zip(&self.results.news);
+        ran.zip(results)
+            .map(|(number, (reached, news))| (number, *reached, *news))
     }
 
     /// Takes the packets of this step, if the crew has not rested. `posted`: [`post`](Self::post)
@@ -393,6 +462,7 @@ mod tests {
         let step = Step {
             from: 0,
             to: 1,
+            round: None,
             memory: &memory,
         };
         let mut crews = [crew(0, 3), crew(3, 5)];
@@ -448,6 +518,7 @@ mod tests {
                 crew.run(Step {
                     from: 0,
                     to: 1,
+                    round: None,
                     memory: &memory,
                 });
                 if posted && !crew.rests() {

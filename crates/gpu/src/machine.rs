@@ -140,7 +140,7 @@ impl Gpu {
             monitor: Monitor::of(&spec),
             sharing: Sharing::default(),
             storing: Vec::with_capacity(spec.gpu.sms as usize),
-            spell: Spell::new(&spec, memory.most_apart()),
+            spell: Spell::new(&spec, memory.most_apart(), threads),
             memory,
             stops_at: None,
             spec,
@@ -366,8 +366,7 @@ impl Gpu {
     /// What happens between steps once stores are visible.
     fn end_step(&mut self, fault: bool) -> Result<(), Stop> {
         if fault && self.stops_at.is_none() {
-            // However the machine is run, it has run no further; a crew may have begun the cycle.
-            self.stops_at = Some(spell::end_of(self.now - 1) + 1);
+            self.stops_at = Some(spell::stop_behind(self.now - 1));
         }
         if self.stops_at.is_some_and(|at| at <= self.now) {
             return Err(self.first_fault());
@@ -404,11 +403,12 @@ impl Gpu {
     }
 
     fn device_view(&self) -> DeviceView {
+        let (dram_full_stalls, reply_stalls) = self.memory.stalls();
         DeviceView {
             now: self.now,
             sms: self.spec.gpu.sms,
-            dram_full_stalls: self.memory.dram_full_stalls,
-            reply_stalls: self.memory.reply_stalls,
+            dram_full_stalls,
+            reply_stalls,
         }
     }
 
@@ -679,11 +679,12 @@ impl Gpu {
             l2: counters_of(p.l2_counters()),
         };
         let (requests, replies) = self.memory.networks();
+        let (dram_full_stalls, reply_stalls) = self.memory.stalls();
         PartCounters {
             device: DeviceCounters {
                 cycles: self.now,
-                dram_full_stalls: self.memory.dram_full_stalls,
-                reply_stalls: self.memory.reply_stalls,
+                dram_full_stalls,
+                reply_stalls,
                 arrival_cycles: self.memory.arrival_cycles,
                 atomics: self.atomics_done,
                 blocks_reordered: self.dispatcher.blocks_reordered(),

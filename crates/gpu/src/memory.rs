@@ -5,27 +5,21 @@
 //! cycle as their clocks' ratio says, by exact integer accumulation.
 
 mod apart;
+mod back;
 
-use crate::domain::Domain;
-use apart::{Apart, Ticks};
+use apart::Apart;
+pub(crate) use apart::Errand;
+use back::Ticks;
+pub(crate) use back::{AtomicEvent, Back, Later, Receive};
 use std::collections::VecDeque;
-use warploom_base::{BitSet, Cycle, SmId, SubPartitionId, bits, each_bit, each_member};
+use warploom_base::{BitSet, Cycle, each_bit, each_member};
 use warploom_config::GpuSpec;
+use warploom_mem::Request;
 use warploom_mem::address::AddressDecoder;
 use warploom_mem::dram::DramChannel;
 use warploom_mem::partition::SubPartition;
-use warploom_mem::{AccessKind, Request};
 use warploom_noc::{Network, PacketId};
 use warploom_sm::Outgoing;
-
-/// An atomic that reached the point where it acts.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct AtomicEvent {
-    /// Core cycle.
-    pub at: Cycle,
-    /// Its reply.
-    pub reply: Request,
-}
 
 /// A request on its way to the network, which keeps it.
 #[derive(Clone, Copy, Debug)]
@@ -60,57 +54,9 @@ impl Lane {
     }
 }
 
-/// A reply on its way to an SM, kept by the network that it has left.
-#[derive(Clone, Copy, Debug)]
-struct Outbound {
-    /// Cycle from which the SM sees it.
-    at: Cycle,
-    packet: PacketId,
-    sm: SmId,
-}
-
-/// What becomes of replies that come out of the network.
-pub(crate) trait Receive {
-    /// Takes a reply for an SM, by number, which sees it from cycle `at` on. Returns whether it
-    /// has, else the reply waits for the exchange.
-    fn receive(&mut self, sm: usize, at: Cycle, reply: &Request) -> bool;
-
-    /// Replies that an SM has not taken, where they do not wait.
-    fn untaken(&self, sm: usize) -> Option<u32>;
-}
-
-/// All wait.
-pub(crate) struct Later;
-
-impl Receive for Later {
-    #[inline]
-    fn receive(&mut self, _sm: usize, _at: Cycle, _reply: &Request) -> bool {
-        false
-    }
-
-    #[inline]
-    fn untaken(&self, _sm: usize) -> Option<u32> {
-        None
-    }
-}
-
-/// Replies to an SM that it has not taken.
-#[derive(Clone, Copy, Debug, Default)]
-struct Untaken {
-    /// As of the last exchange, and those since.
-    all: u32,
-    /// Those since.
-    fresh: u32,
-}
-
 /// Everything behind the SMs' links.
 pub(crate) struct MemorySystem {
-    core_khz: u64,
-    noc_clock: Domain,
-    l2_clock: Domain,
-    dram_clock: Domain,
     link: Cycle,
-    reply_room: u32,
     decoder: AddressDecoder,
     /// The lowest bits of addresses that are in one line of one L2 bank.
     together: u64,
@@ -122,29 +68,19 @@ pub(crate) struct MemorySystem {
     freed_flits: Vec<u32>,
     /// SMs of which it took any.
     freed: BitSet,
-    /// Replies since the last exchange, oldest first.
-    outbound: Vec<Outbound>,
-    /// By SM: replies that it has not taken.
-    untaken: Vec<Untaken>,
     /// SMs that share a port of the network.
     cluster: usize,
     /// By SM: that port.
     cluster_of: Vec<u32>,
     /// Answers come at once: nothing behind the links works.
     perfect: bool,
-    /// L2 answers by sector.
-    sectored: bool,
     requests: Network,
-    replies: Network,
-    partitions: Vec<SubPartition>,
-    channels: Vec<DramChannel>,
-    per_channel: usize,
+    /// L2 banks.
+    subs: usize,
+    /// The rest, unless another thread has it.
+    back: Option<Box<Back>>,
     /// What the parts that run apart leave for each other.
     apart: Apart,
-    /// Atomics of the running step, in order.
-    pub atomics: Vec<AtomicEvent>,
-    pub dram_full_stalls: u64,
-    pub reply_stalls: u64,
     /// L2 cycles in which a packet came to any partition.
     pub arrival_cycles: u64,
 }
@@ -153,52 +89,43 @@ impl MemorySystem {
     pub fn new(spec: &GpuSpec) -> Self {
         let sms = spec.gpu.sms as usize;
         let cluster = spec.gpu.sms_per_cluster as usize;
-        let clusters = sms / cluster;
-        let per_channel = spec.gpu.sub_partitions_per_channel as usize;
-        let subs = spec.gpu.channels as usize * per_channel;
-        let rop = spec
-            .partition
-            .rop_cycles
-            .saturating_sub(2 * spec.gpu.link_cycles);
+        let subs = (spec.gpu.channels * spec.gpu.sub_partitions_per_channel) as usize;
         let decoder = AddressDecoder::new(spec);
         let line = u64::from(spec.partition.l2.line_bytes);
         Self {
-            core_khz: spec.clocks.core_khz.into(),
-            noc_clock: Domain::new(spec.clocks.noc_khz),
-            l2_clock: Domain::new(spec.clocks.l2_khz),
-            dram_clock: Domain::new(spec.clocks.dram_khz),
             link: spec.gpu.link_cycles.into(),
-            reply_room: spec.sm.ejection_fifo + 2 * spec.gpu.link_cycles,
             together: line.min(1 << decoder.bits_below_sub_partition()) - 1,
             decoder,
             inbound: vec![Lane::new(); sms],
             sending: BitSet::new(sms),
             freed_flits: vec![0; sms],
             freed: BitSet::new(sms),
-            outbound: Vec::with_capacity(64),
-            untaken: vec![Untaken::default(); sms],
             cluster,
             cluster_of: (0..sms).map(|sm| (sm / cluster) as u32).collect(),
             perfect: spec.gpu.perfect_memory,
-            sectored: spec.partition.l2.enabled && spec.partition.l2.sectored,
-            requests: Network::new(&spec.noc, clusters, subs, spec.gpu.seed),
-            replies: Network::of_replies(&spec.noc, subs, clusters, spec.gpu.seed.wrapping_add(1)),
-            partitions: (0..subs)
-                .map(|i| {
-                    let mut bank = SubPartition::new(spec, SubPartitionId::new(i), rop);
-                    bank.follow_kernels(spec.gpu.max_concurrent_kernels as usize);
-                    bank
-                })
-                .collect(),
-            channels: (0..spec.gpu.channels as usize)
-                .map(|_| DramChannel::new(spec))
-                .collect(),
-            per_channel,
+            requests: Network::new(&spec.noc, sms / cluster, subs, spec.gpu.seed),
+            subs,
+            back: Some(Box::new(Back::new(spec))),
             apart: Apart::default(),
-            atomics: Vec::with_capacity(64),
-            dram_full_stalls: 0,
-            reply_stalls: 0,
             arrival_cycles: 0,
+        }
+    }
+
+    /// The back, which is here.
+    #[inline]
+    fn back(&self) -> &Back {
+        match &self.back {
+            Some(back) => back,
+            None => unreachable!("another thread runs it"),
+        }
+    }
+
+    /// The same, to be changed.
+    #[inline]
+    fn back_mut(&mut self) -> &mut Back {
+        match &mut self.back {
+            Some(back) => back,
+            None => unreachable!("another thread runs it"),
         }
     }
 
@@ -223,14 +150,6 @@ impl MemorySystem {
         }
     }
 
-    /// An SM that ran in the last step had not taken so many replies at its end, beside those that
-    /// have come since.
-    #[inline]
-    pub fn note_waiting(&mut self, sm: usize, replies: u32) {
-        let untaken = &mut self.untaken[sm];
-        untaken.all = replies + untaken.fresh;
-    }
-
     /// Calls `f` on the SMs of which the network took flits since the last exchange, with their
     /// number, in order.
     #[inline]
@@ -241,44 +160,36 @@ impl MemorySystem {
         self.freed.clear();
     }
 
-    /// Calls `f` on the replies that wait for the exchange, with the number of their SM and
-    /// the cycle from which it sees them, the oldest first. They have come since the last exchange
-    /// until that ends.
+    /// See [`Back::note_waiting`].
     #[inline]
-    pub fn take_replies(&mut self, mut f: impl FnMut(usize, Cycle, &Request)) {
-        for &Outbound { at, packet, sm } in &self.outbound {
-            f(sm.index(), at, self.replies.content(packet));
-            self.replies.release(packet);
-        }
+    pub fn note_waiting(&mut self, sm: usize, replies: u32) {
+        self.back_mut().note_waiting(sm, replies);
     }
 
-    /// An exchange is over, in which every SM got its replies. `waiting`: by SM, those that it has
-    /// not taken.
+    /// See [`Back::take_replies`].
+    #[inline]
+    pub fn take_replies(&mut self, f: impl FnMut(usize, Cycle, &Request)) {
+        self.back_mut().take_replies(f);
+    }
+
+    /// See [`Back::end_exchange_of_all`].
     #[inline]
     pub fn end_exchange_of_all(&mut self, waiting: impl Iterator<Item = u32>) {
-        self.outbound.clear();
-        for (untaken, all) in self.untaken.iter_mut().zip(waiting) {
-            *untaken = Untaken { all, fresh: 0 };
-        }
+        self.back_mut().end_exchange_of_all(waiting);
     }
 
-    /// An exchange is over.
+    /// See [`Back::end_exchange`].
     #[inline]
     pub fn end_exchange(&mut self) {
-        for reply in self.outbound.drain(..) {
-            self.untaken[reply.sm.index()].fresh = 0;
-        }
+        self.back_mut().end_exchange();
     }
 
     /// Nothing is anywhere behind the links.
     pub fn is_idle(&self) -> bool {
         self.requests.is_idle()
-            && self.replies.is_idle()
             && self.sending.is_empty()
             && self.freed.is_empty()
-            && self.outbound.is_empty()
-            && self.partitions.iter().all(SubPartition::is_idle)
-            && self.channels.iter().all(DramChannel::is_idle)
+            && self.back().is_idle()
     }
 
     /// Runs the core cycles from `from` up to, not including, `to`.
@@ -298,42 +209,23 @@ impl MemorySystem {
             self.answer_at_once(now, receive);
             return self.skip(1);
         }
-        let Ticks { noc, l2 } = self.cycle_before_l2(now, receive);
+        let Ticks { noc, l2 } = self.back_mut().cycle_before_l2(now, receive);
         for _ in 0..l2 {
             self.l2_cycle(now);
         }
         for _ in 0..noc {
             self.inject_requests(now);
             self.requests.cycle();
-            self.replies.cycle();
+            self.back_mut().replies.cycle();
         }
-    }
-
-    /// What comes before L2 in a cycle. Returns how often what comes then runs.
-    #[inline]
-    fn cycle_before_l2(&mut self, now: Cycle, receive: &mut impl Receive) -> Ticks {
-        let noc = self.noc_clock.tick(self.core_khz) as u32;
-        let l2 = self.l2_clock.tick(self.core_khz) as u32;
-        let dram = self.dram_clock.tick(self.core_khz);
-        self.deliver_replies(now, receive);
-        for _ in 0..noc {
-            self.inject_replies(now);
-        }
-        for _ in 0..dram {
-            let banks = self.partitions.chunks_mut(self.per_channel);
-            for (channel, banks) in self.channels.iter_mut().zip(banks) {
-                channel.cycle(now, banks);
-            }
-        }
-        Ticks { noc, l2 }
     }
 
     /// Answers what has crossed the links, where there is nothing behind them, as much as the
     /// cluster's FIFO takes. Atomics act here.
     fn answer_at_once(&mut self, now: Cycle, receive: &mut impl Receive) {
-        for first in (0..self.untaken.len()).step_by(self.cluster) {
+        for first in (0..self.inbound.len()).step_by(self.cluster) {
             for sm in first..first + self.cluster {
-                while self.has_reply_room(first, receive)
+                while self.back().has_reply_room(first, receive)
                     && self.sending.contains(sm)
                     && self.inbound[sm].first.at <= now
                 {
@@ -342,7 +234,7 @@ impl MemorySystem {
                     self.free(sm, flits);
                     let request = *self.requests.content(packet);
                     self.requests.release(packet);
-                    self.answer(request, now, receive);
+                    self.back_mut().answer(request, now, receive);
                 }
             }
         }
@@ -365,18 +257,6 @@ impl MemorySystem {
         next.is_some()
     }
 
-    /// The FIFO of the cluster whose first SM is `first` has room for a reply.
-    #[inline]
-    fn has_reply_room(&self, first: usize, receive: &impl Receive) -> bool {
-        let untaken = |sm| receive.untaken(sm).unwrap_or_else(|| self.untaken[sm].all);
-        let all = match self.cluster {
-            // Mostly an SM is alone.
-            1 => untaken(first),
-            sms => (first..first + sms).map(untaken).sum(),
-        };
-        all < self.reply_room
-    }
-
     /// The network took so many flits of an SM.
     #[inline]
     fn free(&mut self, sm: usize, flits: u32) {
@@ -384,115 +264,27 @@ impl MemorySystem {
         self.freed.insert(sm);
     }
 
-    /// Replies to a request at once.
-    fn answer(&mut self, request: Request, now: Cycle, receive: &mut impl Receive) {
-        let sectored = self.sectored;
-        let split = request.by_sector().filter(|_| sectored);
-        let whole = Some(request).filter(|_| !sectored);
-        let replies = whole.into_iter().chain(split);
-        for mut reply in replies.filter(|r| r.kind != AccessKind::L1WriteBack) {
-            reply.returned_at = now as u32;
-            if reply.kind == AccessKind::GlobalAtomic {
-                self.atomics.push(AtomicEvent { at: now, reply });
-            }
-            let packet = self.replies.lodge(0, &reply, reply.reply_bytes());
-            self.send_out(packet, now, receive);
-        }
-    }
-
-    /// A reply that the network of replies keeps goes to its SM.
-    #[inline]
-    fn send_out(&mut self, packet: PacketId, now: Cycle, receive: &mut impl Receive) {
-        let reply = self.replies.content(packet);
-        let (sm, at) = (reply.sm, now + self.link);
-        if receive.receive(sm.index(), at, reply) {
-            return self.replies.release(packet);
-        }
-        let untaken = &mut self.untaken[sm.index()];
-        untaken.all += 1;
-        untaken.fresh += 1;
-        self.outbound.push(Outbound { at, packet, sm });
-    }
-
     /// Accounts for core cycles in which nothing is inside.
     fn skip(&mut self, cycles: u64) {
-        let noc = self.noc_clock.ticks(cycles, self.core_khz);
-        let l2 = self.l2_clock.ticks(cycles, self.core_khz);
-        let dram = self.dram_clock.ticks(cycles, self.core_khz);
+        let noc = self.back_mut().skip(cycles);
         self.requests.skip(noc);
-        self.replies.skip(noc);
-        self.partitions.iter_mut().for_each(|p| p.skip(l2));
-        self.channels.iter_mut().for_each(|c| c.skip(dram));
-    }
-
-    /// One packet a cycle from the network to each cluster, if its FIFO has room: that of its SMs
-    /// together.
-    #[inline]
-    fn deliver_replies(&mut self, now: Cycle, receive: &mut impl Receive) {
-        each_member!(self.replies.arrived(), cluster => {
-            if self.has_reply_room(cluster * self.cluster, receive)
-                && let Some(packet) = self.replies.take(cluster)
-            {
-                self.send_out(packet, now, receive);
-            }
-        });
-    }
-
-    /// One reply a cycle from each partition into the network. Atomics act here.
-    fn inject_replies(&mut self, now: Cycle) {
-        for (p, partition) in self.partitions.iter_mut().enumerate() {
-            let Some(reply) = partition.reply_front() else {
-                continue;
-            };
-            let cluster = self.cluster_of[reply.sm.index()] as usize;
-            let bytes = reply.reply_bytes();
-            let Some(packet) = self.replies.try_inject(p, cluster, reply, bytes) else {
-                self.reply_stalls += 1;
-                partition.count_reply_stall();
-                continue;
-            };
-            partition.drop_reply();
-            let reply = self.replies.content_mut(packet);
-            reply.returned_at = now as u32;
-            if reply.kind == AccessKind::GlobalAtomic {
-                let reply = *reply;
-                self.atomics.push(AtomicEvent { at: now, reply });
-            }
-        }
     }
 
     /// Each partition takes a packet, if its input has room for one, and does a cycle.
     fn l2_cycle(&mut self, now: Cycle) {
         let mut any = false;
         for index in 0..self.partition_words() {
-            let full = self.count_full(index);
+            let full = self.back_mut().count_full(index);
             any |= self.take_requests(now, index, full);
         }
-        self.partitions.iter_mut().for_each(|p| p.cycle(now));
+        self.back_mut().run_partitions(now);
         self.arrival_cycles += u64::from(any);
     }
 
     /// Words of a set of partitions.
     #[inline]
     fn partition_words(&self) -> usize {
-        self.partitions.len().div_ceil(64)
-    }
-
-    /// Partitions of a word, by its index.
-    #[inline]
-    fn partitions_of(&mut self, index: usize) -> &mut [SubPartition] {
-        let end = self.partitions.len().min(64 * index + 64);
-        &mut self.partitions[64 * index..end]
-    }
-
-    /// The partitions of a word whose input has no room for a packet, as bits.
-    #[inline]
-    fn count_full(&mut self, index: usize) -> u64 {
-        let partitions = self.partitions_of(index);
-        let full = bits(partitions.iter().map(|partition| !partition.can_accept()));
-        each_bit!(full, p => { partitions[p].count_input_full(); });
-        self.dram_full_stalls += u64::from(full.count_ones());
-        full
+        self.subs.div_ceil(64)
     }
 
     /// The partitions of a word take a packet, but for those that are full. Returns whether any
@@ -502,7 +294,11 @@ impl MemorySystem {
         let taken = self.requests.arrived().word(index) & !full;
         each_bit!(taken, p => {
             if let Some(packet) = self.requests.take(64 * index + p) {
-                self.partitions[64 * index + p].push(now, self.requests.content(packet));
+                let request = self.requests.content(packet);
+                match &mut self.back {
+                    Some(back) => back.push(64 * index + p, now, request),
+                    None => self.apart.keep(64 * index + p, now, request),
+                }
                 self.requests.release(packet);
             }
         });
@@ -559,7 +355,8 @@ impl MemorySystem {
 
     /// Drops the dirty lines of L2: GPGPU-Sim models no writes for them (`flushL2`).
     pub fn flush_l2(&mut self) {
-        self.partitions.iter_mut().for_each(SubPartition::flush);
+        let banks = self.back_mut().partitions.iter_mut();
+        banks.for_each(SubPartition::flush);
     }
 
     /// Marks the lines of a host-to-device copy as present in L2.
@@ -568,21 +365,31 @@ impl MemorySystem {
         while first < end {
             let to = self.decoder.sub_partition(first).index();
             let next = end.min((first | self.together) + 1);
-            self.partitions[to].warm(first, next);
+            self.back_mut().partitions[to].warm(first, next);
             first = next;
         }
     }
 
     pub fn partitions(&self) -> &[SubPartition] {
-        &self.partitions
+        &self.back().partitions
     }
 
     pub fn channels(&self) -> &[DramChannel] {
-        &self.channels
+        &self.back().channels
     }
 
     pub fn networks(&self) -> (&Network, &Network) {
-        (&self.requests, &self.replies)
+        (&self.requests, &self.back().replies)
+    }
+
+    /// Atomics of the running step, in order.
+    pub fn atomics(&mut self) -> &mut Vec<AtomicEvent> {
+        &mut self.back_mut().atomics
+    }
+
+    /// L2 cycles of banks whose input had no room, and replies that found none in their network.
+    pub fn stalls(&self) -> (u64, u64) {
+        (self.back().dram_full_stalls, self.back().reply_stalls)
     }
 }
 
@@ -636,7 +443,7 @@ mod tests {
         (0..10_000)
             .find(|now| {
                 memory.run(*now, now + 1, &mut Later);
-                !memory.outbound.is_empty()
+                !memory.back().outbound.is_empty()
             })
             .expect("an answer")
     }

@@ -48,6 +48,15 @@ impl Retreat {
         alone
     }
 
+    /// So many steps were taken at once: whether they were done without workers.
+    pub fn pass(&mut self, steps: u32) -> bool {
+        let alone = self.left > 0;
+        self.left = self.left.saturating_sub(steps);
+        let together = if alone { 0 } else { steps };
+        self.together = self.together.saturating_add(together);
+        alone
+    }
+
     /// The next step is the first one with workers again.
     #[inline]
     pub fn is_over(&self) -> bool {
@@ -113,6 +122,16 @@ mod tests {
         }
         assert!(step(&mut retreat, true, true));
         assert_eq!(alone(&mut retreat), STEPS);
+    }
+
+    #[test]
+    fn steps_may_be_taken_at_once() {
+        let mut retreat = Retreat::new();
+        assert!(!retreat.pass(100));
+        assert!(retreat.end_step(true, true));
+        assert!(retreat.pass(STEPS - 1) && !retreat.is_over());
+        assert!(retreat.pass(100) && retreat.is_over());
+        assert!(!retreat.pass(1));
     }
 
     #[test]

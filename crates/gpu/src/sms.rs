@@ -5,8 +5,9 @@
 //! an SM cannot matter, because an SM in a step touches nothing but itself.
 
 use crate::balance::Balance;
-use crate::crew::{Crew, Step};
+use crate::crew::{Crew, Step, Turn};
 use crate::lead::FarEnd;
+use crate::memory::Errand;
 use crate::workers::Workers;
 use std::ops::Range;
 use warploom_base::{Cycle, bits, each_member};
@@ -64,16 +65,10 @@ impl Alone<'_> {
         self.news[index].waiting
     }
 
-    /// How far an SM sleeps from cycle `now` on, up to `to`. One that waits for credits may get
-    /// some in any cycle behind `known`.
+    /// See [`SmArray::sleeps_until`].
     #[inline]
-    pub fn sleeps_until(&self, index: usize, (now, to): (Cycle, Cycle), known: Cycle) -> Cycle {
-        let News { wake_at, flags, .. } = self.news[index];
-        let end = match flags.waits_for_credits() {
-            true => wake_at.min(known + 1),
-            false => wake_at,
-        };
-        end.clamp(now, to)
+    pub fn sleeps_until(&self, index: usize, span: (Cycle, Cycle), known: Cycle) -> Cycle {
+        sleeps_until(self.news[index], span, known)
     }
 
     /// Runs an SM from `now` to `to`, or as far as it can be run: see [`Sm::run_on`], to which the
@@ -95,6 +90,16 @@ impl Alone<'_> {
         }
         (end, news.flags)
     }
+}
+
+/// See [`SmArray::sleeps_until`].
+#[inline]
+fn sleeps_until(news: News, (now, to): (Cycle, Cycle), known: Cycle) -> Cycle {
+    let end = match news.flags.waits_for_credits() {
+        true => news.wake_at.min(known + 1),
+        false => news.wake_at,
+    };
+    end.clamp(now, to)
 }
 
 /// The SMs of a GPU.
@@ -164,11 +169,21 @@ impl SmArray {
         self.news[index].wake_for_credits(now);
     }
 
-    /// An SM of the only thread has got credits before cycle `at`, which it has not come to.
+    /// An SM gets credits before cycle `at`, which it may not have come to.
     #[inline]
     pub fn credit_from(&mut self, index: usize, at: Cycle, flits: u32) {
-        self.crews[0].own(index).link.add_credits_from(at, flits);
+        match self.homes[index] {
+            0 => self.crews[0].own(index).link.add_credits_from(at, flits),
+            home => self.crews[home].send(index, Arrival::CreditsFrom(at, flits)),
+        }
         self.news[index].wake_for_credits(at);
+    }
+
+    /// How far an SM sleeps from cycle `now` on, up to `to`. One that waits for credits may get
+    /// some in any cycle behind `known`.
+    #[inline]
+    pub fn sleeps_until(&self, index: usize, span: (Cycle, Cycle), known: Cycle) -> Cycle {
+        sleeps_until(self.news[index], span, known)
     }
 
     /// The first cycle in which an SM has something to do.
@@ -183,10 +198,10 @@ impl SmArray {
         self.crews[self.homes[index]].sm(index)
     }
 
-    /// One SM of the only thread, to look at.
+    /// One SM, to look at, without what came for it since it ran.
     #[inline]
     pub fn look(&self, index: usize) -> &Sm {
-        self.crews[0].see(index)
+        self.crews[self.homes[index]].see(index)
     }
 
     /// A reply for an SM, which sees it from cycle `at` on. It has it when it runs or anybody looks
@@ -272,7 +287,12 @@ impl SmArray {
             // Which of them are awake follows no pattern: nothing here depends on a guess.
             *awake = bits(news.iter().map(|news| news.wake_at < to));
         }
-        let step = Step { from, to, memory };
+        let step = Step {
+            from,
+            to,
+            round: None,
+            memory,
+        };
         if let [crew] = &mut self.crews[..] {
             let news = &mut self.news;
             beside(Some(Alone { crew, news }));
@@ -305,6 +325,12 @@ impl SmArray {
     #[inline]
     pub fn are_ahead(&self) -> bool {
         self.crews.iter().any(Crew::is_ahead)
+    }
+
+    /// Another thread can run the back of the memory system.
+    #[inline]
+    pub fn can_send_back(&self) -> bool {
+        self.workers.can_sprint()
     }
 
     /// SMs can run ahead of each other.
@@ -343,12 +369,69 @@ impl SmArray {
         let step = Step {
             from,
             to: end,
+            round: None,
             memory,
         };
         let (met, waits) = self.workers.sprint(step, &mut self.crews, &self.homes, far);
         self.balance.note_cycles((met - from) as u32, waits);
         self.end_sprint(met);
         met
+    }
+
+    /// Where there are several threads, each runs its SMs of a round of the spell that began in
+    /// cycle `from`, as `turns` says, in order of SMs; credits are known up to cycle `known`. Calls
+    /// `f` on those that ran, with how far, and what they have for others; then `sent` on what they
+    /// have sent.
+    pub fn run_round(
+        &mut self,
+        (from, known): (Cycle, Cycle),
+        turns: &[Turn],
+        memory: &DeviceMemory,
+        mut f: impl FnMut(usize, Cycle, Flags),
+        mut sent: impl FnMut(usize, &Outgoing),
+    ) {
+        let mut rest = turns;
+        for crew in &mut self.crews {
+            let end = crew.range().end;
+            let (its, others) = rest.split_at(rest.partition_point(|turn| turn.sm < end));
+            crew.order_round(its);
+            rest = others;
+        }
+        let step = Step {
+            from,
+            to: known,
+            round: Some(known),
+            memory,
+        };
+        self.workers.run(step, &mut self.crews, || ());
+        for (thread, crew) in self.crews.iter_mut().enumerate() {
+            for (index, at, news) in crew.end_round() {
+                self.news[index] = news;
+                f(index, at, news.flags);
+            }
+            crew.for_each_sent(thread > 0, &mut sent);
+        }
+    }
+
+    /// Another thread runs the back of the memory system meanwhile.
+    pub fn send_back(&mut self, errand: Errand) {
+        self.workers.send(errand);
+    }
+
+    /// It is done.
+    pub fn get_back(&mut self) -> Errand {
+        self.workers.get()
+    }
+
+    /// A spell of so many cycles is over.
+    pub fn end_spell(&mut self, cycles: Cycle) {
+        if self.are_alone() {
+            return;
+        }
+        let cycles = cycles as u32;
+        if let Some(own) = self.workers.end_spell(cycles) {
+            self.balance.note_spell(cycles, own, self.workers.waited());
+        }
     }
 
     fn end_sprint(&mut self, met: Cycle) {

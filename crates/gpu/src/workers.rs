@@ -18,6 +18,7 @@ use warploom_exec::DeviceMemory;
 use crate::crew::{Crew, Step};
 use crate::lead::{FarEnd, Lead};
 use crate::mail::{Inbox, Mail};
+use crate::memory::Errand;
 use crate::retreat::Retreat;
 
 /// Turns of a waiting loop before the thread gives way to others, where each has a core.
@@ -56,9 +57,50 @@ struct Call {
     to: AtomicU64,
     /// The step is one in which SMs run ahead.
     sprint: AtomicBool,
+    /// [`Step::round`], [`NO_ROUND`] for none.
+    round: AtomicU64,
     /// Lent for the step.
     memory: AtomicPtr<DeviceMemory>,
     crew: AtomicPtr<Crew>,
+}
+
+/// No round.
+const NO_ROUND: Cycle = Cycle::MAX;
+
+/// What a worker does when it is not called: the back of the memory system. The lock is held by
+/// whoever runs it, and nobody waits for it.
+#[derive(Default)]
+struct Desk {
+    /// There is something to do.
+    open: AtomicBool,
+    errand: Mutex<Option<Errand>>,
+}
+
+impl Desk {
+    /// Goes on with what there is until it is done, or `called`.
+    fn work(&self, called: impl Fn() -> bool) {
+        let mut errand = self.errand.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(errand) = &mut *errand else {
+            unreachable!("an open desk has an errand");
+        };
+        while errand.go_on() {
+            if called() {
+                return;
+            }
+        }
+        self.open.store(false, Ordering::Release);
+    }
+
+    fn put(&self, errand: Errand) {
+        let mut place = self.errand.lock().unwrap_or_else(PoisonError::into_inner);
+        *place = Some(errand);
+        self.open.store(true, Ordering::Release);
+    }
+
+    fn take(&self) -> Option<Errand> {
+        let mut place = self.errand.lock().unwrap_or_else(PoisonError::into_inner);
+        place.take()
+    }
 }
 
 /// What a worker says.
@@ -75,6 +117,7 @@ struct Report {
 pub(crate) struct Seat {
     call: OwnLine<Call>,
     report: OwnLine<Report>,
+    desk: OwnLine<Desk>,
     mail: Mail,
 }
 
@@ -98,19 +141,29 @@ impl Shared {
         loop {
             let current = || seat.call.nth.load(Ordering::Acquire);
             let called = || current() != seen || self.quit.load(Ordering::Relaxed);
-            let turns = wait_until(self.spins, called, || self.give_way());
+            let has_errand = || seat.desk.open.load(Ordering::Acquire);
+            let needed = || called() || has_errand();
+            let turns = wait_until(self.spins, needed, || self.give_way());
+            seat.report.add_waited(turns);
             if self.quit.load(Ordering::Relaxed) {
                 return;
             }
-            seen = current();
-            let answer = || seat.call.answer(|step, crew| self.act(seat, step, crew));
-            if let Err(payload) = catch_unwind(AssertUnwindSafe(answer)) {
-                let mut first = self.panic.lock().unwrap_or_else(PoisonError::into_inner);
-                *first = Some(payload);
-                self.failed.store(true, Ordering::Relaxed);
+            if !called() {
+                self.attempt(|| seat.desk.work(called));
+                continue;
             }
-            seat.report.add_waited(turns);
+            seen = current();
+            self.attempt(|| seat.call.answer(|step, crew| self.act(seat, step, crew)));
             seat.report.done.store(seen, Ordering::Release);
+        }
+    }
+
+    /// Does something, or keeps what it panics with for the stepping thread.
+    fn attempt(&self, job: impl FnOnce()) {
+        if let Err(payload) = catch_unwind(AssertUnwindSafe(job)) {
+            let mut first = self.panic.lock().unwrap_or_else(PoisonError::into_inner);
+            *first = Some(payload);
+            self.failed.store(true, Ordering::Release);
         }
     }
 
@@ -170,6 +223,8 @@ impl Call {
         self.sprint.store(sprint, Ordering::Relaxed);
         self.from.store(step.from, Ordering::Relaxed);
         self.to.store(step.to, Ordering::Relaxed);
+        let round = step.round.unwrap_or(NO_ROUND);
+        self.round.store(round, Ordering::Relaxed);
         let memory = std::ptr::from_ref(step.memory).cast_mut();
         self.memory.store(memory, Ordering::Relaxed);
         self.crew.store(crew, Ordering::Relaxed);
@@ -192,6 +247,7 @@ impl Call {
         let step = Step {
             from: self.from.load(Ordering::Relaxed),
             to: self.to.load(Ordering::Relaxed),
+            round: Some(self.round.load(Ordering::Relaxed)).filter(|known| *known != NO_ROUND),
             memory,
         };
         act(step, crew);
@@ -257,33 +313,51 @@ impl Called<'_> {
     }
 
     fn wait_for(&self, ready: impl Fn(&Seat) -> bool) -> Wait {
-        let (mut turns, mut since) = (0, None);
+        let mut all = Wait::default();
         for seat in self.seats {
-            turns |= wait_until(
-                self.spins,
-                || ready(seat),
-                || {
-                    since.get_or_insert_with(Instant::now);
-                    std::thread::yield_now();
-                },
-            );
+            all.add(&Wait::until(self.spins, || ready(seat)));
         }
-        Wait {
-            any: turns > 0,
-            gave_way: since.is_some(),
-            late: since.is_some_and(|since| since.elapsed() > LATE),
-        }
+        all
     }
 }
 
 /// How long the stepping thread waited for workers.
+#[derive(Default)]
 pub(crate) struct Wait {
-    /// At all.
-    pub any: bool,
+    /// Turns.
+    turns: u32,
     /// So long that it gave way to others.
     gave_way: bool,
     /// For longer than [`LATE`] from then on.
     late: bool,
+}
+
+impl Wait {
+    /// Waits until something is so.
+    fn until(spins: u32, ready: impl Fn() -> bool) -> Self {
+        let mut since = None;
+        let turns = wait_until(spins, ready, || {
+            since.get_or_insert_with(Instant::now);
+            std::thread::yield_now();
+        });
+        Self {
+            turns,
+            gave_way: since.is_some(),
+            late: since.is_some_and(|since| since.elapsed() > LATE),
+        }
+    }
+
+    /// Another wait, after this one.
+    fn add(&mut self, other: &Self) {
+        self.turns = self.turns.saturating_add(other.turns);
+        self.gave_way |= other.gave_way;
+        self.late |= other.late;
+    }
+
+    /// At all.
+    fn any(&self) -> bool {
+        self.turns > 0
+    }
 }
 
 impl Drop for Called<'_> {
@@ -302,6 +376,8 @@ pub(crate) struct Workers {
     /// The step, from 1.
     nth: u64,
     retreat: Retreat,
+    /// What the stepping thread has waited for in the spell.
+    waits: Wait,
     /// The stepping thread's own.
     mail: Mail,
     /// By thread: what comes for its SMs in the next cycle.
@@ -329,6 +405,7 @@ impl Workers {
             threads: (0..threads).map(spawn).collect(),
             nth: 0,
             retreat: Retreat::new(),
+            waits: Wait::default(),
             mail: Mail::default(),
             coming: vec![Inbox::new(); threads + 1],
             shared,
@@ -369,7 +446,7 @@ impl Workers {
             if now > step.from {
                 self.retreat.begin_step();
                 let wait = called.wait_for_cycles(now);
-                waits += u32::from(wait.any);
+                waits += u32::from(wait.any());
                 let lost = retreats(&mut self.retreat, &self.shared, &wait);
                 if lead.collect(now - 1, far).calls_for_meeting() || lost || called.failed() {
                     break;
@@ -396,7 +473,11 @@ impl Workers {
         crews: &mut [Crew],
         beside: impl FnOnce(),
     ) -> Option<bool> {
-        if self.retreat.begin_step() {
+        let alone = match step.round {
+            Some(_) => !self.retreat.is_over(),
+            None => self.retreat.begin_step(),
+        };
+        if alone {
             beside();
             self.run_alone(step, crews);
             return None;
@@ -411,8 +492,32 @@ impl Workers {
         let wait = called.wait();
         drop(called);
         self.rethrow();
-        retreats(&mut self.retreat, &self.shared, &wait);
-        Some(wait.any)
+        let any = wait.any();
+        match step.round {
+            Some(_) => self.waits.add(&wait),
+            None => drop(retreats(&mut self.retreat, &self.shared, &wait)),
+        }
+        Some(any)
+    }
+
+    /// The first worker does this beside steps. Requires that there is one that does not sleep, and
+    /// that it has none to do.
+    pub fn send(&mut self, errand: Errand) {
+        debug_assert!(self.can_sprint(), "workers sleep");
+        self.shared.seats[0].desk.put(errand);
+    }
+
+    /// It is done.
+    pub fn get(&mut self) -> Errand {
+        let desk = &self.shared.seats[0].desk;
+        let is_done =
+            || !desk.open.load(Ordering::Acquire) || self.shared.failed.load(Ordering::Acquire);
+        self.waits.add(&Wait::until(self.shared.spins, is_done));
+        self.rethrow();
+        let Some(errand) = desk.take() else {
+            unreachable!("it was put there");
+        };
+        errand
     }
 
     /// A step of all crews on this thread. What they have for it lies where workers leave it.
@@ -426,6 +531,11 @@ impl Workers {
             crew.run(step);
             crew.post();
         }
+        self.look_again();
+    }
+
+    /// Workers are called again, if a retreat is over.
+    fn look_again(&self) {
         if self.retreat.is_over() {
             self.shared.retreat.store(false, Ordering::Relaxed);
             self.wake();
@@ -451,6 +561,18 @@ impl Workers {
                 resume_unwind(payload);
             }
         }
+    }
+
+    /// A spell of so many cycles is over. Returns the turns that this thread has waited in its
+    /// rounds and for what it sent, if there were workers.
+    pub fn end_spell(&mut self, cycles: u32) -> Option<u32> {
+        let wait = std::mem::take(&mut self.waits);
+        if self.retreat.pass(cycles) {
+            self.look_again();
+            return None;
+        }
+        retreats(&mut self.retreat, &self.shared, &wait);
+        Some(wait.turns)
     }
 
     /// Turns that each worker has waited for calls, in all.
@@ -485,6 +607,7 @@ impl Drop for Workers {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::memory::MemorySystem;
     use warploom_base::SmId;
     use warploom_config::preset;
     use warploom_policy::OwnPolicies;
@@ -502,7 +625,7 @@ mod tests {
         let mut workers = Workers::new(count);
         let memory = DeviceMemory::new(1 << 16);
         let wait = Wait {
-            any: true,
+            turns: 1,
             gave_way: true,
             late: true,
         };
@@ -520,6 +643,7 @@ mod tests {
             let step = Step {
                 from,
                 to: from + 1,
+                round: None,
                 memory: &memory,
             };
             let waited = workers.run(step, &mut crews, || ());
@@ -531,6 +655,52 @@ mod tests {
             }
             let ran = crews.iter_mut().flat_map(Crew::end_step);
             assert_eq!(ran.count(), count);
+        }
+    }
+
+    /// Whether a worker is called meanwhile or not, what was sent comes back done.
+    #[test]
+    fn errands_are_done_beside_steps() {
+        let spec = preset("gtx480").unwrap_or_else(|errors| panic!("{errors}"));
+        let mut system = MemorySystem::new(&spec);
+        let sm = |id| Sm::new(&spec, SmId::new(id), &OwnPolicies::default());
+        let mut crews = [0, 1].map(|id| Crew::new(id, vec![sm(id)], 1));
+        let mut workers = Workers::new(1);
+        let memory = DeviceMemory::new(1 << 16);
+        for nth in 0..20 {
+            let (from, end) = (100 * nth, 100 * (nth + 1));
+            // A worker that was not scheduled may sleep for some steps.
+            let sends = workers.can_sprint();
+            assert!(sends || nth > 0);
+            let errand = system.send_back(from, end).expect("it is here");
+            let mut here = match sends {
+                true => {
+                    workers.send(errand);
+                    None
+                }
+                false => Some(errand),
+            };
+            for step in 0..nth % 3 {
+                crews
+                    .iter_mut()
+                    .zip(0..)
+                    .for_each(|(crew, sm)| crew.order(&[sm]));
+                let step = Step {
+                    from: from + step,
+                    to: from + step + 1,
+                    round: None,
+                    memory: &memory,
+                };
+                workers.run(step, &mut crews, || ());
+                assert_eq!(crews.iter_mut().flat_map(Crew::end_step).count(), 2);
+            }
+            if let Some(errand) = &mut here {
+                while errand.go_on() {}
+            }
+            let errand = here.unwrap_or_else(|| workers.get());
+            assert_eq!(system.get_back(errand), end);
+            system.begin_front();
+            (from..end).for_each(|now| system.front_cycle(now));
         }
     }
 }

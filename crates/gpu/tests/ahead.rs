@@ -21,7 +21,7 @@ type Grid = (u32, u32);
 /// that SMs are busy for long, which work on each other's words.
 const FEW: Grid = (50, 64);
 const MANY: Grid = (150, 64);
-const WIDE: Grid = (100, 256);
+const WIDE: Grid = (75, 256);
 
 /// Every thread works on the words of its block and the next: `%rd1` and `%rd2` in the first
 /// allocation, `%rd3` and `%rd4` in the second; `%r4` is its number.
@@ -201,8 +201,8 @@ fn launch(program: &Arc<Program>, (blocks, threads): Grid, gpu: &Gpu, buffer: u6
 fn check(body: &str, grid: Grid) -> Seen {
     let program = program(body);
     let (expected, _) = run(&program, grid, 1, false);
-    for threads in [1, 2, 3, 4, 15] {
-        for _ in 0..3 {
+    for threads in [1, 2, 3, 15] {
+        for _ in 0..2 {
             let (seen, _) = run(&program, grid, threads, true);
             assert!(seen == expected, "{threads} threads, {grid:?} x {body}");
         }
@@ -213,7 +213,7 @@ fn check(body: &str, grid: Grid) -> Seen {
 /// The same where accesses are so far apart that there are credits for them.
 fn check_apart(body: &str) -> Seen {
     const STEP: &str = "mad.lo.u32 %r5, %r5, 3, %r7;\n";
-    let fewer = body.replace(", 60;", ", 20;").replace(", 90;", ", 70;");
+    let fewer = body.replace(", 60;", ", 8;").replace(", 90;", ", 60;");
     check_spells(&fewer.replace(STEP, &STEP.repeat(15)))
 }
 
@@ -221,11 +221,13 @@ fn check_apart(body: &str) -> Seen {
 fn check_spells(body: &str) -> Seen {
     let program = program(body);
     let (expected, _) = run(&program, WIDE, 1, false);
-    let (seen, ahead) = run(&program, WIDE, 1, true);
-    let (spells, all) = (ahead.in_spells, seen.at);
-    assert!(2 * spells > all, "{spells} of {all}: {body}");
-    assert!(seen == expected, "{body}");
-    seen
+    for threads in [1, 2] {
+        let (seen, ahead) = run(&program, WIDE, threads, true);
+        let (spells, all) = (ahead.in_spells, seen.at);
+        assert!(2 * spells > all, "{threads}: {spells} of {all}: {body}");
+        assert!(seen == expected, "{threads}: {body}");
+    }
+    expected
 }
 
 #[test]
@@ -258,8 +260,8 @@ fn blocks_begin_while_others_are_ahead() {
 fn sms_run_ahead_while_nothing_is_shared() {
     let program = program(APART);
     // Workers without cores keep SMs from running ahead for a time.
-    let runs = (0..20).map(|_| run(&program, FEW, 3, true).1.longest);
-    assert!(runs.max().expect("some runs") > 8);
+    let mut runs = (0..20).map(|_| run(&program, FEW, 3, true).1.longest);
+    assert!(runs.any(|longest| longest > 8));
 }
 
 /// In spells SMs run many cycles at a stretch, whether or not they load what others store, until
@@ -288,7 +290,7 @@ fn spells_without_credits_are_as_steps() {
 /// A fault stops the machine in the same cycle, whether it came up in a spell or a step.
 #[test]
 fn a_fault_in_a_spell_stops_all_in_the_same_cycle() {
-    let late = FAULT.replace("31", "97");
+    let late = FAULT.replace("31", "72");
     let seen = check_apart(&format!("{}{late}", in_place()));
     assert!(seen.fault.is_some());
 }

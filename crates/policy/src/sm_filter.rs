@@ -11,7 +11,7 @@ use warploom_config::SmFilter as Choice;
 use warploom_stats::declare_stats;
 
 /// What an SM filter may see of the GPU.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct DeviceView {
     /// Core cycle.
     pub now: Cycle,

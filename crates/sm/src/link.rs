@@ -22,6 +22,8 @@ pub struct Outgoing {
 pub enum Arrival {
     /// The far end took packets of so many flits.
     Credits(u32),
+    /// The same from some cycle on.
+    CreditsFrom(Cycle, u32),
     /// A reply, with the cycle from which the SM sees it.
     Reply(Cycle, Request),
 }

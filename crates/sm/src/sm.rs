@@ -344,6 +344,7 @@ impl Sm {
     #[inline(always)]
     pub fn run(&mut self, from: Cycle, to: Cycle, memory: &DeviceMemory) {
         self.settle(from);
+        self.link.take_credits(from);
         let mut now = from;
         while now < to && self.fault.is_none() {
             self.wake_at = if self.wide_awake {
@@ -386,6 +387,7 @@ impl Sm {
     pub fn receive(&mut self, arrival: Arrival) {
         match arrival {
             Arrival::Credits(flits) => self.link.add_credits(flits),
+            Arrival::CreditsFrom(at, flits) => self.link.add_credits_from(at, flits),
             Arrival::Reply(at, reply) => self.receive_reply(at, &reply),
         }
     }

@@ -14,7 +14,7 @@ impl Gpu {
         if pending.stores {
             self.commit_stores(device);
         }
-        let events = std::mem::take(&mut self.memory.atomics);
+        let events = std::mem::take(self.memory.atomics());
         for event in &events {
             debug_assert!(event.at < self.now);
             let sm = self.sms.get(event.reply.sm.index());
@@ -23,8 +23,8 @@ impl Gpu {
             sm.atomic_old_values(warp, lanes, &old);
             self.atomics_done += u64::from(lanes.count_ones());
         }
-        self.memory.atomics = events;
-        self.memory.atomics.clear();
+        *self.memory.atomics() = events;
+        self.memory.atomics().clear();
     }
 
     fn commit_stores(&mut self, device: &mut DeviceMemory) {

@@ -6,20 +6,27 @@
 //! each other or of the front within the cycles makes them wait for it while the others are ahead:
 //! credits where the link is short of them, and a block where one has ended. The front is ahead of
 //! SMs where what they have sent backs up, so that these know for some cycles which credits come.
+//!
+//! Where there are several threads, SMs run in rounds, each thread's own, and a worker runs the
+//! back for the next spell when no round calls it.
+//!
 //! What one stores and another loads is loaded again once it is visible, before anything can have
 //! read it: a spell is no longer than a load takes that finds its data in the SM.
 //!
 //! Invariants: results are those of steps; a spell ends at the next multiple of [`MOST`] cycles if
-//! not before, a cycle behind which the machine stops if there was a fault, so that it does so in
-//! the same cycle however it is run; no look at the machine falls into one, and no end of a kernel.
+//! not before, and the next spell at the one behind that, so that the machine can stop for a fault
+//! in the same cycle however it is run; no look at the machine falls into one, and no end of a
+//! kernel; nobody looks at the memory system while another thread runs its back.
 
 use super::{AtOnce, Gpu, Stop};
+use crate::crew::Turn;
 use crate::dispatch::InFlight;
-use crate::memory::MemorySystem;
+use crate::memory::{Later, MemorySystem};
 use crate::probe::Part;
 use warploom_base::{BitSet, Cycle, each_member};
 use warploom_config::GpuSpec;
 use warploom_exec::{DeviceMemory, StoredLines};
+use warploom_policy::DeviceView;
 use warploom_sm::Flags;
 
 /// Most cycles of a spell.
@@ -32,31 +39,47 @@ const FEWEST: Cycle = 4;
 const PATIENCE: Cycle = 16;
 
 /// The cycle in which a spell ends at the latest that has cycle `now` in it.
-pub(super) const fn end_of(now: Cycle) -> Cycle {
+const fn end_of(now: Cycle) -> Cycle {
     (now / MOST + 1) * MOST
+}
+
+/// The cycle in which the machine stops for a fault in cycle `now`. However it is run, nothing of
+/// it has run further: the back of the memory system may have run the next spell, and a crew the
+/// cycle behind that.
+pub(super) const fn stop_behind(now: Cycle) -> Cycle {
+    end_of(now) + MOST + 1
 }
 
 /// Where SMs are.
 pub(super) struct Spell {
-    /// Most cycles of a spell: so many from which what is loaded cannot have been read, and that
-    /// the back of the memory system may be ahead.
+    /// Most cycles of a spell: so many from which what is loaded cannot have been read.
     most: Cycle,
+    /// It ends at the next multiple of so many.
+    whole: Cycle,
+    /// Most cycles that the back of the memory system may be ahead of the front.
+    most_apart: Cycle,
     /// Before this cycle there is none: the kernel may be near its end.
     not_before: Cycle,
     /// Most instructions that an SM issues in a cycle.
     issues: u64,
+    /// The machine when the spell began.
+    view: DeviceView,
     /// By SM: the next cycle that it has not run.
     at: Vec<Cycle>,
     /// The first of them.
     next: Cycle,
     /// The next cycle that the front has not run.
     front: Cycle,
-    /// SMs that get credits in cycles to which they have not come.
-    owed: BitSet,
+    /// The next cycle that the back has not run, and how far it will then: while other threads run
+    /// SMs, it is ahead by a spell.
+    back: Cycle,
+    back_end: Cycle,
     /// SMs that have not run all of the spell.
     behind: BitSet,
     /// Those that came to where they are by the end of a block, which nobody has noted yet.
     called: BitSet,
+    /// What SMs run in a round.
+    turns: Vec<Turn>,
     /// What any of them has had for the others.
     flags: Flags,
     /// Lines that any has stored to.
@@ -67,7 +90,7 @@ pub(super) struct Spell {
 
 impl Spell {
     /// For a machine whose memory system may run in parts that are so many cycles apart.
-    pub fn new(spec: &GpuSpec, most_apart: Cycle) -> Self {
+    pub fn new(spec: &GpuSpec, most_apart: Cycle, threads: usize) -> Self {
         let sms = spec.gpu.sms as usize;
         let unread = match spec.l1d.enabled {
             true => spec.sm.l1d_latency_cycles,
@@ -79,18 +102,34 @@ impl Spell {
                 true => 0,
                 false => most_apart.min(unread.into()),
             },
+            whole: match threads {
+                1 => MOST,
+                // The replies of two spells must find room, one each cycle.
+                _ => 1 << (spec.sm.ejection_fifo / 2).clamp(1, MOST as u32).ilog2(),
+            },
+            most_apart,
             not_before: 0,
             issues: u64::from(spec.sm.schedulers.max(1) * spec.sm.max_issue_per_warp.max(1)),
+            view: DeviceView::default(),
             at: vec![0; sms],
             next: 0,
             front: 0,
-            owed: BitSet::new(sms),
+            back: 0,
+            back_end: 0,
             behind: BitSet::new(sms),
             called: BitSet::new(sms),
+            turns: Vec::with_capacity(sms),
             flags: Flags::default(),
             stored: StoredLines::default(),
             cycles: 0,
         }
+    }
+
+    fn begin(&mut self, now: Cycle) {
+        self.at.fill(now);
+        (self.next, self.front) = (now, now);
+        (0..self.at.len()).for_each(|sm| self.behind.insert(sm));
+        self.flags = Flags::default();
     }
 
     /// What comes to the front in its next cycle is known: of an SM that has not run the cycle
@@ -106,27 +145,59 @@ impl Spell {
         known
     }
 
-    fn begin(&mut self, now: Cycle) {
-        self.at.fill(now);
-        (self.next, self.front) = (now, now);
-        (0..self.at.len()).for_each(|sm| self.behind.insert(sm));
-        self.flags = Flags::default();
+    /// The cycles that an SM can run now, up to cycle `to` at most, if it does not have to wait:
+    /// for the front, or for others before it is offered a block.
+    #[inline]
+    fn turn(&self, sm: usize, offered: Option<&BitSet>, to: Cycle) -> Option<Turn> {
+        let at = self.at[sm];
+        let is_offered = offered.is_some_and(|open| open.contains(sm));
+        let in_order = is_offered || self.called.contains(sm);
+        let waits = at > self.front || at > self.next && in_order;
+        (!waits).then_some(Turn {
+            sm,
+            from: at,
+            // One that may have room for a block is offered one in the next cycle.
+            to: if is_offered { at + 1 } else { to },
+        })
+    }
+
+    /// An SM has come to cycle `at`.
+    #[inline]
+    fn move_to(&mut self, sm: usize, at: Cycle, flags: Flags) {
+        self.at[sm] = at;
+        self.flags |= flags;
+        if flags.finished() || flags.gained_room() {
+            self.called.insert(sm);
+        }
+    }
+
+    /// SMs have run as far as they could, those of a spell up to cycle `to`.
+    fn look_who_is_behind(&mut self, to: Cycle) {
+        let mut next = to;
+        each_member!(self.behind, sm => {
+            let at = self.at[sm];
+            next = next.min(at);
+            if at >= to {
+                self.behind.remove(sm);
+            }
+        });
+        self.next = next;
     }
 }
 
 impl Gpu {
-    /// The cycle in which a spell from now on ends at the latest, if there can be one.
+    /// The cycle in which a spell from now on ends at the latest, if there can be one. There is one
+    /// where the back of the memory system is ahead.
     pub(super) fn spell_end(&mut self, limit: Cycle) -> Option<Cycle> {
         let now = self.now;
-        let Spell {
-            most, not_before, ..
-        } = self.spell;
-        if most < FEWEST || now < not_before || !self.sms.are_alone() || self.stops_at.is_some() {
+        if self.is_back_ahead() {
+            return Some(self.spell.back_end);
+        }
+        if now < self.spell.not_before {
             return None;
         }
-        let looks = self.next_look().min(self.dispatcher.next_policy_check());
-        let end = end_of(now).min(now + most).min(limit).min(looks);
-        if end < now + FEWEST || self.memory.is_idle() && self.sms.next_wake() > now {
+        let end = self.end_behind(now, limit)?;
+        if self.memory.is_idle() && self.sms.next_wake() > now || self.sms.are_ahead() {
             return None;
         }
         let kernel = self.dispatcher.resting()?;
@@ -135,6 +206,39 @@ impl Gpu {
             self.spell.not_before = now + PATIENCE;
         }
         lasts.then_some(end)
+    }
+
+    /// The back of the memory system has run cycles that SMs have not.
+    #[inline]
+    pub(super) fn is_back_ahead(&self) -> bool {
+        self.spell.back > self.now
+    }
+
+    /// The end of a spell that begins in cycle `from`, now or later, as far as that does not depend
+    /// on what runs.
+    fn end_behind(&self, from: Cycle, limit: Cycle) -> Option<Cycle> {
+        let Spell {
+            most,
+            whole,
+            most_apart,
+            ..
+        } = self.spell;
+        let looks = self.next_look().min(self.dispatcher.next_policy_check());
+        let apart = (from + most).min(self.now + most_apart);
+        let end = (from / whole + 1) * whole;
+        let end = end.min(apart).min(limit).min(looks);
+        (most >= FEWEST && end >= from + FEWEST && self.stops_at.is_none()).then_some(end)
+    }
+
+    /// How far another thread may run the back of the memory system while SMs run up to cycle `to`,
+    /// if it may.
+    fn next_end(&self, to: Cycle, limit: Cycle) -> Option<Cycle> {
+        if !self.sms.can_send_back() {
+            return None;
+        }
+        let end = self.end_behind(to, limit)?;
+        let kernel = self.dispatcher.in_flight().next()?;
+        self.lasts(kernel, end - self.now).then_some(end)
     }
 
     /// A kernel cannot end within so many cycles, for there is more left of it than SMs can issue.
@@ -153,11 +257,18 @@ impl Gpu {
         self.spell.cycles
     }
 
-    /// Runs a spell, up to cycle `end` or as far as replies have room.
-    pub(super) fn spell(&mut self, end: Cycle, device: &mut DeviceMemory) -> Result<(), Stop> {
+    /// Runs a spell, up to cycle `end` or as far as replies have room. Neither it nor what runs
+    /// ahead of it goes past `limit`.
+    pub(super) fn spell(
+        &mut self,
+        (end, limit): (Cycle, Cycle),
+        device: &mut DeviceMemory,
+    ) -> Result<(), Stop> {
         let from = self.now;
         self.probe.enter(Part::Memory);
         let to = self.run_back(end);
+        self.spell.view = self.device_view();
+        let sent = self.send_back(to, limit);
         self.spell.begin(from);
         while self.spell.next.min(self.spell.front) < to {
             if self.spell.next < to {
@@ -168,39 +279,81 @@ impl Gpu {
             }
             self.run_front(to);
         }
-        each_member!(self.spell.owed, sm => { self.sms.get(sm).link.take_credits(to) });
-        self.spell.owed.clear();
+        if sent {
+            self.get_back();
+        }
+        self.sms.end_spell(to - from);
         self.probe.enter(Part::Commit);
         self.now = to;
         self.spell.cycles += to - from;
         self.note_ended_blocks(to);
-        debug_assert!(self.memory.atomics.is_empty(), "atomics need steps");
+        debug_assert!(self.memory.atomics().is_empty(), "atomics need steps");
         self.commit_spell(from, device);
+        self.hand_over_replies();
         let result = self.end_step(self.spell.flags.fault());
         self.probe.enter(Part::Outside);
         result
     }
 
+    /// Runs the back from where it is. Returns how far: the front is to run as far.
     fn run_back(&mut self, end: Cycle) -> Cycle {
         let Self {
             sms,
             memory,
             ledger,
+            spell,
             now,
             ..
         } = self;
-        let Some(alone) = sms.alone() else {
-            unreachable!("other threads run SMs");
+        let span = (spell.back.max(*now), end);
+        spell.back = match sms.alone() {
+            Some(alone) => memory.run_back(span, *now, &mut AtOnce { alone, ledger }),
+            None => memory.run_back(span, *now, &mut Later),
         };
-        memory.run_back(*now, end, &mut AtOnce { alone, ledger })
+        memory.begin_front();
+        self.hand_over_replies();
+        self.spell.back
+    }
+
+    /// SMs get the replies that wait for it, where other threads run SMs.
+    fn hand_over_replies(&mut self) {
+        if self.sms.are_alone() {
+            return;
+        }
+        let (sms, mut far) = self.far_end();
+        for sm in 0..sms.len() {
+            far.memory.note_waiting(sm, sms.news(sm).waiting);
+        }
+        far.take_replies(|sm, at, reply| sms.reply(sm, at, reply));
+        far.memory.end_exchange();
+    }
+
+    /// Another thread runs the back from cycle `to` on, if it may. Returns whether it does.
+    fn send_back(&mut self, to: Cycle, limit: Cycle) -> bool {
+        let end = self.next_end(to, limit);
+        let errand = end.and_then(|end| self.memory.send_back(to, end));
+        let sent = errand.is_some();
+        if let (Some(errand), Some(end)) = (errand, end) {
+            self.spell.back_end = end;
+            self.sms.send_back(errand);
+        }
+        sent
+    }
+
+    /// The back is here again.
+    fn get_back(&mut self) {
+        let errand = self.sms.get_back();
+        self.spell.back = self.memory.get_back(errand);
     }
 
     /// Blocks ended where SMs wait in cycle `now`: others may begin.
     fn give_blocks(&mut self, now: Cycle) {
         self.note_ended_blocks(now);
         if self.dispatcher.offered().is_some() {
-            let mut view = self.device_view();
-            view.now = now;
+            let view = DeviceView {
+                now,
+                ..self.spell.view
+            };
             self.dispatcher.dispatch(now, now + 1, &mut self.sms, &view);
         }
     }
@@ -216,41 +369,76 @@ impl Gpu {
 
     /// Runs the SMs that wait for nothing as far as they can be run.
     fn run_waiting(&mut self, (from, to): (Cycle, Cycle), device: &DeviceMemory) {
+        if self.sms.are_alone() {
+            self.run_alone((from, to), device);
+        } else {
+            self.run_round((from, to), device);
+        }
+        self.spell.look_who_is_behind(to);
+    }
+
+    /// The same on the only thread.
+    fn run_alone(&mut self, (from, to): (Cycle, Cycle), device: &DeviceMemory) {
         let (offered, spell) = (self.dispatcher.offered(), &mut self.spell);
         let (memory, ledger) = (&mut self.memory, &mut self.ledger);
         let Some(mut alone) = self.sms.alone() else {
             unreachable!("other threads run SMs");
         };
-        let (known, first) = (spell.front, spell.next);
-        let mut next = to;
+        let known = spell.front;
         each_member!(spell.behind, sm => {
-            let at = spell.at[sm];
-            // One that may have room for a block is offered one in the next cycle.
-            let is_offered = offered.is_some_and(|open| open.contains(sm));
-            let waits = at > known || at > first && (is_offered || spell.called.contains(sm));
-            if !waits {
-                let end = if is_offered { at + 1 } else { to };
-                let mut at = alone.sleeps_until(sm, (at, end), known);
-                if at < end && at <= known {
-                    let span = (from, at, end);
-                    let (end, flags) = alone.run_on(sm, span, known, device, |sent| {
-                        ledger.sent(sm, &sent.request);
-                        memory.take(sm, sent);
-                    });
-                    spell.flags |= flags;
-                    if flags.finished() || flags.gained_room() {
-                        spell.called.insert(sm);
-                    }
-                    at = end;
-                }
-                spell.at[sm] = at;
-                if at >= to {
-                    spell.behind.remove(sm);
-                }
+            let Some(turn) = spell.turn(sm, offered, to) else {
+                continue;
+            };
+            let from_now = alone.sleeps_until(sm, (turn.from, turn.to), known);
+            if from_now < turn.to && from_now <= known {
+                let span = (from, from_now, turn.to);
+                let (at, flags) = alone.run_on(sm, span, known, device, |sent| {
+                    ledger.sent(sm, &sent.request);
+                    memory.take(sm, sent);
+                });
+                spell.move_to(sm, at, flags);
+            } else {
+                spell.at[sm] = from_now;
             }
-            next = next.min(spell.at[sm]);
         });
-        spell.next = next;
+    }
+
+    /// The same by all threads, each its own.
+    fn run_round(&mut self, (from, to): (Cycle, Cycle), device: &DeviceMemory) {
+        let Self {
+            sms,
+            memory,
+            spell,
+            dispatcher,
+            ledger,
+            ..
+        } = self;
+        let offered = dispatcher.offered();
+        let known = spell.front;
+        let mut turns = std::mem::take(&mut spell.turns);
+        each_member!(spell.behind, sm => {
+            let Some(turn) = spell.turn(sm, offered, to) else {
+                continue;
+            };
+            let from_now = sms.sleeps_until(sm, (turn.from, turn.to), known);
+            if from_now < turn.to && from_now <= known {
+                turns.push(Turn { from: from_now, ..turn });
+            } else {
+                spell.at[sm] = from_now;
+            }
+        });
+        sms.run_round(
+            (from, known),
+            &turns,
+            device,
+            |sm, at, flags| spell.move_to(sm, at, flags),
+            |sm, sent| {
+                ledger.sent(sm, &sent.request);
+                memory.take(sm, sent);
+            },
+        );
+        turns.clear();
+        spell.turns = turns;
     }
 
     /// Runs the front as far as it is known what comes to it, by a cycle at least. What it took in
@@ -263,14 +451,7 @@ impl Gpu {
             let now = spell.front;
             spell.front += 1;
             memory.front_cycle(now);
-            memory.take_credits(|sm, flits| {
-                if spell.at[sm] > now {
-                    sms.credit(sm, now + 1, flits);
-                } else {
-                    sms.credit_from(sm, now + 1, flits);
-                    spell.owed.insert(sm);
-                }
-            });
+            memory.take_credits(|sm, flits| sms.credit_from(sm, now + 1, flits));
         }
     }
 
@@ -294,11 +475,8 @@ impl Gpu {
     fn find_stores(&mut self) -> bool {
         let Self { storing, sms, .. } = self;
         storing.clear();
-        sms.for_each(|index, sm| {
-            if !sm.log.is_empty() {
-                storing.push((0, index));
-            }
-        });
+        let stored = |sm: &usize| sms.news(*sm).flags.stored();
+        storing.extend((0..sms.len()).filter(stored).map(|sm| (0, sm)));
         !storing.is_empty()
     }
 

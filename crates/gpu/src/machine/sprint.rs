@@ -89,21 +89,25 @@ impl Gpu {
     pub fn advance(&mut self, device: &mut DeviceMemory, limit: Cycle) -> Result<(), Stop> {
         self.sms.even_out();
         match self.sprint_end(limit) {
-            Some(end) => self.sprint(end, device),
-            None => self.walk(limit, device),
+            Some(end) if self.spell_end(limit).is_none() => self.sprint(end, device),
+            _ => self.walk(limit, device),
         }
     }
 
-    /// Step by step, or spell by spell, until a caller has something to do or SMs might run ahead.
+    /// Step by step, or spell by spell, until a caller has something to do or SMs might run ahead
+    /// of each other.
     fn walk(&mut self, limit: Cycle, device: &mut DeviceMemory) -> Result<(), Stop> {
         let end = limit.min(self.now + MOST);
         loop {
-            match self.spell_end(limit) {
-                Some(end) => self.spell(end, device)?,
+            let spell = self.spell_end(limit);
+            match spell {
+                Some(to) => self.spell((to, end), device)?,
                 None => self.step(device, limit)?,
             }
-            let calls = !self.ended.is_empty() || self.gap().is_some() || self.sms.can_sprint();
-            if calls || self.now >= end {
+            let calls = !self.ended.is_empty()
+                || self.gap().is_some()
+                || spell.is_none() && self.sms.can_sprint();
+            if (calls || self.now >= end) && !self.is_back_ahead() {
                 return Ok(());
             }
         }
@@ -147,7 +151,7 @@ impl Gpu {
         let (sms, mut far) = self.far_end();
         let met = sms.sprint((from, end), device, &mut far);
         far.memory.end_exchange();
-        debug_assert!(far.memory.atomics.is_empty(), "atomics have to meet");
+        debug_assert!(far.memory.atomics().is_empty(), "atomics have to meet");
         self.now = met;
         self.probe.enter(Part::Commit);
         let flags = self.sms.flags();

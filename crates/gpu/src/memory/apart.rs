@@ -8,55 +8,68 @@
 //! Invariants: between two runs of both, both have run the same cycles; no texture is in flight,
 //! for these go past the delay, and no atomic, for these act where the back answers them.
 
-use super::{MemorySystem, Receive};
+use super::back::{Back, Ticks};
+use super::{Later, MemorySystem, Receive};
 use warploom_base::{Cycle, each_member};
-
-/// Cycles of the clock domains in a core cycle.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Ticks {
-    pub noc: u32,
-    pub l2: u32,
-}
+use warploom_mem::Request;
 
 /// What the back leaves for the front.
 #[derive(Debug, Default)]
-pub(super) struct Apart {
+pub(super) struct Left {
     /// By core cycle.
     ticks: Vec<Ticks>,
     /// By cycle of L2 and word of a set of partitions: those with full inputs.
     full: Vec<u64>,
+}
+
+impl Left {
+    fn clear(&mut self) {
+        self.ticks.clear();
+        self.full.clear();
+    }
+}
+
+/// What the front knows of the back, and has for it.
+#[derive(Debug, Default)]
+pub(super) struct Apart {
+    left: Left,
     /// Of both: what the front has done.
     cycles_done: usize,
     full_done: usize,
+    /// Packets for L2 banks that came while the back was away, with their cycle, oldest first.
+    kept: Vec<(usize, Cycle, Request)>,
 }
 
-impl MemorySystem {
-    /// Most cycles that the back may run before the front does.
-    pub fn most_apart(&self) -> Cycle {
-        let delays = self.partitions.iter().map(|p| p.delay());
-        match self.perfect {
-            true => 0,
-            false => delays.min().unwrap_or(0),
-        }
+impl Apart {
+    /// A packet for an L2 bank comes while the back is away.
+    #[inline(never)]
+    pub fn keep(&mut self, bank: usize, now: Cycle, request: &Request) {
+        self.kept.push((bank, now, *request));
     }
+}
 
-    /// Runs the back from cycle `from` to `end`, or as far as there is room for replies even if no
-    /// SM takes any meanwhile, by a cycle at least. Returns how far. The front is to run as far.
-    pub fn run_back(&mut self, from: Cycle, end: Cycle, receive: &mut impl Receive) -> Cycle {
-        debug_assert_eq!(self.apart.ticks.len(), self.apart.cycles_done);
-        self.apart.ticks.clear();
-        self.apart.full.clear();
-        (self.apart.cycles_done, self.apart.full_done) = (0, 0);
-        self.back_cycle(from, receive);
-        for now in from + 1..end {
-            if !self.replies_have_room(receive) {
-                return now;
-            }
-            self.back_cycle(now, receive);
+/// The back, while another thread runs it. SMs get no replies meanwhile, so it runs as far as these
+/// are known to have room.
+pub(crate) struct Errand {
+    back: Box<Back>,
+    at: Cycle,
+    end: Cycle,
+}
+
+impl Errand {
+    /// Runs a cycle. Returns whether there is another to run.
+    pub fn go_on(&mut self) -> bool {
+        let Self { back, at, end } = self;
+        if *at < *end && back.replies_have_room(&Later) {
+            back.cycle(*at, &mut Later);
+            *at += 1;
+            return *at < *end;
         }
-        end
+        false
     }
+}
 
+impl Back {
     /// All replies that have come out of the network find room.
     #[inline]
     fn replies_have_room(&self, receive: &impl Receive) -> bool {
@@ -67,38 +80,99 @@ impl MemorySystem {
         room
     }
 
-    fn back_cycle(&mut self, now: Cycle, receive: &mut impl Receive) {
+    fn cycle(&mut self, now: Cycle, receive: &mut impl Receive) {
         let ticks = self.cycle_before_l2(now, receive);
         let Ticks { noc, l2 } = ticks;
-        self.apart.ticks.push(ticks);
+        self.left.ticks.push(ticks);
         for _ in 0..l2 {
             for index in 0..self.partition_words() {
                 let full = self.count_full(index);
-                self.apart.full.push(full);
+                self.left.full.push(full);
             }
-            self.partitions.iter_mut().for_each(|p| p.cycle(now));
+            self.run_partitions(now);
         }
         for _ in 0..noc {
             self.replies.cycle();
         }
     }
+}
+
+impl MemorySystem {
+    /// Most cycles that the back may run before the front does.
+    pub fn most_apart(&self) -> Cycle {
+        let delays = self.back().partitions.iter().map(|p| p.delay());
+        match self.perfect {
+            true => 0,
+            false => delays.min().unwrap_or(0),
+        }
+    }
+
+    /// Runs the back from cycle `from` to `end`, or as far as there is room for replies even if no
+    /// SM takes any from cycle `known` on, where it is known who has. Returns how far. The front is
+    /// to run as far.
+    pub fn run_back(
+        &mut self,
+        (from, end): (Cycle, Cycle),
+        known: Cycle,
+        receive: &mut impl Receive,
+    ) -> Cycle {
+        let back = self.back_mut();
+        for now in from..end {
+            if now > known && !back.replies_have_room(receive) {
+                return now;
+            }
+            back.cycle(now, receive);
+        }
+        end
+    }
+
+    /// The front is to run all cycles that the back has run.
+    pub fn begin_front(&mut self) {
+        debug_assert_eq!(self.apart.left.ticks.len(), self.apart.cycles_done);
+        (self.apart.cycles_done, self.apart.full_done) = (0, 0);
+        self.apart.left.clear();
+        let Self { apart, back, .. } = self;
+        if let Some(back) = back {
+            std::mem::swap(&mut back.left, &mut apart.left);
+        }
+    }
+
+    /// Gives the back away, to be run from cycle `from` to `end`.
+    pub fn send_back(&mut self, from: Cycle, end: Cycle) -> Option<Errand> {
+        let back = self.back.take();
+        back.map(|back| Errand {
+            back,
+            at: from,
+            end,
+        })
+    }
+
+    /// The back is here again, with what has come for it. Returns how far it has run.
+    pub fn get_back(&mut self, errand: Errand) -> Cycle {
+        let Errand { mut back, at, .. } = errand;
+        for (bank, now, request) in self.apart.kept.drain(..) {
+            back.push(bank, now, &request);
+        }
+        self.back = Some(back);
+        at
+    }
 
     /// In the front's next cycle not all can enter the network that an SM is known to have sent, so
     /// that what it sent behind that makes no difference.
     pub fn is_backed_up(&self, sm: usize) -> bool {
-        let Ticks { noc, .. } = self.apart.ticks[self.apart.cycles_done];
+        let Ticks { noc, .. } = self.apart.left.ticks[self.apart.cycles_done];
         let (input, flits) = (self.cluster_of[sm] as usize, self.inbound[sm].flits);
         self.requests.stays_full(input, flits, noc)
     }
 
     /// The front's next cycle.
     pub fn front_cycle(&mut self, now: Cycle) {
-        let Ticks { noc, l2 } = self.apart.ticks[self.apart.cycles_done];
+        let Ticks { noc, l2 } = self.apart.left.ticks[self.apart.cycles_done];
         self.apart.cycles_done += 1;
         for _ in 0..l2 {
             let mut any = false;
             for index in 0..self.partition_words() {
-                let full = self.apart.full[self.apart.full_done];
+                let full = self.apart.left.full[self.apart.full_done];
                 self.apart.full_done += 1;
                 any |= self.take_requests(now, index, full);
             }
@@ -143,17 +217,27 @@ mod tests {
         }
     }
 
-    /// Runs memory for spells of so many cycles at most, single cycles if there are none. Returns
-    /// all that SMs see of it and what it has counted.
-    fn run(spec: &GpuSpec, spell: Cycle) -> (Vec<String>, Vec<String>) {
+    /// Runs memory for spells of so many cycles at most, single cycles if there are none. The back
+    /// is a spell `ahead`, or is not. Returns all that SMs see of it and what it has counted.
+    fn run(spec: &GpuSpec, spell: Cycle, ahead: bool) -> (Vec<String>, Vec<String>) {
         let mut memory = MemorySystem::new(spec);
-        let (mut seen, mut now) = (Vec::new(), 0);
+        let (mut seen, mut now, mut back_at) = (Vec::new(), 0, 0);
         while now < CYCLES {
             let from = now;
             let to = match spell {
                 0 => from + 1,
-                _ => memory.run_back(from, CYCLES.min(from + spell), &mut Later),
+                _ => memory.run_back(
+                    (from.max(back_at), CYCLES.min(from + spell)),
+                    from,
+                    &mut Later,
+                ),
             };
+            memory.begin_front();
+            let away = ahead.then(|| memory.send_back(to, CYCLES.min(to + spell)));
+            let away = away.flatten().map(|mut errand| {
+                while errand.go_on() {}
+                errand
+            });
             while now < to {
                 match spell {
                     0 => memory.run(now, now + 1, &mut Later),
@@ -163,6 +247,7 @@ mod tests {
                 send(&mut memory, now);
                 now += 1;
             }
+            back_at = away.map_or(to, |errand| memory.get_back(errand));
             memory.take_replies(|sm, at, reply| seen.push(format!("{at}: {sm} {reply:?}")));
             memory.end_exchange_of_all(std::iter::repeat(0));
         }
@@ -177,10 +262,7 @@ mod tests {
             requests.counters(),
             replies.counters()
         ));
-        counted.push(format!(
-            "{} {}",
-            memory.dram_full_stalls, memory.arrival_cycles
-        ));
+        counted.push(format!("{:?} {}", memory.stalls(), memory.arrival_cycles));
         (seen, counted)
     }
 
@@ -189,12 +271,13 @@ mod tests {
     fn parts_that_run_apart_are_as_one() {
         let fermi = preset("gtx480-gpgpusim4").unwrap_or_else(|errors| panic!("{errors}"));
         for spec in [volta(), fermi] {
-            let (seen, counted) = run(&spec, 0);
+            let (seen, counted) = run(&spec, 0, false);
             assert!(seen.len() > 1000, "{} seen", seen.len());
-            for spell in [1, 2, 7, 32] {
-                let other = run(&spec, spell);
-                assert!(other.0 == seen, "{spell}");
-                assert_eq!(other.1, counted, "{spell}");
+            let spells = [1, 2, 7, 32].map(|spell| [(spell, false), (spell, true)]);
+            for (spell, ahead) in spells.into_iter().flatten() {
+                let other = run(&spec, spell, ahead);
+                assert!(other.0 == seen, "{spell} {ahead}");
+                assert_eq!(other.1, counted, "{spell} {ahead}");
             }
         }
     }

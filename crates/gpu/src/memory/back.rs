@@ -1,0 +1,332 @@
+//! What lies behind the network of requests: L2 partitions, DRAM channels, and the network of
+//! replies. It is a box of its own, so that another thread may have it for some cycles.
+
+use super::apart::Left;
+use crate::domain::Domain;
+use warploom_base::{Cycle, SmId, SubPartitionId, bits, each_bit, each_member};
+use warploom_config::GpuSpec;
+use warploom_mem::dram::DramChannel;
+use warploom_mem::partition::SubPartition;
+use warploom_mem::{AccessKind, Request};
+use warploom_noc::{Network, PacketId};
+
+/// An atomic that reached the point where it acts.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct AtomicEvent {
+    /// Core cycle.
+    pub at: Cycle,
+    /// Its reply.
+    pub reply: Request,
+}
+
+/// A reply on its way to an SM, kept by the network that it has left.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Outbound {
+    /// Cycle from which the SM sees it.
+    at: Cycle,
+    packet: PacketId,
+    sm: SmId,
+}
+
+/// What becomes of replies that come out of the network.
+pub(crate) trait Receive {
+    /// Takes a reply for an SM, by number, which sees it from cycle `at` on. Returns whether it
+    /// has, else the reply waits for the exchange.
+    fn receive(&mut self, sm: usize, at: Cycle, reply: &Request) -> bool;
+
+    /// Replies that an SM has not taken, where they do not wait.
+    fn untaken(&self, sm: usize) -> Option<u32>;
+}
+
+/// All wait.
+pub(crate) struct Later;
+
+impl Receive for Later {
+    #[inline]
+    fn receive(&mut self, _sm: usize, _at: Cycle, _reply: &Request) -> bool {
+        false
+    }
+
+    #[inline]
+    fn untaken(&self, _sm: usize) -> Option<u32> {
+        None
+    }
+}
+
+/// Replies to an SM that it has not taken.
+#[derive(Clone, Copy, Debug, Default)]
+struct Untaken {
+    /// As of the last exchange, and those since.
+    all: u32,
+    /// Those since.
+    fresh: u32,
+}
+
+/// Cycles of the clock domains in a core cycle.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Ticks {
+    pub noc: u32,
+    pub l2: u32,
+}
+
+/// The back of the memory system.
+pub(crate) struct Back {
+    core_khz: u64,
+    noc_clock: Domain,
+    l2_clock: Domain,
+    dram_clock: Domain,
+    link: Cycle,
+    reply_room: u32,
+    /// Replies since the last exchange, oldest first.
+    pub(super) outbound: Vec<Outbound>,
+    /// By SM: replies that it has not taken.
+    untaken: Vec<Untaken>,
+    /// SMs that share a port of the network.
+    pub(super) cluster: usize,
+    /// By SM: that port.
+    cluster_of: Vec<u32>,
+    /// L2 answers by sector.
+    sectored: bool,
+    pub(super) replies: Network,
+    pub(super) partitions: Vec<SubPartition>,
+    pub(super) channels: Vec<DramChannel>,
+    per_channel: usize,
+    /// What it leaves for the front, where they run apart.
+    pub(super) left: Left,
+    /// Atomics of the running step, in order.
+    pub(super) atomics: Vec<AtomicEvent>,
+    pub(super) dram_full_stalls: u64,
+    pub(super) reply_stalls: u64,
+}
+
+impl Back {
+    pub(super) fn new(spec: &GpuSpec) -> Self {
+        let sms = spec.gpu.sms as usize;
+        let cluster = spec.gpu.sms_per_cluster as usize;
+        let clusters = sms / cluster;
+        let per_channel = spec.gpu.sub_partitions_per_channel as usize;
+        let subs = spec.gpu.channels as usize * per_channel;
+        let rop = spec
+            .partition
+            .rop_cycles
+            .saturating_sub(2 * spec.gpu.link_cycles);
+        Self {
+            core_khz: spec.clocks.core_khz.into(),
+            noc_clock: Domain::new(spec.clocks.noc_khz),
+            l2_clock: Domain::new(spec.clocks.l2_khz),
+            dram_clock: Domain::new(spec.clocks.dram_khz),
+            link: spec.gpu.link_cycles.into(),
+            reply_room: spec.sm.ejection_fifo + 2 * spec.gpu.link_cycles,
+            outbound: Vec::with_capacity(64),
+            untaken: vec![Untaken::default(); sms],
+            cluster,
+            cluster_of: (0..sms).map(|sm| (sm / cluster) as u32).collect(),
+            sectored: spec.partition.l2.enabled && spec.partition.l2.sectored,
+            replies: Network::of_replies(&spec.noc, subs, clusters, spec.gpu.seed.wrapping_add(1)),
+            partitions: (0..subs)
+                .map(|i| {
+                    let mut bank = SubPartition::new(spec, SubPartitionId::new(i), rop);
+                    bank.follow_kernels(spec.gpu.max_concurrent_kernels as usize);
+                    bank
+                })
+                .collect(),
+            channels: (0..spec.gpu.channels as usize)
+                .map(|_| DramChannel::new(spec))
+                .collect(),
+            per_channel,
+            left: Left::default(),
+            atomics: Vec::with_capacity(64),
+            dram_full_stalls: 0,
+            reply_stalls: 0,
+        }
+    }
+
+    /// An SM that ran in the last step had not taken so many replies at its end, beside those that
+    /// have come since.
+    #[inline]
+    pub(super) fn note_waiting(&mut self, sm: usize, replies: u32) {
+        let untaken = &mut self.untaken[sm];
+        untaken.all = replies + untaken.fresh;
+    }
+
+    /// Calls `f` on the replies that wait for the exchange, with the number of their SM and
+    /// the cycle from which it sees them, the oldest first. They have come since the last exchange
+    /// until that ends.
+    #[inline]
+    pub(super) fn take_replies(&mut self, mut f: impl FnMut(usize, Cycle, &Request)) {
+        for &Outbound { at, packet, sm } in &self.outbound {
+            f(sm.index(), at, self.replies.content(packet));
+            self.replies.release(packet);
+        }
+    }
+
+    /// An exchange is over, in which every SM got its replies. `waiting`: by SM, those that it has
+    /// not taken.
+    #[inline]
+    pub(super) fn end_exchange_of_all(&mut self, waiting: impl Iterator<Item = u32>) {
+        self.outbound.clear();
+        for (untaken, all) in self.untaken.iter_mut().zip(waiting) {
+            *untaken = Untaken { all, fresh: 0 };
+        }
+    }
+
+    /// An exchange is over.
+    #[inline]
+    pub(super) fn end_exchange(&mut self) {
+        for reply in self.outbound.drain(..) {
+            self.untaken[reply.sm.index()].fresh = 0;
+        }
+    }
+
+    /// Nothing is anywhere in it.
+    pub(super) fn is_idle(&self) -> bool {
+        self.replies.is_idle()
+            && self.outbound.is_empty()
+            && self.partitions.iter().all(SubPartition::is_idle)
+            && self.channels.iter().all(DramChannel::is_idle)
+    }
+
+    /// A packet for an L2 bank comes out of the network of requests.
+    #[inline]
+    pub(super) fn push(&mut self, bank: usize, now: Cycle, request: &Request) {
+        self.partitions[bank].push(now, request);
+    }
+
+    /// L2 runs a cycle.
+    #[inline]
+    pub(super) fn run_partitions(&mut self, now: Cycle) {
+        self.partitions.iter_mut().for_each(|p| p.cycle(now));
+    }
+
+    /// Accounts for core cycles in which nothing is inside. Returns how many cycles of networks
+    /// these are.
+    pub(super) fn skip(&mut self, cycles: u64) -> u64 {
+        let noc = self.noc_clock.ticks(cycles, self.core_khz);
+        let l2 = self.l2_clock.ticks(cycles, self.core_khz);
+        let dram = self.dram_clock.ticks(cycles, self.core_khz);
+        self.replies.skip(noc);
+        self.partitions.iter_mut().for_each(|p| p.skip(l2));
+        self.channels.iter_mut().for_each(|c| c.skip(dram));
+        noc
+    }
+
+    /// What comes before L2 in a cycle. Returns how often what comes then runs.
+    #[inline]
+    pub(super) fn cycle_before_l2(&mut self, now: Cycle, receive: &mut impl Receive) -> Ticks {
+        let noc = self.noc_clock.tick(self.core_khz) as u32;
+        let l2 = self.l2_clock.tick(self.core_khz) as u32;
+        let dram = self.dram_clock.tick(self.core_khz);
+        self.deliver_replies(now, receive);
+        for _ in 0..noc {
+            self.inject_replies(now);
+        }
+        for _ in 0..dram {
+            let banks = self.partitions.chunks_mut(self.per_channel);
+            for (channel, banks) in self.channels.iter_mut().zip(banks) {
+                channel.cycle(now, banks);
+            }
+        }
+        Ticks { noc, l2 }
+    }
+
+    /// The FIFO of the cluster whose first SM is `first` has room for a reply.
+    #[inline]
+    pub(super) fn has_reply_room(&self, first: usize, receive: &impl Receive) -> bool {
+        let untaken = |sm| receive.untaken(sm).unwrap_or_else(|| self.untaken[sm].all);
+        let all = match self.cluster {
+            // Mostly an SM is alone.
+            1 => untaken(first),
+            sms => (first..first + sms).map(untaken).sum(),
+        };
+        all < self.reply_room
+    }
+
+    /// Replies to a request at once.
+    pub(super) fn answer(&mut self, request: Request, now: Cycle, receive: &mut impl Receive) {
+        let sectored = self.sectored;
+        let split = request.by_sector().filter(|_| sectored);
+        let whole = Some(request).filter(|_| !sectored);
+        let replies = whole.into_iter().chain(split);
+        for mut reply in replies.filter(|r| r.kind != AccessKind::L1WriteBack) {
+            reply.returned_at = now as u32;
+            if reply.kind == AccessKind::GlobalAtomic {
+                self.atomics.push(AtomicEvent { at: now, reply });
+            }
+            let packet = self.replies.lodge(0, &reply, reply.reply_bytes());
+            self.send_out(packet, now, receive);
+        }
+    }
+
+    /// A reply that the network of replies keeps goes to its SM.
+    #[inline]
+    fn send_out(&mut self, packet: PacketId, now: Cycle, receive: &mut impl Receive) {
+        let reply = self.replies.content(packet);
+        let (sm, at) = (reply.sm, now + self.link);
+        if receive.receive(sm.index(), at, reply) {
+            return self.replies.release(packet);
+        }
+        let untaken = &mut self.untaken[sm.index()];
+        untaken.all += 1;
+        untaken.fresh += 1;
+        self.outbound.push(Outbound { at, packet, sm });
+    }
+
+    /// One packet a cycle from the network to each cluster, if its FIFO has room: that of its SMs
+    /// together.
+    #[inline]
+    fn deliver_replies(&mut self, now: Cycle, receive: &mut impl Receive) {
+        each_member!(self.replies.arrived(), cluster => {
+            if self.has_reply_room(cluster * self.cluster, receive)
+                && let Some(packet) = self.replies.take(cluster)
+            {
+                self.send_out(packet, now, receive);
+            }
+        });
+    }
+
+    /// One reply a cycle from each partition into the network. Atomics act here.
+    fn inject_replies(&mut self, now: Cycle) {
+        for (p, partition) in self.partitions.iter_mut().enumerate() {
+            let Some(reply) = partition.reply_front() else {
+                continue;
+            };
+            let cluster = self.cluster_of[reply.sm.index()] as usize;
+            let bytes = reply.reply_bytes();
+            let Some(packet) = self.replies.try_inject(p, cluster, reply, bytes) else {
+                self.reply_stalls += 1;
+                partition.count_reply_stall();
+                continue;
+            };
+            partition.drop_reply();
+            let reply = self.replies.content_mut(packet);
+            reply.returned_at = now as u32;
+            if reply.kind == AccessKind::GlobalAtomic {
+                let reply = *reply;
+                self.atomics.push(AtomicEvent { at: now, reply });
+            }
+        }
+    }
+
+    /// Words of a set of partitions.
+    #[inline]
+    pub(super) fn partition_words(&self) -> usize {
+        self.partitions.len().div_ceil(64)
+    }
+
+    /// Partitions of a word, by its index.
+    #[inline]
+    fn partitions_of(&mut self, index: usize) -> &mut [SubPartition] {
+        let end = self.partitions.len().min(64 * index + 64);
+        &mut self.partitions[64 * index..end]
+    }
+
+    /// The partitions of a word whose input has no room for a packet, as bits.
+    #[inline]
+    pub(super) fn count_full(&mut self, index: usize) -> u64 {
+        let partitions = self.partitions_of(index);
+        let full = bits(partitions.iter().map(|partition| !partition.can_accept()));
+        each_bit!(full, p => { partitions[p].count_input_full(); });
+        self.dram_full_stalls += u64::from(full.count_ones());
+        full
+    }
+}
