@@ -15,7 +15,6 @@ use crate::image::{KernelImage, Pipe, TimedInst};
 use crate::stage::{Issued, StageRegisters};
 use banks::{BankMap, WaitingReads};
 use std::hint::cold_path;
-use warploom_base::WarpSlot;
 use warploom_config::{CollectorSet, CollectorSpec, ModelStyle, SmSpec, UnitSpec};
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -28,20 +27,31 @@ struct Collector {
     depth: u8,
     pipe: u8,
     set: u8,
-    /// Its number in the set.
-    place: u8,
+    /// Its number among those of all sets.
+    number: u16,
 }
 
 /// Most sets: one a pipe, and the general one. A power of two, so that an index modulo it costs no
 /// check.
 const SETS: usize = 8;
 
+/// Words with a bit for each collector: sets lie side by side where they fit into one.
+const WORDS: usize = SETS;
+
+const WORD: usize = u64::BITS as usize;
+
 /// Most collectors, and most dispatchers: a power of two again.
-const COLLECTORS: usize = SETS * u64::BITS as usize;
+const COLLECTORS: usize = WORDS * WORD;
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Set {
-    first: u16,
+    /// Bit per collector in their word.
+    mask: u64,
+    /// Those of the first sub-core.
+    first_part: u64,
+    /// The word, and the place of the first in it.
+    word: u8,
+    first: u8,
     /// Its collectors; none where it is not in use.
     units: u8,
     /// Collectors of a sub-core; all where the SM is not split.
@@ -51,31 +61,22 @@ struct Set {
     /// Its instructions go to several registers, or to places of several sub-cores: where one
     /// cannot leave, another may.
     mixed: bool,
-    /// Bit i: collector `first + i` holds an instruction.
-    taken: u64,
-    /// Bit i: collector `first + i` has all operands.
-    ready: u64,
-    /// Bit i: the last operand of collector `first + i` came in this step, so that it is sent on
-    /// from the next on.
-    arrived: u64,
     /// Its pipe, of a set of one.
     pipe: u8,
     /// Where there is no general set: how many instructions of that pipe enter in a step.
     in_ports: u8,
-    /// Bit per collector of the first sub-core.
-    first_part: u64,
 }
 
 impl Set {
-    /// The collectors that a dispatcher looks at first when it has sent `last`: those behind it, or
-    /// those from the next sub-core on.
+    /// The collectors that a dispatcher looks at first when it has sent the one at place `last` of
+    /// their word: those behind it, or those from the next sub-core on.
     #[inline]
     fn behind(&self, last: u32) -> u64 {
         if self.part == self.units {
             !1 << last
         } else {
             let part = u32::from(self.part);
-            !1 << (last - last % part + part - 1)
+            !1 << (last - (last - u32::from(self.first)) % part + part - 1)
         }
     }
 
@@ -83,6 +84,12 @@ impl Set {
     #[inline]
     fn own(&self, sub: u8) -> u64 {
         self.first_part << (u32::from(sub) * u32::from(self.part))
+    }
+
+    /// Number of the collector at a place of their word.
+    #[inline]
+    fn at(&self, place: u32) -> usize {
+        (usize::from(self.word) * WORD + place as usize) % COLLECTORS
     }
 }
 
@@ -155,9 +162,19 @@ pub struct Collectors {
     sets: [Set; SETS],
     /// How many these are.
     used: usize,
+    /// How many words their collectors take.
+    words: usize,
+    /// Bit per collector that holds an instruction.
+    taken: [u64; WORDS],
+    /// Bit per collector whose instruction has all operands.
+    ready: [u64; WORDS],
+    /// By pipes, a bit each: the sets of these alone. None where there is a general set.
+    own_sets: [u8; 1 << Pipe::COUNT],
     in_ports: Vec<InPorts>,
     /// There is a general set: instructions enter through `in_ports`, not set by set.
     general: bool,
+    /// Every set is one pipe's, all registers are narrow, and all collectors fit into a word.
+    plain: bool,
     /// What sends on one ready collector of its set a cycle: those that it looks at first.
     dispatchers: Box<[u64; COLLECTORS]>,
     collectors: Box<[Collector; COLLECTORS]>,
@@ -197,8 +214,13 @@ impl Collectors {
             output: StageRegisters::new(widths.map(|w| w.dispatch_width), own_places),
             sets: [Set::default(); SETS],
             used: 0,
+            words: 0,
+            taken: [0; WORDS],
+            ready: [0; WORDS],
+            own_sets: [0; _],
             in_ports: Vec::new(),
             general: false,
+            plain: false,
             dispatchers: Box::new([0; COLLECTORS]),
             collectors: Box::new([Collector::default(); COLLECTORS]),
             counts: (0, 0),
@@ -222,10 +244,16 @@ impl Collectors {
             this.add_ports(set, &[pipe], [own, general]);
             if let (Some(own), None) = (own, general) {
                 this.sets[usize::from(own)].in_ports = set.in_ports as u8;
+                for (pipes, sets) in this.own_sets.iter_mut().enumerate() {
+                    *sets |= ((pipes >> pipe as usize & 1) as u8) << own;
+                }
             }
         }
+        let mixed = this.sets.iter().any(|set| set.mixed);
+        let narrow = this.input.is_narrow() && this.output.is_narrow();
+        this.plain = !mixed && narrow && this.words == 1;
         let (_, collectors) = this.counts;
-        this.reads = WaitingReads::new(collectors);
+        this.reads = WaitingReads::new(this.words * WORD);
         this.square = spec.banks.max(collectors as u32);
         this
     }
@@ -244,38 +272,47 @@ impl Collectors {
         );
         let index = self.used;
         self.used += 1;
-        let (from, first) = self.counts;
+        let (from, number) = self.counts;
+        let (word, first) = self.room_for(set.units);
         // More than there are collectors would find none.
         let ports = set.out_ports.clamp(1, set.units);
         let new = Set {
-            first: first as u16,
+            mask: !0 >> (64 - set.units) << first,
+            first_part: !0 >> (64 - set.units / subs) << first,
+            word: word as u8,
+            first: first as u8,
             units: set.units as u8,
             part: (set.units / subs) as u8,
             dispatchers: (from as u16, ports as u8),
             mixed: subs > 1 || pipe.is_none(),
-            taken: 0,
-            ready: 0,
-            arrived: 0,
             pipe: pipe.map_or(0, |pipe| pipe as u8),
             in_ports: 0,
-            first_part: !0 >> (64 - set.units / subs),
         };
-        // One that has sent nothing takes collector 0 for the last.
-        self.dispatchers[from..][..ports as usize].fill(new.behind(0));
-        self.counts = (from + ports as usize, first + set.units as usize);
+        // One that has sent nothing takes the first collector for the last.
+        self.dispatchers[from..][..ports as usize].fill(new.behind(first as u32));
+        self.counts = (from + ports as usize, number + set.units as usize);
         self.sets[index] = new;
-        let blank = |place| Collector {
-            set: index as u8,
-            place,
-            ..Collector::default()
-        };
-        for (place, collector) in self.collectors[first..][..set.units as usize]
-            .iter_mut()
-            .enumerate()
-        {
-            *collector = blank(place as u8);
+        let own = &mut self.collectors[word * WORD + first..][..set.units as usize];
+        for (collector, number) in own.iter_mut().zip(number..) {
+            collector.set = index as u8;
+            collector.number = number as u16;
         }
         Some(index as u8)
+    }
+
+    /// The word for so many more collectors, and their first place in it.
+    fn room_for(&mut self, units: u32) -> (usize, usize) {
+        let last = self.used.checked_sub(2).map(|set| self.sets[set]);
+        let (word, first) = last.map_or((0, 0), |set| {
+            (usize::from(set.word), usize::from(set.first + set.units))
+        });
+        let (word, first) = if first + units as usize > WORD {
+            (word + 1, 0)
+        } else {
+            (word, first)
+        };
+        self.words = word + 1;
+        (word, first)
     }
 
     /// Adds the ports of a set, which lead to the first of some sets, and from there to the second.
@@ -356,26 +393,46 @@ impl Collectors {
 
     /// One step, the `nth` of the SM, of instructions in `flights`. `registers` tells of one that
     /// enters which registers it reads, as bank numbers before hashing.
+    #[inline]
     pub fn step<'a>(
         &mut self,
         nth: u64,
         flights: &FlightPool,
         registers: impl Fn(&Flight) -> &'a [u16],
     ) -> BankReads {
+        if self.plain {
+            self.step_of::<true>(nth, flights, &registers)
+        } else {
+            self.step_of_any(nth, flights, &registers)
+        }
+    }
+
+    #[inline(never)]
+    fn step_of_any<'a>(
+        &mut self,
+        nth: u64,
+        flights: &FlightPool,
+        registers: &impl Fn(&Flight) -> &'a [u16],
+    ) -> BankReads {
+        self.step_of::<false>(nth, flights, registers)
+    }
+
+    /// The same; `PLAIN`: of collectors that are known to be.
+    #[inline(always)]
+    fn step_of<'a, const PLAIN: bool>(
+        &mut self,
+        nth: u64,
+        flights: &FlightPool,
+        registers: &impl Fn(&Flight) -> &'a [u16],
+    ) -> BankReads {
         let waited = self.reads.banks() != 0;
         self.input.note_unchanged();
         self.output.note_unchanged();
-        // What is read now is sent on from the next step on, so that banks may come first and each
-        // set has its turn at once.
-        let (reads, all_arrive) = self.read_banks(nth);
-        for set in 0..self.used {
-            if self.sets[set % SETS].taken != 0 {
-                self.send_from(set, all_arrive);
-            }
-            self.take_own(set, flights, &registers);
-        }
-        if self.general {
-            self.take_in_by_port(flights, &registers);
+        self.send_on::<PLAIN>();
+        let reads = self.read_banks::<PLAIN>(nth);
+        self.take_own::<PLAIN>(flights, registers);
+        if !PLAIN && self.general {
+            self.take_in_by_port(flights, registers);
         }
         self.settled = !waited && !self.input.has_changed() && !self.output.has_changed();
         self.end_writes();
@@ -388,84 +445,115 @@ impl Collectors {
         self.written = 0;
     }
 
-    /// Sends on what is ready in a set. Then what came to the others in this step, which is what
-    /// they miss if `all_arrive`, is in.
-    #[inline]
-    fn send_from(&mut self, set: usize, all_arrive: bool) {
-        if self.sets[set % SETS].mixed {
-            self.send_mixed(set);
-        } else {
-            self.send_own(set);
+    /// Sends on what is ready.
+    #[inline(always)]
+    fn send_on<const PLAIN: bool>(&mut self) {
+        if PLAIN {
+            let mut ready = self.ready[0];
+            while ready != 0 {
+                let set = self.collectors[ready.trailing_zeros() as usize].set;
+                ready &= !self.sets[usize::from(set) % SETS].mask;
+                self.send_own::<PLAIN>(set.into());
+            }
+            return;
         }
-        let set = &mut self.sets[set % SETS];
-        set.ready |= if all_arrive { set.taken } else { set.arrived };
-        set.arrived = 0;
+        for set in 0..self.used {
+            let Set {
+                mask, word, mixed, ..
+            } = self.sets[set % SETS];
+            if self.ready[usize::from(word) % WORDS] & mask == 0 {
+                continue;
+            }
+            if mixed {
+                self.send_mixed(set);
+            } else {
+                self.send_own::<PLAIN>(set);
+            }
+        }
     }
 
     /// Each dispatcher of a set of one pipe sends on one ready collector: round robin, from the one
     /// after the last sent.
-    #[inline]
-    fn send_own(&mut self, set: usize) {
-        let set = &mut self.sets[set % SETS];
+    #[inline(always)]
+    fn send_own<const PLAIN: bool>(&mut self, set: usize) {
+        let set = &self.sets[set % SETS];
+        let word = if PLAIN {
+            0
+        } else {
+            usize::from(set.word) % WORDS
+        };
+        let pipe = usize::from(set.pipe);
         let (from, ports) = set.dispatchers;
-        let (mut ready, mut sent) = (set.ready, 0);
-        let most = ports.min(self.output.room(set.pipe.into()));
-        for dispatcher in (usize::from(from)..).take(most.into()) {
-            if ready == 0 {
+        let mut ready = self.ready[word] & set.mask;
+        for dispatcher in (usize::from(from)..).take(ports.into()) {
+            if ready == 0 || self.output.has_no_room(pipe) {
                 break;
             }
             let behind = &mut self.dispatchers[dispatcher % COLLECTORS];
             let after = ready & *behind;
-            let i = if after != 0 { after } else { ready }.trailing_zeros();
-            let c = &self.collectors[(usize::from(set.first) + i as usize) % COLLECTORS];
-            self.output.push(set.pipe.into(), c.issued);
-            *behind = !1 << i;
-            sent |= 1 << i;
-            ready &= !(1 << i);
+            let place = if after != 0 { after } else { ready }.trailing_zeros();
+            let index = if PLAIN {
+                place as usize % WORD
+            } else {
+                set.at(place)
+            };
+            let issued = self.collectors[index].issued;
+            if PLAIN {
+                self.output.push_narrow(pipe, issued);
+            } else {
+                self.output.push(pipe, issued);
+            }
+            *behind = !1 << place;
+            let left = !(1 << place);
+            ready &= left;
+            self.ready[word] &= left;
+            self.taken[word] &= left;
             self.busy -= 1;
         }
-        set.ready = ready;
-        set.taken &= !sent;
     }
 
     /// The same of a set of several pipes or sub-cores: among these, from the first of the next
     /// sub-core (4.2's `find_ready`), and where one cannot leave, the next one may.
     #[inline(never)]
     fn send_mixed(&mut self, set: usize) {
-        let set = &mut self.sets[set % SETS];
+        let set = &self.sets[set % SETS];
+        let word = usize::from(set.word) % WORDS;
         let (from, ports) = set.dispatchers;
         for behind in &mut self.dispatchers[usize::from(from)..][..usize::from(ports)] {
-            let can_leave = |i: &u32| {
-                let c = &self.collectors[usize::from(set.first) + *i as usize];
+            let can_leave = |place: &u32| {
+                let c = &self.collectors[set.at(*place)];
                 !self.output.is_full(c.pipe.into(), c.issued.sub())
             };
-            let after = set.ready & *behind;
-            let mut in_turn = bits(after).chain(bits(set.ready & !after));
+            let ready = self.ready[word] & set.mask;
+            let after = ready & *behind;
+            let mut in_turn = bits(after).chain(bits(ready & !after));
             // Where one finds none that can leave, the set's others find none either.
-            let Some(i) = in_turn.find(can_leave) else {
+            let Some(place) = in_turn.find(can_leave) else {
                 break;
             };
-            let c = &self.collectors[usize::from(set.first) + i as usize];
+            let c = &self.collectors[set.at(place)];
             self.output.push(c.pipe.into(), c.issued);
-            *behind = set.behind(i);
-            set.ready &= !(1 << i);
-            set.taken &= !(1 << i);
+            *behind = set.behind(place);
+            self.ready[word] &= !(1 << place);
+            self.taken[word] &= !(1 << place);
             self.busy -= 1;
         }
     }
 
-    /// Every bank serves its oldest read, in 3.2.2 those of [`granted`]. Whether every collector
-    /// has all its operands now; otherwise those that have are noted.
-    #[inline]
-    fn read_banks(&mut self, nth: u64) -> (BankReads, bool) {
+    /// Every bank serves its oldest read, in 3.2.2 those of [`granted`]: behind what is sent on, so
+    /// that a collector whose last operand comes now is sent on from the next step on.
+    #[inline(always)]
+    fn read_banks<const PLAIN: bool>(&mut self, nth: u64) -> BankReads {
         let all_arrive = self.style == ModelStyle::V4 && self.reads.are_free_of(self.written);
         let served = if all_arrive {
+            let words = if PLAIN { 1 } else { self.words };
+            self.ready[..words].copy_from_slice(&self.taken[..words]);
             self.reads.serve_all()
         } else {
             self.read_some(nth)
         };
         let waited = self.reads.count();
-        (BankReads { served, waited }, all_arrive)
+        BankReads { served, waited }
     }
 
     /// Banks that are not written serve their first read.
@@ -477,66 +565,84 @@ impl Collectors {
             ModelStyle::V3 => granted(banks, collector.into(), first, square),
             ModelStyle::V4 => banks,
         };
-        let (collectors, sets) = (&mut self.collectors, &mut self.sets);
+        let (collectors, ready) = (&mut self.collectors, &mut self.ready);
         self.reads
-            .serve(collectors, !self.written, granted, |c, has_all| {
-                sets[usize::from(c.set) % SETS].arrived |= u64::from(has_all) << c.place;
+            .serve(collectors, !self.written, granted, |index, has_all| {
+                ready[index / WORD % WORDS] |= u64::from(has_all) << (index % WORD);
             })
     }
 
-    /// Takes the first issued of a set's pipe into it, one through each port, as long as there is
+    /// Takes the first issued of each pipe into its set, one through each port, as long as there is
     /// one and a collector is free.
-    #[inline]
-    fn take_own<'a>(
+    #[inline(always)]
+    fn take_own<'a, const PLAIN: bool>(
         &mut self,
-        set: usize,
         flights: &FlightPool,
         registers: &impl Fn(&Flight) -> &'a [u16],
     ) {
-        let Set { pipe, in_ports, .. } = self.sets[set % SETS];
-        for _ in 0..in_ports {
-            let Some(issued) = self.input.oldest(pipe.into()) else {
-                return;
-            };
-            let Some(i) = self.free_place(set, issued) else {
-                return;
-            };
-            self.enter((set, i), pipe.into(), issued, flights, registers);
+        let pipes = usize::from(self.input.occupied());
+        let mut sets = self.own_sets[pipes % self.own_sets.len()];
+        while sets != 0 {
+            let set = sets.trailing_zeros() as usize;
+            sets &= sets - 1;
+            let Set { pipe, in_ports, .. } = self.sets[set % SETS];
+            for _ in 0..in_ports {
+                let Some(issued) = self.input.oldest(pipe.into()) else {
+                    break;
+                };
+                let Some(place) = self.free_place::<PLAIN>(set, issued) else {
+                    break;
+                };
+                self.enter::<PLAIN>((set, place), pipe.into(), issued, flights, registers);
+            }
         }
     }
 
     /// The first issued of a pipe enters a free collector of a set.
     #[inline(always)]
-    fn enter<'a>(
+    fn enter<'a, const PLAIN: bool>(
         &mut self,
-        (set, i): (usize, u32),
+        (set, place): (usize, u32),
         pipe: usize,
         issued: Issued,
         flights: &FlightPool,
         registers: &impl Fn(&Flight) -> &'a [u16],
     ) {
-        self.input.take(pipe, issued);
+        if PLAIN {
+            self.input.take_narrow(pipe, issued);
+        } else {
+            self.input.take(pipe, issued);
+        }
+        let index = if PLAIN {
+            place as usize % WORD
+        } else {
+            self.sets[set % SETS].at(place)
+        };
         let flight = &flights[issued.flight().0];
         self.busy += 1;
-        let s = &mut self.sets[set % SETS];
-        s.taken |= 1 << i;
-        s.ready |= u64::from(flight.banks == 0) << i;
-        let index = (usize::from(s.first) + i as usize) % COLLECTORS;
+        self.taken[index / WORD] |= 1 << place;
+        self.ready[index / WORD] |= u64::from(flight.banks == 0) << place;
         let collector = &mut self.collectors[index];
         collector.issued = issued;
         collector.pipe = pipe as u8;
         collector.wants = flight.banks;
         self.reads.add(index, flight.banks, flight.reads);
         if flight.shares_banks {
-            self.add_further(index, registers(flight), flight.warp);
+            self.add_further(index, flight, registers);
         }
     }
 
     /// A bank holds several registers of an instruction that entered.
     #[cold]
-    fn add_further(&mut self, collector: usize, registers: &[u16], warp: WarpSlot) {
-        let bank = |register: &u16| self.banks.bank(*register, warp.0);
-        let banks = registers.iter().map(bank);
+    #[inline(never)]
+    fn add_further<'a>(
+        &mut self,
+        collector: usize,
+        flight: &Flight,
+        registers: &impl Fn(&Flight) -> &'a [u16],
+    ) {
+        let bank = |register: &u16| self.banks.bank(*register, flight.warp.0);
+        let banks = registers(flight).iter().map(bank);
         self.collectors[collector].depth = self.reads.add_further(collector, banks);
     }
 
@@ -595,7 +701,7 @@ impl Collectors {
         let issued = self.input.first_issued(pipe);
         let place = self.place_for(sets, issued);
         if let Some((set, i)) = place {
-            self.enter((set, i), pipe, issued, flights, registers);
+            self.enter::<false>((set, i), pipe, issued, flights, registers);
         }
         place.is_some()
     }
@@ -604,16 +710,20 @@ impl Collectors {
     #[inline]
     fn place_for(&self, sets: [u8; 2], issued: Issued) -> Option<(usize, u32)> {
         sets.into_iter().find_map(|set| {
-            let i = self.free_place(set.into(), issued)?;
-            Some((usize::from(set), i))
+            let place = self.free_place::<false>(set.into(), issued)?;
+            Some((usize::from(set), place))
         })
     }
 
-    /// The collector of a set that an instruction takes.
-    #[inline]
-    fn free_place(&self, set: usize, issued: Issued) -> Option<u32> {
+    /// The place of the collector of a set that an instruction takes.
+    #[inline(always)]
+    fn free_place<const PLAIN: bool>(&self, set: usize, issued: Issued) -> Option<u32> {
         let set = &self.sets[set % SETS];
-        let free = !set.taken & set.own(issued.sub());
+        let free = if PLAIN {
+            !self.taken[0] & set.mask
+        } else {
+            !self.taken[usize::from(set.word) % WORDS] & set.own(issued.sub())
+        };
         (free != 0).then(|| free.trailing_zeros())
     }
 }

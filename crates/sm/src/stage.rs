@@ -175,17 +175,16 @@ impl StageRegisters {
         }
     }
 
+    /// A pipe's register, whose places all share, has none left.
+    #[inline]
+    pub fn has_no_room(&self, pipe: usize) -> bool {
+        (self.held + self.rest) & bit_of(pipe) != 0
+    }
+
     /// A pipe's register has no place for an instruction of sub-core `sub`.
     #[inline]
     pub fn is_full(&self, pipe: usize, sub: u8) -> bool {
         self.full(sub) & bit_of(pipe) != 0
-    }
-
-    /// Free places of a pipe's register, which all share.
-    #[inline]
-    pub fn room(&self, pipe: usize) -> u8 {
-        debug_assert!(!self.split, "places belong to sub-cores");
-        128 - byte(self.held + self.rest, pipe)
     }
 
     /// Something came or went since the last `note_unchanged`.
@@ -200,23 +199,43 @@ impl StageRegisters {
         self.changed = false;
     }
 
+    /// No register has more than two places, which all share.
+    pub fn is_narrow(&self) -> bool {
+        self.narrow
+    }
+
     /// Requires a free place.
     #[inline]
     pub fn push(&mut self, pipe: usize, issued: Issued) {
         debug_assert!(!self.is_full(pipe, issued.sub()), "no place for {issued:?}");
+        if self.narrow {
+            self.push_narrow(pipe, issued);
+        } else {
+            self.push_wide(pipe, issued);
+        }
+    }
+
+    /// The same, of a narrow register.
+    #[inline]
+    pub fn push_narrow(&mut self, pipe: usize, issued: Issued) {
+        debug_assert!(self.narrow && !self.is_full(pipe, 0), "{issued:?}");
         self.changed = true;
         let register = &mut self.registers[pipe % PIPES];
         let oldest = register.oldest;
         register.oldest = oldest.min(issued);
-        if self.narrow {
-            register.second = oldest.max(issued);
-        } else {
-            self.put_into_place(pipe, issued);
-        }
+        register.second = oldest.max(issued);
         self.held += ONE[pipe % PIPES];
     }
 
     #[inline(never)]
+    fn push_wide(&mut self, pipe: usize, issued: Issued) {
+        self.changed = true;
+        let register = &mut self.registers[pipe % PIPES];
+        register.oldest = register.oldest.min(issued);
+        self.put_into_place(pipe, issued);
+        self.held += ONE[pipe % PIPES];
+    }
+
     fn put_into_place(&mut self, pipe: usize, issued: Issued) {
         let behind = self.places_of(pipe).end;
         self.wide.places[behind] = issued;
@@ -260,20 +279,28 @@ impl StageRegisters {
     /// Takes out an instruction that the register holds: of a narrow register the oldest.
     #[inline]
     pub fn take(&mut self, pipe: usize, issued: Issued) {
-        self.changed = true;
-        self.held -= ONE[pipe % PIPES];
         if self.narrow {
-            let register = &mut self.registers[pipe % PIPES];
-            debug_assert!(register.oldest == issued, "not the oldest");
-            register.oldest = std::mem::replace(&mut register.second, EMPTY);
+            self.take_narrow(pipe, issued);
         } else {
             self.take_from_places(pipe, issued);
         }
     }
 
+    /// The same, of a narrow register.
+    #[inline]
+    pub fn take_narrow(&mut self, pipe: usize, issued: Issued) {
+        self.changed = true;
+        self.held -= ONE[pipe % PIPES];
+        let register = &mut self.registers[pipe % PIPES];
+        debug_assert!(self.narrow && register.oldest == issued, "not the oldest");
+        register.oldest = std::mem::replace(&mut register.second, EMPTY);
+    }
+
     /// The last instruction comes to the place of one that is taken.
     #[inline(never)]
     fn take_from_places(&mut self, pipe: usize, issued: Issued) {
+        self.changed = true;
+        self.held -= ONE[pipe % PIPES];
         let left = self.places_of(pipe);
         let Wide { places, full, .. } = &mut self.wide;
         full[usize::from(issued.sub()) % MAX_SCHEDULERS] &= !bit_of(pipe);

@@ -94,8 +94,6 @@ pub(super) struct WaitingReads {
 
 impl WaitingReads {
     pub(super) fn new(collectors: usize) -> Self {
-        // One more that does not wait is written to the line too.
-        assert!(collectors < COLLECTORS, "too many collectors");
         Self {
             line: Box::new([0; COLLECTORS]),
             len: 0,
@@ -171,7 +169,7 @@ impl WaitingReads {
         collectors: &mut [Collector; COLLECTORS],
         mut open: u64,
         granted: impl Fn(u16, u64) -> u64,
-        mut has_all: impl FnMut(&Collector, bool),
+        mut has_all: impl FnMut(usize, bool),
     ) -> u64 {
         let (mut kept, mut served) = (0, 0);
         (self.banks, self.contested) = (0, 0);
@@ -179,7 +177,7 @@ impl WaitingReads {
             let index = self.line[place % COLLECTORS];
             let c = &mut collectors[usize::from(index) % COLLECTORS];
             let wanted = c.wants;
-            let got = granted(index, wanted & open);
+            let got = granted(c.number, wanted & open);
             open &= !wanted;
             served |= got;
             let mut left = wanted & !got;
@@ -192,7 +190,7 @@ impl WaitingReads {
             c.wants = left;
             self.line[kept % COLLECTORS] = index;
             kept += usize::from(left != 0);
-            has_all(c, left == 0);
+            has_all(index.into(), left == 0);
         }
         self.len = kept;
         let served = u64::from(served.count_ones());

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::flight::FlightId;
-use warploom_base::{KernelSlot, Pc};
+use warploom_base::{KernelSlot, Pc, WarpSlot};
 use warploom_config::preset;
 
 const NONE: CollectorSet = CollectorSet {
@@ -220,12 +220,12 @@ fn a_sub_core_never_uses_collectors_of_another() {
         c.input.push(pipe as usize, issued(order, 0));
     }
     step(&mut c, 0);
-    assert_eq!(c.sets[0].taken, 0b11);
+    assert_eq!(c.taken[0], 0b11);
     assert_eq!(c.input.len(), 1);
     // One of sub-core 3 takes one of the last two.
     c.input.push(Pipe::Dp as usize, issued(3, 3));
     step(&mut c, 1);
-    assert_eq!(c.sets[0].taken, 0b0100_0011);
+    assert_eq!(c.taken[0], 0b0100_0011);
 }
 
 #[test]
@@ -271,9 +271,34 @@ fn dispatchers_go_on_with_the_next_sub_core() {
     let step = |c: &mut Collectors, nth| step(c, nth, &[&[]]);
     let mut sent = Vec::new();
     for nth in 0..5 {
-        let before = c.sets[0].ready;
+        let before = c.ready[0];
         step(&mut c, nth);
-        sent.extend(bits(before & !c.sets[0].ready));
+        sent.extend(bits(before & !c.ready[0]));
     }
     assert_eq!(sent, [2, 0, 3, 1]);
+}
+
+/// Sets lie side by side in a word as long as they fit, and no collector belongs to two.
+#[test]
+fn every_collector_has_a_place_of_its_own() {
+    let mut sm = preset("gtx480").expect("a preset").sm;
+    for (sp, words) in [(6, 1), (54, 1), (55, 2), (64, 2)] {
+        sm.collectors.sp.units = sp;
+        let c = Collectors::new(&sm, [&WIDTH; Pipe::COUNT], ModelStyle::V3);
+        assert_eq!((c.words, c.plain), (words, words == 1), "{sp} units");
+        let mut number = 0;
+        let mut seen = [0; WORDS];
+        for (index, set) in c.sets[..c.used].iter().enumerate() {
+            assert_eq!(set.mask.count_ones(), u32::from(set.units));
+            assert_eq!(seen[usize::from(set.word)] & set.mask, 0);
+            seen[usize::from(set.word)] |= set.mask;
+            for place in bits(set.mask) {
+                let collector = &c.collectors[set.at(place)];
+                assert_eq!(usize::from(collector.set), index);
+                assert_eq!(collector.number, number);
+                number += 1;
+            }
+        }
+        assert_eq!(usize::from(number), c.counts.1);
+    }
 }
