@@ -6,12 +6,12 @@
 //! the destination is released when the count reaches zero.
 
 use crate::carveout::Carveout;
-use crate::counters::{LdstStage, LdstStall};
+use crate::counters::LdstStall;
 mod blocked;
 mod paths;
 mod records;
 
-use blocked::{Bank, Blocked, Cause, Try};
+use blocked::{Bank, Blocked, Cause, Try, stage_of};
 pub use records::{MemInst, Path, PendingAtomic};
 
 use crate::flight::{FlightId, MemId, Pool};
@@ -376,6 +376,7 @@ fn texture_cycle(cache: &mut TextureCache, link: &mut Link, now: Cycle) {
 
 impl Sm {
     /// One cycle of the load/store unit.
+    #[inline(never)]
     pub(crate) fn ldst_cycle(&mut self, now: Cycle) {
         self.write_back(now);
         self.take_response(now);
@@ -643,8 +644,10 @@ impl Sm {
         let Some(blocked) = &self.ldst.blocked else {
             return;
         };
-        let (path, kind, outcome) = (blocked.path, blocked.kind, blocked.outcome());
+        let (stage, why) = blocked.counted;
+        self.counters.ldst_stalls[stage as usize][why as usize] += times;
         if let Cause::Refused(reason) = blocked.cause {
+            let (path, kind) = (blocked.path, blocked.kind);
             let cache = match path {
                 Path::Constant => Some(&mut self.ldst.l1c),
                 _ => self.ldst.l1d.as_mut(),
@@ -653,19 +656,10 @@ impl Sm {
                 .into_iter()
                 .for_each(|c| c.count_failed(kind, reason, times));
         }
-        self.count_stall(path, kind, outcome, times);
     }
 
     fn count_stall(&mut self, path: Path, kind: AccessKind, outcome: Try, times: u64) {
-        let stage = match (path, kind) {
-            (Path::Constant, _) => LdstStage::Constant,
-            (Path::Texture, _) => LdstStage::Texture,
-            (Path::Shared, _) => LdstStage::Shared,
-            (_, AccessKind::LocalRead) => LdstStage::LocalLoad,
-            (_, AccessKind::LocalWrite) => LdstStage::LocalStore,
-            (_, AccessKind::GlobalWrite) => LdstStage::GlobalStore,
-            _ => LdstStage::GlobalLoad,
-        };
+        let stage = stage_of(path, kind);
         let why = match outcome {
             Try::Done => return,
             Try::Coalesce => LdstStall::Coalesce,

@@ -94,14 +94,27 @@ impl Sm {
             && self.schedulers.iter().all(|s| !s.wants_cycles)
     }
 
-    /// Counts `cycles` cycles of schedulers that are at rest.
-    pub(crate) fn count_rest(&mut self, cycles: u64) {
-        debug_assert!(self.can_rest(), "{} is not at rest", self.id);
-        for s in 0..self.schedulers.len() {
-            let cause = self.schedulers[s].resting;
-            debug_assert_eq!(cause, self.idle_cause(s), "{}, scheduler {s}", self.id);
-            self.counters.slots[cause as usize] += cycles;
+    /// Counts the cycles at rest that are not yet counted.
+    #[inline]
+    pub(crate) fn count_rested(&mut self) {
+        if self.rested != 0 {
+            let cycles = std::mem::take(&mut self.rested);
+            self.count_residents(cycles);
+            self.count_rest(cycles);
         }
+    }
+
+    /// Counts `cycles` cycles of schedulers that are or were at rest.
+    pub(crate) fn count_rest(&mut self, cycles: u64) {
+        for scheduler in &self.schedulers {
+            self.counters.slots[scheduler.resting as usize] += cycles;
+        }
+    }
+
+    /// Nothing moves, and schedulers issue nothing for the reasons for which they came to rest.
+    pub(crate) fn rests(&self) -> bool {
+        let same = |s: usize| self.schedulers[s].resting == self.idle_cause(s);
+        self.can_rest() && (0..self.schedulers.len()).all(same)
     }
 
     /// Why a scheduler does not issue that has nobody who could.
@@ -113,11 +126,13 @@ impl Sm {
 
     /// Counts `cycles` cycles in which nothing happened.
     pub(crate) fn account(&mut self, cycles: u64) {
-        self.count_residents(cycles);
         self.ldst_retries(cycles * u64::from(self.mem_unit_ports));
         if self.at_rest {
-            return self.count_rest(cycles);
+            debug_assert!(self.rests(), "{} is not at rest", self.id);
+            self.rested += cycles;
+            return;
         }
+        self.count_residents(cycles);
         for s in 0..self.schedulers.len() {
             let cause = self.idle_cause(s);
             self.counters.slots[cause as usize] += cycles;

@@ -93,6 +93,11 @@ pub struct Sm {
     wide_awake: bool,
     /// Fetch, schedulers and collectors have nothing to do until something comes to them.
     pub(crate) at_rest: bool,
+    /// The load/store unit has one turn a cycle, of which the collectors' steps are no part.
+    one_turn: bool,
+    /// Cycles at rest that are not yet counted: in all of them the same warps were there, and
+    /// schedulers issued nothing for the same reasons.
+    pub(crate) rested: Cycle,
     /// Links to the network.
     pub link: Link,
     pub(crate) starts: VecDeque<Start>,
@@ -264,6 +269,8 @@ impl Sm {
             wake_at: 0,
             wide_awake: !spec.sim.skip_idle,
             at_rest: false,
+            one_turn: sm.mem_unit_ports <= 1 && spec.gpu.style == ModelStyle::V4,
+            rested: 0,
         }
     }
 
@@ -334,6 +341,13 @@ impl Sm {
     /// Counts cycles before `now` through which the SM slept.
     #[inline]
     pub fn settle(&mut self, now: Cycle) {
+        self.sleep_to(now);
+        self.count_rested();
+    }
+
+    /// The same, but for counting what can be counted later.
+    #[inline]
+    fn sleep_to(&mut self, now: Cycle) {
         if self.settled < now {
             self.account(now - self.settled);
             self.settled = now;
@@ -343,7 +357,7 @@ impl Sm {
     /// Runs the cycles from `from` up to, not including, `to`.
     #[inline(always)]
     pub fn run(&mut self, from: Cycle, to: Cycle, memory: &DeviceMemory) {
-        self.settle(from);
+        self.sleep_to(from);
         self.link.take_credits(from);
         let mut now = from;
         while now < to && self.fault.is_none() {
@@ -354,7 +368,7 @@ impl Sm {
             };
             if self.wake_at > now {
                 now = self.wake_at.min(to);
-                self.settle(now);
+                self.sleep_to(now);
             } else {
                 self.run_cycle(now, memory);
                 now += 1;
@@ -362,6 +376,7 @@ impl Sm {
             }
         }
         self.wake_at = self.wake_at.max(now);
+        self.count_rested();
     }
 
     /// Takes the packets that were sent in the last step, oldest first. They are counted here, so
@@ -425,16 +440,35 @@ impl Sm {
     #[inline(never)]
     fn rest(&mut self, now: Cycle, memory: &DeviceMemory) {
         self.take_arrivals(now);
-        if !self.at_rest {
-            return self.work(now, memory, Done::Arrivals);
+        if !self.one_turn {
+            self.begin_counting();
         }
-        self.load_and_store(now);
-        if !self.at_rest {
-            return self.work(now, memory, Done::Memory);
+        let mut done = Done::Arrivals;
+        if self.at_rest {
+            self.load_and_store(now);
+            done = Done::Memory;
         }
+        if !self.at_rest {
+            if self.one_turn {
+                self.begin_counting();
+            }
+            return self.work(now, memory, done);
+        }
+        debug_assert!(self.rests(), "{} is not at rest", self.id);
         self.collectors.end_writes();
-        self.count_rest(1);
+        if self.one_turn {
+            self.rested += 1;
+        } else {
+            self.count_rest(1);
+        }
         self.send_fetch(now);
+    }
+
+    /// Counts what there is to count before this cycle's work, which may ask for it.
+    #[inline]
+    fn begin_counting(&mut self) {
+        self.count_rested();
+        self.count_residents(1);
     }
 
     /// One cycle, stages back to front, of which some may be `done`.
@@ -442,6 +476,7 @@ impl Sm {
     fn work(&mut self, now: Cycle, memory: &DeviceMemory, done: Done) {
         if done == Done::Nothing {
             self.take_arrivals(now);
+            self.begin_counting();
             self.finish_flights(now);
         }
         if done != Done::Memory {
@@ -477,7 +512,6 @@ impl Sm {
     fn take_arrivals(&mut self, now: Cycle) {
         self.start_blocks(now);
         self.take_replies(now);
-        self.count_residents(1);
     }
 
     pub(crate) fn count_residents(&mut self, cycles: u64) {
@@ -527,6 +561,15 @@ impl Sm {
     /// on; in 4.2 they step after that.
     #[inline]
     fn load_and_store(&mut self, now: Cycle) {
+        if self.one_turn {
+            self.ldst_cycle(now);
+        } else {
+            self.load_and_store_in_turns(now);
+        }
+    }
+
+    #[inline(never)]
+    fn load_and_store_in_turns(&mut self, now: Cycle) {
         let steps = u64::from(self.collector_steps);
         let ports = u64::from(self.mem_unit_ports);
         for port in 0..ports {
@@ -590,6 +633,7 @@ impl Sm {
 
     #[cold]
     fn start_block(&mut self, start: Start) {
+        self.count_rested();
         let image = self.kernels[start.kernel.index()]
             .clone()
             .expect("an assigned block's kernel");

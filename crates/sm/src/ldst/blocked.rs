@@ -3,6 +3,7 @@
 //! comes, so that they are counted without being made.
 
 use super::Path;
+use crate::counters::{LdstStage, LdstStall};
 use warploom_base::{Cycle, FixedQueue};
 use warploom_mem::cache::{FailReason, Refusal};
 use warploom_mem::{AccessKind, Request};
@@ -35,9 +36,26 @@ pub(super) struct Blocked {
     pub(super) path: Path,
     pub(super) kind: AccessKind,
     pub(super) cause: Cause,
+    /// As what each of its tries counts.
+    pub(super) counted: (LdstStage, LdstStall),
 }
 
 impl Blocked {
+    /// One whose tries fail for this cause.
+    pub(super) fn new(path: Path, kind: AccessKind, cause: Cause) -> Self {
+        let why = match cause {
+            Cause::Refused(_) => LdstStall::Reservation,
+            Cause::NoRoom(_) => LdstStall::Network,
+            Cause::FullBank(_) => LdstStall::BankConflict,
+        };
+        Self {
+            path,
+            kind,
+            cause,
+            counted: (stage_of(path, kind), why),
+        }
+    }
+
     /// What its tries come to.
     pub(super) fn outcome(&self) -> Try {
         match self.cause {
@@ -45,6 +63,19 @@ impl Blocked {
             Cause::NoRoom(_) => Try::Network,
             Cause::FullBank(_) => Try::BankConflict,
         }
+    }
+}
+
+/// Where an access of a kind waits on its path.
+pub(super) fn stage_of(path: Path, kind: AccessKind) -> LdstStage {
+    match (path, kind) {
+        (Path::Constant, _) => LdstStage::Constant,
+        (Path::Texture, _) => LdstStage::Texture,
+        (Path::Shared, _) => LdstStage::Shared,
+        (_, AccessKind::LocalRead) => LdstStage::LocalLoad,
+        (_, AccessKind::LocalWrite) => LdstStage::LocalStore,
+        (_, AccessKind::GlobalWrite) => LdstStage::GlobalStore,
+        _ => LdstStage::GlobalLoad,
     }
 }
 

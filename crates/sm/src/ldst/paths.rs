@@ -151,7 +151,7 @@ impl Sm {
     /// Notes that the instruction will fail in this way until a reply or a credit comes.
     fn block(&mut self, id: MemId, cause: Cause) -> Try {
         let MemInst { path, kind, .. } = self.ldst.insts[id.0];
-        let blocked = Blocked { path, kind, cause };
+        let blocked = Blocked::new(path, kind, cause);
         self.ldst.blocked = Some(blocked);
         blocked.outcome()
     }

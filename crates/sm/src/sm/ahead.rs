@@ -74,7 +74,7 @@ impl Sm {
         memory: &DeviceMemory,
     ) -> Cycle {
         self.kept.go_on(kept_from, to);
-        self.settle(from);
+        self.sleep_to(from);
         let mut now = from;
         while now < to && self.fault.is_none() {
             self.link.take_credits(now);
@@ -92,7 +92,7 @@ impl Sm {
                     true => known.max(now) + 1,
                     false => end,
                 };
-                self.settle(now);
+                self.sleep_to(now);
                 continue;
             }
             let most =
@@ -108,6 +108,7 @@ impl Sm {
                 break;
             }
         }
+        self.count_rested();
         // It stands still, once others know of what it ended.
         if self.fault.is_some() && !self.gained_room && self.finished.is_empty() {
             now = to;
