@@ -6,11 +6,11 @@ use crate::counters::{KernelCounters, LaneSpace, SlotCause, SmCounters};
 use crate::detail::{MAX_SCHEDULERS, MAX_SLOTS};
 use crate::flight::{Flight, FlightId, MemId};
 use crate::image::{KernelImage, Pipe};
-use crate::ldst::{Ldst, MemInst, Path, image_of};
+use crate::ldst::{MemInst, Path, image_of};
 use crate::names::{Names, names};
 use crate::sm::{Scheduler, Sm};
 use crate::stage::{Issued, bit_of, pipe_of_bit};
-use crate::warps::{CopyGroups, CopyRole, Track};
+use crate::warps::{CopyRole, Track};
 use warploom_base::{BlockId, Cycle, KernelSlot, LaneMask, WarpSlot};
 use warploom_config::ModelStyle;
 use warploom_exec::{
@@ -306,27 +306,44 @@ impl Sm {
             now,
         };
         let state = &mut self.blocks[block.index()].state;
-        step(
-            &image.launch,
-            state,
-            &mut self.warps.exec[w],
-            &mut port,
-            &self.env,
-            &mut self.out,
-        )?;
-        debug_assert_eq!(
-            self.out.pc, self.warps.track[w].buffer_pc,
-            "buffer and execution disagree"
-        );
+        let warp = &mut self.warps.exec[w];
+        let (env, out) = (&self.env, &mut self.out);
+        step(&image.launch, state, warp, &mut port, env, out)?;
+        let goes_on = warp.pc();
+        self.detail.issued_by_slot[w.min(MAX_SLOTS - 1)] += 1;
+        let (pc, inst) = (out.pc, image.at(out.pc));
+        let own = &mut self.by_kernel[kernel.index()];
+        own.pipe_cycles[inst.pipe as usize] += u64::from(inst.interval);
+        count_issue(own, &mut self.counters, out);
+        self.warps.issued((slot, pc), inst, image, goes_on);
+        let id = self
+            .flights
+            .take()
+            .expect("flight records outnumber the stages that hold them");
+        self.flights[id] = Flight {
+            warp: slot,
+            kernel,
+            pc,
+            mem: None,
+            banks: self.collectors.banks_of(inst.banks, slot.0),
+            reads: inst.bank_reads.len as u8,
+            shares_banks: inst.shares_banks,
+            latency: inst.latency,
+            interval: inst.interval,
+        };
+        let issued = Issued::new(FlightId(id), self.counters.warp_instructions, sub);
+        self.collectors.input.push(inst.pipe as usize, issued);
+        let (pipe, copies) = (inst.pipe, inst.copies);
+        self.act_on_effect((slot, block, kernel), FlightId(id), pipe);
+        if copies != CopyRole::None {
+            self.note_copy((slot, kernel), copies, FlightId(id));
+        }
         if self.out.finding.is_some() {
             self.keep_finding(w, memory);
         }
         if self.watched.is_some() {
             self.watch_issue(slot, now, memory);
         }
-        self.detail.issued_by_slot[w.min(MAX_SLOTS - 1)] += 1;
-        self.send_on(slot, sub, kernel);
-        self.act_on_effect(slot, block);
         Ok(())
     }
 
@@ -347,49 +364,50 @@ impl Sm {
         }
     }
 
-    /// Reserves destinations, puts the instruction into its pipe's input register and steps the
-    /// warp's buffer.
+    /// What an instruction does besides changing registers, which has issued as `flight` into a
+    /// pipe.
     #[inline(always)]
-    fn send_on(&mut self, slot: WarpSlot, sub: u8, kernel: KernelSlot) {
-        let w = slot.index();
-        let pc = self.out.pc;
-        let mem = match self.out.effect {
-            Effect::Memory(effect) => Some(self.memory_record(slot, effect)),
-            _ if self.warps.next_pipe_of(w) == Pipe::Mem => self.record_of_nothing(slot, kernel),
-            _ => None,
-        };
-        let image = image_of(&self.kernels, kernel);
-        let inst = image.at(pc);
-        let pipe = inst.pipe as usize;
-        let own = &mut self.by_kernel[kernel.index()];
-        own.pipe_cycles[pipe] += u64::from(inst.interval);
-        count_issue(own, &mut self.counters, &self.out);
-        debug_assert_eq!(
-            inst.pipe,
-            self.warps.next_pipe_of(w),
-            "not the buffer's first"
-        );
-        if inst.copies != CopyRole::None {
-            note_copy(&mut self.ldst, &mut self.warps.copies[w], inst.copies, mem);
+    fn act_on_effect(
+        &mut self,
+        (slot, block, kernel): (WarpSlot, BlockId, KernelSlot),
+        flight: FlightId,
+        pipe: Pipe,
+    ) {
+        match self.out.effect {
+            Effect::Memory(effect) => {
+                self.flights[flight.0].mem = Some(self.memory_record(slot, effect));
+                return;
+            }
+            Effect::None => {}
+            Effect::Barrier(arrival) => self.arrive(slot, block, &arrival),
+            Effect::Exit if self.warps.exec[slot.index()].is_done() => self.warp_done(slot, block),
+            // Lanes that end empty their warp's buffer at once.
+            Effect::Exit => self.warps.drop_buffer(slot.index()),
+            _ => {}
         }
-        self.warps.issued(w, inst, image);
-        let id = self
-            .flights
-            .take()
-            .expect("flight records outnumber the stages that hold them");
-        self.flights[id] = Flight {
-            warp: slot,
-            kernel,
-            pc,
-            mem,
-            banks: self.collectors.banks_of(inst.banks, slot.0),
-            reads: inst.bank_reads.len as u8,
-            shares_banks: inst.shares_banks,
-            latency: inst.latency,
-            interval: inst.interval,
-        };
-        let issued = Issued::new(FlightId(id), self.counters.warp_instructions, sub);
-        self.collectors.input.push(pipe, issued);
+        if pipe == Pipe::Mem {
+            self.flights[flight.0].mem = self.record_of_nothing(slot, kernel);
+        }
+    }
+
+    /// What an instruction has to do with its warp's asynchronous copies, for which the next may
+    /// wait.
+    #[cold]
+    fn note_copy(
+        &mut self,
+        (slot, kernel): (WarpSlot, KernelSlot),
+        role: CopyRole,
+        flight: FlightId,
+    ) {
+        let w = slot.index();
+        let copies = &mut self.warps.copies[w];
+        match (role, self.flights[flight.0].mem) {
+            (CopyRole::Start, Some(id)) => self.ldst.insts[id.0].copy = Some(copies.start()),
+            (CopyRole::Commit, _) => copies.commit(),
+            _ => {}
+        }
+        let image = image_of(&self.kernels, kernel);
+        self.warps.refresh_arrived(w, image);
     }
 
     /// The record of an instruction of the memory pipe that sends nothing: a fence has none, one
@@ -398,17 +416,6 @@ impl Sm {
     fn record_of_nothing(&mut self, slot: WarpSlot, kernel: KernelSlot) -> Option<MemId> {
         let inst = image_of(&self.kernels, kernel).at(self.out.pc);
         (!inst.fence).then(|| self.empty_record(slot))
-    }
-
-    #[inline(always)]
-    fn act_on_effect(&mut self, slot: WarpSlot, block: BlockId) {
-        match self.out.effect {
-            Effect::Barrier(arrival) => self.arrive(slot, block, &arrival),
-            Effect::Exit if self.warps.exec[slot.index()].is_done() => self.warp_done(slot, block),
-            // Lanes that end empty their warp's buffer at once.
-            Effect::Exit => self.warps.drop_buffer(slot.index()),
-            _ => {}
-        }
     }
 
     #[cold]
@@ -701,16 +708,6 @@ fn count_issue(own: &mut KernelCounters, all: &mut SmCounters, out: &StepOut) {
         count_lanes(out.stack_active)
     };
     all.issued_by_lanes[on_stack - 1] += 1;
-}
-
-/// What an instruction has to do with its warp's asynchronous copies.
-#[cold]
-fn note_copy(ldst: &mut Ldst, copies: &mut CopyGroups, role: CopyRole, mem: Option<MemId>) {
-    match (role, mem) {
-        (CopyRole::Start, Some(id)) => ldst.insts[id.0].copy = Some(copies.start()),
-        (CopyRole::Commit, _) => copies.commit(),
-        _ => {}
-    }
 }
 
 /// Lanes in a mask: mostly all, and hosts may have no instruction that counts.

@@ -11,7 +11,7 @@ pub use slots::Slots;
 
 use crate::image::{KernelImage, Pipe, TimedInst};
 use std::hint::cold_path;
-use warploom_base::{BlockId, KernelSlot, Pc};
+use warploom_base::{BlockId, KernelSlot, Pc, WarpSlot};
 use warploom_exec::WarpState;
 use warploom_policy::{WarpMask, WarpRange, WarpTable, WarpView};
 
@@ -87,6 +87,15 @@ impl Track {
         pipe: Pipe::ALL[0],
         asks_further: false,
     };
+
+    /// The next instruction is this one now. Returns the pipe of the one before it, and what the
+    /// scoreboard says.
+    #[inline]
+    fn ask_for(&mut self, inst: &TimedInst) -> (Pipe, Asked) {
+        self.needs = inst.needs_word;
+        self.asks_further = inst.asks_further;
+        (std::mem::replace(&mut self.pipe, inst.pipe), self.ask())
+    }
 
     #[inline]
     fn ask(&self) -> Asked {
@@ -328,7 +337,14 @@ impl Warps {
     /// buffer, or marks it for emptying when the warp went elsewhere. Fetch does not know yet:
     /// behind the buffer's last instruction it goes on with the next one in the program.
     #[inline(always)]
-    pub fn issued(&mut self, slot: usize, inst: &TimedInst, kernel: &KernelImage) {
+    pub fn issued(
+        &mut self,
+        (slot, pc): (WarpSlot, Pc),
+        inst: &TimedInst,
+        kernel: &KernelImage,
+        goes_on: Option<Pc>,
+    ) {
+        let slot = slot.index();
         if self.words > 1 {
             cold_path();
             self.reserve(slot, inst, kernel);
@@ -337,6 +353,8 @@ impl Warps {
             self.fenced.insert(slot);
         }
         let track = &mut self.track[slot];
+        debug_assert_eq!(pc, track.buffer_pc, "buffer and execution disagree");
+        debug_assert_eq!(inst.pipe, track.pipe, "not the buffer's first");
         debug_assert!(
             self.words > 1 || track.pending & inst.writes_word == 0,
             "reserved twice"
@@ -344,17 +362,20 @@ impl Warps {
         track.pending |= inst.writes_word;
         track.pending_long |= if inst.long { inst.writes_word } else { 0 };
         track.in_flight += 1;
-        let next = Pc(track.buffer_pc.0 + 1);
+        let next = Pc(pc.0 + 1);
         track.buffer_pc = next;
         track.fetch_pc = next;
         track.buffer_len -= 1;
         if track.buffer_len == 0 {
             return self.note_empty(slot);
         }
-        if self.exec[slot].pc() != Some(next) {
+        let strays = goes_on != Some(next);
+        let inst = kernel.at(next);
+        let (before, asked) = track.ask_for(inst);
+        if strays {
             self.flush.insert(slot);
         }
-        self.refresh_from_buffer(slot, kernel);
+        self.note_next((slot, [before, inst.pipe]), kernel, asked);
     }
 
     /// An instruction's results have arrived.
@@ -437,15 +458,20 @@ impl Warps {
     #[inline(always)]
     fn refresh_from_buffer(&mut self, slot: usize, kernel: &KernelImage) {
         let track = &mut self.track[slot];
-        self.buffered.insert(slot);
         let inst = kernel.at(track.buffer_pc);
-        track.needs = inst.needs_word;
-        let before = std::mem::replace(&mut track.pipe, inst.pipe);
+        let (before, asked) = track.ask_for(inst);
+        self.buffered.insert(slot);
+        self.note_next((slot, [before, inst.pipe]), kernel, asked);
+    }
+
+    /// The buffer's first instruction goes to the second of these pipes, the one before it went to
+    /// the first of them.
+    #[inline(always)]
+    fn note_next(&mut self, (slot, pipes): (usize, [Pipe; 2]), kernel: &KernelImage, asked: Asked) {
         // Twice if it is the same one: a branch would cost more.
-        self.next_pipe[before as usize].flip(slot);
-        self.next_pipe[inst.pipe as usize].flip(slot);
-        track.asks_further = inst.asks_further;
-        let asked = track.ask();
+        for pipe in pipes {
+            self.next_pipe[pipe as usize].flip(slot);
+        }
         self.answer(slot, kernel, asked);
     }
 
