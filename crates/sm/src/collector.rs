@@ -347,10 +347,34 @@ impl Collectors {
         }
     }
 
-    /// Writes registers from the first on, as far as their banks are idle in this cycle; how many
-    /// were written. The load/store unit retries the others.
+    /// Writes registers of a load, so many of which are `written`, as far as their banks are idle
+    /// in this cycle. Whether these were all: then none is written of the next.
     #[inline]
-    pub fn try_write(&mut self, registers: &[u16], warp: u16) -> usize {
+    pub fn write_further(
+        &mut self,
+        inst: &TimedInst,
+        kernel: &KernelImage,
+        warp: u16,
+        written: &mut usize,
+    ) -> bool {
+        if inst.writes_several {
+            cold_path();
+            let left = &kernel.list(&inst.bank_writes)[*written..];
+            let count = self.try_write(left, warp);
+            let all = count == left.len();
+            *written = if all { 0 } else { *written + count };
+            return all;
+        }
+        let bank = self.banks.of_warp(inst.written_bank, warp);
+        let idle = self.written & bank == 0;
+        self.written |= bank;
+        idle
+    }
+
+    /// Writes registers from the first on, as far as their banks are idle in this cycle; how many
+    /// were written.
+    #[inline(never)]
+    fn try_write(&mut self, registers: &[u16], warp: u16) -> usize {
         for (i, &register) in registers.iter().enumerate() {
             let bank = 1 << self.banks.bank(register, warp);
             if self.written & bank != 0 {

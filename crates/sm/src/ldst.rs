@@ -44,15 +44,6 @@ pub(crate) enum L1dUse {
 /// Clients that take turns to write to the registers: see [`Ldst::with_result`].
 const CLIENTS: u32 = 5;
 
-/// What goes to the registers next.
-#[derive(Clone, Copy, Debug)]
-enum WriteBack {
-    /// A shared-memory load.
-    Shared(MemId),
-    /// One reply of a load.
-    Reply(MemId),
-}
-
 /// The unit. Fields stand as declared: those that every cycle looks at, then the others.
 #[repr(C, align(64))]
 pub struct Ldst {
@@ -60,7 +51,8 @@ pub struct Ldst {
     dispatch: Option<FlightId>,
     /// Its record, unless it is a fence.
     in_dispatch: Option<MemId>,
-    write_back: Option<WriteBack>,
+    /// What goes to the registers next: a load from shared memory, or a reply of one.
+    write_back: Option<MemId>,
     /// Registers of `write_back` that have been written.
     written: usize,
     next_client: u32,
@@ -389,22 +381,16 @@ impl Sm {
 
     /// Writes one result to the registers and picks the next (five clients in turn).
     fn write_back(&mut self, now: Cycle) {
-        if let Some(wb) = self.ldst.write_back {
-            let id = match wb {
-                WriteBack::Shared(id) | WriteBack::Reply(id) => id,
-            };
-            let inst = self.ldst.insts[id.0];
-            let image = image_of(&self.kernels, inst.kernel);
-            let banks = image.list(&image.at(inst.pc).bank_writes);
-            let left = &banks[self.ldst.written..];
-            let written = self
-                .collectors
-                .try_write(left, self.place(inst.warp.0) as u16);
-            if written < left.len() {
-                self.ldst.written += written;
+        if let Some(id) = self.ldst.write_back {
+            let MemInst {
+                kernel, pc, warp, ..
+            } = self.ldst.insts[id.0];
+            let image = image_of(&self.kernels, kernel);
+            let (inst, place) = (image.at(pc), self.place(warp.0) as u16);
+            let written = &mut self.ldst.written;
+            if !self.collectors.write_further(inst, image, place, written) {
                 return;
             }
-            self.ldst.written = 0;
             self.ldst.write_back = None;
             self.reply_done(id);
         }
@@ -415,36 +401,37 @@ impl Sm {
         while clients != 0 {
             let client = first_in_turn(clients, self.ldst.next_client);
             clients &= !(1 << client);
-            if let Some(wb) = self.take_result(client) {
+            if let Some(id) = self.take_result(client) {
                 self.ldst.next_client = (client + 1) % CLIENTS;
-                self.ldst.write_back = Some(wb);
-                let (WriteBack::Shared(id) | WriteBack::Reply(id)) = wb;
-                self.atomic_arrived(id);
+                self.ldst.write_back = Some(id);
+                if self.ldst.insts[id.0].atomic {
+                    self.atomic_arrived(id);
+                }
                 return;
             }
         }
     }
 
     /// What a client with a result writes, unless it is what a cache asked for itself.
-    fn take_result(&mut self, client: u32) -> Option<WriteBack> {
+    fn take_result(&mut self, client: u32) -> Option<MemId> {
         let ldst = &mut self.ldst;
         let reply = match client {
-            0 => return ldst.shared.pop().map(|(_, id)| WriteBack::Shared(id)),
+            0 => return ldst.shared.pop().map(|(_, id)| id),
             1 => ldst.l1t.next_ready(),
             2 => ldst.l1c.next_ready(),
             3 => ldst.around.take(),
             _ => next_of_program(ldst.l1d.as_mut()),
         };
-        reply.map(|r| WriteBack::Reply(mem_of(r.token)))
+        reply.map(|r| mem_of(r.token))
     }
 
-    /// A reply is next to be written: with the last one of an atomic, its warp goes on, while
+    /// A reply of an atomic is next to be written: with the last one, its warp goes on, while
     /// the destination stays reserved until it is written (4.x counts a warp's atomics down when
     /// it picks what to write back, shared memory's like any other).
-    #[inline(never)]
+    #[cold]
     fn atomic_arrived(&mut self, id: MemId) {
         let inst = self.ldst.insts[id.0];
-        if !inst.atomic || inst.pending != 1 {
+        if inst.pending != 1 {
             return;
         }
         self.at_rest = false;
@@ -472,6 +459,23 @@ impl Sm {
     /// All replies have come: the destination is free to read.
     fn complete_memory(&mut self, id: MemId) {
         self.at_rest = false;
+        if self.context.is_some() {
+            return self.complete_wherever(id);
+        }
+        let inst = self.ldst.insts[id.0];
+        let slot = inst.warp.index();
+        let image = image_of(&self.kernels, inst.kernel);
+        if let Some(group) = inst.copy {
+            self.warps.copies[slot].arrived(group);
+        }
+        self.warps.finished(slot, image.at(inst.pc), image);
+        self.ldst.insts.give(id.0);
+        self.release_fence(slot);
+    }
+
+    /// The same where contexts are switched: the warp may be out.
+    #[cold]
+    fn complete_wherever(&mut self, id: MemId) {
         let inst = self.ldst.insts[id.0];
         let slot = self.place(inst.warp.0);
         let image = image_of(&self.kernels, inst.kernel);
@@ -480,11 +484,8 @@ impl Sm {
         if let Some(group) = inst.copy {
             self.warps.copies[slot].arrived(group);
         }
-        if self.context.is_some() {
-            let inst_facts = image.at(inst.pc);
-            self.warps
-                .forget_load(slot, inst.awaited, inst_facts, image);
-        }
+        self.warps
+            .forget_load(slot, inst.awaited, image.at(inst.pc), image);
         self.ldst.insts.give(id.0);
         if slot >= self.warps.slots() {
             return self.arrived(inst.warp.0);

@@ -393,7 +393,7 @@ impl Warps {
         inst.writes_word & !self.track[slot].pending == 0
     }
 
-    /// An instruction of a function unit has ended: its results have arrived.
+    /// An instruction has ended, all of whose results come at once: they have arrived.
     #[inline(always)]
     pub fn finished(&mut self, slot: usize, inst: &TimedInst, kernel: &KernelImage) {
         if self.words > 1 {
