@@ -231,6 +231,12 @@ impl Ldst {
         }
     }
 
+    /// A reply waits to be taken, or something to be written to the registers.
+    #[inline]
+    pub(crate) fn has_taken_in(&self) -> bool {
+        !self.responses.is_empty() || self.write_back.is_some()
+    }
+
     /// Nothing can happen before `next_event`, an arrival or a credit: what is inside was tried in
     /// the last cycle and will fail in the same way until then.
     pub fn is_quiet(&self, link: &Link) -> bool {
@@ -240,8 +246,7 @@ impl Ldst {
             Cause::NoRoom(request) => !link.can_send(request),
             _ => true,
         };
-        self.write_back.is_none()
-            && self.responses.is_empty()
+        !self.has_taken_in()
             && (self.dispatch.is_none() || self.blocked.as_ref().is_some_and(blocked))
             && self.around.is_none()
             && self.l1d.as_ref().is_none_or(cache_quiet)

@@ -12,21 +12,32 @@ use warploom_policy::{WarpMask, WarpScheduler};
 
 impl Sm {
     /// The next cycle, from `now` on, in which anything can happen.
-    #[inline(never)]
+    #[inline(always)]
     pub(crate) fn sleeps_until(&self, now: Cycle) -> Cycle {
         // Mostly there is something to do: first what is quickly seen.
-        if self.link.has_arrived(now) || self.units.has_finished(now) || !self.is_quiet() {
+        let awake = self.link.has_arrived(now) || self.ldst.has_taken_in();
+        if awake || self.units.has_finished(now) {
+            now
+        } else {
+            self.next_event(now)
+        }
+    }
+
+    /// The same where none of that is seen.
+    #[inline(never)]
+    fn next_event(&self, now: Cycle) -> Cycle {
+        if !self.is_quiet() {
             return now;
         }
-        let events = [
-            self.link.next_arrival(),
-            self.ldst.next_event(),
-            self.starts.front().map(|s| s.at),
-            self.units.next_write_back(now),
-            self.context.as_ref().and_then(|c| c.next_event()),
-        ];
-        let next = events.into_iter().flatten().min();
-        next.unwrap_or(Cycle::MAX).max(now)
+        let or_never = |event: Option<Cycle>| event.unwrap_or(Cycle::MAX);
+        let mut next = or_never(self.link.next_arrival());
+        next = next.min(or_never(self.ldst.next_event()));
+        next = next.min(or_never(self.starts.front().map(|s| s.at)));
+        next = next.min(or_never(self.units.next_write_back(now)));
+        if let Some(context) = &self.context {
+            next = next.min(or_never(context.next_event()));
+        }
+        next.max(now)
     }
 
     /// What must stay as it is in a cycle that could have been skipped.
