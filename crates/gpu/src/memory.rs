@@ -274,10 +274,12 @@ impl MemorySystem {
     fn l2_cycle(&mut self, now: Cycle) {
         let mut any = false;
         for index in 0..self.partition_words() {
-            let full = self.back_mut().count_full(index);
+            let back = self.back_mut();
+            let full = back.full_inputs(index);
+            back.count_full(index, full);
             any |= self.take_requests(now, index, full);
+            self.back_mut().run_partitions(index, now);
         }
-        self.back_mut().run_partitions(now);
         self.arrival_cycles += u64::from(any);
     }
 

@@ -136,15 +136,28 @@ impl SubPartition {
     }
 
     /// One L2 cycle.
-    #[inline]
     pub fn cycle(&mut self, now_core: Cycle) {
-        self.now += 1;
-        if !self.queues_empty() || self.input.is_due(now_core) {
-            self.work(now_core);
-        }
+        Self::cycle_all(std::slice::from_mut(self), now_core);
     }
 
+    /// One L2 cycle of at most 64 sub-partitions. Returns those whose input could take no packet
+    /// before it, as bits.
+    // One call for all of them: most have work, and each would save and restore all registers.
     #[inline(never)]
+    pub fn cycle_all(all: &mut [Self], now_core: Cycle) -> u64 {
+        debug_assert!(all.len() <= 64, "more sub-partitions than bits");
+        let mut full = 0;
+        for (at, partition) in all.iter_mut().enumerate() {
+            full |= u64::from(!partition.can_accept()) << at;
+            partition.now += 1;
+            if !partition.queues_empty() || partition.input.is_due(now_core) {
+                partition.work(now_core);
+            }
+        }
+        full
+    }
+
+    #[inline(always)]
     fn work(&mut self, now_core: Cycle) {
         if self.has_l2 {
             answer(&mut self.l2, &mut self.to_noc);

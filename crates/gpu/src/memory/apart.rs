@@ -86,10 +86,10 @@ impl Back {
         self.left.ticks.push(ticks);
         for _ in 0..l2 {
             for index in 0..self.partition_words() {
-                let full = self.count_full(index);
+                let full = self.run_partitions(index, now);
+                self.count_full(index, full);
                 self.left.full.push(full);
             }
-            self.run_partitions(now);
         }
         for _ in 0..noc {
             self.replies.cycle();

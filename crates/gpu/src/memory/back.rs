@@ -192,10 +192,11 @@ impl Back {
         self.partitions[bank].push(now, request);
     }
 
-    /// L2 runs a cycle.
+    /// The partitions of a word run a cycle. Returns those whose input had no room for a packet
+    /// before it, as bits.
     #[inline]
-    pub(super) fn run_partitions(&mut self, now: Cycle) {
-        self.partitions.iter_mut().for_each(|p| p.cycle(now));
+    pub(super) fn run_partitions(&mut self, index: usize, now: Cycle) -> u64 {
+        SubPartition::cycle_all(self.partitions_of(index), now)
     }
 
     /// Accounts for core cycles in which nothing is inside. Returns how many cycles of networks
@@ -220,12 +221,8 @@ impl Back {
         for _ in 0..noc {
             self.inject_replies(now);
         }
-        for _ in 0..dram {
-            let banks = self.partitions.chunks_mut(self.per_channel);
-            for (channel, banks) in self.channels.iter_mut().zip(banks) {
-                channel.cycle(now, banks);
-            }
-        }
+        let (channels, banks) = (&mut self.channels, &mut self.partitions);
+        DramChannel::cycle_all(channels, (now, dram), banks, self.per_channel);
         Ticks { noc, l2 }
     }
 
@@ -322,11 +319,16 @@ impl Back {
 
     /// The partitions of a word whose input has no room for a packet, as bits.
     #[inline]
-    pub(super) fn count_full(&mut self, index: usize) -> u64 {
+    pub(super) fn full_inputs(&mut self, index: usize) -> u64 {
         let partitions = self.partitions_of(index);
-        let full = bits(partitions.iter().map(|partition| !partition.can_accept()));
+        bits(partitions.iter().map(|partition| !partition.can_accept()))
+    }
+
+    /// Counts a cycle in which these partitions of a word had no room for a packet.
+    #[inline]
+    pub(super) fn count_full(&mut self, index: usize, full: u64) {
+        let partitions = self.partitions_of(index);
         each_bit!(full, p => { partitions[p].count_input_full(); });
         self.dram_full_stalls += u64::from(full.count_ones());
-        full
     }
 }

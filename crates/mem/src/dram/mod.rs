@@ -188,24 +188,47 @@ impl DramChannel {
     /// One DRAM cycle: returns one finished request to its L2 bank, steps the banks, takes one
     /// request from the L2 banks into the latency queue and one from there into the scheduler.
     /// `banks` are this channel's sub-partitions in order.
-    #[inline]
     pub fn cycle(&mut self, now_core: Cycle, banks: &mut [SubPartition]) {
-        if self.is_calm(now_core, banks) {
-            self.now += 1;
-        } else {
-            self.work(now_core, banks);
+        let banks_each = banks.len();
+        Self::cycle_all(std::slice::from_mut(self), (now_core, 1), banks, banks_each);
+    }
+
+    /// So many DRAM cycles of all channels, of which each has as many L2 banks.
+    // One call for all of them: most have work, and each would save and restore all registers.
+    #[inline(never)]
+    pub fn cycle_all(
+        all: &mut [Self],
+        (now_core, cycles): (Cycle, u64),
+        banks: &mut [SubPartition],
+        banks_each: usize,
+    ) {
+        for (channel, banks) in all.iter_mut().zip(banks.chunks_mut(banks_each)) {
+            channel.cycles((now_core, cycles), banks);
+        }
+    }
+
+    #[inline(always)]
+    fn cycles(&mut self, (now_core, cycles): (Cycle, u64), banks: &mut [SubPartition]) {
+        let end = self.now + cycles;
+        while self.now < end {
+            if self.is_calm(now_core, banks) {
+                // Until then nothing comes from L2 either.
+                self.now = end.min(self.calm_until);
+            } else {
+                self.work(now_core, banks);
+            }
         }
     }
 
     /// Nothing happens in this cycle but for the passing of time.
-    #[inline]
+    #[inline(always)]
     fn is_calm(&self, now_core: Cycle, banks: &[SubPartition]) -> bool {
         self.now < self.calm_until
             && now_core < self.leaves_at
             && (self.is_full || nothing_waits(banks))
     }
 
-    #[inline(never)]
+    #[inline(always)]
     fn work(&mut self, now_core: Cycle, banks: &mut [SubPartition]) {
         self.return_one(banks);
         self.step(now_core);
