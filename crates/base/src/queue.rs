@@ -56,9 +56,7 @@ impl<T: Copy> FixedQueue<T> {
     /// Adds at the back, where it may be changed. Panics when full: callers test `is_full` first.
     #[inline(always)]
     pub fn push(&mut self, value: T) -> &mut T {
-        assert!(!self.is_full(), "push on a full queue of {}", self.capacity);
-        let at = self.wrap(self.head + self.len) as usize;
-        self.len += 1;
+        let at = self.take_place();
         if at >= self.slots.len() {
             // A copy, so that what is pushed need not lie in memory for this.
             self.allocate(&[value]);
@@ -67,6 +65,28 @@ impl<T: Copy> FixedQueue<T> {
         let slot = &mut self.slots[at];
         *slot = value;
         slot
+    }
+
+    /// `push` of what lies in memory, from where it is copied once.
+    #[inline(always)]
+    pub fn push_copy(&mut self, value: &T) -> &mut T {
+        let at = self.take_place();
+        if at >= self.slots.len() {
+            self.allocate(std::array::from_ref(value));
+            return &mut self.slots[at];
+        }
+        let slot = &mut self.slots[at];
+        *slot = *value;
+        slot
+    }
+
+    /// The place behind the newest entry, which has one from now on.
+    #[inline(always)]
+    fn take_place(&mut self) -> usize {
+        assert!(!self.is_full(), "push on a full queue of {}", self.capacity);
+        let at = self.wrap(self.head + self.len) as usize;
+        self.len += 1;
+        at
     }
 
     /// The newest entry, of which there must be one, stays or is taken back. Nobody can tell: no
@@ -145,6 +165,16 @@ mod tests {
             assert!(q.is_full());
             assert_eq!(q.iter().copied().collect::<Vec<_>>(), [i, i + 100]);
             assert_eq!((q.pop(), q.pop(), q.pop()), (Some(i), Some(i + 100), None));
+        }
+    }
+
+    #[test]
+    fn copies_wait_as_what_they_are_of() {
+        let (mut q, value) = (FixedQueue::new(2), 7);
+        for other in 0..5 {
+            *q.push_copy(&value) += other;
+            q.push(other);
+            assert_eq!((q.pop(), q.pop()), (Some(7 + other), Some(other)));
         }
     }
 

@@ -155,10 +155,19 @@ impl AddressDecoder {
     }
 
     #[inline]
-    fn hashed(&self, addr: u64, (quotient, channel): (u64, u64), rest: u64) -> u32 {
-        let banks = self.sub_partitions;
+    fn hashed(&self, addr: u64, split: (u64, u64), rest: u64) -> u32 {
         let side = self.side.of(rest) as u32;
-        let plain = channel as u32 * banks + side;
+        let plain = split.1 as u32 * self.sub_partitions + side;
+        match &self.hash {
+            Hash::None => plain,
+            // Apart, so that the usual case need not save the registers that hashes take.
+            _ => self.hash(addr, split, (side, plain)),
+        }
+    }
+
+    #[inline(never)]
+    fn hash(&self, addr: u64, (quotient, channel): (u64, u64), (side, plain): (u32, u32)) -> u32 {
+        let banks = self.sub_partitions;
         match &self.hash {
             Hash::None => plain,
             Hash::Xor => {

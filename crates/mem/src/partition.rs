@@ -184,7 +184,7 @@ impl SubPartition {
         } else if self.to_noc.is_full() {
             return;
         } else if wants_reply(reply.kind) {
-            self.to_noc.push(*reply);
+            self.to_noc.push_copy(reply);
         }
         self.from_dram.drop_oldest();
     }
@@ -201,7 +201,7 @@ impl SubPartition {
         }
         // Put together where its reply waits, should it be answered now.
         let packet = self.input.next();
-        let request = self.to_noc.push(*packet.whole());
+        let request = self.to_noc.push_copy(packet.whole());
         packet.cut(request);
         let answers_now = if self.ideal {
             l2.hit_always(self.now, request);
@@ -289,8 +289,8 @@ impl SubPartition {
 
     /// Takes a reply from DRAM.
     #[inline]
-    pub fn push_from_dram(&mut self, reply: Request) {
-        self.from_dram.push(reply);
+    pub fn push_from_dram(&mut self, reply: &Request) {
+        self.from_dram.push_copy(reply);
     }
 
     /// Nothing inside, in any queue or miss.
@@ -429,7 +429,7 @@ fn answer(l2: &mut Cache, to_noc: &mut FixedQueue<Request>) {
         && let Some(request) = l2.take_ready()
         && wants_reply(request.kind)
     {
-        to_noc.push(*request);
+        to_noc.push_copy(request);
     }
 }
 

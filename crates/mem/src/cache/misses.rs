@@ -56,9 +56,9 @@ impl Misses {
 
     /// Adds a request to the miss queue, which must have room.
     #[inline(always)]
-    pub(super) fn push(&mut self, request: Request) -> &mut Request {
+    pub(super) fn push(&mut self, request: &Request) -> &mut Request {
         debug_assert!(!self.is_full());
-        self.ring.push(request)
+        self.ring.push_copy(request)
     }
 
     /// The oldest of the miss queue. There must be no outlet.

@@ -331,24 +331,25 @@ impl Cache {
         if let Some(reason) = self.refuses_again(request) {
             return policy::refused(reason);
         }
-        let near = self.near;
-        let mut place = self.place(now, request, near.set);
+        let mut near = self.near;
+        let place = self.place(now, request, near.set);
         if !self.tags.is_at(near.at, place.line) {
-            place.set = self.tags.set(index_addr(request.addr));
-            let Some(at) = self.tags.find(place.set, place.line) else {
-                return self.access_out_of_line(place, None, request);
+            near.set = self.tags.set(index_addr(request.addr));
+            let Some(at) = self.tags.find(near.set, place.line) else {
+                return self.access_out_of_line(now, near.set, None, request);
             };
-            self.near = Near { at, set: place.set };
+            near.at = at;
+            self.near = near;
         }
-        let at = self.near.at;
+        let Near { at, set } = near;
         if request.kind.is_write() {
             if self.takes_write(at, place.sector) {
-                return self.take_write(place, at, request);
+                return self.take_write(now, near, request);
             }
         } else if self.tags.is_readable(at, place.sector) {
-            return self.read_hit(place, at, request);
+            return self.read_hit(Place { set, ..place }, at, request);
         }
-        self.access_out_of_line(place, Some(at), request)
+        self.access_out_of_line(now, set, Some(at), request)
     }
 
     /// The request reads a sector of line `at` that is there.
@@ -357,14 +358,16 @@ impl Cache {
         self.tags.is_readable(at, sector) && !request.kind.is_write()
     }
 
+    // Its place is found again: else hits would have to put it into memory for this.
     #[inline(never)]
     fn access_out_of_line(
         &mut self,
-        place: Place,
+        now: Cycle,
+        set: u32,
         found: Option<u32>,
         request: &Request,
     ) -> Access {
-        self.access_in_full(place, found, request)
+        self.access_in_full(self.place(now, request, set), found, request)
     }
 
     /// Whether a read of `bytes` at `addr`, in one sector, finds its data: then that is counted and
@@ -523,7 +526,7 @@ impl Cache {
     /// that.
     #[inline]
     pub(crate) fn pass(&mut self, request: &Request) {
-        self.misses.push(*request);
+        self.misses.push(request);
         self.misses.send();
     }
 

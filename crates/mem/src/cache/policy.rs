@@ -5,6 +5,7 @@ use super::tags::Probe;
 use super::{Access, AccessOutcome, Cache, FailReason, Level, Near, Place, Sent};
 use crate::{AccessKind, Request};
 use core::hint::cold_path;
+use warploom_base::Cycle;
 use warploom_config::{AllocatePolicy, ModelStyle, WriteAllocate, WritePolicy};
 
 /// An access that was taken.
@@ -108,7 +109,7 @@ impl Cache {
     #[inline]
     pub(super) fn send_past(&mut self, request: &Request) -> Access {
         self.refuses = false;
-        self.misses.push(*request);
+        self.misses.push(request);
         self.count(request, AccessOutcome::Miss);
         Access {
             outcome: AccessOutcome::Miss,
@@ -129,7 +130,7 @@ impl Cache {
         match self.rules.write_allocate {
             WriteAllocate::None => {
                 self.queue_has(1)?;
-                self.misses.push(*request);
+                self.misses.push(request);
                 Ok(Done {
                     sent: Sent::Write,
                     ..Done::default()
@@ -150,9 +151,9 @@ impl Cache {
 
     /// Such a write: what `write` does of it, without what others need.
     #[inline(never)]
-    pub(super) fn take_write(&mut self, place: Place, at: u32, request: &Request) -> Access {
+    pub(super) fn take_write(&mut self, now: Cycle, near: Near, request: &Request) -> Access {
         self.refuses = false;
-        self.write_present(place, at, request);
+        self.write_present(self.place(now, request, near.set), near.at, request);
         self.count_hit((request.kind, request.kernel));
         Access {
             outcome: AccessOutcome::Hit,
@@ -181,7 +182,7 @@ impl Cache {
         };
         if sends {
             self.queue_has(1)?;
-            self.misses.push(*request);
+            self.misses.push(request);
         }
         if stays {
             self.write_present(place, at, request);
@@ -205,7 +206,7 @@ impl Cache {
     ) -> Result<Done, FailReason> {
         self.queue_has(3)?;
         self.mshr_has_room(request)?;
-        self.misses.push(*request);
+        self.misses.push(request);
         let read = Request {
             kind: self.allocate_kind(),
             bytes: self.rules.atom_bytes,
@@ -262,7 +263,7 @@ impl Cache {
         self.queue_has(1)?;
         let write_sent = self.rules.write == WritePolicy::WriteThrough;
         if write_sent {
-            self.misses.push(*request);
+            self.misses.push(request);
         }
         let (at, evicts) = self.take_line(place, probe);
         let was_reserved = matches!(probe, Probe::HitReserved(_));
@@ -324,7 +325,7 @@ impl Cache {
         let entry = self
             .mshrs
             .start(slot, addr, self.rules.atom_bytes, fill, waiting);
-        let read = self.misses.push(*waiting);
+        let read = self.misses.push(waiting);
         read.addr = addr;
         read.bytes = self.rules.atom_bytes;
         read.sectors = self.rules.atom_sectors << (addr % 128 / 32) & 15;
@@ -386,7 +387,7 @@ impl Cache {
             return;
         }
         let evicted = *self.tags.evicted();
-        self.misses.push(Request {
+        self.misses.push(&Request {
             addr: evicted.addr,
             byte_mask: evicted.byte_mask,
             bytes: evicted.bytes,

@@ -202,8 +202,11 @@ impl DramChannel {
         banks: &mut [SubPartition],
         banks_each: usize,
     ) {
-        for (channel, banks) in all.iter_mut().zip(banks.chunks_mut(banks_each)) {
+        let mut left = banks;
+        for channel in all {
+            let (banks, others) = left.split_at_mut(banks_each);
             channel.cycles((now_core, cycles), banks);
+            left = others;
         }
     }
 
@@ -251,7 +254,7 @@ impl DramChannel {
         if bank.can_take_from_dram() {
             self.returns.drop_oldest();
             self.arbiter.give_back(side);
-            bank.push_from_dram(*self.requests.remove(ticket));
+            bank.push_from_dram(self.requests.remove(ticket));
         }
     }
 

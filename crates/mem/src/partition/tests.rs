@@ -25,7 +25,7 @@ fn reply_at(sub: &mut SubPartition, from: Cycle, to: Cycle) -> Option<(Cycle, Re
         sub.cycle(now);
         while let Some(down) = pop_dram(sub) {
             if !down.kind.is_write() {
-                sub.push_from_dram(down);
+                sub.push_from_dram(&down);
             }
         }
         if let Some(reply) = sub.pop_reply() {
@@ -175,7 +175,7 @@ fn a_version_3_l2_takes_whole_lines() {
         sub.cycle(now);
         if let Some(request) = pop_dram(&mut sub) {
             down.push((request.kind, request.bytes));
-            sub.push_from_dram(request);
+            sub.push_from_dram(&request);
         }
     }
     let expected = [

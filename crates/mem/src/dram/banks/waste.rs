@@ -4,13 +4,24 @@ use super::{Banks, Members, Needs};
 use crate::dram::detail::{BusUse, ColumnWait, DramDetail};
 use crate::dram::pipe::DataPipe;
 
-/// Banks in a mask. There are mostly none, and not every host has an instruction for it.
+/// Bits in each byte: not every host has an instruction for that.
+const BITS: [u8; 256] = {
+    let mut bits = [0; 256];
+    let mut byte = 1;
+    while byte < 256 {
+        bits[byte] = bits[byte / 2] + byte as u8 % 2;
+        byte += 1;
+    }
+    bits
+};
+
+/// Banks in a mask. Channels mostly have few.
 #[inline]
 const fn banks_in(mask: u64) -> u64 {
-    match mask {
-        0 => 0,
-        _ => mask.count_ones() as u64,
+    if mask >> 16 != 0 {
+        return mask.count_ones() as u64;
     }
+    BITS[mask as u8 as usize] as u64 + BITS[(mask >> 8) as u8 as usize] as u64
 }
 
 impl Banks {
