@@ -52,6 +52,25 @@ impl Lane {
             others: VecDeque::new(),
         }
     }
+
+    /// The first has gone on. Returns whether there is another.
+    #[inline]
+    fn step_up(&mut self) -> bool {
+        self.flits -= self.first.flits;
+        let next = self.others.pop_front();
+        match next {
+            Some(next) => self.first = next,
+            // Begins at its first place again: the host's cache has it.
+            None => self.others.clear(),
+        }
+        next.is_some()
+    }
+
+    /// The first has crossed the link and finds room at an input of the network.
+    #[inline(always)]
+    fn can_enter(&self, requests: &Network, input: usize, now: Cycle) -> bool {
+        self.first.at <= now && requests.has_room(input, self.first.flits)
+    }
 }
 
 /// Everything behind the SMs' links.
@@ -134,11 +153,12 @@ impl MemorySystem {
     pub fn take(&mut self, sm: usize, sent: &Outgoing) {
         let request = &sent.request;
         let to = self.decoder.sub_partition(request.addr).index();
-        let packet = self.requests.lodge(to, request, request.request_bytes());
+        let bytes = request.request_bytes();
+        let (packet, flits) = self.requests.lodge(to, request, bytes);
         let new = Inbound {
             at: sent.sent_at + self.link,
             packet,
-            flits: self.requests.flits(packet),
+            flits,
         };
         let lane = &mut self.inbound[sm];
         lane.flits += new.flits;
@@ -229,8 +249,11 @@ impl MemorySystem {
                     && self.sending.contains(sm)
                     && self.inbound[sm].first.at <= now
                 {
-                    let Inbound { packet, flits, .. } = self.inbound[sm].first;
-                    self.step_up(sm);
+                    let lane = &mut self.inbound[sm];
+                    let Inbound { packet, flits, .. } = lane.first;
+                    if !lane.step_up() {
+                        self.sending.remove(sm);
+                    }
                     self.free(sm, flits);
                     let request = *self.requests.content(packet);
                     self.requests.release(packet);
@@ -238,23 +261,6 @@ impl MemorySystem {
                 }
             }
         }
-    }
-
-    /// The first request from an SM has gone on. Returns whether there is another.
-    #[inline]
-    fn step_up(&mut self, sm: usize) -> bool {
-        let lane = &mut self.inbound[sm];
-        lane.flits -= lane.first.flits;
-        let next = lane.others.pop_front();
-        match next {
-            Some(next) => lane.first = next,
-            None => {
-                // Begins at its first place again: the host's cache has it.
-                lane.others.clear();
-                self.sending.remove(sm);
-            }
-        }
-        next.is_some()
     }
 
     /// The network took so many flits of an SM.
@@ -337,22 +343,28 @@ impl MemorySystem {
     /// The first request from an SM has crossed the link and finds room.
     #[inline(always)]
     fn can_enter(&self, sm: usize, cluster: usize, now: Cycle) -> bool {
-        let first = &self.inbound[sm].first;
-        first.at <= now && self.requests.has_room(cluster, first.flits)
+        self.inbound[sm].can_enter(&self.requests, cluster, now)
     }
 
     /// As many as find room, of which the first does. Apart from the loop of cycles in which mostly
     /// none does.
     #[inline(never)]
     fn inject_requests_of(&mut self, sm: usize, cluster: usize, now: Cycle) {
+        let (lane, requests) = (&mut self.inbound[sm], &mut self.requests);
+        let mut entered = 0;
         loop {
-            let Inbound { packet, flits, .. } = self.inbound[sm].first;
-            self.requests.enter(cluster, packet);
-            self.free(sm, flits);
-            if !self.step_up(sm) || !self.can_enter(sm, cluster, now) {
-                return;
+            let Inbound { packet, flits, .. } = lane.first;
+            requests.enter(cluster, (packet, flits));
+            entered += flits;
+            if !lane.step_up() {
+                self.sending.remove(sm);
+                break;
+            }
+            if !lane.can_enter(requests, cluster, now) {
+                break;
             }
         }
+        self.free(sm, entered);
     }
 
     /// Drops the dirty lines of L2: GPGPU-Sim models no writes for them (`flushL2`).

@@ -188,11 +188,11 @@ impl Network {
 
     /// Puts a packet of `bytes` into an input's buffer. Requires `can_inject`.
     pub fn inject(&mut self, input: usize, output: usize, request: Request, bytes: u32) {
-        let entered = self.try_inject(input, output, &request, bytes);
+        let entered = self.try_inject(input, output, &request, bytes, |_| {});
         debug_assert!(entered.is_some(), "no room at input {input}");
     }
 
-    /// Puts a packet of `bytes` into an input's buffer, if it fits.
+    /// Puts a packet of `bytes` into an input's buffer, if it fits, with what it carries changed.
     #[inline]
     pub fn try_inject(
         &mut self,
@@ -200,62 +200,60 @@ impl Network {
         output: usize,
         request: &Request,
         bytes: u32,
+        change: impl FnOnce(&mut Request),
     ) -> Option<PacketId> {
         let flits = self.flits_of(bytes);
         self.has_room(input, flits).then(|| {
-            let id = self.store.lodge(request, output as u32, flits, bytes);
-            self.put_in(input, id);
+            let (id, content) = self.store.lodge(request, output as u32, flits, bytes);
+            change(content);
+            self.put_in(input, (id, flits));
             id
         })
     }
 
     /// Keeps a packet of `bytes` for an output until it can enter, or whoever has no need of the
-    /// network releases it.
+    /// network releases it. Returns how many flits it is, too.
     #[inline]
-    pub fn lodge(&mut self, output: usize, request: &Request, bytes: u32) -> PacketId {
+    pub fn lodge(&mut self, output: usize, request: &Request, bytes: u32) -> (PacketId, u32) {
         let flits = self.flits_of(bytes);
-        self.store.lodge(request, output as u32, flits, bytes)
+        let (id, _) = self.store.lodge(request, output as u32, flits, bytes);
+        (id, flits)
     }
 
-    /// Puts a lodged packet into an input's buffer. Requires `has_room` for its flits.
+    /// Puts a lodged packet of so many flits into an input's buffer. Requires `has_room` for them.
     #[inline]
-    pub fn enter(&mut self, input: usize, id: PacketId) {
-        debug_assert!(self.has_room(input, self.flits(id)), "no room at {input}");
-        self.put_in(input, id);
+    pub fn enter(&mut self, input: usize, (id, flits): (PacketId, u32)) {
+        debug_assert!(self.has_room(input, flits), "no room at {input}");
+        debug_assert_eq!(self.store.parcel(id).flits, flits);
+        self.put_in(input, (id, flits));
     }
 
     #[inline]
-    fn put_in(&mut self, input: usize, id: PacketId) {
+    fn put_in(&mut self, input: usize, packet: (PacketId, u32)) {
         self.inside += 1;
         self.counters.packets += 1;
         match &mut self.kind {
-            Kind::Fly(fly) => fly.inject(input, id, &mut self.store),
-            _ => self.put_in_elsewhere(input, id),
+            Kind::Fly(fly) => fly.inject(input, packet, &mut self.store),
+            _ => self.put_in_elsewhere(input, packet),
         }
     }
 
     #[inline(never)]
-    fn put_in_elsewhere(&mut self, input: usize, id: PacketId) {
-        let store = &mut self.store;
-        each_kind!(&mut self.kind, net => net.inject(input, id, store));
+    fn put_in_elsewhere(&mut self, input: usize, packet: (PacketId, u32)) {
+        let (id, store) = (packet.0, &mut self.store);
+        match &mut self.kind {
+            Kind::Random(net) => net.inject(input, id, store),
+            Kind::Local(net) => net.inject(input, id, store),
+            Kind::Turns(net) => net.inject(input, id, store),
+            Kind::Fly(net) => net.inject(input, packet, store),
+            Kind::LargeFly(net) => net.inject(input, packet, store),
+        }
     }
 
     /// What a packet carries that is lodged, inside or taken.
     #[inline]
     pub fn content(&self, id: PacketId) -> &Request {
         self.store.content(id)
-    }
-
-    /// The same, to be changed.
-    #[inline]
-    pub fn content_mut(&mut self, id: PacketId) -> &mut Request {
-        self.store.content_mut(id)
-    }
-
-    /// Flits of such a packet.
-    #[inline]
-    pub fn flits(&self, id: PacketId) -> u32 {
-        self.store.parcel(id).flits
     }
 
     /// Forgets a packet that is lodged or taken.
@@ -330,11 +328,11 @@ impl Network {
     #[inline]
     pub fn take(&mut self, output: usize) -> Option<PacketId> {
         let id = match &mut self.kind {
-            Kind::Fly(fly) => fly.pop(output, &mut self.store),
-            _ => self.take_elsewhere(output),
+            Kind::Fly(fly) => fly.pop(output, &mut self.store)?,
+            _ => self.take_elsewhere(output)?,
         };
-        self.inside -= u64::from(id.is_some());
-        id
+        self.inside -= 1;
+        Some(id)
     }
 
     #[inline(never)]

@@ -152,7 +152,7 @@ mod tests {
         }
 
         fn inject(&mut self, input: usize, token: u32, output: u32) {
-            let id = self.store.lodge(&packet(token), output, 1, 40);
+            let (id, _) = self.store.lodge(&packet(token), output, 1, 40);
             self.net.inject(input, id, &mut self.store);
         }
 

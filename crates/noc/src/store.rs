@@ -48,7 +48,7 @@ impl Store {
         }
     }
 
-    /// Takes a packet in.
+    /// Takes a packet in. Returns what it carries, too, which may be changed.
     #[inline]
     pub(crate) fn lodge(
         &mut self,
@@ -56,7 +56,7 @@ impl Store {
         output: u32,
         flits: u32,
         bytes: u32,
-    ) -> PacketId {
+    ) -> (PacketId, &mut Request) {
         let parcel = Parcel {
             output,
             flits,
@@ -67,7 +67,7 @@ impl Store {
         let packet = &mut self.packets[id.index()];
         packet.content = *content;
         packet.parcel = parcel;
-        id
+        (id, &mut packet.content)
     }
 
     /// Makes a place.
@@ -91,12 +91,6 @@ impl Store {
     #[inline]
     pub(crate) fn content(&self, id: PacketId) -> &Request {
         &self.packets[id.index()].content
-    }
-
-    /// The same, to be changed.
-    #[inline]
-    pub(crate) fn content_mut(&mut self, id: PacketId) -> &mut Request {
-        &mut self.packets[id.index()].content
     }
 
     /// The rest of it.
@@ -173,7 +167,7 @@ mod tests {
         for round in 0..300_u32 {
             let (from, to) = ((round / 5 % 2) as usize, (round / 3 % 2) as usize);
             if round % 4 > 0 {
-                let id = store.lodge(&packet(round), round + 1, 2, 40);
+                let (id, _) = store.lodge(&packet(round), round + 1, 2, 40);
                 lines[to].push(&mut store, id);
                 expected[to].push_back(round);
                 most = most.max(expected.iter().map(VecDeque::len).sum());

@@ -134,7 +134,7 @@ mod tests {
     fn order(mut net: TurnCrossbar, packets: &[(usize, u32)]) -> (Vec<u32>, NocCounters) {
         let (mut store, mut counters) = (Store::new(8), NocCounters::default());
         for &(input, token) in packets {
-            let id = store.lodge(&packet(token), 0, 1, 40);
+            let (id, _) = store.lodge(&packet(token), 0, 1, 40);
             net.inject(input, id, &mut store);
         }
         let mut came = Vec::new();

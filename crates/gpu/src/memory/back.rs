@@ -249,7 +249,7 @@ impl Back {
             if reply.kind == AccessKind::GlobalAtomic {
                 self.atomics.push(AtomicEvent { at: now, reply });
             }
-            let packet = self.replies.lodge(0, &reply, reply.reply_bytes());
+            let (packet, _) = self.replies.lodge(0, &reply, reply.reply_bytes());
             self.send_out(packet, now, receive);
         }
     }
@@ -288,17 +288,17 @@ impl Back {
                 continue;
             };
             let cluster = self.cluster_of[reply.sm.index()] as usize;
-            let bytes = reply.reply_bytes();
-            let Some(packet) = self.replies.try_inject(p, cluster, reply, bytes) else {
+            let (kind, bytes) = (reply.kind, reply.reply_bytes());
+            let stamp = |reply: &mut Request| reply.returned_at = now as u32;
+            let replies = &mut self.replies;
+            let Some(packet) = replies.try_inject(p, cluster, reply, bytes, stamp) else {
                 self.reply_stalls += 1;
                 partition.count_reply_stall();
                 continue;
             };
             partition.drop_reply();
-            let reply = self.replies.content_mut(packet);
-            reply.returned_at = now as u32;
-            if reply.kind == AccessKind::GlobalAtomic {
-                let reply = *reply;
+            if kind == AccessKind::GlobalAtomic {
+                let reply = *replies.content(packet);
                 self.atomics.push(AtomicEvent { at: now, reply });
             }
         }

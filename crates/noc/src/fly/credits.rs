@@ -5,7 +5,7 @@ use super::CHANNEL;
 use super::ports::{PortSet, PortTable, Ports};
 
 /// Counts that are added at once.
-const LANES: usize = 8;
+const LANES: usize = 16;
 
 /// Counts by virtual channel.
 type Counts<P> = <P as Ports>::Table<u32>;
@@ -35,7 +35,7 @@ impl<P: Ports> Credits<P> {
     }
 
     /// A cycle begins: credits that were given `CHANNEL` cycles ago are there.
-    #[inline]
+    #[inline(always)]
     pub(super) fn arrive(&mut self) {
         self.at = (self.at + 1) % CHANNEL;
         // All at once: most of a port's flits are followed by its credits.

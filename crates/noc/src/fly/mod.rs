@@ -123,9 +123,9 @@ impl<P: Ports> Fly<P> {
     }
 
     #[inline]
-    pub(crate) fn inject(&mut self, input: usize, id: PacketId, store: &mut Store) {
+    pub(crate) fn inject(&mut self, input: usize, (id, flits): (PacketId, u32), store: &mut Store) {
         let source = &mut self.sources[input];
-        source.flits += store.parcel(id).flits;
+        source.flits += flits;
         if self.channels == 1 {
             self.router.announce(input, id, store);
         } else {
@@ -173,7 +173,7 @@ impl<P: Ports> Fly<P> {
     }
 
     /// A cycle begins. Credits that crossed their channels are taken.
-    #[inline]
+    #[inline(always)]
     fn begin(&mut self) {
         self.now += 1;
         self.credits.arrive();
@@ -293,8 +293,8 @@ mod tests {
             let (input, output) = (rng.below(6) as usize, rng.below(6).min(4));
             let flits = 1 + rng.below(4);
             if net.has_room(input, flits) && rng.below(3) > 0 {
-                let id = store.lodge(&packet(cycle), output, flits, 32 * flits);
-                net.inject(input, id, &mut store);
+                let (id, _) = store.lodge(&packet(cycle), output, flits, 32 * flits);
+                net.inject(input, (id, flits), &mut store);
             }
             net.cycle(&mut store, &mut counters);
             let output = rng.below(6) as usize;

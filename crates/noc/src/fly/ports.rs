@@ -51,8 +51,6 @@ pub(crate) trait PortSet: Clone + Debug {
     fn take(&mut self, other: &mut Self);
     fn contains(&self, port: usize) -> bool;
     fn is_empty(&self) -> bool;
-    /// Number of members.
-    fn count(&self) -> u64;
     /// First member from `from` upwards, then from zero.
     fn in_turn(&self, from: usize) -> Option<usize>;
     /// For `each_member`.
@@ -141,11 +139,6 @@ impl PortSet for Word {
     }
 
     #[inline]
-    fn count(&self) -> u64 {
-        self.0.count_ones().into()
-    }
-
-    #[inline]
     fn in_turn(&self, from: usize) -> Option<usize> {
         let turned = self.0.rotate_right(from as u32);
         let member = (from + turned.trailing_zeros() as usize) % Few::MOST;
@@ -208,14 +201,6 @@ impl PortSet for BitSet {
     #[inline]
     fn is_empty(&self) -> bool {
         Self::is_empty(self)
-    }
-
-    #[inline]
-    fn count(&self) -> u64 {
-        let words = 0..self.words();
-        words
-            .map(|index| u64::from(self.word(index).count_ones()))
-            .sum()
     }
 
     #[inline]
@@ -311,10 +296,10 @@ mod tests {
             }
             let mut members = Vec::new();
             each_member!(set, port => { members.push(port) });
-            let (empty, count) = (set.is_empty(), set.count());
+            let empty = set.is_empty();
             let turn = set.in_turn(round % 64);
             let (here, sum) = (set.contains(round % 64), table[round % 64]);
-            answers.push(format!("{members:?} {turn:?} {empty} {count} {here} {sum}"));
+            answers.push(format!("{members:?} {turn:?} {empty} {here} {sum}"));
         }
         answers
     }
