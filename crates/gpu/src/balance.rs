@@ -55,16 +55,15 @@ impl Balance {
     }
 
     /// A spell of so many cycles is over, in which the stepping thread has waited `own` turns; the
-    /// workers have so many in all. What the stepping thread waits the machine waits, so it should
-    /// be little beside what each worker does.
+    /// workers have so many in all. Who waits twice as long as another should have more to do.
     pub fn note_spell(&mut self, cycles: u32, own: u32, others: impl Iterator<Item = u64>) {
         let (own, others) = (u64::from(own), others.zip(&mut self.asked));
         let waited = others.map(|(now, before)| now - std::mem::replace(before, now));
         let least = waited.min().unwrap_or(0);
         let much = IDLE_TURNS * u64::from(cycles);
-        let early = if own > least / 4 && own > much / 4 {
+        let early = if own > 2 * least && own > much {
             cycles
-        } else if own < least / 16 && least > much {
+        } else if 2 * own < least && least > much {
             0
         } else {
             cycles / 2
@@ -136,14 +135,14 @@ mod tests {
     }
 
     #[test]
-    fn the_stepping_thread_waits_little_in_spells() {
-        assert_eq!(due_after_spells(101, 400), Some((1, 0)), "it takes an SM");
-        assert_eq!(due_after_spells(100, 400), None);
-        assert_eq!(due_after_spells(25, 400), None);
-        assert_eq!(due_after_spells(24, 400), Some((0, 1)), "it gives one");
+    fn who_waits_twice_as_long_gets_more_to_do() {
+        assert_eq!(due_after_spells(801, 400), Some((1, 0)), "it takes an SM");
+        assert_eq!(due_after_spells(800, 400), None);
+        assert_eq!(due_after_spells(400, 800), None);
+        assert_eq!(due_after_spells(399, 800), Some((0, 1)), "it gives one");
         let much = 16 * IDLE_TURNS as u32;
         assert_eq!(due_after_spells(0, much.into()), None, "both are busy");
-        assert_eq!(due_after_spells(much / 4, 0), None);
+        assert_eq!(due_after_spells(much, 0), None);
     }
 
     #[test]
