@@ -42,13 +42,11 @@ impl Retreat {
     /// A step begins: whether it is done without workers.
     #[inline]
     pub fn begin_step(&mut self) -> bool {
-        let alone = self.left > 0;
-        self.left -= u32::from(alone);
-        self.together = self.together.saturating_add(u32::from(!alone));
-        alone
+        self.pass(1)
     }
 
-    /// So many steps were taken at once: whether they were done without workers.
+    /// So many steps are taken at once: whether they are done without workers.
+    #[inline]
     pub fn pass(&mut self, steps: u32) -> bool {
         let alone = self.left > 0;
         self.left = self.left.saturating_sub(steps);

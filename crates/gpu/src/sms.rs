@@ -65,10 +65,10 @@ impl Alone<'_> {
         self.news[index].waiting
     }
 
-    /// See [`SmArray::sleeps_until`].
+    /// See [`SmArray::news`].
     #[inline]
-    pub fn sleeps_until(&self, index: usize, span: (Cycle, Cycle), known: Cycle) -> Cycle {
-        sleeps_until(self.news[index], span, known)
+    pub fn news(&self, index: usize) -> News {
+        self.news[index]
     }
 
     /// Runs an SM from `now` to `to`, or as far as it can be run: see [`Sm::run_on`], to which the
@@ -90,16 +90,6 @@ impl Alone<'_> {
         }
         (end, news.flags)
     }
-}
-
-/// See [`SmArray::sleeps_until`].
-#[inline]
-fn sleeps_until(news: News, (now, to): (Cycle, Cycle), known: Cycle) -> Cycle {
-    let end = match news.flags.waits_for_credits() {
-        true => news.wake_at.min(known + 1),
-        false => news.wake_at,
-    };
-    end.clamp(now, to)
 }
 
 /// The SMs of a GPU.
@@ -177,13 +167,6 @@ impl SmArray {
             home => self.crews[home].send(index, Arrival::CreditsFrom(at, flits)),
         }
         self.news[index].wake_for_credits(at);
-    }
-
-    /// How far an SM sleeps from cycle `now` on, up to `to`. One that waits for credits may get
-    /// some in any cycle behind `known`.
-    #[inline]
-    pub fn sleeps_until(&self, index: usize, span: (Cycle, Cycle), known: Cycle) -> Cycle {
-        sleeps_until(self.news[index], span, known)
     }
 
     /// The first cycle in which an SM has something to do.

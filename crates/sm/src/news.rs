@@ -105,6 +105,17 @@ impl News {
         self.wake(at);
     }
 
+    /// How far the SM sleeps from cycle `now` on, up to `to`. One that waits for credits may get
+    /// some in any cycle behind `known`.
+    #[inline]
+    pub fn sleeps_until(&self, (now, to): (Cycle, Cycle), known: Cycle) -> Cycle {
+        let end = match self.flags.waits_for_credits() {
+            true => self.wake_at.min(known + 1),
+            false => self.wake_at,
+        };
+        end.clamp(now, to)
+    }
+
     /// The SM has got credits before cycle `now`: wakes it if it waits for them.
     #[inline]
     pub fn wake_for_credits(&mut self, now: Cycle) {
@@ -185,6 +196,22 @@ mod tests {
             kernel: KernelSlot(0),
             asid: 0,
         }
+    }
+
+    /// One that waits for credits may get some as soon as they are not known.
+    #[test]
+    fn an_sm_sleeps_no_further_than_credits_are_known() {
+        let asleep = |flags| News {
+            wake_at: 20,
+            waiting: 0,
+            flags: Flags(flags),
+        };
+        let (sleeps, waits) = (asleep(0), asleep(WAITS_FOR_CREDITS));
+        assert_eq!(sleeps.sleeps_until((10, 32), 12), 20);
+        assert_eq!(sleeps.sleeps_until((10, 16), 12), 16);
+        assert_eq!(waits.sleeps_until((10, 32), 12), 13);
+        assert_eq!(waits.sleeps_until((10, 32), 30), 20);
+        assert_eq!(sleeps.sleeps_until((25, 32), 30), 25, "it is awake");
     }
 
     /// The flags of news.

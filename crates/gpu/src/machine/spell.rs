@@ -27,7 +27,7 @@ use warploom_base::{BitSet, Cycle, each_member};
 use warploom_config::GpuSpec;
 use warploom_exec::{DeviceMemory, StoredLines};
 use warploom_policy::DeviceView;
-use warploom_sm::Flags;
+use warploom_sm::{Flags, News};
 
 /// Most cycles of a spell.
 const MOST: Cycle = 32;
@@ -145,20 +145,25 @@ impl Spell {
         known
     }
 
-    /// The cycles that an SM can run now, up to cycle `to` at most, if it does not have to wait:
-    /// for the front, or for others before it is offered a block.
+    /// The cycles that an SM is to run now, up to cycle `to` at most, if it does not have to wait:
+    /// for the front, or for others before it is offered a block. It comes to where it wakes up,
+    /// by its `news`.
     #[inline]
-    fn turn(&self, sm: usize, offered: Option<&BitSet>, to: Cycle) -> Option<Turn> {
+    fn turn(&mut self, sm: usize, news: News, offered: Option<&BitSet>, to: Cycle) -> Option<Turn> {
         let at = self.at[sm];
         let is_offered = offered.is_some_and(|open| open.contains(sm));
         let in_order = is_offered || self.called.contains(sm);
-        let waits = at > self.front || at > self.next && in_order;
-        (!waits).then_some(Turn {
-            sm,
-            from: at,
-            // One that may have room for a block is offered one in the next cycle.
-            to: if is_offered { at + 1 } else { to },
-        })
+        if at > self.front || at > self.next && in_order {
+            return None;
+        }
+        // One that may have room for a block is offered one in the next cycle.
+        let to = if is_offered { at + 1 } else { to };
+        let from = news.sleeps_until((at, to), self.front);
+        if from < to && from <= self.front {
+            return Some(Turn { sm, from, to });
+        }
+        self.at[sm] = from;
+        None
     }
 
     /// An SM has come to cycle `at`.
@@ -311,7 +316,9 @@ impl Gpu {
             None => memory.run_back(span, *now, &mut Later),
         };
         memory.begin_front();
-        self.hand_over_replies();
+        if span.0 < span.1 {
+            self.hand_over_replies();
+        }
         self.spell.back
     }
 
@@ -386,19 +393,13 @@ impl Gpu {
         };
         let known = spell.front;
         each_member!(spell.behind, sm => {
-            let Some(turn) = spell.turn(sm, offered, to) else {
-                continue;
-            };
-            let from_now = alone.sleeps_until(sm, (turn.from, turn.to), known);
-            if from_now < turn.to && from_now <= known {
-                let span = (from, from_now, turn.to);
+            if let Some(turn) = spell.turn(sm, alone.news(sm), offered, to) {
+                let span = (from, turn.from, turn.to);
                 let (at, flags) = alone.run_on(sm, span, known, device, |sent| {
                     ledger.sent(sm, &sent.request);
                     memory.take(sm, sent);
                 });
                 spell.move_to(sm, at, flags);
-            } else {
-                spell.at[sm] = from_now;
             }
         });
     }
@@ -417,15 +418,7 @@ impl Gpu {
         let known = spell.front;
         let mut turns = std::mem::take(&mut spell.turns);
         each_member!(spell.behind, sm => {
-            let Some(turn) = spell.turn(sm, offered, to) else {
-                continue;
-            };
-            let from_now = sms.sleeps_until(sm, (turn.from, turn.to), known);
-            if from_now < turn.to && from_now <= known {
-                turns.push(Turn { from: from_now, ..turn });
-            } else {
-                spell.at[sm] = from_now;
-            }
+            turns.extend(spell.turn(sm, sms.news(sm), offered, to));
         });
         sms.run_round(
             (from, known),
