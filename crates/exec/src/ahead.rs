@@ -149,18 +149,52 @@ pub(crate) fn may_run_ahead(op: Op) -> bool {
     }
 }
 
+/// A word and a bit of it, of so many words, for a number. Lines as far apart as arrays mostly are
+/// have different ones (Fibonacci hashing: D. Knuth, The Art of Computer Programming 3, 6.4).
+#[inline]
+fn place<const WORDS: usize>(number: u64) -> (usize, u64) {
+    let bits = u64::BITS - (WORDS * 64).ilog2();
+    let bit = (number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> bits) as usize;
+    (bit / 64 % WORDS, 1 << (bit % 64))
+}
+
+/// Pages of memory that may have been touched, of whatever address space: those that were are among
+/// them. As much as fits into a line of the host's cache.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Pages([u64; Self::WORDS]);
+
+impl Pages {
+    const WORDS: usize = 8;
+    /// Logarithm of their bytes.
+    const SHIFT: u32 = 12;
+
+    #[inline]
+    fn insert(&mut self, address: u64) {
+        let (word, bit) = place::<{ Self::WORDS }>(address >> Self::SHIFT);
+        self.0[word] |= bit;
+    }
+
+    /// Some page is among both.
+    pub fn meet(&self, other: &Self) -> bool {
+        let pairs = self.0.iter().zip(&other.0);
+        pairs.fold(0, |common, (one, other)| common | one & other) != 0
+    }
+}
+
 /// Lines of memory that may have been stored to, of whatever address space. Those that were are
 /// among them.
 #[derive(Clone, Debug)]
 pub struct StoredLines {
     /// A bit for each of some lines.
     words: Box<[u64; Self::WORDS]>,
+    pages: Pages,
 }
 
 impl Default for StoredLines {
     fn default() -> Self {
         Self {
             words: Box::new([0; Self::WORDS]),
+            pages: Pages::default(),
         }
     }
 }
@@ -171,27 +205,25 @@ impl StoredLines {
     /// None.
     pub fn clear(&mut self) {
         self.words.fill(0);
-    }
-
-    /// Word and bit of a line. Lines as far apart as arrays mostly are have different ones
-    /// (Fibonacci hashing: D. Knuth, The Art of Computer Programming 3, 6.4).
-    #[inline]
-    fn place(line: u64) -> (usize, u64) {
-        let bits = u64::BITS - (Self::WORDS * 64).ilog2();
-        let bit = (line.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> bits) as usize;
-        (bit / 64 % Self::WORDS, 1 << (bit % 64))
+        self.pages = Pages::default();
     }
 
     #[inline]
     pub(crate) fn insert(&mut self, line: u64) {
-        let (word, bit) = Self::place(line);
+        let (word, bit) = place::<{ Self::WORDS }>(line);
         self.words[word] |= bit;
+        self.pages.insert(line << LINE_SHIFT);
     }
 
     #[inline]
     fn may_hold(&self, address: u64) -> bool {
-        let (word, bit) = Self::place(address >> LINE_SHIFT);
+        let (word, bit) = place::<{ Self::WORDS }>(address >> LINE_SHIFT);
         self.words[word] & bit != 0
+    }
+
+    /// The pages of these lines.
+    pub fn pages(&self) -> &Pages {
+        &self.pages
     }
 }
 
@@ -236,16 +268,31 @@ impl Loaded {
         self.pc
     }
 
-    /// What was loaded may lie in one of these lines.
-    pub fn may_touch(&self, stored: &StoredLines) -> bool {
+    /// Calls `f` with addresses, at least one in each line that was loaded from, until it says yes.
+    /// Returns whether it did.
+    #[inline]
+    fn any_address(&self, mut f: impl FnMut(u64) -> bool) -> bool {
         match self.halves {
             Some(halves) => halves.iter().any(|half| {
                 let last = half.first + if half.row { HALF_ROW - 1 } else { 0 };
-                stored.may_hold(half.first) || stored.may_hold(last)
+                f(half.first) || f(last)
             }),
             // Nothing that is loaded reaches over the end of a line: it is aligned.
-            None => lanes_of(self.lanes).any(|lane| stored.may_hold(self.addrs[lane])),
+            None => lanes_of(self.lanes).any(|lane| f(self.addrs[lane])),
         }
+    }
+
+    /// What was loaded may lie in one of these lines.
+    pub fn may_touch(&self, stored: &StoredLines) -> bool {
+        self.any_address(|address| stored.may_hold(address))
+    }
+
+    /// Adds the pages that were loaded from.
+    pub fn mark_pages(&self, pages: &mut Pages) {
+        self.any_address(|address| {
+            pages.insert(address);
+            false
+        });
     }
 
     /// Loads the same again, from memory as it is now and the SM's own stores of the same cycle:
@@ -345,7 +392,8 @@ mod tests {
         assert!(note(&memory, MemKind::Load, &[late]));
     }
 
-    /// A load where something was stored is found, however its words lie; most others are not.
+    /// A load where something was stored is found, by its line and by its page, however its words
+    /// lie; most others are not.
     #[test]
     fn what_was_stored_to_is_found() {
         let mut log = WriteLog::new();
@@ -366,18 +414,25 @@ mod tests {
             };
             [None, Some([half(0), half(WARP_SIZE / 2)])].map(|halves| {
                 out.halves = halves;
-                Loaded::of(&out, &WriteLog::new()).may_touch(&stored)
+                let load = Loaded::of(&out, &WriteLog::new());
+                let mut pages = Pages::default();
+                load.mark_pages(&mut pages);
+                (load.may_touch(&stored), pages.meet(stored.pages()))
             })
         };
         // The store reaches over the end of a line.
         for (first, row) in [(0x1_0080, false), (0x1_0100, false), (0x1_0084, true)] {
-            assert_eq!(lanes(first, row), [true; 2], "{first:#x}");
+            assert_eq!(lanes(first, row), [(true, true); 2], "{first:#x}");
         }
-        let others = (0..1000).map(|line| 0x20_0000 + 128 * line);
-        let found = others.filter(|first| lanes(*first, true)[0]).count();
-        assert!(found < 10, "{found} found of a thousand");
+        let others = (0..1000).map(|line| lanes(0x20_0000 + 4096 * line, true)[0]);
+        let (by_line, by_page): (Vec<_>, Vec<_>) = others.unzip();
+        for (found, most) in [(by_line, 10), (by_page, 20)] {
+            let found = found.into_iter().filter(|found| *found).count();
+            assert!(found < most, "{found} found of a thousand");
+        }
         stored.clear();
         assert!(!Loaded::of(&StepOut::default(), &log).may_touch(&stored));
+        assert!(!stored.pages().meet(&Pages([u64::MAX; Pages::WORDS])));
     }
 
     #[test]

@@ -61,7 +61,7 @@ mod warp;
 mod warp_ops;
 mod wide;
 
-pub use ahead::{Loaded, StoredLines};
+pub use ahead::{Loaded, Pages, StoredLines};
 pub use atomic::{AtomicAct, AtomicBatch, AtomicDst, AtomicMode, apply_atomic, atom_bytes};
 pub use barrier::{BARRIERS, BarrierArrival, BarrierOutcome, BarrierRelease, BarrierTable};
 pub use block::BlockState;

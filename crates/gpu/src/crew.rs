@@ -6,7 +6,8 @@ use crate::mail::{Inbox, Mail};
 use crate::workers::OwnLine;
 use std::ops::Range;
 use warploom_base::{Cycle, each_bit};
-use warploom_exec::DeviceMemory;
+use warploom_exec::{DeviceMemory, Pages};
+use warploom_mem::Request;
 use warploom_sm::{Arrival, Flags, News, Outgoing, Sm};
 
 /// Packets of a step for which there is room at first: more are few, and the room stays.
@@ -41,8 +42,57 @@ struct Orders {
     awake: Vec<u32>,
     /// The cycles of each, in a round.
     spans: Vec<(Cycle, Cycle)>,
-    /// What came for SMs, by place, in order; they have it before they run.
-    arrived: Vec<(u32, Arrival)>,
+    /// What came for SMs; they have it before they run.
+    arrived: Arrived,
+}
+
+/// What came for SMs, by place, in order. Credits are many and small.
+#[derive(Default)]
+struct Arrived {
+    credits: Vec<Credits>,
+    replies: Vec<(u32, Cycle, Request)>,
+}
+
+/// Credits for an SM, by place.
+struct Credits {
+    place: u32,
+    flits: u32,
+    /// The cycle from which they are there, if not at once.
+    from: Option<Cycle>,
+}
+
+impl Arrived {
+    fn is_empty(&self) -> bool {
+        self.credits.is_empty() && self.replies.is_empty()
+    }
+
+    fn clear(&mut self) {
+        self.credits.clear();
+        self.replies.clear();
+    }
+
+    fn push(&mut self, place: u32, arrival: Arrival) {
+        let (from, flits) = match arrival {
+            Arrival::Reply(at, reply) => return self.replies.push((place, at, reply)),
+            Arrival::Credits(flits) => (None, flits),
+            Arrival::CreditsFrom(at, flits) => (Some(at), flits),
+        };
+        self.credits.push(Credits { place, flits, from });
+    }
+
+    /// Gives it to those for whom it came.
+    fn give(&self, sms: &mut [Sm]) {
+        for &Credits { place, flits, from } in &self.credits {
+            let link = &mut sms[place as usize].link;
+            match from {
+                Some(at) => link.add_credits_from(at, flits),
+                None => link.add_credits(flits),
+            }
+        }
+        for (place, at, reply) in &self.replies {
+            sms[*place as usize].receive_reply(*at, reply);
+        }
+    }
 }
 
 /// What whoever runs the SMs writes in a step.
@@ -50,8 +100,8 @@ struct Orders {
 struct Results {
     /// Of each SM of the step, in order.
     news: Vec<News>,
-    /// How far each came in a round.
-    reached: Vec<Cycle>,
+    /// How far each came in a round, and where it has loaded from in the spell.
+    reached: Vec<(Cycle, Pages)>,
     /// What SMs sent, by number, where [`Crew::post`] put it there.
     posted: Vec<(u32, Outgoing)>,
 }
@@ -81,7 +131,8 @@ impl Crew {
         crew.orders.spans.reserve_exact(most);
         crew.results.news.reserve_exact(most);
         crew.results.reached.reserve_exact(most);
-        crew.orders.arrived.reserve(ROOM);
+        crew.orders.arrived.credits.reserve(ROOM);
+        crew.orders.arrived.replies.reserve(ROOM);
         crew.results.posted.reserve(ROOM);
         crew.orders.first = first;
         crew
@@ -140,7 +191,7 @@ impl Crew {
     /// Something for an SM, by number.
     pub fn send(&mut self, number: usize, arrival: Arrival) {
         let place = (number - self.orders.first) as u32;
-        self.orders.arrived.push((place, arrival));
+        self.orders.arrived.push(place, arrival);
     }
 
     /// Hands out what came, so that SMs are as if they had got it themselves.
@@ -154,8 +205,8 @@ impl Crew {
 
     #[inline(never)]
     fn hand_out(&mut self) {
-        let arrived = self.orders.0.arrived.drain(..);
-        arrived.for_each(|(place, arrival)| self.sms[place as usize].receive(arrival));
+        self.orders.arrived.give(&mut self.sms);
+        self.orders.arrived.clear();
     }
 
     /// One SM of the stepping thread's, by number: it has what came for it already.
@@ -169,6 +220,12 @@ impl Crew {
     #[inline]
     pub fn see(&self, number: usize) -> &Sm {
         &self.sms[number - self.orders.first]
+    }
+
+    /// The same, for what what came makes no difference to.
+    #[inline]
+    pub fn touch(&mut self, number: usize) -> &mut Sm {
+        &mut self.sms[number - self.orders.0.first]
     }
 
     /// One SM, by number, with what came for it.
@@ -188,9 +245,7 @@ impl Crew {
             ..
         } = self;
         // They stay in the list until `end_step`: the list is not this thread's to write.
-        for (place, arrival) in &orders.arrived {
-            sms[*place as usize].receive(*arrival);
-        }
+        orders.arrived.give(sms);
         let Step {
             from,
             to,
@@ -217,12 +272,12 @@ impl Crew {
             ..
         } = &*self.orders;
         let Results { news, reached, .. } = &mut *self.results;
-        reached.resize(awake.len(), 0);
-        let results = news.iter_mut().zip(reached);
-        for ((number, span), (news, reached)) in awake.iter().zip(spans).zip(results) {
+        reached.clear();
+        for ((number, span), news) in awake.iter().zip(spans).zip(news) {
             let sm = &mut self.sms[*number as usize - first];
-            *reached = sm.run_on(*span, known, kept_from, memory);
-            *news = sm.news(*reached);
+            let to = sm.run_on(*span, known, kept_from, memory);
+            *news = sm.news(to);
+            reached.push((to, sm.loaded_pages()));
         }
     }
 
@@ -373,15 +428,16 @@ impl Crew {
         ran.zip(self.results.news.iter().copied())
     }
 
-    /// A round is over. Returns the SMs that ran, by number, with how far and their news.
-    pub fn end_round(&mut self) -> impl Iterator<Item = (usize, Cycle, News)> {
+    /// A round is over. Returns the SMs that ran, by number, with how far, where they have loaded
+    /// from in the spell, and their news.
+    pub fn end_round(&mut self) -> impl Iterator<Item = (usize, Cycle, Pages, News)> {
         if !self.rests() {
             self.orders.arrived.clear();
         }
         let ran = self.orders.awake.iter().map(|number| *number as usize);
         let results = self.results.reached.iter().zip(&self.results.news);
         ran.zip(results)
-            .map(|(number, (reached, news))| (number, *reached, *news))
+            .map(|(number, ((reached, pages), news))| (number, *reached, *pages, *news))
     }
 
     /// Takes the packets of this step, if the crew has not rested. `posted`: [`post`](Self::post)
@@ -429,7 +485,7 @@ mod tests {
     use super::*;
     use warploom_base::SmId;
     use warploom_config::preset;
-    use warploom_mem::{AccessKind, Request};
+    use warploom_mem::AccessKind;
     use warploom_policy::OwnPolicies;
 
     /// SMs `first` up to, not including, `end`.

@@ -14,7 +14,6 @@ pub(crate) use back::{AtomicEvent, Back, Later, Receive};
 use std::collections::VecDeque;
 use warploom_base::{BitSet, Cycle, each_bit, each_member};
 use warploom_config::GpuSpec;
-use warploom_mem::Request;
 use warploom_mem::address::AddressDecoder;
 use warploom_mem::dram::DramChannel;
 use warploom_mem::partition::SubPartition;
@@ -186,18 +185,6 @@ impl MemorySystem {
         self.back_mut().note_waiting(sm, replies);
     }
 
-    /// See [`Back::take_replies`].
-    #[inline]
-    pub fn take_replies(&mut self, f: impl FnMut(usize, Cycle, &Request)) {
-        self.back_mut().take_replies(f);
-    }
-
-    /// See [`Back::end_exchange_of_all`].
-    #[inline]
-    pub fn end_exchange_of_all(&mut self, waiting: impl Iterator<Item = u32>) {
-        self.back_mut().end_exchange_of_all(waiting);
-    }
-
     /// See [`Back::end_exchange`].
     #[inline]
     pub fn end_exchange(&mut self) {
@@ -206,6 +193,7 @@ impl MemorySystem {
 
     /// Nothing is anywhere behind the links.
     pub fn is_idle(&self) -> bool {
+        debug_assert!(self.apart.is_settled(), "the back has post");
         self.requests.is_idle()
             && self.sending.is_empty()
             && self.freed.is_empty()
@@ -385,6 +373,7 @@ impl MemorySystem {
     }
 
     pub fn partitions(&self) -> &[SubPartition] {
+        debug_assert!(self.apart.is_settled(), "the back has post");
         &self.back().partitions
     }
 

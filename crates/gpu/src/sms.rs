@@ -11,7 +11,7 @@ use crate::memory::Errand;
 use crate::workers::Workers;
 use std::ops::Range;
 use warploom_base::{Cycle, bits, each_member};
-use warploom_exec::DeviceMemory;
+use warploom_exec::{DeviceMemory, Pages, StoredLines};
 use warploom_mem::Request;
 use warploom_sm::{Arrival, Flags, News, Outgoing, Sm};
 
@@ -109,6 +109,8 @@ pub(crate) struct SmArray {
     /// By SM: its news at the end of the last step that it ran in. It may have been told to wake
     /// before since.
     news: Vec<News>,
+    /// By SM: where it has loaded from in the running spell, where there are several crews.
+    loaded: Vec<Pages>,
     /// What any of those that ran in the last step has.
     flags: Flags,
 }
@@ -134,6 +136,7 @@ impl SmArray {
             senders: Numbers::new(count),
             awake: Vec::with_capacity(count),
             news: vec![News::default(); count],
+            loaded: vec![Pages::default(); count],
             flags: Flags::default(),
         }
     }
@@ -185,6 +188,26 @@ impl SmArray {
     #[inline]
     pub fn look(&self, index: usize) -> &Sm {
         self.crews[self.homes[index]].see(index)
+    }
+
+    /// The same, for what what came makes no difference to: its stores and loads.
+    #[inline]
+    pub fn touch(&mut self, index: usize) -> &mut Sm {
+        self.crews[self.homes[index]].touch(index)
+    }
+
+    /// Finds the loads of the spell that began in cycle `from` which have to be repeated, for all
+    /// SMs together have stored to these lines. Returns whether there are any. Looks at no SM of
+    /// another thread that is known to have none.
+    pub fn find_loads(&mut self, from: Cycle, stored: &StoredLines) -> bool {
+        let mut any = false;
+        for index in 0..self.len() {
+            let is_own = self.homes[index] == 0;
+            if is_own || self.loaded[index].meet(stored.pages()) {
+                any |= self.touch(index).find_loads(from, stored);
+            }
+        }
+        any
     }
 
     /// A reply for an SM, which sees it from cycle `at` on. It has it when it runs or anybody looks
@@ -299,7 +322,10 @@ impl SmArray {
         }
         self.order();
         // Without workers nothing shows who has too much to do.
-        if let Some(waited) = self.workers.run(step, &mut self.crews, || beside(None)) {
+        if let Some(waited) = self
+            .workers
+            .run(step, &mut self.crews, || beside(None), |_| ())
+        {
             self.balance.note(waited);
         }
     }
@@ -386,14 +412,24 @@ impl SmArray {
             round: Some(known),
             memory,
         };
-        self.workers.run(step, &mut self.crews, || ());
-        for (thread, crew) in self.crews.iter_mut().enumerate() {
-            for (index, at, news) in crew.end_round() {
-                self.news[index] = news;
-                f(index, at, news.flags);
+        let Self {
+            crews,
+            workers,
+            news,
+            loaded,
+            ..
+        } = self;
+        let mut note = |crew: &mut Crew, posted| {
+            for (index, at, pages, new) in crew.end_round() {
+                (news[index], loaded[index]) = (new, pages);
+                f(index, at, new.flags);
             }
-            crew.for_each_sent(thread > 0, &mut sent);
-        }
+            crew.for_each_sent(posted, &mut sent);
+        };
+        // What its own SMs have had, while it would wait for others.
+        workers.run(step, crews, || (), |own| note(own, false));
+        let others = crews.iter_mut().skip(1);
+        others.for_each(|crew| note(crew, true));
     }
 
     /// Another thread runs the back of the memory system meanwhile.

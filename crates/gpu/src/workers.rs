@@ -464,14 +464,15 @@ impl Workers {
         (now, waits)
     }
 
-    /// One step: the first crew runs on this thread, after `beside`, each other one that does not
-    /// rest on its worker's. Returns whether this thread waited for one of them; `None` where it
-    /// ran all crews itself, because workers had no cores.
+    /// One step: the first crew runs on this thread, after `beside` and before `behind`, each other
+    /// one that does not rest on its worker's. Returns whether this thread waited for one of them;
+    /// `None` where it ran all crews itself, because workers had no cores.
     pub fn run(
         &mut self,
         step: Step<'_>,
         crews: &mut [Crew],
         beside: impl FnOnce(),
+        behind: impl FnOnce(&mut Crew),
     ) -> Option<bool> {
         let alone = match step.round {
             Some(_) => !self.retreat.is_over(),
@@ -479,7 +480,7 @@ impl Workers {
         };
         if alone {
             beside();
-            self.run_alone(step, crews);
+            self.run_alone(step, crews, behind);
             return None;
         }
         self.nth += 1;
@@ -489,6 +490,7 @@ impl Workers {
         let called = self.shared.call(step, false, others, self.nth);
         beside();
         own.run(step);
+        behind(own);
         let wait = called.wait();
         drop(called);
         self.rethrow();
@@ -522,11 +524,12 @@ impl Workers {
 
     /// A step of all crews on this thread. What they have for it lies where workers leave it.
     #[cold]
-    fn run_alone(&mut self, step: Step<'_>, crews: &mut [Crew]) {
+    fn run_alone(&mut self, step: Step<'_>, crews: &mut [Crew], behind: impl FnOnce(&mut Crew)) {
         let Some((own, others)) = crews.split_first_mut() else {
             unreachable!("the stepping thread has a crew");
         };
         own.run(step);
+        behind(own);
         for crew in others.iter_mut().filter(|crew| crew.has_to_run()) {
             crew.run(step);
             crew.post();
@@ -646,7 +649,7 @@ mod tests {
                 round: None,
                 memory: &memory,
             };
-            let waited = workers.run(step, &mut crews, || ());
+            let waited = workers.run(step, &mut crews, || (), |_| ());
             match from {
                 0..1024 => assert_eq!(waited, None),
                 1024 => assert!(waited.is_some()),
@@ -691,7 +694,7 @@ mod tests {
                     round: None,
                     memory: &memory,
                 };
-                workers.run(step, &mut crews, || ());
+                workers.run(step, &mut crews, || (), |_| ());
                 assert_eq!(crews.iter_mut().flat_map(Crew::end_step).count(), 2);
             }
             if let Some(errand) = &mut here {

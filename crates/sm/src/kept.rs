@@ -4,7 +4,7 @@
 use crate::ldst::image_of;
 use crate::sm::Sm;
 use warploom_base::{Cycle, WarpSlot};
-use warploom_exec::{DeviceMemory, Loaded, StoredLines};
+use warploom_exec::{DeviceMemory, Loaded, Pages, StoredLines};
 
 /// One of them.
 #[derive(Clone, Debug)]
@@ -66,6 +66,14 @@ impl Sm {
         let load = self.kept.next();
         (load.at, load.warp, load.again) = (now, warp, false);
         load.what.be(&self.out, &self.log);
+    }
+
+    /// The pages that were loaded from in the stretch.
+    pub fn loaded_pages(&self) -> Pages {
+        let mut pages = Pages::default();
+        let loads = self.kept.loads[..self.kept.count].iter();
+        loads.for_each(|load| load.what.mark_pages(&mut pages));
+        pages
     }
 
     /// Finds the loads of the stretch that begins with cycle `from` which have to be repeated, for

@@ -41,13 +41,13 @@ impl Gpu {
     /// then SM.
     pub(super) fn commit_logs(&mut self, last: Cycle, device: &mut DeviceMemory) {
         let Self { storing, sms, .. } = self;
-        let oldest = |sms: &mut SmArray, index| sms.get(index).log.oldest().unwrap_or(Cycle::MAX);
+        let oldest = |sms: &SmArray, index| sms.look(index).log.oldest().unwrap_or(Cycle::MAX);
         for (at, index) in &mut *storing {
             *at = oldest(sms, *index);
         }
         while let Some(&(cycle, _)) = storing.iter().min().filter(|(at, _)| *at <= last) {
             for (at, index) in storing.iter_mut().filter(|(at, _)| *at == cycle) {
-                sms.get(*index).log.commit_until(cycle, device);
+                sms.touch(*index).log.commit_until(cycle, device);
                 *at = oldest(sms, *index);
             }
         }

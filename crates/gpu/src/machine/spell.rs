@@ -274,6 +274,9 @@ impl Gpu {
         let to = self.run_back(end);
         self.spell.view = self.device_view();
         let sent = self.send_back(to, limit);
+        if !sent {
+            self.memory.give_post();
+        }
         self.spell.begin(from);
         while self.spell.next.min(self.spell.front) < to {
             if self.spell.next < to {
@@ -284,17 +287,20 @@ impl Gpu {
             }
             self.run_front(to);
         }
-        if sent {
-            self.get_back();
-        }
-        self.sms.end_spell(to - from);
         self.probe.enter(Part::Commit);
         self.now = to;
         self.spell.cycles += to - from;
         self.note_ended_blocks(to);
-        debug_assert!(self.memory.atomics().is_empty(), "atomics need steps");
         self.commit_spell(from, device);
+        if sent {
+            self.get_back();
+        }
+        self.sms.end_spell(to - from);
+        debug_assert!(self.memory.atomics().is_empty(), "atomics need steps");
         self.hand_over_replies();
+        if !self.is_back_ahead() {
+            self.memory.give_post();
+        }
         let result = self.end_step(self.spell.flags.fault());
         self.probe.enter(Part::Outside);
         result
@@ -328,11 +334,10 @@ impl Gpu {
             return;
         }
         let (sms, mut far) = self.far_end();
-        for sm in 0..sms.len() {
-            far.memory.note_waiting(sm, sms.news(sm).waiting);
-        }
         far.take_replies(|sm, at, reply| sms.reply(sm, at, reply));
-        far.memory.end_exchange();
+        if let Some(waiting) = sms.waiting() {
+            far.memory.end_exchange_of_all(waiting);
+        }
     }
 
     /// Another thread runs the back from cycle `to` on, if it may. Returns whether it does.
@@ -485,8 +490,6 @@ impl Gpu {
         for (_, index) in storing {
             sms.look(*index).log.mark_lines(&mut spell.stored);
         }
-        let mut any = false;
-        sms.for_each(|_, sm| any |= sm.find_loads(from, &spell.stored));
-        any
+        sms.find_loads(from, &spell.stored)
     }
 }

@@ -13,6 +13,9 @@ use super::{Later, MemorySystem, Receive};
 use warploom_base::{Cycle, each_member};
 use warploom_mem::Request;
 
+/// A reply, with the number of its SM and the cycle from which that sees it.
+type Reply = (usize, Cycle, Request);
+
 /// What the back leaves for the front.
 #[derive(Debug, Default)]
 pub(super) struct Left {
@@ -29,6 +32,27 @@ impl Left {
     }
 }
 
+/// What has come for the back since another thread got it. It has this before it runs again, from
+/// the thread that runs it then, whose caches have what it goes into.
+#[derive(Debug, Default)]
+struct Post {
+    /// Packets for L2 banks, with their cycle, oldest first.
+    packets: Vec<(usize, Cycle, Request)>,
+    /// By SM: replies that it has not taken, if there has been an exchange.
+    waiting: Vec<u32>,
+}
+
+impl Post {
+    fn give(&mut self, back: &mut Back) {
+        if !self.waiting.is_empty() {
+            back.end_exchange_of_all(self.waiting.drain(..));
+        }
+        for (bank, now, request) in self.packets.drain(..) {
+            back.push(bank, now, &request);
+        }
+    }
+}
+
 /// What the front knows of the back, and has for it.
 #[derive(Debug, Default)]
 pub(super) struct Apart {
@@ -36,15 +60,25 @@ pub(super) struct Apart {
     /// Of both: what the front has done.
     cycles_done: usize,
     full_done: usize,
-    /// Packets for L2 banks that came while the back was away, with their cycle, oldest first.
-    kept: Vec<(usize, Cycle, Request)>,
+    /// The back has been away, and has not run since.
+    back_rests: bool,
+    /// What there is for it then, and room for more.
+    post: Post,
+    room: Post,
+    /// Replies that it brought along.
+    replies: Vec<Reply>,
 }
 
 impl Apart {
+    /// The back has all that has come for it, or is away.
+    pub fn is_settled(&self) -> bool {
+        !self.back_rests
+    }
+
     /// A packet for an L2 bank comes while the back is away.
     #[inline(never)]
     pub fn keep(&mut self, bank: usize, now: Cycle, request: &Request) {
-        self.kept.push((bank, now, *request));
+        self.post.packets.push((bank, now, *request));
     }
 }
 
@@ -54,17 +88,32 @@ pub(crate) struct Errand {
     back: Box<Back>,
     at: Cycle,
     end: Cycle,
+    /// What there was for it.
+    post: Post,
+    /// What came out of the network, once it is done.
+    replies: Vec<Reply>,
 }
 
 impl Errand {
     /// Runs a cycle. Returns whether there is another to run.
     pub fn go_on(&mut self) -> bool {
-        let Self { back, at, end } = self;
+        let Self {
+            back,
+            at,
+            end,
+            post,
+            replies,
+        } = self;
+        post.give(back);
         if *at < *end && back.replies_have_room(&Later) {
             back.cycle(*at, &mut Later);
             *at += 1;
-            return *at < *end;
+            if *at < *end {
+                return true;
+            }
         }
+        back.take_replies(|sm, at, reply| replies.push((sm, at, *reply)));
+        back.end_exchange();
         false
     }
 }
@@ -116,6 +165,9 @@ impl MemorySystem {
         known: Cycle,
         receive: &mut impl Receive,
     ) -> Cycle {
+        if from < end {
+            self.give_post();
+        }
         let back = self.back_mut();
         for now in from..end {
             if now > known && !back.replies_have_room(receive) {
@@ -139,22 +191,59 @@ impl MemorySystem {
 
     /// Gives the back away, to be run from cycle `from` to `end`.
     pub fn send_back(&mut self, from: Cycle, end: Cycle) -> Option<Errand> {
-        let back = self.back.take();
-        back.map(|back| Errand {
+        let Self { back, apart, .. } = self;
+        apart.back_rests = false;
+        let room = std::mem::take(&mut apart.room);
+        back.take().map(|back| Errand {
             back,
             at: from,
             end,
+            post: std::mem::replace(&mut apart.post, room),
+            replies: std::mem::take(&mut apart.replies),
         })
     }
 
-    /// The back is here again, with what has come for it. Returns how far it has run.
+    /// The back is here again. Returns how far it has run. What has come for it since waits until
+    /// it goes away again, or for [`give_post`](Self::give_post).
     pub fn get_back(&mut self, errand: Errand) -> Cycle {
-        let Errand { mut back, at, .. } = errand;
-        for (bank, now, request) in self.apart.kept.drain(..) {
-            back.push(bank, now, &request);
+        let Self { back, apart, .. } = self;
+        *back = Some(errand.back);
+        (apart.room, apart.replies) = (errand.post, errand.replies);
+        apart.back_rests = true;
+        errand.at
+    }
+
+    /// The back, if it has been away, gets what has come for it. It must before anybody but an
+    /// errand looks at it.
+    pub fn give_post(&mut self) {
+        let Self { back, apart, .. } = self;
+        if apart.back_rests
+            && let Some(back) = back
+        {
+            apart.post.give(back);
+            apart.back_rests = false;
         }
-        self.back = Some(back);
-        at
+    }
+
+    /// Calls `f` on the replies that wait for the exchange, with the number of their SM and the
+    /// cycle from which it sees them: of each SM the oldest first.
+    #[inline]
+    pub fn take_replies(&mut self, mut f: impl FnMut(usize, Cycle, &Request)) {
+        for (sm, at, reply) in self.apart.replies.drain(..) {
+            f(sm, at, &reply);
+        }
+        self.back_mut().take_replies(f);
+    }
+
+    /// See [`Back::end_exchange_of_all`].
+    #[inline]
+    pub fn end_exchange_of_all(&mut self, waiting: impl Iterator<Item = u32>) {
+        if self.apart.back_rests {
+            self.apart.post.waiting.clear();
+            self.apart.post.waiting.extend(waiting);
+        } else {
+            self.back_mut().end_exchange_of_all(waiting);
+        }
     }
 
     /// In the front's next cycle not all can enter the network that an SM is known to have sent, so
@@ -248,9 +337,14 @@ mod tests {
                 now += 1;
             }
             back_at = away.map_or(to, |errand| memory.get_back(errand));
+            // It may have its post before it goes away again.
+            if from % 3 == 0 {
+                memory.give_post();
+            }
             memory.take_replies(|sm, at, reply| seen.push(format!("{at}: {sm} {reply:?}")));
-            memory.end_exchange_of_all(std::iter::repeat(0));
+            memory.end_exchange_of_all(std::iter::repeat_n(0, spec.gpu.sms as usize));
         }
+        memory.give_post();
         seen.sort();
         let (requests, replies) = memory.networks();
         let parts = memory.partitions().iter();
