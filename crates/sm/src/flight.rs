@@ -41,6 +41,9 @@ pub struct Pool<T, const N: usize> {
     /// Numbers of free entries, in the first `available` places.
     free: Box<[u16; N]>,
     available: usize,
+    /// Which entries are in use: to search the list of the others takes half of a test's time.
+    #[cfg(debug_assertions)]
+    lent: Box<[bool; N]>,
 }
 
 impl<T: Clone, const N: usize> Pool<T, N> {
@@ -52,6 +55,8 @@ impl<T: Clone, const N: usize> Pool<T, N> {
             entries: entries.ok().expect("as many as there are"),
             free: Box::new(std::array::from_fn(|place| (N - 1 - place) as u16)),
             available: N,
+            #[cfg(debug_assertions)]
+            lent: Box::new([false; N]),
         }
     }
 
@@ -59,16 +64,22 @@ impl<T: Clone, const N: usize> Pool<T, N> {
     #[inline]
     pub fn take(&mut self) -> Option<u16> {
         self.available = self.available.checked_sub(1)?;
-        Some(self.free[self.available % N])
+        let index = self.free[self.available % N];
+        #[cfg(debug_assertions)]
+        {
+            self.lent[index as usize % N] = true;
+        }
+        Some(index)
     }
 
     /// Gives an entry back.
     #[inline]
     pub fn give(&mut self, index: u16) {
-        debug_assert!(
-            !self.free[..self.available].contains(&index),
-            "entry {index} given back twice"
-        );
+        #[cfg(debug_assertions)]
+        {
+            let lent = std::mem::take(&mut self.lent[index as usize % N]);
+            assert!(lent, "entry {index} given back twice");
+        }
         self.free[self.available % N] = index;
         self.available += 1;
     }
@@ -118,5 +129,15 @@ mod tests {
         pool[a] = 7;
         pool.give(b);
         assert_eq!((pool[a], pool.take()), (7, Some(b)));
+    }
+
+    #[test]
+    #[cfg(debug_assertions)]
+    #[should_panic = "given back twice"]
+    fn a_pool_takes_each_entry_back_once() {
+        let mut pool = Pool::<u8, 2>::new(0);
+        let entry = pool.take().expect("one");
+        pool.give(entry);
+        pool.give(entry);
     }
 }
