@@ -172,8 +172,10 @@ fn chosen(names: &[String]) -> Result<Vec<&'static Step>> {
 #[cfg(test)]
 mod tests {
     use super::{STEPS, chosen};
+    use std::collections::BTreeSet;
     use std::fs;
     use std::path::Path;
+    use std::process::Command;
 
     #[test]
     fn all_steps_run_unless_some_are_named() {
@@ -202,5 +204,36 @@ mod tests {
             readme.lines().any(|line| line.trim() == command),
             "{command}"
         );
+    }
+
+    /// Packages that are built for `selection`, each with its version and features.
+    fn packages(selection: &[&str]) -> BTreeSet<String> {
+        let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("../Cargo.toml");
+        let mut command = Command::new(env!("CARGO"));
+        command.args(["tree", "--locked", "--offline", "--prefix", "none"]);
+        command.args(["--format", "{p} {f}", "--manifest-path"]);
+        let output = command.arg(manifest).args(selection).output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        let text = String::from_utf8(output.stdout).unwrap();
+        let lines = text.lines().map(|line| line.trim_end_matches(" (*)"));
+        lines.map(|line| line.trim_end().to_owned()).collect()
+    }
+
+    /// Cargo gives a dependency the features that any of the packages at hand asks for: where these
+    /// are others than for tests, all that stands on it is built again.
+    #[test]
+    fn programs_have_the_features_of_tests() {
+        let tested = packages(&["--workspace"]);
+        let runs = STEPS.iter().filter(|step| step.args[0] == "run");
+        let mut seen = 0;
+        for step in runs {
+            let name = step.args.iter().position(|arg| *arg == "--package");
+            let name = step.args[name.unwrap() + 1];
+            let own = packages(&["--package", name, "--edges", "normal,build"]);
+            let apart: Vec<_> = own.difference(&tested).collect();
+            assert!(apart.is_empty(), "{name} needs {apart:?}");
+            seen += own.len();
+        }
+        assert!(seen > 100, "only {seen}");
     }
 }

@@ -66,8 +66,10 @@ fn check(toolkit: &Path, root: &Path) -> Result<()> {
     let built = root.join("target/cuda/programs");
     build_all(toolkit, &root.join(PROGRAMS), &built)?;
     let mut tests = Command::new("cargo");
-    tests.args(["test", "--locked", "--package", "warploom-cudart"]);
-    tests.args(["--test", "programs"]).current_dir(root);
+    // Of the workspace and not of the one package, for which dependencies would have fewer
+    // features and be built again, with all that uses them.
+    tests.args(["test", "--locked", "--workspace", "--test", "programs"]);
+    tests.current_dir(root);
     python::succeed(tests.env(PROGRAMS_VARIABLE, built))
 }
 

@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 
-use cargo_metadata::{DependencyKind, Metadata, MetadataCommand};
+use serde::Deserialize;
 
 /// What each crate may use, by name, in the order of the table.
 type Layers = Vec<(String, BTreeSet<String>)>;
@@ -53,11 +54,37 @@ struct Edge {
     only_in_tests: bool,
 }
 
+/// What we read of the answer of `cargo metadata`. The crate of that name would do it for us, but
+/// asks serde_json for a feature that nobody else asks for, and all is built twice for that.
+#[derive(Deserialize)]
+struct Metadata {
+    packages: Vec<Package>,
+}
+
+#[derive(Deserialize)]
+struct Package {
+    name: String,
+    dependencies: Vec<Dependency>,
+}
+
+#[derive(Deserialize)]
+struct Dependency {
+    name: String,
+    /// Only those within the workspace have one.
+    path: Option<String>,
+    /// `dev` or `build`, or nothing for what the library itself uses.
+    kind: Option<String>,
+}
+
 fn metadata() -> Metadata {
     let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("../Cargo.toml");
-    let mut command = MetadataCommand::new();
-    command.manifest_path(manifest).no_deps();
-    command.exec().expect("cargo metadata")
+    let mut command = Command::new(env!("CARGO"));
+    command.args(["metadata", "--format-version", "1", "--no-deps"]);
+    let output = command.arg("--manifest-path").arg(manifest).output();
+    let output = output.expect("cargo metadata");
+    let complaint = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{complaint}");
+    serde_json::from_slice(&output.stdout).expect("what cargo documents")
 }
 
 fn short(name: &str) -> String {
@@ -72,7 +99,7 @@ fn edges(metadata: &Metadata) -> Vec<Edge> {
             inside.map(|dependency| Edge {
                 from: short(&package.name),
                 to: short(&dependency.name),
-                only_in_tests: dependency.kind == DependencyKind::Development,
+                only_in_tests: dependency.kind.as_deref() == Some("dev"),
             })
         })
         .collect()
