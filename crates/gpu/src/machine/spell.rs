@@ -16,7 +16,8 @@
 //! Invariants: results are those of steps; a spell ends at the next multiple of [`MOST`] cycles if
 //! not before, and the next spell at the one behind that, so that the machine can stop for a fault
 //! in the same cycle however it is run; no look at the machine falls into one, and no end of a
-//! kernel; nobody looks at the memory system while another thread runs its back.
+//! kernel; nobody looks at the memory system while another thread runs its back, or before the back
+//! has what came for it meanwhile.
 
 use super::{AtOnce, Gpu, Stop};
 use crate::crew::Turn;
