@@ -160,7 +160,9 @@ impl Spell {
         // One that may have room for a block is offered one in the next cycle.
         let to = if is_offered { at + 1 } else { to };
         let from = news.sleeps_until((at, to), self.front);
-        if from < to && from <= self.front {
+        // One that wakes up before the front is there may yet have credits enough.
+        let waits = from > self.front && news.flags.waits_for_credits();
+        if from < to && !waits {
             return Some(Turn { sm, from, to });
         }
         self.at[sm] = from;

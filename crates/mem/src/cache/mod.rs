@@ -393,6 +393,13 @@ impl Cache {
         true
     }
 
+    /// A read in the sector of `addr` would find its data.
+    pub fn has(&self, addr: u64) -> bool {
+        let sector = (addr / u64::from(tags::SECTOR_BYTES)) as u8 & self.rules.sector_bits;
+        let found = self.tags.find(self.tags.set(addr), self.tags.line(addr));
+        found.is_some_and(|at| self.tags.is_readable(at, sector))
+    }
+
     /// Why a request is refused, if it was when it was offered last and nothing has changed since;
     /// that attempt is counted. Else it is to be offered.
     #[inline]
@@ -493,6 +500,12 @@ impl Cache {
     #[inline]
     pub fn miss_queue_front(&self) -> Option<&Request> {
         self.misses.front()
+    }
+
+    /// A line that is replaced may have to be written back.
+    #[inline]
+    pub fn holds_dirty(&self) -> bool {
+        self.tags.dirty_lines() > 0
     }
 
     /// Takes the next request to go down.

@@ -1,7 +1,9 @@
 //! An SM that runs some cycles at a stretch, before what others do in these is known.
 
 use super::Sm;
+use crate::image::{INST_BYTES, KernelImage};
 use crate::ldst::image_of;
+use std::sync::Arc;
 use warploom_base::{Cycle, WarpSlot};
 use warploom_config::GpuSpec;
 use warploom_exec::DeviceMemory;
@@ -32,13 +34,12 @@ impl Sm {
         left.sum()
     }
 
-    /// In cycle `now` something may have to wait for credits. Where there are next to none it is
-    /// not worth a closer look.
+    /// In cycle `now` something may have to wait for credits. Where there are none that needs no
+    /// closer look.
     #[inline]
     fn may_lack_credits(&self, now: Cycle) -> bool {
         let credits = self.link.credits();
-        self.link.is_short()
-            && (credits < self.link.most_a_packet() + 2 || self.most_to_send(now) > credits)
+        self.link.is_short() && (credits == 0 || self.most_to_send(now) > credits)
     }
 
     /// Most flits that cycle `now` sends: what comes first in its queue, and what may be asked for
@@ -48,24 +49,46 @@ impl Sm {
         if self.mem_unit_ports > 1 {
             return self.link.most_a_cycle();
         }
+        let data = self.most_data_to_send(now);
+        let all = data + self.link.flits(Request::HEADER_BYTES);
+        // Where all depends on it, it is worth to see whether any code can be missing.
+        if all == self.link.credits() + 1 && self.has_all_code() {
+            return data;
+        }
+        all
+    }
+
+    /// The same but for code.
+    fn most_data_to_send(&self, now: Cycle) -> u32 {
         let Self { ldst, link, .. } = self;
         let flits = |request: &Request| link.flits(request.request_bytes());
-        let takes_reply = link.has_arrived(now) || !ldst.has_no_responses();
-        let data = match ldst.l1d.as_ref().and_then(Cache::miss_queue_front) {
-            Some(request) => flits(request),
+        let first = |cache: &Cache| cache.miss_queue_front().map(flits);
+        let takes_reply = || link.has_arrived(now) || !ldst.has_no_responses();
+        let data = ldst.l1d.as_ref().map_or(0, |l1d| match first(l1d) {
+            Some(flits) => flits,
             // A reply may drive a line out.
-            None => u32::from(takes_reply) * link.most_a_packet(),
-        };
+            None => u32::from(l1d.holds_dirty() && takes_reply()) * link.most_a_packet(),
+        });
         let around = u32::from(ldst.goes_around_next()) * link.most_a_packet();
-        let code = link.flits(Request::HEADER_BYTES);
-        data + around + code + ldst.l1c.miss_queue_front().map_or(0, flits)
+        data + around + first(&ldst.l1c).unwrap_or(0)
+    }
+
+    /// No fetch can miss: the instruction cache has all code, and behind that, where fetch goes
+    /// before it learns of a branch.
+    fn has_all_code(&self) -> bool {
+        let has = |image: &Arc<KernelImage>| {
+            let end = image.code + image.timed.len() as u64 * INST_BYTES;
+            let mut sectors = (image.code & !31..end + 2 * INST_BYTES).step_by(32);
+            sectors.all(|addr| self.front.l1i.has(addr))
+        };
+        let kernels = &self.kernels[..self.by_kernel.len()];
+        kernels.iter().flatten().all(has)
     }
 
     /// Runs cycles from `from` up to, not including, `to`, or as far as it can without news from
-    /// others. Returns how far: at least by a cycle, not past the end of a block, and no further
-    /// than credits are there for whatever it sends, but for the cycles up to `known`, not before
-    /// `from`, for which it has all credits that there will be. What it loads is kept with what it
-    /// has loaded since cycle `kept_from`.
+    /// others. Returns how far: not past the end of a block, and no further than credits are there
+    /// for whatever it sends, but for the cycles up to `known`, for which it has all credits that
+    /// there will be. What it loads is kept with what it has loaded since cycle `kept_from`.
     pub fn run_on(
         &mut self,
         (from, to): (Cycle, Cycle),
@@ -79,6 +102,7 @@ impl Sm {
         while now < to && self.fault.is_none() {
             self.link.take_credits(now);
             if now > known && self.may_lack_credits(now) {
+                self.wake_at = now;
                 break;
             }
             self.wake_at = if self.wide_awake {
