@@ -2,9 +2,11 @@
 //! stepping thread. What one side writes shares no cache line with what the other writes, so that
 //! a line crosses once a step.
 
+use crate::backlog::Backlogs;
 use crate::mail::{Inbox, Mail};
 use crate::workers::OwnLine;
 use std::ops::Range;
+use std::sync::Arc;
 use warploom_base::{Cycle, each_bit};
 use warploom_exec::{DeviceMemory, Pages};
 use warploom_mem::Request;
@@ -116,14 +118,19 @@ pub(crate) struct Crew {
     latest: OwnLine<Vec<News>>,
     /// It has run the next step already.
     ahead: bool,
+    /// Where it says what its SMs have not taken, in rounds.
+    backlogs: Arc<Backlogs>,
 }
 
 impl Crew {
-    /// `sms`, of which the first has the number `first`; it may come to hold `most`.
-    pub fn new(first: usize, mut sms: Vec<Sm>, most: usize) -> Self {
+    /// `sms`, of which the first has the number `first`; it may come to hold as many as `backlogs`
+    /// has.
+    pub fn new(first: usize, mut sms: Vec<Sm>, backlogs: Arc<Backlogs>) -> Self {
+        let most = backlogs.len();
         sms.reserve_exact(most - sms.len());
         let mut crew = Self {
             sms,
+            backlogs,
             ..Self::default()
         };
         crew.latest.reserve_exact(most);
@@ -263,8 +270,8 @@ impl Crew {
         }
     }
 
-    /// Runs the SMs of a round of the spell that began in cycle `kept_from`: see [`Sm::run_on`].
-    fn run_round(&mut self, kept_from: Cycle, known: Cycle, memory: &DeviceMemory) {
+    /// Runs the SMs of a round of the spell that began in cycle `began`: see [`Sm::run_on`].
+    fn run_round(&mut self, began: Cycle, known: Cycle, memory: &DeviceMemory) {
         let Orders {
             first,
             awake,
@@ -275,8 +282,9 @@ impl Crew {
         reached.clear();
         for ((number, span), news) in awake.iter().zip(spans).zip(news) {
             let sm = &mut self.sms[*number as usize - first];
-            let to = sm.run_on(*span, known, kept_from, memory);
+            let to = sm.run_on(*span, known, began, memory);
             *news = sm.news(to);
+            self.backlogs.note(*number as usize, began, news.waiting);
             reached.push((to, sm.loaded_pages()));
         }
     }
@@ -492,7 +500,11 @@ mod tests {
     fn crew(first: usize, end: usize) -> Crew {
         let spec = preset("gtx480").unwrap_or_else(|errors| panic!("{errors}"));
         let sm = |id| Sm::new(&spec, SmId::new(id), &OwnPolicies::default());
-        Crew::new(first, (first..end).map(sm).collect(), 5)
+        Crew::new(
+            first,
+            (first..end).map(sm).collect(),
+            Backlogs::new(5).into(),
+        )
     }
 
     /// Sends an SM so many replies, which it sees in a later cycle.

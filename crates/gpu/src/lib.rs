@@ -16,6 +16,7 @@
 //!
 //! Invariants: no I/O, no clock but simulated time; policies choose, this crate acts.
 
+mod backlog;
 mod balance;
 mod conservation;
 mod counters;

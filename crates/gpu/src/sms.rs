@@ -4,12 +4,15 @@
 //! comes from outside (a block, a reply, credits it waits for) wakes it before. Which thread runs
 //! an SM cannot matter, because an SM in a step touches nothing but itself.
 
+use crate::backlog::Backlogs;
 use crate::balance::Balance;
 use crate::crew::{Crew, Step, Turn};
 use crate::lead::FarEnd;
 use crate::memory::Errand;
 use crate::workers::Workers;
+use std::cmp::Reverse;
 use std::ops::Range;
+use std::sync::Arc;
 use warploom_base::{Cycle, bits, each_member};
 use warploom_exec::{DeviceMemory, Pages, StoredLines};
 use warploom_mem::Request;
@@ -113,6 +116,8 @@ pub(crate) struct SmArray {
     loaded: Vec<Pages>,
     /// What any of those that ran in the last step has.
     flags: Flags,
+    /// What SMs have not taken, for a thread that runs the back of the memory system.
+    backlogs: Arc<Backlogs>,
 }
 
 impl SmArray {
@@ -121,9 +126,14 @@ impl SmArray {
         let count = sms.len();
         let threads = threads.clamp(1, count.max(1));
         let mut crews = Vec::with_capacity(threads);
+        let backlogs = Arc::new(Backlogs::new(count));
         for thread in (0..threads).rev() {
             let first = count * thread / threads;
-            crews.push(Crew::new(first, sms.split_off(first), count));
+            crews.push(Crew::new(
+                first,
+                sms.split_off(first),
+                Arc::clone(&backlogs),
+            ));
         }
         crews.reverse();
         let home = |sm| crews.iter().position(|crew| crew.range().contains(&sm));
@@ -138,6 +148,7 @@ impl SmArray {
             news: vec![News::default(); count],
             loaded: vec![Pages::default(); count],
             flags: Flags::default(),
+            backlogs,
         }
     }
 
@@ -394,7 +405,7 @@ impl SmArray {
     pub fn run_round(
         &mut self,
         (from, known): (Cycle, Cycle),
-        turns: &[Turn],
+        turns: &mut [Turn],
         memory: &DeviceMemory,
         mut f: impl FnMut(usize, Cycle, Flags),
         mut sent: impl FnMut(usize, &Outgoing),
@@ -402,7 +413,10 @@ impl SmArray {
         let mut rest = turns;
         for crew in &mut self.crews {
             let end = crew.range().end;
-            let (its, others) = rest.split_at(rest.partition_point(|turn| turn.sm < end));
+            let (its, others) = rest.split_at_mut(rest.partition_point(|turn| turn.sm < end));
+            // Whoever runs the back of the memory system may wait for what those have taken that
+            // have most to take.
+            its.sort_unstable_by_key(|turn| (Reverse(self.news[turn.sm].waiting), turn.sm));
             crew.order_round(its);
             rest = others;
         }
@@ -432,8 +446,10 @@ impl SmArray {
         others.for_each(|crew| note(crew, true));
     }
 
-    /// Another thread runs the back of the memory system meanwhile.
-    pub fn send_back(&mut self, errand: Errand) {
+    /// Another thread runs the back of the memory system meanwhile, for the spell behind the one
+    /// that began in cycle `began`.
+    pub fn send_back(&mut self, mut errand: Errand, began: Cycle) {
+        errand.look_at(Arc::clone(&self.backlogs), began);
         self.workers.send(errand);
     }
 

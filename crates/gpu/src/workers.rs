@@ -73,27 +73,43 @@ const NO_ROUND: Cycle = Cycle::MAX;
 struct Desk {
     /// There is something to do.
     open: AtomicBool,
+    /// Somebody waits for it. All that it could wait for is so.
+    wanted: AtomicBool,
     errand: Mutex<Option<Errand>>,
 }
 
 impl Desk {
-    /// Goes on with what there is until it is done, or `called`.
-    fn work(&self, called: impl Fn() -> bool) {
+    /// Goes on with what there is until it is done, cannot be done, or `called`. Returns the turns
+    /// that it has waited, of which the first `spins` are short.
+    fn work(&self, spins: u32, called: impl Fn() -> bool) -> u32 {
         let mut errand = self.errand.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(errand) = &mut *errand else {
             unreachable!("an open desk has an errand");
         };
-        while errand.go_on() {
+        let mut turns = 0;
+        while !errand.is_done() {
+            // Asked before the try: SMs have taken all that they will.
+            let wanted = self.wanted.load(Ordering::Acquire);
+            if !errand.go_on() {
+                if wanted {
+                    break;
+                }
+                turns += 1;
+                rest(turns < spins, std::thread::yield_now);
+            }
             if called() {
-                return;
+                return turns;
             }
         }
+        errand.end();
         self.open.store(false, Ordering::Release);
+        turns
     }
 
     fn put(&self, errand: Errand) {
         let mut place = self.errand.lock().unwrap_or_else(PoisonError::into_inner);
         *place = Some(errand);
+        self.wanted.store(false, Ordering::Relaxed);
         self.open.store(true, Ordering::Release);
     }
 
@@ -149,7 +165,7 @@ impl Shared {
                 return;
             }
             if !called() {
-                self.attempt(|| seat.desk.work(called));
+                self.attempt(|| seat.report.add_waited(seat.desk.work(self.spins, called)));
                 continue;
             }
             seen = current();
@@ -267,13 +283,19 @@ fn wait_until(spins: u32, ready: impl Fn() -> bool, mut give_way: impl FnMut()) 
     let mut turns = 0u32;
     while !ready() {
         turns = turns.saturating_add(1);
-        if turns < spins {
-            std::hint::spin_loop()
-        } else {
-            give_way();
-        }
+        rest(turns < spins, &mut give_way);
     }
     turns
+}
+
+/// A turn of a waiting loop: a short one, or one that gives way to others.
+#[inline]
+fn rest(is_short: bool, give_way: impl FnOnce()) {
+    if is_short {
+        std::hint::spin_loop()
+    } else {
+        give_way();
+    }
 }
 
 /// Workers that were called to a step. Ends when they are done, also when the caller unwinds.
@@ -509,9 +531,10 @@ impl Workers {
         self.shared.seats[0].desk.put(errand);
     }
 
-    /// It is done.
+    /// It is done, or as much of it as can be now that all SMs have run.
     pub fn get(&mut self) -> Errand {
         let desk = &self.shared.seats[0].desk;
+        desk.wanted.store(true, Ordering::Release);
         let is_done =
             || !desk.open.load(Ordering::Acquire) || self.shared.failed.load(Ordering::Acquire);
         self.waits.add(&Wait::until(self.shared.spins, is_done));
@@ -610,6 +633,7 @@ impl Drop for Workers {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::backlog::Backlogs;
     use crate::memory::MemorySystem;
     use warploom_base::SmId;
     use warploom_config::preset;
@@ -623,7 +647,8 @@ mod tests {
         let count = 3;
         let spec = preset("gtx480").unwrap_or_else(|errors| panic!("{errors}"));
         let sm = |id| Sm::new(&spec, SmId::new(id), &OwnPolicies::default());
-        let crew = |id| Crew::new(id, vec![sm(id)], 1);
+        let backlogs = Arc::new(Backlogs::new(count + 1));
+        let crew = |id| Crew::new(id, vec![sm(id)], Arc::clone(&backlogs));
         let mut crews: Vec<Crew> = (0..=count).map(crew).collect();
         let mut workers = Workers::new(count);
         let memory = DeviceMemory::new(1 << 16);
@@ -667,7 +692,8 @@ mod tests {
         let spec = preset("gtx480").unwrap_or_else(|errors| panic!("{errors}"));
         let mut system = MemorySystem::new(&spec);
         let sm = |id| Sm::new(&spec, SmId::new(id), &OwnPolicies::default());
-        let mut crews = [0, 1].map(|id| Crew::new(id, vec![sm(id)], 1));
+        let backlogs = Arc::new(Backlogs::new(2));
+        let mut crews = [0, 1].map(|id| Crew::new(id, vec![sm(id)], Arc::clone(&backlogs)));
         let mut workers = Workers::new(1);
         let memory = DeviceMemory::new(1 << 16);
         for nth in 0..20 {
@@ -699,6 +725,7 @@ mod tests {
             }
             if let Some(errand) = &mut here {
                 while errand.go_on() {}
+                errand.end();
             }
             let errand = here.unwrap_or_else(|| workers.get());
             assert_eq!(system.get_back(errand), end);

@@ -8,7 +8,8 @@
 //! SMs where what they have sent backs up, so that these know for some cycles which credits come.
 //!
 //! Where there are several threads, SMs run in rounds, each thread's own, and a worker runs the
-//! back for the next spell when no round calls it.
+//! back for the next spell when no round calls it. How far, SMs tell it as they run: what they have
+//! taken of this spell's replies makes room for the next one's.
 //!
 //! What one stores and another loads is loaded again once it is visible, before anything can have
 //! read it: a spell is no longer than a load takes that finds its data in the SM.
@@ -105,8 +106,9 @@ impl Spell {
             },
             whole: match threads {
                 1 => MOST,
-                // The replies of two spells must find room, one each cycle.
-                _ => 1 << (spec.sm.ejection_fifo / 2).clamp(1, MOST as u32).ilog2(),
+                // The replies of one must find room, one each cycle. Those of the one before have
+                // mostly been taken by the time that it is run.
+                _ => 1 << spec.sm.ejection_fifo.clamp(1, MOST as u32).ilog2(),
             },
             most_apart,
             not_before: 0,
@@ -350,7 +352,7 @@ impl Gpu {
         let sent = errand.is_some();
         if let (Some(errand), Some(end)) = (errand, end) {
             self.spell.back_end = end;
-            self.sms.send_back(errand);
+            self.sms.send_back(errand, self.now);
         }
         sent
     }
@@ -430,7 +432,7 @@ impl Gpu {
         });
         sms.run_round(
             (from, known),
-            &turns,
+            &mut turns,
             device,
             |sm, at, flags| spell.move_to(sm, at, flags),
             |sm, sent| {

@@ -10,6 +10,8 @@
 
 use super::back::{Back, Ticks};
 use super::{Later, MemorySystem, Receive};
+use crate::backlog::Backlogs;
+use std::sync::Arc;
 use warploom_base::{Cycle, each_member};
 use warploom_mem::Request;
 
@@ -83,11 +85,14 @@ impl Apart {
 }
 
 /// The back, while another thread runs it. SMs get no replies meanwhile, so it runs as far as these
-/// are known to have room.
+/// are known to have room: by what they had not taken when it was sent, then by what they say that
+/// they have not taken in the spell before that which it runs.
 pub(crate) struct Errand {
     back: Box<Back>,
     at: Cycle,
     end: Cycle,
+    /// Where SMs say what they have not taken in the spell that began in a cycle.
+    backlogs: Option<(Arc<Backlogs>, Cycle)>,
     /// What there was for it.
     post: Post,
     /// What came out of the network, once it is done.
@@ -95,26 +100,55 @@ pub(crate) struct Errand {
 }
 
 impl Errand {
-    /// Runs a cycle. Returns whether there is another to run.
+    /// SMs say there what they have not taken in the spell that began in cycle `began`, the one
+    /// before that which it runs.
+    pub fn look_at(&mut self, backlogs: Arc<Backlogs>, began: Cycle) {
+        self.backlogs = Some((backlogs, began));
+    }
+
+    /// All is done.
+    #[inline]
+    pub fn is_done(&self) -> bool {
+        self.at == self.end
+    }
+
+    /// Runs a cycle, if replies are known to have room. Returns whether it has.
     pub fn go_on(&mut self) -> bool {
+        self.post.give(&mut self.back);
+        if self.is_done() || !self.has_room() {
+            return false;
+        }
+        self.back.cycle(self.at, &mut Later);
+        self.at += 1;
+        true
+    }
+
+    #[inline]
+    fn has_room(&mut self) -> bool {
+        self.back.replies_have_room(&Later) || self.sees_room()
+    }
+
+    /// The same after a look at what SMs have taken since.
+    #[cold]
+    fn sees_room(&mut self) -> bool {
+        let Some((backlogs, began)) = &self.backlogs else {
+            return false;
+        };
+        self.back.note_untaken(|sm| backlogs.of(sm, *began));
+        self.back.replies_have_room(&Later)
+    }
+
+    /// It goes back, with the replies that came out of the network.
+    pub fn end(&mut self) {
         let Self {
             back,
-            at,
-            end,
             post,
             replies,
+            ..
         } = self;
         post.give(back);
-        if *at < *end && back.replies_have_room(&Later) {
-            back.cycle(*at, &mut Later);
-            *at += 1;
-            if *at < *end {
-                return true;
-            }
-        }
         back.take_replies(|sm, at, reply| replies.push((sm, at, *reply)));
         back.end_exchange();
-        false
     }
 }
 
@@ -198,6 +232,7 @@ impl MemorySystem {
             back,
             at: from,
             end,
+            backlogs: None,
             post: std::mem::replace(&mut apart.post, room),
             replies: std::mem::take(&mut apart.replies),
         })
@@ -278,7 +313,9 @@ impl MemorySystem {
 mod tests {
     use super::super::Later;
     use super::super::tests::{request, volta};
+    use crate::backlog::Backlogs;
     use crate::memory::MemorySystem;
+    use std::sync::Arc;
     use warploom_base::Cycle;
     use warploom_config::{GpuSpec, preset};
     use warploom_mem::AccessKind;
@@ -325,6 +362,7 @@ mod tests {
             let away = ahead.then(|| memory.send_back(to, CYCLES.min(to + spell)));
             let away = away.flatten().map(|mut errand| {
                 while errand.go_on() {}
+                errand.end();
                 errand
             });
             while now < to {
@@ -358,6 +396,48 @@ mod tests {
         ));
         counted.push(format!("{:?} {}", memory.stalls(), memory.arrival_cycles));
         (seen, counted)
+    }
+
+    /// The back stops where an SM may have no room for replies, and goes on when that says that it
+    /// has taken some, in the spell before.
+    #[test]
+    fn an_errand_waits_for_what_sms_have_taken() {
+        let spec = preset("gtx480-gpgpusim4").unwrap_or_else(|errors| panic!("{errors}"));
+        let mut memory = MemorySystem::new(&spec);
+        for sent_at in 0..100 {
+            let request = request(AccessKind::GlobalRead);
+            memory.take(0, &Outgoing { sent_at, request });
+        }
+        let (mut now, mut waiting) = (0, 0);
+        while waiting < 20 {
+            memory.run(now, now + 1, &mut Later);
+            memory.take_replies(|_, _, _| waiting += 1);
+            memory.end_exchange_of_all((0..spec.gpu.sms).map(|sm| waiting * u32::from(sm == 0)));
+            now += 1;
+        }
+        let backlogs = Arc::new(Backlogs::new(spec.gpu.sms as usize));
+        let mut errand = memory.send_back(now, now + 10_000).expect("it is here");
+        errand.look_at(Arc::clone(&backlogs), 64);
+        let mut goes_on = |said: Option<(Cycle, u32)>| {
+            if let Some((began, waiting)) = said {
+                backlogs.note(0, began, waiting);
+            }
+            std::iter::from_fn(|| errand.go_on().then_some(())).count() > 0
+        };
+        assert!(goes_on(None), "there is room for some");
+        assert!(
+            !goes_on(Some((32, 0))),
+            "it has taken them in another spell"
+        );
+        assert!(!goes_on(Some((64, 20))), "it has taken none");
+        assert!(goes_on(Some((64, 13))));
+        assert!(goes_on(Some((64, 0))));
+        assert!(!errand.is_done());
+        errand.end();
+        memory.get_back(errand);
+        let mut came = 0;
+        memory.take_replies(|_, _, _| came += 1);
+        assert_eq!(came, spec.sm.ejection_fifo + 2 * spec.gpu.link_cycles);
     }
 
     /// However long spells are, SMs see what they would see of single cycles.

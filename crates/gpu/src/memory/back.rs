@@ -149,6 +149,18 @@ impl Back {
         untaken.all = replies + untaken.fresh;
     }
 
+    /// SMs have taken replies since the last exchange. `waiting`: by SM, those of before that it
+    /// has not taken, if that is known.
+    pub(super) fn note_untaken(&mut self, waiting: impl Fn(usize) -> Option<u32>) {
+        for (sm, untaken) in self.untaken.iter_mut().enumerate() {
+            if let Some(waiting) = waiting(sm) {
+                let all = waiting + untaken.fresh;
+                debug_assert!(all <= untaken.all, "{sm} has {all} replies of {untaken:?}");
+                untaken.all = all;
+            }
+        }
+    }
+
     /// Calls `f` on the replies that wait for the exchange, with the number of their SM and
     /// the cycle from which it sees them, the oldest first. They have come since the last exchange
     /// until that ends.
