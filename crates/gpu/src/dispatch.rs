@@ -600,6 +600,7 @@ impl Dispatcher {
                 Offer::Taken => {
                     sms.wake(sm, now);
                     self.last_in[cluster] = nth;
+                    self.close_if_full(turn.sm, sms.get(sm));
                     return true;
                 }
                 Offer::Full => self.open.remove(sm),

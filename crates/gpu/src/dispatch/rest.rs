@@ -2,8 +2,9 @@
 
 use super::{Dispatcher, InFlight};
 use crate::sms::SmArray;
-use warploom_base::{BitSet, Cycle};
+use warploom_base::{BitSet, Cycle, SmId};
 use warploom_policy::SmFilter;
+use warploom_sm::Sm;
 
 impl Dispatcher {
     /// While SMs run ahead until one of their blocks ends, no SM can be given a block, and no
@@ -33,6 +34,23 @@ impl Dispatcher {
         let rests = !self.changed && (self.open.is_empty() || !kernel.has_waiting());
         let alone = kernels.next().is_none() && kernel.timing.is_none();
         (rests && alone && kernel.may_run_ahead).then_some(kernel)
+    }
+
+    /// An SM has taken a block. If it has no room for another it is not offered one in the next
+    /// cycle, which would find out the same: it need not wait for others in front of that. Not
+    /// where what it lacks is counted, or others may have room where this kernel has none.
+    pub(super) fn close_if_full(&mut self, id: SmId, sm: &mut Sm) {
+        let mut kernels = self.in_flight();
+        let (Some(kernel), None) = (kernels.next(), kernels.next()) else {
+            return;
+        };
+        let (slot, needs) = (kernel.image.slot, &kernel.needs);
+        let may_take = kernel.may_take(id, self.quota(id, slot));
+        let is_full = !sm.has_room(slot, needs) && !sm.is_fragmented(slot, needs);
+        drop(kernels);
+        if !may_take || is_full {
+            self.open.remove(id.index());
+        }
     }
 
     /// The next cycle in which a policy looks at the machine.

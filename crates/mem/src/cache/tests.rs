@@ -52,6 +52,23 @@ fn after_hit(change: impl FnOnce(&mut CacheSpec), kind: AccessKind) -> (Access, 
     (access, still, evicted)
 }
 
+#[test]
+fn what_a_cache_has_is_seen_without_an_access() {
+    let mut cache = cache(|spec| {
+        (spec.sectored, spec.write) = (true, WritePolicy::WriteBack);
+    });
+    cache.access(0, &read(SET, 32));
+    assert!(!cache.has(SET), "it is on its way");
+    settle(&mut cache, 0);
+    let before = format!("{:?}", cache.counters());
+    let found = [0, SET, SET + 31, SET + 32, 2 * SET].map(|addr| cache.has(addr));
+    assert_eq!(found, [false, true, true, false, false]);
+    assert_eq!(format!("{:?}", cache.counters()), before);
+    assert!(!cache.holds_dirty());
+    cache.access(1, &write(SET, 32));
+    assert!(cache.holds_dirty());
+}
+
 fn outcome(outcome: AccessOutcome, write_sent: bool) -> Access {
     Access {
         outcome,
