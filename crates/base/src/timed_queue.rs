@@ -65,6 +65,12 @@ impl<T: Copy> TimedQueue<T> {
         self.is_due(now).then(|| &self.slots[self.head].1)
     }
 
+    /// The entry that `behind` others came before, and its cycle.
+    #[inline]
+    pub fn nth(&self, behind: usize) -> Option<&(Cycle, T)> {
+        (behind < self.len).then(|| &self.slots[self.place(behind)])
+    }
+
     /// Adds an entry that may leave from cycle `at` on, and may be changed where it waits.
     #[inline(always)]
     pub fn push(&mut self, at: Cycle, entry: T) -> &mut T {
@@ -133,6 +139,10 @@ mod tests {
         queue.push(9, 'b');
         queue.push(7, 'c');
         assert_eq!((queue.due(4), queue.due(5)), (None, Some(&'a')));
+        assert_eq!(
+            [1, 2, 3].map(|i| queue.nth(i).copied()),
+            [Some((9, 'b')), Some((7, 'c')), None]
+        );
         assert_eq!((queue.take_due(5), queue.due_at()), (Some('a'), Some(9)));
         assert_eq!(queue.take_due(8), None, "'c' waits behind 'b'");
         let mut take = || queue.take_due(last);

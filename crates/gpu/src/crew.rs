@@ -10,7 +10,7 @@ use std::sync::Arc;
 use warploom_base::{Cycle, each_bit};
 use warploom_exec::{DeviceMemory, Pages};
 use warploom_mem::Request;
-use warploom_sm::{Arrival, Flags, News, Outgoing, Sm};
+use warploom_sm::{Arrival, Entrance, FarEnd, Flags, News, Outgoing, Sm};
 
 /// Packets of a step for which there is room at first: more are few, and the room stays.
 const ROOM: usize = 256;
@@ -33,6 +33,17 @@ pub(crate) struct Turn {
     pub sm: usize,
     pub from: Cycle,
     pub to: Cycle,
+    /// Where its packets enter the network.
+    pub entrance: Option<Entrance>,
+}
+
+impl Turn {
+    /// What the SM knows of the far end of its link, which has run the cycles before `at`.
+    #[inline]
+    pub fn far_end(&self, at: Cycle) -> FarEnd {
+        let entrance = self.entrance;
+        FarEnd { at, entrance }
+    }
 }
 
 /// What the stepping thread writes between steps.
@@ -42,8 +53,8 @@ struct Orders {
     first: usize,
     /// SMs of the step, in order, by number.
     awake: Vec<u32>,
-    /// The cycles of each, in a round.
-    spans: Vec<(Cycle, Cycle)>,
+    /// What each runs, in a round.
+    turns: Vec<Turn>,
     /// What came for SMs; they have it before they run.
     arrived: Arrived,
 }
@@ -135,7 +146,7 @@ impl Crew {
         };
         crew.latest.reserve_exact(most);
         crew.orders.awake.reserve_exact(most);
-        crew.orders.spans.reserve_exact(most);
+        crew.orders.turns.reserve_exact(most);
         crew.results.news.reserve_exact(most);
         crew.results.reached.reserve_exact(most);
         crew.orders.arrived.credits.reserve(ROOM);
@@ -163,13 +174,11 @@ impl Crew {
     /// What its SMs run in the next round.
     pub fn order_round(&mut self, turns: &[Turn]) {
         debug_assert!(!self.ahead, "they have run");
-        let Orders { awake, spans, .. } = &mut *self.orders;
-        awake.clear();
-        spans.clear();
-        for turn in turns {
-            awake.push(turn.sm as u32);
-            spans.push((turn.from, turn.to));
-        }
+        let orders = &mut *self.orders;
+        orders.awake.clear();
+        orders.awake.extend(turns.iter().map(|turn| turn.sm as u32));
+        orders.turns.clear();
+        orders.turns.extend_from_slice(turns);
     }
 
     /// None of its SMs runs in the step.
@@ -272,19 +281,14 @@ impl Crew {
 
     /// Runs the SMs of a round of the spell that began in cycle `began`: see [`Sm::run_on`].
     fn run_round(&mut self, began: Cycle, known: Cycle, memory: &DeviceMemory) {
-        let Orders {
-            first,
-            awake,
-            spans,
-            ..
-        } = &*self.orders;
+        let Orders { first, turns, .. } = &*self.orders;
         let Results { news, reached, .. } = &mut *self.results;
         reached.clear();
-        for ((number, span), news) in awake.iter().zip(spans).zip(news) {
-            let sm = &mut self.sms[*number as usize - first];
-            let to = sm.run_on(*span, known, began, memory);
+        for (turn, news) in turns.iter().zip(news) {
+            let sm = &mut self.sms[turn.sm - first];
+            let to = sm.run_on((turn.from, turn.to), &turn.far_end(known), began, memory);
             *news = sm.news(to);
-            self.backlogs.note(*number as usize, began, news.waiting);
+            self.backlogs.note(turn.sm, began, news.waiting);
             reached.push((to, sm.loaded_pages()));
         }
     }

@@ -18,7 +18,10 @@ use warploom_mem::address::AddressDecoder;
 use warploom_mem::dram::DramChannel;
 use warploom_mem::partition::SubPartition;
 use warploom_noc::{Network, PacketId};
-use warploom_sm::Outgoing;
+use warploom_sm::{Entrance, Outgoing};
+
+/// Fewest flits that must surely pass into the network for SMs to look at what becomes of theirs.
+const FEWEST_PASSES: u32 = 8;
 
 /// A request on its way to the network, which keeps it.
 #[derive(Clone, Copy, Debug)]
@@ -92,6 +95,8 @@ pub(crate) struct MemorySystem {
     cluster_of: Vec<u32>,
     /// Answers come at once: nothing behind the links works.
     perfect: bool,
+    /// Each SM has a port of its own, and the network runs with it.
+    sees_entrances: bool,
     requests: Network,
     /// L2 banks.
     subs: usize,
@@ -121,6 +126,7 @@ impl MemorySystem {
             cluster,
             cluster_of: (0..sms).map(|sm| (sm / cluster) as u32).collect(),
             perfect: spec.gpu.perfect_memory,
+            sees_entrances: cluster == 1 && spec.clocks.noc_khz == spec.clocks.core_khz,
             requests: Network::new(&spec.noc, sms / cluster, subs, spec.gpu.seed),
             subs,
             back: Some(Box::new(Back::new(spec))),
@@ -145,6 +151,15 @@ impl MemorySystem {
             Some(back) => back,
             None => unreachable!("another thread runs it"),
         }
+    }
+
+    /// Where the packets of an SM enter the network, if it has a port of its own there, whose
+    /// cycles are those of the core, and enough flits surely pass for it to be worth a look.
+    #[inline]
+    pub fn entrance(&self, sm: usize) -> Option<Entrance> {
+        let entrance = self.requests.entrance(sm);
+        let (flits, passes) = entrance.filter(|_| self.sees_entrances)?;
+        (passes >= FEWEST_PASSES).then_some(Entrance { flits, passes })
     }
 
     /// Takes a packet that an SM sent in the last step.

@@ -74,19 +74,18 @@ impl Alone<'_> {
         self.news[index]
     }
 
-    /// Runs an SM from `now` to `to`, or as far as it can be run: see [`Sm::run_on`], to which the
-    /// cycles belong that begin with `from`. Takes what it sends. Returns how far, and what it has
-    /// for others.
+    /// Runs an SM as far as it can be run: see [`Sm::run_on`], to which the cycles belong that
+    /// begin with `from`. The far end of its link has run those before `known`. Takes what it
+    /// sends. Returns how far, and what it has for others.
     pub fn run_on(
         &mut self,
-        index: usize,
-        (from, now, to): (Cycle, Cycle, Cycle),
-        known: Cycle,
+        turn: &Turn,
+        (from, known): (Cycle, Cycle),
         memory: &DeviceMemory,
         sent: impl FnMut(&Outgoing),
     ) -> (Cycle, Flags) {
-        let (sm, news) = (self.crew.own(index), &mut self.news[index]);
-        let end = sm.run_on((now, to), known, from, memory);
+        let (sm, news) = (self.crew.own(turn.sm), &mut self.news[turn.sm]);
+        let end = sm.run_on((turn.from, turn.to), &turn.far_end(known), from, memory);
         *news = sm.news(end);
         if news.flags.sent() {
             sm.take_sent(sent);

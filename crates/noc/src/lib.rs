@@ -181,6 +181,17 @@ impl Network {
         }
     }
 
+    /// Flits in the input's buffer, and how many surely pass from it into the network, one a cycle
+    /// if there is one. `None` where that is not easily said.
+    #[inline]
+    pub fn entrance(&self, input: usize) -> Option<(u32, u32)> {
+        match &self.kind {
+            Kind::Fly(fly) => fly.entrance(input),
+            Kind::LargeFly(fly) => fly.entrance(input),
+            _ => None,
+        }
+    }
+
     #[inline(never)]
     fn has_room_elsewhere(&self, input: usize, flits: u32) -> bool {
         each_kind!(&self.kind, net => net.has_room(input, flits))

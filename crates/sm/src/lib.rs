@@ -34,6 +34,7 @@ mod ldst;
 mod link;
 mod names;
 mod news;
+mod passage;
 mod sleep;
 mod sm;
 mod stage;
@@ -56,5 +57,6 @@ pub use detail::{
 pub use image::{CODE_BASE, KernelContexts, KernelImage, Pipe, TimedInst, physical_base};
 pub use link::{Arrival, Link, Outgoing};
 pub use news::{Flags, News};
+pub use passage::{Entrance, FarEnd};
 pub use sm::{FinishedBlock, Sm};
 pub use warploom_config::{BlockNeeds, OccupancyLimit};

@@ -5,6 +5,7 @@
 //! works with credits; what it sends and what it receives in a step depends on nothing that other
 //! parts do in the same step. That makes SMs independent of the order in which they run.
 
+use crate::passage::{FarEnd, Passage};
 use warploom_base::{Cycle, TimedQueue};
 use warploom_mem::Request;
 
@@ -39,6 +40,8 @@ pub struct Link {
     /// Most flits that the SM sends in a cycle, and in a packet.
     most_a_cycle: u32,
     most_a_packet: u32,
+    /// Where packets are for which there are no credits yet.
+    passage: Passage,
     /// Sent in this step, oldest first.
     pub outgoing: Vec<Outgoing>,
     /// Replies with the cycle from which the SM sees them, oldest first.
@@ -46,15 +49,17 @@ pub struct Link {
 }
 
 impl Link {
-    /// A link whose far end buffers `credits` flits. The SM will send packets of `most_a_cycle`
-    /// bytes in a cycle at most, the last of which is none shorter than the others.
-    pub fn new(flit_bytes: u32, credits: u32, most_a_cycle: &[u32]) -> Self {
+    /// A link whose far end buffers `credits` flits in front of a buffer of the network's that has
+    /// `room` for so many. The SM will send packets of `most_a_cycle` bytes in a cycle at most, the
+    /// last of which is none shorter than the others.
+    pub fn new(flit_bytes: u32, (credits, room): (u32, u32), most_a_cycle: &[u32]) -> Self {
         let flits = most_a_cycle.iter().map(|bytes| bytes.div_ceil(flit_bytes));
         Self {
             most_a_packet: flits.clone().next_back().unwrap_or(0),
             flit_bytes,
             credits,
             coming: TimedQueue::new(32),
+            passage: Passage::new(room),
             most_a_cycle: flits.sum(),
             outgoing: Vec::with_capacity(64),
             incoming: TimedQueue::new(64),
@@ -101,6 +106,7 @@ impl Link {
         let flits = self.flits(request.request_bytes());
         debug_assert!(flits <= self.credits);
         self.credits -= flits;
+        self.passage.send(now, flits);
         self.outgoing.push(Outgoing {
             sent_at: now,
             request,
@@ -109,12 +115,39 @@ impl Link {
 
     /// The far end took packets of this many flits.
     pub fn add_credits(&mut self, flits: u32) {
-        self.credits += flits;
+        self.credits += self.passage.take(flits);
     }
 
     /// The same from cycle `at` on, behind those of cycles before.
     pub fn add_credits_from(&mut self, at: Cycle, flits: u32) {
-        self.coming.push(at, flits);
+        let flits = self.passage.take(flits);
+        if flits > 0 {
+            self.coming.push(at, flits);
+        }
+    }
+
+    /// The SM begins to run ahead of the far end.
+    pub fn begin_ahead(&mut self, far: &FarEnd) {
+        self.passage.begin(far);
+    }
+
+    /// The SM sleeps in cycle `now`, short of credits, until it gets some or cycle `end`. Returns
+    /// how far it is known to, by a cycle at least.
+    #[inline(never)]
+    pub fn sleep_for_credits(&mut self, now: Cycle, end: Cycle) -> Cycle {
+        let (at, credits) = self.passage.next_credits(end);
+        self.credits += credits;
+        at.clamp(now + 1, end)
+    }
+
+    /// Takes the credits that are foreseen for cycle `now`, if it is short of any. Returns whether
+    /// there are no others.
+    #[inline]
+    pub fn foresees(&mut self, now: Cycle) -> bool {
+        if self.is_short() {
+            self.credits += self.passage.foresee(now);
+        }
+        self.passage.is_known(now)
     }
 
     /// Takes the credits that are there from cycle `now` on.
@@ -194,7 +227,7 @@ mod tests {
     /// A write of 128 bytes and its header are five flits of 32 bytes, a read is one.
     #[test]
     fn credits_are_flits_of_the_far_ends_buffer() {
-        let mut link = Link::new(32, 5, &[]);
+        let mut link = Link::new(32, (5, 5), &[]);
         let (write, read) = (
             request(AccessKind::GlobalWrite),
             request(AccessKind::GlobalRead),
@@ -215,7 +248,7 @@ mod tests {
     /// Credits are there from their cycle on, which is known before.
     #[test]
     fn credits_may_be_known_before_they_are_there() {
-        let mut link = Link::new(32, 5, &[]);
+        let mut link = Link::new(32, (5, 5), &[]);
         let write = request(AccessKind::GlobalWrite);
         link.send(0, write);
         assert_eq!(link.next_credits(), Cycle::MAX);
@@ -233,7 +266,7 @@ mod tests {
     /// Two packets of 8 and 136 bytes a cycle are six flits of 32 bytes.
     #[test]
     fn a_link_is_short_that_cannot_send_all_of_a_cycle() {
-        let mut link = Link::new(32, 7, &[8, 136]);
+        let mut link = Link::new(32, (7, 7), &[8, 136]);
         assert_eq!((link.most_a_cycle(), link.most_a_packet()), (6, 5));
         assert!(!link.is_short());
         link.send(0, request(AccessKind::GlobalRead));
@@ -244,7 +277,7 @@ mod tests {
 
     #[test]
     fn replies_are_seen_from_their_cycle_on() {
-        let mut link = Link::new(32, 5, &[]);
+        let mut link = Link::new(32, (5, 5), &[]);
         link.deliver(10, &request(AccessKind::GlobalRead));
         assert_eq!(link.next_arrival(), Some(10));
         assert!(link.front(9).is_none() && !link.has_arrived(9));

@@ -227,7 +227,11 @@ impl Sm {
             units: Units::new(&counts[..Pipe::Mem as usize], sm.writeback_width),
             ldst: Ldst::new(spec, id, slots),
             front: Frontend::new(spec),
-            link: Link::new(spec.noc.flit_bytes, credits, &ahead::most_sent(spec)),
+            link: Link::new(
+                spec.noc.flit_bytes,
+                (credits, spec.noc.injection_buffer),
+                &ahead::most_sent(spec),
+            ),
             log: WriteLog::new(),
             counters: SmCounters::default(),
             by_kernel: vec![KernelCounters::default(); spec.gpu.max_concurrent_kernels as usize],

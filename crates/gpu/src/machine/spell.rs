@@ -152,7 +152,13 @@ impl Spell {
     /// for the front, or for others before it is offered a block. It comes to where it wakes up,
     /// by its `news`.
     #[inline]
-    fn turn(&mut self, sm: usize, news: News, offered: Option<&BitSet>, to: Cycle) -> Option<Turn> {
+    fn turn(
+        &mut self,
+        sm: usize,
+        news: News,
+        offered: Option<&BitSet>,
+        (to, memory): (Cycle, &MemorySystem),
+    ) -> Option<Turn> {
         let at = self.at[sm];
         let is_offered = offered.is_some_and(|open| open.contains(sm));
         let in_order = is_offered || self.called.contains(sm);
@@ -162,10 +168,16 @@ impl Spell {
         // One that may have room for a block is offered one in the next cycle.
         let to = if is_offered { at + 1 } else { to };
         let from = news.sleeps_until((at, to), self.front);
-        // One that wakes up before the front is there may yet have credits enough.
-        let waits = from > self.front && news.flags.waits_for_credits();
+        let entrance = memory.entrance(sm);
+        // One that wakes up before the front is there may yet have credits enough, or foresee some.
+        let waits = from > self.front && news.flags.waits_for_credits() && entrance.is_none();
         if from < to && !waits {
-            return Some(Turn { sm, from, to });
+            return Some(Turn {
+                sm,
+                from,
+                to,
+                entrance,
+            });
         }
         self.at[sm] = from;
         None
@@ -403,9 +415,8 @@ impl Gpu {
         };
         let known = spell.front;
         each_member!(spell.behind, sm => {
-            if let Some(turn) = spell.turn(sm, alone.news(sm), offered, to) {
-                let span = (from, turn.from, turn.to);
-                let (at, flags) = alone.run_on(sm, span, known, device, |sent| {
+            if let Some(turn) = spell.turn(sm, alone.news(sm), offered, (to, memory)) {
+                let (at, flags) = alone.run_on(&turn, (from, known), device, |sent| {
                     ledger.sent(sm, &sent.request);
                     memory.take(sm, sent);
                 });
@@ -428,7 +439,7 @@ impl Gpu {
         let known = spell.front;
         let mut turns = std::mem::take(&mut spell.turns);
         each_member!(spell.behind, sm => {
-            turns.extend(spell.turn(sm, sms.news(sm), offered, to));
+            turns.extend(spell.turn(sm, sms.news(sm), offered, (to, memory)));
         });
         sms.run_round(
             (from, known),

@@ -89,6 +89,12 @@ impl<P: Ports> OpenCredits<P> {
         }
     }
 
+    /// Flits that may be sent.
+    #[inline]
+    pub(super) fn left(&self, channel: usize) -> u32 {
+        self.credits.left[channel]
+    }
+
     /// A cycle begins: see [`Credits::arrive`].
     #[inline]
     pub(super) fn arrive(&mut self) {

@@ -122,6 +122,13 @@ impl<P: Ports> Fly<P> {
         self.sources[input].flits + flits > self.injection_buffer + left
     }
 
+    /// See [`crate::Network::entrance`]: flits with a choice of virtual channels hang on more.
+    #[inline]
+    pub(crate) fn entrance(&self, input: usize) -> Option<(u32, u32)> {
+        let passes = self.credits.left(input);
+        (self.channels == 1).then_some((self.sources[input].flits, passes))
+    }
+
     #[inline]
     pub(crate) fn inject(&mut self, input: usize, (id, flits): (PacketId, u32), store: &mut Store) {
         let source = &mut self.sources[input];
@@ -308,6 +315,46 @@ mod tests {
             }
         }
         (came, counters)
+    }
+
+    /// A flit passes from a source's buffer in each cycle in which one is sure to, however full the
+    /// network is; what is sure in a cycle is so in the next, less that flit.
+    #[test]
+    fn as_many_flits_pass_as_are_sure_to() {
+        let fermi = warploom_config::preset("gtx480");
+        let fermi = fermi.unwrap_or_else(|errors| panic!("{errors}")).noc;
+        let mut net = Fly::<Few>::new(&fermi, PORTS, PORTS);
+        let (mut store, mut counters) = (Store::new(8), NocCounters::default());
+        let mut rng = Rng::new(3);
+        let (mut sure, mut unsure) = (0, 0);
+        for cycle in 0..3_000 {
+            let input = rng.below(6) as usize;
+            let flits = 1 + rng.below(4);
+            if net.has_room(input, flits) {
+                let (id, _) = store.lodge(&packet(cycle), rng.below(2), flits, 32 * flits);
+                net.inject(input, (id, flits), &mut store);
+            }
+            let before = [0, 1, 2, 3, 4, 5].map(|input| net.entrance(input));
+            net.cycle(&mut store, &mut counters);
+            for (input, before) in before.into_iter().enumerate() {
+                let (Some((flits, passes)), Some(now)) = (before, net.entrance(input)) else {
+                    panic!("one virtual channel");
+                };
+                if passes == 0 {
+                    unsure += 1;
+                    continue;
+                }
+                let passed = u32::from(flits > 0);
+                assert_eq!(now.0, flits - passed);
+                assert!(now.1 >= passes - passed);
+                sure += passed;
+            }
+            let output = rng.below(2) as usize;
+            if let Some(id) = net.pop(output, &mut store) {
+                store.release(id);
+            }
+        }
+        assert!(sure > 100 && unsure > 100, "{sure} {unsure}");
     }
 
     /// A network of few ports does what the same one does whose tables may have any size.

@@ -3,6 +3,7 @@
 use super::Sm;
 use crate::image::{INST_BYTES, KernelImage};
 use crate::ldst::image_of;
+use crate::passage::FarEnd;
 use std::sync::Arc;
 use warploom_base::{Cycle, WarpSlot};
 use warploom_config::GpuSpec;
@@ -87,23 +88,30 @@ impl Sm {
 
     /// Runs cycles from `from` up to, not including, `to`, or as far as it can without news from
     /// others. Returns how far: not past the end of a block, and no further than credits are there
-    /// for whatever it sends, but for the cycles up to `known`, for which it has all credits that
-    /// there will be. What it loads is kept with what it has loaded since cycle `kept_from`.
+    /// for whatever it sends, but where all are there that there will be: in the cycles that the
+    /// `far` end has run, and those for which what that does is known. What it loads is kept with
+    /// what it has loaded since cycle `kept_from`.
     pub fn run_on(
         &mut self,
         (from, to): (Cycle, Cycle),
-        known: Cycle,
+        far: &FarEnd,
         kept_from: Cycle,
         memory: &DeviceMemory,
     ) -> Cycle {
+        let known = far.at;
+        let foresees = far.entrance.is_some();
+        self.link.begin_ahead(far);
         self.kept.go_on(kept_from, to);
         self.sleep_to(from);
         let mut now = from;
         while now < to && self.fault.is_none() {
             self.link.take_credits(now);
-            if now > known && self.may_lack_credits(now) {
-                self.wake_at = now;
-                break;
+            if now > known {
+                let knows = foresees && self.link.foresees(now);
+                if !knows && self.may_lack_credits(now) {
+                    self.wake_at = now;
+                    break;
+                }
             }
             self.wake_at = if self.wide_awake {
                 now
@@ -113,7 +121,7 @@ impl Sm {
             if self.wake_at > now {
                 let end = self.wake_at.min(to).min(self.link.next_credits());
                 now = match end > known + 1 && self.may_lack_credits(now) {
-                    true => known.max(now) + 1,
+                    true => self.link.sleep_for_credits(known.max(now), end),
                     false => end,
                 };
                 self.sleep_to(now);
