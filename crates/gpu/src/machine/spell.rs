@@ -9,7 +9,8 @@
 //!
 //! Where there are several threads, SMs run in rounds, each thread's own, and a worker runs the
 //! back for the next spell when no round calls it. How far, SMs tell it as they run: what they have
-//! taken of this spell's replies makes room for the next one's.
+//! taken of this spell's replies makes room for the next one's. It gets the back again as soon as
+//! it has brought it home, so that it may be away between two spells.
 //!
 //! What one stores and another loads is loaded again once it is visible, before anything can have
 //! read it: a spell is no longer than a load takes that finds its data in the SM.
@@ -76,6 +77,8 @@ pub(super) struct Spell {
     /// SMs, it is ahead by a spell.
     back: Cycle,
     back_end: Cycle,
+    /// Another thread runs it.
+    is_away: bool,
     /// SMs that have not run all of the spell.
     behind: BitSet,
     /// Those that came to where they are by the end of a block, which nobody has noted yet.
@@ -119,6 +122,7 @@ impl Spell {
             front: 0,
             back: 0,
             back_end: 0,
+            is_away: false,
             behind: BitSet::new(sms),
             called: BitSet::new(sms),
             turns: Vec::with_capacity(sms),
@@ -288,12 +292,14 @@ impl Gpu {
     ) -> Result<(), Stop> {
         let from = self.now;
         self.probe.enter(Part::Memory);
-        let to = self.run_back(end);
-        self.spell.view = self.device_view();
-        let sent = self.send_back(to, limit);
-        if !sent {
-            self.memory.give_post();
+        if !self.spell.is_away {
+            self.run_back(end);
+            if !self.send_back(limit) {
+                self.memory.give_post();
+            }
         }
+        // The front is to run as far.
+        let to = self.spell.back;
         self.spell.begin(from);
         while self.spell.next.min(self.spell.front) < to {
             if self.spell.next < to {
@@ -309,11 +315,15 @@ impl Gpu {
         self.spell.cycles += to - from;
         self.note_ended_blocks(to);
         self.commit_spell(from, device);
-        if sent {
+        let was_away = self.spell.is_away;
+        if was_away {
             self.get_back();
         }
         self.sms.end_spell(to - from);
         debug_assert!(self.memory.atomics().is_empty(), "atomics need steps");
+        if was_away {
+            self.send_again(limit);
+        }
         self.hand_over_replies();
         if !self.is_back_ahead() {
             self.memory.give_post();
@@ -323,8 +333,8 @@ impl Gpu {
         result
     }
 
-    /// Runs the back from where it is. Returns how far: the front is to run as far.
-    fn run_back(&mut self, end: Cycle) -> Cycle {
+    /// Runs the back from where it is.
+    fn run_back(&mut self, end: Cycle) {
         let Self {
             sms,
             memory,
@@ -342,7 +352,7 @@ impl Gpu {
         if span.0 < span.1 {
             self.hand_over_replies();
         }
-        self.spell.back
+        self.spell.view = self.device_view();
     }
 
     /// SMs get the replies that wait for it, where other threads run SMs.
@@ -357,22 +367,48 @@ impl Gpu {
         }
     }
 
-    /// Another thread runs the back from cycle `to` on, if it may. Returns whether it does.
-    fn send_back(&mut self, to: Cycle, limit: Cycle) -> bool {
-        let end = self.next_end(to, limit);
-        let errand = end.and_then(|end| self.memory.send_back(to, end));
-        let sent = errand.is_some();
-        if let (Some(errand), Some(end)) = (errand, end) {
+    /// Another thread runs the back on from where it is, if it may. Returns whether it does.
+    fn send_back(&mut self, limit: Cycle) -> bool {
+        let end = self.next_end(self.spell.back, limit);
+        end.is_some_and(|end| self.send_back_to(end))
+    }
+
+    fn send_back_to(&mut self, end: Cycle) -> bool {
+        let errand = self.memory.send_back(self.spell.back, end);
+        self.spell.is_away = errand.is_some();
+        if let Some(errand) = errand {
             self.spell.back_end = end;
             self.sms.send_back(errand, self.now);
         }
-        sent
+        self.spell.is_away
     }
 
     /// The back is here again.
     fn get_back(&mut self) {
         let errand = self.sms.get_back();
         self.spell.back = self.memory.get_back(errand);
+        self.spell.is_away = false;
+    }
+
+    /// The same thread runs the back on, if it may and has come as far as it should, before
+    /// anything is done with what it has brought along: meanwhile it would have nothing to do.
+    fn send_again(&mut self, limit: Cycle) {
+        let Spell {
+            back,
+            back_end,
+            flags,
+            ..
+        } = self.spell;
+        let is_there = back == back_end && !flags.fault();
+        let Some(end) = self.next_end(back, limit).filter(|_| is_there) else {
+            return;
+        };
+        self.memory.begin_front();
+        self.spell.view = self.device_view();
+        if let Some(waiting) = self.sms.waiting() {
+            self.memory.foretell_exchange(waiting);
+        }
+        self.send_back_to(end);
     }
 
     /// Blocks ended where SMs wait in cycle `now`: others may begin.

@@ -67,8 +67,10 @@ pub(super) struct Apart {
     /// What there is for it then, and room for more.
     post: Post,
     room: Post,
-    /// Replies that it brought along.
+    /// Replies that it brought along, room for more, and how many they are, by SM.
     replies: Vec<Reply>,
+    replies_room: Vec<Reply>,
+    came: Vec<u32>,
 }
 
 impl Apart {
@@ -95,8 +97,9 @@ pub(crate) struct Errand {
     backlogs: Option<(Arc<Backlogs>, Cycle)>,
     /// What there was for it.
     post: Post,
-    /// What came out of the network, once it is done.
+    /// What came out of the network, once it is done, and how much, by SM.
     replies: Vec<Reply>,
+    came: Vec<u32>,
 }
 
 impl Errand {
@@ -144,9 +147,12 @@ impl Errand {
             back,
             post,
             replies,
+            came,
             ..
         } = self;
         post.give(back);
+        came.clear();
+        came.extend(back.fresh());
         back.take_replies(|sm, at, reply| replies.push((sm, at, *reply)));
         back.end_exchange();
     }
@@ -234,7 +240,8 @@ impl MemorySystem {
             end,
             backlogs: None,
             post: std::mem::replace(&mut apart.post, room),
-            replies: std::mem::take(&mut apart.replies),
+            replies: std::mem::take(&mut apart.replies_room),
+            came: std::mem::take(&mut apart.came),
         })
     }
 
@@ -243,7 +250,9 @@ impl MemorySystem {
     pub fn get_back(&mut self, errand: Errand) -> Cycle {
         let Self { back, apart, .. } = self;
         *back = Some(errand.back);
-        (apart.room, apart.replies) = (errand.post, errand.replies);
+        debug_assert!(apart.replies.is_empty(), "nobody has taken the last");
+        apart.replies_room = std::mem::replace(&mut apart.replies, errand.replies);
+        (apart.room, apart.came) = (errand.post, errand.came);
         apart.back_rests = true;
         errand.at
     }
@@ -267,18 +276,37 @@ impl MemorySystem {
         for (sm, at, reply) in self.apart.replies.drain(..) {
             f(sm, at, &reply);
         }
-        self.back_mut().take_replies(f);
+        if let Some(back) = &mut self.back {
+            back.take_replies(f);
+        }
     }
 
-    /// See [`Back::end_exchange_of_all`].
+    /// See [`Back::end_exchange_of_all`]. If it is away, it knew that before.
     #[inline]
     pub fn end_exchange_of_all(&mut self, waiting: impl Iterator<Item = u32>) {
-        if self.apart.back_rests {
-            self.apart.post.waiting.clear();
-            self.apart.post.waiting.extend(waiting);
-        } else {
-            self.back_mut().end_exchange_of_all(waiting);
+        match &mut self.back {
+            Some(_) if self.apart.back_rests => {
+                self.apart.post.waiting.clear();
+                self.apart.post.waiting.extend(waiting);
+            }
+            Some(back) => back.end_exchange_of_all(waiting),
+            None => {}
         }
+    }
+
+    /// The back, which has come home, is to go away before the replies that it brought along are
+    /// taken. `waiting`: by SM, those of before that it has not taken.
+    pub fn foretell_exchange(&mut self, waiting: impl Iterator<Item = u32>) {
+        let Apart {
+            back_rests,
+            post,
+            came,
+            ..
+        } = &mut self.apart;
+        debug_assert!(*back_rests, "it has been away");
+        post.waiting.clear();
+        let all = waiting.zip(came).map(|(waiting, came)| waiting + *came);
+        post.waiting.extend(all);
     }
 
     /// In the front's next cycle not all can enter the network that an SM is known to have sent, so
@@ -343,28 +371,39 @@ mod tests {
         }
     }
 
-    /// Runs memory for spells of so many cycles at most, single cycles if there are none. The back
-    /// is a spell `ahead`, or is not. Returns all that SMs see of it and what it has counted.
-    fn run(spec: &GpuSpec, spell: Cycle, ahead: bool) -> (Vec<String>, Vec<String>) {
+    /// Where the back is while SMs run.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    enum Ahead {
+        No,
+        /// A spell ahead. It goes away once all that it has brought has been taken, or before.
+        Anew,
+        Again,
+    }
+
+    /// Runs memory for spells of so many cycles at most, single cycles if there are none. Returns
+    /// all that SMs see of it and what it has counted.
+    fn run(spec: &GpuSpec, spell: Cycle, ahead: Ahead) -> (Vec<String>, Vec<String>) {
         let mut memory = MemorySystem::new(spec);
         let (mut seen, mut now, mut back_at) = (Vec::new(), 0, 0);
+        let mut away = None;
         while now < CYCLES {
             let from = now;
-            let to = match spell {
-                0 => from + 1,
-                _ => memory.run_back(
-                    (from.max(back_at), CYCLES.min(from + spell)),
-                    from,
-                    &mut Later,
-                ),
-            };
-            memory.begin_front();
-            let away = ahead.then(|| memory.send_back(to, CYCLES.min(to + spell)));
-            let away = away.flatten().map(|mut errand| {
+            let mut to = back_at;
+            if away.is_none() {
+                let span = (from.max(back_at), CYCLES.min(from + spell));
+                to = match spell {
+                    0 => from + 1,
+                    _ => memory.run_back(span, from, &mut Later),
+                };
+                memory.begin_front();
+                let sends = ahead != Ahead::No;
+                let errand = sends.then(|| memory.send_back(to, CYCLES.min(to + spell)));
+                away = errand.flatten();
+            }
+            if let Some(errand) = &mut away {
                 while errand.go_on() {}
                 errand.end();
-                errand
-            });
+            }
             while now < to {
                 match spell {
                     0 => memory.run(now, now + 1, &mut Later),
@@ -374,9 +413,13 @@ mod tests {
                 send(&mut memory, now);
                 now += 1;
             }
-            back_at = away.map_or(to, |errand| memory.get_back(errand));
-            // It may have its post before it goes away again.
-            if from % 3 == 0 {
+            back_at = away.take().map_or(to, |errand| memory.get_back(errand));
+            if ahead == Ahead::Again && back_at > to {
+                memory.begin_front();
+                memory.foretell_exchange(std::iter::repeat(0));
+                away = memory.send_back(back_at, CYCLES.min(back_at + spell));
+            } else if from % 3 == 0 {
+                // It may have its post before it goes away again.
                 memory.give_post();
             }
             memory.take_replies(|sm, at, reply| seen.push(format!("{at}: {sm} {reply:?}")));
@@ -445,13 +488,14 @@ mod tests {
     fn parts_that_run_apart_are_as_one() {
         let fermi = preset("gtx480-gpgpusim4").unwrap_or_else(|errors| panic!("{errors}"));
         for spec in [volta(), fermi] {
-            let (seen, counted) = run(&spec, 0, false);
+            let (seen, counted) = run(&spec, 0, Ahead::No);
             assert!(seen.len() > 1000, "{} seen", seen.len());
-            let spells = [1, 2, 7, 32].map(|spell| [(spell, false), (spell, true)]);
-            for (spell, ahead) in spells.into_iter().flatten() {
-                let other = run(&spec, spell, ahead);
-                assert!(other.0 == seen, "{spell} {ahead}");
-                assert_eq!(other.1, counted, "{spell} {ahead}");
+            for spell in [1, 2, 7, 32] {
+                for ahead in [Ahead::No, Ahead::Anew, Ahead::Again] {
+                    let other = run(&spec, spell, ahead);
+                    assert!(other.0 == seen, "{spell} {ahead:?}");
+                    assert_eq!(other.1, counted, "{spell} {ahead:?}");
+                }
             }
         }
     }

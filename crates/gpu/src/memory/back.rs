@@ -161,6 +161,11 @@ impl Back {
         }
     }
 
+    /// By SM: replies since the last exchange.
+    pub(super) fn fresh(&self) -> impl Iterator<Item = u32> {
+        self.untaken.iter().map(|untaken| untaken.fresh)
+    }
+
     /// Calls `f` on the replies that wait for the exchange, with the number of their SM and
     /// the cycle from which it sees them, the oldest first. They have come since the last exchange
     /// until that ends.
