@@ -10,9 +10,9 @@
 //! comes up for which they must (`machine/sprint.rs`): a crew runs its next cycle as soon as what
 //! comes over the links in it is known.
 //!
-//! With one thread and steps of a cycle, parts of the machine run up to 32 cycles one after the
-//! other as long as nothing comes up for which they must not (`machine/spell.rs`), so that each
-//! stays in the host's caches meanwhile.
+//! With steps of a cycle, parts of the machine run up to 32 cycles one after the other as long as
+//! nothing comes up for which they must not (`machine/spell.rs`), so that each stays in the host's
+//! caches meanwhile. With more than one thread, SMs meet where blocks end and once a spell.
 //!
 //! Invariants: no I/O, no clock but simulated time; policies choose, this crate acts.
 
