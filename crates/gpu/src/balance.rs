@@ -8,6 +8,10 @@ const STEPS: u32 = 64;
 /// passed to and fro, and a core's caches take time to fill with the state of one.
 const MOST_STEPS: u32 = 1 << 14;
 
+/// What a spell counts as: threads meet once or a few times in it, and how long each waits differs
+/// from one to the next.
+const SPELL_STEPS: u32 = 4;
+
 /// Turns that a worker must have waited longer than another, each step, to be given an SM of it.
 const IDLE_TURNS: u64 = 16;
 
@@ -62,13 +66,13 @@ impl Balance {
         let least = waited.min().unwrap_or(0);
         let much = IDLE_TURNS * u64::from(cycles);
         let early = if own > 2 * least && own > much {
-            cycles
+            SPELL_STEPS
         } else if 2 * own < least && least > much {
             0
         } else {
-            cycles / 2
+            SPELL_STEPS / 2
         };
-        self.note_cycles(cycles, early);
+        self.note_cycles(SPELL_STEPS, early);
     }
 
     /// Which thread should give an SM to which, if it is time for that. `waited`: by worker, the
@@ -124,11 +128,11 @@ mod tests {
         balance.due(waited.into_iter())
     }
 
-    /// What is due after spells of as many cycles as are between two looks, in each of which the
+    /// What is due after as many spells of 16 cycles as are between two looks, in each of which the
     /// stepping thread has waited `own` turns, and the worker others.
     fn due_after_spells(own: u32, other: u64) -> Option<(usize, usize)> {
         let mut balance = Balance::new(2);
-        for spell in 1..=u64::from(STEPS / 16) {
+        for spell in 1..=u64::from(STEPS / SPELL_STEPS) {
             balance.note_spell(16, own, [spell * other].into_iter());
         }
         balance.due([0].into_iter())

@@ -30,6 +30,11 @@ const FEWEST: Cycle = 8;
 /// Most cycles until SMs meet, so that logs of stores stay short.
 const MOST: Cycle = 512;
 
+/// Most cycles until a caller sees the machine again where SMs do not run ahead. Then nothing of it
+/// is ahead, so that a thread that runs the back of the memory system has nothing to do for a
+/// spell.
+const OUT_OF_SIGHT: Cycle = 4096;
+
 /// What is known of the kernels in flight.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) enum Sharing {
@@ -87,9 +92,11 @@ impl Gpu {
     /// steps. Nothing happens on the way that [`step`](Self::step) would not have done, but a
     /// caller who looks at the machine after each step sees less of it.
     pub fn advance(&mut self, device: &mut DeviceMemory, limit: Cycle) -> Result<(), Stop> {
-        self.sms.even_out();
         match self.sprint_end(limit) {
-            Some(end) if self.spell_end(limit).is_none() => self.sprint(end, device),
+            Some(end) if self.spell_end(limit).is_none() => {
+                self.sms.even_out();
+                self.sprint(end, device)
+            }
             _ => self.walk(limit, device),
         }
     }
@@ -97,11 +104,14 @@ impl Gpu {
     /// Step by step, or spell by spell, until a caller has something to do or SMs might run ahead
     /// of each other.
     fn walk(&mut self, limit: Cycle, device: &mut DeviceMemory) -> Result<(), Stop> {
-        let end = limit.min(self.now + MOST);
+        let end = limit.min(self.now + OUT_OF_SIGHT);
         loop {
             let spell = self.spell_end(limit);
             match spell {
-                Some(to) => self.spell((to, end), device)?,
+                Some(to) => {
+                    self.sms.even_out();
+                    self.spell((to, end), device)?;
+                }
                 None => self.step(device, limit)?,
             }
             let calls = !self.ended.is_empty()
