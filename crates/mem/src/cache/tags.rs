@@ -55,10 +55,17 @@ struct State {
     unreadable: u8,
     modified_on_fill: u8,
     readable_on_fill: u8,
-    dirty_bytes_on_fill: bool,
+    /// `BYTES`, `BYTES_ON_FILL`.
+    flags: u8,
     /// Sectors that a read finds: follows from the others.
     readable: u8,
 }
+
+/// Its dirty bytes are not known to be none. Most lines are never written, and these bytes of
+/// theirs are not looked at.
+const BYTES: u8 = 1;
+/// Bytes that were written count as dirty when it comes.
+const BYTES_ON_FILL: u8 = 2;
 
 impl State {
     #[inline]
@@ -99,7 +106,7 @@ impl Line {
                 unreadable: 0,
                 modified_on_fill: 0,
                 readable_on_fill: 0,
-                dirty_bytes_on_fill: false,
+                flags: 0,
                 readable: 0,
             },
         }
@@ -290,6 +297,7 @@ impl Tags {
         for (at, line) in self.lines.iter_mut().enumerate() {
             *line = Line::empty(at % self.stride, ways);
         }
+        self.dirty_bytes.fill(0);
         let lines = u64::from(self.index.sets) * ways as u64;
         self.spared_below = (self.write_ratio_percent * lines).div_ceil(100);
     }
@@ -476,9 +484,13 @@ impl Tags {
     /// what was there is dirty (`evicted`). Requires `Probe::Miss`.
     pub(super) fn allocate(&mut self, set: u32, line: u64, sector: u8, now: Cycle) -> (u32, bool) {
         let at = self.victim(set);
-        let dirty = self.lines[at].state.modified != 0;
+        let before = self.lines[at].state;
+        let dirty = before.modified != 0;
         if dirty {
             *self.evicted = self.evicted_from(at);
+        }
+        if before.flags & BYTES != 0 {
+            self.dirty_bytes[at] = 0;
         }
         let fresh = State {
             reserved: 1 << sector,
@@ -489,7 +501,6 @@ impl Tags {
         self.change(set, at, |state| *state = fresh);
         let shift = at % 8 * 8;
         self.marks[at / 8] = self.marks[at / 8] & !(0xff << shift) | mark(line) << shift;
-        self.dirty_bytes[at] = 0;
         (at as u32, dirty)
     }
 
@@ -558,6 +569,7 @@ impl Tags {
             state.reserved &= !bit;
             state.valid &= !bit;
             state.modified |= bit;
+            state.flags |= BYTES;
         });
     }
 
@@ -573,6 +585,7 @@ impl Tags {
             self.write(set, at, sector, bytes);
         } else {
             self.dirty_bytes[at as usize] |= bytes;
+            self.lines[at as usize].state.flags |= BYTES;
         }
         if state.unreadable & bit != 0 && self.fully_written(at, sector) {
             self.set_readable(at, sector, true);
@@ -614,7 +627,7 @@ impl Tags {
     pub(super) fn dirty_on_fill(&mut self, at: u32, sector: u8, readable: bool) {
         let state = &mut self.lines[at as usize].state;
         state.modified_on_fill |= 1 << sector;
-        state.dirty_bytes_on_fill = true;
+        state.flags |= BYTES_ON_FILL;
         if readable {
             state.readable_on_fill |= 1 << sector;
         }
@@ -648,8 +661,9 @@ impl Tags {
             return;
         }
         let bit = 1 << sector;
-        if state.dirty_bytes_on_fill {
+        if state.flags & BYTES_ON_FILL != 0 {
             self.dirty_bytes[index] |= bytes();
+            self.lines[index].state.flags |= BYTES;
         }
         let written = !state.reserved | state.modified_on_fill | state.readable_on_fill;
         if written & bit != 0 {
@@ -698,6 +712,7 @@ impl Tags {
         let after = line.state;
         if after.present() == 0 {
             *line = Line::absent(at - set as usize * self.stride);
+            self.dirty_bytes[at] = 0;
         }
         let count = &mut self.counts[set as usize];
         count.reserved += u16::from(after.reserved != 0);
