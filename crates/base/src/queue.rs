@@ -67,19 +67,6 @@ impl<T: Copy> FixedQueue<T> {
         slot
     }
 
-    /// `push` of what lies in memory, from where it is copied once.
-    #[inline(always)]
-    pub fn push_copy(&mut self, value: &T) -> &mut T {
-        let at = self.take_place();
-        if at >= self.slots.len() {
-            self.allocate(std::array::from_ref(value));
-            return &mut self.slots[at];
-        }
-        let slot = &mut self.slots[at];
-        *slot = *value;
-        slot
-    }
-
     /// The place behind the newest entry, which has one from now on.
     #[inline(always)]
     fn take_place(&mut self) -> usize {
@@ -165,16 +152,6 @@ mod tests {
             assert!(q.is_full());
             assert_eq!(q.iter().copied().collect::<Vec<_>>(), [i, i + 100]);
             assert_eq!((q.pop(), q.pop(), q.pop()), (Some(i), Some(i + 100), None));
-        }
-    }
-
-    #[test]
-    fn copies_wait_as_what_they_are_of() {
-        let (mut q, value) = (FixedQueue::new(2), 7);
-        for other in 0..5 {
-            *q.push_copy(&value) += other;
-            q.push(other);
-            assert_eq!((q.pop(), q.pop()), (Some(7 + other), Some(other)));
         }
     }
 

@@ -5,6 +5,7 @@ mod input;
 
 use crate::address::AddressDecoder;
 use crate::cache::{AccessOutcome, Cache, CacheCounters, Level};
+use crate::request::InLine;
 use crate::{AccessKind, Request};
 use input::Input;
 use warploom_base::{Cycle, FixedQueue, KernelSlot, SubPartitionId};
@@ -55,8 +56,8 @@ pub struct SubPartition {
     packet_room: usize,
     /// Packets in the fixed delay before L2 and requests behind it.
     input: Input,
-    from_dram: FixedQueue<Request>,
-    to_noc: FixedQueue<Request>,
+    from_dram: FixedQueue<InLine>,
+    to_noc: FixedQueue<InLine>,
     counters: PartitionCounters,
     rop_cycles: Cycle,
     decoder: AddressDecoder,
@@ -173,7 +174,7 @@ impl SubPartition {
     /// The oldest reply of DRAM fills L2, or goes on if it is one to a write.
     #[inline]
     fn take_fill(&mut self) {
-        let Some(reply) = self.from_dram.front() else {
+        let Some(InLine(reply)) = self.from_dram.front() else {
             return;
         };
         if !reply.kind.is_write() {
@@ -184,7 +185,7 @@ impl SubPartition {
         } else if self.to_noc.is_full() {
             return;
         } else if wants_reply(reply.kind) {
-            self.to_noc.push_copy(reply);
+            self.to_noc.push(InLine(*reply));
         }
         self.from_dram.drop_oldest();
     }
@@ -201,7 +202,7 @@ impl SubPartition {
         }
         // Put together where its reply waits, should it be answered now.
         let packet = self.input.next();
-        let request = self.to_noc.push_copy(packet.whole());
+        let InLine(request) = self.to_noc.push(InLine(*packet.whole()));
         packet.cut(request);
         let answers_now = if self.ideal {
             l2.hit_always(self.now, request);
@@ -228,10 +229,10 @@ impl SubPartition {
     /// What a cycle does where there is no L2.
     fn pass_by_l2(&mut self) {
         if !self.to_noc.is_full()
-            && let Some(reply) = self.from_dram.pop()
+            && let Some(InLine(reply)) = self.from_dram.pop()
             && wants_reply(reply.kind)
         {
-            self.to_noc.push(reply);
+            self.to_noc.push(InLine(reply));
         }
         if !self.l2.outlet_full() && !self.input.is_empty() {
             // Nothing is split.
@@ -243,7 +244,7 @@ impl SubPartition {
     /// Reply at the head of the queue to the network.
     #[inline]
     pub fn reply_front(&self) -> Option<&Request> {
-        self.to_noc.front()
+        self.to_noc.front().map(|InLine(reply)| reply)
     }
 
     /// Takes the reply, of which there must be one, unseen.
@@ -290,7 +291,7 @@ impl SubPartition {
     /// Takes a reply from DRAM.
     #[inline]
     pub fn push_from_dram(&mut self, reply: &Request) {
-        self.from_dram.push_copy(reply);
+        self.from_dram.push(InLine(*reply));
     }
 
     /// Nothing inside, in any queue or miss.
@@ -423,13 +424,13 @@ impl Splitting {
 
 /// One request whose line came goes back.
 #[inline]
-fn answer(l2: &mut Cache, to_noc: &mut FixedQueue<Request>) {
+fn answer(l2: &mut Cache, to_noc: &mut FixedQueue<InLine>) {
     if l2.has_ready()
         && !to_noc.is_full()
         && let Some(request) = l2.take_ready()
         && wants_reply(request.kind)
     {
-        to_noc.push_copy(request);
+        to_noc.push(InLine(*request));
     }
 }
 

@@ -83,6 +83,12 @@ pub struct Request {
     pub asid: u8,
 }
 
+/// A request in a host's cache line of its own, for queues whose entries stay until the nearest
+/// caches have forgotten them.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
+pub(crate) struct InLine(pub Request);
+
 /// Bytes of a sector.
 const SECTOR_BYTES: u16 = 32;
 

@@ -2,12 +2,13 @@
 //! before it. Both lie in one ring, so that a request goes from one to the other where it is.
 
 use crate::Request;
+use crate::request::InLine;
 use warploom_base::FixedQueue;
 
 /// Both queues, the oldest request first.
 #[derive(Clone, Debug)]
 pub(super) struct Misses {
-    ring: FixedQueue<Request>,
+    ring: FixedQueue<InLine>,
     /// How many of them are in the outlet.
     sent: u32,
     most_sent: u32,
@@ -58,21 +59,21 @@ impl Misses {
     #[inline(always)]
     pub(super) fn push(&mut self, request: &Request) -> &mut Request {
         debug_assert!(!self.is_full());
-        self.ring.push_copy(request)
+        &mut self.ring.push(InLine(*request)).0
     }
 
     /// The oldest of the miss queue. There must be no outlet.
     #[inline]
     pub(super) fn front(&self) -> Option<&Request> {
         debug_assert!(self.most_sent == 0);
-        self.ring.front()
+        self.ring.front().map(|InLine(request)| request)
     }
 
     /// Takes it.
     #[inline]
     pub(super) fn pop(&mut self) -> Option<Request> {
         debug_assert!(self.most_sent == 0);
-        self.ring.pop()
+        self.ring.pop().map(|InLine(request)| request)
     }
 
     /// One request goes from the miss queue into the outlet, if there is one and room. Nobody can
@@ -98,7 +99,7 @@ impl Misses {
     #[inline]
     pub(super) fn sent_front(&self) -> Option<&Request> {
         if self.any_sent() {
-            self.ring.front()
+            self.ring.front().map(|InLine(request)| request)
         } else {
             None
         }

@@ -61,7 +61,13 @@ pub(super) struct Fill {
 /// A request that waits, in a host's cache line of its own.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
-struct Waiting(Request);
+struct Waiting {
+    request: Request,
+    /// The next for the same entry, or that is free, where there is one.
+    next: u32,
+}
+
+const _: () = assert!(size_of::<Waiting>() == 64, "a host's cache line");
 
 /// Whether a request can be taken.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -91,10 +97,8 @@ pub(super) struct Mshrs {
     most_waiting: u16,
     /// Requests that wait.
     waiting: Vec<Waiting>,
-    /// The first place in `waiting` that is free, each of which has the next in `next`.
+    /// The first place in `waiting` that is free.
     free_waiting: u32,
-    /// The next for the same entry, where there is one.
-    next: Vec<u32>,
 }
 
 /// No entry, or place.
@@ -110,7 +114,6 @@ impl Mshrs {
             free_entry: NONE,
             in_use: 0,
             waiting: Vec::with_capacity(waiting),
-            next: Vec::with_capacity(waiting),
             free_waiting: NONE,
             ready: FixedQueue::new(most_entries.max(1)),
             most_entries: entries,
@@ -184,7 +187,7 @@ impl Mshrs {
     pub(super) fn merge(&mut self, entry: u32, request: &Request) {
         let index = self.keep(request);
         let entry = &mut self.entries[entry as usize];
-        self.next[entry.tail as usize] = index;
+        self.waiting[entry.tail as usize].next = index;
         entry.tail = index;
         entry.waiting += 1;
         entry.has_atomic |= request.kind == AccessKind::GlobalAtomic;
@@ -207,16 +210,19 @@ impl Mshrs {
         if index == NONE {
             return self.add_waiting(request);
         }
-        self.free_waiting = self.next[index as usize];
-        self.waiting[index as usize] = Waiting(*request);
+        let waiting = &mut self.waiting[index as usize];
+        self.free_waiting = waiting.next;
+        waiting.request = *request;
         index
     }
 
     #[cold]
     #[inline(never)]
     fn add_waiting(&mut self, request: &Request) -> u32 {
-        self.waiting.push(Waiting(*request));
-        self.next.push(NONE);
+        self.waiting.push(Waiting {
+            request: *request,
+            next: NONE,
+        });
         self.waiting.len() as u32 - 1
     }
 
@@ -259,7 +265,7 @@ impl Mshrs {
     /// The first of the requests that wait for an entry.
     #[inline]
     pub(super) fn first(&self, entry: u32) -> &Request {
-        &self.waiting[self.entries[entry as usize].head as usize].0
+        &self.waiting[self.entries[entry as usize].head as usize].request
     }
 
     /// An atomic waits for an entry.
@@ -278,7 +284,7 @@ impl Mshrs {
     pub(super) fn next_ready(&mut self) -> Option<&Request> {
         let index = *self.ready.front()?;
         let request = self.take_out(index);
-        Some(&self.waiting[request as usize].0)
+        Some(&self.waiting[request as usize].request)
     }
 
     /// The place of the next request of an entry that came, which waits no longer.
@@ -286,7 +292,7 @@ impl Mshrs {
         let entry = &mut self.entries[index as usize];
         let first = entry.head;
         entry.waiting -= 1;
-        let next = &mut self.next[first as usize];
+        let next = &mut self.waiting[first as usize].next;
         if entry.waiting == 0 {
             self.ready.drop_oldest();
             self.by_addr.remove(entry.addr, index);

@@ -36,41 +36,58 @@ pub(super) struct Pending {
     pub(super) arrived_at: Cycle,
 }
 
+/// A place for a request, in a host's cache line of its own.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
+struct Place {
+    request: Request,
+    /// The next that is free, where this one is and there is another.
+    next: u32,
+}
+
+const _: () = assert!(size_of::<Place>() == 64, "a host's cache line");
+
+/// No place.
+const NONE: u32 = u32::MAX;
+
 /// All of them.
 #[derive(Clone, Debug)]
 pub(super) struct Requests {
-    places: Vec<Request>,
-    free: Vec<u32>,
+    places: Vec<Place>,
+    /// The first place that is free.
+    free: u32,
+    len: u32,
 }
 
 impl Requests {
     pub(super) fn new(expected: usize) -> Self {
         Self {
             places: Vec::with_capacity(expected),
-            free: Vec::with_capacity(expected),
+            free: NONE,
+            len: 0,
         }
     }
 
     #[inline]
     pub(super) fn is_empty(&self) -> bool {
-        self.len() == 0
+        self.len == 0
     }
 
     #[inline]
     pub(super) fn len(&self) -> usize {
-        self.places.len() - self.free.len()
+        self.len as usize
     }
 
     /// Takes a request in.
     pub(super) fn add(&mut self, request: &Request, side: u8) -> Ticket {
-        let place = match self.free.pop() {
-            Some(place) => {
-                self.places[place as usize] = *request;
-                place
-            }
-            None => {
-                self.places.push(*request);
-                self.places.len() as u32 - 1
+        self.len += 1;
+        let place = match self.free {
+            NONE => self.grow(request),
+            free => {
+                let place = &mut self.places[free as usize];
+                self.free = place.next;
+                place.request = *request;
+                free
             }
         };
         Ticket {
@@ -81,10 +98,22 @@ impl Requests {
         }
     }
 
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self, request: &Request) -> u32 {
+        self.places.push(Place {
+            request: *request,
+            next: NONE,
+        });
+        self.places.len() as u32 - 1
+    }
+
     /// The request goes: its place is free for the next one.
     #[inline]
     pub(super) fn remove(&mut self, ticket: Ticket) -> &Request {
-        self.free.push(ticket.place);
-        &self.places[ticket.place as usize]
+        self.len -= 1;
+        let place = &mut self.places[ticket.place as usize];
+        place.next = std::mem::replace(&mut self.free, ticket.place);
+        &place.request
     }
 }

@@ -21,6 +21,7 @@ const SECTORS: [u128; 4] = [
 
 /// A packet and what is left of it, in one line of the host's cache.
 #[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
 pub(super) struct Packet {
     /// The packet. Where it is split, its address is what those of its parts are counted from.
     whole: Request,
