@@ -13,6 +13,7 @@ pub mod coalesce;
 pub mod dram;
 pub mod hash;
 pub mod partition;
+mod places;
 mod request;
 #[cfg(test)]
 mod testing;

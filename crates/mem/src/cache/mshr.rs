@@ -1,6 +1,7 @@
 //! Miss status holding registers: lines on their way, and the requests that wait for each.
 
 use super::table::{AddressTable, Slot};
+use crate::places::{NONE, Places};
 use crate::{AccessKind, Request};
 use warploom_base::FixedQueue;
 
@@ -58,17 +59,6 @@ pub(super) struct Fill {
     pub(super) sector: u8,
 }
 
-/// A request that waits, in a host's cache line of its own.
-#[derive(Clone, Copy, Debug)]
-#[repr(align(64))]
-struct Waiting {
-    request: Request,
-    /// The next for the same entry, or that is free, where there is one.
-    next: u32,
-}
-
-const _: () = assert!(size_of::<Waiting>() == 64, "a host's cache line");
-
 /// Whether a request can be taken.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Room {
@@ -95,14 +85,9 @@ pub(super) struct Mshrs {
     in_use: u32,
     most_entries: u32,
     most_waiting: u16,
-    /// Requests that wait.
-    waiting: Vec<Waiting>,
-    /// The first place in `waiting` that is free.
-    free_waiting: u32,
+    /// Requests that wait, those for an entry in a list.
+    waiting: Places,
 }
-
-/// No entry, or place.
-const NONE: u32 = u32::MAX;
 
 impl Mshrs {
     pub(super) fn new(entries: u32, merge: u32) -> Self {
@@ -113,8 +98,7 @@ impl Mshrs {
             entries: Vec::with_capacity(most_entries),
             free_entry: NONE,
             in_use: 0,
-            waiting: Vec::with_capacity(waiting),
-            free_waiting: NONE,
+            waiting: Places::new(waiting),
             ready: FixedQueue::new(most_entries.max(1)),
             most_entries: entries,
             most_waiting: merge as u16,
@@ -157,7 +141,7 @@ impl Mshrs {
         fill: Fill,
         request: &Request,
     ) -> u32 {
-        let first = self.keep(request);
+        let first = self.waiting.keep(request);
         let index = match self.free_entry {
             NONE => self.add_entry(),
             index => index,
@@ -185,9 +169,9 @@ impl Mshrs {
 
     /// Adds a request to an entry. Requires `Room::Merge`.
     pub(super) fn merge(&mut self, entry: u32, request: &Request) {
-        let index = self.keep(request);
+        let index = self.waiting.keep(request);
         let entry = &mut self.entries[entry as usize];
-        self.waiting[entry.tail as usize].next = index;
+        self.waiting.link(entry.tail, index);
         entry.tail = index;
         entry.waiting += 1;
         entry.has_atomic |= request.kind == AccessKind::GlobalAtomic;
@@ -201,29 +185,6 @@ impl Mshrs {
     fn add_entry(&mut self) -> u32 {
         self.entries.push(Entry::FREE);
         self.entries.len() as u32 - 1
-    }
-
-    /// Puts a request where it waits.
-    #[inline(always)]
-    fn keep(&mut self, request: &Request) -> u32 {
-        let index = self.free_waiting;
-        if index == NONE {
-            return self.add_waiting(request);
-        }
-        let waiting = &mut self.waiting[index as usize];
-        self.free_waiting = waiting.next;
-        waiting.request = *request;
-        index
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn add_waiting(&mut self, request: &Request) -> u32 {
-        self.waiting.push(Waiting {
-            request: *request,
-            next: NONE,
-        });
-        self.waiting.len() as u32 - 1
     }
 
     /// A read waits behind a write in this entry.
@@ -265,7 +226,7 @@ impl Mshrs {
     /// The first of the requests that wait for an entry.
     #[inline]
     pub(super) fn first(&self, entry: u32) -> &Request {
-        &self.waiting[self.entries[entry as usize].head as usize].request
+        self.waiting.get(self.entries[entry as usize].head)
     }
 
     /// An atomic waits for an entry.
@@ -279,20 +240,18 @@ impl Mshrs {
         !self.ready.is_empty()
     }
 
-    /// Next request of the line that came first.
+    /// Next request of the line that came first: it waits no longer.
     #[inline]
     pub(super) fn next_ready(&mut self) -> Option<&Request> {
         let index = *self.ready.front()?;
-        let request = self.take_out(index);
-        Some(&self.waiting[request as usize].request)
+        Some(self.take_out(index))
     }
 
-    /// The place of the next request of an entry that came, which waits no longer.
-    fn take_out(&mut self, index: u32) -> u32 {
+    /// The next request of an entry that came.
+    fn take_out(&mut self, index: u32) -> &Request {
         let entry = &mut self.entries[index as usize];
-        let first = entry.head;
+        let (request, next) = self.waiting.release(entry.head);
         entry.waiting -= 1;
-        let next = &mut self.waiting[first as usize].next;
         if entry.waiting == 0 {
             self.ready.drop_oldest();
             self.by_addr.remove(entry.addr, index);
@@ -300,11 +259,9 @@ impl Mshrs {
             self.free_entry = index;
             self.in_use -= 1;
         } else {
-            entry.head = *next;
+            entry.head = next;
         }
-        *next = self.free_waiting;
-        self.free_waiting = first;
-        first
+        request
     }
 }
 

@@ -2,6 +2,7 @@
 //! channel's queues hold tickets. By the time that a request goes, its place has left the host's
 //! nearest caches, so that a ticket says all that the channel needs to know on the way.
 
+use crate::places::Places;
 use crate::{AccessKind, Request};
 use warploom_base::Cycle;
 
@@ -36,34 +37,17 @@ pub(super) struct Pending {
     pub(super) arrived_at: Cycle,
 }
 
-/// A place for a request, in a host's cache line of its own.
-#[derive(Clone, Copy, Debug)]
-#[repr(align(64))]
-struct Place {
-    request: Request,
-    /// The next that is free, where this one is and there is another.
-    next: u32,
-}
-
-const _: () = assert!(size_of::<Place>() == 64, "a host's cache line");
-
-/// No place.
-const NONE: u32 = u32::MAX;
-
 /// All of them.
 #[derive(Clone, Debug)]
 pub(super) struct Requests {
-    places: Vec<Place>,
-    /// The first place that is free.
-    free: u32,
-    len: u32,
+    places: Places,
+    len: usize,
 }
 
 impl Requests {
     pub(super) fn new(expected: usize) -> Self {
         Self {
-            places: Vec::with_capacity(expected),
-            free: NONE,
+            places: Places::new(expected),
             len: 0,
         }
     }
@@ -75,45 +59,24 @@ impl Requests {
 
     #[inline]
     pub(super) fn len(&self) -> usize {
-        self.len as usize
+        self.len
     }
 
     /// Takes a request in.
     pub(super) fn add(&mut self, request: &Request, side: u8) -> Ticket {
         self.len += 1;
-        let place = match self.free {
-            NONE => self.grow(request),
-            free => {
-                let place = &mut self.places[free as usize];
-                self.free = place.next;
-                place.request = *request;
-                free
-            }
-        };
         Ticket {
-            place,
+            place: self.places.keep(request),
             bytes: request.bytes,
             kind: request.kind,
             side,
         }
     }
 
-    #[cold]
-    #[inline(never)]
-    fn grow(&mut self, request: &Request) -> u32 {
-        self.places.push(Place {
-            request: *request,
-            next: NONE,
-        });
-        self.places.len() as u32 - 1
-    }
-
     /// The request goes: its place is free for the next one.
     #[inline]
     pub(super) fn remove(&mut self, ticket: Ticket) -> &Request {
         self.len -= 1;
-        let place = &mut self.places[ticket.place as usize];
-        place.next = std::mem::replace(&mut self.free, ticket.place);
-        &place.request
+        self.places.release(ticket.place).0
     }
 }
