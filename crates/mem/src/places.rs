@@ -71,8 +71,8 @@ impl Places {
         self.all[at as usize].next = next;
     }
 
-    /// Frees a place. Returns what it holds until the next request is kept, and the one behind it in
-    /// its owner's list.
+    /// Frees a place. Returns what it holds until the next request is kept, and the one behind it
+    /// in its owner's list.
     #[inline]
     pub(crate) fn release(&mut self, at: u32) -> (&Request, u32) {
         let place = &mut self.all[at as usize];

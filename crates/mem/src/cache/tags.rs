@@ -297,7 +297,6 @@ impl Tags {
         for (at, line) in self.lines.iter_mut().enumerate() {
             *line = Line::empty(at % self.stride, ways);
         }
-        self.dirty_bytes.fill(0);
         let lines = u64::from(self.index.sets) * ways as u64;
         self.spared_below = (self.write_ratio_percent * lines).div_ceil(100);
     }
@@ -585,7 +584,7 @@ impl Tags {
             self.write(set, at, sector, bytes);
         } else {
             self.dirty_bytes[at as usize] |= bytes;
-            self.lines[at as usize].state.flags |= BYTES;
+            debug_assert!(state.flags & BYTES != 0, "what is modified was written");
         }
         if state.unreadable & bit != 0 && self.fully_written(at, sector) {
             self.set_readable(at, sector, true);
@@ -739,3 +738,6 @@ impl Tags {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
