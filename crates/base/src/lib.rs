@@ -7,6 +7,7 @@
 mod bits;
 mod digest;
 mod dim;
+mod host;
 mod id;
 mod lanes;
 mod queue;
@@ -17,6 +18,7 @@ mod timed_queue;
 pub use bits::{BitSet, bits};
 pub use digest::Digest;
 pub use dim::Dim3;
+pub use host::fetch_ahead;
 pub use id::{BlockId, ChannelId, KernelSlot, Pc, SmId, SubPartitionId, WarpSlot};
 pub use lanes::{FULL_MASK, LaneIter, LaneMask, WARP_SIZE, lanes_of};
 pub use queue::FixedQueue;

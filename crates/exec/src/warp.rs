@@ -8,7 +8,7 @@ use crate::launch::LaunchContext;
 use crate::regs::{Lanes32, RegFile, blend, map_lanes};
 use crate::stack::{SimtStack, Spin, StackEntry};
 use std::fmt::Write as _;
-use warploom_base::{Digest, Dim3, LaneMask, Pc, WARP_SIZE, lanes_of};
+use warploom_base::{Digest, Dim3, LaneMask, Pc, WARP_SIZE, fetch_ahead, lanes_of};
 use warploom_ir::{BarrierKind, Dst};
 
 /// A warp in execution. What every instruction looks at comes first, in two lines of the host's
@@ -116,6 +116,14 @@ impl WarpState {
             self.tid[1].0[lane] = thread.y;
             self.tid[2].0[lane] = thread.z;
         }
+    }
+
+    /// It will execute soon: fetches the two lines of the host's cache that every instruction looks
+    /// at.
+    #[inline(always)]
+    pub fn fetch_ahead(&self) {
+        fetch_ahead(&self.stack);
+        fetch_ahead(&self.pending);
     }
 
     /// Next instruction, `None` when every lane ended.

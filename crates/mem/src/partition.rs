@@ -8,7 +8,7 @@ use crate::cache::{AccessOutcome, Cache, CacheCounters, Level};
 use crate::request::InLine;
 use crate::{AccessKind, Request};
 use input::Input;
-use warploom_base::{Cycle, FixedQueue, KernelSlot, SubPartitionId};
+use warploom_base::{Cycle, FixedQueue, KernelSlot, SubPartitionId, fetch_ahead};
 use warploom_config::{GpuSpec, ModelStyle, WriteAllocate, WritePolicy};
 use warploom_stats::{LOG2_BINS, Peak, declare_stats, log2_bin};
 
@@ -168,7 +168,12 @@ impl SubPartition {
         } else {
             self.pass_by_l2();
         }
-        self.input.leave(now_core);
+        if let Some(packet) = self.input.leave(now_core)
+            && self.has_l2
+        {
+            let index_addr = self.decoder.partition_addr(packet.addr);
+            self.l2.expect_near(packet.addr, index_addr);
+        }
     }
 
     /// The oldest reply of DRAM fills L2, or goes on if it is one to a write.
@@ -276,10 +281,13 @@ impl SubPartition {
         self.l2.any_sent()
     }
 
-    /// Takes that request, of which there must be one, unseen.
+    /// Takes that request, of which there must be one, unseen. The next is looked at soon.
     #[inline]
     pub fn drop_dram(&mut self) {
         self.l2.drop_sent();
+        if let Some(next) = self.dram_front() {
+            fetch_ahead(next);
+        }
     }
 
     /// There is room for a reply from DRAM.
@@ -291,6 +299,9 @@ impl SubPartition {
     /// Takes a reply from DRAM.
     #[inline]
     pub fn push_from_dram(&mut self, reply: &Request) {
+        if self.has_l2 & !reply.kind.is_write() {
+            self.l2.expect_fill(reply);
+        }
         self.from_dram.push(InLine(*reply));
     }
 

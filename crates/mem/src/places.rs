@@ -5,6 +5,7 @@
 //! Invariant: a place that is free is in the list of those that are, any other in its owner's.
 
 use crate::Request;
+use warploom_base::fetch_ahead;
 
 /// No place.
 pub(crate) const NONE: u32 = u32::MAX;
@@ -46,6 +47,10 @@ impl Places {
         let place = &mut self.all[at as usize];
         self.free = place.next;
         place.request = *request;
+        // For the next one.
+        if let Some(free) = self.all.get(self.free as usize) {
+            fetch_ahead(free);
+        }
         at
     }
 
@@ -63,6 +68,12 @@ impl Places {
     #[inline]
     pub(crate) fn get(&self, at: u32) -> &Request {
         &self.all[at as usize].request
+    }
+
+    /// The request in a place will be looked at soon.
+    #[inline]
+    pub(crate) fn fetch_ahead(&self, at: u32) {
+        fetch_ahead(&self.all[at as usize]);
     }
 
     /// Makes `next` the one behind a place in its owner's list.

@@ -65,7 +65,8 @@ pub struct Request {
     pub byte_mask: u128,
     /// Core cycle of issue.
     pub issued_at: Cycle,
-    /// Core cycle, modulo 2^32, in which the reply entered the network; 0 before.
+    /// Core cycle, modulo 2^32, in which the reply entered the network; 0 before. Of a read that L2
+    /// sends down: the line that it fills.
     pub returned_at: u32,
     /// The issuer's own number, returned with the reply.
     pub token: u32,

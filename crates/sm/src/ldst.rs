@@ -590,6 +590,9 @@ impl Sm {
         let replies = sent * request.replies(ldst.sectored_l2);
         bank.blocked = None;
         bank.delayed.drop_oldest();
+        if let Some((_, next)) = bank.delayed.front() {
+            l1d.expect(next.addr);
+        }
         self.looked_up(kind, token, access.outcome, replies);
     }
 

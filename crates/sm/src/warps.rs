@@ -405,6 +405,8 @@ impl Warps {
         track.pending &= !inst.writes_word;
         track.pending_long &= !inst.writes_word;
         let asked = track.ask();
+        // Its next instruction may go now.
+        self.exec[slot].fetch_ahead();
         self.touched.insert(slot);
         self.answer(slot, kernel, asked);
     }

@@ -319,6 +319,27 @@ impl Cache {
         }
     }
 
+    /// A request for an address, by which it is indexed, will be offered soon: fetches what that
+    /// looks at into the host's nearest cache.
+    #[inline]
+    pub fn expect(&self, addr: u64) {
+        self.expect_near(addr, addr);
+    }
+
+    /// The same of L2, whose requests are indexed by their partition address.
+    #[inline]
+    pub(crate) fn expect_near(&self, addr: u64, index_addr: u64) {
+        self.tags.fetch_set(self.tags.set(index_addr));
+        self.mshrs.fetch_slot(self.atom(addr));
+    }
+
+    /// A reply will be offered soon to `fill_named`.
+    #[inline]
+    pub(crate) fn expect_fill(&self, reply: &Request) {
+        self.mshrs.fetch_entry(reply.token);
+        self.tags.fetch_line(reply.returned_at);
+    }
+
     /// Offers a request to L2, `index_addr` being its partition address. Sectors of a line come one
     /// after the other, so that the line is looked for where the last was.
     #[inline(always)]

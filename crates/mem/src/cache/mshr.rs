@@ -3,7 +3,7 @@
 use super::table::{AddressTable, Slot};
 use crate::places::{NONE, Places};
 use crate::{AccessKind, Request};
-use warploom_base::FixedQueue;
+use warploom_base::{FixedQueue, fetch_ahead};
 
 /// One line on its way, in half of a host's cache line: it has left the nearest caches by the time
 /// that its fill comes.
@@ -187,6 +187,18 @@ impl Mshrs {
         self.entries.len() as u32 - 1
     }
 
+    /// What waits in an entry will come soon.
+    #[inline]
+    pub(super) fn fetch_entry(&self, entry: u32) {
+        fetch_ahead(&self.entries[entry as usize]);
+    }
+
+    /// The line or sector at `addr` will be looked for soon.
+    #[inline]
+    pub(super) fn fetch_slot(&self, addr: u64) {
+        self.by_addr.fetch_ahead(addr);
+    }
+
     /// A read waits behind a write in this entry.
     #[inline]
     pub(super) fn read_after_write(&self, entry: u32) -> bool {
@@ -207,6 +219,9 @@ impl Mshrs {
         entry.bytes_left = entry.bytes_left.saturating_sub(bytes);
         let is_whole = entry.bytes_left == 0;
         if is_whole {
+            // For `take_out`.
+            self.waiting.fetch_ahead(entry.head);
+            self.by_addr.fetch_ahead(entry.addr);
             self.ready.push(index);
         }
         is_whole

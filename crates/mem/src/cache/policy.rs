@@ -330,9 +330,10 @@ impl Cache {
         read.bytes = self.rules.atom_bytes;
         read.sectors = self.rules.atom_sectors << (addr % 128 / 32) & 15;
         read.kind = down;
-        // Who waits for L2's knows them by that.
-        let is_own = self.rules.level == Level::L2;
-        read.token = if is_own { entry } else { waiting.token };
+        // Who waits for L2's knows them by that, and where they go.
+        if self.rules.level == Level::L2 {
+            (read.token, read.returned_at) = (entry, index);
+        }
         Ok(evicts)
     }
 

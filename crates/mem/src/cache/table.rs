@@ -6,6 +6,8 @@
 //! whether the number is the one. But it is kept rather empty: hosts cannot foretell which searches
 //! take another step.
 
+use warploom_base::fetch_ahead;
+
 /// A slot without a number.
 const EMPTY: u64 = u64::MAX;
 
@@ -41,6 +43,12 @@ impl AddressTable {
     #[inline]
     fn home(&self, slot: u64) -> usize {
         (slot >> self.shift) as usize
+    }
+
+    /// A key will be looked for soon.
+    #[inline]
+    pub(crate) fn fetch_ahead(&self, key: u64) {
+        fetch_ahead(&self.slots[self.home(hash(key) << 32)]);
     }
 
     /// The number kept for `key`, which `has_key` knows, else where it would be put.

@@ -3,7 +3,7 @@
 //! of a line lies together; what only writes need is apart.
 
 use crate::hash::{self, Ipoly};
-use warploom_base::Cycle;
+use warploom_base::{Cycle, fetch_ahead};
 use warploom_config::{CacheSpec, Replacement, SetIndex};
 
 /// Bytes of a sector.
@@ -333,6 +333,23 @@ impl Tags {
         assert!(ways as usize <= self.stride, "more ways than the cache has");
         self.clear(|_| true);
         self.use_ways(ways as usize);
+    }
+
+    /// The line at `at` will be looked at soon.
+    #[inline]
+    pub(super) fn fetch_line(&self, at: u32) {
+        fetch_ahead(&self.lines[at as usize]);
+    }
+
+    /// A set will be searched soon.
+    #[inline]
+    pub(super) fn fetch_set(&self, set: u32) {
+        let first = set as usize * self.stride;
+        fetch_ahead(&self.marks[first / WORD]);
+        // Two lie in one line of the host's cache.
+        for pair in self.lines[first..][..self.ways].chunks(2) {
+            fetch_ahead(pair);
+        }
     }
 
     /// A line is at `at`.

@@ -73,6 +73,12 @@ impl Requests {
         }
     }
 
+    /// A request will go soon.
+    #[inline]
+    pub(super) fn fetch_ahead(&self, ticket: Ticket) {
+        self.places.fetch_ahead(ticket.place);
+    }
+
     /// The request goes: its place is free for the next one.
     #[inline]
     pub(super) fn remove(&mut self, ticket: Ticket) -> &Request {

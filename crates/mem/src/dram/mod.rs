@@ -368,9 +368,12 @@ impl DramChannel {
         }
     }
 
-    /// Finds how long nothing will happen.
+    /// Finds how long nothing will happen, and fetches the request that comes out of the pipe next.
     #[inline]
     fn look_ahead(&mut self) {
+        if let Some(ticket) = self.pipe.next() {
+            self.requests.fetch_ahead(ticket);
+        }
         self.calm_from = self.now;
         let due_at = self.delayed.due_or_never();
         self.leaves_at = if self.is_full { Cycle::MAX } else { due_at };

@@ -57,6 +57,12 @@ impl DataPipe {
         Some(next)
     }
 
+    /// The next request to be taken.
+    #[inline]
+    pub(super) fn next(&self) -> Option<Ticket> {
+        self.requests.nth(0).map(|(_, ticket)| *ticket)
+    }
+
     /// Stands still for a cycle.
     pub(super) fn stand(&mut self) {
         self.stood += 1;

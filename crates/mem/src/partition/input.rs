@@ -6,7 +6,7 @@
 use super::Splitting;
 use crate::{AccessKind, Request};
 use core::hint::cold_path;
-use warploom_base::{Cycle, FixedQueue};
+use warploom_base::{Cycle, FixedQueue, fetch_ahead};
 
 /// Bytes of an L2 sector.
 const SECTOR_BYTES: u16 = 32;
@@ -199,6 +199,7 @@ impl Input {
             (self.due_at, self.in_delay) = (due_at, parts);
         }
         self.end = self.end.wrapping_add(1);
+        fetch_ahead(&self.packets[self.place(self.end)]);
         parts
     }
 
@@ -228,12 +229,15 @@ impl Input {
         self.packets = packets.into();
     }
 
-    /// A request leaves the delay, if one may in core cycle `now` and finds room.
+    /// A request leaves the delay, if one may in core cycle `now` and finds room. Returns its
+    /// packet, if it is the first of that: soon it will be looked up.
     #[inline]
-    pub(super) fn leave(&mut self, now: Cycle) {
+    pub(super) fn leave(&mut self, now: Cycle) -> Option<&Request> {
         if !self.is_due(now) | (self.waiting == self.size) {
-            return;
+            return None;
         }
+        let place = self.place(self.leaving);
+        let is_first = self.in_delay == u32::from(self.packets[place].parts);
         self.waiting += 1;
         self.left = self.left.wrapping_add(1);
         self.in_delay -= 1;
@@ -245,6 +249,8 @@ impl Input {
         self.in_delay = if is_last { parts } else { self.in_delay };
         let is_there = self.leaving != self.end;
         self.due_at = if is_there { due_at } else { Cycle::MAX };
+        fetch_ahead(&self.packets[self.place(self.leaving.wrapping_add(1))]);
+        is_first.then(|| &self.packets[place].whole)
     }
 
     /// The packet that has the next request to be taken. There must be one.
