@@ -21,6 +21,11 @@ use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 use clap::{Parser, Subcommand};
+use mimalloc::MiMalloc;
+
+/// The one that `warploom` has, for the same reason: runs are timed here.
+#[global_allocator]
+static ALLOCATOR: MiMalloc = MiMalloc;
 
 /// Project chores.
 #[derive(Parser)]

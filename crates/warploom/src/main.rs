@@ -21,7 +21,13 @@ mod timed_args;
 mod verbs;
 
 use clap::Parser;
+use mimalloc::MiMalloc;
 use std::process::ExitCode;
+
+/// Takes memory in large pages where the system has them: a simulated GPU's state lies all over
+/// tens of megabytes, which the host's tables of small pages do not reach.
+#[global_allocator]
+static ALLOCATOR: MiMalloc = MiMalloc;
 
 fn main() -> ExitCode {
     panic::install();
