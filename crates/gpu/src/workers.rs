@@ -9,7 +9,7 @@ use std::any::Any;
 use std::ops::{Deref, DerefMut};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use warploom_base::Cycle;
@@ -67,8 +67,8 @@ struct Call {
 /// No round.
 const NO_ROUND: Cycle = Cycle::MAX;
 
-/// What a worker does when it is not called: the back of the memory system. The lock is held by
-/// whoever runs it, and nobody waits for it.
+/// What a worker does when it is not called, and the stepping thread while it waits for workers:
+/// the back of the memory system. The lock is held by whoever runs it, and nobody waits for it.
 #[derive(Default)]
 struct Desk {
     /// There is something to do.
@@ -82,7 +82,11 @@ impl Desk {
     /// Goes on with what there is until it is done, cannot be done, or `called`. Returns the turns
     /// that it has waited, of which the first `spins` are short.
     fn work(&self, spins: u32, called: impl Fn() -> bool) -> u32 {
-        let mut errand = self.errand.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(mut errand) = self.try_open() else {
+            // The stepping thread is at it.
+            std::hint::spin_loop();
+            return 1;
+        };
         let Some(errand) = &mut *errand else {
             unreachable!("an open desk has an errand");
         };
@@ -104,6 +108,34 @@ impl Desk {
         errand.end();
         self.open.store(false, Ordering::Release);
         turns
+    }
+
+    /// Goes on with what there is, if nobody else does, until it is done, cannot be done yet, or
+    /// `needed` elsewhere.
+    fn help(&self, needed: impl Fn() -> bool) {
+        let Some(mut errand) = self.try_open() else {
+            return;
+        };
+        let Some(errand) = &mut *errand else {
+            unreachable!("an open desk has an errand");
+        };
+        while !errand.is_done() {
+            if needed() || !errand.go_on() {
+                return;
+            }
+        }
+        errand.end();
+        self.open.store(false, Ordering::Release);
+    }
+
+    /// What there is to do, unless somebody else is at it. Who was may have done all of it.
+    fn try_open(&self) -> Option<MutexGuard<'_, Option<Errand>>> {
+        let errand = match self.errand.try_lock() {
+            Ok(errand) => errand,
+            Err(TryLockError::Poisoned(errand)) => errand.into_inner(),
+            Err(TryLockError::WouldBlock) => return None,
+        };
+        self.open.load(Ordering::Relaxed).then_some(errand)
     }
 
     fn put(&self, errand: Errand) {
@@ -329,6 +361,11 @@ impl Called<'_> {
             || seat.report.done.load(Ordering::Acquire) == self.nth
     }
 
+    /// All are done.
+    fn is_over(&self) -> bool {
+        self.seats.iter().all(|seat| self.is_done(seat))
+    }
+
     /// What it had to wait.
     fn wait(&self) -> Wait {
         self.wait_for(|seat| self.is_done(seat))
@@ -513,6 +550,9 @@ impl Workers {
         beside();
         own.run(step);
         behind(own);
+        if let Some(seat) = self.shared.seats.first() {
+            seat.desk.help(|| called.is_over());
+        }
         let wait = called.wait();
         drop(called);
         self.rethrow();
@@ -684,6 +724,24 @@ mod tests {
             let ran = crews.iter_mut().flat_map(Crew::end_step);
             assert_eq!(ran.count(), count);
         }
+    }
+
+    /// Who comes when an errand has been done does not do it again.
+    #[test]
+    fn an_errand_ends_once() {
+        let spec = preset("gtx480").unwrap_or_else(|errors| panic!("{errors}"));
+        let mut system = MemorySystem::new(&spec);
+        let desk = Desk::default();
+        assert!(desk.try_open().is_none(), "nothing is there");
+        desk.put(system.send_back(0, 20).expect("it is here"));
+        assert!(desk.try_open().is_some());
+        desk.help(|| true);
+        assert!(desk.try_open().is_some(), "it was needed elsewhere");
+        desk.help(|| false);
+        assert!(desk.try_open().is_none(), "it is done");
+        assert_eq!(desk.work(0, || false), 1);
+        let errand = desk.take().expect("it was put there");
+        assert_eq!(system.get_back(errand), 20);
     }
 
     /// Whether a worker is called meanwhile or not, what was sent comes back done.
