@@ -84,7 +84,7 @@ impl Desk {
     fn work(&self, spins: u32, called: impl Fn() -> bool) -> u32 {
         let Some(mut errand) = self.try_open() else {
             // The stepping thread is at it.
-            std::hint::spin_loop();
+            rest(spins > 0, std::thread::yield_now);
             return 1;
         };
         let Some(errand) = &mut *errand else {
