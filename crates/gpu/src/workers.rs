@@ -82,15 +82,38 @@ impl Desk {
     /// Goes on with what there is until it is done, cannot be done, or `called`. Returns the turns
     /// that it has waited, of which the first `spins` are short.
     fn work(&self, spins: u32, called: impl Fn() -> bool) -> u32 {
+        let mut turns = 0;
+        let mut wait = || {
+            turns += 1;
+            rest(turns < spins, std::thread::yield_now);
+        };
+        let is_there = self.go_on(called, || {
+            wait();
+            true
+        });
+        if !is_there {
+            // The stepping thread is.
+            wait();
+        }
+        turns
+    }
+
+    /// Goes on with what there is until it is done, cannot be done yet, or `needed` elsewhere.
+    fn help(&self, needed: impl Fn() -> bool) {
+        if !needed() {
+            self.go_on(needed, || false);
+        }
+    }
+
+    /// The same; where it cannot be done yet, as long as it `waits`. Returns whether there was
+    /// something that nobody else was at.
+    fn go_on(&self, needed: impl Fn() -> bool, mut waits: impl FnMut() -> bool) -> bool {
         let Some(mut errand) = self.try_open() else {
-            // The stepping thread is at it.
-            rest(spins > 0, std::thread::yield_now);
-            return 1;
+            return false;
         };
         let Some(errand) = &mut *errand else {
             unreachable!("an open desk has an errand");
         };
-        let mut turns = 0;
         while !errand.is_done() {
             // Asked before the try: SMs have taken all that they will.
             let wanted = self.wanted.load(Ordering::Acquire);
@@ -98,34 +121,17 @@ impl Desk {
                 if wanted {
                     break;
                 }
-                turns += 1;
-                rest(turns < spins, std::thread::yield_now);
+                if !waits() {
+                    return true;
+                }
             }
-            if called() {
-                return turns;
-            }
-        }
-        errand.end();
-        self.open.store(false, Ordering::Release);
-        turns
-    }
-
-    /// Goes on with what there is, if nobody else does, until it is done, cannot be done yet, or
-    /// `needed` elsewhere.
-    fn help(&self, needed: impl Fn() -> bool) {
-        let Some(mut errand) = self.try_open() else {
-            return;
-        };
-        let Some(errand) = &mut *errand else {
-            unreachable!("an open desk has an errand");
-        };
-        while !errand.is_done() {
-            if needed() || !errand.go_on() {
-                return;
+            if needed() {
+                return true;
             }
         }
         errand.end();
         self.open.store(false, Ordering::Release);
+        true
     }
 
     /// What there is to do, unless somebody else is at it. Who was may have done all of it.

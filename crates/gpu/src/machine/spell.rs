@@ -9,9 +9,9 @@
 //!
 //! Where there are several threads, SMs run in rounds, each thread's own. A worker runs the back
 //! for the next spell when no round calls it, and the stepping thread does while it waits for
-//! workers. How far, SMs tell it as they run: what they have
-//! taken of this spell's replies makes room for the next one's. The worker gets the back again as
-//! soon as it has brought it home, so that it may be away between two spells.
+//! workers. How far, SMs tell as they run: what they have taken of this spell's replies makes room
+//! for the next one's. The worker gets the back again as soon as it has brought it home, so that it
+//! may be away between two spells.
 //!
 //! What one stores and another loads is loaded again once it is visible, before anything can have
 //! read it: a spell is no longer than a load takes that finds its data in the SM.
