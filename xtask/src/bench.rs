@@ -91,7 +91,7 @@ fn measure_all(args: &Args) -> Result<Summary> {
     let mut runs: Vec<Vec<measure::Run>> = cases.iter().map(|_| Vec::new()).collect();
     let mut hops = Vec::new();
     for round in 0..=args.rounds.max(1) {
-        hops.push(cores::hop());
+        hops.extend(cores::hop());
         for (case, runs) in cases.iter().zip(&mut runs) {
             show_progress(round, case)?;
             let run = case.run()?;
@@ -101,7 +101,7 @@ fn measure_all(args: &Args) -> Result<Summary> {
         }
     }
     let runs: Vec<_> = cases.iter().zip(runs).collect();
-    hops.push(cores::hop());
+    hops.extend(cores::hop());
     Summary::new(&args.gpu, &runs, &hops)
 }
 

@@ -25,8 +25,8 @@ pub struct Summary {
     /// Geometric mean of `ratio_to_gpgpusim` over the rows that have one.
     pub mean_ratio_to_gpgpusim: Option<f64>,
     /// Nanoseconds that a cache line took from one core to another, least and most over the rounds:
-    /// what more than one thread can gain hangs on it.
-    pub core_hop_ns: [u64; 2],
+    /// what more than one thread can gain hangs on it. None with one core.
+    pub core_hop_ns: Option<[u64; 2]>,
     /// A row a kernel.
     pub rows: Vec<Row>,
 }
@@ -95,7 +95,7 @@ impl Summary {
             gpu: gpu.to_owned(),
             mean_ratio_to_gpgpusim: geometric_mean(rows.iter().filter_map(|r| r.ratio_to_gpgpusim)),
             gpgpusim: recorded.source,
-            core_hop_ns: [hops().min().unwrap_or(0), hops().max().unwrap_or(0)],
+            core_hop_ns: hops().min().zip(hops().max()).map(<[u64; 2]>::from),
             rows,
         })
     }
@@ -224,8 +224,12 @@ impl fmt::Display for Summary {
             self.gpu, self.version
         )?;
         f.write_str(&listing(&header, &cells, None))?;
-        let [least, most] = self.core_hop_ns;
-        writeln!(f, "\na cache line from core to core: {least} to {most} ns")?;
+        match self.core_hop_ns {
+            Some([least, most]) => {
+                writeln!(f, "\na cache line from core to core: {least} to {most} ns")?;
+            }
+            None => writeln!(f, "\non one core")?,
+        }
         if let Some(mean) = self.mean_ratio_to_gpgpusim {
             writeln!(
                 f,
