@@ -7,6 +7,7 @@ mod ci;
 mod cuda_programs;
 mod docs;
 mod fidelity;
+mod hardware;
 mod ptx;
 mod ptxas;
 mod python;
@@ -49,6 +50,8 @@ enum Verb {
     Docs,
     /// Run the reference kernels and write docs/fidelity.md: our figures beside GPGPU-Sim's
     Fidelity(fidelity::Args),
+    /// Compare every pure instruction form with a GPU, bit by bit
+    Hardware(hardware::Args),
     /// Compile every kernel.cu to the kernel.ptx beside it
     Ptx(ptx::Args),
     /// Assemble every workload's PTX with NVIDIA's ptxas and tabulate registers and memory
@@ -71,6 +74,7 @@ fn main() -> Result<()> {
         Verb::CudaPrograms(args) => cuda_programs::run(&args, &root()),
         Verb::Docs => docs::run(&root()),
         Verb::Fidelity(args) => fidelity::run(&args, &root()),
+        Verb::Hardware(args) => hardware::run(&args),
         Verb::Ptx(args) => ptx::run(&args, &root()),
         Verb::Ptxas(args) => ptxas::run(&args, &root()),
         Verb::Results => results::run(&root()),

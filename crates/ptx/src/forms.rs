@@ -3,7 +3,8 @@
 //! The table is text in the notation of `forms.txt`, which explains itself; here it is read into
 //! slots and matched. An instruction fits a form when each of its modifiers fills a slot of its
 //! own and no slot that must be filled stays empty. Order matters only between types, because
-//! NVIDIA's assembler takes the other modifiers in any order too.
+//! NVIDIA's assembler takes the other modifiers in any order too. [`Form::combinations`] is the
+//! table read the other way: whoever wants to try every form writes them all out from it.
 
 use crate::ast::Spanned;
 use crate::tokens::{Modifier, Opcode, ScalarType};
@@ -13,7 +14,7 @@ const TABLE: &str = include_str!("forms.txt");
 
 /// What an operand has to be; the letters of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Role {
+pub enum Role {
     /// `d`: destination register.
     Destination,
     /// `a`: register or immediate.
@@ -60,7 +61,7 @@ pub(crate) enum Role {
 
 /// Which type an operand is held against.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum TypeRule {
+pub enum TypeRule {
     /// The instruction's n-th type, from 0.
     Nth(usize),
     /// A fixed type.
@@ -71,14 +72,18 @@ pub(crate) enum TypeRule {
 
 /// One operand of a form.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Shape {
-    pub(crate) role: Role,
-    pub(crate) ty: TypeRule,
+pub struct Shape {
+    /// What it has to be.
+    pub role: Role,
+    /// Of which type.
+    pub ty: TypeRule,
     /// A wider register will do (PTX ISA 9.4.1).
     pub(crate) relaxed: bool,
     /// `_` will do.
     pub(crate) sink: bool,
-    pub(crate) optional: bool,
+    /// It may be left out.
+    pub optional: bool,
+    /// Any number of them may follow.
     pub(crate) repeated: bool,
 }
 
@@ -117,14 +122,15 @@ impl fmt::Display for Slot {
 
 /// One line of the table, for one opcode.
 #[derive(Clone, Debug)]
-pub(crate) struct Form {
+pub struct Form {
     opcode: Opcode,
     slots: Vec<Slot>,
     /// Admits modifiers beyond the slots.
     open: bool,
-    pub(crate) shapes: Vec<Shape>,
+    /// Its operands.
+    pub shapes: Vec<Shape>,
     /// First architecture that has it, e.g. 70; 0 for all.
-    pub(crate) since: u32,
+    pub since: u32,
 }
 
 /// How an instruction's modifiers fall short of a form.
@@ -150,6 +156,28 @@ pub(crate) struct Distance {
 }
 
 impl Form {
+    /// The opcode that has this form.
+    pub fn opcode(&self) -> Opcode {
+        self.opcode
+    }
+
+    /// Every way to fill the slots, in the table's order: of a slot that may stay empty, first the
+    /// form without it. `None` if modifiers beyond the slots are admitted, which nothing lists.
+    pub fn combinations(&self) -> Option<Vec<Vec<Modifier>>> {
+        let mut all = vec![Vec::new()];
+        for slot in &self.slots {
+            let with = |chosen: &Vec<Modifier>| {
+                let longer = |&choice| chosen.iter().copied().chain([choice]).collect();
+                let none = slot.optional.then(|| chosen.clone());
+                none.into_iter()
+                    .chain(slot.choices.iter().map(longer).collect::<Vec<_>>())
+                    .collect::<Vec<_>>()
+            };
+            all = all.iter().flat_map(with).collect();
+        }
+        (!self.open).then_some(all)
+    }
+
     /// Checks modifiers.
     ///
     /// # Errors
@@ -306,13 +334,19 @@ impl fmt::Display for Form {
 }
 
 /// The table, by opcode.
-pub(crate) struct Forms {
+pub struct Forms {
     by_opcode: Vec<Vec<Form>>,
+}
+
+impl Default for Forms {
+    fn default() -> Self {
+        Self::new()
+    }
 }
 
 impl Forms {
     /// Reads the table.
-    pub(crate) fn new() -> Self {
+    pub fn new() -> Self {
         let mut forms = Self {
             by_opcode: vec![Vec::new(); Opcode::ALL.len()],
         };
@@ -376,7 +410,7 @@ impl Forms {
     }
 
     /// The forms of one opcode, in the table's order.
-    pub(crate) fn of(&self, opcode: Opcode) -> &[Form] {
+    pub fn of(&self, opcode: Opcode) -> &[Form] {
         &self.by_opcode[opcode as usize]
     }
 }
@@ -451,7 +485,9 @@ fn read_role(letter: &str) -> Role {
 #[cfg(test)]
 mod tests {
     use super::Forms;
-    use crate::tokens::Opcode;
+    use crate::ast::Spanned;
+    use crate::tokens::{Modifier, Opcode};
+    use warploom_diag::Span;
 
     #[test]
     fn the_table_reads_and_covers_every_opcode() {
@@ -476,5 +512,41 @@ mod tests {
             .map(ToString::to_string)
             .collect();
         assert_eq!(shown, ["shf(.l|.r)(.clamp|.wrap).b32 d, a, b, c"]);
+    }
+
+    #[test]
+    fn combinations_fill_every_slot_in_every_way() {
+        let forms = Forms::new();
+        let texts = |form: &super::Form| {
+            let joined = |modifiers: &Vec<_>| modifiers.iter().map(Modifier::to_string).collect();
+            let all = form.combinations().expect("nothing beyond the slots");
+            all.iter().map(joined).collect::<Vec<String>>()
+        };
+        let shf = texts(&forms.of(Opcode::Shf)[0]);
+        let expected = [".l.clamp.b32", ".l.wrap.b32", ".r.clamp.b32", ".r.wrap.b32"];
+        assert_eq!(shf, expected);
+        let bfind = texts(&forms.of(Opcode::Bfind)[0]);
+        assert_eq!(bfind.len(), 2 * 4);
+        assert_eq!(
+            bfind[..2],
+            [".u32", ".u64"],
+            "without the optional one first"
+        );
+        assert_eq!(forms.of(Opcode::Mma)[0].combinations(), None);
+    }
+
+    #[test]
+    fn what_is_combined_is_admitted() {
+        let forms = Forms::new();
+        for form in Opcode::ALL.iter().flat_map(|&opcode| forms.of(opcode)) {
+            for modifiers in form.combinations().into_iter().flatten().take(1000) {
+                let at = |node| Spanned {
+                    node,
+                    span: Span::default(),
+                };
+                let spanned: Vec<_> = modifiers.into_iter().map(at).collect();
+                assert!(form.admits(&spanned).is_ok(), "{form}: {spanned:?}");
+            }
+        }
     }
 }

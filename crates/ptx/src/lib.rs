@@ -22,7 +22,7 @@
 pub mod access;
 pub mod ast;
 mod check;
-mod forms;
+pub mod forms;
 mod lexer;
 mod parser;
 mod printer;

@@ -1,0 +1,294 @@
+//! A GPU through NVIDIA's driver, which is loaded when it is asked for: nothing of CUDA is needed
+//! to build, and of a machine with a GPU only the driver's own library.
+//!
+//! The one file of the chores with `unsafe`: a C library is called, with memory of ours that
+//! outlives each call. Functions and their types are those of the CUDA Driver API's reference.
+#![allow(
+    unsafe_code,
+    reason = "the driver is a C library that is found at run time"
+)]
+
+use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_void};
+use std::ptr::{null, null_mut};
+
+use anyhow::{Context as _, Result, bail, ensure};
+
+use super::case::{BLOCK, Case, TUPLES};
+use super::machine::Machine;
+
+const LIBRARY: &CStr = c"libcuda.so.1";
+/// Room for what the assembler says of a module.
+const LOG_BYTES: usize = 1 << 16;
+/// CU_JIT_ERROR_LOG_BUFFER and CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES.
+const LOG_OPTIONS: [c_uint; 2] = [5, 6];
+/// CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR and _MINOR.
+const CAPABILITY: [c_int; 2] = [75, 76];
+/// Operands, and results, that a form may have.
+const MOST_COLUMNS: usize = 8;
+
+/// A handle of the driver: a pointer that only it reads.
+type Handle = *mut c_void;
+
+/// Declares the functions that are used, and finds them in the library.
+macro_rules! functions {
+    ($($name:ident = $symbol:literal ( $($arg:ty),* );)*) => {
+        /// The driver's functions.
+        #[derive(Clone, Copy)]
+        struct Functions {
+            $($name: unsafe extern "C" fn($($arg),*) -> c_int,)*
+        }
+
+        impl Functions {
+            fn find(library: Handle) -> Result<Self> {
+                Ok(Self {
+                    $($name: {
+                        let name = concat!($symbol, "\0");
+                        // SAFETY: the name ends with a zero; the library stays loaded.
+                        let found = unsafe { libc::dlsym(library, name.as_ptr().cast()) };
+                        ensure!(!found.is_null(), "the driver has no {}", $symbol);
+                        // SAFETY: the driver's reference gives this function this type.
+                        unsafe { std::mem::transmute::<Handle, unsafe extern "C" fn($($arg),*) -> c_int>(found) }
+                    },)*
+                })
+            }
+        }
+    };
+}
+
+functions! {
+    init = "cuInit"(c_uint);
+    version = "cuDriverGetVersion"(*mut c_int);
+    error_name = "cuGetErrorName"(c_int, *mut *const c_char);
+    device = "cuDeviceGet"(*mut c_int, c_int);
+    name = "cuDeviceGetName"(*mut c_char, c_int, c_int);
+    attribute = "cuDeviceGetAttribute"(*mut c_int, c_int, c_int);
+    retain = "cuDevicePrimaryCtxRetain"(*mut Handle, c_int);
+    set_current = "cuCtxSetCurrent"(Handle);
+    synchronize = "cuCtxSynchronize"();
+    load = "cuModuleLoadDataEx"(*mut Handle, *const c_void, c_uint, *const c_uint, *mut Handle);
+    unload = "cuModuleUnload"(Handle);
+    function = "cuModuleGetFunction"(*mut Handle, Handle, *const c_char);
+    allocate = "cuMemAlloc_v2"(*mut u64, usize);
+    free = "cuMemFree_v2"(u64);
+    fill = "cuMemsetD32_v2"(u64, c_uint, usize);
+    to_device = "cuMemcpyHtoD_v2"(u64, *const c_void, usize);
+    from_device = "cuMemcpyDtoH_v2"(*mut c_void, u64, usize);
+    launch = "cuLaunchKernel"(
+        Handle, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, Handle, *mut *mut c_void,
+        *mut *mut c_void
+    );
+}
+
+/// The first GPU, with a context that every thread may make its own.
+pub struct Gpu {
+    functions: Functions,
+    context: Handle,
+    /// Its name and the driver's version.
+    pub description: String,
+}
+
+// SAFETY: a context may be used by all threads (CUDA Driver API, "Context Management").
+unsafe impl Sync for Gpu {}
+
+impl Gpu {
+    /// Finds a GPU, or says what is missing.
+    pub fn open() -> Result<Self> {
+        // SAFETY: the name is a C string; the handle is kept for ever.
+        let library = unsafe { libc::dlopen(LIBRARY.as_ptr(), libc::RTLD_NOW) };
+        ensure!(
+            !library.is_null(),
+            "there is no NVIDIA driver here: `libcuda.so.1` cannot be loaded; run this on a \
+             machine with an NVIDIA GPU"
+        );
+        let functions = Functions::find(library)?;
+        let (mut device, mut context) = (0, null_mut());
+        // SAFETY: every pointer is to a variable of this function.
+        unsafe {
+            check(&functions, "cuInit", (functions.init)(0))
+                .context("the driver finds no usable GPU")?;
+            check(
+                &functions,
+                "cuDeviceGet",
+                (functions.device)(&mut device, 0),
+            )?;
+            let status = (functions.retain)(&mut context, device);
+            check(&functions, "cuDevicePrimaryCtxRetain", status)?;
+        }
+        let description = describe(&functions, device)?;
+        Ok(Self {
+            functions,
+            context,
+            description,
+        })
+    }
+
+    /// A machine of the calling thread's own, which needs PTX's version `.version`.
+    pub fn machine(&self) -> Result<GpuMachine<'_>> {
+        let f = &self.functions;
+        let mut buffers = [0; 2];
+        // SAFETY: the context exists; the pointers are to a variable of this function.
+        unsafe {
+            check(f, "cuCtxSetCurrent", (f.set_current)(self.context))?;
+            for buffer in &mut buffers {
+                let bytes = 8 * MOST_COLUMNS * TUPLES;
+                check(f, "cuMemAlloc", (f.allocate)(buffer, bytes))?;
+            }
+        }
+        Ok(GpuMachine {
+            functions: f,
+            module: null_mut(),
+            buffers,
+        })
+    }
+}
+
+/// Name, architecture and driver.
+fn describe(functions: &Functions, device: c_int) -> Result<String> {
+    let mut name = [0; 256];
+    let (mut version, mut capability) = (0, [0; 2]);
+    // SAFETY: every pointer is to a variable of this function, the name's with its length.
+    unsafe {
+        let length = name.len() as c_int;
+        let status = (functions.name)(name.as_mut_ptr(), length, device);
+        check(functions, "cuDeviceGetName", status)?;
+        check(
+            functions,
+            "cuDriverGetVersion",
+            (functions.version)(&mut version),
+        )?;
+        for (value, which) in capability.iter_mut().zip(CAPABILITY) {
+            let status = (functions.attribute)(value, which, device);
+            check(functions, "cuDeviceGetAttribute", status)?;
+        }
+    }
+    let bytes = name.map(|byte| byte as u8);
+    let name = CStr::from_bytes_until_nul(&bytes)?.to_string_lossy();
+    let [major, minor] = capability;
+    let cuda = format!("{}.{}", version / 1000, version % 1000 / 10);
+    Ok(format!(
+        "{name} (sm_{major}{minor}, driver for CUDA {cuda})"
+    ))
+}
+
+/// An error with the driver's word for it, unless the status is success.
+fn check(functions: &Functions, what: &str, status: c_int) -> Result<()> {
+    if status == 0 {
+        return Ok(());
+    }
+    let mut name = null();
+    // SAFETY: the pointer is to a variable; the driver gives a string that is never freed.
+    let word = unsafe {
+        (functions.error_name)(status, &mut name);
+        match name.is_null() {
+            true => "an unknown error".into(),
+            false => CStr::from_ptr(name).to_string_lossy(),
+        }
+    };
+    bail!("{what}: {word} ({status})")
+}
+
+/// One thread's use of a GPU: a module at a time, and room for operands and results.
+pub struct GpuMachine<'a> {
+    functions: &'a Functions,
+    module: Handle,
+    /// Addresses of operands and of results.
+    buffers: [u64; 2],
+}
+
+impl GpuMachine<'_> {
+    fn check(&self, what: &str, status: c_int) -> Result<()> {
+        check(self.functions, what, status)
+    }
+
+    fn unload(&mut self) {
+        if !self.module.is_null() {
+            // SAFETY: the module was loaded and nothing of it runs.
+            unsafe { (self.functions.unload)(self.module) };
+            self.module = null_mut();
+        }
+    }
+
+    fn launch(&self, number: usize) -> Result<()> {
+        let name = CString::new(format!("k{number}"))?;
+        let mut function = null_mut();
+        let mut addresses = self.buffers;
+        let [from, to] = &mut addresses;
+        let mut arguments: [*mut c_void; 2] = [(&raw mut *from).cast(), (&raw mut *to).cast()];
+        let (grid, block) = ((TUPLES / BLOCK) as c_uint, BLOCK as c_uint);
+        // SAFETY: module and name exist; the kernel has two parameters of 64 bits, and the
+        // arguments are pointers to two such values. It writes nothing but the results' buffer.
+        unsafe {
+            let f = self.functions;
+            let status = (f.function)(&mut function, self.module, name.as_ptr());
+            self.check("cuModuleGetFunction", status)?;
+            let status = (f.launch)(
+                function,
+                grid,
+                1,
+                1,
+                block,
+                1,
+                1,
+                0,
+                null_mut(),
+                arguments.as_mut_ptr(),
+                null_mut(),
+            );
+            self.check("cuLaunchKernel", status)?;
+            self.check("cuCtxSynchronize", (f.synchronize)())
+        }
+    }
+}
+
+impl Machine for GpuMachine<'_> {
+    fn load(&mut self, text: &str) -> Result<()> {
+        self.unload();
+        let text = CString::new(text)?;
+        let mut log = vec![0_u8; LOG_BYTES];
+        let mut values: [Handle; 2] = [log.as_mut_ptr().cast(), LOG_BYTES as Handle];
+        // SAFETY: the text ends with a zero; the options are a buffer and its size, as values.
+        let status = unsafe {
+            (self.functions.load)(
+                &mut self.module,
+                text.as_ptr().cast(),
+                LOG_OPTIONS.len() as c_uint,
+                LOG_OPTIONS.as_ptr(),
+                values.as_mut_ptr(),
+            )
+        };
+        let said = CStr::from_bytes_until_nul(&log).unwrap_or_default();
+        self.check("cuModuleLoadDataEx", status)
+            .with_context(|| said.to_string_lossy().into_owned())
+    }
+
+    fn run(&mut self, number: usize, case: &Case, input: &[u8]) -> Result<Vec<u8>> {
+        ensure!(
+            case.inputs.len().max(case.outputs.len()) <= MOST_COLUMNS,
+            "more operands than there is room for"
+        );
+        let f = self.functions;
+        let [from, to] = self.buffers;
+        let mut output = vec![0; case.output_bytes()];
+        // SAFETY: both buffers are as large as the most operands need; lengths are the slices'.
+        unsafe {
+            let status = (f.to_device)(from, input.as_ptr().cast(), input.len());
+            self.check("cuMemcpyHtoD", status)?;
+            self.check("cuMemsetD32", (f.fill)(to, 0, output.len() / 4))?;
+        }
+        self.launch(number)?;
+        // SAFETY: as above.
+        let status = unsafe { (f.from_device)(output.as_mut_ptr().cast(), to, output.len()) };
+        self.check("cuMemcpyDtoH", status)?;
+        Ok(output)
+    }
+}
+
+impl Drop for GpuMachine<'_> {
+    fn drop(&mut self) {
+        self.unload();
+        for buffer in self.buffers {
+            // SAFETY: allocated by `Gpu::machine`, freed nowhere else.
+            unsafe { (self.functions.free)(buffer) };
+        }
+    }
+}

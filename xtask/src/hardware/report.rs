@@ -1,0 +1,172 @@
+//! What a comparison found, for people.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use super::case::{Accuracy, Case, Family, TUPLES};
+use super::compare::{Comparison, Tuple, row};
+use super::{Outcome, operands};
+
+/// Tuples of a form that the report shows.
+const SHOWN: usize = 3;
+/// Tuples of a form that go into the file of differences.
+const WRITTEN: usize = 48;
+/// Names shown of forms that were not run for the same reason.
+const NAMES: usize = 6;
+/// Longest file of differences.
+const MOST_BYTES: usize = 10 << 20;
+
+/// Counts of one family.
+#[derive(Default)]
+struct Counts {
+    forms: usize,
+    equal: usize,
+    payload: usize,
+    differing: usize,
+    not_run: usize,
+}
+
+/// The whole report.
+pub fn report(cases: &[Case], outcomes: &[Outcome], gpu: &str) -> String {
+    let all: Vec<(&Case, &Outcome)> = cases.iter().zip(outcomes).collect();
+    let mut text = format!("{gpu}, {TUPLES} tuples a form\n\n");
+    text += "| family | forms | equal | NaN payload only | differing | not run |\n";
+    text += "|---|--:|--:|--:|--:|--:|\n";
+    for &family in Family::ALL {
+        let of_family = all.iter().filter(|(case, _)| case.family == family);
+        let counts = count(of_family.map(|(_, outcome)| *outcome));
+        let Counts {
+            forms,
+            equal,
+            payload,
+            differing,
+            not_run,
+        } = counts;
+        let title = family.title();
+        let row = format!("| {title} | {forms} | {equal} | {payload} | {differing} | {not_run} |");
+        text = text + &row + "\n";
+    }
+    text + &differing(&all) + &approximate(&all) + &not_run(&all)
+}
+
+fn count<'a>(outcomes: impl Iterator<Item = &'a Outcome>) -> Counts {
+    let mut counts = Counts::default();
+    for outcome in outcomes {
+        counts.forms += 1;
+        match outcome {
+            Outcome::NotRun(_) | Outcome::Alone(..) => counts.not_run += 1,
+            Outcome::Compared(comparison, _) if comparison.is_equal() => counts.equal += 1,
+            Outcome::Compared(comparison, _) if comparison.differing.is_empty() => {
+                counts.payload += 1;
+            }
+            Outcome::Compared(..) => counts.differing += 1,
+        }
+    }
+    counts
+}
+
+fn differing(all: &[(&Case, &Outcome)]) -> String {
+    let mut text = "\nDiffering: inputs, ours, the GPU's\n".to_owned();
+    for (case, outcome) in all {
+        let Outcome::Compared(comparison, _) = outcome else {
+            continue;
+        };
+        if case.accuracy == Accuracy::Exact && !comparison.differing.is_empty() {
+            let count = comparison.differing.len();
+            writeln!(text, "{}: {count}", case.name).expect("a string takes all");
+            for tuple in comparison.differing.iter().take(SHOWN) {
+                text += &line(tuple);
+            }
+        }
+    }
+    text
+}
+
+fn approximate(all: &[(&Case, &Outcome)]) -> String {
+    let mut text = "\nApproximate: largest difference, documented bound\n".to_owned();
+    for (case, outcome) in all {
+        let (Outcome::Compared(comparison, _), Accuracy::Within(bound)) = (outcome, case.accuracy)
+        else {
+            continue;
+        };
+        let (count, kinds) = (comparison.differing.len(), comparison.kinds);
+        let (ulps, shown) = match &comparison.farthest {
+            Some((ulps, tuple)) => (*ulps, line(tuple)),
+            None => (0, String::new()),
+        };
+        let name = &case.name;
+        write!(
+            text,
+            "{name}: {ulps} ulp ({bound}), {count} differ, {kinds} in kind\n{shown}"
+        )
+        .expect("a string takes all");
+    }
+    text
+}
+
+fn not_run(all: &[(&Case, &Outcome)]) -> String {
+    let mut reasons: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for (case, outcome) in all {
+        if let Outcome::NotRun(why) | Outcome::Alone(why, _) = outcome {
+            reasons.entry(why).or_default().push(&case.name);
+        }
+    }
+    let mut text = "\nNot run\n".to_owned();
+    for (why, names) in reasons {
+        let shown = names[..names.len().min(NAMES)].join(", ");
+        writeln!(text, "{}: {why}: {shown}", names.len()).expect("a string takes all");
+    }
+    text
+}
+
+/// A tuple on a line of its own.
+fn line(tuple: &Tuple) -> String {
+    let words = |values: &[u64]| {
+        let words: Vec<String> = values.iter().map(|bits| format!("{bits:x}")).collect();
+        words.join(" ")
+    };
+    let [inputs, ours, theirs] = [&tuple.inputs, &tuple.ours, &tuple.theirs].map(|v| words(v));
+    format!("  {inputs} | {ours} | {theirs}\n")
+}
+
+/// Tuples that differ, spread over all that do, for a file.
+pub fn tuples(cases: &[Case], outcomes: &[Outcome]) -> String {
+    let mut text = String::new();
+    for (case, outcome) in cases.iter().zip(outcomes) {
+        let some = match outcome {
+            Outcome::NotRun(_) => continue,
+            Outcome::Alone(_, theirs) => alone(case, theirs),
+            Outcome::Compared(comparison, _) => of_comparison(comparison),
+        };
+        if !some.is_empty() && text.len() + some.len() < MOST_BYTES {
+            writeln!(text, "{}", case.name).expect("a string takes all");
+            text += &some;
+        }
+    }
+    text
+}
+
+fn of_comparison(comparison: &Comparison) -> String {
+    let farthest = comparison.farthest.iter().map(|(_, tuple)| tuple);
+    let payloads = comparison.payloads.iter().take(SHOWN);
+    let all = spread(&comparison.differing)
+        .chain(farthest)
+        .chain(payloads);
+    all.map(line).collect()
+}
+
+fn spread(tuples: &[Tuple]) -> impl Iterator<Item = &Tuple> {
+    tuples.iter().step_by(tuples.len().div_ceil(WRITTEN).max(1))
+}
+
+/// Some answers that only the hardware gave.
+fn alone(case: &Case, theirs: &[u8]) -> String {
+    let input = operands::bytes(case);
+    let of = |thread| Tuple {
+        inputs: row(&input, case.inputs.len(), thread),
+        ours: Vec::new(),
+        theirs: row(theirs, case.outputs.len(), thread),
+    };
+    let threads = (0..TUPLES).step_by(TUPLES.div_ceil(WRITTEN));
+    threads.map(|thread| line(&of(thread))).collect()
+}

@@ -1,0 +1,322 @@
+//! The cases: every pure instruction form of `warploom-ptx`'s table.
+//!
+//! The table decides, so that a form that Warploom learns is compared with hardware from then on.
+//! What reads or writes memory, changes control flow or needs other threads is left out; what
+//! lanes of a warp tell each other is in [`super::warp`], video instructions in [`super::video`].
+
+use std::collections::BTreeSet;
+
+use warploom_ptx::forms::{Form, Forms, Role, TypeRule};
+use warploom_ptx::tokens::{Modifier, Opcode, ScalarType};
+
+use super::case::{Accuracy, Case, Family, Given};
+use super::{accuracy, video, warp};
+
+/// Truth tables of `lop3`: every operator with a name of its own, selection, majority, and some
+/// that have none.
+const LUTS: &[u32] = &[
+    0x00, 0x01, 0x1b, 0x3c, 0x40, 0x6d, 0x80, 0x96, 0xca, 0xd8, 0xe8, 0xf1, 0xff,
+];
+
+/// Every case, in the order of the table, each name once.
+pub fn cases() -> Vec<Case> {
+    let forms = Forms::new();
+    let mut names = BTreeSet::new();
+    let all = Opcode::ALL.iter().flat_map(|&opcode| forms.of(opcode));
+    let mut cases: Vec<Case> = all.flat_map(of_form).collect();
+    cases.retain(|case| names.insert(case.name.clone()));
+    cases
+}
+
+fn of_form(form: &Form) -> Vec<Case> {
+    let Some(family) = family(form.opcode()) else {
+        return Vec::new();
+    };
+    if form.shapes.iter().any(|shape| shape.role == Role::Any) {
+        return Vec::new();
+    }
+    let combinations = form.combinations().unwrap_or_default();
+    let of = |modifiers: &Vec<Modifier>| of_modifiers(form, modifiers, family);
+    combinations.iter().flat_map(of).collect()
+}
+
+fn of_modifiers(form: &Form, modifiers: &[Modifier], family: Family) -> Vec<Case> {
+    let builder = Builder::new(form, modifiers, family);
+    match family {
+        Family::Video => video::cases(&builder),
+        Family::Warp => warp::cases(&builder),
+        _ if form
+            .shapes
+            .iter()
+            .any(|shape| shape.role == Role::Immediate) =>
+        {
+            LUTS.iter().map(|lut| builder.with_table(*lut)).collect()
+        }
+        _ => vec![builder.plain()],
+    }
+}
+
+/// The family of a pure opcode.
+fn family(opcode: Opcode) -> Option<Family> {
+    use Opcode as O;
+    Some(match opcode {
+        O::Add
+        | O::Addc
+        | O::Sub
+        | O::Subc
+        | O::Mul
+        | O::Mad
+        | O::Madc
+        | O::Mul24
+        | O::Mad24
+        | O::Sad
+        | O::Div
+        | O::Rem
+        | O::Abs
+        | O::Neg
+        | O::Min
+        | O::Max
+        | O::Dp4a
+        | O::Dp2a => Family::Integer,
+        O::Popc
+        | O::Clz
+        | O::Bfind
+        | O::Fns
+        | O::Brev
+        | O::Bfe
+        | O::Bfi
+        | O::Szext
+        | O::Bmsk
+        | O::And
+        | O::Or
+        | O::Xor
+        | O::Not
+        | O::Cnot
+        | O::Lop3
+        | O::Shf
+        | O::Shl
+        | O::Shr
+        | O::Prmt => Family::Bits,
+        O::Testp
+        | O::Copysign
+        | O::Fma
+        | O::Rcp
+        | O::Sqrt
+        | O::Rsqrt
+        | O::Sin
+        | O::Cos
+        | O::Lg2
+        | O::Ex2
+        | O::Tanh => Family::Float,
+        O::Set | O::Setp | O::Selp | O::Slct => Family::Compare,
+        O::Cvt => Family::Convert,
+        O::Vadd
+        | O::Vsub
+        | O::Vabsdiff
+        | O::Vmin
+        | O::Vmax
+        | O::Vshl
+        | O::Vshr
+        | O::Vset
+        | O::Vmad
+        | O::Vadd2
+        | O::Vsub2
+        | O::Vavrg2
+        | O::Vabsdiff2
+        | O::Vmin2
+        | O::Vmax2
+        | O::Vset2
+        | O::Vadd4
+        | O::Vsub4
+        | O::Vavrg4
+        | O::Vabsdiff4
+        | O::Vmin4
+        | O::Vmax4
+        | O::Vset4 => Family::Video,
+        O::Shfl | O::Vote | O::Match | O::Redux | O::Activemask | O::Elect => Family::Warp,
+        _ => return None,
+    })
+}
+
+/// A case that comes about operand by operand.
+pub struct Builder<'a> {
+    pub form: &'a Form,
+    pub modifiers: &'a [Modifier],
+    /// Opcode and modifiers.
+    pub text: String,
+    pub types: Vec<ScalarType>,
+    family: Family,
+}
+
+impl<'a> Builder<'a> {
+    fn new(form: &'a Form, modifiers: &'a [Modifier], family: Family) -> Self {
+        let joined: String = modifiers.iter().map(Modifier::to_string).collect();
+        Self {
+            form,
+            modifiers,
+            text: format!("{}{joined}", form.opcode()),
+            types: modifiers.iter().filter_map(|m| m.scalar_type()).collect(),
+            family,
+        }
+    }
+
+    pub fn has(&self, modifier: Modifier) -> bool {
+        self.modifiers.contains(&modifier)
+    }
+
+    /// The type that a rule stands for.
+    pub fn ty(&self, rule: TypeRule) -> ScalarType {
+        let nth = |n: usize| self.types.get(n).copied().unwrap_or(ScalarType::B32);
+        match (rule, nth(0)) {
+            (TypeRule::Nth(n), _) => nth(n),
+            (TypeRule::Fixed(ty), _) => ty,
+            (TypeRule::Wide, ScalarType::S16) => ScalarType::S32,
+            (TypeRule::Wide, ScalarType::U16) => ScalarType::U32,
+            (TypeRule::Wide, ScalarType::S32) => ScalarType::S64,
+            (TypeRule::Wide, _) => ScalarType::U64,
+        }
+    }
+
+    /// A case of this form without operands and code.
+    pub fn empty(&self, variant: &str) -> Case {
+        let approximate = accuracy::bound(self.form.opcode(), self.modifiers);
+        Case {
+            name: format!("{}{variant}", self.text),
+            family: match approximate {
+                Some(_) => Family::Approximate,
+                None => self.family(),
+            },
+            accuracy: approximate.map_or(Accuracy::Exact, Accuracy::Within),
+            since: self.form.since,
+            inputs: Vec::new(),
+            outputs: Vec::new(),
+            code: Vec::new(),
+        }
+    }
+
+    /// Opcodes that integers have too are among the floats if their type is one.
+    fn family(&self) -> Family {
+        let is = |types: &[ScalarType]| self.types.first().is_some_and(|ty| types.contains(ty));
+        let arithmetic = matches!(self.family, Family::Integer | Family::Float);
+        use ScalarType as T;
+        match arithmetic {
+            true if is(&[T::F16, T::F16x2, T::Bf16, T::Bf16x2]) => Family::Half,
+            true if is(&[T::F32, T::F64, T::F32x2]) => Family::Float,
+            _ => self.family,
+        }
+    }
+
+    /// Registers for every operand.
+    fn plain(&self) -> Case {
+        self.fill(self.empty(""), 0)
+    }
+
+    fn with_table(&self, table: u32) -> Case {
+        self.fill(self.empty(&format!(" {table:#04x}")), table)
+    }
+
+    fn fill(&self, mut case: Case, immediate: u32) -> Case {
+        let mut operands = Vec::new();
+        for (index, shape) in self.form.shapes.iter().enumerate() {
+            let ty = self.ty(shape.ty);
+            operands.push(match shape.role {
+                Role::Destination => output(&mut case, ty),
+                Role::PredicateDestination => output(&mut case, ScalarType::Pred),
+                Role::PredicatePair => {
+                    let first = output(&mut case, ScalarType::Pred);
+                    format!("{first}|{}", output(&mut case, ScalarType::Pred))
+                }
+                Role::DestinationWithPredicate => {
+                    let first = output(&mut case, ty);
+                    format!("{first}|{}", output(&mut case, ScalarType::Pred))
+                }
+                Role::Predicate => input(&mut case, Given::Predicate),
+                Role::Immediate => format!("{immediate:#x}"),
+                _ => input(&mut case, self.given(index, ty)),
+            });
+        }
+        if let Some(code) = self.through_byte() {
+            case.code = code;
+            return case;
+        }
+        let code = format!("{} {};", self.text, operands.join(", "));
+        case.code = self.with_carry(&mut case.inputs, &mut case.outputs, code);
+        case
+    }
+
+    /// NVIDIA's assembler takes conversions between bf16 and eight bits with a register of eight
+    /// bits only, which no load or store has.
+    fn through_byte(&self) -> Option<Vec<String>> {
+        let &[to, from] = self.types.as_slice() else {
+            return None;
+        };
+        let code = match (to, from) {
+            (ScalarType::Bf16, _) if from.bits() == 8 => [
+                "cvt.u8.u32 byte, a0;".to_owned(),
+                format!("{} d0, byte;", self.text),
+            ],
+            (_, ScalarType::Bf16) if to.bits() == 8 => {
+                let sign = if to.is_signed() { 's' } else { 'u' };
+                let widen = format!("cvt.{sign}32.{to} d0, byte;");
+                [format!("{} byte, a0;", self.text), widen]
+            }
+            _ => return None,
+        };
+        Some(code.to_vec())
+    }
+
+    /// The values of the operand at an index.
+    fn given(&self, index: usize, ty: ScalarType) -> Given {
+        use Opcode as O;
+        match (self.form.opcode(), index) {
+            (O::Shl | O::Shr | O::Szext, 2)
+            | (O::Shf | O::Bfi, 3)
+            | (O::Bfe, 2 | 3)
+            | (O::Bfi, 4)
+            | (O::Bmsk, 1 | 2) => Given::Count,
+            (O::Fns, 2) => Given::Lane,
+            (O::Fns, 3) => Given::Offset,
+            _ => Given::Value(ty),
+        }
+    }
+
+    /// What sets the carry before the form and what shows it afterwards.
+    fn with_carry(
+        &self,
+        inputs: &mut Vec<Given>,
+        outputs: &mut Vec<ScalarType>,
+        code: String,
+    ) -> Vec<String> {
+        let opcode = self.form.opcode();
+        let subtracts = matches!(opcode, Opcode::Sub | Opcode::Subc);
+        let mut lines = Vec::new();
+        if matches!(opcode, Opcode::Addc | Opcode::Subc | Opcode::Madc) {
+            let bit = inputs.len();
+            inputs.push(Given::Bit);
+            lines.push(match subtracts {
+                true => format!("sub.cc.u32 scratch, 0, a{bit};"),
+                false => format!("add.cc.u32 scratch, a{bit}, 0xffffffff;"),
+            });
+        }
+        lines.push(code);
+        if self.has(Modifier::Cc) {
+            let flag = outputs.len();
+            outputs.push(ScalarType::U32);
+            let read = if subtracts { "subc" } else { "addc" };
+            lines.push(format!("{read}.u32 d{flag}, 0, 0;"));
+        }
+        lines
+    }
+}
+
+/// The name of a new operand's register.
+pub fn input(case: &mut Case, given: Given) -> String {
+    case.inputs.push(given);
+    format!("a{}", case.inputs.len() - 1)
+}
+
+/// The name of a new result's register.
+pub fn output(case: &mut Case, ty: ScalarType) -> String {
+    case.outputs.push(ty);
+    format!("d{}", case.outputs.len() - 1)
+}
