@@ -2,9 +2,10 @@
 //! beside what a GPU does, bit by bit.
 //!
 //! Forms come from `warploom-ptx`'s table ([`table`]), operands from a seeded generator
-//! ([`operands`]); each form is a small kernel of its own ([`case`]), which Warploom ([`simulated`])
-//! and a GPU ([`driver`]) run ([`machine`]). The GPU's answers can be recorded as digests
-//! ([`record`]). Nothing outside the program is read, and of CUDA nothing but the GPU's driver.
+//! ([`operands`]). Each form is a small kernel of its own ([`case`]), which Warploom
+//! ([`simulated`]) and a GPU ([`driver`]) run ([`machine`]). The GPU's answers can be recorded as
+//! digests ([`record`]). No file is read but a record, and of CUDA nothing is needed but the GPU's
+//! driver.
 
 mod accuracy;
 mod case;
@@ -33,6 +34,7 @@ use case::{Case, module};
 use compare::{Comparison, compare};
 use driver::Gpu;
 use machine::{Job, Machine, answers};
+use record::Record;
 use simulated::Simulated;
 
 /// The newest architecture that forms are compared on.
@@ -50,6 +52,10 @@ pub struct Args {
     /// Write the hardware's answers to this file, as digests
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
+
+    /// Hold Warploom to the answers recorded in this file: needs no GPU
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["record", "out"])]
+    check: Option<PathBuf>,
 
     /// Write the report, and tuples that differ, into this folder
     #[arg(long, value_name = "DIR")]
@@ -74,8 +80,12 @@ pub struct Args {
 
 /// What became of one form.
 pub enum Outcome {
-    /// It was not run by both, and why.
-    NotRun(String),
+    /// The time was up.
+    Late,
+    /// It needs a newer architecture.
+    TooNew,
+    /// The GPU's driver refuses it, and why.
+    Refused(String),
     /// The hardware's answers without ours, and why we have none.
     Alone(String, Vec<u8>),
     /// Both ran it; the hardware's answers.
@@ -95,6 +105,18 @@ pub fn run(args: &Args) -> Result<()> {
     ensure!(!cases.is_empty(), "no form is called so");
     if let Some(folder) = &args.modules {
         return write_modules(folder, &cases, &args.ptx_version);
+    }
+    if let Some(path) = &args.check {
+        let text = fs::read_to_string(path);
+        let text = text.with_context(|| format!("cannot read {}", path.display()))?;
+        let wrong = check(&cases, &text, &args.ptx_version);
+        ensure!(
+            wrong.is_empty(),
+            "{} forms:\n{}",
+            wrong.len(),
+            wrong.join("\n")
+        );
+        return Ok(());
     }
     let gpu = Gpu::open()?;
     let outcomes = compare_all(args, &cases, &gpu)?;
@@ -132,6 +154,37 @@ fn write_modules(folder: &Path, cases: &[Case], version: &str) -> Result<()> {
     }
     writeln!(io::stdout(), "{} forms", runnable.len())?;
     Ok(())
+}
+
+/// What is wrong with Warploom's answers, given a record of the hardware's; by two threads.
+fn check(cases: &[Case], record: &str, version: &str) -> Vec<String> {
+    let record = Record::new(record);
+    let runnable: Vec<Case> = cases
+        .iter()
+        .filter(|case| case.since <= ARCHITECTURE)
+        .cloned()
+        .collect();
+    let judge = |cases: &[Case]| {
+        let mut machine = Simulated::default();
+        let modules = cases.chunks(MODULE).flat_map(|some| {
+            let inputs: Vec<Vec<u8>> = some.iter().map(operands::bytes).collect();
+            let jobs = some.iter().zip(&inputs);
+            let jobs: Vec<Job<'_>> = jobs.map(|(case, input)| Job { case, input }).collect();
+            let results = answers(&mut machine, &jobs, version);
+            let judged = some.iter().zip(&results);
+            judged
+                .filter_map(|(case, result)| record.judge(case, result))
+                .collect::<Vec<_>>()
+        });
+        modules.collect::<Vec<String>>()
+    };
+    let (first, second) = runnable.split_at(runnable.len() / 2);
+    thread::scope(|scope| {
+        let other = scope.spawn(|| judge(second));
+        let mut wrong = judge(first);
+        wrong.extend(other.join().expect("no panic"));
+        wrong
+    })
 }
 
 /// All forms, by as many threads as there are; in the order of the cases.
@@ -172,8 +225,7 @@ fn compare_all(args: &Args, cases: &[Case], gpu: &Gpu) -> Result<Vec<Outcome>> {
 }
 
 fn late(cases: &[Case]) -> Vec<Outcome> {
-    let late = |_| Outcome::NotRun("the time limit was reached".to_owned());
-    cases.iter().map(late).collect()
+    cases.iter().map(|_| Outcome::Late).collect()
 }
 
 /// One module's forms.
@@ -191,13 +243,8 @@ fn outcomes(
     let theirs = answers(theirs, &jobs, version);
     let mut both = ours.into_iter().zip(theirs);
     let mut outcome = |(case, input): (&Case, &Vec<u8>)| {
-        let newer = || Outcome::NotRun(format!("needs sm_{}", case.since));
-        match case.since <= ARCHITECTURE {
-            true => both
-                .next()
-                .map_or_else(newer, |both| of_both(case, input, both)),
-            false => newer(),
-        }
+        let both = (case.since <= ARCHITECTURE).then(|| both.next()).flatten();
+        both.map_or(Outcome::TooNew, |both| of_both(case, input, both))
     };
     cases.iter().zip(&inputs).map(&mut outcome).collect()
 }
@@ -209,8 +256,7 @@ fn of_both(
 ) -> Outcome {
     match both {
         (Ok(ours), Ok(theirs)) => Outcome::Compared(compare(case, input, &ours, &theirs), theirs),
-        (Err(why), Ok(theirs)) => Outcome::Alone(format!("Warploom: {why}"), theirs),
-        (Ok(_), Err(why)) => Outcome::NotRun(format!("GPU: {why}")),
-        (Err(why), Err(_)) => Outcome::NotRun(format!("neither: {why}")),
+        (Err(why), Ok(theirs)) => Outcome::Alone(why, theirs),
+        (_, Err(why)) => Outcome::Refused(why),
     }
 }

@@ -56,8 +56,8 @@ pub fn compare(case: &Case, input: &[u8], ours: &[u8], theirs: &[u8]) -> Compari
 impl Comparison {
     fn add(&mut self, case: &Case, tuple: Tuple) {
         let both = tuple.ours.iter().zip(&tuple.theirs).zip(&case.outputs);
-        let apart = both.map(|((&ours, &theirs), &ty)| distance(ty, ours, theirs));
-        match apart.max().unwrap_or(Apart::Payload) {
+        let distances = both.map(|((&ours, &theirs), &ty)| apart(ty, ours, theirs));
+        match distances.max().unwrap_or(Apart::Payload) {
             Apart::Payload => self.payloads.push(tuple),
             Apart::Ulps(ulps) => {
                 if self.farthest.as_ref().is_none_or(|(most, _)| ulps > *most) {
@@ -80,7 +80,7 @@ impl Comparison {
 
 /// How far two results are from each other; later is worse.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Apart {
+pub enum Apart {
     /// Equal, or two NaNs.
     Payload,
     /// Numbers; of integers, simply unequal.
@@ -89,7 +89,15 @@ enum Apart {
     Kind,
 }
 
-fn distance(ty: ScalarType, ours: u64, theirs: u64) -> Apart {
+impl Apart {
+    /// Numbers no farther from each other than that, or equal.
+    pub fn is_within(self, ulps: u64) -> bool {
+        self <= Self::Ulps(ulps)
+    }
+}
+
+/// How far two results of a type are from each other.
+pub fn apart(ty: ScalarType, ours: u64, theirs: u64) -> Apart {
     let Some((exponent, mantissa, count)) = format(ty) else {
         return if ours == theirs {
             Apart::Payload
@@ -105,7 +113,7 @@ fn distance(ty: ScalarType, ours: u64, theirs: u64) -> Apart {
         0 => magnitude(bits) as i128,
         _ => -i128::from(magnitude(bits)) - 1,
     };
-    let apart = |k| {
+    let part_by_part = |k| {
         let (a, b) = (part(ours, k), part(theirs, k));
         match (magnitude(a) > infinity, magnitude(b) > infinity) {
             _ if a == b => Apart::Payload,
@@ -114,7 +122,7 @@ fn distance(ty: ScalarType, ours: u64, theirs: u64) -> Apart {
             _ => Apart::Kind,
         }
     };
-    (0..count).map(apart).max().unwrap_or(Apart::Payload)
+    (0..count).map(part_by_part).max().unwrap_or(Apart::Payload)
 }
 
 /// Bits of exponent and mantissa, and how many numbers there are.
@@ -152,19 +160,19 @@ pub fn without_payload(ty: ScalarType, bits: u64) -> u64 {
 mod tests {
     use warploom_ptx::tokens::ScalarType;
 
-    use super::{Apart, distance, without_payload};
+    use super::{Apart, apart, without_payload};
 
     #[test]
     fn distances_are_told_by_kind() {
-        let of = |a, b| distance(ScalarType::F32, a, b);
+        let of = |a, b| apart(ScalarType::F32, a, b);
         assert_eq!(of(0x7fc0_0000, 0xffc0_0001), Apart::Payload);
         assert_eq!(of(0x7fc0_0000, 0x7f80_0000), Apart::Kind);
         assert_eq!(of(0x3f80_0000, 0x3f7f_fffe), Apart::Ulps(2));
         assert_eq!(of(0, 0x8000_0000), Apart::Ulps(1), "zeros are not the same");
-        let halves = distance(ScalarType::F16x2, 0x3c00_7e00, 0x3c01_7fff);
+        let halves = apart(ScalarType::F16x2, 0x3c00_7e00, 0x3c01_7fff);
         assert_eq!(halves, Apart::Ulps(1));
-        assert_eq!(distance(ScalarType::U32, 5, 5), Apart::Payload);
-        assert_eq!(distance(ScalarType::U32, 5, 7), Apart::Ulps(1));
+        assert_eq!(apart(ScalarType::U32, 5, 5), Apart::Payload);
+        assert_eq!(apart(ScalarType::U32, 5, 7), Apart::Ulps(1));
     }
 
     #[test]

@@ -11,6 +11,8 @@ use super::{Outcome, operands};
 const SHOWN: usize = 3;
 /// Tuples of a form that go into the file of differences.
 const WRITTEN: usize = 48;
+/// The same, of a form that the hardware alone ran.
+const ALONE: usize = 16;
 /// Names shown of forms that were not run for the same reason.
 const NAMES: usize = 6;
 /// Longest file of differences.
@@ -54,12 +56,12 @@ fn count<'a>(outcomes: impl Iterator<Item = &'a Outcome>) -> Counts {
     for outcome in outcomes {
         counts.forms += 1;
         match outcome {
-            Outcome::NotRun(_) | Outcome::Alone(..) => counts.not_run += 1,
             Outcome::Compared(comparison, _) if comparison.is_equal() => counts.equal += 1,
             Outcome::Compared(comparison, _) if comparison.differing.is_empty() => {
                 counts.payload += 1;
             }
             Outcome::Compared(..) => counts.differing += 1,
+            _ => counts.not_run += 1,
         }
     }
     counts
@@ -105,11 +107,17 @@ fn approximate(all: &[(&Case, &Outcome)]) -> String {
 }
 
 fn not_run(all: &[(&Case, &Outcome)]) -> String {
-    let mut reasons: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    let mut reasons: BTreeMap<String, Vec<&str>> = BTreeMap::new();
     for (case, outcome) in all {
-        if let Outcome::NotRun(why) | Outcome::Alone(why, _) = outcome {
-            reasons.entry(why).or_default().push(&case.name);
-        }
+        let why = match outcome {
+            Outcome::Compared(..) => continue,
+            Outcome::Late => "the time limit was reached".to_owned(),
+            Outcome::TooNew => format!("needs sm_{}", case.since),
+            Outcome::Refused(why) => format!("refused by the GPU's driver: {why}"),
+            // What stands in quotes is the form.
+            Outcome::Alone(why, _) => format!("Warploom: {}", why.split('`').next().unwrap_or("")),
+        };
+        reasons.entry(why).or_default().push(&case.name);
     }
     let mut text = "\nNot run\n".to_owned();
     for (why, names) in reasons {
@@ -129,18 +137,23 @@ fn line(tuple: &Tuple) -> String {
     format!("  {inputs} | {ours} | {theirs}\n")
 }
 
-/// Tuples that differ, spread over all that do, for a file.
+/// Tuples that differ, spread over all that do, for a file; behind them what Warploom cannot run.
 pub fn tuples(cases: &[Case], outcomes: &[Outcome]) -> String {
     let mut text = String::new();
-    for (case, outcome) in cases.iter().zip(outcomes) {
-        let some = match outcome {
-            Outcome::NotRun(_) => continue,
-            Outcome::Alone(_, theirs) => alone(case, theirs),
-            Outcome::Compared(comparison, _) => of_comparison(comparison),
-        };
+    let mut add = |case: &Case, some: String| {
         if !some.is_empty() && text.len() + some.len() < MOST_BYTES {
             writeln!(text, "{}", case.name).expect("a string takes all");
             text += &some;
+        }
+    };
+    for (case, outcome) in cases.iter().zip(outcomes) {
+        if let Outcome::Compared(comparison, _) = outcome {
+            add(case, of_comparison(comparison));
+        }
+    }
+    for (case, outcome) in cases.iter().zip(outcomes) {
+        if let Outcome::Alone(_, theirs) = outcome {
+            add(case, alone(case, theirs));
         }
     }
     text
@@ -167,6 +180,6 @@ fn alone(case: &Case, theirs: &[u8]) -> String {
         ours: Vec::new(),
         theirs: row(theirs, case.outputs.len(), thread),
     };
-    let threads = (0..TUPLES).step_by(TUPLES.div_ceil(WRITTEN));
+    let threads = (0..TUPLES).step_by(TUPLES.div_ceil(ALONE));
     threads.map(|thread| line(&of(thread))).collect()
 }
