@@ -6,9 +6,18 @@ use crate::wide::{Run, Wide, run};
 use warploom_base::WARP_SIZE;
 use warploom_ir::{Combine, IntTy, Logic, PrmtMode, Width};
 
+/// Position and length of a field. Only their lowest 8 bits count; hardware has the 64-bit forms take
+/// all 32 bits instead, and beyond 255 nothing changes any more (measured: `docs/hardware.md`).
+fn place(pos: u32, len: u32, bits: u32) -> (u32, u32) {
+    match bits {
+        64 => (pos.min(0xff), len.min(0xff)),
+        _ => (pos & 0xff, len & 0xff),
+    }
+}
+
 /// `bfe`: `len` bits of `a` from `pos`, the highest of them (or of `a`) extended if signed.
 fn bfe(a: u64, pos: u32, len: u32, bits: u32, signed: bool) -> u64 {
-    let (pos, len, msb) = (pos & 0xff, len & 0xff, bits - 1);
+    let ((pos, len), msb) = (place(pos, len, bits), bits - 1);
     let sign_at = (pos + len).saturating_sub(1).min(msb);
     let sign = signed && len > 0 && a >> sign_at & 1 == 1;
     let taken = len.min(bits.saturating_sub(pos));
@@ -25,7 +34,7 @@ fn bfe(a: u64, pos: u32, len: u32, bits: u32, signed: bool) -> u64 {
 
 /// `bfi`: `b` with `len` bits from `pos` replaced by those of `a`.
 fn bfi(a: u64, b: u64, pos: u32, len: u32, bits: u32) -> u64 {
-    let (pos, len) = (pos & 0xff, len & 0xff);
+    let (pos, len) = place(pos, len, bits);
     let taken = len.min(bits.saturating_sub(pos));
     if taken == 0 {
         return b;

@@ -3,12 +3,13 @@
 //! f64.
 //!
 //! NaN results: f32 and narrower give the canonical NaN; f64 keeps the payload of the first NaN
-//! operand, quieted, or gives the default NaN. A subnormal result is flushed by `.ftz` after
-//! rounding.
+//! operand, quieted, or gives the default NaN. `.ftz` makes a result zero that is below the
+//! smallest normal number when it is rounded as if exponents had no end ([`tiny`]).
 
 use crate::approx;
 use crate::machine::{Exec, Machine};
 use crate::soft::{self, Format};
+use crate::tiny;
 use crate::wide::{Run, Wide, run};
 use warploom_ir::{FloatBin, FloatMinMax, FloatMods, FloatTy, FloatUn, Round, TestKind};
 
@@ -155,7 +156,10 @@ fn flush16(bits: u16, format: Format, ftz: bool) -> u16 {
 /// Rounds a result and applies `.ftz`, `.sat` and `.relu`.
 fn finish16(value: f64, format: Format, mods: FloatMods) -> u16 {
     let value = if mods.sat { saturate64(value) } else { value };
-    let bits = flush16(narrow(value, format, mods.round), format, mods.ftz);
+    let bits = match mods.ftz && value.abs() < format.smallest_normal() {
+        true => tiny::narrow(value, format, mods.round),
+        false => narrow(value, format, mods.round),
+    };
     relu16(bits, format, mods.relu)
 }
 
@@ -361,9 +365,11 @@ impl Machine<'_, '_> {
         match op {
             FloatBin::Add => self.bin(|a: f32, b: f32| fin(load(a) + load(b))),
             FloatBin::Sub => self.bin(|a: f32, b: f32| fin(load(a) - load(b))),
-            FloatBin::Mul => self.bin(|a: f32, b: f32| fin(load(a) * load(b))),
+            FloatBin::Mul => self.bin_tiny::<FTZ>(|a, b| fin(load(a) * load(b)), soft::mul),
             // `div.full` promises two units in the last place; this is the nearest.
-            FloatBin::Div | FloatBin::DivFull => self.bin(|a: f32, b: f32| fin(load(a) / load(b))),
+            FloatBin::Div | FloatBin::DivFull => {
+                self.bin_tiny::<FTZ>(|a, b| fin(load(a) / load(b)), soft::div)
+            }
             FloatBin::DivApprox => self.bin(|a: f32, b: f32| fin(approx::div(load(a), load(b)))),
         }
     }
@@ -377,10 +383,8 @@ impl Machine<'_, '_> {
         let flip = if op == FloatBin::Sub { SIGN32 } else { 0 };
         self.bin(|a: f32, b: f32| {
             let [a, b] = [a, b].map(|x| flush_if(mods.ftz, x).to_bits());
-            finish_if(
-                mods,
-                or_nan32(f(a.into(), (b ^ flip).into(), Format::F32, mods.round)),
-            )
+            let [a, b] = [a, b ^ flip].map(u64::from);
+            finish_directed(mods, |up, format| f(a << up, b << up, format, mods.round))
         })
     }
 
@@ -431,15 +435,15 @@ impl Machine<'_, '_> {
     #[inline(always)]
     fn fma32<const FTZ: bool, const SAT: bool>(&mut self, fused: bool) -> Exec {
         let load = flush::<FTZ>;
-        self.tri(|a: f32, b: f32, c: f32| {
-            finish::<FTZ, SAT>(fma32(load(a), load(b), load(c), fused))
-        })
+        self.tri_tiny::<FTZ>(|a, b, c| finish::<FTZ, SAT>(fma32(load(a), load(b), load(c), fused)))
     }
 
     fn fma32_directed(&mut self, mods: FloatMods) -> Exec {
         self.tri(|a: f32, b: f32, c: f32| {
             let [a, b, c] = [a, b, c].map(|x| u64::from(flush_if(mods.ftz, x).to_bits()));
-            finish_if(mods, or_nan32(soft::fma(a, b, c, Format::F32, mods.round)))
+            finish_directed(mods, |up, format| {
+                soft::fma(a << up, b << up, c << up, format, mods.round)
+            })
         })
     }
 
@@ -510,14 +514,12 @@ impl Machine<'_, '_> {
 
     fn un32_directed(&mut self, op: FloatUn, mods: FloatMods) -> Exec {
         let one = u64::from(1f32.to_bits());
-        let round = mods.round;
         self.un(|a: f32| {
             let a = u64::from(flush_if(mods.ftz, a).to_bits());
-            let bits = match op {
-                FloatUn::Sqrt => soft::sqrt(a, Format::F32, round),
-                _ => soft::div(one, a, Format::F32, round),
-            };
-            finish_if(mods, or_nan32(bits))
+            finish_directed(mods, |up, format| match op {
+                FloatUn::Sqrt => soft::sqrt(a << up, format, mods.round),
+                _ => soft::div(one << up, a << up, format, mods.round),
+            })
         })
     }
 
@@ -610,7 +612,14 @@ pub(crate) fn flush_if(ftz: bool, x: f32) -> f32 {
     if ftz { flush::<true>(x) } else { x }
 }
 
-fn finish_if(mods: FloatMods, x: f32) -> f32 {
+/// The result of a soft operation, given by the number of bits that operands are shifted left and
+/// the format that has them so.
+fn finish_directed(mods: FloatMods, f: impl Fn(u32, Format) -> Option<u64>) -> f32 {
+    let rounded = or_nan32(f(0, Format::F32)).to_bits();
+    let x = f32::from_bits(match mods.ftz {
+        true => tiny::flushed(rounded, || f(1, tiny::FINER)),
+        false => rounded,
+    });
     let x = flush_if(mods.ftz, x);
     if mods.sat { saturate(x) } else { x }
 }

@@ -73,6 +73,20 @@ impl Format {
         self.signed(negative, 0)
     }
 
+    /// 2^(1 - bias).
+    pub fn smallest_normal(self) -> f64 {
+        f64::from_bits(((1023 + 1 - self.bias()) as u64) << 52)
+    }
+
+    /// The format with one significant bit more.
+    pub const fn finer(self) -> Self {
+        Self {
+            precision: self.precision + 1,
+            nan: self.nan << 1,
+            ..self
+        }
+    }
+
     fn largest(self, negative: bool) -> u64 {
         self.infinity(negative) - 1
     }
@@ -365,6 +379,11 @@ pub(crate) fn convert(bits: u64, from: Format, to: Format, round: Round) -> Opti
 pub(crate) fn is_subnormal(bits: u64, format: Format) -> bool {
     let magnitude = bits & ((1 << format.sign_shift()) - 1);
     magnitude != 0 && magnitude >> format.mantissa_bits() == 0
+}
+
+/// Is the value neither subnormal nor zero?
+pub(crate) fn is_normal(bits: u64, format: Format) -> bool {
+    bits & ((1 << format.sign_shift()) - 1) >= 1 << format.mantissa_bits()
 }
 
 /// Is the value NaN?

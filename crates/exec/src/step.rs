@@ -305,7 +305,13 @@ impl Machine<'_, '_> {
             }
             Op::CvtPack2 { to, round, relu } => self.cvt_pack2(to, round, relu),
             Op::CvtPackInt { to, .. } => self.cvt_pack_int(to),
-            Op::CvtTf32(round, relu) => self.cvt_tf32(round, relu),
+            Op::CvtTf32 {
+                round,
+                relu,
+                finite,
+            } => self.cvt_tf32(round, relu, finite),
+            Op::CvtToFloat8 { to, from, relu } => self.cvt_to_float8(to, from, relu),
+            Op::CvtFromFloat8(from, relu) => self.cvt_from_float8(from, relu),
             Op::Cvta(space, to, width) => self.cvta(space, to, width),
             Op::Isspacep(space) => self.isspacep(space),
             Op::Ld(space, ty, cache_op) => {

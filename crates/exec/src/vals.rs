@@ -104,7 +104,7 @@ macro_rules! int_vals {
                 if b == 0 { !0 } else { self.wrapping_div(b) }
             }
             fn rem(self, b: $t) -> $t {
-                if b == 0 { self } else { self.wrapping_rem(b) }
+                if b == 0 { !0 } else { self.wrapping_rem(b) }
             }
             #[inline(always)]
             fn carrying_add(self, b: $t, carry: bool) -> ($t, bool) {
@@ -144,10 +144,10 @@ pub(crate) trait Int: Val + Ord {
     fn mul(self, b: Self) -> Self;
     fn mul_wide(self, b: Self) -> Self::Wide;
     fn mul_high(self, b: Self) -> Self;
-    /// Division by zero gives all ones, the least value by -1 itself: what the hardware's sequences
-    /// give; PTX leaves it open.
+    /// Division by zero gives all ones, the least value by -1 itself: what hardware gives
+    /// (`docs/hardware.md`); PTX leaves it open.
     fn div(self, b: Self) -> Self;
-    /// The remainder by zero is the dividend.
+    /// The remainder by zero is all ones, too.
     fn rem(self, b: Self) -> Self;
     fn carrying_add(self, b: Self, carry: bool) -> (Self, bool);
     fn borrowing_sub(self, b: Self, borrow: bool) -> (Self, bool);

@@ -106,7 +106,7 @@ fn two_operand_arithmetic() {
         go(IntBin::Min, &|a, b| a.min(b));
         go(IntBin::Max, &|a, b| a.max(b));
         go(IntBin::Div, &|a, b| if b == 0 { -1 } else { a / b });
-        go(IntBin::Rem, &|a, b| if b == 0 { a } else { a % b });
+        go(IntBin::Rem, &|a, b| if b == 0 { -1 } else { a % b });
         go(IntBin::AddSat, &|a, b| (a + b).clamp(least, most));
         go(IntBin::SubSat, &|a, b| (a - b).clamp(least, most));
         go(IntBin::MinRelu, &|a, b| a.min(b).max(0));
@@ -459,13 +459,21 @@ fn shifts_of_any_amount() {
     }
 }
 
+/// Position or length of a field: the lowest 8 bits, or all of them up to 255 in 64-bit forms.
+fn field(operand: u64, width: u32) -> u32 {
+    match width {
+        64 => (operand as u32).min(0xff),
+        _ => operand as u32 & 0xff,
+    }
+}
+
 #[test]
 fn bit_fields() {
     for (ty, width, signed) in TYPES.into_iter().filter(|t| t.1 >= 32) {
         let mut w = wide(width);
         (w.src[1], w.src[2]) = (false, false);
         check(Op::Bfe(ty), 3, w, width, |o| {
-            let (pos, len) = (o[1] as u32 & 0xff, o[2] as u32 & 0xff);
+            let (pos, len) = (field(o[1], width), field(o[2], width));
             let bit = |i: u32| o[0] >> i & 1;
             let sign = if !signed || len == 0 {
                 0
@@ -486,7 +494,7 @@ fn bit_fields() {
             (w.src[2], w.src[3]) = (false, false);
             let kind = if width == 32 { Width::B32 } else { Width::B64 };
             check(Op::Bfi(kind), 4, w, width, |o| {
-                let (pos, len) = (o[2] as u32 & 0xff, o[3] as u32 & 0xff);
+                let (pos, len) = (field(o[2], width), field(o[3], width));
                 let mut f = o[1];
                 for i in (0..len).filter(|i| pos + i < width) {
                     let at = pos + i;

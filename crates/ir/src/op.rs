@@ -33,6 +33,14 @@ pub enum FloatTy {
     F64,
 }
 
+/// Floating-point types of 8 bits, which only conversions know.
+#[allow(missing_docs, reason = "PTX's own type names")]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Float8 {
+    E4m3,
+    E5m2,
+}
+
 /// Any type that comparison, selection and conversion work on.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Ty {
@@ -578,7 +586,25 @@ pub enum Op {
         from: IntTy,
     },
     /// `cvt.rna.tf32.f32` and other roundings to tf32.
-    CvtTf32(Round, bool),
+    CvtTf32 {
+        /// Rounding.
+        round: Round,
+        /// `.relu`
+        relu: bool,
+        /// `.satfinite`
+        finite: bool,
+    },
+    /// `cvt.rn.satfinite.e4m3x2.f32 d, a, b`, a to the upper byte; or both from the f16x2 in a.
+    CvtToFloat8 {
+        /// Format of both bytes.
+        to: Float8,
+        /// F32 or F16x2.
+        from: FloatTy,
+        /// `.relu`
+        relu: bool,
+    },
+    /// `cvt.rn.f16x2.e4m3x2 d, a`; `true`: `.relu`.
+    CvtFromFloat8(Float8, bool),
     /// Generic address of an address in a space; `true` for the opposite direction (`.to`).
     Cvta(MemSpace, bool, Width),
     /// Is a generic address in a space, to a predicate.

@@ -8,7 +8,7 @@ use super::operand::Fit;
 use super::types;
 use crate::inst::{Dst, Reg, Src};
 use crate::op::{
-    CvtRound, FloatMinMax, FloatTy, IntTy, IntTyNarrow, MemSpace, Op, Round, Ty, Width,
+    CvtRound, Float8, FloatMinMax, FloatTy, IntTy, IntTyNarrow, MemSpace, Op, Round, Ty, Width,
 };
 use warploom_ptx::tokens::{Modifier, ScalarType, Space};
 
@@ -28,12 +28,23 @@ pub(super) fn cvt(b: &mut Builder, form: &mut Form) -> Res<()> {
         return pack_integers(b, form);
     }
     let to = form.ty()?;
+    if let Some(to) = float8(to) {
+        return to_float8(b, form, to);
+    }
     match to {
         ScalarType::F16x2 => pack_floats(b, form, to, FloatTy::F16x2),
         ScalarType::Bf16x2 => pack_floats(b, form, to, FloatTy::Bf16x2),
         ScalarType::Tf32 => to_tf32(b, form),
         _ => scalar(b, form, to),
     }
+}
+
+fn float8(ty: ScalarType) -> Option<Float8> {
+    Some(match ty {
+        ScalarType::E4m3x2 => Float8::E4m3,
+        ScalarType::E5m2x2 => Float8::E5m2,
+        _ => return None,
+    })
 }
 
 /// Everything that `cvt` of one value needs.
@@ -205,6 +216,9 @@ fn clamp_finite(b: &mut Builder, form: &Form, ty: FloatTy, dst: Reg) -> Res<()> 
 /// `cvt.rn.f16x2.f32 d, a, b`.
 fn pack_floats(b: &mut Builder, form: &mut Form, ty: ScalarType, to: FloatTy) -> Res<()> {
     let from = form.ty()?;
+    if let (FloatTy::F16x2, Some(narrow)) = (to, float8(from)) {
+        return from_float8(b, form, narrow);
+    }
     if from != ScalarType::F32 {
         return form.bad_type(from);
     }
@@ -234,10 +248,48 @@ fn to_tf32(b: &mut Builder, form: &mut Form) -> Res<()> {
         _ => float::round(m),
     })?;
     let relu = form.has(Modifier::Relu);
+    let finite = form.has(Modifier::Satfinite);
     form.finish(2)?;
     let dst = b.dst(form.operand(0)?, ScalarType::B32)?;
     let src = b.src(form.operand(1)?, from)?;
-    b.emit(Op::CvtTf32(round, relu), &[dst], &[src]);
+    let op = Op::CvtTf32 {
+        round,
+        relu,
+        finite,
+    };
+    b.emit(op, &[dst], &[src]);
+    Ok(())
+}
+
+/// `cvt.rn.satfinite.e4m3x2.f32 d, a, b` and `cvt.rn.satfinite.e4m3x2.f16x2 d, a`.
+fn to_float8(b: &mut Builder, form: &mut Form, to: Float8) -> Res<()> {
+    let ty = form.ty()?;
+    let (from, sources) = match ty {
+        ScalarType::F32 => (FloatTy::F32, 2),
+        ScalarType::F16x2 => (FloatTy::F16x2, 1),
+        _ => return form.bad_type(ty),
+    };
+    form.need("`.rn`", |m| (m == Modifier::Rn).then_some(()))?;
+    form.need("`.satfinite`", |m| (m == Modifier::Satfinite).then_some(()))?;
+    let relu = form.has(Modifier::Relu);
+    form.finish(1 + sources)?;
+    let dst = b.dst(form.operand(0)?, ScalarType::B16)?;
+    let mut src = [Src::None; 2];
+    for (index, src) in src[..sources].iter_mut().enumerate() {
+        *src = b.src(form.operand(1 + index)?, ty)?;
+    }
+    b.emit(Op::CvtToFloat8 { to, from, relu }, &[dst], &src[..sources]);
+    Ok(())
+}
+
+/// `cvt.rn.f16x2.e4m3x2 d, a`.
+fn from_float8(b: &mut Builder, form: &mut Form, from: Float8) -> Res<()> {
+    form.need("`.rn`", |m| (m == Modifier::Rn).then_some(()))?;
+    let relu = form.has(Modifier::Relu);
+    form.finish(2)?;
+    let dst = b.dst(form.operand(0)?, ScalarType::F16x2)?;
+    let src = b.src(form.operand(1)?, ScalarType::B16)?;
+    b.emit(Op::CvtFromFloat8(from, relu), &[dst], &[src]);
     Ok(())
 }
 
