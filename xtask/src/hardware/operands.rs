@@ -190,7 +190,7 @@ impl Format {
     /// that results are ties.
     fn random(self, rng: &mut Rng) -> u64 {
         let mask = (1 << self.mantissa) - 1;
-        let bits = rng.next_u64() & (self.sign() * 2 - 1);
+        let bits = rng.next_u64() & (self.sign() | (self.sign() - 1));
         let sign = bits & self.sign();
         let near = u64::from(rng.below(80).min((2 * self.bias() - 2) as u32 - 1));
         let around = (self.bias() + near).saturating_sub(40).max(1);
