@@ -94,7 +94,7 @@ fn main() {
         relu: false,
     };
     let ftz = FloatMods { ftz: true, ..mods };
-    let alu: [(&str, Op, usize); 16] = [
+    let alu: [(&str, Op, usize); 17] = [
         ("add.u32", Op::Int(IntBin::Add, IntTy::U32), 2),
         ("add.u64", Op::Int(IntBin::Add, IntTy::U64), 2),
         ("mad.lo.s32", Op::Mad(Half::Lo, IntTy::S32, false), 3),
@@ -108,6 +108,7 @@ fn main() {
             2,
         ),
         ("fma.rn.f32", Op::Fma(FloatTy::F32, mods), 3),
+        ("fma.rn.ftz.f32", Op::Fma(FloatTy::F32, ftz), 3),
         ("fma.rn.f64", Op::Fma(FloatTy::F64, mods), 3),
         (
             "div.rn.f32",

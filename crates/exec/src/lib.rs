@@ -5,8 +5,9 @@
 //! addresses, barriers. Stores go to the SM's [`WriteLog`] and reach [`DeviceMemory`] when it is
 //! committed; atomics on global memory can be left to the memory system ([`AtomicMode::Deferred`]).
 //!
-//! Semantics are those of the PTX ISA, bit by bit; where NVIDIA promises only error bounds, results
-//! lie within them and are the same on every machine. Faults of the simulated program are results
+//! Semantics are those of the PTX ISA, bit by bit, and those of a GPU where that differs or says
+//! nothing (`docs/hardware.md`); where NVIDIA promises only error bounds, results lie within them and
+//! are the same on every machine. Faults of the simulated program are results
 //! ([`Fault`]), never panics.
 
 #![allow(

@@ -42,20 +42,23 @@ pub(crate) fn narrow(value: f64, format: Format, round: Round) -> u16 {
     }
 }
 
-/// Is there a lane with the result in question?
+/// Nothing unless the result is one in question.
 #[inline(always)]
-fn has_edge(results: &[u32; WARP_SIZE]) -> bool {
-    let is_edge = |bits: u32| u32::from(bits & !SIGN == SMALLEST_NORMAL);
-    results.iter().fold(0, |any, &bits| any | is_edge(bits)) != 0
+fn edge(bits: u32) -> u32 {
+    u32::from(bits & !SIGN == SMALLEST_NORMAL)
 }
 
 /// Decides about the lanes in question.
 #[cold]
 #[inline(never)]
-fn repair(results: &mut [u32; WARP_SIZE], finer: &dyn Fn(usize) -> Option<u64>) {
+fn repaired(
+    mut results: [u32; WARP_SIZE],
+    finer: &dyn Fn(usize) -> Option<u64>,
+) -> [u32; WARP_SIZE] {
     for (lane, bits) in results.iter_mut().enumerate() {
         *bits = flushed(*bits, || finer(lane));
     }
+    results
 }
 
 /// An operand as `.ftz` has it, in the finer format.
@@ -71,12 +74,13 @@ impl Machine<'_, '_> {
             return self.bin(f);
         }
         let (a, b) = (self.src::<u32>(0), self.src::<u32>(1));
-        let mut d = [0; WARP_SIZE];
+        let (mut d, mut edges) = ([0; WARP_SIZE], 0);
         for i in 0..WARP_SIZE {
             d[i] = f(f32::from_bits(a[i]), f32::from_bits(b[i])).to_bits();
+            edges |= edge(d[i]);
         }
-        if has_edge(&d) {
-            repair(&mut d, &|i| {
+        if edges != 0 {
+            d = repaired(d, &|i| {
                 exact(operand(a[i]), operand(b[i]), FINER, Round::Near)
             });
         }
@@ -92,13 +96,14 @@ impl Machine<'_, '_> {
         }
         let (a, b) = (self.src::<u32>(0), self.src::<u32>(1));
         let c = self.src::<u32>(2);
-        let mut d = [0; WARP_SIZE];
+        let (mut d, mut edges) = ([0; WARP_SIZE], 0);
         for i in 0..WARP_SIZE {
             let [a, b, c] = [a[i], b[i], c[i]].map(f32::from_bits);
             d[i] = f(a, b, c).to_bits();
+            edges |= edge(d[i]);
         }
-        if has_edge(&d) {
-            repair(&mut d, &|i| {
+        if edges != 0 {
+            d = repaired(d, &|i| {
                 let [a, b, c] = [a[i], b[i], c[i]].map(operand);
                 soft::fma(a, b, c, FINER, Round::Near)
             });
