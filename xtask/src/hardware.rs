@@ -3,16 +3,18 @@
 //!
 //! Forms come from `warploom-ptx`'s table ([`table`]), operands from a seeded generator
 //! ([`operands`]). Each form is a small kernel of its own ([`case`]), which Warploom
-//! ([`simulated`]) and a GPU ([`driver`]) run ([`machine`]). The GPU's answers can be recorded as
-//! digests ([`record`]). No file is read but a record, and of CUDA nothing is needed but the GPU's
-//! driver.
+//! ([`simulated`]) and a GPU ([`driver`]) run ([`machine`]); of CUDA nothing is needed but the GPU's
+//! driver. What the GPU answered is kept as digests ([`record`]), so that a test holds Warploom to
+//! it without a GPU; `docs/hardware.md` says how the two compare ([`page`]).
 
 mod accuracy;
 mod case;
 mod compare;
 mod driver;
+mod format;
 mod machine;
 mod operands;
+mod page;
 mod record;
 mod report;
 mod simulated;
@@ -34,11 +36,16 @@ use case::{Case, module};
 use compare::{Comparison, compare};
 use driver::Gpu;
 use machine::{Job, Machine, answers};
-use record::Record;
+use record::{Record, Verdict};
 use simulated::Simulated;
 
 /// The newest architecture that forms are compared on.
 const ARCHITECTURE: u32 = 90;
+/// The version of PTX that modules say they are written for.
+const VERSION: &str = "8.6";
+/// The hardware's answers.
+const RECORD: &str = "xtask/data/hardware.tsv";
+const PAGE: &str = "docs/hardware.md";
 /// Forms that share a module.
 const MODULE: usize = 32;
 
@@ -49,13 +56,17 @@ pub struct Args {
     #[arg(value_name = "PART")]
     only: Vec<String>,
 
-    /// Write the hardware's answers to this file, as digests
-    #[arg(long, value_name = "FILE")]
-    record: Option<PathBuf>,
+    /// Renew the record of the hardware's answers and docs/hardware.md
+    #[arg(long, conflicts_with = "only")]
+    record: bool,
 
-    /// Hold Warploom to the answers recorded in this file: needs no GPU
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["record", "out"])]
-    check: Option<PathBuf>,
+    /// Hold Warploom to the record, and docs/hardware.md to both: needs no GPU
+    #[arg(long, conflicts_with_all = ["record", "only", "out"])]
+    check: bool,
+
+    /// Write docs/hardware.md from the record: needs no GPU
+    #[arg(long, conflicts_with_all = ["check", "record", "only", "out"])]
+    page: bool,
 
     /// Write the report, and tuples that differ, into this folder
     #[arg(long, value_name = "DIR")]
@@ -70,7 +81,7 @@ pub struct Args {
     threads: Option<usize>,
 
     /// The version that modules say they are written for
-    #[arg(long, value_name = "X.Y", default_value = "8.6")]
+    #[arg(long, value_name = "X.Y", default_value = VERSION)]
     ptx_version: String,
 
     /// Write the modules into this folder and compare nothing: needs no GPU
@@ -93,7 +104,7 @@ pub enum Outcome {
 }
 
 /// Compares everything and reports.
-pub fn run(args: &Args) -> Result<()> {
+pub fn run(args: &Args, root: &Path) -> Result<()> {
     let wanted = |case: &Case| {
         args.only.is_empty()
             || args
@@ -106,17 +117,8 @@ pub fn run(args: &Args) -> Result<()> {
     if let Some(folder) = &args.modules {
         return write_modules(folder, &cases, &args.ptx_version);
     }
-    if let Some(path) = &args.check {
-        let text = fs::read_to_string(path);
-        let text = text.with_context(|| format!("cannot read {}", path.display()))?;
-        let wrong = check(&cases, &text, &args.ptx_version);
-        ensure!(
-            wrong.is_empty(),
-            "{} forms:\n{}",
-            wrong.len(),
-            wrong.join("\n")
-        );
-        return Ok(());
+    if args.check || args.page {
+        return hold(&cases, root, args.page);
     }
     let gpu = Gpu::open()?;
     let outcomes = compare_all(args, &cases, &gpu)?;
@@ -130,10 +132,55 @@ pub fn run(args: &Args) -> Result<()> {
             &report::tuples(&cases, &outcomes),
         )?;
     }
-    if let Some(path) = &args.record {
-        write(path, &record::record(&cases, &outcomes, &gpu.description))?;
+    if args.record {
+        let late = outcomes
+            .iter()
+            .any(|outcome| matches!(outcome, Outcome::Late));
+        ensure!(!late, "a record needs every form: give it more time");
+        let record = record::record(&cases, &outcomes, &gpu.description);
+        write(&root.join(RECORD), &record)?;
+        return hold(&cases, root, true);
     }
     Ok(())
+}
+
+/// Says what differs from the record, and writes the page or says whether it is old.
+fn hold(cases: &[Case], root: &Path, renew: bool) -> Result<()> {
+    let (page, wrong) = judged(cases, root)?;
+    let path = root.join(PAGE);
+    if renew {
+        write(&path, &page)?;
+    }
+    let current = fs::read_to_string(&path).unwrap_or_default();
+    ensure!(
+        wrong.is_empty(),
+        "{} forms:\n{}",
+        wrong.len(),
+        wrong.join("\n")
+    );
+    ensure!(
+        current == page,
+        "{PAGE} is old: run `cargo xtask hardware --page`"
+    );
+    Ok(())
+}
+
+/// The page, and what is wrong with Warploom beside the record.
+fn judged(cases: &[Case], root: &Path) -> Result<(String, Vec<String>)> {
+    let path = root.join(RECORD);
+    let text = fs::read_to_string(&path);
+    let text = text.with_context(|| format!("cannot read {}", path.display()))?;
+    let record = Record::new(&text);
+    let verdicts = verdicts(cases, &record);
+    let both = cases.iter().zip(&verdicts);
+    let wrong = both.filter_map(|(case, verdict)| match verdict {
+        Verdict::Wrong(why) => Some(format!("{}: {why}", case.name)),
+        _ => None,
+    });
+    let gone = record.without_case(cases).into_iter();
+    let gone = gone.map(|name| format!("{name}: recorded, but no longer a form"));
+    let wrong = wrong.chain(gone).collect();
+    Ok((page::page(cases, &verdicts, record.gpu), wrong))
 }
 
 fn write(path: &Path, text: &str) -> Result<()> {
@@ -156,35 +203,44 @@ fn write_modules(folder: &Path, cases: &[Case], version: &str) -> Result<()> {
     Ok(())
 }
 
-/// What is wrong with Warploom's answers, given a record of the hardware's; by two threads.
-fn check(cases: &[Case], record: &str, version: &str) -> Vec<String> {
-    let record = Record::new(record);
-    let runnable: Vec<Case> = cases
-        .iter()
-        .filter(|case| case.since <= ARCHITECTURE)
-        .cloned()
-        .collect();
-    let judge = |cases: &[Case]| {
+/// How Warploom does beside a record; by two threads.
+fn verdicts(cases: &[Case], record: &Record<'_>) -> Vec<Verdict> {
+    let judge = |cases: &[Case]| -> Vec<Verdict> {
         let mut machine = Simulated::default();
-        let modules = cases.chunks(MODULE).flat_map(|some| {
-            let inputs: Vec<Vec<u8>> = some.iter().map(operands::bytes).collect();
-            let jobs = some.iter().zip(&inputs);
-            let jobs: Vec<Job<'_>> = jobs.map(|(case, input)| Job { case, input }).collect();
-            let results = answers(&mut machine, &jobs, version);
-            let judged = some.iter().zip(&results);
-            judged
-                .filter_map(|(case, result)| record.judge(case, result))
-                .collect::<Vec<_>>()
-        });
-        modules.collect::<Vec<String>>()
+        let of_module = |some: &[Case]| judge_module(some, record, &mut machine);
+        cases.chunks(MODULE).flat_map(of_module).collect()
     };
-    let (first, second) = runnable.split_at(runnable.len() / 2);
+    // Whole modules, and alternately: neighbours take equally long.
+    let modules: Vec<&[Case]> = cases.chunks(MODULE).collect();
+    let share = |first: usize| -> Vec<Case> {
+        let mine = modules.iter().skip(first).step_by(2);
+        mine.flat_map(|module| module.iter().cloned()).collect()
+    };
     thread::scope(|scope| {
-        let other = scope.spawn(|| judge(second));
-        let mut wrong = judge(first);
-        wrong.extend(other.join().expect("no panic"));
-        wrong
+        let other = scope.spawn(|| judge(&share(1)));
+        let even = judge(&share(0));
+        let odd = other.join().expect("no panic");
+        let [mut even, mut odd] = [even, odd].map(|verdicts| verdicts.into_iter());
+        let of_module = |number| match number % 2 {
+            0 => even.by_ref().take(MODULE).collect::<Vec<_>>(),
+            _ => odd.by_ref().take(MODULE).collect(),
+        };
+        (0..modules.len()).flat_map(of_module).collect()
     })
+}
+
+fn judge_module(cases: &[Case], record: &Record<'_>, machine: &mut Simulated) -> Vec<Verdict> {
+    let inputs: Vec<Vec<u8>> = cases.iter().map(operands::bytes).collect();
+    let all = cases.iter().zip(&inputs);
+    let runnable = all.clone().filter(|(case, _)| case.since <= ARCHITECTURE);
+    let jobs: Vec<Job<'_>> = runnable.map(|(case, input)| Job { case, input }).collect();
+    let mut results = answers(machine, &jobs, VERSION).into_iter();
+    let mut verdict = |(case, input): (&Case, &Vec<u8>)| {
+        let runnable = case.since <= ARCHITECTURE;
+        let result = runnable.then(|| results.next()).flatten();
+        result.map_or(Verdict::TooNew, |result| record.judge(case, input, &result))
+    };
+    all.map(&mut verdict).collect()
 }
 
 /// All forms, by as many threads as there are; in the order of the cases.
@@ -258,5 +314,29 @@ fn of_both(
         (Ok(ours), Ok(theirs)) => Outcome::Compared(compare(case, input, &ours, &theirs), theirs),
         (Err(why), Ok(theirs)) => Outcome::Alone(why, theirs),
         (_, Err(why)) => Outcome::Refused(why),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::{PAGE, judged, table};
+
+    /// `cargo xtask hardware --page` or `WARPLOOM_BLESS=1` renews the page; the record takes a GPU.
+    #[test]
+    fn warploom_does_what_a_gpu_did() {
+        let root = crate::root();
+        let (page, wrong) = judged(&table::cases(), &root).unwrap();
+        assert_eq!(wrong, [""; 0], "{} forms", wrong.len());
+        let path = root.join(PAGE);
+        if std::env::var_os("WARPLOOM_BLESS").is_some() {
+            fs::write(&path, &page).unwrap();
+        }
+        let current = fs::read_to_string(&path).unwrap_or_default();
+        assert!(
+            current == page,
+            "{PAGE} is old: run `cargo xtask hardware --page`"
+        );
     }
 }

@@ -74,7 +74,7 @@ fn main() -> Result<()> {
         Verb::CudaPrograms(args) => cuda_programs::run(&args, &root()),
         Verb::Docs => docs::run(&root()),
         Verb::Fidelity(args) => fidelity::run(&args, &root()),
-        Verb::Hardware(args) => hardware::run(&args),
+        Verb::Hardware(args) => hardware::run(&args, &root()),
         Verb::Ptx(args) => ptx::run(&args, &root()),
         Verb::Ptxas(args) => ptxas::run(&args, &root()),
         Verb::Results => results::run(&root()),

@@ -4,6 +4,8 @@ use std::fmt::Write as _;
 
 use warploom_ptx::tokens::ScalarType;
 
+use super::accuracy::Bound;
+
 /// Threads of a block.
 pub const BLOCK: usize = 256;
 /// Tuples of a form, one a thread.
@@ -103,12 +105,12 @@ impl Given {
 }
 
 /// How exactly a result is specified.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Accuracy {
     /// To the bit.
     Exact,
-    /// Within a bound that NVIDIA documents.
-    Within(&'static str),
+    /// Within a bound.
+    Within(Bound),
 }
 
 /// One instruction form and what it is run on.

@@ -142,6 +142,15 @@ impl Gpu {
     }
 }
 
+/// The version of the driver itself, from the file in which it tells it: the first word of digits and
+/// dots.
+fn version_of_driver() -> Option<String> {
+    let text = std::fs::read_to_string("/proc/driver/nvidia/version").ok()?;
+    let is_version =
+        |word: &&str| word.contains('.') && word.chars().all(|c| c.is_ascii_digit() || c == '.');
+    text.split_whitespace().find(is_version).map(str::to_owned)
+}
+
 /// Name, architecture and driver.
 fn describe(functions: &Functions, device: c_int) -> Result<String> {
     let mut name = [0; 256];
@@ -165,8 +174,9 @@ fn describe(functions: &Functions, device: c_int) -> Result<String> {
     let name = CStr::from_bytes_until_nul(&bytes)?.to_string_lossy();
     let [major, minor] = capability;
     let cuda = format!("{}.{}", version / 1000, version % 1000 / 10);
+    let driver = version_of_driver().unwrap_or_else(|| "unknown".to_owned());
     Ok(format!(
-        "{name} (sm_{major}{minor}, driver for CUDA {cuda})"
+        "{name} (sm_{major}{minor}), driver {driver}, CUDA {cuda}"
     ))
 }
 

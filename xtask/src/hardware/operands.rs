@@ -5,6 +5,7 @@ use warploom_base::{Digest, Rng};
 use warploom_ptx::tokens::ScalarType;
 
 use super::case::{Case, Given, TUPLES};
+use super::format::Format;
 
 /// Most tuples that are pairs of special values; the others are random.
 const PAIRS: usize = TUPLES * 3 / 4;
@@ -13,8 +14,12 @@ const WARP: usize = 32;
 
 /// The operands of a case, one after the other, a value of 64 bits for each thread.
 pub fn bytes(case: &Case) -> Vec<u8> {
-    let values = columns(case).into_iter().flatten();
-    values.flat_map(u64::to_le_bytes).collect()
+    let columns = columns(case);
+    let mut bytes = Vec::with_capacity(8 * TUPLES * columns.len());
+    for value in columns.iter().flatten() {
+        bytes.extend_from_slice(&value.to_le_bytes());
+    }
+    bytes
 }
 
 fn columns(case: &Case) -> Vec<Vec<u64>> {
@@ -100,37 +105,7 @@ fn by_warp(column: &mut [u64], given: Given, rng: &mut Rng) {
     }
 }
 
-/// Sign, exponent and mantissa of a floating-point format, in bits.
-#[derive(Clone, Copy)]
-struct Format {
-    exponent: u32,
-    mantissa: u32,
-}
-
 impl Format {
-    const fn of(ty: ScalarType) -> Option<Self> {
-        let (exponent, mantissa) = match ty {
-            ScalarType::F16 | ScalarType::F16x2 => (5, 10),
-            ScalarType::Bf16 | ScalarType::Bf16x2 => (8, 7),
-            ScalarType::F32 => (8, 23),
-            ScalarType::F64 => (11, 52),
-            _ => return None,
-        };
-        Some(Self { exponent, mantissa })
-    }
-
-    const fn sign(self) -> u64 {
-        1 << (self.exponent + self.mantissa)
-    }
-
-    const fn bias(self) -> u64 {
-        (1 << (self.exponent - 1)) - 1
-    }
-
-    const fn infinity(self) -> u64 {
-        ((1 << self.exponent) - 1) << self.mantissa
-    }
-
     /// 2^power, if the format has it as a normal number.
     fn power(self, power: i64) -> Option<u64> {
         let exponent = self.bias() as i64 + power;
@@ -190,7 +165,7 @@ impl Format {
     /// that results are ties.
     fn random(self, rng: &mut Rng) -> u64 {
         let mask = (1 << self.mantissa) - 1;
-        let bits = rng.next_u64() & (self.sign() | (self.sign() - 1));
+        let bits = rng.next_u64() & self.mask();
         let sign = bits & self.sign();
         let near = u64::from(rng.below(80).min((2 * self.bias() - 2) as u32 - 1));
         let around = (self.bias() + near).saturating_sub(40).max(1);
@@ -258,8 +233,8 @@ fn word(value: i32) -> u64 {
 fn special_of_type(ty: ScalarType) -> Vec<u64> {
     let bits = ty.bits();
     match (Format::of(ty), bits) {
-        (Some(format), 32) if ty != ScalarType::F32 => pairs(&format.special()),
-        (Some(format), _) => format.special(),
+        (Some((format, _)), 32) if ty != ScalarType::F32 => pairs(&format.special()),
+        (Some((format, _)), _) => format.special(),
         _ if matches!(ty, ScalarType::U16x2 | ScalarType::S16x2) => pairs(&special_integers(16)),
         _ => special_integers(bits),
     }
@@ -338,10 +313,10 @@ fn random(given: Given, rng: &mut Rng) -> u64 {
 fn random_of_type(ty: ScalarType, rng: &mut Rng) -> u64 {
     let bits = ty.bits();
     match (Format::of(ty), bits) {
-        (Some(format), 32) if ty != ScalarType::F32 => {
+        (Some((format, _)), 32) if ty != ScalarType::F32 => {
             format.random(rng) << 16 | format.random(rng)
         }
-        (Some(format), _) => format.random(rng),
+        (Some((format, _)), _) => format.random(rng),
         _ => random_integer(bits, rng),
     }
 }

@@ -1,13 +1,13 @@
-//! The hardware's answers as a file of digests, one line a form:
+//! The hardware's answers as a file: behind lines with `#`, which name the GPU, one line a form:
 //!
 //! ```text
-//! form <tab> tuples <tab> digest
+//! form <tab> answers
 //! ```
 //!
-//! A digest is XXH3 (64 bits) over all results. `nan:` before it says that NaNs count as one
-//! value, because Warploom's have another payload. `~N` stands for an approximate function: the
-//! hardware's first answers follow, and Warploom was off by N units of the last place at most.
-//! `-` is a form that the GPU's driver refuses.
+//! Answers are a digest, XXH3 (64 bits) over all results. `nan:` before it says that NaNs count
+//! as one value, because Warploom's had another payload. `~` stands for an approximate function:
+//! the first answers follow, in hexadecimal. `-` is a form that the GPU's driver refuses; its words
+//! follow. `?` is a form that no GPU was asked about; the reason follows, in somebody's own words.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -15,8 +15,9 @@ use std::fmt::Write as _;
 use warploom_base::Digest;
 
 use super::Outcome;
-use super::case::{Accuracy, Case, TUPLES};
-use super::compare::{apart, row, without_payload};
+use super::accuracy::Bound;
+use super::case::{Accuracy, Case, Family, TUPLES};
+use super::compare::{largest_error, value, without_payload};
 
 /// Answers of an approximate function that are kept: its special values come first.
 const KEPT: usize = 192;
@@ -27,54 +28,73 @@ pub fn record(cases: &[Case], outcomes: &[Outcome], gpu: &str) -> String {
     for (case, outcome) in cases.iter().zip(outcomes) {
         let what = match outcome {
             Outcome::TooNew | Outcome::Late => continue,
-            Outcome::Refused(_) => "-".to_owned(),
-            Outcome::Alone(_, theirs) => digest(case, theirs, false),
-            Outcome::Compared(comparison, theirs) => match case.accuracy {
-                Accuracy::Within(_) => {
-                    let ulps = comparison.farthest.as_ref().map_or(0, |(ulps, _)| *ulps);
-                    format!("~{ulps}\t{}", kept(case, theirs))
-                }
-                Accuracy::Exact => match comparison.payloads.is_empty() {
-                    true => digest(case, theirs, false),
-                    false => format!("nan:{}", digest(case, theirs, true)),
-                },
-            },
+            Outcome::Alone(..) if case.family == Family::Video => continue,
+            Outcome::Refused(why) => format!("-\t{why}"),
+            Outcome::Alone(_, theirs) => answers(case, theirs, false),
+            Outcome::Compared(comparison, theirs) => {
+                answers(case, theirs, !comparison.payloads.is_empty())
+            }
         };
-        writeln!(text, "{}\t{TUPLES}\t{what}", case.name).expect("a string takes all");
+        writeln!(text, "{}\t{what}", case.name).expect("a string takes all");
     }
     text
+}
+
+fn answers(case: &Case, theirs: &[u8], one_nan: bool) -> String {
+    match (case.accuracy, one_nan) {
+        (Accuracy::Within(_), _) => format!("~\t{}", kept(case, theirs)),
+        (Accuracy::Exact, false) => digest(case, theirs, false),
+        (Accuracy::Exact, true) => format!("nan:{}", digest(case, theirs, true)),
+    }
 }
 
 /// Over the results of all threads, one after the other.
 fn digest(case: &Case, answers: &[u8], one_nan: bool) -> String {
     let mut digest = Digest::new();
     for thread in 0..TUPLES {
-        let row = row(answers, case.outputs.len(), thread);
-        for (bits, &ty) in row.into_iter().zip(&case.outputs) {
-            digest.u64(if one_nan {
-                without_payload(ty, bits)
-            } else {
-                bits
+        for (k, &ty) in case.outputs.iter().enumerate() {
+            let bits = value(answers, k, thread);
+            digest.u64(match one_nan {
+                true => without_payload(ty, bits),
+                false => bits,
             });
         }
     }
     digest.hex()
 }
 
-/// The first answers, in hexadecimal.
+/// The first answers of a form with one result.
 fn kept(case: &Case, answers: &[u8]) -> String {
-    let words: Vec<String> = first(case, answers)
-        .map(|bits| format!("{bits:x}"))
-        .collect();
-    words.join(" ")
+    assert_eq!(case.outputs.len(), 1, "{}", case.name);
+    let words = (0..KEPT).map(|thread| format!("{:x}", value(answers, 0, thread)));
+    words.collect::<Vec<_>>().join(" ")
 }
 
-fn first(case: &Case, answers: &[u8]) -> impl Iterator<Item = u64> {
-    (0..KEPT).flat_map(move |thread| row(answers, case.outputs.len(), thread))
+/// How Warploom does beside a record.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Verdict {
+    /// Equal to the bit.
+    Equal,
+    /// Equal, but for payloads of NaNs.
+    EqualButNans,
+    /// Within the bound: our largest error and that of the recorded answers.
+    Within([f64; 2]),
+    /// The architecture is older than the form.
+    TooNew,
+    /// Warploom does not execute it, and the record leaves it out.
+    NotExecuted,
+    /// No GPU was asked, for this reason.
+    Unasked(String),
+    /// The GPU's driver refuses it, in these words.
+    Refused(String),
+    /// Anything else, in words.
+    Wrong(String),
 }
 
-/// A file of digests, to hold answers to.
+/// A record that was read.
 pub struct Record<'a> {
+    /// The GPU and its driver.
+    pub gpu: &'a str,
     lines: BTreeMap<&'a str, &'a str>,
 }
 
@@ -82,52 +102,120 @@ impl<'a> Record<'a> {
     /// Reads a file.
     pub fn new(text: &'a str) -> Self {
         let lines = text.lines().filter(|line| !line.starts_with('#'));
-        let lines = lines.filter_map(|line| {
-            let (name, rest) = line.split_once('\t')?;
-            Some((name, rest.split_once('\t')?.1))
-        });
         Self {
-            lines: lines.collect(),
+            gpu: text.lines().next().unwrap_or("").trim_start_matches("# "),
+            lines: lines.filter_map(|line| line.split_once('\t')).collect(),
         }
     }
 
-    /// What is wrong with Warploom's answers to a case.
-    pub fn judge(&self, case: &Case, answers: &Result<Vec<u8>, String>) -> Option<String> {
-        let name = &case.name;
-        let Some(&expected) = self.lines.get(name.as_str()) else {
-            return Some(format!("{name}: not in the record"));
+    /// Recorded forms that there are no cases for.
+    pub fn without_case(&self, cases: &[Case]) -> Vec<&'a str> {
+        let mut left = self.lines.clone();
+        for case in cases {
+            left.remove(case.name.as_str());
+        }
+        left.into_keys().collect()
+    }
+
+    /// How Warploom's answers to a case compare.
+    pub fn judge(&self, case: &Case, input: &[u8], answers: &Result<Vec<u8>, String>) -> Verdict {
+        let Some(&expected) = self.lines.get(case.name.as_str()) else {
+            return match (case.family, answers) {
+                (Family::Video, Err(_)) => Verdict::NotExecuted,
+                _ => Verdict::Wrong("not in the record".to_owned()),
+            };
         };
-        match (expected, answers) {
-            ("-", _) => None,
-            (_, Err(why)) => Some(format!("{name}: {why}")),
-            (_, Ok(answers)) => match is_met(case, answers, expected) {
-                true => None,
-                false => Some(format!("{name}: other results than the GPU's")),
-            },
+        let (mark, rest) = expected.split_once('\t').unwrap_or((expected, ""));
+        match (mark, answers, case.accuracy) {
+            ("?", ..) => Verdict::Unasked(rest.to_owned()),
+            ("-", ..) => Verdict::Refused(rest.to_owned()),
+            (_, Err(why), _) => Verdict::Wrong(why.clone()),
+            ("~", Ok(answers), Accuracy::Within(bound)) => {
+                approximation(case, &bound, input, answers, rest)
+            }
+            (_, Ok(answers), Accuracy::Exact) => exact(case, answers, mark),
+            _ => Verdict::Wrong("its record is not of its kind".to_owned()),
         }
     }
 }
 
-fn is_met(case: &Case, answers: &[u8], expected: &str) -> bool {
-    let Some((ulps, kept)) = expected
-        .strip_prefix('~')
-        .and_then(|rest| rest.split_once('\t'))
-    else {
-        return match expected.strip_prefix("nan:") {
-            Some(expected) => digest(case, answers, true) == expected,
-            None => digest(case, answers, false) == expected,
-        };
+fn exact(case: &Case, answers: &[u8], expected: &str) -> Verdict {
+    let (one_nan, expected) = match expected.strip_prefix("nan:") {
+        Some(expected) => (true, expected),
+        None => (false, expected),
     };
-    let most: u64 = ulps.parse().unwrap_or(0);
-    let kept: Vec<_> = kept
-        .split(' ')
-        .map(|word| u64::from_str_radix(word, 16))
+    match (digest(case, answers, one_nan) == expected, one_nan) {
+        (true, false) => Verdict::Equal,
+        (true, true) => Verdict::EqualButNans,
+        (false, _) => Verdict::Wrong("other results than the GPU's".to_owned()),
+    }
+}
+
+fn approximation(case: &Case, bound: &Bound, input: &[u8], answers: &[u8], kept: &str) -> Verdict {
+    let words = kept.split(' ').map(|word| u64::from_str_radix(word, 16));
+    let theirs: Vec<u64> = words.map_while(Result::ok).collect();
+    if theirs.len() != KEPT {
+        return Verdict::Wrong("answers are missing in the record".to_owned());
+    }
+    let ours: Vec<u64> = (0..TUPLES)
+        .map(|thread| value(answers, 0, thread))
         .collect();
-    let ours: Vec<u64> = first(case, answers).collect();
-    let near = |(index, (ours, theirs)): (usize, (&u64, &Result<u64, _>))| {
-        let ty = case.outputs[index % case.outputs.len()];
-        let apart = theirs.as_ref().map(|theirs| apart(ty, *ours, *theirs));
-        apart.is_ok_and(|apart| apart.is_within(most))
-    };
-    kept.len() == ours.len() && ours.iter().zip(&kept).enumerate().all(near)
+    let errors =
+        [&ours, &theirs].map(|results| largest_error(case, bound, input, results.iter().copied()));
+    let both = ours.iter().zip(&theirs);
+    match (
+        errors,
+        both.clone().all(|(&a, &b)| bound.is_same_kind(a, b)),
+    ) {
+        ([ours, _], _) if bound.is_broken_by(ours) => Verdict::Wrong(format!(
+            "off by {}, allowed: {}",
+            bound.shown(ours),
+            bound.text
+        )),
+        ([_, theirs], _) if bound.is_broken_by(theirs) => {
+            let shown = bound.shown(theirs);
+            Verdict::Wrong(format!(
+                "the GPU is off by {shown}, allowed: {}",
+                bound.text
+            ))
+        }
+        (_, false) => Verdict::Wrong("a result of another kind than the GPU's".to_owned()),
+        (errors, true) => Verdict::Within(errors),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::table::cases;
+    use super::{Record, Verdict, answers};
+
+    #[test]
+    fn a_record_tells_what_changed() {
+        let cases = cases();
+        let named = |name| cases.iter().find(|case| case.name == name).expect("a form");
+        let (sum, root) = (named("add.u32"), named("sqrt.approx.f32"));
+        let some = vec![7; sum.output_bytes()];
+        let line = format!(
+            "# GPU\nadd.u32\t{}\nsub.u32\t-\tno\nand.b32\t?\tnew\ngone\t0",
+            answers(sum, &some, false)
+        );
+        let record = Record::new(&line);
+        let judge = |case, answers| record.judge(case, &[], &answers);
+        assert_eq!(record.gpu, "GPU");
+        assert_eq!(judge(sum, Ok(some.clone())), Verdict::Equal);
+        let other = judge(sum, Ok(vec![8; sum.output_bytes()]));
+        assert!(matches!(other, Verdict::Wrong(_)), "a digest changed");
+        let missing = judge(sum, Err("no".to_owned()));
+        assert!(
+            matches!(missing, Verdict::Wrong(_)),
+            "a form is not executed"
+        );
+        let new = judge(root, Ok(some.clone()));
+        assert!(matches!(new, Verdict::Wrong(_)), "a form has no record");
+        let refused = judge(named("sub.u32"), Ok(some.clone()));
+        assert_eq!(refused, Verdict::Refused("no".to_owned()));
+        let unasked = judge(named("and.b32"), Ok(some));
+        assert_eq!(unasked, Verdict::Unasked("new".to_owned()));
+        assert_eq!(record.without_case(&cases), ["gone"]);
+    }
 }

@@ -85,23 +85,24 @@ fn differing(all: &[(&Case, &Outcome)]) -> String {
 }
 
 fn approximate(all: &[(&Case, &Outcome)]) -> String {
-    let mut text = "\nApproximate: largest difference, documented bound\n".to_owned();
+    let mut text = "\nApproximate: largest error, ours, the GPU's, documented bound\n".to_owned();
     for (case, outcome) in all {
         let (Outcome::Compared(comparison, _), Accuracy::Within(bound)) = (outcome, case.accuracy)
         else {
             continue;
         };
-        let (count, kinds) = (comparison.differing.len(), comparison.kinds);
-        let (ulps, shown) = match &comparison.farthest {
-            Some((ulps, tuple)) => (*ulps, line(tuple)),
-            None => (0, String::new()),
-        };
-        let name = &case.name;
-        write!(
-            text,
-            "{name}: {ulps} ulp ({bound}), {count} differ, {kinds} in kind\n{shown}"
-        )
-        .expect("a string takes all");
+        let [ours, theirs] = comparison.errors.map(|error| bound.shown(error));
+        let broken = comparison
+            .errors
+            .iter()
+            .any(|&error| bound.is_broken_by(error));
+        let mark = if broken { ", broken" } else { "" };
+        let (name, count) = (&case.name, comparison.differing.len());
+        let row = format!(
+            "{name}: {ours}, {theirs} ({}{mark}), {count} differ",
+            bound.text
+        );
+        text = text + &row + "\n";
     }
     text
 }
@@ -160,11 +161,8 @@ pub fn tuples(cases: &[Case], outcomes: &[Outcome]) -> String {
 }
 
 fn of_comparison(comparison: &Comparison) -> String {
-    let farthest = comparison.farthest.iter().map(|(_, tuple)| tuple);
     let payloads = comparison.payloads.iter().take(SHOWN);
-    let all = spread(&comparison.differing)
-        .chain(farthest)
-        .chain(payloads);
+    let all = spread(&comparison.differing).chain(payloads);
     all.map(line).collect()
 }
 

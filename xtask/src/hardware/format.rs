@@ -1,0 +1,101 @@
+//! Floating-point formats as bits.
+
+use warploom_ptx::tokens::ScalarType;
+
+/// Sign, exponent and mantissa of a number, in bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Format {
+    pub exponent: u32,
+    pub mantissa: u32,
+}
+
+impl Format {
+    /// The format of a type's numbers, and how many there are.
+    pub const fn of(ty: ScalarType) -> Option<(Self, u32)> {
+        let (exponent, mantissa, count) = match ty {
+            ScalarType::F16 => (5, 10, 1),
+            ScalarType::F16x2 => (5, 10, 2),
+            ScalarType::Bf16 => (8, 7, 1),
+            ScalarType::Bf16x2 => (8, 7, 2),
+            ScalarType::F32 => (8, 23, 1),
+            ScalarType::F64 => (11, 52, 1),
+            _ => return None,
+        };
+        Some((Self { exponent, mantissa }, count))
+    }
+
+    pub const fn sign(self) -> u64 {
+        1 << (self.exponent + self.mantissa)
+    }
+
+    pub const fn bias(self) -> u64 {
+        (1 << (self.exponent - 1)) - 1
+    }
+
+    pub const fn infinity(self) -> u64 {
+        ((1 << self.exponent) - 1) << self.mantissa
+    }
+
+    /// All bits of a number.
+    pub const fn mask(self) -> u64 {
+        self.sign() | (self.sign() - 1)
+    }
+
+    /// Number `k` of several in a register.
+    pub const fn part(self, bits: u64, k: u32) -> u64 {
+        bits >> (k * (1 + self.exponent + self.mantissa)) & self.mask()
+    }
+
+    pub const fn is_nan(self, bits: u64) -> bool {
+        bits & !self.sign() > self.infinity()
+    }
+
+    pub const fn is_subnormal(self, bits: u64) -> bool {
+        let magnitude = bits & !self.sign();
+        magnitude != 0 && magnitude < 1 << self.mantissa
+    }
+
+    /// The number.
+    pub fn value(self, bits: u64) -> f64 {
+        const EXPONENT: u32 = 1023;
+        let up = 52 - self.mantissa;
+        let magnitude = bits & !self.sign();
+        let sign = if bits & self.sign() != 0 { -1.0 } else { 1.0 };
+        if up == 0 {
+            return f64::from_bits(bits);
+        }
+        // An f64 with the same fields is too small by the difference of the biases.
+        let moved = f64::from_bits(magnitude << up);
+        let apart = u64::from(EXPONENT) - self.bias();
+        sign * match (self.is_nan(bits), magnitude == self.infinity()) {
+            (true, _) => f64::NAN,
+            (_, true) => f64::INFINITY,
+            _ => moved * f64::from_bits((u64::from(EXPONENT) + apart) << 52),
+        }
+    }
+
+    /// The smallest normal number.
+    pub fn smallest_normal(self) -> f64 {
+        self.value(1 << self.mantissa)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Format;
+    use warploom_ptx::tokens::ScalarType;
+
+    #[test]
+    fn numbers_have_their_values() {
+        let of = |ty, bits| Format::of(ty).expect("a float").0.value(bits);
+        assert_eq!(of(ScalarType::F16, 0xbe00), -1.5);
+        assert_eq!(of(ScalarType::F16, 1), 2f64.powi(-24));
+        assert_eq!(of(ScalarType::Bf16, 0x4049), 3.140625);
+        assert_eq!(of(ScalarType::F32, 0x8000_0001), -(2f64.powi(-149)));
+        assert_eq!(of(ScalarType::F32, 0x7f80_0000), f64::INFINITY);
+        assert!(of(ScalarType::F32, 0x7f80_0001).is_nan());
+        assert_eq!(of(ScalarType::F64, 0.1f64.to_bits()), 0.1);
+        let f32s = Format::of(ScalarType::F32).expect("a float").0;
+        assert_eq!(f32s.smallest_normal(), f64::from(f32::MIN_POSITIVE));
+    }
+}
