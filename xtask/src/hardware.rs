@@ -3,9 +3,9 @@
 //!
 //! Forms come from `warploom-ptx`'s table ([`table`]), operands from a seeded generator
 //! ([`operands`]). Each form is a small kernel of its own ([`case`]), which Warploom
-//! ([`simulated`]) and a GPU ([`driver`]) run ([`machine`]); of CUDA nothing is needed but the GPU's
-//! driver. What the GPU answered is kept as digests ([`record`]), so that a test holds Warploom to
-//! it without a GPU; `docs/hardware.md` says how the two compare ([`page`]).
+//! ([`simulated`]) and a GPU ([`driver`]) run ([`machine`]); of CUDA nothing is needed but the
+//! GPU's driver. What the GPU answered is kept as digests ([`record`]), so that a test holds
+//! Warploom to it without a GPU; `docs/hardware.md` says how the two compare ([`page`]).
 
 mod accuracy;
 mod case;

@@ -6,8 +6,8 @@ use crate::wide::{Run, Wide, run};
 use warploom_base::WARP_SIZE;
 use warploom_ir::{Combine, IntTy, Logic, PrmtMode, Width};
 
-/// Position and length of a field. Only their lowest 8 bits count; hardware has the 64-bit forms take
-/// all 32 bits instead, and beyond 255 nothing changes any more (measured: `docs/hardware.md`).
+/// Position and length of a field. Only their lowest 8 bits count; hardware has the 64-bit forms
+/// take all 32 bits instead, and beyond 255 nothing changes any more (`docs/hardware.md`).
 fn place(pos: u32, len: u32, bits: u32) -> (u32, u32) {
     match bits {
         64 => (pos.min(0xff), len.min(0xff)),

@@ -233,9 +233,9 @@ fn field(value: i32, to: IntTyNarrow) -> (u32, u32) {
     )
 }
 
-/// An f32 with 10 bits of mantissa. Of `.rna` hardware has an instruction that adds half a unit and
-/// cuts, and lets NaNs keep what is not cut, even if that makes them infinities; with `.satfinite` it
-/// takes one unit from all that then has the exponent of infinities (measured: `docs/hardware.md`).
+/// An f32 with 10 bits of mantissa. With `.rna` hardware lets NaNs keep what is not cut, even if
+/// that makes them infinities; `.satfinite` takes one unit from all that then has the exponent of
+/// infinities (measured: `docs/hardware.md`).
 fn tf32(a: f32, round: Round, relu: bool, finite: bool) -> u32 {
     const UNIT: u32 = 1 << 13;
     let infinity = f32::INFINITY.to_bits();

@@ -1,8 +1,8 @@
 //! Conversions to and from floating-point numbers of 8 bits (PTX ISA 9.7.9.21), two in a register.
 //!
-//! e5m2 is a small IEEE format. e4m3 has no infinities and one NaN, so that its largest numbers have
-//! an exponent of all ones. Scaled by 2^-8 its numbers are those of a format with an exponent of 5
-//! bits that encodes them alike, and that [`soft`] can round to.
+//! e5m2 is a small IEEE format. e4m3 has no infinities and one NaN, so that its largest numbers
+//! have an exponent of all ones. Scaled by 2^-8 its numbers are those of a format with an exponent
+//! of 5 bits that encodes them alike, and that [`soft`] can round to.
 
 use crate::float_ops::relu16;
 use crate::machine::{Exec, Machine};

@@ -6,8 +6,8 @@
 //! committed; atomics on global memory can be left to the memory system ([`AtomicMode::Deferred`]).
 //!
 //! Semantics are those of the PTX ISA, bit by bit, and those of a GPU where that differs or says
-//! nothing (`docs/hardware.md`); where NVIDIA promises only error bounds, results lie within them and
-//! are the same on every machine. Faults of the simulated program are results
+//! nothing (`docs/hardware.md`); where NVIDIA promises only error bounds, results lie within them
+//! and are the same on every machine. Faults of the simulated program are results
 //! ([`Fault`]), never panics.
 
 #![allow(
@@ -60,6 +60,7 @@ mod texture;
 mod texture_ops;
 mod tiny;
 mod vals;
+mod video;
 mod warp;
 mod warp_ops;
 mod wide;

@@ -1,11 +1,11 @@
 //! `.ftz` of results next to the smallest normal number.
 //!
-//! Hardware rounds a result as if exponents had no end, and makes it zero if it is below the smallest
-//! normal then (measured: `docs/hardware.md`). Rounding to what a subnormal can hold, which is
-//! coarser, may give the smallest normal instead: that is the only result in question, and rare.
+//! Hardware rounds a result as if exponents had no end, and makes it zero if it is below the
+//! smallest normal then (measured: `docs/hardware.md`). Rounding to what a subnormal can hold,
+//! which is coarser, may give the smallest normal instead: the only result in question, and rare.
 //! Lane loops stay as they are and note that it occurred; such lanes are computed again, with
-//! one bit more. Sums cannot tell, because a sum of normal numbers below the smallest normal is exact;
-//! products, quotients and fused multiply-adds can.
+//! one bit more. Sums cannot tell, because a sum of normal numbers below the smallest normal is
+//! exact; products, quotients and fused multiply-adds can.
 
 use crate::float_ops::{self, flush};
 use crate::machine::{Exec, Machine};
@@ -16,8 +16,8 @@ use warploom_ir::Round;
 const SIGN: u32 = 1 << 31;
 const SMALLEST_NORMAL: u32 = 1 << 23;
 
-/// The format with a bit more: its largest subnormals are as fine as f32's would be if exponents had
-/// no end. Bits of an f32, shifted left by one, are the same number in it.
+/// The format with a bit more: its largest subnormals are as fine as f32's would be if exponents
+/// had no end. Bits of an f32, shifted left by one, are the same number in it.
 pub(crate) const FINER: Format = Format::F32.finer();
 
 /// An operation on two numbers in [`soft`].

@@ -19,7 +19,7 @@ pub fn class(op: Op) -> InstClass {
             IntBin::Min | IntBin::Max | IntBin::MinRelu | IntBin::MaxRelu => C::IntMinMax,
             IntBin::Div | IntBin::Rem => C::IntDiv,
         },
-        Op::AddC { .. } | Op::SubC { .. } => C::IntAdd,
+        Op::AddC { .. } | Op::SubC { .. } | Op::Video(_) => C::IntAdd,
         Op::Mul(..) => C::IntMul,
         Op::Mad(..) | Op::MadC { .. } | Op::Dp4a(..) | Op::Dp2a(..) => C::IntMad,
         Op::Mul24(..) => C::IntMul24,

@@ -10,6 +10,7 @@
 mod asynchronous;
 pub mod cfg;
 mod contexts;
+mod convert;
 mod ends;
 mod facts;
 mod inst;
@@ -23,9 +24,11 @@ pub mod pressure;
 mod program;
 pub mod slots;
 mod surface;
+mod video;
 
 pub use asynchronous::{CopyWait, MbarrierOp};
 pub use contexts::UNIT_BYTES;
+pub use convert::{CvtRound, Float8, IntTyNarrow};
 pub use facts::class;
 pub use inst::{Dst, Extra, Guard, Inst, Pred, Reg, SpecialReg, Src};
 pub use lower::lower;
@@ -33,3 +36,4 @@ pub use op::*;
 pub use operands::{Code, Var, var_of_dst, var_of_src};
 pub use program::*;
 pub use surface::{SurfAct, SurfEdge};
+pub use video::{Video, VideoLanes, VideoOp, VideoParts};

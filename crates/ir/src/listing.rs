@@ -87,6 +87,7 @@ impl Program {
 fn write_place(f: &mut Formatter<'_>, inst: &Inst, extra: &ExtraOperands) -> fmt::Result {
     match inst.op {
         Op::Bra(_) | Op::Call => write!(f, " -> {}", inst.imm)?,
+        Op::Video(_) => write!(f, " lanes {:#x}", inst.imm)?,
         Op::CallIndirect => {
             let places = extra.callees.iter();
             let place = |c: &Callee| format!("{} at {:#x}", c.target.0, c.address);

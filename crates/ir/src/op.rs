@@ -3,7 +3,9 @@
 //! Semantics are those of the PTX ISA; `exec` implements them.
 
 use crate::asynchronous::{CopyWait, MbarrierOp};
+use crate::convert::{CvtRound, Float8, IntTyNarrow};
 use crate::surface::{SurfAct, SurfEdge};
+use crate::video::Video;
 
 /// Integer types of arithmetic.
 #[allow(missing_docs, reason = "PTX's own type names")]
@@ -31,14 +33,6 @@ pub enum FloatTy {
     Bf16x2,
     F32,
     F64,
-}
-
-/// Floating-point types of 8 bits, which only conversions know.
-#[allow(missing_docs, reason = "PTX's own type names")]
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Float8 {
-    E4m3,
-    E5m2,
 }
 
 /// Any type that comparison, selection and conversion work on.
@@ -605,6 +599,8 @@ pub enum Op {
     },
     /// `cvt.rn.f16x2.e4m3x2 d, a`; `true`: `.relu`.
     CvtFromFloat8(Float8, bool),
+    /// `vadd2` to `vset4`; [`VideoParts`](crate::VideoParts) are in `imm`.
+    Video(Video),
     /// Generic address of an address in a space; `true` for the opposite direction (`.to`).
     Cvta(MemSpace, bool, Width),
     /// Is a generic address in a space, to a predicate.
@@ -761,31 +757,6 @@ pub enum SetDst {
     F16x2,
     Bf16,
     Bf16x2,
-}
-
-/// Destination element of `cvt.pack`.
-#[allow(missing_docs, reason = "PTX's own type names")]
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum IntTyNarrow {
-    U2,
-    S2,
-    U4,
-    S4,
-    U8,
-    S8,
-    U16,
-    S16,
-}
-
-/// Rounding of `cvt`.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum CvtRound {
-    /// Exact or integer to integer.
-    None,
-    /// To a float: IEEE rounding.
-    Float(Round),
-    /// To an integral value: `.rni .rzi .rmi .rpi`.
-    Integral(Round),
 }
 
 const _: () = assert!(

@@ -82,8 +82,8 @@ pub fn bound(opcode: Opcode, modifiers: &[Modifier]) -> Option<Bound> {
 }
 
 impl Bound {
-    /// The error of a result; `None` where there is no bound: outside the documented range, or where
-    /// the exact result is no normal number.
+    /// The error of a result; `None` where there is no bound: outside the documented range, or
+    /// where the exact result is no normal number.
     pub fn error(&self, operands: &[u64], result: u64) -> Option<f64> {
         let (format, count) = Format::of(self.ty)?;
         let of_part = |k| {
@@ -177,8 +177,8 @@ impl Bound {
         }
     }
 
-    /// Are two results of one kind: NaNs, the same infinity, or numbers? Zero is a kind of its own, as
-    /// far as errors are in proportion to results.
+    /// Are two results of one kind: NaNs, the same infinity, or numbers? Zero is a kind of its own,
+    /// as far as errors are in proportion to results.
     pub fn is_same_kind(&self, one: u64, other: u64) -> bool {
         let Some((format, count)) = Format::of(self.ty) else {
             return false;

@@ -42,12 +42,13 @@ macro_rules! functions {
             fn find(library: Handle) -> Result<Self> {
                 Ok(Self {
                     $($name: {
+                        type Signature = unsafe extern "C" fn($($arg),*) -> c_int;
                         let name = concat!($symbol, "\0");
                         // SAFETY: the name ends with a zero; the library stays loaded.
                         let found = unsafe { libc::dlsym(library, name.as_ptr().cast()) };
                         ensure!(!found.is_null(), "the driver has no {}", $symbol);
                         // SAFETY: the driver's reference gives this function this type.
-                        unsafe { std::mem::transmute::<Handle, unsafe extern "C" fn($($arg),*) -> c_int>(found) }
+                        unsafe { std::mem::transmute::<Handle, Signature>(found) }
                     },)*
                 })
             }
@@ -142,8 +143,8 @@ impl Gpu {
     }
 }
 
-/// The version of the driver itself, from the file in which it tells it: the first word of digits and
-/// dots.
+/// The version of the driver itself, from the file in which it tells it: the first word of digits
+/// and dots.
 fn version_of_driver() -> Option<String> {
     let text = std::fs::read_to_string("/proc/driver/nvidia/version").ok()?;
     let is_version =

@@ -8,6 +8,8 @@
 //! as one value, because Warploom's had another payload. `~` stands for an approximate function:
 //! the first answers follow, in hexadecimal. `-` is a form that the GPU's driver refuses; its words
 //! follow. `?` is a form that no GPU was asked about; the reason follows, in somebody's own words.
+//!
+//! Video instructions that Warploom does not execute are left out.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

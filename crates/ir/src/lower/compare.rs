@@ -9,7 +9,7 @@ use crate::inst::Src;
 use crate::op::{Cmp, Combine, Op, SetDst, Ty, Width};
 use warploom_ptx::tokens::{Modifier, ScalarType};
 
-fn cmp(modifier: Modifier) -> Option<Cmp> {
+pub(super) fn cmp(modifier: Modifier) -> Option<Cmp> {
     Some(match modifier {
         Modifier::Eq => Cmp::Eq,
         Modifier::Ne => Cmp::Ne,

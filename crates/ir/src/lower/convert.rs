@@ -6,10 +6,9 @@ use super::float;
 use super::form::Form;
 use super::operand::Fit;
 use super::types;
+use crate::convert::{CvtRound, Float8, IntTyNarrow};
 use crate::inst::{Dst, Reg, Src};
-use crate::op::{
-    CvtRound, Float8, FloatMinMax, FloatTy, IntTy, IntTyNarrow, MemSpace, Op, Round, Ty, Width,
-};
+use crate::op::{FloatMinMax, FloatTy, IntTy, MemSpace, Op, Round, Ty, Width};
 use warploom_ptx::tokens::{Modifier, ScalarType, Space};
 
 fn round_any(modifier: Modifier) -> Option<CvtRound> {

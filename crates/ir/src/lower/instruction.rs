@@ -5,7 +5,7 @@ use super::error::Res;
 use super::form::Form;
 use super::{
     arith, asynchronous, bits, cache, compare, control, convert, data, float, matrix, memory,
-    surface, sync, texture, warp,
+    surface, sync, texture, video, warp,
 };
 use crate::op::{FloatBin, FloatUn, IntBin, IntUn, Logic};
 use warploom_ptx::ast::Instruction;
@@ -145,6 +145,6 @@ pub(super) fn lower(b: &mut Builder, inst: &Instruction) -> Res<()> {
         Opcode::Activemask => warp::activemask(b, form),
         Opcode::Redux => warp::redux(b, form),
         Opcode::Elect => warp::elect(b, form),
-        _ => form.unsupported(),
+        opcode => video::video(b, form, opcode),
     }
 }

@@ -38,6 +38,7 @@ mod sync;
 mod system;
 mod texture;
 mod types;
+mod video;
 mod warp;
 
 use crate::program::{ModuleIr, Program};

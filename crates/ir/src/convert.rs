@@ -1,0 +1,36 @@
+//! What only conversions know.
+
+use crate::op::Round;
+
+/// Floating-point types of 8 bits, which only conversions know.
+#[allow(missing_docs, reason = "PTX's own type names")]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Float8 {
+    E4m3,
+    E5m2,
+}
+
+/// Destination element of `cvt.pack`.
+#[allow(missing_docs, reason = "PTX's own type names")]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum IntTyNarrow {
+    U2,
+    S2,
+    U4,
+    S4,
+    U8,
+    S8,
+    U16,
+    S16,
+}
+
+/// Rounding of `cvt`.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum CvtRound {
+    /// Exact or integer to integer.
+    None,
+    /// To a float: IEEE rounding.
+    Float(Round),
+    /// To an integral value: `.rni .rzi .rmi .rpi`.
+    Integral(Round),
+}
