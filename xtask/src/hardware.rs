@@ -8,11 +8,13 @@
 //! Warploom to it without a GPU; `docs/hardware.md` says how the two compare ([`page`]).
 
 mod accuracy;
+mod atomic;
 mod case;
 mod compare;
 mod driver;
 mod format;
 mod machine;
+mod matrix;
 mod operands;
 mod page;
 mod record;
@@ -113,7 +115,11 @@ pub fn run(args: &Args, root: &Path) -> Result<()> {
                 .any(|part| case.name.contains(part.as_str()))
     };
     let cases: Vec<Case> = table::cases().into_iter().filter(wanted).collect();
-    ensure!(!cases.is_empty(), "no form is called so");
+    ensure!(
+        !cases.is_empty(),
+        "no form's name contains {}: names are like cvt.rn.f16.f32; `--modules` writes all of them",
+        args.only.join(" or ")
+    );
     if let Some(folder) = &args.modules {
         return write_modules(folder, &cases, &args.ptx_version);
     }

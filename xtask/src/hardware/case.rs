@@ -11,7 +11,7 @@ pub const BLOCK: usize = 256;
 /// Tuples of a form, one a thread.
 pub const TUPLES: usize = 2048;
 /// Bytes from one operand, or one result, to the next.
-const COLUMN: usize = 8 * TUPLES;
+pub const COLUMN: usize = 8 * TUPLES;
 
 /// What kind of instruction it is: the rows of the table of results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -34,6 +34,10 @@ pub enum Family {
     Video,
     /// What lanes of a warp tell each other.
     Warp,
+    /// Products of matrices, and what moves them.
+    Matrix,
+    /// Atomics on places of which each has one thread.
+    Atomic,
 }
 
 impl Family {
@@ -48,6 +52,8 @@ impl Family {
         Self::Convert,
         Self::Video,
         Self::Warp,
+        Self::Matrix,
+        Self::Atomic,
     ];
 
     /// What the table calls it.
@@ -62,6 +68,8 @@ impl Family {
             Self::Convert => "conversion",
             Self::Video => "video",
             Self::Warp => "warp-wide",
+            Self::Matrix => "matrices",
+            Self::Atomic => "atomics",
         }
     }
 }
@@ -71,6 +79,8 @@ impl Family {
 pub enum Given {
     /// Any of the type.
     Value(ScalarType),
+    /// Integers from -8 to 8, in a floating-point type.
+    Small(ScalarType),
     /// Shift counts, places and lengths of fields: mostly small, now and then huge.
     Count,
     /// 0 to 31.
@@ -97,7 +107,7 @@ impl Given {
     /// The type of the register that holds it.
     pub const fn ty(self) -> ScalarType {
         match self {
-            Self::Value(ty) | Self::Few(ty) => ty,
+            Self::Value(ty) | Self::Few(ty) | Self::Small(ty) => ty,
             Self::Predicate | Self::Vote => ScalarType::Pred,
             _ => ScalarType::B32,
         }

@@ -24,7 +24,7 @@ const LOG_OPTIONS: [c_uint; 2] = [5, 6];
 /// CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR and _MINOR.
 const CAPABILITY: [c_int; 2] = [75, 76];
 /// Operands, and results, that a form may have.
-const MOST_COLUMNS: usize = 8;
+const MOST_COLUMNS: usize = 16;
 
 /// A handle of the driver: a pointer that only it reads.
 type Handle = *mut c_void;

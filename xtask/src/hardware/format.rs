@@ -74,6 +74,17 @@ impl Format {
         }
     }
 
+    /// A small integer.
+    pub const fn integer(self, value: i64) -> u64 {
+        let sign = if value < 0 { self.sign() } else { 0 };
+        let size = value.unsigned_abs();
+        let Some(top) = size.checked_ilog2() else {
+            return 0;
+        };
+        let below = size << (self.mantissa - top) & ((1 << self.mantissa) - 1);
+        sign | (self.bias() + top as u64) << self.mantissa | below
+    }
+
     /// The smallest normal number.
     pub fn smallest_normal(self) -> f64 {
         self.value(1 << self.mantissa)
@@ -95,6 +106,8 @@ mod tests {
         assert_eq!(of(ScalarType::F32, 0x7f80_0000), f64::INFINITY);
         assert!(of(ScalarType::F32, 0x7f80_0001).is_nan());
         assert_eq!(of(ScalarType::F64, 0.1f64.to_bits()), 0.1);
+        let whole = |value| Format::of(ScalarType::F16).map(|(format, _)| format.integer(value));
+        assert_eq!([0, 1, -6].map(whole), [0, 0x3c00, 0xc600].map(Some));
         let f32s = Format::of(ScalarType::F32).expect("a float").0;
         assert_eq!(f32s.smallest_normal(), f64::from(f32::MIN_POSITIVE));
     }

@@ -53,7 +53,9 @@ fn tuple(inputs: &[Given], special: &[Vec<u64>], thread: usize, rng: &mut Rng) -
     for (&given, special) in inputs.iter().zip(special) {
         let value = match rng.below(one_in) {
             0 => special[rng.below(special.len() as u32) as usize],
-            1 if inputs[0] == given && !values.is_empty() => near(given, values[0], rng),
+            1 if inputs[0] == given && !values.is_empty() && !is_small(given) => {
+                near(given, values[0], rng)
+            }
             _ => random(given, rng),
         };
         values.push(value);
@@ -69,6 +71,11 @@ fn digits(special: &[Vec<u64>], mut thread: usize) -> Vec<u64> {
         value
     };
     special.iter().map(&mut digit).collect()
+}
+
+/// Of small integers alone, whose neighbours are none.
+fn is_small(given: Given) -> bool {
+    matches!(given, Given::Small(_))
 }
 
 /// A value that differs little from another of its type, or not at all.
@@ -187,6 +194,7 @@ impl Format {
 fn special(given: Given) -> Vec<u64> {
     match given {
         Given::Value(ty) | Given::Few(ty) => special_of_type(ty),
+        Given::Small(ty) => [0, 1, -1, 2, 8].map(|value| whole(ty, value, 1)).to_vec(),
         Given::Count => vec![
             0,
             1,
@@ -222,6 +230,15 @@ fn special(given: Given) -> Vec<u64> {
         Given::Predicate | Given::Bit | Given::Vote => vec![0, 1],
         Given::Clamp => vec![0, 0x1f, 0x1c00, 0x1c1f, 0x101f, 0x1e01, 0x1f1f],
         Given::HalfClamp => vec![0x1000, 0x101f, 0x1c00, 0x1c1f, 0x1e01, 0x1f1f],
+    }
+}
+
+/// Integers in a floating-point type; the second one is for the upper half.
+fn whole(ty: ScalarType, value: i64, upper: i64) -> u64 {
+    match Format::of(ty) {
+        Some((format, 1)) => format.integer(value),
+        Some((format, _)) => format.integer(upper) << 16 | format.integer(value),
+        None => 0,
     }
 }
 
@@ -299,6 +316,10 @@ fn special_integers(bits: u32) -> Vec<u64> {
 fn random(given: Given, rng: &mut Rng) -> u64 {
     match given {
         Given::Value(ty) | Given::Few(ty) => random_of_type(ty, rng),
+        Given::Small(ty) => {
+            let mut any = || i64::from(rng.below(17)) - 8;
+            whole(ty, any(), any())
+        }
         Given::Count if rng.below(8) == 0 => u64::from(rng.next_u32()),
         Given::Count => u64::from(rng.below(70)),
         Given::Lane => u64::from(rng.below(32)),

@@ -129,9 +129,9 @@ impl<'a> Record<'a> {
         };
         let (mark, rest) = expected.split_once('\t').unwrap_or((expected, ""));
         match (mark, answers, case.accuracy) {
-            ("?", ..) => Verdict::Unasked(rest.to_owned()),
             ("-", ..) => Verdict::Refused(rest.to_owned()),
             (_, Err(why), _) => Verdict::Wrong(why.clone()),
+            ("?", ..) => Verdict::Unasked(rest.to_owned()),
             ("~", Ok(answers), Accuracy::Within(bound)) => {
                 approximation(case, &bound, input, answers, rest)
             }

@@ -13,6 +13,8 @@ use super::machine::Machine;
 
 /// Device memory: operands and results of one case.
 const MEMORY_BYTES: u64 = 1 << 22;
+/// Shared memory of a block that every GPU has.
+const SHARED_BYTES: u32 = 48 << 10;
 
 /// Kernels of the module that is loaded, with why those are missing that were refused.
 #[derive(Default)]
@@ -60,6 +62,7 @@ fn execute(program: Arc<Program>, case: &Case, input: &[u8]) -> Result<Vec<u8>> 
         grid: Dim3::linear((TUPLES / BLOCK) as u32),
         block: Dim3::linear(BLOCK as u32),
         params: params.collect(),
+        max_shared_bytes: SHARED_BYTES,
         ..LaunchSpec::default()
     };
     let context = LaunchContext::new(program, spec).context("a launch of our own")?;

@@ -3,6 +3,7 @@
 //! The table decides, so that a form that Warploom learns is compared with hardware from then on.
 //! What reads or writes memory, changes control flow or needs other threads is left out; what
 //! lanes of a warp tell each other is in [`super::warp`], video instructions in [`super::video`].
+//! Matrices ([`super::matrix`]) and atomics ([`super::atomic`]) have lists of their own.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +11,7 @@ use warploom_ptx::forms::{Form, Forms, Role, TypeRule};
 use warploom_ptx::tokens::{Modifier, Opcode, ScalarType};
 
 use super::case::{Accuracy, Case, Family, Given};
-use super::{accuracy, video, warp};
+use super::{accuracy, atomic, matrix, video, warp};
 
 /// Truth tables of `lop3`: every operator with a name of its own, selection, majority, and some
 /// that have none.
@@ -24,6 +25,8 @@ pub fn cases() -> Vec<Case> {
     let mut names = BTreeSet::new();
     let all = Opcode::ALL.iter().flat_map(|&opcode| forms.of(opcode));
     let mut cases: Vec<Case> = all.flat_map(of_form).collect();
+    cases.extend(matrix::cases());
+    cases.extend(atomic::cases());
     cases.retain(|case| names.insert(case.name.clone()));
     cases
 }
