@@ -57,7 +57,7 @@ fn bmsk(start: u32, width: u32, clamp: bool) -> u32 {
 }
 
 /// `szext`: the low `width` bits of `a`, sign- or zero-extended.
-fn szext(a: u32, width: u32, clamp: bool, signed: bool) -> u32 {
+pub(crate) fn szext(a: u32, width: u32, clamp: bool, signed: bool) -> u32 {
     let n = width & 31;
     let whole = clamp && width >= 32;
     let above = if whole { 0 } else { u32::MAX << n };

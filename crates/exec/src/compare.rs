@@ -25,6 +25,20 @@ macro_rules! ordered {
     };
 }
 
+/// The same of two integers.
+pub(crate) fn holds(cmp: Cmp, a: i32, b: i32) -> bool {
+    match cmp {
+        Cmp::Eq | Cmp::Equ => a == b,
+        Cmp::Ne | Cmp::Neu => a != b,
+        Cmp::Lt | Cmp::Lo | Cmp::Ltu => a < b,
+        Cmp::Le | Cmp::Ls | Cmp::Leu => a <= b,
+        Cmp::Gt | Cmp::Hi | Cmp::Gtu => a > b,
+        Cmp::Ge | Cmp::Hs | Cmp::Geu => a >= b,
+        Cmp::Num => true,
+        Cmp::Nan => false,
+    }
+}
+
 /// Floats: `...u` hold when an operand is NaN. `$load` flushes or widens.
 macro_rules! float_ordered {
     ($m:expr, $cmp:expr, $T:ty, $load:expr) => {{

@@ -1,35 +1,14 @@
 //! Video instructions on lanes of a register (PTX ISA 9.7.19).
 
+use crate::bit_ops::szext;
+use crate::compare::holds;
 use crate::machine::{Exec, Machine};
-use warploom_ir::{Cmp, Video, VideoOp, VideoParts};
-
-/// The lowest bits of a value, extended.
-fn extend(value: u64, bits: u32, signed: bool) -> i32 {
-    let above = 32 - bits;
-    let value = (value as u32) << above;
-    match signed {
-        true => value as i32 >> above,
-        false => (value >> above) as i32,
-    }
-}
+use warploom_ir::{Video, VideoOp, VideoParts};
 
 fn saturated(value: i32, bits: u32, signed: bool) -> i32 {
     match signed {
         true => value.clamp(-(1 << (bits - 1)), (1 << (bits - 1)) - 1),
         false => value.clamp(0, (1 << bits) - 1),
-    }
-}
-
-fn holds(cmp: Cmp, a: i32, b: i32) -> bool {
-    match cmp {
-        Cmp::Eq | Cmp::Equ => a == b,
-        Cmp::Ne | Cmp::Neu => a != b,
-        Cmp::Lt | Cmp::Lo | Cmp::Ltu => a < b,
-        Cmp::Le | Cmp::Ls | Cmp::Leu => a <= b,
-        Cmp::Gt | Cmp::Hi | Cmp::Gtu => a > b,
-        Cmp::Ge | Cmp::Hs | Cmp::Geu => a >= b,
-        Cmp::Num => true,
-        Cmp::Nan => false,
     }
 }
 
@@ -53,7 +32,7 @@ fn video(video: Video, parts: VideoParts, a: u32, b: u32, c: u32) -> u32 {
     let both = u64::from(b) << 32 | u64::from(a);
     let of = |source, lane, signed| {
         let value = both >> (bits * parts.lane(source, lane));
-        extend(value, bits, signed)
+        szext(value as u32, bits, true, signed) as i32
     };
     let result = |lane| {
         let (x, y) = (of(0, lane, video.a_signed), of(1, lane, video.b_signed));

@@ -1,5 +1,6 @@
 //! Floating-point formats as bits.
 
+use half::{bf16, f16};
 use warploom_ptx::tokens::ScalarType;
 
 /// Sign, exponent and mantissa of a number, in bits.
@@ -57,32 +58,23 @@ impl Format {
 
     /// The number.
     pub fn value(self, bits: u64) -> f64 {
-        const EXPONENT: u32 = 1023;
-        let up = 52 - self.mantissa;
-        let magnitude = bits & !self.sign();
-        let sign = if bits & self.sign() != 0 { -1.0 } else { 1.0 };
-        if up == 0 {
-            return f64::from_bits(bits);
-        }
-        // An f64 with the same fields is too small by the difference of the biases.
-        let moved = f64::from_bits(magnitude << up);
-        let apart = u64::from(EXPONENT) - self.bias();
-        sign * match (self.is_nan(bits), magnitude == self.infinity()) {
-            (true, _) => f64::NAN,
-            (_, true) => f64::INFINITY,
-            _ => moved * f64::from_bits((u64::from(EXPONENT) + apart) << 52),
+        match self.mantissa {
+            7 => bf16::from_bits(bits as u16).to_f64(),
+            10 => f16::from_bits(bits as u16).to_f64(),
+            23 => f32::from_bits(bits as u32).into(),
+            _ => f64::from_bits(bits),
         }
     }
 
     /// A small integer.
-    pub const fn integer(self, value: i64) -> u64 {
-        let sign = if value < 0 { self.sign() } else { 0 };
-        let size = value.unsigned_abs();
-        let Some(top) = size.checked_ilog2() else {
-            return 0;
-        };
-        let below = size << (self.mantissa - top) & ((1 << self.mantissa) - 1);
-        sign | (self.bias() + top as u64) << self.mantissa | below
+    pub fn integer(self, value: i64) -> u64 {
+        let value = value as f64;
+        match self.mantissa {
+            7 => bf16::from_f64(value).to_bits().into(),
+            10 => f16::from_f64(value).to_bits().into(),
+            23 => (value as f32).to_bits().into(),
+            _ => value.to_bits(),
+        }
     }
 
     /// The smallest normal number.

@@ -8,6 +8,7 @@ use super::{
     surface, sync, texture, video, warp,
 };
 use crate::op::{FloatBin, FloatUn, IntBin, IntUn, Logic};
+use crate::video::{VideoLanes, VideoOp};
 use warploom_ptx::ast::Instruction;
 use warploom_ptx::tokens::{Modifier, Opcode, ScalarType};
 
@@ -145,6 +146,22 @@ pub(super) fn lower(b: &mut Builder, inst: &Instruction) -> Res<()> {
         Opcode::Activemask => warp::activemask(b, form),
         Opcode::Redux => warp::redux(b, form),
         Opcode::Elect => warp::elect(b, form),
-        opcode => video::video(b, form, opcode),
+
+        Opcode::Vadd2 => video::video(b, form, VideoOp::Add, VideoLanes::Two),
+        Opcode::Vadd4 => video::video(b, form, VideoOp::Add, VideoLanes::Four),
+        Opcode::Vsub2 => video::video(b, form, VideoOp::Sub, VideoLanes::Two),
+        Opcode::Vsub4 => video::video(b, form, VideoOp::Sub, VideoLanes::Four),
+        Opcode::Vavrg2 => video::video(b, form, VideoOp::Average, VideoLanes::Two),
+        Opcode::Vavrg4 => video::video(b, form, VideoOp::Average, VideoLanes::Four),
+        Opcode::Vabsdiff2 => video::video(b, form, VideoOp::AbsDiff, VideoLanes::Two),
+        Opcode::Vabsdiff4 => video::video(b, form, VideoOp::AbsDiff, VideoLanes::Four),
+        Opcode::Vmin2 => video::video(b, form, VideoOp::Min, VideoLanes::Two),
+        Opcode::Vmin4 => video::video(b, form, VideoOp::Min, VideoLanes::Four),
+        Opcode::Vmax2 => video::video(b, form, VideoOp::Max, VideoLanes::Two),
+        Opcode::Vmax4 => video::video(b, form, VideoOp::Max, VideoLanes::Four),
+        Opcode::Vset2 => video::set(b, form, VideoLanes::Two),
+        Opcode::Vset4 => video::set(b, form, VideoLanes::Four),
+
+        _ => form.unsupported(),
     }
 }

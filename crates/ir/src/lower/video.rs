@@ -7,37 +7,9 @@ use super::form::Form;
 use crate::op::Op;
 use crate::video::{Video, VideoLanes, VideoOp, VideoParts};
 use warploom_ptx::ast::{Operand, Spanned};
-use warploom_ptx::tokens::{Modifier, Opcode, ScalarType};
+use warploom_ptx::tokens::{Modifier, ScalarType};
 
 const WORD: ScalarType = ScalarType::B32;
-
-/// What an opcode does; `None` if it is no such instruction.
-fn operation(form: &mut Form, opcode: Opcode) -> Res<Option<(VideoOp, VideoLanes)>> {
-    use VideoLanes::{Four, Two};
-    use VideoOp as V;
-    Ok(Some(match opcode {
-        Opcode::Vadd2 => (V::Add, Two),
-        Opcode::Vsub2 => (V::Sub, Two),
-        Opcode::Vavrg2 => (V::Average, Two),
-        Opcode::Vabsdiff2 => (V::AbsDiff, Two),
-        Opcode::Vmin2 => (V::Min, Two),
-        Opcode::Vmax2 => (V::Max, Two),
-        Opcode::Vset2 => (comparison(form)?, Two),
-        Opcode::Vadd4 => (V::Add, Four),
-        Opcode::Vsub4 => (V::Sub, Four),
-        Opcode::Vavrg4 => (V::Average, Four),
-        Opcode::Vabsdiff4 => (V::AbsDiff, Four),
-        Opcode::Vmin4 => (V::Min, Four),
-        Opcode::Vmax4 => (V::Max, Four),
-        Opcode::Vset4 => (comparison(form)?, Four),
-        _ => return Ok(None),
-    }))
-}
-
-fn comparison(form: &mut Form) -> Res<VideoOp> {
-    let cmp = form.need("a comparison, such as `.lt`", compare::cmp)?;
-    Ok(VideoOp::Set(cmp))
-}
 
 /// Is the next type signed?
 fn signed(form: &mut Form) -> Res<bool> {
@@ -49,13 +21,25 @@ fn signed(form: &mut Form) -> Res<bool> {
     }
 }
 
-/// Every instruction that nothing else lowers: a video instruction, or not supported.
-pub(super) fn video(b: &mut Builder, form: &mut Form, opcode: Opcode) -> Res<()> {
-    let Some((op, lanes)) = operation(form, opcode)? else {
-        return form.unsupported();
-    };
-    // The result of a comparison has no type.
-    let d_signed = !matches!(op, VideoOp::Set(_)) && signed(form)?;
+/// `vset2` and `vset4`, whose result has no type.
+pub(super) fn set(b: &mut Builder, form: &mut Form, lanes: VideoLanes) -> Res<()> {
+    let cmp = form.need("a comparison, such as `.lt`", compare::cmp)?;
+    lower(b, form, VideoOp::Set(cmp), lanes, false)
+}
+
+/// The others.
+pub(super) fn video(b: &mut Builder, form: &mut Form, op: VideoOp, lanes: VideoLanes) -> Res<()> {
+    let d_signed = signed(form)?;
+    lower(b, form, op, lanes, d_signed)
+}
+
+fn lower(
+    b: &mut Builder,
+    form: &mut Form,
+    op: VideoOp,
+    lanes: VideoLanes,
+    d_signed: bool,
+) -> Res<()> {
     let video = Video {
         op,
         lanes,
