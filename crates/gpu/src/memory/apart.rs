@@ -3,7 +3,8 @@
 //!
 //! The back acts on a request no sooner than the fixed delay before L2 after the front brought it,
 //! so that it may run so many cycles before the front runs the first of them. The front needs to
-//! know of the back only which inputs of L2 were full, which it is told cycle by cycle.
+//! know of the back only which inputs of L2 were full, which it is told cycle by cycle. Within the
+//! back, what is behind the fixed delay of DRAM runs first, channel by channel.
 //!
 //! Invariants: between two runs of both, both have run the same cycles; no texture is in flight,
 //! for these go past the delay, and no atomic, for these act where the back answers them.
@@ -93,6 +94,8 @@ pub(crate) struct Errand {
     back: Box<Back>,
     at: Cycle,
     end: Cycle,
+    /// So many channels whose DRAM has run up to there.
+    dram_is_ahead: usize,
     /// Where SMs say what they have not taken in the spell that began in a cycle.
     backlogs: Option<(Arc<Backlogs>, Cycle)>,
     /// What there was for it.
@@ -115,15 +118,31 @@ impl Errand {
         self.at == self.end
     }
 
-    /// Runs a cycle, if replies are known to have room. Returns whether it has.
+    /// Runs the DRAM of a channel ahead or, where all have, a cycle, if replies are known to have
+    /// room. Returns whether it has.
     pub fn go_on(&mut self) -> bool {
         self.post.give(&mut self.back);
-        if self.is_done() || !self.has_room() {
+        if self.is_done() {
+            return false;
+        }
+        if self.dram_is_ahead < self.back.channels.len() {
+            self.run_dram();
+            return true;
+        }
+        if !self.has_room() {
             return false;
         }
         self.back.cycle(self.at, &mut Later);
         self.at += 1;
         true
+    }
+
+    fn run_dram(&mut self) {
+        if self.dram_is_ahead == 0 {
+            self.back.begin_dram(self.at, self.end);
+        }
+        self.back.run_dram(self.dram_is_ahead, self.at);
+        self.dram_is_ahead += 1;
     }
 
     #[inline]
@@ -207,6 +226,9 @@ impl MemorySystem {
     ) -> Cycle {
         if from < end {
             self.give_post();
+            let back = self.back_mut();
+            back.begin_dram(from, end);
+            (0..back.channels.len()).for_each(|nth| back.run_dram(nth, from));
         }
         let back = self.back_mut();
         for now in from..end {
@@ -238,6 +260,7 @@ impl MemorySystem {
             back,
             at: from,
             end,
+            dram_is_ahead: 0,
             backlogs: None,
             post: std::mem::replace(&mut apart.post, room),
             replies: std::mem::take(&mut apart.replies_room),

@@ -91,6 +91,8 @@ pub(crate) struct Back {
     pub(super) partitions: Vec<SubPartition>,
     pub(super) channels: Vec<DramChannel>,
     per_channel: usize,
+    /// Command cycles of DRAM in each core cycle that it is to run ahead.
+    dram_ticks: Vec<u8>,
     /// What it leaves for the front, where they run apart.
     pub(super) left: Left,
     /// Atomics of the running step, in order.
@@ -134,6 +136,7 @@ impl Back {
                 .map(|_| DramChannel::new(spec))
                 .collect(),
             per_channel,
+            dram_ticks: Vec::with_capacity(64),
             left: Left::default(),
             atomics: Vec::with_capacity(64),
             dram_full_stalls: 0,
@@ -226,6 +229,19 @@ impl Back {
         self.partitions.iter_mut().for_each(|p| p.skip(l2));
         self.channels.iter_mut().for_each(|c| c.skip(dram));
         noc
+    }
+
+    /// DRAM is to run ahead of its channels, from the next cycle, which is `from`, up to `to`.
+    pub(super) fn begin_dram(&mut self, from: Cycle, to: Cycle) {
+        let mut clock = self.dram_clock;
+        let ticks = (from..to).map(|_| clock.tick(self.core_khz) as u8);
+        self.dram_ticks.clear();
+        self.dram_ticks.extend(ticks);
+    }
+
+    /// The DRAM of the `nth` channel does.
+    pub(super) fn run_dram(&mut self, nth: usize, from: Cycle) {
+        self.channels[nth].run_ahead(from, &self.dram_ticks);
     }
 
     /// What comes before L2 in a cycle. Returns how often what comes then runs.

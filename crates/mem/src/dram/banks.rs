@@ -270,7 +270,7 @@ impl Banks {
     }
 
     /// Sends what can be sent in cycle `now`. Returns whether there was any command.
-    #[inline]
+    #[inline(always)]
     pub(super) fn issue(
         &mut self,
         now: u64,

@@ -1,9 +1,13 @@
 //! DRAM channels: arbitration between L2 banks, fixed latency, scheduler, banks and buses (model
 //! page, sections 8 and 9).
+//!
+//! Invariant: the device (`device.rs`) is where its channel is, or ahead of it, by no more core
+//! cycles than the fixed latency and by fewer command cycles than there is room for replies.
 
 mod arbiter;
 mod banks;
 mod detail;
+mod device;
 mod inside;
 mod pipe;
 mod scheduler;
@@ -14,15 +18,11 @@ use crate::address::{AddressDecoder, Nearby};
 use crate::hash::{Ipoly, xor};
 use crate::partition::SubPartition;
 use arbiter::Arbiter;
-use banks::Banks;
-use detail::Detail;
 pub use detail::{BANKS, BUS_USES, COLUMN_WAITS, DramDetail, MAX_BANKS, WHOLE_SHARE};
+use device::{Device, MOST_AHEAD, Room};
 use inside::{Pending, Requests, Ticket};
-use pipe::DataPipe;
-use scheduler::Scheduler;
-use tally::Tally;
-use warploom_base::{Cycle, FixedQueue, TimedQueue};
-use warploom_config::{BankIndex, DramScheduler, GpuSpec};
+use warploom_base::{Cycle, FixedQueue};
+use warploom_config::{BankIndex, GpuSpec};
 use warploom_stats::{LOG2_BINS, Peak, log2_bin};
 
 /// Counters of a channel, with GPGPU-Sim's names.
@@ -109,37 +109,18 @@ enum BankHash {
 pub struct DramChannel {
     /// Command cycles so far.
     now: u64,
-    /// Before this command cycle nothing happens but for what comes from L2 or leaves the delay.
-    calm_until: u64,
-    /// Core cycle before which nothing leaves the delay.
-    leaves_at: Cycle,
-    /// The scheduler takes no more from L2.
-    is_full: bool,
+    /// Before this command cycle no request comes out of the device, and none waits to be returned.
+    quiet_until: u64,
     requests: Requests,
-    /// Requests in the fixed delay, with the core cycle at which they leave it.
-    delayed: TimedQueue<Pending>,
     returns: FixedQueue<Ticket>,
-    pipe: DataPipe,
-    banks: Banks,
-    scheduler: Scheduler,
-    /// The command cycle after the last that was not calm.
-    calm_from: u64,
-    /// Cycles with a command.
-    commands: u64,
-    /// Requests in the scheduler.
-    waiting: Tally,
-    /// All but what the others have.
-    counters: DramCounters,
     arbiter: Arbiter,
     latency_cycles: Cycle,
     bank_count: u32,
-    /// The bank that is looked at first changes with each request scheduled.
-    takes_turns: bool,
     decoder: AddressDecoder,
     bank_hash: BankHash,
     /// By L2 bank: bank and row of the address that came last.
     places: Box<[Nearby<(u32, u32)>]>,
-    detail: Detail,
+    device: Device,
 }
 
 /// Replies that wait where the specification sets no limit.
@@ -149,39 +130,28 @@ impl DramChannel {
     /// An idle channel.
     pub fn new(spec: &GpuSpec) -> Self {
         let dram = &spec.dram;
-        let banks = Banks::new(dram, spec.gpu.style);
         let decoder = AddressDecoder::new(spec);
         let place = Nearby::new(decoder.bits_below_bank_and_row(), (0, 0));
+        let device = Device::new(dram, spec.gpu.style);
         Self {
-            places: vec![place; spec.gpu.sub_partitions_per_channel as usize].into(),
+            now: 0,
+            quiet_until: Cycle::MAX,
+            requests: Requests::new(128),
+            returns: FixedQueue::new(match dram.return_queue {
+                0 => UNLIMITED_RETURNS,
+                n => n as usize,
+            }),
+            arbiter: Arbiter::new(spec.gpu.sub_partitions_per_channel, dram),
+            latency_cycles: spec.partition.dram_latency_cycles.into(),
+            bank_count: dram.banks,
             decoder,
             bank_hash: match dram.bank_index {
                 BankIndex::Linear => BankHash::Linear,
                 BankIndex::Xor => BankHash::Xor,
                 BankIndex::Ipoly => BankHash::Ipoly(Ipoly::new(dram.banks)),
             },
-            bank_count: dram.banks,
-            latency_cycles: spec.partition.dram_latency_cycles.into(),
-            now: 0,
-            calm_until: Cycle::MAX,
-            leaves_at: Cycle::MAX,
-            is_full: false,
-            calm_from: 0,
-            commands: 0,
-            waiting: Tally::default(),
-            arbiter: Arbiter::new(spec.gpu.sub_partitions_per_channel, dram),
-            requests: Requests::new(128),
-            delayed: TimedQueue::new(64),
-            scheduler: Scheduler::new(dram),
-            takes_turns: dram.scheduler == DramScheduler::FrFcfs,
-            pipe: DataPipe::new(banks.timing().cl),
-            banks,
-            returns: FixedQueue::new(match dram.return_queue {
-                0 => UNLIMITED_RETURNS,
-                n => n as usize,
-            }),
-            counters: DramCounters::default(),
-            detail: Detail::new(dram.banks),
+            places: vec![place; spec.gpu.sub_partitions_per_channel as usize].into(),
+            device,
         }
     }
 
@@ -213,37 +183,72 @@ impl DramChannel {
     #[inline(always)]
     fn cycles(&mut self, (now_core, cycles): (Cycle, u64), banks: &mut [SubPartition]) {
         let end = self.now + cycles;
+        if self.is_calm_until(end, now_core) && nothing_waits(banks) {
+            self.now = end;
+            return self.device.come_to(end);
+        }
         while self.now < end {
-            if self.is_calm(now_core, banks) {
-                // Until then nothing comes from L2 either.
-                self.now = end.min(self.calm_until);
+            let next = self.now + 1;
+            let rests = nothing_waits(banks) || self.device.room_in(self.now) == Room::NONE;
+            if self.is_calm_until(next, now_core) && rests {
+                self.now = next;
+                self.device.come_to(next);
             } else {
                 self.work(now_core, banks);
             }
         }
     }
 
-    /// Nothing happens in this cycle but for the passing of time.
+    /// Up to command cycle `end`, all in core cycle `now_core`, nothing happens but for what L2
+    /// sends.
     #[inline(always)]
-    fn is_calm(&self, now_core: Cycle, banks: &[SubPartition]) -> bool {
-        self.now < self.calm_until
-            && now_core < self.leaves_at
-            && (self.is_full || nothing_waits(banks))
+    fn is_calm_until(&self, end: u64, now_core: Cycle) -> bool {
+        end <= self.quiet_until && self.device.is_calm_until(end, now_core)
     }
 
     #[inline(always)]
     fn work(&mut self, now_core: Cycle, banks: &mut [SubPartition]) {
         self.return_one(banks);
-        self.step(now_core);
+        if self.returns.is_full() {
+            self.stand();
+        } else if let Some(finished) = self.device.take_ended(self.now) {
+            self.arbiter.give_back(finished.side.into());
+            self.requests.remove(finished);
+        }
+        if self.latency_cycles == 0 {
+            self.work_without_delay(now_core, banks);
+        } else {
+            if !self.device.is_ahead_of(self.now) {
+                self.device.run(now_core, &[1], 0);
+            }
+            self.take_one(now_core, banks);
+        }
         self.now += 1;
-        self.take_one(now_core, banks);
-        self.leave_delay(now_core);
         self.look_ahead();
     }
 
-    /// What has left the pipe waits to be returned, and the oldest that waits is.
+    /// Nothing that is to be returned can come out of the device.
+    #[cold]
+    fn stand(&mut self) {
+        debug_assert!(
+            !self.device.is_ahead_of(self.now),
+            "ahead without room for what it may return"
+        );
+        self.device.stand();
+    }
+
+    /// A cycle of the device, in which it may take at once what L2 sends.
+    #[inline(never)]
+    fn work_without_delay(&mut self, now_core: Cycle, banks: &mut [SubPartition]) {
+        self.device.work(now_core);
+        self.take_one(now_core, banks);
+        self.device.end_cycle(now_core);
+    }
+
+    /// What has left the device waits to be returned, and the oldest that waits is.
+    #[inline(always)]
     fn return_one(&mut self, banks: &mut [SubPartition]) {
-        if let Some(finished) = self.pipe.take_returned(self.now) {
+        if let Some(finished) = self.device.take_returned(self.now) {
             self.returns.push(finished);
         }
         let Some(&ticket) = self.returns.front() else {
@@ -258,69 +263,12 @@ impl DramChannel {
         }
     }
 
-    /// The DRAM itself.
-    fn step(&mut self, now_core: Cycle) {
-        let now = self.now;
-        if self.returns.is_full() {
-            let counts = &mut self.detail.counts;
-            self.banks.settle_bus(now, &self.pipe, counts);
-            self.pipe.stand();
-        } else if let Some(finished) = self.pipe.take_ended(now) {
-            self.arbiter.give_back(finished.side.into());
-            self.requests.remove(finished);
-        }
-        self.schedule(now_core);
-        let Self {
-            banks,
-            pipe,
-            counters,
-            detail,
-            ..
-        } = self;
-        self.commands += u64::from(banks.issue(now, pipe, (counters, detail)));
-    }
-
-    /// Gives at most one bank work.
-    fn schedule(&mut self, now_core: Cycle) {
-        if self.waiting.count() == 0 {
-            return;
-        }
-        let (idle, first) = (self.banks.idle(), self.banks.first());
-        let taken = self.scheduler.take(idle, first, self.banks.rows());
-        // What is left when one is taken has been before the last came, one at most a cycle.
-        if taken.is_none() || self.calm_from < self.now {
-            self.counters.queue_max.note(self.waiting.count());
-        }
-        if let Some(pending) = taken {
-            self.waiting.remove(self.now);
-            self.is_full = self.takes_none();
-            self.assign(&pending, now_core);
-        }
-    }
-
-    fn assign(&mut self, pending: &Pending, now_core: Cycle) {
-        let now = self.now;
-        let counts = &mut self.detail.counts;
-        self.banks.settle_bus(now, &self.pipe, counts);
-        let hit = self.banks.assign(pending, now);
-        self.counters.assigned(pending, hit, now_core);
-        self.detail.assigned(pending, hit, now, now_core);
-        if self.takes_turns {
-            self.banks.turn();
-        }
-    }
-
-    /// A request waits for its bank, to be scheduled from the next cycle on.
-    fn enter(&mut self, pending: Pending) {
-        self.scheduler.push(pending);
-        self.waiting.add(self.now);
-        self.is_full = self.takes_none();
-    }
-
     /// One request from the L2 banks enters the fixed delay.
+    #[inline(always)]
     fn take_one(&mut self, now_core: Cycle, banks: &mut [SubPartition]) {
         // Requests that must wait are not looked at: they have left the host's nearest caches.
-        if self.is_full {
+        let room = self.device.room_in(self.now);
+        if room == Room::NONE {
             return;
         }
         for side in self.arbiter.order() {
@@ -331,11 +279,11 @@ impl DramChannel {
             if !bank.can_take_from_dram() | !self.arbiter.has_credit(side) {
                 continue;
             }
-            if !self.scheduler.is_full(request.kind.is_write()) {
+            if room.is_for(request.kind.is_write()) {
                 let ticket = self.requests.add(request, side as u8);
                 let arrives_at = now_core + self.latency_cycles;
                 let pending = self.place(request.addr, ticket, arrives_at);
-                self.delayed.push(arrives_at, pending);
+                self.device.delay(arrives_at, pending);
                 self.arbiter.borrow(side);
                 bank.drop_dram();
             }
@@ -343,43 +291,33 @@ impl DramChannel {
         }
     }
 
-    /// The scheduler has room for neither reads nor writes.
-    #[inline]
-    fn takes_none(&self) -> bool {
-        self.scheduler.is_full(false) && self.scheduler.is_full(true)
-    }
-
-    /// One request leaves the fixed delay.
-    fn leave_delay(&mut self, now_core: Cycle) {
-        if self.is_full {
-            return;
-        }
-        let Some(pending) = self.delayed.due(now_core) else {
-            return;
-        };
-        if !self.scheduler.is_full(pending.ticket.kind.is_write()) {
-            let pending = Pending {
-                arrived_at: now_core,
-                ..*pending
-            };
-            self.enter(pending);
-            self.delayed.drop_oldest();
-            self.counters.n_req += 1;
-        }
-    }
-
-    /// Finds how long nothing will happen, and fetches the request that comes out of the pipe next.
+    /// Finds how long nothing will come out of the device, and fetches the request that does next.
     #[inline]
     fn look_ahead(&mut self) {
-        if let Some(ticket) = self.pipe.next() {
+        if let Some(ticket) = self.device.next_out() {
             self.requests.fetch_ahead(ticket);
         }
-        self.calm_from = self.now;
-        let due_at = self.delayed.due_or_never();
-        self.leaves_at = if self.is_full { Cycle::MAX } else { due_at };
-        self.calm_until = self.banks.wakes_at().min(self.pipe.taken_at());
-        if !self.returns.is_empty() || self.scheduler.may_give(self.banks.idle()) {
-            self.calm_until = 0;
+        self.quiet_until = match self.returns.is_empty() {
+            true => self.device.next_out_at(),
+            false => 0,
+        };
+    }
+
+    /// The device runs ahead: `ticks` are the command cycles of each core cycle from the next on,
+    /// which is `from`. As far as what L2 sends meanwhile cannot reach it, if all that it may
+    /// return finds room. Until the channel has caught up, nobody asks for counters.
+    pub fn run_ahead(&mut self, from: Cycle, ticks: &[u8]) {
+        let reached = ticks.len().min(self.latency_cycles as usize);
+        let ticks = &ticks[..reached];
+        let all: usize = ticks.iter().map(|&ticks| usize::from(ticks)).sum();
+        if all >= self.returns.room().min(MOST_AHEAD) {
+            return;
+        }
+        let (end, end_core) = (self.now + all as u64, from + reached as Cycle);
+        if !self.device.rests_until(end, end_core) {
+            let done = self.device.now() - self.now;
+            self.device.run(from, ticks, done);
+            self.look_ahead();
         }
     }
 
@@ -411,13 +349,14 @@ impl DramChannel {
     /// Nothing inside, but for the fixed delay.
     #[inline]
     fn is_quiet(&self) -> bool {
-        self.requests.len() == self.delayed.len()
+        self.requests.len() == self.device.delayed()
     }
 
     /// Accounts for `cycles` DRAM cycles that were not run because `next_event` said so, exactly
     /// as if `cycle` had run with nothing to take.
     pub fn skip(&mut self, cycles: u64) {
         self.now += cycles;
+        self.device.come_to(self.now);
     }
 
     /// Earliest core cycle at which `cycle` does anything but count, if the L2 banks have nothing
@@ -427,32 +366,20 @@ impl DramChannel {
         if !self.is_quiet() {
             return Some(now_core);
         }
-        self.delayed.due_at().map(|due_at| due_at.max(now_core))
+        let due_at = self.device.leaves_delay_at();
+        due_at.map(|due_at| due_at.max(now_core))
     }
 
     /// Counters so far.
     pub fn counters(&self) -> DramCounters {
-        let now = self.now;
-        let mut counters = self.counters;
-        if self.calm_from < now {
-            counters.queue_max.note(self.waiting.count());
-        }
-        DramCounters {
-            n_cmd: now,
-            n_nop: now - self.commands,
-            active: self.banks.active_cycles(now),
-            busy: self.banks.timing().burst * counters.columns(),
-            queue_occupancy: self.waiting.sum(now),
-            ..counters
-        }
+        debug_assert!(self.is_idle() || !self.device.is_ahead_of(self.now));
+        self.device.counters(self.now)
     }
 
     /// More of them.
     pub fn detail(&self) -> DramDetail {
-        let mut all = self.detail.all();
-        let columns = self.counters.columns();
-        self.banks.sum_up((self.now, columns), &self.pipe, &mut all);
-        all
+        debug_assert!(self.is_idle() || !self.device.is_ahead_of(self.now));
+        self.device.detail(self.now)
     }
 }
 

@@ -35,8 +35,8 @@ impl Bench {
         let ticket = self.channel.requests.add(&request, side as u8);
         self.channel.arbiter.borrow(side);
         let pending = self.channel.place(addr, ticket, 0);
-        self.channel.enter(pending);
-        self.channel.calm_until = 0;
+        self.channel.device.enter(pending);
+        self.channel.device.wake();
         self.sent += 1;
     }
 
@@ -184,7 +184,7 @@ fn turnarounds_are_waited_for() {
     bench.send(AccessKind::GlobalWrite, at(0, 1, 0), 32);
     bench.send(AccessKind::GlobalRead, at(1, 1, 0), 32);
     let commands = bench.run(100);
-    let timing = *bench.channel.banks.timing();
+    let timing = bench.channel.device.timing();
     // The write goes out tRCDWR after its activate in 0, the read tWTR after that.
     assert_eq!(commands.last(), Some(&(timing.rcdwr + timing.wtr)));
     let detail = bench.channel.detail();
@@ -277,7 +277,7 @@ fn hits_reach_the_peak_of_the_data_bus() {
     let mut bench = Bench::new(fermi_spec());
     let mut next = 0;
     for _ in 0..4000 {
-        while bench.channel.scheduler.len() < 60 {
+        while bench.channel.device.scheduler().len() < 60 {
             let (bank, column) = (next % 4, next / 4 * 64 % 2048);
             bench.send(AccessKind::GlobalRead, at(bank, 1, column), 64);
             next += 1;
@@ -332,7 +332,7 @@ fn both_configurations_drain_random_traffic() {
         for _ in 0..20_000 {
             let addr = u64::from(rng.next_u32()) & 0x0fff_ffe0;
             let mine = decoder.decode(addr).channel == ChannelId(0);
-            if mine && !bench.channel.scheduler.is_full(false) {
+            if mine && !bench.channel.device.scheduler().is_full(false) {
                 let kind = match rng.below(3) {
                     0 => AccessKind::L2WriteBack,
                     _ => AccessKind::GlobalRead,
@@ -364,21 +364,59 @@ fn rest_changes_nothing() {
         for _ in 0..3000 {
             let addr = u64::from(rng.next_u32()) & 0x00ff_ffe0;
             let kind = [AccessKind::GlobalRead, AccessKind::L2WriteBack][rng.below(2) as usize];
-            let has_room = !rests.channel.scheduler.is_full(kind.is_write());
+            let has_room = !rests.channel.device.scheduler().is_full(kind.is_write());
             if has_room && decoder.decode(addr).channel == ChannelId(0) {
                 rests.send(kind, addr, 32);
                 works.send(kind, addr, 32);
-                rests.channel.look_ahead();
+                rests.channel.device.look_ahead();
             }
             let until = rests.channel.now + u64::from(rng.below(30));
             rests.run(until);
             while works.channel.now < until {
-                works.channel.calm_until = 0;
+                works.channel.device.wake();
                 works.run(works.channel.now + 1);
             }
             assert_eq!(rests.counters(), works.counters());
             assert_eq!(rests.channel.detail(), works.channel.detail());
         }
         assert_eq!(rests.answered, works.answered);
+    }
+}
+
+/// The device does not run ahead where what it returns may find no room, for then its data pipe
+/// stands still.
+#[test]
+fn it_runs_ahead_only_with_room_for_replies() {
+    let mut spec = fermi_spec();
+    spec.partition.dram_to_l2 = 1;
+    spec.dram.return_queue = 4;
+    let run = |most: usize| {
+        let mut bench = Bench::new(spec.clone());
+        bench.channel.latency_cycles = 100;
+        for column in 0..8 {
+            bench.send(AccessKind::GlobalRead, at(0, 1, 64 * column), 32);
+        }
+        let mut cycles_ahead = 0;
+        for now in 0..80 {
+            bench.channel.run_ahead(now, &vec![1; most]);
+            cycles_ahead += u32::from(bench.channel.device.is_ahead_of(now));
+            // L2 takes the first reply, and no other.
+            bench.channel.cycle(now, &mut bench.sides);
+        }
+        assert!(!bench.channel.device.is_ahead_of(80));
+        (cycles_ahead, bench.counters(), bench.channel.detail())
+    };
+    let (_, counters, detail) = run(0);
+    for (most, least_ahead) in [(1, 30), (3, 30), (4, 0)] {
+        let (cycles_ahead, c, d) = run(most);
+        assert_eq!((c, &d), (counters, &detail), "{most}");
+        assert!(
+            cycles_ahead >= least_ahead && cycles_ahead < 80,
+            "{most}: {cycles_ahead}"
+        );
+        assert!(
+            most < 4 || cycles_ahead == 0,
+            "as many may come as there is room for"
+        );
     }
 }

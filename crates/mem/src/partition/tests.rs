@@ -298,8 +298,82 @@ fn conserve(spec: GpuSpec, seed: u64, lines: u32) -> Result<(), TestCaseError> {
     Ok(())
 }
 
+/// Command cycles of DRAM in a core cycle.
+fn ticks(now: Cycle) -> u8 {
+    [1, 2, 1, 0, 1][now as usize % 5]
+}
+
+/// What there is to see of random traffic: replies with their cycle and, each time that so many
+/// cycles are over, counters. DRAM runs `ahead` up to there or not.
+fn watch(spec: &GpuSpec, (seed, lines): (u64, u32), stretch: Cycle, ahead: bool) -> Vec<String> {
+    let requests = traffic(spec, seed, 300, lines);
+    let mut bench = Bench::new(spec.clone());
+    let decoder = AddressDecoder::new(spec);
+    let mut rng = Rng::new(seed);
+    let (mut log, mut next) = (Vec::new(), 0);
+    while next < requests.len() || !bench.is_idle() {
+        let now = bench.now;
+        if now.is_multiple_of(stretch) {
+            log.push(format!("{:?}", bench.channel.counters()));
+            log.push(format!("{:?}", bench.channel.detail()));
+        }
+        // Not always from the first cycle on, and now and then again.
+        if ahead && rng.below(4) == 0 {
+            let end = (now / stretch + 1) * stretch;
+            let all: Vec<u8> = (now..end).map(ticks).collect();
+            bench.channel.run_ahead(now, &all);
+        }
+        if let Some(request) = requests.get(next) {
+            let bank = decoder.sub_partition(request.addr).index();
+            if bench.subs[bank].can_accept() {
+                bench.subs[bank].push(now, request);
+                next += 1;
+            }
+        }
+        for _ in 0..ticks(now) {
+            bench.channel.cycle(now, &mut bench.subs);
+        }
+        for sub in &mut bench.subs {
+            sub.cycle(now);
+            if now % 97 > 60 {
+                log.extend(
+                    sub.pop_reply()
+                        .map(|r| format!("{now} {} {}", r.token, r.addr)),
+                );
+            }
+        }
+        bench.now += 1;
+    }
+    log
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
+
+    /// With queues of writes apart, with little room for replies, with a short fixed delay or none.
+    #[test]
+    fn dram_that_runs_ahead_changes_nothing(
+        seed: u64,
+        lines in 20_u32..4000,
+        stretch in 1_u64..150,
+        returns in 1_u32..20,
+        delay in 0_u32..5,
+    ) {
+        let (fermi, volta) = (fermi_spec(), volta_spec());
+        let mut apart = fermi_spec();
+        (apart.dram.write_queue.size, apart.dram.write_queue.high) = (8, 6);
+        apart.dram.write_queue.low = 3;
+        let mut narrow = fermi_spec();
+        (narrow.dram.queue, narrow.dram.return_queue) = (64, returns);
+        // L2 would keep replies until they can leave.
+        narrow.partition.l2.enabled = false;
+        let mut short = fermi_spec();
+        short.partition.dram_latency_cycles = delay;
+        for spec in [fermi, volta, apart, narrow, short] {
+            let run = |ahead| watch(&spec, (seed, lines), stretch, ahead);
+            prop_assert_eq!(run(false), run(true));
+        }
+    }
 
     #[test]
     fn every_request_is_answered_once(seed: u64, lines in 20_u32..4000) {
