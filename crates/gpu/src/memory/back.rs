@@ -92,7 +92,7 @@ pub(crate) struct Back {
     pub(super) channels: Vec<DramChannel>,
     per_channel: usize,
     /// Command cycles of DRAM in each core cycle that it is to run ahead.
-    dram_ticks: Vec<u8>,
+    dram_ticks: Vec<u32>,
     /// What it leaves for the front, where they run apart.
     pub(super) left: Left,
     /// Atomics of the running step, in order.
@@ -234,7 +234,7 @@ impl Back {
     /// DRAM is to run ahead of its channels, from the next cycle, which is `from`, up to `to`.
     pub(super) fn begin_dram(&mut self, from: Cycle, to: Cycle) {
         let mut clock = self.dram_clock;
-        let ticks = (from..to).map(|_| clock.tick(self.core_khz) as u8);
+        let ticks = (from..to).map(|_| clock.tick(self.core_khz) as u32);
         self.dram_ticks.clear();
         self.dram_ticks.extend(ticks);
     }

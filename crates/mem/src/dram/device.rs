@@ -2,7 +2,7 @@
 //!
 //! It runs with its channel, or some cycles ahead of it: it knows what comes to it for as long as
 //! the fixed delay. What comes out of it waits in the data pipe for the channel to come to the
-//! cycle in which it does; what the channel needs to know of the scheduler, in a queue.
+//! cycle in which it does; what the channel needs to know of the scheduler is kept by cycle.
 
 use super::DramCounters;
 use super::banks::Banks;
@@ -152,13 +152,11 @@ impl Device {
     /// `from` on, but for the first `done` of them.
     // Out of line, because all else is in it and it is called from two places.
     #[inline(never)]
-    pub(super) fn run(&mut self, from: Cycle, ticks: &[u8], done: u64) {
-        let mut done = done;
+    pub(super) fn run(&mut self, from: Cycle, ticks: &[u32], mut done: u64) {
         for (now_core, &ticks) in (from..).zip(ticks) {
-            let ticks = u64::from(ticks);
-            let before = done.min(ticks);
+            let before = done.min(ticks.into());
             done -= before;
-            self.run_in(now_core, ticks - before);
+            self.run_in(now_core, u64::from(ticks) - before);
         }
     }
 

@@ -306,14 +306,14 @@ impl DramChannel {
     /// The device runs ahead: `ticks` are the command cycles of each core cycle from the next on,
     /// which is `from`. As far as what L2 sends meanwhile cannot reach it, if all that it may
     /// return finds room. Until the channel has caught up, nobody asks for counters.
-    pub fn run_ahead(&mut self, from: Cycle, ticks: &[u8]) {
+    pub fn run_ahead(&mut self, from: Cycle, ticks: &[u32]) {
         let reached = ticks.len().min(self.latency_cycles as usize);
         let ticks = &ticks[..reached];
-        let all: usize = ticks.iter().map(|&ticks| usize::from(ticks)).sum();
-        if all >= self.returns.room().min(MOST_AHEAD) {
+        let all: u64 = ticks.iter().map(|&ticks| u64::from(ticks)).sum();
+        if all >= self.returns.room().min(MOST_AHEAD) as u64 {
             return;
         }
-        let (end, end_core) = (self.now + all as u64, from + reached as Cycle);
+        let (end, end_core) = (self.now + all, from + reached as Cycle);
         if !self.device.rests_until(end, end_core) {
             let done = self.device.now() - self.now;
             self.device.run(from, ticks, done);

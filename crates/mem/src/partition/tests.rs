@@ -299,7 +299,7 @@ fn conserve(spec: GpuSpec, seed: u64, lines: u32) -> Result<(), TestCaseError> {
 }
 
 /// Command cycles of DRAM in a core cycle.
-fn ticks(now: Cycle) -> u8 {
+fn ticks(now: Cycle) -> u32 {
     [1, 2, 1, 0, 1][now as usize % 5]
 }
 
@@ -320,7 +320,7 @@ fn watch(spec: &GpuSpec, (seed, lines): (u64, u32), stretch: Cycle, ahead: bool)
         // Not always from the first cycle on, and now and then again.
         if ahead && rng.below(4) == 0 {
             let end = (now / stretch + 1) * stretch;
-            let all: Vec<u8> = (now..end).map(ticks).collect();
+            let all: Vec<u32> = (now..end).map(ticks).collect();
             bench.channel.run_ahead(now, &all);
         }
         if let Some(request) = requests.get(next) {
