@@ -135,9 +135,9 @@ impl Device {
         }
     }
 
-    /// Nothing happens up to command cycle `end`, which is before core cycle `end_core`. Returns
-    /// whether that is so; these cycles have passed then.
-    pub(super) fn rests_until(&mut self, end: u64, end_core: Cycle) -> bool {
+    /// Passes the cycles up to command cycle `end`, which is before core cycle `end_core`, if
+    /// nothing happens in them. Returns whether that is so.
+    pub(super) fn try_rest_until(&mut self, end: u64, end_core: Cycle) -> bool {
         let rests = end <= self.calm_until && end_core <= self.leaves_at;
         if rests {
             for now in self.now..end {

@@ -314,7 +314,7 @@ impl DramChannel {
             return;
         }
         let (end, end_core) = (self.now + all, from + reached as Cycle);
-        if !self.device.rests_until(end, end_core) {
+        if !self.device.try_rest_until(end, end_core) {
             let done = self.device.now() - self.now;
             self.device.run(from, ticks, done);
             self.look_ahead();

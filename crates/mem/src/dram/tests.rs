@@ -407,16 +407,10 @@ fn it_runs_ahead_only_with_room_for_replies() {
         (cycles_ahead, bench.counters(), bench.channel.detail())
     };
     let (_, counters, detail) = run(0);
-    for (most, least_ahead) in [(1, 30), (3, 30), (4, 0)] {
+    // As many may come as there is room for: not one more.
+    for (most, expected) in [(1, 30..80), (3, 30..80), (4, 0..1)] {
         let (cycles_ahead, c, d) = run(most);
         assert_eq!((c, &d), (counters, &detail), "{most}");
-        assert!(
-            cycles_ahead >= least_ahead && cycles_ahead < 80,
-            "{most}: {cycles_ahead}"
-        );
-        assert!(
-            most < 4 || cycles_ahead == 0,
-            "as many may come as there is room for"
-        );
+        assert!(expected.contains(&cycles_ahead), "{most}: {cycles_ahead}");
     }
 }
