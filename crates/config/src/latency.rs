@@ -170,6 +170,24 @@ impl GpuSpec {
         (self.l1d.enabled && !skipped).then(hit)
     }
 
+    /// Core cycles from the issue of any load from global memory to that of the first instruction
+    /// that may read its result, at least; `blind`: one that reads no register, for which the
+    /// collectors need a step less.
+    pub fn least_load_cycles(&self, blind: bool) -> u32 {
+        let memory = match self.l1d.enabled {
+            true => self.sm.l1d_latency_cycles,
+            false => self.partition.rop_cycles,
+        };
+        let steps = 3 - u32::from(blind);
+        let stages = [self.collect_in(steps), self.first_try()];
+        let edges = stages.iter().flat_map(|stage| &stage.edges);
+        let core = edges.map(|edge| match edge {
+            Edge::Core(cycles) => *cycles,
+            _ => 0,
+        });
+        core.sum::<u32>() + memory.min(self.partition.rop_cycles)
+    }
+
     /// A load past L1D that hits L2.
     pub fn l2_hit(&self) -> Vec<Stage> {
         let mut stages = vec![self.collect(), self.first_try()];
@@ -237,6 +255,11 @@ impl GpuSpec {
     /// Issue, collector, operands, dispatch: three steps of the collectors (model page, 3.5). In
     /// 3.2.2 the load/store unit steps them, as often as itself.
     fn collect(&self) -> Stage {
+        self.collect_in(3)
+    }
+
+    /// The same in so many steps.
+    fn collect_in(&self, all: u32) -> Stage {
         let (steps, ports) = (self.sm.collectors.steps_per_cycle, self.sm.mem_unit_ports);
         let steps = match self.gpu.style {
             ModelStyle::V3 => steps * ports,
@@ -244,8 +267,8 @@ impl GpuSpec {
         };
         Stage::new(
             "collector, operands, dispatch",
-            [Edge::Core(3u32.div_ceil(steps))],
-            format!("3 steps / {steps} a cycle, rounded up"),
+            [Edge::Core(all.div_ceil(steps))],
+            format!("{all} steps / {steps} a cycle, rounded up"),
         )
     }
 

@@ -20,10 +20,19 @@ const ROOM: usize = 256;
 pub(crate) struct Step<'a> {
     pub from: Cycle,
     pub to: Cycle,
-    /// It is a round of a spell, for which credits are known up to this cycle: each SM has cycles
-    /// of its own, and runs as far as it can.
-    pub round: Option<Cycle>,
+    /// It is a round of a spell, in the stretch that began with `from`: each SM has cycles of its
+    /// own, and runs as far as it can.
+    pub round: Option<Round>,
     pub memory: &'a DeviceMemory,
+}
+
+/// A round of a spell.
+#[derive(Clone, Copy)]
+pub(crate) struct Round {
+    /// The cycle in which the spell began.
+    pub began: Cycle,
+    /// Credits are known up to this one.
+    pub known: Cycle,
 }
 
 /// What an SM is to run in a round.
@@ -113,7 +122,7 @@ impl Arrived {
 struct Results {
     /// Of each SM of the step, in order.
     news: Vec<News>,
-    /// How far each came in a round, and where it has loaded from in the spell.
+    /// How far each came in a round, and where it has loaded from in the stretch.
     reached: Vec<(Cycle, Pages)>,
     /// What SMs sent, by number, where [`Crew::post`] put it there.
     posted: Vec<(u32, Outgoing)>,
@@ -269,8 +278,8 @@ impl Crew {
             memory,
         } = step;
         results.news.resize(orders.awake.len(), News::default());
-        if let Some(known) = round {
-            return self.run_round(from, known, memory);
+        if let Some(round) = round {
+            return self.run_round(from, round, memory);
         }
         for (number, news) in orders.awake.iter().zip(&mut results.news) {
             let sm = &mut sms[*number as usize - orders.first];
@@ -279,16 +288,17 @@ impl Crew {
         }
     }
 
-    /// Runs the SMs of a round of the spell that began in cycle `began`: see [`Sm::run_on`].
-    fn run_round(&mut self, began: Cycle, known: Cycle, memory: &DeviceMemory) {
+    /// Runs the SMs of a round in the stretch that began in cycle `from`: see [`Sm::run_on`].
+    fn run_round(&mut self, from: Cycle, round: Round, memory: &DeviceMemory) {
         let Orders { first, turns, .. } = &*self.orders;
         let Results { news, reached, .. } = &mut *self.results;
         reached.clear();
         for (turn, news) in turns.iter().zip(news) {
             let sm = &mut self.sms[turn.sm - first];
-            let to = sm.run_on((turn.from, turn.to), &turn.far_end(known), began, memory);
+            let far = turn.far_end(round.known);
+            let to = sm.run_on((turn.from, turn.to), &far, from, memory);
             *news = sm.news(to);
-            self.backlogs.note(turn.sm, began, news.waiting);
+            self.backlogs.note(turn.sm, round.began, news.waiting);
             reached.push((to, sm.loaded_pages()));
         }
     }
@@ -441,7 +451,7 @@ impl Crew {
     }
 
     /// A round is over. Returns the SMs that ran, by number, with how far, where they have loaded
-    /// from in the spell, and their news.
+    /// from in the stretch, and their news.
     pub fn end_round(&mut self) -> impl Iterator<Item = (usize, Cycle, Pages, News)> {
         if !self.rests() {
             self.orders.arrived.clear();

@@ -6,7 +6,7 @@
 
 use crate::backlog::Backlogs;
 use crate::balance::Balance;
-use crate::crew::{Crew, Step, Turn};
+use crate::crew::{Crew, Round, Step, Turn};
 use crate::lead::FarEnd;
 use crate::memory::Errand;
 use crate::workers::Workers;
@@ -111,7 +111,7 @@ pub(crate) struct SmArray {
     /// By SM: its news at the end of the last step that it ran in. It may have been told to wake
     /// before since.
     news: Vec<News>,
-    /// By SM: where it has loaded from in the running spell, where there are several crews.
+    /// By SM: where it has loaded from in the running stretch, where there are several crews.
     loaded: Vec<Pages>,
     /// What any of those that ran in the last step has.
     flags: Flags,
@@ -206,7 +206,7 @@ impl SmArray {
         self.crews[self.homes[index]].touch(index)
     }
 
-    /// Finds the loads of the spell that began in cycle `from` which have to be repeated, for all
+    /// Finds the loads of the stretch that began in cycle `from` which have to be repeated, for all
     /// SMs together have stored to these lines. Returns whether there are any. Looks at no SM of
     /// another thread that is known to have none.
     pub fn find_loads(&mut self, from: Cycle, stored: &StoredLines) -> bool {
@@ -397,13 +397,12 @@ impl SmArray {
         met
     }
 
-    /// Where there are several threads, each runs its SMs of a round of the spell that began in
-    /// cycle `from`, as `turns` says, in order of SMs; credits are known up to cycle `known`. Calls
-    /// `f` on those that ran, with how far, and what they have for others; then `sent` on what they
-    /// have sent.
+    /// Where there are several threads, each runs its SMs of a round, as `turns` says, in order of
+    /// SMs, in the stretch that began in cycle `from`. Calls `f` on those that ran, with how far,
+    /// and what they have for others; then `sent` on what they have sent.
     pub fn run_round(
         &mut self,
-        (from, known): (Cycle, Cycle),
+        (from, round): (Cycle, Round),
         turns: &mut [Turn],
         memory: &DeviceMemory,
         mut f: impl FnMut(usize, Cycle, Flags),
@@ -421,8 +420,8 @@ impl SmArray {
         }
         let step = Step {
             from,
-            to: known,
-            round: Some(known),
+            to: round.known,
+            round: Some(round),
             memory,
         };
         let Self {

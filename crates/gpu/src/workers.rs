@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use warploom_base::Cycle;
 use warploom_exec::DeviceMemory;
 
-use crate::crew::{Crew, Step};
+use crate::crew::{Crew, Round, Step};
 use crate::lead::{FarEnd, Lead};
 use crate::mail::{Inbox, Mail};
 use crate::memory::Errand;
@@ -57,8 +57,9 @@ struct Call {
     to: AtomicU64,
     /// The step is one in which SMs run ahead.
     sprint: AtomicBool,
-    /// [`Step::round`], [`NO_ROUND`] for none.
-    round: AtomicU64,
+    /// [`Step::round`]; `known` is [`NO_ROUND`] for none.
+    began: AtomicU64,
+    known: AtomicU64,
     /// Lent for the step.
     memory: AtomicPtr<DeviceMemory>,
     crew: AtomicPtr<Crew>,
@@ -277,8 +278,12 @@ impl Call {
         self.sprint.store(sprint, Ordering::Relaxed);
         self.from.store(step.from, Ordering::Relaxed);
         self.to.store(step.to, Ordering::Relaxed);
-        let round = step.round.unwrap_or(NO_ROUND);
-        self.round.store(round, Ordering::Relaxed);
+        let (began, known) = match step.round {
+            Some(Round { began, known }) => (began, known),
+            None => (0, NO_ROUND),
+        };
+        self.began.store(began, Ordering::Relaxed);
+        self.known.store(known, Ordering::Relaxed);
         let memory = std::ptr::from_ref(step.memory).cast_mut();
         self.memory.store(memory, Ordering::Relaxed);
         self.crew.store(crew, Ordering::Relaxed);
@@ -298,10 +303,14 @@ impl Call {
                 &*self.memory.load(Ordering::Relaxed),
             )
         };
+        let round = Round {
+            began: self.began.load(Ordering::Relaxed),
+            known: self.known.load(Ordering::Relaxed),
+        };
         let step = Step {
             from: self.from.load(Ordering::Relaxed),
             to: self.to.load(Ordering::Relaxed),
-            round: Some(self.round.load(Ordering::Relaxed)).filter(|known| *known != NO_ROUND),
+            round: Some(round).filter(|round| round.known != NO_ROUND),
             memory,
         };
         act(step, crew);

@@ -23,7 +23,7 @@
 //! has what came for it meanwhile.
 
 use super::{AtOnce, Gpu, Stop};
-use crate::crew::Turn;
+use crate::crew::{Round, Turn};
 use crate::dispatch::InFlight;
 use crate::memory::{Later, MemorySystem};
 use crate::probe::Part;
@@ -56,8 +56,9 @@ pub(super) const fn stop_behind(now: Cycle) -> Cycle {
 
 /// Where SMs are.
 pub(super) struct Spell {
-    /// Most cycles of a spell: so many from which what is loaded cannot have been read.
-    most: Cycle,
+    /// For how many cycles what SMs load cannot have been read; the second where a load reads no
+    /// register.
+    unread: [Cycle; 2],
     /// It ends at the next multiple of so many.
     whole: Cycle,
     /// Most cycles that the back of the memory system may be ahead of the front.
@@ -80,7 +81,7 @@ pub(super) struct Spell {
     back_end: Cycle,
     /// Another thread runs it.
     is_away: bool,
-    /// SMs that have not run all of the spell.
+    /// SMs that have not run all of the stretch.
     behind: BitSet,
     /// Those that came to where they are by the end of a block, which nobody has noted yet.
     called: BitSet,
@@ -98,16 +99,13 @@ impl Spell {
     /// For a machine whose memory system may run in parts that are so many cycles apart.
     pub fn new(spec: &GpuSpec, most_apart: Cycle, threads: usize) -> Self {
         let sms = spec.gpu.sms as usize;
-        let unread = match spec.l1d.enabled {
-            true => spec.sm.l1d_latency_cycles,
-            false => spec.partition.rop_cycles,
-        };
         let steps = spec.gpu.link_cycles > 1;
+        let unread = |blind| match steps {
+            true => 0,
+            false => spec.least_load_cycles(blind).into(),
+        };
         Self {
-            most: match steps {
-                true => 0,
-                false => most_apart.min(unread.into()),
-            },
+            unread: [unread(false), unread(true)],
             whole: match threads {
                 1 => MOST,
                 // The replies of one must find room, one each cycle. Those of the one before have
@@ -136,8 +134,13 @@ impl Spell {
     fn begin(&mut self, now: Cycle) {
         self.at.fill(now);
         (self.next, self.front) = (now, now);
-        (0..self.at.len()).for_each(|sm| self.behind.insert(sm));
         self.flags = Flags::default();
+    }
+
+    /// All SMs have come to the end of the last stretch.
+    fn begin_stretch(&mut self) {
+        debug_assert!(self.at.iter().all(|at| *at == self.next));
+        (0..self.at.len()).for_each(|sm| self.behind.insert(sm));
     }
 
     /// What comes to the front in its next cycle is known: of an SM that has not run the cycle
@@ -198,7 +201,7 @@ impl Spell {
         }
     }
 
-    /// SMs have run as far as they could, those of a spell up to cycle `to`.
+    /// SMs have run as far as they could, those of a stretch up to cycle `to`.
     fn look_who_is_behind(&mut self, to: Cycle) {
         let mut next = to;
         each_member!(self.behind, sm => {
@@ -228,6 +231,9 @@ impl Gpu {
             return None;
         }
         let kernel = self.dispatcher.resting()?;
+        if self.stretch_of(kernel) < FEWEST {
+            return None;
+        }
         let lasts = self.lasts(kernel, end - now);
         if !lasts {
             self.spell.not_before = now + PATIENCE;
@@ -245,16 +251,17 @@ impl Gpu {
     /// on what runs.
     fn end_behind(&self, from: Cycle, limit: Cycle) -> Option<Cycle> {
         let Spell {
-            most,
-            whole,
-            most_apart,
-            ..
+            whole, most_apart, ..
         } = self.spell;
         let looks = self.next_look().min(self.dispatcher.next_policy_check());
-        let apart = (from + most).min(self.now + most_apart);
         let end = (from / whole + 1) * whole;
-        let end = end.min(apart).min(limit).min(looks);
-        (most >= FEWEST && end >= from + FEWEST && self.stops_at.is_none()).then_some(end)
+        let end = end.min(self.now + most_apart).min(limit).min(looks);
+        (end >= from + FEWEST && self.stops_at.is_none()).then_some(end)
+    }
+
+    /// For how many cycles nobody reads what SMs load in the first of them.
+    fn stretch_of(&self, kernel: &InFlight) -> Cycle {
+        self.spell.unread[usize::from(kernel.image.loads_blindly)]
     }
 
     /// How far another thread may run the back of the memory system while SMs run up to cycle `to`,
@@ -299,23 +306,20 @@ impl Gpu {
                 self.memory.give_post();
             }
         }
-        // The front is to run as far.
+        // SMs and the front are to run as far.
         let to = self.spell.back;
         self.spell.begin(from);
-        while self.spell.next.min(self.spell.front) < to {
-            if self.spell.next < to {
-                self.probe.enter(Part::Sms);
-                self.give_blocks(self.spell.next);
-                self.run_waiting((from, to), device);
-                self.probe.enter(Part::Memory);
-            }
-            self.run_front(to);
+        let stretch = self.dispatcher.in_flight().next();
+        let stretch = stretch.map_or(FEWEST, |kernel| self.stretch_of(kernel));
+        let mut begun = from;
+        while begun < to {
+            let end = to.min(begun + stretch);
+            self.stretch((begun, end), device);
+            begun = end;
         }
-        self.probe.enter(Part::Commit);
         self.now = to;
         self.spell.cycles += to - from;
         self.note_ended_blocks(to);
-        self.commit_spell(from, device);
         let was_away = self.spell.is_away;
         if was_away {
             self.get_back();
@@ -332,6 +336,23 @@ impl Gpu {
         let result = self.end_step(self.spell.flags.fault());
         self.probe.enter(Part::Outside);
         result
+    }
+
+    /// Runs SMs and the front from one cycle up to, not including, another. What SMs have stored is
+    /// visible then.
+    fn stretch(&mut self, (from, to): (Cycle, Cycle), device: &mut DeviceMemory) {
+        self.spell.begin_stretch();
+        while self.spell.next.min(self.spell.front) < to {
+            if self.spell.next < to {
+                self.probe.enter(Part::Sms);
+                self.give_blocks(self.spell.next);
+                self.run_waiting((from, to), device);
+                self.probe.enter(Part::Memory);
+            }
+            self.run_front(to);
+        }
+        self.probe.enter(Part::Commit);
+        self.commit_stretch((from, to), device);
     }
 
     /// Runs the back from where it is.
@@ -470,16 +491,20 @@ impl Gpu {
             spell,
             dispatcher,
             ledger,
+            now,
             ..
         } = self;
         let offered = dispatcher.offered();
-        let known = spell.front;
+        let round = Round {
+            began: *now,
+            known: spell.front,
+        };
         let mut turns = std::mem::take(&mut spell.turns);
         each_member!(spell.behind, sm => {
             turns.extend(spell.turn(sm, sms.news(sm), offered, (to, memory)));
         });
         sms.run_round(
-            (from, known),
+            (from, round),
             &mut turns,
             device,
             |sm, at, flags| spell.move_to(sm, at, flags),
@@ -506,19 +531,19 @@ impl Gpu {
         }
     }
 
-    /// Makes the stores of the spell that began in cycle `from` visible. What was loaded where any
-    /// SM has stored in it is loaded again when the stores before its cycle are.
-    fn commit_spell(&mut self, from: Cycle, device: &mut DeviceMemory) {
+    /// Makes the stores of a stretch visible. What was loaded where any SM has stored in it is
+    /// loaded again when the stores before its cycle are.
+    fn commit_stretch(&mut self, (from, to): (Cycle, Cycle), device: &mut DeviceMemory) {
         if self.find_stores() {
             if self.find_loads(from) {
-                for cycle in from..self.now {
+                for cycle in from..to {
                     if let Some(before) = cycle.checked_sub(1) {
                         self.commit_logs(before, device);
                     }
                     self.sms.for_each(|_, sm| sm.load_again(cycle, device));
                 }
             }
-            self.commit_logs(self.now - 1, device);
+            self.commit_logs(to - 1, device);
         }
     }
 
