@@ -505,7 +505,7 @@ impl<'a> Place<'a> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Edge, Row};
+    use super::{Edge, GpuSpec, Row};
     use crate::{Base, preset, resolve};
 
     /// GTX 480: 4 cycles to the first try, a link of 1, a network of 2 + 3 + 2 cycles, 118 of the
@@ -519,6 +519,21 @@ mod tests {
         let stages = gpu.dram_load(Row::Hit);
         let parts = gpu.stage_cycles(&stages, 1000);
         assert_eq!(parts.iter().sum::<u64>() + 1000, gpu.walk(&stages, 1000));
+    }
+
+    /// GTX 480: three steps of the collectors and the try, in which it hits; a step less without a
+    /// register to read. With GPGPU-Sim 4.2's it is taken before, and waits for 35 cycles; without a
+    /// data cache it goes to L2, 120 cycles on.
+    #[test]
+    fn the_least_that_a_load_takes_by_hand() {
+        let of = |gpu: &GpuSpec| [false, true].map(|blind| gpu.least_load_cycles(blind));
+        let mut gtx480 = preset("gtx480").unwrap_or_else(|errors| panic!("{errors}"));
+        assert_eq!(of(&gtx480), [4, 3]);
+        assert_eq!(gtx480.latencies().l1d, Some(4));
+        gtx480.l1d.enabled = false;
+        assert_eq!(of(&gtx480), [124, 123]);
+        let newer = preset("gtx480-gpgpusim4").unwrap_or_else(|errors| panic!("{errors}"));
+        assert_eq!(of(&newer), [40, 39]);
     }
 
     /// GTX 480: 4 cycles to the first try, 1 to the results, picked 1, and written in one cycle to

@@ -230,6 +230,8 @@ impl StoredLines {
 /// A load from global memory that may have to be repeated.
 #[derive(Clone, Debug)]
 pub struct Loaded {
+    /// When.
+    at: u64,
     pc: Pc,
     lanes: LaneMask,
     /// What of its own stores the SM had logged before.
@@ -242,6 +244,7 @@ pub struct Loaded {
 impl Loaded {
     /// None yet.
     pub const NOTHING: Self = Self {
+        at: 0,
         pc: Pc(0),
         lanes: 0,
         logged: 0,
@@ -249,18 +252,25 @@ impl Loaded {
         addrs: [0; WARP_SIZE],
     };
 
-    /// The load that was executed last, by an SM with this log.
-    pub fn of(out: &StepOut, log: &WriteLog) -> Self {
+    /// The load that was executed last, in cycle `at`, by an SM with this log.
+    pub fn of(at: u64, out: &StepOut, log: &WriteLog) -> Self {
         let mut load = Self::NOTHING;
-        load.be(out, log);
+        load.be(at, out, log);
         load
     }
 
     /// The same, in its place.
     #[inline]
-    pub fn be(&mut self, out: &StepOut, log: &WriteLog) {
+    pub fn be(&mut self, at: u64, out: &StepOut, log: &WriteLog) {
+        self.at = at;
         (self.pc, self.lanes, self.logged) = (out.pc, out.active, log.position());
         (self.halves, self.addrs) = (out.halves, out.addrs);
+    }
+
+    /// The cycle.
+    #[inline]
+    pub fn at(&self) -> u64 {
+        self.at
     }
 
     /// The instruction.
@@ -308,7 +318,7 @@ impl Loaded {
         let Some(decoded) = ctx.code.get(self.pc.index()) else {
             unreachable!("it was executed");
         };
-        let mut before = log.waiting_before(self.logged);
+        let mut before = log.waiting_before(self.at, self.logged);
         let mut port = MemPort {
             image,
             log: &mut before,
@@ -414,7 +424,7 @@ mod tests {
             };
             [None, Some([half(0), half(WARP_SIZE / 2)])].map(|halves| {
                 out.halves = halves;
-                let load = Loaded::of(&out, &WriteLog::new());
+                let load = Loaded::of(7, &out, &WriteLog::new());
                 let mut pages = Pages::default();
                 load.mark_pages(&mut pages);
                 (load.may_touch(&stored), pages.meet(stored.pages()))
@@ -431,7 +441,7 @@ mod tests {
             assert!(found < most, "{found} found of a thousand");
         }
         stored.clear();
-        assert!(!Loaded::of(&StepOut::default(), &log).may_touch(&stored));
+        assert!(!Loaded::of(7, &StepOut::default(), &log).may_touch(&stored));
         assert!(!stored.pages().meet(&Pages([u64::MAX; Pages::WORDS])));
     }
 

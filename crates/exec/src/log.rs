@@ -124,12 +124,12 @@ impl WriteLog {
         self.bytes.len() as u32
     }
 
-    /// The stores that are not visible to all yet and stand before `position`.
-    pub(crate) fn waiting_before(&self, position: u32) -> Self {
+    /// The stores of cycle `cycle` that are not visible to all yet and stand before `position`.
+    pub(crate) fn waiting_before(&self, cycle: u64, position: u32) -> Self {
         let mut log = Self::new();
         for run in &self.runs[self.committed..] {
             let end = (run.at + run.len).min(position);
-            if run.at < end {
+            if run.cycle == cycle && run.at < end {
                 let bytes = &self.bytes[run.at as usize..end as usize];
                 log.store(run.asid, run.cycle, run.address, bytes);
             }
@@ -516,9 +516,13 @@ mod tests {
             port.read(0, base, &mut out);
             out
         };
-        assert_eq!(read(&mut log.waiting_before(0)), [1; 4]);
-        assert_eq!(read(&mut log.waiting_before(position)), [2, 2, 1, 1]);
-        assert_eq!(read(&mut log.waiting_before(log.position())), [2, 2, 3, 3]);
+        let position = [0, position, log.position()];
+        let read_before = |at: usize| read(&mut log.waiting_before(8, position[at]));
+        assert_eq!(read_before(0), [1; 4]);
+        assert_eq!(read_before(1), [2, 2, 1, 1]);
+        assert_eq!(read_before(2), [2, 2, 3, 3]);
+        // Those of later cycles came behind, wherever they stand.
+        assert_eq!(read(&mut log.waiting_before(7, position[2])), [1; 4]);
         log.commit(&mut image);
         assert_eq!(log.oldest(), None);
     }

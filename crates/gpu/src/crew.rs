@@ -10,7 +10,7 @@ use std::sync::Arc;
 use warploom_base::{Cycle, each_bit};
 use warploom_exec::{DeviceMemory, Pages};
 use warploom_mem::Request;
-use warploom_sm::{Arrival, Entrance, FarEnd, Flags, News, Outgoing, Sm};
+use warploom_sm::{Arrival, Entrance, FarEnd, Flags, News, Others, Outgoing, Sm};
 
 /// Packets of a step for which there is room at first: more are few, and the room stays.
 const ROOM: usize = 256;
@@ -20,8 +20,7 @@ const ROOM: usize = 256;
 pub(crate) struct Step<'a> {
     pub from: Cycle,
     pub to: Cycle,
-    /// It is a round of a spell, in the stretch that began with `from`: each SM has cycles of its
-    /// own, and runs as far as it can.
+    /// It is a round of a spell: each SM has cycles of its own, and runs as far as it can.
     pub round: Option<Round>,
     pub memory: &'a DeviceMemory,
 }
@@ -29,10 +28,10 @@ pub(crate) struct Step<'a> {
 /// A round of a spell.
 #[derive(Clone, Copy)]
 pub(crate) struct Round {
-    /// The cycle in which the spell began.
-    pub began: Cycle,
-    /// Credits are known up to this one.
+    /// Credits are known up to this cycle.
     pub known: Cycle,
+    /// Where SMs are.
+    pub others: Others,
 }
 
 /// What an SM is to run in a round.
@@ -117,13 +116,24 @@ impl Arrived {
     }
 }
 
+/// Where an SM is at the end of a round.
+#[derive(Clone, Copy)]
+pub(crate) struct Reached {
+    /// The next cycle that it has not run.
+    pub at: Cycle,
+    /// See [`Sm::reads_at`].
+    pub reads_at: Cycle,
+    /// Where it has loaded from, as far as that is not settled.
+    pub pages: Pages,
+}
+
 /// What whoever runs the SMs writes in a step.
 #[derive(Default)]
 struct Results {
     /// Of each SM of the step, in order.
     news: Vec<News>,
-    /// How far each came in a round, and where it has loaded from in the stretch.
-    reached: Vec<(Cycle, Pages)>,
+    /// Of each in a round.
+    reached: Vec<Reached>,
     /// What SMs sent, by number, where [`Crew::post`] put it there.
     posted: Vec<(u32, Outgoing)>,
 }
@@ -279,7 +289,7 @@ impl Crew {
         } = step;
         results.news.resize(orders.awake.len(), News::default());
         if let Some(round) = round {
-            return self.run_round(from, round, memory);
+            return self.run_round(&round, memory);
         }
         for (number, news) in orders.awake.iter().zip(&mut results.news) {
             let sm = &mut sms[*number as usize - orders.first];
@@ -288,18 +298,22 @@ impl Crew {
         }
     }
 
-    /// Runs the SMs of a round in the stretch that began in cycle `from`: see [`Sm::run_on`].
-    fn run_round(&mut self, from: Cycle, round: Round, memory: &DeviceMemory) {
+    /// Runs the SMs of a round: see [`Sm::run_on`].
+    fn run_round(&mut self, round: &Round, memory: &DeviceMemory) {
         let Orders { first, turns, .. } = &*self.orders;
         let Results { news, reached, .. } = &mut *self.results;
         reached.clear();
         for (turn, news) in turns.iter().zip(news) {
             let sm = &mut self.sms[turn.sm - first];
-            let far = turn.far_end(round.known);
-            let to = sm.run_on((turn.from, turn.to), &far, from, memory);
-            *news = sm.news(to);
-            self.backlogs.note(turn.sm, round.began, news.waiting);
-            reached.push((to, sm.loaded_pages()));
+            let (far, others) = (turn.far_end(round.known), &round.others);
+            let at = sm.run_on((turn.from, turn.to), &far, others, memory);
+            *news = sm.news(at);
+            self.backlogs.note(turn.sm, others.began, news.waiting);
+            reached.push(Reached {
+                at,
+                reads_at: sm.reads_at(),
+                pages: sm.loaded_pages(),
+            });
         }
     }
 
@@ -450,16 +464,15 @@ impl Crew {
         ran.zip(self.results.news.iter().copied())
     }
 
-    /// A round is over. Returns the SMs that ran, by number, with how far, where they have loaded
-    /// from in the stretch, and their news.
-    pub fn end_round(&mut self) -> impl Iterator<Item = (usize, Cycle, Pages, News)> {
+    /// A round is over. Returns the SMs that ran, by number, with where they are and their news.
+    pub fn end_round(&mut self) -> impl Iterator<Item = (usize, Reached, News)> {
         if !self.rests() {
             self.orders.arrived.clear();
         }
         let ran = self.orders.awake.iter().map(|number| *number as usize);
         let results = self.results.reached.iter().zip(&self.results.news);
         ran.zip(results)
-            .map(|(number, ((reached, pages), news))| (number, *reached, *pages, *news))
+            .map(|(number, (reached, news))| (number, *reached, *news))
     }
 
     /// Takes the packets of this step, if the crew has not rested. `posted`: [`post`](Self::post)

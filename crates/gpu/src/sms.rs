@@ -6,7 +6,7 @@
 
 use crate::backlog::Backlogs;
 use crate::balance::Balance;
-use crate::crew::{Crew, Round, Step, Turn};
+use crate::crew::{Crew, Reached, Round, Step, Turn};
 use crate::lead::FarEnd;
 use crate::memory::Errand;
 use crate::workers::Workers;
@@ -74,23 +74,23 @@ impl Alone<'_> {
         self.news[index]
     }
 
-    /// Runs an SM as far as it can be run: see [`Sm::run_on`], to which the cycles belong that
-    /// begin with `from`. The far end of its link has run those before `known`. Takes what it
-    /// sends. Returns how far, and what it has for others.
+    /// Runs an SM as far as it can be run: see [`Sm::run_on`]. Takes what it sends. Returns how far,
+    /// and what it has for others.
     pub fn run_on(
         &mut self,
         turn: &Turn,
-        (from, known): (Cycle, Cycle),
+        round: &Round,
         memory: &DeviceMemory,
         sent: impl FnMut(&Outgoing),
-    ) -> (Cycle, Flags) {
+    ) -> (Cycle, Cycle, Flags) {
         let (sm, news) = (self.crew.own(turn.sm), &mut self.news[turn.sm]);
-        let end = sm.run_on((turn.from, turn.to), &turn.far_end(known), from, memory);
+        let far = turn.far_end(round.known);
+        let end = sm.run_on((turn.from, turn.to), &far, &round.others, memory);
         *news = sm.news(end);
         if news.flags.sent() {
             sm.take_sent(sent);
         }
-        (end, news.flags)
+        (end, sm.reads_at(), news.flags)
     }
 }
 
@@ -111,7 +111,7 @@ pub(crate) struct SmArray {
     /// By SM: its news at the end of the last step that it ran in. It may have been told to wake
     /// before since.
     news: Vec<News>,
-    /// By SM: where it has loaded from in the running stretch, where there are several crews.
+    /// By SM: where it has loaded from in the running spell, where there are several crews.
     loaded: Vec<Pages>,
     /// What any of those that ran in the last step has.
     flags: Flags,
@@ -206,15 +206,19 @@ impl SmArray {
         self.crews[self.homes[index]].touch(index)
     }
 
-    /// Finds the loads of the stretch that began in cycle `from` which have to be repeated, for all
-    /// SMs together have stored to these lines. Returns whether there are any. Looks at no SM of
-    /// another thread that is known to have none.
-    pub fn find_loads(&mut self, from: Cycle, stored: &StoredLines) -> bool {
+    /// Finds the loads that have to be repeated: see [`Sm::find_loads`]. Returns whether there are
+    /// any. Looks at no SM of another thread that is known to have none.
+    pub fn find_loads(
+        &mut self,
+        from: Cycle,
+        (settled, to): (Cycle, Cycle),
+        stored: &StoredLines,
+    ) -> bool {
         let mut any = false;
         for index in 0..self.len() {
             let is_own = self.homes[index] == 0;
             if is_own || self.loaded[index].meet(stored.pages()) {
-                any |= self.touch(index).find_loads(from, stored);
+                any |= self.touch(index).find_loads(from, (settled, to), stored);
             }
         }
         any
@@ -398,14 +402,14 @@ impl SmArray {
     }
 
     /// Where there are several threads, each runs its SMs of a round, as `turns` says, in order of
-    /// SMs, in the stretch that began in cycle `from`. Calls `f` on those that ran, with how far,
-    /// and what they have for others; then `sent` on what they have sent.
+    /// SMs. Calls `f` on those that ran, with where they are, and what they have for others; then
+    /// `sent` on what they have sent.
     pub fn run_round(
         &mut self,
-        (from, round): (Cycle, Round),
+        round: Round,
         turns: &mut [Turn],
         memory: &DeviceMemory,
-        mut f: impl FnMut(usize, Cycle, Flags),
+        mut f: impl FnMut(usize, &Reached, Flags),
         mut sent: impl FnMut(usize, &Outgoing),
     ) {
         let mut rest = turns;
@@ -419,7 +423,7 @@ impl SmArray {
             rest = others;
         }
         let step = Step {
-            from,
+            from: round.others.began,
             to: round.known,
             round: Some(round),
             memory,
@@ -432,9 +436,9 @@ impl SmArray {
             ..
         } = self;
         let mut note = |crew: &mut Crew, posted| {
-            for (index, at, pages, new) in crew.end_round() {
-                (news[index], loaded[index]) = (new, pages);
-                f(index, at, new.flags);
+            for (index, reached, new) in crew.end_round() {
+                (news[index], loaded[index]) = (new, reached.pages);
+                f(index, &reached, new.flags);
             }
             crew.for_each_sent(posted, &mut sent);
         };

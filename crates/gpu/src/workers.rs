@@ -14,6 +14,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use warploom_base::Cycle;
 use warploom_exec::DeviceMemory;
+use warploom_sm::Others;
 
 use crate::crew::{Crew, Round, Step};
 use crate::lead::{FarEnd, Lead};
@@ -57,9 +58,10 @@ struct Call {
     to: AtomicU64,
     /// The step is one in which SMs run ahead.
     sprint: AtomicBool,
-    /// [`Step::round`]; `known` is [`NO_ROUND`] for none.
-    began: AtomicU64,
+    /// [`Step::round`]; `known` is [`NO_ROUND`] for none, `from` is when the spell began.
     known: AtomicU64,
+    settled: AtomicU64,
+    unread: AtomicU64,
     /// Lent for the step.
     memory: AtomicPtr<DeviceMemory>,
     crew: AtomicPtr<Crew>,
@@ -278,12 +280,12 @@ impl Call {
         self.sprint.store(sprint, Ordering::Relaxed);
         self.from.store(step.from, Ordering::Relaxed);
         self.to.store(step.to, Ordering::Relaxed);
-        let (began, known) = match step.round {
-            Some(Round { began, known }) => (began, known),
-            None => (0, NO_ROUND),
-        };
-        self.began.store(began, Ordering::Relaxed);
+        let known = step.round.map_or(NO_ROUND, |round| round.known);
         self.known.store(known, Ordering::Relaxed);
+        if let Some(Round { others, .. }) = step.round {
+            self.settled.store(others.settled, Ordering::Relaxed);
+            self.unread.store(others.unread, Ordering::Relaxed);
+        }
         let memory = std::ptr::from_ref(step.memory).cast_mut();
         self.memory.store(memory, Ordering::Relaxed);
         self.crew.store(crew, Ordering::Relaxed);
@@ -303,12 +305,17 @@ impl Call {
                 &*self.memory.load(Ordering::Relaxed),
             )
         };
+        let from = self.from.load(Ordering::Relaxed);
         let round = Round {
-            began: self.began.load(Ordering::Relaxed),
             known: self.known.load(Ordering::Relaxed),
+            others: Others {
+                began: from,
+                settled: self.settled.load(Ordering::Relaxed),
+                unread: self.unread.load(Ordering::Relaxed),
+            },
         };
         let step = Step {
-            from: self.from.load(Ordering::Relaxed),
+            from,
             to: self.to.load(Ordering::Relaxed),
             round: Some(round).filter(|round| round.known != NO_ROUND),
             memory,

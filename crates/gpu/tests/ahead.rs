@@ -8,7 +8,7 @@ use warploom_config::{GpuSpec, preset};
 use warploom_diag::Source;
 use warploom_exec::{DeviceMemory, LaunchContext, LaunchSpec};
 use warploom_gpu::{Gpu, KernelLaunch, PartCounters, Probe, Stop};
-use warploom_ir::Program;
+use warploom_ir::{GLOBAL_BASE, Program};
 
 /// Bytes of each of the two allocations, one behind the other.
 const BYTES: u64 = 1 << 16;
@@ -69,6 +69,35 @@ setp.lt.u32 %p1, %r6, 60;
 @%p1 bra L;
 ";
 
+/// In place, too, but of eight times round a block stores in one: in most cycles nobody does.
+const SELDOM: &str = "\
+and.b32 %r8, %r1, 7;
+L:
+ld.global.u32 %r7, [%rd2];
+mad.lo.u32 %r5, %r5, 3, %r7;
+and.b32 %r9, %r6, 7;
+setp.eq.u32 %p1, %r8, %r9;
+@%p1 st.global.u32 [%rd1], %r5;
+add.u32 %r6, %r6, 1;
+setp.lt.u32 %p1, %r6, 60;
+@%p1 bra L;
+st.global.u32 [%rd3], %r5;
+";
+
+/// Every block loads the first word of all, too, without a register for the address, and adds it
+/// as soon as it can.
+const BLIND: &str = "\
+L:
+ld.global.u32 %r7, [%rd2];
+ld.global.u32 %r8, [BUFFER];
+add.u32 %r5, %r5, %r8;
+mad.lo.u32 %r5, %r5, 3, %r7;
+st.global.u32 [%rd1], %r5;
+add.u32 %r6, %r6, 1;
+setp.lt.u32 %p1, %r6, 20;
+@%p1 bra L;
+";
+
 /// Every thread stores to lines of its own, and loads what others have stored in the end: SMs send
 /// more than the network takes.
 const SCATTERED: &str = "\
@@ -112,8 +141,11 @@ fn program(body: &str) -> Arc<Program> {
     Arc::new(ir.kernels.into_iter().next().expect("one kernel"))
 }
 
-fn spec() -> GpuSpec {
-    preset("gtx480-gpgpusim4").unwrap_or_else(|errors| panic!("{errors}"))
+/// Loads that hit are read after some forty cycles, or four.
+const GPUS: [&str; 2] = ["gtx480-gpgpusim4", "gtx480"];
+
+fn spec(gpu: &str) -> GpuSpec {
+    preset(gpu).unwrap_or_else(|errors| panic!("{errors}"))
 }
 
 /// All that there is to see at the end of a run.
@@ -134,9 +166,15 @@ struct Ahead {
 }
 
 /// Runs two launches of a kernel.
-fn run(program: &Arc<Program>, grid: Grid, threads: usize, ahead: bool) -> (Seen, Ahead) {
+fn run(
+    gpu: &str,
+    program: &Arc<Program>,
+    grid: Grid,
+    (threads, ahead): (usize, bool),
+) -> (Seen, Ahead) {
     let mut memory = DeviceMemory::new(1 << 20);
     let buffer = memory.alloc(0, BYTES).expect("room");
+    assert_eq!(buffer, GLOBAL_BASE);
     let second = memory.alloc(0, BYTES).expect("room");
     assert_eq!(second, buffer + BYTES, "one behind the other");
     let inputs: Vec<u8> = (0..2 * BYTES).map(|i| (i * 7 % 251) as u8).collect();
@@ -146,7 +184,7 @@ fn run(program: &Arc<Program>, grid: Grid, threads: usize, ahead: bool) -> (Seen
     memory
         .write(0, second, &inputs[BYTES as usize..])
         .expect("room");
-    let mut gpu = Gpu::new(spec(), threads, Probe::default());
+    let mut gpu = Gpu::new(spec(gpu), threads, Probe::default());
     let (mut fault, mut longest) = (None, 0);
     for _ in 0..2 {
         gpu.launch(launch(program, grid, &gpu, buffer), &memory);
@@ -198,41 +236,48 @@ fn launch(program: &Arc<Program>, (blocks, threads): Grid, gpu: &Gpu, buffer: u6
 }
 
 /// What is seen is the same for any number of threads, run after run, as with one that steps.
-fn check(body: &str, grid: Grid) -> Seen {
+fn check(body: &str, grid: Grid) -> [Seen; 2] {
     let program = program(body);
-    let (expected, _) = run(&program, grid, 1, false);
-    for threads in [1, 2, 3, 15] {
-        for _ in 0..2 {
-            let (seen, _) = run(&program, grid, threads, true);
-            assert!(seen == expected, "{threads} threads, {grid:?} x {body}");
+    GPUS.map(|gpu| {
+        let (expected, _) = run(gpu, &program, grid, (1, false));
+        for threads in [1, 2, 3, 15] {
+            for _ in 0..2 {
+                let (seen, _) = run(gpu, &program, grid, (threads, true));
+                assert!(seen == expected, "{gpu}, {threads} threads: {body}");
+            }
         }
-    }
-    expected
+        expected
+    })
 }
 
 /// The same where accesses are so far apart that there are credits for them.
-fn check_apart(body: &str) -> Seen {
+fn check_apart(body: &str) -> [Seen; 2] {
     const STEP: &str = "mad.lo.u32 %r5, %r5, 3, %r7;\n";
     let fewer = body.replace(", 60;", ", 8;").replace(", 90;", ", 60;");
     check_spells(&fewer.replace(STEP, &STEP.repeat(15)))
 }
 
 /// Half of the cycles are in spells, and what is seen is the same as without.
-fn check_spells(body: &str) -> Seen {
+fn check_spells(body: &str) -> [Seen; 2] {
     let program = program(body);
-    let (expected, _) = run(&program, WIDE, 1, false);
-    for threads in [1, 2] {
-        let (seen, ahead) = run(&program, WIDE, threads, true);
-        let (spells, all) = (ahead.in_spells, seen.at);
-        assert!(2 * spells > all, "{threads}: {spells} of {all}: {body}");
-        assert!(seen == expected, "{threads}: {body}");
-    }
-    expected
+    GPUS.map(|gpu| {
+        let (expected, _) = run(gpu, &program, WIDE, (1, false));
+        for threads in [1, 2] {
+            let (seen, ahead) = run(gpu, &program, WIDE, (threads, true));
+            let (spells, all) = (ahead.in_spells, seen.at);
+            assert!(
+                2 * spells > all,
+                "{gpu}, {threads}: {spells} of {all}: {body}"
+            );
+            assert!(seen == expected, "{gpu}, {threads}: {body}");
+        }
+        expected
+    })
 }
 
 #[test]
 fn who_loads_what_others_store_sees_it_in_the_same_cycle() {
-    let memory = |body: &str| run(&program(body), FEW, 1, false).0.memory;
+    let memory = |body: &str| run(GPUS[0], &program(body), FEW, (1, false)).0.memory;
     assert_ne!(memory(&in_place()), memory(APART));
     check(&in_place(), FEW);
 }
@@ -245,7 +290,7 @@ fn a_store_is_seen_that_was_made_long_before() {
 #[test]
 fn a_fault_stops_all_in_the_same_cycle() {
     let seen = check(&format!("{APART}{FAULT}"), FEW);
-    assert!(seen.fault.is_some());
+    assert!(seen.iter().all(|seen| seen.fault.is_some()));
 }
 
 /// SMs meet where blocks end, and those that begin there do so in the cycle that they should.
@@ -260,7 +305,7 @@ fn blocks_begin_while_others_are_ahead() {
 fn sms_run_ahead_while_nothing_is_shared() {
     let program = program(APART);
     // Workers without cores keep SMs from running ahead for a time.
-    let mut runs = (0..20).map(|_| run(&program, FEW, 3, true).1.longest);
+    let mut runs = (0..20).map(|_| run(GPUS[0], &program, FEW, (3, true)).1.longest);
     assert!(runs.any(|longest| longest > 8));
 }
 
@@ -271,20 +316,20 @@ fn sms_run_ahead_while_nothing_is_shared() {
 fn spells_are_as_steps() {
     check_apart(APART);
     let in_place = check_apart(&in_place());
-    assert_ne!(in_place.memory, check_apart(LATE).memory);
+    assert_ne!(in_place[0].memory, check_apart(LATE)[0].memory);
+    assert_ne!(in_place[0].memory, in_place[1].memory, "not of the GPU");
+    check_apart(SELDOM);
+    check_apart(&BLIND.replace("BUFFER", &GLOBAL_BASE.to_string()));
 }
 
 /// SMs that are short of credits are, too.
 #[test]
 fn spells_without_credits_are_as_steps() {
-    let seen = check_spells(SCATTERED);
-    let sent: u64 = seen
-        .counters
-        .sms
-        .iter()
-        .map(|part| part.sm.flits_sent)
-        .sum();
-    assert!(sent > 3 * seen.at, "{sent} flits in {} cycles", seen.at);
+    for seen in check_spells(SCATTERED) {
+        let sms = seen.counters.sms.iter();
+        let sent: u64 = sms.map(|part| part.sm.flits_sent).sum();
+        assert!(sent > 3 * seen.at, "{sent} flits in {} cycles", seen.at);
+    }
 }
 
 /// A fault stops the machine in the same cycle, whether it came up in a spell or a step.
@@ -292,5 +337,5 @@ fn spells_without_credits_are_as_steps() {
 fn a_fault_in_a_spell_stops_all_in_the_same_cycle() {
     let late = FAULT.replace("31", "72");
     let seen = check_apart(&format!("{}{late}", in_place()));
-    assert!(seen.fault.is_some());
+    assert!(seen.iter().all(|seen| seen.fault.is_some()));
 }

@@ -1,15 +1,29 @@
 //! What an SM loads while it runs some cycles at a stretch. Another may have stored there in one of
 //! them, which is known when all have run them: then those loads are repeated.
+//!
+//! Invariant: of no load kept here anything has been read, for the SM waits in front of the cycle
+//! in which something of the first could be.
 
 use crate::ldst::image_of;
 use crate::sm::Sm;
 use warploom_base::{Cycle, WarpSlot};
 use warploom_exec::{DeviceMemory, Loaded, Pages, StoredLines};
 
+/// Where others are while an SM runs ahead of them.
+#[derive(Clone, Copy, Debug)]
+pub struct Others {
+    /// The cycle in which the stretch began.
+    pub began: Cycle,
+    /// All have run the cycles before this one, and what was stored in these is visible: loads are
+    /// as they should be up to it.
+    pub settled: Cycle,
+    /// For how many cycles from its issue on nothing of a load can be read.
+    pub unread: Cycle,
+}
+
 /// One of them.
 #[derive(Clone, Debug)]
 struct Load {
-    at: Cycle,
     warp: WarpSlot,
     what: Loaded,
     /// It is to be repeated.
@@ -21,26 +35,53 @@ struct Load {
 pub(crate) struct Kept {
     /// The stretch.
     from: Cycle,
+    /// Loads behind `settled` and before `to` are kept.
+    settled: Cycle,
     to: Cycle,
-    /// So many of `loads`; the others are room.
+    unread: Cycle,
+    /// `loads[first..count]`, in order of cycles; the others are room.
+    first: usize,
     count: usize,
     loads: Vec<Load>,
+    /// The first cycle in which something of them may be read.
+    read_at: Cycle,
 }
 
 impl Kept {
-    /// Loads belong to this stretch from now on.
-    #[inline]
-    pub fn go_on(&mut self, from: Cycle, to: Cycle) {
-        if self.from != from {
-            (self.from, self.count) = (from, 0);
+    /// The SM goes on up to cycle `to`.
+    pub fn go_on(&mut self, to: Cycle, others: &Others) {
+        if self.from != others.began {
+            self.from = others.began;
+            (self.first, self.count) = (0, 0);
         }
         self.to = to;
+        (self.settled, self.unread) = (others.settled, others.unread);
+        let settled = self
+            .loads()
+            .iter()
+            .take_while(|l| l.what.at() <= self.settled);
+        self.first += settled.count();
+        if self.first == self.count {
+            (self.first, self.count) = (0, 0);
+        }
+        let first = self.loads().first();
+        self.read_at = first.map_or(Cycle::MAX, |load| load.what.at() + self.unread);
+    }
+
+    fn loads(&self) -> &[Load] {
+        &self.loads[self.first..self.count]
     }
 
     /// Those of cycle `now` are kept.
     #[inline]
     pub fn is_open(&self, now: Cycle) -> bool {
-        now < self.to
+        (self.settled < now) & (now < self.to)
+    }
+
+    /// Something of what was loaded may be read in cycle `now`.
+    #[inline]
+    pub fn may_be_read(&self, now: Cycle) -> bool {
+        self.read_at <= now
     }
 
     /// Room for another.
@@ -48,7 +89,6 @@ impl Kept {
     fn next(&mut self) -> &mut Load {
         if self.count == self.loads.len() {
             self.loads.push(Load {
-                at: 0,
                 warp: WarpSlot(0),
                 what: Loaded::NOTHING,
                 again: false,
@@ -63,28 +103,45 @@ impl Sm {
     /// Keeps the load from global memory that a warp has just issued in cycle `now`.
     #[inline(never)]
     pub(crate) fn keep_load(&mut self, warp: WarpSlot, now: Cycle) {
-        let load = self.kept.next();
-        (load.at, load.warp, load.again) = (now, warp, false);
-        load.what.be(&self.out, &self.log);
+        let kept = &mut self.kept;
+        kept.read_at = kept.read_at.min(now + kept.unread);
+        let load = kept.next();
+        (load.warp, load.again) = (warp, false);
+        load.what.be(now, &self.out, &self.log);
+    }
+
+    /// The first cycle that the SM cannot run before what it has loaded is as it should be.
+    #[inline]
+    pub fn reads_at(&self) -> Cycle {
+        self.kept.read_at
     }
 
     /// The pages that were loaded from in the stretch.
     pub fn loaded_pages(&self) -> Pages {
         let mut pages = Pages::default();
-        let loads = self.kept.loads[..self.kept.count].iter();
+        let loads = self.kept.loads().iter();
         loads.for_each(|load| load.what.mark_pages(&mut pages));
         pages
     }
 
-    /// Finds the loads of the stretch that begins with cycle `from` which have to be repeated, for
-    /// all SMs together have stored to these lines. Returns whether there are any.
-    pub fn find_loads(&mut self, from: Cycle, stored: &StoredLines) -> bool {
+    /// Finds the loads that have to be repeated, of those in the stretch that began with cycle
+    /// `from` which come behind cycle `settled`, up to cycle `to`: all SMs together have stored to
+    /// these lines in it. Returns whether there are any.
+    pub fn find_loads(
+        &mut self,
+        from: Cycle,
+        (settled, to): (Cycle, Cycle),
+        stored: &StoredLines,
+    ) -> bool {
         let kept = &mut self.kept;
         if kept.from != from {
             return false;
         }
+        let loads = &mut kept.loads[kept.first..kept.count];
+        let begin = loads.partition_point(|load| load.what.at() <= settled);
+        let end = loads.partition_point(|load| load.what.at() <= to);
         if cfg!(debug_assertions) {
-            for load in &kept.loads[..kept.count] {
+            for load in &loads[begin..] {
                 let slot = load.warp.index();
                 let image = image_of(&self.kernels, self.warps.track[slot].kernel);
                 let awaits = self.warps.awaits(slot, image.at(load.what.pc()));
@@ -92,7 +149,7 @@ impl Sm {
             }
         }
         let mut any = false;
-        for load in &mut kept.loads[..kept.count] {
+        for load in &mut loads[begin..end] {
             load.again = load.what.may_touch(stored);
             any |= load.again;
         }
@@ -103,8 +160,8 @@ impl Sm {
     /// that was loaded has been read.
     pub fn load_again(&mut self, at: Cycle, memory: &DeviceMemory) {
         let kept = std::mem::take(&mut self.kept);
-        let loads = kept.loads[..kept.count].iter();
-        for load in loads.filter(|load| load.again & (load.at == at)) {
+        let loads = kept.loads().iter();
+        for load in loads.filter(|load| load.again & (load.what.at() == at)) {
             self.repeat(load.warp, &load.what, memory);
         }
         self.kept = kept;

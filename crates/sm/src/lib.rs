@@ -55,6 +55,7 @@ pub use detail::{
     packet_size,
 };
 pub use image::{CODE_BASE, KernelContexts, KernelImage, Pipe, TimedInst, physical_base};
+pub use kept::Others;
 pub use link::{Arrival, Link, Outgoing};
 pub use news::{Flags, News};
 pub use passage::{Entrance, FarEnd};

@@ -66,7 +66,9 @@ impl Sm {
                 watched.at = now;
                 watched.loads.clear();
             }
-            watched.loads.push((slot, Loaded::of(&self.out, &self.log)));
+            watched
+                .loads
+                .push((slot, Loaded::of(now, &self.out, &self.log)));
         }
     }
 

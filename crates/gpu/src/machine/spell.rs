@@ -14,7 +14,9 @@
 //! may be away between two spells.
 //!
 //! What one stores and another loads is loaded again once it is visible, before anything can have
-//! read it: a spell is no longer than a load takes that finds its data in the SM.
+//! read it: an SM waits in front of the first cycle in which something of what it has loaded may be
+//! read until all have run the cycles before the load. Mostly that is behind the spell: a load that
+//! hits takes some forty cycles, or four where the data cache answers at once.
 //!
 //! Invariants: results are those of steps; a spell ends at the next multiple of [`MOST`] cycles if
 //! not before, and the next spell at the one behind that, so that the machine can stop for a fault
@@ -31,7 +33,7 @@ use warploom_base::{BitSet, Cycle, each_member};
 use warploom_config::GpuSpec;
 use warploom_exec::{DeviceMemory, StoredLines};
 use warploom_policy::DeviceView;
-use warploom_sm::{Flags, News};
+use warploom_sm::{Flags, News, Others};
 
 /// Most cycles of a spell.
 const MOST: Cycle = 32;
@@ -71,6 +73,15 @@ pub(super) struct Spell {
     view: DeviceView,
     /// By SM: the next cycle that it has not run.
     at: Vec<Cycle>,
+    /// By SM: the first in which it may read something that it has loaded and that is not settled.
+    reads_at: Vec<Cycle>,
+    /// What SMs have loaded is as it should be up to this cycle, and what they stored before is
+    /// visible.
+    settled: Cycle,
+    /// For how many cycles what is loaded cannot be read.
+    unread_now: Cycle,
+    /// Some SM waits until more is settled, and it can be.
+    waits: bool,
     /// The first of them.
     next: Cycle,
     /// The next cycle that the front has not run.
@@ -81,7 +92,7 @@ pub(super) struct Spell {
     back_end: Cycle,
     /// Another thread runs it.
     is_away: bool,
-    /// SMs that have not run all of the stretch.
+    /// SMs that have not run all of the spell.
     behind: BitSet,
     /// Those that came to where they are by the end of a block, which nobody has noted yet.
     called: BitSet,
@@ -89,7 +100,8 @@ pub(super) struct Spell {
     turns: Vec<Turn>,
     /// What any of them has had for the others.
     flags: Flags,
-    /// Lines that any has stored to.
+    /// Any has stored, and to which lines.
+    has_stored: bool,
     stored: StoredLines,
     /// Cycles of all spells so far.
     cycles: Cycle,
@@ -117,6 +129,11 @@ impl Spell {
             issues: u64::from(spec.sm.schedulers.max(1) * spec.sm.max_issue_per_warp.max(1)),
             view: DeviceView::default(),
             at: vec![0; sms],
+            reads_at: vec![0; sms],
+            settled: 0,
+            unread_now: 0,
+            waits: false,
+            has_stored: false,
             next: 0,
             front: 0,
             back: 0,
@@ -131,16 +148,35 @@ impl Spell {
         }
     }
 
-    fn begin(&mut self, now: Cycle) {
+    /// In a spell from cycle `now` on nothing of a load is read for so many cycles.
+    fn begin(&mut self, now: Cycle, unread: Cycle) {
         self.at.fill(now);
-        (self.next, self.front) = (now, now);
+        self.reads_at.fill(Cycle::MAX);
+        (self.next, self.front, self.settled) = (now, now, now);
+        self.unread_now = unread;
+        (self.waits, self.has_stored) = (false, false);
+        (0..self.at.len()).for_each(|sm| self.behind.insert(sm));
         self.flags = Flags::default();
     }
 
-    /// All SMs have come to the end of the last stretch.
-    fn begin_stretch(&mut self) {
-        debug_assert!(self.at.iter().all(|at| *at == self.next));
-        (0..self.at.len()).for_each(|sm| self.behind.insert(sm));
+    /// The next round of a spell that began in cycle `began`.
+    fn round(&self, began: Cycle) -> Round {
+        Round {
+            known: self.front,
+            others: Others {
+                began,
+                settled: self.settled,
+                unread: self.unread_now,
+            },
+        }
+    }
+
+    /// An SM may read in its next cycle what others may have stored before it was loaded, as long
+    /// as that is not settled up to a later cycle than `settled`.
+    #[inline]
+    fn would_read(&self, sm: usize, settled: Cycle) -> bool {
+        let reads_at = self.reads_at[sm];
+        self.at[sm] >= reads_at && reads_at - self.unread_now > settled
     }
 
     /// What comes to the front in its next cycle is known: of an SM that has not run the cycle
@@ -170,7 +206,7 @@ impl Spell {
         let at = self.at[sm];
         let is_offered = offered.is_some_and(|open| open.contains(sm));
         let in_order = is_offered || self.called.contains(sm);
-        if at > self.front || at > self.next && in_order {
+        if at > self.front || at > self.next && in_order || self.would_read(sm, self.settled) {
             return None;
         }
         // One that may have room for a block is offered one in the next cycle.
@@ -191,17 +227,17 @@ impl Spell {
         None
     }
 
-    /// An SM has come to cycle `at`.
+    /// An SM has come to cycle `at`, and may read something in cycle `reads_at`.
     #[inline]
-    fn move_to(&mut self, sm: usize, at: Cycle, flags: Flags) {
-        self.at[sm] = at;
+    fn move_to(&mut self, sm: usize, (at, reads_at): (Cycle, Cycle), flags: Flags) {
+        (self.at[sm], self.reads_at[sm]) = (at, reads_at);
         self.flags |= flags;
         if flags.finished() || flags.gained_room() {
             self.called.insert(sm);
         }
     }
 
-    /// SMs have run as far as they could, those of a stretch up to cycle `to`.
+    /// SMs have run as far as they could, those of a spell up to cycle `to`.
     fn look_who_is_behind(&mut self, to: Cycle) {
         let mut next = to;
         each_member!(self.behind, sm => {
@@ -212,6 +248,11 @@ impl Spell {
             }
         });
         self.next = next;
+        let mut waits = false;
+        each_member!(self.behind, sm => {
+            waits |= self.would_read(sm, self.settled) & !self.would_read(sm, next);
+        });
+        self.waits = waits;
     }
 }
 
@@ -231,7 +272,7 @@ impl Gpu {
             return None;
         }
         let kernel = self.dispatcher.resting()?;
-        if self.stretch_of(kernel) < FEWEST {
+        if self.unread(kernel) == 0 {
             return None;
         }
         let lasts = self.lasts(kernel, end - now);
@@ -259,8 +300,8 @@ impl Gpu {
         (end >= from + FEWEST && self.stops_at.is_none()).then_some(end)
     }
 
-    /// For how many cycles nobody reads what SMs load in the first of them.
-    fn stretch_of(&self, kernel: &InFlight) -> Cycle {
+    /// For how many cycles nothing can be read of what a kernel loads in the first of them.
+    fn unread(&self, kernel: &InFlight) -> Cycle {
         self.spell.unread[usize::from(kernel.image.loads_blindly)]
     }
 
@@ -308,18 +349,25 @@ impl Gpu {
         }
         // SMs and the front are to run as far.
         let to = self.spell.back;
-        self.spell.begin(from);
-        let stretch = self.dispatcher.in_flight().next();
-        let stretch = stretch.map_or(FEWEST, |kernel| self.stretch_of(kernel));
-        let mut begun = from;
-        while begun < to {
-            let end = to.min(begun + stretch);
-            self.stretch((begun, end), device);
-            begun = end;
+        let kernel = self.dispatcher.in_flight().next();
+        let unread = kernel.map_or(0, |kernel| self.unread(kernel));
+        self.spell.begin(from, unread);
+        while self.spell.next.min(self.spell.front) < to {
+            if self.spell.next < to {
+                self.probe.enter(Part::Sms);
+                self.give_blocks(self.spell.next);
+                self.run_waiting((from, to), device);
+                if self.spell.waits {
+                    self.commit_spell(from, device);
+                }
+                self.probe.enter(Part::Memory);
+            }
+            self.run_front(to);
         }
         self.now = to;
         self.spell.cycles += to - from;
         self.note_ended_blocks(to);
+        self.commit_spell(from, device);
         let was_away = self.spell.is_away;
         if was_away {
             self.get_back();
@@ -336,23 +384,6 @@ impl Gpu {
         let result = self.end_step(self.spell.flags.fault());
         self.probe.enter(Part::Outside);
         result
-    }
-
-    /// Runs SMs and the front from one cycle up to, not including, another. What SMs have stored is
-    /// visible then.
-    fn stretch(&mut self, (from, to): (Cycle, Cycle), device: &mut DeviceMemory) {
-        self.spell.begin_stretch();
-        while self.spell.next.min(self.spell.front) < to {
-            if self.spell.next < to {
-                self.probe.enter(Part::Sms);
-                self.give_blocks(self.spell.next);
-                self.run_waiting((from, to), device);
-                self.probe.enter(Part::Memory);
-            }
-            self.run_front(to);
-        }
-        self.probe.enter(Part::Commit);
-        self.commit_stretch((from, to), device);
     }
 
     /// Runs the back from where it is.
@@ -471,14 +502,14 @@ impl Gpu {
         let Some(mut alone) = self.sms.alone() else {
             unreachable!("other threads run SMs");
         };
-        let known = spell.front;
+        let round = spell.round(from);
         each_member!(spell.behind, sm => {
             if let Some(turn) = spell.turn(sm, alone.news(sm), offered, (to, memory)) {
-                let (at, flags) = alone.run_on(&turn, (from, known), device, |sent| {
+                let (at, reads_at, flags) = alone.run_on(&turn, &round, device, |sent| {
                     ledger.sent(sm, &sent.request);
                     memory.take(sm, sent);
                 });
-                spell.move_to(sm, at, flags);
+                spell.move_to(sm, (at, reads_at), flags);
             }
         });
     }
@@ -491,23 +522,19 @@ impl Gpu {
             spell,
             dispatcher,
             ledger,
-            now,
             ..
         } = self;
         let offered = dispatcher.offered();
-        let round = Round {
-            began: *now,
-            known: spell.front,
-        };
+        let round = spell.round(from);
         let mut turns = std::mem::take(&mut spell.turns);
         each_member!(spell.behind, sm => {
             turns.extend(spell.turn(sm, sms.news(sm), offered, (to, memory)));
         });
         sms.run_round(
-            (from, round),
+            round,
             &mut turns,
             device,
-            |sm, at, flags| spell.move_to(sm, at, flags),
+            |sm, reached, flags| spell.move_to(sm, (reached.at, reached.reads_at), flags),
             |sm, sent| {
                 ledger.sent(sm, &sent.request);
                 memory.take(sm, sent);
@@ -531,43 +558,54 @@ impl Gpu {
         }
     }
 
-    /// Makes the stores of a stretch visible. What was loaded where any SM has stored in it is
-    /// loaded again when the stores before its cycle are.
-    fn commit_stretch(&mut self, (from, to): (Cycle, Cycle), device: &mut DeviceMemory) {
-        if self.find_stores() {
-            if self.find_loads(from) {
-                for cycle in from..to {
-                    if let Some(before) = cycle.checked_sub(1) {
-                        self.commit_logs(before, device);
-                    }
-                    self.sms.for_each(|_, sm| sm.load_again(cycle, device));
-                }
+    /// Makes the stores of the spell that began in cycle `from` visible, as far as all SMs have run
+    /// it. What was loaded up to there, and where any SM has stored in the spell, is loaded again
+    /// when the stores before its cycle are.
+    fn commit_spell(&mut self, from: Cycle, device: &mut DeviceMemory) {
+        self.probe.enter(Part::Commit);
+        let (settled, to) = (self.spell.settled, self.spell.next);
+        self.spell.settled = to;
+        let stored = self.find_stores();
+        if self.spell.has_stored && self.find_loads(from, (settled, to)) {
+            for cycle in settled + 1..=to {
+                self.commit_logs(cycle - 1, device);
+                self.sms.for_each(|_, sm| sm.load_again(cycle, device));
             }
+        }
+        if stored {
             self.commit_logs(to - 1, device);
         }
     }
 
-    /// Finds the SMs that have stored. Returns whether there are any.
+    /// Finds the SMs that have stored what is not visible, and where. Returns whether there are
+    /// any.
     fn find_stores(&mut self) -> bool {
-        let Self { storing, sms, .. } = self;
-        storing.clear();
-        let stored = |sm: &usize| sms.news(*sm).flags.stored();
-        storing.extend((0..sms.len()).filter(stored).map(|sm| (0, sm)));
-        !storing.is_empty()
-    }
-
-    /// Finds the loads that have to be repeated. Returns whether there are any.
-    fn find_loads(&mut self, from: Cycle) -> bool {
         let Self {
             storing,
             sms,
             spell,
             ..
         } = self;
-        spell.stored.clear();
+        storing.clear();
+        let stored = |sm: &usize| sms.news(*sm).flags.stored();
+        storing.extend((0..sms.len()).filter(stored).map(|sm| (0, sm)));
+        if storing.is_empty() {
+            return false;
+        }
+        if !spell.has_stored {
+            spell.stored.clear();
+            spell.has_stored = true;
+        }
         for (_, index) in storing {
             sms.look(*index).log.mark_lines(&mut spell.stored);
         }
-        sms.find_loads(from, &spell.stored)
+        true
+    }
+
+    /// Finds the loads between these cycles that have to be repeated. Returns whether there are
+    /// any.
+    fn find_loads(&mut self, from: Cycle, cycles: (Cycle, Cycle)) -> bool {
+        let Self { sms, spell, .. } = self;
+        sms.find_loads(from, cycles, &spell.stored)
     }
 }

@@ -2,6 +2,7 @@
 
 use super::Sm;
 use crate::image::{INST_BYTES, KernelImage};
+use crate::kept::Others;
 use crate::ldst::image_of;
 use crate::passage::FarEnd;
 use std::sync::Arc;
@@ -87,21 +88,21 @@ impl Sm {
     }
 
     /// Runs cycles from `from` up to, not including, `to`, or as far as it can without news from
-    /// others. Returns how far: not past the end of a block, and no further than credits are there
+    /// others. Returns how far: not past the end of a block; no further than credits are there
     /// for whatever it sends, but where all are there that there will be: in the cycles that the
-    /// `far` end has run, and those for which what that does is known. What it loads is kept with
-    /// what it has loaded since cycle `kept_from`.
+    /// `far` end has run, and those for which what that does is known; and not to where it may read
+    /// what it has loaded before `others` have run.
     pub fn run_on(
         &mut self,
         (from, to): (Cycle, Cycle),
         far: &FarEnd,
-        kept_from: Cycle,
+        others: &Others,
         memory: &DeviceMemory,
     ) -> Cycle {
         let known = far.at;
         let foresees = far.entrance.is_some();
         self.link.begin_ahead(far);
-        self.kept.go_on(kept_from, to);
+        self.kept.go_on(to, others);
         self.sleep_to(from);
         let mut now = from;
         while now < to && self.fault.is_none() {
@@ -126,6 +127,9 @@ impl Sm {
                 };
                 self.sleep_to(now);
                 continue;
+            }
+            if self.kept.may_be_read(now) {
+                break;
             }
             let most =
                 cfg!(debug_assertions).then(|| (self.most_to_send(now), self.link.credits()));
