@@ -74,8 +74,8 @@ impl Alone<'_> {
         self.news[index]
     }
 
-    /// Runs an SM as far as it can be run: see [`Sm::run_on`]. Takes what it sends. Returns how far,
-    /// and what it has for others.
+    /// Runs an SM as far as it can be run: see [`Sm::run_on`]. Takes what it sends. Returns how
+    /// far, when it [reads](Sm::reads_at), and what it has for others.
     pub fn run_on(
         &mut self,
         turn: &Turn,

@@ -5,11 +5,13 @@
 //! to do, all of it in one line, and that it is done, in another. Between a call and its end the
 //! crew is the worker's; otherwise it is the caller's.
 
+mod desk;
+
 use std::any::Any;
 use std::ops::{Deref, DerefMut};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use warploom_base::Cycle;
@@ -21,6 +23,7 @@ use crate::lead::{FarEnd, Lead};
 use crate::mail::{Inbox, Mail};
 use crate::memory::Errand;
 use crate::retreat::Retreat;
+use desk::Desk;
 
 /// Turns of a waiting loop before the thread gives way to others, where each has a core.
 const SPINS: u32 = 1 << 12;
@@ -69,96 +72,6 @@ struct Call {
 
 /// No round.
 const NO_ROUND: Cycle = Cycle::MAX;
-
-/// What a worker does when it is not called, and the stepping thread while it waits for workers:
-/// the back of the memory system. The lock is held by whoever runs it, and nobody waits for it.
-#[derive(Default)]
-struct Desk {
-    /// There is something to do.
-    open: AtomicBool,
-    /// Somebody waits for it. All that it could wait for is so.
-    wanted: AtomicBool,
-    errand: Mutex<Option<Errand>>,
-}
-
-impl Desk {
-    /// Goes on with what there is until it is done, cannot be done, or `called`. Returns the turns
-    /// that it has waited, of which the first `spins` are short.
-    fn work(&self, spins: u32, called: impl Fn() -> bool) -> u32 {
-        let mut turns = 0;
-        let mut wait = || {
-            turns += 1;
-            rest(turns < spins, std::thread::yield_now);
-        };
-        let is_there = self.go_on(called, || {
-            wait();
-            true
-        });
-        if !is_there {
-            // The stepping thread is.
-            wait();
-        }
-        turns
-    }
-
-    /// Goes on with what there is until it is done, cannot be done yet, or `needed` elsewhere.
-    fn help(&self, needed: impl Fn() -> bool) {
-        if !needed() {
-            self.go_on(needed, || false);
-        }
-    }
-
-    /// The same; where it cannot be done yet, as long as it `waits`. Returns whether there was
-    /// something that nobody else was at.
-    fn go_on(&self, needed: impl Fn() -> bool, mut waits: impl FnMut() -> bool) -> bool {
-        let Some(mut errand) = self.try_open() else {
-            return false;
-        };
-        let Some(errand) = &mut *errand else {
-            unreachable!("an open desk has an errand");
-        };
-        while !errand.is_done() {
-            // Asked before the try: SMs have taken all that they will.
-            let wanted = self.wanted.load(Ordering::Acquire);
-            if !errand.go_on() {
-                if wanted {
-                    break;
-                }
-                if !waits() {
-                    return true;
-                }
-            }
-            if needed() {
-                return true;
-            }
-        }
-        errand.end();
-        self.open.store(false, Ordering::Release);
-        true
-    }
-
-    /// What there is to do, unless somebody else is at it. Who was may have done all of it.
-    fn try_open(&self) -> Option<MutexGuard<'_, Option<Errand>>> {
-        let errand = match self.errand.try_lock() {
-            Ok(errand) => errand,
-            Err(TryLockError::Poisoned(errand)) => errand.into_inner(),
-            Err(TryLockError::WouldBlock) => return None,
-        };
-        self.open.load(Ordering::Relaxed).then_some(errand)
-    }
-
-    fn put(&self, errand: Errand) {
-        let mut place = self.errand.lock().unwrap_or_else(PoisonError::into_inner);
-        *place = Some(errand);
-        self.wanted.store(false, Ordering::Relaxed);
-        self.open.store(true, Ordering::Release);
-    }
-
-    fn take(&self) -> Option<Errand> {
-        let mut place = self.errand.lock().unwrap_or_else(PoisonError::into_inner);
-        place.take()
-    }
-}
 
 /// What a worker says.
 #[derive(Default)]
@@ -746,24 +659,6 @@ mod tests {
             let ran = crews.iter_mut().flat_map(Crew::end_step);
             assert_eq!(ran.count(), count);
         }
-    }
-
-    /// Who comes when an errand has been done does not do it again.
-    #[test]
-    fn an_errand_ends_once() {
-        let spec = preset("gtx480").unwrap_or_else(|errors| panic!("{errors}"));
-        let mut system = MemorySystem::new(&spec);
-        let desk = Desk::default();
-        assert!(desk.try_open().is_none(), "nothing is there");
-        desk.put(system.send_back(0, 20).expect("it is here"));
-        assert!(desk.try_open().is_some());
-        desk.help(|| true);
-        assert!(desk.try_open().is_some(), "it was needed elsewhere");
-        desk.help(|| false);
-        assert!(desk.try_open().is_none(), "it is done");
-        assert_eq!(desk.work(0, || false), 1);
-        let errand = desk.take().expect("it was put there");
-        assert_eq!(system.get_back(errand), 20);
     }
 
     /// Whether a worker is called meanwhile or not, what was sent comes back done.
