@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use warploom_base::{Cycle, Dim3};
-use warploom_config::{GpuSpec, preset};
+use warploom_config::{GpuSpec, Multiprogram, preset};
 use warploom_diag::Source;
 use warploom_exec::{DeviceMemory, LaunchContext, LaunchSpec};
 use warploom_gpu::{Gpu, KernelLaunch, PartCounters, Probe, Stop};
@@ -166,10 +166,14 @@ struct Ahead {
 }
 
 /// Runs two launches of a kernel.
-fn run(
-    gpu: &str,
-    program: &Arc<Program>,
-    grid: Grid,
+fn run(gpu: &str, program: &Arc<Program>, grid: Grid, how: (usize, bool)) -> (Seen, Ahead) {
+    run_together(&spec(gpu), &[(Arc::clone(program), grid)], how)
+}
+
+/// The same of several kernels at once, with so many threads, in steps or `ahead`.
+fn run_together(
+    gpu: &GpuSpec,
+    kernels: &[(Arc<Program>, Grid)],
     (threads, ahead): (usize, bool),
 ) -> (Seen, Ahead) {
     let mut memory = DeviceMemory::new(1 << 20);
@@ -184,11 +188,14 @@ fn run(
     memory
         .write(0, second, &inputs[BYTES as usize..])
         .expect("room");
-    let mut gpu = Gpu::new(spec(gpu), threads, Probe::default());
+    let mut gpu = Gpu::new(gpu.clone(), threads, Probe::default());
     let (mut fault, mut longest) = (None, 0);
     for _ in 0..2 {
-        gpu.launch(launch(program, grid, &gpu, buffer), &memory);
-        while gpu.take_ended().is_empty() && fault.is_none() {
+        for (program, grid) in kernels {
+            gpu.launch(launch(program, *grid, &gpu, buffer), &memory);
+        }
+        let mut left = kernels.len();
+        while left > 0 && fault.is_none() {
             let before = gpu.now();
             let done = match ahead {
                 true => gpu.advance(&mut memory, Cycle::MAX),
@@ -200,6 +207,7 @@ fn run(
                 Err(Stop::Fault(found)) => fault = Some(format!("{found:?}")),
                 Err(stop) => panic!("{stop:?}"),
             }
+            left -= gpu.take_ended().len();
         }
     }
     let mut bytes = vec![0; BYTES as usize];
@@ -252,9 +260,13 @@ fn check(body: &str, grid: Grid) -> [Seen; 2] {
 
 /// The same where accesses are so far apart that there are credits for them.
 fn check_apart(body: &str) -> [Seen; 2] {
+    check_spells(&apart(body))
+}
+
+fn apart(body: &str) -> String {
     const STEP: &str = "mad.lo.u32 %r5, %r5, 3, %r7;\n";
     let fewer = body.replace(", 60;", ", 8;").replace(", 90;", ", 60;");
-    check_spells(&fewer.replace(STEP, &STEP.repeat(15)))
+    fewer.replace(STEP, &STEP.repeat(15))
 }
 
 /// Half of the cycles are in spells, and what is seen is the same as without.
@@ -338,4 +350,38 @@ fn a_fault_in_a_spell_stops_all_in_the_same_cycle() {
     let late = FAULT.replace("31", "72");
     let seen = check_apart(&format!("{}{late}", in_place()));
     assert!(seen.iter().all(|seen| seen.fault.is_some()));
+}
+
+const POLICIES: [Multiprogram; 5] = [
+    Multiprogram::LeftOver,
+    Multiprogram::Exclusive,
+    Multiprogram::Fcfs,
+    Multiprogram::Even,
+    Multiprogram::Spatial,
+];
+
+/// Blocks of several kernels, in whatever order they are given out, run in spells as in steps. The
+/// second kernel's wait for the first's where they must, which is seen by all SMs at once.
+#[test]
+fn spells_of_several_kernels_are_as_steps() {
+    // Three blocks of the first leave room for some of the second.
+    let kernels = [
+        (in_place(), (100, 448)),
+        (SELDOM.to_owned(), MANY),
+        (APART.to_owned(), WIDE),
+    ];
+    let kernels = kernels.map(|(body, grid)| (program(&apart(&body)), grid));
+    for gpu in GPUS {
+        for policy in POLICIES {
+            let mut spec = spec(gpu);
+            spec.gpu.multiprogram = policy;
+            let (expected, _) = run_together(&spec, &kernels, (1, false));
+            for threads in [1, 2] {
+                let (seen, ahead) = run_together(&spec, &kernels, (threads, true));
+                let (spells, all) = (ahead.in_spells, seen.at);
+                assert!(4 * spells > all, "{gpu}, {policy:?}: {spells} of {all}");
+                assert!(seen == expected, "{gpu}, {policy:?}, {threads} threads");
+            }
+        }
+    }
 }

@@ -3,7 +3,7 @@
 use super::{Dispatcher, InFlight};
 use crate::sms::SmArray;
 use warploom_base::{BitSet, Cycle, SmId};
-use warploom_policy::SmFilter;
+use warploom_policy::{Multiprogram, SmFilter};
 use warploom_sm::Sm;
 
 impl Dispatcher {
@@ -26,14 +26,22 @@ impl Dispatcher {
         !self.changed && none_fits && rest.all(on_all_crews)
     }
 
-    /// The only kernel in flight, if SMs may run its blocks ahead of each other, and no SM can be
-    /// given any as long as none ends.
-    pub fn resting(&self) -> Option<&InFlight> {
-        let mut kernels = self.in_flight();
-        let kernel = kernels.next()?;
-        let rests = !self.changed && (self.open.is_empty() || !kernel.has_waiting());
-        let alone = kernels.next().is_none() && kernel.timing.is_none();
-        (rests && alone && kernel.may_run_ahead).then_some(kernel)
+    /// SMs may run the blocks of all kernels in flight ahead of each other, and no SM can be given
+    /// any as long as none ends.
+    pub fn may_begin_spell(&self) -> bool {
+        let plain = |kernel: &InFlight| kernel.may_run_ahead && kernel.timing.is_none();
+        let none_fits = self.open.is_empty() || !self.in_flight().any(InFlight::has_waiting);
+        !self.changed && none_fits && self.in_flight().all(plain)
+    }
+
+    /// In so many cycles no block is given to an SM that could be the last for which blocks of
+    /// other kernels wait.
+    pub fn has_more_than(&self, cycles: Cycle) -> bool {
+        let mut waiting = self.in_flight().filter(|kernel| kernel.has_waiting());
+        let (first, second) = (waiting.next(), waiting.next());
+        let by_turns = !self.multiprogram.overtakes() && second.is_some();
+        let most = cycles * self.last_in.len() as u64;
+        !by_turns || first.is_some_and(|kernel| kernel.waiting() > most)
     }
 
     /// An SM has taken a block. If it has no room for another it is not offered one in the next

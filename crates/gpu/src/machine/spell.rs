@@ -271,11 +271,10 @@ impl Gpu {
         if self.memory.is_idle() && self.sms.next_wake() > now || self.sms.are_ahead() {
             return None;
         }
-        let kernel = self.dispatcher.resting()?;
-        if self.unread(kernel) == 0 {
+        if !self.dispatcher.may_begin_spell() || self.unread().is_none_or(|cycles| cycles == 0) {
             return None;
         }
-        let lasts = self.lasts(kernel, end - now);
+        let lasts = self.last(end - now);
         if !lasts {
             self.spell.not_before = now + PATIENCE;
         }
@@ -300,9 +299,13 @@ impl Gpu {
         (end >= from + FEWEST && self.stops_at.is_none()).then_some(end)
     }
 
-    /// For how many cycles nothing can be read of what a kernel loads in the first of them.
-    fn unread(&self, kernel: &InFlight) -> Cycle {
-        self.spell.unread[usize::from(kernel.image.loads_blindly)]
+    /// For how many cycles nothing can be read of what kernels load in the first of them, if there
+    /// are any.
+    fn unread(&self) -> Option<Cycle> {
+        let kernels = self.dispatcher.in_flight();
+        kernels
+            .map(|kernel| self.spell.unread[usize::from(kernel.image.loads_blindly)])
+            .min()
     }
 
     /// How far another thread may run the back of the memory system while SMs run up to cycle `to`,
@@ -312,8 +315,13 @@ impl Gpu {
             return None;
         }
         let end = self.end_behind(to, limit)?;
-        let kernel = self.dispatcher.in_flight().next()?;
-        self.lasts(kernel, end - self.now).then_some(end)
+        self.last(end - self.now).then_some(end)
+    }
+
+    /// No kernel can end within so many cycles, nor can the blocks of one for which others wait.
+    fn last(&self, cycles: Cycle) -> bool {
+        let mut kernels = self.dispatcher.in_flight();
+        self.dispatcher.has_more_than(cycles) && kernels.all(|kernel| self.lasts(kernel, cycles))
     }
 
     /// A kernel cannot end within so many cycles, for there is more left of it than SMs can issue.
@@ -323,7 +331,10 @@ impl Gpu {
         let waiting = kernel.waiting();
         waiting > 0 && block > of_sm
             || waiting.saturating_mul(block) > of_sm * self.sms.len() as u64
-            || (0..self.sms.len()).any(|sm| self.sms.look(sm).fewest_to_end() > of_sm)
+            || (0..self.sms.len()).any(|sm| {
+                let sm = self.sms.look(sm);
+                sm.fewest_to_end(kernel.image.slot) > of_sm
+            })
     }
 
     /// Core cycles so far that were run in spells, not in steps: the host's time for a cycle
@@ -349,8 +360,7 @@ impl Gpu {
         }
         // SMs and the front are to run as far.
         let to = self.spell.back;
-        let kernel = self.dispatcher.in_flight().next();
-        let unread = kernel.map_or(0, |kernel| self.unread(kernel));
+        let unread = self.unread().unwrap_or(0);
         self.spell.begin(from, unread);
         while self.spell.next.min(self.spell.front) < to {
             if self.spell.next < to {

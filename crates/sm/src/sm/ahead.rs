@@ -6,7 +6,7 @@ use crate::kept::Others;
 use crate::ldst::image_of;
 use crate::passage::FarEnd;
 use std::sync::Arc;
-use warploom_base::{Cycle, WarpSlot};
+use warploom_base::{Cycle, KernelSlot, WarpSlot};
 use warploom_config::GpuSpec;
 use warploom_exec::DeviceMemory;
 use warploom_mem::Request;
@@ -25,11 +25,12 @@ pub(super) fn most_sent(spec: &GpuSpec) -> Vec<u32> {
 }
 
 impl Sm {
-    /// Fewest instructions that will issue here before the last block has ended.
-    pub fn fewest_to_end(&self) -> u64 {
+    /// Fewest instructions of a kernel that will issue here before its last block has ended.
+    pub fn fewest_to_end(&self, kernel: KernelSlot) -> u64 {
+        let image = image_of(&self.kernels, kernel);
         let running = warploom_policy::warps_of(self.warps.running()).map(WarpSlot::index);
-        let left = running.map(|slot| {
-            let image = image_of(&self.kernels, self.warps.track[slot].kernel);
+        let own = running.filter(|slot| self.warps.track[*slot].kernel == kernel);
+        let left = own.map(|slot| {
             let pc = self.warps.exec[slot].pc();
             pc.map_or(0, |pc| u64::from(image.fewest_to_end[pc.index()]))
         });
