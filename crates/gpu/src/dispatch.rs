@@ -103,7 +103,7 @@ impl InFlight {
         let bound = image.contexts.as_ref().map_or(0, |c| c.plan.bound);
         let most = blocks_per_sm + bound;
         Self {
-            may_run_ahead: image.contexts.is_none() && image.launch.may_run_ahead(),
+            may_run_ahead: image.launch.may_run_ahead(),
             image,
             needs,
             blocks_per_sm,

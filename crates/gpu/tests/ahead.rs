@@ -1,10 +1,11 @@
 //! SMs that run ahead of each other do what SMs do that meet after every cycle: programs in which
 //! the cycle of a store, seen by other SMs, decides what is computed.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use warploom_base::{Cycle, Dim3};
-use warploom_config::{GpuSpec, Multiprogram, preset};
+use warploom_config::{Base, GpuSpec, Multiprogram, preset, resolve};
 use warploom_diag::Source;
 use warploom_exec::{DeviceMemory, LaunchContext, LaunchSpec};
 use warploom_gpu::{Gpu, KernelLaunch, PartCounters, Probe, Stop};
@@ -95,6 +96,22 @@ mad.lo.u32 %r5, %r5, 3, %r7;
 st.global.u32 [%rd1], %r5;
 add.u32 %r6, %r6, 1;
 setp.lt.u32 %p1, %r6, 20;
+@%p1 bra L;
+";
+
+/// In place, but every thread loads from other lines each time, which its SM mostly does not have.
+const ELSEWHERE: &str = "\
+ld.param.u64 %rd6, [buf];
+L:
+mad.lo.u32 %r8, %r6, 4352, %r4;
+and.b32 %r8, %r8, 16383;
+mul.wide.u32 %rd2, %r8, 4;
+add.u64 %rd2, %rd6, %rd2;
+ld.global.u32 %r7, [%rd2];
+mad.lo.u32 %r5, %r5, 3, %r7;
+st.global.u32 [%rd1], %r5;
+add.u32 %r6, %r6, 1;
+setp.lt.u32 %p1, %r6, 16;
 @%p1 bra L;
 ";
 
@@ -269,7 +286,8 @@ fn apart(body: &str) -> String {
     fewer.replace(STEP, &STEP.repeat(15))
 }
 
-/// Half of the cycles are in spells, and what is seen is the same as without.
+/// Half of the cycles are in spells, or a third where there are several threads, which have other
+/// ways to run ahead; and what is seen is the same as without.
 fn check_spells(body: &str) -> [Seen; 2] {
     let program = program(body);
     GPUS.map(|gpu| {
@@ -278,7 +296,7 @@ fn check_spells(body: &str) -> [Seen; 2] {
             let (seen, ahead) = run(gpu, &program, WIDE, (threads, true));
             let (spells, all) = (ahead.in_spells, seen.at);
             assert!(
-                2 * spells > all,
+                (threads as Cycle + 1) * spells > all,
                 "{gpu}, {threads}: {spells} of {all}: {body}"
             );
             assert!(seen == expected, "{gpu}, {threads}: {body}");
@@ -383,5 +401,41 @@ fn spells_of_several_kernels_are_as_steps() {
                 assert!(seen == expected, "{gpu}, {policy:?}, {threads} threads");
             }
         }
+    }
+}
+
+/// Warps leave an SM while they wait for what they have loaded, and come back into other slots: on
+/// the first GPU, whose loads go past its data cache, before it is known whether that has to be
+/// loaded again.
+#[test]
+fn spells_with_context_switching_are_as_steps() {
+    let kernels = [(program(ELSEWHERE), (250, 256))];
+    for gpu in GPUS {
+        let base = Base::Preset(gpu.to_owned());
+        let mut ends = BTreeSet::new();
+        for context in ["none", "duet", "duet-tb", "virtual-thread"] {
+            // Contexts move in a cycle or two.
+            let sets = [
+                "gpu.sms=4",
+                "sm.global_skips_l1d=true",
+                "duet.extra_blocks=2",
+                "duet.port_bytes=4096",
+                "duet-tb.extra_blocks=2",
+                "duet-tb.port_bytes=4096",
+                "virtual-thread.port_bytes=4096",
+                &format!("sm.context={context}"),
+            ];
+            let sets = sets.map(str::to_owned);
+            let spec = resolve(&base, &sets).unwrap_or_else(|errors| panic!("{errors}"));
+            let (expected, _) = run_together(&spec, &kernels, (1, false));
+            for threads in [1, 2] {
+                let (seen, ahead) = run_together(&spec, &kernels, (threads, true));
+                let (spells, all) = (ahead.in_spells, seen.at);
+                assert!(2 * spells > all, "{gpu}, {context}: {spells} of {all}");
+                assert!(seen == expected, "{gpu}, {context}, {threads} threads");
+            }
+            ends.insert(expected.at);
+        }
+        assert!(ends.len() > 2, "{gpu}: contexts are switched");
     }
 }

@@ -24,7 +24,8 @@ pub struct Others {
 /// One of them.
 #[derive(Clone, Debug)]
 struct Load {
-    warp: WarpSlot,
+    /// What memory instructions call its warp, which may leave its slot meanwhile.
+    owner: u16,
     what: Loaded,
     /// It is to be repeated.
     again: bool,
@@ -89,7 +90,7 @@ impl Kept {
     fn next(&mut self) -> &mut Load {
         if self.count == self.loads.len() {
             self.loads.push(Load {
-                warp: WarpSlot(0),
+                owner: 0,
                 what: Loaded::NOTHING,
                 again: false,
             });
@@ -103,10 +104,11 @@ impl Sm {
     /// Keeps the load from global memory that a warp has just issued in cycle `now`.
     #[inline(never)]
     pub(crate) fn keep_load(&mut self, warp: WarpSlot, now: Cycle) {
+        let owner = self.owner(warp.index());
         let kept = &mut self.kept;
         kept.read_at = kept.read_at.min(now + kept.unread);
         let load = kept.next();
-        (load.warp, load.again) = (warp, false);
+        (load.owner, load.again) = (owner, false);
         load.what.be(now, &self.out, &self.log);
     }
 
@@ -133,21 +135,22 @@ impl Sm {
         (settled, to): (Cycle, Cycle),
         stored: &StoredLines,
     ) -> bool {
-        let kept = &mut self.kept;
-        if kept.from != from {
+        if self.kept.from != from {
             return false;
         }
-        let loads = &mut kept.loads[kept.first..kept.count];
+        let loads = self.kept.loads();
         let begin = loads.partition_point(|load| load.what.at() <= settled);
         let end = loads.partition_point(|load| load.what.at() <= to);
         if cfg!(debug_assertions) {
             for load in &loads[begin..] {
-                let slot = load.warp.index();
-                let image = image_of(&self.kernels, self.warps.track[slot].kernel);
-                let awaits = self.warps.awaits(slot, image.at(load.what.pc()));
+                let place = self.place(load.owner);
+                let image = image_of(&self.kernels, self.warps.track[place].kernel);
+                let awaits = self.warps.awaits(place, image.at(load.what.pc()));
                 assert!(awaits, "it may have been read: {load:?}");
             }
         }
+        let kept = &mut self.kept;
+        let loads = &mut kept.loads[kept.first..kept.count];
         let mut any = false;
         for load in &mut loads[begin..end] {
             load.again = load.what.may_touch(stored);
@@ -162,7 +165,7 @@ impl Sm {
         let kept = std::mem::take(&mut self.kept);
         let loads = kept.loads().iter();
         for load in loads.filter(|load| load.again & (load.what.at() == at)) {
-            self.repeat(load.warp, &load.what, memory);
+            self.repeat(self.place(load.owner), &load.what, memory);
         }
         self.kept = kept;
     }

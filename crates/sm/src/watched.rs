@@ -1,6 +1,7 @@
 //! An SM that runs ahead of others: what it loads and stores is watched, and the loads of its last
 //! cycle can be repeated.
 
+use crate::context::Place;
 use crate::ldst::image_of;
 use crate::sm::Sm;
 use warploom_base::{Cycle, WarpSlot};
@@ -79,18 +80,18 @@ impl Sm {
             return;
         };
         for (slot, load) in &watched.loads {
-            self.repeat(*slot, load, memory);
+            self.repeat(slot.index(), load, memory);
         }
         self.watched = Some(watched);
     }
 
-    /// Repeats a load of a warp.
-    pub(crate) fn repeat(&mut self, slot: WarpSlot, load: &Loaded, memory: &DeviceMemory) {
-        let track = self.warps.track[slot.index()];
+    /// Repeats a load of the warp in a place.
+    pub(crate) fn repeat(&mut self, place: Place, load: &Loaded, memory: &DeviceMemory) {
+        let track = self.warps.track[place];
         let image = image_of(&self.kernels, track.kernel);
         let block = &mut self.blocks[track.block.index()].state;
-        let warp = &mut self.warps.exec[slot.index()];
-        let place = (&image.launch, block, warp);
-        load.repeat(place, memory, &self.log, &mut self.out);
+        let warp = &mut self.warps.exec[place];
+        let state = (&image.launch, block, warp);
+        load.repeat(state, memory, &self.log, &mut self.out);
     }
 }

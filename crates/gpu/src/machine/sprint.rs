@@ -13,6 +13,7 @@
 
 use super::{Gpu, Stop};
 use crate::conservation::Ledger;
+use crate::dispatch::InFlight;
 use crate::lead::FarEnd;
 use crate::memory::{Later, MemorySystem};
 use crate::monitor::Monitor;
@@ -135,7 +136,9 @@ impl Gpu {
             return None;
         }
         let mut kernels = self.dispatcher.in_flight();
-        if !kernels.all(|kernel| kernel.may_run_ahead) || !self.dispatcher.rests(&self.sms) {
+        // A warp may leave its slot in the cycle in which it has loaded something.
+        let may_run_ahead = |k: &InFlight| k.may_run_ahead && k.image.contexts.is_none();
+        if !kernels.all(may_run_ahead) || !self.dispatcher.rests(&self.sms) {
             return None;
         }
         if self.is_idle() || self.memory.is_idle() && self.sms.next_wake() > self.now {
