@@ -170,24 +170,6 @@ impl GpuSpec {
         (self.l1d.enabled && !skipped).then(hit)
     }
 
-    /// Core cycles from the issue of any load from global memory to that of the first instruction
-    /// that may read its result, at least; `blind`: one that reads no register, for which the
-    /// collectors need a step less.
-    pub fn least_load_cycles(&self, blind: bool) -> u32 {
-        let memory = match self.l1d.enabled {
-            true => self.sm.l1d_latency_cycles,
-            false => self.partition.rop_cycles,
-        };
-        let steps = 3 - u32::from(blind);
-        let stages = [self.collect_in(steps), self.first_try()];
-        let edges = stages.iter().flat_map(|stage| &stage.edges);
-        let core = edges.map(|edge| match edge {
-            Edge::Core(cycles) => *cycles,
-            _ => 0,
-        });
-        core.sum::<u32>() + memory.min(self.partition.rop_cycles)
-    }
-
     /// A load past L1D that hits L2.
     pub fn l2_hit(&self) -> Vec<Stage> {
         let mut stages = vec![self.collect(), self.first_try()];
@@ -255,11 +237,6 @@ impl GpuSpec {
     /// Issue, collector, operands, dispatch: three steps of the collectors (model page, 3.5). In
     /// 3.2.2 the load/store unit steps them, as often as itself.
     fn collect(&self) -> Stage {
-        self.collect_in(3)
-    }
-
-    /// The same in so many steps.
-    fn collect_in(&self, all: u32) -> Stage {
         let (steps, ports) = (self.sm.collectors.steps_per_cycle, self.sm.mem_unit_ports);
         let steps = match self.gpu.style {
             ModelStyle::V3 => steps * ports,
@@ -267,8 +244,8 @@ impl GpuSpec {
         };
         Stage::new(
             "collector, operands, dispatch",
-            [Edge::Core(all.div_ceil(steps))],
-            format!("{all} steps / {steps} a cycle, rounded up"),
+            [Edge::Core(3u32.div_ceil(steps))],
+            format!("3 steps / {steps} a cycle, rounded up"),
         )
     }
 
@@ -505,7 +482,7 @@ impl<'a> Place<'a> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Edge, GpuSpec, Row};
+    use super::{Edge, Row};
     use crate::{Base, preset, resolve};
 
     /// GTX 480: 4 cycles to the first try, a link of 1, a network of 2 + 3 + 2 cycles, 118 of the
@@ -519,21 +496,6 @@ mod tests {
         let stages = gpu.dram_load(Row::Hit);
         let parts = gpu.stage_cycles(&stages, 1000);
         assert_eq!(parts.iter().sum::<u64>() + 1000, gpu.walk(&stages, 1000));
-    }
-
-    /// GTX 480: three steps of the collectors and the try, in which it hits; a step less without a
-    /// register to read. With GPGPU-Sim 4.2's it is taken before, and waits for 35 cycles; without a
-    /// data cache it goes to L2, 120 cycles on.
-    #[test]
-    fn the_least_that_a_load_takes_by_hand() {
-        let of = |gpu: &GpuSpec| [false, true].map(|blind| gpu.least_load_cycles(blind));
-        let mut gtx480 = preset("gtx480").unwrap_or_else(|errors| panic!("{errors}"));
-        assert_eq!(of(&gtx480), [4, 3]);
-        assert_eq!(gtx480.latencies().l1d, Some(4));
-        gtx480.l1d.enabled = false;
-        assert_eq!(of(&gtx480), [124, 123]);
-        let newer = preset("gtx480-gpgpusim4").unwrap_or_else(|errors| panic!("{errors}"));
-        assert_eq!(of(&newer), [40, 39]);
     }
 
     /// GTX 480: 4 cycles to the first try, 1 to the results, picked 1, and written in one cycle to

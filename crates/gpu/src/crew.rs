@@ -121,8 +121,8 @@ impl Arrived {
 pub(crate) struct Reached {
     /// The next cycle that it has not run.
     pub at: Cycle,
-    /// See [`Sm::reads_at`].
-    pub reads_at: Cycle,
+    /// See [`Sm::waits_for`].
+    pub waits_for: Option<Cycle>,
     /// Where it has loaded from, as far as that is not settled.
     pub pages: Pages,
 }
@@ -311,7 +311,7 @@ impl Crew {
             self.backlogs.note(turn.sm, others.began, news.waiting);
             reached.push(Reached {
                 at,
-                reads_at: sm.reads_at(),
+                waits_for: sm.waits_for(),
                 pages: sm.loaded_pages(),
             });
         }

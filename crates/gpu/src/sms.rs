@@ -75,14 +75,14 @@ impl Alone<'_> {
     }
 
     /// Runs an SM as far as it can be run: see [`Sm::run_on`]. Takes what it sends. Returns how
-    /// far, when it [reads](Sm::reads_at), and what it has for others.
+    /// far, what it [waits for](Sm::waits_for), and what it has for others.
     pub fn run_on(
         &mut self,
         turn: &Turn,
         round: &Round,
         memory: &DeviceMemory,
         sent: impl FnMut(&Outgoing),
-    ) -> (Cycle, Cycle, Flags) {
+    ) -> (Cycle, Option<Cycle>, Flags) {
         let (sm, news) = (self.crew.own(turn.sm), &mut self.news[turn.sm]);
         let far = turn.far_end(round.known);
         let end = sm.run_on((turn.from, turn.to), &far, &round.others, memory);
@@ -90,7 +90,7 @@ impl Alone<'_> {
         if news.flags.sent() {
             sm.take_sent(sent);
         }
-        (end, sm.reads_at(), news.flags)
+        (end, sm.waits_for(), news.flags)
     }
 }
 

@@ -64,7 +64,6 @@ struct Call {
     /// [`Step::round`]; `known` is [`NO_ROUND`] for none, `from` is when the spell began.
     known: AtomicU64,
     settled: AtomicU64,
-    unread: AtomicU64,
     /// Lent for the step.
     memory: AtomicPtr<DeviceMemory>,
     crew: AtomicPtr<Crew>,
@@ -197,7 +196,6 @@ impl Call {
         self.known.store(known, Ordering::Relaxed);
         if let Some(Round { others, .. }) = step.round {
             self.settled.store(others.settled, Ordering::Relaxed);
-            self.unread.store(others.unread, Ordering::Relaxed);
         }
         let memory = std::ptr::from_ref(step.memory).cast_mut();
         self.memory.store(memory, Ordering::Relaxed);
@@ -224,7 +222,6 @@ impl Call {
             others: Others {
                 began: from,
                 settled: self.settled.load(Ordering::Relaxed),
-                unread: self.unread.load(Ordering::Relaxed),
             },
         };
         let step = Step {

@@ -140,8 +140,6 @@ pub struct KernelImage {
     pub blocks_per_sm: u32,
     /// By program counter.
     pub timed: Vec<TimedInst>,
-    /// A load from global memory reads no register: its address is a number.
-    pub loads_blindly: bool,
     /// How its contexts are switched, if they are.
     pub contexts: Option<KernelContexts>,
     /// By program counter: see [`Program::fewest_to_end`].
@@ -266,10 +264,6 @@ impl KernelImage {
         });
         let timed = timed.collect();
         let fewest_to_end = program.fewest_to_end();
-        let is_blind = |facts: &InstFacts| {
-            facts.class == InstClass::Load(MemClass::Global) && facts.bank_reads.is_empty()
-        };
-        let loads_blindly = program.facts.iter().any(is_blind);
         Self {
             fewest_to_end,
             launch,
@@ -283,7 +277,6 @@ impl KernelImage {
             shared_bytes,
             blocks_per_sm,
             timed,
-            loads_blindly,
             contexts: None,
             lists,
             more_scores,

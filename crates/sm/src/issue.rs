@@ -501,9 +501,11 @@ impl Sm {
             .take()
             .expect("issue checks for a free record");
         let loads = effect.kind == MemKind::Load && effect.space == MemSpace::Global;
-        if loads && self.kept.is_open(self.env.clock) {
+        let keeps = loads && self.kept.is_open(self.env.clock);
+        if keeps {
             self.keep_load(slot, self.env.clock);
         }
+        let kept_at = if keeps { self.env.clock } else { 0 };
         let path = self.path_of(&effect);
         let replies = effect.kind != MemKind::Store;
         self.fill_list(slot, list, path, &effect);
@@ -534,6 +536,7 @@ impl Sm {
             shared_cycles,
             list,
             copy: None,
+            kept_at,
         };
         if kind == AccessKind::GlobalAtomic {
             self.keep_atomic(w, list);
@@ -574,6 +577,7 @@ impl Sm {
             shared_cycles: 0,
             list,
             copy: None,
+            kept_at: 0,
         };
         MemId(id)
     }

@@ -1,8 +1,8 @@
 //! What an SM loads while it runs some cycles at a stretch. Another may have stored there in one of
 //! them, which is known when all have run them: then those loads are repeated.
 //!
-//! Invariant: of no load kept here anything has been read, for the SM waits in front of the cycle
-//! in which something of the first could be.
+//! Invariant: of no load kept here anything has been read, for the SM stands in front of issue in
+//! the cycle in which one has all that it waited for, until it is as it should be.
 
 use crate::ldst::image_of;
 use crate::sm::Sm;
@@ -17,8 +17,6 @@ pub struct Others {
     /// All have run the cycles before this one, and what was stored in these is visible: loads are
     /// as they should be up to it.
     pub settled: Cycle,
-    /// For how many cycles from its issue on nothing of a load can be read.
-    pub unread: Cycle,
 }
 
 /// One of them.
@@ -39,13 +37,14 @@ pub(crate) struct Kept {
     /// Loads behind `settled` and before `to` are kept.
     settled: Cycle,
     to: Cycle,
-    unread: Cycle,
     /// `loads[first..count]`, in order of cycles; the others are room.
     first: usize,
     count: usize,
     loads: Vec<Load>,
-    /// The first cycle in which something of them may be read.
-    read_at: Cycle,
+    /// The cycle of the last of them that may be read, 0 if none may.
+    arrived: Cycle,
+    /// The SM stands in front of issue.
+    stands: bool,
 }
 
 impl Kept {
@@ -53,36 +52,44 @@ impl Kept {
     pub fn go_on(&mut self, to: Cycle, others: &Others) {
         if self.from != others.began {
             self.from = others.began;
-            (self.first, self.count) = (0, 0);
+            (self.first, self.count, self.arrived) = (0, 0, 0);
         }
-        self.to = to;
-        (self.settled, self.unread) = (others.settled, others.unread);
-        let settled = self
-            .loads()
-            .iter()
-            .take_while(|l| l.what.at() <= self.settled);
+        (self.settled, self.to) = (others.settled, to);
+        let loads = self.loads().iter();
+        let settled = loads.take_while(|load| load.what.at() <= others.settled);
         self.first += settled.count();
         if self.first == self.count {
             (self.first, self.count) = (0, 0);
         }
-        let first = self.loads().first();
-        self.read_at = first.map_or(Cycle::MAX, |load| load.what.at() + self.unread);
     }
 
     fn loads(&self) -> &[Load] {
         &self.loads[self.first..self.count]
     }
 
+    /// A load that issued in cycle `at`, or 0 if it was not kept, may be read.
+    #[inline]
+    pub fn arrive(&mut self, at: Cycle) {
+        self.arrived = self.arrived.max(at);
+    }
+
+    /// Whether the SM has to stand in front of issue in cycle `now`.
+    #[inline]
+    pub fn stops(&mut self, now: Cycle) -> bool {
+        self.stands = (self.settled < self.arrived) & (now < self.to);
+        self.stands
+    }
+
+    /// It does.
+    #[inline]
+    pub fn stands(&self) -> bool {
+        self.stands
+    }
+
     /// Those of cycle `now` are kept.
     #[inline]
     pub fn is_open(&self, now: Cycle) -> bool {
         (self.settled < now) & (now < self.to)
-    }
-
-    /// Something of what was loaded may be read in cycle `now`.
-    #[inline]
-    pub fn may_be_read(&self, now: Cycle) -> bool {
-        self.read_at <= now
     }
 
     /// Room for another.
@@ -105,17 +112,15 @@ impl Sm {
     #[inline(never)]
     pub(crate) fn keep_load(&mut self, warp: WarpSlot, now: Cycle) {
         let owner = self.owner(warp.index());
-        let kept = &mut self.kept;
-        kept.read_at = kept.read_at.min(now + kept.unread);
-        let load = kept.next();
+        let load = self.kept.next();
         (load.owner, load.again) = (owner, false);
         load.what.be(now, &self.out, &self.log);
     }
 
-    /// The first cycle that the SM cannot run before what it has loaded is as it should be.
+    /// The cycle up to which loads have to be settled before the SM goes on, if it stands.
     #[inline]
-    pub fn reads_at(&self) -> Cycle {
-        self.kept.read_at
+    pub fn waits_for(&self) -> Option<Cycle> {
+        self.kept.stands().then_some(self.kept.arrived)
     }
 
     /// The pages that were loaded from in the stretch.
@@ -146,7 +151,8 @@ impl Sm {
                 let place = self.place(load.owner);
                 let image = image_of(&self.kernels, self.warps.track[place].kernel);
                 let awaits = self.warps.awaits(place, image.at(load.what.pc()));
-                assert!(awaits, "it may have been read: {load:?}");
+                let stands = self.waits_for() >= Some(load.what.at());
+                assert!(awaits | stands, "it may have been read: {load:?}");
             }
         }
         let kept = &mut self.kept;

@@ -468,6 +468,7 @@ impl Sm {
             return self.complete_wherever(id);
         }
         let inst = self.ldst.insts[id.0];
+        self.kept.arrive(inst.kept_at);
         let slot = inst.warp.index();
         let image = image_of(&self.kernels, inst.kernel);
         if let Some(group) = inst.copy {
@@ -482,6 +483,7 @@ impl Sm {
     #[cold]
     fn complete_wherever(&mut self, id: MemId) {
         let inst = self.ldst.insts[id.0];
+        self.kept.arrive(inst.kept_at);
         let slot = self.place(inst.warp.0);
         let image = image_of(&self.kernels, inst.kernel);
         self.warps.clear_pending(slot, image.at(inst.pc), image);

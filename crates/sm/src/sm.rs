@@ -5,6 +5,7 @@
 //! time is skipped together with those that follow; counters are the same either way.
 
 mod ahead;
+mod describe;
 
 use crate::blocks::{BlockSlot, Place, Resources};
 use crate::carveout::Carveout;
@@ -55,6 +56,8 @@ enum Done {
     Arrivals,
     /// The load/store unit has had its turn as well; function units had nothing to take.
     Memory,
+    /// All in front of issue.
+    Operands,
 }
 
 /// A block that has ended.
@@ -483,14 +486,19 @@ impl Sm {
             self.begin_counting();
             self.finish_flights(now);
         }
-        if done != Done::Memory {
+        if matches!(done, Done::Nothing | Done::Arrivals) {
             self.feed_units(now);
             self.load_and_store(now);
         }
-        self.feed_ldst();
-        if self.style == ModelStyle::V4 {
-            let steps = u64::from(self.collector_steps);
-            self.read_operands(self.counters.active_cycles * steps, steps);
+        if done != Done::Operands {
+            self.feed_ldst();
+            if self.style == ModelStyle::V4 {
+                let steps = u64::from(self.collector_steps);
+                self.read_operands(self.counters.active_cycles * steps, steps);
+            }
+        }
+        if self.kept.stops(now) {
+            return;
         }
         let before = self.counters.warp_instructions;
         if let Err(fault) = self.issue(now, memory) {
@@ -730,56 +738,6 @@ impl Sm {
             let slot = slot.index();
             f(self.owner(slot), self.warps.exec[slot].fingerprint());
         }
-    }
-
-    /// Adds what ended instructions left behind: nothing, unless this crate has a bug. Requires
-    /// that no block runs.
-    pub fn describe_leaks(&self, out: &mut Vec<String>) {
-        let kept = [
-            ("blocks", self.taken_blocks.count_ones() as usize),
-            ("warps", self.warps.live.mask().count_ones() as usize),
-            ("instructions in flight", self.flights.used()),
-            ("memory instructions", self.ldst.insts.used()),
-            ("lists of transactions", self.ldst.lists.used()),
-            ("collectors", usize::from(!self.collectors.is_idle())),
-        ];
-        let left = kept.into_iter().filter(|(_, count)| *count > 0);
-        let switched = self.context.as_ref().map_or(0, |c| c.leaks());
-        if switched > 0 {
-            out.push(format!(
-                "{}: {switched} contexts and their storage are left",
-                self.id
-            ));
-        }
-        out.extend(left.map(|(what, count)| format!("{}: {count} {what} are left", self.id)));
-    }
-
-    /// What every unfinished warp of the SM waits for, a line each: for reports of deadlocks.
-    pub fn describe_waits(&self, out: &mut Vec<String>) {
-        for slot in warploom_policy::warps_of(self.warps.running()) {
-            let w = slot.index();
-            let block = &self.blocks[self.warps.track[w].block.index()];
-            let image = image_of(&self.kernels, self.warps.track[w].kernel);
-            let bit = 1 << w;
-            let why = if self.warps.at_barrier & bit != 0 {
-                let id = self.warps.exec[w].waits_at_barrier().unwrap_or(0);
-                format!("at {}", block.state.barriers.describe(id))
-            } else if self.warps.atomic & bit != 0 {
-                "for an atomic".to_owned()
-            } else if self.warps.fenced & bit != 0 {
-                "behind a fence".to_owned()
-            } else {
-                format!("at {}", self.warps.exec[w].describe(&image.launch))
-            };
-            out.push(format!(
-                "{}, block {} of `{}`, warp {}: {why}",
-                self.id,
-                block.state.ctaid(),
-                image.program.name,
-                self.warps.exec[w].warp_index(),
-            ));
-        }
-        self.describe_absent(out);
     }
 }
 

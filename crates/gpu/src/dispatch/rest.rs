@@ -26,12 +26,12 @@ impl Dispatcher {
         !self.changed && none_fits && rest.all(on_all_crews)
     }
 
-    /// SMs may run the blocks of all kernels in flight ahead of each other, and no SM can be given
-    /// any as long as none ends.
+    /// There are kernels in flight, whose blocks SMs may run ahead of each other, and no SM can be
+    /// given any as long as none ends.
     pub fn may_begin_spell(&self) -> bool {
         let plain = |kernel: &InFlight| kernel.may_run_ahead && kernel.timing.is_none();
         let none_fits = self.open.is_empty() || !self.in_flight().any(InFlight::has_waiting);
-        !self.changed && none_fits && self.in_flight().all(plain)
+        !self.changed && none_fits && !self.slots.is_empty() && self.in_flight().all(plain)
     }
 
     /// In so many cycles no block is given to an SM that could be the last for which blocks of

@@ -14,9 +14,8 @@
 //! may be away between two spells.
 //!
 //! What one stores and another loads is loaded again once it is visible, before anything can have
-//! read it: an SM waits in front of the first cycle in which something of what it has loaded may be
-//! read until all have run the cycles before the load. Mostly that is behind the spell: a load that
-//! hits takes some forty cycles, or four where the data cache answers at once.
+//! read it: an SM for which a load of the spell arrives stands in front of issue until all have run
+//! the cycles before the load. Mostly none does: a miss takes longer than a spell.
 //!
 //! Invariants: results are those of steps; a spell ends at the next multiple of [`MOST`] cycles if
 //! not before, and the next spell at the one behind that, so that the machine can stop for a fault
@@ -58,9 +57,6 @@ pub(super) const fn stop_behind(now: Cycle) -> Cycle {
 
 /// Where SMs are.
 pub(super) struct Spell {
-    /// For how many cycles what SMs load cannot have been read; the second where a load reads no
-    /// register.
-    unread: [Cycle; 2],
     /// It ends at the next multiple of so many.
     whole: Cycle,
     /// Most cycles that the back of the memory system may be ahead of the front.
@@ -73,13 +69,11 @@ pub(super) struct Spell {
     view: DeviceView,
     /// By SM: the next cycle that it has not run.
     at: Vec<Cycle>,
-    /// By SM: the first in which it may read something that it has loaded and that is not settled.
-    reads_at: Vec<Cycle>,
+    /// By SM: the cycle up to which loads have to be settled before it goes on, 0 if none.
+    waits_for: Vec<Cycle>,
     /// What SMs have loaded is as it should be up to this cycle, and what they stored before is
     /// visible.
     settled: Cycle,
-    /// For how many cycles what is loaded cannot be read.
-    unread_now: Cycle,
     /// Some SM waits until more is settled, and it can be.
     waits: bool,
     /// The first of them.
@@ -111,27 +105,23 @@ impl Spell {
     /// For a machine whose memory system may run in parts that are so many cycles apart.
     pub fn new(spec: &GpuSpec, most_apart: Cycle, threads: usize) -> Self {
         let sms = spec.gpu.sms as usize;
-        let steps = spec.gpu.link_cycles > 1;
-        let unread = |blind| match steps {
-            true => 0,
-            false => spec.least_load_cycles(blind).into(),
-        };
         Self {
-            unread: [unread(false), unread(true)],
             whole: match threads {
                 1 => MOST,
                 // The replies of one must find room, one each cycle. Those of the one before have
                 // mostly been taken by the time that it is run.
                 _ => 1 << spec.sm.ejection_fifo.clamp(1, MOST as u32).ilog2(),
             },
-            most_apart,
+            most_apart: match spec.gpu.link_cycles {
+                1 => most_apart,
+                _ => 0,
+            },
             not_before: 0,
             issues: u64::from(spec.sm.schedulers.max(1) * spec.sm.max_issue_per_warp.max(1)),
             view: DeviceView::default(),
             at: vec![0; sms],
-            reads_at: vec![0; sms],
+            waits_for: vec![0; sms],
             settled: 0,
-            unread_now: 0,
             waits: false,
             has_stored: false,
             next: 0,
@@ -148,12 +138,10 @@ impl Spell {
         }
     }
 
-    /// In a spell from cycle `now` on nothing of a load is read for so many cycles.
-    fn begin(&mut self, now: Cycle, unread: Cycle) {
+    fn begin(&mut self, now: Cycle) {
         self.at.fill(now);
-        self.reads_at.fill(Cycle::MAX);
+        self.waits_for.fill(0);
         (self.next, self.front, self.settled) = (now, now, now);
-        self.unread_now = unread;
         (self.waits, self.has_stored) = (false, false);
         (0..self.at.len()).for_each(|sm| self.behind.insert(sm));
         self.flags = Flags::default();
@@ -166,17 +154,8 @@ impl Spell {
             others: Others {
                 began,
                 settled: self.settled,
-                unread: self.unread_now,
             },
         }
-    }
-
-    /// An SM may read in its next cycle what others may have stored before it was loaded, as long
-    /// as that is not settled up to a later cycle than `settled`.
-    #[inline]
-    fn would_read(&self, sm: usize, settled: Cycle) -> bool {
-        let reads_at = self.reads_at[sm];
-        self.at[sm] >= reads_at && reads_at - self.unread_now > settled
     }
 
     /// What comes to the front in its next cycle is known: of an SM that has not run the cycle
@@ -206,7 +185,7 @@ impl Spell {
         let at = self.at[sm];
         let is_offered = offered.is_some_and(|open| open.contains(sm));
         let in_order = is_offered || self.called.contains(sm);
-        if at > self.front || at > self.next && in_order || self.would_read(sm, self.settled) {
+        if at > self.front || at > self.next && in_order || self.waits_for[sm] > self.settled {
             return None;
         }
         // One that may have room for a block is offered one in the next cycle.
@@ -227,10 +206,10 @@ impl Spell {
         None
     }
 
-    /// An SM has come to cycle `at`, and may read something in cycle `reads_at`.
+    /// An SM has come to cycle `at`, where it may wait until loads up to some cycle are settled.
     #[inline]
-    fn move_to(&mut self, sm: usize, (at, reads_at): (Cycle, Cycle), flags: Flags) {
-        (self.at[sm], self.reads_at[sm]) = (at, reads_at);
+    fn move_to(&mut self, sm: usize, at: Cycle, waits_for: Option<Cycle>, flags: Flags) {
+        (self.at[sm], self.waits_for[sm]) = (at, waits_for.unwrap_or(0));
         self.flags |= flags;
         if flags.finished() || flags.gained_room() {
             self.called.insert(sm);
@@ -250,7 +229,8 @@ impl Spell {
         self.next = next;
         let mut waits = false;
         each_member!(self.behind, sm => {
-            waits |= self.would_read(sm, self.settled) & !self.would_read(sm, next);
+            let cycle = self.waits_for[sm];
+            waits |= (self.settled < cycle) & (cycle <= next);
         });
         self.waits = waits;
     }
@@ -271,7 +251,7 @@ impl Gpu {
         if self.memory.is_idle() && self.sms.next_wake() > now || self.sms.are_ahead() {
             return None;
         }
-        if !self.dispatcher.may_begin_spell() || self.unread().is_none_or(|cycles| cycles == 0) {
+        if !self.dispatcher.may_begin_spell() {
             return None;
         }
         let lasts = self.last(end - now);
@@ -297,15 +277,6 @@ impl Gpu {
         let end = (from / whole + 1) * whole;
         let end = end.min(self.now + most_apart).min(limit).min(looks);
         (end >= from + FEWEST && self.stops_at.is_none()).then_some(end)
-    }
-
-    /// For how many cycles nothing can be read of what kernels load in the first of them, if there
-    /// are any.
-    fn unread(&self) -> Option<Cycle> {
-        let kernels = self.dispatcher.in_flight();
-        kernels
-            .map(|kernel| self.spell.unread[usize::from(kernel.image.loads_blindly)])
-            .min()
     }
 
     /// How far another thread may run the back of the memory system while SMs run up to cycle `to`,
@@ -360,8 +331,7 @@ impl Gpu {
         }
         // SMs and the front are to run as far.
         let to = self.spell.back;
-        let unread = self.unread().unwrap_or(0);
-        self.spell.begin(from, unread);
+        self.spell.begin(from);
         while self.spell.next.min(self.spell.front) < to {
             if self.spell.next < to {
                 self.probe.enter(Part::Sms);
@@ -515,11 +485,11 @@ impl Gpu {
         let round = spell.round(from);
         each_member!(spell.behind, sm => {
             if let Some(turn) = spell.turn(sm, alone.news(sm), offered, (to, memory)) {
-                let (at, reads_at, flags) = alone.run_on(&turn, &round, device, |sent| {
+                let (at, waits_for, flags) = alone.run_on(&turn, &round, device, |sent| {
                     ledger.sent(sm, &sent.request);
                     memory.take(sm, sent);
                 });
-                spell.move_to(sm, (at, reads_at), flags);
+                spell.move_to(sm, at, waits_for, flags);
             }
         });
     }
@@ -544,7 +514,7 @@ impl Gpu {
             round,
             &mut turns,
             device,
-            |sm, reached, flags| spell.move_to(sm, (reached.at, reached.reads_at), flags),
+            |sm, reached, flags| spell.move_to(sm, reached.at, reached.waits_for, flags),
             |sm, sent| {
                 ledger.sent(sm, &sent.request);
                 memory.take(sm, sent);

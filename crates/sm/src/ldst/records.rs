@@ -1,6 +1,6 @@
 //! What the load/store unit knows of an instruction on its way.
 
-use warploom_base::{KernelSlot, LaneMask, Pc, WarpSlot};
+use warploom_base::{Cycle, KernelSlot, LaneMask, Pc, WarpSlot};
 use warploom_exec::AtomicBatch;
 use warploom_mem::AccessKind;
 
@@ -46,6 +46,8 @@ pub struct MemInst {
     pub list: u16,
     /// Its group, of an asynchronous copy.
     pub copy: Option<u8>,
+    /// When it issued, if what it loads is [kept](crate::kept); else 0.
+    pub kept_at: Cycle,
 }
 
 impl MemInst {
@@ -63,6 +65,7 @@ impl MemInst {
         shared_cycles: 0,
         list: 0,
         copy: None,
+        kept_at: 0,
     };
 
     /// A load that may go to global memory, and not to shared memory's atomics.

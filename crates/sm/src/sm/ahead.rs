@@ -1,6 +1,6 @@
 //! An SM that runs some cycles at a stretch, before what others do in these is known.
 
-use super::Sm;
+use super::{Done, Sm};
 use crate::image::{INST_BYTES, KernelImage};
 use crate::kept::Others;
 use crate::ldst::image_of;
@@ -91,8 +91,8 @@ impl Sm {
     /// Runs cycles from `from` up to, not including, `to`, or as far as it can without news from
     /// others. Returns how far: not past the end of a block; no further than credits are there
     /// for whatever it sends, but where all are there that there will be: in the cycles that the
-    /// `far` end has run, and those for which what that does is known; and not to where it may read
-    /// what it has loaded before `others` have run.
+    /// `far` end has run, and those for which what that does is known; and into the cycle in which
+    /// it may read what it has loaded, up to issue, as long as `others` have not run so far.
     pub fn run_on(
         &mut self,
         (from, to): (Cycle, Cycle),
@@ -107,40 +107,44 @@ impl Sm {
         self.sleep_to(from);
         let mut now = from;
         while now < to && self.fault.is_none() {
-            self.link.take_credits(now);
-            if now > known {
-                let knows = foresees && self.link.foresees(now);
-                if !knows && self.may_lack_credits(now) {
-                    self.wake_at = now;
-                    break;
+            if self.kept.stands() {
+                self.work(now, memory, Done::Operands);
+            } else {
+                self.link.take_credits(now);
+                if now > known {
+                    let knows = foresees && self.link.foresees(now);
+                    if !knows && self.may_lack_credits(now) {
+                        self.wake_at = now;
+                        break;
+                    }
+                }
+                self.wake_at = if self.wide_awake {
+                    now
+                } else {
+                    self.sleeps_until(now)
+                };
+                if self.wake_at > now {
+                    let end = self.wake_at.min(to).min(self.link.next_credits());
+                    now = match end > known + 1 && self.may_lack_credits(now) {
+                        true => self.link.sleep_for_credits(known.max(now), end),
+                        false => end,
+                    };
+                    self.sleep_to(now);
+                    continue;
+                }
+                let most =
+                    cfg!(debug_assertions).then(|| (self.most_to_send(now), self.link.credits()));
+                self.run_cycle(now, memory);
+                if let Some((most, before)) = most {
+                    let sent = before - self.link.credits();
+                    assert!(sent <= most, "{} sent {sent} flits of {most}", self.id);
                 }
             }
-            self.wake_at = if self.wide_awake {
-                now
-            } else {
-                self.sleeps_until(now)
-            };
-            if self.wake_at > now {
-                let end = self.wake_at.min(to).min(self.link.next_credits());
-                now = match end > known + 1 && self.may_lack_credits(now) {
-                    true => self.link.sleep_for_credits(known.max(now), end),
-                    false => end,
-                };
-                self.sleep_to(now);
-                continue;
-            }
-            if self.kept.may_be_read(now) {
+            if self.kept.stands() {
                 break;
             }
-            let most =
-                cfg!(debug_assertions).then(|| (self.most_to_send(now), self.link.credits()));
-            self.run_cycle(now, memory);
             now += 1;
             self.settled = now;
-            if let Some((most, before)) = most {
-                let sent = before - self.link.credits();
-                assert!(sent <= most, "{} sent {sent} flits of {most}", self.id);
-            }
             if self.gained_room | !self.finished.is_empty() {
                 break;
             }
