@@ -254,11 +254,11 @@ impl Gpu {
         if !self.dispatcher.may_begin_spell() {
             return None;
         }
-        let lasts = self.last(end - now);
-        if !lasts {
+        let lasting = self.lasting(end - now);
+        if lasting < FEWEST {
             self.spell.not_before = now + PATIENCE;
         }
-        lasts.then_some(end)
+        (lasting >= FEWEST).then_some(now + lasting)
     }
 
     /// The back of the memory system has run cycles that SMs have not.
@@ -286,26 +286,39 @@ impl Gpu {
             return None;
         }
         let end = self.end_behind(to, limit)?;
-        self.last(end - self.now).then_some(end)
+        let end = self.now + self.lasting(end - self.now);
+        (end >= to + FEWEST).then_some(end)
     }
 
-    /// No kernel can end within so many cycles, nor can the blocks of one for which others wait.
-    fn last(&self, cycles: Cycle) -> bool {
-        let mut kernels = self.dispatcher.in_flight();
-        self.dispatcher.has_more_than(cycles) && kernels.all(|kernel| self.lasts(kernel, cycles))
+    /// In how many of so many cycles no kernel can end, nor the blocks of one for which others wait
+    /// all be given out.
+    fn lasting(&self, cycles: Cycle) -> Cycle {
+        if !self.dispatcher.has_more_than(cycles) {
+            return 0;
+        }
+        let kernels = self.dispatcher.in_flight();
+        kernels.fold(cycles, |most, kernel| self.lasting_of(kernel, most))
     }
 
-    /// A kernel cannot end within so many cycles, for there is more left of it than SMs can issue.
-    fn lasts(&self, kernel: &InFlight, cycles: Cycle) -> bool {
-        let of_sm = cycles * self.spell.issues;
+    /// In how many of so many cycles a kernel cannot end, for there is more left of it than SMs can
+    /// issue.
+    fn lasting_of(&self, kernel: &InFlight, cycles: Cycle) -> Cycle {
+        let of_sm = |left: u64| left.saturating_sub(1) / self.spell.issues;
         let block = kernel.image.fewest_of_block();
         let waiting = kernel.waiting();
-        waiting > 0 && block > of_sm
-            || waiting.saturating_mul(block) > of_sm * self.sms.len() as u64
-            || (0..self.sms.len()).any(|sm| {
-                let sm = self.sms.look(sm);
-                sm.fewest_to_end(kernel.image.slot) > of_sm
-            })
+        let of_all = waiting
+            .saturating_mul(block)
+            .div_ceil(self.sms.len() as u64);
+        let one = if waiting > 0 { block } else { 0 };
+        let mut most = of_sm(one.max(of_all));
+        for sm in 0..self.sms.len() {
+            if most >= cycles {
+                return cycles;
+            }
+            let sm = self.sms.look(sm);
+            most = most.max(of_sm(sm.fewest_to_end(kernel.image.slot)));
+        }
+        most.min(cycles)
     }
 
     /// Core cycles so far that were run in spells, not in steps: the host's time for a cycle
