@@ -208,17 +208,12 @@ impl SmArray {
 
     /// Finds the loads that have to be repeated: see [`Sm::find_loads`]. Returns whether there are
     /// any. Looks at no SM of another thread that is known to have none.
-    pub fn find_loads(
-        &mut self,
-        from: Cycle,
-        (settled, to): (Cycle, Cycle),
-        stored: &StoredLines,
-    ) -> bool {
+    pub fn find_loads(&mut self, from: Cycle, of: (Cycle, Cycle), stored: &StoredLines) -> bool {
         let mut any = false;
         for index in 0..self.len() {
             let is_own = self.homes[index] == 0;
             if is_own || self.loaded[index].meet(stored.pages()) {
-                any |= self.touch(index).find_loads(from, (settled, to), stored);
+                any |= self.touch(index).find_loads(from, of, stored);
             }
         }
         any

@@ -74,8 +74,6 @@ pub(super) struct Spell {
     /// What SMs have loaded is as it should be up to this cycle, and what they stored before is
     /// visible.
     settled: Cycle,
-    /// Some SM waits until more is settled, and it can be.
-    waits: bool,
     /// The first of them.
     next: Cycle,
     /// The next cycle that the front has not run.
@@ -122,7 +120,6 @@ impl Spell {
             at: vec![0; sms],
             waits_for: vec![0; sms],
             settled: 0,
-            waits: false,
             has_stored: false,
             next: 0,
             front: 0,
@@ -142,7 +139,7 @@ impl Spell {
         self.at.fill(now);
         self.waits_for.fill(0);
         (self.next, self.front, self.settled) = (now, now, now);
-        (self.waits, self.has_stored) = (false, false);
+        self.has_stored = false;
         (0..self.at.len()).for_each(|sm| self.behind.insert(sm));
         self.flags = Flags::default();
     }
@@ -227,12 +224,16 @@ impl Spell {
             }
         });
         self.next = next;
-        let mut waits = false;
+    }
+
+    /// Some SM waits until more is settled, and it can be.
+    fn can_settle(&self) -> bool {
+        let mut can = false;
         each_member!(self.behind, sm => {
             let cycle = self.waits_for[sm];
-            waits |= (self.settled < cycle) & (cycle <= next);
+            can |= (self.settled < cycle) & (cycle <= self.next);
         });
-        self.waits = waits;
+        can
     }
 }
 
@@ -350,7 +351,7 @@ impl Gpu {
                 self.probe.enter(Part::Sms);
                 self.give_blocks(self.spell.next);
                 self.run_waiting((from, to), device);
-                if self.spell.waits {
+                if self.spell.can_settle() {
                     self.commit_spell(from, device);
                 }
                 self.probe.enter(Part::Memory);
@@ -559,7 +560,8 @@ impl Gpu {
         let (settled, to) = (self.spell.settled, self.spell.next);
         self.spell.settled = to;
         let stored = self.find_stores();
-        if self.spell.has_stored && self.find_loads(from, (settled, to)) {
+        let Self { sms, spell, .. } = self;
+        if spell.has_stored && sms.find_loads(from, (settled, to), &spell.stored) {
             for cycle in settled + 1..=to {
                 self.commit_logs(cycle - 1, device);
                 self.sms.for_each(|_, sm| sm.load_again(cycle, device));
@@ -593,12 +595,5 @@ impl Gpu {
             sms.look(*index).log.mark_lines(&mut spell.stored);
         }
         true
-    }
-
-    /// Finds the loads between these cycles that have to be repeated. Returns whether there are
-    /// any.
-    fn find_loads(&mut self, from: Cycle, cycles: (Cycle, Cycle)) -> bool {
-        let Self { sms, spell, .. } = self;
-        sms.find_loads(from, cycles, &spell.stored)
     }
 }
