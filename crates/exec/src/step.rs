@@ -65,7 +65,8 @@ pub enum MemKind {
 /// A memory access of a warp; addresses per lane are in [`StepOut::addrs`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct MemEffect {
-    /// Space that the address was resolved to (that of the lowest lane, should lanes differ).
+    /// Space that the address was resolved to. Should lanes differ: that of the lowest, but of an
+    /// atomic global memory, if any is there.
     pub space: MemSpace,
     /// What it does.
     pub kind: MemKind,

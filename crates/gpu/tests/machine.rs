@@ -191,6 +191,52 @@ fn after_two_kernels(name: &str, gpu: &GpuSpec) -> PartCounters {
     counters
 }
 
+/// Lanes of a warp take numbers from two counters, one in shared memory and one in global: all of
+/// them, whichever the lowest lane takes its from.
+#[test]
+fn an_atomic_acts_wherever_its_lanes_point() {
+    const TWO_COUNTERS: &str = "\
+ld.param.u64 %rd1, [buf];
+mov.u32 %r1, %tid.x;
+mov.u32 %r2, s;
+cvt.u64.u32 %rd2, %r2;
+cvta.shared.u64 %rd2, %rd2;
+mov.u32 %r3, 0;
+st.shared.u32 [%r2], %r3;
+bar.sync 0;
+add.u32 %r3, %r1, FIRST;
+and.b32 %r3, %r3, 1;
+cvt.u64.u32 %rd3, %r3;
+neg.s64 %rd3, %rd3;
+xor.b64 %rd4, %rd1, %rd2;
+and.b64 %rd4, %rd4, %rd3;
+xor.b64 %rd2, %rd2, %rd4;
+atom.add.u32 %r4, [%rd2], 1;
+bar.sync 0;
+ld.shared.u32 %r5, [%r2];
+st.global.u32 [%rd1+4], %r5;
+mul.wide.u32 %rd5, %r1, 4;
+add.u64 %rd5, %rd1, %rd5;
+st.global.u32 [%rd5+8], %r4;
+";
+    let half = THREADS / 2;
+    for first in ["0", "1"] {
+        let mut bench = Bench::new(&spec("gtx480"));
+        bench.program = program(&TWO_COUNTERS.replace("FIRST", first));
+        bench.run(1);
+        let mut bytes = [0; 4 * (THREADS as usize + 2)];
+        let read = bench.memory.read(0, bench.buffer, &mut bytes);
+        read.expect("it is there");
+        let (words, _) = bytes.as_chunks::<4>();
+        let mut words: Vec<u32> = words.iter().map(|word| u32::from_le_bytes(*word)).collect();
+        let mut taken = words.split_off(2);
+        assert_eq!(words, [half; 2], "{first}");
+        taken.sort_unstable();
+        let numbers: Vec<u32> = (0..half).flat_map(|number| [number; 2]).collect();
+        assert_eq!(taken, numbers, "{first}");
+    }
+}
+
 /// Perfect memory answers what SMs send, by sector or whole, with nothing behind the links.
 #[test]
 fn perfect_memory_answers_at_once() {
