@@ -56,6 +56,16 @@ impl Machine<'_, '_> {
 
     #[inline(always)]
     pub(crate) fn memory_effect(&mut self, access: Access, cache_op: CacheOp, returns: bool) {
+        self.effect_of(access, cache_op, returns, false);
+    }
+
+    /// The same where lanes' addresses may lie in several spaces.
+    pub(crate) fn mixed_effect(&mut self, access: Access, cache_op: CacheOp, returns: bool) {
+        self.effect_of(access, cache_op, returns, true);
+    }
+
+    #[inline(always)]
+    fn effect_of(&mut self, access: Access, cache_op: CacheOp, returns: bool, mixed: bool) {
         let Access {
             space, kind, bytes, ..
         } = access;
@@ -66,6 +76,7 @@ impl Machine<'_, '_> {
             bytes,
             cache_op,
             returns,
+            mixed,
         }));
     }
 

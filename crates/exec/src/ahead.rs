@@ -16,10 +16,10 @@ use crate::log::{LINE_SHIFT, MemPort, WriteLog};
 use crate::machine::Machine;
 use crate::memory::{Allocation, DeviceMemory};
 use crate::span::HalfWarp;
-use crate::step::{Env, MemEffect, MemKind, StepOut};
+use crate::step::{Effect, Env, MemEffect, MemKind, StepOut, is_global};
 use crate::warp::WarpState;
 use std::sync::atomic::{AtomicU8, Ordering};
-use warploom_base::{LaneMask, Pc, WARP_SIZE, lanes_of};
+use warploom_base::{LaneMask, Pc, WARP_SIZE, bits, lanes_of};
 use warploom_ir::{MemSpace, Op};
 
 /// Bytes of the words of half a warp that lie in a row.
@@ -135,17 +135,31 @@ fn hold_all(
         .is_some_and(|end| end <= allocation.bytes)
 }
 
-/// An SM may execute the instruction ahead of others: what it does to global memory is a plain
-/// load or store.
-pub(crate) fn may_run_ahead(op: Op) -> bool {
-    match op {
-        Op::Ld(space, ..) | Op::St(space, ..) => space != MemSpace::Generic,
-        Op::Atom(space, ..) | Op::LdMatrix(space, _) | Op::StMatrix(space, _) => {
-            space == MemSpace::Shared
+/// How SMs may execute an instruction, or all of a kernel, ahead of others.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Ahead {
+    /// Not at all.
+    Never,
+    /// While what they load is kept, to be loaded again, and what atomics bring back is not read
+    /// before these have acted.
+    Kept,
+    /// Also while no more is known than in what allocations they load and store: what it does to
+    /// global memory is a plain load or store.
+    Noted,
+}
+
+impl Ahead {
+    pub(crate) fn of(op: Op) -> Self {
+        match op {
+            Op::Ld(space, ..) | Op::St(space, ..) if space == MemSpace::Generic => Self::Kept,
+            Op::Atom(space, ..) if space != MemSpace::Shared => Self::Kept,
+            Op::LdMatrix(space, _) | Op::StMatrix(space, _) if space != MemSpace::Shared => {
+                Self::Never
+            }
+            Op::CopyAsync { .. } | Op::Mbarrier(..) | Op::System(_) => Self::Never,
+            Op::Tex { .. } | Op::Tld4 { .. } | Op::Surf { .. } => Self::Never,
+            _ => Self::Noted,
         }
-        Op::CopyAsync { .. } | Op::Mbarrier(..) | Op::System(_) => false,
-        Op::Tex { .. } | Op::Tld4 { .. } | Op::Surf { .. } => false,
-        _ => true,
     }
 }
 
@@ -265,6 +279,15 @@ impl Loaded {
         self.at = at;
         (self.pc, self.lanes, self.logged) = (out.pc, out.active, log.position());
         (self.halves, self.addrs) = (out.halves, out.addrs);
+        if let Effect::Memory(MemEffect { mixed: true, .. }) = out.effect {
+            self.keep_global();
+        }
+    }
+
+    /// Of lanes with addresses in several spaces, those in global memory.
+    #[cold]
+    fn keep_global(&mut self) {
+        self.lanes &= bits(self.addrs.map(is_global).into_iter()) as LaneMask;
     }
 
     /// The cycle.
@@ -344,7 +367,7 @@ impl Loaded {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use warploom_ir::{CacheOp, MemTy};
+    use warploom_ir::{AtomOp, AtomTy, CacheOp, MemTy};
 
     const BASE_BYTES: u64 = 512;
 
@@ -369,6 +392,7 @@ mod tests {
             bytes: 4,
             cache_op: CacheOp::Default,
             returns: false,
+            mixed: false,
         };
         memory.note_access(0, &access, (1 << words.len()) - 1, &out)
     }
@@ -446,7 +470,7 @@ mod tests {
     }
 
     #[test]
-    fn plain_loads_and_stores_may_run_ahead() {
+    fn plain_loads_and_stores_run_ahead_of_most() {
         let word = MemTy {
             bytes: 4,
             count: 1,
@@ -454,7 +478,17 @@ mod tests {
             wide_reg: false,
         };
         let load = |space| Op::Ld(space, word, CacheOp::Default);
-        assert!(may_run_ahead(load(MemSpace::Global)) && may_run_ahead(Op::Nop));
-        assert!(!may_run_ahead(load(MemSpace::Generic)));
+        let add = |space| Op::Atom(space, AtomOp::Add, AtomTy::U32);
+        for (op, ahead) in [
+            (Op::Nop, Ahead::Noted),
+            (load(MemSpace::Global), Ahead::Noted),
+            (load(MemSpace::Generic), Ahead::Kept),
+            (add(MemSpace::Shared), Ahead::Noted),
+            (add(MemSpace::Global), Ahead::Kept),
+            (add(MemSpace::Generic), Ahead::Kept),
+            (Op::LdMatrix(MemSpace::Generic, false), Ahead::Never),
+        ] {
+            assert_eq!(Ahead::of(op), ahead, "{op:?}");
+        }
     }
 }

@@ -1,7 +1,9 @@
 //! Atomic operations on memory: what one lane does to one value, and batches of them that the
 //! memory system applies in its own order.
 
+use crate::ahead::StoredLines;
 use crate::float_ops::{canonical, flush_if, min_max16, nan64, narrow, widen};
+use crate::log::LINE_SHIFT;
 use crate::memory::DeviceMemory;
 use crate::soft::Format;
 use warploom_base::{LaneMask, WARP_SIZE, lanes_of};
@@ -67,6 +69,14 @@ impl Default for AtomicBatch {
             a: [0; WARP_SIZE],
             b: [0; WARP_SIZE],
         }
+    }
+}
+
+impl AtomicBatch {
+    /// Adds the lines of memory on which these of its lanes act.
+    pub fn mark_lines(&self, lanes: LaneMask, lines: &mut StoredLines) {
+        // It is aligned, and reaches over the end of no line.
+        lanes_of(lanes & self.mask).for_each(|lane| lines.insert(self.addrs[lane] >> LINE_SHIFT));
     }
 }
 

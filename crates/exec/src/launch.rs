@@ -1,7 +1,7 @@
 //! A launch: what stays the same for all blocks of a grid. Validated once, then read by every
 //! [`step()`](crate::step()).
 
-use crate::ahead::may_run_ahead;
+use crate::ahead::Ahead;
 use crate::barrier::BARRIERS;
 use crate::decode::{Decoded, decode};
 use crate::fault::Checks;
@@ -267,11 +267,13 @@ impl LaunchContext {
         self.asid
     }
 
-    /// SMs may run its warps ahead of each other: loads and stores are all that warps of different
-    /// SMs can notice of each other, and nothing is looked for.
-    pub fn may_run_ahead(&self) -> bool {
-        let plain = |decoded: &Decoded| may_run_ahead(decoded.inst.op);
-        self.checks == Checks::default() && self.code.iter().all(plain)
+    /// How SMs may run its warps ahead of each other.
+    pub fn ahead(&self) -> Ahead {
+        let of_code = self.code.iter().map(|decoded| Ahead::of(decoded.inst.op));
+        match self.checks == Checks::default() {
+            true => of_code.min().unwrap_or(Ahead::Noted),
+            false => Ahead::Never,
+        }
     }
 
     /// Optional checks in force.

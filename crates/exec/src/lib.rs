@@ -65,7 +65,7 @@ mod warp;
 mod warp_ops;
 mod wide;
 
-pub use ahead::{Loaded, Pages, StoredLines};
+pub use ahead::{Ahead, Loaded, Pages, StoredLines};
 pub use atomic::{AtomicAct, AtomicBatch, AtomicDst, AtomicMode, apply_atomic, atom_bytes};
 pub use barrier::{BARRIERS, BarrierArrival, BarrierOutcome, BarrierRelease, BarrierTable};
 pub use block::BlockState;

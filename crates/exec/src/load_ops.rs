@@ -119,10 +119,10 @@ impl Machine<'_, '_> {
         }
     }
 
-    /// A load from global memory whose addresses are there already.
+    /// The lanes of a load that go to global memory, and whose addresses are there already.
     pub fn load_again(&mut self) -> Exec {
         match self.inst.op {
-            Op::Ld(space, ty, _) => self.load_slowly(space, ty),
+            Op::Ld(_, ty, _) => self.load_slowly(MemSpace::Global, ty),
             op => unreachable!("{op:?} repeated as `ld`"),
         }
     }
@@ -139,7 +139,7 @@ impl Machine<'_, '_> {
     fn load_mixed(&mut self, ty: MemTy, cache_op: CacheOp) -> Exec {
         let access = Access::new(MemSpace::Generic, MemKind::Load, ty);
         let groups = self.split_spaces(access)?;
-        self.memory_effect(access.within(groups[0].0), cache_op, true);
+        self.mixed_effect(access.within(groups[0].0), cache_op, true);
         for (space, lanes) in groups {
             if lanes != 0 {
                 self.load_lanes(access.within(space), ty, lanes)?;

@@ -408,6 +408,7 @@ impl<'a> Machine<'a, '_> {
             bytes: bytes as u8,
             cache_op: CacheOp::Default,
             returns: true,
+            mixed: false,
         }));
     }
 

@@ -23,6 +23,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use warploom_base::{BitSet, Cycle, KernelSlot, SmId};
 use warploom_config::{ContextPlan, GpuSpec};
+use warploom_exec::Ahead;
 use warploom_mem::cache::CacheCounters;
 use warploom_policy::{
     BlockPolicy, BlockQueueView, BlockScheduler, Decision, DeviceView, Footprint, KernelView,
@@ -79,8 +80,8 @@ pub(crate) struct InFlight {
     pub halted: bool,
     /// Its number among the codes that its process has launched.
     pub code: u32,
-    /// SMs may run its blocks ahead of each other.
-    pub may_run_ahead: bool,
+    /// How SMs may run its blocks ahead of each other.
+    pub ahead: Ahead,
     /// How its contexts could be switched, where `sm.context` says so.
     pub plan: Option<ContextPlan>,
     /// Which blocks are timed, if not all.
@@ -103,7 +104,7 @@ impl InFlight {
         let bound = image.contexts.as_ref().map_or(0, |c| c.plan.bound);
         let most = blocks_per_sm + bound;
         Self {
-            may_run_ahead: image.launch.may_run_ahead(),
+            ahead: image.launch.ahead(),
             image,
             needs,
             blocks_per_sm,

@@ -122,6 +122,78 @@ add.u32 %r5, %r5, %r7;
 st.global.u32 [%rd3], %r5;
 ";
 
+/// Threads of neighbouring blocks take turns in a word by atomics, some of which bring back what
+/// was there, store to it and load from it: what each finds depends on the cycles in which the
+/// others came.
+const ATOMIC: &str = "\
+L:
+atom.global.add.u32 %r7, [%rd2], %r5;
+mad.lo.u32 %r5, %r5, 3, %r7;
+red.global.xor.b32 [%rd1], %r5;
+ld.global.u32 %r7, [%rd2];
+mad.lo.u32 %r5, %r5, 5, %r7;
+and.b32 %r9, %r5, 3;
+setp.eq.u32 %p1, %r9, 0;
+@%p1 st.global.u32 [%rd1], %r5;
+atom.global.cas.b32 %r7, [%rd4], %r7, %r5;
+mad.lo.u32 %r5, %r5, 3, %r7;
+add.u32 %r6, %r6, 1;
+setp.lt.u32 %p1, %r6, 6;
+@%p1 bra L;
+st.global.u32 [%rd3], %r5;
+";
+
+/// All lanes of a warp of every block wait for one lock after the other, which those hold in turn
+/// that got it with an atomic, and count in a word in memory what nothing else protects.
+const LOCKED: &str = "\
+ld.param.u64 %rd1, [buf];
+and.b32 %r8, %r2, 31;
+setp.ne.u32 %p1, %r8, 0;
+@%p1 bra END;
+shr.u32 %r8, %r2, 5;
+mul.wide.u32 %rd5, %r8, 128;
+add.u64 %rd1, %rd1, %rd5;
+add.u64 %rd2, %rd1, 65536;
+st.global.u32 [%rd4], %r1;
+TAKE:
+atom.global.exch.b32 %r7, [%rd1+64], 1;
+setp.eq.u32 %p1, %r7, 1;
+@%p1 bra TAKE;
+ld.volatile.global.u32 %r9, [%rd2];
+mad.lo.u32 %r9, %r9, 3, %r1;
+st.volatile.global.u32 [%rd2], %r9;
+membar.gl;
+atom.global.exch.b32 %r7, [%rd1+64], 0;
+END:
+";
+
+/// Words of the next block by generic addresses, every fourth lane its own in shared memory; those
+/// of its own by such addresses, too.
+const GENERIC: &str = "\
+.shared .b32 own[256];
+mov.u32 %r8, own;
+cvt.u64.u32 %rd6, %r8;
+cvta.shared.u64 %rd6, %rd6;
+mul.wide.u32 %rd5, %r2, 4;
+add.u64 %rd6, %rd6, %rd5;
+st.u32 [%rd6], %r2;
+and.b32 %r8, %r2, 3;
+setp.eq.u32 %p1, %r8, LANE;
+selp.b64 %rd6, %rd6, %rd2, %p1;
+L:
+ld.u32 %r7, [%rd6];
+mad.lo.u32 %r5, %r5, 3, %r7;
+st.u32 [%rd1], %r5;
+atom.add.u32 %r7, [%rd6], %r5;
+mad.lo.u32 %r5, %r5, 3, %r7;
+ld.u32 %r7, [%rd2];
+mad.lo.u32 %r5, %r5, 3, %r7;
+add.u32 %r6, %r6, 1;
+setp.lt.u32 %p1, %r6, 8;
+@%p1 bra L;
+st.global.u32 [%rd3], %r5;
+";
+
 /// What some block loads from nowhere in the end.
 const FAULT: &str = "\
 setp.eq.u32 %p1, %r1, 31;
@@ -360,6 +432,35 @@ fn a_fault_in_a_spell_stops_all_in_the_same_cycle() {
     assert!(seen.iter().all(|seen| seen.fault.is_some()));
 }
 
+/// Atomics act in spells as in steps, and what they bring back is read when they have.
+#[test]
+fn spells_with_atomics_are_as_steps() {
+    for seen in check_spells(ATOMIC) {
+        assert!(
+            seen.counters.device.atomics > 50_000,
+            "{}",
+            seen.counters.device.atomics
+        );
+    }
+    for seen in check_spells_of(LOCKED, FEW) {
+        assert!(
+            seen.counters.device.atomics > 200,
+            "{}",
+            seen.counters.device.atomics
+        );
+    }
+}
+
+/// Where addresses say which memory they are of, some lanes' that they are of shared memory.
+#[test]
+fn spells_with_generic_addresses_are_as_steps() {
+    let memory = ["0", "3", "9"].map(|lane| {
+        let [seen, _] = check_spells(&GENERIC.replace("LANE", lane));
+        seen.memory
+    });
+    assert_eq!(BTreeSet::from(memory).len(), 3);
+}
+
 const POLICIES: [Multiprogram; 5] = [
     Multiprogram::LeftOver,
     Multiprogram::Exclusive,
@@ -399,7 +500,14 @@ fn spells_of_several_kernels_are_as_steps() {
 /// loaded again.
 #[test]
 fn spells_with_context_switching_are_as_steps() {
-    let kernels = [(program(ELSEWHERE), (250, 256))];
+    check_contexts(ELSEWHERE, (250, 256), 3);
+    // A warp that waits for an atomic stays.
+    check_contexts(ATOMIC, (60, 256), 2);
+}
+
+/// The kernel ends in at least so many cycles, by how contexts are switched.
+fn check_contexts(body: &str, grid: Grid, different: usize) {
+    let kernels = [(program(body), grid)];
     for gpu in GPUS {
         let base = Base::Preset(gpu.to_owned());
         let mut ends = BTreeSet::new();
@@ -426,6 +534,6 @@ fn spells_with_context_switching_are_as_steps() {
             }
             ends.insert(expected.at);
         }
-        assert!(ends.len() > 2, "{gpu}: contexts are switched");
+        assert!(ends.len() >= different, "{gpu}: contexts are switched");
     }
 }

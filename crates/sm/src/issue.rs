@@ -500,12 +500,13 @@ impl Sm {
             .insts
             .take()
             .expect("issue checks for a free record");
-        let loads = effect.kind == MemKind::Load && effect.space == MemSpace::Global;
+        let is_global = effect.space == MemSpace::Global || effect.mixed;
+        let loads = effect.kind == MemKind::Load && is_global;
         let keeps = loads && self.kept.is_open(self.env.clock);
         if keeps {
             self.keep_load(slot, self.env.clock);
         }
-        let kept_at = if keeps { self.env.clock } else { 0 };
+        let settles_at = if keeps { self.env.clock } else { 0 };
         let path = self.path_of(&effect);
         let replies = effect.kind != MemKind::Store;
         self.fill_list(slot, list, path, &effect);
@@ -536,7 +537,7 @@ impl Sm {
             shared_cycles,
             list,
             copy: None,
-            kept_at,
+            settles_at,
         };
         if kind == AccessKind::GlobalAtomic {
             self.keep_atomic(w, list);
@@ -577,7 +578,7 @@ impl Sm {
             shared_cycles: 0,
             list,
             copy: None,
-            kept_at: 0,
+            settles_at: 0,
         };
         MemId(id)
     }

@@ -1,8 +1,10 @@
 //! What an SM loads while it runs some cycles at a stretch. Another may have stored there in one of
-//! them, which is known when all have run them: then those loads are repeated.
+//! them, or an atomic acted, which is known when all have run them: then those loads are repeated,
+//! and what atomics bring back is there.
 //!
-//! Invariant: of no load kept here anything has been read, for the SM stands in front of issue in
-//! the cycle in which one has all that it waited for, until it is as it should be.
+//! Invariant: of no load kept here, and of no atomic that has not acted, anything has been read,
+//! for the SM stands in front of issue in the cycle in which one has all that it waited for, until
+//! it is as it should be.
 
 use crate::ldst::image_of;
 use crate::sm::Sm;
@@ -41,7 +43,7 @@ pub(crate) struct Kept {
     first: usize,
     count: usize,
     loads: Vec<Load>,
-    /// The cycle of the last of them that may be read, 0 if none may.
+    /// Up to where all has to be settled for what may be read, 0 if nothing may.
     arrived: Cycle,
     /// The SM stands in front of issue.
     stands: bool,
@@ -67,7 +69,7 @@ impl Kept {
         &self.loads[self.first..self.count]
     }
 
-    /// A load that issued in cycle `at`, or 0 if it was not kept, may be read.
+    /// What is as it should be once all is settled up to cycle `at`, 0 if it is, may be read.
     #[inline]
     pub fn arrive(&mut self, at: Cycle) {
         self.arrived = self.arrived.max(at);

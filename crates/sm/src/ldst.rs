@@ -6,6 +6,7 @@
 //! the destination is released when the count reaches zero.
 
 use crate::carveout::Carveout;
+use crate::context::Place;
 use crate::counters::LdstStall;
 mod blocked;
 mod paths;
@@ -442,14 +443,19 @@ impl Sm {
         self.at_rest = false;
         let slot = self.place(inst.warp.0);
         if inst.kind == AccessKind::GlobalAtomic {
-            let atomic = &self.ldst.atomics[slot];
-            let batch = &atomic.batch;
-            if let Some(dst) = batch.dst {
-                self.warps.exec[slot].write_atomic_result(dst, batch.mask, &atomic.results);
-            }
+            self.kept.arrive(inst.settles_at);
+            self.write_old_values(slot);
         }
         self.warps.track[slot].atomics -= 1;
         self.warps.atomic.remove(slot);
+    }
+
+    /// Old values of a warp's atomic go to its registers.
+    pub(crate) fn write_old_values(&mut self, place: Place) {
+        let PendingAtomic { batch, results, .. } = &self.ldst.atomics[place];
+        if let Some(dst) = batch.dst {
+            self.warps.exec[place].write_atomic_result(dst, batch.mask, results);
+        }
     }
 
     /// One reply of a load has been written.
@@ -468,7 +474,7 @@ impl Sm {
             return self.complete_wherever(id);
         }
         let inst = self.ldst.insts[id.0];
-        self.kept.arrive(inst.kept_at);
+        self.kept.arrive(inst.settles_at);
         let slot = inst.warp.index();
         let image = image_of(&self.kernels, inst.kernel);
         if let Some(group) = inst.copy {
@@ -483,7 +489,7 @@ impl Sm {
     #[cold]
     fn complete_wherever(&mut self, id: MemId) {
         let inst = self.ldst.insts[id.0];
-        self.kept.arrive(inst.kept_at);
+        self.kept.arrive(inst.settles_at);
         let slot = self.place(inst.warp.0);
         let image = image_of(&self.kernels, inst.kernel);
         self.warps.clear_pending(slot, image.at(inst.pc), image);
@@ -524,6 +530,7 @@ impl Sm {
                 let free = ldst.around.is_none();
                 if free {
                     ldst.around = Some(*reply);
+                    ldst.insts[mem_of(token).0].note_atomic(now, reply);
                 }
                 free
             }

@@ -721,12 +721,17 @@ impl Sm {
         &self.ldst.atomics[self.place(warp.0)].batch
     }
 
-    /// Writes the old values of an atomic where its reply will find them.
+    /// Writes the old values of an atomic where its reply finds them. If the last has been here
+    /// already, the SM stands, and they go on to where it would have brought them.
     pub fn atomic_old_values(&mut self, warp: WarpSlot, lanes: u32, old: &[u64; 32]) {
         let place = self.place(warp.0);
         let results = &mut self.ldst.atomics[place].results;
         for lane in warploom_base::lanes_of(lanes) {
             results[lane] = old[lane];
+        }
+        if self.warps.track[place].atomics == 0 {
+            debug_assert!(self.kept.stands(), "nobody waits for what an atomic brings");
+            self.write_old_values(place);
         }
     }
 

@@ -3,6 +3,7 @@
 use super::{Dispatcher, InFlight};
 use crate::sms::SmArray;
 use warploom_base::{BitSet, Cycle, SmId};
+use warploom_exec::Ahead;
 use warploom_policy::{Multiprogram, SmFilter};
 use warploom_sm::Sm;
 
@@ -29,7 +30,7 @@ impl Dispatcher {
     /// There are kernels in flight, whose blocks SMs may run ahead of each other, and no SM can be
     /// given any as long as none ends.
     pub fn may_begin_spell(&self) -> bool {
-        let plain = |kernel: &InFlight| kernel.may_run_ahead && kernel.timing.is_none();
+        let plain = |kernel: &InFlight| kernel.ahead > Ahead::Never && kernel.timing.is_none();
         let none_fits = self.open.is_empty() || !self.in_flight().any(InFlight::has_waiting);
         !self.changed && none_fits && !self.slots.is_empty() && self.in_flight().all(plain)
     }

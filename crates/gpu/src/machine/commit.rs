@@ -2,6 +2,7 @@
 //! they were run: stores by cycle, then SM; atomics by cycle, then partition.
 
 use super::{Gpu, Pending};
+use crate::memory::AtomicEvent;
 use crate::sms::SmArray;
 use warploom_base::{Cycle, each_member};
 use warploom_exec::{DeviceMemory, apply_atomic};
@@ -17,14 +18,19 @@ impl Gpu {
         let events = std::mem::take(self.memory.atomics());
         for event in &events {
             debug_assert!(event.at < self.now);
-            let sm = self.sms.get(event.reply.sm.index());
-            let (warp, lanes) = sm.atomic_lanes(&event.reply);
-            let old = apply_atomic(device, sm.atomic_batch(warp), lanes);
-            sm.atomic_old_values(warp, lanes, &old);
-            self.atomics_done += u64::from(lanes.count_ones());
+            self.act(event, device);
         }
         *self.memory.atomics() = events;
         self.memory.atomics().clear();
+    }
+
+    /// An atomic acts.
+    pub(super) fn act(&mut self, event: &AtomicEvent, device: &mut DeviceMemory) {
+        let sm = self.sms.touch(event.reply.sm.index());
+        let (warp, lanes) = sm.atomic_lanes(&event.reply);
+        let old = apply_atomic(device, sm.atomic_batch(warp), lanes);
+        sm.atomic_old_values(warp, lanes, &old);
+        self.atomics_done += u64::from(lanes.count_ones());
     }
 
     fn commit_stores(&mut self, device: &mut DeviceMemory) {

@@ -15,7 +15,9 @@
 //!
 //! What one stores and another loads is loaded again once it is visible, before anything can have
 //! read it: an SM for which a load of the spell arrives stands in front of issue until all have run
-//! the cycles before the load. Mostly none does: a miss takes longer than a spell.
+//! the cycles before the load. Mostly none does: a miss takes longer than a spell. Atomics act
+//! among the stores when these become visible; an SM for which what one brings back arrives before
+//! stands there, too.
 //!
 //! Invariants: results are those of steps; a spell ends at the next multiple of [`MOST`] cycles if
 //! not before, and the next spell at the one behind that, so that the machine can stop for a fault
@@ -26,8 +28,9 @@
 use super::{AtOnce, Gpu, Stop};
 use crate::crew::{Round, Turn};
 use crate::dispatch::InFlight;
-use crate::memory::{Later, MemorySystem};
+use crate::memory::{AtomicEvent, Later, MemorySystem};
 use crate::probe::Part;
+use std::collections::VecDeque;
 use warploom_base::{BitSet, Cycle, each_member};
 use warploom_config::GpuSpec;
 use warploom_exec::{DeviceMemory, StoredLines};
@@ -92,9 +95,11 @@ pub(super) struct Spell {
     turns: Vec<Turn>,
     /// What any of them has had for the others.
     flags: Flags,
-    /// Any has stored, and to which lines.
+    /// Any has stored, or an atomic acts, and to which lines.
     has_stored: bool,
     stored: StoredLines,
+    /// Atomics that have come to where they act, which they have not, in their order.
+    atomics: VecDeque<AtomicEvent>,
     /// Cycles of all spells so far.
     cycles: Cycle,
 }
@@ -131,6 +136,7 @@ impl Spell {
             turns: Vec::with_capacity(sms),
             flags: Flags::default(),
             stored: StoredLines::default(),
+            atomics: VecDeque::new(),
             cycles: 0,
         }
     }
@@ -142,6 +148,15 @@ impl Spell {
         self.has_stored = false;
         (0..self.at.len()).for_each(|sm| self.behind.insert(sm));
         self.flags = Flags::default();
+    }
+
+    /// Where there is something in its lines that was stored in it.
+    fn stored_lines(&mut self) -> &mut StoredLines {
+        if !self.has_stored {
+            self.stored.clear();
+            self.has_stored = true;
+        }
+        &mut self.stored
     }
 
     /// The next round of a spell that began in cycle `began`.
@@ -367,7 +382,6 @@ impl Gpu {
             self.get_back();
         }
         self.sms.end_spell(to - from);
-        debug_assert!(self.memory.atomics().is_empty(), "atomics need steps");
         if was_away {
             self.send_again(limit);
         }
@@ -396,6 +410,7 @@ impl Gpu {
             None => memory.run_back(span, *now, &mut Later),
         };
         memory.begin_front();
+        spell.atomics.extend(memory.atomics().drain(..));
         if span.0 < span.1 {
             self.hand_over_replies();
         }
@@ -435,6 +450,7 @@ impl Gpu {
         let errand = self.sms.get_back();
         self.spell.back = self.memory.get_back(errand);
         self.spell.is_away = false;
+        self.spell.atomics.extend(self.memory.atomics().drain(..));
     }
 
     /// The same thread runs the back on, if it may and has come as far as it should, before
@@ -553,22 +569,40 @@ impl Gpu {
     }
 
     /// Makes the stores of the spell that began in cycle `from` visible, as far as all SMs have run
-    /// it. What was loaded up to there, and where any SM has stored in the spell, is loaded again
-    /// when the stores before its cycle are.
+    /// it, and lets atomics act. What was loaded up to there, and where any SM has stored or any
+    /// atomic acts in the spell, is loaded again when the stores and atomics before its cycle are
+    /// to be seen.
     fn commit_spell(&mut self, from: Cycle, device: &mut DeviceMemory) {
         self.probe.enter(Part::Commit);
         let (settled, to) = (self.spell.settled, self.spell.next);
         self.spell.settled = to;
         let stored = self.find_stores();
+        let acts = self.find_atomics(to);
         let Self { sms, spell, .. } = self;
         if spell.has_stored && sms.find_loads(from, (settled, to), &spell.stored) {
             for cycle in settled + 1..=to {
-                self.commit_logs(cycle - 1, device);
+                self.commit_cycles(cycle - 1, device);
                 self.sms.for_each(|_, sm| sm.load_again(cycle, device));
             }
         }
-        if stored {
-            self.commit_logs(to - 1, device);
+        if stored || acts {
+            self.commit_cycles(to - 1, device);
+        }
+    }
+
+    /// Stores of cycles up to `last` become visible, and atomics act: each behind the stores of its
+    /// cycle.
+    fn commit_cycles(&mut self, last: Cycle, device: &mut DeviceMemory) {
+        let mut visible = None;
+        while let Some(event) = self.spell.atomics.pop_front_if(|event| event.at <= last) {
+            if visible != Some(event.at) {
+                self.commit_logs(event.at, device);
+                visible = Some(event.at);
+            }
+            self.act(&event, device);
+        }
+        if visible != Some(last) {
+            self.commit_logs(last, device);
         }
     }
 
@@ -587,13 +621,24 @@ impl Gpu {
         if storing.is_empty() {
             return false;
         }
-        if !spell.has_stored {
-            spell.stored.clear();
-            spell.has_stored = true;
-        }
+        let stored = spell.stored_lines();
         for (_, index) in storing {
-            sms.look(*index).log.mark_lines(&mut spell.stored);
+            sms.look(*index).log.mark_lines(stored);
         }
         true
+    }
+
+    /// Finds where atomics act before cycle `to`. Returns whether there are any.
+    fn find_atomics(&mut self, to: Cycle) -> bool {
+        let events = std::mem::take(&mut self.spell.atomics);
+        let act = events.partition_point(|event| event.at < to);
+        for AtomicEvent { reply, .. } in events.range(..act) {
+            let sm = self.sms.look(reply.sm.index());
+            let (warp, lanes) = sm.atomic_lanes(reply);
+            let lines = self.spell.stored_lines();
+            sm.atomic_batch(warp).mark_lines(lanes, lines);
+        }
+        self.spell.atomics = events;
+        act > 0
     }
 }

@@ -21,7 +21,7 @@ use crate::probe::{Part, Probe};
 use crate::recorder::Recorder;
 use crate::sms::SmArray;
 use warploom_base::Cycle;
-use warploom_exec::DeviceMemory;
+use warploom_exec::{Ahead, DeviceMemory};
 use warploom_mem::Request;
 use warploom_sm::{Arrival, Outgoing};
 
@@ -137,7 +137,7 @@ impl Gpu {
         }
         let mut kernels = self.dispatcher.in_flight();
         // A warp may leave its slot in the cycle in which it has loaded something.
-        let may_run_ahead = |k: &InFlight| k.may_run_ahead && k.image.contexts.is_none();
+        let may_run_ahead = |k: &InFlight| k.ahead == Ahead::Noted && k.image.contexts.is_none();
         if !kernels.all(may_run_ahead) || !self.dispatcher.rests(&self.sms) {
             return None;
         }

@@ -2,7 +2,7 @@
 
 use warploom_base::{Cycle, KernelSlot, LaneMask, Pc, WarpSlot};
 use warploom_exec::AtomicBatch;
-use warploom_mem::AccessKind;
+use warploom_mem::{AccessKind, Request};
 
 /// Which way an instruction goes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -46,8 +46,10 @@ pub struct MemInst {
     pub list: u16,
     /// Its group, of an asynchronous copy.
     pub copy: Option<u8>,
-    /// When it issued, if what it loads is [kept](crate::kept); else 0.
-    pub kept_at: Cycle,
+    /// What it brings is as it should be once all is [settled](crate::kept) up to this cycle: that
+    /// in which it issued, if what it loads is kept; the one behind that in which the last of its
+    /// atomics that replies have come for acted; else 0.
+    pub settles_at: Cycle,
 }
 
 impl MemInst {
@@ -65,8 +67,17 @@ impl MemInst {
         shared_cycles: 0,
         list: 0,
         copy: None,
-        kept_at: 0,
+        settles_at: 0,
     };
+
+    /// A reply has come in cycle `now`: of an atomic, it left L2 when that acted.
+    #[inline]
+    pub fn note_atomic(&mut self, now: Cycle, reply: &Request) {
+        if self.kind == AccessKind::GlobalAtomic {
+            let acted_at = now - Cycle::from((now as u32).wrapping_sub(reply.returned_at));
+            self.settles_at = self.settles_at.max(acted_at + 1);
+        }
+    }
 
     /// A load that may go to global memory, and not to shared memory's atomics.
     pub fn is_global_load(&self) -> bool {
