@@ -1,22 +1,15 @@
 //! SMs that run ahead of each other do what SMs do that meet after every cycle: programs in which
 //! the cycle of a store, seen by other SMs, decides what is computed.
 
+mod support;
+
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use warploom_base::{Cycle, Dim3};
-use warploom_config::{Base, GpuSpec, Multiprogram, preset, resolve};
-use warploom_diag::Source;
-use warploom_exec::{DeviceMemory, LaunchContext, LaunchSpec};
-use warploom_gpu::{Gpu, KernelLaunch, PartCounters, Probe, Stop};
-use warploom_ir::{GLOBAL_BASE, Program};
-
-/// Bytes of each of the two allocations, one behind the other.
-const BYTES: u64 = 1 << 16;
-const REGISTERS: u32 = 16;
-
-/// Blocks and threads of each.
-type Grid = (u32, u32);
+use support::{Ahead, Grid, Seen, kernel, run_together, spec};
+use warploom_base::Cycle;
+use warploom_config::{Base, Multiprogram, resolve};
+use warploom_ir::Program;
 
 /// More blocks than SMs, and fewer than would fit; more than fit; more than fit, of so many warps
 /// that SMs are busy for long, which work on each other's words.
@@ -206,117 +199,15 @@ fn in_place() -> String {
 }
 
 fn program(body: &str) -> Arc<Program> {
-    let text = format!(
-        ".version 7.0\n.target sm_50\n.address_size 64\n\
-         .visible .entry k(.param .u64 buf) {{\n\
-         .reg .b32 %r<16>; .reg .b64 %rd<8>; .reg .pred %p<2>;\n{BEGIN}{body}ret;\n}}\n"
-    );
-    let source = Source::new("ahead.ptx", text);
-    let (module, _) = warploom_ptx::load(&source).unwrap_or_else(|e| panic!("{e:?}"));
-    let ir = warploom_ir::lower(&module, &source).unwrap_or_else(|e| panic!("{e:?}"));
-    Arc::new(ir.kernels.into_iter().next().expect("one kernel"))
+    kernel(&format!("{BEGIN}{body}"))
 }
 
 /// Loads that hit are read after some forty cycles, or four.
 const GPUS: [&str; 2] = ["gtx480-gpgpusim4", "gtx480"];
 
-fn spec(gpu: &str) -> GpuSpec {
-    preset(gpu).unwrap_or_else(|errors| panic!("{errors}"))
-}
-
-/// All that there is to see at the end of a run.
-#[derive(PartialEq, Debug)]
-struct Seen {
-    fault: Option<String>,
-    at: Cycle,
-    counters: PartCounters,
-    memory: Vec<u8>,
-}
-
-/// How cycles were run that were not steps: the most that the machine went on by at once while a
-/// kernel ran, and those in spells.
-#[derive(Clone, Copy)]
-struct Ahead {
-    longest: Cycle,
-    in_spells: Cycle,
-}
-
-/// Runs two launches of a kernel.
+/// Runs two launches of a kernel, with so many threads, in steps or ahead.
 fn run(gpu: &str, program: &Arc<Program>, grid: Grid, how: (usize, bool)) -> (Seen, Ahead) {
     run_together(&spec(gpu), &[(Arc::clone(program), grid)], how)
-}
-
-/// The same of several kernels at once, with so many threads, in steps or `ahead`.
-fn run_together(
-    gpu: &GpuSpec,
-    kernels: &[(Arc<Program>, Grid)],
-    (threads, ahead): (usize, bool),
-) -> (Seen, Ahead) {
-    let mut memory = DeviceMemory::new(1 << 20);
-    let buffer = memory.alloc(0, BYTES).expect("room");
-    assert_eq!(buffer, GLOBAL_BASE);
-    let second = memory.alloc(0, BYTES).expect("room");
-    assert_eq!(second, buffer + BYTES, "one behind the other");
-    let inputs: Vec<u8> = (0..2 * BYTES).map(|i| (i * 7 % 251) as u8).collect();
-    memory
-        .write(0, buffer, &inputs[..BYTES as usize])
-        .expect("room");
-    memory
-        .write(0, second, &inputs[BYTES as usize..])
-        .expect("room");
-    let mut gpu = Gpu::new(gpu.clone(), threads, Probe::default());
-    let (mut fault, mut longest) = (None, 0);
-    for _ in 0..2 {
-        for (program, grid) in kernels {
-            gpu.launch(launch(program, *grid, &gpu, buffer), &memory);
-        }
-        let mut left = kernels.len();
-        while left > 0 && fault.is_none() {
-            let before = gpu.now();
-            let done = match ahead {
-                true => gpu.advance(&mut memory, Cycle::MAX),
-                false => gpu.step(&mut memory, Cycle::MAX),
-            };
-            longest = longest.max(gpu.now() - before);
-            match done {
-                Ok(()) => {}
-                Err(Stop::Fault(found)) => fault = Some(format!("{found:?}")),
-                Err(stop) => panic!("{stop:?}"),
-            }
-            left -= gpu.take_ended().len();
-        }
-    }
-    let mut bytes = vec![0; BYTES as usize];
-    let mut all = Vec::new();
-    for base in [buffer, second] {
-        memory.read(0, base, &mut bytes).expect("it is there");
-        all.extend_from_slice(&bytes);
-    }
-    let seen = Seen {
-        fault,
-        at: gpu.now(),
-        counters: gpu.part_counters(),
-        memory: all,
-    };
-    let in_spells = gpu.cycles_in_spells();
-    (seen, Ahead { longest, in_spells })
-}
-
-fn launch(program: &Arc<Program>, (blocks, threads): Grid, gpu: &Gpu, buffer: u64) -> KernelLaunch {
-    let spec = LaunchSpec {
-        grid: Dim3::linear(blocks),
-        block: Dim3::linear(threads),
-        max_shared_bytes: gpu.spec().sm.max_shared_bytes_per_block,
-        barriers: gpu.spec().sm.barriers_per_block,
-        params: buffer.to_le_bytes().to_vec(),
-        ..LaunchSpec::default()
-    };
-    let context = LaunchContext::new(Arc::clone(program), spec);
-    KernelLaunch {
-        context: context.unwrap_or_else(|error| panic!("{error}")),
-        program: Arc::clone(program),
-        registers_per_thread: REGISTERS,
-    }
 }
 
 /// What is seen is the same for any number of threads, run after run, as with one that steps.
