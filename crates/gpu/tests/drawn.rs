@@ -266,10 +266,14 @@ fn check(seed: u64) -> f64 {
 }
 
 fn cases() -> Range<u64> {
-    let asked = std::env::var("WARPLOOM_DRAWN").ok();
-    let ends = asked.as_deref().and_then(|range| range.split_once(".."));
-    let parse = |(first, end): (&str, &str)| Some(first.parse().ok()?..end.parse().ok()?);
-    ends.and_then(parse).unwrap_or(CASES)
+    let Ok(asked) = std::env::var("WARPLOOM_DRAWN") else {
+        return CASES;
+    };
+    let range = asked.split_once("..").and_then(|(first, end)| {
+        let range = first.parse().ok()?..end.parse().ok()?;
+        (!range.is_empty()).then_some(range)
+    });
+    range.unwrap_or_else(|| panic!("WARPLOOM_DRAWN is FIRST..END, not `{asked}`"))
 }
 
 #[test]
