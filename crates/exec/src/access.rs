@@ -59,13 +59,15 @@ impl Machine<'_, '_> {
         self.effect_of(access, cache_op, returns, false);
     }
 
-    /// The same where lanes' addresses may lie in several spaces.
-    pub(crate) fn mixed_effect(&mut self, access: Access, cache_op: CacheOp, returns: bool) {
-        self.effect_of(access, cache_op, returns, true);
-    }
-
+    /// The same where lanes' addresses may lie in several spaces, if `mixed`.
     #[inline(always)]
-    fn effect_of(&mut self, access: Access, cache_op: CacheOp, returns: bool, mixed: bool) {
+    pub(crate) fn effect_of(
+        &mut self,
+        access: Access,
+        cache_op: CacheOp,
+        returns: bool,
+        mixed: bool,
+    ) {
         let Access {
             space, kind, bytes, ..
         } = access;

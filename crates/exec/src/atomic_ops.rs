@@ -45,7 +45,8 @@ impl Machine<'_, '_> {
         // What acts in memory later has to come there, whatever the other lanes do.
         let is_global = |group: &(MemSpace, LaneMask)| group.0 == MemSpace::Global && group.1 != 0;
         let (first, _) = groups.iter().copied().find(is_global).unwrap_or(groups[0]);
-        self.mixed_effect(access.within(first), CacheOp::Default, returns);
+        let mixed = space == MemSpace::Generic;
+        self.effect_of(access.within(first), CacheOp::Default, returns, mixed);
         let (a, b) = (self.atomic_operand(1, ty), self.atomic_operand(2, ty));
         for (space, lanes) in groups {
             let access = access.within(space);

@@ -139,7 +139,7 @@ impl Machine<'_, '_> {
     fn load_mixed(&mut self, ty: MemTy, cache_op: CacheOp) -> Exec {
         let access = Access::new(MemSpace::Generic, MemKind::Load, ty);
         let groups = self.split_spaces(access)?;
-        self.mixed_effect(access.within(groups[0].0), cache_op, true);
+        self.effect_of(access.within(groups[0].0), cache_op, true, true);
         for (space, lanes) in groups {
             if lanes != 0 {
                 self.load_lanes(access.within(space), ty, lanes)?;

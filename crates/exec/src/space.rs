@@ -22,10 +22,16 @@ fn window(space: MemSpace) -> Option<(u64, u64)> {
     }
 }
 
+/// A generic address, or what it is in its space, lies in global memory: the others are lower.
+#[inline]
+pub(crate) const fn is_global(address: u64) -> bool {
+    address >= GLOBAL_BASE
+}
+
 /// The space that a generic address lies in, and the address there.
 #[inline]
 pub(crate) fn resolve(address: u64) -> Option<(MemSpace, u64)> {
-    if address >= GLOBAL_BASE {
+    if is_global(address) {
         return Some((MemSpace::Global, address));
     }
     for space in [MemSpace::Shared, MemSpace::Local, MemSpace::Param] {
@@ -51,12 +57,12 @@ pub(crate) fn cvta(space: MemSpace, width: Width, wide: Wide) -> Option<Run> {
 impl Machine<'_, '_> {
     /// If all lanes' generic addresses lie in one space: turns them into addresses of that space.
     pub(crate) fn uniform_space(&mut self) -> Option<MemSpace> {
-        if Span::around(&self.out.addrs, self.mask, 1).low >= GLOBAL_BASE {
+        if is_global(Span::around(&self.out.addrs, self.mask, 1).low) {
             return Some(MemSpace::Global);
         }
         let span = Span::exact(&self.out.addrs, self.mask, 1);
         let last = span.high - 1;
-        if span.low >= GLOBAL_BASE {
+        if is_global(span.low) {
             return Some(MemSpace::Global);
         }
         let (space, low) = resolve(span.low)?;

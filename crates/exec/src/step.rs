@@ -16,8 +16,8 @@ use crate::warp::WarpState;
 use crate::wide::{Wide, widely};
 use warploom_base::{LaneMask, Pc, WARP_SIZE};
 use warploom_ir::{
-    CacheOp, Cmp, Combine, FloatBin, FloatMinMax, FloatMods, FloatTy, FloatUn, GLOBAL_BASE, Inst,
-    IntTy, IntUn, MemSpace, MemTy, Op, Scope, SetDst, TexGeom, TexLod, TexTy, Ty, Width,
+    CacheOp, Cmp, Combine, FloatBin, FloatMinMax, FloatMods, FloatTy, FloatUn, Inst, IntTy, IntUn,
+    MemSpace, MemTy, Op, Scope, SetDst, TexGeom, TexLod, TexTy, Ty, Width,
 };
 
 /// Where and when an instruction runs: what special registers show.
@@ -76,14 +76,9 @@ pub struct MemEffect {
     pub cache_op: CacheOp,
     /// An atomic returns its old value (`atom`, not `red`).
     pub returns: bool,
-    /// Lanes' addresses may lie in several spaces: in global memory those from [`GLOBAL_BASE`] on.
+    /// Lanes' addresses may lie in several spaces: in global memory those from
+    /// [`GLOBAL_BASE`](warploom_ir::GLOBAL_BASE) on.
     pub mixed: bool,
-}
-
-/// A lane's address, where lanes' addresses may lie in several spaces, lies in global memory: those
-/// in other spaces are lower.
-pub(crate) const fn is_global(address: u64) -> bool {
-    address >= GLOBAL_BASE
 }
 
 /// What an instruction does besides changing registers.

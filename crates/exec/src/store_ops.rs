@@ -74,7 +74,7 @@ impl Machine<'_, '_> {
     fn store_mixed(&mut self, ty: MemTy, cache_op: CacheOp) -> Exec {
         let access = Access::new(MemSpace::Generic, MemKind::Store, ty);
         let groups = self.split_spaces(access)?;
-        self.mixed_effect(access.within(groups[0].0), cache_op, false);
+        self.effect_of(access.within(groups[0].0), cache_op, false, true);
         for (space, lanes) in groups {
             if lanes != 0 {
                 self.store_lanes(access.within(space), ty, lanes)?;

@@ -136,8 +136,8 @@ setp.lt.u32 %p1, %r6, 6;
 st.global.u32 [%rd3], %r5;
 ";
 
-/// All lanes of a warp of every block wait for one lock after the other, which those hold in turn
-/// that got it with an atomic, and count in a word in memory what nothing else protects.
+/// The first lane of each warp waits for a lock, which those of all blocks hold in turn, and
+/// changes a word that nothing else protects.
 const LOCKED: &str = "\
 ld.param.u64 %rd1, [buf];
 and.b32 %r8, %r2, 31;

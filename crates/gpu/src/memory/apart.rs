@@ -7,8 +7,8 @@
 //! back, what is behind the fixed delay of DRAM runs first, channel by channel.
 //!
 //! Invariants: between two runs of both, both have run the same cycles; no texture is in flight,
-//! for these go past the delay. Atomics that the back answers act when whoever runs it gets to that
-//! cycle.
+//! for these go past the delay. Atomics that the back has answered do not act in it: whoever runs
+//! it lets them, in the cycle in which they were answered.
 
 use super::back::{Back, Ticks};
 use super::{Later, MemorySystem, Receive};
