@@ -4,12 +4,12 @@
 
 use crate::backlog::Backlogs;
 use crate::mail::{Inbox, Mail};
+use crate::memory::Placed;
 use crate::workers::OwnLine;
 use std::ops::Range;
 use std::sync::Arc;
 use warploom_base::{Cycle, each_bit};
 use warploom_exec::{DeviceMemory, Pages};
-use warploom_mem::Request;
 use warploom_sm::{Arrival, Entrance, FarEnd, Flags, News, Others, Outgoing, Sm};
 
 /// Packets of a step for which there is room at first: more are few, and the room stays.
@@ -71,7 +71,7 @@ struct Orders {
 #[derive(Default)]
 struct Arrived {
     credits: Vec<Credits>,
-    replies: Vec<(u32, Cycle, Request)>,
+    replies: Vec<Placed>,
 }
 
 /// Credits for an SM, by place.
@@ -227,6 +227,17 @@ impl Crew {
     pub fn send(&mut self, number: usize, arrival: Arrival) {
         let place = (number - self.orders.first) as u32;
         self.orders.arrived.push(place, arrival);
+    }
+
+    /// Replies for its SMs, which their thread has written: whoever calls this does not look at
+    /// them, if there are no others.
+    pub fn send_all(&mut self, replies: &mut Vec<Placed>) {
+        let arrived = &mut self.orders.arrived.replies;
+        if arrived.is_empty() {
+            std::mem::swap(arrived, replies);
+        } else {
+            arrived.append(replies);
+        }
     }
 
     /// Hands out what came, so that SMs are as if they had got it themselves.
@@ -520,7 +531,7 @@ mod tests {
     use super::*;
     use warploom_base::SmId;
     use warploom_config::preset;
-    use warploom_mem::AccessKind;
+    use warploom_mem::{AccessKind, Request};
     use warploom_policy::OwnPolicies;
 
     /// SMs `first` up to, not including, `end`.

@@ -6,11 +6,13 @@
 
 mod apart;
 mod back;
+mod parcel;
 
 use apart::Apart;
 pub(crate) use apart::Errand;
 use back::Ticks;
 pub(crate) use back::{AtomicEvent, Back, Later, Receive};
+pub(crate) use parcel::{Parcel, Placed};
 use std::collections::VecDeque;
 use warploom_base::{BitSet, Cycle, each_bit, each_member};
 use warploom_config::GpuSpec;

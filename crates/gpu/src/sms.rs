@@ -8,7 +8,7 @@ use crate::backlog::Backlogs;
 use crate::balance::Balance;
 use crate::crew::{Crew, Reached, Round, Step, Turn};
 use crate::lead::FarEnd;
-use crate::memory::Errand;
+use crate::memory::{Errand, Parcel};
 use crate::workers::Workers;
 use std::cmp::Reverse;
 use std::ops::Range;
@@ -230,6 +230,22 @@ impl SmArray {
         }
     }
 
+    /// What the back of the memory system has brought along for the SMs of the thread that ran it.
+    pub fn take_parcel(&mut self, parcel: &mut Parcel) {
+        if parcel.sms() == self.crews[1].range() {
+            for (index, count, first) in parcel.brings() {
+                self.news[index].replies(count, first);
+            }
+            self.crews[1].send_all(parcel.contents());
+        } else {
+            // One of them has been passed on meanwhile.
+            parcel
+                .replies()
+                .for_each(|(sm, at, reply)| self.reply(sm, at, reply));
+        }
+        parcel.empty();
+    }
+
     /// Takes the packets that SMs sent in the last step: each SM's in their order.
     pub fn for_each_sent(&mut self, mut f: impl FnMut(usize, &Outgoing)) {
         if let [crew] = &mut self.crews[..] {
@@ -447,6 +463,7 @@ impl SmArray {
     /// that began in cycle `began`.
     pub fn send_back(&mut self, mut errand: Errand, began: Cycle) {
         errand.look_at(Arc::clone(&self.backlogs), began);
+        errand.bring_to(self.crews[1].range());
         self.workers.send(errand);
     }
 
@@ -641,6 +658,46 @@ mod tests {
             sms.wake(4, 7);
             assert_eq!(step(&mut sms, 7, 8), [4]);
             assert_eq!((sms.news(4).waiting, sms.news(4).wake_at), (2, 9));
+        }
+    }
+
+    /// A parcel has replies for the SMs of a thread alone. They come behind those that were sent
+    /// before, once, also if an SM has been passed on meanwhile.
+    #[test]
+    fn a_parcel_comes_to_the_sms_that_it_is_for() {
+        let reply = Request::new(AccessKind::GlobalRead, 0, 32);
+        for (sent_before, passed_on) in [(false, false), (true, false), (false, true), (true, true)]
+        {
+            let mut sms = array(2);
+            step(&mut sms, 0, 1);
+            let mut parcel = Parcel::default();
+            parcel.address(2..5);
+            let puts = [(2, 9), (1, 9), (4, 11), (2, 12)];
+            let is_in = puts.map(|(sm, at)| parcel.put(sm, at, &reply));
+            assert_eq!(is_in, [true, false, true, true]);
+            if sent_before {
+                sms.reply(2, 8, &reply);
+            }
+            if passed_on {
+                sms.shift(1, 0);
+            }
+            for _ in 0..2 {
+                sms.take_parcel(&mut parcel);
+                assert_eq!(parcel.replies().count() + parcel.brings().count(), 0);
+            }
+            let (first, before) = if sent_before { (8, 1) } else { (9, 0) };
+            let expected = [
+                (0, Cycle::MAX),
+                (2 + before, first),
+                (0, Cycle::MAX),
+                (1, 11),
+            ];
+            let found = [1, 2, 3, 4].map(|sm| (sms.news(sm).waiting, sms.news(sm).wake_at));
+            assert_eq!(found, expected);
+            let arrival = |sm: &Sm| sm.link.next_arrival().unwrap_or(Cycle::MAX);
+            let found =
+                [1, 2, 3, 4].map(|sm| (sms.get(sm).link.waiting() as u32, arrival(sms.get(sm))));
+            assert_eq!(found, expected);
         }
     }
 

@@ -101,7 +101,13 @@ impl News {
     /// A reply has come, which the SM sees in cycle `at`.
     #[inline]
     pub fn reply(&mut self, at: Cycle) {
-        self.waiting += 1;
+        self.replies(1, at);
+    }
+
+    /// So many have come, of which the SM sees the first in cycle `at`.
+    #[inline]
+    pub fn replies(&mut self, count: u32, at: Cycle) {
+        self.waiting += count;
         self.wake(at);
     }
 

@@ -425,11 +425,28 @@ impl Gpu {
         if self.sms.are_alone() {
             return;
         }
+        self.hand_over_parcel();
         let (sms, mut far) = self.far_end();
         far.take_replies(|sm, at, reply| sms.reply(sm, at, reply));
         if let Some(waiting) = sms.waiting() {
             far.memory.end_exchange_of_all(waiting);
         }
+    }
+
+    /// The same for those that the thread has brought that runs them.
+    fn hand_over_parcel(&mut self) {
+        let Self {
+            sms,
+            memory,
+            ledger,
+            ..
+        } = self;
+        let parcel = memory.parcel();
+        if cfg!(debug_assertions) {
+            let replies = parcel.replies();
+            replies.for_each(|(sm, _, reply)| ledger.answered(sm, reply));
+        }
+        sms.take_parcel(parcel);
     }
 
     /// Another thread runs the back on from where it is, if it may. Returns whether it does.

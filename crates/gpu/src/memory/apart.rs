@@ -11,8 +11,10 @@
 //! it lets them, in the cycle in which they were answered.
 
 use super::back::{Back, Ticks};
+use super::parcel::Parcel;
 use super::{Later, MemorySystem, Receive};
 use crate::backlog::Backlogs;
+use std::ops::Range;
 use std::sync::Arc;
 use warploom_base::{Cycle, each_member};
 use warploom_mem::Request;
@@ -73,6 +75,9 @@ pub(super) struct Apart {
     replies: Vec<Reply>,
     replies_room: Vec<Reply>,
     came: Vec<u32>,
+    /// Others that it brought along, for the SMs of the thread that ran it, and room for more.
+    parcel: Parcel,
+    parcel_room: Parcel,
 }
 
 impl Apart {
@@ -104,6 +109,8 @@ pub(crate) struct Errand {
     /// What came out of the network, once it is done, and how much, by SM.
     replies: Vec<Reply>,
     came: Vec<u32>,
+    /// Of these, those for the SMs of the thread that runs it.
+    parcel: Parcel,
 }
 
 impl Errand {
@@ -111,6 +118,11 @@ impl Errand {
     /// before that which it runs.
     pub fn look_at(&mut self, backlogs: Arc<Backlogs>, began: Cycle) {
         self.backlogs = Some((backlogs, began));
+    }
+
+    /// The thread that runs it has these SMs.
+    pub fn bring_to(&mut self, sms: Range<usize>) {
+        self.parcel.address(sms);
     }
 
     /// All is done.
@@ -168,12 +180,17 @@ impl Errand {
             post,
             replies,
             came,
+            parcel,
             ..
         } = self;
         post.give(back);
         came.clear();
         came.extend(back.fresh());
-        back.take_replies(|sm, at, reply| replies.push((sm, at, *reply)));
+        back.take_replies(|sm, at, reply| {
+            if !parcel.put(sm, at, reply) {
+                replies.push((sm, at, *reply));
+            }
+        });
         back.end_exchange();
     }
 }
@@ -266,6 +283,7 @@ impl MemorySystem {
             post: std::mem::replace(&mut apart.post, room),
             replies: std::mem::take(&mut apart.replies_room),
             came: std::mem::take(&mut apart.came),
+            parcel: std::mem::take(&mut apart.parcel_room),
         })
     }
 
@@ -277,6 +295,7 @@ impl MemorySystem {
         debug_assert!(apart.replies.is_empty(), "nobody has taken the last");
         apart.replies_room = std::mem::replace(&mut apart.replies, errand.replies);
         (apart.room, apart.came) = (errand.post, errand.came);
+        apart.parcel_room = std::mem::replace(&mut apart.parcel, errand.parcel);
         apart.back_rests = true;
         errand.at
     }
@@ -293,8 +312,13 @@ impl MemorySystem {
         }
     }
 
-    /// Calls `f` on the replies that wait for the exchange, with the number of their SM and the
-    /// cycle from which it sees them: of each SM the oldest first.
+    /// What the back has brought along for the SMs of the thread that ran it.
+    pub fn parcel(&mut self) -> &mut Parcel {
+        &mut self.apart.parcel
+    }
+
+    /// Calls `f` on the other replies that wait for the exchange, with the number of their SM and
+    /// the cycle from which it sees them: of each SM the oldest first.
     #[inline]
     pub fn take_replies(&mut self, mut f: impl FnMut(usize, Cycle, &Request)) {
         for (sm, at, reply) in self.apart.replies.drain(..) {

@@ -1,0 +1,75 @@
+//! Replies that a worker brings for its own SMs when it runs the back of the memory system: they
+//! are in its caches, so that nobody else looks at them on their way.
+//!
+//! Invariant: they are in the order in which they came out of the network.
+
+use std::ops::Range;
+use warploom_base::Cycle;
+use warploom_mem::Request;
+
+/// A reply, with the place of its SM among those of its thread and the cycle from which that sees
+/// it.
+pub(crate) type Placed = (u32, Cycle, Request);
+
+/// Replies for the SMs of one thread.
+#[derive(Debug, Default)]
+pub(crate) struct Parcel {
+    /// These SMs, by number.
+    sms: Range<usize>,
+    replies: Vec<Placed>,
+    /// By place: how many there are, and the cycle from which the SM sees the first of them.
+    brings: Vec<(u32, Cycle)>,
+}
+
+impl Parcel {
+    /// Empty, for these SMs.
+    pub fn address(&mut self, sms: Range<usize>) {
+        self.replies.clear();
+        self.brings.clear();
+        self.brings.resize(sms.len(), (0, Cycle::MAX));
+        self.sms = sms;
+    }
+
+    /// Puts a reply in, if it is for one of these SMs. Returns whether it is.
+    #[inline]
+    pub fn put(&mut self, sm: usize, at: Cycle, reply: &Request) -> bool {
+        let is_for = self.sms.contains(&sm);
+        if is_for {
+            let place = sm - self.sms.start;
+            let (count, first) = &mut self.brings[place];
+            *count += 1;
+            *first = at.min(*first);
+            self.replies.push((place as u32, at, *reply));
+        }
+        is_for
+    }
+
+    /// The SMs.
+    pub fn sms(&self) -> Range<usize> {
+        self.sms.clone()
+    }
+
+    /// SMs for which there are any, by number, with how many, and the cycle of the first.
+    pub fn brings(&self) -> impl Iterator<Item = (usize, u32, Cycle)> {
+        let all = self.sms.clone().zip(&self.brings);
+        all.map(|(sm, (count, first))| (sm, *count, *first))
+            .filter(|(_, count, _)| *count > 0)
+    }
+
+    /// The replies, with the numbers of their SMs.
+    pub fn replies(&self) -> impl Iterator<Item = (usize, Cycle, &Request)> {
+        let all = self.replies.iter();
+        all.map(|(place, at, reply)| (self.sms.start + *place as usize, *at, reply))
+    }
+
+    /// They themselves, to be taken out.
+    pub fn contents(&mut self) -> &mut Vec<Placed> {
+        &mut self.replies
+    }
+
+    /// All are where they should be.
+    pub fn empty(&mut self) {
+        self.replies.clear();
+        self.brings.fill((0, Cycle::MAX));
+    }
+}
