@@ -3,7 +3,7 @@
 //! a line crosses once a step.
 
 use crate::backlog::Backlogs;
-use crate::mail::{Inbox, Mail};
+use crate::mail::{Inbox, Mail, Posted};
 use crate::memory::Placed;
 use crate::workers::OwnLine;
 use std::ops::Range;
@@ -78,8 +78,8 @@ struct Arrived {
 struct Credits {
     place: u32,
     flits: u32,
-    /// The cycle from which they are there, if not at once.
-    from: Option<Cycle>,
+    /// The cycle from which they are there; 0 for at once.
+    from: Cycle,
 }
 
 impl Arrived {
@@ -95,8 +95,8 @@ impl Arrived {
     fn push(&mut self, place: u32, arrival: Arrival) {
         let (from, flits) = match arrival {
             Arrival::Reply(at, reply) => return self.replies.push((place, at, reply)),
-            Arrival::Credits(flits) => (None, flits),
-            Arrival::CreditsFrom(at, flits) => (Some(at), flits),
+            Arrival::Credits(flits) => (0, flits),
+            Arrival::CreditsFrom(at, flits) => (at, flits),
         };
         self.credits.push(Credits { place, flits, from });
     }
@@ -106,8 +106,8 @@ impl Arrived {
         for &Credits { place, flits, from } in &self.credits {
             let link = &mut sms[place as usize].link;
             match from {
-                Some(at) => link.add_credits_from(at, flits),
-                None => link.add_credits(flits),
+                0 => link.add_credits(flits),
+                at => link.add_credits_from(at, flits),
             }
         }
         for (place, at, reply) in &self.replies {
@@ -123,8 +123,6 @@ pub(crate) struct Reached {
     pub at: Cycle,
     /// See [`Sm::waits_for`].
     pub waits_for: Option<Cycle>,
-    /// Where it has loaded from, as far as that is not settled.
-    pub pages: Pages,
 }
 
 /// What whoever runs the SMs writes in a step.
@@ -134,8 +132,8 @@ struct Results {
     news: Vec<News>,
     /// Of each in a round.
     reached: Vec<Reached>,
-    /// What SMs sent, by number, where [`Crew::post`] put it there.
-    posted: Vec<(u32, Outgoing)>,
+    /// What SMs sent, where [`Crew::post`] put it there.
+    posted: Posted,
 }
 
 /// SMs of a thread.
@@ -144,6 +142,9 @@ pub(crate) struct Crew {
     orders: OwnLine<Orders>,
     results: OwnLine<Results>,
     sms: Vec<Sm>,
+    /// By place: where each has loaded from, as far as that is not settled, when its last round was
+    /// over. Only the stepping thread asks, of SMs that are not its own.
+    loaded: OwnLine<Vec<Pages>>,
     /// While SMs run ahead, by place: what was new of each when it ran last, and when it wakes.
     latest: OwnLine<Vec<News>>,
     /// It has run the next step already.
@@ -163,6 +164,8 @@ impl Crew {
             backlogs,
             ..Self::default()
         };
+        crew.loaded.reserve_exact(most);
+        crew.forget_loads();
         crew.latest.reserve_exact(most);
         crew.orders.awake.reserve_exact(most);
         crew.orders.turns.reserve_exact(most);
@@ -198,6 +201,19 @@ impl Crew {
         orders.awake.extend(turns.iter().map(|turn| turn.sm as u32));
         orders.turns.clear();
         orders.turns.extend_from_slice(turns);
+    }
+
+    /// Where an SM has loaded from, by number, as far as that is not settled, when its last round
+    /// was over.
+    #[inline]
+    pub fn loaded(&self, number: usize) -> &Pages {
+        &self.loaded[number - self.orders.first]
+    }
+
+    /// All loads of its SMs are settled.
+    fn forget_loads(&mut self) {
+        self.loaded.clear();
+        self.loaded.resize(self.sms.len(), Pages::default());
     }
 
     /// None of its SMs runs in the step.
@@ -315,15 +331,16 @@ impl Crew {
         let Results { news, reached, .. } = &mut *self.results;
         reached.clear();
         for (turn, news) in turns.iter().zip(news) {
-            let sm = &mut self.sms[turn.sm - first];
+            let place = turn.sm - first;
+            let sm = &mut self.sms[place];
             let (far, others) = (turn.far_end(round.known), &round.others);
             let at = sm.run_on((turn.from, turn.to), &far, others, memory);
             *news = sm.news(at);
             self.backlogs.note(turn.sm, others.began, news.waiting);
+            self.loaded[place] = sm.loaded_pages();
             reached.push(Reached {
                 at,
                 waits_for: sm.waits_for(),
-                pages: sm.loaded_pages(),
             });
         }
     }
@@ -397,7 +414,7 @@ impl Crew {
             out.flags |= news.flags;
             out.ran.push((number, news.waiting));
             if news.flags.sent() {
-                sm.take_sent(|packet| out.posted.push((number, *packet)));
+                out.posted.take_from(number, sm);
             }
         }
         out.flags.calls_for_meeting()
@@ -461,7 +478,7 @@ impl Crew {
         results.posted.clear();
         for &number in &orders.awake {
             let sm = &mut sms[number as usize - orders.first];
-            sm.take_sent(|packet| results.posted.push((number, *packet)));
+            results.posted.take_from(number, sm);
         }
     }
 
@@ -496,8 +513,7 @@ impl Crew {
             ..
         } = self;
         if posted && !orders.awake.is_empty() {
-            let packets = results.posted.iter();
-            packets.for_each(|(number, packet)| f(*number as usize, packet));
+            results.posted.for_each(&mut *f);
         }
         if !posted {
             for (number, news) in orders.awake.iter().zip(&results.news) {
@@ -521,8 +537,10 @@ impl Crew {
             next.sms.insert(0, sm);
             next.orders.first -= 1;
         }
-        self.orders.awake.clear();
-        next.orders.awake.clear();
+        for crew in [self, next] {
+            crew.orders.awake.clear();
+            crew.forget_loads();
+        }
     }
 }
 

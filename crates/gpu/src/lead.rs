@@ -68,9 +68,8 @@ impl<'a, 'c> Lead<'a, 'c> {
             for &(number, waiting) in &out.ran {
                 far.note_waiting(number as usize, waiting);
             }
-            for (number, packet) in &out.posted {
-                far.take(*number as usize, packet);
-            }
+            out.posted
+                .for_each(|number, packet| far.take(number, packet));
         }
         flags
     }

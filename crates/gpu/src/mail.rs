@@ -9,7 +9,7 @@ use crate::workers::OwnLine;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use warploom_base::Cycle;
-use warploom_sm::{Arrival, Flags, Outgoing};
+use warploom_sm::{Arrival, Flags, Outgoing, Sm};
 
 /// Set in `granted` when it will not grow any more.
 const CLOSED: u64 = 1 << 63;
@@ -17,13 +17,56 @@ const CLOSED: u64 = 1 << 63;
 /// What came for SMs, by number, in order.
 pub(crate) type Inbox = Vec<(u32, Arrival)>;
 
+/// What SMs sent.
+#[derive(Default)]
+pub(crate) struct Posted {
+    /// SM by SM, the oldest first.
+    packets: Vec<Outgoing>,
+    /// The numbers of those that sent any, in order, with how many.
+    by: Vec<(u32, u32)>,
+}
+
+impl Posted {
+    /// With room for so many packets.
+    pub fn reserve(&mut self, packets: usize) {
+        self.packets.reserve(packets);
+        self.by.reserve(packets);
+    }
+
+    pub fn clear(&mut self) {
+        self.packets.clear();
+        self.by.clear();
+    }
+
+    /// Takes what an SM sent, by number.
+    #[inline]
+    pub fn take_from(&mut self, number: u32, sm: &mut Sm) {
+        let before = self.packets.len();
+        sm.take_sent(|packet| self.packets.push(*packet));
+        let count = self.packets.len() - before;
+        if count > 0 {
+            self.by.push((number, count as u32));
+        }
+    }
+
+    /// Calls `f` with each packet and the number of its SM.
+    #[inline]
+    pub fn for_each(&self, mut f: impl FnMut(usize, &Outgoing)) {
+        let mut packets = self.packets.iter();
+        for &(number, count) in &self.by {
+            let its = packets.by_ref().take(count as usize);
+            its.for_each(|packet| f(number as usize, packet));
+        }
+    }
+}
+
 /// What the SMs of a crew did in a cycle.
 #[derive(Default)]
 pub(crate) struct Outbox {
     /// Those that ran, by number, with the replies that they have not taken.
     pub ran: Vec<(u32, u32)>,
-    /// What they sent, by number.
-    pub posted: Vec<(u32, Outgoing)>,
+    /// What they sent.
+    pub posted: Posted,
     /// What any of them has.
     pub flags: Flags,
 }

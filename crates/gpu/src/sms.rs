@@ -14,7 +14,7 @@ use std::cmp::Reverse;
 use std::ops::Range;
 use std::sync::Arc;
 use warploom_base::{Cycle, bits, each_member};
-use warploom_exec::{DeviceMemory, Pages, StoredLines};
+use warploom_exec::{DeviceMemory, StoredLines};
 use warploom_mem::Request;
 use warploom_sm::{Arrival, Flags, News, Outgoing, Sm};
 
@@ -111,8 +111,6 @@ pub(crate) struct SmArray {
     /// By SM: its news at the end of the last step that it ran in. It may have been told to wake
     /// before since.
     news: Vec<News>,
-    /// By SM: where it has loaded from in the running spell, where there are several crews.
-    loaded: Vec<Pages>,
     /// What any of those that ran in the last step has.
     flags: Flags,
     /// What SMs have not taken, for a thread that runs the back of the memory system.
@@ -145,7 +143,6 @@ impl SmArray {
             senders: Numbers::new(count),
             awake: Vec::with_capacity(count),
             news: vec![News::default(); count],
-            loaded: vec![Pages::default(); count],
             flags: Flags::default(),
             backlogs,
         }
@@ -211,8 +208,8 @@ impl SmArray {
     pub fn find_loads(&mut self, from: Cycle, of: (Cycle, Cycle), stored: &StoredLines) -> bool {
         let mut any = false;
         for index in 0..self.len() {
-            let is_own = self.homes[index] == 0;
-            if is_own || self.loaded[index].meet(stored.pages()) {
+            let crew = &self.crews[self.homes[index]];
+            if self.homes[index] == 0 || crew.loaded(index).meet(stored.pages()) {
                 any |= self.touch(index).find_loads(from, of, stored);
             }
         }
@@ -443,12 +440,11 @@ impl SmArray {
             crews,
             workers,
             news,
-            loaded,
             ..
         } = self;
         let mut note = |crew: &mut Crew, posted| {
             for (index, reached, new) in crew.end_round() {
-                (news[index], loaded[index]) = (new, reached.pages);
+                news[index] = new;
                 f(index, &reached, new.flags);
             }
             crew.for_each_sent(posted, &mut sent);
