@@ -142,9 +142,9 @@ pub(crate) struct Crew {
     orders: OwnLine<Orders>,
     results: OwnLine<Results>,
     sms: Vec<Sm>,
-    /// By place: where each has loaded from, as far as that is not settled, when its last round was
-    /// over. Only the stepping thread asks, of SMs that are not its own.
-    loaded: OwnLine<Vec<Pages>>,
+    /// By place: where each has loaded from, as far as that is not settled, where [`Crew::post`]
+    /// put it there. It is seldom asked for.
+    loaded: Vec<Pages>,
     /// While SMs run ahead, by place: what was new of each when it ran last, and when it wakes.
     latest: OwnLine<Vec<News>>,
     /// It has run the next step already.
@@ -203,8 +203,8 @@ impl Crew {
         orders.turns.extend_from_slice(turns);
     }
 
-    /// Where an SM has loaded from, by number, as far as that is not settled, when its last round
-    /// was over.
+    /// Where an SM has loaded from, by number, as far as that is not settled: see
+    /// [`post`](Self::post).
     #[inline]
     pub fn loaded(&self, number: usize) -> &Pages {
         &self.loaded[number - self.orders.first]
@@ -331,13 +331,11 @@ impl Crew {
         let Results { news, reached, .. } = &mut *self.results;
         reached.clear();
         for (turn, news) in turns.iter().zip(news) {
-            let place = turn.sm - first;
-            let sm = &mut self.sms[place];
+            let sm = &mut self.sms[turn.sm - first];
             let (far, others) = (turn.far_end(round.known), &round.others);
             let at = sm.run_on((turn.from, turn.to), &far, others, memory);
             *news = sm.news(at);
             self.backlogs.note(turn.sm, others.began, news.waiting);
-            self.loaded[place] = sm.loaded_pages();
             reached.push(Reached {
                 at,
                 waits_for: sm.waits_for(),
@@ -467,18 +465,23 @@ impl Crew {
         }
     }
 
-    /// Puts what SMs sent where the stepping thread finds it without a look at them.
-    pub fn post(&mut self) {
+    /// Puts what SMs sent, and in a round where they have loaded from, where the stepping thread
+    /// finds it without a look at them.
+    pub fn post(&mut self, is_round: bool) {
         let Self {
             orders,
             results,
             sms,
+            loaded,
             ..
         } = self;
         results.posted.clear();
         for &number in &orders.awake {
-            let sm = &mut sms[number as usize - orders.first];
-            results.posted.take_from(number, sm);
+            let place = number as usize - orders.first;
+            results.posted.take_from(number, &mut sms[place]);
+            if is_round {
+                loaded[place] = sms[place].loaded_pages();
+            }
         }
     }
 
@@ -646,7 +649,7 @@ mod tests {
                     memory: &memory,
                 });
                 if posted && !crew.rests() {
-                    crew.post();
+                    crew.post(false);
                 }
                 let mut taken = Vec::new();
                 crew.for_each_sent(posted, &mut |number, _| taken.push(number));

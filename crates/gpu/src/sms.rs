@@ -227,7 +227,7 @@ impl SmArray {
         }
     }
 
-    /// What the back of the memory system has brought along for the SMs of the thread that ran it.
+    /// What the back of the memory system has brought along for the first worker's SMs.
     pub fn take_parcel(&mut self, parcel: &mut Parcel) {
         if parcel.sms() == self.crews[1].range() {
             for (index, count, first) in parcel.brings() {

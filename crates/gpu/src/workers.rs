@@ -140,7 +140,7 @@ impl Shared {
     fn act(&self, seat: &Seat, step: Step<'_>, crew: &mut Crew) {
         if !seat.call.sprint.load(Ordering::Relaxed) {
             crew.run(step);
-            return crew.post();
+            return crew.post(step.round.is_some());
         }
         crew.sprint(&seat.mail, step, |now| {
             let known = || seat.mail.may_run(now).is_some();
@@ -527,7 +527,7 @@ impl Workers {
         behind(own);
         for crew in others.iter_mut().filter(|crew| crew.has_to_run()) {
             crew.run(step);
-            crew.post();
+            crew.post(step.round.is_some());
         }
         self.look_again();
     }

@@ -433,7 +433,7 @@ impl Gpu {
         }
     }
 
-    /// The same for those that the thread has brought that runs them.
+    /// The same for the SMs of the worker that had the back, of what that has brought.
     fn hand_over_parcel(&mut self) {
         let Self {
             sms,

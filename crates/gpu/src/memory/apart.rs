@@ -75,7 +75,7 @@ pub(super) struct Apart {
     replies: Vec<Reply>,
     replies_room: Vec<Reply>,
     came: Vec<u32>,
-    /// Others that it brought along, for the SMs of the thread that ran it, and room for more.
+    /// Others that it brought along, for the SMs of the worker that had it, and room for more.
     parcel: Parcel,
     parcel_room: Parcel,
 }
@@ -109,7 +109,7 @@ pub(crate) struct Errand {
     /// What came out of the network, once it is done, and how much, by SM.
     replies: Vec<Reply>,
     came: Vec<u32>,
-    /// Of these, those for the SMs of the thread that runs it.
+    /// Others, for the SMs of the worker that has it.
     parcel: Parcel,
 }
 
@@ -120,7 +120,7 @@ impl Errand {
         self.backlogs = Some((backlogs, began));
     }
 
-    /// The thread that runs it has these SMs.
+    /// The worker that gets it has these SMs.
     pub fn bring_to(&mut self, sms: Range<usize>) {
         self.parcel.address(sms);
     }
@@ -312,7 +312,7 @@ impl MemorySystem {
         }
     }
 
-    /// What the back has brought along for the SMs of the thread that ran it.
+    /// What the back has brought along for the SMs of the worker that had it.
     pub fn parcel(&mut self) -> &mut Parcel {
         &mut self.apart.parcel
     }

@@ -1,5 +1,5 @@
-//! Replies that a worker brings for its own SMs when it runs the back of the memory system: they
-//! are in its caches, so that nobody else looks at them on their way.
+//! Replies that come for SMs of the worker that has the back of the memory system: mostly they are
+//! in its caches, so that nobody else looks at them on their way.
 //!
 //! Invariant: they are in the order in which they came out of the network.
 
@@ -11,7 +11,7 @@ use warploom_mem::Request;
 /// it.
 pub(crate) type Placed = (u32, Cycle, Request);
 
-/// Replies for the SMs of one thread.
+/// Replies for the SMs of one worker.
 #[derive(Debug, Default)]
 pub(crate) struct Parcel {
     /// These SMs, by number.
