@@ -10,7 +10,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use warploom_base::{Cycle, each_bit};
 use warploom_exec::{DeviceMemory, Pages};
-use warploom_sm::{Arrival, Entrance, FarEnd, Flags, News, Others, Outgoing, Sm};
+use warploom_sm::{Arrival, FarEnd, Flags, News, Others, Outgoing, Sm};
 
 /// Packets of a step for which there is room at first: more are few, and the room stays.
 const ROOM: usize = 256;
@@ -20,18 +20,10 @@ const ROOM: usize = 256;
 pub(crate) struct Step<'a> {
     pub from: Cycle,
     pub to: Cycle,
-    /// It is a round of a spell: each SM has cycles of its own, and runs as far as it can.
-    pub round: Option<Round>,
+    /// It is a round of a spell: each SM has cycles of its own, and runs as far as it can. Where
+    /// others are.
+    pub round: Option<Others>,
     pub memory: &'a DeviceMemory,
-}
-
-/// A round of a spell.
-#[derive(Clone, Copy)]
-pub(crate) struct Round {
-    /// Credits are known up to this cycle.
-    pub known: Cycle,
-    /// Where SMs are.
-    pub others: Others,
 }
 
 /// What an SM is to run in a round.
@@ -41,17 +33,8 @@ pub(crate) struct Turn {
     pub sm: usize,
     pub from: Cycle,
     pub to: Cycle,
-    /// Where its packets enter the network.
-    pub entrance: Option<Entrance>,
-}
-
-impl Turn {
-    /// What the SM knows of the far end of its link, which has run the cycles before `at`.
-    #[inline]
-    pub fn far_end(&self, at: Cycle) -> FarEnd {
-        let entrance = self.entrance;
-        FarEnd { at, entrance }
-    }
+    /// What it is to know of the far end of its link.
+    pub far: FarEnd,
 }
 
 /// What the stepping thread writes between steps.
@@ -315,8 +298,8 @@ impl Crew {
             memory,
         } = step;
         results.news.resize(orders.awake.len(), News::default());
-        if let Some(round) = round {
-            return self.run_round(&round, memory);
+        if let Some(others) = round {
+            return self.run_round(&others, memory);
         }
         for (number, news) in orders.awake.iter().zip(&mut results.news) {
             let sm = &mut sms[*number as usize - orders.first];
@@ -326,14 +309,13 @@ impl Crew {
     }
 
     /// Runs the SMs of a round: see [`Sm::run_on`].
-    fn run_round(&mut self, round: &Round, memory: &DeviceMemory) {
+    fn run_round(&mut self, others: &Others, memory: &DeviceMemory) {
         let Orders { first, turns, .. } = &*self.orders;
         let Results { news, reached, .. } = &mut *self.results;
         reached.clear();
         for (turn, news) in turns.iter().zip(news) {
             let sm = &mut self.sms[turn.sm - first];
-            let (far, others) = (turn.far_end(round.known), &round.others);
-            let at = sm.run_on((turn.from, turn.to), &far, others, memory);
+            let at = sm.run_on((turn.from, turn.to), &turn.far, others, memory);
             *news = sm.news(at);
             self.backlogs.note(turn.sm, others.began, news.waiting);
             reached.push(Reached {

@@ -6,12 +6,14 @@
 
 mod apart;
 mod back;
+mod lag;
 mod parcel;
 
 use apart::Apart;
 pub(crate) use apart::Errand;
 use back::Ticks;
 pub(crate) use back::{AtomicEvent, Back, Later, Receive};
+use lag::Lag;
 pub(crate) use parcel::{Parcel, Placed};
 use std::collections::VecDeque;
 use warploom_base::{BitSet, Cycle, each_bit, each_member};
@@ -20,7 +22,7 @@ use warploom_mem::address::AddressDecoder;
 use warploom_mem::dram::DramChannel;
 use warploom_mem::partition::SubPartition;
 use warploom_noc::{Network, PacketId};
-use warploom_sm::{Entrance, Outgoing};
+use warploom_sm::{Entrance, FarEnd, Outgoing};
 
 /// Fewest flits that must surely pass into the network for SMs to look at what becomes of theirs.
 const FEWEST_PASSES: u32 = 8;
@@ -87,6 +89,11 @@ pub(crate) struct MemorySystem {
     inbound: Vec<Lane>,
     /// SMs from which something is.
     sending: BitSet,
+    /// By SM: how far the front is ahead of it.
+    lags: Vec<Lag>,
+    /// What entered the network in cycles that the front had run, with its SM, the cycle from which
+    /// that has credits for it, and its flits.
+    late: Vec<(usize, Cycle, u32)>,
     /// By SM: flits that the network took since the last exchange.
     freed_flits: Vec<u32>,
     /// SMs of which it took any.
@@ -123,6 +130,8 @@ impl MemorySystem {
             decoder,
             inbound: vec![Lane::new(); sms],
             sending: BitSet::new(sms),
+            lags: vec![Lag::default(); sms],
+            late: Vec::with_capacity(64),
             freed_flits: vec![0; sms],
             freed: BitSet::new(sms),
             cluster,
@@ -155,13 +164,43 @@ impl MemorySystem {
         }
     }
 
-    /// Where the packets of an SM enter the network, if it has a port of its own there, whose
-    /// cycles are those of the core, and enough flits surely pass for it to be worth a look.
+    /// Where the packets of an SM enter the network: flits that are there, and flits that surely
+    /// pass. If it has a port of its own, whose cycles are those of the core.
     #[inline]
-    pub fn entrance(&self, sm: usize) -> Option<Entrance> {
+    fn entrance(&self, sm: usize) -> Option<(u32, u32)> {
         let entrance = self.requests.entrance(sm);
-        let (flits, passes) = entrance.filter(|_| self.sees_entrances)?;
-        (passes >= FEWEST_PASSES).then_some(Entrance { flits, passes })
+        entrance.filter(|_| self.sees_entrances)
+    }
+
+    /// What an SM that has run the cycles before `at` is to know of the front, which has run those
+    /// before `front`: where its packets enter the network, if it is behind or enough flits surely
+    /// pass for it to be worth a look.
+    #[inline]
+    pub fn far_end(&self, sm: usize, at: Cycle, front: Cycle) -> FarEnd {
+        let entrance = self.entrance(sm);
+        let lag = &self.lags[sm];
+        let lags = at < front && lag.is_before(front);
+        let (from, end) = if lags { lag.span() } else { (front, front) };
+        let passed = if lags { lag.passed() } else { 0 };
+        let entrance = entrance.filter(|(_, passes)| lags || *passes >= FEWEST_PASSES);
+        FarEnd {
+            at: from,
+            entrance: entrance.map(|(flits, passes)| Entrance {
+                flits: flits + passed.count_ones(),
+                cycles: (end - from) as u32,
+                passed,
+                passes,
+            }),
+        }
+    }
+
+    /// The front has run cycle `now`, and an SM has not run the one before.
+    #[inline]
+    pub fn note_lag(&mut self, sm: usize, now: Cycle) {
+        if self.entrance(sm).is_some() {
+            let waits = self.sending.contains(sm);
+            self.lags[sm].note(now, waits, self.requests.has_passed(sm));
+        }
     }
 
     /// Takes a packet that an SM sent in the last step.
@@ -176,6 +215,9 @@ impl MemorySystem {
             packet,
             flits,
         };
+        if !self.lags[sm].is_behind(new.at) && self.enter_late(sm, &new) {
+            return;
+        }
         let lane = &mut self.inbound[sm];
         lane.flits += new.flits;
         if self.sending.contains(sm) {
@@ -184,6 +226,30 @@ impl MemorySystem {
             lane.first = new;
             self.sending.insert(sm);
         }
+    }
+
+    /// Something has come for the network in a cycle that the front had run. Returns whether it
+    /// entered in one of these.
+    #[inline(never)]
+    fn enter_late(&mut self, sm: usize, new: &Inbound) -> bool {
+        let Self { lags, requests, .. } = self;
+        let (lag, flits) = (&mut lags[sm], new.flits);
+        let (_, end) = lag.span();
+        let entered = lag.enter(new.at, |passed| requests.has_room(sm, passed + flits));
+        if let Some(now) = entered {
+            requests.enter_late(sm, (new.packet, flits), end - now);
+            self.late.push((sm, now + 1, flits));
+        }
+        entered.is_some()
+    }
+
+    /// Calls `f` on the SMs of which something entered the network late since the last call, with
+    /// the cycle from which they have credits for it, and its flits: of each SM in order.
+    #[inline]
+    pub fn take_late_credits(&mut self, mut f: impl FnMut(usize, Cycle, u32)) {
+        self.late
+            .drain(..)
+            .for_each(|(sm, at, flits)| f(sm, at, flits));
     }
 
     /// Calls `f` on the SMs of which the network took flits since the last exchange, with their

@@ -6,7 +6,7 @@
 
 use crate::backlog::Backlogs;
 use crate::balance::Balance;
-use crate::crew::{Crew, Reached, Round, Step, Turn};
+use crate::crew::{Crew, Reached, Step, Turn};
 use crate::lead::FarEnd;
 use crate::memory::{Errand, Parcel};
 use crate::workers::Workers;
@@ -16,7 +16,7 @@ use std::sync::Arc;
 use warploom_base::{Cycle, bits, each_member};
 use warploom_exec::{DeviceMemory, StoredLines};
 use warploom_mem::Request;
-use warploom_sm::{Arrival, Flags, News, Outgoing, Sm};
+use warploom_sm::{Arrival, Flags, News, Others, Outgoing, Sm};
 
 /// Some SMs, by number.
 #[derive(Debug)]
@@ -79,13 +79,12 @@ impl Alone<'_> {
     pub fn run_on(
         &mut self,
         turn: &Turn,
-        round: &Round,
+        others: &Others,
         memory: &DeviceMemory,
         sent: impl FnMut(&Outgoing),
     ) -> (Cycle, Option<Cycle>, Flags) {
         let (sm, news) = (self.crew.own(turn.sm), &mut self.news[turn.sm]);
-        let far = turn.far_end(round.known);
-        let end = sm.run_on((turn.from, turn.to), &far, &round.others, memory);
+        let end = sm.run_on((turn.from, turn.to), &turn.far, others, memory);
         *news = sm.news(end);
         if news.flags.sent() {
             sm.take_sent(sent);
@@ -414,7 +413,7 @@ impl SmArray {
     /// `sent` on what they have sent.
     pub fn run_round(
         &mut self,
-        round: Round,
+        others: Others,
         turns: &mut [Turn],
         memory: &DeviceMemory,
         mut f: impl FnMut(usize, &Reached, Flags),
@@ -431,9 +430,9 @@ impl SmArray {
             rest = others;
         }
         let step = Step {
-            from: round.others.began,
-            to: round.known,
-            round: Some(round),
+            from: others.began,
+            to: others.began,
+            round: Some(others),
             memory,
         };
         let Self {

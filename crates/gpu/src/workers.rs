@@ -18,7 +18,7 @@ use warploom_base::Cycle;
 use warploom_exec::DeviceMemory;
 use warploom_sm::Others;
 
-use crate::crew::{Crew, Round, Step};
+use crate::crew::{Crew, Step};
 use crate::lead::{FarEnd, Lead};
 use crate::mail::{Inbox, Mail};
 use crate::memory::Errand;
@@ -61,8 +61,7 @@ struct Call {
     to: AtomicU64,
     /// The step is one in which SMs run ahead.
     sprint: AtomicBool,
-    /// [`Step::round`]; `known` is [`NO_ROUND`] for none, `from` is when the spell began.
-    known: AtomicU64,
+    /// [`Step::round`]: [`NO_ROUND`] for none; `from` is when the spell began.
     settled: AtomicU64,
     /// Lent for the step.
     memory: AtomicPtr<DeviceMemory>,
@@ -192,11 +191,8 @@ impl Call {
         self.sprint.store(sprint, Ordering::Relaxed);
         self.from.store(step.from, Ordering::Relaxed);
         self.to.store(step.to, Ordering::Relaxed);
-        let known = step.round.map_or(NO_ROUND, |round| round.known);
-        self.known.store(known, Ordering::Relaxed);
-        if let Some(Round { others, .. }) = step.round {
-            self.settled.store(others.settled, Ordering::Relaxed);
-        }
+        let settled = step.round.map_or(NO_ROUND, |others| others.settled);
+        self.settled.store(settled, Ordering::Relaxed);
         let memory = std::ptr::from_ref(step.memory).cast_mut();
         self.memory.store(memory, Ordering::Relaxed);
         self.crew.store(crew, Ordering::Relaxed);
@@ -217,17 +213,14 @@ impl Call {
             )
         };
         let from = self.from.load(Ordering::Relaxed);
-        let round = Round {
-            known: self.known.load(Ordering::Relaxed),
-            others: Others {
-                began: from,
-                settled: self.settled.load(Ordering::Relaxed),
-            },
+        let others = Others {
+            began: from,
+            settled: self.settled.load(Ordering::Relaxed),
         };
         let step = Step {
             from,
             to: self.to.load(Ordering::Relaxed),
-            round: Some(round).filter(|round| round.known != NO_ROUND),
+            round: Some(others).filter(|others| others.settled != NO_ROUND),
             memory,
         };
         act(step, crew);

@@ -192,6 +192,17 @@ impl Network {
         }
     }
 
+    /// A flit has passed from the input's buffer in the last cycle. Requires an
+    /// [`entrance`](Self::entrance), and a packet inside.
+    #[inline]
+    pub fn has_passed(&self, input: usize) -> bool {
+        match &self.kind {
+            Kind::Fly(fly) => fly.has_passed(input),
+            Kind::LargeFly(fly) => fly.has_passed(input),
+            _ => unreachable!("it has no entrance"),
+        }
+    }
+
     #[inline(never)]
     fn has_room_elsewhere(&self, input: usize, flits: u32) -> bool {
         each_kind!(&self.kind, net => net.has_room(input, flits))
@@ -237,6 +248,14 @@ impl Network {
         debug_assert!(self.has_room(input, flits), "no room at {input}");
         debug_assert_eq!(self.store.parcel(id).flits, flits);
         self.put_in(input, (id, flits));
+    }
+
+    /// The same of a packet that entered before the last `cycles` cycles, which it was one of those
+    /// inside for, and in which it had no turn.
+    #[inline]
+    pub fn enter_late(&mut self, input: usize, packet: (PacketId, u32), cycles: u64) {
+        self.enter(input, packet);
+        self.counters.packet_cycles += cycles;
     }
 
     #[inline]

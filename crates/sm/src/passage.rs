@@ -4,7 +4,8 @@
 //! Packets that have crossed the link go into a buffer of the network's as soon as that has room,
 //! which is when the SM gets credits for them. The buffer passes on a flit a cycle while the
 //! network has room: how many it surely has is known where the SM begins to run, so that up to so
-//! many everything is.
+//! many everything is. Where the network is ahead of the SM, it is known in which cycles it was to
+//! pass on a flit.
 //!
 //! Links take one cycle. Invariant: the packets kept are those for which the far end has given no
 //! credits; the first of them may have been foreseen.
@@ -19,14 +20,20 @@ const ROOM: usize = 64;
 pub struct Entrance {
     /// Flits in it.
     pub flits: u32,
-    /// Flits that surely pass from it into the network, one a cycle.
+    /// So many cycles are known, and in which of them a flit passes from it into the network, as
+    /// bits, that of the first the lowest.
+    pub cycles: u32,
+    /// See `cycles`.
+    pub passed: u32,
+    /// Flits that surely pass behind these, one a cycle.
     pub passes: u32,
 }
 
 /// What an SM knows of the far end of its link as it begins to run.
 #[derive(Clone, Copy, Debug)]
 pub struct FarEnd {
-    /// The next cycle that the far end has not run: credits of before are known.
+    /// Credits up to that cycle are known: the far end has run those before, and nothing that the
+    /// SM has not sent goes into the entrance before.
     pub at: Cycle,
     /// What it is like before that cycle, if the SM has an entrance of its own.
     pub entrance: Option<Entrance>,
@@ -146,10 +153,21 @@ impl Passage {
         }
     }
 
-    /// A flit passes on, if there is one.
+    /// A flit passes on, if there is one and the network takes it.
     #[inline]
     fn pass(&mut self) {
-        let Entrance { flits, passes } = &mut self.entrance;
+        let Entrance {
+            flits,
+            cycles,
+            passed,
+            passes,
+        } = &mut self.entrance;
+        if *cycles > 0 {
+            *flits -= *passed & 1;
+            *passed >>= 1;
+            *cycles -= 1;
+            return;
+        }
         let any = u32::from(*flits > 0);
         self.goes_on = *passes >= any;
         *flits -= any;
@@ -163,7 +181,11 @@ mod tests {
     use warploom_base::Cycle;
 
     fn far(at: Cycle, flits: u32, passes: u32) -> FarEnd {
-        let entrance = Some(Entrance { flits, passes });
+        let entrance = Some(Entrance {
+            flits,
+            passes,
+            ..Entrance::default()
+        });
         FarEnd { at, entrance }
     }
 
@@ -205,6 +227,27 @@ mod tests {
             entrance: None,
         };
         assert_eq!(foreseen(&mut passage(), unknown), [None; 8]);
+    }
+
+    /// The network has run five cycles already, and passed a flit in the second and third of them:
+    /// more than are sure to pass.
+    #[test]
+    fn what_the_network_has_passed_is_known() {
+        let far = |passes| FarEnd {
+            at: 10,
+            entrance: Some(Entrance {
+                flits: 4,
+                cycles: 5,
+                passed: 0b00110,
+                passes,
+            }),
+        };
+        // The first enters in cycle 12, when three are left. Then there are seven.
+        let expected = [0, 0, 0, 5, 0, 0, 0, 0].map(Some);
+        assert_eq!(foreseen(&mut passage(), far(99)), expected);
+        let credits = foreseen(&mut passage(), far(0));
+        assert_eq!(credits[..7], expected[..7]);
+        assert_eq!(credits[7], None, "it may pass one in cycle 15");
     }
 
     #[test]

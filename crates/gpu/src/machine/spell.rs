@@ -5,7 +5,8 @@
 //! (`memory/apart.rs`); then each SM, with all replies at hand; then its front. What SMs need of
 //! each other or of the front within the cycles makes them wait for it while the others are ahead:
 //! credits where the link is short of them, and a block where one has ended. The front is ahead of
-//! SMs where what they have sent backs up, so that these know for some cycles which credits come.
+//! SMs where what they have sent comes first for some cycles, so that these know which credits come
+//! in them (`memory/lag.rs`).
 //!
 //! Where there are several threads, SMs run in rounds, each thread's own. A worker runs the back
 //! for the next spell when no round calls it, and the stepping thread does while it waits for
@@ -26,7 +27,7 @@
 //! has what came for it meanwhile.
 
 use super::{AtOnce, Gpu, Stop};
-use crate::crew::{Round, Turn};
+use crate::crew::Turn;
 use crate::dispatch::InFlight;
 use crate::memory::{AtomicEvent, Later, MemorySystem};
 use crate::probe::Part;
@@ -162,19 +163,16 @@ impl Spell {
         &mut self.stored
     }
 
-    /// The next round of a spell that began in cycle `began`.
-    fn round(&self, began: Cycle) -> Round {
-        Round {
-            known: self.front,
-            others: Others {
-                began,
-                settled: self.settled,
-            },
+    /// Where SMs are in the next round of a spell that began in cycle `began`.
+    fn others(&self, began: Cycle) -> Others {
+        Others {
+            began,
+            settled: self.settled,
         }
     }
 
-    /// What comes to the front in its next cycle is known: of an SM that has not run the cycle
-    /// before, because what it has sent before is more than goes on.
+    /// What comes to the front in its next cycle is known, as far as it makes a difference: of an
+    /// SM that has not run the cycle before, because what it has sent before comes first.
     fn is_known(&self, memory: &MemorySystem) -> bool {
         if self.next >= self.front {
             return true;
@@ -184,6 +182,18 @@ impl Spell {
             known &= self.at[sm] >= self.front || memory.is_backed_up(sm);
         });
         known
+    }
+
+    /// The front has run cycle `now`, maybe ahead of SMs.
+    #[inline]
+    fn note_lags(&self, now: Cycle, memory: &mut MemorySystem) {
+        if self.next < now {
+            each_member!(self.behind, sm => {
+                if self.at[sm] < now {
+                    memory.note_lag(sm, now);
+                }
+            });
+        }
     }
 
     /// The cycles that an SM is to run now, up to cycle `to` at most, if it does not have to wait:
@@ -206,16 +216,11 @@ impl Spell {
         // One that may have room for a block is offered one in the next cycle.
         let to = if is_offered { at + 1 } else { to };
         let from = news.sleeps_until((at, to), self.front);
-        let entrance = memory.entrance(sm);
+        let far = memory.far_end(sm, at, self.front);
         // One that wakes up before the front is there may yet have credits enough, or foresee some.
-        let waits = from > self.front && news.flags.waits_for_credits() && entrance.is_none();
+        let waits = from > self.front && news.flags.waits_for_credits() && far.entrance.is_none();
         if from < to && !waits {
-            return Some(Turn {
-                sm,
-                from,
-                to,
-                entrance,
-            });
+            return Some(Turn { sm, from, to, far });
         }
         self.at[sm] = from;
         None
@@ -364,6 +369,9 @@ impl Gpu {
         // SMs and the front are to run as far.
         let to = self.spell.back;
         self.spell.begin(from);
+        if self.memory.all_are_backed_up() {
+            self.run_front(to);
+        }
         while self.spell.next.min(self.spell.front) < to {
             if self.spell.next < to {
                 self.probe.enter(Part::Sms);
@@ -525,6 +533,8 @@ impl Gpu {
         } else {
             self.run_round((from, to), device);
         }
+        let Self { sms, memory, .. } = self;
+        memory.take_late_credits(|sm, at, flits| sms.credit_from(sm, at, flits));
         self.spell.look_who_is_behind(to);
     }
 
@@ -535,10 +545,10 @@ impl Gpu {
         let Some(mut alone) = self.sms.alone() else {
             unreachable!("other threads run SMs");
         };
-        let round = spell.round(from);
+        let others = spell.others(from);
         each_member!(spell.behind, sm => {
             if let Some(turn) = spell.turn(sm, alone.news(sm), offered, (to, memory)) {
-                let (at, waits_for, flags) = alone.run_on(&turn, &round, device, |sent| {
+                let (at, waits_for, flags) = alone.run_on(&turn, &others, device, |sent| {
                     ledger.sent(sm, &sent.request);
                     memory.take(sm, sent);
                 });
@@ -558,13 +568,13 @@ impl Gpu {
             ..
         } = self;
         let offered = dispatcher.offered();
-        let round = spell.round(from);
+        let others = spell.others(from);
         let mut turns = std::mem::take(&mut spell.turns);
         each_member!(spell.behind, sm => {
             turns.extend(spell.turn(sm, sms.news(sm), offered, (to, memory)));
         });
         sms.run_round(
-            round,
+            others,
             &mut turns,
             device,
             |sm, reached, flags| spell.move_to(sm, reached.at, reached.waits_for, flags),
@@ -587,6 +597,7 @@ impl Gpu {
             let now = spell.front;
             spell.front += 1;
             memory.front_cycle(now);
+            spell.note_lags(now, memory);
             memory.take_credits(|sm, flits| sms.credit_from(sm, now + 1, flits));
         }
     }

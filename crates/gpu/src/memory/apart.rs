@@ -357,12 +357,21 @@ impl MemorySystem {
         post.waiting.extend(all);
     }
 
-    /// In the front's next cycle not all can enter the network that an SM is known to have sent, so
-    /// that what it sent behind that makes no difference.
+    /// What an SM may have sent that is not known makes no difference to the front's next cycle:
+    /// there is something before it that is to pass, or not all that is known can enter.
     pub fn is_backed_up(&self, sm: usize) -> bool {
+        let flits = self.inbound[sm].flits;
+        if let Some((entered, _)) = self.entrance(sm) {
+            return entered + flits > 0;
+        }
         let Ticks { noc, .. } = self.apart.left.ticks[self.apart.cycles_done];
-        let (input, flits) = (self.cluster_of[sm] as usize, self.inbound[sm].flits);
-        self.requests.stays_full(input, flits, noc)
+        self.requests
+            .stays_full(self.cluster_of[sm] as usize, flits, noc)
+    }
+
+    /// The same of every SM.
+    pub fn all_are_backed_up(&self) -> bool {
+        (0..self.inbound.len()).all(|sm| self.is_backed_up(sm))
     }
 
     /// The front's next cycle.

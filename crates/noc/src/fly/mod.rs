@@ -129,6 +129,12 @@ impl<P: Ports> Fly<P> {
         (self.channels == 1).then_some((self.sources[input].flits, passes))
     }
 
+    /// See [`crate::Network::has_passed`].
+    #[inline]
+    pub(crate) fn has_passed(&self, input: usize) -> bool {
+        self.to_router[self.now as usize % CHANNEL].contains(input)
+    }
+
     #[inline]
     pub(crate) fn inject(&mut self, input: usize, (id, flits): (PacketId, u32), store: &mut Store) {
         let source = &mut self.sources[input];
