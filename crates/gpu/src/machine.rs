@@ -140,7 +140,7 @@ impl Gpu {
             monitor: Monitor::of(&spec),
             sharing: Sharing::default(),
             storing: Vec::with_capacity(spec.gpu.sms as usize),
-            spell: Spell::new(&spec, memory.most_apart(), threads),
+            spell: Spell::new(&spec, memory.most_apart()),
             memory,
             stops_at: None,
             spec,

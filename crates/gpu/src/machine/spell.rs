@@ -41,28 +41,38 @@ use warploom_sm::{Flags, News, Others};
 /// Most cycles of a spell.
 const MOST: Cycle = 32;
 
-/// Fewest cycles for which it is worth it.
+/// Fewest cycles for which it is worth it, but for those up to a multiple of [`MOST`]: who has run
+/// up to there is in time for the next one.
 const FEWEST: Cycle = 4;
+
+/// Most cycles of a spell of several threads where SMs often stand for what they have loaded: each
+/// time all others have to come to where one stands.
+const SHORT: Cycle = 8;
+
+/// So often in [`MOST`] cycles.
+const OFTEN: u32 = 3;
 
 /// Cycles until it is asked again whether a kernel might end: that takes a look at all warps.
 const PATIENCE: Cycle = 16;
 
-/// The cycle in which a spell ends at the latest that has cycle `now` in it.
-const fn end_of(now: Cycle) -> Cycle {
-    (now / MOST + 1) * MOST
+/// The first multiple of `cycles` behind cycle `now`.
+const fn next_multiple(now: Cycle, cycles: Cycle) -> Cycle {
+    (now / cycles + 1) * cycles
 }
 
 /// The cycle in which the machine stops for a fault in cycle `now`. However it is run, nothing of
 /// it has run further: the back of the memory system may have run the next spell, and a crew the
 /// cycle behind that.
 pub(super) const fn stop_behind(now: Cycle) -> Cycle {
-    end_of(now) + MOST + 1
+    next_multiple(now, MOST) + MOST + 1
 }
 
 /// Where SMs are.
 pub(super) struct Spell {
     /// It ends at the next multiple of so many.
     whole: Cycle,
+    /// How often SMs have stood for what they had loaded since the last multiple of [`MOST`].
+    stands: u32,
     /// Most cycles that the back of the memory system may be ahead of the front.
     most_apart: Cycle,
     /// Before this cycle there is none: the kernel may be near its end.
@@ -109,15 +119,11 @@ pub(super) struct Spell {
 
 impl Spell {
     /// For a machine whose memory system may run in parts that are so many cycles apart.
-    pub fn new(spec: &GpuSpec, most_apart: Cycle, threads: usize) -> Self {
+    pub fn new(spec: &GpuSpec, most_apart: Cycle) -> Self {
         let sms = spec.gpu.sms as usize;
         Self {
-            whole: match threads {
-                1 => MOST,
-                // The replies of one must find room, one each cycle. Those of the one before have
-                // mostly been taken by the time that it is run.
-                _ => 1 << spec.sm.ejection_fifo.clamp(1, MOST as u32).ilog2(),
-            },
+            whole: MOST,
+            stands: 0,
             most_apart: match spec.gpu.link_cycles {
                 1 => most_apart,
                 _ => 0,
@@ -152,6 +158,18 @@ impl Spell {
         self.has_stored = false;
         (0..self.at.len()).for_each(|sm| self.behind.insert(sm));
         self.flags = Flags::default();
+    }
+
+    /// It has come to cycle `to`, by one thread or several.
+    fn end(&mut self, (from, to): (Cycle, Cycle), is_alone: bool) {
+        self.cycles += to - from;
+        if to >= next_multiple(from, MOST) {
+            // Short ones have fewer in which any stands.
+            let often = if self.whole == MOST { OFTEN } else { 1 };
+            let is_often = !is_alone && self.stands >= often;
+            self.whole = if is_often { SHORT } else { MOST };
+            self.stands = 0;
+        }
     }
 
     /// Where there is something in its lines that was stored in it.
@@ -278,11 +296,11 @@ impl Gpu {
         if !self.dispatcher.may_begin_spell() {
             return None;
         }
-        let lasting = self.lasting(end - now);
-        if lasting < FEWEST {
+        let (lasting, fewest) = (self.lasting(end - now), FEWEST.min(end - now));
+        if lasting < fewest {
             self.spell.not_before = now + PATIENCE;
         }
-        (lasting >= FEWEST).then_some(now + lasting)
+        (lasting >= fewest).then_some(now + lasting)
     }
 
     /// The back of the memory system has run cycles that SMs have not.
@@ -294,13 +312,11 @@ impl Gpu {
     /// The end of a spell that begins in cycle `from`, now or later, as far as that does not depend
     /// on what runs.
     fn end_behind(&self, from: Cycle, limit: Cycle) -> Option<Cycle> {
-        let Spell {
-            whole, most_apart, ..
-        } = self.spell;
         let looks = self.next_look().min(self.dispatcher.next_policy_check());
-        let end = (from / whole + 1) * whole;
-        let end = end.min(self.now + most_apart).min(limit).min(looks);
-        (end >= from + FEWEST && self.stops_at.is_none()).then_some(end)
+        let apart = self.now + self.spell.most_apart;
+        let last = next_multiple(from, self.spell.whole);
+        let end = last.min(apart).min(limit).min(looks);
+        (end >= last.min(from + FEWEST) && self.stops_at.is_none()).then_some(end)
     }
 
     /// How far another thread may run the back of the memory system while SMs run up to cycle `to`,
@@ -309,9 +325,9 @@ impl Gpu {
         if !self.sms.can_send_back() {
             return None;
         }
-        let end = self.end_behind(to, limit)?;
-        let end = self.now + self.lasting(end - self.now);
-        (end >= to + FEWEST).then_some(end)
+        let most = self.end_behind(to, limit)?;
+        let end = self.now + self.lasting(most - self.now);
+        (end >= most.min(to + FEWEST)).then_some(end)
     }
 
     /// In how many of so many cycles no kernel can end, nor the blocks of one for which others wait
@@ -378,6 +394,7 @@ impl Gpu {
                 self.give_blocks(self.spell.next);
                 self.run_waiting((from, to), device);
                 if self.spell.can_settle() {
+                    self.spell.stands += 1;
                     self.commit_spell(from, device);
                 }
                 self.probe.enter(Part::Memory);
@@ -385,7 +402,7 @@ impl Gpu {
             self.run_front(to);
         }
         self.now = to;
-        self.spell.cycles += to - from;
+        self.spell.end((from, to), self.sms.are_alone());
         self.note_ended_blocks(to);
         self.commit_spell(from, device);
         let was_away = self.spell.is_away;
@@ -679,9 +696,10 @@ impl Gpu {
 
 #[cfg(test)]
 mod tests {
+    use super::{MOST, Spell};
     use crate::{Gpu, KernelLaunch, Probe};
     use std::sync::Arc;
-    use warploom_base::Dim3;
+    use warploom_base::{Cycle, Dim3};
     use warploom_config::preset;
     use warploom_diag::Source;
     use warploom_exec::{DeviceMemory, LaunchContext, LaunchSpec};
@@ -709,6 +727,31 @@ mod tests {
             program,
             registers_per_thread: 16,
         }
+    }
+
+    /// How long spells are after so many cycles of 32 in which SMs have stood so often, as `stands`
+    /// says, run by one thread or several.
+    fn lengths(stands: &[u32], is_alone: bool) -> Vec<Cycle> {
+        let spec = preset("gtx480").unwrap_or_else(|errors| panic!("{errors}"));
+        let mut spell = Spell::new(&spec, 100);
+        let mut now = 0;
+        let after = stands.iter().map(|stands| {
+            spell.stands = *stands;
+            let whole = spell.whole;
+            for _ in 0..MOST / whole {
+                spell.end((now, now + whole), is_alone);
+                now += whole;
+            }
+            spell.whole
+        });
+        after.collect()
+    }
+
+    #[test]
+    fn spells_of_several_threads_are_short_where_sms_often_stand() {
+        let stands = [0, 2, 3, 1, 0, 2, 9, 9];
+        assert_eq!(lengths(&stands, false), [32, 32, 8, 8, 32, 32, 8, 8]);
+        assert_eq!(lengths(&stands, true), [32; 8]);
     }
 
     /// Some SMs wait in front of a cycle, or in it, while others come to it: blocks of that cycle
