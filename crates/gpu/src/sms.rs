@@ -668,8 +668,11 @@ mod tests {
             let mut parcel = Parcel::default();
             parcel.address(2..5);
             let puts = [(2, 9), (1, 9), (4, 11), (2, 12)];
-            let is_in = puts.map(|(sm, at)| parcel.put(sm, at, &reply));
-            assert_eq!(is_in, [true, false, true, true]);
+            let places = puts.map(|(sm, at)| parcel.place(sm, at).map(|place| (place, at)));
+            assert_eq!(places, [Some((0, 9)), None, Some((2, 11)), Some((0, 12))]);
+            let placed = places.into_iter().flatten();
+            let placed = placed.map(|(place, at)| (place, at, reply));
+            parcel.contents().extend(placed);
             if sent_before {
                 sms.reply(2, 8, &reply);
             }

@@ -11,7 +11,7 @@
 //! it lets them, in the cycle in which they were answered.
 
 use super::back::{Back, Ticks};
-use super::parcel::Parcel;
+use super::parcel::{Parcel, Placed};
 use super::{Later, MemorySystem, Receive};
 use crate::backlog::Backlogs;
 use std::ops::Range;
@@ -40,6 +40,10 @@ impl Left {
 
 /// What has come for the back since another thread got it. It has this before it runs again, from
 /// the thread that runs it then, whose caches have what it goes into.
+///
+/// A line of the host's that another core has read takes a while to be written again, and writes
+/// behind that wait. So what comes now and then is kept where no other core looks, and is copied at
+/// once when it goes away.
 #[derive(Debug, Default)]
 struct Post {
     /// Packets for L2 banks, with their cycle, oldest first.
@@ -49,6 +53,12 @@ struct Post {
 }
 
 impl Post {
+    /// Takes what there is in another.
+    fn append(&mut self, other: &mut Self) {
+        self.packets.append(&mut other.packets);
+        self.waiting.append(&mut other.waiting);
+    }
+
     fn give(&mut self, back: &mut Back) {
         if !self.waiting.is_empty() {
             back.end_exchange_of_all(self.waiting.drain(..));
@@ -68,7 +78,7 @@ pub(super) struct Apart {
     full_done: usize,
     /// The back has been away, and has not run since.
     back_rests: bool,
-    /// What there is for it then, and room for more.
+    /// What there is for it then, and what it takes that along in.
     post: Post,
     room: Post,
     /// Replies that it brought along, room for more, and how many they are, by SM.
@@ -111,6 +121,14 @@ pub(crate) struct Errand {
     came: Vec<u32>,
     /// Others, for the SMs of the worker that has it.
     parcel: Parcel,
+}
+
+/// Replies that the back brings along, where no other core looks, to be copied at once: see
+/// [`Post`].
+#[derive(Debug, Default)]
+pub(super) struct Taken {
+    placed: Vec<Placed>,
+    others: Vec<Reply>,
 }
 
 impl Errand {
@@ -186,11 +204,14 @@ impl Errand {
         post.give(back);
         came.clear();
         came.extend(back.fresh());
-        back.take_replies(|sm, at, reply| {
-            if !parcel.put(sm, at, reply) {
-                replies.push((sm, at, *reply));
-            }
+        let mut taken = std::mem::take(&mut back.taken);
+        back.take_replies(|sm, at, reply| match parcel.place(sm, at) {
+            Some(place) => taken.placed.push((place, at, *reply)),
+            None => taken.others.push((sm, at, *reply)),
         });
+        parcel.contents().append(&mut taken.placed);
+        replies.append(&mut taken.others);
+        back.taken = taken;
         back.end_exchange();
     }
 }
@@ -273,14 +294,16 @@ impl MemorySystem {
     pub fn send_back(&mut self, from: Cycle, end: Cycle) -> Option<Errand> {
         let Self { back, apart, .. } = self;
         apart.back_rests = false;
-        let room = std::mem::take(&mut apart.room);
-        back.take().map(|back| Errand {
+        let back = back.take()?;
+        let mut post = std::mem::take(&mut apart.room);
+        post.append(&mut apart.post);
+        Some(Errand {
             back,
             at: from,
             end,
             dram_is_ahead: 0,
             backlogs: None,
-            post: std::mem::replace(&mut apart.post, room),
+            post,
             replies: std::mem::take(&mut apart.replies_room),
             came: std::mem::take(&mut apart.came),
             parcel: std::mem::take(&mut apart.parcel_room),

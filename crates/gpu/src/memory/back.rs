@@ -1,7 +1,7 @@
 //! What lies behind the network of requests: L2 partitions, DRAM channels, and the network of
 //! replies. It is a box of its own, so that another thread may have it for some cycles.
 
-use super::apart::Left;
+use super::apart::{Left, Taken};
 use crate::domain::Domain;
 use warploom_base::{Cycle, SmId, SubPartitionId, bits, each_bit, each_member};
 use warploom_config::GpuSpec;
@@ -95,6 +95,8 @@ pub(crate) struct Back {
     dram_ticks: Vec<u32>,
     /// What it leaves for the front, where they run apart.
     pub(super) left: Left,
+    /// Room for replies that an errand brings along.
+    pub(super) taken: Taken,
     /// Atomics of the running step, in order.
     pub(super) atomics: Vec<AtomicEvent>,
     pub(super) dram_full_stalls: u64,
@@ -138,6 +140,7 @@ impl Back {
             per_channel,
             dram_ticks: Vec::with_capacity(64),
             left: Left::default(),
+            taken: Taken::default(),
             atomics: Vec::with_capacity(64),
             dram_full_stalls: 0,
             reply_stalls: 0,

@@ -30,18 +30,17 @@ impl Parcel {
         self.sms = sms;
     }
 
-    /// Puts a reply in, if it is for one of these SMs. Returns whether it is.
+    /// There will be a reply that is seen from cycle `at` on, if it is for one of these SMs.
+    /// Returns the place of that.
     #[inline]
-    pub fn put(&mut self, sm: usize, at: Cycle, reply: &Request) -> bool {
-        let is_for = self.sms.contains(&sm);
-        if is_for {
+    pub fn place(&mut self, sm: usize, at: Cycle) -> Option<u32> {
+        self.sms.contains(&sm).then(|| {
             let place = sm - self.sms.start;
             let (count, first) = &mut self.brings[place];
             *count += 1;
             *first = at.min(*first);
-            self.replies.push((place as u32, at, *reply));
-        }
-        is_for
+            place as u32
+        })
     }
 
     /// The SMs.
@@ -62,7 +61,7 @@ impl Parcel {
         all.map(|(place, at, reply)| (self.sms.start + *place as usize, *at, reply))
     }
 
-    /// They themselves, to be taken out.
+    /// They themselves, to be put in in the order in which they were announced, or taken out.
     pub fn contents(&mut self) -> &mut Vec<Placed> {
         &mut self.replies
     }
