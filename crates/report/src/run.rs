@@ -34,11 +34,17 @@ pub fn run_report(run: &RunReport) -> String {
     outcome(&mut text, &run.outcome);
     checks(&mut text, &run.checks);
     findings(&mut text, run);
+    let (done, speed) = match cycles {
+        0 => ("executed", String::new()),
+        _ => (
+            "simulated",
+            format!("{} cycles/s, ", rate(run.cycles_per_second)),
+        ),
+    };
     let _ = writeln!(
         text,
-        "simulated in {}: {} cycles/s, {} warp instructions/s\ndigest {}",
+        "{done} in {}: {speed}{} warp instructions/s\ndigest {}",
         seconds(run.wall_seconds),
-        rate(run.cycles_per_second),
         rate(run.warp_instructions_per_second),
         run.digest,
     );
@@ -441,6 +447,24 @@ pub(crate) mod tests {
             detail: "3 of 8,192 differ, first at 17: 1 instead of 2".into(),
         };
         insta::assert_snapshot!(run_report(&many));
+    }
+
+    /// It has no cycles, nor any speed in them.
+    #[test]
+    fn a_run_without_timing() {
+        let mut functional = run(0);
+        functional.totals.figures = Figures {
+            warp_instructions: 2048,
+            ..Figures::default()
+        };
+        let text = run_report(&functional);
+        let first = text.lines().next();
+        assert_eq!(
+            first,
+            Some("warploom run vectoradd on gtx480: executed without timing")
+        );
+        let end = "executed in 250 ms: 8.19 k warp instructions/s\ndigest 0123456789abcdef\n";
+        assert!(text.ends_with(end), "{text}");
     }
 
     #[test]
