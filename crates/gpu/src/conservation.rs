@@ -3,7 +3,7 @@
 //! before every launch and at every end.
 
 use crate::machine::Gpu;
-use warploom_mem::{AccessKind, Request};
+use warploom_mem::{AccessKind, Reply, Request};
 
 /// Replies that memory owes each SM. Kept in builds with assertions only.
 #[derive(Clone, Debug)]
@@ -29,7 +29,7 @@ impl Ledger {
     }
 
     /// A reply reaches an SM.
-    pub fn answered(&mut self, index: usize, reply: &Request) {
+    pub fn answered(&mut self, index: usize, reply: &Reply) {
         if cfg!(debug_assertions) {
             let owed = self.owed[index].checked_sub(1);
             self.owed[index] = owed.unwrap_or_else(|| panic!("nobody asked for {reply:?}"));

@@ -4,7 +4,7 @@
 
 use crate::backlog::Backlogs;
 use crate::mail::{Inbox, Mail, Posted};
-use crate::memory::Placed;
+use crate::memory::Seen;
 use crate::workers::OwnLine;
 use std::ops::Range;
 use std::sync::Arc;
@@ -50,11 +50,11 @@ struct Orders {
     arrived: Arrived,
 }
 
-/// What came for SMs, by place, in order. Credits are many and small.
+/// What came for SMs, in order. Credits are many and small.
 #[derive(Default)]
 struct Arrived {
     credits: Vec<Credits>,
-    replies: Vec<Placed>,
+    replies: Vec<Seen>,
 }
 
 /// Credits for an SM, by place.
@@ -77,15 +77,15 @@ impl Arrived {
 
     fn push(&mut self, place: u32, arrival: Arrival) {
         let (from, flits) = match arrival {
-            Arrival::Reply(at, reply) => return self.replies.push((place, at, reply)),
+            Arrival::Reply(at, reply) => return self.replies.push((at, reply)),
             Arrival::Credits(flits) => (0, flits),
             Arrival::CreditsFrom(at, flits) => (at, flits),
         };
         self.credits.push(Credits { place, flits, from });
     }
 
-    /// Gives it to those for whom it came.
-    fn give(&self, sms: &mut [Sm]) {
+    /// Gives it to those for whom it came, the first of whom has this number.
+    fn give(&self, first: usize, sms: &mut [Sm]) {
         for &Credits { place, flits, from } in &self.credits {
             let link = &mut sms[place as usize].link;
             match from {
@@ -93,8 +93,8 @@ impl Arrived {
                 at => link.add_credits_from(at, flits),
             }
         }
-        for (place, at, reply) in &self.replies {
-            sms[*place as usize].receive_reply(*at, reply);
+        for (at, reply) in &self.replies {
+            sms[reply.sm.index() - first].receive_reply(*at, reply);
         }
     }
 }
@@ -230,7 +230,7 @@ impl Crew {
 
     /// Replies for its SMs, which their thread has written: whoever calls this does not look at
     /// them, if there are no others.
-    pub fn send_all(&mut self, replies: &mut Vec<Placed>) {
+    pub fn send_all(&mut self, replies: &mut Vec<Seen>) {
         let arrived = &mut self.orders.arrived.replies;
         if arrived.is_empty() {
             std::mem::swap(arrived, replies);
@@ -250,7 +250,8 @@ impl Crew {
 
     #[inline(never)]
     fn hand_out(&mut self) {
-        self.orders.arrived.give(&mut self.sms);
+        let Orders { arrived, first, .. } = &*self.orders;
+        arrived.give(*first, &mut self.sms);
         self.orders.arrived.clear();
     }
 
@@ -290,7 +291,7 @@ impl Crew {
             ..
         } = self;
         // They stay in the list until `end_step`: the list is not this thread's to write.
-        orders.arrived.give(sms);
+        orders.arrived.give(orders.first, sms);
         let Step {
             from,
             to,
@@ -532,6 +533,7 @@ impl Crew {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::memory::reply_to;
     use warploom_base::SmId;
     use warploom_config::preset;
     use warploom_mem::{AccessKind, Request};
@@ -550,8 +552,8 @@ mod tests {
 
     /// Sends an SM so many replies, which it sees in a later cycle.
     fn send(crew: &mut Crew, number: usize, replies: usize) {
-        let reply = Request::new(AccessKind::GlobalRead, 0, 32);
-        (0..replies).for_each(|_| crew.send(number, Arrival::Reply(100, reply)));
+        let arrival = Arrival::Reply(100, reply_to(number));
+        (0..replies).for_each(|_| crew.send(number, arrival));
     }
 
     /// The replies that each SM has.

@@ -23,7 +23,7 @@ use std::sync::Arc;
 use warploom_base::{Cycle, KernelSlot, SmId, each_member};
 use warploom_config::{ContextPlan, GpuSpec, OccupancyLimit};
 use warploom_exec::{DeviceMemory, Fault, FindingReport};
-use warploom_mem::Request;
+use warploom_mem::Reply;
 use warploom_mem::cache::{Cache, CacheCounters};
 use warploom_mem::dram::DramChannel;
 use warploom_mem::partition::SubPartition;
@@ -102,7 +102,7 @@ struct AtOnce<'a> {
 
 impl Receive for AtOnce<'_> {
     #[inline]
-    fn receive(&mut self, sm: usize, at: Cycle, reply: &Request) -> bool {
+    fn receive(&mut self, sm: usize, at: Cycle, reply: &Reply) -> bool {
         self.ledger.answered(sm, reply);
         self.alone.reply(sm, at, reply);
         true

@@ -14,7 +14,9 @@ pub(crate) use apart::Errand;
 use back::Ticks;
 pub(crate) use back::{AtomicEvent, Back, Later, Receive};
 use lag::Lag;
-pub(crate) use parcel::{Parcel, Placed};
+#[cfg(test)]
+pub(crate) use parcel::testing::reply_to;
+pub(crate) use parcel::{Parcel, Seen};
 use std::collections::VecDeque;
 use warploom_base::{BitSet, Cycle, each_bit, each_member};
 use warploom_config::GpuSpec;

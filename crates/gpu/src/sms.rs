@@ -15,7 +15,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use warploom_base::{Cycle, bits, each_member};
 use warploom_exec::{DeviceMemory, StoredLines};
-use warploom_mem::Request;
+use warploom_mem::Reply;
 use warploom_sm::{Arrival, Flags, News, Others, Outgoing, Sm};
 
 /// Some SMs, by number.
@@ -57,7 +57,7 @@ pub(crate) struct Alone<'a> {
 impl Alone<'_> {
     /// See [`SmArray::reply`].
     #[inline]
-    pub fn reply(&mut self, index: usize, at: Cycle, reply: &Request) {
+    pub fn reply(&mut self, index: usize, at: Cycle, reply: &Reply) {
         self.news[index].reply(at);
         self.crew.own(index).receive_reply(at, reply);
     }
@@ -218,7 +218,7 @@ impl SmArray {
     /// A reply for an SM, which sees it from cycle `at` on. It has it when it runs or anybody looks
     /// at it.
     #[inline]
-    pub fn reply(&mut self, index: usize, at: Cycle, reply: &Request) {
+    pub fn reply(&mut self, index: usize, at: Cycle, reply: &Reply) {
         self.news[index].reply(at);
         match self.homes[index] {
             0 => self.crews[0].own(index).receive_reply(at, reply),
@@ -569,10 +569,10 @@ impl SmArray {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::memory::reply_to;
     use std::panic::{AssertUnwindSafe, catch_unwind};
-    use warploom_base::{KernelSlot, SmId};
+    use warploom_base::SmId;
     use warploom_config::{GpuSpec, preset};
-    use warploom_mem::{AccessKind, Request};
     use warploom_policy::OwnPolicies;
 
     const SMS: usize = 5;
@@ -646,8 +646,7 @@ mod tests {
         for threads in THREADS {
             let mut sms = array(threads);
             step(&mut sms, 0, 1);
-            let reply = Request::new(AccessKind::GlobalRead, 0, 32);
-            (0..2).for_each(|_| sms.reply(4, 9, &reply));
+            (0..2).for_each(|_| sms.reply(4, 9, &reply_to(4)));
             assert_eq!((sms.news(4).waiting, sms.news(4).wake_at), (2, 9));
             // It runs, and sees none of them yet.
             sms.wake(4, 7);
@@ -660,7 +659,6 @@ mod tests {
     /// before, once, also if an SM has been passed on meanwhile.
     #[test]
     fn a_parcel_comes_to_the_sms_that_it_is_for() {
-        let reply = Request::new(AccessKind::GlobalRead, 0, 32);
         for (sent_before, passed_on) in [(false, false), (true, false), (false, true), (true, true)]
         {
             let mut sms = array(2);
@@ -668,13 +666,13 @@ mod tests {
             let mut parcel = Parcel::default();
             parcel.address(2..5);
             let puts = [(2, 9), (1, 9), (4, 11), (2, 12)];
-            let places = puts.map(|(sm, at)| parcel.place(sm, at).map(|place| (place, at)));
-            assert_eq!(places, [Some((0, 9)), None, Some((2, 11)), Some((0, 12))]);
-            let placed = places.into_iter().flatten();
-            let placed = placed.map(|(place, at)| (place, at, reply));
-            parcel.contents().extend(placed);
+            let expected = puts.map(|(sm, at)| parcel.expect(sm, at));
+            assert_eq!(expected, [true, false, true, true]);
+            let theirs = puts.into_iter().filter(|(sm, _)| *sm != 1);
+            let theirs = theirs.map(|(sm, at)| (at, reply_to(sm)));
+            parcel.contents().extend(theirs);
             if sent_before {
-                sms.reply(2, 8, &reply);
+                sms.reply(2, 8, &reply_to(2));
             }
             if passed_on {
                 sms.shift(1, 0);
@@ -743,18 +741,9 @@ mod tests {
     /// A bug in a stage shows as its panic on the caller's thread, not as a hang.
     #[test]
     fn a_panic_comes_to_the_caller() {
-        let nobodys = Request {
-            addr: 0,
-            byte_mask: 1,
-            issued_at: 0,
-            returned_at: 0,
+        let nobodys = Reply {
             token: u32::MAX,
-            bytes: 32,
-            sm: SmId(0),
-            kind: AccessKind::GlobalRead,
-            sectors: 1,
-            kernel: KernelSlot(0),
-            asid: 0,
+            ..reply_to(0)
         };
         for threads in THREADS {
             let mut sms = array(threads);

@@ -84,6 +84,68 @@ pub struct Request {
     pub asid: u8,
 }
 
+/// What of a request comes back: all but which bytes were asked for, which is known to who did.
+/// Half a host's cache line, for a thread gets hundreds of them in a few dozen cycles.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Reply {
+    /// First byte.
+    pub addr: u64,
+    /// Core cycle in which the request was issued.
+    pub issued_at: Cycle,
+    /// Core cycle, modulo 2^32, in which the reply entered the network.
+    pub returned_at: u32,
+    /// The issuer's own number.
+    pub token: u32,
+    /// Bytes asked for.
+    pub bytes: u16,
+    /// The SM that gets it.
+    pub sm: SmId,
+    /// Why they were.
+    pub kind: AccessKind,
+    /// Sectors of the line that were touched.
+    pub sectors: u8,
+    /// Kernel that it belongs to.
+    pub kernel: KernelSlot,
+    /// Address space (process).
+    pub asid: u8,
+}
+
+impl Reply {
+    /// Size of its packet: see [`Request::reply_bytes`].
+    #[inline]
+    pub const fn packet_bytes(&self) -> u32 {
+        reply_bytes(self.kind, self.bytes)
+    }
+}
+
+impl From<&Request> for Reply {
+    #[inline]
+    fn from(request: &Request) -> Self {
+        Self {
+            addr: request.addr,
+            issued_at: request.issued_at,
+            returned_at: request.returned_at,
+            token: request.token,
+            bytes: request.bytes,
+            sm: request.sm,
+            kind: request.kind,
+            sectors: request.sectors,
+            kernel: request.kernel,
+            asid: request.asid,
+        }
+    }
+}
+
+/// Size of a reply's packet: a header, and the data of reads and atomics.
+#[inline]
+const fn reply_bytes(kind: AccessKind, bytes: u16) -> u32 {
+    if kind.is_write() {
+        Request::HEADER_BYTES
+    } else {
+        Request::HEADER_BYTES + bytes as u32
+    }
+}
+
 /// A request in a host's cache line of its own, for queues whose entries stay until the nearest
 /// caches have forgotten them.
 #[derive(Clone, Copy, Debug)]
@@ -164,17 +226,17 @@ impl Request {
     /// Size of the reply's packet: a header, and the data of reads and atomics.
     #[inline]
     pub const fn reply_bytes(&self) -> u32 {
-        if self.kind.is_write() {
-            Self::HEADER_BYTES
-        } else {
-            Self::HEADER_BYTES + self.bytes as u32
-        }
+        reply_bytes(self.kind, self.bytes)
     }
 }
 
 const _: () = assert!(
     size_of::<Request>() <= 64,
     "a request must stay within a host cache line"
+);
+const _: () = assert!(
+    size_of::<Reply>() <= 32,
+    "two replies must fit a host cache line"
 );
 
 #[cfg(test)]

@@ -24,7 +24,7 @@ use warploom_config::{CacheSpec, GpuSpec};
 use warploom_mem::cache::{AccessOutcome, Cache, Level, TextureCache};
 use warploom_mem::coalesce::{Transaction, Transactions};
 use warploom_mem::hash::BankIndex;
-use warploom_mem::{AccessKind, Request};
+use warploom_mem::{AccessKind, Reply, Request};
 
 /// Memory instructions between issue and their last reply.
 const MEM_RECORDS: usize = 4096;
@@ -61,12 +61,12 @@ pub struct Ldst {
     pub(crate) l1d_use: L1dUse,
     l1_latency: u32,
     shared_latency: u32,
-    responses: FixedQueue<Request>,
+    responses: FixedQueue<Reply>,
     /// Shared-memory loads with the cycle in which they may write back.
     shared: FixedQueue<(Cycle, MemId)>,
     /// Banks of the data cache.
     banks: Vec<Bank>,
-    around: Option<Request>,
+    around: Option<MemId>,
     /// How the last try of that instruction failed, if it will fail so again until a reply or a
     /// credit comes.
     blocked: Option<Blocked>,
@@ -209,7 +209,7 @@ impl Ldst {
 
     /// Hands over a reply.
     #[inline]
-    pub fn respond(&mut self, reply: Request) {
+    pub fn respond(&mut self, reply: Reply) {
         self.responses.push(reply);
     }
 
@@ -425,7 +425,7 @@ impl Sm {
             0 => return ldst.shared.pop().map(|(_, id)| id),
             1 => ldst.l1t.next_ready(),
             2 => ldst.l1c.next_ready(),
-            3 => ldst.around.take(),
+            3 => return ldst.around.take(),
             _ => next_of_program(ldst.l1d.as_mut()),
         };
         reply.map(|r| mem_of(r.token))
@@ -517,7 +517,7 @@ impl Sm {
         let token = reply.token;
         let taken = match reply.kind {
             AccessKind::TextureRead => {
-                ldst.l1t.fill(reply);
+                ldst.l1t.fill(reply.addr, reply.bytes);
                 true
             }
             AccessKind::ConstRead => fill(&mut ldst.l1c, now, reply),
@@ -529,7 +529,7 @@ impl Sm {
             _ if ldst.goes_around(reply) => {
                 let free = ldst.around.is_none();
                 if free {
-                    ldst.around = Some(*reply);
+                    ldst.around = Some(mem_of(token));
                     ldst.insts[mem_of(token).0].note_atomic(now, reply);
                 }
                 free
@@ -750,7 +750,7 @@ impl Sm {
     }
 
     /// Lanes whose atomic a reply stands for.
-    pub fn atomic_lanes(&self, reply: &Request) -> (WarpSlot, LaneMask) {
+    pub fn atomic_lanes(&self, reply: &Reply) -> (WarpSlot, LaneMask) {
         let warp = self.ldst.insts[mem_of(reply.token).0].warp;
         let atomic = &self.ldst.atomics[self.place(warp.0)];
         let lanes = atomic.lanes[transaction_of(reply.token)];
@@ -763,16 +763,16 @@ impl Sm {
 
 impl Ldst {
     /// Whether the access that a reply answers went around the data cache.
-    fn goes_around(&self, reply: &Request) -> bool {
+    fn goes_around(&self, reply: &Reply) -> bool {
         reply.kind != AccessKind::L1WriteAllocate
             && self.insts[mem_of(reply.token).0].path == Path::Around
     }
 }
 
-fn fill(cache: &mut Cache, now: Cycle, reply: &Request) -> bool {
+fn fill(cache: &mut Cache, now: Cycle, reply: &Reply) -> bool {
     let free = cache.fill_port_free(now);
     if free {
-        cache.fill(now, reply);
+        cache.fill(now, reply.addr, reply.bytes);
     }
     free
 }

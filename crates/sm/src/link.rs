@@ -7,7 +7,7 @@
 
 use crate::passage::{FarEnd, Passage};
 use warploom_base::{Cycle, TimedQueue};
-use warploom_mem::Request;
+use warploom_mem::{Reply, Request};
 
 /// A packet on its way from the SM to the network.
 #[derive(Clone, Copy, Debug)]
@@ -26,7 +26,7 @@ pub enum Arrival {
     /// The same from some cycle on.
     CreditsFrom(Cycle, u32),
     /// A reply, with the cycle from which the SM sees it.
-    Reply(Cycle, Request),
+    Reply(Cycle, Reply),
 }
 
 /// Both directions.
@@ -45,7 +45,7 @@ pub struct Link {
     /// Sent in this step, oldest first.
     pub outgoing: Vec<Outgoing>,
     /// Replies with the cycle from which the SM sees them, oldest first.
-    incoming: TimedQueue<Request>,
+    incoming: TimedQueue<Reply>,
 }
 
 impl Link {
@@ -167,13 +167,13 @@ impl Link {
 
     /// A reply that the SM sees from cycle `at` on.
     #[inline]
-    pub fn deliver(&mut self, at: Cycle, reply: &Request) {
+    pub fn deliver(&mut self, at: Cycle, reply: &Reply) {
         self.incoming.push(at, *reply);
     }
 
     /// The oldest reply that has arrived.
     #[inline]
-    pub fn front(&self, now: Cycle) -> Option<&Request> {
+    pub fn front(&self, now: Cycle) -> Option<&Reply> {
         self.incoming.due(now)
     }
 
@@ -278,7 +278,7 @@ mod tests {
     #[test]
     fn replies_are_seen_from_their_cycle_on() {
         let mut link = Link::new(32, (5, 5), &[]);
-        link.deliver(10, &request(AccessKind::GlobalRead));
+        link.deliver(10, &(&request(AccessKind::GlobalRead)).into());
         assert_eq!(link.next_arrival(), Some(10));
         assert!(link.front(9).is_none() && !link.has_arrived(9));
         assert!(link.front(10).is_some() && link.has_arrived(10));

@@ -241,8 +241,8 @@ mod tests {
     fn each_thing_shows() {
         let mut quiet = sm();
         assert_eq!(quiet.news(1).flags, Flags::default(), "nothing to tell");
-        quiet.link.deliver(7, &request());
-        quiet.link.deliver(8, &request());
+        quiet.link.deliver(7, &(&request()).into());
+        quiet.link.deliver(8, &(&request()).into());
         assert_eq!(
             (quiet.news(1).waiting, flags(&quiet.news(1))),
             (2, [false; 6])

@@ -31,7 +31,7 @@ use warploom_exec::{
     AtomicMode, BarrierRelease, DeviceMemory, Env, Fault, FindingReport, StepOut, WriteLog,
 };
 use warploom_mem::coalesce::SharedRule;
-use warploom_mem::{AccessKind, Request};
+use warploom_mem::{AccessKind, Reply};
 use warploom_policy::{OwnPolicies, WarpMask, WarpPolicy, WarpPolicyCounters, WarpScheduler};
 use warploom_stats::{Counters, log2_bin};
 
@@ -415,8 +415,8 @@ impl Sm {
     }
 
     /// A reply that came over the links, which the SM sees from cycle `at` on.
-    pub fn receive_reply(&mut self, at: Cycle, reply: &Request) {
-        let bytes = reply.reply_bytes();
+    pub fn receive_reply(&mut self, at: Cycle, reply: &Reply) {
+        let bytes = reply.packet_bytes();
         self.counters.packets_received += 1;
         self.counters.flits_received += u64::from(self.link.flits(bytes));
         self.detail.replies[reply.kind.index()][packet_size(bytes)] += 1;
@@ -544,7 +544,7 @@ impl Sm {
         let taken = if reply.kind == AccessKind::InstRead {
             let free = self.front.l1i.fill_port_free(now);
             if free {
-                self.front.l1i.fill(now, reply);
+                self.front.l1i.fill(now, reply.addr, reply.bytes);
                 self.at_rest = false;
             }
             free

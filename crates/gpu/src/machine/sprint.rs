@@ -22,7 +22,7 @@ use crate::recorder::Recorder;
 use crate::sms::SmArray;
 use warploom_base::Cycle;
 use warploom_exec::{Ahead, DeviceMemory};
-use warploom_mem::Request;
+use warploom_mem::Reply;
 use warploom_sm::{Arrival, Outgoing};
 
 /// Fewest cycles for which it is worth it.
@@ -57,7 +57,7 @@ pub(super) struct Far<'a> {
 
 impl Far<'_> {
     /// Calls `f` on the replies that came: see [`MemorySystem::take_replies`].
-    pub fn take_replies(&mut self, mut f: impl FnMut(usize, Cycle, &Request)) {
+    pub fn take_replies(&mut self, mut f: impl FnMut(usize, Cycle, &Reply)) {
         let Self { memory, ledger, .. } = self;
         memory.take_replies(|sm, at, reply| {
             ledger.answered(sm, reply);

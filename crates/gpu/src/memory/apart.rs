@@ -11,16 +11,13 @@
 //! it lets them, in the cycle in which they were answered.
 
 use super::back::{Back, Ticks};
-use super::parcel::{Parcel, Placed};
+use super::parcel::{Parcel, Seen};
 use super::{Later, MemorySystem, Receive};
 use crate::backlog::Backlogs;
 use std::ops::Range;
 use std::sync::Arc;
 use warploom_base::{Cycle, each_member};
-use warploom_mem::Request;
-
-/// A reply, with the number of its SM and the cycle from which that sees it.
-type Reply = (usize, Cycle, Request);
+use warploom_mem::{Reply, Request};
 
 /// What the back leaves for the front.
 #[derive(Debug, Default)]
@@ -82,8 +79,8 @@ pub(super) struct Apart {
     post: Post,
     room: Post,
     /// Replies that it brought along, room for more, and how many they are, by SM.
-    replies: Vec<Reply>,
-    replies_room: Vec<Reply>,
+    replies: Vec<Seen>,
+    replies_room: Vec<Seen>,
     came: Vec<u32>,
     /// Others that it brought along, for the SMs of the worker that had it, and room for more.
     parcel: Parcel,
@@ -117,7 +114,7 @@ pub(crate) struct Errand {
     /// What there was for it.
     post: Post,
     /// What came out of the network, once it is done, and how much, by SM.
-    replies: Vec<Reply>,
+    replies: Vec<Seen>,
     came: Vec<u32>,
     /// Others, for the SMs of the worker that has it.
     parcel: Parcel,
@@ -127,8 +124,8 @@ pub(crate) struct Errand {
 /// [`Post`].
 #[derive(Debug, Default)]
 pub(super) struct Taken {
-    placed: Vec<Placed>,
-    others: Vec<Reply>,
+    expected: Vec<Seen>,
+    others: Vec<Seen>,
 }
 
 impl Errand {
@@ -205,11 +202,11 @@ impl Errand {
         came.clear();
         came.extend(back.fresh());
         let mut taken = std::mem::take(&mut back.taken);
-        back.take_replies(|sm, at, reply| match parcel.place(sm, at) {
-            Some(place) => taken.placed.push((place, at, *reply)),
-            None => taken.others.push((sm, at, *reply)),
+        back.take_replies(|sm, at, reply| match parcel.expect(sm, at) {
+            true => taken.expected.push((at, *reply)),
+            false => taken.others.push((at, *reply)),
         });
-        parcel.contents().append(&mut taken.placed);
+        parcel.contents().append(&mut taken.expected);
         replies.append(&mut taken.others);
         back.taken = taken;
         back.end_exchange();
@@ -343,9 +340,9 @@ impl MemorySystem {
     /// Calls `f` on the other replies that wait for the exchange, with the number of their SM and
     /// the cycle from which it sees them: of each SM the oldest first.
     #[inline]
-    pub fn take_replies(&mut self, mut f: impl FnMut(usize, Cycle, &Request)) {
-        for (sm, at, reply) in self.apart.replies.drain(..) {
-            f(sm, at, &reply);
+    pub fn take_replies(&mut self, mut f: impl FnMut(usize, Cycle, &Reply)) {
+        for (at, reply) in self.apart.replies.drain(..) {
+            f(reply.sm.index(), at, &reply);
         }
         if let Some(back) = &mut self.back {
             back.take_replies(f);

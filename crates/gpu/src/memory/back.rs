@@ -7,7 +7,7 @@ use warploom_base::{Cycle, SmId, SubPartitionId, bits, each_bit, each_member};
 use warploom_config::GpuSpec;
 use warploom_mem::dram::DramChannel;
 use warploom_mem::partition::SubPartition;
-use warploom_mem::{AccessKind, Request};
+use warploom_mem::{AccessKind, Reply, Request};
 use warploom_noc::{Network, PacketId};
 
 /// An atomic that reached the point where it acts.
@@ -16,7 +16,7 @@ pub(crate) struct AtomicEvent {
     /// Core cycle.
     pub at: Cycle,
     /// Its reply.
-    pub reply: Request,
+    pub reply: Reply,
 }
 
 /// A reply on its way to an SM, kept by the network that it has left.
@@ -32,7 +32,7 @@ pub(super) struct Outbound {
 pub(crate) trait Receive {
     /// Takes a reply for an SM, by number, which sees it from cycle `at` on. Returns whether it
     /// has, else the reply waits for the exchange.
-    fn receive(&mut self, sm: usize, at: Cycle, reply: &Request) -> bool;
+    fn receive(&mut self, sm: usize, at: Cycle, reply: &Reply) -> bool;
 
     /// Replies that an SM has not taken, where they do not wait.
     fn untaken(&self, sm: usize) -> Option<u32>;
@@ -43,7 +43,7 @@ pub(crate) struct Later;
 
 impl Receive for Later {
     #[inline]
-    fn receive(&mut self, _sm: usize, _at: Cycle, _reply: &Request) -> bool {
+    fn receive(&mut self, _sm: usize, _at: Cycle, _reply: &Reply) -> bool {
         false
     }
 
@@ -176,9 +176,9 @@ impl Back {
     /// the cycle from which it sees them, the oldest first. They have come since the last exchange
     /// until that ends.
     #[inline]
-    pub(super) fn take_replies(&mut self, mut f: impl FnMut(usize, Cycle, &Request)) {
+    pub(super) fn take_replies(&mut self, mut f: impl FnMut(usize, Cycle, &Reply)) {
         for &Outbound { at, packet, sm } in &self.outbound {
-            f(sm.index(), at, self.replies.content(packet));
+            f(sm.index(), at, &self.replies.content(packet).into());
             self.replies.release(packet);
         }
     }
@@ -283,6 +283,7 @@ impl Back {
         for mut reply in replies.filter(|r| r.kind != AccessKind::L1WriteBack) {
             reply.returned_at = now as u32;
             if reply.kind == AccessKind::GlobalAtomic {
+                let reply = Reply::from(&reply);
                 self.atomics.push(AtomicEvent { at: now, reply });
             }
             let (packet, _) = self.replies.lodge(0, &reply, reply.reply_bytes());
@@ -293,9 +294,9 @@ impl Back {
     /// A reply that the network of replies keeps goes to its SM.
     #[inline]
     fn send_out(&mut self, packet: PacketId, now: Cycle, receive: &mut impl Receive) {
-        let reply = self.replies.content(packet);
+        let reply = Reply::from(self.replies.content(packet));
         let (sm, at) = (reply.sm, now + self.link);
-        if receive.receive(sm.index(), at, reply) {
+        if receive.receive(sm.index(), at, &reply) {
             return self.replies.release(packet);
         }
         let untaken = &mut self.untaken[sm.index()];
@@ -334,7 +335,7 @@ impl Back {
             };
             partition.drop_reply();
             if kind == AccessKind::GlobalAtomic {
-                let reply = *replies.content(packet);
+                let reply = Reply::from(replies.content(packet));
                 self.atomics.push(AtomicEvent { at: now, reply });
             }
         }

@@ -5,18 +5,17 @@
 
 use std::ops::Range;
 use warploom_base::Cycle;
-use warploom_mem::Request;
+use warploom_mem::Reply;
 
-/// A reply, with the place of its SM among those of its thread and the cycle from which that sees
-/// it.
-pub(crate) type Placed = (u32, Cycle, Request);
+/// A reply, with the cycle from which its SM sees it. It crosses between two cores as it is.
+pub(crate) type Seen = (Cycle, Reply);
 
 /// Replies for the SMs of one worker.
 #[derive(Debug, Default)]
 pub(crate) struct Parcel {
     /// These SMs, by number.
     sms: Range<usize>,
-    replies: Vec<Placed>,
+    replies: Vec<Seen>,
     /// By place: how many there are, and the cycle from which the SM sees the first of them.
     brings: Vec<(u32, Cycle)>,
 }
@@ -31,16 +30,16 @@ impl Parcel {
     }
 
     /// There will be a reply that is seen from cycle `at` on, if it is for one of these SMs.
-    /// Returns the place of that.
+    /// Returns whether it is.
     #[inline]
-    pub fn place(&mut self, sm: usize, at: Cycle) -> Option<u32> {
-        self.sms.contains(&sm).then(|| {
-            let place = sm - self.sms.start;
-            let (count, first) = &mut self.brings[place];
+    pub fn expect(&mut self, sm: usize, at: Cycle) -> bool {
+        let is_for_them = self.sms.contains(&sm);
+        if is_for_them {
+            let (count, first) = &mut self.brings[sm - self.sms.start];
             *count += 1;
             *first = at.min(*first);
-            place as u32
-        })
+        }
+        is_for_them
     }
 
     /// The SMs.
@@ -56,13 +55,13 @@ impl Parcel {
     }
 
     /// The replies, with the numbers of their SMs.
-    pub fn replies(&self) -> impl Iterator<Item = (usize, Cycle, &Request)> {
+    pub fn replies(&self) -> impl Iterator<Item = (usize, Cycle, &Reply)> {
         let all = self.replies.iter();
-        all.map(|(place, at, reply)| (self.sms.start + *place as usize, *at, reply))
+        all.map(|(at, reply)| (reply.sm.index(), *at, reply))
     }
 
     /// They themselves, to be put in in the order in which they were announced, or taken out.
-    pub fn contents(&mut self) -> &mut Vec<Placed> {
+    pub fn contents(&mut self) -> &mut Vec<Seen> {
         &mut self.replies
     }
 
@@ -70,5 +69,18 @@ impl Parcel {
     pub fn empty(&mut self) {
         self.replies.clear();
         self.brings.fill((0, Cycle::MAX));
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod testing {
+    use warploom_base::SmId;
+    use warploom_mem::{AccessKind, Reply, Request};
+
+    /// A reply of a sector, to an SM by number.
+    pub fn reply_to(sm: usize) -> Reply {
+        let mut request = Request::new(AccessKind::GlobalRead, 0, 32);
+        request.sm = SmId::new(sm);
+        Reply::from(&request)
     }
 }

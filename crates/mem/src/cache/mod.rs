@@ -588,13 +588,13 @@ impl Cache {
         self.misses.drop_sent();
     }
 
-    /// Takes a reply: the line or sector, or a part of it. Requests merged on it become ready
-    /// when its last part came. The cache must wait for it.
-    pub fn fill(&mut self, now: Cycle, reply: &Request) {
-        let Some(entry) = self.mshrs.on_its_way(self.atom(reply.addr)) else {
+    /// Takes `bytes` bytes from `addr` on: a line or sector, or a part of it. Requests merged on it
+    /// become ready when its last part came. The cache must wait for it.
+    pub fn fill(&mut self, now: Cycle, addr: u64, bytes: u16) {
+        let Some(entry) = self.mshrs.on_its_way(self.atom(addr)) else {
             panic!("a fill that nothing waits for");
         };
-        self.fill_entry(now, entry, reply);
+        self.fill_entry(now, entry, (addr, bytes));
     }
 
     /// `fill` of L2, whose reads say themselves what waits for them.
@@ -604,23 +604,23 @@ impl Cache {
             self.mshrs.on_its_way(self.atom(reply.addr)),
             Some(reply.token)
         );
-        self.fill_entry(now, reply.token, reply);
+        self.fill_entry(now, reply.token, (reply.addr, reply.bytes));
     }
 
     #[inline]
-    fn fill_entry(&mut self, now: Cycle, entry: u32, reply: &Request) {
-        if self.mshrs.arrive(entry, reply.bytes) {
-            self.fill_whole(now, entry, reply);
+    fn fill_entry(&mut self, now: Cycle, entry: u32, (addr, bytes): (u64, u16)) {
+        if self.mshrs.arrive(entry, bytes) {
+            self.fill_whole(now, entry, addr);
         }
     }
 
     /// The last part of a line or sector came.
     #[inline(never)]
-    fn fill_whole(&mut self, now: Cycle, entry: u32, reply: &Request) {
+    fn fill_whole(&mut self, now: Cycle, entry: u32, addr: u64) {
         let fill = self.mshrs.fill(entry);
         let Fill { set, sector, .. } = fill;
         let dirty_before = self.tags.dirty_lines();
-        let line = self.tags.line(reply.addr);
+        let line = self.tags.line(addr);
         if let Some(at) = self.line_to_fill(now, line, &fill) {
             // Seldom looked at.
             let byte_mask = || self.mshrs.first(entry).byte_mask;

@@ -140,15 +140,15 @@ impl TextureCache {
         self.requests.pop()
     }
 
-    /// Takes a reply: a line or a part of it.
-    pub fn fill(&mut self, reply: &Request) {
-        let line_addr = reply.addr & !(u64::from(self.line_bytes) - 1);
+    /// Takes `bytes` bytes from `addr` on: a line or a part of it.
+    pub fn fill(&mut self, addr: u64, bytes: u16) {
+        let line_addr = addr & !(u64::from(self.line_bytes) - 1);
         let miss = self
             .reorder
             .iter_mut()
             .find(|miss| miss.line_addr == line_addr && miss.bytes_left > 0)
             .expect("a fill that nothing waits for");
-        miss.bytes_left = miss.bytes_left.saturating_sub(reply.bytes);
+        miss.bytes_left = miss.bytes_left.saturating_sub(bytes);
     }
 
     /// A request can be answered.
@@ -214,7 +214,7 @@ mod tests {
         }
         assert!(!cache.has_ready());
         for sector in 0..4 {
-            cache.fill(&read(sector * 32, 32));
+            cache.fill(sector * 32, 32);
         }
         cache.cycle();
         cache.cycle();

@@ -2,7 +2,7 @@
 
 use warploom_base::{Cycle, KernelSlot, LaneMask, Pc, WarpSlot};
 use warploom_exec::AtomicBatch;
-use warploom_mem::{AccessKind, Request};
+use warploom_mem::{AccessKind, Reply};
 
 /// Which way an instruction goes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -72,7 +72,7 @@ impl MemInst {
 
     /// A reply has come in cycle `now`: of an atomic, it left L2 when that acted.
     #[inline]
-    pub fn note_atomic(&mut self, now: Cycle, reply: &Request) {
+    pub fn note_atomic(&mut self, now: Cycle, reply: &Reply) {
         if self.kind == AccessKind::GlobalAtomic {
             let acted_at = now - Cycle::from((now as u32).wrapping_sub(reply.returned_at));
             self.settles_at = self.settles_at.max(acted_at + 1);

@@ -166,7 +166,7 @@ impl Dut {
     /// The answers to a request, visible from this cycle on: by sectors where L2 is sectored.
     pub fn answer(&mut self, request: &Request) {
         for _ in 0..self.sm.ldst.replies_to(request) {
-            self.sm.link.deliver(self.now, request);
+            self.sm.link.deliver(self.now, &request.into());
         }
     }
 
