@@ -493,6 +493,7 @@ mod tests {
         Request {
             addr: 0x2000_0000,
             byte_mask: 0xffff_ffff,
+            entry: Request::NO_ENTRY,
             issued_at: 0,
             returned_at: 0,
             token: 0,

@@ -120,7 +120,7 @@ impl SubPartition {
     /// of them, also for writes that skip a sector), each of which is answered by a reply of its
     /// own with the packet's token.
     pub fn push(&mut self, now_core: Cycle, request: &Request) {
-        let cycles = now_core - request.issued_at;
+        let cycles = request.age(now_core);
         self.counters.packets += 1;
         self.counters.arrival_cycles += cycles;
         self.counters.arrival_cycles_max.note(cycles);
@@ -173,6 +173,9 @@ impl SubPartition {
         {
             let index_addr = self.decoder.partition_addr(packet.addr);
             self.l2.expect_near(packet.addr, index_addr);
+            if packet.kind.is_write() {
+                self.l2.expect_write(index_addr);
+            }
         }
     }
 
@@ -186,7 +189,7 @@ impl SubPartition {
             if !self.l2.fill_port_free(self.now) {
                 return;
             }
-            self.l2.fill_named(self.now, reply);
+            self.l2.fill(self.now, reply.entry, reply.bytes);
         } else if self.to_noc.is_full() {
             return;
         } else if wants_reply(reply.kind) {

@@ -65,8 +65,8 @@ impl Places {
     }
 
     /// The request in a place.
-    #[inline]
-    pub(crate) fn get(&self, at: u32) -> &Request {
+    #[cfg(test)]
+    fn get(&self, at: u32) -> &Request {
         &self.all[at as usize].request
     }
 
@@ -80,6 +80,22 @@ impl Places {
     #[inline]
     pub(crate) fn link(&mut self, at: u32, next: u32) {
         self.all[at as usize].next = next;
+    }
+
+    /// The place behind another in its owner's list.
+    #[inline]
+    pub(crate) fn next(&self, at: u32) -> u32 {
+        self.all[at as usize].next
+    }
+
+    /// Frees the place behind `last` in a ring. Returns what it holds until the next request is
+    /// kept.
+    #[inline]
+    pub(crate) fn take_behind(&mut self, last: u32) -> &Request {
+        let at = self.next(last);
+        let behind = self.next(at);
+        self.link(last, behind);
+        self.release(at).0
     }
 
     /// Frees a place. Returns what it holds until the next request is kept, and the one behind it

@@ -63,8 +63,11 @@ pub struct Request {
     pub addr: u64,
     /// Bytes touched, bit i for byte i of the 128-byte line that holds `addr`.
     pub byte_mask: u128,
-    /// Core cycle of issue.
-    pub issued_at: Cycle,
+    /// Core cycle of issue, modulo 2^32.
+    pub issued_at: u32,
+    /// Of a read that a cache sends down: the number of what waits for it there, returned with the
+    /// reply. Of what no cache waits for: [`NO_ENTRY`](Self::NO_ENTRY).
+    pub entry: u32,
     /// Core cycle, modulo 2^32, in which the reply entered the network; 0 before. Of a read that L2
     /// sends down: the line that it fills.
     pub returned_at: u32,
@@ -90,8 +93,10 @@ pub struct Request {
 pub struct Reply {
     /// First byte.
     pub addr: u64,
-    /// Core cycle in which the request was issued.
-    pub issued_at: Cycle,
+    /// Core cycle, modulo 2^32, in which the request was issued.
+    pub issued_at: u32,
+    /// What waits for it in the cache that asked, or [`Request::NO_ENTRY`].
+    pub entry: u32,
     /// Core cycle, modulo 2^32, in which the reply entered the network.
     pub returned_at: u32,
     /// The issuer's own number.
@@ -116,6 +121,18 @@ impl Reply {
     pub const fn packet_bytes(&self) -> u32 {
         reply_bytes(self.kind, self.bytes)
     }
+
+    /// Cycles from the issue of the request to core cycle `now`.
+    #[inline]
+    pub fn age(&self, now: Cycle) -> u64 {
+        age(self.issued_at, now)
+    }
+}
+
+/// Cycles from core cycle `at`, modulo 2^32, to core cycle `now`.
+#[inline]
+fn age(at: u32, now: Cycle) -> u64 {
+    u64::from((now as u32).wrapping_sub(at))
 }
 
 impl From<&Request> for Reply {
@@ -124,6 +141,7 @@ impl From<&Request> for Reply {
         Self {
             addr: request.addr,
             issued_at: request.issued_at,
+            entry: request.entry,
             returned_at: request.returned_at,
             token: request.token,
             bytes: request.bytes,
@@ -156,6 +174,9 @@ pub(crate) struct InLine(pub Request);
 const SECTOR_BYTES: u16 = 32;
 
 impl Request {
+    /// Nothing in a cache waits for its reply.
+    pub const NO_ENTRY: u32 = u32::MAX;
+
     /// Bytes of a packet without data.
     pub const HEADER_BYTES: u32 = 8;
 
@@ -172,6 +193,7 @@ impl Request {
             addr,
             byte_mask,
             issued_at: 0,
+            entry: Self::NO_ENTRY,
             returned_at: 0,
             token: 0,
             bytes,
@@ -181,6 +203,12 @@ impl Request {
             kernel: KernelSlot(0),
             asid: 0,
         }
+    }
+
+    /// Cycles from its issue to core cycle `now`.
+    #[inline]
+    pub fn age(&self, now: Cycle) -> u64 {
+        age(self.issued_at, now)
     }
 
     /// Replies that memory sends for it: a sectored L2 answers by 32-byte sectors.

@@ -74,7 +74,7 @@ fn caches(spec: &GpuSpec) {
     let mut cache = new();
     cache.access(0, &request(AccessKind::GlobalRead, 0, 0));
     if let Some(down) = cache.pop_miss() {
-        cache.fill(0, down.addr, down.bytes);
+        cache.fill(0, down.entry, down.bytes);
     }
     report("L1D hit", COUNT, "access", || {
         for now in 0..COUNT {
@@ -86,7 +86,7 @@ fn caches(spec: &GpuSpec) {
         for now in 0..COUNT {
             cache.access(now, &request(AccessKind::GlobalRead, now * 128, 0));
             if let Some(down) = cache.pop_miss() {
-                cache.fill(now, down.addr, down.bytes);
+                cache.fill(now, down.entry, down.bytes);
             }
             black_box(cache.next_ready());
         }

@@ -1,7 +1,7 @@
 //! Where packets are while queues hold their numbers. A packet stays in its place from `lodge` to
 //! `release`, what it carries and what the network looks at in one line of the host's cache.
 
-use warploom_base::define_id;
+use warploom_base::{define_id, fetch_ahead};
 use warploom_mem::Request;
 
 define_id! {
@@ -97,6 +97,14 @@ impl Store {
     #[inline]
     pub(crate) fn parcel(&self, id: PacketId) -> &Parcel {
         &self.packets[id.index()].parcel
+    }
+
+    /// The packet behind another in its line, if there is one, will be looked at soon.
+    #[inline]
+    pub(crate) fn fetch_next(&self, parcel: &Parcel) {
+        if let Some(next) = self.packets.get(parcel.next as usize) {
+            fetch_ahead(next);
+        }
     }
 
     /// Its place is free for another.

@@ -155,7 +155,8 @@ impl Sm {
             let request = Request {
                 addr,
                 byte_mask: u128::from((1_u64 << bytes) - 1) << (addr % 128),
-                issued_at: now,
+                issued_at: now as u32,
+                entry: Request::NO_ENTRY,
                 returned_at: 0,
                 token: slot as u32,
                 bytes: bytes as u16,

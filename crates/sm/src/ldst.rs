@@ -150,7 +150,8 @@ impl Ldst {
         let cause = Request {
             addr: 0,
             byte_mask: 0,
-            issued_at: now,
+            issued_at: now as u32,
+            entry: Request::NO_ENTRY,
             returned_at: 0,
             token: u32::MAX,
             bytes: 0,
@@ -220,7 +221,8 @@ impl Ldst {
         Request {
             addr: physical_base(asid) + t.addr,
             byte_mask: t.byte_mask,
-            issued_at: now,
+            issued_at: now as u32,
+            entry: Request::NO_ENTRY,
             returned_at: 0,
             token: (number as u32) << 16 | u32::from(id.0),
             bytes: t.bytes,
@@ -526,7 +528,8 @@ impl Sm {
                 true
             }
             AccessKind::L1WriteBack => true,
-            _ if ldst.goes_around(reply) => {
+            // No cache asked for it.
+            _ if reply.entry == Request::NO_ENTRY => {
                 let free = ldst.around.is_none();
                 if free {
                     ldst.around = Some(mem_of(token));
@@ -761,18 +764,10 @@ impl Sm {
     }
 }
 
-impl Ldst {
-    /// Whether the access that a reply answers went around the data cache.
-    fn goes_around(&self, reply: &Reply) -> bool {
-        reply.kind != AccessKind::L1WriteAllocate
-            && self.insts[mem_of(reply.token).0].path == Path::Around
-    }
-}
-
 fn fill(cache: &mut Cache, now: Cycle, reply: &Reply) -> bool {
     let free = cache.fill_port_free(now);
     if free {
-        cache.fill(now, reply.addr, reply.bytes);
+        cache.fill(now, reply.entry, reply.bytes);
     }
     free
 }

@@ -46,6 +46,8 @@ pub struct Link {
     pub outgoing: Vec<Outgoing>,
     /// Replies with the cycle from which the SM sees them, oldest first.
     incoming: TimedQueue<Reply>,
+    /// Those of them, the newest, that nobody has looked at.
+    fresh: usize,
 }
 
 impl Link {
@@ -63,7 +65,14 @@ impl Link {
             most_a_cycle: flits.sum(),
             outgoing: Vec::with_capacity(64),
             incoming: TimedQueue::new(64),
+            fresh: 0,
         }
+    }
+
+    /// Bytes of a flit.
+    #[inline]
+    pub fn flit_bytes(&self) -> u32 {
+        self.flit_bytes
     }
 
     /// Flits of a packet of `bytes`.
@@ -169,6 +178,18 @@ impl Link {
     #[inline]
     pub fn deliver(&mut self, at: Cycle, reply: &Reply) {
         self.incoming.push(at, *reply);
+        self.fresh += 1;
+    }
+
+    /// Calls `f` on the replies that have come since the last call, oldest first. Requires that
+    /// none of them has been taken.
+    #[inline]
+    pub fn look_at_fresh(&mut self, mut f: impl FnMut(&Reply)) {
+        let all = self.incoming.len();
+        for (_, reply) in (all - self.fresh..all).filter_map(|nth| self.incoming.nth(nth)) {
+            f(reply);
+        }
+        self.fresh = 0;
     }
 
     /// The oldest reply that has arrived.
@@ -212,6 +233,7 @@ mod tests {
         Request {
             addr: 0,
             byte_mask: 0,
+            entry: Request::NO_ENTRY,
             issued_at: 0,
             returned_at: 0,
             token: 0,

@@ -192,6 +192,7 @@ mod tests {
         Request {
             addr: 0,
             byte_mask: 1,
+            entry: Request::NO_ENTRY,
             issued_at: 0,
             returned_at: 0,
             token: 0,

@@ -348,6 +348,7 @@ impl Sm {
     /// Counts cycles before `now` through which the SM slept.
     #[inline]
     pub fn settle(&mut self, now: Cycle) {
+        self.count_received();
         self.sleep_to(now);
         self.count_rested();
     }
@@ -365,6 +366,7 @@ impl Sm {
     #[inline(always)]
     pub fn run(&mut self, from: Cycle, to: Cycle, memory: &DeviceMemory) {
         self.sleep_to(from);
+        self.count_received();
         self.link.take_credits(from);
         let mut now = from;
         while now < to && self.fault.is_none() {
@@ -414,13 +416,33 @@ impl Sm {
         }
     }
 
-    /// A reply that came over the links, which the SM sees from cycle `at` on.
+    /// A reply that came over the links, which the SM sees from cycle `at` on. It is counted when
+    /// the SM runs: until then little of that is close to the core.
+    #[inline]
     pub fn receive_reply(&mut self, at: Cycle, reply: &Reply) {
-        let bytes = reply.packet_bytes();
-        self.counters.packets_received += 1;
-        self.counters.flits_received += u64::from(self.link.flits(bytes));
-        self.detail.replies[reply.kind.index()][packet_size(bytes)] += 1;
         self.link.deliver(at, reply);
+    }
+
+    /// Counts the replies that have come since the SM ran last.
+    #[inline]
+    pub(crate) fn count_received(&mut self) {
+        let Self {
+            link,
+            counters,
+            detail,
+            ldst,
+            ..
+        } = self;
+        let flit_bytes = link.flit_bytes();
+        link.look_at_fresh(|reply| {
+            let bytes = reply.packet_bytes();
+            counters.packets_received += 1;
+            counters.flits_received += u64::from(bytes.div_ceil(flit_bytes));
+            detail.replies[reply.kind.index()][packet_size(bytes)] += 1;
+            if let Some(l1d) = &ldst.l1d {
+                l1d.expect_reply(reply.entry);
+            }
+        });
     }
 
     /// Runs one cycle.
@@ -544,14 +566,14 @@ impl Sm {
         let taken = if reply.kind == AccessKind::InstRead {
             let free = self.front.l1i.fill_port_free(now);
             if free {
-                self.front.l1i.fill(now, reply.addr, reply.bytes);
+                self.front.l1i.fill(now, reply.entry, reply.bytes);
                 self.at_rest = false;
             }
             free
         } else {
             let free = self.ldst.can_respond();
             if free {
-                let cycles = now - reply.issued_at;
+                let cycles = reply.age(now);
                 let back = u64::from((now as u32).wrapping_sub(reply.returned_at));
                 self.ldst.respond(*reply);
                 self.detail.return_cycles += back;

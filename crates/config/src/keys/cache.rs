@@ -69,7 +69,7 @@ section! {
             "How misses are held.", "GPGPU-Sim cache string, MSHR type";
         mshr_entries: "mshr_entries", int(1, 65_536), "lines or sectors",
             "Misses that can be outstanding.", "GPGPU-Sim cache string, MSHR entries";
-        mshr_merge: "mshr_merge", int(1, 65_536), "requests",
+        mshr_merge: "mshr_merge", int(1, 65_535), "requests",
             "Requests that can wait for one miss.", "GPGPU-Sim cache string, MSHR merge";
         miss_queue: "miss_queue", int(1, 65_536), "requests",
             "Requests waiting to go down.", "GPGPU-Sim cache string, miss queue";

@@ -442,7 +442,7 @@ mod tests {
             let mut request = request(kind);
             request.addr += (now * 7 + sm * 13) % 64 * 4096;
             request.sm = warploom_base::SmId::new(sm as usize);
-            request.issued_at = now;
+            request.issued_at = now as u32;
             let sent_at = now;
             memory.take(sm as usize, &Outgoing { sent_at, request });
         }

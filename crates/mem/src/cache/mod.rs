@@ -154,12 +154,17 @@ struct Rules {
     style: ModelStyle,
 }
 
+/// What one fill brings: a sector, or a line where there are no sectors.
+fn atom_bytes(spec: &CacheSpec) -> u32 {
+    match spec.sectored {
+        true => tags::SECTOR_BYTES,
+        false => spec.line_bytes,
+    }
+}
+
 impl Rules {
     fn new(spec: &CacheSpec, level: Level, style: ModelStyle) -> Self {
-        let atom_bytes = match spec.sectored {
-            true => tags::SECTOR_BYTES,
-            false => spec.line_bytes,
-        };
+        let atom_bytes = atom_bytes(spec);
         Self {
             port_bytes: spec.port_bytes,
             line_bytes: spec.line_bytes,
@@ -272,7 +277,7 @@ impl Cache {
             data_port_free_at: 0,
             fill_port_free_at: 0,
             misses: Misses::new(spec.miss_queue, 0),
-            mshrs: Mshrs::new(spec.mshr_entries, spec.mshr_merge),
+            mshrs: Mshrs::new(spec.mshr_entries, spec.mshr_merge, atom_bytes(spec) as u16),
             tags: Tags::new(spec, max_ways),
             counters: CacheCounters::default(),
             by_kernel: Vec::new(),
@@ -333,10 +338,22 @@ impl Cache {
         self.mshrs.fetch_slot(self.atom(addr));
     }
 
-    /// A reply will be offered soon to `fill_named`.
+    /// A write to an address that is indexed so will be offered soon.
+    #[inline]
+    pub(crate) fn expect_write(&self, index_addr: u64) {
+        self.tags.fetch_dirty(self.tags.set(index_addr));
+    }
+
+    /// A reply under this number may be offered soon to `fill`, if it is to this cache.
+    #[inline]
+    pub fn expect_reply(&self, entry: u32) {
+        self.mshrs.fetch_entry(entry);
+    }
+
+    /// The same of a reply that will be offered to L2.
     #[inline]
     pub(crate) fn expect_fill(&self, reply: &Request) {
-        self.mshrs.fetch_entry(reply.token);
+        self.mshrs.fetch_entry(reply.entry);
         self.tags.fetch_line(reply.returned_at);
     }
 
@@ -588,39 +605,25 @@ impl Cache {
         self.misses.drop_sent();
     }
 
-    /// Takes `bytes` bytes from `addr` on: a line or sector, or a part of it. Requests merged on it
-    /// become ready when its last part came. The cache must wait for it.
-    pub fn fill(&mut self, now: Cycle, addr: u64, bytes: u16) {
-        let Some(entry) = self.mshrs.on_its_way(self.atom(addr)) else {
-            panic!("a fill that nothing waits for");
-        };
-        self.fill_entry(now, entry, (addr, bytes));
-    }
-
-    /// `fill` of L2, whose reads say themselves what waits for them.
+    /// Takes `bytes` bytes of what is on its way, under the number that the request sent down had.
+    /// Requests merged on it become ready when its last part came.
     #[inline]
-    pub(crate) fn fill_named(&mut self, now: Cycle, reply: &Request) {
-        debug_assert_eq!(
-            self.mshrs.on_its_way(self.atom(reply.addr)),
-            Some(reply.token)
-        );
-        self.fill_entry(now, reply.token, (reply.addr, reply.bytes));
-    }
-
-    #[inline]
-    fn fill_entry(&mut self, now: Cycle, entry: u32, (addr, bytes): (u64, u16)) {
+    pub fn fill(&mut self, now: Cycle, entry: u32, bytes: u16) {
         if self.mshrs.arrive(entry, bytes) {
-            self.fill_whole(now, entry, addr);
+            self.fill_whole(now, entry);
+        } else if self.rules.allocate == AllocatePolicy::OnMiss {
+            // For the last part.
+            self.tags.fetch_line(self.mshrs.fill(entry).index);
         }
     }
 
     /// The last part of a line or sector came.
     #[inline(never)]
-    fn fill_whole(&mut self, now: Cycle, entry: u32, addr: u64) {
+    fn fill_whole(&mut self, now: Cycle, entry: u32) {
         let fill = self.mshrs.fill(entry);
         let Fill { set, sector, .. } = fill;
         let dirty_before = self.tags.dirty_lines();
-        let line = self.tags.line(addr);
+        let line = self.tags.line(self.mshrs.first(entry).addr);
         if let Some(at) = self.line_to_fill(now, line, &fill) {
             // Seldom looked at.
             let byte_mask = || self.mshrs.first(entry).byte_mask;

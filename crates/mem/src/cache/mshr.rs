@@ -5,47 +5,60 @@ use crate::places::{NONE, Places};
 use crate::{AccessKind, Request};
 use warploom_base::{FixedQueue, fetch_ahead};
 
-/// One line on its way, in half of a host's cache line: it has left the nearest caches by the time
-/// that its fill comes.
+/// One line on its way with the first request that waits for it, in a host's cache line of their
+/// own: it has left the nearest caches by the time that its fill comes.
 #[derive(Clone, Copy, Debug)]
-#[repr(align(32))]
+#[repr(align(64))]
 struct Entry {
-    /// Address of the line or sector.
-    addr: u64,
-    /// See `Fill`.
-    set: u32,
+    /// The first request that waits, or did.
+    first: Request,
+    /// See `Fill`: the set, the sector, and what is so, a bit each.
+    place: u32,
     index: u32,
-    /// First and last of the requests that wait.
-    head: u32,
-    tail: u32,
+    /// The last of the others that wait, behind which comes their first. Of an entry that is free,
+    /// the next that is.
+    last: u32,
+    /// Requests that wait.
+    waiting: u16,
     /// Bytes still to come.
     bytes_left: u16,
-    waiting: u16,
-    /// See `Fill`.
-    sector: u8,
-    has_atomic: bool,
-    /// A write waits, and then a read.
-    write_waits: bool,
-    read_after_write: bool,
 }
 
-const _: () = assert!(size_of::<Entry>() == 32, "half of a host's cache line");
+const _: () = assert!(size_of::<Entry>() == 64, "a host's cache line");
+
+/// An atomic waits.
+const HAS_ATOMIC: u32 = 1 << 31;
+/// A write waits.
+const WRITE_WAITS: u32 = 1 << 30;
+/// The same, and then a read.
+const READ_AFTER_WRITE: u32 = 1 << 29;
+/// The first request waits no longer.
+const FIRST_IS_OUT: u32 = 1 << 28;
+/// The sector.
+const SECTOR: u32 = 0xf << SECTOR_SHIFT;
+const SECTOR_SHIFT: u32 = 24;
+/// The set.
+const SET: u32 = (1 << SECTOR_SHIFT) - 1;
 
 impl Entry {
-    /// The last of those that are free.
-    const FREE: Self = Self {
-        addr: 0,
-        set: 0,
-        index: 0,
-        head: NONE,
-        tail: NONE,
-        bytes_left: 0,
-        waiting: 0,
-        sector: 0,
-        has_atomic: false,
-        write_waits: false,
-        read_after_write: false,
-    };
+    #[inline]
+    const fn is(&self, flag: u32) -> bool {
+        self.place & flag != 0
+    }
+
+    /// Others wait than the first.
+    #[inline]
+    const fn has_others(&self) -> bool {
+        self.waiting > !self.is(FIRST_IS_OUT) as u16
+    }
+
+    /// The flags of a request that waits.
+    #[inline]
+    fn flags_of(request: &Request) -> u32 {
+        let flag = |flag, is_set| if is_set { flag } else { 0 };
+        flag(HAS_ATOMIC, request.kind == AccessKind::GlobalAtomic)
+            | flag(WRITE_WAITS, request.kind.is_write())
+    }
 }
 
 /// Where a fill goes.
@@ -85,20 +98,24 @@ pub(super) struct Mshrs {
     in_use: u32,
     most_entries: u32,
     most_waiting: u16,
-    /// Requests that wait, those for an entry in a list.
-    waiting: Places,
+    /// Bits of an address that say which line or sector it is in.
+    number: u64,
+    /// Requests that wait behind the first for an entry, each entry's in a ring.
+    others: Places,
 }
 
 impl Mshrs {
-    pub(super) fn new(entries: u32, merge: u32) -> Self {
+    /// For so many lines or sectors of `atom_bytes`, and as many requests for each as may merge.
+    pub(super) fn new(entries: u32, merge: u32, atom_bytes: u16) -> Self {
         let most_entries = entries as usize;
-        let waiting = most_entries * merge as usize;
+        debug_assert!(atom_bytes.is_power_of_two(), "a line or sector");
         Self {
             by_addr: AddressTable::new(most_entries),
             entries: Vec::with_capacity(most_entries),
             free_entry: NONE,
             in_use: 0,
-            waiting: Places::new(waiting),
+            number: !(u64::from(atom_bytes) - 1),
+            others: Places::new(most_entries),
             ready: FixedQueue::new(most_entries.max(1)),
             most_entries: entries,
             most_waiting: merge as u16,
@@ -120,8 +137,14 @@ impl Mshrs {
 
     #[inline]
     fn find(&self, addr: u64) -> Result<u32, Slot> {
-        let has_addr = |entry: u32| self.entries[entry as usize].addr == addr;
+        let has_addr = |entry: u32| self.addr(&self.entries[entry as usize]) == addr;
         self.by_addr.find(addr, has_addr)
+    }
+
+    /// The address of an entry's line or sector.
+    #[inline]
+    fn addr(&self, entry: &Entry) -> u64 {
+        entry.first.addr & self.number
     }
 
     /// Nothing on its way or waiting to be answered.
@@ -141,27 +164,22 @@ impl Mshrs {
         fill: Fill,
         request: &Request,
     ) -> u32 {
-        let first = self.waiting.keep(request);
         let index = match self.free_entry {
-            NONE => self.add_entry(),
+            NONE => self.add_entry(request),
             index => index,
         };
         let entry = &mut self.entries[index as usize];
-        self.free_entry = entry.head;
+        self.free_entry = entry.last;
         // Where it stays: hosts are slow to load a whole that they have just stored in parts.
-        *entry = Entry {
-            addr,
-            set: fill.set,
-            index: fill.index,
-            sector: fill.sector,
-            bytes_left: bytes,
-            waiting: 1,
-            has_atomic: request.kind == AccessKind::GlobalAtomic,
-            write_waits: request.kind.is_write(),
-            read_after_write: false,
-            head: first,
-            tail: first,
-        };
+        entry.first = *request;
+        debug_assert!(fill.set <= SET, "a set of a cache");
+        let sector = u32::from(fill.sector) << SECTOR_SHIFT;
+        (entry.index, entry.waiting, entry.bytes_left) = (fill.index, 1, bytes);
+        entry.place = fill.set | sector | Entry::flags_of(request);
+        // For the next one.
+        if let Some(free) = self.entries.get(self.free_entry as usize) {
+            fetch_ahead(free);
+        }
         self.in_use += 1;
         self.by_addr.insert(slot, addr, index);
         index
@@ -169,28 +187,43 @@ impl Mshrs {
 
     /// Adds a request to an entry. Requires `Room::Merge`.
     pub(super) fn merge(&mut self, entry: u32, request: &Request) {
-        let index = self.waiting.keep(request);
+        let index = self.others.keep(request);
         let entry = &mut self.entries[entry as usize];
-        self.waiting.link(entry.tail, index);
-        entry.tail = index;
+        let mut next = index;
+        if entry.has_others() {
+            next = self.others.next(entry.last);
+            self.others.link(entry.last, index);
+        }
+        self.others.link(index, next);
+        entry.last = index;
         entry.waiting += 1;
-        entry.has_atomic |= request.kind == AccessKind::GlobalAtomic;
-        entry.read_after_write |= entry.write_waits && !request.kind.is_write();
-        entry.write_waits |= request.kind.is_write();
+        if entry.is(WRITE_WAITS) && !request.kind.is_write() {
+            entry.place |= READ_AFTER_WRITE;
+        }
+        entry.place |= Entry::flags_of(request);
     }
 
     /// Adds an entry, the last that is free.
     #[cold]
     #[inline(never)]
-    fn add_entry(&mut self) -> u32 {
-        self.entries.push(Entry::FREE);
+    fn add_entry(&mut self, any: &Request) -> u32 {
+        self.entries.push(Entry {
+            first: *any,
+            place: 0,
+            index: 0,
+            last: NONE,
+            waiting: 0,
+            bytes_left: 0,
+        });
         self.entries.len() as u32 - 1
     }
 
-    /// What waits in an entry will come soon.
+    /// What waits in an entry, if there is such an entry, may come soon.
     #[inline]
     pub(super) fn fetch_entry(&self, entry: u32) {
-        fetch_ahead(&self.entries[entry as usize]);
+        if let Some(entry) = self.entries.get(entry as usize) {
+            fetch_ahead(entry);
+        }
     }
 
     /// The line or sector at `addr` will be looked for soon.
@@ -202,12 +235,12 @@ impl Mshrs {
     /// A read waits behind a write in this entry.
     #[inline]
     pub(super) fn read_after_write(&self, entry: u32) -> bool {
-        self.entries[entry as usize].read_after_write
+        self.entries[entry as usize].is(READ_AFTER_WRITE)
     }
 
     /// The entry of the line or sector at `addr`, if it is on its way.
-    #[inline]
-    pub(super) fn on_its_way(&self, addr: u64) -> Option<u32> {
+    #[cfg(test)]
+    fn on_its_way(&self, addr: u64) -> Option<u32> {
         self.find(addr).ok()
     }
 
@@ -216,12 +249,15 @@ impl Mshrs {
     #[inline]
     pub(super) fn arrive(&mut self, index: u32, bytes: u16) -> bool {
         let entry = &mut self.entries[index as usize];
+        debug_assert!(
+            entry.waiting > 0 && entry.bytes_left > 0,
+            "nothing waits for it"
+        );
         entry.bytes_left = entry.bytes_left.saturating_sub(bytes);
         let is_whole = entry.bytes_left == 0;
         if is_whole {
             // For `take_out`.
-            self.waiting.fetch_ahead(entry.head);
-            self.by_addr.fetch_ahead(entry.addr);
+            self.by_addr.fetch_ahead(entry.first.addr & self.number);
             self.ready.push(index);
         }
         is_whole
@@ -232,22 +268,22 @@ impl Mshrs {
     pub(super) fn fill(&self, entry: u32) -> Fill {
         let entry = &self.entries[entry as usize];
         Fill {
-            set: entry.set,
+            set: entry.place & SET,
             index: entry.index,
-            sector: entry.sector,
+            sector: ((entry.place & SECTOR) >> SECTOR_SHIFT) as u8,
         }
     }
 
     /// The first of the requests that wait for an entry.
     #[inline]
     pub(super) fn first(&self, entry: u32) -> &Request {
-        self.waiting.get(self.entries[entry as usize].head)
+        &self.entries[entry as usize].first
     }
 
     /// An atomic waits for an entry.
     #[inline]
     pub(super) fn has_atomic(&self, entry: u32) -> bool {
-        self.entries[entry as usize].has_atomic
+        self.entries[entry as usize].is(HAS_ATOMIC)
     }
 
     #[inline]
@@ -265,18 +301,22 @@ impl Mshrs {
     /// The next request of an entry that came.
     fn take_out(&mut self, index: u32) -> &Request {
         let entry = &mut self.entries[index as usize];
-        let (request, next) = self.waiting.release(entry.head);
+        let is_first = !entry.is(FIRST_IS_OUT);
         entry.waiting -= 1;
+        entry.place |= FIRST_IS_OUT;
+        let last = entry.last;
         if entry.waiting == 0 {
-            self.ready.drop_oldest();
-            self.by_addr.remove(entry.addr, index);
-            entry.head = self.free_entry;
+            let addr = entry.first.addr & self.number;
+            entry.last = self.free_entry;
             self.free_entry = index;
             self.in_use -= 1;
-        } else {
-            entry.head = next;
+            self.ready.drop_oldest();
+            self.by_addr.remove(addr, index);
         }
-        request
+        if is_first {
+            return &self.entries[index as usize].first;
+        }
+        self.others.take_behind(last)
     }
 }
 
@@ -300,7 +340,7 @@ mod tests {
 
     #[test]
     fn merges_up_to_the_limit_and_answers_in_order() {
-        let mut mshrs = Mshrs::new(2, 2);
+        let mut mshrs = Mshrs::new(2, 2, 128);
         start(&mut mshrs, 0, 128);
         assert_eq!(mshrs.room(0), Room::Merge(0));
         mshrs.merge(0, &read(64, 32));
@@ -322,12 +362,30 @@ mod tests {
 
     #[test]
     fn a_line_that_came_still_takes_requests_until_it_is_answered() {
-        let mut mshrs = Mshrs::new(1, 2);
+        let mut mshrs = Mshrs::new(1, 2, 32);
         start(&mut mshrs, 0, 32);
         let entry = mshrs.on_its_way(0).expect("it is waited for");
         mshrs.arrive(entry, 32);
         assert_eq!(mshrs.room(0), Room::Merge(0));
         mshrs.next_ready();
         assert!(matches!(mshrs.room(0), Room::New(_)));
+    }
+
+    /// The longest line that a cache may have, sector by sector, with requests that wait in turn.
+    #[test]
+    fn a_long_line_comes_in_parts_and_its_requests_go_in_order() {
+        let mut mshrs = Mshrs::new(1, 4, 1024);
+        start(&mut mshrs, 0x800, 1024);
+        let entry = mshrs.on_its_way(0x800).expect("it is waited for");
+        (1..4).for_each(|n| mshrs.merge(entry, &read(0x800 + 256 * n, 32)));
+        let parts: Vec<_> = (0..32).map(|_| mshrs.arrive(entry, 32)).collect();
+        assert_eq!(parts.iter().position(|is_whole| *is_whole), Some(31));
+        let first = mshrs.next_ready().map(|r| r.addr);
+        assert_eq!(first, Some(0x800));
+        // Another comes while the others go.
+        mshrs.merge(entry, &read(0xbff, 1));
+        let others: Vec<_> = std::iter::from_fn(|| mshrs.next_ready().map(|r| r.addr)).collect();
+        assert_eq!(others, [0x900, 0xa00, 0xb00, 0xbff]);
+        assert!(mshrs.is_empty());
     }
 }

@@ -330,9 +330,10 @@ impl Cache {
         read.bytes = self.rules.atom_bytes;
         read.sectors = self.rules.atom_sectors << (addr % 128 / 32) & 15;
         read.kind = down;
-        // Who waits for L2's knows them by that, and where they go.
+        // The reply says what waits for it, and that to L2's where it goes.
+        read.entry = entry;
         if self.rules.level == Level::L2 {
-            (read.token, read.returned_at) = (entry, index);
+            read.returned_at = index;
         }
         Ok(evicts)
     }

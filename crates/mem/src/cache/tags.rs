@@ -341,6 +341,16 @@ impl Tags {
         fetch_ahead(&self.lines[at as usize]);
     }
 
+    /// Which bytes of a set's lines are dirty will be changed soon.
+    #[inline]
+    pub(super) fn fetch_dirty(&self, set: u32) {
+        let first = set as usize * self.stride;
+        // Four lie in one line of the host's cache.
+        for four in self.dirty_bytes[first..][..self.ways].chunks(4) {
+            fetch_ahead(four);
+        }
+    }
+
     /// A set will be searched soon.
     #[inline]
     pub(super) fn fetch_set(&self, set: u32) {

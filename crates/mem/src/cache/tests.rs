@@ -22,7 +22,7 @@ fn settle(cache: &mut Cache, now: Cycle) -> Vec<(AccessKind, u64, u16)> {
     while let Some(down) = cache.pop_miss() {
         sent.push((down.kind, down.addr, down.bytes));
         if !down.kind.is_write() {
-            cache.fill(now, down.addr, down.bytes);
+            cache.fill(now, down.entry, down.bytes);
         }
     }
     while cache.next_ready().is_some() {}
@@ -199,7 +199,7 @@ fn fetch_on_write_gives_the_write_back_when_the_line_comes() {
     });
     cache.access(0, &write(0, 8));
     let down = cache.pop_miss().expect("the fetch");
-    cache.fill(9, down.addr, down.bytes);
+    cache.fill(9, down.entry, down.bytes);
     let ready = cache.next_ready().map(|r| (r.kind, r.bytes));
     assert_eq!(ready, Some((GlobalWrite, 8)));
 }
@@ -325,9 +325,9 @@ fn merged_requests_are_answered_in_order_once_the_whole_line_is_here() {
     assert_eq!(cache.counters().mshr_hit[GlobalRead.index()], 2);
     let down = cache.pop_miss().expect("one request goes down");
     assert_eq!((down.addr, down.bytes, down.sectors), (0, 128, 15));
-    for sector in 0..4 {
+    for _ in 0..4 {
         assert!(!cache.has_ready());
-        cache.fill(7, sector * 32, 32);
+        cache.fill(7, down.entry, 32);
     }
     let tokens: Vec<_> = std::iter::from_fn(|| cache.next_ready())
         .map(|r| r.token)
@@ -401,7 +401,7 @@ fn ports_are_busy_for_as_long_as_the_data_takes() {
     cache.access(10, &read(0, 128));
     assert!(cache.data_port_free(10), "a miss does not use the port");
     let down = cache.pop_miss().expect("the miss");
-    cache.fill(20, down.addr, down.bytes);
+    cache.fill(20, down.entry, down.bytes);
     assert!(!cache.fill_port_free(23) && cache.fill_port_free(24));
     cache.access(30, &read(0, 128));
     assert!(!cache.data_port_free(33) && cache.data_port_free(34));
@@ -604,7 +604,7 @@ fn a_request_refused_again_would_be_refused() {
                 0..5 => below.extend(cache.pop_miss().filter(|down| !down.kind.is_write())),
                 5..8 => below
                     .drain(..1.min(below.len()))
-                    .for_each(|r| cache.fill(now, r.addr, r.bytes)),
+                    .for_each(|r| cache.fill(now, r.entry, r.bytes)),
                 8..12 => drop(cache.next_ready()),
                 12 => cache.warm(now, request.addr, request.addr, 1),
                 13 if rng.below(100) == 0 => cache.flush(),

@@ -146,6 +146,7 @@ impl<P: Ports> Router<P> {
         if let Some(id) = input.packets.front() {
             let parcel = store.parcel(id);
             input.left = parcel.flits;
+            store.fetch_next(parcel);
             let output = parcel.output as usize;
             self.wanted_by[output].insert(at);
             self.wanted.insert(output);

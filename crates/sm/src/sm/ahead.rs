@@ -105,6 +105,7 @@ impl Sm {
         self.link.begin_ahead(far);
         self.kept.go_on(to, others);
         self.sleep_to(from);
+        self.count_received();
         let mut now = from;
         while now < to && self.fault.is_none() {
             if self.kept.stands() {
