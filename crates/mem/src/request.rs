@@ -88,7 +88,8 @@ pub struct Request {
 }
 
 /// What of a request comes back: all but which bytes were asked for, which is known to who did.
-/// Half a host's cache line, for a thread gets hundreds of them in a few dozen cycles.
+/// Half a host's cache line, for a thread gets hundreds of them in a few dozen cycles. Fields are
+/// those of [`Request`] in its order, so that one is made by two of the host's moves.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Reply {
     /// First byte.

@@ -69,12 +69,6 @@ impl Link {
         }
     }
 
-    /// Bytes of a flit.
-    #[inline]
-    pub fn flit_bytes(&self) -> u32 {
-        self.flit_bytes
-    }
-
     /// Flits of a packet of `bytes`.
     #[inline]
     pub fn flits(&self, bytes: u32) -> u32 {
@@ -181,13 +175,14 @@ impl Link {
         self.fresh += 1;
     }
 
-    /// Calls `f` on the replies that have come since the last call, oldest first. Requires that
-    /// none of them has been taken.
+    /// Calls `f` on the replies that have come since the last call, oldest first, with the bytes
+    /// and flits of their packets. Requires that none of them has been taken.
     #[inline]
-    pub fn look_at_fresh(&mut self, mut f: impl FnMut(&Reply)) {
+    pub fn look_at_fresh(&mut self, mut f: impl FnMut(&Reply, u32, u32)) {
         let all = self.incoming.len();
         for (_, reply) in (all - self.fresh..all).filter_map(|nth| self.incoming.nth(nth)) {
-            f(reply);
+            let bytes = reply.packet_bytes();
+            f(reply, bytes, self.flits(bytes));
         }
         self.fresh = 0;
     }
@@ -307,5 +302,25 @@ mod tests {
         assert_eq!(link.waiting(), 1);
         link.drop_oldest();
         assert_eq!((link.waiting(), link.next_arrival()), (0, None));
+    }
+
+    /// Each reply is looked at once, whether it has arrived or not.
+    #[test]
+    fn replies_are_looked_at_as_they_come() {
+        let mut link = Link::new(32, (5, 5), &[]);
+        let mut looked_at = Vec::new();
+        for (at, kind) in [(10, AccessKind::GlobalRead), (99, AccessKind::GlobalWrite)] {
+            link.deliver(at, &(&request(kind)).into());
+            for _ in 0..2 {
+                link.look_at_fresh(|reply, bytes, flits| {
+                    looked_at.push((reply.kind, bytes, flits))
+                });
+            }
+        }
+        let expected = [
+            (AccessKind::GlobalRead, 136, 5),
+            (AccessKind::GlobalWrite, 8, 1),
+        ];
+        assert_eq!(looked_at, expected);
     }
 }

@@ -433,11 +433,9 @@ impl Sm {
             ldst,
             ..
         } = self;
-        let flit_bytes = link.flit_bytes();
-        link.look_at_fresh(|reply| {
-            let bytes = reply.packet_bytes();
+        link.look_at_fresh(|reply, bytes, flits| {
             counters.packets_received += 1;
-            counters.flits_received += u64::from(bytes.div_ceil(flit_bytes));
+            counters.flits_received += u64::from(flits);
             detail.replies[reply.kind.index()][packet_size(bytes)] += 1;
             if let Some(l1d) = &ldst.l1d {
                 l1d.expect_reply(reply.entry);

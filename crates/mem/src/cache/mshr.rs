@@ -46,6 +46,12 @@ impl Entry {
         self.place & flag != 0
     }
 
+    /// The address of its line or sector: the bits of `number`.
+    #[inline]
+    const fn addr(&self, number: u64) -> u64 {
+        self.first.addr & number
+    }
+
     /// Others wait than the first.
     #[inline]
     const fn has_others(&self) -> bool {
@@ -137,14 +143,8 @@ impl Mshrs {
 
     #[inline]
     fn find(&self, addr: u64) -> Result<u32, Slot> {
-        let has_addr = |entry: u32| self.addr(&self.entries[entry as usize]) == addr;
+        let has_addr = |entry: u32| self.entries[entry as usize].addr(self.number) == addr;
         self.by_addr.find(addr, has_addr)
-    }
-
-    /// The address of an entry's line or sector.
-    #[inline]
-    fn addr(&self, entry: &Entry) -> u64 {
-        entry.first.addr & self.number
     }
 
     /// Nothing on its way or waiting to be answered.
@@ -249,15 +249,15 @@ impl Mshrs {
     #[inline]
     pub(super) fn arrive(&mut self, index: u32, bytes: u16) -> bool {
         let entry = &mut self.entries[index as usize];
-        debug_assert!(
+        assert!(
             entry.waiting > 0 && entry.bytes_left > 0,
-            "nothing waits for it"
+            "nothing waits for what came: {entry:?}"
         );
         entry.bytes_left = entry.bytes_left.saturating_sub(bytes);
         let is_whole = entry.bytes_left == 0;
         if is_whole {
             // For `take_out`.
-            self.by_addr.fetch_ahead(entry.first.addr & self.number);
+            self.by_addr.fetch_ahead(entry.addr(self.number));
             self.ready.push(index);
         }
         is_whole
@@ -306,7 +306,7 @@ impl Mshrs {
         entry.place |= FIRST_IS_OUT;
         let last = entry.last;
         if entry.waiting == 0 {
-            let addr = entry.first.addr & self.number;
+            let addr = entry.addr(self.number);
             entry.last = self.free_entry;
             self.free_entry = index;
             self.in_use -= 1;
