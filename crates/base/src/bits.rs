@@ -71,6 +71,14 @@ impl BitSet {
         *self.word_of(number) &= !(1 << (number % 64));
     }
 
+    /// Sixteen numbers from `first` on, which divides by sixteen, are in it where their bit is set.
+    #[inline]
+    pub fn put(&mut self, first: usize, bits: u16) {
+        let word = self.word_of(first);
+        let at = first % 64;
+        *word = *word & !(0xffff << at) | u64::from(bits) << at;
+    }
+
     /// Leaves all out.
     #[inline]
     pub fn clear(&mut self) {
@@ -180,6 +188,8 @@ mod tests {
             large.remove(round * 5 % 64);
             assert_eq!(members(&small), members(&large));
             assert_eq!(small.len(), large.len());
+            small.put(round % 4 * 16, round as u16);
+            large.put(round % 4 * 16, round as u16);
             for from in 0..64 {
                 assert_eq!(small.at_or_after(from), large.at_or_after(from));
                 assert_eq!(small.in_turn(from), large.in_turn(from), "{from} {small:?}");

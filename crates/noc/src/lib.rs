@@ -10,7 +10,6 @@
 mod fly;
 mod local;
 mod random;
-mod ring;
 mod saturation;
 mod store;
 #[cfg(test)]

@@ -181,8 +181,8 @@ impl Draft {
         // What a port takes in is counted in packets there and in flits here.
         let flits = self.int("-icnt_flit_size").max(1);
         let per_packet = LARGEST_PACKET / flits + i64::from(LARGEST_PACKET % flits != 0);
-        let packets = self.int("-icnt_in_buffer_limit").clamp(1, 65_536);
-        let injection = Raw::Int(Some((packets * per_packet).min(65_536)));
+        let packets = self.int("-icnt_in_buffer_limit").clamp(1, 32_766);
+        let injection = Raw::Int(Some((packets * per_packet).min(32_766)));
         let setting = self.settings.of("-icnt_in_buffer_limit").clone();
         let option = "-icnt_in_buffer_limit, in flits";
         self.put("noc.injection_buffer", injection, &setting, option);

@@ -15,8 +15,6 @@ const CYCLES: usize = 64;
 pub(super) struct Coming<P: Ports> {
     /// Virtual channels of outputs over which one comes.
     pub flits: P::Set,
-    /// Those of them whose flit ends a packet.
-    pub ends: P::Set,
     /// How many flits, for not every host has an instruction for it.
     count: u64,
     /// Bytes of the packets that end.
@@ -24,10 +22,9 @@ pub(super) struct Coming<P: Ports> {
 }
 
 impl<P: Ports> Coming<P> {
-    /// The flit of a virtual channel ends a packet of `bytes`.
+    /// A flit ends a packet of `bytes`.
     #[inline]
-    pub(super) fn end(&mut self, index: usize, bytes: u32) {
-        self.ends.insert(index);
+    pub(super) fn end(&mut self, bytes: u32) {
         self.bytes += u64::from(bytes);
     }
 
@@ -35,7 +32,6 @@ impl<P: Ports> Coming<P> {
     #[inline]
     pub(super) fn clear(&mut self) {
         self.flits.clear();
-        self.ends.clear();
         (self.count, self.bytes) = (0, 0);
     }
 }
@@ -57,7 +53,6 @@ impl<P: Ports> Departures<P> {
     pub(super) fn new(outputs: usize, channels: usize) -> Self {
         let nothing = Coming {
             flits: P::Set::new(outputs * channels),
-            ends: P::Set::new(outputs * channels),
             count: 0,
             bytes: 0,
         };
@@ -137,24 +132,23 @@ mod tests {
     fn an_output_sends_one_flit_a_cycle() {
         let mut departures = Departures::<Few>::new(3, 1);
         departures.push(1, 1, 10);
-        departures.push(1, 1, 10).end(1, 40);
-        departures.push(1, 1, 14).end(1, 8);
+        departures.push(1, 1, 10).end(40);
+        departures.push(1, 1, 14).end(8);
         departures.push(2, 2, 11);
         let mut seen = Vec::new();
         for now in 10..15 {
             let mut counters = NocCounters::default();
             departures.count(now, &mut counters);
             let coming = departures.at(now + CHANNEL as Cycle);
-            let [flits, ends] = [&coming.flits, &coming.ends].map(|set| set.word(0));
-            seen.push((flits, ends, counters.flits, counters.bytes));
+            seen.push((coming.flits.word(0), counters.flits, counters.bytes));
             coming.clear();
         }
         let expected = [
-            (0b010, 0, 1, 0),
-            (0b110, 0b010, 2, 40),
-            (0, 0, 0, 0),
-            (0, 0, 0, 0),
-            (0b010, 0b010, 1, 8),
+            (0b010, 1, 0),
+            (0b110, 2, 40),
+            (0, 0, 0),
+            (0, 0, 0),
+            (0b010, 1, 8),
         ];
         assert_eq!(seen, expected);
     }
@@ -167,11 +161,11 @@ mod tests {
         let first = 3 * CYCLES as Cycle - 5;
         departures.begin(first);
         let flits = 5 * CYCLES as Cycle;
-        departures.push(1, 1, first + 1).end(1, 7);
+        departures.push(1, 1, first + 1).end(7);
         for nth in 0..flits {
             let coming = departures.push(0, 0, first);
             if nth % 3 == 2 {
-                coming.end(0, 40);
+                coming.end(40);
             }
         }
         for now in first..first + flits + 9 {
@@ -179,9 +173,9 @@ mod tests {
             let nth = now.checked_sub(first + CHANNEL as Cycle);
             let here = u64::from(nth.is_some_and(|nth| nth < flits));
             let ends = u64::from(here == 1 && nth.is_some_and(|nth| nth % 3 == 2));
-            let other = u64::from(nth == Some(1)) << 1;
-            let sets = [&coming.flits, &coming.ends].map(|set| set.word(0));
-            assert_eq!(sets, [here | other, ends | other], "{now}");
+            let other = u64::from(nth == Some(1));
+            assert_eq!(coming.flits.word(0), here | other << 1, "{now}");
+            assert_eq!(coming.bytes, 40 * ends + 7 * other, "{now}");
             coming.clear();
         }
     }

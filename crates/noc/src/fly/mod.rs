@@ -9,15 +9,17 @@
 mod credits;
 mod departures;
 mod islip;
+mod lanes;
 mod ports;
 mod router;
 mod sinks;
 
 use crate::NocCounters;
 use crate::store::{Line, PacketId, Store};
-use credits::OpenCredits;
-use ports::{Both, PortSet, PortTable, Ports};
+use credits::Credits;
+use lanes::{Counts, LANES, both, count, subtract};
 pub(crate) use ports::{Few, Many};
+use ports::{PortSet, PortTable, Ports};
 use router::{Around, Router};
 use sinks::Sinks;
 use warploom_base::{Cycle, each_member};
@@ -31,8 +33,6 @@ const ALLOCATION_STEPS: u32 = 2;
 /// A node's side of an input port.
 #[derive(Clone, Debug)]
 struct Source {
-    /// Flits in the injection buffer.
-    flits: u32,
     /// Packets of which no flit has been sent, where they have a choice of virtual channels. Where
     /// there is one, the router's input is told of them at once, and the rest of this is unused.
     packets: Line,
@@ -51,12 +51,16 @@ pub(crate) struct Fly<P: Ports> {
     speedup_percent: u32,
     speedup_credit: u32,
     sources: P::Table<Source>,
-    /// Inputs with flits to send.
+    /// By input: flits in the injection buffer.
+    flits: Counts<P>,
+    /// Lanes of these in use, by sixteen.
+    lanes: usize,
+    /// Inputs with flits to send, where they have a choice of virtual channels.
     sending: P::Set,
     /// Flits that a source may still send, by input and virtual channel.
-    credits: OpenCredits<P>,
-    /// Virtual channels of inputs, each of which a flit is on its way to, by the cycle.
-    to_router: [P::Set; CHANNEL],
+    credits: Credits<P>,
+    /// By virtual channel of an input: flits on their way to it, by the cycle.
+    to_router: [Counts<P>; CHANNEL],
     router: Router<P>,
     sinks: Sinks<P>,
     /// Steps of the router that a flit takes over the switch.
@@ -89,20 +93,23 @@ impl<P: Ports> Fly<P> {
         let channels = spec.virtual_channels as usize;
         let switch_steps = spec.hop_cycles.saturating_sub(ALLOCATION_STEPS).max(1);
         let source = Source {
-            flits: 0,
             packets: Line::EMPTY,
             left: 0,
             channel: spec.virtual_channels - 1,
         };
         Self {
             channels: spec.virtual_channels,
-            injection_buffer: spec.injection_buffer,
+            injection_buffer: count(spec.injection_buffer).into(),
             speedup_percent: spec.internal_speedup_percent,
             speedup_credit: 0,
             sources: P::Table::new(inputs, source),
+            flits: Counts::<P>::new(inputs.next_multiple_of(LANES), 0),
+            lanes: inputs.div_ceil(LANES),
             sending: P::Set::new(inputs),
-            credits: OpenCredits::new(inputs * channels, spec.input_buffer),
-            to_router: std::array::from_fn(|_| P::Set::new(inputs * channels)),
+            credits: Credits::new(inputs * channels, spec.input_buffer),
+            to_router: std::array::from_fn(|_| {
+                Counts::<P>::new((inputs * channels).next_multiple_of(LANES), 0)
+            }),
             router: Router::new(spec, inputs, outputs),
             sinks: Sinks::new(spec, outputs),
             switch_steps,
@@ -110,41 +117,46 @@ impl<P: Ports> Fly<P> {
         }
     }
 
+    /// Flits in an input's buffer.
+    #[inline]
+    fn waiting(&self, input: usize) -> u32 {
+        self.flits[input].into()
+    }
+
     #[inline]
     pub(crate) fn has_room(&self, input: usize, flits: u32) -> bool {
-        self.sources[input].flits + flits <= self.injection_buffer
+        self.waiting(input) + flits <= self.injection_buffer
     }
 
     /// See [`crate::Network::stays_full`]: a flit a cycle leaves the buffer, behind what goes in.
     #[inline]
     pub(crate) fn stays_full(&self, input: usize, flits: u32, cycles: u32) -> bool {
         let left = cycles.saturating_sub(1);
-        self.sources[input].flits + flits > self.injection_buffer + left
+        self.waiting(input) + flits > self.injection_buffer + left
     }
 
     /// See [`crate::Network::entrance`]: flits with a choice of virtual channels hang on more.
     #[inline]
     pub(crate) fn entrance(&self, input: usize) -> Option<(u32, u32)> {
         let passes = self.credits.left(input);
-        (self.channels == 1).then_some((self.sources[input].flits, passes))
+        (self.channels == 1).then_some((self.waiting(input), passes))
     }
 
     /// See [`crate::Network::has_passed`].
     #[inline]
     pub(crate) fn has_passed(&self, input: usize) -> bool {
-        self.to_router[self.now as usize % CHANNEL].contains(input)
+        self.to_router[self.now as usize % CHANNEL][input] > 0
     }
 
     #[inline]
     pub(crate) fn inject(&mut self, input: usize, (id, flits): (PacketId, u32), store: &mut Store) {
-        let source = &mut self.sources[input];
-        source.flits += flits;
+        self.flits[input] += flits as u16;
         if self.channels == 1 {
             self.router.announce(input, id, store);
         } else {
-            source.packets.push(store, id);
+            self.sources[input].packets.push(store, id);
+            self.sending.insert(input);
         }
-        self.sending.insert(input);
     }
 
     #[inline(never)]
@@ -155,12 +167,10 @@ impl<P: Ports> Fly<P> {
             credits,
             ..
         } = &mut self.router;
-        self.sinks.eject(departures.begin(self.now), credits);
+        self.sinks
+            .eject(departures.begin(self.now), credits.giving());
         let at = self.now as usize % CHANNEL;
-        each_member!(self.to_router[at], index => {
-            self.router.arrive(index, store);
-        });
-        self.to_router[at].clear();
+        self.router.arrive(&mut self.to_router[at], store);
         self.send(store);
         self.speedup_credit += self.speedup_percent;
         while self.speedup_credit >= 100 {
@@ -214,16 +224,20 @@ impl<P: Ports> Fly<P> {
     /// The same where each has one virtual channel.
     #[inline]
     fn send_alone(&mut self) {
-        each_member!(Both(&self.sending, self.credits.open()), input => {
-            self.pass_flit(input, input);
-        });
+        let to_router = &mut self.to_router[self.now as usize % CHANNEL];
+        for index in 0..self.lanes {
+            let (flits, credits) = (self.flits.lanes(index), self.credits.lanes(index));
+            let sends = both(flits, credits, |flits, credits| (flits > 0) & (credits > 0));
+            subtract(flits, &sends);
+            subtract(credits, &sends);
+            *to_router.lanes(index) = sends;
+        }
     }
 
     /// Virtual channel of the packet being sent, or one for the next packet.
     fn channel_to_send(&self, input: usize) -> Option<u32> {
         let Source { left, channel, .. } = self.sources[input];
-        let open = self.credits.open();
-        let has_room = |channel: &u32| open.contains(self.index(input, *channel));
+        let has_room = |channel: &u32| self.credits.any(self.index(input, *channel));
         if left > 0 {
             return Some(channel).filter(has_room);
         }
@@ -254,10 +268,9 @@ impl<P: Ports> Fly<P> {
     #[inline]
     fn pass_flit(&mut self, input: usize, index: usize) {
         self.credits.take(index);
-        self.to_router[self.now as usize % CHANNEL].insert(index);
-        let source = &mut self.sources[input];
-        source.flits -= 1;
-        self.sending.remove_if(input, source.flits == 0);
+        self.to_router[self.now as usize % CHANNEL][index] = 1;
+        self.flits[input] -= 1;
+        self.sending.remove_if(input, self.flits[input] == 0);
     }
 
     /// Cycles without a packet inside: credits come home.

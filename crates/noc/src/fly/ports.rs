@@ -1,6 +1,7 @@
 //! Sets of ports and tables by port, of few ports or of any number. Of few, a set is a word, and a
 //! table has as many places as a set has bits, so that no index needs a check.
 
+use super::lanes::LANES;
 use std::fmt::Debug;
 use std::ops::{Index, IndexMut};
 use warploom_base::BitSet;
@@ -56,6 +57,13 @@ pub(crate) trait PortSet: Clone + Debug {
     /// For `each_member`.
     fn words(&self) -> usize;
     fn word(&self, index: usize) -> u64;
+    /// Ports from 16 `index` on, as bits.
+    #[inline]
+    fn lanes(&self, index: usize) -> u16 {
+        (self.word(index / 4) >> (index % 4 * LANES)) as u16
+    }
+    /// The same take the place of what was there.
+    fn set_lanes(&mut self, index: usize, bits: u16);
 }
 
 /// Members of the first set that are not in the second, for `each_member`.
@@ -70,21 +78,6 @@ impl<S: PortSet> Without<'_, S> {
     #[inline]
     pub(super) fn word(&self, index: usize) -> u64 {
         self.0.word(index) & !self.1.word(index)
-    }
-}
-
-/// Members of both sets, for `each_member`.
-pub(super) struct Both<'a, S>(pub &'a S, pub &'a S);
-
-impl<S: PortSet> Both<'_, S> {
-    #[inline]
-    pub(super) fn words(&self) -> usize {
-        self.0.words()
-    }
-
-    #[inline]
-    pub(super) fn word(&self, index: usize) -> u64 {
-        self.0.word(index) & self.1.word(index)
     }
 }
 
@@ -154,6 +147,12 @@ impl PortSet for Word {
     fn word(&self, _index: usize) -> u64 {
         self.0
     }
+
+    #[inline]
+    fn set_lanes(&mut self, index: usize, bits: u16) {
+        let at = index % 4 * LANES;
+        self.0 = self.0 & !(0xffff << at) | u64::from(bits) << at;
+    }
 }
 
 impl PortSet for BitSet {
@@ -217,14 +216,19 @@ impl PortSet for BitSet {
     fn word(&self, index: usize) -> u64 {
         Self::word(self, index)
     }
+
+    #[inline]
+    fn set_lanes(&mut self, index: usize, bits: u16) {
+        self.put(index * LANES, bits);
+    }
 }
 
 /// Something for each port.
 pub(crate) trait PortTable<T>: IndexMut<usize, Output = T> + Clone + Debug {
     /// `value` for each of so many ports.
     fn new(ports: usize, value: T) -> Self;
-    /// Those of the first ports.
-    fn first(&mut self, ports: usize) -> &mut [T];
+    /// Those of the ports from 16 `index` on.
+    fn lanes(&mut self, index: usize) -> &mut [T; LANES];
 }
 
 /// A table of few ports. It begins a line of the host's cache, which the first ports share.
@@ -238,9 +242,9 @@ impl<T: Clone + Debug> PortTable<T> for Places<T> {
         Self(std::array::from_fn(|_| value.clone()))
     }
 
-    #[inline]
-    fn first(&mut self, ports: usize) -> &mut [T] {
-        &mut self.0[..ports]
+    #[inline(always)]
+    fn lanes(&mut self, index: usize) -> &mut [T; LANES] {
+        &mut self.0.as_chunks_mut().0[index % 4]
     }
 }
 
@@ -267,8 +271,8 @@ impl<T: Clone + Debug> PortTable<T> for Vec<T> {
     }
 
     #[inline]
-    fn first(&mut self, ports: usize) -> &mut [T] {
-        &mut self[..ports]
+    fn lanes(&mut self, index: usize) -> &mut [T; LANES] {
+        &mut self.as_chunks_mut().0[index]
     }
 }
 

@@ -8,14 +8,15 @@
 //! At inputs flits have no place of their own: those of a virtual channel follow each other, so
 //! that a queue of packets and a number of flits say which they are.
 
-use super::credits::{Credits, Giving};
+use super::credits::Credits;
 use super::departures::Departures;
 use super::islip::{Islip, turns};
+use super::lanes::{Bits, Counts, LANES, add, both};
 use super::ports::{PortSet, PortTable, Ports, Without};
 use super::sinks::Sinks;
 use crate::NocCounters;
 use crate::store::{Line, PacketId, Store};
-use warploom_base::{Cycle, each_member};
+use warploom_base::{Cycle, each_bit, each_member};
 use warploom_config::NocSpec;
 
 const NONE: u32 = u32::MAX;
@@ -25,8 +26,6 @@ const NONE: u32 = u32::MAX;
 struct InputChannel {
     /// Packets of which flits will come, are on the way or here.
     packets: Line,
-    /// Flits here.
-    flits: u32,
     /// Virtual channel of its output that the first packet holds, by output and channel.
     holds: u32,
     /// Flits of the first packet which have not gone, once it has asked.
@@ -50,6 +49,11 @@ pub(super) struct Router<P: Ports> {
     input_speedup: u32,
     output_speedup: u32,
     inputs: P::Table<InputChannel>,
+    /// By input channel: flits here.
+    here: Counts<P>,
+    /// Lanes of these in use, by sixteen.
+    lanes: usize,
+    bits: Bits,
     /// Flits that may go to each output's virtual channel.
     pub(super) credits: Credits<P>,
     /// Outputs' virtual channels that a packet holds.
@@ -80,7 +84,7 @@ pub(super) struct Around<'a, P: Ports> {
     /// Cycle in which a flit that begins to cross the switch in the step will be over.
     pub over: Cycle,
     /// Credits for the inputs.
-    pub to_source: Giving<'a, P>,
+    pub to_source: &'a mut Counts<P>,
     pub sinks: &'a mut Sinks<P>,
     pub store: &'a mut Store,
 }
@@ -91,7 +95,6 @@ impl<P: Ports> Router<P> {
         let (fan_in, fan_out) = (spec.input_speedup as usize, spec.output_speedup as usize);
         let input = InputChannel {
             packets: Line::EMPTY,
-            flits: 0,
             holds: NONE,
             left: 0,
         };
@@ -102,6 +105,9 @@ impl<P: Ports> Router<P> {
             input_speedup: spec.input_speedup,
             output_speedup: spec.output_speedup,
             inputs: P::Table::new(inputs * channels, input),
+            here: Counts::<P>::new((inputs * channels).next_multiple_of(LANES), 0),
+            lanes: (inputs * channels).div_ceil(LANES),
+            bits: Bits::new(),
             credits: Credits::new(outputs * channels, spec.output_buffer),
             held: P::Set::new(outputs * channels),
             wanted_by: P::Table::new(outputs, P::Set::new(inputs * channels)),
@@ -124,15 +130,24 @@ impl<P: Ports> Router<P> {
         self.inputs[index].packets.push(store, id);
     }
 
-    /// A flit came over the channel.
+    /// Flits came over the channels of inputs, at most one for each.
     #[inline]
-    pub(super) fn arrive(&mut self, at: usize, store: &Store) {
-        let input = &mut self.inputs[at];
-        input.flits += 1;
-        if input.flits > 1 {
-            return;
+    pub(super) fn arrive(&mut self, came: &mut Counts<P>, store: &Store) {
+        for index in 0..self.lanes {
+            let comes = std::mem::take(came.lanes(index));
+            let here = self.here.lanes(index);
+            let first = both(here, &comes, |here, comes| here < comes);
+            add(here, &comes);
+            each_bit!(self.bits.gather(first).into(), lane => {
+                self.begin(index * LANES + lane, store);
+            });
         }
-        if input.holds == NONE {
+    }
+
+    /// An input channel has a flit again.
+    #[inline]
+    fn begin(&mut self, at: usize, store: &Store) {
+        if self.inputs[at].holds == NONE {
             self.ask(at, store);
         } else {
             self.active.insert(at);
@@ -287,23 +302,24 @@ impl<P: Ports> Router<P> {
     /// output.
     #[inline(always)]
     fn send_flit(&mut self, at: usize, index: usize, output: usize, around: &mut Around<'_, P>) {
-        around.to_source.give(at);
+        around.to_source[at] += 1;
         let source = &mut self.inputs[at];
-        source.flits -= 1;
+        let here = &mut self.here[at];
+        *here -= 1;
         source.left -= 1;
         let coming = self.departures.push(output, index, around.over);
         if source.left == 0
             && let Some((id, parcel)) = source.packets.pop(around.store)
         {
-            coming.end(index, parcel.bytes);
+            coming.end(parcel.bytes);
             around.sinks.expect(index, id, around.store);
             source.holds = NONE;
             self.held.remove(index);
             self.active.remove(at);
-            if source.flits > 0 {
+            if *here > 0 {
                 self.ask(at, around.store);
             }
-        } else if source.flits == 0 {
+        } else if *here == 0 {
             self.active.remove(at);
         }
         self.credits.take(index);

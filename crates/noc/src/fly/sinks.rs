@@ -2,111 +2,88 @@
 //! boundary buffer while that has room, and a packet waits when its last flit is there.
 
 use super::PacketId;
-use super::credits::Credits;
 use super::departures::Coming;
+use super::lanes::{Bits, Counts, LANES, NEVER, add, both, count, subtract};
 use super::ports::{PortSet, PortTable, Ports};
-use crate::ring::Ring;
 use crate::store::{Line, Store};
 use warploom_base::each_member;
 use warploom_config::NocSpec;
-
-/// A virtual channel of an output, at its node.
-#[derive(Clone, Debug)]
-struct Sink {
-    /// Packets that have crossed the switch, in the order in which they end.
-    packets: Line,
-    /// Those of which all flits are in the boundary buffer.
-    whole: u32,
-    /// Flits in the boundary buffer.
-    boundary: u32,
-}
 
 /// All of them.
 #[derive(Clone, Debug)]
 pub(super) struct Sinks<P: Ports> {
     channels: u32,
-    boundary_buffer: u32,
-    /// By output and virtual channel.
-    sinks: P::Table<Sink>,
-    /// Their ejection buffers, mostly empty: of each flit, whether it ends a packet.
-    ejection: P::Table<Ring<bool>>,
+    boundary_buffer: u16,
+    /// By output and virtual channel: packets that have crossed the switch, in the order in which
+    /// they end.
+    packets: P::Table<Line>,
+    /// Flits in the ejection buffer, mostly none.
+    ejection: Counts<P>,
+    /// Flits in the boundary buffer, and how many have to be there for the first packet to be
+    /// whole.
+    boundary: Counts<P>,
+    needed: Counts<P>,
+    /// Lanes in use, by sixteen.
+    lanes: usize,
+    bits: Bits,
     /// Virtual channel that each output's node looks at first.
     turn: P::Table<u32>,
-    /// Sinks whose ejection buffers keep flits from cycle to cycle.
-    ejecting: P::Set,
     /// Sinks with whole packets in their boundary buffers.
     waiting: P::Set,
 }
 
 impl<P: Ports> Sinks<P> {
     pub(super) fn new(spec: &NocSpec, outputs: usize) -> Self {
-        let channels = spec.virtual_channels as usize;
-        let sink = Sink {
-            packets: Line::EMPTY,
-            whole: 0,
-            boundary: 0,
-        };
+        let channels = outputs * spec.virtual_channels as usize;
+        let lanes = channels.div_ceil(LANES);
         Self {
             channels: spec.virtual_channels,
-            boundary_buffer: spec.boundary_buffer,
-            sinks: P::Table::new(outputs * channels, sink),
-            ejection: P::Table::new(outputs * channels, Ring::new()),
+            boundary_buffer: count(spec.boundary_buffer),
+            packets: P::Table::new(channels, Line::EMPTY),
+            ejection: Counts::<P>::new(lanes * LANES, 0),
+            boundary: Counts::<P>::new(lanes * LANES, 0),
+            needed: Counts::<P>::new(lanes * LANES, NEVER),
+            lanes,
+            bits: Bits::new(),
             turn: P::Table::new(outputs, 0),
-            ejecting: P::Set::new(outputs * channels),
-            waiting: P::Set::new(outputs * channels),
+            waiting: P::Set::new(channels),
         }
     }
 
     /// A packet has crossed the switch and will come to a sink.
     #[inline]
     pub(super) fn expect(&mut self, index: usize, id: PacketId, store: &mut Store) {
-        self.sinks[index].packets.push(store, id);
+        let packets = &mut self.packets[index];
+        if packets.is_empty() {
+            self.needed[index] = store.parcel(id).flits as u16;
+        }
+        packets.push(store, id);
     }
 
     /// The flits that come over the channel in this cycle, at most one for each sink, go into the
     /// ejection buffers, each of which then gives one to its boundary buffer, if there is room.
     /// Credits go back.
     #[inline]
-    pub(super) fn eject(&mut self, coming: &mut Coming<P>, credits: &mut Credits<P>) {
-        each_member!(coming.flits, index => {
-            let ends = coming.ends.contains(index);
-            // Mostly it is alone and goes on.
-            if !self.ejecting.contains(index) && self.has_room(index) {
-                self.take(index, ends, credits);
-            } else {
-                self.ejection[index].push(ends);
-                self.ejecting.insert(index);
-            }
-        });
-        coming.clear();
-        each_member!(self.ejecting, index => {
-            if self.has_room(index)
-                && let Some(ends) = self.ejection[index].pop()
-            {
-                if self.ejection[index].is_empty() {
-                    self.ejecting.remove(index);
-                }
-                self.take(index, ends, credits);
-            }
-        });
-    }
-
-    /// A sink's boundary buffer takes a flit.
-    #[inline]
-    fn has_room(&self, index: usize) -> bool {
-        self.sinks[index].boundary < self.boundary_buffer
-    }
-
-    /// A flit goes into the boundary buffer.
-    #[inline]
-    fn take(&mut self, index: usize, ends: bool, credits: &mut Credits<P>) {
-        let sink = &mut self.sinks[index];
-        sink.boundary += 1;
-        if ends {
-            sink.whole += 1;
-            self.waiting.insert(index);
+    pub(super) fn eject(&mut self, coming: &mut Coming<P>, credits: &mut Counts<P>) {
+        for index in 0..self.lanes {
+            let comes = self.bits.spread(coming.flits.lanes(index));
+            let (ejecting, bounded) = (self.ejection.lanes(index), self.boundary.lanes(index));
+            let (mut ejection, mut boundary) = (*ejecting, *bounded);
+            add(&mut ejection, &comes);
+            let most = self.boundary_buffer as i16;
+            let moves = both(&ejection, &boundary, |here, there| {
+                (here > 0) & (there < most)
+            });
+            subtract(&mut ejection, &moves);
+            add(&mut boundary, &moves);
+            (*ejecting, *bounded) = (ejection, boundary);
+            add(credits.lanes(index), &moves);
+            let whole = both(&boundary, self.needed.lanes(index), |here, needed| {
+                here >= needed
+            });
+            self.waiting.set_lanes(index, self.bits.gather(whole));
         }
-        credits.give(index);
+        coming.clear();
     }
 
     /// Outputs from 64 `index` on at which a packet waits, as bits.
@@ -151,20 +128,19 @@ impl<P: Ports> Sinks<P> {
     /// The packet that is next at an output.
     #[inline]
     pub(super) fn front(&self, output: usize) -> Option<PacketId> {
-        self.sinks[self.ready(output)?].packets.front()
+        self.packets[self.ready(output)?].front()
     }
 
     /// Takes it.
     #[inline]
     pub(super) fn pop(&mut self, output: usize, store: &mut Store) -> Option<PacketId> {
         let index = self.ready(output)?;
-        let sink = &mut self.sinks[index];
-        let (id, parcel) = sink.packets.pop(store)?;
-        sink.boundary -= parcel.flits;
-        sink.whole -= 1;
-        if sink.whole == 0 {
-            self.waiting.remove(index);
-        }
+        let (id, parcel) = self.packets[index].pop(store)?;
+        self.boundary[index] -= parcel.flits as u16;
+        let next = self.packets[index].front();
+        let needed = next.map_or(NEVER, |id| store.parcel(id).flits as u16);
+        self.needed[index] = needed;
+        self.waiting.remove_if(index, self.boundary[index] < needed);
         if self.channels > 1 {
             self.turn[output] = (index as u32 + 1) % self.channels;
         }
