@@ -152,31 +152,37 @@ impl SubPartition {
             full |= u64::from(!partition.can_accept()) << at;
             partition.now += 1;
             if !partition.queues_empty() || partition.input.is_due(now_core) {
-                partition.work(now_core);
+                partition.bring_home();
+                if partition.asks() {
+                    partition.access();
+                }
+                partition.input.leave(now_core);
             }
         }
         full
     }
 
+    /// What comes before a look at the oldest request.
     #[inline(always)]
-    fn work(&mut self, now_core: Cycle) {
+    fn bring_home(&mut self) {
         if self.has_l2 {
             answer(&mut self.l2, &mut self.to_noc);
             self.take_fill();
             self.l2.send_miss();
-            self.access();
         } else {
             self.pass_by_l2();
         }
-        if let Some(packet) = self.input.leave(now_core)
-            && self.has_l2
-        {
-            let index_addr = self.decoder.partition_addr(packet.addr);
-            self.l2.expect_near(packet.addr, index_addr);
-            if packet.kind.is_write() {
-                self.l2.expect_write(index_addr);
-            }
-        }
+    }
+
+    /// The oldest request can be looked up.
+    #[inline(always)]
+    fn asks(&self) -> bool {
+        let l2 = &self.l2;
+        !self.input.is_empty()
+            & !l2.outlet_full()
+            & !self.to_noc.is_full()
+            & l2.data_port_free(self.now)
+            & self.has_l2
     }
 
     /// The oldest reply of DRAM fills L2, or goes on if it is one to a write.
@@ -199,15 +205,9 @@ impl SubPartition {
     }
 
     /// The oldest request is looked up.
-    #[inline]
+    #[inline(always)]
     fn access(&mut self) {
-        if self.input.is_empty() {
-            return;
-        }
         let l2 = &mut self.l2;
-        if l2.outlet_full() || self.to_noc.is_full() || !l2.data_port_free(self.now) {
-            return;
-        }
         // Put together where its reply waits, should it be answered now.
         let packet = self.input.next();
         let InLine(request) = self.to_noc.push(InLine(*packet.whole()));
@@ -217,7 +217,7 @@ impl SubPartition {
             true
         } else {
             let index_addr = |addr| self.decoder.partition_addr(addr);
-            let access = l2.access_near(self.now, request, index_addr);
+            let access = l2.access_near(self.now, request, self.input.after(), index_addr);
             match access.outcome {
                 AccessOutcome::ReservationFail(_) => return self.to_noc.keep_newest_if(false),
                 // A hit that was not passed down, or a write that L2 took.

@@ -358,13 +358,15 @@ impl Cache {
     }
 
     /// Offers a request to L2, `index_addr` being its partition address. Sectors of a line come one
-    /// after the other, so that the line is looked for where the last was.
+    /// after the other, so that the line is looked for where the last was. `after`: what will
+    /// probably come then.
     #[inline(always)]
     pub(crate) fn access_near(
         &mut self,
         now: Cycle,
         request: &Request,
-        index_addr: impl FnOnce(u64) -> u64,
+        after: &Request,
+        index_addr: impl Fn(u64) -> u64,
     ) -> Access {
         if let Some(reason) = self.refuses_again(request) {
             return policy::refused(reason);
@@ -372,6 +374,9 @@ impl Cache {
         let mut near = self.near;
         let place = self.place(now, request, near.set);
         if !self.tags.is_at(near.at, place.line) {
+            let next = index_addr(after.addr);
+            self.expect_near(after.addr, next);
+            self.expect_write(next);
             near.set = self.tags.set(index_addr(request.addr));
             let Some(at) = self.tags.find(near.set, place.line) else {
                 return self.access_out_of_line(now, near.set, None, request);

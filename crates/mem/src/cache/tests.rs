@@ -671,7 +671,8 @@ proptest! {
                 for (now, step) in steps.iter().enumerate() {
                     let (now, request) = (now as Cycle, of_step(*step));
                     let expected = plain.look_up(now, &request);
-                    prop_assert_eq!(near.access_near(now, &request, |addr| addr), expected);
+                    let found = near.access_near(now, &request, &request, |addr| addr);
+                    prop_assert_eq!(found, expected);
                     if step.4 {
                         prop_assert_eq!(settle(&mut near, now), settle(&mut plain, now));
                     }

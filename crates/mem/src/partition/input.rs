@@ -75,14 +75,18 @@ impl Packet {
     /// Makes the next request from a copy of the whole.
     #[inline(always)]
     pub(super) fn cut(&self, request: &mut Request) {
-        if !self.splits {
-            return;
-        }
-        let sector = self.left.trailing_zeros();
+        // Nobody can foretell whether it is split: no branch.
+        let (sector, splits) = (self.left.trailing_zeros(), self.splits);
         request.addr = self.whole.addr + u64::from(self.step * sector);
-        request.bytes = SECTOR_BYTES;
-        request.sectors = self.left & self.left.wrapping_neg();
-        request.byte_mask = self.whole.byte_mask & SECTORS[sector as usize % 4];
+        request.bytes = if splits {
+            SECTOR_BYTES
+        } else {
+            self.whole.bytes
+        };
+        let first = self.left & self.left.wrapping_neg();
+        request.sectors = if splits { first } else { self.whole.sectors };
+        let all = u128::from(splits).wrapping_sub(1);
+        request.byte_mask = self.whole.byte_mask & (SECTORS[sector as usize % 4] | all);
     }
 
     /// The next request is taken. Returns whether it was the last.
@@ -119,7 +123,7 @@ pub(super) struct Input {
     oldest: u32,
     leaving: u32,
     end: u32,
-    /// A power of two of them, or none before the first comes.
+    /// A power of two of them.
     packets: Box<[Packet]>,
     /// Requests that have left the delay, and of them those taken, modulo 2^32.
     left: u32,
@@ -135,6 +139,7 @@ const EXPECTED: usize = 64;
 impl Input {
     /// Nothing, with room for `size` requests that have left the delay.
     pub(super) fn new(size: u32, splitting: Splitting) -> Self {
+        let any = Request::new(AccessKind::GlobalRead, 0, 32);
         Self {
             due_at: Cycle::MAX,
             waiting: 0,
@@ -143,7 +148,7 @@ impl Input {
             oldest: 0,
             leaving: 0,
             end: 0,
-            packets: Box::default(),
+            packets: vec![Packet::new(&any, splitting); EXPECTED].into(),
             left: 0,
             taken: 0,
             passing: FixedQueue::new(size as usize),
@@ -185,7 +190,7 @@ impl Input {
     #[inline]
     pub(super) fn push(&mut self, due_at: Cycle, packet: &Request) -> u32 {
         if (self.end.wrapping_sub(self.oldest)) as usize == self.packets.len() {
-            self.grow(packet);
+            self.grow();
         }
         let place = self.place(self.end);
         let new = &mut self.packets[place];
@@ -215,34 +220,23 @@ impl Input {
         parts
     }
 
-    /// Makes twice as many places, the new ones holding `any`.
+    /// Makes twice as many places. A packet is found in both that could be its own.
     #[cold]
     #[inline(never)]
-    fn grow(&mut self, any: &Request) {
-        let any = Packet::new(any, self.splitting);
-        let mut packets = vec![any; (self.packets.len() * 2).max(EXPECTED)];
-        let mask = packets.len() - 1;
-        for number in 0..self.packets.len() as u32 {
-            let number = self.oldest.wrapping_add(number);
-            packets[number as usize & mask] = self.packets[self.place(number)];
-        }
-        self.packets = packets.into();
+    fn grow(&mut self) {
+        self.packets = self.packets.repeat(2).into();
     }
 
-    /// A request leaves the delay, if one may in core cycle `now` and finds room. Returns its
-    /// packet, if it is the first of that: soon it will be looked up.
-    #[inline]
-    pub(super) fn leave(&mut self, now: Cycle) -> Option<&Request> {
-        if !self.is_due(now) | (self.waiting == self.size) {
-            return None;
-        }
-        let place = self.place(self.leaving);
-        let is_first = self.in_delay == u32::from(self.packets[place].parts);
-        self.waiting += 1;
-        self.left = self.left.wrapping_add(1);
-        self.in_delay -= 1;
-        // Nobody can foretell whether it is its packet's last: no branch.
-        let is_last = self.in_delay == 0;
+    /// A request leaves the delay, if one may in core cycle `now` and finds room. Nobody can
+    /// foretell that: no branch.
+    #[inline(always)]
+    pub(super) fn leave(&mut self, now: Cycle) {
+        let leaves = u32::from(self.is_due(now) & (self.waiting != self.size));
+        self.waiting += leaves;
+        self.left = self.left.wrapping_add(leaves);
+        self.in_delay -= leaves;
+        // Whether it is its packet's last.
+        let is_last = (leaves != 0) & (self.in_delay == 0);
         self.leaving = self.leaving.wrapping_add(u32::from(is_last));
         let next = &self.packets[self.place(self.leaving)];
         let (due_at, parts) = (next.due_at, u32::from(next.parts));
@@ -250,7 +244,12 @@ impl Input {
         let is_there = self.leaving != self.end;
         self.due_at = if is_there { due_at } else { Cycle::MAX };
         fetch_ahead(&self.packets[self.place(self.leaving.wrapping_add(1))]);
-        is_first.then(|| &self.packets[place].whole)
+    }
+
+    /// The packet behind that which has the next request to be taken, or any.
+    #[inline]
+    pub(super) fn after(&self) -> &Request {
+        &self.packets[self.place(self.oldest.wrapping_add(1))].whole
     }
 
     /// The packet that has the next request to be taken. There must be one.
