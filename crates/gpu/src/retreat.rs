@@ -15,6 +15,22 @@ const MOST_STEPS: u32 = 1 << 16;
 /// needs to even out what SMs cost.
 const SLOW_STEPS: u32 = 128;
 
+/// Such steps in a row, or spells, in which giving way ends the wait: two of its threads have one
+/// core between them while another program has the other, and in each of these they spend longer on
+/// waiting for each other, hundreds of microseconds, than on their work.
+const TURNS: u32 = 4;
+
+/// How a step went.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Pace {
+    /// The stepping thread waited little.
+    Even,
+    /// It waited so long that it gave way.
+    Slow,
+    /// Giving way was what ended the wait.
+    InTurns,
+}
+
 /// Counts steps with and without workers.
 #[derive(Debug)]
 pub(crate) struct Retreat {
@@ -61,12 +77,16 @@ impl Retreat {
         self.left == 0
     }
 
-    /// A step with workers is over: whether this thread gave way while it waited for them, and
-    /// whether one was so late that it cannot have had a core. Returns whether the next steps are
-    /// done without: twice as many as last time, if there were fewer with them since.
+    /// A step with workers is over: how it went, and whether one was so late that it cannot have
+    /// had a core. Returns whether the next steps are done without: twice as many as last time, if
+    /// there were fewer with them since.
     #[inline]
-    pub fn end_step(&mut self, gave_way: bool, late: bool) -> bool {
-        self.slow = if gave_way { self.slow + 1 } else { 0 };
+    pub fn end_step(&mut self, pace: Pace, late: bool) -> bool {
+        self.slow = match pace {
+            Pace::Even => 0,
+            Pace::Slow => self.slow + 1,
+            Pace::InTurns => self.slow + SLOW_STEPS / TURNS,
+        };
         let begins = late || self.slow >= SLOW_STEPS;
         if begins {
             self.begin();
@@ -89,7 +109,7 @@ impl Retreat {
 
 #[cfg(test)]
 mod tests {
-    use super::{MOST_STEPS, Retreat, SLOW_STEPS, STEPS};
+    use super::{MOST_STEPS, Pace, Retreat, SLOW_STEPS, STEPS, TURNS};
 
     /// Steps until workers are called again.
     fn alone(retreat: &mut Retreat) -> u32 {
@@ -101,9 +121,9 @@ mod tests {
     }
 
     /// A step with workers; whether those after it are done without.
-    fn step(retreat: &mut Retreat, gave_way: bool, late: bool) -> bool {
+    fn step(retreat: &mut Retreat, pace: Pace, late: bool) -> bool {
         assert!(!retreat.begin_step());
-        retreat.end_step(gave_way, late)
+        retreat.end_step(pace, late)
     }
 
     #[test]
@@ -111,14 +131,14 @@ mod tests {
         let mut retreat = Retreat::new();
         assert_eq!(alone(&mut retreat), 0);
         for n in 0..9 {
-            assert!(retreat.end_step(true, true));
+            assert!(retreat.end_step(Pace::Slow, true));
             assert_eq!(alone(&mut retreat), (STEPS << n).min(MOST_STEPS));
             assert!(retreat.is_over());
         }
         for _ in 0..MOST_STEPS {
-            assert!(!step(&mut retreat, false, false));
+            assert!(!step(&mut retreat, Pace::Even, false));
         }
-        assert!(step(&mut retreat, true, true));
+        assert!(step(&mut retreat, Pace::Slow, true));
         assert_eq!(alone(&mut retreat), STEPS);
     }
 
@@ -126,7 +146,7 @@ mod tests {
     fn steps_may_be_taken_at_once() {
         let mut retreat = Retreat::new();
         assert!(!retreat.pass(100));
-        assert!(retreat.end_step(true, true));
+        assert!(retreat.end_step(Pace::Slow, true));
         assert!(retreat.pass(STEPS - 1) && !retreat.is_over());
         assert!(retreat.pass(100) && retreat.is_over());
         assert!(!retreat.pass(1));
@@ -136,11 +156,22 @@ mod tests {
     fn slow_steps_count_in_a_row() {
         let mut retreat = Retreat::new();
         for _ in 0..3 {
-            (1..SLOW_STEPS).for_each(|_| assert!(!step(&mut retreat, true, false)));
-            assert!(!step(&mut retreat, false, false));
+            (1..SLOW_STEPS).for_each(|_| assert!(!step(&mut retreat, Pace::Slow, false)));
+            assert!(!step(&mut retreat, Pace::Even, false));
         }
-        (1..SLOW_STEPS).for_each(|_| assert!(!step(&mut retreat, true, false)));
-        assert!(step(&mut retreat, true, false));
+        (1..SLOW_STEPS).for_each(|_| assert!(!step(&mut retreat, Pace::Slow, false)));
+        assert!(step(&mut retreat, Pace::Slow, false));
         assert_eq!(alone(&mut retreat), STEPS);
+    }
+
+    /// Threads that take turns on one core are told apart soon, and the longer the more often.
+    #[test]
+    fn threads_on_one_core_are_noticed_soon() {
+        let mut retreat = Retreat::new();
+        for n in 0..3 {
+            (1..TURNS).for_each(|_| assert!(!step(&mut retreat, Pace::InTurns, false)));
+            assert!(step(&mut retreat, Pace::InTurns, false));
+            assert_eq!(alone(&mut retreat), STEPS << n);
+        }
     }
 }

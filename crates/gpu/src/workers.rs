@@ -22,7 +22,7 @@ use crate::crew::{Crew, Step};
 use crate::lead::{FarEnd, Lead};
 use crate::mail::{Inbox, Mail};
 use crate::memory::Errand;
-use crate::retreat::Retreat;
+use crate::retreat::{Pace, Retreat};
 use desk::Desk;
 
 /// Turns of a waiting loop before the thread gives way to others, where each has a core.
@@ -32,6 +32,10 @@ const SPINS: u32 = 1 << 12;
 /// stretch, more than crews differ by in a step. The host's time, which no result can show: it
 /// decides only who runs SMs.
 const LATE: Duration = Duration::from_millis(1);
+
+/// How often a thread gives way, at most, in a wait that giving way ends: whoever it waited for had
+/// no other core. Where that has one, giving way takes no time, and it happens hundreds of times.
+const FEW: u32 = 4;
 
 /// A value on cache lines of its own, also where neighbouring lines are fetched in pairs: threads
 /// that write neighbours do not take it away.
@@ -312,6 +316,8 @@ pub(crate) struct Wait {
     turns: u32,
     /// So long that it gave way to others.
     gave_way: bool,
+    /// That was what ended it.
+    took_turns: bool,
     /// For longer than [`LATE`] from then on.
     late: bool,
 }
@@ -319,14 +325,16 @@ pub(crate) struct Wait {
 impl Wait {
     /// Waits until something is so.
     fn until(spins: u32, ready: impl Fn() -> bool) -> Self {
-        let mut since = None;
+        let (mut since, mut ways) = (None, 0u32);
         let turns = wait_until(spins, ready, || {
             since.get_or_insert_with(Instant::now);
+            ways = ways.saturating_add(1);
             std::thread::yield_now();
         });
         Self {
             turns,
             gave_way: since.is_some(),
+            took_turns: (1..=FEW).contains(&ways),
             late: since.is_some_and(|since| since.elapsed() > LATE),
         }
     }
@@ -335,6 +343,7 @@ impl Wait {
     fn add(&mut self, other: &Self) {
         self.turns = self.turns.saturating_add(other.turns);
         self.gave_way |= other.gave_way;
+        self.took_turns |= other.took_turns;
         self.late |= other.late;
     }
 
@@ -576,8 +585,15 @@ impl Workers {
 /// Workers sleep for some steps, if the wait for them was too long. Returns whether they do.
 fn retreats(retreat: &mut Retreat, shared: &Shared, wait: &Wait) -> bool {
     // Threads without a core each give way at once.
-    let gave_way = wait.gave_way && shared.spins > 0;
-    let begins = retreat.end_step(gave_way, wait.late);
+    let pace = match wait {
+        _ if shared.spins == 0 => Pace::Even,
+        Wait {
+            took_turns: true, ..
+        } => Pace::InTurns,
+        Wait { gave_way: true, .. } => Pace::Slow,
+        _ => Pace::Even,
+    };
+    let begins = retreat.end_step(pace, wait.late);
     if begins {
         shared.retreat.store(true, Ordering::Relaxed);
     }
@@ -620,6 +636,7 @@ mod tests {
         let wait = Wait {
             turns: 1,
             gave_way: true,
+            took_turns: false,
             late: true,
         };
         retreats(&mut workers.retreat, &workers.shared, &wait);
