@@ -310,27 +310,31 @@ mod tests {
 
     /// What comes out when, of random traffic of which some waits at the outputs, and what is
     /// counted.
-    fn run<P: Ports>(spec: &NocSpec) -> (Vec<(u32, usize, u32)>, NocCounters) {
-        let mut net = Fly::<P>::new(spec, PORTS, PORTS);
+    fn run<P: Ports>(spec: &NocSpec, ports: u32) -> (Vec<(u32, usize, u32)>, NocCounters) {
+        let mut net = Fly::<P>::new(spec, ports as usize, ports as usize);
         let (mut store, mut counters) = (Store::new(8), NocCounters::default());
         let mut rng = Rng::new(7);
         let mut came = Vec::new();
         for cycle in 0..3_000 {
-            let (input, output) = (rng.below(6) as usize, rng.below(6).min(4));
-            let flits = 1 + rng.below(4);
-            if net.has_room(input, flits) && rng.below(3) > 0 {
-                let (id, _) = store.lodge(&packet(cycle), output, flits, 32 * flits);
-                net.inject(input, (id, flits), &mut store);
+            for _ in 0..ports / 6 {
+                let (input, output) = (rng.below(ports) as usize, rng.below(ports).min(ports - 2));
+                let flits = 1 + rng.below(4);
+                if net.has_room(input, flits) && rng.below(3) > 0 {
+                    let (id, _) = store.lodge(&packet(cycle), output, flits, 32 * flits);
+                    net.inject(input, (id, flits), &mut store);
+                }
             }
             net.cycle(&mut store, &mut counters);
-            let output = rng.below(6) as usize;
-            assert_eq!(
-                net.arrived(0) >> output & 1 != 0,
-                net.front(output).is_some()
-            );
-            if let Some(id) = net.pop(output, &mut store) {
-                came.push((cycle, output, store.content(id).token));
-                store.release(id);
+            for _ in 0..ports / 6 {
+                let output = rng.below(ports) as usize;
+                assert_eq!(
+                    net.arrived(0) >> output & 1 != 0,
+                    net.front(output).is_some()
+                );
+                if let Some(id) = net.pop(output, &mut store) {
+                    came.push((cycle, output, store.content(id).token));
+                    store.release(id);
+                }
             }
         }
         (came, counters)
@@ -381,16 +385,23 @@ mod tests {
     fn few_ports_are_as_any_number() {
         let fermi = warploom_config::preset("gtx480");
         let fermi = fermi.unwrap_or_else(|errors| panic!("{errors}")).noc;
-        for (virtual_channels, internal_speedup_percent) in [(1, 200), (1, 150), (3, 200), (2, 100)]
-        {
+        // Also so many that they are more than are counted at a time.
+        for (ports, virtual_channels, internal_speedup_percent) in [
+            (6, 1, 200),
+            (6, 1, 150),
+            (6, 3, 200),
+            (6, 2, 100),
+            (30, 1, 200),
+            (10, 3, 150),
+        ] {
             let spec = NocSpec {
                 virtual_channels,
                 internal_speedup_percent,
                 ..fermi
             };
-            let few = run::<Few>(&spec);
+            let few = run::<Few>(&spec, ports);
             assert!(few.0.len() > 500 && few.1.conflicts > 0);
-            assert_eq!(few, run::<Many>(&spec), "{virtual_channels}");
+            assert_eq!(few, run::<Many>(&spec, ports), "{ports} {virtual_channels}");
         }
     }
 }
