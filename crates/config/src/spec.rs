@@ -420,6 +420,10 @@ pub enum MshrKind {
     SectorTextureFifo,
 }
 
+/// The most flits, or packets, of a network's buffer: they are counted in signed numbers of 16
+/// bits.
+pub const LARGEST_NOC_BUFFER: u16 = i16::MAX as u16 - 1;
+
 /// Interconnect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NocSpec {

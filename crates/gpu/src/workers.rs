@@ -621,6 +621,23 @@ mod tests {
     use warploom_policy::OwnPolicies;
     use warploom_sm::Sm;
 
+    /// A wait that ends as soon as a thread gives way is told from shorter and longer ones.
+    #[test]
+    fn waits_that_giving_way_ends_are_known() {
+        let spins = 8;
+        let wait = |looks: u32| {
+            let left = std::cell::Cell::new(looks);
+            let is_over = || left.replace(left.get().saturating_sub(1)) == 0;
+            let wait = Wait::until(spins, is_over);
+            (wait.gave_way, wait.took_turns)
+        };
+        assert_eq!(wait(0), (false, false));
+        assert_eq!(wait(spins - 1), (false, false));
+        assert_eq!(wait(spins), (true, true));
+        assert_eq!(wait(spins - 1 + FEW), (true, true));
+        assert_eq!(wait(spins + FEW), (true, false));
+    }
+
     /// Whoever runs the crews, all that do not rest have run when a step is over; workers that have
     /// slept are there again.
     #[test]

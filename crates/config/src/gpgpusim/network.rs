@@ -6,6 +6,7 @@ use super::icnt::{self, Statement};
 use super::number::{percent, whole};
 use super::report::{Class, Item};
 use super::{Place, ReadFile};
+use crate::spec::LARGEST_NOC_BUFFER;
 use crate::value::Raw;
 use std::collections::BTreeMap;
 use warploom_diag::{Diagnostic, Source, nearest};
@@ -181,8 +182,10 @@ impl Draft {
         // What a port takes in is counted in packets there and in flits here.
         let flits = self.int("-icnt_flit_size").max(1);
         let per_packet = LARGEST_PACKET / flits + i64::from(LARGEST_PACKET % flits != 0);
-        let packets = self.int("-icnt_in_buffer_limit").clamp(1, 32_766);
-        let injection = Raw::Int(Some((packets * per_packet).min(32_766)));
+        let packets = self
+            .int("-icnt_in_buffer_limit")
+            .clamp(1, LARGEST_NOC_BUFFER.into());
+        let injection = Raw::Int(Some((packets * per_packet).min(LARGEST_NOC_BUFFER.into())));
         let setting = self.settings.of("-icnt_in_buffer_limit").clone();
         let option = "-icnt_in_buffer_limit, in flits";
         self.put("noc.injection_buffer", injection, &setting, option);

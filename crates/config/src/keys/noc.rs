@@ -1,7 +1,7 @@
 //! Keys of the interconnect.
 
 use crate::section::section;
-use crate::spec::NocKind;
+use crate::spec::{LARGEST_NOC_BUFFER, NocKind};
 use crate::value::{Rule, int, names};
 
 names! {
@@ -20,15 +20,15 @@ section! {
         kind: "kind", KINDS, "", "Kind of network.", "GPGPU-Sim -network_mode; BookSim topology";
         flit_bytes: "flit_bytes", int(1, 1024), "bytes",
             "Size of a flit.", "GPGPU-Sim -icnt_flit_size; BookSim flit_size";
-        input_buffer: "input_buffer", int(1, 32_766), "flits (fly) or packets",
+        input_buffer: "input_buffer", int(1, LARGEST_NOC_BUFFER as u64), "flits (fly) or packets",
             "Input buffer of a port (fly: of each virtual channel).",
             "BookSim vc_buf_size; GPGPU-Sim -icnt_in_buffer_limit";
-        output_buffer: "output_buffer", int(1, 32_766), "flits (fly) or packets",
+        output_buffer: "output_buffer", int(1, LARGEST_NOC_BUFFER as u64), "flits (fly) or packets",
             "Ejection buffer of a port.",
             "BookSim ejection_buffer_size; GPGPU-Sim -icnt_out_buffer_limit";
-        injection_buffer: "injection_buffer", int(1, 32_766), "flits",
+        injection_buffer: "injection_buffer", int(1, LARGEST_NOC_BUFFER as u64), "flits",
             "What waits at a port to enter the network (fly).", "BookSim input_buffer_size";
-        boundary_buffer: "boundary_buffer", int(1, 32_766), "flits",
+        boundary_buffer: "boundary_buffer", int(1, LARGEST_NOC_BUFFER as u64), "flits",
             "What waits at a port after the network (fly).", "BookSim boundary_buffer_size";
         virtual_channels: "virtual_channels", int(1, 64), "channels",
             "Virtual channels of a port (fly).", "BookSim num_vcs";

@@ -2,7 +2,7 @@
 //! which take as long over a channel as flits do.
 
 use super::CHANNEL;
-use super::lanes::{Counts, LANES, count};
+use super::lanes::{Counts, LANES, Lanes, add, count};
 use super::ports::{PortTable, Ports};
 
 /// The credits of one side's ports.
@@ -34,11 +34,8 @@ impl<P: Ports> Credits<P> {
     pub(super) fn arrive(&mut self) {
         self.at = (self.at + 1) % CHANNEL;
         for index in 0..self.lanes {
-            let (left, coming) = (self.left.lanes(index), self.coming[self.at].lanes(index));
-            for lane in 0..LANES {
-                left[lane] += coming[lane];
-            }
-            *coming = [0; LANES];
+            let coming = std::mem::take(self.coming[self.at].lanes(index));
+            add(self.left.lanes(index), &coming);
         }
     }
 
@@ -62,7 +59,7 @@ impl<P: Ports> Credits<P> {
 
     /// By channel, from 16 `index` on: flits that may be sent.
     #[inline(always)]
-    pub(super) fn lanes(&mut self, index: usize) -> &mut [u16; LANES] {
+    pub(super) fn lanes(&mut self, index: usize) -> &mut Lanes {
         self.left.lanes(index)
     }
 

@@ -4,6 +4,7 @@
 //! Loops over lanes do one thing each, which compilers turn into instructions on vectors.
 
 use super::ports::Ports;
+use warploom_config::LARGEST_NOC_BUFFER;
 
 /// Ports that are looked at at once.
 pub(super) const LANES: usize = 16;
@@ -15,7 +16,7 @@ pub(super) type Lanes = [u16; LANES];
 pub(super) type Counts<P> = <P as Ports>::Table<u16>;
 
 /// More than is counted.
-pub(super) const NEVER: u16 = i16::MAX as u16;
+pub(super) const NEVER: u16 = LARGEST_NOC_BUFFER + 1;
 
 /// A buffer's size.
 ///
@@ -23,7 +24,7 @@ pub(super) const NEVER: u16 = i16::MAX as u16;
 /// Where it is `NEVER` or more, which configurations do not allow.
 pub(super) fn count(size: u32) -> u16 {
     let size = u16::try_from(size).ok().filter(|size| *size < NEVER);
-    size.expect("a buffer of 32,766 flits at most")
+    size.expect("a buffer that configurations allow")
 }
 
 /// Turns bits into lanes and back.
