@@ -181,21 +181,32 @@ pub struct SmSpec {
     pub response_fifo: u32,
     /// Packets waiting between the network and the SM.
     pub ejection_fifo: u32,
-    /// Order of the SIMT stack after a branch.
-    pub divergence: DivergenceOrder,
+    /// Which side of a divergent branch runs first.
+    pub branch_order: BranchOrder,
+    /// What lanes of a warp that went different ways may do for each other.
+    pub divergence: Divergence,
 }
 
 /// Sizes in KiB, ascending.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SizeList(pub Vec<u32>);
 
-/// Which side of a divergent branch runs first (model page, section 3.4).
+/// Which side of a divergent branch runs first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DivergenceOrder {
+pub enum BranchOrder {
     /// The taken path (GPGPU-Sim 4.x).
     TakenFirst,
     /// The path without the highest active lane (GPGPU-Sim 3.2.2).
     HighestLaneLast,
+}
+
+/// What lanes of a warp that went different ways may do for each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Divergence {
+    /// Lanes that spin keep the others of their warp from running (before Volta).
+    Stack,
+    /// Every lane makes progress (Volta and later).
+    Independent,
 }
 
 /// Coalescing rules (model page, section 4.1).

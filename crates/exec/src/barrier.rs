@@ -1,5 +1,7 @@
-//! Barriers of a block (`bar`, `barrier`). Counting is by warp, as in GPGPU-Sim: a warp arrives as
-//! a whole, whatever part of its lanes executes the instruction.
+//! Barriers of a block (`bar`, `barrier`). Counting is by warp: its lanes wait for each other first
+//! (see `meet.rs`), then the warp arrives as a whole (PTX ISA, `barrier`). Without progress among
+//! lanes a warp arrives also when the lanes that could still come do not, as on GPUs before Volta
+//! and in GPGPU-Sim.
 
 use crate::race::RaceTable;
 use warploom_base::{LaneMask, lanes_of};
@@ -169,13 +171,14 @@ impl BarrierTable {
         release
     }
 
-    /// A warp exits: barriers that waited only for it complete. Every barrier is tested, also those
-    /// with a thread count, as in GPGPU-Sim. Calls `released` for each completed barrier.
+    /// A warp exits: barriers that waited only for it complete. To those with a thread count its end
+    /// is no arrival. Calls `released` for each completed barrier.
     pub fn warp_exited(&mut self, warp: u32, mut released: impl FnMut(BarrierRelease)) {
         self.live &= !(1 << warp);
         for id in 0..BARRIERS as u8 {
             let barrier = &self.barriers[id as usize];
-            if barrier.waiting != 0 && barrier.arrived & self.live == self.live {
+            let counts = barrier.expected > 0;
+            if !counts && barrier.waiting != 0 && barrier.arrived & self.live == self.live {
                 released(self.complete(id));
             }
         }
@@ -208,11 +211,17 @@ impl BarrierTable {
                 .flat_map(|(half, &mask)| lanes_of(mask).map(move |w| (w + 32 * half).to_string()));
             numbers.collect::<Vec<_>>().join(", ")
         };
-        match barrier.expected {
-            0 => format!("barrier {id} waits for warps {}", list(missing)),
-            n => format!(
-                "barrier {id} waits for {} more warps; warps {} have not arrived",
-                n.saturating_sub(barrier.arrived.count_ones()),
+        let more = barrier
+            .expected
+            .saturating_sub(barrier.arrived.count_ones());
+        match (barrier.expected, missing) {
+            (0, _) => format!("barrier {id} waits for warps {}", list(missing)),
+            (_, 0) => format!(
+                "barrier {id} waits for {more} more warps, but every warp that has not ended has \
+                 arrived"
+            ),
+            _ => format!(
+                "barrier {id} waits for {more} more warps; warps {} have not arrived",
                 list(missing)
             ),
         }

@@ -3,13 +3,16 @@
 use crate::barrier::{BarrierArrival, PendingBarrier};
 use crate::fault::{FaultKind, FindingKind, RawFault};
 use crate::machine::{Exec, Machine};
-use crate::stack::{BranchOrder, Returned};
+use crate::meet::{Meeting, Part};
+use crate::splits::Choice;
+use crate::stack::{BranchOrder, Divergence, Returned};
 use crate::step::Effect;
+use crate::warp::Pending;
 use warploom_base::{LaneMask, Pc, WARP_SIZE, lanes_of};
-use warploom_ir::{BarrierKind, MemSpace, Src};
+use warploom_ir::{BarrierKind, MemSpace, Op, Src};
 
 impl Machine<'_, '_> {
-    fn next(&self) -> Pc {
+    pub(crate) fn next(&self) -> Pc {
         Pc(self.pc.0 + 1)
     }
 
@@ -22,15 +25,23 @@ impl Machine<'_, '_> {
         }
     }
 
+    /// Drops finished entries of the stack; where that leaves a split that waits, another one runs.
+    pub(crate) fn settle(&mut self) {
+        self.settle_top();
+        if self.warp.stack.top_waits() {
+            self.resume();
+        }
+    }
+
     /// Drops finished entries of the stack; ended calls copy their results.
-    fn settle(&mut self) {
+    pub(crate) fn settle_top(&mut self) {
         while let Some(returned) = self.warp.stack.settle() {
             let lanes = returned.lanes & !self.warp.exited;
             self.returned(returned, lanes);
         }
     }
 
-    fn returned(&mut self, from: Returned, lanes: LaneMask) {
+    pub(crate) fn returned(&mut self, from: Returned, lanes: LaneMask) {
         let ctx = self.ctx;
         let inst = &ctx.program.insts[from.call.index()];
         let extra = ctx.program.extras.get(inst.extra.0 as usize);
@@ -44,13 +55,43 @@ impl Machine<'_, '_> {
         let all = self.warp.active_mask();
         let (taken, next) = (self.mask, self.next());
         if taken == all || (taken != 0 && target == next) {
-            if self.warp.stack.jump(target) {
-                self.settle();
-            }
+            self.jump(target);
         } else if taken == 0 {
             self.fall_through();
         } else {
             self.diverge(&mut [(next, all & !taken), (target, taken)]);
+        }
+    }
+
+    /// All lanes of the top entry jump.
+    #[inline(always)]
+    fn jump(&mut self, target: Pc) {
+        let back = self.warp.stack.is_back(target);
+        if self.warp.stack.advance(target) {
+            self.settle();
+        } else if back {
+            self.jumped_back();
+        }
+    }
+
+    /// A part of the warp has jumped back. Where the machine lets every lane make progress, other
+    /// lanes run when this part spins.
+    #[inline(never)]
+    fn jumped_back(&mut self) {
+        self.warp.stack.count_jump();
+        if self.env.divergence == Divergence::Independent && self.warp.is_spinning() {
+            self.give_way();
+        }
+    }
+
+    /// The top spins: another split runs, or lanes leave the innermost place where they wait for
+    /// it.
+    #[cold]
+    fn give_way(&mut self) {
+        let other = Choice::OldestBut(self.warp.active_mask());
+        while !self.run_another(other) && self.release(0) {}
+        if self.warp.stack.top_waits() {
+            self.resume();
         }
     }
 
@@ -100,9 +141,7 @@ impl Machine<'_, '_> {
             add(targets[index[lane] as usize], 1 << lane);
         }
         if let [(pc, _)] = groups[..count] {
-            if self.warp.stack.jump(pc) {
-                self.settle();
-            }
+            self.jump(pc);
         } else {
             self.diverge(&mut groups[..count]);
         }
@@ -174,7 +213,14 @@ impl Machine<'_, '_> {
         Ok(())
     }
 
-    pub fn barrier(&mut self, kind: BarrierKind) -> Exec {
+    pub fn barrier(&mut self) -> Exec {
+        let Op::Barrier(kind) = self.inst.op else {
+            return Err(self.illegal());
+        };
+        if self.mask == 0 {
+            self.fall_through();
+            return Ok(());
+        }
         let lane = self.lowest_lane();
         let id = self.src::<u32>(0)[lane];
         let threads = match self.inst.src[1] {
@@ -185,31 +231,46 @@ impl Machine<'_, '_> {
         if id >= self.ctx.barriers || !whole {
             return Err(RawFault::plain(FaultKind::BadBarrier, lane));
         }
-        let id = id as u8;
-        let partial = self.warp.unexited() != self.mask;
+        let meeting = self.meet();
+        let (lanes, votes) = match &meeting {
+            Meeting::Waits => return Ok(()),
+            Meeting::Here => (self.mask, self.src_pred(2) & self.mask),
+            Meeting::Joint(joint) => (joint.lanes(), self.votes(joint, 2)),
+        };
+        let partial = self.warp.unexited() != lanes;
         if partial && self.ctx.checks.barrier_divergence {
             self.note(FindingKind::BarrierDivergence, lane, MemSpace::Shared, 0);
         }
         if kind != BarrierKind::Arrive {
-            let dst = self.inst.dst[0];
-            self.warp.pending = Some(PendingBarrier {
-                kind,
-                id,
-                lanes: self.mask,
-                dst,
-            });
+            self.await_barrier(kind, id as u8, &meeting);
         }
-        let votes = self.src_pred(2) & self.mask;
-        let lanes = self.mask;
         let arrival = BarrierArrival {
             kind,
-            id,
+            id: id as u8,
             threads,
             lanes,
             votes,
             partial,
         };
         self.effect(Effect::Barrier(arrival));
+        self.go_on(&meeting);
         Ok(())
+    }
+
+    /// The warp waits for a block barrier, whose result goes where each lane's instruction says.
+    fn await_barrier(&mut self, kind: BarrierKind, id: u8, meeting: &Meeting) {
+        let (lanes, dst) = (self.mask, self.inst.dst[0]);
+        self.warp.pending = Some(Pending::Barrier(PendingBarrier {
+            kind,
+            id,
+            lanes,
+            dst,
+        }));
+        self.warp.pending_at = self.pc;
+        if let Meeting::Joint(joint) = meeting {
+            let others = joint.parts[1..].iter();
+            let of = |part: &Part| (part.lanes, self.ctx.program.insts[part.pc.index()].dst[0]);
+            self.warp.pending_parts.extend(others.map(of));
+        }
     }
 }

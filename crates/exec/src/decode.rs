@@ -39,7 +39,7 @@ pub(crate) fn decode(program: &Program, wide: Wide) -> Vec<Decoded> {
     program.insts.iter().map(decoded).collect()
 }
 
-/// What executes an instruction of control flow.
+/// What executes an instruction of control flow, and those at which lanes wait for each other.
 fn control(op: Op) -> Option<Run> {
     Some(match op {
         Op::Bra(_) => Run::plain(|machine| machine.branch()),
@@ -48,6 +48,13 @@ fn control(op: Op) -> Option<Run> {
         Op::CallIndirect => Run::plain(|machine| machine.call_indirect()),
         Op::Ret => Run::plain(|machine| machine.ret()),
         Op::Exit => Run::plain(|machine| machine.exit()),
+        Op::Barrier(_) => Run::plain(|machine| machine.barrier()),
+        Op::Shfl(_) | Op::Vote(_) | Op::Match(..) | Op::Redux(..) | Op::Elect | Op::BarWarp => {
+            Run::plain(|machine| machine.warp_op())
+        }
+        Op::Mma(_) | Op::LdMatrix(..) | Op::StMatrix(..) | Op::TurnMatrix => {
+            Run::plain(|machine| machine.matrix_op())
+        }
         _ => return None,
     })
 }

@@ -56,6 +56,14 @@ pub enum FindingKind {
     },
     /// A warp reached a block barrier with a part of its unexited lanes.
     BarrierDivergence,
+    /// Lanes had to wait for others of their warp that came to the operation or barrier later, by
+    /// another way: undefined before sm_70.
+    LanesApart,
+    /// A lane executes an operation of the warp whose member mask does not name it: undefined.
+    MaskWithoutLane,
+    /// Lanes that name each other execute an operation of the warp with different member masks:
+    /// undefined.
+    MasksDiffer,
 }
 
 /// Which optional checks a launch makes. All are off by default.
@@ -66,7 +74,8 @@ pub struct Checks {
     pub uninitialised: bool,
     /// Report races on shared memory.
     pub shared_races: bool,
-    /// Report barriers that a part of a warp reaches.
+    /// Report barriers and operations of a warp that its lanes do not reach together, and member
+    /// masks that the ISA leaves undefined.
     pub barrier_divergence: bool,
 }
 
@@ -206,6 +215,14 @@ impl fmt::Display for FindingReport {
             FindingKind::BarrierDivergence => {
                 write!(f, "barrier reached by a part of the warp")?;
             }
+            FindingKind::LanesApart => {
+                write!(
+                    f,
+                    "lanes wait for others of the warp, which came another way"
+                )?;
+            }
+            FindingKind::MaskWithoutLane => write!(f, "member mask without the lane itself")?,
+            FindingKind::MasksDiffer => write!(f, "member masks that differ between lanes")?,
         }
         write!(
             f,

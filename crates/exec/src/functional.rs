@@ -9,6 +9,7 @@ use crate::fault::{Fault, FindingReport};
 use crate::launch::LaunchContext;
 use crate::log::{MemPort, WriteLog};
 use crate::memory::DeviceMemory;
+use crate::stack::Divergence;
 use crate::step::{Effect, Env, StepOut, report_finding, step};
 use crate::warp::WarpState;
 use std::collections::VecDeque;
@@ -95,15 +96,14 @@ pub enum RunError {
     /// A fault of the program.
     #[error(transparent)]
     Fault(#[from] Fault),
-    /// Every unfinished warp waits at a barrier.
-    #[error("deadlock at barriers: {0}")]
+    /// Every unfinished warp waits at a barrier, or each of its lanes for another one.
+    #[error("deadlock: {0}")]
     Deadlock(Box<StuckReport>),
     /// Every unfinished warp waits at a barrier or repeats itself: it spins on something that
     /// nobody left can change.
     #[error(
-        "livelock: warps spin and nobody can end it (lanes of one warp that wait for each other, \
-         or blocks that wait for blocks not started; a warp runs its lanes by a divergence stack, \
-         which cannot interleave them): {0}"
+        "livelock: warps spin and nobody can end it (blocks that wait for blocks not started, or a \
+         loop that nothing ends): {0}"
     )]
     Livelock(Box<StuckReport>),
     /// The budget is used up.
@@ -170,10 +170,7 @@ impl Resident {
     /// Every unfinished warp waits or repeats itself.
     fn is_stuck(&self) -> bool {
         let mut pairs = self.warps.iter().zip(&self.watches);
-        self.left > 0
-            && pairs.all(|(warp, watch)| {
-                warp.is_done() || warp.waits_at_barrier().is_some() || watch.repeats
-            })
+        self.left > 0 && pairs.all(|(warp, watch)| warp.is_done() || warp.waits() || watch.repeats)
     }
 
     /// Something happened that may end others' waiting: watch anew.
@@ -310,7 +307,7 @@ impl Driver<'_> {
         for index in 0..resident.warps.len() {
             for _ in 0..self.options.quantum {
                 let warp = &resident.warps[index];
-                if warp.is_done() || warp.waits_at_barrier().is_some() {
+                if warp.is_done() || warp.waits() {
                     break;
                 }
                 self.step(resident, index)?;
@@ -330,6 +327,7 @@ impl Driver<'_> {
             clock: now,
             clock_khz: 0,
             atomics: AtomicMode::Immediate,
+            divergence: Divergence::Independent,
             sm: 0,
         };
         let Resident {
@@ -426,16 +424,11 @@ fn release_warps(warps: &mut [WarpState], release: &BarrierRelease) {
 
 fn describe_block(ctx: &LaunchContext, resident: &Resident) -> Vec<String> {
     let unfinished = resident.warps.iter().filter(|warp| !warp.is_done());
+    let barriers = &resident.block.barriers;
     unfinished
-        .map(|warp| match warp.waits_at_barrier() {
-            // The warp stands behind its barrier instruction already.
-            Some(id) => format!(
-                "warp {} waits at the barrier before line {}; {}",
-                warp.warp_index(),
-                warp.pc().map_or(0, |pc| ctx.line(pc)),
-                resident.block.barriers.describe(id)
-            ),
-            None => warp.describe(ctx),
+        .map(|warp| {
+            let wait = warp.describe_wait(ctx, barriers);
+            format!("warp {}: {wait}", warp.warp_index())
         })
         .collect()
 }

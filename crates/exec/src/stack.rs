@@ -5,8 +5,11 @@
 //! and one entry per group goes on top; a group that reaches its meeting place is dropped. A call
 //! pushes an entry of its own; returns of parted lanes meet at its end.
 //!
-//! Limit: lanes of one warp that wait for each other (a spin lock within a warp) never progress;
-//! see [`Spin`].
+//! Invariant: the entries, bottom first, are a forest in preorder. An entry's lanes contain those of
+//! the entries that stem from it, which follow it, and lanes of other entries after it are disjoint
+//! from its own. So every entry that is followed by a disjoint one is a leaf: a *split*, whose lanes
+//! can execute. The top is a leaf. [`crate::splits`] lets another leaf come to the top where one
+//! has to wait; kernels in which no lanes wait for each other never go there.
 
 use warploom_base::{LaneMask, Pc};
 
@@ -23,6 +26,17 @@ pub enum BranchOrder {
     HighestLaneLast,
 }
 
+/// What lanes of a warp that went different ways may do for each other.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum Divergence {
+    /// A split runs until it meets others, ends or waits at a barrier or an operation of the warp
+    /// (GPUs before Volta). Splits that spin keep the others from running.
+    Stack,
+    /// Every split makes progress, also while another one spins (Volta and later).
+    #[default]
+    Independent,
+}
+
 /// One entry of the stack, for reports.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct StackEntry {
@@ -34,15 +48,23 @@ pub struct StackEntry {
     pub lanes: LaneMask,
     /// The entry of a call: instruction of the call.
     pub call: Option<Pc>,
+    /// The lanes wait for others at the instruction.
+    pub waits: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Entry {
-    pc: Pc,
-    rpc: Pc,
-    lanes: LaneMask,
-    call: Option<Pc>,
-    callee: u16,
+pub(crate) struct Entry {
+    /// Next instruction. Of an entry with others that stem from it: where those meet.
+    pub pc: Pc,
+    /// Where the lanes meet those of the entry below.
+    pub rpc: Pc,
+    pub lanes: LaneMask,
+    /// The call that made the entry.
+    pub call: Option<Pc>,
+    /// Which of the functions that the call may reach.
+    pub callee: u16,
+    /// The lanes stand at an instruction that waits for other lanes of the warp.
+    pub waits: bool,
 }
 
 /// A call that ended: its lanes copy results as the call instruction says.
@@ -70,12 +92,13 @@ pub struct Spin {
 }
 
 impl Entry {
-    const EMPTY: Self = Self {
+    pub const EMPTY: Self = Self {
         pc: Pc(0),
         rpc: FUNCTION_END,
         lanes: 0,
         call: None,
         callee: 0,
+        waits: false,
     };
 }
 
@@ -83,12 +106,14 @@ impl Entry {
 /// in the list. It has no lanes only when no entry is left, or until [`Self::settle`].
 #[derive(Clone, Debug)]
 pub(crate) struct SimtStack {
-    top: Entry,
+    pub(crate) top: Entry,
     /// The others, bottom first.
-    below: Vec<Entry>,
-    depth: u32,
+    pub(crate) below: Vec<Entry>,
+    pub(crate) depth: u16,
     /// Jumps back since the last change, as far as they can be counted.
     jumps: u32,
+    /// All lanes have met since this was last set to false.
+    pub(crate) met: bool,
 }
 
 impl Default for SimtStack {
@@ -98,6 +123,7 @@ impl Default for SimtStack {
             below: Vec::new(),
             depth: 0,
             jumps: 0,
+            met: false,
         }
     }
 }
@@ -126,7 +152,7 @@ impl SimtStack {
     }
 
     /// Calls in progress in the top entry.
-    pub fn call_depth(&self) -> u32 {
+    pub fn call_depth(&self) -> u16 {
         self.depth
     }
 
@@ -138,12 +164,26 @@ impl SimtStack {
         pc == self.top.rpc
     }
 
-    /// As [`Self::advance`], for a jump: counts jumps back by a part of the warp.
+    /// Whether a jump to `pc` is one back, by a part of the warp.
     #[inline(always)]
-    pub fn jump(&mut self, pc: Pc) -> bool {
-        let back = pc <= self.top.pc && !self.below.is_empty();
-        self.jumps = self.jumps.saturating_add(back.into());
-        self.advance(pc)
+    pub fn is_back(&self, pc: Pc) -> bool {
+        pc <= self.top.pc && !self.below.is_empty()
+    }
+
+    /// Counts a jump back by a part of the warp.
+    pub fn count_jump(&mut self) {
+        self.jumps = self.jumps.saturating_add(1);
+    }
+
+    /// The lanes of the top entry wait for others.
+    #[inline(always)]
+    pub fn top_waits(&self) -> bool {
+        self.top.waits
+    }
+
+    /// Some lanes wait for others.
+    pub fn any_waits(&self) -> bool {
+        self.top.waits || self.below.iter().any(|entry| entry.waits)
     }
 
     /// Parts the lanes of the top entry. `groups` are (next pc, lanes), pushed in this order, the
@@ -188,6 +228,7 @@ impl SimtStack {
             lanes,
             call: Some(call),
             callee,
+            waits: false,
         };
     }
 
@@ -202,6 +243,7 @@ impl SimtStack {
             }
             self.jumps = 0;
             self.pop();
+            self.met |= self.below.is_empty();
             if let Some(call) = top.call {
                 self.depth -= 1;
                 return Some(Returned {
@@ -213,12 +255,14 @@ impl SimtStack {
         }
     }
 
-    /// Lanes end. Entries left without lanes go when they come to the top.
+    /// Lanes end. Entries left without lanes go when they come to the top. Those that wait look
+    /// again whether all are there for whom they waited.
     pub fn exit(&mut self, lanes: LaneMask) {
         self.jumps = 0;
         self.top.lanes &= !lanes;
         for entry in &mut self.below {
             entry.lanes &= !lanes;
+            entry.waits = false;
         }
     }
 
@@ -235,6 +279,7 @@ impl SimtStack {
             reconverge: known(e.rpc),
             lanes: e.lanes,
             call: e.call,
+            waits: e.waits,
         })
     }
 

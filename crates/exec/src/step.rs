@@ -12,6 +12,7 @@ use crate::machine::{Exec, Machine, lowest_lane};
 use crate::memory::DeviceMemory;
 use crate::span::HalfWarp;
 use crate::special::Staged;
+use crate::stack::Divergence;
 use crate::warp::WarpState;
 use crate::wide::{Wide, widely};
 use warploom_base::{LaneMask, Pc, WARP_SIZE};
@@ -37,6 +38,8 @@ pub struct Env {
     pub clock_khz: u64,
     /// When atomics on global memory take effect.
     pub atomics: AtomicMode,
+    /// What lanes that went different ways may do for each other.
+    pub divergence: Divergence,
 }
 
 impl Env {
@@ -91,8 +94,10 @@ pub enum Effect {
     Memory(MemEffect),
     /// Arrival at a block barrier: report it to [`BlockState::barriers`].
     Barrier(BarrierArrival),
-    /// `bar.warp.sync`: nothing to wait for, a warp runs in lockstep.
+    /// All lanes that a `bar.warp.sync` names are there.
     WarpBarrier,
+    /// Every lane of the warp that has not ended waits for another one: the warp never goes on.
+    Stuck,
     /// A fence.
     Membar(Scope),
     /// Some lanes ended; the whole warp if [`WarpState::is_done`].
@@ -143,8 +148,9 @@ impl Default for StepOut {
 
 /// Executes the instruction at the warp's pc for its active lanes and moves the warp on.
 ///
-/// A warp that is done, or waits at a barrier that has not released it, must not be stepped: the
-/// call does nothing then.
+/// Lanes that have to wait for others of their warp execute nothing, which takes a call, too: other
+/// lanes run next. A warp that is done, or waits at a barrier that has not released it, must not be
+/// stepped: the call does nothing then.
 #[inline(always)]
 pub fn step(
     ctx: &LaunchContext,
@@ -185,7 +191,7 @@ pub fn step(
 }
 
 #[inline(always)]
-fn guard_mask(inst: &Inst, warp: &WarpState) -> LaneMask {
+pub(crate) fn guard_mask(inst: &Inst, warp: &WarpState) -> LaneMask {
     match inst.guard {
         None => LaneMask::MAX,
         Some(guard) => {
@@ -218,15 +224,22 @@ impl Machine<'_, '_> {
             Op::Nop | Op::Brkpt | Op::Nanosleep | Op::CopyCommit | Op::CopyWait(_) => Ok(()),
             Op::CopyAsync { bytes, wide, cache } => self.copy_async(bytes, wide, cache),
             Op::Mbarrier(space, op) => self.mbarrier(space, op),
-            Op::Mma(_) => widely!(self.mma(; fused)),
-            Op::LdMatrix(space, turned) => self.load_matrix(space, turned),
-            Op::StMatrix(space, turned) => self.store_matrix(space, turned),
-            Op::TurnMatrix => self.turn_matrix(),
             Op::Prefetch(_) => {
                 self.addresses();
                 Ok(())
             }
-            Op::Bra(_)
+            Op::Mma(_)
+            | Op::LdMatrix(..)
+            | Op::StMatrix(..)
+            | Op::TurnMatrix
+            | Op::Barrier(_)
+            | Op::BarWarp
+            | Op::Vote(_)
+            | Op::Match(..)
+            | Op::Shfl(_)
+            | Op::Redux(..)
+            | Op::Elect
+            | Op::Bra(_)
             | Op::BrxIdx
             | Op::Call
             | Op::CallIndirect
@@ -339,15 +352,8 @@ impl Machine<'_, '_> {
             } => self.texture_gather(channel, geom, texel),
             Op::Surf { act, geom, edge } => self.surface(act, geom, edge),
             Op::Txq(query) => self.texture_query(query),
-            Op::Barrier(kind) => self.barrier(kind),
-            Op::BarWarp => self.tell(Effect::WarpBarrier),
             Op::Membar(scope) => self.tell(Effect::Membar(scope)),
-            Op::Vote(mode) => self.vote(mode),
-            Op::Match(any, width) => self.match_lanes(any, width),
-            Op::Shfl(mode) => self.shfl(mode),
             Op::Activemask => self.activemask(),
-            Op::Redux(op, ty) => self.redux(op, ty),
-            Op::Elect => self.elect(),
             Op::System(call) => self.system(call),
         }
     }

@@ -1,11 +1,13 @@
 //! The state of one warp: registers, predicates, carry, stack, local memory.
 
 use crate::atomic::AtomicDst;
-use crate::barrier::{BarrierRelease, PendingBarrier};
+use crate::barrier::{BarrierRelease, BarrierTable, PendingBarrier};
 use crate::block::BlockState;
 use crate::frames::Stacks;
 use crate::launch::LaunchContext;
+use crate::meet::named_by;
 use crate::regs::{Lanes32, RegFile, blend, map_lanes};
+use crate::spin::SpinWatch;
 use crate::stack::{SimtStack, Spin, StackEntry};
 use std::fmt::Write as _;
 use warploom_base::{Digest, Dim3, LaneMask, Pc, WARP_SIZE, fetch_ahead, lanes_of};
@@ -18,7 +20,7 @@ use warploom_ir::{BarrierKind, Dst};
 pub struct WarpState {
     pub(crate) stack: SimtStack,
     pub(crate) regs: RegFile,
-    pub(crate) pending: Option<PendingBarrier>,
+    pub(crate) pending: Option<Pending>,
     /// The condition code's carry, one bit per lane.
     pub(crate) carry: LaneMask,
     pub(crate) exited: LaneMask,
@@ -31,6 +33,21 @@ pub struct WarpState {
     pub(crate) tid: [Lanes32; 3],
     pub(crate) warp_index: u32,
     pub(crate) stacks: Stacks,
+    /// The instruction of the barrier at which the warp waits.
+    pub(crate) pending_at: Pc,
+    /// Where the result of the barrier goes for which the warp waits, of lanes that came to it at
+    /// other instructions.
+    pub(crate) pending_parts: Vec<(LaneMask, Dst)>,
+    pub(crate) spins: SpinWatch,
+}
+
+/// Why a warp cannot execute anything.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Pending {
+    /// It waits at a block barrier.
+    Barrier(PendingBarrier),
+    /// Each of its lanes waits for another one.
+    Stuck,
 }
 
 const _: () = assert!(std::mem::offset_of!(WarpState, exited) <= 128);
@@ -49,6 +66,9 @@ impl Default for WarpState {
             warp_index: 0,
             pending: None,
             stacks: Stacks::EMPTY,
+            pending_at: Pc(0),
+            pending_parts: Vec::new(),
+            spins: SpinWatch::NEW,
         }
     }
 }
@@ -69,6 +89,8 @@ impl WarpState {
         self.carry = 0;
         self.exited = 0;
         self.pending = None;
+        self.pending_parts.clear();
+        self.spins = SpinWatch::NEW;
         self.stacks.reset(ctx.program.stack_base());
         self.local.clear();
         self.local_written.clear();
@@ -175,30 +197,69 @@ impl WarpState {
 
     /// The barrier at which the warp waits, if any.
     pub fn waits_at_barrier(&self) -> Option<u8> {
-        self.pending.map(|p| p.id)
+        match self.pending {
+            Some(Pending::Barrier(barrier)) => Some(barrier.id),
+            _ => None,
+        }
+    }
+
+    /// Each of the warp's lanes that have not ended waits for another one of them: the warp never
+    /// goes on.
+    pub fn is_stuck(&self) -> bool {
+        self.pending == Some(Pending::Stuck)
+    }
+
+    /// The warp can execute nothing now, though it has not ended.
+    pub fn waits(&self) -> bool {
+        self.pending.is_some()
     }
 
     /// A barrier at which the warp waited completed: reductions write their destination.
     pub fn finish_barrier(&mut self, release: &BarrierRelease) {
-        let Some(pending) = self.pending.take_if(|p| p.id == release.id) else {
+        let Some(Pending::Barrier(barrier)) = self.pending else {
             return;
         };
+        if barrier.id != release.id {
+            return;
+        }
+        self.pending = None;
+        self.put_reduced(barrier.kind, (barrier.lanes, barrier.dst), release);
+        for part in std::mem::take(&mut self.pending_parts) {
+            self.put_reduced(barrier.kind, part, release);
+        }
+    }
+
+    fn put_reduced(
+        &mut self,
+        kind: BarrierKind,
+        (lanes, dst): (LaneMask, Dst),
+        release: &BarrierRelease,
+    ) {
         let truth = |yes: bool| if yes { LaneMask::MAX } else { 0 };
-        match (pending.kind, pending.dst) {
+        match (kind, dst) {
             (BarrierKind::RedPopc, Dst::Reg(reg)) => {
                 let count = [release.count; WARP_SIZE];
-                blend(self.regs.r32_mut(reg.0 as usize), &count, pending.lanes);
+                blend(self.regs.r32_mut(reg.0 as usize), &count, lanes);
             }
             (BarrierKind::RedAnd, Dst::Pred(p)) => {
-                self.regs
-                    .set_pred(p.0 as usize, pending.lanes, truth(release.all));
+                self.regs.set_pred(p.0 as usize, lanes, truth(release.all));
             }
             (BarrierKind::RedOr, Dst::Pred(p)) => {
-                self.regs
-                    .set_pred(p.0 as usize, pending.lanes, truth(release.any));
+                self.regs.set_pred(p.0 as usize, lanes, truth(release.any));
             }
             _ => {}
         }
+    }
+
+    /// The running split, which has just jumped back, spins.
+    pub(crate) fn is_spinning(&mut self) -> bool {
+        if std::mem::take(&mut self.stack.met) {
+            self.spins.restart();
+        }
+        let mut watch = std::mem::replace(&mut self.spins, SpinWatch::NEW);
+        let spins = watch.jumped(|| self.fingerprint());
+        self.spins = watch;
+        spins
     }
 
     /// Makes room for local memory up to `rows` words. Untouched words read as zero.
@@ -270,9 +331,27 @@ impl WarpState {
         digest.finish()
     }
 
+    /// What the warp waits for, in words: the barrier of its block, or what
+    /// [`Self::describe`] says.
+    pub fn describe_wait(&self, ctx: &LaunchContext, barriers: &BarrierTable) -> String {
+        match self.pending {
+            Some(Pending::Barrier(at)) => format!(
+                "lanes {} wait at the barrier in line {}; {}",
+                lane_list(
+                    self.pending_parts
+                        .iter()
+                        .fold(at.lanes, |all, part| all | part.0)
+                ),
+                ctx.line(self.pending_at),
+                barriers.describe(at.id)
+            ),
+            _ => self.describe(ctx),
+        }
+    }
+
     /// Where the warp is, in words: which lanes run, which wait for them and where, with PTX lines.
     pub fn describe(&self, ctx: &LaunchContext) -> String {
-        let mut text = format!("warp {} of the block", self.warp_index);
+        let mut text = String::new();
         let mut inner: LaneMask = 0;
         for entry in self.stack.entries().rev() {
             let place = match entry.pc {
@@ -280,20 +359,36 @@ impl WarpState {
                 None => "the end of the function".to_owned(),
             };
             let own = entry.lanes & !inner;
-            let _ = match (inner, own) {
-                (0, _) => {
-                    let verb = if self.spin().is_some() { "spin" } else { "are" };
-                    write!(text, ": lanes {} {verb} at {place}", lane_list(own))
-                }
+            let (before, lanes) = (if inner == 0 { "" } else { "; " }, lane_list(own));
+            let runs = inner == 0 && !self.is_stuck();
+            let _ = match (runs, own) {
                 (_, 0) => Ok(()),
-                _ => write!(text, "; lanes {} wait at {place} for them", lane_list(own)),
+                (true, _) => {
+                    let verb = if self.spin().is_some() { "spin" } else { "are" };
+                    write!(text, "{before}lanes {lanes} {verb} at {place}")
+                }
+                _ if entry.waits || self.is_stuck() => {
+                    let whom = self.waited_for(ctx, entry.pc, own);
+                    write!(text, "{before}lanes {lanes} wait at {place} {whom}")
+                }
+                _ => write!(text, "{before}lanes {lanes} wait at {place} for them"),
             };
             inner |= entry.lanes;
         }
         if self.is_done() {
-            text.push_str(": done");
+            text.push_str("done");
         }
         text
+    }
+
+    /// Whom lanes wait for that stand at `pc`.
+    fn waited_for(&self, ctx: &LaunchContext, pc: Option<Pc>, lanes: LaneMask) -> String {
+        let inst = pc.and_then(|pc| ctx.program.insts.get(pc.index()));
+        let missing = inst.map_or(0, |inst| named_by(self, ctx, inst, lanes)) & !lanes;
+        match missing & self.unexited() {
+            0 => "for the others".to_owned(),
+            missing => format!("for lanes {}", lane_list(missing)),
+        }
     }
 }
 

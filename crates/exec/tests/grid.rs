@@ -101,9 +101,9 @@ fn a_barrier_that_one_warp_skips_by_waiting_elsewhere_is_a_deadlock() {
     let error = run_grid(&ctx, &mut memory, FunctionalOptions::default()).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "deadlock at barriers: kernel `k`\nblock (0, 0, 0):\n  \
-         warp 0 waits at the barrier before line 4; barrier 0 waits for warps 1\n  \
-         warp 1 waits at the barrier before line 4; barrier 1 waits for warps 0"
+        "deadlock: kernel `k`\nblock (0, 0, 0):\n  \
+         warp 0: lanes 0-31 wait at the barrier in line 3; barrier 0 waits for warps 1\n  \
+         warp 1: lanes 0-31 wait at the barrier in line 3; barrier 1 waits for warps 0"
     );
 }
 
@@ -145,8 +145,9 @@ fn spin_lock() -> Builder {
     b
 }
 
+/// The lanes that have the lock leave the place where they would meet the others, who spin.
 #[test]
-fn a_spin_lock_within_a_warp_is_reported() {
+fn a_spin_lock_within_a_warp_is_passed_on() {
     let ctx = spin_lock().launch(1, 32);
     let mut memory = DeviceMemory::new(1 << 20);
     memory.alloc(0, 4).unwrap();
@@ -154,16 +155,8 @@ fn a_spin_lock_within_a_warp_is_reported() {
         patience: 16,
         ..Default::default()
     };
-    let error = run_grid(&ctx, &mut memory, options).unwrap_err();
-    let RunError::Livelock(report) = &error else {
-        panic!("{error}")
-    };
-    let text = &report.blocks[0].1[0];
-    let place = text.find("lanes 1-31 spin at line");
-    assert!(
-        place.is_some() && text.ends_with("lanes 0 wait at line 4 for them"),
-        "{text}"
-    );
+    let stats = run_grid(&ctx, &mut memory, options).expect("every lane takes the lock");
+    assert_eq!(stats.blocks, 1);
 }
 
 #[test]

@@ -142,9 +142,9 @@ fn matches_reductions_and_elections() {
         Op::Elect,
         &[d(8), dp(2)],
         &[r(0)],
-        &lanes(|_| [0xfff0, 0, 0, 0]),
+        &lanes(|_| [0xffff_ff00, 0, 0, 0]),
         0,
-        0xff00,
+        0xffff_ff00,
     );
     assert_eq!((elect.r32[9], elect.p2), (8, 0x100));
     let active = one(Op::Activemask, &[d(8)], &[], &input, 0, 0x1234);

@@ -295,6 +295,6 @@ fn any_sm() -> SmSpec {
         coalescing: Coalescing::SegmentsAndSectors,
         response_fifo: 2,
         ejection_fifo: 8,
-        divergence: DivergenceOrder::TakenFirst,
+        branch_order: BranchOrder::TakenFirst,
     }
 }

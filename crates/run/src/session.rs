@@ -10,7 +10,7 @@ use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 use std::time::Instant;
 use warploom_base::{Cycle, Dim3};
-use warploom_config::{Context, DivergenceOrder, GpuSpec};
+use warploom_config::{Context, GpuSpec};
 use warploom_exec::{
     BranchOrder, Checks, DeviceMemory, Fault, LaunchContext, LaunchError, LaunchSpec,
 };
@@ -403,9 +403,9 @@ impl Session {
             workspace: launch.workspace.map_or(0, |workspace| workspace.0),
             asid: device.asid,
             checks: self.options.checks,
-            branch_order: match self.spec.sm.divergence {
-                DivergenceOrder::TakenFirst => BranchOrder::TakenFirst,
-                DivergenceOrder::HighestLaneLast => BranchOrder::HighestLaneLast,
+            branch_order: match self.spec.sm.branch_order {
+                warploom_config::BranchOrder::TakenFirst => BranchOrder::TakenFirst,
+                warploom_config::BranchOrder::HighestLaneLast => BranchOrder::HighestLaneLast,
             },
         };
         LaunchContext::new(Arc::clone(program), spec).map_err(|source| RunError::Launch {
@@ -468,9 +468,9 @@ pub(crate) fn outcome_of(stop: Stop) -> Outcome {
 }
 
 /// What a livelock is and what to do about it.
-pub(crate) const LIVELOCK: &str = "warps spin on what nobody can change any more: lanes of one warp \
-    that wait for each other (a warp runs its lanes by a divergence stack, which cannot interleave \
-    them; let one lane take the lock for its warp), or blocks that wait for blocks not started";
+pub(crate) const LIVELOCK: &str = "warps spin on what nobody can change any more: blocks that wait for \
+    blocks not started, or lanes of one warp that wait for each other on a machine where one part \
+    of a warp keeps the others from running (`--set sm.divergence=independent` lets them run)";
 
 fn waits_message(what: &str, at: Cycle, waits: &[String]) -> String {
     format!(

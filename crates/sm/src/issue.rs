@@ -381,6 +381,7 @@ impl Sm {
             Effect::None => {}
             Effect::Barrier(arrival) => self.arrive(slot, block, &arrival),
             Effect::Exit if self.warps.exec[slot.index()].is_done() => self.warp_done(slot, block),
+            Effect::Stuck => self.warps.at_barrier.insert(slot.index()),
             // Lanes that end empty their warp's buffer at once.
             Effect::Exit => self.warps.drop_buffer(slot.index()),
             _ => {}

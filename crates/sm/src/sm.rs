@@ -28,7 +28,8 @@ use std::sync::Arc;
 use warploom_base::{BlockId, Cycle, KernelSlot, Pc, SmId, WarpSlot};
 use warploom_config::{Coalescing, GpuSpec, ModelStyle};
 use warploom_exec::{
-    AtomicMode, BarrierRelease, DeviceMemory, Env, Fault, FindingReport, StepOut, WriteLog,
+    AtomicMode, BarrierRelease, DeviceMemory, Divergence, Env, Fault, FindingReport, StepOut,
+    WriteLog,
 };
 use warploom_mem::coalesce::SharedRule;
 use warploom_mem::{AccessKind, Reply};
@@ -212,6 +213,10 @@ impl Sm {
         Self {
             id,
             env: Env {
+                divergence: match spec.sm.divergence {
+                    warploom_config::Divergence::Stack => Divergence::Stack,
+                    warploom_config::Divergence::Independent => Divergence::Independent,
+                },
                 sm: id.0,
                 n_sm: spec.gpu.sms as u16,
                 warp_slot: 0,

@@ -189,10 +189,7 @@ impl Sm {
             let warp = &self.warps.exec[place];
             let block = &self.blocks[self.warps.track[place].block.index()];
             let image = image_of(&self.kernels, self.warps.track[place].kernel);
-            let at = match warp.waits_at_barrier() {
-                Some(id) => block.state.barriers.describe(id),
-                None => warp.describe(&image.launch),
-            };
+            let at = warp.describe_wait(&image.launch, &block.state.barriers);
             out.push(format!(
                 "{}, block {} of `{}`, warp {}: {words}; {at}",
                 self.id,

@@ -43,7 +43,7 @@ impl Draft {
             ModelStyle::V3 => "highest-lane-last",
             ModelStyle::V4 => "taken-first",
         };
-        self.source("sm.divergence", Raw::Text(order.to_owned()), "");
+        self.source("sm.branch_order", Raw::Text(order.to_owned()), "");
         self.source("sm.register_granularity", Raw::Int(Some(4)), "");
         self.source("sm.wide_shared_conflicts", Raw::Bool(false), "");
         self.source("sm.context", Raw::Text("none".to_owned()), "");

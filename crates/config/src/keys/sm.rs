@@ -2,14 +2,21 @@
 
 use super::cache::SET_INDEX;
 use crate::section::section;
-use crate::spec::{Coalescing, DivergenceOrder, SetIndex};
+use crate::spec::{BranchOrder, Coalescing, Divergence, SetIndex};
 use crate::value::{Rule, int, names, pow2};
 
 names! {
-    DivergenceOrder: DIVERGENCE {
+    BranchOrder: BRANCH_ORDER {
         TakenFirst = "taken-first": "the taken path (GPGPU-Sim 4.x)",
         HighestLaneLast = "highest-lane-last":
             "the path without the highest active lane (GPGPU-Sim 3.2.2)",
+    }
+    Divergence: DIVERGENCE {
+        Stack = "stack":
+            "a part of a warp runs until it meets the others, ends or waits for some of them at a \
+             barrier or an operation of the warp (before Volta); one that spins runs for ever",
+        Independent = "independent":
+            "the same, but where a part spins the others run in turn with it (Volta and later)",
     }
     Coalescing: COALESCING {
         Segments = "segments": "segments of 32, 64 or 128 bytes by access size, then shrunk",
@@ -98,11 +105,16 @@ section! {
         ejection_fifo: "ejection_fifo", int(1, 1024), "packets",
             "Packets waiting between the network and the SM.",
             "GPGPU-Sim -gpgpu_n_cluster_ejection_buffer_size";
-        divergence: "divergence", DIVERGENCE, "",
+        branch_order: "branch_order", BRANCH_ORDER, "",
             "Which side of a divergent branch runs first.",
             "SIMT stacks of GPGPU-Sim 3.2.2 and 4.2";
     }
     defaulted {
+        divergence: "divergence", DIVERGENCE, "",
+            "Whether lanes of a warp make progress while others of it spin. Functional runs always \
+             do as `independent`.",
+            "CUDA C++ Programming Guide, Independent Thread Scheduling",
+            Divergence::Stack, "stack";
         shared_one_broadcast: "shared_one_broadcast", Rule::Switch, "",
             "Shared memory broadcasts one word to all lanes that want it; others are served lane by \
              lane, as on GT200. Of each access the first word is looked at.",

@@ -34,14 +34,13 @@ impl Sm {
             let image = image_of(&self.kernels, self.warps.track[w].kernel);
             let bit = 1 << w;
             let why = if self.warps.at_barrier & bit != 0 {
-                let id = self.warps.exec[w].waits_at_barrier().unwrap_or(0);
-                format!("at {}", block.state.barriers.describe(id))
+                self.warps.exec[w].describe_wait(&image.launch, &block.state.barriers)
             } else if self.warps.atomic & bit != 0 {
                 "for an atomic".to_owned()
             } else if self.warps.fenced & bit != 0 {
                 "behind a fence".to_owned()
             } else {
-                format!("at {}", self.warps.exec[w].describe(&image.launch))
+                self.warps.exec[w].describe(&image.launch)
             };
             out.push(format!(
                 "{}, block {} of `{}`, warp {}: {why}",

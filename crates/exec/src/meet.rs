@@ -1,0 +1,388 @@
+//! Instructions at which lanes of a warp wait for each other: operations with a member mask
+//! (`shfl.sync` and its kin), products of matrices, block barriers.
+//!
+//! A lane waits until every lane that its mask names, and that has not ended, executes the same
+//! operation: at the same instruction, or at another one with the same mask (PTX ISA: "with the same
+//! qualifiers and same membermask value"). Lanes that come together execute it together. A block
+//! barrier waits for all lanes of the warp and then counts the warp as arrived (PTX ISA, `barrier`).
+
+use crate::fault::FindingKind;
+use crate::launch::LaunchContext;
+use crate::machine::{Machine, lowest_lane};
+use crate::splits::{Choice, Released};
+use crate::stack::Divergence;
+use crate::step::Effect;
+use crate::warp::{Pending, WarpState};
+use smallvec::SmallVec;
+use warploom_base::{LaneMask, Pc, WARP_SIZE, lanes_of};
+use warploom_ir::{Inst, MemSpace, Op, Src};
+
+/// Lanes at one instruction.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Part {
+    pub pc: Pc,
+    pub lanes: LaneMask,
+}
+
+/// Lanes that execute an instruction together: those of the running split first, then those of
+/// splits that waited.
+pub(crate) type Parts = SmallVec<[Part; 4]>;
+
+/// Lanes of several splits execute an operation.
+#[derive(Clone, Debug)]
+pub(crate) struct Joint {
+    /// Who executes.
+    pub parts: Parts,
+    /// Lanes of the running split that wait on.
+    stays: LaneMask,
+}
+
+impl Joint {
+    /// All lanes that execute.
+    pub fn lanes(&self) -> LaneMask {
+        self.parts.iter().fold(0, |lanes, part| lanes | part.lanes)
+    }
+}
+
+/// What becomes of an instruction that waits for lanes.
+#[derive(Clone, Debug)]
+pub(crate) enum Meeting {
+    /// All lanes are there: those that the instruction's guard lets execute.
+    Here,
+    /// Some are there in other splits or at other instructions, or some of the split stay.
+    Joint(Joint),
+    /// The lanes wait: nothing is executed.
+    Waits,
+}
+
+/// Whom an instruction waits for, and with which other instructions it meets.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Meets {
+    /// The lanes of the mask in a source operand, at instructions with the same operation.
+    Named(usize),
+    /// All lanes, at the same instruction (`.aligned`).
+    Aligned,
+    /// All lanes, at barriers of the same number.
+    Block,
+}
+
+fn meets(inst: &Inst) -> Meets {
+    match inst.op {
+        Op::Shfl(_) => Meets::Named(3),
+        Op::Elect | Op::BarWarp => Meets::Named(0),
+        Op::Barrier(_) => Meets::Block,
+        Op::Vote(_) | Op::Match(..) | Op::Redux(..) => Meets::Named(1),
+        _ => Meets::Aligned,
+    }
+}
+
+/// The lanes that some lanes of a warp name at an instruction, for reports.
+pub(crate) fn named_by(
+    warp: &WarpState,
+    ctx: &LaunchContext,
+    inst: &Inst,
+    lanes: LaneMask,
+) -> LaneMask {
+    let Meets::Named(k) = meets(inst) else {
+        return LaneMask::MAX;
+    };
+    match inst.src[k] {
+        Src::Reg(reg) => {
+            let masks = warp.regs.r32(reg.0 as usize);
+            lanes_of(lanes).fold(0, |all, lane| all | masks[lane])
+        }
+        Src::Const(index) => ctx.consts32[index as usize].0[0],
+        _ => LaneMask::MAX,
+    }
+}
+
+/// Lanes at instructions that meet, and whom they wait for.
+struct Gathering {
+    parts: Parts,
+    lanes: LaneMask,
+    /// By lane of `lanes`: the lanes that it waits for.
+    masks: [LaneMask; WARP_SIZE],
+    /// By lane of `lanes`: its instruction.
+    at: [Pc; WARP_SIZE],
+    /// Lanes at different instructions meet whatever their masks are.
+    any_mask: bool,
+}
+
+impl Gathering {
+    /// Two lanes of the gathering can execute the operation together.
+    fn meet(&self, a: usize, b: usize) -> bool {
+        self.any_mask || self.at[a] == self.at[b] || self.masks[a] == self.masks[b]
+    }
+
+    /// The lanes that have to execute the operation together with one, and those of them that are
+    /// not there.
+    fn group(&self, lane: usize) -> (LaneMask, LaneMask) {
+        let (mut group, mut missing): (LaneMask, LaneMask) = (1 << lane, 0);
+        loop {
+            let mut grown = group;
+            for member in lanes_of(group) {
+                for named in lanes_of(self.masks[member] & !group) {
+                    let here = self.lanes >> named & 1 == 1 && self.meet(member, named);
+                    *(if here { &mut grown } else { &mut missing }) |= 1 << named;
+                }
+                let names = |&other: &usize| {
+                    self.at[other] == self.at[member] && self.masks[other] & group != 0
+                };
+                lanes_of(self.lanes & !group)
+                    .filter(names)
+                    .for_each(|other| grown |= 1 << other);
+            }
+            if grown == group {
+                return (group, missing);
+            }
+            group = grown;
+        }
+    }
+
+    /// Those of `lanes` whose groups are complete, with the groups' other lanes; and the lanes that
+    /// the others wait for.
+    fn complete(&self, lanes: LaneMask) -> (LaneMask, LaneMask) {
+        let (mut ready, mut missing, mut left) = (0, 0, lanes);
+        while left != 0 {
+            let (group, absent) = self.group(lowest_lane(left));
+            if absent == 0 {
+                ready |= group;
+            }
+            missing |= absent;
+            left &= !group;
+        }
+        (ready, missing)
+    }
+
+    /// The parts as far as they consist of `lanes`.
+    fn parts_of(&self, lanes: LaneMask) -> Parts {
+        let of = |part: &Part| Part {
+            lanes: part.lanes & lanes,
+            ..*part
+        };
+        let parts = self.parts.iter().map(of);
+        parts.filter(|part| part.lanes != 0).collect()
+    }
+}
+
+impl Machine<'_, '_> {
+    /// Brings the lanes of the instruction together with those for which they wait. Where some of
+    /// them can execute it and others not, the mask becomes that of the former. After
+    /// [`Meeting::Waits`] the warp is elsewhere already; else the caller executes and calls
+    /// [`Self::go_on`].
+    #[inline(always)]
+    pub fn meet(&mut self) -> Meeting {
+        if self.mask == self.warp.unexited() && !self.checks_lanes() {
+            return Meeting::Here;
+        }
+        self.meet_apart()
+    }
+
+    fn checks_lanes(&self) -> bool {
+        self.ctx.checks.barrier_divergence
+    }
+
+    #[inline(never)]
+    fn meet_apart(&mut self) -> Meeting {
+        if matches!(meets(self.inst), Meets::Named(k) if self.inst.src[k] == Src::None) {
+            return Meeting::Here;
+        }
+        if !self.checks_lanes() && self.has_all_named() {
+            return Meeting::Here;
+        }
+        let gathering = self.gather_lanes();
+        self.note_masks(&gathering);
+        let (ready, missing) = gathering.complete(self.mask);
+        if ready & self.mask == 0 {
+            return self.wait_for(missing, &gathering);
+        }
+        let parts = gathering.parts_of(ready);
+        if parts.len() == 1 && ready == self.mask {
+            return Meeting::Here;
+        }
+        let stays = self.mask & !ready;
+        self.mask &= ready;
+        self.out.active = self.mask;
+        Meeting::Joint(Joint { parts, stays })
+    }
+
+    /// No split waits, and all lanes that the masks name are in this one.
+    fn has_all_named(&self) -> bool {
+        if self.warp.stack.any_waits() {
+            return false;
+        }
+        let how = meets(self.inst);
+        let named = lanes_of(self.mask).fold(0, |all, lane| all | self.named(how, self.pc, lane));
+        named & self.warp.unexited() & !self.mask == 0
+    }
+
+    /// Lanes go on behind an instruction that they have executed together. Those of its split that
+    /// had to stay wait.
+    #[inline(always)]
+    pub fn go_on(&mut self, meeting: &Meeting) {
+        match meeting {
+            Meeting::Here => self.fall_through(),
+            Meeting::Joint(joint) => self.go_on_jointly(joint),
+            Meeting::Waits => {}
+        }
+    }
+
+    #[cold]
+    fn go_on_jointly(&mut self, joint: &Joint) {
+        for part in &joint.parts[1..] {
+            self.warp.stack.pass(part.pc, part.lanes);
+        }
+        if joint.stays == 0 {
+            self.warp.stack.advance(self.next());
+        } else {
+            self.warp.stack.stay(joint.stays, self.next());
+            self.warp.stack.wait();
+        }
+        self.warp.stack.unite();
+        self.settle();
+    }
+
+    /// Lanes that stand at instructions which meet with this one, and whom they wait for.
+    fn gather_lanes(&self) -> Gathering {
+        let own = Part {
+            pc: self.pc,
+            lanes: self.mask,
+        };
+        let how = meets(self.inst);
+        let waiting = self.warp.stack.waiting();
+        let waiting = waiting.map(|(pc, lanes)| Part { pc, lanes });
+        let parts: Parts = [own]
+            .into_iter()
+            .chain(waiting.filter(|part| self.meets_with(how, part)))
+            .collect();
+        let mut gathering = Gathering {
+            lanes: 0,
+            masks: [0; WARP_SIZE],
+            at: [self.pc; WARP_SIZE],
+            any_mask: how == Meets::Block,
+            parts,
+        };
+        for part in &gathering.parts {
+            gathering.lanes |= part.lanes;
+            for lane in lanes_of(part.lanes) {
+                gathering.masks[lane] = self.named(how, part.pc, lane) & self.warp.unexited();
+                gathering.at[lane] = part.pc;
+            }
+        }
+        gathering
+    }
+
+    fn meets_with(&self, how: Meets, part: &Part) -> bool {
+        let other = &self.ctx.program.insts[part.pc.index()];
+        match how {
+            Meets::Aligned => part.pc == self.pc,
+            Meets::Named(_) => other.op == self.inst.op,
+            Meets::Block => {
+                let number = |inst: &Inst, lane| self.lane_value(inst.src[0], lane);
+                let own = number(self.inst, lowest_lane(self.mask));
+                other.op == self.inst.op && number(other, lowest_lane(part.lanes)) == own
+            }
+        }
+    }
+
+    /// The lanes that a lane at `pc` waits for.
+    fn named(&self, how: Meets, pc: Pc, lane: usize) -> LaneMask {
+        match how {
+            Meets::Named(k) => {
+                let inst = &self.ctx.program.insts[pc.index()];
+                self.lane_value(inst.src[k], lane) as LaneMask
+            }
+            Meets::Aligned | Meets::Block => LaneMask::MAX,
+        }
+    }
+
+    /// The lanes wait for `missing` ones, while another split runs. If none can, lanes that wait to
+    /// meet others leave; if there are none, a barrier of a machine without progress among lanes
+    /// counts the warp as arrived; else nothing can happen any more.
+    #[cold]
+    fn wait_for(&mut self, missing: LaneMask, gathering: &Gathering) -> Meeting {
+        let lockstep = self.env.divergence == Divergence::Stack;
+        let barrier = meets(self.inst) == Meets::Block;
+        if self.checks_lanes() {
+            let kind = match barrier {
+                true => FindingKind::BarrierDivergence,
+                false => FindingKind::LanesApart,
+            };
+            self.note(kind, self.lowest_lane(), MemSpace::Shared, 0);
+        }
+        let leaves = !(lockstep && barrier);
+        let lanes = self.mask;
+        self.out.active = 0;
+        self.warp.stack.stay(lanes, self.next());
+        self.warp.stack.wait();
+        loop {
+            if self.run_another(Choice::Youngest) {
+                return Meeting::Waits;
+            }
+            if !leaves || !self.release(missing) {
+                break;
+            }
+        }
+        if !leaves {
+            self.warp.stack.top.waits = false;
+            (self.mask, self.out.active) = (lanes, lanes);
+            let parts = gathering.parts.clone();
+            return Meeting::Joint(Joint { parts, stays: 0 });
+        }
+        let at_barrier = |pc: Pc, _| meets(&self.ctx.program.insts[pc.index()]) == Meets::Block;
+        if !(lockstep && self.warp.stack.retry(at_barrier)) {
+            self.warp.pending = Some(Pending::Stuck);
+            self.effect(Effect::Stuck);
+        }
+        Meeting::Waits
+    }
+
+    /// Lets lanes leave a meeting place, those of `wanted` rather than others.
+    pub(crate) fn release(&mut self, wanted: LaneMask) -> bool {
+        match self.warp.stack.release(wanted) {
+            None => false,
+            Some(Released::Split) => true,
+            Some(Released::Returned(returned)) => {
+                self.returned(returned, returned.lanes & !self.warp.exited);
+                true
+            }
+        }
+    }
+
+    /// Another split than the top runs, if one can.
+    pub(crate) fn run_another(&mut self, choice: Choice) -> bool {
+        while self.warp.stack.choose(choice) {
+            self.settle_top();
+            if !self.warp.stack.top_waits() {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// The top waits: another split runs, or one that waits looks again.
+    #[cold]
+    pub(crate) fn resume(&mut self) {
+        if !self.run_another(Choice::Youngest) {
+            self.warp.stack.retry(|_, _| true);
+        }
+    }
+
+    /// Notes masks that the ISA leaves undefined, where that is asked for.
+    fn note_masks(&mut self, gathering: &Gathering) {
+        if !self.checks_lanes() || !matches!(meets(self.inst), Meets::Named(_)) {
+            return;
+        }
+        let masks = &gathering.masks;
+        let without = |&lane: &usize| masks[lane] >> lane & 1 == 0;
+        if let Some(lane) = lanes_of(self.mask).find(without) {
+            self.note(FindingKind::MaskWithoutLane, lane, MemSpace::Shared, 0);
+        }
+        let differs = |&lane: &usize| {
+            lanes_of(self.mask & masks[lane]).any(|other| masks[other] != masks[lane])
+        };
+        if let Some(lane) = lanes_of(self.mask).find(differs) {
+            self.note(FindingKind::MasksDiffer, lane, MemSpace::Shared, 0);
+        }
+    }
+}

@@ -1,0 +1,287 @@
+//! Splits of a diverged warp that wait for each other: which one runs instead, who goes on without
+//! whom, who runs together again.
+//!
+//! Everything here works on the entries of a [`SimtStack`] as the forest that its invariant says
+//! they are. It is needed only where a split has to wait for lanes that are elsewhere: at an
+//! operation of the warp, at a block barrier, or because it spins.
+//!
+//! Sources: warp splits that meet again early, after Meng, Tarjan, Skadron, "Dynamic Warp
+//! Subdivision", ISCA 2010; splits that run in turn and leave a meeting place without those that
+//! keep them waiting, after ElTantawy, Aamodt, "MIMD Synchronization on SIMT Architectures", MICRO
+//! 2016. NVIDIA publishes for Volta that every thread makes progress and that threads run together
+//! again at `__syncwarp`, but not the order of splits (Tesla V100 whitepaper, "Independent Thread
+//! Scheduling").
+
+use crate::stack::{Entry, FUNCTION_END, Returned, SimtStack};
+use warploom_base::{LaneMask, Pc};
+
+/// Lanes that leave a place where they wait for others of their warp to meet them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Released {
+    /// They are a split of their own.
+    Split,
+    /// They had returned from a function before the others: the call has ended for them.
+    Returned(Returned),
+}
+
+/// Which of the splits that can run is taken.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Choice {
+    /// The one that ran last, as the stack would.
+    Youngest,
+    /// The one that has not run for longest, of those without lanes of the mask.
+    OldestBut(LaneMask),
+}
+
+impl SimtStack {
+    /// Changes the list of all entries, bottom first; the last one is the top afterwards.
+    fn edit<R>(&mut self, change: impl FnOnce(&mut Vec<Entry>) -> R) -> R {
+        self.below.push(self.top);
+        self.below.retain(|entry| entry.lanes != 0);
+        let result = change(&mut self.below);
+        self.top = self.below.pop().unwrap_or(Entry::EMPTY);
+        let lanes = self.top.lanes;
+        let around = |entry: &&Entry| entry.call.is_some() && entry.lanes & lanes != 0;
+        let calls = self.below.iter().chain([&self.top]).filter(around);
+        self.depth = calls.count() as u16;
+        result
+    }
+
+    /// The top's lanes wait for others at its instruction.
+    pub fn wait(&mut self) {
+        self.top.waits = true;
+    }
+
+    /// Parts the top's lanes: `lanes` stay at its instruction, the others go on behind it at
+    /// `next`, where they meet again.
+    pub fn stay(&mut self, lanes: LaneMask, next: Pc) {
+        let (pc, gone) = (self.top.pc, self.top.lanes & !lanes);
+        if lanes != 0 && gone != 0 {
+            self.diverge(&[(next, gone), (pc, lanes)], Some(next));
+        }
+    }
+
+    /// Brings a split that can run to the top, if there is one. Finished entries may then stand at
+    /// the top: the caller settles them.
+    pub fn choose(&mut self, choice: Choice) -> bool {
+        self.edit(|list| {
+            normalise(list);
+            let mut can_run = (0..list.len()).filter(|&at| is_leaf(list, at) && !list[at].waits);
+            let chosen = match choice {
+                Choice::Youngest => can_run.next_back(),
+                Choice::OldestBut(lanes) => can_run.find(|&at| list[at].lanes & lanes == 0),
+            };
+            chosen.map(|at| bring_to_end(list, at)).is_some()
+        })
+    }
+
+    /// Brings a split that waits and of which `wanted` holds to the top, where it looks again
+    /// whether it can go on.
+    pub fn retry(&mut self, wanted: impl Fn(Pc, LaneMask) -> bool) -> bool {
+        self.edit(|list| {
+            let waits = |&at: &usize| {
+                let entry = &list[at];
+                is_leaf(list, at) && entry.waits && wanted(entry.pc, entry.lanes)
+            };
+            let chosen = (0..list.len()).rfind(waits);
+            if let Some(at) = chosen {
+                list[at].waits = false;
+                bring_to_end(list, at);
+            }
+            chosen.is_some()
+        })
+    }
+
+    /// Lets lanes leave a place where they wait to meet others: of the innermost place at which
+    /// some of `wanted` are, else of the innermost.
+    pub fn release(&mut self, wanted: LaneMask) -> Option<Released> {
+        self.edit(|list| {
+            let of = |wanted: LaneMask| {
+                let some = |&at: &usize| {
+                    !is_leaf(list, at) && at_meeting(list, at) & wanted != 0 && can_leave(list, at)
+                };
+                (0..list.len()).rfind(some)
+            };
+            let at = of(wanted).or_else(|| of(LaneMask::MAX))?;
+            Some(leave(list, at))
+        })
+    }
+
+    /// Splits that wait besides the top, with where they are.
+    pub fn waiting(&self) -> impl Iterator<Item = (Pc, LaneMask)> + '_ {
+        let waits = |entry: &&Entry| entry.waits && entry.lanes != 0;
+        self.below
+            .iter()
+            .filter(waits)
+            .map(|entry| (entry.pc, entry.lanes))
+    }
+
+    /// Lanes that waited at `pc` besides the top have executed the instruction together with it and
+    /// go on behind it; those of the entry that have not stay.
+    pub fn pass(&mut self, pc: Pc, lanes: LaneMask) {
+        let next = Pc(pc.0 + 1);
+        let passes = |e: &Entry| e.waits && e.pc == pc && e.lanes & lanes != 0;
+        let Some(at) = self.below.iter().position(passes) else {
+            return;
+        };
+        let entry = &mut self.below[at];
+        let stay = entry.lanes & !lanes;
+        if stay == 0 {
+            (entry.pc, entry.waits) = (next, false);
+            return;
+        }
+        let rest = Entry {
+            lanes: stay,
+            rpc: next,
+            call: None,
+            callee: 0,
+            ..*entry
+        };
+        (entry.pc, entry.waits) = (next, false);
+        self.below.insert(at + 1, rest);
+    }
+
+    /// Lets splits at one place run together, and drops those that have come to where they meet
+    /// others.
+    pub fn unite(&mut self) {
+        self.edit(|list| {
+            let top = list.last().map_or(0, |top| top.lanes);
+            normalise(list);
+            if let Some(at) =
+                (0..list.len()).rfind(|&at| is_leaf(list, at) && list[at].lanes & top != 0)
+            {
+                bring_to_end(list, at);
+            }
+        });
+    }
+}
+
+/// The end of the entries that stem from one.
+fn end_of(list: &[Entry], at: usize) -> usize {
+    let apart = |e: &Entry| e.lanes & list[at].lanes == 0;
+    let stem = list[at + 1..].iter().position(apart);
+    stem.map_or(list.len(), |count| at + 1 + count)
+}
+
+fn is_leaf(list: &[Entry], at: usize) -> bool {
+    end_of(list, at) == at + 1
+}
+
+/// The entry from which one stems.
+fn parent_of(list: &[Entry], at: usize) -> Option<usize> {
+    list[..at]
+        .iter()
+        .rposition(|e| e.lanes & list[at].lanes != 0)
+}
+
+/// Lanes of an entry that are where those that stem from it meet.
+fn at_meeting(list: &[Entry], at: usize) -> LaneMask {
+    let stem = list[at + 1..end_of(list, at)].iter();
+    list[at].lanes & !stem.fold(0, |lanes, e| lanes | e.lanes)
+}
+
+/// Makes an entry the last one, with all from which it stems before it and everything else as
+/// ordered as before.
+fn bring_to_end(list: &mut [Entry], mut at: usize) {
+    let mut start = 0;
+    while start < list.len() {
+        let mut first = start;
+        while end_of(list, first) <= at {
+            first = end_of(list, first);
+        }
+        let end = end_of(list, first);
+        let own = end - first;
+        list[first..].rotate_left(own);
+        at += list.len() - end;
+        if at == list.len() - own {
+            return;
+        }
+        start = list.len() - own + 1;
+    }
+}
+
+/// Drops leaves that are where they meet others and unites splits at one place, as long as there
+/// are any.
+fn normalise(list: &mut Vec<Entry>) {
+    while drop_met(list) || unite_two(list) {}
+}
+
+fn drop_met(list: &mut Vec<Entry>) -> bool {
+    let met = |&at: &usize| {
+        let e = &list[at];
+        e.pc == e.rpc && e.call.is_none() && is_leaf(list, at) && parent_of(list, at).is_some()
+    };
+    let found = (0..list.len()).find(met);
+    found.map(|at| list.remove(at)).is_some()
+}
+
+/// Unites two splits at one place that are within the same calls.
+fn unite_two(list: &mut Vec<Entry>) -> bool {
+    let runs = |at: usize| is_leaf(list, at) && !list[at].waits && list[at].call.is_none();
+    let pair = (0..list.len()).filter(|&a| runs(a)).find_map(|a| {
+        let same = |&b: &usize| runs(b) && list[a].pc == list[b].pc && can_unite(list, a, b);
+        (a + 1..list.len()).find(same).map(|b| (a, b))
+    });
+    let Some((a, b)) = pair else { return false };
+    let (pc, lanes) = (list[a].pc, list[a].lanes | list[b].lanes);
+    list.remove(b);
+    list.remove(a);
+    for entry in list.iter_mut().filter(|e| e.lanes & lanes != lanes) {
+        entry.lanes &= !lanes;
+    }
+    list.retain(|entry| entry.lanes != 0);
+    let around = list.iter().rposition(|e| e.lanes & lanes == lanes);
+    let united = Entry {
+        pc,
+        rpc: around.map_or(FUNCTION_END, |at| list[at].pc),
+        lanes,
+        ..Entry::EMPTY
+    };
+    let place = around.map_or(list.len(), |at| end_of(list, at));
+    list.insert(place, united);
+    true
+}
+
+/// No call has been entered by one of two splits without the other.
+fn can_unite(list: &[Entry], a: usize, b: usize) -> bool {
+    let lanes = list[a].lanes | list[b].lanes;
+    let apart = |e: &&Entry| e.lanes & lanes != 0 && e.lanes & lanes != lanes;
+    list.iter().filter(apart).all(|e| e.call.is_none())
+}
+
+/// The call within which an entry is, itself included.
+fn call_around(list: &[Entry], mut at: usize) -> Option<usize> {
+    while list[at].call.is_none() {
+        at = parent_of(list, at)?;
+    }
+    Some(at)
+}
+
+/// Lanes that wait at the meeting place of an entry could go on there.
+fn can_leave(list: &[Entry], at: usize) -> bool {
+    list[at].pc != FUNCTION_END || call_around(list, at).is_some()
+}
+
+/// Lets the lanes at the meeting place of an entry go on without the others.
+fn leave(list: &mut Vec<Entry>, at: usize) -> Released {
+    let lanes = at_meeting(list, at);
+    let entry = list[at];
+    if entry.pc != FUNCTION_END {
+        list[at].lanes &= !lanes;
+        let place = end_of(list, at);
+        list.insert(place, Entry { lanes, ..entry });
+        return Released::Split;
+    }
+    let around = call_around(list, at).unwrap_or(at);
+    let Entry { call, callee, .. } = list[around];
+    for within in around..=at {
+        if list[within].lanes & lanes != 0 {
+            list[within].lanes &= !lanes;
+        }
+    }
+    Released::Returned(Returned {
+        call: call.unwrap_or(FUNCTION_END),
+        callee,
+        lanes,
+    })
+}
