@@ -1,7 +1,5 @@
 //! Barriers of a block (`bar`, `barrier`). Counting is by warp: its lanes wait for each other first
-//! (see `meet.rs`), then the warp arrives as a whole (PTX ISA, `barrier`). Without progress among
-//! lanes a warp arrives also when the lanes that could still come do not, as on GPUs before Volta
-//! and in GPGPU-Sim.
+//! (see `meet.rs`), then the warp arrives as a whole (PTX ISA, `barrier`).
 
 use crate::race::RaceTable;
 use warploom_base::{LaneMask, lanes_of};
@@ -23,8 +21,6 @@ pub struct BarrierArrival {
     pub lanes: LaneMask,
     /// Arriving lanes whose predicate is true (reductions).
     pub votes: LaneMask,
-    /// Only a part of the warp's unexited lanes arrives.
-    pub partial: bool,
 }
 
 /// What an arrival brings about.

@@ -1,7 +1,7 @@
 //! Control flow: branches, calls, returns, ends, barriers.
 
 use crate::barrier::{BarrierArrival, PendingBarrier};
-use crate::fault::{FaultKind, FindingKind, RawFault};
+use crate::fault::{FaultKind, RawFault};
 use crate::machine::{Exec, Machine};
 use crate::meet::{Meeting, Part};
 use crate::splits::Choice;
@@ -9,7 +9,7 @@ use crate::stack::{BranchOrder, Divergence, Returned};
 use crate::step::Effect;
 use crate::warp::Pending;
 use warploom_base::{LaneMask, Pc, WARP_SIZE, lanes_of};
-use warploom_ir::{BarrierKind, MemSpace, Op, Src};
+use warploom_ir::{BarrierKind, Op, Src};
 
 impl Machine<'_, '_> {
     pub(crate) fn next(&self) -> Pc {
@@ -191,7 +191,7 @@ impl Machine<'_, '_> {
     }
 
     pub fn ret(&mut self) -> Exec {
-        if self.warp.stack.call_depth() == 0 {
+        if !self.warp.stack.is_called() {
             return self.exit();
         }
         self.part(crate::stack::FUNCTION_END);
@@ -237,10 +237,6 @@ impl Machine<'_, '_> {
             Meeting::Here => (self.mask, self.src_pred(2) & self.mask),
             Meeting::Joint(joint) => (joint.lanes(), self.votes(joint, 2)),
         };
-        let partial = self.warp.unexited() != lanes;
-        if partial && self.ctx.checks.barrier_divergence {
-            self.note(FindingKind::BarrierDivergence, lane, MemSpace::Shared, 0);
-        }
         if kind != BarrierKind::Arrive {
             self.await_barrier(kind, id as u8, &meeting);
         }
@@ -250,7 +246,6 @@ impl Machine<'_, '_> {
             threads,
             lanes,
             votes,
-            partial,
         };
         self.effect(Effect::Barrier(arrival));
         self.go_on(&meeting);

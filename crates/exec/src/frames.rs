@@ -6,7 +6,7 @@
 
 use crate::fault::{FaultKind, RawFault};
 use crate::machine::{Exec, Machine};
-use crate::regs::{Lanes32, blend};
+use crate::regs::{Lanes32, Lanes64, blend};
 use crate::warp::WarpState;
 use warploom_base::{LaneMask, WARP_SIZE, lanes_of};
 use warploom_ir::{Callee, Frame, Src, Width};
@@ -21,16 +21,20 @@ pub(crate) struct Stacks {
     pub base: Lanes32,
     /// End of what each lane uses.
     pub end: Lanes32,
-    /// What the calls that are under way will give back, the innermost last.
+    /// What the calls that are under way will give back, of each lane the innermost last. Calls of
+    /// lanes that went different ways may end in any order.
     kept: Vec<Kept>,
 }
 
 /// What a call keeps.
 #[derive(Clone, Debug)]
 struct Kept {
+    /// Lanes in which the call has not ended.
+    lanes: LaneMask,
     base: Lanes32,
     end: Lanes32,
-    regs: Vec<Lanes32>,
+    wide: Vec<Lanes64>,
+    narrow: Vec<Lanes32>,
     preds: Vec<LaneMask>,
 }
 
@@ -50,14 +54,18 @@ impl Stacks {
 }
 
 impl WarpState {
-    /// Keeps what a call has to give back.
-    fn keep(&mut self, frame: &Frame) {
-        let slots = frame.kept_regs.clone();
-        let preds = frame.kept_preds.clone();
+    /// Keeps what a call by `lanes` has to give back.
+    fn keep(&mut self, frame: &Frame, lanes: LaneMask) {
+        let wide = frame.kept_wide.clone().step_by(2);
+        let (narrow, preds) = (frame.kept_narrow.clone(), frame.kept_preds.clone());
         let kept = Kept {
+            lanes,
             base: self.stacks.base,
             end: self.stacks.end,
-            regs: slots
+            wide: wide
+                .map(|slot| Lanes64(*self.regs.r64(slot.into())))
+                .collect(),
+            narrow: narrow
                 .map(|slot| Lanes32(*self.regs.r32(slot.into())))
                 .collect(),
             preds: preds.map(|pred| self.regs.pred(pred.into())).collect(),
@@ -65,18 +73,29 @@ impl WarpState {
         self.stacks.kept.push(kept);
     }
 
-    /// Gives back what a call kept, of all lanes: those that were not called did nothing since, but
-    /// the file keeps values of 64 bits where other lanes' words of 32-bit registers are.
-    fn give_back(&mut self, frame: &Frame) {
-        let Some(kept) = self.stacks.kept.pop() else {
+    /// Gives back to `lanes` what their innermost call kept. Lanes that have ended need nothing.
+    fn give_back(&mut self, frame: &Frame, lanes: LaneMask) {
+        let gone = self.exited;
+        let kept = &mut self.stacks.kept;
+        kept.retain(|kept| kept.lanes & !gone != 0);
+        let Some(at) = kept.iter().rposition(|kept| kept.lanes & lanes != 0) else {
             return;
         };
-        (self.stacks.base, self.stacks.end) = (kept.base, kept.end);
-        for (slot, values) in frame.kept_regs.clone().zip(&kept.regs) {
-            *self.regs.r32_mut(slot.into()) = values.0;
+        let from = &mut kept[at];
+        from.lanes &= !lanes;
+        blend(&mut self.stacks.base.0, &from.base.0, lanes);
+        blend(&mut self.stacks.end.0, &from.end.0, lanes);
+        for (slot, values) in frame.kept_wide.clone().step_by(2).zip(&from.wide) {
+            blend(self.regs.r64_mut(slot.into()), &values.0, lanes);
         }
-        for (pred, values) in frame.kept_preds.clone().zip(&kept.preds) {
-            self.regs.set_pred(pred.into(), LaneMask::MAX, *values);
+        for (slot, values) in frame.kept_narrow.clone().zip(&from.narrow) {
+            blend(self.regs.r32_mut(slot.into()), &values.0, lanes);
+        }
+        for (pred, values) in frame.kept_preds.clone().zip(&from.preds) {
+            self.regs.set_pred(pred.into(), lanes, *values);
+        }
+        if from.lanes == 0 {
+            kept.remove(at);
         }
     }
 
@@ -98,7 +117,7 @@ impl Machine<'_, '_> {
             let start = free.map(|end| end.next_multiple_of(FRAME_ALIGN));
             let more = |lane: usize| u64::from(start[lane] - free[lane] + frame.bytes);
             let end = self.grown(lanes, more)?;
-            self.warp.keep(frame);
+            self.warp.keep(frame, lanes);
             blend(&mut self.warp.stacks.base.0, &start, lanes);
             blend(&mut self.warp.stacks.end.0, &end, lanes);
         }
@@ -111,7 +130,7 @@ impl Machine<'_, '_> {
     pub(crate) fn leave(&mut self, callee: &Callee, lanes: LaneMask) {
         let from = self.warp.frame_start(callee.frame.is_some());
         if let Some(frame) = &callee.frame {
-            self.warp.give_back(frame);
+            self.warp.give_back(frame, lanes);
         }
         let to = self.warp.frame_start(callee.from_moving);
         self.copy_frames(&callee.copies_out, &from, &to, lanes);

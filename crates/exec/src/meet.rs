@@ -2,15 +2,16 @@
 //! (`shfl.sync` and its kin), products of matrices, block barriers.
 //!
 //! A lane waits until every lane that its mask names, and that has not ended, executes the same
-//! operation: at the same instruction, or at another one with the same mask (PTX ISA: "with the same
-//! qualifiers and same membermask value"). Lanes that come together execute it together. A block
-//! barrier waits for all lanes of the warp and then counts the warp as arrived (PTX ISA, `barrier`).
+//! operation: at the same instruction, or at another one where the other lane has the same mask or
+//! names it, too. (The PTX ISA asks for "the same qualifiers and same membermask value" and leaves
+//! other masks undefined; programs rely on each lane's own mask.) Lanes that come together execute
+//! the operation together. A block barrier waits for all lanes of the warp and then counts the warp
+//! as arrived (PTX ISA, `barrier`).
 
 use crate::fault::FindingKind;
 use crate::launch::LaunchContext;
 use crate::machine::{Machine, lowest_lane};
 use crate::splits::{Choice, Released};
-use crate::stack::Divergence;
 use crate::step::Effect;
 use crate::warp::{Pending, WarpState};
 use smallvec::SmallVec;
@@ -102,16 +103,16 @@ struct Gathering {
     lanes: LaneMask,
     /// By lane of `lanes`: the lanes that it waits for.
     masks: [LaneMask; WARP_SIZE],
-    /// By lane of `lanes`: its instruction.
-    at: [Pc; WARP_SIZE],
-    /// Lanes at different instructions meet whatever their masks are.
-    any_mask: bool,
+    /// By lane of `lanes`: its part.
+    part: [u8; WARP_SIZE],
 }
 
 impl Gathering {
-    /// Two lanes of the gathering can execute the operation together.
-    fn meet(&self, a: usize, b: usize) -> bool {
-        self.any_mask || self.at[a] == self.at[b] || self.masks[a] == self.masks[b]
+    /// A lane that names another one can execute the operation together with it.
+    fn meet(&self, lane: usize, named: usize) -> bool {
+        let pc = |lane: usize| self.parts[usize::from(self.part[lane])].pc;
+        let mask = self.masks[named];
+        pc(lane) == pc(named) || mask == self.masks[lane] || mask >> lane & 1 == 1
     }
 
     /// The lanes that have to execute the operation together with one, and those of them that are
@@ -125,8 +126,9 @@ impl Gathering {
                     let here = self.lanes >> named & 1 == 1 && self.meet(member, named);
                     *(if here { &mut grown } else { &mut missing }) |= 1 << named;
                 }
+                // Of one split those that name others go with them.
                 let names = |&other: &usize| {
-                    self.at[other] == self.at[member] && self.masks[other] & group != 0
+                    self.part[other] == self.part[member] && self.masks[other] & group != 0
                 };
                 lanes_of(self.lanes & !group)
                     .filter(names)
@@ -194,7 +196,7 @@ impl Machine<'_, '_> {
         self.note_masks(&gathering);
         let (ready, missing) = gathering.complete(self.mask);
         if ready & self.mask == 0 {
-            return self.wait_for(missing, &gathering);
+            return self.wait_for(missing);
         }
         let parts = gathering.parts_of(ready);
         if parts.len() == 1 && ready == self.mask {
@@ -258,15 +260,14 @@ impl Machine<'_, '_> {
         let mut gathering = Gathering {
             lanes: 0,
             masks: [0; WARP_SIZE],
-            at: [self.pc; WARP_SIZE],
-            any_mask: how == Meets::Block,
+            part: [0; WARP_SIZE],
             parts,
         };
-        for part in &gathering.parts {
+        for (part, nth) in gathering.parts.iter().zip(0..) {
             gathering.lanes |= part.lanes;
             for lane in lanes_of(part.lanes) {
                 gathering.masks[lane] = self.named(how, part.pc, lane) & self.warp.unexited();
-                gathering.at[lane] = part.pc;
+                gathering.part[lane] = nth;
             }
         }
         gathering
@@ -297,42 +298,25 @@ impl Machine<'_, '_> {
     }
 
     /// The lanes wait for `missing` ones, while another split runs. If none can, lanes that wait to
-    /// meet others leave; if there are none, a barrier of a machine without progress among lanes
-    /// counts the warp as arrived; else nothing can happen any more.
+    /// meet others leave; if there are none, the warp never goes on.
     #[cold]
-    fn wait_for(&mut self, missing: LaneMask, gathering: &Gathering) -> Meeting {
-        let lockstep = self.env.divergence == Divergence::Stack;
-        let barrier = meets(self.inst) == Meets::Block;
+    fn wait_for(&mut self, missing: LaneMask) -> Meeting {
         if self.checks_lanes() {
-            let kind = match barrier {
-                true => FindingKind::BarrierDivergence,
-                false => FindingKind::LanesApart,
+            let kind = match meets(self.inst) {
+                Meets::Block => FindingKind::BarrierDivergence,
+                _ => FindingKind::LanesApart,
             };
             self.note(kind, self.lowest_lane(), MemSpace::Shared, 0);
         }
-        let leaves = !(lockstep && barrier);
-        let lanes = self.mask;
         self.out.active = 0;
-        self.warp.stack.stay(lanes, self.next());
+        self.warp.stack.stay(self.mask, self.next());
         self.warp.stack.wait();
-        loop {
-            if self.run_another(Choice::Youngest) {
-                return Meeting::Waits;
-            }
-            if !leaves || !self.release(missing) {
+        while !self.run_another(Choice::Youngest) {
+            if !self.release(missing) {
+                self.warp.pending = Some(Pending::Stuck);
+                self.effect(Effect::Stuck);
                 break;
             }
-        }
-        if !leaves {
-            self.warp.stack.top.waits = false;
-            (self.mask, self.out.active) = (lanes, lanes);
-            let parts = gathering.parts.clone();
-            return Meeting::Joint(Joint { parts, stays: 0 });
-        }
-        let at_barrier = |pc: Pc, _| meets(&self.ctx.program.insts[pc.index()]) == Meets::Block;
-        if !(lockstep && self.warp.stack.retry(at_barrier)) {
-            self.warp.pending = Some(Pending::Stuck);
-            self.effect(Effect::Stuck);
         }
         Meeting::Waits
     }
@@ -364,7 +348,7 @@ impl Machine<'_, '_> {
     #[cold]
     pub(crate) fn resume(&mut self) {
         if !self.run_another(Choice::Youngest) {
-            self.warp.stack.retry(|_, _| true);
+            self.warp.stack.retry();
         }
     }
 

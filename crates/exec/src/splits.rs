@@ -40,10 +40,6 @@ impl SimtStack {
         self.below.retain(|entry| entry.lanes != 0);
         let result = change(&mut self.below);
         self.top = self.below.pop().unwrap_or(Entry::EMPTY);
-        let lanes = self.top.lanes;
-        let around = |entry: &&Entry| entry.call.is_some() && entry.lanes & lanes != 0;
-        let calls = self.below.iter().chain([&self.top]).filter(around);
-        self.depth = calls.count() as u16;
         result
     }
 
@@ -75,21 +71,15 @@ impl SimtStack {
         })
     }
 
-    /// Brings a split that waits and of which `wanted` holds to the top, where it looks again
-    /// whether it can go on.
-    pub fn retry(&mut self, wanted: impl Fn(Pc, LaneMask) -> bool) -> bool {
+    /// Lets the youngest split that waits look again whether it can go on.
+    pub fn retry(&mut self) {
         self.edit(|list| {
-            let waits = |&at: &usize| {
-                let entry = &list[at];
-                is_leaf(list, at) && entry.waits && wanted(entry.pc, entry.lanes)
-            };
-            let chosen = (0..list.len()).rfind(waits);
-            if let Some(at) = chosen {
+            let waits = |&at: &usize| is_leaf(list, at) && list[at].waits;
+            if let Some(at) = (0..list.len()).rfind(waits) {
                 list[at].waits = false;
                 bring_to_end(list, at);
             }
-            chosen.is_some()
-        })
+        });
     }
 
     /// Lets lanes leave a place where they wait to meet others: of the innermost place at which

@@ -109,7 +109,6 @@ pub(crate) struct SimtStack {
     pub(crate) top: Entry,
     /// The others, bottom first.
     pub(crate) below: Vec<Entry>,
-    pub(crate) depth: u16,
     /// Jumps back since the last change, as far as they can be counted.
     jumps: u32,
     /// All lanes have met since this was last set to false.
@@ -121,7 +120,6 @@ impl Default for SimtStack {
         Self {
             top: Entry::EMPTY,
             below: Vec::new(),
-            depth: 0,
             jumps: 0,
             met: false,
         }
@@ -136,7 +134,6 @@ impl SimtStack {
     /// All lanes of `lanes` at the kernel's first instruction.
     pub fn reset(&mut self, lanes: LaneMask) {
         self.below.clear();
-        self.depth = 0;
         self.jumps = 0;
         self.top = Entry {
             lanes,
@@ -151,9 +148,11 @@ impl SimtStack {
         (lanes != 0).then_some((pc, lanes))
     }
 
-    /// Calls in progress in the top entry.
-    pub fn call_depth(&self) -> u16 {
-        self.depth
+    /// The top's lanes are in a function that the kernel called.
+    pub fn is_called(&self) -> bool {
+        let lanes = self.top.lanes;
+        let around = |e: &Entry| e.call.is_some() && e.lanes & lanes != 0;
+        around(&self.top) || self.below.iter().any(around)
     }
 
     /// All lanes of the top entry go on at `pc`. Returns true when they met others or returned:
@@ -220,7 +219,6 @@ impl SimtStack {
     /// the entry's lanes go on behind the call afterwards.
     pub fn call(&mut self, call: Pc, target: Pc, callee: u16, lanes: LaneMask) {
         self.top.pc = Pc(call.0 + 1);
-        self.depth += 1;
         self.below.push(self.top);
         self.top = Entry {
             pc: target,
@@ -245,7 +243,6 @@ impl SimtStack {
             self.pop();
             self.met |= self.below.is_empty();
             if let Some(call) = top.call {
-                self.depth -= 1;
                 return Some(Returned {
                     call,
                     callee: top.callee,

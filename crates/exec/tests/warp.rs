@@ -542,7 +542,6 @@ fn arrival(kind: BarrierKind, id: u8, threads: Option<u32>) -> BarrierArrival {
         threads,
         lanes: u32::MAX,
         votes: 0xff,
-        partial: false,
     }
 }
 

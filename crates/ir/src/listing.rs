@@ -120,10 +120,14 @@ fn write_entry(f: &mut Formatter<'_>, callee: &Callee) -> fmt::Result {
     };
     let Frame {
         bytes,
-        kept_regs,
+        kept_wide,
+        kept_narrow,
         kept_preds,
     } = frame;
-    write!(f, " frame {bytes} bytes keeps {kept_regs:?} {kept_preds:?}")
+    write!(
+        f,
+        " frame {bytes} bytes keeps {kept_wide:?} {kept_narrow:?} {kept_preds:?}"
+    )
 }
 
 fn write_list<T: Display>(

@@ -130,9 +130,11 @@ pub struct Callee {
 pub struct Frame {
     /// Bytes, the kept registers' included.
     pub bytes: u32,
-    /// Slots of the caller that are kept meanwhile: all of a function that may be called again
-    /// before the callee returns.
-    pub kept_regs: Range<u16>,
+    /// Slots of the caller's 64-bit registers that are kept meanwhile, an even number: all of a
+    /// function that may be called again before the callee returns.
+    pub kept_wide: Range<u16>,
+    /// The same of its 32-bit registers.
+    pub kept_narrow: Range<u16>,
     /// Its predicates.
     pub kept_preds: Range<u16>,
 }

@@ -30,8 +30,17 @@ pub struct Assignment {
     pub preds: Vec<Pred>,
     /// Slots used.
     pub reg_slots: usize,
+    /// Slots of 64-bit registers: the first ones.
+    pub wide_slots: usize,
     /// Predicates used.
     pub pred_slots: usize,
+}
+
+impl Assignment {
+    /// Slots of 32-bit registers, which follow those of 64-bit ones.
+    pub fn narrow_slots(&self) -> usize {
+        self.reg_slots - self.wide_slots
+    }
 }
 
 /// Assigns slots. `wide[r]` says that virtual register `r` has 64 bits; its length is the number
@@ -66,6 +75,7 @@ pub fn assign(code: &Code, cfg: &Cfg, live: &Liveness, wide: &[bool]) -> Assignm
         regs: (0..regs).map(|v| Reg(place(v))).collect(),
         preds: (regs..regs + preds).map(|v| Pred(place(v))).collect(),
         reg_slots: extent(0..regs),
+        wide_slots: wide_end,
         pred_slots: extent(regs..regs + preds),
     }
 }

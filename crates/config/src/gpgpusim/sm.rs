@@ -44,6 +44,7 @@ impl Draft {
             ModelStyle::V4 => "taken-first",
         };
         self.source("sm.branch_order", Raw::Text(order.to_owned()), "");
+        self.divergence();
         self.source("sm.register_granularity", Raw::Int(Some(4)), "");
         self.source("sm.wide_shared_conflicts", Raw::Bool(false), "");
         self.source("sm.context", Raw::Text("none".to_owned()), "");
@@ -86,6 +87,18 @@ impl Draft {
         let major = self.int("-gpgpu_compute_capability_major");
         let minor = self.int("-gpgpu_compute_capability_minor");
         major.saturating_mul(10).saturating_add(minor)
+    }
+
+    /// GPGPU-Sim has a stack for every GPU; programs for Volta and later rely on progress among
+    /// lanes, and the others run alike.
+    fn divergence(&mut self) {
+        let name = match self.capability() {
+            70.. => "independent",
+            _ => "stack",
+        };
+        let why = "programs for this compute capability rely on it";
+        let raw = Raw::Text(name.to_owned());
+        self.own("sm.divergence", raw, OriginKind::Ours, why);
     }
 
     /// GPGPU-Sim looks for names in this order, anywhere in the text.

@@ -33,7 +33,11 @@ struct Analysed {
 #[derive(Clone, Copy, Default)]
 struct Base {
     pc: usize,
-    regs: usize,
+    /// Slots of 64-bit registers.
+    wide: usize,
+    /// Slots of 32-bit registers, which all lie behind those of 64-bit ones: lanes of a warp may be
+    /// in different functions at a time, and a lane's 64-bit value lies in other lanes' words.
+    narrow: usize,
     preds: usize,
     /// Registers per thread that its callers hold while it runs.
     pressure: u32,
@@ -51,13 +55,16 @@ pub(super) fn flatten(
     let analysed: Vec<Analysed> = (functions.iter().enumerate())
         .map(|(nth, function)| analyse(function, nth == 0, &pools))
         .collect();
-    let bases = place(kernel, &functions, &analysed);
-    let extent = |start: fn(&Base) -> usize, size: fn(&Assignment) -> usize| {
+    let mut bases = place(kernel, &functions, &analysed);
+    let extent = |bases: &[Base], start: fn(&Base) -> usize, size: fn(&Assignment) -> usize| {
         let ends = bases.iter().zip(&analysed);
-        ends.map(|(b, a)| start(b) + size(&a.assignment)).max()
+        let end = ends.map(|(b, a)| start(b) + size(&a.assignment)).max();
+        end.unwrap_or(0)
     };
-    let reg_slots = extent(|b| b.regs, |a| a.reg_slots).unwrap_or(0);
-    let preds = extent(|b| b.preds, |a| a.pred_slots).unwrap_or(0);
+    let wide = extent(&bases, |b| b.wide, |a| a.wide_slots);
+    bases.iter_mut().for_each(|base| base.narrow += wide);
+    let reg_slots = extent(&bases, |b| b.narrow, Assignment::narrow_slots).max(wide);
+    let preds = extent(&bases, |b| b.preds, |a| a.pred_slots);
     if reg_slots + preds > usize::from(u16::MAX) {
         let span = kernel.functions[0].function.name.span;
         return Err(unsupported(
@@ -134,7 +141,8 @@ fn place(kernel: &Kernel, functions: &[FunctionCode], analysed: &[Analysed]) -> 
         let (own, found) = (bases[nth], &analysed[nth]);
         let end = Base {
             pc: 0,
-            regs: (own.regs + found.assignment.reg_slots).next_multiple_of(2),
+            wide: own.wide + found.assignment.wide_slots,
+            narrow: own.narrow + found.assignment.narrow_slots(),
             preds: own.preds + found.assignment.pred_slots,
             pressure: own.pressure + found.pressure,
             kept: own.kept.plus(found.contexts.at_calls),
@@ -151,7 +159,8 @@ fn place(kernel: &Kernel, functions: &[FunctionCode], analysed: &[Analysed]) -> 
 impl Base {
     /// Begins no earlier than another, but for the code.
     fn raise(&mut self, other: &Self) {
-        self.regs = self.regs.max(other.regs);
+        self.wide = self.wide.max(other.wide);
+        self.narrow = self.narrow.max(other.narrow);
         self.preds = self.preds.max(other.preds);
         self.pressure = self.pressure.max(other.pressure);
         if other.kept.bytes >= self.kept.bytes {
@@ -177,15 +186,20 @@ fn enter(
             let extra = &mut pools.extras[code.insts[*at].extra.0 as usize];
             for (callee, &function) in extra.callees.iter_mut().zip(reached) {
                 callee.target = Pc::new(bases[function].pc);
-                let (regs, preds) = match kernel.in_one_cycle(nth, function) {
-                    true => (assigned.reg_slots, assigned.pred_slots),
-                    false => (0, 0),
+                let (wide, narrow, preds) = match kernel.in_one_cycle(nth, function) {
+                    true => (
+                        assigned.wide_slots,
+                        assigned.narrow_slots(),
+                        assigned.pred_slots,
+                    ),
+                    false => (0, 0, 0),
                 };
-                let kept = KEPT_BYTES * (regs + usize::from(preds > 0));
+                let kept = KEPT_BYTES * (wide + narrow + usize::from(preds > 0));
                 let bytes = kernel.functions[function].frame_bytes as usize + kept;
                 callee.frame = kernel.functions[function].moves.then(|| Frame {
                     bytes: bytes.max(1).next_multiple_of(16) as u32,
-                    kept_regs: own.regs as u16..(own.regs + regs) as u16,
+                    kept_wide: own.wide as u16..(own.wide + wide) as u16,
+                    kept_narrow: own.narrow as u16..(own.narrow + narrow) as u16,
                     kept_preds: own.preds as u16..(own.preds + preds) as u16,
                 });
             }
@@ -264,7 +278,14 @@ struct Renaming<'a> {
 
 impl Renaming<'_> {
     fn reg(&self, reg: Reg) -> Reg {
-        Reg(self.assignment.regs[reg.0 as usize].0 + self.base.regs as u16)
+        let (slot, wide) = (
+            usize::from(self.assignment.regs[reg.0 as usize].0),
+            self.assignment.wide_slots,
+        );
+        Reg(match slot.checked_sub(wide) {
+            None => self.base.wide + slot,
+            Some(nth) => self.base.narrow + nth,
+        } as u16)
     }
 
     fn pred(&self, pred: Pred) -> Pred {
