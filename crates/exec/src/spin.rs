@@ -12,7 +12,7 @@ const FIRST: u32 = 32;
 /// Jumps back after which a state is compared with the one kept: the longest period found.
 const PERIOD: u32 = 16;
 /// Jumps back after which a split spins, whatever its state.
-const MOST: u32 = 1 << 20;
+const MOST: u32 = 1 << 18;
 /// The same where lanes of the warp are known to wait for each other.
 const MOST_AGAIN: u32 = 256;
 
