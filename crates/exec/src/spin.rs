@@ -38,6 +38,11 @@ impl SpinWatch {
         known: false,
     };
 
+    /// Jumps back since the watch began.
+    pub fn jumps(&self) -> u32 {
+        self.jumps
+    }
+
     /// Lanes have met: what they did before does not count.
     pub fn restart(&mut self) {
         *self = Self {

@@ -48,8 +48,8 @@ pub enum Stop {
         /// Blocks that have not started.
         waiting: u64,
     },
-    /// Warps spin on what nobody left can change: lanes of one warp that wait for each other, which
-    /// a divergence stack cannot run, or blocks that wait for blocks which have not started.
+    /// Warps spin on what nobody left can change: lanes of one warp that wait for each other where
+    /// those make no progress, or blocks that wait for blocks which have not started.
     Livelock {
         /// Core cycle.
         at: Cycle,

@@ -75,7 +75,7 @@ pub struct Args {
     #[arg(long, requires = "functional")]
     sharing: bool,
     /// Look for what no fault shows and warn of it: loads of memory that nobody wrote, races on
-    /// shared memory, barriers that a part of a warp reaches
+    /// shared memory, barriers and operations of a warp that its lanes do not reach together
     #[arg(long, value_name = "KIND", value_delimiter = ',')]
     check: Vec<CheckKind>,
     #[command(flatten)]
