@@ -16,6 +16,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::ThreadId;
 use warploom_base::Dim3;
 use warploom_config::GpuSpec;
+use warploom_report::outcome_told;
 use warploom_run::{DevicePtr, HostAction, Options, Printer};
 
 /// A thread of the process.
@@ -299,26 +300,31 @@ impl Context {
         }
     }
 
-    /// Ends the simulation: waits for what was asked, writes the result and the report. Once.
-    pub fn finish(&mut self) {
+    /// Ends the simulation: waits for what was asked, writes the result and the report, whose last
+    /// word is how the run ended if not as it should. Once. Returns whether all is well.
+    pub fn finish(&mut self) -> bool {
         let Some(mut engine) = self.engine.take() else {
             if self.failed.is_none() && !self.settings.quiet {
                 self.say("the program asked nothing of the GPU: there is no result");
             }
-            return;
+            return true;
         };
         self.failed.get_or_insert(CudaError(4));
         match engine.finish() {
             Some(Ok((run, trace))) => {
-                if let Some(message) = run.outcome.message()
-                    && self.settings.quiet
-                {
-                    self.say(message);
-                }
                 (self.say)(&hand_out(&self.settings, &run, trace.as_ref()));
+                if run.outcome.message().is_some()
+                    && let Some(told) = outcome_told(&run.outcome)
+                {
+                    self.say(&told);
+                }
+                run.succeeded()
             }
-            Some(Err(message)) => self.say(&message),
-            None => {}
+            Some(Err(message)) => {
+                self.say(&message);
+                false
+            }
+            None => true,
         }
     }
 }

@@ -213,11 +213,24 @@ fn launches_are_timed_by_place_and_by_name() {
     assert_eq!(timed(named), ["_Z4walkP4node", "_Z4walkP4node"]);
 }
 
+/// The program finds what it expects of a run that ends early: it says so, and its exit status,
+/// which is success, becomes 1.
+fn check_early_end(program: &str, what: &str, settings: &str) -> Ran {
+    let ran = run(13, program, &[what], settings);
+    let (out, err) = (ran.stdout(), ran.stderr());
+    assert!(
+        out.ends_with("all right\n"),
+        "{program} {what}:\n{out}{err}"
+    );
+    let status = ran.output.status.code();
+    assert_eq!(status, Some(1), "{program} {what}:\n{out}{err}");
+    ran
+}
+
 #[test]
 fn faults_stay_and_are_told() {
     for what in ["address", "misaligned"] {
-        let ran = run(13, "fault", &[what], QUIET);
-        assert!(ran.output.status.success(), "{what}: {}", ran.stdout());
+        let ran = check_early_end("fault", what, QUIET);
         assert!(
             ran.stderr().contains("PTX line"),
             "{what}: {}",
@@ -228,13 +241,35 @@ fn faults_stay_and_are_told() {
 }
 
 #[test]
+fn programs_that_ignore_a_fault_end_with_it() {
+    for (what, status) in [("ignored", 1), ("own", 7)] {
+        for settings in ["{}", QUIET, "{\"functional\": true}"] {
+            let ran = run(13, "fault", &[what], settings);
+            assert_eq!(ran.output.status.code(), Some(status), "{what} {settings}");
+            let told = ran.stderr();
+            let last = told.lines().last().expect("something is told");
+            let fault = "warploom: FAULT: access out of bounds in kernel `_Z3setPii`, PTX line";
+            assert!(last.starts_with(fault), "{told}");
+        }
+    }
+}
+
+#[test]
 fn memory_may_be_protected_by_pages() {
     let settings = "{\"quiet\": true, \"page_protection\": true}";
     check(13, "fault", settings);
-    let ran = run(13, "fault", &["page"], settings);
-    assert!(ran.output.status.success(), "{}", ran.stdout());
+    check_early_end("fault", "page", settings);
     let ran = run(13, "fault", &["page"], QUIET);
-    assert!(!ran.output.status.success(), "{}", ran.stdout());
+    assert!(!ran.stdout().ends_with("all right\n"), "{}", ran.stdout());
+    // A context has memory of its own around what is allocated.
+    let ran = run(13, "fault", &["above"], settings);
+    assert!(ran.output.status.success(), "{}", ran.stdout());
+    let ran = run(13, "fault", &["above"], QUIET);
+    assert!(
+        ran.stderr().contains("128 bytes before"),
+        "{}",
+        ran.stderr()
+    );
 }
 
 #[test]
@@ -255,8 +290,7 @@ fn kernels_print_when_the_host_waits() {
 
 #[test]
 fn failed_assertions_stay_and_are_told() {
-    let ran = run(13, "system", &["assert"], QUIET);
-    assert!(ran.output.status.success(), "{}", ran.stdout());
+    let ran = check_early_end("system", "assert", QUIET);
     let told = "system.cu:20: void checked(int): assertion \
                 `(int)threadIdx.x < most && \"too many\"` failed";
     assert!(ran.stderr().contains(told), "{}", ran.stderr());
@@ -269,8 +303,7 @@ fn failed_assertions_stay_and_are_told() {
 fn kernels_take_memory_themselves() {
     check(13, "heap", QUIET);
     check(13, "heap", FUNCTIONAL);
-    let ran = run(13, "heap", &["wrong"], QUIET);
-    assert!(ran.output.status.success(), "{}", ran.stdout());
+    let ran = check_early_end("heap", "wrong", QUIET);
     assert!(
         ran.stderr().contains("malloc has not given"),
         "{}",
@@ -282,8 +315,7 @@ fn kernels_take_memory_themselves() {
 fn functions_call_themselves_and_by_pointers() {
     check(13, "calls", QUIET);
     check(13, "calls", FUNCTIONAL);
-    let ran = run(13, "calls", &["deep"], QUIET);
-    assert!(ran.output.status.success(), "{}", ran.stdout());
+    let ran = check_early_end("calls", "deep", QUIET);
     assert!(ran.stderr().contains("stack overflow"), "{}", ran.stderr());
 }
 
@@ -292,8 +324,7 @@ fn surfaces_are_written_and_read() {
     check(13, "surface", QUIET);
     check(13, "surface", FUNCTIONAL);
     for what in ["outside", "reduced"] {
-        let ran = run(13, "surface", &[what], QUIET);
-        assert!(ran.output.status.success(), "{what}: {}", ran.stdout());
+        let ran = check_early_end("surface", what, QUIET);
         let told = ran.stderr();
         assert!(told.contains("outside a surface"), "{what}: {told}");
     }
@@ -304,7 +335,7 @@ fn surfaces_are_bound_to_references() {
     check(11, "surfref", QUIET);
     check(11, "surfref", FUNCTIONAL);
     let ran = run(11, "surfref", &["outside"], QUIET);
-    assert!(ran.output.status.success(), "{}", ran.stdout());
+    assert_eq!(ran.output.status.code(), Some(1), "{}", ran.stdout());
     let told = ran.stderr();
     assert!(told.contains("outside a surface"), "{told}");
 }
