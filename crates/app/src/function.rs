@@ -3,6 +3,7 @@
 use crate::context::Context;
 use crate::error::{Cuda, CudaError};
 use crate::module::FatBinary;
+use crate::work::Work;
 use warploom_base::Dim3;
 use warploom_config::BlockNeeds;
 use warploom_ir::Program;
@@ -25,11 +26,9 @@ const MAX_GRID: Dim3 = Dim3 {
 /// Bytes of what the barrier of a cooperative launch works on: they begin with their number, then
 /// comes the barrier's word (CUDA's `cooperative_groups`).
 const WORKSPACE_BYTES: u32 = 8;
-/// PTX that is run is as new as this, for who asks.
-const PTX_VERSION: i32 = 75;
 
 /// A launch as the program asks for it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct LaunchRequest {
     /// The function, by the address that the host calls it by.
     pub function: u64,
@@ -39,8 +38,6 @@ pub struct LaunchRequest {
     pub block: Dim3,
     /// Dynamic shared memory in bytes.
     pub shared_bytes: u64,
-    /// Handle of the stream.
-    pub stream: u64,
     /// Arguments, each as long as its parameter.
     pub arguments: Vec<Vec<u8>>,
     /// All blocks must run at once.
@@ -60,9 +57,10 @@ pub struct FunctionAttributes {
     pub max_threads: i32,
     /// Registers of a thread.
     pub registers: i32,
-    /// PTX version, 75 for 7.5.
+    /// Architecture that its PTX is for, 75 for `compute_75`.
     pub ptx_version: i32,
-    /// Compute capability that it runs as.
+    /// Architecture of the machine code that a GPU would make of it: the device's, or the PTX's
+    /// where that is newer, which no GPU would run.
     pub binary_version: i32,
     /// Most dynamic shared memory in bytes.
     pub max_dynamic_shared: i32,
@@ -105,8 +103,18 @@ impl Context {
             .ok_or(CudaError::INVALID_DEVICE_FUNCTION)
     }
 
-    /// Launches a kernel (`cudaLaunchKernel`).
-    pub fn launch(&mut self, request: LaunchRequest) -> Cuda {
+    /// Launches a kernel in a stream (`cudaLaunchKernel`).
+    pub fn launch(&mut self, request: LaunchRequest, stream: u64) -> Cuda {
+        self.check_launch(&request)?;
+        if let Some(stream) = self.capturing(stream)? {
+            return self.capture(stream, Work::Launch(request));
+        }
+        let stream = self.busy_stream(stream)?;
+        self.perform_launch(request, stream)
+    }
+
+    /// Looks whether a launch can be made.
+    pub(crate) fn check_launch(&mut self, request: &LaunchRequest) -> Cuda {
         let (function, program) = self.program(request.function)?;
         let (grid, block) = (request.grid, request.block);
         if !within(grid, MAX_GRID) || !within(block, MAX_BLOCK) || block.count() > MAX_THREADS {
@@ -130,8 +138,14 @@ impl Context {
         if request.cooperative && grid.count() > resident {
             return Err(CudaError::COOPERATIVE_LAUNCH_TOO_LARGE);
         }
+        Ok(())
+    }
+
+    /// Launches in the order of a stream of the simulation.
+    pub(crate) fn perform_launch(&mut self, request: LaunchRequest, stream: u32) -> Cuda {
+        let (function, _) = self.program(request.function)?;
+        let (grid, block) = (request.grid, request.block);
         let module = self.load(function.module)?;
-        let stream = self.busy_stream(request.stream)?;
         self.send_shadows(stream, &request.arguments)?;
         let workspace = match request.cooperative {
             true => Some(self.workspace(stream)?),
@@ -238,14 +252,15 @@ impl Context {
             u64::from(x) * u64::from(y) * u64::from(z)
         });
         let most = own.dynamic_shared.unwrap_or(0).max(self.default_shared());
+        let arch = self.architecture(own.module);
         Ok(FunctionAttributes {
             shared_bytes: program.shared_bytes.into(),
             constant_bytes: self.constant_bytes(own.module),
             local_bytes: program.local_bytes.into(),
             max_threads: bound.min(MAX_THREADS).min(fitting.into()) as i32,
             registers: registers as i32,
-            ptx_version: PTX_VERSION,
-            binary_version: self.capability() as i32,
+            ptx_version: arch as i32,
+            binary_version: self.capability().max(arch) as i32,
             max_dynamic_shared: most.saturating_sub(program.shared_bytes) as i32,
         })
     }

@@ -15,17 +15,24 @@
 //! the program.
 
 mod array;
+mod attributes;
 mod capability;
+mod capture;
 mod context;
 mod copy;
+mod copy3;
 mod engine;
 mod error;
 pub mod fatbin;
+mod fill;
 mod function;
+mod graph;
 mod host;
 mod layout;
 mod memory;
 mod module;
+mod order;
+mod pool;
 pub mod program;
 mod properties;
 mod result;
@@ -34,12 +41,18 @@ mod shadow;
 mod stream;
 pub mod stub;
 mod texture;
+mod work;
 
 pub use array::{Array, Channels, Extent};
+pub use attributes::{ATTRIBUTE_BYTES, AttributeValue};
+pub use capture::{CaptureFacts, CaptureMode, CaptureStatus};
 pub use context::{Caller, Configuration, Context, ThreadKey};
 pub use copy::{Area, Box3, Direction, End};
+pub use copy3::{Copy3, Place};
 pub use error::{Cuda, CudaError, name as error_name, sentence as error_sentence};
+pub use fill::Fill;
 pub use function::{FunctionAttributes, LaunchRequest, Occupancy};
+pub use graph::{Change, Launching, Unchangeable};
 pub use host::HostMemory;
 pub use layout::{Abi, device_properties};
 pub use memory::{Kind, PointerFacts};
@@ -47,3 +60,4 @@ pub use module::{FatBinary, Referred, Texturing};
 pub use properties::{attribute, facts};
 pub use settings::{SETTINGS_VARIABLE, Settings, SettingsError};
 pub use texture::{Sampler, Target};
+pub use work::{CopyWork, HostCall, Work};

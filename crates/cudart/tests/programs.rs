@@ -134,6 +134,32 @@ fn streams_events_and_threads() {
 }
 
 #[test]
+fn copies_to_memory_that_is_not_pinned_are_done_when_they_return() {
+    check(13, "transfer", QUIET);
+    check(13, "transfer", FUNCTIONAL);
+}
+
+#[test]
+fn graphs_are_captured_put_together_changed_and_replayed() {
+    for program in ["graph", "graph-per-thread"] {
+        // Branches of a graph run at the same time.
+        let ran = check(13, program, QUIET);
+        let said = ran.stdout();
+        assert!(said.starts_with("at the same time: yes"), "{said}");
+        assert_eq!(ran.stderr(), "");
+        check(13, program, FUNCTIONAL);
+    }
+}
+
+#[test]
+fn pools_give_memory_in_the_order_of_streams() {
+    for program in ["pool", "pool-per-thread"] {
+        check(13, program, QUIET);
+        check(13, program, FUNCTIONAL);
+    }
+}
+
+#[test]
 fn textures_by_object_and_by_reference() {
     check(11, "reference", QUIET);
     check(12, "texture", QUIET);
@@ -150,7 +176,8 @@ fn the_device_and_what_it_does_not_do() {
             ran.stdout()
         );
         // Called twice, told once.
-        let told = "warploom: cudaGraphCreate is not supported: it returns cudaErrorNotSupported\n";
+        let told =
+            "warploom: cudaIpcGetMemHandle is not supported: it returns cudaErrorNotSupported\n";
         assert_eq!(ran.stderr(), told);
     }
 }

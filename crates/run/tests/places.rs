@@ -86,7 +86,7 @@ fn run(
 fn counted(kernel: &KernelReport, prefix: &str) -> u64 {
     let all = kernel.figures.statistics.iter();
     let own = all.filter(|(name, _)| name.starts_with(prefix));
-    own.map(|(_, value)| *value as u64).sum()
+    own.map(|(_, value)| *value).sum()
 }
 
 fn zeros(device: &mut Device) -> Result<DevicePtr, HostError> {
