@@ -130,7 +130,11 @@ impl Context {
         }
         self.check_bounds(&program, block)?;
         self.check_units(&program, &function.name)?;
-        let fit = self.blocks(&program, block.count() as u32, shared as u32);
+        let fit = self.blocks(
+            (&program, &function.name),
+            block.count() as u32,
+            shared as u32,
+        );
         if fit == 0 {
             return Err(CudaError::LAUNCH_OUT_OF_RESOURCES);
         }
@@ -154,6 +158,7 @@ impl Context {
         let arguments = request.arguments.into_iter().map(Arg::Bytes).collect();
         self.act(HostAction::Launch(Launch {
             dynamic_shared_bytes: request.shared_bytes as u32,
+            registers_per_thread: self.settings.registers_of(&function.name),
             stream,
             workspace,
             ..Launch::new(module, &function.name, grid, block, arguments)
@@ -205,19 +210,24 @@ impl Context {
         }
     }
 
+    /// Registers of a thread of a kernel: as they are said, or as the compiler counts.
+    fn registers(&self, program: &Program, name: &str) -> u32 {
+        let said = self.settings.registers_of(name);
+        said.unwrap_or(program.registers_per_thread)
+            .clamp(1, self.spec.sm.max_registers_per_thread)
+    }
+
     /// Blocks of a kernel that fit an empty SM.
-    fn blocks(&self, program: &Program, threads: u32, shared: u32) -> u32 {
+    fn blocks(&self, (program, name): (&Program, &str), threads: u32, shared: u32) -> u32 {
         let sm = &self.spec.sm;
-        let registers = program
-            .registers_per_thread
-            .clamp(1, sm.max_registers_per_thread);
+        let registers = self.registers(program, name);
         let needs = BlockNeeds::new(threads, registers, shared, sm);
         needs.blocks_per_sm(u64::MAX, sm, &self.spec.gpu).0
     }
 
     /// Blocks of a function that fit an SM (`cudaOccupancyMaxActiveBlocksPerMultiprocessor`).
     pub fn occupancy(&mut self, function: u64, threads: i32, shared: u64) -> Cuda<Occupancy> {
-        let (_, program) = self.program(function)?;
+        let (own, program) = self.program(function)?;
         let threads = u32::try_from(threads).ok().filter(|threads| *threads > 0);
         let threads = threads.ok_or(CudaError::INVALID_VALUE)?;
         let shared = u64::from(program.shared_bytes) + shared;
@@ -226,7 +236,7 @@ impl Context {
         {
             return Ok(Occupancy { blocks: 0 });
         }
-        let blocks = self.blocks(&program, threads, shared as u32);
+        let blocks = self.blocks((&program, &own.name), threads, shared as u32);
         Ok(Occupancy { blocks })
     }
 
@@ -244,9 +254,7 @@ impl Context {
     pub fn function_attributes(&mut self, function: u64) -> Cuda<FunctionAttributes> {
         let (own, program) = self.program(function)?;
         let sm = &self.spec.sm;
-        let registers = program
-            .registers_per_thread
-            .clamp(1, sm.max_registers_per_thread);
+        let registers = self.registers(&program, &own.name);
         let fitting = sm.registers / (registers.max(1) * 32) * 32;
         let bound = program.max_threads.map_or(u64::MAX, |[x, y, z]| {
             u64::from(x) * u64::from(y) * u64::from(z)

@@ -45,6 +45,7 @@ mod work;
 
 pub use array::{Array, Channels, Extent};
 pub use attributes::{ATTRIBUTE_BYTES, AttributeValue};
+pub use capability::capability;
 pub use capture::{CaptureFacts, CaptureMode, CaptureStatus};
 pub use context::{Caller, Configuration, Context, ThreadKey};
 pub use copy::{Area, Box3, Direction, End};
@@ -58,6 +59,6 @@ pub use layout::{Abi, device_properties};
 pub use memory::{Kind, PointerFacts};
 pub use module::{FatBinary, Referred, Texturing};
 pub use properties::{attribute, facts};
-pub use settings::{SETTINGS_VARIABLE, Settings, SettingsError};
+pub use settings::{CheckKind, SETTINGS_VARIABLE, Settings, SettingsError};
 pub use texture::{Sampler, Target};
 pub use work::{CopyWork, HostCall, Work};

@@ -255,6 +255,34 @@ fn check_early_end(program: &str, what: &str, settings: &str) -> Ran {
 }
 
 #[test]
+fn registers_are_those_that_are_said() {
+    let registers = |said: &str| {
+        let settings = format!("{{\"quiet\": true, \"stats\": \"STATS\"{said}}}");
+        let result = check(13, "fault", &settings).result().expect("a result");
+        result["kernels"][0]["registers_per_thread"].as_u64()
+    };
+    let counted = registers("").expect("a number");
+    assert_ne!(counted, 40);
+    assert_eq!(
+        registers(", \"registers\": {\"Z3set\": 40, \"set\": 20}"),
+        Some(40)
+    );
+    assert_eq!(registers(", \"registers\": {\"other\": 40}"), Some(counted));
+}
+
+#[test]
+fn programs_are_checked_for_what_no_fault_shows() {
+    let settings = "{\"quiet\": true, \"stats\": \"STATS\", \"check\": [\"uninitialised\"]}";
+    for (what, found) in [("", 0), ("unwritten", 1)] {
+        let ran = run(13, "fault", &[what], settings);
+        assert!(ran.output.status.success(), "{}", ran.stdout());
+        let result = ran.result().expect("a result");
+        let findings = result["findings"].as_array().map_or(0, Vec::len);
+        assert_eq!(findings, found, "{result}");
+    }
+}
+
+#[test]
 fn faults_stay_and_are_told() {
     for what in ["address", "misaligned"] {
         let ran = check_early_end("fault", what, QUIET);

@@ -46,6 +46,11 @@ int main(int count, char **arguments) {
         above<<<1, 32>>>(device);
         OK(cudaMemcpy(host, device, sizeof host, cudaMemcpyDeviceToHost));
         CHECK(host[31] == 7);
+    } else if (!strcmp(what, "unwritten")) {
+        int *more;
+        OK(cudaMalloc(&more, 4096));
+        above<<<1, 32>>>(more + 32);
+        OK(cudaDeviceSynchronize());
     } else if (!strcmp(what, "ignored")) {
         set<<<1, 32>>>(device + 1000, 3);
         return 0;
