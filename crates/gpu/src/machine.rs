@@ -278,8 +278,8 @@ impl Gpu {
         BlockNeeds::new(threads, launch.registers_per_thread, shared, &self.spec.sm)
     }
 
-    /// Marks the lines of a process's host-to-device copy as present in L2, where the machine does
-    /// so.
+    /// Marks the lines of a process's copy between host and device as present in L2, where the
+    /// machine does so.
     pub fn note_copy(&mut self, asid: u8, addr: u64, bytes: u64) {
         if self.spec.gpu.copies_warm_l2 && bytes > 0 {
             self.memory.warm(physical_base(asid) + addr, bytes);

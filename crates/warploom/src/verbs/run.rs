@@ -93,10 +93,21 @@ pub struct Args {
 
 /// What `--check` looks for.
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum CheckKind {
+pub(crate) enum CheckKind {
     Uninitialised,
     SharedRaces,
     Barriers,
+}
+
+impl CheckKind {
+    /// As a program under Warploom is told.
+    pub(crate) fn of_program(&self) -> warploom_app::CheckKind {
+        match self {
+            Self::Uninitialised => warploom_app::CheckKind::Uninitialised,
+            Self::SharedRaces => warploom_app::CheckKind::SharedRaces,
+            Self::Barriers => warploom_app::CheckKind::Barriers,
+        }
+    }
 }
 
 fn checks(kinds: &[CheckKind]) -> Checks {
