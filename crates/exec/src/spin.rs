@@ -89,12 +89,18 @@ mod tests {
         (1..=2 * MOST).find(|&jump| watch.jumped(|| state(jump)))
     }
 
+    /// The same of a warp of which nothing is known.
+    fn first(state: impl Fn(u32) -> u64) -> Option<u32> {
+        let mut watch = SpinWatch::NEW;
+        found(&mut watch, state)
+    }
+
     #[test]
     fn a_state_that_comes_back_is_found() {
-        assert_eq!(found(&mut SpinWatch::NEW, |_| 7), Some(FIRST + 1));
+        assert_eq!(first(|_| 7), Some(FIRST + 1));
         let period = |n: u32| move |jump: u32| u64::from(jump % n);
-        assert_eq!(found(&mut SpinWatch::NEW, period(3)), Some(FIRST + 3));
-        let longest = found(&mut SpinWatch::NEW, period(PERIOD));
+        assert_eq!(first(period(3)), Some(FIRST + 3));
+        let longest = first(period(PERIOD));
         assert_eq!(longest, Some(FIRST + PERIOD));
     }
 
@@ -102,7 +108,7 @@ mod tests {
     #[test]
     fn a_loop_may_begin_with_other_states() {
         let late = |jump: u32| u64::from(jump.min(100));
-        assert_eq!(found(&mut SpinWatch::NEW, late), Some(129));
+        assert_eq!(first(late), Some(129));
     }
 
     #[test]
