@@ -219,7 +219,8 @@ fn waits_of_lanes_are_found_on_request() {
 #[test]
 fn progress_among_lanes_costs_nothing_where_none_waits() {
     let body = "and.b32 %r2, %r1, 7;\nadd.u32 %r2, %r2, 40;\nL:\nsub.u32 %r2, %r2, 1;\n\
-                and.b32 %r3, %r2, 1;\nsetp.eq.u32 %p2, %r3, 0;\n@%p2 bra M;\nadd.u32 %r4, %r4, %r2;\nM:\n\
+                and.b32 %r3, %r2, 1;\nsetp.eq.u32 %p2, %r3, 0;\n@%p2 bra M;\n\
+                add.u32 %r4, %r4, %r2;\nM:\n\
                 setp.ne.u32 %p1, %r2, 0;\n@%p1 bra L;\nst.global.u32 [%rd3], %r4;";
     let cycles = |divergence: &str| {
         let set = format!("sm.divergence={divergence}");
