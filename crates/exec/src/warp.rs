@@ -251,13 +251,13 @@ impl WarpState {
         }
     }
 
-    /// The running split, which has just jumped back, spins.
-    pub(crate) fn is_spinning(&mut self) -> bool {
+    /// The running split, which has just jumped back in a loop that polls or not, spins.
+    pub(crate) fn is_spinning(&mut self, polls: bool) -> bool {
         if std::mem::take(&mut self.stack.met) {
             self.spins.restart();
         }
         let mut watch = std::mem::replace(&mut self.spins, SpinWatch::NEW);
-        let spins = watch.jumped(|| self.state());
+        let spins = watch.jumped(polls, || self.state());
         self.spins = watch;
         spins
     }
