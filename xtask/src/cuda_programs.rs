@@ -24,7 +24,7 @@ const REQUIREMENTS: &str = "xtask/cuda-requirements.txt";
 /// Use what release 13 does not have.
 const OLD: [&str; 3] = ["older.cu", "reference.cu", "surfref.cu"];
 /// Built a second time, for programs whose default stream is a thread's own.
-const BOTH_STREAMS: [&str; 2] = ["family.cu", "stream.cu"];
+const BOTH_STREAMS: [&str; 4] = ["family.cu", "graph.cu", "pool.cu", "stream.cu"];
 
 /// Where cudart's tests find programs of release 13, if not among those that are checked in.
 const PROGRAMS_VARIABLE: &str = "WARPLOOM_PROGRAMS";

@@ -78,9 +78,12 @@ impl Array {
 
     /// The place `bytes` into row `y` of slice `z`.
     pub fn place(&self, bytes: u64, y: u64, z: u64) -> End {
-        let slice = self.pitch * self.rows();
+        let slice = self.pitch.wrapping_mul(self.rows());
+        let rows = z
+            .wrapping_mul(slice)
+            .wrapping_add(y.wrapping_mul(self.pitch));
         End {
-            address: self.address + z * slice + y * self.pitch + bytes,
+            address: self.address.wrapping_add(rows).wrapping_add(bytes),
             pitch: self.pitch,
             slice,
         }

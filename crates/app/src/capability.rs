@@ -7,7 +7,7 @@ const FERMI_REGISTERS: u32 = 63;
 
 /// Compute capability as ten times the major number and the minor one, by what the CUDA C++
 /// Programming Guide says of register files, shared memory and warp slots of each.
-pub(crate) fn capability(spec: &GpuSpec) -> u32 {
+pub fn capability(spec: &GpuSpec) -> u32 {
     let sm = &spec.sm;
     if sm.max_registers_per_thread <= FERMI_REGISTERS {
         return if sm.max_threads > 1536 { 30 } else { 20 };

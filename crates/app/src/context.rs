@@ -1,11 +1,16 @@
 //! What one process has of the GPU.
 
 use crate::array::Array;
+use crate::attributes::Attributes;
+use crate::capture::CaptureMode;
 use crate::engine::Engine;
 use crate::error::{Cuda, CudaError};
+use crate::graph::Graphs;
 use crate::host::HostMemory;
 use crate::memory::Block;
 use crate::module::{Function, Module, Reference, Variable};
+use crate::order::Order;
+use crate::pool::Pools;
 use crate::result::hand_out;
 use crate::settings::Settings;
 use crate::shadow::Shadow;
@@ -16,6 +21,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::ThreadId;
 use warploom_base::Dim3;
 use warploom_config::GpuSpec;
+use warploom_report::outcome_told;
 use warploom_run::{DevicePtr, HostAction, Options, Printer};
 
 /// A thread of the process.
@@ -52,6 +58,8 @@ pub(crate) struct Thread {
     called: bool,
     /// Handle of its own default stream, once something was asked of it.
     pub(crate) stream: Option<u64>,
+    /// What it may do while streams capture.
+    pub(crate) capture_mode: CaptureMode,
 }
 
 /// Bytes on their way from the device to the host.
@@ -86,11 +94,19 @@ pub struct Context {
     pub(crate) unsettled: bool,
     /// What marks send, and what was sent.
     pub(crate) arrivals: (Sender<Arrival>, Receiver<Arrival>),
+    /// Where bytes will come: addresses and how many.
+    pub(crate) outstanding: Vec<(u64, u64)>,
     /// What kernels that have ended have printed.
     printed: (Sender<Vec<u8>>, Receiver<Vec<u8>>),
     pub(crate) arrays: BTreeMap<u64, Array>,
     pub(crate) texture_objects: BTreeMap<u64, Bound>,
     pub(crate) streams: BTreeMap<u64, Stream>,
+    /// What was set of them.
+    pub(crate) stream_attributes: BTreeMap<u64, Attributes>,
+    pub(crate) graphs: Graphs,
+    pub(crate) pools: Pools,
+    /// What streams come behind.
+    pub(crate) order: Order,
     pub(crate) events: BTreeMap<u64, Event>,
     /// By number of a stream: what cooperative launches there synchronise by.
     pub(crate) workspaces: BTreeMap<u32, DevicePtr>,
@@ -127,10 +143,15 @@ impl Context {
             shadows: Vec::new(),
             unsettled: false,
             arrivals: channel(),
+            outstanding: Vec::new(),
             printed: channel(),
             arrays: BTreeMap::new(),
             texture_objects: BTreeMap::new(),
             streams: BTreeMap::new(),
+            stream_attributes: BTreeMap::new(),
+            graphs: Graphs::default(),
+            pools: Pools::default(),
+            order: Order::default(),
             events: BTreeMap::new(),
             workspaces: BTreeMap::new(),
             limits: BTreeMap::new(),
@@ -286,7 +307,14 @@ impl Context {
     }
 
     /// Waits for everything (`cudaDeviceSynchronize`).
-    pub fn synchronize(&mut self) -> Cuda {
+    pub fn synchronize_device(&mut self) -> Cuda {
+        self.forbid_in_any_capture()?;
+        self.synchronize()?;
+        self.order.all_over();
+        self.release_spares()
+    }
+
+    pub(crate) fn synchronize(&mut self) -> Cuda {
         match self.engine {
             None => Ok(()),
             Some(_) => self.wait(HostAction::Synchronize),
@@ -294,31 +322,39 @@ impl Context {
     }
 
     fn take_arrivals(&mut self) {
-        for arrival in self.arrivals.1.try_iter() {
-            self.host.write(arrival.to, &arrival.bytes);
+        for Arrival { to, bytes } in self.arrivals.1.try_iter() {
+            let here = (to, bytes.len() as u64);
+            let found = self.outstanding.iter().position(|coming| *coming == here);
+            found.map(|at| self.outstanding.swap_remove(at));
+            self.host.write(to, &bytes);
         }
     }
 
-    /// Ends the simulation: waits for what was asked, writes the result and the report. Once.
-    pub fn finish(&mut self) {
+    /// Ends the simulation: waits for what was asked, writes the result and the report, whose last
+    /// word is how the run ended if not as it should. Once. Returns whether all is well.
+    pub fn finish(&mut self) -> bool {
         let Some(mut engine) = self.engine.take() else {
             if self.failed.is_none() && !self.settings.quiet {
                 self.say("the program asked nothing of the GPU: there is no result");
             }
-            return;
+            return true;
         };
         self.failed.get_or_insert(CudaError(4));
         match engine.finish() {
             Some(Ok((run, trace))) => {
-                if let Some(message) = run.outcome.message()
-                    && self.settings.quiet
-                {
-                    self.say(message);
-                }
                 (self.say)(&hand_out(&self.settings, &run, trace.as_ref()));
+                if run.outcome.message().is_some()
+                    && let Some(told) = outcome_told(&run.outcome)
+                {
+                    self.say(&told);
+                }
+                run.succeeded()
             }
-            Some(Err(message)) => self.say(&message),
-            None => {}
+            Some(Err(message)) => {
+                self.say(&message);
+                false
+            }
+            None => true,
         }
     }
 }

@@ -191,18 +191,19 @@ fn unzstd(payload: &[u8], unpacked: u64) -> Result<Vec<u8>, String> {
     Ok(bytes)
 }
 
-/// The PTX that a GPU of compute capability `capability` (75 for 7.5) takes of a container: that of
-/// the newest architecture that it knows, else of the oldest there is, which Warploom runs as well.
+/// The PTX that a GPU of compute capability `capability` (75 for 7.5) takes of a container, with its
+/// architecture: that of the newest architecture that it knows, else of the oldest there is, which
+/// Warploom runs as well.
 ///
 /// # Errors
 /// When the container cannot be read or has no PTX.
-pub fn ptx(bytes: &[u8], capability: u32) -> Result<String, FatbinError> {
+pub fn ptx(bytes: &[u8], capability: u32) -> Result<(u32, String), FatbinError> {
     let all = entries(bytes)?;
     let mut ptx: Vec<&Entry<'_>> = all.iter().filter(|entry| entry.code == Code::Ptx).collect();
     ptx.sort_by_key(|entry| entry.arch);
     let known = ptx.iter().rfind(|entry| entry.arch <= capability);
     match known.or(ptx.first()) {
-        Some(entry) => entry.text(),
+        Some(entry) => Ok((entry.arch, entry.text()?)),
         None if all.is_empty() => Err(FatbinError::Empty),
         None => {
             let names = all.iter().map(|entry| format!("sm_{}", entry.arch));

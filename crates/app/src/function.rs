@@ -3,6 +3,7 @@
 use crate::context::Context;
 use crate::error::{Cuda, CudaError};
 use crate::module::FatBinary;
+use crate::work::Work;
 use warploom_base::Dim3;
 use warploom_config::BlockNeeds;
 use warploom_ir::Program;
@@ -25,11 +26,9 @@ const MAX_GRID: Dim3 = Dim3 {
 /// Bytes of what the barrier of a cooperative launch works on: they begin with their number, then
 /// comes the barrier's word (CUDA's `cooperative_groups`).
 const WORKSPACE_BYTES: u32 = 8;
-/// PTX that is run is as new as this, for who asks.
-const PTX_VERSION: i32 = 75;
 
 /// A launch as the program asks for it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct LaunchRequest {
     /// The function, by the address that the host calls it by.
     pub function: u64,
@@ -39,8 +38,6 @@ pub struct LaunchRequest {
     pub block: Dim3,
     /// Dynamic shared memory in bytes.
     pub shared_bytes: u64,
-    /// Handle of the stream.
-    pub stream: u64,
     /// Arguments, each as long as its parameter.
     pub arguments: Vec<Vec<u8>>,
     /// All blocks must run at once.
@@ -60,9 +57,10 @@ pub struct FunctionAttributes {
     pub max_threads: i32,
     /// Registers of a thread.
     pub registers: i32,
-    /// PTX version, 75 for 7.5.
+    /// Architecture that its PTX is for, 75 for `compute_75`.
     pub ptx_version: i32,
-    /// Compute capability that it runs as.
+    /// Architecture of the machine code that a GPU would make of it: the device's, or the PTX's
+    /// where that is newer, which no GPU would run.
     pub binary_version: i32,
     /// Most dynamic shared memory in bytes.
     pub max_dynamic_shared: i32,
@@ -105,8 +103,18 @@ impl Context {
             .ok_or(CudaError::INVALID_DEVICE_FUNCTION)
     }
 
-    /// Launches a kernel (`cudaLaunchKernel`).
-    pub fn launch(&mut self, request: LaunchRequest) -> Cuda {
+    /// Launches a kernel in a stream (`cudaLaunchKernel`).
+    pub fn launch(&mut self, request: LaunchRequest, stream: u64) -> Cuda {
+        self.check_launch(&request)?;
+        if let Some(stream) = self.capturing(stream)? {
+            return self.capture(stream, Work::Launch(request));
+        }
+        let stream = self.busy_stream(stream)?;
+        self.perform_launch(request, stream)
+    }
+
+    /// Looks whether a launch can be made.
+    pub(crate) fn check_launch(&mut self, request: &LaunchRequest) -> Cuda {
         let (function, program) = self.program(request.function)?;
         let (grid, block) = (request.grid, request.block);
         if !within(grid, MAX_GRID) || !within(block, MAX_BLOCK) || block.count() > MAX_THREADS {
@@ -122,7 +130,11 @@ impl Context {
         }
         self.check_bounds(&program, block)?;
         self.check_units(&program, &function.name)?;
-        let fit = self.blocks(&program, block.count() as u32, shared as u32);
+        let fit = self.blocks(
+            (&program, &function.name),
+            block.count() as u32,
+            shared as u32,
+        );
         if fit == 0 {
             return Err(CudaError::LAUNCH_OUT_OF_RESOURCES);
         }
@@ -130,8 +142,14 @@ impl Context {
         if request.cooperative && grid.count() > resident {
             return Err(CudaError::COOPERATIVE_LAUNCH_TOO_LARGE);
         }
+        Ok(())
+    }
+
+    /// Launches in the order of a stream of the simulation.
+    pub(crate) fn perform_launch(&mut self, request: LaunchRequest, stream: u32) -> Cuda {
+        let (function, _) = self.program(request.function)?;
+        let (grid, block) = (request.grid, request.block);
         let module = self.load(function.module)?;
-        let stream = self.busy_stream(request.stream)?;
         self.send_shadows(stream, &request.arguments)?;
         let workspace = match request.cooperative {
             true => Some(self.workspace(stream)?),
@@ -140,6 +158,7 @@ impl Context {
         let arguments = request.arguments.into_iter().map(Arg::Bytes).collect();
         self.act(HostAction::Launch(Launch {
             dynamic_shared_bytes: request.shared_bytes as u32,
+            registers_per_thread: self.settings.registers_of(&function.name),
             stream,
             workspace,
             ..Launch::new(module, &function.name, grid, block, arguments)
@@ -191,19 +210,24 @@ impl Context {
         }
     }
 
+    /// Registers of a thread of a kernel: as they are said, or as the compiler counts.
+    fn registers(&self, program: &Program, name: &str) -> u32 {
+        let said = self.settings.registers_of(name);
+        said.unwrap_or(program.registers_per_thread)
+            .clamp(1, self.spec.sm.max_registers_per_thread)
+    }
+
     /// Blocks of a kernel that fit an empty SM.
-    fn blocks(&self, program: &Program, threads: u32, shared: u32) -> u32 {
+    fn blocks(&self, (program, name): (&Program, &str), threads: u32, shared: u32) -> u32 {
         let sm = &self.spec.sm;
-        let registers = program
-            .registers_per_thread
-            .clamp(1, sm.max_registers_per_thread);
+        let registers = self.registers(program, name);
         let needs = BlockNeeds::new(threads, registers, shared, sm);
         needs.blocks_per_sm(u64::MAX, sm, &self.spec.gpu).0
     }
 
     /// Blocks of a function that fit an SM (`cudaOccupancyMaxActiveBlocksPerMultiprocessor`).
     pub fn occupancy(&mut self, function: u64, threads: i32, shared: u64) -> Cuda<Occupancy> {
-        let (_, program) = self.program(function)?;
+        let (own, program) = self.program(function)?;
         let threads = u32::try_from(threads).ok().filter(|threads| *threads > 0);
         let threads = threads.ok_or(CudaError::INVALID_VALUE)?;
         let shared = u64::from(program.shared_bytes) + shared;
@@ -212,7 +236,7 @@ impl Context {
         {
             return Ok(Occupancy { blocks: 0 });
         }
-        let blocks = self.blocks(&program, threads, shared as u32);
+        let blocks = self.blocks((&program, &own.name), threads, shared as u32);
         Ok(Occupancy { blocks })
     }
 
@@ -230,22 +254,21 @@ impl Context {
     pub fn function_attributes(&mut self, function: u64) -> Cuda<FunctionAttributes> {
         let (own, program) = self.program(function)?;
         let sm = &self.spec.sm;
-        let registers = program
-            .registers_per_thread
-            .clamp(1, sm.max_registers_per_thread);
+        let registers = self.registers(&program, &own.name);
         let fitting = sm.registers / (registers.max(1) * 32) * 32;
         let bound = program.max_threads.map_or(u64::MAX, |[x, y, z]| {
             u64::from(x) * u64::from(y) * u64::from(z)
         });
         let most = own.dynamic_shared.unwrap_or(0).max(self.default_shared());
+        let arch = self.architecture(own.module);
         Ok(FunctionAttributes {
             shared_bytes: program.shared_bytes.into(),
             constant_bytes: self.constant_bytes(own.module),
             local_bytes: program.local_bytes.into(),
             max_threads: bound.min(MAX_THREADS).min(fitting.into()) as i32,
             registers: registers as i32,
-            ptx_version: PTX_VERSION,
-            binary_version: self.capability() as i32,
+            ptx_version: arch as i32,
+            binary_version: self.capability().max(arch) as i32,
             max_dynamic_shared: most.saturating_sub(program.shared_bytes) as i32,
         })
     }

@@ -56,6 +56,12 @@ impl Context {
     }
 
     pub(crate) fn allocate(&mut self, bytes: u64, kind: Kind) -> Cuda<u64> {
+        self.forbid_unsafe()?;
+        self.allocate_freely(bytes, kind)
+    }
+
+    /// The same, also while streams capture.
+    pub(crate) fn allocate_freely(&mut self, bytes: u64, kind: Kind) -> Cuda<u64> {
         if bytes == 0 {
             return Ok(0);
         }
@@ -100,6 +106,10 @@ impl Context {
     /// Frees a block of one of the kinds, when all that may use it is done.
     pub fn free(&mut self, address: u64, kinds: &[Kind]) -> Cuda {
         if address == 0 {
+            return Ok(());
+        }
+        self.forbid_unsafe()?;
+        if kinds.contains(&Kind::Device) && self.free_of_pool(address)? {
             return Ok(());
         }
         let block = self.memory.get(&address).copied();

@@ -18,6 +18,8 @@ pub struct FatBinary(pub usize);
 pub(crate) struct Module {
     bytes: Vec<u8>,
     loaded: Option<Cuda<ModuleId>>,
+    /// Architecture of the PTX that was loaded, 75 for `compute_75`.
+    arch: u32,
     /// Variables that the host sees, too: their pointers are set when the module is loaded.
     managed: Vec<(u64, String, u64)>,
 }
@@ -74,6 +76,7 @@ impl Context {
         self.modules.push(Module {
             bytes,
             loaded: None,
+            arch: 0,
             managed: Vec::new(),
         });
         FatBinary(self.modules.len() - 1)
@@ -157,7 +160,10 @@ impl Context {
             None => capability(&self.spec),
         };
         let loaded = match fatbin::ptx(&own.bytes, told) {
-            Ok(text) => self.load_text(module, text)?,
+            Ok((arch, text)) => {
+                self.modules[module.0].arch = arch;
+                self.load_text(module, text)?
+            }
             Err(error) => {
                 self.say(&error.to_string());
                 Err(match error {
@@ -171,6 +177,11 @@ impl Context {
             self.place_managed(module, id)?;
         }
         loaded
+    }
+
+    /// The architecture that the loaded PTX of a fat binary is for.
+    pub(crate) fn architecture(&self, module: FatBinary) -> u32 {
+        self.modules.get(module.0).map_or(0, |own| own.arch)
     }
 
     fn load_text(&mut self, module: FatBinary, text: String) -> Cuda<Cuda<ModuleId>> {

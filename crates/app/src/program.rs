@@ -85,6 +85,36 @@ pub fn inspect(file: &[u8]) -> Result<Facts, ProgramError> {
     })
 }
 
+/// The PTX that a GPU of compute capability `capability` (75 for 7.5) takes of each part of a
+/// program's file, with the architecture that it is for. What cannot be read is left out.
+pub fn ptx(file: &[u8], capability: u32) -> Vec<(u32, String)> {
+    let Ok(header) = Header::parse(file) else {
+        return Vec::new();
+    };
+    let Ok(endian) = header.endian() else {
+        return Vec::new();
+    };
+    let sections = sections(header, endian, file);
+    let code = sections.iter().filter(|(name, _)| *name == ".nv_fatbin");
+    let parts = code.flat_map(|(_, data)| containers(trimmed(data)));
+    parts
+        .filter_map(|part| fatbin::ptx(part, capability).ok())
+        .collect()
+}
+
+/// The containers of a section, one behind the other.
+fn containers(mut data: &[u8]) -> Vec<&[u8]> {
+    let mut found = Vec::new();
+    while let Ok(bytes) = fatbin::container_bytes(data)
+        && let Some((one, rest)) = data.split_at_checked(bytes as usize)
+        && !one.is_empty()
+    {
+        found.push(one);
+        data = rest;
+    }
+    found
+}
+
 /// Machine code without any PTX is told of. What cannot be read here is told of when it is loaded.
 fn check_code(data: &[u8]) -> Result<(), ProgramError> {
     let Ok(entries) = fatbin::entries(trimmed(data)) else {

@@ -7,6 +7,7 @@
 use crate::capability::capability;
 use crate::context::Context;
 use crate::error::{Cuda, CudaError};
+use crate::graph::Graphs;
 use std::collections::BTreeMap;
 use warploom_config::{CacheSpec, GpuSpec};
 use warploom_run::DevicePtr;
@@ -227,6 +228,7 @@ const fn model() -> &'static [(&'static str, &'static [i64])] {
         ("maxSurface1DLayered", &[16_384, 2048]),
         ("maxSurface2DLayered", &[16_384, 16_384, 2048]),
         ("maxSurfaceCubemap", &[16_384]),
+        ("memoryPoolsSupported", &[1]),
         ("maxSurfaceCubemapLayered", &[16_384, 2046]),
         ("singleToDoublePrecisionPerfRatio", &[2]),
     ]
@@ -318,6 +320,8 @@ impl Context {
     /// Frees everything that the program allocated, and forgets its modules (`cudaDeviceReset`).
     pub fn reset(&mut self) -> Cuda {
         self.synchronize()?;
+        self.graphs = Graphs::default();
+        self.forget_pools()?;
         for address in std::mem::take(&mut self.memory).into_keys() {
             self.unshare(address);
             self.with(move |device| device.free(DevicePtr(address)))?

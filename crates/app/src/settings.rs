@@ -1,15 +1,28 @@
 //! What a program under Warploom is told, in one environment variable.
 
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use warploom_config::{Base, GpuSpec, find, resolve};
 use warploom_diag::{Source, Style};
-use warploom_run::{Options, Timed};
+use warploom_run::{Checks, Options, Timed};
 
 /// The variable: a JSON text of [`Settings`] (`warploom app` writes it), or the path of a file with
 /// one. Without it everything is as it is without options.
 pub const SETTINGS_VARIABLE: &str = "WARPLOOM_APP";
+
+/// What is looked for that no fault shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CheckKind {
+    /// Loads of memory that nobody wrote.
+    Uninitialised,
+    /// Races on shared memory.
+    SharedRaces,
+    /// Barriers that a part of a warp reaches.
+    Barriers,
+}
 
 /// Options of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -33,6 +46,11 @@ pub struct Settings {
     pub memory_mib: u64,
     /// Only accesses outside pages of 2 MiB with something allocated are faults, as on a GPU.
     pub page_protection: bool,
+    /// What is looked for and warned of.
+    pub check: Vec<CheckKind>,
+    /// Registers of a thread by names of kernels, or by parts of names: of several that fit the
+    /// longest counts. Of other kernels as the compiler counts.
+    pub registers: BTreeMap<String, u32>,
     /// Compute capability that the program is told, 75 for 7.5; the machine's own if not given.
     pub capability: Option<u32>,
     /// Where the result goes, as JSON.
@@ -61,6 +79,8 @@ impl Default for Settings {
             kernels: Vec::new(),
             memory_mib: 4096,
             page_protection: false,
+            check: Vec::new(),
+            registers: BTreeMap::new(),
             capability: None,
             stats: None,
             trace: None,
@@ -124,6 +144,25 @@ impl Settings {
         resolve(&base, &self.set).map_err(|error| SettingsError::Gpu(error.render(Style::Plain)))
     }
 
+    /// Registers of a thread of a kernel, where they are said.
+    pub(crate) fn registers_of(&self, kernel: &str) -> Option<u32> {
+        let fits = self
+            .registers
+            .iter()
+            .filter(|(part, _)| kernel.contains(part.as_str()));
+        fits.max_by_key(|(part, _)| part.len())
+            .map(|(_, count)| *count)
+    }
+
+    fn checks(&self) -> Checks {
+        let has = |kind| self.check.contains(&kind);
+        Checks {
+            uninitialised: has(CheckKind::Uninitialised),
+            shared_races: has(CheckKind::SharedRaces),
+            barrier_divergence: has(CheckKind::Barriers),
+        }
+    }
+
     /// How the session is made.
     pub fn options(&self) -> Options {
         Options {
@@ -137,6 +176,7 @@ impl Settings {
             },
             memory_bytes: self.memory_mib << 20,
             page_protection: self.page_protection,
+            checks: self.checks(),
             window_cycles: self.window_cycles,
             command: self.command.clone(),
             ..Options::default()
@@ -167,6 +207,27 @@ mod tests {
         assert_eq!(Settings::read(Some(&text)).unwrap(), settings);
         assert_eq!(Settings::read(None).unwrap(), Settings::default());
         assert_eq!(settings.options().timed.launches, 2..5);
+    }
+
+    #[test]
+    fn the_longest_part_of_a_kernels_name_counts() {
+        let counts = [("spmv", 20), ("spmv_csr", 30), ("", 8)];
+        let registers = counts.map(|(part, count)| (part.to_owned(), count)).into();
+        let settings = Settings {
+            registers,
+            ..Settings::default()
+        };
+        assert_eq!(settings.registers_of("_Z8spmv_csrPf"), Some(30));
+        assert_eq!(settings.registers_of("_Z8spmv_ellPf"), Some(20));
+        assert_eq!(settings.registers_of("add"), Some(8));
+        assert_eq!(Settings::default().registers_of("add"), None);
+    }
+
+    #[test]
+    fn checks_have_the_names_of_the_command_line() {
+        let text = "{\"check\": [\"shared-races\", \"barriers\"]}";
+        let checks = Settings::read(Some(text)).unwrap().options().checks;
+        assert!(checks.shared_races && checks.barrier_divergence && !checks.uninitialised);
     }
 
     #[test]

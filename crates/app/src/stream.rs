@@ -2,6 +2,8 @@
 
 use crate::context::Context;
 use crate::error::{Cuda, CudaError};
+use crate::order::Known;
+use crate::work::{HostCall, Work};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use warploom_base::Cycle;
@@ -27,11 +29,20 @@ pub(crate) struct Stream {
     pub busy: bool,
 }
 
+impl Stream {
+    /// The legacy default stream waits for it on a GPU: it is not `cudaStreamNonBlocking`.
+    pub fn blocks(&self) -> bool {
+        self.flags == 0
+    }
+}
+
 /// An event.
 #[derive(Default)]
 pub(crate) struct Event {
     flags: u32,
     recorded: Option<Recorded>,
+    /// It was recorded last in a stream that captured: in which capture, behind which nodes.
+    pub captured: Option<(u64, Vec<u64>)>,
 }
 
 /// How an event was recorded last.
@@ -41,6 +52,8 @@ struct Recorded {
     stream: u64,
     /// When the mark was reached, or [`NOT_YET`].
     time: Arc<AtomicU64>,
+    /// What it comes behind.
+    known: Known,
 }
 
 impl Context {
@@ -62,13 +75,15 @@ impl Context {
 
     /// Destroys one; what was asked of it is done all the same.
     pub fn destroy_stream(&mut self, handle: u64) -> Cuda {
+        self.abandon_capture(handle);
+        self.stream_attributes.remove(&handle);
         let known = self.streams.remove(&handle);
         known.map(|_| ()).ok_or(CudaError::INVALID_RESOURCE_HANDLE)
     }
 
     /// The stream that a handle stands for where it is asked for: `None` is the process's default
     /// stream. A thread's own is made now if it has none.
-    fn meant(&mut self, handle: u64) -> Cuda<Option<u64>> {
+    pub(crate) fn meant(&mut self, handle: u64) -> Cuda<Option<u64>> {
         let own = self.caller.is_some_and(|caller| caller.own_stream);
         let caller = self.caller.map(|caller| caller.thread);
         let thread = match (handle, own) {
@@ -82,6 +97,11 @@ impl Context {
         let stream = self.create_stream(0, 0)?;
         self.thread(thread).stream = Some(stream);
         Ok(Some(stream))
+    }
+
+    /// The handle by which a stream is known however it is asked for.
+    pub(crate) fn stream_key(&mut self, handle: u64) -> Cuda<u64> {
+        Ok(self.meant(handle)?.unwrap_or(LEGACY))
     }
 
     /// The simulation's number of a stream.
@@ -114,8 +134,13 @@ impl Context {
         facts.ok_or(CudaError::INVALID_RESOURCE_HANDLE)
     }
 
-    /// Waits for a stream.
+    /// Waits for a stream, which must not capture.
     pub fn synchronize_stream(&mut self, handle: u64) -> Cuda {
+        self.forbid_if_capturing(handle)?;
+        self.wait_for_stream(handle)
+    }
+
+    fn wait_for_stream(&mut self, handle: u64) -> Cuda {
         let handle = self.meant(handle)?.unwrap_or(LEGACY);
         match self.stream(handle)? {
             0 => {
@@ -124,16 +149,30 @@ impl Context {
             }
             number => self.wait(HostAction::SynchronizeStream(number))?,
         }
-        if let Some(stream) = self.streams.get_mut(&handle) {
-            stream.busy = false;
+        match self.streams.get_mut(&handle) {
+            Some(stream) => {
+                stream.busy = false;
+                self.order.stream_over(handle);
+            }
+            None => self.order.all_over(),
         }
-        Ok(())
+        self.release_spares()
     }
 
     /// Calls a function of the host when a stream has come to it. Simulated time stands still while
-    /// the host does nothing, so the host waits for it here.
-    pub fn call_in_stream(&mut self, handle: u64) -> Cuda {
-        self.synchronize_stream(handle)
+    /// the host does nothing, so the host waits for it here. Returns whether the function is to be
+    /// called now: where the stream captures it becomes a node.
+    pub fn call_in_stream(&mut self, handle: u64, call: HostCall) -> Cuda<bool> {
+        if let Some(stream) = self.capturing(handle)? {
+            return self.capture(stream, Work::Call(call)).map(|()| false);
+        }
+        self.wait_for_stream(handle).map(|()| true)
+    }
+
+    /// Looks whether a stream may call back (`cudaStreamAddCallback`): it must not capture.
+    pub fn may_call_back(&mut self, handle: u64) -> Cuda {
+        self.stream_facts(handle)?;
+        self.forbid_if_capturing(handle)
     }
 
     /// Creates an event.
@@ -144,7 +183,7 @@ impl Context {
         let handle = self.handle();
         let event = Event {
             flags,
-            recorded: None,
+            ..Event::default()
         };
         self.events.insert(handle, event);
         Ok(handle)
@@ -156,13 +195,27 @@ impl Context {
         known.map(|_| ()).ok_or(CudaError::INVALID_RESOURCE_HANDLE)
     }
 
-    /// Records an event in a stream.
-    pub fn record(&mut self, event: u64, stream: u64) -> Cuda {
-        if !self.events.contains_key(&event) {
-            return Err(CudaError::INVALID_RESOURCE_HANDLE);
+    /// Records an event in a stream; `external` makes that a node where the stream captures.
+    pub fn record(&mut self, event: u64, stream: u64, external: bool) -> Cuda {
+        self.known_event(event)?;
+        if let Some(stream) = self.capturing(stream)? {
+            return match external {
+                true => self.capture(stream, Work::Record(event)),
+                false => self.capture_event(event, stream),
+            };
         }
-        let stream = self.meant(stream)?.unwrap_or(LEGACY);
+        let stream = self.stream_key(stream)?;
         let number = self.busy_stream(stream)?;
+        self.perform_record(event, number, stream)
+    }
+
+    /// The event is one.
+    pub(crate) fn known_event(&self, event: u64) -> Cuda {
+        self.event(event).map(|_| ())
+    }
+
+    /// Records an event in the order of a stream of the simulation, for the program `handle`.
+    pub(crate) fn perform_record(&mut self, event: u64, number: u32, handle: u64) -> Cuda {
         let time = Arc::new(AtomicU64::new(NOT_YET));
         let kept = Arc::clone(&time);
         let mark = self.mark(
@@ -173,26 +226,45 @@ impl Context {
             }),
         )?;
         if let Some(event) = self.events.get_mut(&event) {
-            event.recorded = Some(Recorded { mark, stream, time });
+            event.captured = None;
+            event.recorded = Some(Recorded {
+                mark,
+                stream: handle,
+                time,
+                known: self.order.recorded(handle),
+            });
         }
         Ok(())
     }
 
-    fn event(&self, handle: u64) -> Cuda<&Event> {
+    pub(crate) fn event(&self, handle: u64) -> Cuda<&Event> {
         self.events
             .get(&handle)
             .ok_or(CudaError::INVALID_RESOURCE_HANDLE)
     }
 
-    /// Lets a stream wait for an event.
-    pub fn wait_for_event(&mut self, stream: u64, event: u64) -> Cuda {
-        let mark = self
-            .event(event)?
-            .recorded
-            .as_ref()
-            .map(|recorded| recorded.mark);
+    /// Lets a stream wait for an event; `external` makes that a node where the stream captures.
+    pub fn wait_for_event(&mut self, stream: u64, event: u64, external: bool) -> Cuda {
+        self.known_event(event)?;
+        if external && let Some(stream) = self.capturing(stream)? {
+            return self.capture(stream, Work::Wait(event));
+        }
+        if self.joins_capture(stream, event)? {
+            return Ok(());
+        }
+        let key = self.stream_key(stream)?;
+        if let Some(recorded) = &self.event(event)?.recorded {
+            let known = recorded.known.clone();
+            self.order.waits(key, &known);
+        }
         let stream = self.busy_stream(stream)?;
-        match mark {
+        self.perform_wait(event, stream)
+    }
+
+    /// Lets a stream of the simulation wait for an event.
+    pub(crate) fn perform_wait(&mut self, event: u64, stream: u32) -> Cuda {
+        let recorded = &self.event(event)?.recorded;
+        match recorded.as_ref().map(|recorded| recorded.mark) {
             Some(mark) => self.act(HostAction::WaitFor { stream, mark }),
             None => Ok(()),
         }
@@ -200,13 +272,14 @@ impl Context {
 
     /// Waits for an event; one that was never recorded is there at once.
     pub fn synchronize_event(&mut self, event: u64) -> Cuda {
+        self.forbid_captured(event)?;
         let Some(Recorded { stream, .. }) = self.event(event)?.recorded.clone() else {
             return Ok(());
         };
         if self.stream(stream).is_err() {
             return self.synchronize();
         }
-        self.synchronize_stream(stream)
+        self.wait_for_stream(stream)
     }
 
     /// Milliseconds between two events.

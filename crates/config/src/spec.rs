@@ -95,7 +95,7 @@ pub struct DeviceSpec {
     pub flush_l2_at_kernel_end: bool,
     /// What SMs send is answered at once: no network, no L2, no DRAM.
     pub perfect_memory: bool,
-    /// Host-to-device copies leave their lines in L2.
+    /// Copies between host and device leave their lines in L2.
     pub copies_warm_l2: bool,
     /// Core cycles that a message takes between an SM and the network in either direction, taken
     /// out of `partition.rop_cycles` so that the round trip keeps its length. It is also how far

@@ -3,7 +3,7 @@
 use crate::device::the_one;
 use crate::ffi::get;
 use crate::types::{CCopy3, CExtent, CPeerCopy3, CPitched, CPosition};
-use warploom_app::{Area, Box3, Context, Cuda, CudaError, Direction, End};
+use warploom_app::{Area, Box3, Context, Copy3, Cuda, CudaError, Direction, End, Place};
 
 /// The default stream, for which the host waits.
 const HERE: (u64, bool) = (0, true);
@@ -60,11 +60,11 @@ fn copy1(
 }
 
 /// Copies to a symbol have no other kinds, nor have those from one.
-const TO_SYMBOL: [i32; 3] = [1, DEVICE_TO_DEVICE, 4];
-const FROM_SYMBOL: [i32; 3] = [2, DEVICE_TO_DEVICE, 4];
+pub const TO_SYMBOL: [i32; 3] = [1, DEVICE_TO_DEVICE, 4];
+pub const FROM_SYMBOL: [i32; 3] = [2, DEVICE_TO_DEVICE, 4];
 
 /// The place in a symbol.
-fn in_symbol(
+pub fn in_symbol(
     context: &mut Context,
     symbol: u64,
     (bytes, offset): (usize, usize),
@@ -197,37 +197,26 @@ fn array2(
     context.copy(to, from, rows(width, height), Direction::of(kind)?, stream)
 }
 
-/// One end of a copy in three dimensions, and bytes of what its positions and extents count.
-fn end3(context: &Context, array: u64, pitched: CPitched, at: CPosition) -> Cuda<(End, u64)> {
-    let (x, y, z) = (at.x as u64, at.y as u64, at.z as u64);
-    if array != 0 {
-        let own = context.array(array)?;
-        let texel = own.channels.texel_bytes()?;
-        return Ok((own.place(x * texel, y, z), texel));
-    }
-    let (pitch, rows) = (pitched.pitch as u64, pitched.height.max(1) as u64);
-    let slice = pitch.saturating_mul(rows);
-    let offset = z
-        .saturating_mul(slice)
-        .saturating_add(y.saturating_mul(pitch))
-        .saturating_add(x);
-    let end = End {
-        address: pitched.pointer.wrapping_add(offset),
-        pitch,
-        slice,
+/// A description of a copy, as the header lays it out.
+pub fn described(own: &CCopy3) -> Cuda<Copy3> {
+    let place = |array, at: CPosition, memory: CPitched| Place {
+        array,
+        position: [at.x, at.y, at.z].map(|n| n as u64),
+        pointer: memory.pointer,
+        pitch: memory.pitch as u64,
+        width: memory.width as u64,
+        height: memory.height as u64,
     };
-    Ok((end, 1))
+    Ok(Copy3 {
+        to: place(own.to_array, own.to_position, own.to),
+        from: place(own.from_array, own.from_position, own.from),
+        extent: own.extent.into(),
+        direction: Direction::of(own.kind)?,
+    })
 }
 
 fn copy3(context: &mut Context, own: CCopy3, stream: (u64, bool)) -> Cuda {
-    let (to, to_unit) = end3(context, own.to_array, own.to, own.to_position)?;
-    let (from, from_unit) = end3(context, own.from_array, own.from, own.from_position)?;
-    let extent = Box3 {
-        width: own.extent.width as u64 * to_unit.max(from_unit),
-        height: own.extent.height as u64,
-        depth: own.extent.depth as u64,
-    };
-    context.copy(to, from, extent, Direction::of(own.kind)?, stream)
+    context.copy3(&described(&own)?, stream)
 }
 
 fn copy3_peer(context: &mut Context, own: CPeerCopy3, stream: (u64, bool)) -> Cuda {
@@ -251,7 +240,12 @@ fn fill(context: &mut Context, end: End, value: i32, extent: Box3, stream: u64) 
 }
 
 fn fill3(context: &mut Context, own: CPitched, value: i32, size: CExtent, stream: u64) -> Cuda {
-    let (end, _) = end3(context, 0, own, CPosition { x: 0, y: 0, z: 0 })?;
+    let (pitch, rows) = (own.pitch as u64, own.height.max(1) as u64);
+    let end = End {
+        address: own.pointer,
+        pitch,
+        slice: pitch.saturating_mul(rows),
+    };
     let extent = Box3 {
         width: size.width as u64,
         height: size.height as u64,

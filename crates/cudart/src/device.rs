@@ -93,7 +93,9 @@ runtime! {
         }
     }
 
-    fn cudaDeviceSynchronize / cudaThreadSynchronize () |context| { context.synchronize() }
+    fn cudaDeviceSynchronize / cudaThreadSynchronize () |context| {
+        context.synchronize_device()
+    }
 
     fn cudaDeviceReset / cudaThreadExit () |context| { context.reset() }
 

@@ -2,6 +2,9 @@
 
 use crate::ffi::put;
 
+/// `cudaEventRecordExternal`
+const EXTERNAL: u32 = 1;
+
 runtime! {
     fn cudaEventCreate(to: *mut u64) |context| {
         let event = context.create_event(0)?;
@@ -16,13 +19,13 @@ runtime! {
     fn cudaEventDestroy(event: u64) |context| { context.destroy_event(event) }
 
     fn cudaEventRecord / cudaEventRecord_ptsz (event: u64, stream: u64) |context| {
-        context.record(event, stream)
+        context.record(event, stream, false)
     }
 
     fn cudaEventRecordWithFlags / cudaEventRecordWithFlags_ptsz (
-        event: u64, stream: u64, _flags: u32,
+        event: u64, stream: u64, flags: u32,
     ) |context| {
-        context.record(event, stream)
+        context.record(event, stream, flags & EXTERNAL != 0)
     }
 
     fn cudaEventSynchronize(event: u64) |context| { context.synchronize_event(event) }

@@ -66,6 +66,41 @@ pub unsafe fn put_bytes(to: *mut u8, bytes: &[u8]) -> Cuda {
     Ok(())
 }
 
+/// Reads several values.
+///
+/// # Safety
+/// See above.
+pub unsafe fn list<T: Copy>(from: *const T, count: usize) -> Cuda<Vec<T>> {
+    // SAFETY: see above.
+    (0..count)
+        .map(|at| unsafe { get(from.wrapping_add(at)) })
+        .collect::<Cuda<Vec<T>>>()
+        .and_then(|values| match from.is_null() && count > 0 {
+            true => Err(CudaError::INVALID_VALUE),
+            false => Ok(values),
+        })
+}
+
+/// Writes as many handles as there is room for, as the runtime gives lists: without a place, how
+/// many there are; else those that fit, zeros in the room behind them, and how many were written.
+///
+/// # Safety
+/// See above.
+pub unsafe fn put_list(to: *mut u64, count: *mut usize, values: &[u64]) -> Cuda {
+    if to.is_null() {
+        // SAFETY: see above.
+        return unsafe { put(count, values.len()) };
+    }
+    // SAFETY: see above.
+    unsafe {
+        let room = get(count)?;
+        for at in 0..room {
+            put(to.wrapping_add(at), values.get(at).copied().unwrap_or(0))?;
+        }
+        put(count, room.min(values.len()))
+    }
+}
+
 /// Reads a C string.
 ///
 /// # Safety

@@ -4,7 +4,7 @@ use crate::ffi::{bytes, get, put, put_if};
 use crate::process::{call_function, call_with, with};
 use crate::types::{CDim3, CLaunchConfiguration};
 use std::ffi::c_void;
-use warploom_app::{Configuration, Context, Cuda, CudaError, LaunchRequest};
+use warploom_app::{Configuration, Context, Cuda, CudaError, HostCall, LaunchRequest};
 
 /// `cudaLaunchAttributeCooperative`
 const COOPERATIVE: i32 = 2;
@@ -117,6 +117,23 @@ unsafe fn launch(
     arguments: *const *const u8,
     cooperative: bool,
 ) -> Cuda {
+    let shape = (grid, block, shared);
+    // SAFETY: see above.
+    let request = unsafe { request(context, function, shape, arguments, cooperative) }?;
+    context.launch(request, stream)
+}
+
+/// A launch with its arguments.
+///
+/// # Safety
+/// `arguments` is null or holds a pointer to each parameter's value.
+pub unsafe fn request(
+    context: &mut Context,
+    function: u64,
+    (grid, block, shared): (CDim3, CDim3, usize),
+    arguments: *const *const u8,
+    cooperative: bool,
+) -> Cuda<LaunchRequest> {
     let sizes = context.parameters(function)?;
     let mut values = Vec::with_capacity(sizes.len());
     for (at, size) in sizes.into_iter().enumerate() {
@@ -129,15 +146,27 @@ unsafe fn launch(
         // SAFETY: see above.
         values.push(unsafe { bytes(value, size) });
     }
-    context.launch(LaunchRequest {
+    Ok(LaunchRequest {
         function,
         grid: grid.into(),
         block: block.into(),
         shared_bytes: shared as u64,
-        stream,
         arguments: values,
         cooperative,
     })
+}
+
+/// Calls a function of the host that was kept.
+///
+/// # Safety
+/// The program gave the address of such a function, and its argument.
+pub unsafe fn call_host(call: HostCall) {
+    // SAFETY: see above.
+    let function = unsafe { std::mem::transmute::<usize, HostFunction>(call.function as usize) };
+    if let Some(function) = function {
+        // SAFETY: see above.
+        call_function(|| unsafe { function(call.data as *mut c_void) });
+    }
 }
 
 type HostFunction = Option<unsafe extern "C" fn(*mut c_void)>;
@@ -152,8 +181,16 @@ macro_rules! host_functions {
             let Some(function) = function else {
                 return call_with($own, |_| Err(CudaError::INVALID_VALUE));
             };
-            let code = call_with($own, |context| context.call_in_stream(stream));
-            if code == 0 {
+            let call = HostCall {
+                function: function as usize as u64,
+                data: data as u64,
+            };
+            let mut now = false;
+            let code = call_with($own, |context| {
+                now = context.call_in_stream(stream, call)?;
+                Ok(())
+            });
+            if now {
                 // SAFETY: the program gives a function that takes its data.
                 call_function(|| unsafe { function(data) });
             }
@@ -170,10 +207,10 @@ macro_rules! host_functions {
             let Some(function) = function else {
                 return call_with($own, |_| Err(CudaError::INVALID_VALUE));
             };
-            let code = call_with($own, |context| context.stream_facts(stream).map(|_| ()));
+            let code = call_with($own, |context| context.may_call_back(stream));
             if code == 0 {
                 // It is called, and told, also when what came before it in the stream has failed.
-                let status = call_with($own, |context| context.call_in_stream(stream));
+                let status = call_with($own, |context| context.synchronize_stream(stream));
                 // SAFETY: the program gives a function that takes its data.
                 call_function(|| unsafe { function(stream, status, data) });
             }

@@ -18,15 +18,21 @@
 mod process;
 
 mod array;
+mod capture;
 mod copy;
 mod device;
+mod driver;
 mod error;
 mod event;
+mod executable;
 mod ffi;
 mod function;
+mod graph;
 mod host;
 mod launch;
 mod memory;
+mod node;
+mod pool;
 mod register;
 mod stream;
 mod texture;

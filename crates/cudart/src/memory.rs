@@ -13,7 +13,7 @@ const REGISTRATION_FLAGS: u32 = 0xf;
 const ATTACH_FLAGS: std::ops::RangeInclusive<u32> = 1..=2;
 
 /// Nothing is allocated that nobody hears of.
-fn wanted<T>(to: *mut T) -> Cuda {
+pub fn wanted<T>(to: *mut T) -> Cuda {
     match to.is_null() {
         true => Err(CudaError::INVALID_VALUE),
         false => Ok(()),
@@ -41,20 +41,8 @@ runtime! {
         put(to, address)
     }
 
-    fn cudaMallocAsync / cudaMallocAsync_ptsz (to: *mut u64, bytes: usize, stream: u64) |context| {
-        wanted(to)?;
-        context.stream_facts(stream)?;
-        let address = context.malloc(bytes as u64)?;
-        put(to, address)
-    }
-
     fn cudaFree(address: u64) |context| {
         context.free(address, &[Kind::Device, Kind::Managed])
-    }
-
-    fn cudaFreeAsync / cudaFreeAsync_ptsz (address: u64, stream: u64) |context| {
-        context.stream_facts(stream)?;
-        context.free(address, &[Kind::Device])
     }
 
     fn cudaMallocPitch(to: *mut u64, pitch: *mut usize, width: usize, height: usize) |context| {

@@ -1,7 +1,7 @@
 //! The process's one context: how it begins, who may use it, how it ends.
 
 use crate::host::Memory;
-use std::ffi::{CStr, CString};
+use std::ffi::{CStr, CString, c_int, c_void};
 use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -37,8 +37,9 @@ fn begin() -> Process {
     if let Err(message) = &context {
         say(&format!("warploom: {message}\n"));
     }
-    // SAFETY: `end` is a function of this library, which stays loaded until it was called.
-    unsafe { libc::atexit(end) };
+    // SAFETY: `end` is a function of this library, which stays loaded until it was called, and takes
+    // no argument.
+    unsafe { on_exit(end, std::ptr::null_mut()) };
     Process {
         id: std::process::id(),
         abi: loaded_abi(),
@@ -99,19 +100,46 @@ fn loaded_abi() -> Abi {
     }
 }
 
+unsafe extern "C" {
+    /// As `atexit`; the function is told the exit status (of the C library of GNU).
+    fn on_exit(
+        function: extern "C" fn(status: c_int, argument: *mut c_void),
+        argument: *mut c_void,
+    ) -> c_int;
+}
+
+/// What ended the simulation early, if the program's own exit status is success.
+const FAULT: c_int = 1;
+/// Settings that cannot be used.
+const INPUT: c_int = 2;
+
 /// At the process's regular end. A child of a fork ends without a word: its parent reports.
-extern "C" fn end() {
-    if let Some(process) = PROCESS.get()
-        && process.id == std::process::id()
-        && let Ok(context) = &process.context
-    {
-        // A handler of a signal may end the process inside a call: that will never be done.
-        if process.user.load(Ordering::Relaxed) == own_number() {
-            say("warploom: the program ended inside a call of the runtime: there is no result\n");
-            return;
-        }
-        let finish = || InUse::by_us(context, &process.user).context.finish();
-        let _ = catch_unwind(AssertUnwindSafe(finish));
+extern "C" fn end(status: c_int, _argument: *mut c_void) {
+    let Some(process) = PROCESS.get() else { return };
+    if process.id != std::process::id() {
+        return;
+    }
+    let own = match &process.context {
+        Ok(context) => finish(context, &process.user),
+        Err(_) => INPUT,
+    };
+    if status == 0 && own != 0 {
+        // SAFETY: the C library goes on with the functions that it has not called yet.
+        unsafe { libc::exit(own) };
+    }
+}
+
+/// Ends the simulation. Gives the exit status of a program that has none of its own.
+fn finish(context: &Mutex<Context>, user: &AtomicUsize) -> c_int {
+    // A handler of a signal may end the process inside a call: that will never be done.
+    if user.load(Ordering::Relaxed) == own_number() {
+        say("warploom: the program ended inside a call of the runtime: there is no result\n");
+        return 0;
+    }
+    let finish = || InUse::by_us(context, user).context.finish();
+    match catch_unwind(AssertUnwindSafe(finish)) {
+        Ok(true) => 0,
+        _ => FAULT,
     }
 }
 

@@ -1,7 +1,10 @@
 //! Streams.
 
-use crate::ffi::{put, put_if};
-use warploom_app::CudaError;
+use crate::ffi::{get, put, put_if};
+use warploom_app::{AttributeValue, CudaError};
+
+/// `cudaEventWaitExternal`
+const EXTERNAL: u32 = 1;
 
 runtime! {
     fn cudaStreamCreate(to: *mut u64) |context| {
@@ -31,9 +34,9 @@ runtime! {
     }
 
     fn cudaStreamWaitEvent / cudaStreamWaitEvent_ptsz (
-        stream: u64, event: u64, _flags: u32,
+        stream: u64, event: u64, flags: u32,
     ) |context| {
-        context.wait_for_event(stream, event)
+        context.wait_for_event(stream, event, flags & EXTERNAL != 0)
     }
 
     fn cudaStreamGetFlags / cudaStreamGetFlags_ptsz (stream: u64, to: *mut u32) |context| {
@@ -56,17 +59,20 @@ runtime! {
         put(to, 0)
     }
 
-    fn cudaStreamIsCapturing / cudaStreamIsCapturing_ptsz (stream: u64, to: *mut i32) |context| {
-        context.stream_facts(stream)?;
-        put(to, 0)
+    fn cudaStreamGetAttribute / cudaStreamGetAttribute_ptsz (
+        stream: u64, number: i32, to: *mut AttributeValue,
+    ) |context| {
+        put(to, context.stream_attribute(stream, number)?)
     }
 
-    // Whatever else a release tells by more pointers, it tells of streams that capture.
-    fn cudaStreamGetCaptureInfo / cudaStreamGetCaptureInfo_ptsz / cudaStreamGetCaptureInfo_v2
-        / cudaStreamGetCaptureInfo_v2_ptsz / cudaStreamGetCaptureInfo_v3
-        / cudaStreamGetCaptureInfo_v3_ptsz (stream: u64, to: *mut i32) |context| {
-        context.stream_facts(stream)?;
-        put(to, 0)
+    fn cudaStreamSetAttribute / cudaStreamSetAttribute_ptsz (
+        stream: u64, number: i32, value: *const AttributeValue,
+    ) |context| {
+        context.set_stream_attribute(stream, number, get(value)?)
+    }
+
+    fn cudaStreamCopyAttributes / cudaStreamCopyAttributes_ptsz (to: u64, from: u64) |context| {
+        context.copy_stream_attributes(to, from)
     }
 
     fn cudaDeviceGetStreamPriorityRange(least: *mut i32, greatest: *mut i32) |_context| {

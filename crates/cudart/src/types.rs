@@ -198,6 +198,113 @@ pub struct CLaunchAttribute {
     pub value: [u32; 16],
 }
 
+/// `cudaKernelNodeParams`, and the part of its second version that is the same.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct CKernelNode {
+    pub function: u64,
+    pub grid: CDim3,
+    pub block: CDim3,
+    pub shared_bytes: u32,
+    pub arguments: *const *const u8,
+    pub extra: *const u64,
+}
+
+/// `cudaMemsetParams`, and the part of its second version that is the same.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct CFillNode {
+    pub address: u64,
+    pub pitch: usize,
+    pub value: u32,
+    pub element: u32,
+    pub width: usize,
+    pub height: usize,
+}
+
+/// `cudaHostNodeParams`, and the part of its second version that is the same.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct CHostNode {
+    pub function: u64,
+    pub data: u64,
+}
+
+/// `cudaMemcpyNodeParams`
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct CCopyNode {
+    pub flags: i32,
+    pub reserved: [i32; 3],
+    pub copy: CCopy3,
+}
+
+/// `cudaGraphNodeParams`: a kind and the largest of its parts.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct CNode {
+    pub kind: i32,
+    pub reserved: [i32; 3],
+    pub part: [u64; 29],
+    pub more: u64,
+}
+
+/// `cudaMemLocation`
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct CLocation {
+    pub kind: i32,
+    pub id: i32,
+}
+
+/// `cudaMemPoolProps`
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct CPoolProperties {
+    pub kind: i32,
+    pub handles: i32,
+    pub location: CLocation,
+    pub more: [u64; 9],
+}
+
+/// `cudaMemAccessDesc`
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct CPoolAccess {
+    pub location: CLocation,
+    pub flags: i32,
+}
+
+/// `cudaMemAllocNodeParams`
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct CAllocationNode {
+    pub properties: CPoolProperties,
+    pub access: *const CPoolAccess,
+    pub count: usize,
+    pub bytes: usize,
+    pub address: u64,
+}
+
+/// `cudaGraphInstantiateParams`
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct CInstantiation {
+    pub flags: u64,
+    pub stream: u64,
+    pub wrong_node: u64,
+    pub result: i32,
+}
+
+/// `cudaGraphExecUpdateResultInfo`, from release 12 on.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct CUpdate {
+    pub result: i32,
+    pub wrong_node: u64,
+    pub wrong_from: u64,
+}
+
 /// `cudaLaunchConfig_t`
 #[repr(C)]
 #[derive(Clone, Copy)]

@@ -134,6 +134,32 @@ fn streams_events_and_threads() {
 }
 
 #[test]
+fn copies_to_memory_that_is_not_pinned_are_done_when_they_return() {
+    check(13, "transfer", QUIET);
+    check(13, "transfer", FUNCTIONAL);
+}
+
+#[test]
+fn graphs_are_captured_put_together_changed_and_replayed() {
+    for program in ["graph", "graph-per-thread"] {
+        // Branches of a graph run at the same time.
+        let ran = check(13, program, QUIET);
+        let said = ran.stdout();
+        assert!(said.starts_with("at the same time: yes"), "{said}");
+        assert_eq!(ran.stderr(), "");
+        check(13, program, FUNCTIONAL);
+    }
+}
+
+#[test]
+fn pools_give_memory_in_the_order_of_streams() {
+    for program in ["pool", "pool-per-thread"] {
+        check(13, program, QUIET);
+        check(13, program, FUNCTIONAL);
+    }
+}
+
+#[test]
 fn textures_by_object_and_by_reference() {
     check(11, "reference", QUIET);
     check(12, "texture", QUIET);
@@ -150,7 +176,8 @@ fn the_device_and_what_it_does_not_do() {
             ran.stdout()
         );
         // Called twice, told once.
-        let told = "warploom: cudaGraphCreate is not supported: it returns cudaErrorNotSupported\n";
+        let told =
+            "warploom: cudaIpcGetMemHandle is not supported: it returns cudaErrorNotSupported\n";
         assert_eq!(ran.stderr(), told);
     }
 }
@@ -213,11 +240,52 @@ fn launches_are_timed_by_place_and_by_name() {
     assert_eq!(timed(named), ["_Z4walkP4node", "_Z4walkP4node"]);
 }
 
+/// The program finds what it expects of a run that ends early: it says so, and its exit status,
+/// which is success, becomes 1.
+fn check_early_end(program: &str, what: &str, settings: &str) -> Ran {
+    let ran = run(13, program, &[what], settings);
+    let (out, err) = (ran.stdout(), ran.stderr());
+    assert!(
+        out.ends_with("all right\n"),
+        "{program} {what}:\n{out}{err}"
+    );
+    let status = ran.output.status.code();
+    assert_eq!(status, Some(1), "{program} {what}:\n{out}{err}");
+    ran
+}
+
+#[test]
+fn registers_are_those_that_are_said() {
+    let registers = |said: &str| {
+        let settings = format!("{{\"quiet\": true, \"stats\": \"STATS\"{said}}}");
+        let result = check(13, "fault", &settings).result().expect("a result");
+        result["kernels"][0]["registers_per_thread"].as_u64()
+    };
+    let counted = registers("").expect("a number");
+    assert_ne!(counted, 40);
+    assert_eq!(
+        registers(", \"registers\": {\"Z3set\": 40, \"set\": 20}"),
+        Some(40)
+    );
+    assert_eq!(registers(", \"registers\": {\"other\": 40}"), Some(counted));
+}
+
+#[test]
+fn programs_are_checked_for_what_no_fault_shows() {
+    let settings = "{\"quiet\": true, \"stats\": \"STATS\", \"check\": [\"uninitialised\"]}";
+    for (what, found) in [("", 0), ("unwritten", 1)] {
+        let ran = run(13, "fault", &[what], settings);
+        assert!(ran.output.status.success(), "{}", ran.stdout());
+        let result = ran.result().expect("a result");
+        let findings = result["findings"].as_array().map_or(0, Vec::len);
+        assert_eq!(findings, found, "{result}");
+    }
+}
+
 #[test]
 fn faults_stay_and_are_told() {
     for what in ["address", "misaligned"] {
-        let ran = run(13, "fault", &[what], QUIET);
-        assert!(ran.output.status.success(), "{what}: {}", ran.stdout());
+        let ran = check_early_end("fault", what, QUIET);
         assert!(
             ran.stderr().contains("PTX line"),
             "{what}: {}",
@@ -228,13 +296,35 @@ fn faults_stay_and_are_told() {
 }
 
 #[test]
+fn programs_that_ignore_a_fault_end_with_it() {
+    for (what, status) in [("ignored", 1), ("own", 7)] {
+        for settings in ["{}", QUIET, "{\"functional\": true}"] {
+            let ran = run(13, "fault", &[what], settings);
+            assert_eq!(ran.output.status.code(), Some(status), "{what} {settings}");
+            let told = ran.stderr();
+            let last = told.lines().last().expect("something is told");
+            let fault = "warploom: FAULT: access out of bounds in kernel `_Z3setPii`, PTX line";
+            assert!(last.starts_with(fault), "{told}");
+        }
+    }
+}
+
+#[test]
 fn memory_may_be_protected_by_pages() {
     let settings = "{\"quiet\": true, \"page_protection\": true}";
     check(13, "fault", settings);
-    let ran = run(13, "fault", &["page"], settings);
-    assert!(ran.output.status.success(), "{}", ran.stdout());
+    check_early_end("fault", "page", settings);
     let ran = run(13, "fault", &["page"], QUIET);
-    assert!(!ran.output.status.success(), "{}", ran.stdout());
+    assert!(!ran.stdout().ends_with("all right\n"), "{}", ran.stdout());
+    // A context has memory of its own around what is allocated.
+    let ran = run(13, "fault", &["above"], settings);
+    assert!(ran.output.status.success(), "{}", ran.stdout());
+    let ran = run(13, "fault", &["above"], QUIET);
+    assert!(
+        ran.stderr().contains("128 bytes before"),
+        "{}",
+        ran.stderr()
+    );
 }
 
 #[test]
@@ -255,8 +345,7 @@ fn kernels_print_when_the_host_waits() {
 
 #[test]
 fn failed_assertions_stay_and_are_told() {
-    let ran = run(13, "system", &["assert"], QUIET);
-    assert!(ran.output.status.success(), "{}", ran.stdout());
+    let ran = check_early_end("system", "assert", QUIET);
     let told = "system.cu:20: void checked(int): assertion \
                 `(int)threadIdx.x < most && \"too many\"` failed";
     assert!(ran.stderr().contains(told), "{}", ran.stderr());
@@ -269,8 +358,7 @@ fn failed_assertions_stay_and_are_told() {
 fn kernels_take_memory_themselves() {
     check(13, "heap", QUIET);
     check(13, "heap", FUNCTIONAL);
-    let ran = run(13, "heap", &["wrong"], QUIET);
-    assert!(ran.output.status.success(), "{}", ran.stdout());
+    let ran = check_early_end("heap", "wrong", QUIET);
     assert!(
         ran.stderr().contains("malloc has not given"),
         "{}",
@@ -282,8 +370,7 @@ fn kernels_take_memory_themselves() {
 fn functions_call_themselves_and_by_pointers() {
     check(13, "calls", QUIET);
     check(13, "calls", FUNCTIONAL);
-    let ran = run(13, "calls", &["deep"], QUIET);
-    assert!(ran.output.status.success(), "{}", ran.stdout());
+    let ran = check_early_end("calls", "deep", QUIET);
     assert!(ran.stderr().contains("stack overflow"), "{}", ran.stderr());
 }
 
@@ -292,8 +379,7 @@ fn surfaces_are_written_and_read() {
     check(13, "surface", QUIET);
     check(13, "surface", FUNCTIONAL);
     for what in ["outside", "reduced"] {
-        let ran = run(13, "surface", &[what], QUIET);
-        assert!(ran.output.status.success(), "{what}: {}", ran.stdout());
+        let ran = check_early_end("surface", what, QUIET);
         let told = ran.stderr();
         assert!(told.contains("outside a surface"), "{what}: {told}");
     }
@@ -304,7 +390,7 @@ fn surfaces_are_bound_to_references() {
     check(11, "surfref", QUIET);
     check(11, "surfref", FUNCTIONAL);
     let ran = run(11, "surfref", &["outside"], QUIET);
-    assert!(ran.output.status.success(), "{}", ran.stdout());
+    assert_eq!(ran.output.status.code(), Some(1), "{}", ran.stdout());
     let told = ran.stderr();
     assert!(told.contains("outside a surface"), "{told}");
 }

@@ -145,7 +145,9 @@ impl Machine<'_, '_> {
                 match self.port.image.check(self.ctx.asid, address, bytes) {
                     AccessCheck::Ok => true,
                     AccessCheck::Freed => return fault(FaultKind::Freed),
-                    AccessCheck::Outside => false,
+                    AccessCheck::Outside => {
+                        access.kind == MemKind::Load && self.port.image.reads_front(address)
+                    }
                 }
             }
         };

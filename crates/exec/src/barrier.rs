@@ -167,8 +167,8 @@ impl BarrierTable {
         release
     }
 
-    /// A warp exits: barriers that waited only for it complete. To those with a thread count its end
-    /// is no arrival. Calls `released` for each completed barrier.
+    /// A warp exits: barriers that waited only for it complete. To those with a thread count its
+    /// end is no arrival. Calls `released` for each completed barrier.
     pub fn warp_exited(&mut self, warp: u32, mut released: impl FnMut(BarrierRelease)) {
         self.live &= !(1 << warp);
         for id in 0..BARRIERS as u8 {

@@ -79,8 +79,11 @@ impl Machine<'_, '_> {
     #[inline(never)]
     fn jumped_back(&mut self) {
         self.warp.stack.count_jump();
-        if self.env.divergence == Divergence::Independent && self.warp.is_spinning() {
-            self.give_way();
+        if self.env.divergence == Divergence::Independent {
+            let polls = self.ctx.code[self.pc.index()].polls;
+            if self.warp.is_spinning(polls) {
+                self.give_way();
+            }
         }
     }
 

@@ -12,7 +12,7 @@ use crate::move_ops::mov;
 use crate::space::cvta;
 use crate::store_ops::store;
 use crate::wide::{Run, Wide};
-use warploom_ir::{Inst, Op, Program, Src};
+use warploom_ir::{CacheOp, Inst, Op, Program, Src};
 
 /// An instruction and what executes it, in one line of the host's cache.
 #[derive(Clone, Debug)]
@@ -24,19 +24,50 @@ pub(crate) struct Decoded {
     pub special: bool,
     /// It says itself where the warp goes on, also when no lane takes part.
     pub control: bool,
+    /// Jumps back over something that looks at what others may have changed: the end of a loop that
+    /// may wait.
+    pub polls: bool,
 }
 
 const _: () = assert!(size_of::<Decoded>() == 64);
 
 /// A program's instructions, for a launch with those vector instructions.
 pub(crate) fn decode(program: &Program, wide: Wide) -> Vec<Decoded> {
-    let decoded = |&inst: &Inst| Decoded {
+    let mut looks = 0;
+    // How many instructions before each one look at what others may have changed.
+    let before: Vec<u32> = (program.insts.iter())
+        .map(|inst| {
+            let before = looks;
+            looks += u32::from(looks_at_others(inst.op));
+            before
+        })
+        .collect();
+    let decoded = |(at, &inst): (usize, &Inst)| Decoded {
         run: control(inst.op).unwrap_or_else(|| run_of(inst.op, wide)),
         special: inst.src.iter().any(|src| matches!(src, Src::Special(_))),
         control: control(inst.op).is_some(),
+        polls: loop_start(&inst).is_some_and(|start| start <= at && before[start] < before[at]),
         inst,
     };
-    program.insts.iter().map(decoded).collect()
+    program.insts.iter().enumerate().map(decoded).collect()
+}
+
+/// Where a branch leads.
+fn loop_start(inst: &Inst) -> Option<usize> {
+    match inst.op {
+        Op::Bra(_) => usize::try_from(inst.imm).ok(),
+        _ => None,
+    }
+}
+
+/// The operation shows what other threads have changed meanwhile, or lets time pass.
+fn looks_at_others(op: Op) -> bool {
+    use CacheOp::{Acquire, Cv, Relaxed, Volatile};
+    match op {
+        Op::Ld(_, _, cache) => matches!(cache, Volatile | Relaxed | Acquire | Cv),
+        Op::Atom(..) | Op::Mbarrier(..) | Op::Nanosleep => true,
+        _ => false,
+    }
 }
 
 /// What executes an instruction of control flow, and those at which lanes wait for each other.

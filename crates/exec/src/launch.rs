@@ -42,6 +42,8 @@ pub struct LaunchSpec {
     pub textures: Arc<TextureTable>,
     /// `%gridid`
     pub grid_id: u64,
+    /// Bytes of code in front of the kernel's in the program's memory for code.
+    pub code_offset: u64,
     /// Address of what the barrier of a cooperative launch works on, or 0.
     pub workspace: u64,
     /// Address space of the process.
@@ -141,6 +143,7 @@ pub struct LaunchContext {
     pub(crate) dynamic_shared_bytes: u32,
     pub(crate) textures: Arc<TextureTable>,
     pub(crate) grid_id: u64,
+    pub(crate) code_offset: u64,
     pub(crate) workspace: u64,
     pub(crate) asid: u8,
     pub(crate) checks: Checks,
@@ -177,6 +180,7 @@ impl LaunchContext {
             dynamic_shared_bytes: spec.dynamic_shared_bytes,
             textures: spec.textures,
             grid_id: spec.grid_id,
+            code_offset: spec.code_offset,
             workspace: spec.workspace,
             asid: spec.asid,
             checks: spec.checks,
@@ -227,6 +231,11 @@ impl LaunchContext {
             }
             _ => None,
         })
+    }
+
+    /// Bytes of code in front of the kernel's in the program's memory for code.
+    pub fn code_offset(&self) -> u64 {
+        self.code_offset
     }
 
     /// The kernel.

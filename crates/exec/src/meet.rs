@@ -116,8 +116,8 @@ impl Gathering {
     }
 
     /// The lanes that have to execute the operation together with one, and those of them that are
-    /// not there.
-    fn group(&self, lane: usize) -> (LaneMask, LaneMask) {
+    /// not there. Of one split lanes go together also if one names the other alone, where `tied`.
+    fn group(&self, lane: usize, tied: bool) -> (LaneMask, LaneMask) {
         let (mut group, mut missing): (LaneMask, LaneMask) = (1 << lane, 0);
         loop {
             let mut grown = group;
@@ -126,11 +126,11 @@ impl Gathering {
                     let here = self.lanes >> named & 1 == 1 && self.meet(member, named);
                     *(if here { &mut grown } else { &mut missing }) |= 1 << named;
                 }
-                // Of one split those that name others go with them.
                 let names = |&other: &usize| {
                     self.part[other] == self.part[member] && self.masks[other] & group != 0
                 };
-                lanes_of(self.lanes & !group)
+                let others = if tied { self.lanes & !group } else { 0 };
+                lanes_of(others)
                     .filter(names)
                     .for_each(|other| grown |= 1 << other);
             }
@@ -146,14 +146,27 @@ impl Gathering {
     fn complete(&self, lanes: LaneMask) -> (LaneMask, LaneMask) {
         let (mut ready, mut missing, mut left) = (0, 0, lanes);
         while left != 0 {
-            let (group, absent) = self.group(lowest_lane(left));
-            if absent == 0 {
-                ready |= group;
+            let lane = lowest_lane(left);
+            let (group, absent) = self.group(lane, true);
+            let done = match absent {
+                0 => group,
+                _ => self.own_group(lane),
+            };
+            if done == 0 {
+                missing |= absent;
             }
-            missing |= absent;
-            left &= !group;
+            ready |= done;
+            left &= !(done | 1 << lane);
         }
         (ready, missing)
+    }
+
+    /// The lanes that a lane's mask names, if all are there with the same mask, as the ISA asks
+    /// for: they need no others, whoever else names them.
+    fn own_group(&self, lane: usize) -> LaneMask {
+        let (group, absent) = self.group(lane, false);
+        let same = lanes_of(group).all(|member| self.masks[member] == group);
+        if absent == 0 && same { group } else { 0 }
     }
 
     /// The parts as far as they consist of `lanes`.

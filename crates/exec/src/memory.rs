@@ -239,6 +239,8 @@ impl DeviceMemory {
 
     /// From now on only what lies outside every page of [`PROTECTED_BYTES`] with something
     /// allocated is an access out of bounds, as on a GPU. Else everything outside an allocation is.
+    /// The page in front of all allocations may be read, too: on a GPU a context has memory of its
+    /// own around them.
     pub fn protect_pages(&mut self) {
         self.by_pages = true;
     }
@@ -416,6 +418,12 @@ impl DeviceMemory {
             _ if self.by_pages && self.shares_page(asid, address) => AccessCheck::Ok,
             outside => outside,
         }
+    }
+
+    /// May a kernel read this address, in front of all global allocations? It finds zeros there.
+    #[cold]
+    pub(crate) fn reads_front(&self, address: u64) -> bool {
+        self.by_pages && (GLOBAL_BASE - PROTECTED_BYTES..GLOBAL_BASE).contains(&address)
     }
 
     #[inline]

@@ -4,17 +4,20 @@
 //! A split spins when it comes back to a state that it was in before: the same registers, the same
 //! local memory, the same place. States are compared at a few jumps after doubling intervals, so
 //! that a loop that computes is hardly slowed down, and never taken for one that spins. A loop that
-//! counts its rounds never comes back to a state: it is taken for one that spins after very many
-//! jumps, and once lanes of the warp have been found to wait for each other, after fewer.
+//! counts its rounds never comes back to a state: it is taken for one that spins after many jumps if
+//! it looks at what others may change (atomics, volatile loads), after very many if not, and after
+//! few once lanes of the warp have been found to wait for each other.
 
 /// Jumps back before states are compared.
 const FIRST: u32 = 32;
 /// Jumps back after which a state is compared with the one kept: the longest period found.
 const PERIOD: u32 = 16;
 /// Jumps back after which a split spins, whatever its state.
-const MOST: u32 = 1 << 20;
+const MOST: u32 = 1 << 18;
+/// The same in a loop that looks at what others may change.
+const MOST_POLLING: u32 = 1 << 11;
 /// The same where lanes of the warp are known to wait for each other.
-const MOST_AGAIN: u32 = 256;
+const MOST_AGAIN: u32 = FIRST;
 
 /// Watches the jumps back of a warp's splits.
 #[derive(Clone, Debug)]
@@ -38,6 +41,11 @@ impl SpinWatch {
         known: false,
     };
 
+    /// Jumps back since the watch began.
+    pub fn jumps(&self) -> u32 {
+        self.jumps
+    }
+
     /// Lanes have met: what they did before does not count.
     pub fn restart(&mut self) {
         *self = Self {
@@ -46,13 +54,18 @@ impl SpinWatch {
         };
     }
 
-    /// The running split has jumped back, in this state. True if it spins.
-    pub fn jumped(&mut self, state: impl FnOnce() -> u64) -> bool {
+    /// The running split has jumped back, in this state, in a loop that polls or not. True if it
+    /// spins.
+    pub fn jumped(&mut self, polls: bool, state: impl FnOnce() -> u64) -> bool {
         self.jumps += 1;
         if self.jumps < self.next {
             return false;
         }
-        let most = if self.known { MOST_AGAIN } else { MOST };
+        let most = match (self.known, polls) {
+            (true, _) => MOST_AGAIN,
+            (_, true) => MOST_POLLING,
+            _ => MOST,
+        };
         let spins = self.jumps >= most || self.compare(state());
         if spins {
             self.restart();
@@ -77,19 +90,25 @@ impl SpinWatch {
 
 #[cfg(test)]
 mod tests {
-    use super::{FIRST, MOST, MOST_AGAIN, PERIOD, SpinWatch};
+    use super::{FIRST, MOST, MOST_AGAIN, MOST_POLLING, PERIOD, SpinWatch};
 
     /// The jump at which a loop is found to spin whose state at a jump is `state`.
     fn found(watch: &mut SpinWatch, state: impl Fn(u32) -> u64) -> Option<u32> {
-        (1..=2 * MOST).find(|&jump| watch.jumped(|| state(jump)))
+        (1..=2 * MOST).find(|&jump| watch.jumped(false, || state(jump)))
+    }
+
+    /// The same of a warp of which nothing is known.
+    fn first(state: impl Fn(u32) -> u64) -> Option<u32> {
+        let mut watch = SpinWatch::NEW;
+        found(&mut watch, state)
     }
 
     #[test]
     fn a_state_that_comes_back_is_found() {
-        assert_eq!(found(&mut SpinWatch::NEW, |_| 7), Some(FIRST + 1));
+        assert_eq!(first(|_| 7), Some(FIRST + 1));
         let period = |n: u32| move |jump: u32| u64::from(jump % n);
-        assert_eq!(found(&mut SpinWatch::NEW, period(3)), Some(FIRST + 3));
-        let longest = found(&mut SpinWatch::NEW, period(PERIOD));
+        assert_eq!(first(period(3)), Some(FIRST + 3));
+        let longest = first(period(PERIOD));
         assert_eq!(longest, Some(FIRST + PERIOD));
     }
 
@@ -97,7 +116,7 @@ mod tests {
     #[test]
     fn a_loop_may_begin_with_other_states() {
         let late = |jump: u32| u64::from(jump.min(100));
-        assert_eq!(found(&mut SpinWatch::NEW, late), Some(129));
+        assert_eq!(first(late), Some(129));
     }
 
     #[test]
@@ -105,5 +124,8 @@ mod tests {
         let mut watch = SpinWatch::NEW;
         assert_eq!(found(&mut watch, u64::from), Some(MOST));
         assert_eq!(found(&mut watch, u64::from), Some(MOST_AGAIN));
+        let mut watch = SpinWatch::NEW;
+        let polling = (1..=MOST).find(|&jump| watch.jumped(true, || jump.into()));
+        assert_eq!(polling, Some(MOST_POLLING));
     }
 }

@@ -275,3 +275,141 @@ fn leave(list: &mut Vec<Entry>, at: usize) -> Released {
         lanes,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Choice, Released};
+    use crate::stack::{FUNCTION_END, Returned, SimtStack};
+    use warploom_base::{LaneMask, Pc};
+
+    /// A warp of four lanes at instruction 0.
+    fn warp() -> SimtStack {
+        let mut stack = SimtStack::default();
+        stack.reset(0b1111);
+        stack
+    }
+
+    /// Lanes go different ways: the last of the groups runs.
+    fn part(stack: &mut SimtStack, groups: &[(u32, LaneMask)], meet: Option<u32>) {
+        let groups: Vec<_> = groups.iter().map(|&(pc, lanes)| (Pc(pc), lanes)).collect();
+        stack.diverge(&groups, meet.map(Pc));
+    }
+
+    /// Entries as (next instruction, lanes), bottom first.
+    fn entries(stack: &SimtStack) -> Vec<(u32, LaneMask)> {
+        let all = stack.below.iter().chain([&stack.top]);
+        all.map(|e| (e.pc.0, e.lanes)).collect()
+    }
+
+    const END: u32 = FUNCTION_END.0;
+
+    #[test]
+    fn another_split_comes_to_the_top_and_the_others_keep_their_order() {
+        let mut stack = warp();
+        part(&mut stack, &[(10, 0b0001), (20, 0b1110)], Some(90));
+        part(&mut stack, &[(30, 0b0010), (40, 0b1100)], Some(80));
+        assert_eq!(
+            entries(&stack),
+            [(90, 15), (10, 1), (80, 14), (30, 2), (40, 12)]
+        );
+        stack.wait();
+        assert!(stack.choose(Choice::Youngest));
+        assert_eq!(stack.top(), Some((Pc(30), 0b0010)));
+        assert_eq!(
+            entries(&stack),
+            [(90, 15), (10, 1), (80, 14), (40, 12), (30, 2)]
+        );
+        stack.wait();
+        assert!(stack.choose(Choice::Youngest));
+        assert_eq!(
+            entries(&stack),
+            [(90, 15), (80, 14), (40, 12), (30, 2), (10, 1)]
+        );
+        stack.wait();
+        assert!(!stack.choose(Choice::Youngest), "all wait");
+    }
+
+    #[test]
+    fn splits_that_spin_take_turns() {
+        let mut stack = warp();
+        part(
+            &mut stack,
+            &[(10, 0b0001), (20, 0b0010), (30, 0b1100)],
+            Some(90),
+        );
+        let mut turns = Vec::new();
+        for _ in 0..6 {
+            assert!(stack.choose(Choice::OldestBut(stack.top.lanes)));
+            turns.push(stack.top.lanes);
+        }
+        assert_eq!(turns, [1, 2, 12, 1, 2, 12]);
+    }
+
+    #[test]
+    fn splits_at_one_place_run_together_where_they_meet_others_as_before() {
+        let mut stack = warp();
+        part(&mut stack, &[(10, 0b0001), (20, 0b1110)], Some(90));
+        part(&mut stack, &[(10, 0b0010), (40, 0b1100)], Some(80));
+        stack.unite();
+        // The lanes at 10 meet the others at 90; those at 40 meet nobody at 80 any more.
+        assert_eq!(entries(&stack), [(90, 15), (10, 3), (80, 12), (40, 12)]);
+        assert_eq!(stack.below[1].rpc, Pc(90));
+    }
+
+    #[test]
+    fn lanes_leave_the_innermost_place_where_those_wanted_wait() {
+        let mut stack = warp();
+        part(&mut stack, &[(90, 0b0001), (20, 0b1110)], Some(90));
+        part(&mut stack, &[(80, 0b0010), (40, 0b1100)], Some(80));
+        stack.wait();
+        let mut inner = stack.clone();
+        assert_eq!(inner.release(0), Some(Released::Split));
+        assert!(inner.choose(Choice::Youngest));
+        assert_eq!(entries(&inner), [(90, 15), (80, 12), (40, 12), (80, 2)]);
+        assert_eq!(stack.release(0b0001), Some(Released::Split));
+        assert!(stack.choose(Choice::Youngest));
+        assert_eq!(stack.top(), Some((Pc(90), 0b0001)));
+        assert_eq!(
+            stack.release(0),
+            Some(Released::Split),
+            "lane 1 leaves, too"
+        );
+        assert_eq!(stack.release(0), None, "the others are elsewhere");
+    }
+
+    #[test]
+    fn lanes_that_returned_leave_the_call() {
+        let mut stack = warp();
+        stack.call(Pc(5), Pc(50), 3, 0b0111);
+        part(&mut stack, &[(END, 0b0001), (60, 0b0110)], None);
+        stack.wait();
+        let returned = Returned {
+            call: Pc(5),
+            callee: 3,
+            lanes: 0b0001,
+        };
+        assert_eq!(stack.release(0b0001), Some(Released::Returned(returned)));
+        assert_eq!(stack.release(0b0001), Some(Released::Split));
+        assert!(stack.choose(Choice::Youngest));
+        assert_eq!(
+            stack.top(),
+            Some((Pc(6), 0b1001)),
+            "with the lane that did not call"
+        );
+        assert!(!stack.is_called());
+    }
+
+    #[test]
+    fn of_a_split_that_waits_some_lanes_may_go_on() {
+        let mut stack = warp();
+        part(&mut stack, &[(20, 0b0001), (10, 0b1110)], Some(90));
+        stack.wait();
+        assert!(stack.choose(Choice::Youngest));
+        stack.pass(Pc(10), 0b0110);
+        assert_eq!(entries(&stack), [(90, 15), (11, 14), (10, 8), (20, 1)]);
+        assert_eq!(stack.waiting().collect::<Vec<_>>(), [(Pc(10), 0b1000)]);
+        stack.pass(Pc(10), 0b1000);
+        stack.unite();
+        assert_eq!(entries(&stack), [(90, 15), (11, 14), (20, 1)]);
+    }
+}

@@ -5,11 +5,11 @@
 //! and one entry per group goes on top; a group that reaches its meeting place is dropped. A call
 //! pushes an entry of its own; returns of parted lanes meet at its end.
 //!
-//! Invariant: the entries, bottom first, are a forest in preorder. An entry's lanes contain those of
-//! the entries that stem from it, which follow it, and lanes of other entries after it are disjoint
-//! from its own. So every entry that is followed by a disjoint one is a leaf: a *split*, whose lanes
-//! can execute. The top is a leaf. [`crate::splits`] lets another leaf come to the top where one
-//! has to wait; kernels in which no lanes wait for each other never go there.
+//! Invariant: the entries, bottom first, are a forest in preorder. An entry's lanes contain those
+//! of the entries that stem from it, which follow it, and lanes of other entries after it are
+//! disjoint from its own. So every entry that is followed by a disjoint one is a leaf: a *split*,
+//! whose lanes can execute. The top is a leaf. [`crate::splits`] lets another leaf come to the top
+//! where one has to wait; kernels in which no lanes wait for each other never go there.
 
 use warploom_base::{LaneMask, Pc};
 

@@ -251,13 +251,13 @@ impl WarpState {
         }
     }
 
-    /// The running split, which has just jumped back, spins.
-    pub(crate) fn is_spinning(&mut self) -> bool {
+    /// The running split, which has just jumped back in a loop that polls or not, spins.
+    pub(crate) fn is_spinning(&mut self, polls: bool) -> bool {
         if std::mem::take(&mut self.stack.met) {
             self.spins.restart();
         }
         let mut watch = std::mem::replace(&mut self.spins, SpinWatch::NEW);
-        let spins = watch.jumped(|| self.fingerprint());
+        let spins = watch.jumped(polls, || self.state());
         self.spins = watch;
         spins
     }
@@ -316,9 +316,18 @@ impl WarpState {
         self.stack.spin()
     }
 
-    /// A number that two equal states of the warp share: registers, predicates, place. A warp that
-    /// comes back to a state while nothing else changes will do so for ever.
+    /// A number that two equal states of the warp share: registers, predicates, place, and how long
+    /// its splits have spun. A warp that comes back to a state while nothing else changes will do
+    /// so for ever.
     pub fn fingerprint(&self) -> u64 {
+        let mut digest = Digest::new();
+        digest.u64(self.state());
+        digest.u64(self.spins.jumps().into());
+        digest.finish()
+    }
+
+    /// The same, however long its splits have spun.
+    fn state(&self) -> u64 {
         let mut digest = Digest::new();
         self.regs.digest(&mut digest);
         digest.u64(self.carry.into());

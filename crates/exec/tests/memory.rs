@@ -95,6 +95,34 @@ fn pages_with_something_allocated_may_be_accessed_where_they_are_protected_as_on
     }
 }
 
+/// A warp that loads a word from `address` on, or stores one there, where pages are protected.
+fn access_by_pages(address: u64, store: bool) -> Result<(), FaultKind> {
+    let mut b = Builder::new();
+    let at = b.c(address);
+    b.push(match store {
+        true => inst(st(MemSpace::Global, WORD), &[], &[at, at]),
+        false => inst(ld(MemSpace::Global, WORD), &[d(0)], &[at]),
+    });
+    b.push(inst(Op::Exit, &[], &[]));
+    let mut bench = Bench::new(b.launch(1, 32));
+    bench.memory.alloc(0, 4096).unwrap();
+    bench.memory.protect_pages();
+    bench.step().map_err(|fault| fault.kind)
+}
+
+#[test]
+fn what_lies_in_front_of_the_first_allocation_may_be_read_where_pages_are_protected() {
+    assert_eq!(access_by_pages(GLOBAL_BASE, false), Ok(()));
+    for below in [4, 128, PROTECTED_BYTES] {
+        let address = GLOBAL_BASE - below;
+        assert_eq!(access_by_pages(address, false), Ok(()), "{below}");
+        let stored = access_by_pages(address, true);
+        assert_eq!(stored, Err(FaultKind::OutOfBounds), "{below}");
+    }
+    let beyond = access_by_pages(GLOBAL_BASE - PROTECTED_BYTES - 4, false);
+    assert_eq!(beyond, Err(FaultKind::OutOfBounds));
+}
+
 #[test]
 fn digests_see_contents_not_history() {
     let digest = |writes: &[(u64, u8)]| {

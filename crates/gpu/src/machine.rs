@@ -48,8 +48,8 @@ pub enum Stop {
         /// Blocks that have not started.
         waiting: u64,
     },
-    /// Warps spin on what nobody left can change: lanes of one warp that wait for each other, which
-    /// a divergence stack cannot run, or blocks that wait for blocks which have not started.
+    /// Warps spin on what nobody left can change: lanes of one warp that wait for each other where
+    /// those make no progress, or blocks that wait for blocks which have not started.
     Livelock {
         /// Core cycle.
         at: Cycle,
@@ -278,8 +278,8 @@ impl Gpu {
         BlockNeeds::new(threads, launch.registers_per_thread, shared, &self.spec.sm)
     }
 
-    /// Marks the lines of a process's host-to-device copy as present in L2, where the machine does
-    /// so.
+    /// Marks the lines of a process's copy between host and device as present in L2, where the
+    /// machine does so.
     pub fn note_copy(&mut self, asid: u8, addr: u64, bytes: u64) {
         if self.spec.gpu.copies_warm_l2 && bytes > 0 {
             self.memory.warm(physical_base(asid) + addr, bytes);

@@ -1,6 +1,6 @@
 //! Sees to it that a run that cannot end is reported: deadlocks, where nothing issues, and
-//! livelocks, where warps spin on what nobody left can change (the limit of a divergence stack,
-//! and blocks that wait for blocks which have not started).
+//! livelocks, where warps spin on what nobody left can change (lanes of their own warp where those
+//! make no progress, blocks that have not started).
 //!
 //! A livelock is proved, not guessed: since some moment no block ended, no barrier was reached and
 //! nothing was stored, and every warp that is not at a barrier has come back to a state that it

@@ -110,13 +110,15 @@ impl SubPartition {
         self.input.room() >= self.packet_room
     }
 
-    /// Core cycles after it was taken in which a packet cannot be acted on, if it is no texture's.
+    /// Core cycles after it was taken in which a packet cannot be acted on, if it is not one of a
+    /// texture's that goes past the delay.
     #[inline]
     pub fn delay(&self) -> Cycle {
         self.rop_cycles
     }
 
-    /// Takes a packet from the network. A sectored L2 splits it in 32-byte requests (`bytes` / 32
+    /// Takes a packet from the network. A texture's goes past the fixed delay unless it is split:
+    /// GPGPU-Sim (`memory_sub_partition::push`) no longer knows the parts as a texture's. A sectored L2 splits it in 32-byte requests (`bytes` / 32
     /// of them, also for writes that skip a sector), each of which is answered by a reply of its
     /// own with the packet's token.
     pub fn push(&mut self, now_core: Cycle, request: &Request) {
@@ -126,7 +128,7 @@ impl SubPartition {
         self.counters.arrival_cycles_max.note(cycles);
         self.counters.packets_by_cycles[log2_bin(cycles)] += 1;
         let requests = match request.kind {
-            AccessKind::TextureRead => self.input.pass(request),
+            AccessKind::TextureRead if !self.input.splits(request) => self.input.pass(request),
             _ => self.input.push(now_core + self.rop_cycles, request),
         };
         let requests = u64::from(requests);

@@ -296,5 +296,6 @@ fn any_sm() -> SmSpec {
         response_fifo: 2,
         ejection_fifo: 8,
         branch_order: BranchOrder::TakenFirst,
+        divergence: Divergence::Stack,
     }
 }

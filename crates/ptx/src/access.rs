@@ -6,7 +6,7 @@
 
 use crate::ast::{Address, AddressBase, Instruction, Operand, Spanned};
 use crate::forms::{Form, Forms, Role};
-use crate::tokens::{Modifier, Opcode, ScalarType};
+use crate::tokens::{Modifier, Opcode, ScalarType, Space};
 
 /// What an instruction does with a register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -158,6 +158,21 @@ fn address_names(address: &mut Address, visit: &mut dyn FnMut(&mut String, Acces
     for operand in &mut address.rest {
         names(&mut operand.node, Access::Read, visit);
     }
+}
+
+/// The space that a memory instruction accesses: the one it names, `Some(None)` for a generic
+/// access, `None` for instructions whose addresses are not plain memory or that name two spaces.
+pub(crate) fn space(instruction: &Instruction) -> Option<Option<Space>> {
+    let memory = matches!(
+        instruction.opcode.node,
+        Opcode::Ld | Opcode::St | Opcode::Ldu | Opcode::Atom | Opcode::Red | Opcode::Prefetch
+    );
+    let simple = memory
+        && !instruction
+            .modifiers
+            .iter()
+            .any(|m| m.node == Modifier::Async);
+    simple.then(|| instruction.modifiers.iter().find_map(|m| m.node.space()))
 }
 
 /// The types among an instruction's modifiers, in order.

@@ -32,10 +32,25 @@ pub struct Module {
     pub version: (u32, u32),
     /// `.target` and its options, as written.
     pub target: Vec<Name>,
-    /// `.address_size`; 64 when absent.
+    /// `.address_size`. Where it is absent: 64 if registers of 64 bits alone hold addresses of
+    /// global memory, else 32.
     pub address_bits: u32,
     /// Everything else, in order.
     pub items: Vec<Item>,
+}
+
+impl Module {
+    /// The number of `sm_75`; `None` when no target is one that we know.
+    pub fn architecture(&self) -> Option<u32> {
+        let numbers = self.target.iter().filter_map(|name| {
+            let digits = name.node.strip_prefix("sm_")?;
+            digits
+                .trim_end_matches(|c: char| c.is_ascii_lowercase())
+                .parse()
+                .ok()
+        });
+        numbers.max()
+    }
 }
 
 /// What stands at file level.

@@ -431,7 +431,7 @@ mod tests {
         let expected = [
             ".version 8.0",
             ".target sm_75, debug",
-            ".address_size 64",
+            ".address_size 32",
             "",
             ".global .align 4 .u32 a[2] = {1U, -2};",
             ".visible .entry k(",

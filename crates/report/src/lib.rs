@@ -26,6 +26,6 @@ pub use gpgpusim::gpgpusim_report;
 pub use html::{Imprint, html};
 pub use page_text::page_report;
 pub use perfetto::perfetto;
-pub use run::run_report;
+pub use run::{outcome_told, run_report};
 pub use svg::{TouchMap, svg, touch_maps};
 pub use table::{figures, listing};

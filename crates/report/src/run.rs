@@ -294,22 +294,25 @@ fn sharing(text: &mut String, run: &RunReport) {
 }
 
 pub(crate) fn outcome(text: &mut String, outcome: &Outcome) {
-    let _ = match outcome {
-        Outcome::Finished => Ok(()),
+    let told = outcome_told(outcome);
+    if let Some(told) = told {
+        let _ = writeln!(text, "{told}\n");
+    }
+}
+
+/// How a run ended, in words, unless it came to its end: `FAULT: ...`.
+pub fn outcome_told(outcome: &Outcome) -> Option<String> {
+    Some(match outcome {
+        Outcome::Finished => return None,
         Outcome::CycleLimit { cycles } => {
             let limit = grouped(*cycles);
-            writeln!(
-                text,
-                "stopped at --max-cycles {limit}; outputs were not checked\n"
-            )
+            format!("stopped at --max-cycles {limit}; outputs were not checked")
         }
-        Outcome::Fault { message } => writeln!(text, "FAULT: {}\n", shortened(message)),
-        Outcome::Assertion(failed) => {
-            writeln!(text, "ASSERTION: {}\n", shortened(&failed.message))
-        }
-        Outcome::Deadlock { message } => writeln!(text, "DEADLOCK: {}\n", shortened(message)),
-        Outcome::Livelock { message } => writeln!(text, "LIVELOCK: {}\n", shortened(message)),
-    };
+        Outcome::Fault { message } => format!("FAULT: {}", shortened(message)),
+        Outcome::Assertion(failed) => format!("ASSERTION: {}", shortened(&failed.message)),
+        Outcome::Deadlock { message } => format!("DEADLOCK: {}", shortened(message)),
+        Outcome::Livelock { message } => format!("LIVELOCK: {}", shortened(message)),
+    })
 }
 
 /// The first lines of a message, and how many more there are.

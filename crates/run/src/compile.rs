@@ -21,9 +21,10 @@ impl Device {
     }
 }
 
-/// Reads and lowers a PTX file; the error holds every diagnostic, rendered.
+/// Reads, checks and lowers a PTX file; the error holds every diagnostic of the file, rendered.
+/// Kernels that are wrong or not supported are refused alone.
 pub fn compile(source: &Source) -> Result<ModuleIr, DeviceError> {
     let refused = |problems: Diagnostics| DeviceError::Ptx(problems.render(source, Style::Plain));
-    let (module, _warnings) = warploom_ptx::load(source).map_err(refused)?;
-    warploom_ir::lower(&module, source).map_err(refused)
+    let (ir, _warnings) = warploom_ir::compile(source).map_err(refused)?;
+    Ok(ir)
 }

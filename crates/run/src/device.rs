@@ -6,6 +6,7 @@ use std::sync::Arc;
 use warploom_base::Digest;
 use warploom_exec::{DeviceMemory, MemoryError, Texture, TextureTable, load_module};
 use warploom_ir::{GlobalVar, ModuleIr, Program};
+use warploom_sm::INST_BYTES;
 
 /// An address in device memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -97,6 +98,9 @@ pub struct LoadedModule {
     pub name: String,
     /// Kernels, ready to launch.
     pub kernels: Vec<Arc<Program>>,
+    /// Where each one's code begins, in bytes from the first kernel's that the process loaded:
+    /// kernels lie one behind the other in the order in which they were loaded, as in GPGPU-Sim.
+    pub code_offsets: Vec<u64>,
     /// Kernels that use what is not supported, with the reason.
     pub refused: Vec<(String, String)>,
     /// Variables.
@@ -122,10 +126,12 @@ pub struct Device {
     /// The process's address space.
     pub(crate) asid: u8,
     modules: Vec<LoadedModule>,
+    /// Bytes of the code of all kernels loaded so far.
+    code_bytes: u64,
     textures: Arc<TextureTable>,
     /// Everything that came in from the host so far.
     input: Digest,
-    /// Copies to the device since they were last asked for: address and bytes.
+    /// Copies between host and device since they were last asked for: address and bytes.
     copies: Vec<(u64, u64)>,
     /// PTX texts that are replaced when they are loaded.
     substitutes: Vec<(String, String)>,
@@ -140,6 +146,7 @@ impl Device {
             memory: DeviceMemory::new(capacity),
             asid,
             modules: Vec::new(),
+            code_bytes: 0,
             textures: Arc::default(),
             input: Digest::new(),
             copies: Vec::new(),
@@ -186,11 +193,23 @@ impl Device {
         Ok(self.memory.free(self.asid, ptr.0)?)
     }
 
-    /// Copies bytes to the device.
+    /// Copies bytes to the device. Their lines are in L2 then, where the machine does so.
     pub fn write(&mut self, ptr: DevicePtr, bytes: &[u8]) -> Result<(), DeviceError> {
+        self.note_copy(ptr, bytes.len() as u64);
+        self.write_past_l2(ptr, bytes)
+    }
+
+    /// Copies bytes to the device and leaves L2 as it is, as GPGPU-Sim's copies to variables do.
+    pub fn write_past_l2(&mut self, ptr: DevicePtr, bytes: &[u8]) -> Result<(), DeviceError> {
         self.input.u64(ptr.0).u64(bytes.len() as u64).bytes(bytes);
-        self.copies.push((ptr.0, bytes.len() as u64));
         Ok(self.memory.write(self.asid, ptr.0, bytes)?)
+    }
+
+    /// Says that these bytes are copied between host and device: their lines are in L2 then, where
+    /// the machine does so. Copies from the device have the same effect in GPGPU-Sim
+    /// (`gpgpu_t::memcpy_from_gpu`), copies on the device have none.
+    pub fn note_copy(&mut self, ptr: DevicePtr, bytes: u64) {
+        self.copies.push((ptr.0, bytes));
     }
 
     /// Copies elements to the device.
@@ -231,12 +250,12 @@ impl Device {
         Ok(self.memory.open_heap(self.asid)?)
     }
 
-    /// Copies bytes on the device.
+    /// Copies bytes on the device, which leaves L2 as it is.
     pub fn copy(&mut self, from: DevicePtr, to: DevicePtr, bytes: u64) -> Result<(), DeviceError> {
         let inside = self.memory.bytes_from(self.asid, from.0);
         let mut copied = vec![0; bytes.min(inside.saturating_add(1)) as usize];
         self.read(from, &mut copied)?;
-        self.write(to, &copied)
+        self.write_past_l2(to, &copied)
     }
 
     /// Copies bytes from the device.
@@ -299,7 +318,7 @@ impl Device {
         self.cut = Some(Cut { launches, written });
     }
 
-    /// Copies to the device since the last call, as (address, bytes).
+    /// Copies between host and device since the last call, as (address, bytes).
     pub(crate) fn take_copies(&mut self) -> Vec<(u64, u64)> {
         std::mem::take(&mut self.copies)
     }
@@ -322,8 +341,11 @@ impl Device {
         refused: Vec<(String, String)>,
     ) -> Result<ModuleId, DeviceError> {
         let image = load_module(&ir, &mut self.memory, self.asid)?;
+        let offsets = ir.kernels.iter().map(|kernel| self.place_code(kernel));
+        let code_offsets = offsets.collect();
         self.modules.push(LoadedModule {
             name: name.to_owned(),
+            code_offsets,
             kernels: ir.kernels.into_iter().map(Arc::new).collect(),
             refused,
             globals: ir.globals,
@@ -332,6 +354,13 @@ impl Device {
             textures: ir.textures,
         });
         Ok(ModuleId(self.modules.len() as u32 - 1))
+    }
+
+    /// Gives a kernel's code its place behind what was loaded before.
+    fn place_code(&mut self, kernel: &Program) -> u64 {
+        let offset = self.code_bytes;
+        self.code_bytes += kernel.insts.len() as u64 * INST_BYTES;
+        offset
     }
 
     /// Makes a texture object, for a kernel's argument: the handle that `tex` instructions take.
@@ -390,6 +419,13 @@ impl Device {
             kernel: name.to_owned(),
             hint,
         })
+    }
+
+    /// Where a kernel's code begins, in bytes from the first kernel's.
+    pub(crate) fn code_offset(&self, id: ModuleId, name: &str) -> u64 {
+        let module = self.module(id);
+        let at = module.kernels.iter().position(|k| k.name == name);
+        at.map_or(0, |at| module.code_offsets[at])
     }
 
     /// Address of a module's variable (`cudaGetSymbolAddress`).

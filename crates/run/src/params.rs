@@ -37,6 +37,21 @@ pub enum ArgError {
         /// What was given.
         given: &'static str,
     },
+    /// A buffer that 32 bits do not reach.
+    #[error(
+        "argument {index} of kernel `{kernel}` is a buffer at {address:#x}, and parameter `{param}` \
+         holds addresses below 4 GiB: global memory begins at 3 GiB, so allocate 1 GiB at most"
+    )]
+    Above {
+        /// The kernel.
+        kernel: String,
+        /// Position, from 1.
+        index: usize,
+        /// Parameter's name.
+        param: String,
+        /// The buffer's address.
+        address: u64,
+    },
 }
 
 /// Lays arguments out as the kernel declares its parameters.
@@ -51,16 +66,31 @@ pub fn lay_out(program: &Program, args: &[Arg]) -> Result<Vec<u8>, ArgError> {
     }
     let mut buffer = vec![0; program.param_bytes as usize];
     for (index, (param, arg)) in program.params.iter().zip(args).enumerate() {
-        let bytes = encode(param, arg).ok_or_else(|| ArgError::Type {
-            kernel: program.name.clone(),
-            index: index + 1,
-            param: param.name.clone(),
-            expected: describe(param),
-            given: arg.type_name(),
-        })?;
+        let bytes = encode(param, arg).ok_or_else(|| misfit(program, index, arg))?;
         buffer[param.offset as usize..][..bytes.len()].copy_from_slice(&bytes);
     }
     Ok(buffer)
+}
+
+/// Why an argument does not fit the parameter at its position, counted from 0.
+fn misfit(program: &Program, index: usize, arg: &Arg) -> ArgError {
+    let param = &program.params[index];
+    let (kernel, name) = (program.name.clone(), param.name.clone());
+    match (param.kind, arg) {
+        (ParamKind::Int { bytes: 4, .. }, Arg::Pointer(pointer)) => ArgError::Above {
+            kernel,
+            index: index + 1,
+            param: name,
+            address: pointer.0,
+        },
+        _ => ArgError::Type {
+            kernel,
+            index: index + 1,
+            param: name,
+            expected: describe(param),
+            given: arg.type_name(),
+        },
+    }
 }
 
 /// A kernel's parameters in words.

@@ -3,7 +3,7 @@
 
 use std::ops::ControlFlow;
 use warploom_base::Dim3;
-use warploom_config::preset;
+use warploom_config::{Base, preset, resolve};
 use warploom_run::{
     Arg, Check, Checks, Device, HostAction, HostError, HostProgram, Launch, Options, Session,
 };
@@ -48,12 +48,22 @@ impl HostProgram for OneKernel {
 }
 
 fn run(body: &'static str, block: u32, functional: bool, checks: Checks) -> RunReport {
+    run_on("gtx480", body, block, functional, checks)
+}
+
+fn run_on(
+    gpu: &str,
+    body: &'static str,
+    block: u32,
+    functional: bool,
+    checks: Checks,
+) -> RunReport {
     let options = Options {
         functional,
         checks,
         ..Options::default()
     };
-    let session = Session::new(preset("gtx480").expect("a built-in preset"), options);
+    let session = Session::new(preset(gpu).expect("a built-in preset"), options);
     let mut program = OneKernel {
         body,
         block,
@@ -120,18 +130,111 @@ fn warps_at_different_barriers_are_a_deadlock() {
     check(body, 64, &["barrier 1", "barrier 2"]);
 }
 
+/// The loop's end is where the lanes meet: lane 0 takes the lock and waits there for the others,
+/// which spin for ever on a GPU before Volta.
 #[test]
-fn a_spin_lock_within_a_warp_is_a_livelock() {
-    // Lane 0 takes the lock and waits at the reconvergence point; the others spin for ever.
+fn a_spin_lock_within_a_warp_needs_progress_among_lanes() {
     let body = "SPIN:\natom.global.cas.b32 %r2, [%rd1], 0, 1;\nsetp.ne.u32 %p1, %r2, 0;\n@%p1 bra SPIN;\n\
                 mov.u32 %r3, 0;\natom.global.exch.b32 %r4, [%rd1], %r3;";
-    check(body, 32, &["spin", "lanes"]);
-    let timed = run(body, 32, false, Checks::default());
+    let outcome = |gpu, functional| run_on(gpu, body, 32, functional, Checks::default()).outcome;
+    let Outcome::Livelock { message } = outcome("gtx480", false) else {
+        panic!("{:?}", outcome("gtx480", false))
+    };
+    for part in ["spin at line 11; lanes", "wait at line 13 for them"] {
+        assert!(message.contains(part), "`{part}` is not in: {message}");
+    }
+    for gpu in ["qv100-volta", "rtx2060-turing", "rtx3070-ampere"] {
+        assert_eq!(outcome(gpu, false), Outcome::Finished, "{gpu}");
+    }
+    assert_eq!(outcome("gtx480", true), Outcome::Finished);
+}
+
+/// A loop that counts its rounds never comes back to a state.
+#[test]
+fn a_spin_loop_may_count_its_rounds() {
+    let body = "mov.u32 %r5, 0;\nSPIN:\nadd.u32 %r5, %r5, 1;\natom.global.cas.b32 %r2, [%rd1], 0, 1;\n\
+                setp.ne.u32 %p1, %r2, 0;\n@%p1 bra SPIN;\natom.global.exch.b32 %r4, [%rd1], 0;\n\
+                st.global.u32 [%rd3+128], %r5;";
+    let functional = run(body, 32, true, Checks::default());
+    assert_eq!(functional.outcome, Outcome::Finished);
+}
+
+/// Lane 0 ends a wait of the others at once or not at all.
+#[test]
+fn lanes_that_wait_for_one_that_never_comes_are_a_deadlock() {
+    let body = "setp.eq.u32 %p1, %r1, 0;\n@%p1 bra A;\nbar.warp.sync 0xffffffff;\nbra E;\nA:\n\
+                shfl.sync.idx.b32 %r2, %r1, 1, 31, 0xffffffff;\nE:";
+    let parts = [
+        "`k`",
+        "lanes 0 wait at line 14 for lanes 1-31",
+        "lanes 1-31 wait at line 11 for lanes 0",
+    ];
+    check(body, 32, &parts);
+    let ends = "setp.eq.u32 %p1, %r1, 0;\n@%p1 bra A;\nbar.warp.sync 0xffffffff;\nbra E;\nA:\n\
+                ret;\nE:";
+    for functional in [false, true] {
+        let report = run(ends, 32, functional, Checks::default());
+        assert_eq!(report.outcome, Outcome::Finished);
+    }
+}
+
+#[test]
+fn the_end_of_a_warp_is_no_arrival_at_a_counted_barrier() {
+    let body = "setp.ge.u32 %p1, %r1, 32;\n@%p1 bra E;\nbar.sync 1, 128;\nE:";
+    let part = "lanes 0-31 wait at the barrier in line 11; barrier 1 waits for 3 more warps, but every \
+                warp that has not ended has arrived";
+    check(body, 64, &[part]);
+}
+
+/// What differs between lanes that meet, and lanes that come late, are findings on request.
+#[test]
+fn waits_of_lanes_are_found_on_request() {
+    let find = |body| {
+        let checks = Checks {
+            barrier_divergence: true,
+            ..Checks::default()
+        };
+        let report = run(body, 32, true, checks);
+        assert_eq!(report.outcome, Outcome::Finished);
+        report.findings
+    };
+    let arms = "setp.lt.u32 %p1, %r1, 16;\n@%p1 bra A;\nbar.warp.sync -1;\nbra E;\nA:\nbar.warp.sync -1;\nE:";
+    let others = find(arms);
+    assert_eq!(others.len(), 1, "{others:?}");
     assert!(
-        matches!(timed.outcome, Outcome::Livelock { .. }),
-        "{:?}",
-        timed.outcome
+        others[0].contains("lanes wait for others of the warp") && others[0].contains("line 14")
     );
+    let own = "add.u32 %r2, %r1, 1;\nmov.u32 %r3, 1;\nshl.b32 %r3, %r3, %r2;\nsub.u32 %r3, %r3, 1;\n\
+               vote.sync.ballot.b32 %r4, 1, %r3;";
+    let differ = find(own);
+    assert_eq!(differ.len(), 1, "{differ:?}");
+    assert!(differ[0].contains("member masks that differ") && differ[0].contains("line 13"));
+    let without = find("bar.warp.sync 0xfffffffe;");
+    assert_eq!(without.len(), 1, "{without:?}");
+    assert!(without[0].contains("without the lane") && without[0].contains("thread (0, 0, 0)"));
+    assert!(find("bar.warp.sync -1;\nbar.sync 0;").is_empty());
+}
+
+/// A kernel in which no lanes wait for each other takes the same cycles on both kinds of machine.
+#[test]
+fn progress_among_lanes_costs_nothing_where_none_waits() {
+    let body = "and.b32 %r2, %r1, 7;\nadd.u32 %r2, %r2, 40;\nL:\nsub.u32 %r2, %r2, 1;\n\
+                and.b32 %r3, %r2, 1;\nsetp.eq.u32 %p2, %r3, 0;\n@%p2 bra M;\n\
+                add.u32 %r4, %r4, %r2;\nM:\n\
+                setp.ne.u32 %p1, %r2, 0;\n@%p1 bra L;\nst.global.u32 [%rd3], %r4;";
+    let cycles = |divergence: &str| {
+        let set = format!("sm.divergence={divergence}");
+        let spec = resolve(&Base::Preset("gtx480".to_owned()), &[set]);
+        let session = Session::new(spec.expect("a machine"), Options::default());
+        let mut program = OneKernel {
+            body,
+            block: 32,
+            launched: false,
+        };
+        let report = session.run(&mut program, &mut |_| ControlFlow::Continue(()));
+        report.expect("a sound launch").totals.figures.cycles
+    };
+    assert_eq!(cycles("stack"), cycles("independent"));
 }
 
 #[test]

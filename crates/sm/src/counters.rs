@@ -177,10 +177,11 @@ declare_stats! {
         pub thread_instructions: u64 = ThreadInstructions, as "gpgpu_sim_insn";
         /// Scheduler cycles by what happened: exactly one cause each.
         pub slots: [u64; 9] = Slots, by [SLOT_CAUSES];
-        /// Instructions issued by number of lanes that the divergence stack lets run, whatever the
-        /// guard, from 1.
+        /// Instructions issued by number of lanes of the warp's running split, whatever the guard,
+        /// from 1.
         pub issued_by_lanes: [u64; 32] = WarpInstructions, as "W1..W32", by [LANE_COUNTS];
-        /// Instructions issued whose guard is false in every one of those lanes.
+        /// Instructions issued that take effect in no lane: the guard is false in all, or the lanes
+        /// wait for others of their warp.
         pub issued_without_lanes: u64 = WarpInstructions;
         /// Scheduler cycles, all with the cause no_warp, in which the SM held no block (GPGPU-Sim
         /// does not count them).

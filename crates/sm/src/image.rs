@@ -11,7 +11,8 @@ use warploom_config::{
 use warploom_exec::LaunchContext;
 use warploom_ir::{InstClass, InstFacts, MemClass, Program};
 
-/// Where instructions are fetched from: GPGPU-Sim's place for code, eight bytes an instruction.
+/// Where a program's code begins: GPGPU-Sim's place for it. Kernels lie there one behind the other,
+/// as the launch says.
 pub const CODE_BASE: u64 = 0xF000_0000;
 /// Distance between the places of two address spaces in physical memory: whole memories apart, so
 /// that no two processes share a line, and by 256 MiB more, so that they lie in other rows of DRAM,
@@ -263,6 +264,7 @@ impl KernelImage {
             }
         });
         let timed = timed.collect();
+        let code = physical_base(asid) + CODE_BASE + launch.code_offset();
         let fewest_to_end = program.fewest_to_end();
         Self {
             fewest_to_end,
@@ -270,7 +272,7 @@ impl KernelImage {
             program,
             slot,
             asid,
-            code: physical_base(asid) + CODE_BASE,
+            code,
             block_threads,
             block_warps: block_threads.div_ceil(32),
             registers_per_thread,

@@ -54,7 +54,9 @@ pub use detail::{
     ISSUES, MAX_SCHEDULERS, PACKET_BYTES, PACKET_SIZES, SCHEDULERS, SmDetail, WARP_SLOTS,
     packet_size,
 };
-pub use image::{CODE_BASE, KernelContexts, KernelImage, Pipe, TimedInst, physical_base};
+pub use image::{
+    CODE_BASE, INST_BYTES, KernelContexts, KernelImage, Pipe, TimedInst, physical_base,
+};
 pub use kept::Others;
 pub use link::{Arrival, Link, Outgoing};
 pub use news::{Flags, News};

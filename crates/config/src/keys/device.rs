@@ -57,7 +57,7 @@ section! {
         flush_l1_at_kernel_end: "flush_l1_at_kernel_end", Rule::Switch, "",
             "Invalidate the L1 data caches when a kernel ends; in style gpgpu-sim-4 after fences too.", "GPGPU-Sim -gpgpu_flush_l1_cache";
         copies_warm_l2: "copies_warm_l2", Rule::Switch, "",
-            "Host-to-device copies leave their lines in L2.", "GPGPU-Sim -gpgpu_perf_sim_memcpy";
+            "Copies between host and device leave their lines in L2.", "GPGPU-Sim -gpgpu_perf_sim_memcpy";
         link_cycles: "link_cycles", int(1, 10_000), "core cycles",
             "Time of a message between an SM and the network, each way; taken out of \
              `partition.rop_cycles`, so that the round trip keeps its length.",

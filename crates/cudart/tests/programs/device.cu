@@ -1,5 +1,8 @@
 // The device: properties, attributes, limits, versions, names of errors, what is not supported.
 #include "check.h"
+
+// Architecture of the PTX, as the programs of a release are built.
+#define BUILT_FOR (CUDART_VERSION < 12000 ? 50 : 75)
 #include <cuda_profiler_api.h>
 
 __global__ void nothing() {}
@@ -52,10 +55,17 @@ int main() {
     CHECK(!strcmp(cudaGetErrorString(cudaErrorMemoryAllocation), "out of memory"));
     CHECK(cudaGetErrorName(cudaSuccess) == cudaGetErrorName(cudaSuccess));
 
-    cudaGraph_t graph;
-    GIVES(cudaErrorNotSupported, cudaGraphCreate(&graph, 0));
-    GIVES(cudaErrorNotSupported, cudaGraphCreate(&graph, 0));
+    void *memory;
+    cudaIpcMemHandle_t handle;
+    OK(cudaMalloc(&memory, 4));
+    GIVES(cudaErrorNotSupported, cudaIpcGetMemHandle(&handle, memory));
+    GIVES(cudaErrorNotSupported, cudaIpcGetMemHandle(&handle, memory));
     GIVES(cudaErrorNotSupported, cudaGetLastError());
+
+    // Libraries choose their kernels by these.
+    cudaFuncAttributes attributes;
+    OK(cudaFuncGetAttributes(&attributes, nothing));
+    CHECK(attributes.ptxVersion == BUILT_FOR && attributes.binaryVersion >= BUILT_FOR);
     nothing<<<1, 1>>>();
     OK(cudaDeviceReset());
     OK(cudaGetLastError());

@@ -6,6 +6,12 @@
 
 __global__ void set(int *out, int value) { out[threadIdx.x] = value; }
 
+// Reads in front of its memory, too, and hardly cares for what is there.
+__global__ void above(int *out) {
+    int value = out[(int)threadIdx.x - 32];
+    out[threadIdx.x] = value == 123456 ? 8 : 7;
+}
+
 __global__ void forever(volatile int *out) {
     while (out[0] != 99) out[1]++;
 }
@@ -36,6 +42,21 @@ int main(int count, char **arguments) {
         OK(cudaDeviceSynchronize());
         set<<<1, 32>>>(device + (64 << 20), 3);
         GIVES(cudaErrorIllegalAddress, cudaDeviceSynchronize());
+    } else if (!strcmp(what, "above")) {
+        above<<<1, 32>>>(device);
+        OK(cudaMemcpy(host, device, sizeof host, cudaMemcpyDeviceToHost));
+        CHECK(host[31] == 7);
+    } else if (!strcmp(what, "unwritten")) {
+        int *more;
+        OK(cudaMalloc(&more, 4096));
+        above<<<1, 32>>>(more + 32);
+        OK(cudaDeviceSynchronize());
+    } else if (!strcmp(what, "ignored")) {
+        set<<<1, 32>>>(device + 1000, 3);
+        return 0;
+    } else if (!strcmp(what, "own")) {
+        set<<<1, 32>>>(device + 1000, 3);
+        return 7;
     } else if (!strcmp(what, "abort")) {
         abort();
     } else if (!strcmp(what, "_exit")) {

@@ -14,6 +14,9 @@ extern "C" cudaError_t cudaEventElapsedTime_v2(float *, cudaEvent_t, cudaEvent_t
 extern "C" cudaError_t cudaMemPrefetchAsync_v2_ptsz(const void *, size_t, cudaMemLocation, unsigned,
                                                     cudaStream_t);
 extern "C" cudaError_t cudaStreamGetCaptureInfo_v3_ptsz(cudaStream_t, cudaStreamCaptureStatus *);
+extern "C" cudaError_t cudaStreamUpdateCaptureDependencies_v2_ptsz(cudaStream_t, cudaGraphNode_t *,
+                                                                   const cudaGraphEdgeData *, size_t,
+                                                                   unsigned);
 #endif
 
 extern "C" cudaError_t cudaStreamGetCaptureInfo_v2_ptsz(cudaStream_t, cudaStreamCaptureStatus *);
@@ -76,6 +79,86 @@ static void capture() {
 #endif
 }
 
+__global__ void add(int *out, int value) { out[threadIdx.x] += value; }
+
+// Graphs, with the arguments that these releases have.
+static void graphs() {
+    cudaStream_t stream;
+    cudaGraph_t graph, under_way;
+    cudaGraphNode_t one, two, three, both[2], others[2];
+    const cudaGraphNode_t *before;
+    cudaGraphExec_t ready;
+    cudaStreamCaptureStatus status;
+    unsigned long long id;
+    size_t count;
+    int *device, host = 0;
+    OK(cudaStreamCreate(&stream));
+    OK(cudaMalloc((void **)&device, 128));
+    OK(cudaMemset(device, 0, 128));
+    OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+    add<<<1, 1, 0, stream>>>(device, 3);
+    OK(cudaStreamGetCaptureInfo_v2(stream, &status, &id, &under_way, &before, &count));
+    CHECK(status == cudaStreamCaptureStatusActive && count == 1);
+    one = before[0];
+    OK(cudaStreamUpdateCaptureDependencies(stream, 0, 0, cudaStreamSetCaptureDependencies));
+#if CUDART_VERSION >= 12000
+    const cudaGraphEdgeData *data = (const cudaGraphEdgeData *)1;
+    OK(cudaStreamUpdateCaptureDependencies_v2(stream, &one, 0, 1, cudaStreamSetCaptureDependencies));
+    OK(cudaStreamUpdateCaptureDependencies_v2_ptsz(stream, &one, 0, 1,
+                                                   cudaStreamSetCaptureDependencies));
+    OK(cudaStreamGetCaptureInfo_v3(stream, &status, &id, &under_way, &before, &data, &count));
+    CHECK(count == 1 && before[0] == one && data == 0);
+#endif
+    OK(cudaStreamEndCapture(stream, &graph));
+    CHECK(graph == under_way);
+    OK(cudaGraphAddEmptyNode(&two, graph, 0, 0));
+    OK(cudaGraphAddDependencies(graph, &one, &two, 1));
+    count = 2;
+    OK(cudaGraphGetEdges(graph, both, others, &count));
+    CHECK(count == 1 && both[0] == one && others[0] == two);
+    OK(cudaGraphNodeGetDependencies(two, both, &count));
+    CHECK(count == 1 && both[0] == one);
+    OK(cudaGraphNodeGetDependentNodes(one, both, &count));
+    CHECK(count == 1 && both[0] == two);
+    OK(cudaGraphRemoveDependencies(graph, &one, &two, 1));
+    OK(cudaGraphGetEdges(graph, 0, 0, &count));
+    CHECK(count == 0);
+#if CUDART_VERSION >= 12000
+    cudaGraphNodeParams any = {};
+    any.type = cudaGraphNodeTypeEmpty;
+    OK(cudaGraphAddNode(&three, graph, &one, 1, &any));
+    OK(cudaGraphDestroyNode(three));
+    OK(cudaGraphAddNode_v2(&three, graph, &one, 0, 1, &any));
+    OK(cudaGraphAddDependencies_v2(graph, &one, &two, 0, 1));
+    OK(cudaGraphGetEdges_v2(graph, 0, 0, 0, &count));
+    CHECK(count == 2);
+    count = 2;
+    OK(cudaGraphNodeGetDependencies_v2(two, both, 0, &count));
+    CHECK(count == 1 && both[0] == one);
+    count = 2;
+    OK(cudaGraphNodeGetDependentNodes_v2(one, both, 0, &count));
+    CHECK(count == 2 && both[1] == three);
+    OK(cudaGraphRemoveDependencies_v2(graph, &one, &two, 0, 1));
+    OK(cudaGraphInstantiate(&ready, graph, 0));
+    cudaGraphExecUpdateResultInfo update;
+    OK(cudaGraphExecUpdate(ready, graph, &update));
+    CHECK(update.result == cudaGraphExecUpdateSuccess);
+#else
+    three = (cudaGraphNode_t)1;
+    OK(cudaGraphInstantiate(&ready, graph, &three, 0, 0));
+    CHECK(three == 0);
+    cudaGraphExecUpdateResult update = cudaGraphExecUpdateError;
+    OK(cudaGraphExecUpdate(ready, graph, &three, &update));
+    CHECK(update == cudaGraphExecUpdateSuccess);
+#endif
+    OK(cudaGraphLaunch(ready, stream));
+    OK(cudaMemcpyAsync(&host, device, 4, cudaMemcpyDeviceToHost, stream));
+    CHECK(host == 3);  // The copy has come to memory that is not pinned.
+    void *function = &function;
+    OK(cudaGetDriverEntryPoint("cuMemAlloc", &function, cudaEnableDefault));
+    CHECK(function == 0);
+}
+
 #if CUDART_VERSION < 12000
 static void textures() {
     float host[32], got[32], *device, *out;
@@ -120,6 +203,7 @@ int main() {
     threads();
     managed();
     capture();
+    graphs();
 #if CUDART_VERSION < 12000
     textures();
 #endif

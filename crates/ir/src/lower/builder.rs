@@ -221,6 +221,9 @@ impl<'a, 'k> Builder<'a, 'k> {
             let message = format!("`{name}` cannot be used here");
             return invalid("operand-kind", span, message);
         }
+        if self.kernel.symbols.is_file_register(name) {
+            return unsupported(span, "registers that are declared outside of functions");
+        }
         let mut names: Vec<&str> = self.scopes.names().collect();
         names.sort_unstable();
         let hint = nearest(name, names).map(|near| format!("did you mean `{near}`?"));

@@ -8,12 +8,16 @@ use super::types;
 use crate::inst::{Dst, Src};
 use crate::op::Op;
 use warploom_ptx::ast::{Operand, Spanned};
-use warploom_ptx::tokens::ScalarType;
+use warploom_ptx::tokens::{Modifier, ScalarType};
 
 pub(super) fn mov(b: &mut Builder, form: &mut Form) -> Res<()> {
+    let count = form.take(Modifier::vector_len);
     let ty = form.ty()?;
     form.finish(2)?;
-    let (to, from) = (form.operand(0)?, form.operand(1)?);
+    if let Some(count) = count {
+        return elementwise(b, form, count as usize, ty);
+    }
+    let (to, from) = (&whole(b, form.operand(0)?), &whole(b, form.operand(1)?));
     if ty == ScalarType::Pred {
         let dst = b.dst_pred(to)?;
         let src = predicate_value(b, from)?;
@@ -33,6 +37,54 @@ pub(super) fn mov(b: &mut Builder, form: &mut Form) -> Res<()> {
             Ok(())
         }
     }
+}
+
+/// An operand with a vector register written out as its elements.
+fn whole(b: &Builder, operand: &Spanned<Operand>) -> Spanned<Operand> {
+    let parts = b.elements(operand);
+    match parts.len() {
+        1 => operand.clone(),
+        _ => Spanned {
+            node: Operand::Vector(parts),
+            span: operand.span,
+        },
+    }
+}
+
+/// `mov.v2` and `mov.v4`: element by element. An element that is read behind one that is written
+/// goes through a register of its own.
+fn elementwise(b: &mut Builder, form: &Form, count: usize, ty: ScalarType) -> Res<()> {
+    let Some(width) = types::width(ty) else {
+        return form.bad_type(ty);
+    };
+    let (to, from) = (form.operand(0)?, form.operand(1)?);
+    let dsts = b.vector_dst(to, ty)?;
+    let parts = b.elements(from);
+    if dsts.len() != count || parts.len() != count {
+        let message = format!("`{}` moves {count} elements", form.spelling());
+        return Err(invalid("vector-length", form.span(), message));
+    }
+    let mut srcs = Vec::with_capacity(count);
+    for (nth, part) in parts.iter().enumerate() {
+        let src = b.src(part, ty)?;
+        let overwritten = dsts[..nth].iter().any(|dst| is_register(*dst, src));
+        srcs.push(match overwritten {
+            true => {
+                let copy = b.temp(ty.bits() == 64)?;
+                b.emit(Op::Mov(width), &[Dst::Reg(copy)], &[src]);
+                Src::Reg(copy)
+            }
+            false => src,
+        });
+    }
+    for (dst, src) in dsts.into_iter().zip(srcs) {
+        b.emit(Op::Mov(width), &[dst], &[src]);
+    }
+    Ok(())
+}
+
+fn is_register(dst: Dst, src: Src) -> bool {
+    matches!((dst, src), (Dst::Reg(dst), Src::Reg(src)) if dst == src)
 }
 
 /// A predicate, or the special register that is one.

@@ -5,7 +5,7 @@
 //! frame of a function that may be called again before it returns moves, and so does that of one
 //! that takes room of the stack: a call makes it, and its offsets count from its start.
 
-use super::calls::{call_order, callees, fitting, names_in, reachable, takes_room};
+use super::calls::{callees, fitting, names_in, reachable, takes_room};
 use super::error::{Res, unsupported};
 use super::module::{Symbols, declarations, extent, function_address};
 use super::scope::Symbol;
@@ -30,6 +30,7 @@ pub(super) struct Kernel<'a> {
     /// Bytes of the kernel's parameters.
     pub param_bytes: u32,
     file_shared: FxHashMap<&'a str, u32>,
+    file_local: FxHashMap<&'a str, u32>,
     index: FxHashMap<usize, usize>,
     /// What each function reaches by calls.
     reachable: Vec<FixedBitSet>,
@@ -91,9 +92,9 @@ impl Allocator {
 }
 
 impl<'a> Kernel<'a> {
-    /// Lays out everything for the kernel at `entry` in the file's functions.
-    pub(super) fn new(symbols: &'a Symbols<'a>, entry: usize) -> Res<Self> {
-        let order = call_order(symbols, entry)?;
+    /// Lays out everything for a kernel: it and what it calls stand in `order`, by their positions
+    /// in the file's functions.
+    pub(super) fn new(symbols: &'a Symbols<'a>, order: Vec<usize>) -> Res<Self> {
         let index: FxHashMap<usize, usize> =
             order.iter().enumerate().map(|(i, f)| (*f, i)).collect();
         let mut kernel = Self {
@@ -104,6 +105,7 @@ impl<'a> Kernel<'a> {
             frame_bytes: 0,
             param_bytes: 0,
             file_shared: FxHashMap::default(),
+            file_local: FxHashMap::default(),
             index,
             reachable: Vec::new(),
         };
@@ -130,7 +132,12 @@ impl<'a> Kernel<'a> {
                 params: Vec::new(),
             });
         }
-        let shared = kernel.lay_out_shared(&order)?;
+        let mut named: FxHashSet<&str> = FxHashSet::default();
+        for &function in &order {
+            names_in(symbols.functions[function].body.as_ref(), &mut named);
+        }
+        let shared = kernel.lay_out_shared(&order, &named)?;
+        kernel.lay_out_local(&named)?;
         kernel.lay_out_frames(&order, &shared)?;
         Ok(kernel)
     }
@@ -190,6 +197,9 @@ impl<'a> Kernel<'a> {
         if let Some(&at) = self.file_shared.get(name) {
             return Some(Symbol::Shared(at));
         }
+        if let Some(&at) = self.file_local.get(name) {
+            return Some(Symbol::Local(at));
+        }
         let (texture, _) = self.symbols.texture_names.get(name)?;
         Some(Symbol::Texture(*texture))
     }
@@ -206,11 +216,7 @@ impl<'a> Kernel<'a> {
 
     /// Places static variables in shared memory, then dynamic ones behind them. Gives the offsets
     /// of the functions' own variables, in order.
-    fn lay_out_shared(&mut self, order: &[usize]) -> Res<Vec<Vec<u32>>> {
-        let mut named: FxHashSet<&str> = FxHashSet::default();
-        for &function in order {
-            names_in(self.symbols.functions[function].body.as_ref(), &mut named);
-        }
+    fn lay_out_shared(&mut self, order: &[usize], named: &FxHashSet<&str>) -> Res<Vec<Vec<u32>>> {
         let file = (self.symbols.shared.iter()).filter(|v| named.contains(v.name.node.as_str()));
         let file: Vec<&Variable> = file.copied().collect();
         let own: Vec<Vec<&Variable>> = (order.iter())
@@ -264,9 +270,25 @@ impl<'a> Kernel<'a> {
         Ok(own_places)
     }
 
+    /// Places the file's `.local` variables that the functions name in front of all frames.
+    fn lay_out_local(&mut self, named: &FxHashSet<&str>) -> Res<()> {
+        let mut frame = Allocator::default();
+        let file = self.symbols.local.iter();
+        for variable in file.filter(|v| named.contains(v.name.node.as_str())) {
+            if self.has_stack() {
+                let what = "`.local` variables of the file beside recursion or `alloca`";
+                return Err(unsupported(variable.name.span, what));
+            }
+            let at = frame.take_variable(variable, "local memory")?;
+            self.file_local.insert(&variable.name.node, at);
+        }
+        self.frame_bytes = frame.next as u32;
+        Ok(())
+    }
+
     /// Places parameters and `.local` variables of every function.
     fn lay_out_frames(&mut self, order: &[usize], shared: &[Vec<u32>]) -> Res<()> {
-        let mut bases = vec![0_u64; order.len()];
+        let mut bases = vec![u64::from(self.frame_bytes); order.len()];
         for (nth, &function) in order.iter().enumerate() {
             let callers = self.cycle_of(nth).fold(bases[nth], |b, o| b.max(bases[o]));
             bases[nth] = callers;

@@ -116,13 +116,45 @@ pub(super) fn store(b: &mut Builder, form: &mut Form) -> Res<()> {
     let mut widths = Widths::default();
     let mut srcs = Vec::with_capacity(parts.len());
     for part in &parts {
+        if part.node == Operand::Sink {
+            srcs.push(None);
+            continue;
+        }
         let (src, bits) = b.src_fit(part, access.ty, Fit::Wider)?;
         if matches!(src, Src::Reg(_)) {
             widths.note(bits, part.span)?;
         }
-        srcs.push(src);
+        srcs.push(Some(src));
     }
-    let op = Op::St(access.addr.space, mem_ty(&access, &widths), access.cache);
+    for (first, srcs) in pieces(&srcs) {
+        store_piece(b, &access, &widths, first, srcs);
+    }
+    Ok(())
+}
+
+/// What a store writes of a vector: all of it, or, where `_` leaves elements unwritten, the largest
+/// aligned pieces without one, each with its first element.
+fn pieces(srcs: &[Option<Src>]) -> Vec<(usize, Vec<Src>)> {
+    let mut found = Vec::new();
+    let mut work = vec![(0, srcs)];
+    while let Some((first, part)) = work.pop() {
+        match part.iter().copied().collect::<Option<Vec<Src>>>() {
+            Some(whole) => found.push((first, whole)),
+            None if part.len() > 1 => {
+                let (low, high) = part.split_at(part.len() / 2);
+                work.push((first + low.len(), high));
+                work.push((first, low));
+            }
+            None => {}
+        }
+    }
+    found
+}
+
+fn store_piece(b: &mut Builder, access: &Access, widths: &Widths, first: usize, srcs: Vec<Src>) {
+    let mut ty = mem_ty(access, widths);
+    ty.count = srcs.len() as u8;
+    let op = Op::St(access.addr.space, ty, access.cache);
     let inst = match srcs[..] {
         [src] => b.emit(op, &[], &[Src::None, src]),
         _ => {
@@ -133,7 +165,8 @@ pub(super) fn store(b: &mut Builder, form: &mut Form) -> Res<()> {
         }
     };
     set_address(inst, &access.addr);
-    Ok(())
+    let ahead = first as u32 * access.ty.bytes();
+    inst.imm = access.addr.offset.wrapping_add(ahead as i32);
 }
 
 pub(super) fn atom_op(modifier: Modifier) -> Option<AtomOp> {

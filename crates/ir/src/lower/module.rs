@@ -4,8 +4,9 @@ use super::calls;
 use super::error::{Res, invalid};
 use super::init;
 use crate::program::{FUNCTION_BASE, FUNCTION_BYTES, GlobalVar};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use warploom_diag::{Diagnostics, Span};
+use warploom_ptx::Problems;
 use warploom_ptx::ast::{Body, Function, FunctionKind, Item, Linkage, Module, Statement, Variable};
 use warploom_ptx::tokens::Space;
 
@@ -27,6 +28,12 @@ pub(super) struct Symbols<'a> {
     pub texture_names: FxHashMap<&'a str, (u32, bool)>,
     /// Shared variables of the file, in order.
     pub shared: Vec<&'a Variable>,
+    /// Local variables of the file, in order.
+    pub local: Vec<&'a Variable>,
+    /// Registers of the file, and beginnings of their names where it declares several.
+    pub registers: FxHashSet<&'a str>,
+    /// Functions in `functions` that cannot be used, and why.
+    pub broken: FxHashMap<usize, &'a Diagnostics>,
     /// Bits of an address.
     pub address_bits: u32,
     /// Device functions in `functions` whose address is taken somewhere.
@@ -34,8 +41,13 @@ pub(super) struct Symbols<'a> {
 }
 
 impl<'a> Symbols<'a> {
-    /// Collects everything; what is wrong with initial values goes to `errors`.
-    pub(super) fn new(module: &'a Module, errors: &mut Diagnostics) -> Self {
+    /// Collects everything; what is wrong with initial values goes to `errors`. `problems` says
+    /// which functions cannot be used.
+    pub(super) fn new(
+        module: &'a Module,
+        problems: &'a Problems,
+        errors: &mut Diagnostics,
+    ) -> Self {
         let mut symbols = Self {
             functions: Vec::new(),
             by_name: FxHashMap::default(),
@@ -45,14 +57,19 @@ impl<'a> Symbols<'a> {
             textures: Vec::new(),
             texture_names: FxHashMap::default(),
             shared: Vec::new(),
+            local: Vec::new(),
+            registers: FxHashSet::default(),
+            broken: FxHashMap::default(),
             address_bits: module.address_bits,
             address_taken: Vec::new(),
         };
         let mut with_init: Vec<(u32, &Variable)> = Vec::new();
-        for item in &module.items {
+        for (at, item) in module.items.iter().enumerate() {
             match item {
                 Item::Variable(variable) => symbols.variable(variable, &mut with_init, errors),
-                Item::Function(function) => symbols.function(function),
+                Item::Function(function) => {
+                    symbols.function(function, problems.of(at).filter(|own| own.has_errors()));
+                }
                 Item::Alias(..) | Item::Kept(_) => {}
             }
         }
@@ -72,11 +89,14 @@ impl<'a> Symbols<'a> {
         symbols
     }
 
-    fn function(&mut self, function: &'a Function) {
+    fn function(&mut self, function: &'a Function, problems: Option<&'a Diagnostics>) {
         let defined = function.body.is_some().then(|| {
             self.functions.push(function);
             self.functions.len() - 1
         });
+        if let (Some(at), Some(problems)) = (defined, problems) {
+            self.broken.insert(at, problems);
+        }
         let entry = self.by_name.entry(&function.name.node).or_default();
         *entry = entry.or(defined);
     }
@@ -123,6 +143,10 @@ impl<'a> Symbols<'a> {
         }
         match variable.space {
             Space::Shared => self.shared.push(variable),
+            Space::Local => self.local.push(variable),
+            Space::Reg => {
+                self.registers.insert(&variable.name.node);
+            }
             Space::Global | Space::Const => match self.add_global(variable) {
                 Ok(index) => {
                     self.name_global(variable, index);
@@ -164,9 +188,13 @@ impl<'a> Symbols<'a> {
         with_init: &mut Vec<(u32, &'a Variable)>,
         errors: &mut Diagnostics,
     ) {
-        for function in self.functions.clone() {
+        for (nth, function) in self.functions.clone().into_iter().enumerate() {
             let mut found = Vec::new();
-            for variable in declarations(function.body.as_ref()) {
+            let usable = function
+                .body
+                .as_ref()
+                .filter(|_| !self.broken.contains_key(&nth));
+            for variable in declarations(usable) {
                 if !matches!(variable.space, Space::Global | Space::Const) {
                     continue;
                 }
@@ -182,6 +210,12 @@ impl<'a> Symbols<'a> {
             }
             self.function_globals.push(found);
         }
+    }
+
+    /// A name stands for a register that the file declares outside of functions.
+    pub(super) fn is_file_register(&self, name: &str) -> bool {
+        let family = name.trim_end_matches(|c: char| c.is_ascii_digit());
+        self.registers.contains(name) || self.registers.contains(family)
     }
 
     /// Positions of the kernels in `functions`.

@@ -180,6 +180,12 @@ impl Input {
         now >= self.due_at
     }
 
+    /// More than one request is made of a packet.
+    #[inline]
+    pub(super) fn splits(&self, packet: &Request) -> bool {
+        self.splitting.splits(packet)
+    }
+
     #[inline]
     fn place(&self, number: u32) -> usize {
         (number & (self.packets.len() as u32).wrapping_sub(1)) as usize

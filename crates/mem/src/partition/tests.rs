@@ -56,6 +56,22 @@ fn texture_skips_the_delay() {
     assert_eq!(reply_at(&mut sub, 100, 200).map(|r| r.0), Some(103));
 }
 
+/// Of a line that a sectored L2 splits, GPGPU-Sim 4.2 makes requests without an instruction, and by
+/// that alone it knows a texture's.
+#[test]
+fn a_texture_line_that_is_split_waits_for_the_delay() {
+    let line = Request::new(AccessKind::TextureRead, 0, 128);
+    let mut sectored = sub();
+    sectored.push(100, &line);
+    assert_eq!(sectored.next_event(100), Some(120));
+    assert_eq!(reply_at(&mut sectored, 100, 200).map(|r| r.0), Some(124));
+    let mut spec = fermi_spec();
+    spec.partition.l2.sectored = false;
+    let mut whole = SubPartition::new(&spec, SubPartitionId(0), ROP);
+    whole.push(100, &line);
+    assert_eq!(reply_at(&mut whole, 100, 200).map(|r| r.0), Some(103));
+}
+
 #[test]
 fn a_packet_is_split_into_sectors_that_are_answered_one_by_one() {
     for (kind, addr, bytes, expected) in [

@@ -4,7 +4,7 @@ use super::Checker;
 use super::names::Symbol;
 use crate::ast::{Constant, Guard, Instruction, Operand, Spanned};
 use crate::forms::{Distance, Form, Misfit};
-use crate::tokens::{Modifier, Opcode, ScalarType};
+use crate::tokens::{Modifier, NEWEST, Opcode, ScalarType};
 use std::cmp::Reverse;
 use warploom_diag::{Diagnostic, Span, nearest};
 
@@ -49,7 +49,10 @@ impl<'m> Checker<'m> {
         let fits = |form: &&Form| form.admits(&instruction.modifiers).is_ok();
         let Some(first) = forms.iter().find(fits) else {
             self.resolve_all(&instruction.operands);
-            return self.report_modifiers(instruction, forms);
+            return match self.is_newer {
+                true => self.report_newer(instruction),
+                false => self.report_modifiers(instruction, forms),
+            };
         };
         let count = instruction.operands.len();
         let takes = |form: &&Form| {
@@ -58,6 +61,9 @@ impl<'m> Checker<'m> {
         };
         let Some(form) = forms.iter().find(takes) else {
             self.resolve_all(&instruction.operands);
+            if self.is_newer {
+                return self.report_newer(instruction);
+            }
             let fitting: Vec<&Form> = forms.iter().filter(fits).collect();
             return self.report_count(instruction, first, &fitting);
         };
@@ -68,6 +74,17 @@ impl<'m> Checker<'m> {
         for (operand, shape) in instruction.operands.iter().zip(form.shapes_for(count)) {
             self.operand(instruction, operand, shape);
         }
+    }
+
+    /// The file is of a version later than the table: the form may be one of that version.
+    fn report_newer(&mut self, instruction: &Instruction) {
+        let (major, minor) = NEWEST;
+        let message = format!("not supported yet: `{}`", mnemonic(instruction));
+        self.report(
+            Diagnostic::error("not-supported", mnemonic_span(instruction), message)
+                .label(format!("no such form in PTX ISA {major}.{minor}"))
+                .help("compile for an earlier version of PTX, or avoid the instruction"),
+        );
     }
 
     /// Names in operands whose roles are unknown.

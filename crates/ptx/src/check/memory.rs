@@ -4,10 +4,11 @@
 use super::Checker;
 use super::names::Symbol;
 use super::operands::Wanted;
+use crate::access::space as space_accessed;
 use crate::ast::{Address, AddressBase, Instruction, Operand, Spanned};
 use crate::forms::Role;
 use crate::special::Special;
-use crate::tokens::{Modifier, Opcode, ScalarType, Space};
+use crate::tokens::{ScalarType, Space};
 use warploom_diag::{Diagnostic, Span};
 
 impl<'m> Checker<'m> {
@@ -30,8 +31,9 @@ impl<'m> Checker<'m> {
                 if elements.len() != lanes as usize {
                     return self.vector_length(operand, elements.len(), lanes);
                 }
+                let sinks = lanes * wanted.ty.bits() == 256;
                 for element in elements {
-                    self.memory_element(element, wanted, role);
+                    self.memory_element(element, wanted, role, sinks);
                 }
             }
             Operand::Name(name) if lanes > 1 => self.vector_register(name, operand, lanes, wanted),
@@ -46,9 +48,9 @@ impl<'m> Checker<'m> {
                 );
             }
             Operand::Vector(elements) if elements.len() == 1 => {
-                self.memory_element(&elements[0], wanted, role);
+                self.memory_element(&elements[0], wanted, role, false);
             }
-            _ => self.memory_element(operand, wanted, role),
+            _ => self.memory_element(operand, wanted, role, false),
         }
     }
 
@@ -67,9 +69,17 @@ impl<'m> Checker<'m> {
         }
     }
 
-    fn memory_element(&mut self, operand: &'m Spanned<Operand>, wanted: Wanted, role: Role) {
+    /// An element; with `sinks` one of a store may be `_`, as in those of 256 bits.
+    fn memory_element(
+        &mut self,
+        operand: &'m Spanned<Operand>,
+        wanted: Wanted,
+        role: Role,
+        sinks: bool,
+    ) {
         match (role, &operand.node) {
             (Role::MemoryDestination, Operand::Sink) => {}
+            (Role::MemorySource, Operand::Sink) if sinks => {}
             (Role::MemoryDestination, _) => self.destination(operand, wanted),
             _ => self.source(operand, wanted, Role::Source),
         }
@@ -149,8 +159,8 @@ impl<'m> Checker<'m> {
         }
     }
 
-    /// Addresses of global memory and generic ones have the module's width; the other spaces are
-    /// small enough for 32 bits too.
+    /// Addresses of global memory and generic ones have the module's width, or are cut to it where
+    /// that is 32 bits; the other spaces are small enough for 32 bits always.
     fn address_register(
         &mut self,
         instruction: &Instruction,
@@ -159,7 +169,11 @@ impl<'m> Checker<'m> {
         span: Span,
     ) {
         let integer = ty.is_bits() || ty.is_integer();
-        let any_width = !matches!(space_of(instruction), Some(None | Some(Space::Global)));
+        let any_width = self.address_bits == 32
+            || !matches!(
+                space_accessed(instruction),
+                Some(None | Some(Space::Global))
+            );
         let width = ty.bits() == self.address_bits || (any_width && matches!(ty.bits(), 32 | 64));
         if integer && width {
             return;
@@ -181,7 +195,7 @@ impl<'m> Checker<'m> {
 
     /// A variable in another space than the instruction's.
     fn space(&mut self, instruction: &Instruction, name: &str, space: Space, span: Span) {
-        let Some(Some(named)) = space_of(instruction) else {
+        let Some(Some(named)) = space_accessed(instruction) else {
             return;
         };
         let same = named == space || (named == Space::Global && space == Space::Tex);
@@ -212,19 +226,4 @@ impl<'m> Checker<'m> {
             _ => {}
         }
     }
-}
-
-/// The space that a memory instruction accesses: the one it names, `Some(None)` for a generic
-/// access, `None` for instructions whose addresses are not plain memory or that name two spaces.
-fn space_of(instruction: &Instruction) -> Option<Option<Space>> {
-    let memory = matches!(
-        instruction.opcode.node,
-        Opcode::Ld | Opcode::St | Opcode::Ldu | Opcode::Atom | Opcode::Red | Opcode::Prefetch
-    );
-    let simple = memory
-        && !instruction
-            .modifiers
-            .iter()
-            .any(|m| m.node == Modifier::Async);
-    simple.then(|| instruction.modifiers.iter().find_map(|m| m.node.space()))
 }

@@ -28,60 +28,63 @@ mod variables;
 
 use crate::ast::{Body, Function, FunctionKind, Item, Module, Statement};
 use crate::forms::Forms;
+use crate::problems::Problems;
+use crate::tokens::NEWEST;
 use names::{Scopes, Symbol};
 use warploom_diag::{Diagnostic, Diagnostics};
 
 /// Checks a module that was parsed without errors.
 pub fn check(module: &Module) -> Diagnostics {
+    let mut problems = Problems::default();
+    check_apart(module, &mut problems);
+    problems.together()
+}
+
+/// Checks a module but for its functions that have problems already, and adds to the problems.
+pub(crate) fn check_apart(module: &Module, problems: &mut Problems) {
     let forms = Forms::new();
     let mut checker = Checker {
         forms: &forms,
         address_bits: module.address_bits,
-        architecture: architecture(module),
+        architecture: module.architecture(),
+        is_newer: module.version > NEWEST,
         scopes: Scopes::default(),
         kind: FunctionKind::Entry,
         diagnostics: Diagnostics::new(),
+        found: 0,
     };
-    checker.module(module);
-    let mut diagnostics = checker.diagnostics;
-    diagnostics.sort();
-    diagnostics
-}
-
-/// The number of `sm_75`; `None` when no target is one that we know.
-fn architecture(module: &Module) -> Option<u32> {
-    let numbers = module.target.iter().filter_map(|name| {
-        let digits = name.node.strip_prefix("sm_")?;
-        digits
-            .trim_end_matches(|c: char| c.is_ascii_lowercase())
-            .parse()
-            .ok()
-    });
-    numbers.max()
+    checker.module(module, problems);
+    checker.diagnostics.sort();
+    problems.file.append(checker.diagnostics);
 }
 
 struct Checker<'m> {
     forms: &'m Forms,
     address_bits: u32,
     architecture: Option<u32>,
+    /// The file is of a later version of PTX than the table of forms.
+    is_newer: bool,
     scopes: Scopes<'m>,
     /// Kind of the function whose body is being checked.
     kind: FunctionKind,
     diagnostics: Diagnostics,
+    /// How many were reported, in all functions.
+    found: usize,
 }
 
 impl<'m> Checker<'m> {
     fn report(&mut self, diagnostic: Diagnostic) {
+        self.found += 1;
         self.diagnostics.push(diagnostic);
     }
 
-    /// No further diagnostic will be kept: searching for hints would only cost time, quadratic in
-    /// the length of a hopeless file.
+    /// So much is wrong that searching for hints would only cost time, quadratic in the length of
+    /// a hopeless file.
     fn is_full(&self) -> bool {
-        self.diagnostics.is_full()
+        self.found >= Diagnostics::LIMIT
     }
 
-    fn module(&mut self, module: &'m Module) {
+    fn module(&mut self, module: &'m Module, problems: &mut Problems) {
         self.scopes.enter();
         // Functions may be called above their definition; variables are declared before use.
         for item in &module.items {
@@ -89,10 +92,17 @@ impl<'m> Checker<'m> {
                 self.declare_function(function);
             }
         }
-        for item in &module.items {
+        for (at, item) in module.items.iter().enumerate() {
             match item {
                 Item::Variable(variable) => self.file_variable(variable),
-                Item::Function(function) => self.function(function),
+                Item::Function(_) if problems.is_broken(at) => {}
+                Item::Function(function) => {
+                    let outside = std::mem::take(&mut self.diagnostics);
+                    self.function(function);
+                    let mut own = std::mem::replace(&mut self.diagnostics, outside);
+                    own.sort();
+                    problems.add(at, own);
+                }
                 Item::Alias(alias, aliasee) => self.alias(alias, aliasee),
                 Item::Kept(_) => {}
             }

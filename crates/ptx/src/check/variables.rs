@@ -13,11 +13,6 @@ impl<'m> Checker<'m> {
     /// A variable at file level.
     pub(super) fn file_variable(&mut self, variable: &'m Variable) {
         let refusal = match variable.space {
-            Space::Reg => Some(("registers", "move it into a function body")),
-            Space::Local => Some((
-                "`.local` variables",
-                "move it into a function body, or use `.global`",
-            )),
             Space::Param => Some(("parameters", "declare it in a function's parameter list")),
             _ => None,
         };

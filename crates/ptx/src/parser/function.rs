@@ -57,7 +57,7 @@ impl Parser<'_> {
             no_return: false,
             body: None,
         };
-        while self.peek() == Kind::Dotted && !self.at_function() {
+        while self.peek() == Kind::Dotted && !self.at_next_item() {
             self.function_directive(&mut function)?;
         }
         function.body = match self.peek() {
@@ -66,9 +66,17 @@ impl Parser<'_> {
                 self.bump();
                 None
             }
+            // Compilers up to CUDA 4 write prototypes without a semicolon.
+            Kind::Dotted | Kind::End if kind == FunctionKind::Device => None,
             _ => return self.unexpected("`{`, `;` or a directive such as `.maxntid`"),
         };
         Ok(function)
+    }
+
+    /// What comes next begins another item of the file, and is no directive of a function.
+    fn at_next_item(&self) -> bool {
+        let text = self.word();
+        self.at_function() || (super::module::KNOWN.contains(&text) && !KNOWN.contains(&text))
     }
 
     pub(super) fn linkage(&mut self) -> Linkage {

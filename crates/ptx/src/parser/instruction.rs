@@ -1,10 +1,10 @@
 //! Instructions: guard, mnemonic, modifiers, operands (PTX ISA 4.3.2 and chapter 9).
 
-use super::{Parsed, Parser, shortened};
+use super::{Parsed, Parser};
 use crate::ast::{Guard, Instruction, Operand, Spanned};
 use crate::lexer::Kind;
 use crate::tokens::{Modifier, Opcode, ScalarType, Space};
-use warploom_diag::{Diagnostic, Span, nearest};
+use warploom_diag::{Span, nearest};
 
 impl Parser<'_> {
     /// One instruction with its semicolon. An unknown modifier is reported and left out, so that
@@ -45,17 +45,16 @@ impl Parser<'_> {
     }
 
     fn unknown_opcode(&mut self, text: &str, span: Span) -> super::Abandoned {
-        if self.diagnostics.is_full() {
-            return self.error(Diagnostic::error("unknown-instruction", span, ""));
-        }
         let names = Opcode::ALL.iter().map(|opcode| opcode.text());
-        let hint = match nearest(text, names) {
+        let near = match self.is_full() {
+            true => None,
+            false => nearest(text, names),
+        };
+        let hint = match near {
             Some(name) => format!("did you mean `{name}`?"),
             None => "instructions are spelled in lower case, as in the PTX ISA manual".to_owned(),
         };
-        let message = format!("there is no instruction `{}`", shortened(text));
-        let diagnostic = Diagnostic::error("unknown-instruction", span, message);
-        self.error(diagnostic.label("unknown instruction").help(hint))
+        self.unknown_word("unknown-instruction", span, "instruction", hint)
     }
 
     fn modifiers(&mut self) -> Vec<Spanned<Modifier>> {
@@ -72,21 +71,15 @@ impl Parser<'_> {
     }
 
     fn unknown_modifier(&mut self, text: &str, span: Span) {
-        if self.diagnostics.is_full() {
-            self.error(Diagnostic::error("unknown-modifier", span, ""));
-            return;
-        }
-        let plain: Vec<String> = Modifier::PLAIN.iter().map(|m| m.to_string()).collect();
-        let types = ScalarType::ALL.iter().map(|ty| ty.text());
-        let spaces = Space::ALL.iter().map(|space| space.text());
-        let names = types.chain(spaces).chain(plain.iter().map(|m| &m[1..]));
-        let hint = match nearest(text, names) {
+        let near = match self.is_full() {
+            true => None,
+            false => nearest_modifier(text),
+        };
+        let hint = match near {
             Some(name) => format!("did you mean `.{name}`?"),
             None => "remove it, or see the PTX ISA manual for what the instruction takes".into(),
         };
-        let message = format!("there is no modifier `.{}`", shortened(text));
-        let diagnostic = Diagnostic::error("unknown-modifier", span, message);
-        self.error(diagnostic.label("unknown modifier").help(hint));
+        self.unknown_word("unknown-modifier", span, "modifier", hint);
     }
 
     /// The operands; `.unified`, which the manual puts behind an address, joins the modifiers.
@@ -124,4 +117,13 @@ impl Parser<'_> {
             _ => false,
         }
     }
+}
+
+/// The known spelling, without its dot, that is most like a text.
+fn nearest_modifier(text: &str) -> Option<String> {
+    let plain: Vec<String> = Modifier::PLAIN.iter().map(|m| m.to_string()).collect();
+    let types = ScalarType::ALL.iter().map(|ty| ty.text());
+    let spaces = Space::ALL.iter().map(|space| space.text());
+    let names = types.chain(spaces).chain(plain.iter().map(|m| &m[1..]));
+    nearest(text, names).map(str::to_owned)
 }

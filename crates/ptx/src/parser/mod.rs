@@ -19,6 +19,8 @@ mod variable;
 
 use crate::ast::{Kept, Module, Name, Spanned};
 use crate::lexer::{Kind, Token, Unknown, tokenize};
+use crate::problems::Problems;
+use crate::tokens::NEWEST;
 use warploom_diag::{Diagnostic, Diagnostics, Source, Span};
 
 /// Deepest nesting of braces, parentheses and operators that is read.
@@ -32,15 +34,27 @@ const MAX_QUOTED: usize = 60;
 /// The module holds whatever could be read; it means what the text says only if the diagnostics
 /// hold no error.
 pub fn parse(source: &Source) -> (Module, Diagnostics) {
+    let (module, problems) = parse_apart(source);
+    (module, problems.together())
+}
+
+/// The same with the problems of each function apart. A function whose header cannot be read is
+/// there with its name alone.
+pub(crate) fn parse_apart(source: &Source) -> (Module, Problems) {
     let mut parser = Parser {
         text: source.text(),
         tokens: tokenize(source.text()),
         next: 0,
         depth: 0,
+        version: (0, 0),
         diagnostics: Diagnostics::new(),
+        found: 0,
+        problems: Problems::default(),
     };
     let module = parser.module();
-    (module, parser.diagnostics)
+    let mut problems = parser.problems;
+    problems.file = parser.diagnostics;
+    (module, problems)
 }
 
 /// The beginning of a word too long to quote in full.
@@ -62,7 +76,14 @@ struct Parser<'s> {
     tokens: Vec<Token>,
     next: usize,
     depth: u32,
+    /// What `.version` says.
+    version: (u32, u32),
+    /// Of the function that is being read, or of the file.
     diagnostics: Diagnostics,
+    /// How many were reported, in all functions.
+    found: usize,
+    /// Of the functions before.
+    problems: Problems,
 }
 
 impl<'s> Parser<'s> {
@@ -139,8 +160,42 @@ impl<'s> Parser<'s> {
     }
 
     fn error(&mut self, diagnostic: Diagnostic) -> Abandoned {
+        self.found += 1;
         self.diagnostics.push(diagnostic);
         Abandoned
+    }
+
+    /// So much is wrong that searching for hints would only cost time.
+    fn is_full(&self) -> bool {
+        self.found >= Diagnostics::LIMIT
+    }
+
+    /// A word that the vocabulary lacks: an error, unless the file is of a later version of PTX,
+    /// which may have it.
+    fn unknown_word(
+        &mut self,
+        code: &'static str,
+        span: Span,
+        what: &str,
+        hint: String,
+    ) -> Abandoned {
+        let word = shortened(self.slice(span));
+        let diagnostic = match self.version > NEWEST {
+            true => {
+                let (major, minor) = NEWEST;
+                let message = format!("not supported yet: {what} `{word}`");
+                Diagnostic::error("not-supported", span, message)
+                    .label(format!("not in PTX ISA {major}.{minor}"))
+                    .help(format!(
+                        "the file is PTX {}.{}",
+                        self.version.0, self.version.1
+                    ))
+            }
+            false => Diagnostic::error(code, span, format!("there is no {what} `{word}`"))
+                .label(format!("unknown {what}"))
+                .help(hint),
+        };
+        self.error(diagnostic)
     }
 
     /// Says that `what` was expected where something else stands.

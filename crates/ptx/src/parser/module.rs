@@ -1,12 +1,13 @@
 //! File level: `.version`, `.target`, `.address_size`, and what follows (PTX ISA 11.1).
 
-use super::{Parsed, Parser};
-use crate::ast::{Item, Module, Name};
-use crate::lexer::Kind;
+use super::{Abandoned, Parsed, Parser};
+use crate::address_size;
+use crate::ast::{Body, Function, FunctionKind, Item, Linkage, Module, Name};
+use crate::lexer::{Kind, Token};
 use warploom_diag::{Diagnostic, Span};
 
-/// Directives at file level, for hints.
-const KNOWN: &[&str] = &[
+/// Directives at file level, for hints and to find the next item.
+pub(super) const KNOWN: &[&str] = &[
     ".version",
     ".target",
     ".address_size",
@@ -53,6 +54,9 @@ impl Parser<'_> {
             }
         }
         self.require_header(&seen);
+        if seen.address_size.is_none() {
+            module.address_bits = address_size::inferred(&module);
+        }
         module
     }
 
@@ -65,11 +69,17 @@ impl Parser<'_> {
             return self.unexpected("a directive such as `.entry` or `.global`");
         }
         match self.word() {
-            ".version" => module.version = self.version(&mut seen.version)?,
+            ".version" => {
+                module.version = self.version(&mut seen.version)?;
+                self.version = module.version;
+            }
             ".target" => module.target = self.target(&mut seen.target)?,
             ".address_size" => module.address_bits = self.address_size(&mut seen.address_size)?,
             ".alias" => module.items.push(self.alias()?),
-            _ if self.at_function() => module.items.push(Item::Function(self.function()?)),
+            _ if self.at_function() => {
+                let function = self.function_apart(module.items.len())?;
+                module.items.push(Item::Function(function));
+            }
             _ if self.at_variable() => {
                 module
                     .items
@@ -81,6 +91,65 @@ impl Parser<'_> {
             },
         }
         Ok(())
+    }
+
+    /// A function whose problems are its own; `at` is its position in the module. Where the end of
+    /// the text stands in its middle, what is missing concerns the file.
+    fn function_apart(&mut self, at: usize) -> Parsed<Function> {
+        let outside = std::mem::take(&mut self.diagnostics);
+        let first = self.next;
+        let function = match self.function() {
+            Ok(function) => Some(function),
+            Err(_) => {
+                self.skip_item(first);
+                self.function_by_name(first)
+            }
+        };
+        let own = std::mem::replace(&mut self.diagnostics, outside);
+        let whole = self.peek() != Kind::End
+            || matches!(
+                self.tokens[self.next - 1].kind,
+                Kind::CloseBrace | Kind::Semicolon
+            );
+        match function {
+            Some(function) if whole => {
+                self.problems.add(at, own);
+                Ok(function)
+            }
+            _ => {
+                self.diagnostics.append(own);
+                function.ok_or(Abandoned)
+            }
+        }
+    }
+
+    /// The function whose text begins with token `first`, with its name alone.
+    fn function_by_name(&self, first: usize) -> Option<Function> {
+        let tokens = &self.tokens[first..self.next];
+        let is_kind = |token: &&Token| matches!(self.slice(token.span), ".entry" | ".func");
+        let kind = self.slice(tokens.iter().find(is_kind)?.span);
+        let mut open = 0_u32;
+        let name = tokens.iter().find(|token| {
+            match token.kind {
+                Kind::OpenParen => open += 1,
+                Kind::CloseParen => open = open.saturating_sub(1),
+                _ => {}
+            }
+            token.kind == Kind::Word && open == 0
+        })?;
+        Some(Function {
+            linkage: Linkage::Internal,
+            kind: match kind {
+                ".entry" => FunctionKind::Entry,
+                _ => FunctionKind::Device,
+            },
+            name: self.named(name.span),
+            returns: Vec::new(),
+            params: Vec::new(),
+            directives: Vec::new(),
+            no_return: false,
+            body: Some(Body::default()),
+        })
     }
 
     /// Skips a broken item that began with token `first`: behind its semicolon or its body, or

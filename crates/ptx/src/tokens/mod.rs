@@ -18,3 +18,6 @@ mod types;
 pub use modifier::{MatrixShape, Modifier};
 pub use opcode::Opcode;
 pub use types::{ScalarType, Space};
+
+/// The newest version of PTX whose vocabulary is here: major and minor.
+pub const NEWEST: (u32, u32) = (9, 0);

@@ -43,8 +43,7 @@ pub enum BoundArg {
     Buffer(usize),
 }
 
-/// The arguments of every launch, in the form that the kernels declare. `refused` names kernels
-/// that cannot run, with the reason.
+/// The arguments of every launch, in the form that the kernels declare.
 ///
 /// # Errors
 /// Adds to `diagnostics` whatever does not fit: unknown kernels and buffers, extents, shared
@@ -52,7 +51,6 @@ pub enum BoundArg {
 pub fn bind(
     plan: &Plan,
     module: &ModuleIr,
-    refused: &[(String, String)],
     limits: Limits,
     diagnostics: &mut Diagnostics,
 ) -> Vec<Vec<BoundArg>> {
@@ -74,7 +72,7 @@ pub fn bind(
     }
     let launches = plan.launches.iter();
     launches
-        .map(|launch| binder.launch(launch, module, refused))
+        .map(|launch| binder.launch(launch, module))
         .collect()
 }
 
@@ -107,13 +105,8 @@ impl Binder<'_> {
         found
     }
 
-    fn launch(
-        &mut self,
-        launch: &LaunchPlan,
-        module: &ModuleIr,
-        refused: &[(String, String)],
-    ) -> Vec<BoundArg> {
-        let Some(kernel) = self.kernel(launch, module, refused) else {
+    fn launch(&mut self, launch: &LaunchPlan, module: &ModuleIr) -> Vec<BoundArg> {
+        let Some(kernel) = self.kernel(launch, module) else {
             return Vec::new();
         };
         self.extents("grid", launch.grid, MOST_BLOCKS);
@@ -121,29 +114,14 @@ impl Binder<'_> {
         self.block(launch, kernel);
         self.shared(launch, kernel);
         self.registers(launch);
-        self.args(launch, kernel)
+        self.args(launch, kernel, module.address_bits)
     }
 
-    fn kernel<'m>(
-        &mut self,
-        launch: &LaunchPlan,
-        module: &'m ModuleIr,
-        refused: &[(String, String)],
-    ) -> Option<&'m Program> {
+    fn kernel<'m>(&mut self, launch: &LaunchPlan, module: &'m ModuleIr) -> Option<&'m Program> {
         let (name, place) = &launch.kernel;
         let found = module.kernels.iter().find(|kernel| kernel.name == *name);
         if found.is_some() {
             return found;
-        }
-        if let Some((_, reason)) = refused.iter().find(|(kernel, _)| kernel == name) {
-            let message = format!("kernel `{name}` cannot run: {reason}");
-            self.problem(
-                "unsupported-kernel",
-                *place,
-                message,
-                "see the places named".to_owned(),
-            );
-            return None;
         }
         let kernels: Vec<&str> = module.kernels.iter().map(|k| k.name.as_str()).collect();
         let help = match (nearest(name, kernels.iter().copied()), kernels.as_slice()) {
@@ -235,7 +213,7 @@ impl Binder<'_> {
         }
     }
 
-    fn args(&mut self, launch: &LaunchPlan, kernel: &Program) -> Vec<BoundArg> {
+    fn args(&mut self, launch: &LaunchPlan, kernel: &Program, address_bits: u32) -> Vec<BoundArg> {
         if launch.args.len() != kernel.params.len() {
             let message = format!(
                 "`{}` takes {} arguments, not {}",
@@ -251,15 +229,24 @@ impl Binder<'_> {
             return Vec::new();
         }
         let pairs = launch.args.iter().zip(&kernel.params).enumerate();
-        let bound = pairs.map(|(i, ((arg, place), param))| self.arg(i, arg, *place, param));
+        let bound =
+            pairs.map(|(i, ((arg, place), param))| self.arg(i, arg, *place, param, address_bits));
         bound.collect::<Vec<_>>().into_iter().flatten().collect()
     }
 
-    fn arg(&mut self, i: usize, arg: &ArgPlan, place: Span, param: &Param) -> Option<BoundArg> {
+    /// A buffer goes to a parameter as wide as the module's addresses, or wider.
+    fn arg(
+        &mut self,
+        i: usize,
+        arg: &ArgPlan,
+        place: Span,
+        param: &Param,
+        address_bits: u32,
+    ) -> Option<BoundArg> {
         let value = match arg {
             ArgPlan::Buffer(name) => {
                 let buffer = self.buffer(name, place)?;
-                if matches!(param.kind, ParamKind::Int { bytes: 8, .. }) {
+                if holds_address(param, address_bits) {
                     return Some(BoundArg::Buffer(buffer));
                 }
                 None
@@ -271,10 +258,21 @@ impl Binder<'_> {
             ArgPlan::Bytes(_) => None,
         };
         if value.is_none() {
-            let message = format!("argument {} is {}, not {}", i + 1, kind(param), given(arg));
-            self.problem("wrong-argument", place, message, wanted(param));
+            let address = holds_address(param, address_bits);
+            let kind = kind(param, address);
+            let message = format!("argument {} is {kind}, not {}", i + 1, given(arg));
+            self.problem("wrong-argument", place, message, wanted(param, address));
         }
         value.map(BoundArg::Value)
+    }
+}
+
+/// A parameter is wide enough for an address of the module.
+fn holds_address(param: &Param, address_bits: u32) -> bool {
+    match param.kind {
+        ParamKind::Int { bytes: 8, .. } => true,
+        ParamKind::Int { bytes: 4, .. } => address_bits == 32,
+        _ => false,
     }
 }
 
@@ -313,9 +311,11 @@ fn integer_arg(bytes: u8, value: i128) -> Option<Arg> {
     })
 }
 
-fn kind(param: &Param) -> String {
+fn kind(param: &Param, address: bool) -> String {
     match param.kind {
-        ParamKind::Int { bytes: 8, .. } => "a 64-bit integer or address".to_owned(),
+        ParamKind::Int { bytes, .. } if address => {
+            format!("a {}-bit integer or address", u32::from(bytes) * 8)
+        }
         ParamKind::Int { bytes, .. } => format!("a {}-bit integer", u32::from(bytes) * 8),
         ParamKind::F16 => "an f16".to_owned(),
         ParamKind::F32 => "an f32".to_owned(),
@@ -336,9 +336,9 @@ fn given(arg: &ArgPlan) -> String {
     }
 }
 
-fn wanted(param: &Param) -> String {
+fn wanted(param: &Param, address: bool) -> String {
     match param.kind {
-        ParamKind::Int { bytes: 8, .. } => "write a buffer's name or a whole number".to_owned(),
+        ParamKind::Int { .. } if address => "write a buffer's name or a whole number".to_owned(),
         ParamKind::Int { .. } => "write a whole number in range, or name the bits: \
                                   `{ f32 = 1.0 }` in a launch file, `--arg f32:1.0`"
             .to_owned(),

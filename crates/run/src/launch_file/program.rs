@@ -131,14 +131,25 @@ impl LaunchFile {
     }
 
     /// The program of a compiled module. `refused` names kernels that cannot run, with the reason.
+    ///
+    /// # Errors
+    /// Launches of refused kernels, with the reasons, or launches that do not fit.
     pub(super) fn bind(
         self,
         ir: ModuleIr,
         refused: Vec<(String, String)>,
         limits: Limits,
     ) -> Result<LaunchProgram, InputErrors> {
+        let launched = |kernel: &str| self.plan.launches.iter().any(|l| l.kernel.0 == kernel);
+        let reasons = refused.iter().filter(|(kernel, _)| launched(kernel));
+        let reasons: Vec<String> = reasons
+            .map(|(kernel, reason)| format!("kernel {kernel} cannot run:\n{reason}"))
+            .collect();
+        if !reasons.is_empty() {
+            return Err(InputErrors::Module(reasons.join("\n")));
+        }
         let mut diagnostics = Diagnostics::new();
-        let args = bind(&self.plan, &ir, &refused, limits, &mut diagnostics);
+        let args = bind(&self.plan, &ir, limits, &mut diagnostics);
         self.check_expected_shapes(&mut diagnostics);
         diagnostics.sort();
         InputErrors::check(&self.source, diagnostics)?;

@@ -290,3 +290,37 @@ fn hostile_texts_are_refused_without_a_panic() {
         let _ = file(text).map_err(|error| error.to_string());
     }
 }
+
+/// A launch of a PTX file with one buffer of four words, all 7 at the end.
+fn old_ptx(header: &str, parameter: &str, shape: &str) -> Result<LaunchProgram, InputErrors> {
+    let text = format!(
+        "{header}.entry k(.param .{parameter} p) {{ .reg .u32 a; ld.param.u32 a, [p]; \
+         st.global.u32 [a], 7; exit; }}"
+    );
+    let source = Source::new(
+        "run.toml",
+        format!(
+            "module = \"k.ptx\"\n[[buffer]]\nname = \"x\"\ntype = \"u32\"\n{shape}\n\
+             [[launch]]\nkernel = \"k\"\ngrid = 1\nblock = 1\nargs = [\"x\"]\n\
+             [[expect]]\nbuffer = \"x\"\nconstant = 7\n"
+        ),
+    );
+    let plan = parse(&source)?;
+    let module = Source::new("k.ptx", text);
+    LaunchFile::new(source, plan, Path::new("").to_owned(), module)?.program(LIMITS)
+}
+
+#[test]
+fn buffers_are_bound_to_parameters_as_wide_as_addresses() {
+    let narrow = ".version 1.4\n.target sm_13\n";
+    let wide = ".version 2.3\n.target sm_20\n.address_size 64\n";
+    let bound = |header, parameter| old_ptx(header, parameter, "shape = 4").map(|_| ());
+    assert!(bound(narrow, "u32").is_ok() && bound(narrow, "b32").is_ok());
+    let refused = bound(narrow, "f32").unwrap_err().to_string();
+    assert!(
+        refused.contains("is an f32, not the buffer `x`"),
+        "{refused}"
+    );
+    let refused = bound(wide, "u32").unwrap_err().to_string();
+    assert!(refused.contains("error["), "{refused}");
+}

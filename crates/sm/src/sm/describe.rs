@@ -36,9 +36,15 @@ impl Sm {
             let why = if self.warps.at_barrier & bit != 0 {
                 self.warps.exec[w].describe_wait(&image.launch, &block.state.barriers)
             } else if self.warps.atomic & bit != 0 {
-                "for an atomic".to_owned()
+                format!(
+                    "waits for an atomic; {}",
+                    self.warps.exec[w].describe(&image.launch)
+                )
             } else if self.warps.fenced & bit != 0 {
-                "behind a fence".to_owned()
+                format!(
+                    "waits at a fence; {}",
+                    self.warps.exec[w].describe(&image.launch)
+                )
             } else {
                 self.warps.exec[w].describe(&image.launch)
             };

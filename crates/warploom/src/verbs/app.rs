@@ -3,6 +3,9 @@
 //! The program takes this process's place: its exit status, its signals and its standard streams
 //! are its own, and nothing is left behind when it dies.
 
+mod registers;
+
+use super::run::CheckKind;
 use crate::failure::Failure;
 use crate::gpu::GpuArgs;
 use crate::output::{check_folder, command_line, note, print};
@@ -65,6 +68,15 @@ pub struct Args {
     /// without this, every access outside an allocation is a fault
     #[arg(long)]
     page_protection: bool,
+    /// Registers of a thread: KERNEL=N for kernels with KERNEL in their name (the longest part that
+    /// fits counts), a file of such lines or of what `ptxas -v` printed, or `ptxas`, which asks an
+    /// installed one of the program's PTX. Else as Warploom's compiler counts. May be repeated
+    #[arg(long, value_name = "KERNEL=N|FILE|ptxas")]
+    registers: Vec<String>,
+    /// Look for what no fault shows and warn of it: loads of memory that nobody wrote, races on
+    /// shared memory, barriers that a part of a warp reaches
+    #[arg(long, value_name = "KIND", value_delimiter = ',')]
+    check: Vec<CheckKind>,
     /// Compute capability that the program is told; the machine's own if not given
     #[arg(long, value_name = "MAJOR.MINOR", value_parser = capability)]
     capability: Option<u32>,
@@ -127,7 +139,8 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
     }
     let (program, arguments) = args.program.split_first().expect("clap asked for one");
     let path = find(Path::new(program))?;
-    let facts = check(&path)?;
+    let file = read(&path)?;
+    let facts = check(&path, &file)?;
     if facts.is_without_runtime && !args.quiet {
         note(&format!(
             "note: {} does not ask for CUDA's runtime itself; kernels are simulated if what it loads \
@@ -136,7 +149,11 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
         ));
     }
     let (names, library) = library_path()?;
-    let settings = serde_json::to_string(&settings(args)?).expect("plain data");
+    let settings = Settings {
+        registers: registers::counts(&args.registers, &file, capability_of(args)?)?,
+        ..settings(args)?
+    };
+    let settings = serde_json::to_string(&settings).expect("plain data");
     let mut search = vec![names, library];
     let old = std::env::var_os("LD_LIBRARY_PATH").unwrap_or_default();
     search.extend(std::env::split_paths(&old).filter(|path| !path.as_os_str().is_empty()));
@@ -182,6 +199,7 @@ fn settings(args: &Args) -> Result<Settings, Failure> {
         kernels: args.kernels.clone(),
         memory_mib: args.memory,
         page_protection: args.page_protection,
+        check: args.check.iter().map(CheckKind::of_program).collect(),
         capability: args.capability,
         stats: absolute(&args.stats)?,
         trace: absolute(&args.trace)?,
@@ -189,6 +207,7 @@ fn settings(args: &Args) -> Result<Settings, Failure> {
         quiet: args.quiet,
         window_cycles: args.window,
         command: command_line(),
+        ..Settings::default()
     })
 }
 
@@ -210,11 +229,22 @@ fn find(program: &Path) -> Result<PathBuf, Failure> {
     })
 }
 
-fn check(path: &Path) -> Result<Facts, Failure> {
+fn read(path: &Path) -> Result<Vec<u8>, Failure> {
     let shown = path.display();
-    let file = std::fs::read(path)
-        .map_err(|error| Failure::Input(format!("cannot read {shown}: {error}")))?;
-    let facts = program::inspect(&file);
+    std::fs::read(path).map_err(|error| Failure::Input(format!("cannot read {shown}: {error}")))
+}
+
+/// Compute capability that the program will be told.
+fn capability_of(args: &Args) -> Result<u32, Failure> {
+    match args.capability {
+        Some(told) => Ok(told),
+        None => Ok(warploom_app::capability(&args.gpu.spec()?)),
+    }
+}
+
+fn check(path: &Path, file: &[u8]) -> Result<Facts, Failure> {
+    let shown = path.display();
+    let facts = program::inspect(file);
     facts.map_err(|error| Failure::Input(format!("{shown} cannot run under Warploom: {error}")))
 }
 

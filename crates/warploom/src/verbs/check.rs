@@ -9,6 +9,7 @@ use warploom_diag::{Source, Style};
 use warploom_ir::Program;
 use warploom_report::{grouped, listing};
 use warploom_run::launch_file::read;
+use warploom_run::{Device, Options};
 
 /// Code of what a GPU can do and the simulator does not.
 const NOT_SUPPORTED: &str = "not-supported";
@@ -20,8 +21,8 @@ Examples:
 
 /// Read a PTX file, say what is wrong with it, and show its kernels
 ///
-/// Exit status 0: every kernel can run; 1: some kernel uses what is not supported; 2: the file has
-/// errors.
+/// Exit status 0: every kernel can run; 1: some kernel uses what is not supported; 2: the file or
+/// one of its kernels has errors.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
@@ -76,25 +77,27 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
     }))
 }
 
-/// Reads and lowers a file.
+/// Reads, checks and lowers a file.
 fn report(source: &Source) -> Result<Report, Failure> {
-    let (module, problems) = warploom_ptx::parse(source);
-    if problems.has_errors() {
-        return Err(Failure::Ptx(problems.render(source, error_style())));
-    }
-    let module = warploom_ir::lower(&module, source)
+    let (module, warnings) = warploom_ir::compile(source)
         .map_err(|problems| Failure::Ptx(problems.render(source, error_style())))?;
+    let rows = module.kernels.iter().map(kernel_row).collect();
     let refused = module.refused.iter().map(|(kernel, why)| Refused {
         kernel: kernel.clone(),
         reason: why.render(source, Style::Plain),
         wrong: why.iter().any(|problem| problem.code != NOT_SUPPORTED),
     });
-    Ok(Report {
+    let report = Report {
         file: source.name().to_owned(),
-        warnings: problems.render(source, Style::Plain),
-        kernels: module.kernels.iter().map(kernel_row).collect(),
+        warnings: warnings.render(source, Style::Plain),
+        kernels: rows,
         refused: refused.collect(),
-    })
+    };
+    // A run loads the module before it launches anything: variables must have room.
+    let mut device = Device::new(Options::default().memory_bytes, 0);
+    let loaded = device.load(source.name(), module, Vec::new());
+    loaded.map_err(|error| Failure::Input(error.to_string()))?;
+    Ok(report)
 }
 
 fn kernel_row(kernel: &Program) -> KernelRow {

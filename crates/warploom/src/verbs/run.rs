@@ -75,7 +75,7 @@ pub struct Args {
     #[arg(long, requires = "functional")]
     sharing: bool,
     /// Look for what no fault shows and warn of it: loads of memory that nobody wrote, races on
-    /// shared memory, barriers that a part of a warp reaches
+    /// shared memory, barriers and operations of a warp that its lanes do not reach together
     #[arg(long, value_name = "KIND", value_delimiter = ',')]
     check: Vec<CheckKind>,
     #[command(flatten)]
@@ -93,10 +93,21 @@ pub struct Args {
 
 /// What `--check` looks for.
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum CheckKind {
+pub(crate) enum CheckKind {
     Uninitialised,
     SharedRaces,
     Barriers,
+}
+
+impl CheckKind {
+    /// As a program under Warploom is told.
+    pub(crate) fn of_program(&self) -> warploom_app::CheckKind {
+        match self {
+            Self::Uninitialised => warploom_app::CheckKind::Uninitialised,
+            Self::SharedRaces => warploom_app::CheckKind::SharedRaces,
+            Self::Barriers => warploom_app::CheckKind::Barriers,
+        }
+    }
 }
 
 fn checks(kinds: &[CheckKind]) -> Checks {

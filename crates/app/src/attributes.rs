@@ -1,0 +1,111 @@
+//! Attributes of streams and of kernel nodes: words that are kept and told again.
+
+use crate::context::Context;
+use crate::error::{Cuda, CudaError};
+use std::collections::BTreeMap;
+
+/// Bytes of `cudaLaunchAttributeValue`.
+pub const ATTRIBUTE_BYTES: usize = 64;
+
+/// A value, as the header lays it out.
+pub type AttributeValue = [u8; ATTRIBUTE_BYTES];
+
+/// Values by number (`cudaLaunchAttributeID`).
+pub(crate) type Attributes = BTreeMap<i32, AttributeValue>;
+
+/// `cudaLaunchAttributeAccessPolicyWindow`
+const WINDOW: i32 = 1;
+/// `cudaLaunchAttributeCooperative`
+pub(crate) const COOPERATIVE: i32 = 2;
+/// `cudaLaunchAttributeSynchronizationPolicy`
+const POLICY: i32 = 3;
+/// `cudaLaunchAttributePriority`
+const PRIORITY: i32 = 8;
+/// `cudaLaunchAttributeMemSyncDomainMap`
+const DOMAIN_MAP: i32 = 9;
+/// `cudaLaunchAttributeMemSyncDomain`
+const DOMAIN: i32 = 10;
+
+/// A value that begins with a word.
+pub(crate) fn word(value: i32) -> AttributeValue {
+    let mut bytes = [0; ATTRIBUTE_BYTES];
+    bytes[..4].copy_from_slice(&value.to_le_bytes());
+    bytes
+}
+
+/// The first word of a value.
+pub(crate) fn first_word(value: &AttributeValue) -> i32 {
+    let [a, b, c, d, ..] = *value;
+    i32::from_le_bytes([a, b, c, d])
+}
+
+/// What an attribute is that nobody has set.
+fn standard(number: i32) -> Cuda<AttributeValue> {
+    match number {
+        WINDOW | DOMAIN | PRIORITY | COOPERATIVE => Ok([0; ATTRIBUTE_BYTES]),
+        // `cudaSyncPolicyAuto`
+        POLICY => Ok(word(1)),
+        // The default domain is 0, the remote one 1.
+        DOMAIN_MAP => {
+            let mut map = [0; ATTRIBUTE_BYTES];
+            map[1] = 1;
+            Ok(map)
+        }
+        _ => Err(CudaError::INVALID_VALUE),
+    }
+}
+
+/// An attribute's value.
+pub(crate) fn attribute_of(attributes: &Attributes, number: i32) -> Cuda<AttributeValue> {
+    let standard = standard(number)?;
+    Ok(attributes.get(&number).copied().unwrap_or(standard))
+}
+
+/// Of streams, cooperation is none.
+fn of_stream(number: i32) -> Cuda {
+    match number {
+        COOPERATIVE => Err(CudaError::INVALID_VALUE),
+        other => standard(other).map(|_| ()),
+    }
+}
+
+impl Context {
+    /// An attribute of a stream (`cudaStreamGetAttribute`).
+    pub fn stream_attribute(&mut self, stream: u64, number: i32) -> Cuda<AttributeValue> {
+        let (_, priority) = self.stream_facts(stream)?;
+        of_stream(number)?;
+        let stream = self.stream_key(stream)?;
+        match self.stream_attributes.get(&stream) {
+            Some(attributes) if attributes.contains_key(&number) => {
+                attribute_of(attributes, number)
+            }
+            _ if number == PRIORITY => Ok(word(priority)),
+            _ => standard(number),
+        }
+    }
+
+    /// Sets one; it changes nothing here.
+    pub fn set_stream_attribute(
+        &mut self,
+        stream: u64,
+        number: i32,
+        value: AttributeValue,
+    ) -> Cuda {
+        self.stream_facts(stream)?;
+        of_stream(number)?;
+        let stream = self.stream_key(stream)?;
+        let own = self.stream_attributes.entry(stream).or_default();
+        own.insert(number, value);
+        Ok(())
+    }
+
+    /// Gives a stream what was set of another.
+    pub fn copy_stream_attributes(&mut self, to: u64, from: u64) -> Cuda {
+        self.stream_facts(to)?;
+        self.stream_facts(from)?;
+        let (to, from) = (self.stream_key(to)?, self.stream_key(from)?);
+        let set = self.stream_attributes.get(&from).cloned();
+        self.stream_attributes.insert(to, set.unwrap_or_default());
+        Ok(())
+    }
+}

@@ -1,0 +1,118 @@
+//! Fills: rows of elements of one value.
+
+use crate::context::Context;
+use crate::copy::{Area, Box3, End};
+use crate::error::{Cuda, CudaError};
+use crate::work::Work;
+use warploom_run::{Device, DevicePtr, HostError};
+
+/// A fill of a box with elements of 1, 2 or 4 bytes (`cudaMemsetParams`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fill {
+    /// What is filled; its width is in bytes.
+    pub area: Area,
+    /// The value, of which an element has the low bytes.
+    pub value: u32,
+    /// Bytes of an element.
+    pub element: u32,
+}
+
+impl Fill {
+    /// Rows of `width` elements of `element` bytes.
+    ///
+    /// # Errors
+    /// When there are no elements of that size, or the rows are longer than their distance.
+    pub fn of_rows(
+        (address, pitch): (u64, u64),
+        (value, element): (u32, u32),
+        (width, height): (u64, u64),
+    ) -> Cuda<Self> {
+        let bytes = width.checked_mul(element.into());
+        let bytes = bytes.filter(|_| matches!(element, 1 | 2 | 4));
+        let width = bytes.ok_or(CudaError::INVALID_VALUE)?;
+        if height > 1 && width > pitch {
+            return Err(CudaError::INVALID_VALUE);
+        }
+        let end = End {
+            address,
+            pitch,
+            slice: 0,
+        };
+        let extent = Box3 {
+            width,
+            height,
+            depth: 1,
+        };
+        Ok(Self {
+            area: Area { end, extent },
+            value,
+            element,
+        })
+    }
+
+    /// One row.
+    fn row(&self) -> Vec<u8> {
+        let element = &self.value.to_le_bytes()[..self.element as usize];
+        let count = self.area.extent.width / u64::from(self.element);
+        element.repeat(count as usize)
+    }
+
+    /// Writes it on the device.
+    fn apply(&self, device: &mut Device) -> Result<(), HostError> {
+        let Area { end, extent } = self.area;
+        for row in extent.rows() {
+            let to = DevicePtr(end.row(row));
+            match self.element {
+                1 => device.fill(to, self.value as u8, extent.width)?,
+                _ => device.write_past_l2(to, &self.row())?,
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Context {
+    /// Fills a box with one byte in the order of a stream.
+    pub fn fill(&mut self, area: Area, byte: u8, stream: u64) -> Cuda {
+        let fill = Fill {
+            area,
+            value: byte.into(),
+            element: 1,
+        };
+        if area.extent.is_empty() {
+            return Ok(());
+        }
+        if let Some(stream) = self.capturing(stream)? {
+            return self.capture(stream, Work::Fill(fill));
+        }
+        let stream = self.busy_stream(stream)?;
+        self.perform_fill(&fill, stream)
+    }
+
+    /// Looks whether a fill can be made; true if in memory that only the device has.
+    pub(crate) fn check_fill(&self, fill: &Fill) -> Cuda<bool> {
+        let Area { end, extent } = fill.area;
+        match self.is_device(end.address)? {
+            true if extent.is_empty() => Ok(true),
+            true => self.fits(end, extent).map(|()| true),
+            false if self.is_shared(end.address) => Ok(false),
+            false => Err(CudaError::INVALID_VALUE),
+        }
+    }
+
+    /// Fills in the order of a stream of the simulation.
+    pub(crate) fn perform_fill(&mut self, fill: &Fill, stream: u32) -> Cuda {
+        let fill = *fill;
+        if self.check_fill(&fill)? {
+            return self
+                .mark(stream, Box::new(move |device, _| fill.apply(device)))
+                .map(|_| ());
+        }
+        self.synchronize()?;
+        let (row, Area { end, extent }) = (fill.row(), fill.area);
+        extent
+            .rows()
+            .for_each(|at| self.host.write(end.row(at), &row));
+        Ok(())
+    }
+}

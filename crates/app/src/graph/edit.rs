@@ -1,0 +1,141 @@
+//! How graphs are put together and changed.
+
+use super::{Graph, Node};
+use crate::attributes::{AttributeValue, COOPERATIVE, attribute_of, first_word, word};
+use crate::context::Context;
+use crate::error::{Cuda, CudaError};
+use crate::work::Work;
+
+impl Context {
+    /// All of these are nodes of a graph.
+    pub(crate) fn nodes_of(&self, graph: u64, nodes: &[u64]) -> Cuda {
+        let graph = self.graphs.graph(graph)?;
+        match nodes.iter().all(|node| graph.nodes.contains_key(node)) {
+            true => Ok(()),
+            false => Err(CudaError::INVALID_VALUE),
+        }
+    }
+
+    /// Adds a node that comes after others of its graph. A graph that it does is copied.
+    pub fn add_node(&mut self, graph: u64, after: &[u64], work: Work) -> Cuda<u64> {
+        self.nodes_of(graph, after)?;
+        if (1..after.len()).any(|at| after[..at].contains(&after[at])) {
+            return Err(CudaError::INVALID_VALUE);
+        }
+        self.check_work(&work)?;
+        let work = match work {
+            Work::Graph(inner) => Work::Graph(self.embed(inner)?),
+            other => other,
+        };
+        let handle = self.handle();
+        let own = self.graphs.graph_mut(graph)?;
+        own.insert(handle, Node::new(work, after.to_vec()));
+        self.graphs.owners.insert(handle, graph);
+        Ok(handle)
+    }
+
+    /// Adds pairs of nodes, of which the second comes after the first.
+    pub fn add_edges(&mut self, graph: u64, edges: &[(u64, u64)]) -> Cuda {
+        for (from, to) in edges {
+            self.nodes_of(graph, &[*from, *to])?;
+            let after = &mut self.graphs.node_mut(*to)?.after;
+            if from == to || after.contains(from) {
+                return Err(CudaError::INVALID_VALUE);
+            }
+            after.push(*from);
+        }
+        Ok(())
+    }
+
+    /// Removes such pairs.
+    pub fn remove_edges(&mut self, graph: u64, edges: &[(u64, u64)]) -> Cuda {
+        for (from, to) in edges {
+            self.nodes_of(graph, &[*from, *to])?;
+            let after = &mut self.graphs.node_mut(*to)?.after;
+            let at = after.iter().position(|earlier| earlier == from);
+            after.remove(at.ok_or(CudaError::INVALID_VALUE)?);
+        }
+        Ok(())
+    }
+
+    /// Takes a node out of its graph, with all that connects it.
+    pub fn destroy_node(&mut self, node: u64) -> Cuda {
+        let graph = self.node_graph(node)?;
+        let own = self.graphs.graph_mut(graph)?;
+        let gone = own.nodes.remove(&node);
+        for other in own.nodes.values_mut() {
+            other.after.retain(|earlier| *earlier != node);
+        }
+        self.graphs.owners.remove(&node);
+        match gone.map(|gone| gone.work) {
+            Some(Work::Graph(inner)) => self.drop_graph(inner),
+            _ => Ok(()),
+        }
+    }
+
+    /// Lets a node do something else of the same kind.
+    pub fn set_node_work(&mut self, node: u64, work: Work) -> Cuda {
+        if self.graphs.node(node)?.work.kind() != work.kind() {
+            return Err(CudaError::INVALID_VALUE);
+        }
+        self.check_work(&work)?;
+        let own = self.graphs.node_mut(node)?;
+        let cooperates = |work: &Work| matches!(work, Work::Launch(request) if request.cooperative);
+        let cooperative = cooperates(&own.work);
+        own.work = work;
+        if let Work::Launch(request) = &mut own.work {
+            request.cooperative = cooperative;
+        }
+        Ok(())
+    }
+
+    fn kernel_node(&mut self, node: u64) -> Cuda<&mut Node> {
+        let node = self.graphs.node_mut(node)?;
+        match node.work {
+            Work::Launch(_) => Ok(node),
+            _ => Err(CudaError::INVALID_VALUE),
+        }
+    }
+
+    /// An attribute of a kernel node.
+    pub fn node_attribute(&mut self, node: u64, number: i32) -> Cuda<AttributeValue> {
+        let node = self.kernel_node(node)?;
+        match &node.work {
+            Work::Launch(request) if number == COOPERATIVE => Ok(word(request.cooperative.into())),
+            _ => attribute_of(&node.attributes, number),
+        }
+    }
+
+    /// Sets one: whether the launch is cooperative means something, the others nothing here.
+    pub fn set_node_attribute(&mut self, node: u64, number: i32, value: AttributeValue) -> Cuda {
+        let node = self.kernel_node(node)?;
+        attribute_of(&node.attributes, number)?;
+        if let Work::Launch(request) = &mut node.work
+            && number == COOPERATIVE
+        {
+            request.cooperative = first_word(&value) != 0;
+        }
+        node.attributes.insert(number, value);
+        Ok(())
+    }
+
+    /// Gives a kernel node the attributes of another.
+    pub fn copy_node_attributes(&mut self, to: u64, from: u64) -> Cuda {
+        let attributes = self.kernel_node(from)?.attributes.clone();
+        let cooperative = first_word(&self.node_attribute(from, COOPERATIVE)?) != 0;
+        let node = self.kernel_node(to)?;
+        node.attributes = attributes;
+        if let Work::Launch(request) = &mut node.work {
+            request.cooperative = cooperative;
+        }
+        Ok(())
+    }
+}
+
+impl Graph {
+    fn insert(&mut self, handle: u64, mut node: Node) {
+        node.number = self.made;
+        self.made += 1;
+        self.nodes.insert(handle, node);
+    }
+}

@@ -1,0 +1,291 @@
+//! What can be launched: the steps of a graph with those of the graphs inside, as they were when it
+//! was made. It can be changed as long as its shape stays.
+
+use super::order::{lanes, ordered};
+use crate::context::Context;
+use crate::error::{Cuda, CudaError};
+use crate::work::Work;
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+/// A step.
+#[derive(Clone, Debug)]
+pub(crate) struct Step {
+    /// The node that it was made of.
+    pub node: u64,
+    pub work: Work,
+    /// Numbers of the steps that it comes after.
+    pub after: Vec<usize>,
+    /// Of a node that is a graph, the steps of that.
+    pub inner: Range<usize>,
+    /// It is done; else it only stands in its place.
+    pub enabled: bool,
+}
+
+/// What can be launched.
+pub(crate) struct Executable {
+    pub steps: Vec<Step>,
+    /// In which order steps are asked for.
+    pub order: Vec<usize>,
+    /// Each step's lane.
+    pub lanes: Vec<usize>,
+    /// Whether another lane waits for the step.
+    pub waited: Vec<bool>,
+    /// The simulation's streams of all lanes but the first.
+    pub streams: Vec<u32>,
+    /// The step of each node.
+    places: BTreeMap<u64, usize>,
+    flags: u64,
+    id: u32,
+}
+
+/// Why a graph cannot take the place of the one that something was made of, as
+/// `cudaGraphExecUpdateResult` numbers it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unchangeable {
+    /// It is of another shape.
+    Topology = 2,
+    /// A node is of another kind.
+    Kind = 3,
+}
+
+/// What came of an update.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// Why it was not made.
+    pub why: Unchangeable,
+    /// The first node that is different, or 0.
+    pub node: u64,
+}
+
+impl Executable {
+    /// Gives each step its lane; the streams are still to be had.
+    fn new(steps: Vec<Step>, flags: u64, id: u32) -> Cuda<Self> {
+        let after: Vec<Vec<usize>> = steps.iter().map(|step| step.after.clone()).collect();
+        let last: Vec<bool> = steps.iter().map(|step| step.work.calls()).collect();
+        let order = ordered(&after, &last)?;
+        let mut places = vec![0; order.len()];
+        for (place, step) in order.iter().enumerate() {
+            places[*step] = place;
+        }
+        let in_order = order.iter().map(|step| {
+            let earlier = after[*step].iter();
+            earlier.map(|from| places[*from]).collect()
+        });
+        let (by_place, count) = lanes(&in_order.collect::<Vec<Vec<usize>>>());
+        let lanes: Vec<usize> = places.iter().map(|place| by_place[*place]).collect();
+        let nodes = steps.iter().enumerate();
+        Ok(Self {
+            places: nodes.map(|(at, step)| (step.node, at)).collect(),
+            waited: waited(&after, &lanes),
+            lanes,
+            streams: Vec::with_capacity(count.saturating_sub(1)),
+            order,
+            steps,
+            flags,
+            id,
+        })
+    }
+
+    /// Streams that it needs beside the one that it is launched in.
+    fn further_streams(&self) -> usize {
+        self.lanes.iter().copied().max().unwrap_or(0)
+    }
+}
+
+/// Which steps another lane waits for.
+fn waited(after: &[Vec<usize>], lanes: &[usize]) -> Vec<bool> {
+    let mut waited = vec![false; lanes.len()];
+    for (step, earlier) in after.iter().enumerate() {
+        for from in earlier.iter().filter(|from| lanes[**from] != lanes[step]) {
+            waited[*from] = true;
+        }
+    }
+    waited
+}
+
+/// The first difference in shape of two lists of steps.
+fn compared(old: &[Step], new: &[Step]) -> Result<(), Change> {
+    let different = |why, node| Err(Change { why, node });
+    for (old, new) in old.iter().zip(new) {
+        if old.after.len() != new.after.len() {
+            return different(Unchangeable::Topology, new.node);
+        }
+        if old.work.kind() != new.work.kind() || old.inner.len() != new.inner.len() {
+            return different(Unchangeable::Kind, new.node);
+        }
+        if old.after != new.after {
+            return different(Unchangeable::Topology, new.node);
+        }
+    }
+    match old.len() == new.len() {
+        true => Ok(()),
+        false => different(Unchangeable::Topology, 0),
+    }
+}
+
+impl Context {
+    /// Appends the steps of a graph, those without others before them behind `before`. Returns the
+    /// steps that nothing of the graph comes after.
+    fn flatten(&self, graph: u64, before: &[usize], steps: &mut Vec<Step>) -> Cuda<Vec<usize>> {
+        let nodes: Vec<_> = self.graphs.graph(graph)?.nodes.iter().collect();
+        let number = |node: &u64| nodes.binary_search_by_key(node, |(handle, _)| **handle);
+        let after = nodes.iter().map(|(_, node)| {
+            let earlier = node.after.iter();
+            earlier.filter_map(|from| number(from).ok()).collect()
+        });
+        let after: Vec<Vec<usize>> = after.collect();
+        let mut made = vec![0; nodes.len()];
+        let mut ends = vec![true; nodes.len()];
+        for at in ordered(&after, &vec![false; nodes.len()])? {
+            let (handle, node) = nodes[at];
+            let mut earlier: Vec<usize> = after[at].iter().map(|from| made[*from]).collect();
+            after[at].iter().for_each(|from| ends[*from] = false);
+            if earlier.is_empty() {
+                earlier = before.to_vec();
+            }
+            let from = steps.len();
+            if let Work::Graph(inner) = node.work {
+                earlier = self.flatten(inner, &earlier, steps)?;
+            }
+            made[at] = steps.len();
+            steps.push(Step {
+                node: *handle,
+                work: node.work.clone(),
+                after: earlier,
+                inner: from..steps.len(),
+                enabled: true,
+            });
+        }
+        let all = made.into_iter().zip(ends);
+        let last: Vec<usize> = all.filter(|(_, end)| *end).map(|(step, _)| step).collect();
+        // Of an empty graph, what comes before it is what is left.
+        Ok(if nodes.is_empty() {
+            before.to_vec()
+        } else {
+            last
+        })
+    }
+
+    fn steps(&self, graph: u64) -> Cuda<Vec<Step>> {
+        let mut steps = Vec::new();
+        self.flatten(graph, &[], &mut steps)?;
+        Ok(steps)
+    }
+
+    /// Makes what can be launched of a graph (`cudaGraphInstantiate`).
+    pub fn instantiate(&mut self, graph: u64, flags: u64) -> Cuda<u64> {
+        let id = self.graphs.number() as u32;
+        let mut made = Executable::new(self.steps(graph)?, flags, id)?;
+        for _ in 0..made.further_streams() {
+            let spare = self.graphs.streams.pop();
+            let stream = spare.unwrap_or_else(|| self.stream_number());
+            made.streams.push(stream);
+        }
+        let handle = self.handle();
+        self.graphs.executables.insert(handle, made);
+        Ok(handle)
+    }
+
+    pub(super) fn executable(&self, handle: u64) -> Cuda<&Executable> {
+        let found = self.graphs.executables.get(&handle);
+        found.ok_or(CudaError::INVALID_VALUE)
+    }
+
+    fn executable_mut(&mut self, handle: u64) -> Cuda<&mut Executable> {
+        let found = self.graphs.executables.get_mut(&handle);
+        found.ok_or(CudaError::INVALID_VALUE)
+    }
+
+    /// Forgets one; what was launched of it is done all the same.
+    pub fn destroy_executable(&mut self, handle: u64) -> Cuda {
+        let gone = self.graphs.executables.remove(&handle);
+        let gone = gone.ok_or(CudaError::INVALID_VALUE)?;
+        self.graphs.streams.extend(gone.streams);
+        Ok(())
+    }
+
+    /// The flags that it was made with.
+    pub fn executable_flags(&self, handle: u64) -> Cuda<u64> {
+        Ok(self.executable(handle)?.flags)
+    }
+
+    /// Number of an executable graph, unique in the process.
+    pub fn executable_number(&self, handle: u64) -> Cuda<u32> {
+        Ok(self.executable(handle)?.id)
+    }
+
+    fn step_mut(&mut self, executable: u64, node: u64) -> Cuda<&mut Step> {
+        let own = self.executable_mut(executable)?;
+        let at = own.places.get(&node).copied();
+        Ok(&mut own.steps[at.ok_or(CudaError::INVALID_VALUE)?])
+    }
+
+    /// Lets the step of a node do something else of the same kind.
+    pub fn set_step_work(&mut self, executable: u64, node: u64, work: Work) -> Cuda {
+        self.step_mut(executable, node)?;
+        if let Work::Graph(graph) = work {
+            return self.set_step_graph(executable, node, graph);
+        }
+        self.check_work(&work)?;
+        let own = self.step_mut(executable, node)?;
+        if own.work.kind() != work.kind() {
+            return Err(CudaError::INVALID_VALUE);
+        }
+        own.work = work;
+        Ok(())
+    }
+
+    /// Lets the steps of a node that is a graph do what another graph of its shape does.
+    fn set_step_graph(&mut self, executable: u64, node: u64, graph: u64) -> Cuda {
+        let inner = self.step_mut(executable, node)?.inner.clone();
+        let own = self.executable_mut(executable)?;
+        // Numbers are counted from the first step of the graph, which comes after nothing of it.
+        let from = inner.start;
+        let mut old = own.steps[inner.clone()].to_vec();
+        for step in &mut old {
+            step.after.retain(|earlier| *earlier >= from);
+            step.after.iter_mut().for_each(|earlier| *earlier -= from);
+            step.inner = step.inner.start - from..step.inner.end - from;
+        }
+        let new = self.steps(graph)?;
+        compared(&old, &new).map_err(|_| CudaError::INVALID_VALUE)?;
+        let own = self.executable_mut(executable)?;
+        for (step, new) in own.steps[inner].iter_mut().zip(new) {
+            step.work = new.work;
+        }
+        Ok(())
+    }
+
+    /// Lets all steps do what the nodes of another graph of the same shape do
+    /// (`cudaGraphExecUpdate`). The inner error says why not.
+    pub fn update_executable(&mut self, executable: u64, graph: u64) -> Cuda<Result<(), Change>> {
+        let new = self.steps(graph)?;
+        let own = self.executable_mut(executable)?;
+        if let Err(change) = compared(&own.steps, &new) {
+            return Ok(Err(change));
+        }
+        for (at, (step, new)) in own.steps.iter_mut().zip(new).enumerate() {
+            step.work = new.work;
+            own.places.insert(new.node, at);
+        }
+        Ok(Ok(()))
+    }
+
+    /// Whether the step of a node is done.
+    pub fn step_enabled(&mut self, executable: u64, node: u64) -> Cuda<bool> {
+        Ok(self.step_mut(executable, node)?.enabled)
+    }
+
+    /// Says whether the step of a node is done: of kernels, copies and fills.
+    pub fn enable_step(&mut self, executable: u64, node: u64, enabled: bool) -> Cuda {
+        let step = self.step_mut(executable, node)?;
+        match step.work {
+            Work::Launch(_) | Work::Copy(_) | Work::Fill(_) => {
+                step.enabled = enabled;
+                Ok(())
+            }
+            _ => Err(CudaError::INVALID_VALUE),
+        }
+    }
+}

@@ -1,0 +1,220 @@
+//! Executable graphs: how they are made, changed and launched.
+
+use crate::ffi::{get, put, put_if};
+use crate::launch::call_host;
+use crate::node;
+use crate::process::{abi, call_with};
+use crate::types::{CCopy3, CFillNode, CHostNode, CInstantiation, CKernelNode, CNode, CUpdate};
+use warploom_app::{Abi, Context, Cuda, CudaError, Launching, Work};
+
+/// Flags of instantiation: free on launch, upload, launch from the device, priorities of nodes.
+const KNOWN_FLAGS: u64 = 0xf;
+const DEVICE_LAUNCH: u64 = 4;
+
+fn instantiate(context: &mut Context, graph: u64, flags: u64) -> Cuda<u64> {
+    if flags & !KNOWN_FLAGS != 0 {
+        return Err(CudaError::INVALID_VALUE);
+    }
+    if flags & DEVICE_LAUNCH != 0 {
+        return Err(context.unsupported("cudaGraphInstantiate for launches from the device"));
+    }
+    context.instantiate(graph, flags)
+}
+
+/// `cudaGraphExecUpdateError`
+const OTHER: i32 = 1;
+
+/// Makes an update and tells what came of it.
+///
+/// # Safety
+/// `third` and `fourth` are places as the release has them.
+unsafe fn update(
+    context: &mut Context,
+    (executable, graph): (u64, u64),
+    third: *mut u8,
+    fourth: *mut i32,
+) -> Cuda {
+    let (result, wrong_node, code) = match context.update_executable(executable, graph) {
+        Ok(Ok(())) => (0, 0, Ok(())),
+        Ok(Err(change)) => {
+            let error = Err(CudaError::GRAPH_EXEC_UPDATE_FAILURE);
+            (change.why as i32, change.node, error)
+        }
+        Err(error) => (OTHER, 0, Err(error)),
+    };
+    // SAFETY: see above.
+    unsafe {
+        match abi() {
+            Abi::V11 => {
+                put_if(third.cast(), wrong_node);
+                put_if(fourth, result);
+            }
+            _ => put_if(
+                third.cast(),
+                CUpdate {
+                    result,
+                    wrong_node,
+                    wrong_from: 0,
+                },
+            ),
+        }
+    }
+    code
+}
+
+/// Launches, and calls what is to be called of the host on the way.
+fn launch(own: bool, executable: u64, stream: u64) -> i32 {
+    let mut launching: Option<Launching> = None;
+    let code = call_with(own, |context| {
+        launching = context.launch_graph(executable, stream)?;
+        Ok(())
+    });
+    let Some(mut launching) = launching else {
+        return code;
+    };
+    loop {
+        let mut call = None;
+        let code = call_with(own, |context| {
+            call = context.go_on(&mut launching)?;
+            Ok(())
+        });
+        match call {
+            // SAFETY: the program gave the function with its argument.
+            Some(call) => unsafe { call_host(call) },
+            None => return code,
+        }
+    }
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cudaGraphLaunch(executable: u64, stream: u64) -> i32 {
+    launch(false, executable, stream)
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cudaGraphLaunch_ptsz(executable: u64, stream: u64) -> i32 {
+    launch(true, executable, stream)
+}
+
+runtime! {
+    // Release 11 has places for a node and for a text in place of the flags.
+    fn cudaGraphInstantiate(to: *mut u64, graph: u64, third: u64) |context| {
+        let flags = match abi() {
+            Abi::V11 => {
+                put_if(third as *mut u64, 0);
+                0
+            }
+            _ => third,
+        };
+        put(to, instantiate(context, graph, flags)?)
+    }
+
+    fn cudaGraphInstantiateWithFlags(to: *mut u64, graph: u64, flags: u64) |context| {
+        put(to, instantiate(context, graph, flags)?)
+    }
+
+    fn cudaGraphInstantiateWithParams / cudaGraphInstantiateWithParams_ptsz (
+        to: *mut u64, graph: u64, own: *mut CInstantiation,
+    ) |context| {
+        let asked = get(own)?;
+        let made = instantiate(context, graph, asked.flags);
+        // `cudaGraphInstantiateError` is 1.
+        put(own, CInstantiation { wrong_node: 0, result: made.is_err().into(), ..asked })?;
+        put(to, made?)
+    }
+
+    fn cudaGraphUpload / cudaGraphUpload_ptsz (executable: u64, stream: u64) |context| {
+        context.upload_graph(executable, stream)
+    }
+
+    fn cudaGraphExecDestroy(executable: u64) |context| {
+        context.destroy_executable(executable)
+    }
+
+    fn cudaGraphExecGetFlags(executable: u64, to: *mut u64) |context| {
+        put(to, context.executable_flags(executable)?)
+    }
+
+    fn cudaGraphExecGetId(executable: u64, to: *mut u32) |context| {
+        put(to, context.executable_number(executable)?)
+    }
+
+    fn cudaGraphExecUpdate(
+        executable: u64, graph: u64, third: *mut u8, fourth: *mut i32,
+    ) |context| {
+        update(context, (executable, graph), third, fourth)
+    }
+
+    fn cudaGraphExecKernelNodeSetParams(
+        executable: u64, node: u64, own: *const CKernelNode,
+    ) |context| {
+        let work = node::kernel(context, own)?;
+        context.set_step_work(executable, node, work)
+    }
+
+    fn cudaGraphExecMemcpyNodeSetParams(
+        executable: u64, node: u64, own: *const CCopy3,
+    ) |context| {
+        let work = node::copy3(context, own)?;
+        context.set_step_work(executable, node, work)
+    }
+
+    fn cudaGraphExecMemcpyNodeSetParams1D(
+        executable: u64, node: u64, to: u64, from: u64, bytes: usize, kind: i32,
+    ) |context| {
+        let work = node::copy1(context, (to, from), bytes, kind)?;
+        context.set_step_work(executable, node, work)
+    }
+
+    fn cudaGraphExecMemcpyNodeSetParamsToSymbol(
+        executable: u64, node: u64, symbol: u64, from: u64, bytes: usize, offset: usize, kind: i32,
+    ) |context| {
+        let work = node::to_symbol(context, symbol, from, (bytes, offset, kind))?;
+        context.set_step_work(executable, node, work)
+    }
+
+    fn cudaGraphExecMemcpyNodeSetParamsFromSymbol(
+        executable: u64, node: u64, to: u64, symbol: u64, bytes: usize, offset: usize, kind: i32,
+    ) |context| {
+        let work = node::from_symbol(context, to, symbol, (bytes, offset, kind))?;
+        context.set_step_work(executable, node, work)
+    }
+
+    fn cudaGraphExecMemsetNodeSetParams(
+        executable: u64, node: u64, own: *const CFillNode,
+    ) |context| {
+        context.set_step_work(executable, node, node::fill(own)?)
+    }
+
+    fn cudaGraphExecHostNodeSetParams(
+        executable: u64, node: u64, own: *const CHostNode,
+    ) |context| {
+        context.set_step_work(executable, node, node::host(own)?)
+    }
+
+    fn cudaGraphExecChildGraphNodeSetParams(executable: u64, node: u64, child: u64) |context| {
+        context.set_step_work(executable, node, Work::Graph(child))
+    }
+
+    fn cudaGraphExecEventRecordNodeSetEvent(executable: u64, node: u64, event: u64) |context| {
+        context.set_step_work(executable, node, Work::Record(event))
+    }
+
+    fn cudaGraphExecEventWaitNodeSetEvent(executable: u64, node: u64, event: u64) |context| {
+        context.set_step_work(executable, node, Work::Wait(event))
+    }
+
+    fn cudaGraphExecNodeSetParams(executable: u64, node: u64, own: *mut CNode) |context| {
+        let work = node::any(context, own)?;
+        context.set_step_work(executable, node, work)
+    }
+
+    fn cudaGraphNodeSetEnabled(executable: u64, node: u64, enabled: u32) |context| {
+        context.enable_step(executable, node, enabled != 0)
+    }
+
+    fn cudaGraphNodeGetEnabled(executable: u64, node: u64, to: *mut u32) |context| {
+        let enabled = context.step_enabled(executable, node)?;
+        put(to, enabled.into())
+    }
+}

@@ -1,0 +1,398 @@
+//! Graphs: how they are made, looked at and changed.
+
+use crate::ffi::{get, list, put, put_list};
+use crate::node;
+use crate::process::abi;
+use crate::types::{CAllocationNode, CCopy3, CFillNode, CHostNode, CKernelNode, CNode};
+use warploom_app::{Abi, AttributeValue, Context, Cuda, CudaError, Work};
+
+/// Adds a node behind others and tells its handle.
+///
+/// # Safety
+/// `to` is null or a place for a handle, `after` holds as many.
+unsafe fn add(
+    context: &mut Context,
+    (to, graph): (*mut u64, u64),
+    (after, count): (*const u64, usize),
+    work: Work,
+) -> Cuda {
+    // SAFETY: see above.
+    let after = unsafe { list(after, count) }?;
+    if to.is_null() {
+        return Err(CudaError::INVALID_VALUE);
+    }
+    let made = context.add_node(graph, &after, work)?;
+    // SAFETY: see above.
+    unsafe { put(to, made) }
+}
+
+/// Pairs of nodes.
+///
+/// # Safety
+/// Both hold as many.
+unsafe fn edges(from: *const u64, to: *const u64, count: usize) -> Cuda<Vec<(u64, u64)>> {
+    // SAFETY: see above.
+    let (from, to) = unsafe { (list(from, count)?, list(to, count)?) };
+    Ok(from.into_iter().zip(to).collect())
+}
+
+/// Tells the pairs of a graph's nodes.
+///
+/// # Safety
+/// `from` and `to` are null or have as much room as `count` says.
+unsafe fn tell_edges(
+    context: &Context,
+    graph: u64,
+    (from, to): (*mut u64, *mut u64),
+    count: *mut usize,
+) -> Cuda {
+    if from.is_null() != to.is_null() {
+        return Err(CudaError::INVALID_VALUE);
+    }
+    let (first, second): (Vec<u64>, Vec<u64>) = context.graph_edges(graph)?.into_iter().unzip();
+    // SAFETY: see above.
+    unsafe {
+        let mut room = get(count)?;
+        put_list(to, &raw mut room, &second)?;
+        put_list(from, count, &first)
+    }
+}
+
+/// The last of the arguments that tell a number of edges: data of edges stand before it from
+/// release 13 on.
+fn counted<T>(before: T, behind: T) -> T {
+    match abi() {
+        Abi::V13 => behind,
+        _ => before,
+    }
+}
+
+runtime! {
+    fn cudaGraphCreate(to: *mut u64, flags: u32) |context| {
+        if to.is_null() || flags != 0 {
+            return Err(CudaError::INVALID_VALUE);
+        }
+        put(to, context.create_graph())
+    }
+
+    fn cudaGraphDestroy(graph: u64) |context| { context.destroy_graph(graph) }
+
+    fn cudaGraphClone(to: *mut u64, graph: u64) |context| {
+        let clone = context.clone_graph(graph)?;
+        put(to, clone)
+    }
+
+    fn cudaGraphNodeFindInClone(to: *mut u64, node: u64, clone: u64) |context| {
+        put(to, context.find_in_clone(node, clone)?)
+    }
+
+    fn cudaGraphGetNodes(graph: u64, nodes: *mut u64, count: *mut usize) |context| {
+        put_list(nodes, count, &context.graph_nodes(graph)?)
+    }
+
+    fn cudaGraphGetRootNodes(graph: u64, nodes: *mut u64, count: *mut usize) |context| {
+        put_list(nodes, count, &context.graph_roots(graph)?)
+    }
+
+    fn cudaGraphGetEdges(
+        graph: u64, from: *mut u64, to: *mut u64, fourth: *mut usize, fifth: *mut usize,
+    ) |context| {
+        tell_edges(context, graph, (from, to), counted(fourth, fifth))
+    }
+
+    fn cudaGraphGetEdges_v2(
+        graph: u64, from: *mut u64, to: *mut u64, _edges: *mut u64, count: *mut usize,
+    ) |context| {
+        tell_edges(context, graph, (from, to), count)
+    }
+
+    fn cudaGraphNodeGetDependencies(
+        node: u64, nodes: *mut u64, third: *mut usize, fourth: *mut usize,
+    ) |context| {
+        put_list(nodes, counted(third, fourth), &context.node_dependencies(node)?)
+    }
+
+    fn cudaGraphNodeGetDependencies_v2(
+        node: u64, nodes: *mut u64, _edges: *mut u64, count: *mut usize,
+    ) |context| {
+        put_list(nodes, count, &context.node_dependencies(node)?)
+    }
+
+    fn cudaGraphNodeGetDependentNodes(
+        node: u64, nodes: *mut u64, third: *mut usize, fourth: *mut usize,
+    ) |context| {
+        put_list(nodes, counted(third, fourth), &context.node_dependents(node)?)
+    }
+
+    fn cudaGraphNodeGetDependentNodes_v2(
+        node: u64, nodes: *mut u64, _edges: *mut u64, count: *mut usize,
+    ) |context| {
+        put_list(nodes, count, &context.node_dependents(node)?)
+    }
+
+    fn cudaGraphAddDependencies(
+        graph: u64, from: *const u64, to: *const u64, fourth: usize, fifth: usize,
+    ) |context| {
+        context.add_edges(graph, &edges(from, to, counted(fourth, fifth))?)
+    }
+
+    fn cudaGraphAddDependencies_v2(
+        graph: u64, from: *const u64, to: *const u64, _edges: *const u64, count: usize,
+    ) |context| {
+        context.add_edges(graph, &edges(from, to, count)?)
+    }
+
+    fn cudaGraphRemoveDependencies(
+        graph: u64, from: *const u64, to: *const u64, fourth: usize, fifth: usize,
+    ) |context| {
+        context.remove_edges(graph, &edges(from, to, counted(fourth, fifth))?)
+    }
+
+    fn cudaGraphRemoveDependencies_v2(
+        graph: u64, from: *const u64, to: *const u64, _edges: *const u64, count: usize,
+    ) |context| {
+        context.remove_edges(graph, &edges(from, to, count)?)
+    }
+
+    fn cudaGraphDestroyNode(node: u64) |context| { context.destroy_node(node) }
+
+    fn cudaGraphNodeGetType(node: u64, to: *mut i32) |context| {
+        put(to, context.node_work(node)?.kind())
+    }
+
+    fn cudaGraphNodeGetContainingGraph(node: u64, to: *mut u64) |context| {
+        put(to, context.node_graph(node)?)
+    }
+
+    fn cudaGraphNodeGetLocalId(node: u64, to: *mut u32) |context| {
+        put(to, context.node_number(node)?)
+    }
+
+    fn cudaGraphNodeGetToolsId(node: u64, to: *mut u64) |context| {
+        context.node_graph(node)?;
+        put(to, node)
+    }
+
+    fn cudaGraphGetId(graph: u64, to: *mut u32) |context| {
+        put(to, context.graph_number(graph)?)
+    }
+
+    fn cudaGraphAddKernelNode(
+        to: *mut u64, graph: u64, after: *const u64, count: usize, own: *const CKernelNode,
+    ) |context| {
+        let work = node::kernel(context, own)?;
+        add(context, (to, graph), (after, count), work)
+    }
+
+    fn cudaGraphKernelNodeGetParams(node: u64, to: *mut CKernelNode) |context| {
+        node::tell(context, node, 0, to.cast())
+    }
+
+    fn cudaGraphKernelNodeSetParams(node: u64, own: *const CKernelNode) |context| {
+        let work = node::kernel(context, own)?;
+        context.set_node_work(node, work)
+    }
+
+    fn cudaGraphKernelNodeCopyAttributes(to: u64, from: u64) |context| {
+        context.copy_node_attributes(to, from)
+    }
+
+    fn cudaGraphKernelNodeGetAttribute(node: u64, number: i32, to: *mut AttributeValue) |context| {
+        put(to, context.node_attribute(node, number)?)
+    }
+
+    fn cudaGraphKernelNodeSetAttribute(
+        node: u64, number: i32, value: *const AttributeValue,
+    ) |context| {
+        context.set_node_attribute(node, number, get(value)?)
+    }
+
+    fn cudaGraphAddMemcpyNode(
+        to: *mut u64, graph: u64, after: *const u64, count: usize, own: *const CCopy3,
+    ) |context| {
+        let work = node::copy3(context, own)?;
+        add(context, (to, graph), (after, count), work)
+    }
+
+    fn cudaGraphAddMemcpyNode1D(
+        node: *mut u64, graph: u64, after: *const u64, count: usize, to: u64, from: u64,
+        bytes: usize,
+        kind: i32,
+    ) |context| {
+        let work = node::copy1(context, (to, from), bytes, kind)?;
+        add(context, (node, graph), (after, count), work)
+    }
+
+    fn cudaGraphAddMemcpyNodeToSymbol(
+        node: *mut u64, graph: u64, after: *const u64, count: usize, symbol: u64, from: u64,
+        bytes: usize,
+        offset: usize,
+        kind: i32,
+    ) |context| {
+        let work = node::to_symbol(context, symbol, from, (bytes, offset, kind))?;
+        add(context, (node, graph), (after, count), work)
+    }
+
+    fn cudaGraphAddMemcpyNodeFromSymbol(
+        node: *mut u64, graph: u64, after: *const u64, count: usize, to: u64, symbol: u64,
+        bytes: usize,
+        offset: usize,
+        kind: i32,
+    ) |context| {
+        let work = node::from_symbol(context, to, symbol, (bytes, offset, kind))?;
+        add(context, (node, graph), (after, count), work)
+    }
+
+    fn cudaGraphMemcpyNodeGetParams(node: u64, to: *mut CCopy3) |context| {
+        node::tell(context, node, 1, to.cast())
+    }
+
+    fn cudaGraphMemcpyNodeSetParams(node: u64, own: *const CCopy3) |context| {
+        let work = node::copy3(context, own)?;
+        context.set_node_work(node, work)
+    }
+
+    fn cudaGraphMemcpyNodeSetParams1D(
+        node: u64, to: u64, from: u64, bytes: usize, kind: i32,
+    ) |context| {
+        let work = node::copy1(context, (to, from), bytes, kind)?;
+        context.set_node_work(node, work)
+    }
+
+    fn cudaGraphMemcpyNodeSetParamsToSymbol(
+        node: u64, symbol: u64, from: u64, bytes: usize, offset: usize, kind: i32,
+    ) |context| {
+        let work = node::to_symbol(context, symbol, from, (bytes, offset, kind))?;
+        context.set_node_work(node, work)
+    }
+
+    fn cudaGraphMemcpyNodeSetParamsFromSymbol(
+        node: u64, to: u64, symbol: u64, bytes: usize, offset: usize, kind: i32,
+    ) |context| {
+        let work = node::from_symbol(context, to, symbol, (bytes, offset, kind))?;
+        context.set_node_work(node, work)
+    }
+
+    fn cudaGraphAddMemsetNode(
+        to: *mut u64, graph: u64, after: *const u64, count: usize, own: *const CFillNode,
+    ) |context| {
+        add(context, (to, graph), (after, count), node::fill(own)?)
+    }
+
+    fn cudaGraphMemsetNodeGetParams(node: u64, to: *mut CFillNode) |context| {
+        node::tell(context, node, 2, to.cast())
+    }
+
+    fn cudaGraphMemsetNodeSetParams(node: u64, own: *const CFillNode) |context| {
+        context.set_node_work(node, node::fill(own)?)
+    }
+
+    fn cudaGraphAddHostNode(
+        to: *mut u64, graph: u64, after: *const u64, count: usize, own: *const CHostNode,
+    ) |context| {
+        add(context, (to, graph), (after, count), node::host(own)?)
+    }
+
+    fn cudaGraphHostNodeGetParams(node: u64, to: *mut CHostNode) |context| {
+        node::tell(context, node, 3, to.cast())
+    }
+
+    fn cudaGraphHostNodeSetParams(node: u64, own: *const CHostNode) |context| {
+        context.set_node_work(node, node::host(own)?)
+    }
+
+    fn cudaGraphAddChildGraphNode(
+        to: *mut u64, graph: u64, after: *const u64, count: usize, child: u64,
+    ) |context| {
+        add(context, (to, graph), (after, count), Work::Graph(child))
+    }
+
+    fn cudaGraphChildGraphNodeGetGraph(node: u64, to: *mut u64) |context| {
+        node::tell(context, node, 4, to.cast())
+    }
+
+    fn cudaGraphAddEmptyNode(
+        to: *mut u64, graph: u64, after: *const u64, count: usize,
+    ) |context| {
+        add(context, (to, graph), (after, count), Work::Nothing)
+    }
+
+    fn cudaGraphAddEventRecordNode(
+        to: *mut u64, graph: u64, after: *const u64, count: usize, event: u64,
+    ) |context| {
+        add(context, (to, graph), (after, count), Work::Record(event))
+    }
+
+    fn cudaGraphEventRecordNodeGetEvent(node: u64, to: *mut u64) |context| {
+        node::tell(context, node, 7, to.cast())
+    }
+
+    fn cudaGraphEventRecordNodeSetEvent(node: u64, event: u64) |context| {
+        context.set_node_work(node, Work::Record(event))
+    }
+
+    fn cudaGraphAddEventWaitNode(
+        to: *mut u64, graph: u64, after: *const u64, count: usize, event: u64,
+    ) |context| {
+        add(context, (to, graph), (after, count), Work::Wait(event))
+    }
+
+    fn cudaGraphEventWaitNodeGetEvent(node: u64, to: *mut u64) |context| {
+        node::tell(context, node, 6, to.cast())
+    }
+
+    fn cudaGraphEventWaitNodeSetEvent(node: u64, event: u64) |context| {
+        context.set_node_work(node, Work::Wait(event))
+    }
+
+    fn cudaGraphAddMemAllocNode(
+        to: *mut u64, graph: u64, after: *const u64, count: usize, own: *mut CAllocationNode,
+    ) |context| {
+        let work = node::allocation(context, own)?;
+        add(context, (to, graph), (after, count), work)
+    }
+
+    fn cudaGraphMemAllocNodeGetParams(node: u64, to: *mut CAllocationNode) |context| {
+        node::tell(context, node, 10, to.cast())
+    }
+
+    fn cudaGraphAddMemFreeNode(
+        to: *mut u64, graph: u64, after: *const u64, count: usize, address: u64,
+    ) |context| {
+        add(context, (to, graph), (after, count), Work::Free(address))
+    }
+
+    fn cudaGraphMemFreeNodeGetParams(node: u64, to: *mut u64) |context| {
+        node::tell(context, node, 11, to.cast())
+    }
+
+    // From 13 on data of edges stand before their number.
+    fn cudaGraphAddNode(
+        to: *mut u64, graph: u64, after: *const u64, fourth: usize, fifth: usize,
+        sixth: *mut CNode,
+    ) |context| {
+        let (count, own) = match abi() {
+            Abi::V13 => (fifth, sixth),
+            _ => (fourth, fifth as *mut CNode),
+        };
+        let work = node::any(context, own)?;
+        add(context, (to, graph), (after, count), work)
+    }
+
+    fn cudaGraphAddNode_v2(
+        to: *mut u64, graph: u64, after: *const u64, _edges: *const u64, count: usize,
+        own: *mut CNode,
+    ) |context| {
+        let work = node::any(context, own)?;
+        add(context, (to, graph), (after, count), work)
+    }
+
+    fn cudaGraphNodeSetParams(node: u64, own: *mut CNode) |context| {
+        let work = node::any(context, own)?;
+        context.set_node_work(node, work)
+    }
+
+    fn cudaGraphNodeGetParams(node: u64, to: *mut CNode) |context| {
+        node::tell_any(context, node, to)
+    }
+}

@@ -1,0 +1,88 @@
+//! What is wrong with a file, apart for each function.
+//!
+//! A function that cannot be used costs the file nothing else: whoever needs another one goes on.
+//! Invariant: a problem belongs to the function in whose text it was found, or to the file.
+
+use warploom_diag::Diagnostics;
+
+/// Problems of a file and of its functions.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Problems {
+    /// What concerns the file, whatever function of it is asked for.
+    pub file: Diagnostics,
+    /// What concerns one function: its position in [`Module::items`](crate::ast::Module::items),
+    /// in ascending order, and what was found. Functions without a problem are left out.
+    pub functions: Vec<(usize, Diagnostics)>,
+}
+
+impl Problems {
+    /// All of them, in the order of the text.
+    pub fn together(self) -> Diagnostics {
+        let mut all = self.file;
+        for (_, own) in self.functions {
+            all.append(own);
+        }
+        all.sort();
+        all
+    }
+
+    /// The function at a position in the module's items has an error.
+    pub fn is_broken(&self, item: usize) -> bool {
+        self.of(item).is_some_and(Diagnostics::has_errors)
+    }
+
+    /// Whether some function or the file has an error.
+    pub fn has_errors(&self) -> bool {
+        self.file.has_errors() || self.functions.iter().any(|(_, own)| own.has_errors())
+    }
+
+    /// What concerns the function at a position in the module's items.
+    pub fn of(&self, item: usize) -> Option<&Diagnostics> {
+        let at = self.functions.binary_search_by_key(&item, |(at, _)| *at);
+        at.ok().map(|at| &self.functions[at].1)
+    }
+
+    /// Adds what was found of a function.
+    pub(crate) fn add(&mut self, item: usize, found: Diagnostics) {
+        if found.is_empty() {
+            return;
+        }
+        match self.functions.binary_search_by_key(&item, |(at, _)| *at) {
+            Ok(at) => self.functions[at].1.append(found),
+            Err(at) => self.functions.insert(at, (item, found)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::read;
+    use warploom_diag::Source;
+
+    const TEXT: &str = ".version 8.0\n.target sm_75\n\
+        .func a() { .reg .b32 r; mov.b32 r, 1; ret; }\n\
+        .func b() { mov.b32 r, 1; ret; }\n\
+        .func c() { ad.b32; ret; }\n";
+
+    /// Positions of broken functions, and codes in the order of the text.
+    fn check(text: &str, broken: &[usize], codes: &[&str]) {
+        let (_, problems) = read(&Source::new("t", text));
+        let found: Vec<usize> = problems.functions.iter().map(|(at, _)| *at).collect();
+        assert_eq!(found, broken, "{text}");
+        let all = problems.together();
+        let found: Vec<&str> = all.iter().map(|problem| problem.code).collect();
+        assert_eq!(found, codes, "{text}");
+    }
+
+    #[test]
+    fn problems_stay_with_their_functions() {
+        check(TEXT, &[1, 2], &["undefined-name", "unknown-instruction"]);
+        check(&TEXT.replace("ad.b32;", ""), &[1], &["undefined-name"]);
+        let twice = TEXT.replace(".func b", ".func a");
+        check(
+            &twice,
+            &[1, 2],
+            &["duplicate-name", "undefined-name", "unknown-instruction"],
+        );
+    }
+}
