@@ -1,0 +1,108 @@
+//! Kernels in which lanes of a warp take a lock one after the other.
+//!
+//! On a divergence stack a lane that has the lock waits for those that spin where the loop's exit is
+//! the point at which they meet again; where it gives the lock back within the loop, all get it.
+
+use crate::code::{Bin, Cmp, Form, INPUTS, Kernel, Op, Opd, WarpOp, reg};
+use crate::draw::{BRANCH, Draw, GUARD, HASH, LANE, RESULT};
+use warploom_base::Rng;
+
+/// Draws a kernel with a lock. Returns whether it ends only if lanes make progress while others of
+/// their warp spin.
+pub fn draw_lock(rng: &mut Rng) -> (Kernel, bool) {
+    let warps = 1 + rng.below(2);
+    let threads = 32 * warps - rng.below(8);
+    let lanes = match rng.below(3) {
+        0 => u32::MAX,
+        1 => 1 << rng.below(24),
+        _ => rng.next_u32(),
+    };
+    let mut draw = Draw::new(Rng::new(rng.next_u64()), warps, threads);
+    draw.begin();
+    draw.filler();
+    let end = draw.label();
+    draw.bin(Bin::Shr, reg::TEMP[0], Opd::I(lanes), LANE);
+    draw.bin(Bin::And, reg::TEMP[0], Opd::R(reg::TEMP[0]), Opd::I(1));
+    draw.compare(Cmp::Eq, BRANCH, Opd::R(reg::TEMP[0]), Opd::I(0));
+    draw.put_if(BRANCH, true, Op::Bra(end));
+    let is_within = rng.below(3) == 0;
+    match is_within {
+        true => within(&mut draw),
+        false => behind(&mut draw, rng.below(2) == 0),
+    }
+    draw.place(end);
+    vote(&mut draw);
+    draw.put(Op::Output);
+    draw.put(Op::Exit);
+    let kernel = Kernel {
+        input: (0..INPUTS).map(|_| rng.below(1000)).collect(),
+        ..Kernel::of(draw.code, 1, threads)
+    };
+    (kernel, !is_within && several(lanes, threads))
+}
+
+/// Some warp has several lanes of these.
+fn several(lanes: u32, threads: u32) -> bool {
+    let of_warp = |first: u32| match (threads - first).min(32) {
+        32 => lanes,
+        left => lanes & ((1 << left) - 1),
+    };
+    (0..threads)
+        .step_by(32)
+        .any(|first| of_warp(first).count_ones() > 1)
+}
+
+/// What a thread does that has the lock.
+fn section(draw: &mut Draw) {
+    let data = Opd::R(draw.data());
+    draw.put(Op::Guarded(data));
+    draw.filler();
+    draw.put(Op::Release);
+}
+
+/// The lock is taken and given back within the loop.
+fn within(draw: &mut Draw) {
+    let (head, next, done) = (draw.label(), draw.label(), reg::COUNTERS[0]);
+    draw.place(head);
+    draw.put(Op::Acquire(reg::TEMP[1]));
+    draw.compare(Cmp::Ne, BRANCH, Opd::R(reg::TEMP[1]), Opd::I(0));
+    draw.put_if(BRANCH, true, Op::Bra(next));
+    section(draw);
+    draw.bin(Bin::Add, done, Opd::I(1), Opd::I(0));
+    draw.place(next);
+    draw.compare(Cmp::Eq, BRANCH, Opd::R(done), Opd::I(0));
+    draw.put_if(BRANCH, true, Op::Bra(head));
+}
+
+/// Lanes leave the loop with the lock.
+fn behind(draw: &mut Draw, jumps_out: bool) {
+    let (head, out) = (draw.label(), draw.label());
+    draw.place(head);
+    draw.put(Op::Acquire(reg::TEMP[1]));
+    if jumps_out {
+        draw.compare(Cmp::Eq, BRANCH, Opd::R(reg::TEMP[1]), Opd::I(0));
+        draw.put_if(BRANCH, true, Op::Bra(out));
+        draw.put(Op::Bra(head));
+        draw.place(out);
+    } else {
+        draw.compare(Cmp::Ne, BRANCH, Opd::R(reg::TEMP[1]), Opd::I(0));
+        draw.put_if(BRANCH, true, Op::Bra(head));
+    }
+    section(draw);
+}
+
+/// All of a warp meet behind it.
+fn vote(draw: &mut Draw) {
+    draw.compare(Cmp::Lt, GUARD, LANE, Opd::I(20));
+    draw.put(Op::Warp(WarpOp {
+        form: Form::Ballot,
+        d: reg::TEMP[3],
+        p: RESULT,
+        a: HASH,
+        q: (GUARD, false),
+        b: Opd::I(0),
+        c: 31,
+        mask: Opd::I(u32::MAX),
+    }));
+    draw.fold(Opd::R(reg::TEMP[3]));
+}
