@@ -41,6 +41,7 @@ mod log;
 mod machine;
 mod matrix;
 mod memory;
+mod mipmap;
 mod module;
 mod move_ops;
 mod printed;
@@ -81,6 +82,7 @@ pub use log::{MemPort, WriteLog};
 pub use memory::{
     ALLOC_ALIGN, AccessCheck, Allocation, DeviceMemory, MemoryError, PAGE_BYTES, PROTECTED_BYTES,
 };
+pub use mipmap::Detail;
 pub use module::{ModuleImage, load_module};
 pub use span::HalfWarp;
 pub use stack::{BranchOrder, Spin, StackEntry};
