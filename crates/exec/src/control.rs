@@ -4,8 +4,8 @@ use crate::barrier::{BarrierArrival, PendingBarrier};
 use crate::fault::{FaultKind, RawFault};
 use crate::machine::{Exec, Machine};
 use crate::meet::{Meeting, Part};
-use crate::splits::Choice;
-use crate::stack::{BranchOrder, Divergence, Returned};
+use crate::spin::JumpBack;
+use crate::stack::{BranchOrder, Choice, Divergence, Returned};
 use crate::step::Effect;
 use crate::warp::Pending;
 use warploom_base::{LaneMask, Pc, WARP_SIZE, lanes_of};
@@ -60,38 +60,50 @@ impl Machine<'_, '_> {
             self.fall_through();
         } else {
             self.diverge(&mut [(next, all & !taken), (target, taken)]);
+            if target <= self.pc {
+                self.jumped_back(target);
+            }
         }
     }
 
     /// All lanes of the top entry jump.
     #[inline(always)]
     fn jump(&mut self, target: Pc) {
-        let back = self.warp.stack.is_back(target);
         if self.warp.stack.advance(target) {
             self.settle();
-        } else if back {
-            self.jumped_back();
+        }
+        if target <= self.pc {
+            self.jumped_back(target);
         }
     }
 
-    /// A part of the warp has jumped back. Where the machine lets every lane make progress, other
-    /// lanes run when this part spins.
+    /// Lanes have jumped back. Where the machine lets every lane make progress and these are a part
+    /// of the warp that spins, other lanes run.
+    #[inline(always)]
+    fn jumped_back(&mut self, target: Pc) {
+        if self.warp.stack.count_jump() && self.env.divergence == Divergence::Independent {
+            self.watch_loop(target);
+        }
+    }
+
     #[inline(never)]
-    fn jumped_back(&mut self) {
-        self.warp.stack.count_jump();
-        if self.env.divergence == Divergence::Independent {
-            let polls = self.ctx.code[self.pc.index()].polls;
-            if self.warp.is_spinning(polls) {
-                self.give_way();
-            }
+    fn watch_loop(&mut self, target: Pc) {
+        let jump = JumpBack {
+            start: target,
+            end: self.pc,
+            polls: self.ctx.code[self.pc.index()].polls,
+        };
+        if self.warp.is_spinning(jump) {
+            self.give_way();
         }
     }
 
-    /// The top spins: another split runs, or lanes leave the innermost place where they wait for
-    /// it.
+    /// The running split spins: some lanes leave a place where they wait to meet others, and the
+    /// split runs that has not run for longest.
     #[cold]
     fn give_way(&mut self) {
         let other = Choice::OldestBut(self.warp.active_mask());
+        self.release(0);
         while !self.run_another(other) && self.release(0) {}
         if self.warp.stack.top_waits() {
             self.resume();
@@ -146,7 +158,11 @@ impl Machine<'_, '_> {
         if let [(pc, _)] = groups[..count] {
             self.jump(pc);
         } else {
+            let first = groups[..count].iter().map(|group| group.0).min();
             self.diverge(&mut groups[..count]);
+            if let Some(target) = first.filter(|target| *target <= self.pc) {
+                self.jumped_back(target);
+            }
         }
         Ok(())
     }
@@ -206,6 +222,7 @@ impl Machine<'_, '_> {
         if self.mask != 0 {
             self.warp.exited |= self.mask;
             self.warp.stack.exit(self.mask);
+            self.wake();
             self.effect(Effect::Exit);
         }
         if stays {

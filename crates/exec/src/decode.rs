@@ -12,7 +12,7 @@ use crate::move_ops::mov;
 use crate::space::cvta;
 use crate::store_ops::store;
 use crate::wide::{Run, Wide};
-use warploom_ir::{CacheOp, Inst, Op, Program, Src};
+use warploom_ir::{CacheOp, Dst, Inst, Op, Program, Src};
 
 /// An instruction and what executes it, in one line of the host's cache.
 #[derive(Clone, Debug)]
@@ -24,8 +24,8 @@ pub(crate) struct Decoded {
     pub special: bool,
     /// It says itself where the warp goes on, also when no lane takes part.
     pub control: bool,
-    /// Jumps back over something that looks at what others may have changed: the end of a loop that
-    /// may wait.
+    /// Jumps back over something that looks at what others may have changed: the end of a loop
+    /// that may wait.
     pub polls: bool,
 }
 
@@ -38,7 +38,7 @@ pub(crate) fn decode(program: &Program, wide: Wide) -> Vec<Decoded> {
     let before: Vec<u32> = (program.insts.iter())
         .map(|inst| {
             let before = looks;
-            looks += u32::from(looks_at_others(inst.op));
+            looks += u32::from(looks_at_others(inst));
             before
         })
         .collect();
@@ -46,26 +46,32 @@ pub(crate) fn decode(program: &Program, wide: Wide) -> Vec<Decoded> {
         run: control(inst.op).unwrap_or_else(|| run_of(inst.op, wide)),
         special: inst.src.iter().any(|src| matches!(src, Src::Special(_))),
         control: control(inst.op).is_some(),
-        polls: loop_start(&inst).is_some_and(|start| start <= at && before[start] < before[at]),
+        polls: loop_start(program, &inst)
+            .is_some_and(|start| start <= at && before[start] < before[at]),
         inst,
     };
     program.insts.iter().enumerate().map(decoded).collect()
 }
 
-/// Where a branch leads.
-fn loop_start(inst: &Inst) -> Option<usize> {
+/// The first instruction to which a branch leads.
+fn loop_start(program: &Program, inst: &Inst) -> Option<usize> {
     match inst.op {
         Op::Bra(_) => usize::try_from(inst.imm).ok(),
+        Op::BrxIdx => {
+            let extra = program.extras.get(inst.extra.0 as usize)?;
+            extra.targets.iter().min().map(|pc| pc.index())
+        }
         _ => None,
     }
 }
 
-/// The operation shows what other threads have changed meanwhile, or lets time pass.
-fn looks_at_others(op: Op) -> bool {
+/// The instruction shows what other threads have changed meanwhile, or lets time pass.
+fn looks_at_others(inst: &Inst) -> bool {
     use CacheOp::{Acquire, Cv, Relaxed, Volatile};
-    match op {
+    match inst.op {
         Op::Ld(_, _, cache) => matches!(cache, Volatile | Relaxed | Acquire | Cv),
-        Op::Atom(..) | Op::Mbarrier(..) | Op::Nanosleep => true,
+        Op::Atom(..) => inst.dst[0] != Dst::None,
+        Op::Mbarrier(..) | Op::Nanosleep => true,
         _ => false,
     }
 }

@@ -170,7 +170,8 @@ impl Resident {
     /// Every unfinished warp waits or repeats itself.
     fn is_stuck(&self) -> bool {
         let mut pairs = self.warps.iter().zip(&self.watches);
-        self.left > 0 && pairs.all(|(warp, watch)| warp.is_done() || warp.waits() || watch.repeats)
+        self.left > 0
+            && pairs.all(|(warp, watch)| warp.is_done() || warp.is_pending() || watch.repeats)
     }
 
     /// Something happened that may end others' waiting: watch anew.
@@ -307,7 +308,7 @@ impl Driver<'_> {
         for index in 0..resident.warps.len() {
             for _ in 0..self.options.quantum {
                 let warp = &resident.warps[index];
-                if warp.is_done() || warp.waits() {
+                if warp.is_done() || warp.is_pending() {
                     break;
                 }
                 self.step(resident, index)?;

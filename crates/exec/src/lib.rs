@@ -54,7 +54,6 @@ mod space;
 mod span;
 mod special;
 mod spin;
-mod splits;
 mod stack;
 mod step;
 mod store_ops;

@@ -11,7 +11,8 @@
 use crate::fault::FindingKind;
 use crate::launch::LaunchContext;
 use crate::machine::{Machine, lowest_lane};
-use crate::splits::{Choice, Released};
+use crate::regs::LANE_BITS;
+use crate::stack::{Choice, Released};
 use crate::step::Effect;
 use crate::warp::{Pending, WarpState};
 use smallvec::SmallVec;
@@ -58,39 +59,55 @@ pub(crate) enum Meeting {
 
 /// Whom an instruction waits for, and with which other instructions it meets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Meets {
+enum WaitsFor {
     /// The lanes of the mask in a source operand, at instructions with the same operation.
     Named(usize),
     /// All lanes, at the same instruction (`.aligned`).
     Aligned,
-    /// All lanes, at barriers of the same number.
+    /// All lanes, at barriers of the same number and thread count.
     Block,
 }
 
-fn meets(inst: &Inst) -> Meets {
+fn waits_for(inst: &Inst) -> WaitsFor {
     match inst.op {
-        Op::Shfl(_) => Meets::Named(3),
-        Op::Elect | Op::BarWarp => Meets::Named(0),
-        Op::Barrier(_) => Meets::Block,
-        Op::Vote(_) | Op::Match(..) | Op::Redux(..) => Meets::Named(1),
-        _ => Meets::Aligned,
+        Op::Barrier(_) => WaitsFor::Block,
+        op => mask_operand(op).map_or(WaitsFor::Aligned, WaitsFor::Named),
     }
 }
 
-/// The lanes that some lanes of a warp name at an instruction, for reports.
+/// The source operand that holds an operation's member mask.
+pub(crate) fn mask_operand(op: Op) -> Option<usize> {
+    match op {
+        Op::Shfl(_) => Some(3),
+        Op::Elect | Op::BarWarp => Some(0),
+        Op::Vote(_) | Op::Match(..) | Op::Redux(..) => Some(1),
+        _ => None,
+    }
+}
+
+/// The lanes that some lanes of a warp name at an instruction. Of masks in special registers it
+/// says all.
+#[inline(always)]
 pub(crate) fn named_by(
     warp: &WarpState,
     ctx: &LaunchContext,
     inst: &Inst,
     lanes: LaneMask,
 ) -> LaneMask {
-    let Meets::Named(k) = meets(inst) else {
+    let WaitsFor::Named(k) = waits_for(inst) else {
         return LaneMask::MAX;
     };
     match inst.src[k] {
         Src::Reg(reg) => {
             let masks = warp.regs.r32(reg.0 as usize);
-            lanes_of(lanes).fold(0, |all, lane| all | masks[lane])
+            let of = |lane: usize| {
+                if lanes & LANE_BITS[lane] == 0 {
+                    0
+                } else {
+                    masks[lane]
+                }
+            };
+            (0..WARP_SIZE).fold(0, |all, lane| all | of(lane))
         }
         Src::Const(index) => ctx.consts32[index as usize].0[0],
         _ => LaneMask::MAX,
@@ -109,21 +126,22 @@ struct Gathering {
 
 impl Gathering {
     /// A lane that names another one can execute the operation together with it.
-    fn meet(&self, lane: usize, named: usize) -> bool {
+    fn agree(&self, lane: usize, named: usize) -> bool {
         let pc = |lane: usize| self.parts[usize::from(self.part[lane])].pc;
         let mask = self.masks[named];
         pc(lane) == pc(named) || mask == self.masks[lane] || mask >> lane & 1 == 1
     }
 
     /// The lanes that have to execute the operation together with one, and those of them that are
-    /// not there. Of one split lanes go together also if one names the other alone, where `tied`.
+    /// not there. `tied`: a lane takes along also lanes of its split that name it, or another lane of
+    /// the group.
     fn group(&self, lane: usize, tied: bool) -> (LaneMask, LaneMask) {
         let (mut group, mut missing): (LaneMask, LaneMask) = (1 << lane, 0);
         loop {
             let mut grown = group;
             for member in lanes_of(group) {
                 for named in lanes_of(self.masks[member] & !group) {
-                    let here = self.lanes >> named & 1 == 1 && self.meet(member, named);
+                    let here = self.lanes >> named & 1 == 1 && self.agree(member, named);
                     *(if here { &mut grown } else { &mut missing }) |= 1 << named;
                 }
                 let names = |&other: &usize| {
@@ -144,6 +162,10 @@ impl Gathering {
     /// Those of `lanes` whose groups are complete, with the groups' other lanes; and the lanes that
     /// the others wait for.
     fn complete(&self, lanes: LaneMask) -> (LaneMask, LaneMask) {
+        let absent = self.masks[lowest_lane(lanes)] & !self.lanes;
+        if absent != 0 && self.is_uniform(lanes) {
+            return (0, absent);
+        }
         let (mut ready, mut missing, mut left) = (0, 0, lanes);
         while left != 0 {
             let lane = lowest_lane(left);
@@ -161,12 +183,17 @@ impl Gathering {
         (ready, missing)
     }
 
-    /// The lanes that a lane's mask names, if all are there with the same mask, as the ISA asks
-    /// for: they need no others, whoever else names them.
+    /// Lanes have the same mask.
+    fn is_uniform(&self, lanes: LaneMask) -> bool {
+        let mask = self.masks[lowest_lane(lanes)];
+        lanes_of(lanes).all(|lane| self.masks[lane] == mask)
+    }
+
+    /// The lanes that a lane names, and those that these name, if all are there: they need no
+    /// others, whoever else names them.
     fn own_group(&self, lane: usize) -> LaneMask {
         let (group, absent) = self.group(lane, false);
-        let same = lanes_of(group).all(|member| self.masks[member] == group);
-        if absent == 0 && same { group } else { 0 }
+        if absent == 0 { group } else { 0 }
     }
 
     /// The parts as far as they consist of `lanes`.
@@ -199,7 +226,7 @@ impl Machine<'_, '_> {
 
     #[inline(never)]
     fn meet_apart(&mut self) -> Meeting {
-        if matches!(meets(self.inst), Meets::Named(k) if self.inst.src[k] == Src::None) {
+        if mask_operand(self.inst.op).is_some_and(|k| self.inst.src[k] == Src::None) {
             return Meeting::Here;
         }
         if !self.checks_lanes() && self.has_all_named() {
@@ -217,18 +244,35 @@ impl Machine<'_, '_> {
         }
         let stays = self.mask & !ready;
         self.mask &= ready;
-        self.out.active = self.mask;
+        self.out.active = ready;
         Meeting::Joint(Joint { parts, stays })
     }
 
-    /// No split waits, and all lanes that the masks name are in this one.
+    /// All lanes that the masks name are in this split.
     fn has_all_named(&self) -> bool {
-        if self.warp.stack.any_waits() {
-            return false;
-        }
-        let how = meets(self.inst);
-        let named = lanes_of(self.mask).fold(0, |all, lane| all | self.named(how, self.pc, lane));
+        let named = named_by(self.warp, self.ctx, self.inst, self.mask);
         named & self.warp.unexited() & !self.mask == 0
+    }
+
+    /// Lanes have ended: splits look again of which all named lanes wait somewhere now.
+    pub(crate) fn wake(&mut self) {
+        if self.warp.stack.any_waits() {
+            self.wake_complete();
+        }
+    }
+
+    #[cold]
+    fn wake_complete(&mut self) {
+        let waiting = self.warp.stack.waiting();
+        let waiting = waiting.fold(0, |all: LaneMask, (_, lanes)| all | lanes);
+        let absent = self.warp.unexited() & !waiting;
+        let complete = |&(pc, lanes): &(Pc, LaneMask)| {
+            let inst = &self.ctx.program.insts[pc.index()];
+            named_by(self.warp, self.ctx, inst, lanes) & absent == 0
+        };
+        let complete = self.warp.stack.waiting().filter(complete);
+        let lanes = complete.fold(0, |all: LaneMask, (_, lanes)| all | lanes);
+        self.warp.stack.wake(lanes);
     }
 
     /// Lanes go on behind an instruction that they have executed together. Those of its split that
@@ -263,7 +307,7 @@ impl Machine<'_, '_> {
             pc: self.pc,
             lanes: self.mask,
         };
-        let how = meets(self.inst);
+        let how = waits_for(self.inst);
         let waiting = self.warp.stack.waiting();
         let waiting = waiting.map(|(pc, lanes)| Part { pc, lanes });
         let parts: Parts = [own]
@@ -286,27 +330,29 @@ impl Machine<'_, '_> {
         gathering
     }
 
-    fn meets_with(&self, how: Meets, part: &Part) -> bool {
+    fn meets_with(&self, how: WaitsFor, part: &Part) -> bool {
         let other = &self.ctx.program.insts[part.pc.index()];
         match how {
-            Meets::Aligned => part.pc == self.pc,
-            Meets::Named(_) => other.op == self.inst.op,
-            Meets::Block => {
-                let number = |inst: &Inst, lane| self.lane_value(inst.src[0], lane);
-                let own = number(self.inst, lowest_lane(self.mask));
-                other.op == self.inst.op && number(other, lowest_lane(part.lanes)) == own
+            WaitsFor::Aligned => part.pc == self.pc,
+            WaitsFor::Named(_) => other.op == self.inst.op,
+            WaitsFor::Block => {
+                let barrier = |inst: &Inst, lanes: LaneMask| {
+                    let of = |k: usize| self.lane_value(inst.src[k], lowest_lane(lanes));
+                    (inst.op, of(0), of(1))
+                };
+                barrier(other, part.lanes) == barrier(self.inst, self.mask)
             }
         }
     }
 
     /// The lanes that a lane at `pc` waits for.
-    fn named(&self, how: Meets, pc: Pc, lane: usize) -> LaneMask {
+    fn named(&self, how: WaitsFor, pc: Pc, lane: usize) -> LaneMask {
         match how {
-            Meets::Named(k) => {
+            WaitsFor::Named(k) => {
                 let inst = &self.ctx.program.insts[pc.index()];
                 self.lane_value(inst.src[k], lane) as LaneMask
             }
-            Meets::Aligned | Meets::Block => LaneMask::MAX,
+            WaitsFor::Aligned | WaitsFor::Block => LaneMask::MAX,
         }
     }
 
@@ -315,8 +361,8 @@ impl Machine<'_, '_> {
     #[cold]
     fn wait_for(&mut self, missing: LaneMask) -> Meeting {
         if self.checks_lanes() {
-            let kind = match meets(self.inst) {
-                Meets::Block => FindingKind::BarrierDivergence,
+            let kind = match waits_for(self.inst) {
+                WaitsFor::Block => FindingKind::BarrierDivergence,
                 _ => FindingKind::LanesApart,
             };
             self.note(kind, self.lowest_lane(), MemSpace::Shared, 0);
@@ -367,7 +413,7 @@ impl Machine<'_, '_> {
 
     /// Notes masks that the ISA leaves undefined, where that is asked for.
     fn note_masks(&mut self, gathering: &Gathering) {
-        if !self.checks_lanes() || !matches!(meets(self.inst), Meets::Named(_)) {
+        if !self.checks_lanes() || mask_operand(self.inst.op).is_none() {
             return;
         }
         let masks = &gathering.masks;

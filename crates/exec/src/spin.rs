@@ -1,86 +1,80 @@
-//! Finds out that a part of a warp spins: it jumps back again and again and nothing changes, while
-//! other lanes of the warp wait for it. What it waits for may be theirs to do.
+//! Finds out that a part of a warp spins: it goes round a loop and nothing changes, while other lanes
+//! of the warp wait for it. What it waits for may be theirs to do.
 //!
-//! A split spins when it comes back to a state that it was in before: the same registers, the same
-//! local memory, the same place. States are compared at a few jumps after doubling intervals, so
-//! that a loop that computes is hardly slowed down, and never taken for one that spins. A loop that
-//! counts its rounds never comes back to a state: it is taken for one that spins after many jumps if
-//! it looks at what others may change (atomics, volatile loads), after very many if not, and after
-//! few once lanes of the warp have been found to wait for each other.
+//! A loop spins when it comes back to a state in which it was before: the same registers, the same
+//! local memory, the same places of all lanes. States are compared at a few rounds after doubling
+//! intervals, so that a loop that computes is hardly slowed down. A loop that counts its rounds
+//! never comes back to a state. It is taken for one that spins after many rounds if it polls
+//! (atomics that return a value, volatile loads), and after very many if not.
 
-/// Jumps back before states are compared.
+use warploom_base::Pc;
+
+/// Rounds before states are compared.
 const FIRST: u32 = 32;
-/// Jumps back after which a state is compared with the one kept: the longest period found.
+/// Rounds for which a state is compared with the one kept: the longest period found.
 const PERIOD: u32 = 16;
-/// Jumps back after which a split spins, whatever its state.
+/// Rounds after which a loop spins, whatever its state.
 const MOST: u32 = 1 << 18;
-/// The same in a loop that looks at what others may change.
+/// Rounds after which a loop that polls spins, whatever its state.
 const MOST_POLLING: u32 = 1 << 11;
-/// The same where lanes of the warp are known to wait for each other.
+/// Rounds after which a loop spins that has been found to spin before.
 const MOST_AGAIN: u32 = FIRST;
+/// Nested loops that are watched.
+const DEPTH: usize = 16;
 
-/// Watches the jumps back of a warp's splits.
-#[derive(Clone, Debug)]
-pub(crate) struct SpinWatch {
-    jumps: u32,
-    /// Jump at which the state is looked at next.
-    next: u32,
-    /// Jump at which `state` was kept.
-    kept_at: u32,
-    state: u64,
-    /// A split of the warp has been found to spin.
-    known: bool,
+/// A jump back: its target, its own place, and whether the loop between them polls.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct JumpBack {
+    pub start: Pc,
+    pub end: Pc,
+    pub polls: bool,
 }
 
-impl SpinWatch {
-    pub const NEW: Self = Self {
-        jumps: 0,
-        next: FIRST,
-        kept_at: FIRST,
-        state: 0,
-        known: false,
-    };
+impl JumpBack {
+    fn contains(&self, other: &Self) -> bool {
+        self.start <= other.start && other.end <= self.end
+    }
+}
 
-    /// Jumps back since the watch began.
-    pub fn jumps(&self) -> u32 {
-        self.jumps
+/// A loop that a part of the warp goes round.
+#[derive(Clone, Copy, Debug)]
+struct Loop {
+    jump: JumpBack,
+    rounds: u32,
+    /// Round in which the state is looked at next.
+    next: u32,
+    /// Round in which `state` was kept.
+    kept_at: u32,
+    state: u64,
+}
+
+impl Loop {
+    fn new(jump: JumpBack) -> Self {
+        Self {
+            jump,
+            rounds: 0,
+            next: FIRST,
+            kept_at: FIRST,
+            state: 0,
+        }
     }
 
-    /// Lanes have met: what they did before does not count.
-    pub fn restart(&mut self) {
-        *self = Self {
-            known: self.known,
-            ..Self::NEW
-        };
-    }
-
-    /// The running split has jumped back, in this state, in a loop that polls or not. True if it
-    /// spins.
-    pub fn jumped(&mut self, polls: bool, state: impl FnOnce() -> u64) -> bool {
-        self.jumps += 1;
-        if self.jumps < self.next {
-            return false;
+    /// Another round ends, in this state. True if the loop spins.
+    fn round(&mut self, most: u32, state: impl FnOnce() -> u64) -> bool {
+        self.rounds += 1;
+        if self.rounds >= most {
+            return true;
         }
-        let most = match (self.known, polls) {
-            (true, _) => MOST_AGAIN,
-            (_, true) => MOST_POLLING,
-            _ => MOST,
-        };
-        let spins = self.jumps >= most || self.compare(state());
-        if spins {
-            self.restart();
-            self.known = true;
-        }
-        spins
+        self.rounds >= self.next && self.compare(state())
     }
 
     fn compare(&mut self, state: u64) -> bool {
-        self.next = self.jumps + 1;
-        if self.jumps == self.kept_at {
+        self.next = self.rounds + 1;
+        if self.rounds == self.kept_at {
             self.state = state;
         } else if self.state == state {
             return true;
-        } else if self.jumps == self.kept_at + PERIOD {
+        } else if self.rounds == self.kept_at + PERIOD {
             self.kept_at *= 2;
             self.next = self.kept_at;
         }
@@ -88,44 +82,127 @@ impl SpinWatch {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::{FIRST, MOST, MOST_AGAIN, MOST_POLLING, PERIOD, SpinWatch};
+/// The loops that a part of a warp goes round, each within the one before.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct SpinWatch {
+    loops: Vec<Loop>,
+    /// The end of the loop that was last found to spin.
+    known: Option<Pc>,
+}
 
-    /// The jump at which a loop is found to spin whose state at a jump is `state`.
-    fn found(watch: &mut SpinWatch, state: impl Fn(u32) -> u64) -> Option<u32> {
-        (1..=2 * MOST).find(|&jump| watch.jumped(false, || state(jump)))
+impl SpinWatch {
+    /// Forgets everything.
+    pub fn reset(&mut self) {
+        self.loops.clear();
+        self.known = None;
     }
 
-    /// The same of a warp of which nothing is known.
+    /// Lanes have met: the rounds before that do not count.
+    pub fn restart(&mut self) {
+        self.loops.clear();
+    }
+
+    /// The rounds of the innermost loop.
+    pub fn rounds(&self) -> u32 {
+        self.loops.last().map_or(0, |l| l.rounds)
+    }
+
+    /// The running split has jumped back, in this state. True if the loop spins.
+    pub fn jumped(&mut self, jump: JumpBack, state: impl FnOnce() -> u64) -> bool {
+        while self.loops.last().is_some_and(|l| !l.jump.contains(&jump)) {
+            self.loops.pop();
+        }
+        if self.loops.last().is_none_or(|l| l.jump.end != jump.end) {
+            if self.loops.len() == DEPTH {
+                self.loops.remove(0);
+            }
+            self.loops.push(Loop::new(jump));
+        }
+        let most = match (self.known, jump.polls) {
+            (Some(end), _) if end == jump.end => MOST_AGAIN,
+            (_, true) => MOST_POLLING,
+            _ => MOST,
+        };
+        let spins = self.loops.last_mut().is_some_and(|l| l.round(most, state));
+        if spins {
+            self.loops.clear();
+            self.known = Some(jump.end);
+        }
+        spins
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{FIRST, JumpBack, MOST, MOST_AGAIN, MOST_POLLING, PERIOD, SpinWatch};
+    use warploom_base::Pc;
+
+    fn jump(start: u32, end: u32) -> JumpBack {
+        JumpBack {
+            start: Pc(start),
+            end: Pc(end),
+            polls: false,
+        }
+    }
+
+    /// The round in which a loop is found to spin whose state at a round is `state`.
+    fn found(watch: &mut SpinWatch, polls: bool, state: impl Fn(u32) -> u64) -> Option<u32> {
+        let jump = JumpBack {
+            polls,
+            ..jump(10, 20)
+        };
+        (1..=2 * MOST).find(|&round| watch.jumped(jump, || state(round)))
+    }
+
     fn first(state: impl Fn(u32) -> u64) -> Option<u32> {
-        let mut watch = SpinWatch::NEW;
-        found(&mut watch, state)
+        found(&mut SpinWatch::default(), false, state)
     }
 
     #[test]
     fn a_state_that_comes_back_is_found() {
         assert_eq!(first(|_| 7), Some(FIRST + 1));
-        let period = |n: u32| move |jump: u32| u64::from(jump % n);
+        let period = |n: u32| move |round: u32| u64::from(round % n);
         assert_eq!(first(period(3)), Some(FIRST + 3));
-        let longest = first(period(PERIOD));
-        assert_eq!(longest, Some(FIRST + PERIOD));
+        assert_eq!(first(period(PERIOD)), Some(FIRST + PERIOD));
     }
 
     /// A loop that settles into its period late.
     #[test]
     fn a_loop_may_begin_with_other_states() {
-        let late = |jump: u32| u64::from(jump.min(100));
-        assert_eq!(first(late), Some(129));
+        assert_eq!(first(|round| u64::from(round.min(100))), Some(129));
     }
 
     #[test]
-    fn a_loop_that_counts_spins_after_many_jumps() {
-        let mut watch = SpinWatch::NEW;
-        assert_eq!(found(&mut watch, u64::from), Some(MOST));
-        assert_eq!(found(&mut watch, u64::from), Some(MOST_AGAIN));
-        let mut watch = SpinWatch::NEW;
-        let polling = (1..=MOST).find(|&jump| watch.jumped(true, || jump.into()));
+    fn a_loop_that_counts_spins_after_many_rounds() {
+        let mut watch = SpinWatch::default();
+        assert_eq!(found(&mut watch, false, u64::from), Some(MOST));
+        assert_eq!(found(&mut watch, false, u64::from), Some(MOST_AGAIN));
+        let polling = found(&mut SpinWatch::default(), true, u64::from);
         assert_eq!(polling, Some(MOST_POLLING));
+    }
+
+    /// Rounds of loops one after the other do not add up, nor do those of an inner loop that is
+    /// entered again; an outer loop that spins is found whatever is within.
+    #[test]
+    fn rounds_count_by_loop() {
+        let mut watch = SpinWatch::default();
+        let (inner, outer, later) = (jump(12, 15), jump(10, 20), jump(30, 40));
+        for round in 0..2 * FIRST {
+            assert!(!watch.jumped(inner, || round.into()));
+        }
+        assert_eq!(watch.rounds(), 2 * FIRST);
+        assert!(!watch.jumped(later, || 0));
+        assert_eq!(watch.rounds(), 1);
+        let mut rounds = 0;
+        while !watch.jumped(outer, || 7) {
+            rounds += 1;
+            for _ in 0..5 {
+                assert!(
+                    !watch.jumped(inner, || 7),
+                    "it ends before its state comes back"
+                );
+            }
+        }
+        assert_eq!(rounds, FIRST);
     }
 }

@@ -8,8 +8,12 @@
 //! Invariant: the entries, bottom first, are a forest in preorder. An entry's lanes contain those
 //! of the entries that stem from it, which follow it, and lanes of other entries after it are
 //! disjoint from its own. So every entry that is followed by a disjoint one is a leaf: a *split*,
-//! whose lanes can execute. The top is a leaf. [`crate::splits`] lets another leaf come to the top
+//! whose lanes can execute. The top is a leaf. `stack/splits.rs` lets another leaf come to the top
 //! where one has to wait; kernels in which no lanes wait for each other never go there.
+
+mod splits;
+
+pub(crate) use splits::{Choice, Released};
 
 use warploom_base::{LaneMask, Pc};
 
@@ -53,18 +57,18 @@ pub struct StackEntry {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Entry {
+struct Entry {
     /// Next instruction. Of an entry with others that stem from it: where those meet.
-    pub pc: Pc,
+    pc: Pc,
     /// Where the lanes meet those of the entry below.
-    pub rpc: Pc,
-    pub lanes: LaneMask,
+    rpc: Pc,
+    lanes: LaneMask,
     /// The call that made the entry.
-    pub call: Option<Pc>,
+    call: Option<Pc>,
     /// Which of the functions that the call may reach.
-    pub callee: u16,
+    callee: u16,
     /// The lanes stand at an instruction that waits for other lanes of the warp.
-    pub waits: bool,
+    waits: bool,
 }
 
 /// A call that ended: its lanes copy results as the call instruction says.
@@ -92,7 +96,7 @@ pub struct Spin {
 }
 
 impl Entry {
-    pub const EMPTY: Self = Self {
+    const EMPTY: Self = Self {
         pc: Pc(0),
         rpc: FUNCTION_END,
         lanes: 0,
@@ -106,13 +110,13 @@ impl Entry {
 /// in the list. It has no lanes only when no entry is left, or until [`Self::settle`].
 #[derive(Clone, Debug)]
 pub(crate) struct SimtStack {
-    pub(crate) top: Entry,
+    top: Entry,
     /// The others, bottom first.
-    pub(crate) below: Vec<Entry>,
+    below: Vec<Entry>,
     /// Jumps back since the last change, as far as they can be counted.
     jumps: u32,
-    /// All lanes have met since this was last set to false.
-    pub(crate) met: bool,
+    /// All lanes have met since this was last asked for.
+    met: bool,
 }
 
 impl Default for SimtStack {
@@ -163,15 +167,16 @@ impl SimtStack {
         pc == self.top.rpc
     }
 
-    /// Whether a jump to `pc` is one back, by a part of the warp.
-    #[inline(always)]
-    pub fn is_back(&self, pc: Pc) -> bool {
-        pc <= self.top.pc && !self.below.is_empty()
+    /// Counts a jump back, if a part of the warp has made it.
+    pub fn count_jump(&mut self) -> bool {
+        let partly = !self.below.is_empty();
+        self.jumps = self.jumps.saturating_add(partly.into());
+        partly
     }
 
-    /// Counts a jump back by a part of the warp.
-    pub fn count_jump(&mut self) {
-        self.jumps = self.jumps.saturating_add(1);
+    /// Whether all lanes have met since the last call.
+    pub fn take_met(&mut self) -> bool {
+        std::mem::take(&mut self.met)
     }
 
     /// The lanes of the top entry wait for others.
@@ -252,14 +257,12 @@ impl SimtStack {
         }
     }
 
-    /// Lanes end. Entries left without lanes go when they come to the top. Those that wait look
-    /// again whether all are there for whom they waited.
+    /// Lanes end. Entries left without lanes go when they come to the top.
     pub fn exit(&mut self, lanes: LaneMask) {
         self.jumps = 0;
         self.top.lanes &= !lanes;
         for entry in &mut self.below {
             entry.lanes &= !lanes;
-            entry.waits = false;
         }
     }
 

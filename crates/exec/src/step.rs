@@ -191,7 +191,7 @@ pub fn step(
 }
 
 #[inline(always)]
-pub(crate) fn guard_mask(inst: &Inst, warp: &WarpState) -> LaneMask {
+fn guard_mask(inst: &Inst, warp: &WarpState) -> LaneMask {
     match inst.guard {
         None => LaneMask::MAX,
         Some(guard) => {

@@ -7,7 +7,7 @@ use crate::frames::Stacks;
 use crate::launch::LaunchContext;
 use crate::meet::named_by;
 use crate::regs::{Lanes32, RegFile, blend, map_lanes};
-use crate::spin::SpinWatch;
+use crate::spin::{JumpBack, SpinWatch};
 use crate::stack::{SimtStack, Spin, StackEntry};
 use std::fmt::Write as _;
 use warploom_base::{Digest, Dim3, LaneMask, Pc, WARP_SIZE, fetch_ahead, lanes_of};
@@ -68,7 +68,7 @@ impl Default for WarpState {
             stacks: Stacks::EMPTY,
             pending_at: Pc(0),
             pending_parts: Vec::new(),
-            spins: SpinWatch::NEW,
+            spins: SpinWatch::default(),
         }
     }
 }
@@ -90,7 +90,7 @@ impl WarpState {
         self.exited = 0;
         self.pending = None;
         self.pending_parts.clear();
-        self.spins = SpinWatch::NEW;
+        self.spins.reset();
         self.stacks.reset(ctx.program.stack_base());
         self.local.clear();
         self.local_written.clear();
@@ -195,14 +195,6 @@ impl WarpState {
         }
     }
 
-    /// The barrier at which the warp waits, if any.
-    pub fn waits_at_barrier(&self) -> Option<u8> {
-        match self.pending {
-            Some(Pending::Barrier(barrier)) => Some(barrier.id),
-            _ => None,
-        }
-    }
-
     /// Each of the warp's lanes that have not ended waits for another one of them: the warp never
     /// goes on.
     pub fn is_stuck(&self) -> bool {
@@ -210,7 +202,7 @@ impl WarpState {
     }
 
     /// The warp can execute nothing now, though it has not ended.
-    pub fn waits(&self) -> bool {
+    pub fn is_pending(&self) -> bool {
         self.pending.is_some()
     }
 
@@ -224,7 +216,7 @@ impl WarpState {
         }
         self.pending = None;
         self.put_reduced(barrier.kind, (barrier.lanes, barrier.dst), release);
-        for part in std::mem::take(&mut self.pending_parts) {
+        while let Some(part) = self.pending_parts.pop() {
             self.put_reduced(barrier.kind, part, release);
         }
     }
@@ -251,13 +243,13 @@ impl WarpState {
         }
     }
 
-    /// The running split, which has just jumped back in a loop that polls or not, spins.
-    pub(crate) fn is_spinning(&mut self, polls: bool) -> bool {
-        if std::mem::take(&mut self.stack.met) {
-            self.spins.restart();
+    /// The running split, which has just jumped back, spins.
+    pub(crate) fn is_spinning(&mut self, jump: JumpBack) -> bool {
+        let mut watch = std::mem::take(&mut self.spins);
+        if self.stack.take_met() {
+            watch.restart();
         }
-        let mut watch = std::mem::replace(&mut self.spins, SpinWatch::NEW);
-        let spins = watch.jumped(polls, || self.state());
+        let spins = watch.jumped(jump, || self.state());
         self.spins = watch;
         spins
     }
@@ -322,11 +314,11 @@ impl WarpState {
     pub fn fingerprint(&self) -> u64 {
         let mut digest = Digest::new();
         digest.u64(self.state());
-        digest.u64(self.spins.jumps().into());
+        digest.u64(self.spins.rounds().into());
         digest.finish()
     }
 
-    /// The same, however long its splits have spun.
+    /// A number that two states share that differ at most in how long splits have spun.
     fn state(&self) -> u64 {
         let mut digest = Digest::new();
         self.regs.digest(&mut digest);
@@ -334,6 +326,7 @@ impl WarpState {
         for entry in self.stack.entries() {
             digest.u64(entry.lanes.into());
             digest.u64(entry.pc.map_or(u64::MAX, |pc| pc.0.into()));
+            digest.u64(entry.waits.into());
         }
         digest.bytes(bytemuck::cast_slice(&self.stacks.end.0));
         digest.bytes(bytemuck::cast_slice(&self.local));

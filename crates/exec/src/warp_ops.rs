@@ -3,7 +3,7 @@
 //! active. A shuffle from a lane that does not take part reads that lane's register as it is.
 
 use crate::machine::{Exec, Machine};
-use crate::meet::{Joint, Meeting, Part};
+use crate::meet::{Joint, Meeting, Part, mask_operand};
 use crate::regs::map_lanes;
 use crate::step::Effect;
 use crate::wide::{Wide, widely};
@@ -139,15 +139,6 @@ fn results(op: Op, of: &Operands<'_>) -> Results {
     }
 }
 
-/// The source operand that holds the member mask.
-fn mask_operand(op: Op) -> usize {
-    match op {
-        Op::Shfl(_) => 3,
-        Op::Elect | Op::BarWarp => 0,
-        _ => 1,
-    }
-}
-
 /// The lane that a shuffle reads, and whether it lies within the segment.
 fn shuffle_source(mode: ShflMode, lane: u32, b: u32, c: u32) -> (usize, bool) {
     let (offset, clamp, segment) = (b & 31, c & 31, c >> 8 & 31);
@@ -206,7 +197,7 @@ impl Machine<'_, '_> {
     #[inline(always)]
     fn operate_here(&mut self) {
         let op = self.inst.op;
-        let k = mask_operand(op);
+        let mask = mask_operand(op).filter(|&k| self.inst.src[k] != Src::None);
         let none = [0; WARP_SIZE];
         let wide = match op {
             Op::Match(_, Width::B64) => *self.src::<u64>(0),
@@ -217,7 +208,7 @@ impl Machine<'_, '_> {
             op,
             &Operands {
                 lanes: self.mask,
-                masks: (self.inst.src[k] != Src::None).then(|| self.src::<u32>(k)),
+                masks: mask.map(|k| self.src::<u32>(k)),
                 a: self.src(0),
                 b: self.src(1),
                 c: self.src(2),
@@ -230,18 +221,19 @@ impl Machine<'_, '_> {
         self.put_pred(self.inst.dst[1], results.truth);
     }
 
-    /// The same for lanes in several splits, each with the operands of its own instruction.
+    /// Executes the operation in lanes of several splits, each with the operands of its own
+    /// instruction.
     #[cold]
     fn operate_jointly(&mut self, joint: &Joint) {
         let wide = matches!(self.inst.op, Op::Match(_, Width::B64));
         let operand = |k: usize| map_lanes(&self.gathered(joint, k, false), |v| v as u32);
         let (a, b, c) = (operand(0), operand(1), operand(2));
-        let masks = operand(mask_operand(self.inst.op));
+        let masks = mask_operand(self.inst.op).map(operand);
         let results = results(
             self.inst.op,
             &Operands {
                 lanes: joint.lanes(),
-                masks: Some(&masks),
+                masks: masks.as_ref(),
                 a: &a,
                 b: &b,
                 c: &c,
@@ -291,10 +283,7 @@ impl Machine<'_, '_> {
         let meeting = self.meet();
         match &meeting {
             Meeting::Here => {}
-            Meeting::Joint(joint) => {
-                self.mask = joint.lanes();
-                self.out.active = self.mask;
-            }
+            Meeting::Joint(joint) => self.mask = joint.lanes(),
             Meeting::Waits => return Ok(()),
         }
         match self.inst.op {

@@ -470,8 +470,8 @@ pub(crate) fn outcome_of(stop: Stop) -> Outcome {
 
 /// What a livelock is and what to do about it.
 pub(crate) const LIVELOCK: &str = "warps spin on what nobody can change any more: blocks that wait for \
-    blocks not started, or lanes of one warp that wait for each other on a machine where one part \
-    of a warp keeps the others from running (`--set sm.divergence=independent` lets them run)";
+    blocks not started, or (where `sm.divergence` is `stack`) lanes that keep others of their warp \
+    from running";
 
 fn waits_message(what: &str, at: Cycle, waits: &[String]) -> String {
     format!(

@@ -149,6 +149,38 @@ fn a_spin_lock_within_a_warp_needs_progress_among_lanes() {
     assert_eq!(outcome("gtx480", true), Outcome::Finished);
 }
 
+/// Jumps back may lead to where lanes meet, or part them: odd and even lanes go round by ways of
+/// their own, and nobody runs lane 0, which has the lock.
+#[test]
+fn lanes_may_spin_in_several_ways() {
+    let lock = "and.b32 %r3, %r1, 1;\nsetp.eq.u32 %p2, %r3, 1;\nH:\natom.global.cas.b32 %r2, [%rd1], 0, 1;\n\
+                setp.ne.u32 %p1, %r2, 0;\n@%p1 bra R;\natom.global.exch.b32 %r4, [%rd1], 0;\nbra D;\nR:\n\
+                @%p2 bra S;\nmov.u32 %r5, 20;\nbra H;\nS:\nmov.u32 %r5, 40;\nbra H;\nD:";
+    let flag = "and.b32 %r3, %r1, 1;\nsetp.eq.u32 %p2, %r3, 1;\nsetp.eq.u32 %p1, %r1, 0;\n@%p1 bra P;\nW:\n\
+                ld.volatile.global.u32 %r2, [%rd1+128];\nsetp.ne.u32 %p3, %r2, 0;\n@%p3 bra D;\n\
+                @%p2 bra A;\nbra W;\nA:\nbra W;\nP:\nst.volatile.global.u32 [%rd1+128], 1;\nD:";
+    for body in [lock, flag] {
+        for (gpu, functional) in [("qv100-volta", false), ("gtx480", true)] {
+            let report = run_on(gpu, body, 32, functional, Checks::default());
+            assert_eq!(report.outcome, Outcome::Finished, "{gpu}");
+        }
+    }
+}
+
+/// Instructions that lanes of several splits execute together count for all of them.
+#[test]
+fn lanes_that_wait_count_as_executing() {
+    let together = "shfl.sync.idx.b32 %r2, %r1, 1, 31, -1;";
+    let apart = "setp.lt.u32 %p1, %r1, 16;\n@%p1 bra A;\nshfl.sync.idx.b32 %r2, %r1, 1, 31, -1;\nbra E;\nA:\n\
+                 shfl.sync.idx.b32 %r2, %r1, 1, 31, -1;\nE:";
+    let count = |body| {
+        let report = run(body, 32, false, Checks::default());
+        report.totals.figures.thread_instructions
+    };
+    // Besides: the comparison by all lanes, each of two branches by half of them.
+    assert_eq!(count(apart), count(together) + 32 + 16 + 16);
+}
+
 /// A loop that counts its rounds never comes back to a state.
 #[test]
 fn a_spin_loop_may_count_its_rounds() {

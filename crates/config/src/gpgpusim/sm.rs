@@ -92,11 +92,10 @@ impl Draft {
     /// GPGPU-Sim has a stack for every GPU; programs for Volta and later rely on progress among
     /// lanes, and the others run alike.
     fn divergence(&mut self) {
-        let name = match self.capability() {
-            70.. => "independent",
-            _ => "stack",
+        let (name, why) = match self.capability() {
+            70.. => ("independent", "programs for Volta and later rely on it"),
+            _ => ("stack", "as GPGPU-Sim and GPUs before Volta"),
         };
-        let why = "programs for this compute capability rely on it";
         let raw = Raw::Text(name.to_owned());
         self.own("sm.divergence", raw, OriginKind::Ours, why);
     }

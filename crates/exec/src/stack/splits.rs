@@ -3,16 +3,9 @@
 //!
 //! Everything here works on the entries of a [`SimtStack`] as the forest that its invariant says
 //! they are. It is needed only where a split has to wait for lanes that are elsewhere: at an
-//! operation of the warp, at a block barrier, or because it spins.
-//!
-//! Sources: warp splits that meet again early, after Meng, Tarjan, Skadron, "Dynamic Warp
-//! Subdivision", ISCA 2010; splits that run in turn and leave a meeting place without those that
-//! keep them waiting, after ElTantawy, Aamodt, "MIMD Synchronization on SIMT Architectures", MICRO
-//! 2016. NVIDIA publishes for Volta that every thread makes progress and that threads run together
-//! again at `__syncwarp`, but not the order of splits (Tesla V100 whitepaper, "Independent Thread
-//! Scheduling").
+//! operation of the warp, at a block barrier, or because it spins. Sources: `docs/divergence.md`.
 
-use crate::stack::{Entry, FUNCTION_END, Returned, SimtStack};
+use super::{Entry, FUNCTION_END, Returned, SimtStack};
 use warploom_base::{LaneMask, Pc};
 
 /// Lanes that leave a place where they wait for others of their warp to meet them.
@@ -40,6 +33,7 @@ impl SimtStack {
         self.below.retain(|entry| entry.lanes != 0);
         let result = change(&mut self.below);
         self.top = self.below.pop().unwrap_or(Entry::EMPTY);
+        self.met |= self.below.is_empty();
         result
     }
 
@@ -48,8 +42,8 @@ impl SimtStack {
         self.top.waits = true;
     }
 
-    /// Parts the top's lanes: `lanes` stay at its instruction, the others go on behind it at
-    /// `next`, where they meet again.
+    /// Parts the top's lanes: `lanes` remain at the top's instruction, the others go to `next`,
+    /// the instruction after it, where all of them meet again.
     pub fn stay(&mut self, lanes: LaneMask, next: Pc) {
         let (pc, gone) = (self.top.pc, self.top.lanes & !lanes);
         if lanes != 0 && gone != 0 {
@@ -82,8 +76,8 @@ impl SimtStack {
         });
     }
 
-    /// Lets lanes leave a place where they wait to meet others: of the innermost place at which
-    /// some of `wanted` are, else of the innermost.
+    /// Lets lanes leave a place where they wait to meet others: of the last place in the list at
+    /// which some of `wanted` are, else of the last one at which any are.
     pub fn release(&mut self, wanted: LaneMask) -> Option<Released> {
         self.edit(|list| {
             let of = |wanted: LaneMask| {
@@ -93,8 +87,15 @@ impl SimtStack {
                 (0..list.len()).rfind(some)
             };
             let at = of(wanted).or_else(|| of(LaneMask::MAX))?;
-            Some(leave(list, at))
+            Some(leave_meeting(list, at))
         })
+    }
+
+    /// Splits with some of these lanes look again whether they can go on.
+    pub fn wake(&mut self, lanes: LaneMask) {
+        let some = |entry: &&mut Entry| entry.lanes & lanes != 0;
+        let woken = self.below.iter_mut().filter(some);
+        woken.for_each(|entry| entry.waits = false);
     }
 
     /// Splits that wait besides the top, with where they are.
@@ -253,27 +254,40 @@ fn can_leave(list: &[Entry], at: usize) -> bool {
 }
 
 /// Lets the lanes at the meeting place of an entry go on without the others.
-fn leave(list: &mut Vec<Entry>, at: usize) -> Released {
+fn leave_meeting(list: &mut Vec<Entry>, mut at: usize) -> Released {
     let lanes = at_meeting(list, at);
-    let entry = list[at];
-    if entry.pc != FUNCTION_END {
+    if list[at].pc != FUNCTION_END {
+        if list[at].call.is_some() {
+            at = part_from_call(list, at);
+        }
         list[at].lanes &= !lanes;
-        let place = end_of(list, at);
+        let (place, entry) = (end_of(list, at), list[at]);
         list.insert(place, Entry { lanes, ..entry });
         return Released::Split;
     }
     let around = call_around(list, at).unwrap_or(at);
     let Entry { call, callee, .. } = list[around];
-    for within in around..=at {
-        if list[within].lanes & lanes != 0 {
-            list[within].lanes &= !lanes;
-        }
+    for entry in &mut list[around..=at] {
+        entry.lanes &= !lanes;
     }
     Released::Returned(Returned {
         call: call.unwrap_or(FUNCTION_END),
         callee,
         lanes,
     })
+}
+
+/// Makes an entry of its own for the place where lanes of a call meet, so that the call keeps one
+/// entry, in which all of its lanes are. Returns the new entry's place.
+fn part_from_call(list: &mut Vec<Entry>, at: usize) -> usize {
+    let meeting = Entry {
+        pc: list[at].pc,
+        lanes: list[at].lanes,
+        ..Entry::EMPTY
+    };
+    list[at].pc = FUNCTION_END;
+    list.insert(at + 1, meeting);
+    at + 1
 }
 
 #[cfg(test)]
@@ -397,6 +411,26 @@ mod tests {
             "with the lane that did not call"
         );
         assert!(!stack.is_called());
+    }
+
+    /// The call keeps one entry, so that its lanes can run together again.
+    #[test]
+    fn lanes_leave_a_place_in_a_function_within_their_call() {
+        let mut stack = warp();
+        stack.call(Pc(5), Pc(50), 0, 0b1111);
+        part(&mut stack, &[(70, 0b0001), (60, 0b1110)], Some(70));
+        stack.wait();
+        assert_eq!(stack.release(0), Some(Released::Split));
+        assert!(stack.choose(Choice::Youngest));
+        assert_eq!(
+            entries(&stack),
+            [(6, 15), (END, 15), (70, 14), (60, 14), (70, 1)]
+        );
+        stack.advance(Pc(60));
+        stack.wake(0b1110);
+        stack.unite();
+        assert_eq!(stack.top(), Some((Pc(60), 0b1111)));
+        assert!(stack.is_called());
     }
 
     #[test]
