@@ -254,7 +254,7 @@ impl Machine<'_, '_> {
         named & self.warp.unexited() & !self.mask == 0
     }
 
-    /// Lanes have ended: splits look again of which all named lanes wait somewhere now.
+    /// Lanes have ended: splits look again that have a lane all of whose named lanes wait somewhere.
     pub(crate) fn wake(&mut self) {
         if self.warp.stack.any_waits() {
             self.wake_complete();
@@ -267,8 +267,8 @@ impl Machine<'_, '_> {
         let waiting = waiting.fold(0, |all: LaneMask, (_, lanes)| all | lanes);
         let absent = self.warp.unexited() & !waiting;
         let complete = |&(pc, lanes): &(Pc, LaneMask)| {
-            let inst = &self.ctx.program.insts[pc.index()];
-            named_by(self.warp, self.ctx, inst, lanes) & absent == 0
+            let how = waits_for(&self.ctx.program.insts[pc.index()]);
+            lanes_of(lanes).any(|lane| self.named(how, pc, lane) & absent == 0)
         };
         let complete = self.warp.stack.waiting().filter(complete);
         let lanes = complete.fold(0, |all: LaneMask, (_, lanes)| all | lanes);

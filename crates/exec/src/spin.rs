@@ -7,7 +7,7 @@
 //! never comes back to a state. It is taken for one that spins after many rounds if it polls
 //! (atomics that return a value, volatile loads), and after very many if not.
 
-use warploom_base::Pc;
+use warploom_base::{Digest, Pc};
 
 /// Rounds before states are compared.
 const FIRST: u32 = 32;
@@ -102,9 +102,14 @@ impl SpinWatch {
         self.loops.clear();
     }
 
-    /// The rounds of the innermost loop.
-    pub fn rounds(&self) -> u32 {
-        self.loops.last().map_or(0, |l| l.rounds)
+    /// Adds what decides when a loop spins to a digest.
+    pub fn digest(&self, digest: &mut Digest) {
+        for each in &self.loops {
+            digest.u64(each.jump.end.0.into());
+            digest.u64(each.rounds.into());
+            digest.u64(each.state);
+        }
+        digest.u64(self.known.map_or(u64::MAX, |end| end.0.into()));
     }
 
     /// The running split has jumped back, in this state. True if the loop spins.
@@ -190,9 +195,10 @@ mod tests {
         for round in 0..2 * FIRST {
             assert!(!watch.jumped(inner, || round.into()));
         }
-        assert_eq!(watch.rounds(), 2 * FIRST);
+        let rounds = |watch: &SpinWatch| watch.loops.iter().map(|l| l.rounds).collect::<Vec<_>>();
+        assert_eq!(rounds(&watch), [2 * FIRST]);
         assert!(!watch.jumped(later, || 0));
-        assert_eq!(watch.rounds(), 1);
+        assert_eq!(rounds(&watch), [1]);
         let mut rounds = 0;
         while !watch.jumped(outer, || 7) {
             rounds += 1;

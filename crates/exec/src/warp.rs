@@ -314,7 +314,7 @@ impl WarpState {
     pub fn fingerprint(&self) -> u64 {
         let mut digest = Digest::new();
         digest.u64(self.state());
-        digest.u64(self.spins.rounds().into());
+        self.spins.digest(&mut digest);
         digest.finish()
     }
 
