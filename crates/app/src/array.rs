@@ -122,6 +122,9 @@ impl Context {
         if handle == 0 {
             return Ok(());
         }
+        if self.is_level(handle) {
+            return Err(CudaError::INVALID_RESOURCE_HANDLE);
+        }
         let array = self.arrays.remove(&handle);
         let array = array.ok_or(CudaError::INVALID_RESOURCE_HANDLE)?;
         self.free(array.address, &[Kind::Array])

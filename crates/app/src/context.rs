@@ -8,6 +8,7 @@ use crate::error::{Cuda, CudaError};
 use crate::graph::Graphs;
 use crate::host::HostMemory;
 use crate::memory::Block;
+use crate::mipmap::Mipmapped;
 use crate::module::{Function, Module, Reference, Variable};
 use crate::order::Order;
 use crate::pool::Pools;
@@ -99,6 +100,7 @@ pub struct Context {
     /// What kernels that have ended have printed.
     printed: (Sender<Vec<u8>>, Receiver<Vec<u8>>),
     pub(crate) arrays: BTreeMap<u64, Array>,
+    pub(crate) mipmapped: BTreeMap<u64, Mipmapped>,
     pub(crate) texture_objects: BTreeMap<u64, Bound>,
     pub(crate) streams: BTreeMap<u64, Stream>,
     /// What was set of them.
@@ -146,6 +148,7 @@ impl Context {
             outstanding: Vec::new(),
             printed: channel(),
             arrays: BTreeMap::new(),
+            mipmapped: BTreeMap::new(),
             texture_objects: BTreeMap::new(),
             streams: BTreeMap::new(),
             stream_attributes: BTreeMap::new(),

@@ -329,6 +329,7 @@ impl Context {
         }
         self.used_bytes = 0;
         self.arrays.clear();
+        self.mipmapped.clear();
         self.texture_objects.clear();
         self.streams.clear();
         self.threads

@@ -1,11 +1,11 @@
 //! Objects and references of textures and of surfaces, which are textures that nobody filters.
 
-use crate::array::{Array, Channels};
+use crate::array::{Array, Channels, Extent};
 use crate::context::Context;
 use crate::error::{Cuda, CudaError};
 use crate::module::{Reference, Referred};
 
-use warploom_run::{AddressMode, ChannelKind, Texture};
+use warploom_run::{AddressMode, ChannelKind, Detail, Texture};
 
 /// How a texture is read (`cudaTextureDesc`, `textureReference`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,9 +18,29 @@ pub struct Sampler {
     pub normalized_read: bool,
     /// Coordinates run from 0 to 1.
     pub normalized_coordinates: bool,
-    /// What else was asked for and is told again, without a meaning here: there is one level of
-    /// detail.
-    pub others: [u32; 7],
+    /// Colour outside where that is a border: floats by their bits, or integers where texels are
+    /// read as such.
+    pub border: [u32; 4],
+    /// Two levels are mixed.
+    pub mixes_levels: bool,
+    /// Added to the level of detail, its least and its largest, as floats by their bits.
+    pub detail: [u32; 3],
+    /// What else was asked for and is told again, without a meaning here: anisotropy, and two
+    /// switches of filtering.
+    pub others: [u32; 3],
+}
+
+/// Another look at an array (`cudaResourceViewDesc`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct View {
+    /// What a texel is read as; the array's own if `None`.
+    pub channels: Option<Channels>,
+    /// Width, height and depth that it is said to have.
+    pub extent: Extent,
+    /// First and last level.
+    pub levels: [u32; 2],
+    /// First and last layer.
+    pub layers: [u32; 2],
 }
 
 /// What a texture reads.
@@ -28,6 +48,8 @@ pub struct Sampler {
 pub enum Target {
     /// An array, by its handle.
     Array(u64),
+    /// A mipmapped array, by its handle.
+    Mipmapped(u64),
     /// Bytes in a row.
     Linear {
         /// First texel.
@@ -58,7 +80,10 @@ const PLAIN: Sampler = Sampler {
     linear: false,
     normalized_read: false,
     normalized_coordinates: false,
-    others: [0; 7],
+    border: [0; 4],
+    mixes_levels: false,
+    detail: [0; 3],
+    others: [0; 3],
 };
 
 /// A texture object.
@@ -66,6 +91,7 @@ const PLAIN: Sampler = Sampler {
 pub(crate) struct Bound {
     pub target: Target,
     pub sampler: Sampler,
+    pub view: Option<View>,
 }
 
 /// Texels in one dimension that linear memory may have (CUDA C++ Programming Guide: 2^27, later
@@ -92,6 +118,17 @@ fn kind(channels: &Channels, normalized: bool) -> ChannelKind {
         (1, false) => ChannelKind::Unsigned,
         (1, true) => ChannelKind::UnsignedNormalized,
         _ => ChannelKind::Float,
+    }
+}
+
+/// How levels are chosen.
+fn detail(sampler: &Sampler) -> Detail {
+    let [bias, least, most] = sampler.detail.map(f32::from_bits);
+    Detail {
+        linear: sampler.mixes_levels,
+        bias,
+        least,
+        most,
     }
 }
 
@@ -138,10 +175,77 @@ fn of_array(array: &Array, sampler: &Sampler) -> Cuda<Texture> {
     })
 }
 
+impl View {
+    /// The array as it is looked at.
+    fn of(&self, array: &Array) -> Cuda<Array> {
+        let channels = self.channels.unwrap_or(array.channels);
+        if channels.format()? != array.channels.format()? {
+            return Err(CudaError::INVALID_VALUE);
+        }
+        let [first, last] = self.layers.map(u64::from);
+        if !array.is_layered() || (first, last) == (0, 0) {
+            return Ok(Array { channels, ..*array });
+        }
+        if first > last || last >= array.extent.depth {
+            return Err(CudaError::INVALID_VALUE);
+        }
+        let extent = Extent {
+            depth: last - first + 1,
+            ..array.extent
+        };
+        Ok(Array {
+            address: array.place(0, 0, first).address,
+            channels,
+            extent,
+            ..*array
+        })
+    }
+
+    /// Width and height must be those of the largest level that is looked at.
+    fn fits(&self, array: &Array) -> Cuda {
+        let same = |said: u64, own: u64| said == own.max(1) || said == own;
+        let (said, own) = (self.extent, array.extent);
+        match same(said.width, own.width) && same(said.height, own.height) {
+            true => Ok(()),
+            false => Err(CudaError::INVALID_VALUE),
+        }
+    }
+}
+
+/// What a texture object is made of: levels, the largest first.
+type Levels = Vec<Texture>;
+
 impl Context {
+    /// The textures of an array's levels, or the one of something else.
+    fn levels(&self, target: Target, sampler: &Sampler, view: Option<&View>) -> Cuda<Levels> {
+        let arrays = match target {
+            Target::Array(handle) => vec![handle],
+            Target::Mipmapped(handle) => self.mipmap_levels(handle)?.to_vec(),
+            _ => {
+                let plain = view.is_none().then(|| self.texture(target, sampler));
+                return Ok(vec![plain.ok_or(CudaError::INVALID_VALUE)??]);
+            }
+        };
+        let Some(view) = view else {
+            let all = arrays
+                .into_iter()
+                .map(|array| of_array(&self.array(array)?, sampler));
+            return all.collect();
+        };
+        let [first, last] = view.levels.map(|level| level as usize);
+        let seen = arrays.get(first..=last.max(first));
+        let seen = seen.ok_or(CudaError::INVALID_VALUE)?;
+        view.fits(&self.array(arrays[0])?)?;
+        let all = seen
+            .iter()
+            .map(|array| of_array(&view.of(&self.array(*array)?)?, sampler));
+        all.collect()
+    }
+
     fn texture(&self, target: Target, sampler: &Sampler) -> Cuda<Texture> {
         match target {
             Target::Array(handle) => of_array(&self.array(handle)?, sampler),
+            Target::Mipmapped(_) => Err(CudaError::INVALID_VALUE),
             Target::Linear {
                 address,
                 channels,
@@ -179,20 +283,43 @@ impl Context {
         }
     }
 
-    /// Makes a texture object.
-    pub fn create_texture(&mut self, target: Target, sampler: &Sampler) -> Cuda<u64> {
-        let texture = self.texture(target, sampler)?;
-        let handle = self.with(move |device| device.texture_object(texture))?;
+    /// Makes a texture object, of an array also by way of a view.
+    pub fn create_texture(
+        &mut self,
+        target: Target,
+        sampler: &Sampler,
+        view: Option<View>,
+    ) -> Cuda<u64> {
+        let levels = self.levels(target, sampler, view.as_ref())?;
+        // Coordinates of other levels are the same only where they are normalized.
+        let is_mipmapped = matches!(target, Target::Mipmapped(_));
+        if is_mipmapped && !sampler.normalized_coordinates {
+            return Err(CudaError::INVALID_VALUE);
+        }
         let sampler = *sampler;
-        self.texture_objects
-            .insert(handle, Bound { target, sampler });
+        let handle = self.with(move |device| {
+            let handle = match (is_mipmapped, levels.first()) {
+                (false, Some(texture)) => device.texture_object(*texture),
+                _ => device.mipmap_object(levels, detail(&sampler)),
+            };
+            if sampler.border != [0; 4] {
+                device.colour_border(handle, sampler.border);
+            }
+            handle
+        })?;
+        let bound = Bound {
+            target,
+            sampler,
+            view,
+        };
+        self.texture_objects.insert(handle, bound);
         Ok(handle)
     }
 
     /// Makes a surface object: the array's texels, without a way to read between them. Any array
     /// can be one here.
     pub fn create_surface(&mut self, array: u64) -> Cuda<u64> {
-        self.create_texture(Target::Array(array), &PLAIN)
+        self.create_texture(Target::Array(array), &PLAIN, None)
     }
 
     /// Forgets one.
@@ -218,6 +345,13 @@ impl Context {
         bound
             .map(|bound| bound.sampler)
             .ok_or(CudaError::INVALID_VALUE)
+    }
+
+    /// The view by way of which a texture object reads its array.
+    pub fn texture_view(&self, handle: u64) -> Cuda<View> {
+        let bound = self.texture_objects.get(&handle);
+        let view = bound.and_then(|bound| bound.view);
+        view.ok_or(CudaError::INVALID_VALUE)
     }
 
     /// Binds a texture reference, which the host knows under an address. The sampler's reading of

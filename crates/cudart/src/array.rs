@@ -36,6 +36,21 @@ runtime! {
 
     fn cudaFreeArray(array: u64) |context| { context.free_array(array) }
 
+    fn cudaMallocMipmappedArray(
+        to: *mut u64, channels: *const CChannels, extent: CExtent, levels: u32, flags: u32,
+    ) |context| {
+        let channels = get(channels)?;
+        let sizes = (levels, flags);
+        let array = context.create_mipmapped(channels.into(), extent.into(), sizes)?;
+        put(to, array)
+    }
+
+    fn cudaGetMipmappedArrayLevel(to: *mut u64, array: u64, level: u32) |context| {
+        put(to, context.mipmap_level(array, level)?)
+    }
+
+    fn cudaFreeMipmappedArray(array: u64) |context| { context.free_mipmapped(array) }
+
     fn cudaArrayGetInfo(
         channels: *mut CChannels, extent: *mut CExtent, flags: *mut u32, array: u64,
     ) |context| {

@@ -2,17 +2,19 @@
 
 use crate::ffi::{get, put, put_if};
 use crate::process::abi;
-use crate::types::{CChannels, CResource, CSampler, CTextureReference};
-use warploom_app::{Abi, Channels, Context, Cuda, CudaError, Sampler, Target};
+use crate::types::{CChannels, CExtent, CResource, CSampler, CTextureReference, CView};
+use warploom_app::{Abi, Channels, Context, Cuda, CudaError, Sampler, Target, View};
 
 /// `cudaResourceType`
 const ARRAY: i32 = 0;
+const MIPMAPPED: i32 = 1;
 const LINEAR: i32 = 2;
 const PITCHED: i32 = 3;
 
-fn target(context: &mut Context, own: &CResource) -> Cuda<Target> {
+fn target(own: &CResource) -> Cuda<Target> {
     Ok(match own.kind {
         ARRAY => Target::Array(own.first),
+        MIPMAPPED => Target::Mipmapped(own.first),
         LINEAR => Target::Linear {
             address: own.first,
             channels: own.channels.into(),
@@ -25,7 +27,7 @@ fn target(context: &mut Context, own: &CResource) -> Cuda<Target> {
             height: own.height as u64,
             pitch: own.pitch as u64,
         },
-        _ => return Err(context.unsupported("cudaCreateTextureObject of a mipmapped array")),
+        _ => return Err(CudaError::INVALID_VALUE),
     })
 }
 
@@ -40,6 +42,11 @@ fn described(target: Target) -> CResource {
     };
     match target {
         Target::Array(first) => CResource { first, ..none },
+        Target::Mipmapped(first) => CResource {
+            kind: MIPMAPPED,
+            first,
+            ..none
+        },
         Target::Linear {
             address,
             channels,
@@ -90,28 +97,73 @@ unsafe fn sampler(reference: *const CTextureReference) -> Cuda<(Sampler, CChanne
         linear: own.filter != 0,
         normalized_read: false,
         normalized_coordinates: own.normalized != 0,
-        others: [0; 7],
+        border: [0; 4],
+        mixes_levels: false,
+        detail: [0; 3],
+        others: [0; 3],
     };
     Ok((sampler, own.channels))
 }
 
-/// `cudaAddressModeBorder`
-const BORDER: i32 = 3;
-
-/// The first six words behind what all samplers have, and the seventh where a release has one.
+/// The word behind what all samplers have, where a release has one.
 ///
 /// # Safety
 /// The sampler is null or as the release lays it out.
-unsafe fn others(from: *const CSampler, has_last: bool) -> Cuda<[u32; 7]> {
+unsafe fn last(from: *const CSampler, has_last: bool) -> Cuda<u32> {
+    match has_last {
+        // SAFETY: see above.
+        true => unsafe { get(from.wrapping_add(1).cast()) },
+        false => Ok(0),
+    }
+}
+
+/// Kinds of channels and their bits, in the order of `cudaResourceViewFormat`: each with one, two
+/// and four channels, from 1 on.
+const VIEWED: [(i32, i32); 8] = [
+    (1, 8),
+    (0, 8),
+    (1, 16),
+    (0, 16),
+    (1, 32),
+    (0, 32),
+    (2, 16),
+    (2, 32),
+];
+
+fn channels_of(format: i32) -> Option<Channels> {
+    let number = usize::try_from(format).ok()?.checked_sub(1)?;
+    let (kind, bits) = *VIEWED.get(number / 3)?;
+    let count = [1, 2, 4][number % 3];
+    let bits = std::array::from_fn(|channel| if channel < count { bits } else { 0 });
+    Some(Channels { bits, kind })
+}
+
+fn format_of(channels: Channels) -> i32 {
+    let all = 1..=VIEWED.len() as i32 * 3;
+    let mut same = all.filter(|format| channels_of(*format) == Some(channels));
+    same.next().unwrap_or(0)
+}
+
+/// What a view asks for.
+///
+/// # Safety
+/// The view is null or one of the program's.
+unsafe fn view(context: &mut Context, from: *const CView) -> Cuda<Option<View>> {
+    if from.is_null() {
+        return Ok(None);
+    }
     // SAFETY: see above.
     let own = unsafe { get(from) }?;
-    let mut others = [0; 7];
-    others[..6].copy_from_slice(&own.others);
-    if has_last {
-        // SAFETY: see above.
-        others[6] = unsafe { get(from.wrapping_add(1).cast()) }?;
+    let channels = channels_of(own.format);
+    if own.format != 0 && channels.is_none() {
+        return Err(context.unsupported("a view of a resource as compressed blocks"));
     }
-    Ok(others)
+    Ok(Some(View {
+        channels,
+        extent: own.extent.into(),
+        levels: own.levels,
+        layers: own.layers,
+    }))
 }
 
 /// Creates a texture object.
@@ -120,30 +172,30 @@ unsafe fn others(from: *const CSampler, has_last: bool) -> Cuda<[u32; 7]> {
 /// Pointers are null or as the release lays out what they point to.
 unsafe fn create(
     context: &mut Context,
-    (resource, sampler, view): (*const CResource, *const CSampler, *const u8),
+    (resource, sampler, looked): (*const CResource, *const CSampler, *const CView),
     has_last: bool,
 ) -> Cuda<u64> {
     // SAFETY: see above.
     let (resource, own) = unsafe { (get(resource)?, get(sampler)?) };
-    if !view.is_null() {
-        return Err(context.unsupported("cudaCreateTextureObject with a resource view"));
-    }
     if own.srgb != 0 {
         return Err(context.unsupported("cudaCreateTextureObject with sRGB"));
     }
-    if own.address.contains(&BORDER) && own.border != [0.0; 4] {
-        return Err(context.unsupported("cudaCreateTextureObject with a border's colour"));
-    }
+    let [anisotropy, mixes, bias, least, most, trilinear] = own.others;
+    // SAFETY: see above.
+    let seamless = unsafe { last(sampler, has_last) }?;
     let sampler = Sampler {
         address: own.address,
         linear: own.filter != 0,
         normalized_read: own.read != 0,
         normalized_coordinates: own.normalized != 0,
-        // SAFETY: see above.
-        others: unsafe { others(sampler, has_last) }?,
+        border: own.border,
+        mixes_levels: mixes != 0,
+        detail: [bias, least, most],
+        others: [anisotropy, trilinear, seamless],
     };
-    let target = target(context, &resource)?;
-    context.create_texture(target, &sampler)
+    // SAFETY: see above.
+    let view = unsafe { view(context, looked) }?;
+    context.create_texture(target(&resource)?, &sampler, view)
 }
 
 /// Tells how a texture object is read.
@@ -152,15 +204,23 @@ unsafe fn create(
 /// `to` is null or has room for what the release lays out.
 unsafe fn describe(context: &Context, to: *mut CSampler, texture: u64, has_last: bool) -> Cuda {
     let own = context.texture_sampler(texture)?;
-    let [first @ .., last] = own.others;
+    let [anisotropy, trilinear, last] = own.others;
+    let [bias, least, most] = own.detail;
     let sampler = CSampler {
         address: own.address,
         filter: own.linear.into(),
         read: own.normalized_read.into(),
         srgb: 0,
-        border: [0.0; 4],
+        border: own.border,
         normalized: own.normalized_coordinates.into(),
-        others: first,
+        others: [
+            anisotropy,
+            own.mixes_levels.into(),
+            bias,
+            least,
+            most,
+            trilinear,
+        ],
     };
     // SAFETY: see above.
     unsafe { put(to, sampler) }?;
@@ -173,14 +233,14 @@ unsafe fn describe(context: &Context, to: *mut CSampler, texture: u64, has_last:
 
 runtime! {
     fn cudaCreateTextureObject(
-        to: *mut u64, resource: *const CResource, sampler: *const CSampler, view: *const u8,
+        to: *mut u64, resource: *const CResource, sampler: *const CSampler, view: *const CView,
     ) |context| {
         let has_last = abi() >= Abi::V12;
         put(to, create(context, (resource, sampler, view), has_last)?)
     }
 
     fn cudaCreateTextureObject_v2(
-        to: *mut u64, resource: *const CResource, sampler: *const CSampler, view: *const u8,
+        to: *mut u64, resource: *const CResource, sampler: *const CSampler, view: *const CView,
     ) |context| {
         put(to, create(context, (resource, sampler, view), true)?)
     }
@@ -208,9 +268,18 @@ runtime! {
         describe(context, to, texture, true)
     }
 
-    // None has one.
-    fn cudaGetTextureObjectResourceViewDesc(_to: *mut u8, _texture: u64) |_context| {
-        Err::<(), CudaError>(CudaError::INVALID_VALUE)
+    fn cudaGetTextureObjectResourceViewDesc(to: *mut CView, texture: u64) |context| {
+        let own = context.texture_view(texture)?;
+        put(to, CView {
+            format: own.channels.map_or(0, format_of),
+            extent: CExtent {
+                width: own.extent.width as usize,
+                height: own.extent.height as usize,
+                depth: own.extent.depth as usize,
+            },
+            levels: own.levels,
+            layers: own.layers,
+        })
     }
 
     fn cudaGetSurfaceObjectResourceDesc(to: *mut CResource, surface: u64) |context| {

@@ -133,10 +133,21 @@ pub struct CSampler {
     pub filter: i32,
     pub read: i32,
     pub srgb: i32,
-    pub border: [f32; 4],
+    /// Floats, or integers, by their bits.
+    pub border: [u32; 4],
     pub normalized: i32,
     /// Anisotropy, then what tells mipmap levels apart.
     pub others: [u32; 6],
+}
+
+/// `cudaResourceViewDesc`, but for words behind that mean nothing.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct CView {
+    pub format: i32,
+    pub extent: CExtent,
+    pub levels: [u32; 2],
+    pub layers: [u32; 2],
 }
 
 /// `textureReference`, the part that is read here.

@@ -53,7 +53,6 @@ unsupported! {
     cudaExecutionCtxWaitEvent
     cudaExternalMemoryGetMappedBuffer
     cudaExternalMemoryGetMappedMipmappedArray
-    cudaFreeMipmappedArray
     cudaGLGetDevices
     cudaGLMapBufferObject
     cudaGLMapBufferObjectAsync
@@ -64,7 +63,6 @@ unsupported! {
     cudaGLUnmapBufferObjectAsync
     cudaGLUnregisterBufferObject
     cudaGetExportTable
-    cudaGetMipmappedArrayLevel
     cudaGraphAddExternalSemaphoresSignalNode
     cudaGraphAddExternalSemaphoresWaitNode
     cudaGraphConditionalHandleCreate
@@ -117,7 +115,6 @@ unsupported! {
     cudaLogsDumpToMemory
     cudaLogsRegisterCallback
     cudaLogsUnregisterCallback
-    cudaMallocMipmappedArray
     cudaMemDiscardAndPrefetchBatchAsync
     cudaMemDiscardAndPrefetchBatchAsync_ptsz
     cudaMemDiscardBatchAsync

@@ -167,6 +167,12 @@ fn textures_by_object_and_by_reference() {
 }
 
 #[test]
+fn mipmaps_views_and_colours_of_borders() {
+    check(13, "mipmap", QUIET);
+    check(13, "mipmap", FUNCTIONAL);
+}
+
+#[test]
 fn the_device_and_what_it_does_not_do() {
     for release in [11, 12, 13] {
         let ran = check(release, "device", QUIET);

@@ -42,6 +42,7 @@ mod machine;
 mod matrix;
 mod meet;
 mod memory;
+mod mipmap;
 mod module;
 mod move_ops;
 mod printed;
@@ -84,6 +85,7 @@ pub use log::{MemPort, WriteLog};
 pub use memory::{
     ALLOC_ALIGN, AccessCheck, Allocation, DeviceMemory, MemoryError, PAGE_BYTES, PROTECTED_BYTES,
 };
+pub use mipmap::Detail;
 pub use module::{ModuleImage, load_module};
 pub use span::HalfWarp;
 pub use stack::{BranchOrder, Divergence, Spin, StackEntry};

@@ -1,11 +1,12 @@
 //! Textures: bindings, formats, addressing modes (CUDA C++ Programming Guide, "Texture Fetching").
 //!
 //! A texture is pitch-linear memory. Linear filtering takes weights of 8 fractional bits, as the
-//! hardware does. There is one mipmap level: a level of detail or gradients do not change the
-//! texel.
+//! hardware does. Textures in several sizes are in `mipmap`.
 
 use crate::float_ops::widen;
+use crate::mipmap::{Detail, Mipmap};
 use crate::soft::Format;
+use std::collections::BTreeMap;
 use warploom_base::WARP_SIZE;
 use warploom_ir::TexQuery;
 
@@ -71,6 +72,10 @@ pub struct Texture {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TextureTable {
     textures: Vec<Texture>,
+    /// By handle: those with several levels.
+    mipmaps: BTreeMap<u64, Mipmap>,
+    /// By handle: colours of borders that are not zero.
+    borders: BTreeMap<u64, [u32; 4]>,
 }
 
 impl TextureTable {
@@ -78,6 +83,47 @@ impl TextureTable {
     pub fn bind(&mut self, texture: Texture) -> u64 {
         self.textures.push(texture);
         self.textures.len() as u64
+    }
+
+    /// Binds a texture in several sizes, the largest first, and returns its handle; 0 if there is
+    /// none.
+    pub fn bind_mipmap(&mut self, levels: Vec<Texture>, detail: Detail) -> u64 {
+        let Some(largest) = levels.first() else {
+            return 0;
+        };
+        let handle = self.bind(*largest);
+        self.mipmaps.insert(handle, Mipmap { levels, detail });
+        handle
+    }
+
+    /// Says the colour of a texture's border: floats by their bits, or integers where its texels
+    /// are read as such.
+    pub fn colour_border(&mut self, handle: u64, colour: [u32; 4]) {
+        self.borders.insert(handle, colour);
+    }
+
+    pub(crate) fn has_mipmaps(&self) -> bool {
+        !self.mipmaps.is_empty()
+    }
+
+    pub(crate) fn mipmap(&self, handle: u64) -> Option<&Mipmap> {
+        self.mipmaps.get(&handle)
+    }
+
+    /// Levels of a texture.
+    pub(crate) fn levels(&self, handle: u64) -> u32 {
+        let mipmap = self.mipmap(handle);
+        mipmap.map_or(1, |mipmap| mipmap.levels.len() as u32)
+    }
+
+    /// The texel of a texture's border.
+    #[inline]
+    pub(crate) fn border(&self, handle: u64, texture: &Texture) -> Texel {
+        if self.borders.is_empty() {
+            return [0.0; 4];
+        }
+        let colour = self.borders.get(&handle);
+        colour.map_or([0.0; 4], |colour| texture.border(*colour))
     }
 
     /// The texture that a handle names.
@@ -255,6 +301,23 @@ impl Texture {
             ChannelKind::Float if self.channel_bits == 16 => widen(raw as u16, Format::F16),
             ChannelKind::Float => f64::from(f32::from_bits(raw)),
         }
+    }
+
+    /// A colour as texels of this format have it: channels that it lacks are zero.
+    fn border(&self, colour: [u32; 4]) -> Texel {
+        let mut texel = [0.0; 4];
+        let channels = texel.iter_mut().zip(colour);
+        for (channel, bits) in channels.take(self.channels.into()) {
+            let float = f64::from(f32::from_bits(bits));
+            *channel = match self.kind {
+                ChannelKind::Signed => f64::from(bits as i32),
+                ChannelKind::Unsigned => f64::from(bits),
+                ChannelKind::Float => float,
+                ChannelKind::SignedNormalized => float.max(-1.0).min(1.0),
+                ChannelKind::UnsignedNormalized => float.max(0.0).min(1.0),
+            };
+        }
+        texel
     }
 
     pub(crate) fn query(&self, query: TexQuery) -> u32 {

@@ -11,24 +11,24 @@ use crate::soft::Format;
 use crate::step::{Effect, MemEffect, MemKind};
 use crate::texture::{ChannelKind, Texel, Texture, floor};
 use warploom_base::{LaneMask, WARP_SIZE, lanes_of};
-use warploom_ir::{CacheOp, MemSpace, Round, Src, TexGeom, TexLod, TexQuery, TexTy};
+use warploom_ir::{CacheOp, Dst, MemSpace, Round, Src, TexGeom, TexLod, TexQuery, TexTy};
 
-type Lanes<T> = [T; WARP_SIZE];
+pub(crate) type Lanes<T> = [T; WARP_SIZE];
 
 /// Coordinates of a warp.
-struct Coordinates {
+pub(crate) struct Coordinates {
     position: [Lanes<f32>; 3],
     /// The texels themselves, if coordinates are integers: f32 holds them exactly up to 2^24 only.
-    fetched: Option<[Lanes<i64>; 3]>,
+    pub fetched: Option<[Lanes<i64>; 3]>,
     layer: Lanes<u32>,
     /// Dimensions in use.
     dims: usize,
 }
 
 /// What lanes that fetch from one texture have in common.
-struct Fetch<'a> {
-    texture: &'a Texture,
-    texel_bytes: usize,
+pub(crate) struct Fetch<'a> {
+    pub texture: &'a Texture,
+    pub texel_bytes: usize,
     /// [`Texture::strides`].
     strides: [u64; 3],
     to_layer: u64,
@@ -36,7 +36,9 @@ struct Fetch<'a> {
     live: (u64, u64),
     /// Fetches whole texels by number.
     whole: bool,
-    lanes: LaneMask,
+    /// What is read outside where that is a border.
+    border: Texel,
+    pub lanes: LaneMask,
 }
 
 impl Fetch<'_> {
@@ -64,7 +66,7 @@ struct Neighbours {
 
 /// Weight of the upper neighbour in 1.8 fixed point.
 #[inline(always)]
-fn weight(fraction: f32) -> f64 {
+pub(crate) fn weight(fraction: f32) -> f64 {
     f64::from(floor(fraction * 256.0 + 0.5)) / 256.0
 }
 
@@ -111,7 +113,7 @@ fn nearest(c: &Coordinates, scaled: &[Lanes<f32>; 3]) -> [Lanes<i64>; 3] {
 
 /// Register bits of one channel.
 #[inline(always)]
-fn texel_bits(value: f64, kind: ChannelKind, texel: TexTy) -> u32 {
+pub(crate) fn texel_bits(value: f64, kind: ChannelKind, texel: TexTy) -> u32 {
     let integer = matches!(kind, ChannelKind::Signed | ChannelKind::Unsigned);
     match texel {
         TexTy::U32 | TexTy::S32 if integer => value as i64 as u32,
@@ -167,7 +169,7 @@ impl<'a> Machine<'a, '_> {
     }
 
     /// A 32-bit operand of all lanes.
-    fn words(&self, src: Option<&Src>) -> Lanes<u32> {
+    pub(crate) fn words(&self, src: Option<&Src>) -> Lanes<u32> {
         match src {
             Some(Src::Reg(reg)) => *self.warp.regs.r32(reg.0 as usize),
             Some(src) => self.gather(*src, false),
@@ -176,7 +178,7 @@ impl<'a> Machine<'a, '_> {
     }
 
     #[inline(always)]
-    fn coordinates(&self, geom: TexGeom, coord: TexTy, srcs: &[Src]) -> Coordinates {
+    pub(crate) fn coordinates(&self, geom: TexGeom, coord: TexTy, srcs: &[Src]) -> Coordinates {
         let (layered, dims) = match geom {
             TexGeom::D1 => (false, 1),
             TexGeom::D2 => (false, 2),
@@ -220,23 +222,49 @@ impl<'a> Machine<'a, '_> {
     }
 
     /// The texture of the first of these lanes, and those behind it that fetch from the same.
-    fn fetch(&self, lanes: LaneMask, whole: bool) -> Exec<Fetch<'a>> {
+    pub(crate) fn fetch(&self, lanes: LaneMask, whole: bool) -> Exec<Fetch<'a>> {
         let first = lanes.trailing_zeros() as usize;
         let texture = self.bound(first)?;
         let handles = self.gather::<u64>(self.inst.src[0], true);
         let same = |lane: &usize| handles[*lane] == handles[first];
         let lanes = lanes_of(lanes).take_while(same);
+        let lanes = lanes.fold(0, |mask, lane| mask | 1 << lane);
+        Ok(self.fetch_of(texture, lanes, whole, handles[first]))
+    }
+
+    #[inline(always)]
+    fn fetch_of(
+        &self,
+        texture: &'a Texture,
+        lanes: LaneMask,
+        whole: bool,
+        handle: u64,
+    ) -> Fetch<'a> {
         let live = self.port.image.live_range(self.ctx.asid, texture.base);
         let (strides, to_layer) = texture.strides();
-        Ok(Fetch {
+        Fetch {
             texture,
             texel_bytes: texture.texel_bytes(),
             strides,
             to_layer,
             live: live.unwrap_or((0, 0)),
             whole,
-            lanes: lanes.fold(0, |mask, lane| mask | 1 << lane),
-        })
+            border: self.ctx.textures.border(handle, texture),
+            lanes,
+        }
+    }
+
+    /// What lanes fetch from one level of a texture.
+    pub(crate) fn sample_level(
+        &mut self,
+        texture: &'a Texture,
+        lanes: LaneMask,
+        c: &Coordinates,
+        put: impl FnMut(usize, Texel),
+    ) -> Exec {
+        let handle = self.lane_wide(self.inst.src[0], lanes.trailing_zeros() as usize);
+        let fetch = self.fetch_of(texture, lanes, c.fetched.is_some(), handle);
+        self.sample(&fetch, c, put)
     }
 
     /// One texel inside the texture.
@@ -280,7 +308,7 @@ impl<'a> Machine<'a, '_> {
         for (axis, i) in at.iter().enumerate() {
             match fetch.offset(axis, *i) {
                 Some(offset) => address = address.wrapping_add(offset),
-                None => return Ok([0.0; 4]),
+                None => return Ok(fetch.border),
             }
         }
         self.texel(fetch, reader, address, lane)
@@ -315,7 +343,7 @@ impl<'a> Machine<'a, '_> {
                 border |= offsets[axis][side].is_none();
             }
             let texel = match border {
-                true => [0.0; 4],
+                true => fetch.border,
                 false => self.texel(fetch, reader, address, lane)?,
             };
             for channel in 0..4 {
@@ -373,7 +401,10 @@ impl<'a> Machine<'a, '_> {
     }
 
     #[inline(always)]
-    pub fn texture(&mut self, geom: TexGeom, _lod: TexLod, texel: TexTy, coord: TexTy) -> Exec {
+    pub fn texture(&mut self, geom: TexGeom, lod: TexLod, texel: TexTy, coord: TexTy) -> Exec {
+        if self.ctx.textures.has_mipmaps() {
+            return self.mipmapped((geom, lod), (texel, coord));
+        }
         let extra = self.extra()?;
         let c = self.coordinates(geom, coord, &extra.srcs);
         let mut d = [[0; WARP_SIZE]; 4];
@@ -388,6 +419,18 @@ impl<'a> Machine<'a, '_> {
             bytes = bytes.max(fetch.texel_bytes);
             left &= !fetch.lanes;
         }
+        self.finish_texture(texel, (bytes, d), &extra.dsts);
+        Ok(())
+    }
+
+    /// Puts the channels of all lanes where they go.
+    #[inline(always)]
+    pub(crate) fn finish_texture(
+        &mut self,
+        texel: TexTy,
+        (bytes, mut d): (usize, [Lanes<u32>; 4]),
+        dsts: &[Dst],
+    ) {
         self.texture_effect(bytes);
         if texel == TexTy::F16x2 {
             for lane in 0..WARP_SIZE {
@@ -395,10 +438,9 @@ impl<'a> Machine<'a, '_> {
                 d[1][lane] = d[2][lane] | d[3][lane] << 16;
             }
         }
-        for (&dst, d) in extra.dsts.iter().zip(&d) {
+        for (&dst, d) in dsts.iter().zip(&d) {
             self.put(dst, d);
         }
-        Ok(())
     }
 
     fn texture_effect(&mut self, bytes: usize) {
@@ -463,7 +505,11 @@ impl<'a> Machine<'a, '_> {
     pub fn texture_query(&mut self, query: TexQuery) -> Exec {
         let mut d = [0u32; WARP_SIZE];
         for lane in lanes_of(self.mask) {
-            d[lane] = self.bound(lane)?.query(query);
+            let handle = self.lane_wide(self.inst.src[0], lane);
+            d[lane] = match query {
+                TexQuery::NumMipmapLevels => self.ctx.textures.levels(handle),
+                other => self.bound(lane)?.query(other),
+            };
         }
         self.put0(&d);
         Ok(())

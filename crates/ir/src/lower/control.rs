@@ -321,6 +321,13 @@ fn not_callable(
     name: &str,
     span: warploom_diag::Span,
 ) -> Box<warploom_diag::Diagnostic> {
+    if is_of_device_runtime(name) {
+        let what = format!(
+            "dynamic parallelism: `{name}` is of CUDA's runtime for kernels that launch kernels; \
+             launch them from the host"
+        );
+        return unsupported(span, &what);
+    }
     if b.kernel.is_function(name) {
         return unsupported(
             span,
@@ -328,6 +335,14 @@ fn not_callable(
         );
     }
     b.undefined(name, span)
+}
+
+/// Names that compilers write for calls of the runtime in kernels: until CUDA 11 as the program has
+/// them, from 12 on with a prefix.
+fn is_of_device_runtime(name: &str) -> bool {
+    name.starts_with("__cudaCDP2")
+        || (name.starts_with("cuda") && name.contains("Device"))
+        || name.starts_with("cudaGetParameterBuffer")
 }
 
 /// Results and arguments: the lists before and after the function's name.

@@ -1,0 +1,255 @@
+//! Mipmaps: which levels of a texture a fetch reads, and how they are mixed (CUDA C++ Programming
+//! Guide, "Texture Fetching"; OpenGL's rule for the level of gradients).
+
+use crate::machine::{Exec, Machine};
+use crate::texture::{Texel, Texture};
+use crate::texture_ops::{Coordinates, Lanes, texel_bits, weight};
+use warploom_base::{LaneMask, WARP_SIZE, lanes_of};
+use warploom_ir::{Src, TexGeom, TexLod, TexTy};
+
+/// How levels are chosen.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Detail {
+    /// The two levels around the level of detail are mixed; else the nearer one is read.
+    pub linear: bool,
+    /// Added to the level of detail.
+    pub bias: f32,
+    /// Least level of detail.
+    pub least: f32,
+    /// Largest level of detail.
+    pub most: f32,
+}
+
+/// A texture in several sizes.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Mipmap {
+    /// The largest first; at least one.
+    pub levels: Vec<Texture>,
+    pub detail: Detail,
+}
+
+impl Mipmap {
+    /// The level to read, and the weight of the one behind it.
+    fn levels_of(&self, detail: f32) -> (usize, f64) {
+        let Detail {
+            linear,
+            bias,
+            least,
+            most,
+        } = self.detail;
+        let last = (self.levels.len() - 1) as f32;
+        let level = (detail + bias).max(least).min(most).max(0.0).min(last);
+        if !linear {
+            return ((level + 0.5).floor().min(last) as usize, 0.0);
+        }
+        let lower = level.floor();
+        (lower as usize, weight(level - lower))
+    }
+
+    /// The level of detail of gradients along x and y of the picture, in texture coordinates.
+    fn detail_of(&self, gradients: [[f32; 3]; 2]) -> f32 {
+        let base = &self.levels[0];
+        let length = |gradient: [f32; 3]| {
+            let texels = |axis: usize| match base.normalized {
+                true => gradient[axis] * base.extent(axis) as f32,
+                false => gradient[axis],
+            };
+            (0..3).map(|axis| texels(axis).powi(2)).sum::<f32>().sqrt()
+        };
+        let [x, y] = gradients;
+        length(x).max(length(y)).log2()
+    }
+}
+
+/// What an instruction says of the level of detail.
+enum Asked {
+    Level(Lanes<f32>),
+    Gradients([[Lanes<f32>; 3]; 2]),
+}
+
+/// Elements of a gradient.
+fn gradient_elements(geom: TexGeom) -> usize {
+    match geom {
+        TexGeom::D1 | TexGeom::A1 => 1,
+        TexGeom::D2 | TexGeom::A2 => 2,
+        TexGeom::D3 | TexGeom::Cube | TexGeom::ACube => 4,
+    }
+}
+
+impl<'a> Machine<'a, '_> {
+    fn asked(&self, geom: TexGeom, lod: TexLod, srcs: &[Src]) -> Asked {
+        let floats = |src: Option<&Src>| self.words(src).map(f32::from_bits);
+        match lod {
+            TexLod::Base => Asked::Level([0.0; WARP_SIZE]),
+            TexLod::Level => Asked::Level(floats(srcs.last())),
+            TexLod::Grad => {
+                let elements = gradient_elements(geom);
+                let from = srcs.len().saturating_sub(2 * elements);
+                Asked::Gradients([0, 1].map(|which| {
+                    let first = from + which * elements;
+                    std::array::from_fn(|axis| match axis < elements {
+                        true => floats(srcs.get(first + axis)),
+                        false => [0.0; WARP_SIZE],
+                    })
+                }))
+            }
+        }
+    }
+
+    /// `tex` where some texture has levels.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn mipmapped(
+        &mut self,
+        (geom, lod): (TexGeom, TexLod),
+        (texel, coord): (TexTy, TexTy),
+    ) -> Exec {
+        let extra = self.extra()?;
+        let c = self.coordinates(geom, coord, &extra.srcs);
+        let asked = self.asked(geom, lod, &extra.srcs);
+        let mut d = [[0; WARP_SIZE]; 4];
+        let (mut bytes, mut left) = (0, self.mask);
+        while left != 0 {
+            let fetch = self.fetch(left, c.fetched.is_some())?;
+            let (lanes, kind) = (fetch.lanes, fetch.texture.kind);
+            let texels = self.levelled(lanes, &c, &asked)?;
+            for lane in lanes_of(lanes) {
+                let channels = d.iter_mut().zip(texels[lane]);
+                channels.for_each(|(d, x)| d[lane] = texel_bits(x, kind, texel));
+            }
+            bytes = bytes.max(fetch.texel_bytes);
+            left &= !lanes;
+        }
+        self.finish_texture(texel, (bytes, d), &extra.dsts);
+        Ok(())
+    }
+
+    /// What the lanes of one texture fetch, of its levels if it has several.
+    fn levelled(&mut self, lanes: LaneMask, c: &Coordinates, asked: &Asked) -> Exec<Lanes<Texel>> {
+        let first = lanes.trailing_zeros() as usize;
+        let ctx: &'a crate::launch::LaunchContext = self.ctx;
+        let handle = self.lane_wide(self.inst.src[0], first);
+        let mut texels = [[0.0; 4]; WARP_SIZE];
+        let Some(mipmap) = ctx.textures.mipmap(handle) else {
+            let texture = self.bound(first)?;
+            self.sample_level(texture, lanes, c, |lane, texel| texels[lane] = texel)?;
+            return Ok(texels);
+        };
+        let found: Lanes<(usize, f64)> = std::array::from_fn(|lane| {
+            mipmap.levels_of(match asked {
+                Asked::Level(levels) => levels[lane],
+                Asked::Gradients(both) => {
+                    mipmap.detail_of(both.map(|gradient| gradient.map(|axis| axis[lane])))
+                }
+            })
+        });
+        let mut left = lanes;
+        while left != 0 {
+            let (level, _) = found[left.trailing_zeros() as usize];
+            let same = lanes_of(left).filter(|lane| found[*lane].0 == level);
+            let same = same.fold(0, |mask, lane| mask | 1 << lane);
+            self.mixed(mipmap, level, (same, c), (&found, &mut texels))?;
+            left &= !same;
+        }
+        Ok(texels)
+    }
+
+    /// The texels of lanes that read one level and, where they mix, the one behind it. Timing sees
+    /// the addresses of the first.
+    fn mixed(
+        &mut self,
+        mipmap: &'a Mipmap,
+        level: usize,
+        (lanes, c): (LaneMask, &Coordinates),
+        (found, texels): (&Lanes<(usize, f64)>, &mut Lanes<Texel>),
+    ) -> Exec {
+        let mixes = lanes_of(lanes).filter(|lane| found[*lane].1 > 0.0);
+        let mixes = mixes.fold(0, |mask, lane| mask | 1 << lane);
+        let mut behind = [[0.0; 4]; WARP_SIZE];
+        if let Some(texture) = mipmap.levels.get(level + 1).filter(|_| mixes != 0) {
+            self.sample_level(texture, mixes, c, |lane, texel| behind[lane] = texel)?;
+        }
+        self.sample_level(&mipmap.levels[level], lanes, c, |lane, texel| {
+            let weight = found[lane].1;
+            let both = texel.iter().zip(behind[lane]);
+            let mut mixed = both.map(|(here, there)| (1.0 - weight) * here + weight * there);
+            texels[lane] = match weight > 0.0 {
+                true => std::array::from_fn(|_| mixed.next().unwrap_or(0.0)),
+                false => texel,
+            };
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Detail, Mipmap};
+    use crate::texture::{AddressMode, ChannelKind, Texture};
+
+    fn mipmap(detail: Detail) -> Mipmap {
+        let level = |width: u32| Texture {
+            base: 0,
+            width,
+            height: width,
+            depth: 1,
+            layers: 1,
+            pitch: 4 * width,
+            channels: 1,
+            channel_bits: 32,
+            kind: ChannelKind::Float,
+            normalized: true,
+            address: [AddressMode::Clamp; 3],
+            linear: false,
+        };
+        Mipmap {
+            levels: [8, 4, 2].map(level).to_vec(),
+            detail,
+        }
+    }
+
+    const PLAIN: Detail = Detail {
+        linear: false,
+        bias: 0.0,
+        least: 0.0,
+        most: 99.0,
+    };
+
+    #[test]
+    fn the_nearer_level_is_read() {
+        let levels = |detail: Detail, at: f32| mipmap(detail).levels_of(at);
+        for (at, level) in [(-1.0, 0), (0.0, 0), (0.49, 0), (0.5, 1), (1.4, 1), (9.0, 2)] {
+            assert_eq!(levels(PLAIN, at), (level, 0.0), "{at}");
+        }
+        assert_eq!(levels(PLAIN, f32::NAN), (0, 0.0));
+        let biased = Detail { bias: 1.0, ..PLAIN };
+        assert_eq!(levels(biased, 0.0), (1, 0.0));
+        let bounded = Detail {
+            least: 1.0,
+            most: 1.0,
+            ..PLAIN
+        };
+        assert_eq!((levels(bounded, 0.0).0, levels(bounded, 5.0).0), (1, 1));
+    }
+
+    #[test]
+    fn levels_are_mixed_by_parts_of_256() {
+        let linear = Detail {
+            linear: true,
+            ..PLAIN
+        };
+        let levels = |at: f32| mipmap(linear).levels_of(at);
+        assert_eq!(levels(0.5), (0, 0.5));
+        assert_eq!(levels(1.25), (1, 0.25));
+        assert_eq!(levels(0.001), (0, 0.0));
+        assert_eq!(levels(2.0), (2, 0.0));
+        assert_eq!(levels(7.5), (2, 0.0));
+    }
+
+    #[test]
+    fn gradients_count_in_texels() {
+        let detail = |x: [f32; 3], y: [f32; 3]| mipmap(PLAIN).detail_of([x, y]);
+        assert_eq!(detail([0.125, 0.0, 0.0], [0.0, 0.125, 0.0]), 0.0);
+        assert_eq!(detail([0.25, 0.0, 0.0], [0.0; 3]), 1.0);
+        assert_eq!(detail([0.0; 3], [0.3, 0.4, 0.0]), 2.0);
+    }
+}
