@@ -20,7 +20,17 @@ pub enum Spin {
 
 /// Draws a kernel with a lock.
 pub fn draw_lock(rng: &mut Rng) -> (Kernel, Spin) {
-    let warps = 1 + rng.below(2);
+    let spin = match rng.below(8) {
+        0 => Spin::Counts,
+        1..=3 => Spin::Ends,
+        _ => Spin::Stays,
+    };
+    // Lanes that count give way late: there are fewer of them.
+    let warps = if spin == Spin::Counts {
+        1
+    } else {
+        1 + rng.below(2)
+    };
     let threads = 32 * warps - rng.below(8);
     let lanes = match rng.below(3) {
         0 => u32::MAX,
@@ -35,11 +45,6 @@ pub fn draw_lock(rng: &mut Rng) -> (Kernel, Spin) {
     draw.bin(Bin::And, reg::TEMP[0], Opd::R(reg::TEMP[0]), Opd::I(1));
     draw.compare(Cmp::Eq, BRANCH, Opd::R(reg::TEMP[0]), Opd::I(0));
     draw.put_if(BRANCH, true, Op::Bra(end));
-    let spin = match rng.below(3) {
-        0 => Spin::Ends,
-        1 => Spin::Stays,
-        _ => Spin::Counts,
-    };
     match spin {
         Spin::Ends => within(&mut draw),
         _ => behind(&mut draw, spin == Spin::Counts),
