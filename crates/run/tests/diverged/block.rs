@@ -260,6 +260,9 @@ impl<'a> Block<'a> {
             Op::Trap => self.stay(lane, State::Trapped),
             Op::Warp(op) => {
                 let given = self.gives(lane, op);
+                if !given.names(&given) {
+                    return Err(Unclear::OneSided);
+                }
                 self.stay(lane, State::Meets(op.form, given))
             }
             Op::Bar(bar) => self.stay(lane, State::Gathers(*bar)),

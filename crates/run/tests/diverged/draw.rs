@@ -190,6 +190,11 @@ impl Draw {
         self.begin();
         let plan = self.plan(&scope);
         self.block(&scope, &plan);
+        if self.is_function && self.chance(2) {
+            self.often(BRANCH);
+            self.put_if(BRANCH, true, Op::Ret);
+            self.filler();
+        }
         self.place(self.end);
         if !self.is_function {
             self.put(Op::Output);

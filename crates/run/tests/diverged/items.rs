@@ -1,12 +1,14 @@
 //! What is planned for all lanes of a scope: operations of warps, barriers, calls.
 
 use crate::code::{Bar, BarKind, Bin, Cmp, Form, Op, Opd, Redux, Shfl, TOTALS, WarpOp, reg};
-use crate::draw::{BRANCH, Draw, LANE, RESULT, Scope, TID, VOTE};
+use crate::draw::{BRANCH, Draw, LANE, RESULT, Scope, TID, VOTE, WARP};
 use std::collections::BTreeSet;
 
 /// Numbers of barriers without and with a number of threads.
 const PLAIN_BARRIERS: u32 = 3;
 const COUNTED_BARRIERS: u32 = 2;
+/// The barrier of handovers.
+const HANDOVER: u8 = 8;
 
 /// Which lanes of the scope take part together.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -35,6 +37,10 @@ pub enum Item {
         /// Threads read what all have added to this word before.
         sum: Option<u8>,
     },
+    /// The first warp arrives and goes on; the others wait for it and read what it wrote.
+    Handover {
+        region: u8,
+    },
     Call {
         body: u8,
         mask: Opd,
@@ -50,7 +56,7 @@ impl Item {
                 ..
             } => BTreeSet::from([Form::Ballot, *form]),
             Self::Warp { form, .. } => BTreeSet::from([*form]),
-            Self::Barrier { .. } => BTreeSet::new(),
+            Self::Barrier { .. } | Self::Handover { .. } => BTreeSet::new(),
             Self::Call { forms, .. } => forms.clone(),
         }
     }
@@ -86,6 +92,9 @@ impl Draw {
     /// An item for a scope, if the one that is drawn may be used there.
     pub fn item(&mut self, scope: &Scope) -> Option<Item> {
         let item = match self.below(8) {
+            0 if scope.is_block && self.warps > 1 && self.chance(3) => Item::Handover {
+                region: self.region(),
+            },
             0..=2 if scope.is_block => self.barrier(),
             3 => self.some_call(scope)?,
             _ => Item::Warp {
@@ -152,6 +161,7 @@ impl Draw {
             Item::Warp { form, group, mask } => self.emit_warp(*form, *group, *mask, guard),
             Item::Call { body, mask, .. } => self.guarded(guard, Op::Call(*body, *mask)),
             Item::Barrier { .. } => self.emit_barrier(item, guard),
+            Item::Handover { region } => self.emit_handover(*region),
         }
     }
 
@@ -329,5 +339,37 @@ impl Draw {
         if region.is_some() || sum.is_some() {
             self.guarded(guard, plain);
         }
+    }
+
+    /// A barrier behind it keeps the next handover apart.
+    fn emit_handover(&mut self, region: u8) {
+        let data = Opd::R(self.data());
+        self.put(Op::Store(region, data));
+        self.compare(Cmp::Eq, BRANCH, WARP, Opd::I(0));
+        let bar = |kind, number, threads| {
+            Op::Bar(Bar {
+                kind,
+                number,
+                threads,
+                d: reg::TEMP[3],
+                p: RESULT,
+                q: (VOTE, false),
+            })
+        };
+        let threads = Some(32 * self.warps);
+        self.put_if(BRANCH, true, bar(BarKind::Arrive, HANDOVER, threads));
+        if self.chance(2) {
+            self.filler();
+        }
+        self.put_if(BRANCH, false, bar(BarKind::Sync, HANDOVER, threads));
+        self.put_if(BRANCH, false, Op::Fetch(reg::TEMP[2], region, LANE));
+        self.put(Op::Select(
+            reg::TEMP[2],
+            Opd::I(5),
+            Opd::R(reg::TEMP[2]),
+            BRANCH,
+        ));
+        self.fold(Opd::R(reg::TEMP[2]));
+        self.put(bar(BarKind::Sync, 0, None));
     }
 }

@@ -81,7 +81,7 @@ pub enum Unclear {
     Long,
     /// What it does depends on the order of lanes or on values that nobody gave.
     Order,
-    /// Lanes meet of which one names another that does not name it.
+    /// Lanes meet of which one names another that does not name it, or a lane does not name itself.
     OneSided,
     /// A jump leads out of the code, or calls go too deep.
     Broken,

@@ -7,10 +7,30 @@ use crate::code::{Bin, Cmp, Form, INPUTS, Kernel, Op, Opd, WarpOp, reg};
 use crate::draw::{BRANCH, Draw, GUARD, HASH, LANE, RESULT};
 use warploom_base::Rng;
 
-/// Draws a kernel with a lock. Returns whether it ends only if lanes make progress while others of
-/// their warp spin.
-pub fn draw_lock(rng: &mut Rng) -> (Kernel, bool) {
-    let warps = 1 + rng.below(2);
+/// What becomes of a kernel where lanes make no progress while others of their warp spin.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Spin {
+    /// It ends as elsewhere.
+    Ends,
+    /// Lanes spin for ever, and come back to the same state.
+    Stays,
+    /// Lanes spin for ever and count how often: nobody can tell.
+    Counts,
+}
+
+/// Draws a kernel with a lock.
+pub fn draw_lock(rng: &mut Rng) -> (Kernel, Spin) {
+    let spin = match rng.below(8) {
+        0 => Spin::Counts,
+        1..=3 => Spin::Ends,
+        _ => Spin::Stays,
+    };
+    // Lanes that count give way late: there are fewer of them.
+    let warps = if spin == Spin::Counts {
+        1
+    } else {
+        1 + rng.below(2)
+    };
     let threads = 32 * warps - rng.below(8);
     let lanes = match rng.below(3) {
         0 => u32::MAX,
@@ -25,10 +45,9 @@ pub fn draw_lock(rng: &mut Rng) -> (Kernel, bool) {
     draw.bin(Bin::And, reg::TEMP[0], Opd::R(reg::TEMP[0]), Opd::I(1));
     draw.compare(Cmp::Eq, BRANCH, Opd::R(reg::TEMP[0]), Opd::I(0));
     draw.put_if(BRANCH, true, Op::Bra(end));
-    let is_within = rng.below(3) == 0;
-    match is_within {
-        true => within(&mut draw),
-        false => behind(&mut draw, rng.below(2) == 0),
+    match spin {
+        Spin::Ends => within(&mut draw),
+        _ => behind(&mut draw, spin == Spin::Counts),
     }
     draw.place(end);
     vote(&mut draw);
@@ -38,7 +57,12 @@ pub fn draw_lock(rng: &mut Rng) -> (Kernel, bool) {
         input: (0..INPUTS).map(|_| rng.below(1000)).collect(),
         ..Kernel::of(draw.code, 1, threads)
     };
-    (kernel, !is_within && several(lanes, threads))
+    let spin = if several(lanes, threads) {
+        spin
+    } else {
+        Spin::Ends
+    };
+    (kernel, spin)
 }
 
 /// Some warp has several lanes of these.
@@ -75,19 +99,22 @@ fn within(draw: &mut Draw) {
 }
 
 /// Lanes leave the loop with the lock.
-fn behind(draw: &mut Draw, jumps_out: bool) {
-    let (head, out) = (draw.label(), draw.label());
+fn behind(draw: &mut Draw, counts: bool) {
+    let (head, out, rounds) = (draw.label(), draw.label(), reg::COUNTERS[1]);
     draw.place(head);
     draw.put(Op::Acquire(reg::TEMP[1]));
-    if jumps_out {
+    if counts || draw.chance(2) {
         draw.compare(Cmp::Eq, BRANCH, Opd::R(reg::TEMP[1]), Opd::I(0));
         draw.put_if(BRANCH, true, Op::Bra(out));
+        if counts {
+            draw.bin(Bin::Add, rounds, Opd::R(rounds), Opd::I(1));
+        }
         draw.put(Op::Bra(head));
-        draw.place(out);
     } else {
         draw.compare(Cmp::Ne, BRANCH, Opd::R(reg::TEMP[1]), Opd::I(0));
         draw.put_if(BRANCH, true, Op::Bra(head));
     }
+    draw.place(out);
     section(draw);
 }
 

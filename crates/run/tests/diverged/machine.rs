@@ -11,7 +11,7 @@ use warploom_run::{
 use warploom_stats::result::Outcome;
 
 /// Core cycles after which a run is given up.
-const MAX_CYCLES: u64 = 1 << 20;
+const MAX_CYCLES: u64 = 1 << 22;
 /// Words of atomics, and the lock and what it guards, behind them.
 const TOTAL_WORDS: usize = 18;
 const REGISTERS: u32 = 32;

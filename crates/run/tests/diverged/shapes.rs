@@ -457,6 +457,9 @@ impl Draw {
 
     /// One operation on two lines, each for those whose guard holds.
     fn both_guards(&mut self, item: &Item) {
+        if matches!(item, Item::Handover { .. }) {
+            return self.emit(item, None);
+        }
         self.often(GUARD);
         self.emit(item, Some((GUARD, true)));
         if self.chance(2) {

@@ -26,8 +26,8 @@ pub fn shrink(mut drawn: Drawn, seed: u64, ways: &[&Named]) -> (Drawn, Differenc
             if !kernel.is_whole() {
                 continue;
             }
-            let spins = drawn.spins;
-            let candidate = Drawn { kernel, spins };
+            let spin = drawn.spin;
+            let candidate = Drawn { kernel, spin };
             runs += 1;
             if let Case::Differs(found) = compare(&candidate, seed, &only)
                 && is_alike(&found, &difference)
