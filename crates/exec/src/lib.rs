@@ -47,6 +47,7 @@ mod printed;
 mod printf;
 mod race;
 mod regs;
+mod scalar_video;
 mod soft;
 mod space;
 mod span;

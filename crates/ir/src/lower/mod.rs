@@ -31,6 +31,7 @@ mod memory;
 mod module;
 mod operand;
 mod pools;
+mod scalar_video;
 mod scope;
 mod special;
 mod surface;
