@@ -276,3 +276,27 @@ fn documentation_of_the_keys_is_current() {
         "run `WARPLOOM_BLESS=1 cargo test -p warploom-config`"
     );
 }
+
+/// Each limit is what an access needs at once: a miss that evicts, a write that is forwarded, read
+/// and evicts, the five flits of 32 bytes of a reply with a line.
+#[test]
+fn queues_on_which_nothing_could_move_are_refused_with_what_works() {
+    let limits = [
+        ("gtx480", "l1d.miss_queue", 2),
+        ("gtx480", "l2.miss_queue", 3),
+        ("gtx480", "noc.boundary_buffer", 5),
+        ("qv100-volta", "l1d.miss_queue", 2),
+        ("qv100-volta", "l2.miss_queue", 2),
+        ("rtx3070-ampere", "l1d.miss_queue", 2),
+    ];
+    for (gpu, key, least) in limits {
+        let set = |value: u32| resolve(&Base::Preset(gpu.to_owned()), &[format!("{key}={value}")]);
+        let refused = set(least - 1).unwrap_err().to_string();
+        assert!(
+            refused.contains("error[contradiction]")
+                && refused.contains(&format!("write at least {least} for `{key}`")),
+            "{gpu}: {refused}"
+        );
+        assert!(set(least).is_ok(), "{gpu}: {key}");
+    }
+}

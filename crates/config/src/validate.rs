@@ -347,6 +347,15 @@ fn device(rules: &mut Rules, spec: &GpuSpec) {
         format!("a packet of {packet} bytes has {flits} flits, but its input buffers {buffer}"),
         "write wider flits or a larger `noc.injection_buffer`: such a packet could never be sent",
     );
+    let behind = spec.noc.boundary_buffer;
+    rules.require(
+        flits <= behind || spec.noc.kind != NocKind::Fly,
+        &["noc.flit_bytes", "noc.boundary_buffer"],
+        format!(
+            "a packet of {packet} bytes has {flits} flits, and behind the network {behind} can wait"
+        ),
+        &format!("write at least {flits} for `noc.boundary_buffer`, or wider flits: such a packet could never leave"),
+    );
 }
 
 /// Volta's division of one memory between L1D and shared memory.
@@ -436,6 +445,16 @@ fn cache(rules: &mut Rules, name: &str, cache: &CacheSpec) {
         format!("`{name}`: this write allocation keeps bytes in a line before the fill"),
         "write `allocate = \"on-miss\"`",
     );
+    let (most, why) = most_requests(cache);
+    rules.require(
+        most <= cache.miss_queue,
+        &[&key("miss_queue"), &key("write"), &key("write_allocate")],
+        format!(
+            "`{name}`: {why} {most} requests at once, and {} can wait",
+            cache.miss_queue
+        ),
+        &format!("write at least {most} for `{}`", key("miss_queue")),
+    );
     let fifo = matches!(
         cache.mshr,
         MshrKind::TextureFifo | MshrKind::SectorTextureFifo
@@ -456,6 +475,15 @@ fn cache(rules: &mut Rules, name: &str, cache: &CacheSpec) {
             "write \"texture-fifo\""
         },
     );
+}
+
+/// Requests for which a cache's miss queue must have room before an access goes on, and which access.
+fn most_requests(cache: &CacheSpec) -> (u32, &'static str) {
+    match (cache.write, cache.write_allocate) {
+        (WritePolicy::ReadOnly, _) => (1, "a read that misses sends"),
+        (_, WriteAllocate::WriteAndRead) => (3, "a write that misses may send"),
+        _ => (2, "a read that misses may send"),
+    }
 }
 
 fn dram(rules: &mut Rules, dram: &DramSpec) {

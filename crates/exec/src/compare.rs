@@ -26,7 +26,7 @@ macro_rules! ordered {
 }
 
 /// The same of two integers.
-pub(crate) fn holds(cmp: Cmp, a: i32, b: i32) -> bool {
+pub(crate) fn holds<T: PartialOrd>(cmp: Cmp, a: T, b: T) -> bool {
     match cmp {
         Cmp::Eq | Cmp::Equ => a == b,
         Cmp::Ne | Cmp::Neu => a != b,

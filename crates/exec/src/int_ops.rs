@@ -244,15 +244,17 @@ impl Machine<'_, '_> {
         }
     }
 
+    /// The flag is the carry of a + ~b + 1, as on GPUs (`IADD3` and `IADD3.X` of a negated operand):
+    /// set where nothing was borrowed. The PTX ISA leaves open how `addc` sees a borrow.
     pub fn sub_carry(&mut self, cin: bool, cout: bool, ty: IntTy) -> Exec {
         match ty {
             IntTy::U32 | IntTy::S32 => {
                 let a = *self.src::<u32>(0);
-                self.carrying(cin, cout, 1, |i, b: u32, c| Int::borrowing_sub(a[i], b, c))
+                self.carrying(cin, cout, 1, |i, b: u32, c| subtract(a[i], b, cin && !c))
             }
             IntTy::U64 | IntTy::S64 => {
                 let a = *self.src::<u64>(0);
-                self.carrying(cin, cout, 1, |i, b: u64, c| Int::borrowing_sub(a[i], b, c))
+                self.carrying(cin, cout, 1, |i, b: u64, c| subtract(a[i], b, cin && !c))
             }
             _ => Err(self.illegal()),
         }
@@ -292,4 +294,10 @@ impl Machine<'_, '_> {
             dot(halves(a, a_signed), pair, c)
         })
     }
+}
+
+/// The difference a - b, less one if something was borrowed before, and whether nothing was now.
+fn subtract<T: Int>(a: T, b: T, borrow: bool) -> (T, bool) {
+    let (difference, borrowed) = a.borrowing_sub(b, borrow);
+    (difference, !borrowed)
 }

@@ -49,6 +49,7 @@ mod printed;
 mod printf;
 mod race;
 mod regs;
+mod scalar_video;
 mod soft;
 mod space;
 mod span;

@@ -330,6 +330,8 @@ impl Machine<'_, '_> {
             Op::CvtToFloat8 { to, from, relu } => self.cvt_to_float8(to, from, relu),
             Op::CvtFromFloat8(from, relu) => self.cvt_from_float8(from, relu),
             Op::Video(video) => self.video(video),
+            Op::ScalarVideo(op) => self.scalar_video(op),
+            Op::VideoMad => self.video_mad(),
             Op::Cvta(space, to, width) => self.cvta(space, to, width),
             Op::Isspacep(space) => self.isspacep(space),
             Op::Ld(space, ty, cache_op) => {

@@ -8,6 +8,7 @@
 use crate::inst::{Dst, Inst, Src};
 use crate::op::{FloatMods, MemTy, Op};
 use crate::program::{Callee, ConstValue, ExtraOperands, Frame, InstFacts, Program};
+use crate::scalar_video::{ScalarVideo, VideoMad};
 use std::fmt::{self, Debug, Display, Formatter};
 use warploom_base::Pc;
 
@@ -88,6 +89,8 @@ fn write_place(f: &mut Formatter<'_>, inst: &Inst, extra: &ExtraOperands) -> fmt
     match inst.op {
         Op::Bra(_) | Op::Call => write!(f, " -> {}", inst.imm)?,
         Op::Video(_) => write!(f, " lanes {:#x}", inst.imm)?,
+        Op::ScalarVideo(_) => write!(f, " {:?}", ScalarVideo::of_imm(inst.imm))?,
+        Op::VideoMad => write!(f, " {:?}", VideoMad::of_imm(inst.imm))?,
         Op::CallIndirect => {
             let places = extra.callees.iter();
             let place = |c: &Callee| format!("{} at {:#x}", c.target.0, c.address);

@@ -4,6 +4,7 @@
 
 use crate::asynchronous::{CopyWait, MbarrierOp};
 use crate::convert::{CvtRound, Float8, IntTyNarrow};
+use crate::scalar_video::ScalarVideoOp;
 use crate::surface::{SurfAct, SurfEdge};
 use crate::video::Video;
 
@@ -601,6 +602,10 @@ pub enum Op {
     CvtFromFloat8(Float8, bool),
     /// `vadd2` to `vset4`; [`VideoParts`](crate::VideoParts) are in `imm`.
     Video(Video),
+    /// `vadd` to `vset` on one lane; [`ScalarVideo`](crate::ScalarVideo) is in `imm`.
+    ScalarVideo(ScalarVideoOp),
+    /// `vmad`; [`VideoMad`](crate::VideoMad) is in `imm`.
+    VideoMad,
     /// Generic address of an address in a space; `true` for the opposite direction (`.to`).
     Cvta(MemSpace, bool, Width),
     /// Is a generic address in a space, to a predicate.

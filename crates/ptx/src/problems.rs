@@ -85,4 +85,29 @@ mod tests {
             &["duplicate-name", "undefined-name", "unknown-instruction"],
         );
     }
+
+    /// What a file of a version after the vocabulary says may be right: words, forms, shapes.
+    #[test]
+    fn later_versions_may_have_more() {
+        for body in [
+            "frob.s32 r;",
+            "add.frob.s32 r, r, r;",
+            "add.rn.s32 r, r, r;",
+            "add.s32 r, r, r, r, r;",
+            "ld.red.sp::2:4.f32 r, [r];",
+        ] {
+            let text = |version: &str| {
+                format!(
+                    ".version {version}\n.target sm_100\n.func a() {{ .reg .b32 r; {body} ret; }}"
+                )
+            };
+            let (_, problems) = read(&Source::new("t", text("9.5")));
+            let codes: Vec<_> = problems.together().iter().map(|p| p.code).collect();
+            assert_eq!(codes, ["not-supported"], "{body}");
+            let (_, problems) = read(&Source::new("t", text("9.0")));
+            let known = problems.together();
+            assert!(known.has_errors(), "{body}");
+            assert!(known.iter().all(|p| p.code != "not-supported"), "{body}");
+        }
+    }
 }

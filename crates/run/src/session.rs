@@ -453,6 +453,16 @@ pub(crate) fn stopped_by(stop: &Stop) -> Stopped {
 pub(crate) fn outcome_of(stop: Stop) -> Outcome {
     match stop {
         Stop::Fault(fault) => fault_outcome(&fault),
+        Stop::Deadlock {
+            at,
+            waits,
+            waiting: 0,
+        } if waits.is_empty() => Outcome::Deadlock {
+            message: format!(
+                "nothing goes forward (cycle {at}): all blocks have ended, but requests are stuck \
+                 on their way through memory. See the sizes of queues in `noc`, `partition`, `l2` and `dram`"
+            ),
+        },
         Stop::Deadlock { at, waits, waiting } if waits.is_empty() => Outcome::Deadlock {
             message: format!(
                 "nothing goes forward (cycle {at}): no block runs, and no SM may take one of the \

@@ -481,6 +481,31 @@ fn check_tells_wrong_from_unsupported() {
     assert_eq!(status("wgmma.fence.sync.aligned;"), 1);
 }
 
+/// A function that no kernel reaches refuses none, but is told of.
+#[test]
+fn check_tells_of_functions_that_no_kernel_reaches() {
+    let folder = tempfile::tempdir().unwrap();
+    let check = |body: &str| {
+        let text = format!(
+            ".version 8.0\n.target sm_90\n.address_size 64\n.func f() {{\n{body}\nret;\n}}\n\
+             .visible .entry k() {{ ret; }}\n"
+        );
+        std::fs::write(folder.path().join("k.ptx"), text).unwrap();
+        let launch = [
+            "run", "k.ptx", "--kernel", "k", "--grid", "1", "--block", "1",
+        ];
+        assert_eq!(warploom_in(folder.path(), &launch).status, 0, "{body}");
+        let ran = warploom_in(folder.path(), &["check", "k.ptx"]);
+        (ran.status, ran.out)
+    };
+    assert_eq!(check("").0, 0);
+    let (status, out) = check("add.s32 %r1, %r1, 1;");
+    assert!(
+        status == 2 && out.contains("`%r1` is not declared"),
+        "{out}"
+    );
+}
+
 /// Bodies that no GPU takes (as `ptxas` 13.5 says), and some that only this simulator does not.
 #[test]
 fn check_refuses_what_run_refuses_in_the_same_words() {
@@ -531,6 +556,26 @@ fn check_refuses_what_run_refuses_in_the_same_words() {
         "run", "k.ptx", "--kernel", "good", "--grid", "1", "--block", "1",
     ];
     assert_eq!(warploom_in(folder.path(), &launch).status, 0);
+}
+
+/// With queues as short as they may be, what is in flight still moves.
+#[test]
+fn the_shortest_queues_let_programs_end() {
+    let least = [
+        ("gtx480", "l1d.miss_queue=2"),
+        ("gtx480", "l2.miss_queue=3"),
+        ("gtx480", "noc.boundary_buffer=5"),
+        ("qv100-volta", "l1d.miss_queue=2"),
+        ("qv100-volta", "l2.miss_queue=2"),
+        ("rtx3070-ampere", "l1d.miss_queue=2"),
+    ];
+    for (gpu, set) in least {
+        for workload in ["spmv", "histogram"] {
+            output(&[
+                "run", workload, "--size", "test", "--gpu", gpu, "--set", set,
+            ]);
+        }
+    }
 }
 
 /// A file cannot be loaded whose variables have no room.

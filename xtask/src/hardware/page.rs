@@ -12,10 +12,10 @@ use super::record::Verdict;
 /// Names shown of forms that were not compared for the same reason.
 const NAMES: usize = 3;
 
-/// Why Warploom does not execute the forms that the record leaves out.
-const NOT_EXECUTED: &str = "not executed by Warploom: video instructions on one lane, which the \
-                            driver's assembler composes of others, and not always as the PTX ISA \
-                            says";
+/// Why the record leaves forms out.
+const LEFT_OUT: &str = "left out: video instructions on one lane, which the driver's assembler \
+                        composes of others, and not always as the PTX ISA says; Warploom does as \
+                        the ISA says";
 
 type Judged<'a> = [(&'a Case, &'a Verdict)];
 
@@ -75,7 +75,7 @@ fn count(all: &Judged<'_>, family: Option<Family>) -> Counts {
             Verdict::EqualButNans => &mut counts.nans,
             Verdict::Within(_) => &mut counts.within,
             Verdict::Wrong(_) => &mut counts.wrong,
-            Verdict::TooNew | Verdict::NotExecuted | Verdict::Unasked(_) | Verdict::Refused(_) => {
+            Verdict::TooNew | Verdict::LeftOut | Verdict::Unasked(_) | Verdict::Refused(_) => {
                 &mut counts.absent
             }
         } += 1;
@@ -132,6 +132,13 @@ Warploom now does what the GPU does in all of this:
 - A NaN becomes 0x7fffe000 as tf32 with `.rn` and `.rz`. With `.rna` it is cut, which may leave an
   infinity, and with `.satfinite` one unit is taken from what has the exponent of infinities.
 
+What no GPU was asked stands in the machine code that `ptxas` 13.5 writes for sm_75 to sm_100:
+
+- After `sub.cc` the carry flag is the carry of a + ~b + 1, set where nothing was borrowed: `addc`
+  then adds 1 where there was no borrow. `subc` takes it the same way after `add.cc`.
+- `mad.f32` for a target of sm_1x is one fused operation with flushing, `FFMA.FTZ`, and so are its
+  other `.f32` operations flushing ones, as the PTX ISA says of devices of sm_20 and later.
+
 ";
 
 fn approximations(all: &Judged<'_>) -> String {
@@ -166,7 +173,7 @@ fn not_compared(all: &Judged<'_>) -> String {
     for (case, verdict) in all {
         let why = match verdict {
             Verdict::TooNew => format!("needs sm_{}, newer than sm_{ARCHITECTURE}", case.since),
-            Verdict::NotExecuted => NOT_EXECUTED.to_owned(),
+            Verdict::LeftOut => LEFT_OUT.to_owned(),
             Verdict::Unasked(why) => format!("no GPU was asked: {why}"),
             Verdict::Refused(why) => format!("refused by the GPU's driver: {why}"),
             _ => continue,

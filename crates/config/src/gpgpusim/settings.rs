@@ -31,6 +31,21 @@ pub(super) struct Setting {
     pub given_as: Option<String>,
 }
 
+/// The options with the sizes of an L1D that adapts.
+pub(super) const ADAPTIVE: [&str; 2] = ["-gpgpu_shmem_option", "-gpgpu_unified_l1d_size"];
+
+/// Bytes of a cache: `S:sets:line:ways,...`.
+fn l1d_bytes(text: &str) -> Option<i64> {
+    let (shape, _) = text.split_once(',')?;
+    let mut numbers = shape
+        .split(':')
+        .skip(1)
+        .map(|number| number.parse::<i64>().ok());
+    let [sets, line, ways] = [numbers.next()??, numbers.next()??, numbers.next()??];
+    sets.checked_mul(line)?.checked_mul(ways)?.checked_mul(4)?;
+    Some(sets * line * ways)
+}
+
 /// What no option takes.
 #[derive(Clone, Debug)]
 pub(super) struct Unknown {
@@ -68,6 +83,27 @@ impl Settings {
             .unwrap_or_else(|| panic!("{name} has no default"))
     }
 
+    /// The sizes of an L1D that adapts where the file names none, as GPGPU-Sim 4.0.0's do: they stand
+    /// in its source (`shader_core_config::max_cta`). L1D can grow to four times what is configured,
+    /// and shared memory takes 0, 8, 16, 32, 64 KiB or all that it may have.
+    pub fn adaptive_sizes(&self) -> Option<[(&'static str, String); 2]> {
+        let given = |name| self.get(name).is_some();
+        let asked = self.get("-gpgpu_adaptive_cache_config")?;
+        if whole(&asked.text) != Some(1) || ADAPTIVE.iter().any(|name| given(name)) {
+            return None;
+        }
+        let shared = whole(&self.get("-gpgpu_shmem_size")?.text)? / 1024;
+        let below = [0, 8, 16, 32, 64].into_iter();
+        let options = below.filter(|kib| *kib < shared).chain([shared]);
+        let options: Vec<String> = options.map(|kib| kib.to_string()).collect();
+        let configured = l1d_bytes(&self.get("-gpgpu_cache:dl1")?.text)?;
+        let unified = 4 * configured / 1024;
+        Some([
+            (ADAPTIVE[0], options.join(",")),
+            (ADAPTIVE[1], unified.to_string()),
+        ])
+    }
+
     /// Fills in the defaults of a version. They stand in a text of their own, so that a problem
     /// with one has a place too.
     pub fn fill_defaults(&mut self, layers: &mut Layers, style: ModelStyle) {
@@ -77,12 +113,16 @@ impl Settings {
         };
         let source = DEFAULTS;
         let mut text = String::new();
+        let adaptive = self.adaptive_sizes();
         for (row, slot) in OPTIONS.iter().zip(&mut self.rows) {
             let default = match style {
                 ModelStyle::V3 => row.v3,
                 ModelStyle::V4 => row.v4,
             };
             let Some(default) = default else { continue };
+            let sizes = adaptive.iter().flatten();
+            let size = sizes.filter(|(name, _)| *name == row.name).next();
+            let default = size.map_or(default, |(_, size)| size.as_str());
             let key = Place::new(source, text.len(), row.name.len());
             text.push_str(row.name);
             text.push(' ');

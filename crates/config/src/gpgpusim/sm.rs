@@ -4,7 +4,7 @@ use super::convert::{Draft, same};
 use super::emit::OriginKind;
 use super::number::whole;
 use super::report::Class;
-use super::settings::Setting;
+use super::settings::{ADAPTIVE, Setting};
 use crate::spec::ModelStyle;
 use crate::value::Raw;
 
@@ -417,7 +417,7 @@ impl Draft {
             }
         }
         if self.int("-gpgpu_adaptive_cache_config") == 0 {
-            for option in ["-gpgpu_shmem_option", "-gpgpu_unified_l1d_size"] {
+            for option in ADAPTIVE {
                 let text = "read only with -gpgpu_adaptive_cache_config 1";
                 self.outcome(option, Class::NoEffect, text);
             }

@@ -427,3 +427,24 @@ fn documentation_of_the_options_is_current() {
         "run `WARPLOOM_BLESS=1 cargo test -p warploom-config`"
     );
 }
+
+/// GPGPU-Sim 4.0.0 knows no option for the sizes of an L1D that adapts: they stand in its source, and
+/// the comment of its SM7_QV100 says them (all of 128 KiB without shared memory).
+#[test]
+fn an_l1d_that_adapts_has_4_0_0s_sizes() {
+    let text = "-gpgpu_n_clusters 4\n-gpgpu_n_cores_per_cluster 1\n-gpgpu_n_mem 4\n\
+        -gpgpu_n_sub_partition_per_mchannel 2\n-gpgpu_pipeline_widths 4,4,4,4,4,4,4,4,4,4,8,4,4\n\
+        -gpgpu_num_sched_per_core 4\n-gpgpu_adaptive_cache_config 1\n\
+        -gpgpu_cache:dl1 S:1:128:256,L:L:s:N:L,A:256:8,16:0,32\n-gpgpu_shmem_size 98304\n\
+        -gpgpu_shmem_sizeDefault 98304\n-gpgpu_shmem_per_block 65536\n\
+        -gpgpu_cache:dl2 S:32:128:24,L:B:m:L:P,A:192:4,32:0,32\n-network_mode 2\n";
+    let imported = read(text, None, &[]).unwrap_or_else(|errors| panic!("{errors:?}"));
+    let sm = &imported.spec.sm;
+    assert!(sm.adaptive_l1d);
+    assert_eq!(sm.unified_kib, 128);
+    assert_eq!(sm.shared_options_kib.0, [0, 8, 16, 32, 64, 96]);
+    assert_eq!(sm.shared_bytes, 98_304);
+    let given = format!("{text}-gpgpu_shmem_option 0,96\n-gpgpu_unified_l1d_size 128\n");
+    let imported = read(&given, None, &[]).unwrap_or_else(|errors| panic!("{errors:?}"));
+    assert_eq!(imported.spec.sm.shared_options_kib.0, [0, 96]);
+}

@@ -384,7 +384,7 @@ fn pass_value(
     formal: &Formal,
     moves: bool,
 ) -> Res<()> {
-    let ty = scalar_param(formal).ok_or_else(|| aggregate(operand))?;
+    let ty = scalar_formal(operand, formal)?;
     if moves {
         return Err(in_registers(operand));
     }
@@ -399,14 +399,25 @@ fn result(
     formal: &Formal,
     moves: bool,
 ) -> Res<(u32, Dst, ScalarType)> {
-    let ty = scalar_param(formal).ok_or_else(|| aggregate(operand))?;
+    let ty = scalar_formal(operand, formal)?;
     if moves {
         return Err(in_registers(operand));
     }
     Ok((formal.offset, b.dst(operand, ty)?, ty))
 }
 
-fn aggregate(operand: &Spanned<Operand>) -> Box<warploom_diag::Diagnostic> {
-    let message = "the function's parameter is an array: a `.param` variable is needed here";
-    invalid("call-mismatch", operand.span, message.to_owned())
+/// The type of a parameter that an argument in a register is for.
+fn scalar_formal(operand: &Spanned<Operand>, formal: &Formal) -> Res<ScalarType> {
+    match scalar_param(formal) {
+        Some(ScalarType::Pred) => Err(unsupported(operand.span, "predicates as parameters")),
+        Some(ty) => Ok(ty),
+        None if formal.variable.space == Space::Reg => {
+            Err(unsupported(operand.span, "vector registers as parameters"))
+        }
+        None => {
+            let message =
+                "the function's parameter is an array: a `.param` variable is needed here";
+            Err(invalid("call-mismatch", operand.span, message.to_owned()))
+        }
+    }
 }

@@ -74,9 +74,6 @@ pub(super) fn fma(b: &mut Builder, form: &mut Form, strict: bool) -> Res<()> {
     };
     let mods = mods(form, rounding);
     let (ty, float) = float_type(form)?;
-    if rounding != Round::Near && !matches!(float, FloatTy::F32 | FloatTy::F64) {
-        return form.unsupported();
-    }
     form.finish(4)?;
     let dst = b.dst(form.operand(0)?, ty)?;
     let src = [

@@ -5,7 +5,7 @@ use super::error::Res;
 use super::form::Form;
 use super::{
     arith, asynchronous, bits, cache, compare, control, convert, data, float, matrix, memory,
-    surface, sync, texture, video, warp,
+    scalar_video, surface, sync, texture, video, warp,
 };
 use crate::op::{FloatBin, FloatUn, IntBin, IntUn, Logic};
 use crate::video::{VideoLanes, VideoOp};
@@ -159,6 +159,12 @@ pub(super) fn lower(b: &mut Builder, inst: &Instruction) -> Res<()> {
         Opcode::Vmin4 => video::video(b, form, VideoOp::Min, VideoLanes::Four),
         Opcode::Vmax2 => video::video(b, form, VideoOp::Max, VideoLanes::Two),
         Opcode::Vmax4 => video::video(b, form, VideoOp::Max, VideoLanes::Four),
+        Opcode::Vadd | Opcode::Vsub | Opcode::Vabsdiff | Opcode::Vmin | Opcode::Vmax => {
+            scalar_video::arithmetic(b, form)
+        }
+        Opcode::Vshl | Opcode::Vshr => scalar_video::shift(b, form),
+        Opcode::Vset => scalar_video::set(b, form),
+        Opcode::Vmad => scalar_video::mad(b, form),
         Opcode::Vset2 => video::set(b, form, VideoLanes::Two),
         Opcode::Vset4 => video::set(b, form, VideoLanes::Four),
 

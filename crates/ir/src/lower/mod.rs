@@ -31,6 +31,7 @@ mod memory;
 mod module;
 mod operand;
 mod pools;
+mod scalar_video;
 mod scope;
 mod special;
 mod surface;
@@ -46,12 +47,14 @@ use calls::call_order;
 use kernel::Kernel;
 use module::Symbols;
 use pools::Pools;
+use rustc_hash::FxHashSet;
 use warploom_diag::{Diagnostic, Diagnostics, Source};
 use warploom_ptx::Problems;
 use warploom_ptx::ast::Module;
 
 /// Reads, checks and lowers a file. Kernels that are wrong, or that use what is not supported, are
-/// listed in [`ModuleIr::refused`]. Besides, what the file says oddly.
+/// listed in [`ModuleIr::refused`]. Besides, what the file says oddly, and what is wrong in functions
+/// that no kernel reaches.
 ///
 /// # Errors
 /// What is wrong with the file, whatever kernel is asked for.
@@ -60,15 +63,16 @@ pub fn compile(source: &Source) -> Result<(ModuleIr, Diagnostics), Diagnostics> 
     if problems.file.has_errors() {
         return Err(problems.together());
     }
-    let ir = lower_but(&module, &problems, source)?;
-    let mut warnings = problems.file;
+    let (ir, unreached) = lower_but(&module, &problems, source)?;
+    let mut others = problems.file;
+    others.append(unreached);
     for (_, own) in problems.functions {
         if !own.has_errors() {
-            warnings.append(own);
+            others.append(own);
         }
     }
-    warnings.sort();
-    Ok((ir, warnings))
+    others.sort();
+    Ok((ir, others))
 }
 
 /// Lowers every kernel of a file that was read without errors. Kernels that use what is not
@@ -78,15 +82,17 @@ pub fn compile(source: &Source) -> Result<(ModuleIr, Diagnostics), Diagnostics> 
 /// # Errors
 /// When the file's variables are wrong, whatever kernel is asked for.
 pub fn lower(module: &Module, source: &Source) -> Result<ModuleIr, Diagnostics> {
-    lower_but(module, &Problems::default(), source)
+    let (ir, _) = lower_but(module, &Problems::default(), source)?;
+    Ok(ir)
 }
 
-/// Lowers every kernel that reaches no function with an error.
+/// Lowers every kernel that reaches no function with an error. Besides, the problems of functions
+/// that no kernel reaches.
 fn lower_but(
     module: &Module,
     problems: &Problems,
     source: &Source,
-) -> Result<ModuleIr, Diagnostics> {
+) -> Result<(ModuleIr, Diagnostics), Diagnostics> {
     let mut errors = Diagnostics::new();
     let symbols = Symbols::new(module, problems, &mut errors);
     if errors.has_errors() {
@@ -94,6 +100,7 @@ fn lower_but(
     }
     let mut kernels = Vec::new();
     let mut refused = Vec::new();
+    let unreached = unreached(&symbols);
     for entry in symbols.entries() {
         match lower_kernel(&symbols, entry, source) {
             Ok(program) => kernels.push(program),
@@ -103,13 +110,28 @@ fn lower_but(
             }
         }
     }
-    Ok(ModuleIr {
+    let ir = ModuleIr {
         kernels,
         refused,
         globals: symbols.globals,
         textures: symbols.textures,
         address_bits: module.address_bits,
-    })
+    };
+    Ok((ir, unreached))
+}
+
+/// What is wrong in functions that no kernel reaches.
+fn unreached(symbols: &Symbols) -> Diagnostics {
+    let mut found = Diagnostics::new();
+    if symbols.broken.is_empty() {
+        return found;
+    }
+    let orders = symbols.entries().map(|entry| call_order(symbols, entry));
+    let reached: FxHashSet<usize> = orders.filter_map(Result::ok).flatten().collect();
+    let lost = (0..symbols.functions.len()).filter(|function| !reached.contains(function));
+    let problems = lost.filter_map(|function| symbols.broken.get(&function).copied());
+    problems.for_each(|own| found.append(own.clone()));
+    found
 }
 
 fn lower_kernel(symbols: &Symbols, entry: usize, source: &Source) -> Result<Program, Diagnostics> {

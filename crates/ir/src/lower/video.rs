@@ -1,4 +1,4 @@
-//! Video instructions on two and four lanes (PTX ISA 9.7.19). Those on one are refused.
+//! Video instructions on two and four lanes (PTX ISA 9.7.19).
 
 use super::builder::Builder;
 use super::compare;

@@ -170,6 +170,11 @@ impl<'m> Checker<'m> {
     }
 
     pub(super) fn not_a_register(&mut self, operand: &Spanned<Operand>, what: &str) {
+        if let Operand::NameOffset(name, _) = &operand.node
+            && matches!(self.scopes.find(name), Some(Symbol::Register { .. }))
+        {
+            return self.register_sum(operand);
+        }
         let (found, help) = match &operand.node {
             Operand::Immediate(_) if what == RESULT => ("a constant", "name the register to write"),
             Operand::Immediate(_) => (
@@ -196,6 +201,16 @@ impl<'m> Checker<'m> {
         let message = format!("{what} must be a register, not {found}");
         let diagnostic = Diagnostic::error("operand-kind", operand.span, message);
         self.report(diagnostic.label("expected a register").help(help));
+    }
+
+    /// `r+1` as a value, which NVIDIA's assembler takes and no manual has.
+    fn register_sum(&mut self, operand: &Spanned<Operand>) {
+        let message = "not supported yet: the sum of a register and a constant as a value";
+        self.report(
+            Diagnostic::error("not-supported", operand.span, message)
+                .label("a sum")
+                .help("add with `add` first"),
+        );
     }
 
     /// A name that must be a register of the wanted type.

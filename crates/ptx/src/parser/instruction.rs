@@ -3,13 +3,41 @@
 use super::{Parsed, Parser};
 use crate::ast::{Guard, Instruction, Operand, Spanned};
 use crate::lexer::Kind;
-use crate::tokens::{Modifier, Opcode, ScalarType, Space};
-use warploom_diag::{Span, nearest};
+use crate::tokens::{Modifier, NEWEST, Opcode, ScalarType, Space};
+use warploom_diag::{Diagnostic, Span, nearest};
 
 impl Parser<'_> {
-    /// One instruction with its semicolon. An unknown modifier is reported and left out, so that
-    /// the operands are still looked at.
+    /// One instruction with its semicolon. In a file of a later version than the vocabulary, one
+    /// that cannot be read may be right.
     pub(super) fn instruction(&mut self) -> Parsed<Instruction> {
+        if self.version <= NEWEST {
+            return self.known_instruction();
+        }
+        let first = self.span();
+        let outside = std::mem::take(&mut self.diagnostics);
+        let read = self.known_instruction();
+        let own = std::mem::replace(&mut self.diagnostics, outside);
+        match read {
+            Ok(_) => self.diagnostics.append(own),
+            Err(_) => {
+                let message = "not supported yet: an instruction of this shape";
+                let (major, minor) = NEWEST;
+                self.error(
+                    Diagnostic::error("not-supported", first.to(self.previous_span()), message)
+                        .label(format!("not as in PTX ISA {major}.{minor}"))
+                        .help(format!(
+                            "the file is PTX {}.{}",
+                            self.version.0, self.version.1
+                        )),
+                );
+            }
+        }
+        read
+    }
+
+    /// The same as known. An unknown modifier is reported and left out, so that the operands are
+    /// still looked at.
+    fn known_instruction(&mut self) -> Parsed<Instruction> {
         let guard = self.guard()?;
         let opcode = self.opcode()?;
         let mut modifiers = self.modifiers();

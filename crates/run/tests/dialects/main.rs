@@ -169,3 +169,54 @@ fn local_variables_of_the_file_are_shared_by_functions() {
         st.global.u32 [%d+4], %r2; exit; }";
     check(text, &[0, 0], &[6, 7]);
 }
+
+/// `ptxas` takes them, registers of the file and predicates as parameters in files of older versions. The
+/// kernel that has one is refused alone, and for that reason.
+#[test]
+fn what_is_valid_and_not_supported_is_no_error() {
+    let bodies = [
+        (
+            "st.global.u64 [%d], %e + 1;",
+            "the sum of a register and a constant",
+        ),
+        ("call vector, (v);", "vector registers as parameters"),
+        ("call (q), flag;", "predicates as parameters"),
+        (
+            "cp.async.bulk.prefetch.tensor.5d.L2.global.tile [%d, {%r1, %r2, %r3, %r4, %r5}];",
+            ".5d",
+        ),
+        ("tcgen05.wait::ld.sync.aligned;", "tcgen05.wait::ld"),
+        (
+            "tcgen05.fence::before_thread_sync;",
+            "tcgen05.fence::before_thread_sync",
+        ),
+        (
+            "mov.u32 file, 1;",
+            "registers that are declared outside of functions",
+        ),
+        ("fma.rn.oob.f16 %h, %h, %h, %h;", "fma.rn.oob.f16"),
+    ];
+    for (body, reason) in bodies {
+        let text = modern(&format!(
+            ".reg .u32 file;\n.func vector(.reg .v2 .u32 a) {{ ret; }}\n\
+             .func (.reg .pred a) flag() {{ ret; }}\n\
+             .entry bad(.param .u64 p) {{ .reg .b64 %d, %e; .reg .b32 %r<6>; .reg .b16 %h; \
+             .reg .v2 .u32 v; .reg .pred q; {body} ret; }}\n\
+             .entry k(.param .u64 p) {{ .reg .b64 %d; ld.param.u64 %d, [p]; \
+             st.global.u32 [%d], 5; ret; }}"
+        ));
+        check(&text, &[0], &[5]);
+        let source = warploom_diag::Source::new("k.ptx", text.as_str());
+        let ir = warploom_run::compile(&source).unwrap_or_else(|error| panic!("{error}"));
+        let [(kernel, why)] = &ir.refused[..] else {
+            panic!("{body}: {:?}", ir.refused);
+        };
+        assert_eq!(kernel, "bad");
+        assert!(
+            why.iter().all(|problem| problem.code == "not-supported"),
+            "{body}: {why:?}"
+        );
+        let said = why.iter().any(|problem| problem.message.contains(reason));
+        assert!(said, "{body}: {why:?}");
+    }
+}

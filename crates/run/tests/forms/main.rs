@@ -114,6 +114,7 @@ files! {
     stack
     surfaces
     textures
+    video
     warp
 }
 

@@ -5,7 +5,7 @@ use crate::output::{error_style, print, print_json};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use warploom_diag::{Source, Style};
+use warploom_diag::{Severity, Source, Style};
 use warploom_ir::Program;
 use warploom_report::{grouped, listing};
 use warploom_run::launch_file::read;
@@ -36,8 +36,12 @@ pub struct Args {
 #[derive(Serialize)]
 struct Report {
     file: String,
-    /// What is taken but probably not meant, as text.
+    /// What is taken but probably not meant, and what is wrong in functions that no kernel reaches,
+    /// as text.
     warnings: String,
+    /// Some function that no kernel reaches has an error, and some has one that no GPU takes.
+    #[serde(skip)]
+    unreached: (bool, bool),
     kernels: Vec<KernelRow>,
     refused: Vec<Refused>,
 }
@@ -70,11 +74,14 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
         true => print_json(&report)?,
         false => print(&text(&report))?,
     }
-    let wrong = report.refused.iter().any(|refused| refused.wrong);
-    Ok(ExitCode::from(match report.refused.is_empty() {
-        true => 0,
-        false => 1 + u8::from(wrong),
-    }))
+    let (unsupported, invalid) = report.unreached;
+    let wrong = invalid || report.refused.iter().any(|refused| refused.wrong);
+    Ok(ExitCode::from(
+        match report.refused.is_empty() && !unsupported {
+            true => 0,
+            false => 1 + u8::from(wrong),
+        },
+    ))
 }
 
 /// Reads, checks and lowers a file.
@@ -87,8 +94,13 @@ fn report(source: &Source) -> Result<Report, Failure> {
         reason: why.render(source, Style::Plain),
         wrong: why.iter().any(|problem| problem.code != NOT_SUPPORTED),
     });
+    let has = |known: fn(&str) -> bool| {
+        let mut errors = warnings.iter().filter(|w| w.severity == Severity::Error);
+        errors.any(|error| known(error.code))
+    };
     let report = Report {
         file: source.name().to_owned(),
+        unreached: (has(|_| true), has(|code| code != NOT_SUPPORTED)),
         warnings: warnings.render(source, Style::Plain),
         kernels: rows,
         refused: refused.collect(),
