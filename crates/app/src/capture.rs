@@ -362,19 +362,11 @@ impl Context {
         tails.all(|node| before.contains(node))
     }
 
-    /// A stream that is destroyed takes part no longer.
+    /// A stream is destroyed. What was asked of one that joined stays in the graph, and must be
+    /// joined; the capture of the one in which it began is gone.
     pub(crate) fn abandon_capture(&mut self, stream: u64) {
-        let Some(id) = self.capture_of(stream) else {
-            return;
-        };
-        let Some(capture) = self.graphs.captures.get_mut(&id) else {
-            return;
-        };
-        if capture.origin == stream {
-            self.graphs.captures.remove(&id);
-        } else {
-            capture.invalid = true;
-        }
+        let captures = &mut self.graphs.captures;
+        captures.retain(|_, capture| capture.origin != stream);
     }
 
     /// Whether a stream captures (`cudaStreamIsCapturing`), and what is known of the capture.

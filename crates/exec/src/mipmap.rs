@@ -64,7 +64,7 @@ impl Mipmap {
 /// What an instruction says of the level of detail.
 enum Asked {
     Level(Lanes<f32>),
-    Gradients([[Lanes<f32>; 3]; 2]),
+    Gradients(Box<[[Lanes<f32>; 3]; 2]>),
 }
 
 /// Elements of a gradient.
@@ -85,13 +85,13 @@ impl<'a> Machine<'a, '_> {
             TexLod::Grad => {
                 let elements = gradient_elements(geom);
                 let from = srcs.len().saturating_sub(2 * elements);
-                Asked::Gradients([0, 1].map(|which| {
+                Asked::Gradients(Box::new([0, 1].map(|which| {
                     let first = from + which * elements;
                     std::array::from_fn(|axis| match axis < elements {
                         true => floats(srcs.get(first + axis)),
                         false => [0.0; WARP_SIZE],
                     })
-                }))
+                })))
             }
         }
     }
@@ -139,7 +139,8 @@ impl<'a> Machine<'a, '_> {
             mipmap.levels_of(match asked {
                 Asked::Level(levels) => levels[lane],
                 Asked::Gradients(both) => {
-                    mipmap.detail_of(both.map(|gradient| gradient.map(|axis| axis[lane])))
+                    let gradient = |axes: &[Lanes<f32>; 3]| axes.map(|axis| axis[lane]);
+                    mipmap.detail_of([gradient(&both[0]), gradient(&both[1])])
                 }
             })
         });

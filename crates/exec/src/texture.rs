@@ -313,8 +313,8 @@ impl Texture {
                 ChannelKind::Signed => f64::from(bits as i32),
                 ChannelKind::Unsigned => f64::from(bits),
                 ChannelKind::Float => float,
-                ChannelKind::SignedNormalized => float.max(-1.0).min(1.0),
-                ChannelKind::UnsignedNormalized => float.max(0.0).min(1.0),
+                ChannelKind::SignedNormalized => float.clamp(-1.0, 1.0),
+                ChannelKind::UnsignedNormalized => float.clamp(0.0, 1.0),
             };
         }
         texel

@@ -95,6 +95,7 @@ static void branches() {
     OK(cudaEventCreate(&join));
     set(device, 1);
     set(second, 1);
+    OK(cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking));
     OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
     add<<<1, 32, 0, stream>>>(device, 1);
     OK(cudaEventRecord(fork, stream));
@@ -106,6 +107,9 @@ static void branches() {
     add<<<1, 32, 0, other>>>(second, 6);
     OK(cudaEventRecord(join, other));
     OK(cudaStreamWaitEvent(stream, join, 0));
+    // It has joined: what was asked of it stays.
+    OK(cudaStreamDestroy(other));
+    OK(cudaStreamCreate(&other));
     unsigned long long id = 0;
     cudaGraph_t under_way;
     const cudaGraphNode_t *before;
