@@ -6,18 +6,19 @@
 mod compare;
 pub(crate) mod counts;
 mod page;
+mod programs;
 
 use std::fs;
 use std::io::{self, IsTerminal, Write};
 use std::ops::ControlFlow;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use anyhow::{Context, Result, ensure};
 use serde::Serialize;
 use warploom_config::GpuSpec;
 use warploom_config::gpgpusim::{Request, import};
-use warploom_run::launch_file::read;
+use warploom_run::launch_file;
 use warploom_run::{Options, Session};
 use warploom_workloads::{Size, Target};
 
@@ -39,6 +40,8 @@ struct Configuration {
     network: Option<&'static str>,
     /// Our preset of it.
     preset: &'static str,
+    /// `-gpgpu_kernel_launch_latency`: core cycles of every launch before its first block.
+    launch_latency: u64,
 }
 
 static CONFIGURATIONS: [Configuration; 2] = [
@@ -47,12 +50,14 @@ static CONFIGURATIONS: [Configuration; 2] = [
         options: "sm2_gtx480.config",
         network: Some("fermi.icnt"),
         preset: "gtx480-gpgpusim4",
+        launch_latency: 0,
     },
     Configuration {
         name: "SM7_QV100",
         options: "sm7_qv100.config",
         network: None,
         preset: "qv100-volta",
+        launch_latency: 5000,
     },
 ];
 
@@ -65,7 +70,7 @@ pub(crate) fn configuration_of(preset: &str) -> Option<&'static str> {
 impl Configuration {
     /// The machine that GPGPU-Sim's own files make.
     fn import(&self, root: &Path) -> Result<GpuSpec> {
-        let file = |name: &str| read(&root.join(OPTION_LISTS).join(name));
+        let file = |name: &str| launch_file::read(&root.join(OPTION_LISTS).join(name));
         let request = Request {
             config: file(self.options)?,
             network: self.network.map(file).transpose()?,
@@ -83,7 +88,8 @@ impl Configuration {
 Examples:
   cargo xtask fidelity                                  write docs/fidelity.md
   cargo xtask fidelity --kernel ref-gather --config SM7_QV100 --presets
-  cargo xtask fidelity --json > fidelity.json")]
+  cargo xtask fidelity --json > fidelity.json
+  cargo xtask fidelity --programs ~/built               run whole programs anew, then write the page")]
 pub struct Args {
     /// Only these kernels; the page is printed then and not written
     #[arg(long, value_name = "NAME")]
@@ -105,6 +111,20 @@ pub struct Args {
     /// Print JSON; nothing is written
     #[arg(long)]
     json: bool,
+
+    /// Measure the whole programs before: a folder with a folder for each, which has its
+    /// executable, called `program`, and the files that it reads
+    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["kernel", "config", "presets", "json"])]
+    programs: Option<PathBuf>,
+
+    /// Leave what the page says of the kernels as it is, and renew its section on whole programs
+    #[arg(long, conflicts_with_all = ["kernel", "config", "presets", "json"])]
+    only_programs: bool,
+
+    /// The release build of `warploom` to measure them with, `libwarploom_cudart.so` beside it;
+    /// without it both are built
+    #[arg(long, value_name = "FILE", requires = "programs")]
+    warploom: Option<PathBuf>,
 }
 
 #[cfg(test)]
@@ -117,6 +137,9 @@ impl Args {
             presets: false,
             jobs: 1,
             json: false,
+            programs: None,
+            only_programs: false,
+            warploom: None,
         }
     }
 }
@@ -141,11 +164,18 @@ struct Case<'a> {
 
 /// Runs the kernels and writes or prints what came of them.
 pub fn run(args: &Args, root: &Path) -> Result<()> {
+    if args.only_programs {
+        let path = root.join(PAGE);
+        let section = whole_programs(args, root)?;
+        replace(&path, &with_section(&read(&path)?, &section))?;
+        return Ok(writeln!(io::stdout(), "{PAGE}")?);
+    }
     if cfg!(debug_assertions) {
         return crate::run_optimised(root);
     }
     let recorded = counts::recorded()?;
     let cases = cases(args, &recorded.runs, root)?;
+    let programs = whole_programs(args, root)?;
     let comparisons = compare_all(&cases, args.jobs)?;
     let version = env!("CARGO_PKG_VERSION");
     let source = &recorded.source;
@@ -160,7 +190,7 @@ pub fn run(args: &Args, root: &Path) -> Result<()> {
         let json = serde_json::to_string_pretty(&report)? + "\n";
         io::stdout().write_all(json.as_bytes())?;
     } else if args.are_whole() {
-        write_page(&root.join(PAGE), &page)?;
+        replace(&root.join(PAGE), &(page + &programs))?;
         writeln!(io::stdout(), "{PAGE}")?;
     } else {
         io::stdout().write_all(page.as_bytes())?;
@@ -175,9 +205,30 @@ impl Args {
     }
 }
 
+/// The page's section on whole programs, which are measured before where that is asked for.
+fn whole_programs(args: &Args, root: &Path) -> Result<String> {
+    let recorded = programs::recorded()?;
+    if let Some(folder) = &args.programs {
+        let warploom = args.warploom.clone();
+        let warploom = warploom.map_or_else(|| programs::build(root), Ok)?;
+        programs::keep(&programs::measure(&recorded, folder, &warploom)?, root)?;
+    }
+    programs::section(&recorded, &programs::measured(root)?)
+}
+
+/// The page with its section on whole programs replaced, which is its last.
+fn with_section(page: &str, section: &str) -> String {
+    let kernels = page.split(programs::TITLE).next().unwrap_or(page);
+    format!("{kernels}{section}")
+}
+
+fn read(path: &Path) -> Result<String> {
+    fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))
+}
+
 /// Beside its place, then in it, so that a crash leaves no half of it.
-fn write_page(path: &Path, text: &str) -> Result<()> {
-    let beside = path.with_extension("md.tmp");
+fn replace(path: &Path, text: &str) -> Result<()> {
+    let beside = path.with_extension("tmp");
     fs::write(&beside, text)
         .and_then(|()| fs::rename(&beside, path))
         .with_context(|| format!("cannot write {}", path.display()))
@@ -306,9 +357,11 @@ fn show_progress(case: &Case<'_>) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Args, Case, SEED, cases, counts};
+    use super::programs::TITLE;
+    use super::{Args, Case, PAGE, SEED, cases, counts, whole_programs, with_section};
     use crate::root;
     use std::collections::BTreeSet;
+    use std::fs;
     use std::ops::ControlFlow;
     use warploom_workloads::{Size, Suite, all};
 
@@ -362,6 +415,26 @@ mod tests {
             "--config: nothing was recorded for `SM3`; there are: SM2_GTX480, SM7_QV100"
         );
         assert!(refused(&["gather"], &[]).starts_with("--kernel: nothing was recorded"));
+    }
+
+    #[test]
+    fn the_section_on_programs_is_the_last_and_replaced() {
+        let section = format!("{TITLE}new\n");
+        let page = "# Page\n\nkernels\n";
+        let first = with_section(page, &section);
+        assert_eq!(first, "# Page\n\nkernels\n\n## Whole programs\nnew\n");
+        assert_eq!(with_section(&first, &section), first);
+    }
+
+    /// Figures of both sides are kept, so nothing of the section needs a run.
+    #[test]
+    fn the_committed_section_on_programs_is_what_the_command_writes() {
+        let committed = fs::read_to_string(root().join(PAGE)).unwrap();
+        let section = whole_programs(&Args::all(), &root()).unwrap();
+        assert!(
+            committed.ends_with(&section),
+            "docs/fidelity.md is old: run `cargo xtask fidelity`"
+        );
     }
 
     /// One cycle is enough to know how many blocks an SM holds: what the registers of the

@@ -1,0 +1,221 @@
+//! From pairs of launches to a section of `docs/fidelity.md`.
+
+use std::fmt::Write as _;
+
+use anyhow::Result;
+use warploom_report::grouped;
+
+use super::{Launch, Measured, Pairs, Program, Recorded, off_by};
+use crate::fidelity::CONFIGURATIONS;
+
+/// What the section begins with.
+pub const TITLE: &str = "\n## Whole programs\n";
+
+/// Kernels that are further off than this are listed.
+const LISTED: f64 = 0.03;
+
+const HEAD: &str = "\
+Programs that anybody can build, unmodified, on both simulators: the same executable with the same input. Cycles are those
+of each launch, as above. *Without latency* leaves out the launch latency of the configuration (none on SM2_GTX480, 5,000 cycles a
+launch on SM7_QV100), which is a large part of small kernels. *Mean* is that of the launches' absolute differences.
+Registers per thread are each simulator's own: GPGPU-Sim asks `ptxas`, `warploom app` counts live ranges.
+";
+
+/// The section.
+///
+/// # Errors
+/// A program whose launches were not measured, or are not those of GPGPU-Sim.
+pub fn section(recorded: &Recorded, ours: &Measured) -> Result<String> {
+    let mut text = format!(
+        "{TITLE}\n{HEAD}\nGPGPU-Sim's figures: {}\n\nWarploom's: version {}, by `cargo xtask fidelity --programs FOLDER`.\n",
+        recorded.source, ours.version
+    );
+    let mut programs = Vec::new();
+    for program in &recorded.programs {
+        programs.push((program, program.pairs(ours)?));
+    }
+    for configuration in &CONFIGURATIONS {
+        summary(&mut text, configuration.name, &programs);
+    }
+    listed(&mut text, &programs);
+    for (program, pairs) in &programs {
+        launches(&mut text, program, pairs);
+    }
+    Ok(text)
+}
+
+type Compared<'a> = (&'a Program, Vec<Pairs<'a>>);
+
+fn summary(text: &mut String, configuration: &str, programs: &[Compared<'_>]) {
+    let _ = write!(
+        text,
+        "\n### Programs on {configuration}\n\n\
+         | program | launches | GPGPU-Sim | Warploom | off by | without latency | mean |\n\
+         |---|--:|--:|--:|--:|--:|--:|\n"
+    );
+    let mut totals = Vec::new();
+    let mut means = Vec::new();
+    for (program, pairs) in programs {
+        for pairs in pairs.iter().filter(|p| p.configuration == configuration) {
+            let (theirs, ours) = pairs.totals();
+            let mean = mean(pairs.launches.iter().map(off));
+            let _ = writeln!(
+                text,
+                "| {} | {} | {} | {} | {} | {} | {} |",
+                program.name,
+                pairs.launches.len(),
+                grouped(theirs),
+                grouped(ours),
+                signed(off_by(theirs, ours)),
+                signed(pairs.without_latency()),
+                percent(mean),
+            );
+            totals.push(off_by(theirs, ours));
+            means.push(mean);
+        }
+    }
+    let _ = writeln!(
+        text,
+        "\n{} programs. Mean of the programs' absolute differences: {}; of their launches' means: {}.",
+        totals.len(),
+        percent(mean(totals.into_iter())),
+        percent(mean(means.into_iter())),
+    );
+}
+
+impl Pairs<'_> {
+    /// How far the totals are off, launch latency left out of both.
+    fn without_latency(&self) -> f64 {
+        let of = CONFIGURATIONS.iter().find(|c| c.name == self.configuration);
+        let latency = of.map_or(0, |of| of.launch_latency) * self.launches.len() as u64;
+        let (theirs, ours) = self.totals();
+        off_by(theirs.saturating_sub(latency), ours.saturating_sub(latency))
+    }
+}
+
+/// Kernels of which a launch is too far off.
+fn listed(text: &mut String, programs: &[Compared<'_>]) {
+    let _ = write!(
+        text,
+        "\n### Launches that are more than {} off\n\n",
+        percent(LISTED)
+    );
+    let start = text.len();
+    for (program, pairs) in programs {
+        for pairs in pairs {
+            let mut kernels: Vec<&str> = Vec::new();
+            for (theirs, _) in &pairs.launches {
+                if !kernels.contains(&&*theirs.kernel) {
+                    kernels.push(&theirs.kernel);
+                }
+            }
+            for kernel in kernels {
+                list(text, program, pairs, kernel);
+            }
+        }
+    }
+    let end = if text.len() == start {
+        "None.\n"
+    } else {
+        "\n`docs/deviations.md` says what they come from, as far as that is known.\n"
+    };
+    text.push_str(end);
+}
+
+fn list(text: &mut String, program: &Program, pairs: &Pairs<'_>, kernel: &str) {
+    let of_it = || pairs.launches.iter().filter(|pair| pair.0.kernel == kernel);
+    let far: Vec<f64> = of_it().map(off).filter(|off| off.abs() > LISTED).collect();
+    let worst = far
+        .iter()
+        .copied()
+        .max_by(|a, b| a.abs().total_cmp(&b.abs()));
+    if let Some(worst) = worst {
+        let _ = writeln!(
+            text,
+            "- {}, {}: `{}`, {} of {} launches, the furthest {}",
+            pairs.configuration,
+            program.name,
+            short(kernel),
+            far.len(),
+            of_it().count(),
+            signed(worst),
+        );
+    }
+}
+
+fn launches(text: &mut String, program: &Program, pairs: &[Pairs<'_>]) {
+    let arguments = match program.arguments.join(" ").as_str() {
+        "" => "without arguments".to_owned(),
+        arguments => format!("`{arguments}`"),
+    };
+    let input = match program.input.as_str() {
+        "" => String::new(),
+        input => format!("; {input}"),
+    };
+    let _ = write!(
+        text,
+        "\n### {}\n\n{}, {arguments}{input}.\n",
+        program.name, program.suite
+    );
+    for pairs in pairs {
+        let _ = write!(
+            text,
+            "\n| {} | kernel | instructions | GPGPU-Sim | Warploom | off by |\n|--:|---|--:|--:|--:|--:|\n",
+            pairs.configuration
+        );
+        for (index, pair) in pairs.launches.iter().enumerate() {
+            launch(text, index + 1, pair);
+        }
+    }
+}
+
+fn launch(text: &mut String, number: usize, pair: &(&Launch, &Launch)) {
+    let (theirs, ours) = pair;
+    let instructions = match theirs.instructions == ours.instructions {
+        true => grouped(theirs.instructions),
+        false => format!(
+            "{} / {}",
+            grouped(theirs.instructions),
+            grouped(ours.instructions)
+        ),
+    };
+    let _ = writeln!(
+        text,
+        "| {number} | {} | {instructions} | {} | {} | {} |",
+        short(&theirs.kernel),
+        grouped(theirs.cycles),
+        grouped(ours.cycles),
+        signed(off(pair)),
+    );
+}
+
+fn off(pair: &(&Launch, &Launch)) -> f64 {
+    off_by(pair.0.cycles, pair.1.cycles)
+}
+
+/// The function's own name of a mangled C++ name, as far as it is a plain one.
+fn short(kernel: &str) -> &str {
+    let plain = |rest: &str| {
+        let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+        let length: usize = rest.get(..digits)?.parse().ok()?;
+        Some(digits..digits + length)
+    };
+    let name = kernel.strip_prefix("_Z").map(|rest| (rest, plain(rest)));
+    match name {
+        Some((rest, Some(range))) => rest.get(range).unwrap_or(kernel),
+        _ => kernel,
+    }
+}
+
+fn mean(values: impl ExactSizeIterator<Item = f64>) -> f64 {
+    let count = values.len().max(1);
+    values.map(f64::abs).sum::<f64>() / count as f64
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.1} %", share * 100.0)
+}
+
+fn signed(share: f64) -> String {
+    format!("{:+.1} %", share * 100.0)
+}
