@@ -111,7 +111,6 @@ fn launch(spec: &GpuSpec) -> LaunchSpec {
         texture_refs: Vec::new(),
         textures: Arc::new(TextureTable::default()),
         grid_id: 0,
-        code_offset: 0,
         workspace: 0,
         asid: 0,
         code_offset: 0,

@@ -219,7 +219,6 @@ fn launch(spec: &GpuSpec, threads: u32, buffer: u64) -> LaunchSpec {
         texture_refs: vec![handle],
         textures: Arc::new(textures),
         grid_id: 0,
-        code_offset: 0,
         workspace: 0,
         asid: 0,
         code_offset: 0,
