@@ -152,7 +152,7 @@ impl Context {
             return Ok(0);
         }
         if let Some(stream) = self.capturing(stream)? {
-            let address = self.allocate_freely(bytes, Kind::Device)?;
+            let address = self.allocate_for_node(bytes)?;
             self.capture(stream, Work::Allocate(address, bytes))?;
             return Ok(address);
         }
@@ -211,10 +211,12 @@ impl Context {
 
     /// Allocates memory for a node that begins its use (`cudaGraphAddMemAllocNode`).
     pub fn allocate_for_node(&mut self, bytes: u64) -> Cuda<u64> {
-        match bytes {
-            0 => Err(CudaError::INVALID_VALUE),
-            bytes => self.allocate_freely(bytes, Kind::Device),
+        if bytes == 0 {
+            return Err(CudaError::INVALID_VALUE);
         }
+        let address = self.allocate_freely(bytes, Kind::Device)?;
+        self.graphs.memory.insert(address);
+        Ok(address)
     }
 
     /// Frees in the order of a stream. Memory of no pool is freed when all that may use it is done.
@@ -226,6 +228,9 @@ impl Context {
                 .ok_or(CudaError::INVALID_VALUE)?;
             return self.capture(stream, Work::Free(address));
         }
+        if self.graphs.memory.contains(&address) {
+            return Ok(());
+        }
         let stream = self.stream_key(stream)?;
         match self.pools.given.contains_key(&address) {
             true => {
@@ -236,8 +241,11 @@ impl Context {
         }
     }
 
-    /// `cudaFree` of a pool's memory: true if it is one's.
+    /// `cudaFree` of memory of a pool or of a graph: true if it is of one.
     pub(crate) fn free_of_pool(&mut self, address: u64) -> Cuda<bool> {
+        if self.graphs.memory.contains(&address) {
+            return self.synchronize().map(|()| true);
+        }
         if !self.pools.given.contains_key(&address) {
             return Ok(false);
         }

@@ -17,7 +17,7 @@ use crate::context::Context;
 use crate::error::{Cuda, CudaError};
 use crate::work::Work;
 use executable::Executable;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A node.
 #[derive(Clone)]
@@ -68,6 +68,9 @@ pub(crate) struct Graphs {
     pub owners: BTreeMap<u64, u64>,
     pub executables: BTreeMap<u64, Executable>,
     pub captures: BTreeMap<u64, Capture>,
+    /// Memory that graphs allocate, by address: whoever frees it, it is there again at the next
+    /// launch.
+    pub memory: BTreeSet<u64>,
     /// The simulation's streams that no executable graph has any more.
     pub streams: Vec<u32>,
     numbers: u64,

@@ -71,7 +71,7 @@ pub struct Args {
     /// Registers of a thread: KERNEL=N for kernels with KERNEL in their name (the longest part that
     /// fits counts), a file of such lines or of what `ptxas -v` printed, or `ptxas`, which asks an
     /// installed one of the program's PTX. Else as Warploom's compiler counts. May be repeated
-    #[arg(long, value_name = "KERNEL=N|FILE|ptxas")]
+    #[arg(long, value_name = "KERNEL=N")]
     registers: Vec<String>,
     /// Look for what no fault shows and warn of it: loads of memory that nobody wrote, races on
     /// shared memory, barriers that a part of a warp reaches
