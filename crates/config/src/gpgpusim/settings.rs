@@ -120,8 +120,8 @@ impl Settings {
                 ModelStyle::V4 => row.v4,
             };
             let Some(default) = default else { continue };
-            let sizes = adaptive.iter().flatten();
-            let size = sizes.filter(|(name, _)| *name == row.name).next();
+            let mut sizes = adaptive.iter().flatten();
+            let size = sizes.find(|(name, _)| *name == row.name);
             let default = size.map_or(default, |(_, size)| size.as_str());
             let key = Place::new(source, text.len(), row.name.len());
             text.push_str(row.name);
