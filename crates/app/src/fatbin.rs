@@ -191,9 +191,9 @@ fn unzstd(payload: &[u8], unpacked: u64) -> Result<Vec<u8>, String> {
     Ok(bytes)
 }
 
-/// The PTX that a GPU of compute capability `capability` (75 for 7.5) takes of a container, with its
-/// architecture: that of the newest architecture that it knows, else of the oldest there is, which
-/// Warploom runs as well.
+/// The PTX that a GPU of compute capability `capability` (75 for 7.5) takes of a container, with
+/// its architecture: that of the newest architecture that it knows, else of the oldest there is,
+/// which Warploom runs as well.
 ///
 /// # Errors
 /// When the container cannot be read or has no PTX.

@@ -1,5 +1,5 @@
-//! What streams are known to come behind, from what the program said: events that they wait for, and
-//! what the host has waited for.
+//! What streams are known to come behind, from what the program said: events that they wait for,
+//! and what the host has waited for.
 
 use std::collections::BTreeMap;
 

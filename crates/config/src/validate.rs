@@ -477,7 +477,8 @@ fn cache(rules: &mut Rules, name: &str, cache: &CacheSpec) {
     );
 }
 
-/// Requests for which a cache's miss queue must have room before an access goes on, and which access.
+/// Requests for which a cache's miss queue must have room before an access goes on, and which
+/// access.
 fn most_requests(cache: &CacheSpec) -> (u32, &'static str) {
     match (cache.write, cache.write_allocate) {
         (WritePolicy::ReadOnly, _) => (1, "a read that misses sends"),

@@ -37,8 +37,8 @@ fn begin() -> Process {
     if let Err(message) = &context {
         say(&format!("warploom: {message}\n"));
     }
-    // SAFETY: `end` is a function of this library, which stays loaded until it was called, and takes
-    // no argument.
+    // SAFETY: `end` is a function of this library, which stays loaded until it was called, and
+    // takes no argument.
     unsafe { on_exit(end, std::ptr::null_mut()) };
     Process {
         id: std::process::id(),

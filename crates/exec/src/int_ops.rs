@@ -244,8 +244,8 @@ impl Machine<'_, '_> {
         }
     }
 
-    /// The flag is the carry of a + ~b + 1, as on GPUs (`IADD3` and `IADD3.X` of a negated operand):
-    /// set where nothing was borrowed. The PTX ISA leaves open how `addc` sees a borrow.
+    /// The flag is the carry of a + ~b + 1, as on GPUs (`IADD3` and `IADD3.X` of a negated
+    /// operand): set where nothing was borrowed. The PTX ISA leaves open how `addc` sees a borrow.
     pub fn sub_carry(&mut self, cin: bool, cout: bool, ty: IntTy) -> Exec {
         match ty {
             IntTy::U32 | IntTy::S32 => {

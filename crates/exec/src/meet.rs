@@ -133,8 +133,8 @@ impl Gathering {
     }
 
     /// The lanes that have to execute the operation together with one, and those of them that are
-    /// not there. `tied`: a lane takes along also lanes of its split that name it, or another lane of
-    /// the group.
+    /// not there. `tied`: a lane takes along also lanes of its split that name it, or another lane
+    /// of the group.
     fn group(&self, lane: usize, tied: bool) -> (LaneMask, LaneMask) {
         let (mut group, mut missing): (LaneMask, LaneMask) = (1 << lane, 0);
         loop {
@@ -254,7 +254,8 @@ impl Machine<'_, '_> {
         named & self.warp.unexited() & !self.mask == 0
     }
 
-    /// Lanes have ended: splits look again that have a lane all of whose named lanes wait somewhere.
+    /// Lanes have ended: splits look again that have a lane all of whose named lanes wait
+    /// somewhere.
     pub(crate) fn wake(&mut self) {
         if self.warp.stack.any_waits() {
             self.wake_complete();

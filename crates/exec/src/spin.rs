@@ -1,5 +1,5 @@
-//! Finds out that a part of a warp spins: it goes round a loop and nothing changes, while other lanes
-//! of the warp wait for it. What it waits for may be theirs to do.
+//! Finds out that a part of a warp spins: it goes round a loop and nothing changes, while other
+//! lanes of the warp wait for it. What it waits for may be theirs to do.
 //!
 //! A loop spins when it comes back to a state in which it was before: the same registers, the same
 //! local memory, the same places of all lanes. States are compared at a few rounds after doubling

@@ -118,9 +118,9 @@ impl SubPartition {
     }
 
     /// Takes a packet from the network. A texture's goes past the fixed delay unless it is split:
-    /// GPGPU-Sim (`memory_sub_partition::push`) no longer knows the parts as a texture's. A sectored L2 splits it in 32-byte requests (`bytes` / 32
-    /// of them, also for writes that skip a sector), each of which is answered by a reply of its
-    /// own with the packet's token.
+    /// GPGPU-Sim (`memory_sub_partition::push`) no longer knows the parts as a texture's. A
+    /// sectored L2 splits it in 32-byte requests (`bytes` / 32 of them, also for writes that skip
+    /// a sector), each of which is answered by a reply of its own with the packet's token.
     pub fn push(&mut self, now_core: Cycle, request: &Request) {
         let cycles = request.age(now_core);
         self.counters.packets += 1;

@@ -1,11 +1,11 @@
 //! Old PTX in the words of today: what older versions and targets leave out is written out, so that
 //! checks and lowering know one language.
 //!
-//! Source: PTX ISA, the notes on PTX and targets of single instructions, and what NVIDIA's assembler
-//! makes of them. Targets `sm_1x` flush subnormal numbers in every `.f32` operation, and their
-//! `mad.f32` has no rounding: as for a device of sm_20 or later, which is what is simulated, it is
-//! `fma.rn.ftz.f32` (PTX ISA, "mad", floating point). Before version 1.4, approximate functions
-//! need no `.approx`, and a kernel's parameters are declared in its body.
+//! Source: PTX ISA, the notes on PTX and targets of single instructions, and what NVIDIA's
+//! assembler makes of them. Targets `sm_1x` flush subnormal numbers in every `.f32` operation, and
+//! their `mad.f32` has no rounding: as for a device of sm_20 or later, which is what is simulated,
+//! it is `fma.rn.ftz.f32` (PTX ISA, "mad", floating point). Before version 1.4, approximate
+//! functions need no `.approx`, and a kernel's parameters are declared in its body.
 
 use crate::ast::{
     Body, Function, FunctionKind, Instruction, Item, Module, Spanned, Statement, Variable,

@@ -40,8 +40,9 @@ pub use problems::Problems;
 
 use warploom_diag::{Diagnostics, Source};
 
-/// Reads and checks a file: the module and its warnings. What an old version or target of PTX leaves
-/// to be understood, such as the rounding of `mad.f32` for `sm_13`, is written out in the module.
+/// Reads and checks a file: the module and its warnings. What an old version or target of PTX
+/// leaves to be understood, such as the rounding of `mad.f32` for `sm_13`, is written out in the
+/// module.
 ///
 /// # Errors
 /// Everything that is wrong with the text; the checks run only on what reads without an error.

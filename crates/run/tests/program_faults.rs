@@ -154,7 +154,8 @@ fn a_spin_lock_within_a_warp_needs_progress_among_lanes() {
 #[test]
 fn lanes_may_spin_in_several_ways() {
     let lock = "and.b32 %r3, %r1, 1;\nsetp.eq.u32 %p2, %r3, 1;\nH:\natom.global.cas.b32 %r2, [%rd1], 0, 1;\n\
-                setp.ne.u32 %p1, %r2, 0;\n@%p1 bra R;\natom.global.exch.b32 %r4, [%rd1], 0;\nbra D;\nR:\n\
+                setp.ne.u32 %p1, %r2, 0;\n@%p1 bra R;\n\
+                atom.global.exch.b32 %r4, [%rd1], 0;\nbra D;\nR:\n\
                 @%p2 bra S;\nmov.u32 %r5, 20;\nbra H;\nS:\nmov.u32 %r5, 40;\nbra H;\nD:";
     let flag = "and.b32 %r3, %r1, 1;\nsetp.eq.u32 %p2, %r3, 1;\nsetp.eq.u32 %p1, %r1, 0;\n@%p1 bra P;\nW:\n\
                 ld.volatile.global.u32 %r2, [%rd1+128];\nsetp.ne.u32 %p3, %r2, 0;\n@%p3 bra D;\n\

@@ -83,9 +83,9 @@ impl Settings {
             .unwrap_or_else(|| panic!("{name} has no default"))
     }
 
-    /// The sizes of an L1D that adapts where the file names none, as GPGPU-Sim 4.0.0's do: they stand
-    /// in its source (`shader_core_config::max_cta`). L1D can grow to four times what is configured,
-    /// and shared memory takes 0, 8, 16, 32, 64 KiB or all that it may have.
+    /// The sizes of an L1D that adapts where the file names none, as GPGPU-Sim 4.0.0's do: they
+    /// stand in its source (`shader_core_config::max_cta`). L1D can grow to four times what is
+    /// configured, and shared memory takes 0, 8, 16, 32, 64 KiB or all that it may have.
     pub fn adaptive_sizes(&self) -> Option<[(&'static str, String); 2]> {
         let given = |name| self.get(name).is_some();
         let asked = self.get("-gpgpu_adaptive_cache_config")?;

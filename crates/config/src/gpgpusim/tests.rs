@@ -428,8 +428,8 @@ fn documentation_of_the_options_is_current() {
     );
 }
 
-/// GPGPU-Sim 4.0.0 knows no option for the sizes of an L1D that adapts: they stand in its source, and
-/// the comment of its SM7_QV100 says them (all of 128 KiB without shared memory).
+/// GPGPU-Sim 4.0.0 knows no option for the sizes of an L1D that adapts: they stand in its source,
+/// and the comment of its SM7_QV100 says them (all of 128 KiB without shared memory).
 #[test]
 fn an_l1d_that_adapts_has_4_0_0s_sizes() {
     let text = "-gpgpu_n_clusters 4\n-gpgpu_n_cores_per_cluster 1\n-gpgpu_n_mem 4\n\

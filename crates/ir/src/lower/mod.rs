@@ -53,8 +53,8 @@ use warploom_ptx::Problems;
 use warploom_ptx::ast::Module;
 
 /// Reads, checks and lowers a file. Kernels that are wrong, or that use what is not supported, are
-/// listed in [`ModuleIr::refused`]. Besides, what the file says oddly, and what is wrong in functions
-/// that no kernel reaches.
+/// listed in [`ModuleIr::refused`]. Besides, what the file says oddly, and what is wrong in
+/// functions that no kernel reaches.
 ///
 /// # Errors
 /// What is wrong with the file, whatever kernel is asked for.

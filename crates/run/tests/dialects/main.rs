@@ -170,8 +170,8 @@ fn local_variables_of_the_file_are_shared_by_functions() {
     check(text, &[0, 0], &[6, 7]);
 }
 
-/// `ptxas` takes them, registers of the file and predicates as parameters in files of older versions. The
-/// kernel that has one is refused alone, and for that reason.
+/// `ptxas` takes them, registers of the file and predicates as parameters in files of older
+/// versions. The kernel that has one is refused alone, and for that reason.
 #[test]
 fn what_is_valid_and_not_supported_is_no_error() {
     let bodies = [

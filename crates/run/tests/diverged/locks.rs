@@ -1,7 +1,8 @@
 //! Kernels in which lanes of a warp take a lock one after the other.
 //!
-//! On a divergence stack a lane that has the lock waits for those that spin where the loop's exit is
-//! the point at which they meet again; where it gives the lock back within the loop, all get it.
+//! On a divergence stack a lane that has the lock waits for those that spin where the loop's exit
+//! is the point at which they meet again; where it gives the lock back within the loop, all get
+//! it.
 
 use crate::code::{Bin, Cmp, Form, INPUTS, Kernel, Op, Opd, WarpOp, reg};
 use crate::draw::{BRANCH, Draw, GUARD, HASH, LANE, RESULT};

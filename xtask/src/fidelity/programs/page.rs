@@ -15,10 +15,12 @@ pub const TITLE: &str = "\n## Whole programs\n";
 const LISTED: f64 = 0.03;
 
 const HEAD: &str = "\
-Programs that anybody can build, on both simulators: the same executable with the same input, unmodified but for what is said beside it. Cycles are those
-of each launch, as above. *Without latency* leaves out the launch latency of the configuration (none on SM2_GTX480, 5,000 cycles a
-launch on SM7_QV100), which is a large part of small kernels. *Mean* is that of the launches' absolute differences.
-Registers per thread are each simulator's own: GPGPU-Sim asks `ptxas`, `warploom app` counts live ranges.
+Programs that anybody can build, on both simulators: the same executable with the same input,
+unmodified but for what is said beside it. Cycles are those of each launch, as above. *Without
+latency* leaves out the launch latency of the configuration (none on SM2_GTX480, 5,000 cycles a
+launch on SM7_QV100), which is a large part of small kernels. *Mean* is that of the launches'
+absolute differences. Registers per thread are each simulator's own: GPGPU-Sim asks `ptxas`,
+`warploom app` counts live ranges.
 ";
 
 /// The section.

@@ -21,8 +21,8 @@ const VARIABLE: &str = "WARPLOOM_PTXAS";
 /// Architectures that assemblers stop to know, oldest first: each knows some of these.
 const KNOWN: [u32; 4] = [50, 75, 80, 90];
 
-/// What all the options say together; a later one wins. `file` is the program, which tells PTX for a
-/// GPU of compute capability `capability`.
+/// What all the options say together; a later one wins. `file` is the program, which tells PTX for
+/// a GPU of compute capability `capability`.
 pub fn counts(options: &[String], file: &[u8], capability: u32) -> Result<Counts, Failure> {
     let mut all = Counts::new();
     for option in options {
