@@ -55,7 +55,7 @@ fn standard(number: i32) -> Cuda<AttributeValue> {
     }
 }
 
-/// An attribute's value.
+/// Value of one attribute, by the number that the runtime gives it.
 pub(crate) fn attribute_of(attributes: &Attributes, number: i32) -> Cuda<AttributeValue> {
     let standard = standard(number)?;
     Ok(attributes.get(&number).copied().unwrap_or(standard))

@@ -18,7 +18,7 @@ pub enum CaptureMode {
     Global,
     /// Nothing unsafe while it captures itself.
     ThreadLocal,
-    /// Anything.
+    /// Every call is allowed while a stream captures.
     Relaxed,
 }
 
@@ -33,7 +33,7 @@ impl CaptureMode {
         })
     }
 
-    /// The runtime's number.
+    /// Number of the mode in the runtime's interface.
     pub fn number(self) -> i32 {
         self as i32
     }
@@ -44,7 +44,7 @@ impl CaptureMode {
 pub enum CaptureStatus {
     /// It does not capture.
     None,
-    /// It captures.
+    /// The stream captures.
     Active,
     /// It captures, and what comes of it cannot be used.
     Invalidated,
@@ -55,7 +55,7 @@ pub enum CaptureStatus {
 pub struct CaptureFacts {
     /// Number of the capture, unique in the process.
     pub id: u64,
-    /// Its graph.
+    /// Handle of the graph that the capture makes.
     pub graph: u64,
     /// Address of the nodes that what is asked next comes after, until the next call.
     pub nodes: u64,
@@ -63,7 +63,7 @@ pub struct CaptureFacts {
     pub count: usize,
 }
 
-/// A capture.
+/// A capture under way, with the streams that take part in it.
 pub(crate) struct Capture {
     graph: u64,
     /// The graph was there before.

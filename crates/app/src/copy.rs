@@ -36,7 +36,7 @@ impl Direction {
 }
 
 impl Direction {
-    /// The runtime's number.
+    /// Number of the kind in the runtime's interface.
     pub fn number(self) -> i32 {
         self as i32
     }

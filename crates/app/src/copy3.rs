@@ -23,12 +23,12 @@ pub struct Place {
     pub height: u64,
 }
 
-/// A copy.
+/// A copy of a box of memory or of an array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Copy3 {
-    /// Where to.
+    /// Place to which the box is copied.
     pub to: Place,
-    /// Where from.
+    /// Place from which the box is copied.
     pub from: Place,
     /// How much: texels of an array if one is concerned, else bytes; rows; slices.
     pub extent: Extent,

@@ -50,7 +50,7 @@ impl Fill {
         })
     }
 
-    /// One row.
+    /// Bytes of one row of the filled box.
     fn row(&self) -> Vec<u8> {
         let element = &self.value.to_le_bytes()[..self.element as usize];
         let count = self.area.extent.width / u64::from(self.element);

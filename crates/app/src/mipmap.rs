@@ -4,7 +4,7 @@ use crate::array::{Channels, Extent};
 use crate::context::Context;
 use crate::error::{Cuda, CudaError};
 
-/// A mipmapped array.
+/// A mipmapped array with its levels.
 #[derive(Clone, Debug)]
 pub(crate) struct Mipmapped {
     /// Handles of the arrays, the largest first.

@@ -9,7 +9,7 @@ const LEGACY: u64 = 1;
 /// A place in the order of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Moment {
-    /// The stream.
+    /// The stream whose order is meant.
     pub stream: u64,
     number: u64,
 }

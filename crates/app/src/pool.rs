@@ -47,7 +47,7 @@ impl Level {
     }
 }
 
-/// A pool.
+/// A pool of device memory.
 pub(crate) struct Pool {
     spares: Vec<Spare>,
     threshold: u64,
@@ -107,14 +107,14 @@ impl Context {
         }
     }
 
-    /// Sets it.
+    /// Makes a pool the current one of the device.
     pub fn set_current_pool(&mut self, pool: u64) -> Cuda {
         self.pool(pool)?;
         self.pools.current = Some(pool);
         Ok(())
     }
 
-    /// Makes a pool.
+    /// Makes an empty pool and returns its handle.
     pub fn create_pool(&mut self) -> u64 {
         let handle = self.handle();
         self.pools.pools.insert(handle, Pool::default());

@@ -11,20 +11,20 @@ use warploom_run::HostAction;
 /// A function of the host with what it is given, both by their addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HostCall {
-    /// The function.
+    /// Address of the host function.
     pub function: u64,
-    /// Its argument.
+    /// Argument that the function is given.
     pub data: u64,
 }
 
 /// A copy of a box of bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CopyWork {
-    /// Where to.
+    /// Place to which is copied.
     pub to: End,
-    /// Where from.
+    /// Place from which is copied.
     pub from: End,
-    /// How much.
+    /// Extent of what is copied.
     pub extent: Box3,
     /// Which sides the ends must be on.
     pub direction: Direction,
@@ -37,15 +37,15 @@ pub struct CopyWork {
 pub enum Work {
     /// Launches a kernel.
     Launch(LaunchRequest),
-    /// Copies.
+    /// Copies memory or arrays.
     Copy(CopyWork),
-    /// Fills.
+    /// Fills memory with a value.
     Fill(Fill),
     /// Calls a function of the host.
     Call(HostCall),
     /// Does what a graph does, by its handle; of graphs alone.
     Graph(u64),
-    /// Does nothing.
+    /// Does nothing but keep the order.
     Nothing,
     /// Waits for an event.
     Wait(u64),
@@ -54,7 +54,7 @@ pub enum Work {
     /// Begins the use of memory, by its address and bytes. It is there from the time on when the
     /// node was made, and stays.
     Allocate(u64, u64),
-    /// Ends it.
+    /// Ends the use of memory, by its address.
     Free(u64),
 }
 

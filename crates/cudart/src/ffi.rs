@@ -66,7 +66,7 @@ pub unsafe fn put_bytes(to: *mut u8, bytes: &[u8]) -> Cuda {
     Ok(())
 }
 
-/// Reads several values.
+/// Reads several values from an array of the program.
 ///
 /// # Safety
 /// See above.

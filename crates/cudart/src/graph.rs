@@ -26,7 +26,7 @@ unsafe fn add(
     unsafe { put(to, made) }
 }
 
-/// Pairs of nodes.
+/// Pairs of nodes from two arrays of the program.
 ///
 /// # Safety
 /// Both hold as many.

@@ -33,7 +33,7 @@ pub(crate) type Parts = SmallVec<[Part; 4]>;
 /// Lanes of several splits execute an operation.
 #[derive(Clone, Debug)]
 pub(crate) struct Joint {
-    /// Who executes.
+    /// The parts that execute, the running split first.
     pub parts: Parts,
     /// Lanes of the running split that wait on.
     stays: LaneMask,

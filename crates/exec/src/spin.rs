@@ -91,7 +91,7 @@ pub(crate) struct SpinWatch {
 }
 
 impl SpinWatch {
-    /// Forgets everything.
+    /// Forgets all loops, as at the start of a warp.
     pub fn reset(&mut self) {
         self.loops.clear();
         self.known = None;

@@ -12,7 +12,7 @@ use warploom_ir::{Inst, IntTy, Op, ReduxOp, ShflMode, Src, VoteMode, Width};
 
 /// Operands of all lanes that execute an operation together.
 struct Operands<'a> {
-    /// The lanes.
+    /// Lanes that execute the operation.
     lanes: LaneMask,
     /// Member masks, by lane; without one the members are all lanes.
     masks: Option<&'a [u32; WARP_SIZE]>,

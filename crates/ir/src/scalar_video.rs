@@ -26,7 +26,7 @@ pub enum ScalarVideoOp {
 /// Which part of a register an operand is.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Part {
-    /// All of it.
+    /// The whole word.
     Word,
     /// `.h0` or `.h1`
     Half(u8),
@@ -109,7 +109,7 @@ impl ScalarVideo {
         (parts | bits(&flags) << 9 | second << 13) as i32
     }
 
-    /// From an instruction.
+    /// Reads the selection from an instruction's immediate.
     pub fn of_imm(imm: i32) -> Self {
         let imm = imm as u32;
         let flag = |nth: u32| imm >> (9 + nth) & 1 == 1;
@@ -134,7 +134,7 @@ impl ScalarVideo {
 /// What `vmad` negates, or adds besides.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Addend {
-    /// Nothing.
+    /// Neither is changed.
     Plain,
     /// `.po`: one is added.
     PlusOne,
@@ -157,7 +157,7 @@ pub struct VideoMad {
     pub b_signed: bool,
     /// `.sat`
     pub sat: bool,
-    /// What is negated.
+    /// Which of product and addend is negated, or whether one is added.
     pub addend: Addend,
     /// Bits by which the result is shifted right: 0, 7 or 15.
     pub shift: u8,
@@ -177,7 +177,7 @@ impl VideoMad {
         (parts | bits(&flags) << 6 | addend << 9 | u32::from(self.shift) << 11) as i32
     }
 
-    /// From an instruction.
+    /// Reads the operation from an instruction's immediate.
     pub fn of_imm(imm: i32) -> Self {
         let imm = imm as u32;
         let flag = |nth: u32| imm >> (6 + nth) & 1 == 1;

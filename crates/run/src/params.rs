@@ -43,13 +43,13 @@ pub enum ArgError {
          holds addresses below 4 GiB: global memory begins at 3 GiB, so allocate 1 GiB at most"
     )]
     Above {
-        /// The kernel.
+        /// Name of the kernel.
         kernel: String,
-        /// Position, from 1.
+        /// Position of the argument, from 1.
         index: usize,
-        /// Parameter's name.
+        /// Name of the parameter.
         param: String,
-        /// The buffer's address.
+        /// Address of the buffer.
         address: u64,
     },
 }

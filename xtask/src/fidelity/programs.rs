@@ -50,7 +50,7 @@ pub struct Program {
 /// Launches in their order, by GPGPU-Sim's name of the configuration.
 pub type Runs = BTreeMap<String, Vec<Launch>>;
 
-/// One launch.
+/// Figures of one launch.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Launch {
@@ -80,7 +80,7 @@ pub struct Pairs<'a> {
     pub launches: Vec<(&'a Launch, &'a Launch)>,
 }
 
-/// GPGPU-Sim's figures.
+/// Reads the recorded figures of GPGPU-Sim.
 pub fn recorded() -> Result<Recorded> {
     serde_json::from_str(THEIRS).context("cannot read the recorded programs")
 }
@@ -91,7 +91,7 @@ pub fn measured(root: &Path) -> Result<Measured> {
     serde_json::from_str(&text).with_context(|| format!("cannot read {OURS}"))
 }
 
-/// Keeps our figures.
+/// Writes Warploom's figures to their file.
 pub fn keep(measured: &Measured, root: &Path) -> Result<()> {
     super::replace(&root.join(OURS), &measured.text())
 }

@@ -47,7 +47,7 @@ impl Context {
         Ok(())
     }
 
-    /// Removes such pairs.
+    /// Removes edges, given as pairs of nodes.
     pub fn remove_edges(&mut self, graph: u64, edges: &[(u64, u64)]) -> Cuda {
         for (from, to) in edges {
             self.nodes_of(graph, &[*from, *to])?;

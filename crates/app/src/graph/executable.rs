@@ -8,7 +8,7 @@ use crate::work::Work;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// A step.
+/// A step of an executable graph.
 #[derive(Clone, Debug)]
 pub(crate) struct Step {
     /// The node that it was made of.
@@ -27,7 +27,7 @@ pub(crate) struct Executable {
     pub steps: Vec<Step>,
     /// In which order steps are asked for.
     pub order: Vec<usize>,
-    /// Each step's lane.
+    /// Lane of each step, by step.
     pub lanes: Vec<usize>,
     /// Whether another lane waits for the step.
     pub waited: Vec<bool>,

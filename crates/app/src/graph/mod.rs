@@ -19,13 +19,13 @@ use crate::work::Work;
 use executable::Executable;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A node.
+/// A node of a graph.
 #[derive(Clone)]
 pub(crate) struct Node {
     pub work: Work,
     /// Nodes that it comes after, in the order in which they were named.
     pub after: Vec<u64>,
-    /// Of a kernel.
+    /// Attributes of a kernel's launch.
     pub attributes: Attributes,
     /// Addresses of a kernel's arguments, for who asks.
     pub arguments: Vec<u64>,
@@ -45,7 +45,7 @@ impl Node {
     }
 }
 
-/// A graph.
+/// A graph: nodes and the edges between them.
 #[derive(Default)]
 pub(crate) struct Graph {
     /// By handle: in the order in which they were made.

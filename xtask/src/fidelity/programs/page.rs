@@ -23,7 +23,7 @@ absolute differences. Registers per thread are each simulator's own: GPGPU-Sim a
 `warploom app` counts live ranges.
 ";
 
-/// The section.
+/// The section of the page on whole programs.
 ///
 /// # Errors
 /// A program whose launches were not measured, or are not those of GPGPU-Sim.
