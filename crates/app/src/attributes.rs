@@ -61,7 +61,7 @@ pub(crate) fn attribute_of(attributes: &Attributes, number: i32) -> Cuda<Attribu
     Ok(attributes.get(&number).copied().unwrap_or(standard))
 }
 
-/// Of streams, cooperation is none.
+/// Checks an attribute of a stream; streams have no cooperative launches.
 fn of_stream(number: i32) -> Cuda {
     match number {
         COOPERATIVE => Err(CudaError::INVALID_VALUE),

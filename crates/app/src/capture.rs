@@ -42,7 +42,7 @@ impl CaptureMode {
 /// How a stream is told to be captured (`cudaStreamCaptureStatus`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CaptureStatus {
-    /// It does not capture.
+    /// The stream does not capture.
     None,
     /// The stream captures.
     Active,
@@ -149,7 +149,8 @@ impl Context {
         }
     }
 
-    /// The same of a call for which the host waits.
+    /// Refuses a call for which the host waits while the stream captures, or where a capture
+    /// forbids unsafe calls.
     pub(crate) fn forbid_in_capture(&mut self, stream: u64) -> Cuda {
         self.forbid_if_capturing(stream)?;
         self.forbid_unsafe()

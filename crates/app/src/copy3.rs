@@ -6,7 +6,7 @@ use crate::copy::{Box3, Direction, End};
 use crate::error::Cuda;
 use crate::work::CopyWork;
 
-/// One end of a copy.
+/// Source or destination of a copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Place {
     /// An array's handle, or 0.
@@ -15,11 +15,11 @@ pub struct Place {
     pub position: [u64; 3],
     /// First byte of memory that is no array.
     pub pointer: u64,
-    /// Its bytes from row to row.
+    /// Bytes from one row of that memory to the next.
     pub pitch: u64,
-    /// Its bytes of a row that mean something.
+    /// Bytes of a row without padding.
     pub width: u64,
-    /// Its rows of a slice.
+    /// Rows of one slice of that memory.
     pub height: u64,
 }
 

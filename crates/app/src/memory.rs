@@ -60,7 +60,7 @@ impl Context {
         self.allocate_freely(bytes, kind)
     }
 
-    /// The same, also while streams capture.
+    /// Allocates memory also while streams capture.
     pub(crate) fn allocate_freely(&mut self, bytes: u64, kind: Kind) -> Cuda<u64> {
         if bytes == 0 {
             return Ok(0);

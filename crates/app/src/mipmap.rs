@@ -39,8 +39,8 @@ fn most_levels(extent: Extent, layered: bool) -> u32 {
 }
 
 impl Context {
-    /// Creates a mipmapped array of so many levels, or as many as there can be, and gives its
-    /// handle.
+    /// Creates a mipmapped array of the given number of levels, at most as many as its extent
+    /// has, and returns its handle.
     pub fn create_mipmapped(
         &mut self,
         channels: Channels,

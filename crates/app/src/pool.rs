@@ -14,7 +14,7 @@ use crate::work::Work;
 use std::collections::BTreeMap;
 use warploom_run::DevicePtr;
 
-/// Memory is counted in so many bytes.
+/// Bytes to a multiple of which allocations are rounded up.
 const GRAIN: u64 = 512;
 
 /// `cudaMemPoolAttr`: what may be used again, the release threshold, and bytes.
@@ -55,7 +55,7 @@ pub(crate) struct Pool {
     reuse: [bool; 3],
     reserved: Level,
     used: Level,
-    /// Its memory goes back as soon as it is freed.
+    /// The program has destroyed the pool: what is freed goes back to the device at once.
     destroyed: bool,
 }
 

@@ -43,7 +43,7 @@ pub(crate) struct Executable {
 /// `cudaGraphExecUpdateResult` numbers it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unchangeable {
-    /// It is of another shape.
+    /// The graphs differ in nodes or edges.
     Topology = 2,
     /// A node is of another kind.
     Kind = 3,

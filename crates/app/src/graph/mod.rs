@@ -52,7 +52,7 @@ pub(crate) struct Graph {
     pub nodes: BTreeMap<u64, Node>,
     /// Of a clone: what each node of the original became.
     pub clones: BTreeMap<u64, u64>,
-    /// It is a node of another, which owns it.
+    /// The graph is a child node of another graph, which owns it.
     pub embedded: bool,
     /// Nodes made so far.
     made: u32,
@@ -180,7 +180,7 @@ impl Context {
         Ok(self.graphs.graph(graph)?.nodes.keys().copied().collect())
     }
 
-    /// Those that come after none.
+    /// Nodes of a graph that depend on no other node.
     pub fn graph_roots(&self, graph: u64) -> Cuda<Vec<u64>> {
         let nodes = self.graphs.graph(graph)?.nodes.iter();
         let roots = nodes.filter(|(_, node)| node.after.is_empty());

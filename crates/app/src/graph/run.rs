@@ -65,7 +65,7 @@ impl Context {
         for step in steps {
             let after: Vec<u64> = step.after.iter().map(|from| nodes[*from]).collect();
             let work = match step.work {
-                // Its own steps stand before it.
+                // The steps of a child graph stand before the step of its node.
                 Work::Graph(_) => Work::Nothing,
                 _ if !step.enabled => Work::Nothing,
                 work => work,

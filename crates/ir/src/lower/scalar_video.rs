@@ -4,6 +4,7 @@ use super::builder::Builder;
 use super::compare;
 use super::error::{Res, invalid};
 use super::form::Form;
+use super::video::signed;
 use crate::inst::{Dst, Src};
 use crate::op::Op;
 use crate::scalar_video::{Addend, Part, ScalarVideo, ScalarVideoOp, Second, VideoMad};
@@ -11,16 +12,6 @@ use warploom_ptx::ast::{Operand, Spanned};
 use warploom_ptx::tokens::{Modifier, Opcode, ScalarType};
 
 const WORD: ScalarType = ScalarType::B32;
-
-/// Is the next type signed?
-fn signed(form: &mut Form) -> Res<bool> {
-    let ty = form.ty()?;
-    match ty {
-        ScalarType::U32 => Ok(false),
-        ScalarType::S32 => Ok(true),
-        _ => form.bad_type(ty),
-    }
-}
 
 /// `vadd`, `vsub`, `vabsdiff`, `vmin`, `vmax`.
 pub(super) fn arithmetic(b: &mut Builder, form: &mut Form) -> Res<()> {

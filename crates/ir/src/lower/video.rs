@@ -12,7 +12,7 @@ use warploom_ptx::tokens::{Modifier, ScalarType};
 const WORD: ScalarType = ScalarType::B32;
 
 /// Is the next type signed?
-fn signed(form: &mut Form) -> Res<bool> {
+pub(super) fn signed(form: &mut Form) -> Res<bool> {
     let ty = form.ty()?;
     match ty {
         ScalarType::U32 => Ok(false),
