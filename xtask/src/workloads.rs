@@ -52,8 +52,8 @@ pub struct Args {
     #[arg(long, requires = "check", conflicts_with = "paper")]
     contexts: bool,
 
-    /// With --check: of every pair and triple of seed 003 under every multiprogramming policy, at
-    /// size small, into docs/generated/mix-outputs.md
+    /// With --check: of every pair and triple of Warped-Slicer under every multiprogramming policy,
+    /// at size small, into docs/generated/mix-outputs.md
     #[arg(long, requires = "check", conflicts_with_all = ["paper", "contexts", "only"])]
     mixes: bool,
 

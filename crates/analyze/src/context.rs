@@ -8,7 +8,7 @@ use warploom_config::{
 };
 use warploom_stats::result::KernelReport;
 
-/// GPUDuet on a kernel (seed 000, section 6.4).
+/// GPUDuet on a kernel (GPUDuet, section 6.4).
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct DuetAnalysis {
     /// It would take extra blocks.

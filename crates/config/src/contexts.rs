@@ -1,5 +1,5 @@
 //! Context switching on a machine: what the systems of `sm.context` may move, and how many blocks
-//! of a kernel an SM can hold with some of their contexts out (seed 000, sections 6.4 and 6.6).
+//! of a kernel an SM can hold with some of their contexts out (GPUDuet, sections 6.4 and 6.6).
 
 use crate::occupancy::{BlockNeeds, OccupancyLimit};
 use crate::policies::{Context, DuetSettings, L1dStore};

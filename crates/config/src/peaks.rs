@@ -276,7 +276,7 @@ mod tests {
         assert_eq!(peaks.l1d.bytes_per_cycle, 128);
     }
 
-    /// The figure of seed 000: about 60% of the peak at 16 ports.
+    /// The figure of GPUDuet: about 60% of the peak at 16 ports.
     #[test]
     fn crossbars_sustain_what_karol_found() {
         let crossbar = |ports: u32| {

@@ -308,10 +308,10 @@ settings! {
     LongLatencyFirstSettings {
         scope: "scope", SORT_SCOPES, SortScope::Block, "block", "",
             "Among which warps stalls decide.",
-            "Do et al. 2017 (seed 001), Algorithm 1: \"warps of a thread block\"";
+            "Do et al. 2017, Algorithm 1: \"warps of a thread block\"";
         count: "count", STALL_COUNTS, StallCount::All, "all", "",
             "Which stalled warps are counted in a cycle.",
-            "Do et al. 2017 (seed 001), Algorithm 1, leaves it open";
+            "Do et al. 2017, Algorithm 1, leaves it open";
         counter_bits: "counter_bits", int(1, 63), 32, "32", "bits",
             "Width of a warp's stall counter, which stays at its largest value.",
             "this program: the paper gives no width";
@@ -333,13 +333,13 @@ settings! {
     ContentionThrottleSettings {
         interval_cycles: "interval_cycles", int(1, 10_000_000), 1000, "1000", "core cycles",
             "Least time between two checks of the contention.",
-            "this program: Do et al. 2017 (seed 001), say \"a period of GPGPU cycles\"";
+            "this program: Do et al. 2017, say \"a period of GPGPU cycles\"";
         min_sms: "min_sms", int(1, 1024), 2, "2", "SMs",
             "SMs that take blocks however high the contention.",
-            "Do et al. 2017 (seed 001), Algorithm 2, line 13";
+            "Do et al. 2017, Algorithm 2, line 13";
         order: "order", THROTTLE_ORDERS, ThrottleOrder::RoundRobin, "round-robin", "",
             "Which SMs take blocks when not all do.",
-            "Do et al. 2017 (seed 001): \"the next round of round-robin scheduling\"";
+            "Do et al. 2017: \"the next round of round-robin scheduling\"";
     }
 }
 
@@ -372,10 +372,10 @@ settings! {
     BlockLocalitySettings {
         queue: "queue", int(1, LONGEST_QUEUE as u64), 128, "128", "blocks",
             "Waiting blocks that the block scheduler compares.",
-            "this program: Chen, NTU thesis 2016 (seed 004), gives no length";
+            "this program: Chen, NTU thesis 2016, gives no length";
         arrays: "block_arrays", int(1, 16), 5, "5", "arrays",
             "Arrays whose rectangles an entry of the block queue holds.",
-            "Chen, NTU thesis 2016 (seed 004), section 5.4: 15 bytes an entry";
+            "Chen, NTU thesis 2016, section 5.4: 15 bytes an entry";
         ideal: "ideal", Rule::Switch, false, "false", "",
             "Block scheduler without limits: 16 arrays, no field of one byte, 4096 blocks waiting.",
             "this program";
@@ -416,16 +416,16 @@ settings! {
     WarpLocalitySettings {
         active_warps: "active_warps", int(1, 64), 8, "8", "warps per scheduler",
             "Warps in the group that issues.",
-            "this program: Chen, NTU thesis 2016 (seed 004), gives no size; two-level's";
+            "this program: Chen, NTU thesis 2016, gives no size; two-level's";
         arrays: "warp_arrays", int(1, 16), 5, "5", "arrays",
             "Arrays that a warp's access range covers.",
-            "Chen, NTU thesis 2016 (seed 004), section 5.4";
+            "Chen, NTU thesis 2016, section 5.4";
         region_bits: "region_bits", int(1, 16), 10, "10", "bits",
             "Width of the index of a block's region: an array has 2 to that many.",
-            "Chen, NTU thesis 2016 (seed 004), section 5.2";
+            "Chen, NTU thesis 2016, section 5.2";
         sub_regions: "sub_regions", int(1, 64), 16, "16", "bits",
             "Sub-regions of a region, one bit each.",
-            "Chen, NTU thesis 2016 (seed 004), section 5.2";
+            "Chen, NTU thesis 2016, section 5.2";
         ideal: "ideal_warps", Rule::Switch, false, "false", "",
             "Warp scheduler without limits: 16 arrays, 65536 regions of 64 sub-regions, pairs of \
              more than a byte.",
@@ -491,10 +491,10 @@ settings! {
             "blocks",
             "Blocks above what an SM holds at once (ME), at most as many as have room; none: the \
              monitor chooses.",
-            "Lin et al., TACO 2018 (seed 000), sections 6.4 and 7.1";
+            "Lin et al., TACO 2018, sections 6.4 and 7.1";
         port_bytes: "port_bytes", pow2(4, 4096), 128, "128", "bytes per cycle",
             "Bandwidth of the port that contexts move through.",
-            "Lin et al., TACO 2018 (seed 000), sections 6.7 and 7.4";
+            "Lin et al., TACO 2018, sections 6.7 and 7.4";
         slot_bytes: "slot_bytes", int(1, 4096), 256, "256", "bytes",
             "Size of a warp slot (ST): 16 stack entries of 12 bytes, scoreboard, program counter, \
              flags, in units of 128 bytes.",
@@ -504,34 +504,34 @@ settings! {
             "this program";
         warp_contexts: "warp_contexts", int(1, 256), 128, "128", "warps",
             "Entries of the warp context table: most warps of an SM.",
-            "Lin et al., TACO 2018 (seed 000), section 6.6";
+            "Lin et al., TACO 2018, section 6.6";
         block_contexts: "block_contexts", int(1, 64), 32, "32", "blocks",
             "Entries of the block context table: most blocks of an SM.",
-            "Lin et al., TACO 2018 (seed 000), Table 4 (its text says 16)";
+            "Lin et al., TACO 2018, Table 4 (its text says 16)";
         warp_queue: "warp_queue", int(1, 256), 16, "16", "warps",
             "Entries of the queue of stalled warps, and of that of ready warps.",
-            "Lin et al., TACO 2018 (seed 000), Table 4";
+            "Lin et al., TACO 2018, Table 4";
         block_queue: "block_queue", int(1, 64), 8, "8", "blocks",
             "Entries of the queue of stalled blocks, and of that of ready blocks.",
-            "Lin et al., TACO 2018 (seed 000), Table 4";
+            "Lin et al., TACO 2018, Table 4";
         barriers: "barriers", Rule::Switch, true, "true", "",
             "Warps that wait at a barrier may be switched out; without it kernels may deadlock.",
-            "Lin et al., TACO 2018 (seed 000), section 6.3";
+            "Lin et al., TACO 2018, section 6.3";
         reduce: "reduce", Rule::Switch, true, "true", "",
             "Of an absent warp only live registers are kept, compressed; else all of them.",
-            "Lin et al., TACO 2018 (seed 000), section 6.6";
+            "Lin et al., TACO 2018, section 6.6";
         l1d: "l1d", L1D_STORES, L1dStore::Auto, "auto", "",
             "When L1D holds contexts; it is drained first, and loads go past it from then on.",
-            "Lin et al., TACO 2018 (seed 000), section 6.4";
+            "Lin et al., TACO 2018, section 6.4";
         l1d_percent: "l1d_percent", int(0, 100), 3, "3", "percent",
             "Use of L1D's port below which it may hold contexts.",
-            "Lin et al., TACO 2018 (seed 000), section 6.4";
+            "Lin et al., TACO 2018, section 6.4";
         warm_up_cycles: "warm_up_cycles", int(0, 100_000_000), 10_000, "10000", "core cycles",
             "Time after a kernel's start before the monitor looks.",
-            "Lin et al., TACO 2018 (seed 000), section 6.4";
+            "Lin et al., TACO 2018, section 6.4";
         window_cycles: "window_cycles", int(100, 100_000_000), 10_000, "10000", "core cycles",
             "Length of the monitor's windows.",
-            "Lin et al., TACO 2018 (seed 000), section 6.4";
+            "Lin et al., TACO 2018, section 6.4";
     }
 }
 
@@ -554,7 +554,7 @@ settings! {
     VirtualThreadSettings {
         port_bytes: "port_bytes", pow2(4, 4096), 128, "128", "bytes per cycle",
             "Bandwidth of the port that warp slots move through.",
-            "Lin et al., TACO 2018 (seed 000), section 6.7: the same as GPUDuet's";
+            "Lin et al., TACO 2018, section 6.7: the same as GPUDuet's";
         slot_bytes: "slot_bytes", int(1, 4096), 256, "256", "bytes",
             "Size of a warp slot.", "as `duet.slot_bytes`";
         stack_entries: "stack_entries", int(1, 64), 16, "16", "entries",
@@ -562,10 +562,10 @@ settings! {
             "this program";
         warps: "warps", int(1, 256), 128, "128", "warps",
             "Virtual warps of an SM: their numbers have 7 bits.",
-            "Lin et al., TACO 2018 (seed 000), section 6.8";
+            "Lin et al., TACO 2018, section 6.8";
         blocks: "blocks", int(1, 64), 32, "32", "blocks",
             "Entries of the block status table.",
-            "Lin et al., TACO 2018 (seed 000), section 6.8";
+            "Lin et al., TACO 2018, section 6.8";
     }
 }
 
@@ -589,16 +589,16 @@ settings! {
     FixedSettings {
         first: "first", QUOTA, None, "\"none\"", "blocks per SM",
             "Blocks of the first process's kernel on an SM.",
-            "Xu et al., ISCA 2016 (seed 003), section V.A: the oracle's combinations";
+            "Xu et al., ISCA 2016, section V.A: the oracle's combinations";
         second: "second", QUOTA, None, "\"none\"", "blocks per SM",
             "Blocks of the second process's kernel on an SM.",
-            "Xu et al., ISCA 2016 (seed 003), section V.A: the oracle's combinations";
+            "Xu et al., ISCA 2016, section V.A: the oracle's combinations";
         third: "third", QUOTA, None, "\"none\"", "blocks per SM",
             "Blocks of the third process's kernel on an SM.",
-            "Xu et al., ISCA 2016 (seed 003), section V.A: the oracle's combinations";
+            "Xu et al., ISCA 2016, section V.A: the oracle's combinations";
         fourth: "fourth", QUOTA, None, "\"none\"", "blocks per SM",
             "Blocks of the fourth process's kernel on an SM.",
-            "Xu et al., ISCA 2016 (seed 003), section V.A: the oracle's combinations";
+            "Xu et al., ISCA 2016, section V.A: the oracle's combinations";
     }
 }
 
@@ -622,22 +622,22 @@ pub struct WarpedSlicerSettings {
 settings! {
     WarpedSlicerSettings {
         warmup_cycles: "warmup_cycles", int(0, 100_000_000), 20_000, "20000", "core cycles",
-            "Time before the first profile.", "Xu et al., ISCA 2016 (seed 003), section V";
+            "Time before the first profile.", "Xu et al., ISCA 2016, section V";
         profile_cycles: "profile_cycles", int(1, 100_000_000), 5000, "5000", "core cycles",
-            "Length of a sample.", "Xu et al., ISCA 2016 (seed 003), sections IV.A and V";
+            "Length of a sample.", "Xu et al., ISCA 2016, sections IV.A and V";
         delay_cycles: "delay_cycles", int(0, 100_000_000), 0, "0", "core cycles",
             "Time that the algorithm takes, in which the blocks of the profile go on.",
-            "Xu et al., ISCA 2016 (seed 003), section V.H";
+            "Xu et al., ISCA 2016, section V.H";
         loss_percent: "loss_percent", int(0, 1000), 120, "120", "%",
             "Loss of a kernel from which SMs are divided instead, in percent of 1/K of its best \
              performance among K kernels.",
-            "Xu et al., ISCA 2016 (seed 003), section IV";
+            "Xu et al., ISCA 2016, section IV";
         phase_percent: "phase_percent", int(0, 10_000), 50, "50", "%",
             "Change of a kernel's IPC over more than a profile's length from which it is profiled \
              again; 0: never.",
-            "this program: Xu et al., ISCA 2016 (seed 003), section IV.B, say \"significantly\"";
+            "this program: Xu et al., ISCA 2016, section IV.B, say \"significantly\"";
         weight: "weight", SAMPLE_WEIGHTS, SampleWeight::BlocksOverMean, "blocks-over-mean", "",
             "What a sample's IPC is weighted by, as far as its SM waits for memory.",
-            "Xu et al., ISCA 2016 (seed 003), section IV.A, equations 3 and 4";
+            "Xu et al., ISCA 2016, section IV.A, equations 3 and 4";
     }
 }

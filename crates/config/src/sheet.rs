@@ -506,8 +506,8 @@ mod tests {
         Sheet::new(&preset(name).unwrap_or_else(|errors| panic!("{errors}")))
     }
 
-    /// Table 3 of seed 001: six blocks of 256 threads; CUDA's occupancy calculator for 2.0 gives 4
-    /// blocks of 256 threads at 32 registers, and 8 of 64 threads at 20 or 63.
+    /// Table 3 of Do et al. 2017: six blocks of 256 threads; CUDA's occupancy calculator for 2.0
+    /// gives 4 blocks of 256 threads at 32 registers, and 8 of 64 threads at 20 or 63.
     #[test]
     fn occupancy_is_what_resources_allow() {
         let occupancy = sheet("gtx480").occupancy;

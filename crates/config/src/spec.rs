@@ -468,7 +468,7 @@ pub struct NocSpec {
 /// Kinds of network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NocKind {
-    /// Input-queued crossbar with seeded random arbitration, output held for a packet (seed 000).
+    /// Input-queued crossbar with seeded random arbitration, output held for a packet (GPUDuet).
     RandomCrossbar,
     /// Local crossbar of GPGPU-Sim 4.x: packets are single flits, iSLIP.
     LocalCrossbar,

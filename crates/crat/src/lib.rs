@@ -1,4 +1,4 @@
-//! CRAT (Xie et al., MICRO 2015, seed 002): which point of registers per thread and blocks on an SM
+//! CRAT (Xie et al., MICRO 2015): which point of registers per thread and blocks on an SM
 //! a kernel is allocated for, and the module that comes of it.
 //!
 //! A [`Kernel`] on a machine spans a design space: with more registers fewer blocks fit.

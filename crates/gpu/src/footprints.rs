@@ -1,5 +1,5 @@
 //! What a kernel's blocks and warps touch, for the policies that want to know: the dispatcher's
-//! side of seed 004. Addresses come from [`warploom_slices`]; here they become rectangles and
+//! side of Chen 2016. Addresses come from [`warploom_slices`]; here they become rectangles and
 //! regions of the arrays that the launch's pointers lead to.
 
 use std::sync::Arc;

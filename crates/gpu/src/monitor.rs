@@ -1,4 +1,4 @@
-//! The throughput monitor of context switching (seed 000, section 6.4): the machine's load in
+//! The throughput monitor of context switching (GPUDuet, section 6.4): the machine's load in
 //! windows of a kernel's cycles, from which follows how many extra blocks its SMs take.
 
 use crate::counters::MachineCounters;

@@ -322,7 +322,7 @@ fn blocks_go_round_one_an_sm_and_cycle() {
 }
 
 /// A cluster takes a block a cycle, for its SMs in turn, from the first.
-/// Fig. 6 of seed 000 doubles Maxwell's 64 warp slots.
+/// Fig. 6 of GPUDuet doubles Maxwell's 64 warp slots.
 #[test]
 fn an_sm_of_128_warps_holds_twice_the_blocks_of_one_of_64() {
     let blocks_at_once = |threads| {

@@ -1,4 +1,4 @@
-//! What of a warp has to be kept while it is switched out, and where that may happen (seed 000,
+//! What of a warp has to be kept while it is switched out, and where that may happen (GPUDuet,
 //! sections 6.6 and 6.7): switch points, the registers live there, and their size once compressed.
 //!
 //! Switch points are the instructions that may be the first to touch a register which a load from

@@ -259,7 +259,7 @@ pub struct InstFacts {
     pub pos: SourcePos,
 }
 
-/// Where a warp may be switched out, and what has to be kept of it meanwhile (seed 000, section
+/// Where a warp may be switched out, and what has to be kept of it meanwhile (GPUDuet, section
 /// 6.6).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SwitchPoint {

@@ -1,4 +1,4 @@
-//! Workloads whose registers are allocated before they run (seed 002): PTX in, PTX out, and the
+//! Workloads whose registers are allocated before they run (CRAT): PTX in, PTX out, and the
 //! registers that launches then take.
 
 use crate::spec::Input;

@@ -1,5 +1,5 @@
 //! What an access of a spilled value costs: the latencies of local and of shared memory, measured
-//! as those of other levels are (seed 002, section 6).
+//! as those of other levels are (CRAT, section 6).
 
 use crate::memory::Chain;
 use crate::{Answer, Trouble, find};

@@ -4,7 +4,7 @@
 //! 1992): interference graphs for each [`Class`], conservative coalescing, optimistic colouring,
 //! spilling by cost over loops, until everything fits. A value without a register is made again for
 //! every use where that is cheap, and otherwise kept in local memory, or in shared memory where
-//! [`SharedSpills`] has room and the [`knapsack`] of seed 002 chooses it. [`demand`] says how many
+//! [`SharedSpills`] has room and the [`knapsack`] of CRAT chooses it. [`demand`] says how many
 //! registers a kernel wants and can do with. [`checker::check`] says whether an allocation is
 //! right, from the two programs alone. [`space`] has the design space of registers and blocks,
 //! [`tlp`] a guess at the best number of blocks.

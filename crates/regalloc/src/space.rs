@@ -1,5 +1,5 @@
-//! The design space of registers and thread-level parallelism, and what picks a point of it (seed
-//! 002, sections 4 and 6): pure functions of figures that others measure.
+//! The design space of registers and thread-level parallelism, and what picks a point of it (CRAT,
+//! sections 4 and 6): pure functions of figures that others measure.
 //!
 //! TLP is a number of blocks on an SM. How many fit with so many registers is asked of the
 //! machine's specification, so that nothing here knows a machine.

@@ -1,4 +1,4 @@
-//! How many blocks an SM needs at once, guessed from the code (seed 002, section 4.1, Fig. 10): the
+//! How many blocks an SM needs at once, guessed from the code (CRAT, section 4.1, Fig. 10): the
 //! best TLP by static analysis.
 //!
 //! A thread's life is cut into computation that ends with an access to memory. Warps of as many

@@ -1,4 +1,4 @@
-//! Which blocks touch the same lines, counted while a program executes without timing (seed 004,
+//! Which blocks touch the same lines, counted while a program executes without timing (Chen 2016,
 //! Fig. 2.2: blocks that follow each other, or blocks one row of the grid apart).
 
 use warploom_base::lanes_of;

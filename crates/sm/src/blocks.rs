@@ -77,7 +77,7 @@ pub struct Place {
 
 /// What is left of an SM's resources. A block's registers lie together, and so does its shared
 /// memory, at the first place where they fit: blocks of different sizes leave holes between them
-/// that are too small for some (seed 003, Fig. 2). Blocks of one size never do.
+/// that are too small for some (Warped-Slicer, Fig. 2). Blocks of one size never do.
 #[derive(Clone, Copy, Debug)]
 pub struct Resources {
     /// Threads, in whole warps.
@@ -186,8 +186,8 @@ mod tests {
     use warploom_base::Rng;
     use warploom_config::preset;
 
-    /// Fig. 2a of seed 003: blocks of A (4) and B (8) by turns; when every A has ended, half of
-    /// what they had is free and no B fits.
+    /// Fig. 2a of Warped-Slicer: blocks of A (4) and B (8) by turns; when every A has ended, half
+    /// of what they had is free and no B fits.
     #[test]
     fn interleaved_blocks_leave_holes() {
         let mut extent = Extent::new(24);

@@ -1,4 +1,4 @@
-//! Context switching (GPUDuet, Virtual Thread; seed 000, section 6): warps leave while they wait,
+//! Context switching (GPUDuet, Virtual Thread, section 6): warps leave while they wait,
 //! others take their places, and the memory of the SM that nobody uses holds what is out.
 //!
 //! A warp has a context for all its life, named by a number in the warp context table. While it is

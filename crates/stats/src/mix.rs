@@ -1,5 +1,5 @@
 //! Metrics of programs that run at once: how much of their speed alone they keep (Eyerman and
-//! Eeckhout, IEEE Micro 28(3), 2008; seed 003, sections V.A and V.F).
+//! Eeckhout, IEEE Micro 28(3), 2008; Warped-Slicer, sections V.A and V.F).
 
 use crate::result::{ProcessReport, ratio};
 use serde::{Deserialize, Serialize};

@@ -255,8 +255,9 @@ impl DramFigures {
     }
 }
 
-/// Stalls where SMs' traffic meets memory's limits, over core cycles: the ratios with which seed
-/// 001, section 6, tells who gains from throttling. Summed over partitions, so they may exceed 1.
+/// Stalls where SMs' traffic meets memory's limits, over core cycles: the ratios with which Do et
+/// al. 2017, section 6, tells who gains from throttling. Summed over partitions, so they may exceed
+/// 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ContentionFigures {
     /// L2 cycles in which a partition could not take a request, over core cycles.

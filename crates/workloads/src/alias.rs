@@ -46,7 +46,7 @@ impl Alias {
     }
 }
 
-/// Seed 000, Table 2.
+/// GPUDuet, Table 2.
 const DUET: &[Alias] = &[
     alias("duet", "BFS", "bfs", "uniform-16m"),
     alias("duet", "BP_1", "backprop", "default").kernel("layerforward"),
@@ -72,7 +72,7 @@ const DUET: &[Alias] = &[
     alias("duet", "ST", "stencil", "default"),
 ];
 
-/// Seed 001, Table 3.
+/// Do et al. 2017, Table 3.
 const COOPERATIVE: &[Alias] = &[
     alias("cooperative", "MergeSort", "mergesort", "default"),
     alias("cooperative", "MonteCarlo", "montecarlo", "default"),
@@ -82,7 +82,7 @@ const COOPERATIVE: &[Alias] = &[
     alias("cooperative", "VectorAddition", "vectoradd", "default"),
 ];
 
-/// Seed 002, Table 3.
+/// CRAT, Table 3.
 const CRAT: &[Alias] = &[
     alias("crat", "B+T", "btree", "default"),
     alias("crat", "BAK", "backprop", "default").kernel("layerforward"),
@@ -108,7 +108,7 @@ const CRAT: &[Alias] = &[
     alias("crat", "STM", "streamcluster", "default"),
 ];
 
-/// Seed 003, Table II.
+/// Warped-Slicer, Table II.
 const SLICER: &[Alias] = &[
     alias("slicer", "BFS", "bfs", "uniform"),
     alias("slicer", "BLK", "blackscholes", "options4m"),
@@ -122,7 +122,7 @@ const SLICER: &[Alias] = &[
     alias("slicer", "NN", "neuralnet", "default").kernel("first_layer"),
 ];
 
-/// Seed 004, Table 4.2.
+/// Chen 2016, Table 4.2.
 const LOCALITY: &[Alias] = &[
     alias("locality", "BP", "backprop", "default"),
     alias("locality", "CONV", "convolutionseparable", "megapixel"),

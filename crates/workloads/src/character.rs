@@ -23,7 +23,7 @@ pub struct Character {
     pub blocks_per_sm: &'static str,
     /// What limits them, named as in `occupancy_limit`.
     pub limited_by: &'static str,
-    /// The part that bounds it (section 4.2 of seed 000).
+    /// The part that bounds it (section 4.2 of GPUDuet).
     pub category: &'static str,
     /// Everything else that was measured, in the order of [`COLUMNS`].
     pub measures: [&'static str; COLUMNS.len()],

@@ -34,7 +34,7 @@ pub struct Facts {
     pub register_percent: Option<u32>,
     /// Shared memory in use, in percent, on average over cycles.
     pub shared_percent: Option<u32>,
-    /// Blocks on an SM of which the kernel has half (seed 003, Table III, column Even).
+    /// Blocks on an SM of which the kernel has half (Warped-Slicer, Table III, column Even).
     pub blocks_of_half_an_sm: Option<u32>,
     /// What limits the blocks on an SM, named as in `occupancy_limit`.
     pub limited_by: Option<&'static str>,
@@ -107,7 +107,7 @@ fn figures(paper: &str, abbreviation: &str) -> Vec<&'static str> {
     }
 }
 
-/// Seed 002's resource-insensitive applications.
+/// CRAT's resource-insensitive applications.
 const CRAT_INSENSITIVE: &[&str] = &[
     "BAK", "BFS", "B+T", "GAU", "LUD", "MUM", "NEED", "PTF", "PATH", "SGM", "SRAD",
 ];
@@ -134,15 +134,15 @@ const fn row(paper: &'static str, abbreviation: &'static str, source: &'static s
 const fn duet(abbreviation: &'static str, data_set: &'static str) -> Facts {
     Facts {
         data_set: Some(data_set),
-        ..row("duet", abbreviation, "seed 000, Table 2")
+        ..row("duet", abbreviation, "GPUDuet, Table 2")
     }
 }
 
 impl Facts {
-    /// With what section 7.2 of seed 000 says that limits its thread-level parallelism (TLP).
+    /// With what section 7.2 of GPUDuet says that limits its thread-level parallelism (TLP).
     const fn limited_by(self, limit: &'static str) -> Self {
         Self {
-            source: "seed 000, Table 2 and section 7.2",
+            source: "GPUDuet, Table 2 and section 7.2",
             limited_by: Some(limit),
             ..self
         }
@@ -210,7 +210,7 @@ const fn cooperative(abbreviation: &'static str, blocks: u64, per_sm: u32) -> Fa
     Facts {
         blocks_a_launch: Some(blocks),
         blocks_per_sm: Some(per_sm),
-        ..row("cooperative", abbreviation, "seed 001, Table 3")
+        ..row("cooperative", abbreviation, "Do et al. 2017, Table 3")
     }
 }
 
@@ -244,12 +244,12 @@ const fn crat(abbreviation: &'static str, source: &'static str, registers: u32) 
 const CRAT: &[Facts] = &[
     Facts {
         blocks_per_sm: Some(8),
-        ..crat("CFD", "seed 002, section 1: (32, 8) with 2,048 threads", 32)
+        ..crat("CFD", "CRAT, section 1: (32, 8) with 2,048 threads", 32)
     },
     // Section 2.2 has 48 for what 7.2 gives 42.
     Facts {
         blocks_per_sm: Some(1),
-        ..crat("FDTD", "seed 002, section 7.2: OptTLP", 42)
+        ..crat("FDTD", "CRAT, section 7.2: OptTLP", 42)
     },
 ];
 
@@ -274,7 +274,7 @@ const fn slicer(
         register_percent: Some(register_percent),
         shared_percent: Some(shared_percent),
         blocks_of_half_an_sm: Some(even),
-        ..row("slicer", abbreviation, "seed 003, Tables II and III")
+        ..row("slicer", abbreviation, "Warped-Slicer, Tables II and III")
     }
 }
 
@@ -295,7 +295,7 @@ const fn locality(abbreviation: &'static str, launches: u32, blocks: u64) -> Fac
     Facts {
         launches: Some(launches),
         blocks: Some(blocks),
-        ..row("locality", abbreviation, "seed 004, Table 4.2")
+        ..row("locality", abbreviation, "Chen 2016, Table 4.2")
     }
 }
 

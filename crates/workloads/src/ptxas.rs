@@ -3,7 +3,7 @@
 
 const TABLE: &str = include_str!("ptxas.csv");
 
-/// The architecture whose assembled kernels a machine of this name runs: seed 000 took registers
+/// The architecture whose assembled kernels a machine of this name runs: GPUDuet took registers
 /// and shared memory from `ptxas` for sm_50 (its section 4.1), and other presets' papers from what
 /// they print.
 pub fn architecture(gpu: &str) -> Option<&'static str> {

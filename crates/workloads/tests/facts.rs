@@ -20,7 +20,7 @@ struct Case {
     shapes: Vec<Shape>,
 }
 
-/// The machine of a paper. Seed 002's occupancy of CFD is a Kepler's (GTX 680).
+/// The machine of a paper. CRAT's occupancy of CFD is a Kepler's (GTX 680).
 fn gpu_of(facts: &Facts) -> GpuSpec {
     let name = match (facts.paper, facts.abbreviation) {
         ("duet", _) => "maxwell-duet",
@@ -207,7 +207,7 @@ fn facts_say_where_they_are_from() {
     for alias in aliases() {
         let has_row =
             facts().any(|row| (row.paper, row.abbreviation) == (alias.paper, alias.abbreviation));
-        // Seed 002 prints nothing of most of its benchmarks' shapes.
+        // CRAT prints nothing of most of its benchmarks' shapes.
         assert!(
             has_row || alias.paper == "crat",
             "{}/{}",

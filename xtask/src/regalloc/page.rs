@@ -34,7 +34,7 @@ const DEMANDS: &str = "\n## What kernels want\n\n\
 
 const SPILLS: &str = "\n## Spills at equal limits\n\n\
     Bytes that stores / loads of spilled values move, each counted once where it stands in the \
-    code, as `ptxas -v` counts them (seed 002, Fig. 12): ours, then ptxas' for the same limit, \
+    code, as `ptxas -v` counts them (CRAT, Fig. 12): ours, then ptxas' for the same limit, \
     then the registers that ptxas needs for our output. A dot: the limit is above MaxReg or below \
     what the kernel can do with.\n\n";
 

@@ -1,5 +1,5 @@
 //! Outputs of programs that run at once, into `docs/generated/mix-outputs.md`: every pair and
-//! triple of seed 003 under every multiprogramming policy.
+//! triple of Warped-Slicer under every multiprogramming policy.
 
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
@@ -15,12 +15,12 @@ const PAGE: &str = "docs/generated/mix-outputs.md";
 const INTRODUCTION: &str = "\
 # Outputs of programs that run at once
 
-Written by `cargo xtask workloads --check --mixes`: every pair and triple of seed 003 under every
-multiprogramming policy, at size `small` on four SMs of `fermi-slicer`. Every program of a mix runs
-once to its end, and all that it wrote is compared with its reference. `warped-slicer` profiles for
-300 cycles after 500, `fixed` gives two blocks to the first program and one to each other. Programs
-ran at once if a kernel of one had blocks before a kernel of another had ended; they shared an SM
-if it took a block of one while it held a block of another.
+Written by `cargo xtask workloads --check --mixes`: every pair and triple of Warped-Slicer under
+every multiprogramming policy, at size `small` on four SMs of `fermi-slicer`. Every program of a
+mix runs once to its end, and all that it wrote is compared with its reference. `warped-slicer`
+profiles for 300 cycles after 500, `fixed` gives two blocks to the first program and one to each
+other. Programs ran at once if a kernel of one had blocks before a kernel of another had ended;
+they shared an SM if it took a block of one while it held a block of another.
 
 | policy | mixes | right | ran at once | shared an SM | blocks that did |
 |---|--:|--:|--:|--:|--:|

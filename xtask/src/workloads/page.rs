@@ -8,19 +8,19 @@ use super::measure::Measured;
 
 /// Papers in the order of their seeds.
 const PAPERS: [(&str, &str); 5] = [
-    ("duet", "Seed 000: bottleneck analysis, GPUDuet"),
-    ("cooperative", "Seed 001: cooperative scheduling"),
-    ("crat", "Seed 002: CRAT"),
-    ("slicer", "Seed 003: Warped-Slicer"),
-    ("locality", "Seed 004: locality-aware scheduling"),
+    ("duet", "GPUDuet: bottleneck analysis, GPUDuet"),
+    ("cooperative", "Do et al. 2017: cooperative scheduling"),
+    ("crat", "CRAT: CRAT"),
+    ("slicer", "Warped-Slicer: Warped-Slicer"),
+    ("locality", "Chen 2016: locality-aware scheduling"),
 ];
 
 /// A result that a paper states of a benchmark.
 #[derive(Clone, Copy)]
 enum Stated {
-    /// Utilised beyond its category's limit (seed 000, section 4.2): these columns.
+    /// Utilised beyond its category's limit (GPUDuet, section 4.2): these columns.
     Bound(&'static [&'static str]),
-    /// Nothing is (seed 000, Table 3).
+    /// Nothing is (GPUDuet, Table 3).
     Underutilised,
     /// Its L2 misses by 1,000 warp instructions, and what it is called for them or for its L1D.
     Misses(&'static str, f64),
@@ -30,7 +30,7 @@ enum Stated {
 
 use Stated::{Bound, Misses, Sharing, Underutilised};
 
-/// Above it the papers call a benchmark memory-intensive (seed 003, section II.B).
+/// Above it the papers call a benchmark memory-intensive (Warped-Slicer, section II.B).
 const MEMORY_INTENSIVE: f64 = 30.0;
 
 const COMPUTE: &str = "schedulers %";
@@ -67,8 +67,9 @@ impl Stated {
     }
 }
 
-/// Results that the papers state of single benchmarks: seed 000, section 4.2 (Fig. 4); seed 003,
-/// Table II; seed 004, Table 5.1. The page shows them beside ours; nothing else reads them.
+/// Results that the papers state of single benchmarks: GPUDuet, section 4.2 (Fig. 4);
+/// Warped-Slicer, Table II; Chen 2016, Table 5.1. The page shows them beside ours; nothing else
+/// reads them.
 const STATED: &[(&str, &str, Stated)] = &[
     ("duet", "SAD_1", Bound(&[COMPUTE])),
     ("duet", "BP_1", Bound(&[COMPUTE])),
@@ -126,10 +127,10 @@ and why it differs from a paper where it does.
   launches only the first count.
 - *memory* (global, local, texture) and *shared* are shares of the warp instructions; *lanes* is the
   mean number of active lanes; *transactions* are requests by instruction of *memory*; *L2 MPKI* is
-  misses by 1,000 warp instructions. *schedulers* to *DRAM* are the utilisations of seed 000,
-  section 4.1. *agrees*: what the paper names is used by 60 % (DRAM by 50 %, seed 000, Table 3),
-  nothing is where it says underutilised; L2 misses lie on the same side of seed 003's 30. Where
-  they do not, `docs/disagreements.md` says why.
+  misses by 1,000 warp instructions. *schedulers* to *DRAM* are the utilisations of GPUDuet,
+  section 4.1. *agrees*: what the paper names is used by 60 % (DRAM by 50 %, GPUDuet, Table 3),
+  nothing is where it says underutilised; L2 misses lie on the same side of Warped-Slicer's 30.
+  Where they do not, `docs/disagreements.md` says why.
 - Registers are the paper's where it prints or implies them; on `maxwell-duet` they are those of
   ASSEMBLER; else the simulator's estimate.
 ";

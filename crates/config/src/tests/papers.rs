@@ -42,7 +42,7 @@ fn near(ours: f64, theirs: f64) {
     assert!((ours - theirs).abs() < 0.5, "{ours} is not {theirs}");
 }
 
-/// Seed 000, Table 1. Its 98 KB of shared memory are 96: section 6.6.
+/// GPUDuet, Table 1. Its 98 KB of shared memory are 96: section 6.6.
 #[test]
 fn maxwell_duet_is_table_1() {
     let gpu = gpu("maxwell-duet");
@@ -76,7 +76,7 @@ fn maxwell_duet_is_table_1() {
     assert_eq!(units(kib(l1d) * 1024), 0x100);
 }
 
-/// Seed 001, Tables 1 and 2, as the preset's comments decide them.
+/// Do et al. 2017, Tables 1 and 2, as the preset's comments decide them.
 #[test]
 fn gtx480_is_tables_1_and_2() {
     let gpu = gpu("gtx480");
@@ -110,7 +110,7 @@ fn gtx480_is_tables_1_and_2() {
     near(gpu.peaks().dram.gigabytes_per_second(), 177.4);
 }
 
-/// Seed 002, Table 2.
+/// CRAT, Table 2.
 #[test]
 fn fermi_crat_is_table_2() {
     let gpu = gpu("fermi-crat");
@@ -130,7 +130,7 @@ fn fermi_crat_is_table_2() {
     near(gpu.peaks().f32.giga_ops_per_second, 15.0 * 32.0 * 2.0 * 1.4);
 }
 
-/// Seed 002, section 7.3. CFD's (50, 5) with blocks of 256 threads needs registers granted singly.
+/// CRAT, section 7.3. CFD's (50, 5) with blocks of 256 threads needs registers granted singly.
 #[test]
 fn kepler_crat_has_twice_the_registers() {
     let (kepler, fermi) = (gpu("kepler-crat"), gpu("fermi-crat"));
@@ -143,7 +143,7 @@ fn kepler_crat_has_twice_the_registers() {
     assert_eq!(rest, fermi, "all else is Table 2");
 }
 
-/// Seed 003, Table I; registers and blocks of its Table II that fill an SM.
+/// Warped-Slicer, Table I; registers and blocks of its Table II that fill an SM.
 #[test]
 fn fermi_slicer_is_table_1() {
     let gpu = gpu("fermi-slicer");
@@ -169,7 +169,7 @@ fn fermi_slicer_is_table_1() {
     assert_eq!(gpu.peaks().issue_per_sm_cycle * 32 * gpu.gpu.sms, 1024);
 }
 
-/// Seed 003, section V.H.
+/// Warped-Slicer, section V.H.
 #[test]
 fn fermi_slicer_large_has_larger_sms() {
     let (large, small) = (gpu("fermi-slicer-large"), gpu("fermi-slicer"));
@@ -180,7 +180,7 @@ fn fermi_slicer_large_has_larger_sms() {
     );
 }
 
-/// Seed 004, Table 4.1.
+/// Chen 2016, Table 4.1.
 #[test]
 fn fermi_locality_is_table_4_1() {
     let gpu = gpu("fermi-locality");

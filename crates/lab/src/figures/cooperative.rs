@@ -1,4 +1,4 @@
-//! Cooperative warp and block scheduling (Do et al. 2017, seed 001): what its figures share.
+//! Cooperative warp and block scheduling (Do et al. 2017): what its figures share.
 
 mod fig3;
 mod fig4;

@@ -1,4 +1,4 @@
-//! CRAT (Xie et al., MICRO 2015, seed 002): what its figures share.
+//! CRAT (Xie et al., MICRO 2015): what its figures share.
 //!
 //! Every solution runs PTX whose kernel was allocated at its registers, spills included, MaxTLP and
 //! OptTLP at the default ones; a solution's blocks on an SM are a cap (`gpu.max_blocks_per_sm`).

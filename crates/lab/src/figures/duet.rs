@@ -1,4 +1,4 @@
-//! GPUDuet (Lin, Mantor, Zhou, TACO 2018, seed 000): what its figures share.
+//! GPUDuet (Lin, Mantor, Zhou, TACO 2018): what its figures share.
 //!
 //! Runs are cut at 4 million cycles (section 4.1); a speedup is the ratio of cycles of runs that
 //! finish and of IPC where they are cut. A run of bfs begins with the launch of its largest

@@ -1,4 +1,4 @@
-//! Locality-aware scheduling by address pre-computation (Chen, NTU thesis 2016, seed 004): what its
+//! Locality-aware scheduling by address pre-computation (Chen, NTU thesis 2016): what its
 //! figures share.
 
 mod behaviour;

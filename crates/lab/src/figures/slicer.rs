@@ -1,4 +1,4 @@
-//! Warped-Slicer (Xu et al., ISCA 2016, seed 003): what its figures share.
+//! Warped-Slicer (Xu et al., ISCA 2016): what its figures share.
 //!
 //! The Method (section V): a benchmark alone for two million cycles, again and again if it ends
 //! before, fixes its instruction target; in a mix each runs to its target, then its resources go

@@ -1,4 +1,4 @@
-//! Block CTA scheduling (Lee et al., HPCA 2014; the rival in seed 004): two consecutive blocks at
+//! Block CTA scheduling (Lee et al., HPCA 2014; the rival in Chen 2016): two consecutive blocks at
 //! a time go to one SM.
 //!
 //! The pair waits in the dispatcher until an SM fits both, so that an odd slot stays empty
@@ -29,7 +29,7 @@ struct Owed {
 impl Policy for Bcs {
     const FACTS: Facts = Facts {
         about: "Consecutive blocks two at a time, to an SM that has room for both.",
-        source: "Lee et al., HPCA 2014 (BCS); seed 004's rival",
+        source: "Lee et al., HPCA 2014 (BCS); Chen 2016's rival",
         state: "log2(SMs) + SMs x 1: the SM that took a block last, who is owed a second block",
         bits: |spec: &GpuSpec| bits_for(u64::from(spec.gpu.sms)) + u64::from(spec.gpu.sms),
         part: Part::Gpu,

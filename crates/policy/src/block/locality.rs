@@ -1,4 +1,4 @@
-//! Locality-aware block scheduling (Chen, NTU thesis 2016, seed 004, section 3.3): the block that
+//! Locality-aware block scheduling (Chen, NTU thesis 2016, section 3.3): the block that
 //! shares most cache lines with those that run on the SM.
 //!
 //! Each waiting block in the queue has, for each of a few arrays, the rectangle of lines that it
@@ -29,7 +29,7 @@ pub struct Locality {
 impl Policy for Locality {
     const FACTS: Facts = Facts {
         about: "The waiting block that shares most cache lines with those on the SM.",
-        source: "Chen, NTU thesis 2016 (seed 004), section 3.3",
+        source: "Chen, NTU thesis 2016, section 3.3",
         state: "queue x arrays x 4 x 8: start and extent of a rectangle, a byte each (the thesis \
                 counts 15 bytes an entry)",
         bits,

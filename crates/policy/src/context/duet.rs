@@ -1,4 +1,4 @@
-//! GPUDuet (Lin, Mantor, Zhou, TACO 2018, seed 000): its storage, and how many extra blocks it
+//! GPUDuet (Lin, Mantor, Zhou, TACO 2018): its storage, and how many extra blocks it
 //! takes.
 
 use crate::{Facts, Part, Policy, bits_for};
@@ -12,7 +12,7 @@ pub struct Duet;
 #[derive(Clone, Copy, Debug)]
 pub struct DuetTb;
 
-const SOURCE: &str = "Lin et al., TACO 2018 (seed 000), section 6";
+const SOURCE: &str = "Lin et al., TACO 2018, section 6";
 const STATE: &str = "allocation map, tables of warps and of blocks, four queues (Table 4)";
 
 impl Policy for Duet {

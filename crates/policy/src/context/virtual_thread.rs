@@ -1,7 +1,7 @@
 //! Virtual Thread: blocks beyond the warp slots wait with their registers and shared memory in
 //! place; a block whose warps all stall lends its slots to one of them.
 //!
-//! After Yoon et al., ISCA 2016, as seed 000 describes it (sections 5.2 and 6.8). A warp that
+//! After Yoon et al., ISCA 2016, as GPUDuet describes it (sections 5.2 and 6.8). A warp that
 //! waits at a barrier counts as stalled when another of its block waits for memory.
 
 use crate::{Facts, Part, Policy, bits_for};
@@ -14,7 +14,7 @@ pub struct VirtualThread;
 impl Policy for VirtualThread {
     const FACTS: Facts = Facts {
         about: "A block whose warps all wait lends its warp slots to a block that has none.",
-        source: "Yoon et al., ISCA 2016, as in Lin et al., TACO 2018 (seed 000), section 6.8",
+        source: "Yoon et al., ISCA 2016, as in Lin et al., TACO 2018, section 6.8",
         state: "blocks x 7 (the block status table) + warp slots x log2(virtual warps)",
         bits: |spec| {
             let settings = match spec.sm.context {

@@ -16,7 +16,7 @@ pub struct Even {
 impl Policy for Even {
     const FACTS: Facts = Facts {
         about: "Every SM's resources in equal parts, within which a kernel replaces its own blocks.",
-        source: "Xu et al., ISCA 2016 (seed 003), Fig. 2c and Table III",
+        source: "Xu et al., ISCA 2016, Fig. 2c and Table III",
         state: "blocks on an SM of each kernel in flight",
         bits: quota_bits,
         part: Part::Gpu,

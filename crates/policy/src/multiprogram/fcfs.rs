@@ -16,7 +16,7 @@ pub struct Fcfs {
 impl Policy for Fcfs {
     const FACTS: Facts = Facts {
         about: "Kernels take blocks by turns, wherever there is room.",
-        source: "Xu et al., ISCA 2016 (seed 003), Fig. 2a",
+        source: "Xu et al., ISCA 2016, Fig. 2a",
         state: "the kernel whose turn it is on each SM",
         bits: |spec| bits_for(u64::from(spec.gpu.max_concurrent_kernels)),
         part: Part::Sm,

@@ -32,7 +32,7 @@ impl Fixed {
 impl Policy for Fixed {
     const FACTS: Facts = Facts {
         about: "A fixed number of blocks on every SM for each process's kernels.",
-        source: "Xu et al., ISCA 2016 (seed 003), section V.A: one of the oracle's combinations",
+        source: "Xu et al., ISCA 2016, section V.A: one of the oracle's combinations",
         state: "blocks on an SM of each kernel in flight",
         bits: quota_bits,
         part: Part::Gpu,

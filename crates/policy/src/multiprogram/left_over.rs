@@ -14,7 +14,7 @@ pub struct LeftOver;
 impl Policy for LeftOver {
     const FACTS: Facts = Facts {
         about: "All that the kernel launched first can use; the next when its last block has started.",
-        source: "GPGPU-Sim (select_kernel); Xu et al., ISCA 2016 (seed 003), Fig. 2b and section V.A",
+        source: "GPGPU-Sim (select_kernel); Xu et al., ISCA 2016, Fig. 2b and section V.A",
         state: "none",
         bits: |_| 0,
         part: Part::Gpu,

@@ -1,5 +1,5 @@
 //! A profile of Warped-Slicer: which SM runs how many blocks of which kernel, and what that says
-//! (seed 003, section IV.A, equations 3 and 4).
+//! (Warped-Slicer, section IV.A, equations 3 and 4).
 
 use super::quotas::share_of_sms;
 use super::{KernelView, MultiprogramView, SmSample};

@@ -17,7 +17,7 @@ pub struct Sequential {
 impl Policy for Sequential {
     const FACTS: Facts = Facts {
         about: "One process after the other.",
-        source: "Xu et al., ISCA 2016 (seed 003), section V.A",
+        source: "Xu et al., ISCA 2016, section V.A",
         state: "the process that runs (8 bits)",
         bits: |_| 8,
         part: Part::Gpu,

@@ -14,7 +14,7 @@ pub struct Spatial {
 impl Policy for Spatial {
     const FACTS: Facts = Facts {
         about: "SMs in equal parts, one for each kernel.",
-        source: "Adriaens et al., HPCA 2012; Xu et al., ISCA 2016 (seed 003), section III",
+        source: "Adriaens et al., HPCA 2012; Xu et al., ISCA 2016, section III",
         state: "the kernel of each SM",
         bits: |spec| bits_for(u64::from(spec.gpu.max_concurrent_kernels)),
         part: Part::Sm,

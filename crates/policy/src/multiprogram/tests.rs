@@ -1,5 +1,5 @@
-//! Scenarios worked by hand on the machine of seed 003: 16 SMs, 1,536 threads, 32,768 registers, 48
-//! KiB of shared memory and 8 blocks each.
+//! Scenarios worked by hand on the machine of Warped-Slicer: 16 SMs, 1,536 threads, 32,768
+//! registers, 48 KiB of shared memory and 8 blocks each.
 
 use super::quotas::{blocks_of_share, share_of_sms};
 use super::*;

@@ -1,4 +1,4 @@
-//! Warped-Slicer (Xu et al., ISCA 2016, seed 003): short profiles say what each kernel does with 1,
+//! Warped-Slicer (Xu et al., ISCA 2016): short profiles say what each kernel does with 1,
 //! 2, 3 blocks on an SM; from that Algorithm 1 chooses how many blocks each has on every SM, or
 //! the SMs are divided where some kernel would lose too much.
 //!
@@ -394,7 +394,7 @@ fn demand(kernel: &KernelView, performance: Vec<f64>) -> Demand {
 impl Policy for WarpedSlicer {
     const FACTS: Facts = Facts {
         about: "Blocks of each kernel on an SM such that the one that loses most loses least.",
-        source: "Xu et al., ISCA 2016 (seed 003), Algorithm 1 and section IV.A",
+        source: "Xu et al., ISCA 2016, Algorithm 1 and section IV.A",
         state: "an SM: instructions and memory stalls of a sample (32 bits each); 2 kernels: \
                 performance (32 bits) and blocks by block slot, 2 quotas",
         bits: |spec| {

@@ -1,5 +1,5 @@
-//! Algorithm 1 of seed 003: blocks of K kernels on an SM such that the kernel that loses most of
-//! its best performance loses as little as can be.
+//! Algorithm 1 of Warped-Slicer: blocks of K kernels on an SM such that the kernel that loses most
+//! of its best performance loses as little as can be.
 
 /// What one kernel asks of an SM.
 #[derive(Clone, Debug, PartialEq)]

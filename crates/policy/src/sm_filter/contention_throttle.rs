@@ -1,4 +1,4 @@
-//! Fewer SMs take blocks while contention grows (Do et al. 2017, seed 001, Algorithm 2).
+//! Fewer SMs take blocks while contention grows (Do et al. 2017, Algorithm 2).
 //!
 //! Contention is the change of DRAM-full stalls and of stalls of replies on their way into the
 //! network, over the change of core cycles since the last check. Greater than at the last check:
@@ -29,7 +29,7 @@ pub struct ContentionThrottle {
 impl Policy for ContentionThrottle {
     const FACTS: Facts = Facts {
         about: "One SM fewer takes blocks when stalls of DRAM and network have grown, else more.",
-        source: "Do et al. 2017 (seed 001), Algorithm 2",
+        source: "Do et al. 2017, Algorithm 2",
         state: "5 x 64 + log2(SMs + 1): cycle and stalls of the last check, its contention as a \
                 fraction, the limit",
         bits: |spec| 5 * 64 + bits_for(u64::from(spec.gpu.sms) + 1),

@@ -14,7 +14,7 @@ pub struct Grr {
 impl Policy for Grr {
     const FACTS: Facts = Facts {
         about: "Greedy then round robin: the last warp until it cannot issue, then the next.",
-        source: "coarse-grained round robin in Do et al. 2017 (seed 001), section 4.1",
+        source: "coarse-grained round robin in Do et al. 2017, section 4.1",
         state: "schedulers x log2(warps of one): the last warp",
         bits: |spec| schedulers(spec) * bits_for(warps_a_scheduler(spec)),
         part: Part::Sm,

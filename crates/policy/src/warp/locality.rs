@@ -1,4 +1,4 @@
-//! Locality-aware warp scheduling (Chen, NTU thesis 2016, seed 004, section 3.4): two levels, of
+//! Locality-aware warp scheduling (Chen, NTU thesis 2016, section 3.4): two levels, of
 //! which the inner prefers warps that share lines with the last one.
 //!
 //! Only warps of the active group issue: the last one goes on (greedy); when it cannot, the one
@@ -33,7 +33,7 @@ impl Policy for Locality {
     const FACTS: Facts = Facts {
         about: "Only a group of warps issues: the last one, then the one that shares most lines \
                 with it; who waits makes room for the pending warp that shares most with the group.",
-        source: "Chen, NTU thesis 2016 (seed 004), section 3.4",
+        source: "Chen, NTU thesis 2016, section 3.4",
         state: "warps x warps / 2 x 8 (table of pairs) + warps x arrays x (log2(regions) + \
                 sub-regions) + schedulers x (last warp + a bit a warp)",
         bits,

@@ -1,4 +1,4 @@
-//! Warps that stalled longest first (Do et al. 2017, seed 001, section 4.2, Algorithm 1).
+//! Warps that stalled longest first (Do et al. 2017, section 4.2, Algorithm 1).
 //!
 //! Every hardware warp has a counter of the cycles in which a control hazard, a data hazard or a
 //! full pipe kept its next instruction from issuing, over the warp's life. Warps are sorted by it
@@ -30,7 +30,7 @@ pub struct LongLatencyFirst {
 impl Policy for LongLatencyFirst {
     const FACTS: Facts = Facts {
         about: "Warps that stalled for most cycles first, within a block or over the scheduler.",
-        source: "Do et al. 2017 (seed 001), Algorithm 1",
+        source: "Do et al. 2017, Algorithm 1",
         state: "warps x counter_bits: a stall counter each",
         bits: |spec| warps(spec) * u64::from(settings(spec).counter_bits),
         part: Part::Sm,

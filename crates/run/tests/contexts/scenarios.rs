@@ -1,4 +1,4 @@
-//! Scenarios of the paper, worked by hand (seed 000, section 6).
+//! Scenarios of the paper, worked by hand (GPUDuet, section 6).
 
 use super::{Kernel, count, cycles, finished, run, spec};
 use warploom_config::GpuSpec;

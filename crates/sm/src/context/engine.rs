@@ -1,4 +1,4 @@
-//! What leaves and comes in, and when: the context switching logic (seed 000, section 6.6).
+//! What leaves and comes in, and when: the context switching logic (GPUDuet, section 6.6).
 //!
 //! At the end of a cycle, while the port is free: the oldest ready unit comes in, if it has room,
 //! in the place of the oldest stalled one if not; without a ready unit, the oldest stalled one

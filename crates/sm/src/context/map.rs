@@ -1,5 +1,5 @@
 //! The allocation map: a bit for each 128 bytes of register file, shared memory and L1D, which have
-//! one logical address space in this order (seed 000, section 6.6).
+//! one logical address space in this order (GPUDuet, section 6.6).
 
 use warploom_config::ContextStorage;
 

@@ -3,7 +3,7 @@
 //! Present registers begin at the bottom of the register file, a block's shared memory at that of
 //! shared memory; what is out lies at the top. A register context may lie in shared memory or L1D,
 //! a shared-memory context in the register file or L1D: in the memory of its own kind it would be
-//! present (seed 000, section 6.6). The content of a slot may lie anywhere.
+//! present (GPUDuet, section 6.6). The content of a slot may lie anywhere.
 
 use super::map::{Map, Region, Span};
 use super::tables::{BlockEntry, State, WarpEntry};

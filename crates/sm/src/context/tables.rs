@@ -1,4 +1,4 @@
-//! The warp context table, the block context table and their queues (seed 000, section 6.6, Fig. 11
+//! The warp context table, the block context table and their queues (GPUDuet, section 6.6, Fig. 11
 //! and Table 4).
 
 use super::map::Span;

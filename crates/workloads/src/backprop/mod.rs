@@ -16,7 +16,7 @@ pub(crate) const WORKLOAD: WorkloadInfo = WorkloadInfo {
     name: "backprop",
     suite: Suite::Rodinia,
     sentence: "Training step of a perceptron: a tree sum in shared memory, then a weight update.",
-    source: "Rodinia, backprop; BP_1 and BP_2 in seed 000, BAK in 002, BP in 004",
+    source: "Rodinia, backprop; BP_1 and BP_2 in GPUDuet, BAK in 002, BP in 004",
     notes: include_str!("notes.md"),
     ptx: include_str!("kernel.ptx"),
     kernels: &[

@@ -16,7 +16,7 @@ pub(crate) const WORKLOAD: WorkloadInfo = WorkloadInfo {
     name: "bfs",
     suite: Suite::Rodinia,
     sentence: "Breadth-first search over a graph: irregular loads, two launches a level.",
-    source: "Rodinia, bfs; BFS in seeds 000, 002 and 003",
+    source: "Rodinia, bfs; BFS in GPUDuet, CRAT and Warped-Slicer",
     notes: include_str!("notes.md"),
     ptx: include_str!("kernel.ptx"),
     kernels: &[
@@ -48,7 +48,7 @@ pub(crate) const WORKLOAD: WorkloadInfo = WorkloadInfo {
         },
         Variant {
             name: "uniform-16m",
-            sentence: "The same with the 16 million nodes of seed 000 at size paper.",
+            sentence: "The same with the 16 million nodes of GPUDuet at size paper.",
             launches: |request| UNIFORM_16M.shapes(request.size),
             program: |request| UNIFORM_16M.program(request),
         },

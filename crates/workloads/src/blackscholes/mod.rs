@@ -11,7 +11,7 @@ pub(crate) const WORKLOAD: WorkloadInfo = WorkloadInfo {
     name: "blackscholes",
     suite: Suite::CudaSdk,
     sentence: "European options in closed form: five streams and special functions.",
-    source: "CUDA SDK, sample BlackScholes; BLK in seeds 002 and 003",
+    source: "CUDA SDK, sample BlackScholes; BLK in CRAT and Warped-Slicer",
     notes: include_str!("notes.md"),
     ptx: include_str!("kernel.ptx"),
     kernels: &[KernelInfo {
@@ -29,19 +29,19 @@ pub(crate) const WORKLOAD: WorkloadInfo = WorkloadInfo {
         },
         Variant {
             name: "options1m",
-            sentence: "At size paper 1,000,000 options: an input of seed 002, Fig. 18.",
+            sentence: "At size paper 1,000,000 options: an input of CRAT, Fig. 18.",
             launches: |_| vec![SHAPE],
             program: |request| program(request, 1_000_000),
         },
         Variant {
             name: "options2m",
-            sentence: "At size paper 2,000,000 options: an input of seed 002, Fig. 18.",
+            sentence: "At size paper 2,000,000 options: an input of CRAT, Fig. 18.",
             launches: |_| vec![SHAPE],
             program: |request| program(request, 2_000_000),
         },
         Variant {
             name: "options8m",
-            sentence: "At size paper 8,000,000 options: an input of seed 002, Fig. 18.",
+            sentence: "At size paper 8,000,000 options: an input of CRAT, Fig. 18.",
             launches: |_| vec![SHAPE],
             program: |request| program(request, 8_000_000),
         },

@@ -14,7 +14,7 @@ pub(crate) const WORKLOAD: WorkloadInfo = WorkloadInfo {
     name: "btree",
     suite: Suite::Rodinia,
     sentence: "Look-ups in a B+ tree: a block compares all keys of a node at once.",
-    source: "Rodinia, b+tree; BT in seed 000, B+T in seed 002",
+    source: "Rodinia, b+tree; BT in GPUDuet, B+T in CRAT",
     notes: include_str!("notes.md"),
     ptx: include_str!("kernel.ptx"),
     kernels: &[KernelInfo {

@@ -16,7 +16,7 @@ pub(crate) const WORKLOAD: WorkloadInfo = WorkloadInfo {
     name: "cfd",
     suite: Suite::Rodinia,
     sentence: "Fluxes over an unstructured mesh of tetrahedra: many registers, gathered neighbours.",
-    source: "Rodinia, cfd (euler3d); CFD in seeds 000 and 002",
+    source: "Rodinia, cfd (euler3d); CFD in GPUDuet and CRAT",
     notes: include_str!("notes.md"),
     ptx: include_str!("kernel.ptx"),
     kernels: &[KernelInfo {
@@ -34,7 +34,7 @@ pub(crate) const WORKLOAD: WorkloadInfo = WorkloadInfo {
         },
         Variant {
             name: "missile256",
-            sentence: "The same in blocks of 256, as seed 002's (reg, TLP) points need.",
+            sentence: "The same in blocks of 256, as CRAT's (reg, TLP) points need.",
             launches: |request| vec![MISSILE_256.shape(request.size)],
             program: |request| MISSILE_256.program(request),
         },

@@ -12,7 +12,7 @@ pub(crate) const WORKLOAD: WorkloadInfo = WorkloadInfo {
     name: "2dconv",
     suite: Suite::PolyBench,
     sentence: "A 3 x 3 convolution of an image, straight from global memory.",
-    source: "PolyBench/GPU, 2DCONV; CONV in seed 000",
+    source: "PolyBench/GPU, 2DCONV; CONV in GPUDuet",
     notes: include_str!("notes.md"),
     ptx: include_str!("kernel.ptx"),
     kernels: &[KernelInfo {

@@ -12,7 +12,7 @@ pub(crate) const WORKLOAD: WorkloadInfo = WorkloadInfo {
     name: "convolutionseparable",
     suite: Suite::CudaSdk,
     sentence: "A separable convolution of radius 8: rows, then columns, tiles in shared memory.",
-    source: "CUDA SDK, sample convolutionSeparable; CONV in seed 004",
+    source: "CUDA SDK, sample convolutionSeparable; CONV in Chen 2016",
     notes: include_str!("notes.md"),
     ptx: include_str!("kernel.ptx"),
     kernels: &[

@@ -14,7 +14,7 @@ pub(crate) const WORKLOAD: WorkloadInfo = WorkloadInfo {
     name: "cutcp",
     suite: Suite::Parboil,
     sentence: "Potential on a lattice of charges within a cutoff, from bins in shared memory.",
-    source: "Parboil, cutcp; CP in seed 000",
+    source: "Parboil, cutcp; CP in GPUDuet",
     notes: include_str!("notes.md"),
     ptx: include_str!("kernel.ptx"),
     kernels: &[KernelInfo {

@@ -18,7 +18,7 @@ pub(crate) const WORKLOAD: WorkloadInfo = WorkloadInfo {
     name: "dwt2d",
     suite: Suite::Rodinia,
     sentence: "Wavelet transform of an image: a split into components, then sliding windows.",
-    source: "Rodinia, dwt2d; DWT_1 and DWT_2 in seed 000",
+    source: "Rodinia, dwt2d; DWT_1 and DWT_2 in GPUDuet",
     notes: include_str!("notes.md"),
     ptx: include_str!("kernel.ptx"),
     kernels: &[
@@ -38,7 +38,7 @@ pub(crate) const WORKLOAD: WorkloadInfo = WorkloadInfo {
     variants: &[
         Variant {
             name: "rgb",
-            sentence: "Two or three levels; at size paper seed 000's 1,024 x 1,024 pixels, 4,096 \
+            sentence: "Two or three levels; at size paper GPUDuet's 1,024 x 1,024 pixels, 4,096 \
                        blocks and 90.",
             launches: |request| shapes(BENCHMARK, request),
             program: |request| program(BENCHMARK, request),
@@ -46,7 +46,7 @@ pub(crate) const WORKLOAD: WorkloadInfo = WorkloadInfo {
         Variant {
             name: "strips128",
             sentence: "The same with strips of at most 128 columns and a window that does not \
-                       slide: seed 000's ten blocks an SM, and enough of them.",
+                       slide: GPUDuet's ten blocks an SM, and enough of them.",
             launches: |request| shapes(STRIPS_128, request),
             program: |request| program(STRIPS_128, request),
         },

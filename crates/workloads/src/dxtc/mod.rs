@@ -14,7 +14,7 @@ pub(crate) const WORKLOAD: WorkloadInfo = WorkloadInfo {
     name: "dxtc",
     suite: Suite::CudaSdk,
     sentence: "DXT1 compression: end colours and indices of 4 x 4 pixels by trying all clusterings.",
-    source: "CUDA SDK, sample dxtc; DTC in seed 002, DXT in 003",
+    source: "CUDA SDK, sample dxtc; DTC in CRAT, DXT in 003",
     notes: include_str!("notes.md"),
     ptx: include_str!("kernel.ptx"),
     kernels: &[KernelInfo {

@@ -14,7 +14,7 @@ pub(crate) const WORKLOAD: WorkloadInfo = WorkloadInfo {
     name: "estimatepi",
     suite: Suite::CudaSdk,
     sentence: "Pi by throwing darts: generators set 2^67 steps apart, then hits added up.",
-    source: "CUDA SDK, sample MC_EstimatePiInlineP; ESP in seed 002",
+    source: "CUDA SDK, sample MC_EstimatePiInlineP; ESP in CRAT",
     notes: include_str!("notes.md"),
     ptx: include_str!("kernel.ptx"),
     kernels: &[

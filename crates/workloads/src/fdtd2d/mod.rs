@@ -11,7 +11,7 @@ pub(crate) const WORKLOAD: WorkloadInfo = WorkloadInfo {
     name: "fdtd2d",
     suite: Suite::PolyBench,
     sentence: "Finite-difference time-domain method in a plane: three stencils a time step.",
-    source: "PolyBench/GPU, FDTD-2D; FDTD_1 and FDTD_2 in seed 000",
+    source: "PolyBench/GPU, FDTD-2D; FDTD_1 and FDTD_2 in GPUDuet",
     notes: include_str!("notes.md"),
     ptx: include_str!("kernel.ptx"),
     kernels: &[

@@ -11,7 +11,7 @@ pub(crate) const WORKLOAD: WorkloadInfo = WorkloadInfo {
     name: "fdtd3d",
     suite: Suite::CudaSdk,
     sentence: "A 25-point stencil over a volume, planes in registers and in shared memory.",
-    source: "CUDA SDK, sample FDTD3d; FDTD in seed 002",
+    source: "CUDA SDK, sample FDTD3d; FDTD in CRAT",
     notes: include_str!("notes.md"),
     ptx: include_str!("kernel.ptx"),
     kernels: &[KernelInfo {

@@ -14,7 +14,7 @@ pub(crate) const WORKLOAD: WorkloadInfo = WorkloadInfo {
     name: "gabor",
     suite: Suite::Vision,
     sentence: "Gabor filters over a pyramid: small convolutions, one filter a launch.",
-    source: "Gabor filter bank of computer vision; Gabor in seed 004",
+    source: "Gabor filter bank of computer vision; Gabor in Chen 2016",
     notes: include_str!("notes.md"),
     ptx: include_str!("kernel.ptx"),
     kernels: &[

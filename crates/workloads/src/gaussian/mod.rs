@@ -11,7 +11,7 @@ pub(crate) const WORKLOAD: WorkloadInfo = WorkloadInfo {
     name: "gaussian",
     suite: Suite::Rodinia,
     sentence: "Gaussian elimination, two launches a pivot; threads walk down columns.",
-    source: "Rodinia, gaussian; GAU in seed 002, GAUSSIAN in seed 004",
+    source: "Rodinia, gaussian; GAU in CRAT, GAUSSIAN in Chen 2016",
     notes: include_str!("notes.md"),
     ptx: include_str!("kernel.ptx"),
     kernels: &[
@@ -31,7 +31,7 @@ pub(crate) const WORKLOAD: WorkloadInfo = WorkloadInfo {
     variants: &[
         Variant {
             name: "square16",
-            sentence: "Blocks of 128 and of 16 x 16; at size paper seed 004's 1,022 launches and \
+            sentence: "Blocks of 128 and of 16 x 16; at size paper Chen 2016's 1,022 launches and \
                        525,308 blocks.",
             launches: |request| SQUARE_16.shapes(request.size),
             program: |request| SQUARE_16.program(request),

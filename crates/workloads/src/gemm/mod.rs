@@ -11,7 +11,7 @@ pub(crate) const WORKLOAD: WorkloadInfo = WorkloadInfo {
     name: "gemm",
     suite: Suite::PolyBench,
     sentence: "C = beta C + alpha A B, every partial sum stored to global memory.",
-    source: "PolyBench/GPU, GEMM; GEMM in seed 000",
+    source: "PolyBench/GPU, GEMM; GEMM in GPUDuet",
     notes: include_str!("notes.md"),
     ptx: include_str!("kernel.ptx"),
     kernels: &[KernelInfo {

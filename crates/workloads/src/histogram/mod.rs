@@ -13,7 +13,7 @@ pub(crate) const WORKLOAD: WorkloadInfo = WorkloadInfo {
     name: "histogram",
     suite: Suite::CudaSdk,
     sentence: "Histograms of bytes: private counters in shared memory, then a merge.",
-    source: "CUDA SDK, sample histogram; HIS in seed 004",
+    source: "CUDA SDK, sample histogram; HIS in Chen 2016",
     notes: include_str!("notes.md"),
     ptx: include_str!("kernel.ptx"),
     kernels: &[
@@ -57,7 +57,7 @@ pub(crate) const WORKLOAD: WorkloadInfo = WorkloadInfo {
         },
         Variant {
             name: "twice",
-            sentence: "Uniform bytes, everything twice: at size paper seed 004's 8 launches and 9,860 blocks.",
+            sentence: "Uniform bytes, everything twice: at size paper Chen's 8 launches, 9,860 blocks.",
             launches: |request| shapes(request, twice(request.size)),
             program: |request| program(request, twice(request.size), uniform),
         },

@@ -15,7 +15,7 @@ pub(crate) const WORKLOAD: WorkloadInfo = WorkloadInfo {
     name: "hotspot",
     suite: Suite::Rodinia,
     sentence: "Heat on a chip: a five-point stencil that takes two steps a launch in shared memory.",
-    source: "Rodinia, hotspot; HS in seeds 000 and 004, HST in 002, HOT in 003",
+    source: "Rodinia, hotspot; HS in GPUDuet and Chen 2016, HST in 002, HOT in 003",
     notes: include_str!("notes.md"),
     ptx: include_str!("kernel.ptx"),
     kernels: &[KernelInfo {
@@ -33,7 +33,7 @@ pub(crate) const WORKLOAD: WorkloadInfo = WorkloadInfo {
         },
         Variant {
             name: "grid512",
-            sentence: "The same with 512 x 512 cells at size paper, as in seed 000.",
+            sentence: "The same with 512 x 512 cells at size paper, as in GPUDuet.",
             launches: |request| vec![shape(&run(request.size, PAPER_512))],
             program: |request| program(request, PAPER_512),
         },

@@ -13,7 +13,7 @@ pub(crate) const WORKLOAD: WorkloadInfo = WorkloadInfo {
     name: "hybridsort",
     suite: Suite::Rodinia,
     sentence: "Sorting: a histogram in shared memory, buckets of even size, merges in each.",
-    source: "Rodinia, hybridsort; HG in seed 000",
+    source: "Rodinia, hybridsort; HG in GPUDuet",
     notes: include_str!("notes.md"),
     ptx: include_str!("kernel.ptx"),
     kernels: &[
@@ -69,7 +69,7 @@ pub(crate) const WORKLOAD: WorkloadInfo = WorkloadInfo {
         },
         Variant {
             name: "blocks512",
-            sentence: "The same with 512 blocks for the histogram, enough to fill seed 000's machine.",
+            sentence: "The same with 512 blocks for the histogram, to fill GPUDuet's machine.",
             launches: |request| SORT_512.shapes(request),
             program: |request| SORT_512.program(request),
         },

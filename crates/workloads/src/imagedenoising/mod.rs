@@ -17,7 +17,7 @@ pub(crate) const WORKLOAD: WorkloadInfo = WorkloadInfo {
     name: "imagedenoising",
     suite: Suite::CudaSdk,
     sentence: "Weighted means of similar pixels and of similar surroundings, by texture.",
-    source: "CUDA SDK, sample imageDenoising; IMG in seed 003",
+    source: "CUDA SDK, sample imageDenoising; IMG in Warped-Slicer",
     notes: include_str!("notes.md"),
     ptx: include_str!("kernel.ptx"),
     kernels: &[

@@ -17,7 +17,7 @@ pub(crate) const WORKLOAD: WorkloadInfo = WorkloadInfo {
     name: "kmeans",
     suite: Suite::Rodinia,
     sentence: "Clustering by k-means: an uncoalesced transposition, then nearest centres.",
-    source: "Rodinia, kmeans; KM in seed 000, KMN in seed 002",
+    source: "Rodinia, kmeans; KM in GPUDuet, KMN in CRAT",
     notes: include_str!("notes.md"),
     ptx: include_str!("kernel.ptx"),
     kernels: &[
@@ -36,7 +36,7 @@ pub(crate) const WORKLOAD: WorkloadInfo = WorkloadInfo {
     ],
     variants: &[Variant {
         name: "kdd",
-        sentence: "At size paper seed 000's 494,020 points of 34 features, 5 clusters, 1,936 blocks.",
+        sentence: "At size paper, GPUDuet's 494,020 points of 34 features, 5 clusters, 1,936 blocks.",
         launches: shapes,
         program,
     }],

@@ -14,7 +14,7 @@ pub(crate) const WORKLOAD: WorkloadInfo = WorkloadInfo {
     name: "lbm",
     suite: Suite::Parboil,
     sentence: "A lattice-Boltzmann step with 19 velocities: twenty arrays streamed in and out.",
-    source: "Parboil, lbm; LBM in seeds 000, 002 and 003",
+    source: "Parboil, lbm; LBM in GPUDuet, CRAT and Warped-Slicer",
     notes: include_str!("notes.md"),
     ptx: include_str!("kernel.ptx"),
     kernels: &[KernelInfo {

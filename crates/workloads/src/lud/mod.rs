@@ -13,7 +13,7 @@ pub(crate) const WORKLOAD: WorkloadInfo = WorkloadInfo {
     name: "lud",
     suite: Suite::Rodinia,
     sentence: "Triangular factors of a matrix by tiles of 16 x 16, three launches a tile.",
-    source: "Rodinia, lud; LUD in seeds 002 and 004",
+    source: "Rodinia, lud; LUD in CRAT and Chen 2016",
     notes: include_str!("notes.md"),
     ptx: include_str!("kernel.ptx"),
     kernels: &[
@@ -38,7 +38,7 @@ pub(crate) const WORKLOAD: WorkloadInfo = WorkloadInfo {
     ],
     variants: &[Variant {
         name: "default",
-        sentence: "At size paper 1,200 x 1,200: seed 004's 223 launches and 140,675 blocks.",
+        sentence: "At size paper 1,200 x 1,200: Chen 2016's 223 launches and 140,675 blocks.",
         launches: |request| shapes(tiles(request.size)),
         program,
     }],

@@ -11,7 +11,7 @@ pub(crate) const WORKLOAD: WorkloadInfo = WorkloadInfo {
     name: "matrixmul",
     suite: Suite::CudaSdk,
     sentence: "Product of two dense matrices, tile by tile through shared memory.",
-    source: "CUDA SDK, sample matrixMul; MMS in seed 000",
+    source: "CUDA SDK, sample matrixMul; MMS in GPUDuet",
     notes: include_str!("notes.md"),
     ptx: include_str!("kernel.ptx"),
     kernels: &[KernelInfo {
@@ -23,7 +23,7 @@ pub(crate) const WORKLOAD: WorkloadInfo = WorkloadInfo {
     variants: &[
         Variant {
             name: "tile32",
-            sentence: "Tiles and blocks of 32 x 32; at size paper the 1,024 x 1,024 matrices of seed 000.",
+            sentence: "Tiles and blocks of 32 x 32; at size paper GPUDuet's 1,024 x 1,024 matrices.",
             launches: |request| vec![shape(request.size, &TILE_32)],
             program: |request| program(request, &TILE_32),
         },

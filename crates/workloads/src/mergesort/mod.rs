@@ -11,7 +11,7 @@ pub(crate) const WORKLOAD: WorkloadInfo = WorkloadInfo {
     name: "mergesort",
     suite: Suite::CudaSdk,
     sentence: "Merge sort of keys with values: tiles in shared memory, then four launches a stage.",
-    source: "CUDA SDK, sample mergeSort; MergeSort in seed 001",
+    source: "CUDA SDK, sample mergeSort; MergeSort in Do et al. 2017",
     notes: include_str!("notes.md"),
     ptx: include_str!("kernel.ptx"),
     kernels: &[

@@ -12,7 +12,7 @@ pub(crate) const WORKLOAD: WorkloadInfo = WorkloadInfo {
     name: "2mm",
     suite: Suite::PolyBench,
     sentence: "Two matrix products in a row, every partial sum stored to global memory.",
-    source: "PolyBench/GPU, 2MM; MM in seed 000",
+    source: "PolyBench/GPU, 2MM; MM in GPUDuet",
     notes: include_str!("notes.md"),
     ptx: include_str!("kernel.ptx"),
     kernels: &[

@@ -14,7 +14,7 @@ pub(crate) const WORKLOAD: WorkloadInfo = WorkloadInfo {
     name: "montecarlo",
     suite: Suite::CudaSdk,
     sentence: "Call options by Monte Carlo: normal samples once, then a block an option over them all.",
-    source: "CUDA SDK, sample MonteCarlo; Monte-Carlo in seed 001",
+    source: "CUDA SDK, sample MonteCarlo; Monte-Carlo in Do et al. 2017",
     notes: include_str!("notes.md"),
     ptx: include_str!("kernel.ptx"),
     kernels: &[

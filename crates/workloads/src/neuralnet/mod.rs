@@ -14,7 +14,7 @@ pub(crate) const WORKLOAD: WorkloadInfo = WorkloadInfo {
     name: "neuralnet",
     suite: Suite::Ispass2009,
     sentence: "Digits read by two convolutions and two full layers, a thread a neuron.",
-    source: "ISPASS-2009 benchmarks, NN (B. Conan and K. Guy); NN in seed 003",
+    source: "ISPASS-2009 benchmarks, NN (B. Conan and K. Guy); NN in Warped-Slicer",
     notes: include_str!("notes.md"),
     ptx: include_str!("kernel.ptx"),
     kernels: &[

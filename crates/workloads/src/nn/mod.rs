@@ -13,7 +13,7 @@ pub(crate) const WORKLOAD: WorkloadInfo = WorkloadInfo {
     name: "nn",
     suite: Suite::Rodinia,
     sentence: "Distance of every storm's place to a given one: three loads and stores, a root.",
-    source: "Rodinia, nn; KNN in seed 003, NN in seed 004",
+    source: "Rodinia, nn; KNN in Warped-Slicer, NN in Chen 2016",
     notes: include_str!("notes.md"),
     ptx: include_str!("kernel.ptx"),
     kernels: &[KernelInfo {
@@ -25,13 +25,13 @@ pub(crate) const WORKLOAD: WorkloadInfo = WorkloadInfo {
     variants: &[
         Variant {
             name: "block256",
-            sentence: "Blocks of 256; at size paper 2,673 of them, as in seed 003.",
+            sentence: "Blocks of 256; at size paper 2,673 of them, as in Warped-Slicer.",
             launches: |request| vec![BLOCK_256.shape(request.size)],
             program: |request| BLOCK_256.program(request),
         },
         Variant {
             name: "block32",
-            sentence: "Blocks of one warp; at size paper 5,120 of them, as in seed 004.",
+            sentence: "Blocks of one warp; at size paper 5,120 of them, as in Chen 2016.",
             launches: |request| vec![BLOCK_32.shape(request.size)],
             program: |request| BLOCK_32.program(request),
         },

@@ -14,7 +14,7 @@ pub(crate) const WORKLOAD: WorkloadInfo = WorkloadInfo {
     name: "nw",
     suite: Suite::Rodinia,
     sentence: "Alignment of two sequences over anti-diagonals of tiles; blocks of half a warp.",
-    source: "Rodinia, nw; NEED in seed 002, NW in seed 004",
+    source: "Rodinia, nw; NEED in CRAT, NW in Chen 2016",
     notes: include_str!("notes.md"),
     ptx: include_str!("kernel.ptx"),
     kernels: &[
@@ -33,7 +33,7 @@ pub(crate) const WORKLOAD: WorkloadInfo = WorkloadInfo {
     ],
     variants: &[Variant {
         name: "default",
-        sentence: "At size paper sequences of 4,096: seed 004's 511 launches and 65,536 blocks.",
+        sentence: "At size paper sequences of 4,096: Chen 2016's 511 launches and 65,536 blocks.",
         launches: |request| shapes(tiles(request.size)),
         program,
     }],

@@ -16,7 +16,7 @@ pub(crate) const WORKLOAD: WorkloadInfo = WorkloadInfo {
     name: "particlefilter",
     suite: Suite::Rodinia,
     sentence: "Resampling of a particle filter: a sequential search a thread, in double precision.",
-    source: "Rodinia, particlefilter (naive); PTF in seed 002",
+    source: "Rodinia, particlefilter (naive); PTF in CRAT",
     notes: include_str!("notes.md"),
     ptx: include_str!("kernel.ptx"),
     kernels: &[KernelInfo {

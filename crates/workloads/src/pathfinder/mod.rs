@@ -11,7 +11,7 @@ pub(crate) const WORKLOAD: WorkloadInfo = WorkloadInfo {
     name: "pathfinder",
     suite: Suite::Rodinia,
     sentence: "Cheapest way down a grid: many rows a launch in shared memory, with a wide halo.",
-    source: "Rodinia, pathfinder; PATH in seed 002",
+    source: "Rodinia, pathfinder; PATH in CRAT",
     notes: include_str!("notes.md"),
     ptx: include_str!("kernel.ptx"),
     kernels: &[KernelInfo {

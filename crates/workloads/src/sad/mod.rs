@@ -16,7 +16,7 @@ pub(crate) const WORKLOAD: WorkloadInfo = WorkloadInfo {
     name: "sad",
     suite: Suite::Parboil,
     sentence: "Differences between blocks of two frames at all displacements, by texture.",
-    source: "Parboil, sad; SAD_1 and SAD_2 in seed 000",
+    source: "Parboil, sad; SAD_1 and SAD_2 in GPUDuet",
     notes: include_str!("notes.md"),
     ptx: include_str!("kernel.ptx"),
     kernels: &[

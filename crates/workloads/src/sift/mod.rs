@@ -16,7 +16,7 @@ pub(crate) const WORKLOAD: WorkloadInfo = WorkloadInfo {
     name: "sift",
     suite: Suite::Vision,
     sentence: "SIFT: extrema of differences of Gaussians, then orientations and descriptors.",
-    source: "Lowe, IJCV 2004; SIFT in seed 004",
+    source: "Lowe, IJCV 2004; SIFT in Chen 2016",
     notes: include_str!("notes.md"),
     ptx: include_str!("kernel.ptx"),
     kernels: &[

@@ -11,7 +11,7 @@ pub(crate) const WORKLOAD: WorkloadInfo = WorkloadInfo {
     name: "simplemultigpu",
     suite: Suite::CudaSdk,
     sentence: "Sum of a long vector: 8,192 threads stride through it, and the host adds their sums.",
-    source: "CUDA SDK, sample simpleMultiGPU; SimpleMultiGPU in seed 001",
+    source: "CUDA SDK, sample simpleMultiGPU; SimpleMultiGPU in Do et al. 2017",
     notes: include_str!("notes.md"),
     ptx: include_str!("kernel.ptx"),
     kernels: &[KernelInfo {

@@ -16,7 +16,7 @@ pub(crate) const WORKLOAD: WorkloadInfo = WorkloadInfo {
     name: "srad",
     suite: Suite::Rodinia,
     sentence: "Anisotropic diffusion of an ultrasound image: two stencils an iteration in tiles.",
-    source: "Rodinia, srad (version 2); SRAD in seeds 002 and 004",
+    source: "Rodinia, srad (version 2); SRAD in CRAT and Chen 2016",
     notes: include_str!("notes.md"),
     ptx: include_str!("kernel.ptx"),
     kernels: &[
@@ -35,7 +35,7 @@ pub(crate) const WORKLOAD: WorkloadInfo = WorkloadInfo {
     ],
     variants: &[Variant {
         name: "default",
-        sentence: "At size paper 2,048 x 2,048, two iterations: seed 004's 4 launches and 65,536 \
+        sentence: "At size paper 2,048 x 2,048, two iterations: Chen 2016's 4 launches and 65,536 \
                    blocks.",
         launches: |request| shapes(sides(request.size)).to_vec(),
         program,

@@ -13,7 +13,7 @@ pub(crate) const WORKLOAD: WorkloadInfo = WorkloadInfo {
     name: "storegpu",
     suite: Suite::Ispass2009,
     sentence: "Hashes of windows that slide over a buffer: one thread a window, in shared memory.",
-    source: "ISPASS-2009 benchmarks, STO (S. Al-Kiswany et al., HPDC 2008); StoreGPU in seed 001",
+    source: "ISPASS-2009 benchmarks, STO (S. Al-Kiswany et al., HPDC 2008); StoreGPU in Do et al.",
     notes: include_str!("notes.md"),
     ptx: include_str!("kernel.ptx"),
     kernels: &[

@@ -14,7 +14,7 @@ pub(crate) const WORKLOAD: WorkloadInfo = WorkloadInfo {
     name: "streamcluster",
     suite: Suite::Rodinia,
     sentence: "Distance of all points to a candidate centre: long coalesced streams, scattered sums.",
-    source: "Rodinia, streamcluster; STM in seed 002",
+    source: "Rodinia, streamcluster; STM in CRAT",
     notes: include_str!("notes.md"),
     ptx: include_str!("kernel.ptx"),
     kernels: &[KernelInfo {

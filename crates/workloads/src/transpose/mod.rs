@@ -11,7 +11,7 @@ pub(crate) const WORKLOAD: WorkloadInfo = WorkloadInfo {
     name: "transpose",
     suite: Suite::CudaSdk,
     sentence: "Transposition of a matrix, from the naive way to padded tiles in shared memory.",
-    source: "CUDA SDK, sample transpose; TRAN in seed 004",
+    source: "CUDA SDK, sample transpose; TRAN in Chen 2016",
     notes: include_str!("notes.md"),
     ptx: include_str!("kernel.ptx"),
     kernels: &KERNELS,
@@ -24,7 +24,7 @@ pub(crate) const WORKLOAD: WorkloadInfo = WorkloadInfo {
         },
         Variant {
             name: "tile16",
-            sentence: "All eight kernels three times, tiles and blocks of 16 x 16: at size paper seed 004's \
+            sentence: "All eight kernels three times, tiles and blocks of 16 x 16: at size paper Chen's \
                        24 launches and 98,304 blocks.",
             launches: |request| shapes(&TILE_16, request),
             program: |request| program(&TILE_16, request),

@@ -11,7 +11,7 @@ pub(crate) const WORKLOAD: WorkloadInfo = WorkloadInfo {
     name: "vectoradd",
     suite: Suite::CudaSdk,
     sentence: "Sum of two vectors: one thread an element, nothing but streaming.",
-    source: "CUDA SDK, sample vectorAdd; VectorAddition in seed 001",
+    source: "CUDA SDK, sample vectorAdd; VectorAddition in Do et al. 2017",
     notes: include_str!("notes.md"),
     ptx: include_str!("kernel.ptx"),
     kernels: &[KernelInfo {

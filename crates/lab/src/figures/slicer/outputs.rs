@@ -17,7 +17,8 @@ const SETS: [&str; 6] = [
     "fixed.third=1",
 ];
 
-/// Every pair and triple of seed 003 under every multiprogramming policy, at a size of its inputs.
+/// Every pair and triple of Warped-Slicer under every multiprogramming policy, at a size of its
+/// inputs.
 pub fn every_mix(size: Size) -> Vec<RunSpec> {
     let policies = warploom_policy::all().filter(|policy| policy.key == "gpu.multiprogram");
     let policies: Vec<&str> = policies.map(|policy| policy.name).collect();
