@@ -144,8 +144,8 @@ impl StatsArgs {
         }
     }
 
-    /// Prints the result as `shown` renders it and writes the files that were asked for. A file that
-    /// cannot be written takes nothing away from what is printed.
+    /// Prints the result as `shown` renders it and writes the files that were asked for. The result
+    /// is printed even if a file cannot be written.
     pub fn hand_out(
         &self,
         mut result: RunReport,
