@@ -70,11 +70,9 @@ pub struct Drawn {
     pub checks: Checks,
 }
 
-/// How cycles were run that were not steps: the most that the machine went on by at once while a
-/// kernel ran, and those in spells.
+/// Cycles of a run that were run in spells.
 #[derive(Clone, Copy)]
 pub struct Ahead {
-    pub longest: Cycle,
     pub in_spells: Cycle,
 }
 
@@ -112,7 +110,7 @@ pub fn run_drawn(
     memory.limit_heap(0, HEAP_BYTES).expect("it is not there");
     memory.open_heap(0).expect("room");
     let mut gpu = Gpu::new(gpu.clone(), threads, Probe::default());
-    let (mut fault, mut longest) = (None, 0);
+    let mut fault = None;
     for _ in 0..2 {
         for (program, grid) in kernels {
             let launch = launch(program, *grid, (&gpu, kind.checks), buffer);
@@ -128,12 +126,10 @@ pub fn run_drawn(
                 filled.expect("it is there");
                 gpu.pass_gap(slot);
             }
-            let before = gpu.now();
             let done = match ahead {
                 true => gpu.advance(&mut memory, Cycle::MAX),
                 false => gpu.step(&mut memory, Cycle::MAX),
             };
-            longest = longest.max(gpu.now() - before);
             match done {
                 Ok(()) => {}
                 Err(Stop::Fault(found)) => fault = Some(format!("{found:?}")),
@@ -157,7 +153,7 @@ pub fn run_drawn(
         findings: gpu.take_findings(),
     };
     let in_spells = gpu.cycles_in_spells();
-    (seen, Ahead { longest, in_spells })
+    (seen, Ahead { in_spells })
 }
 
 /// A surface and texture of the first allocation, which handle 1 names.
