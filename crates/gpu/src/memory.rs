@@ -264,18 +264,6 @@ impl MemorySystem {
         self.freed.clear();
     }
 
-    /// See [`Back::note_waiting`].
-    #[inline]
-    pub fn note_waiting(&mut self, sm: usize, replies: u32) {
-        self.back_mut().note_waiting(sm, replies);
-    }
-
-    /// See [`Back::end_exchange`].
-    #[inline]
-    pub fn end_exchange(&mut self) {
-        self.back_mut().end_exchange();
-    }
-
     /// Nothing is anywhere behind the links.
     pub fn is_idle(&self) -> bool {
         debug_assert!(self.apart.is_settled(), "the back has post");

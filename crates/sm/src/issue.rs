@@ -341,9 +341,6 @@ impl Sm {
         if self.out.finding.is_some() {
             self.keep_finding(w, memory);
         }
-        if self.watched.is_some() {
-            self.watch_issue(slot, now, memory);
-        }
         Ok(())
     }
 
