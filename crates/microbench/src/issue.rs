@@ -214,7 +214,7 @@ fn collector_ports(gpu: &GpuSpec, set: Set) -> u32 {
     sets.map(ports).iter().sum::<u32>() * collectors.steps_per_cycle
 }
 
-/// 3.x asks the schedulers in a fixed order (model page, section 3.3): where units take less than
+/// 3.x asks the schedulers in a fixed order (docs/model/sm.md, Issue): where units take less than
 /// all schedulers issue, the last may get nothing until the others have ended, and then has as much
 /// to do alone. The least rate that leaves, and why.
 fn starved(gpu: &GpuSpec, peak: f64) -> (f64, String) {

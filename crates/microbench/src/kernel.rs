@@ -155,7 +155,7 @@ pub(crate) struct Code {
     count: usize,
 }
 
-/// Instructions that one fetch brings (model page, section 3.1).
+/// Instructions that one fetch brings (docs/model/sm.md, Fetch and decode).
 pub(crate) const PER_FETCH: usize = 2;
 
 impl Code {

@@ -167,9 +167,10 @@ fn edges(gpu: &GpuSpec, wait: &[Stage]) -> f64 {
 /// Core cycles in which the part waits for warps that are left alone at the end, and why.
 ///
 /// Of the collectors with their operands the one behind that which was sent last goes first, where
-/// sub-cores have their own the first one (model page, section 3.5): an instruction may wait until
-/// no other comes, and its warp with it. In the worst case one warp of each scheduler does all of
-/// its work after the others, and the part stands idle for one wait in every [`AHEAD`] of them.
+/// sub-cores have their own the first one (docs/model/sm.md, Operand collectors): an instruction
+/// may wait until no other comes, and its warp with it. In the worst case one warp of each
+/// scheduler does all of its work after the others, and the part stands idle for one wait in every
+/// [`AHEAD`] of them.
 fn left_alone(gpu: &GpuSpec, wait: f64) -> (f64, String) {
     let schedulers = gpu.sm.schedulers.min(WARPS);
     let turns = f64::from(COUNT / AHEAD);

@@ -61,8 +61,8 @@ const fn next_multiple(now: Cycle, cycles: Cycle) -> Cycle {
 }
 
 /// The cycle in which the machine stops for a fault in cycle `now`. However it is run, nothing of
-/// it has run further: the back of the memory system may have run the next spell, and a crew the
-/// cycle behind that.
+/// it has run further: the back of the memory system may have run the next spell. The cycle behind
+/// that stays, so that runs with faults end where they always have.
 pub(super) const fn stop_behind(now: Cycle) -> Cycle {
     next_multiple(now, MOST) + MOST + 1
 }
@@ -290,7 +290,7 @@ impl Gpu {
             return None;
         }
         let end = self.end_behind(now, limit)?;
-        if self.memory.is_idle() && self.sms.next_wake() > now || self.sms.are_ahead() {
+        if self.memory.is_idle() && self.sms.next_wake() > now {
             return None;
         }
         if !self.dispatcher.may_begin_spell() {

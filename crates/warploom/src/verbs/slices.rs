@@ -207,7 +207,7 @@ fn lower(source: &Source) -> Result<Vec<Program>, Failure> {
 
 /// Kernels of a host program with their first launches.
 fn of_launches(args: &Args) -> Result<Report, Failure> {
-    let gpu = args.gpu.spec()?;
+    let gpu = args.gpu.spec(std::slice::from_ref(&args.target))?;
     let mut program = target::program(&args.target, args.size, args.seed, &args.launch, &gpu)?;
     let mut look = Look {
         at: &args.at,
