@@ -10,15 +10,16 @@
 //! either runs, so that of a load and a store one always tells; notes are only ever forgotten when
 //! every store is visible.
 
-use crate::block::BlockState;
-use crate::launch::LaunchContext;
-use crate::log::{LINE_SHIFT, MemPort, WriteLog};
-use crate::machine::Machine;
-use crate::memory::{Allocation, DeviceMemory};
-use crate::space::is_global;
-use crate::span::HalfWarp;
-use crate::step::{Effect, Env, MemEffect, MemKind, StepOut};
-use crate::warp::WarpState;
+use crate::context::LaunchContext;
+use crate::inst::InstExec;
+use crate::memory::address_space::is_global;
+use crate::memory::device::{Allocation, DeviceMemory};
+use crate::memory::effect::{MemEffect, MemKind};
+use crate::memory::span::HalfWarp;
+use crate::memory::write_log::{LINE_SHIFT, MemPort, WriteLog};
+use crate::outcome::{Effect, Env, StepOut};
+use crate::state::block::BlockState;
+use crate::state::warp::WarpState;
 use std::sync::atomic::{AtomicU8, Ordering};
 use warploom_base::{LaneMask, Pc, WARP_SIZE, bits, lanes_of};
 use warploom_ir::{MemSpace, Op};
@@ -349,7 +350,7 @@ impl Loaded {
             now: 0,
         };
         out.addrs = self.addrs;
-        let mut machine = Machine {
+        let mut machine = InstExec {
             ctx,
             block,
             warp,
@@ -357,6 +358,7 @@ impl Loaded {
             env: &Env::default(),
             out,
             inst: &decoded.inst,
+            polls: decoded.polls,
             pc: self.pc,
             mask: self.lanes,
         };

@@ -1,17 +1,18 @@
 //! What executes an instruction: chosen once, when its launch is prepared.
 //!
 //! Operations of which kernels consist have a function for each type, which does nothing else. The
-//! others go through `Machine::operate`, which looks at operation and type every time.
+//! others go through `InstExec::operate`, which looks at operation and type every time.
 
-use crate::bit_ops::{logic, shl, shr};
-use crate::compare::setp;
-use crate::float_ops::{float_bin, fma};
-use crate::int_ops::{int_bin, mad, mul};
-use crate::load_ops::load;
-use crate::move_ops::mov;
-use crate::space::cvta;
-use crate::store_ops::store;
-use crate::wide::{Run, Wide};
+use crate::handler::Run;
+use crate::host_isa::Wide;
+use crate::ops::address::cvta;
+use crate::ops::bits::{logic, shl, shr};
+use crate::ops::compare::setp;
+use crate::ops::float::{float_bin, fma};
+use crate::ops::integer::{int_bin, mad, mul};
+use crate::ops::load::load;
+use crate::ops::moves::mov;
+use crate::ops::store::store;
 use warploom_ir::{CacheOp, Dst, Inst, Op, Program, Src};
 
 /// An instruction and what executes it, in one line of the host's cache.

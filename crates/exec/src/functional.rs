@@ -2,16 +2,17 @@
 //!
 //! Blocks start in order, a few at a time; warps take turns. Everything is visible at once.
 
-use crate::atomic::{AtomicMode, apply_atomic};
-use crate::barrier::{BarrierOutcome, BarrierRelease};
-use crate::block::BlockState;
+use crate::context::LaunchContext;
 use crate::fault::{Fault, FindingReport};
-use crate::launch::LaunchContext;
-use crate::log::{MemPort, WriteLog};
-use crate::memory::DeviceMemory;
-use crate::stack::Divergence;
-use crate::step::{Effect, Env, StepOut, report_finding, step};
-use crate::warp::WarpState;
+use crate::memory::atomic::{AtomicMode, apply_atomic};
+use crate::memory::device::DeviceMemory;
+use crate::memory::write_log::{MemPort, WriteLog};
+use crate::outcome::{Effect, Env, StepOut};
+use crate::state::barrier::{BarrierOutcome, BarrierRelease};
+use crate::state::block::BlockState;
+use crate::state::stack::Divergence;
+use crate::state::warp::WarpState;
+use crate::step::{report_finding, step};
 use std::collections::VecDeque;
 use std::fmt;
 use warploom_base::{Dim3, lanes_of};

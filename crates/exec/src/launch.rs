@@ -1,14 +1,12 @@
 //! A launch: what stays the same for all blocks of a grid. Validated once, then read by every
 //! [`step()`](crate::step()).
 
-use crate::ahead::Ahead;
-use crate::barrier::BARRIERS;
-use crate::decode::{Decoded, decode};
 use crate::fault::Checks;
-use crate::regs::{Lanes32, Lanes64};
-use crate::stack::BranchOrder;
-use crate::texture::TextureTable;
-use crate::wide::Wide;
+use crate::host_isa::Wide;
+use crate::memory::texture::TextureTable;
+use crate::state::barrier::BARRIERS;
+use crate::state::registers::{Lanes32, Lanes64};
+use crate::state::stack::BranchOrder;
 use std::sync::Arc;
 use warploom_base::{Dim3, Pc};
 use warploom_ir::{ConstValue, Dst, Program, Src};
@@ -129,10 +127,8 @@ pub enum LaunchError {
 
 /// A validated launch. Immutable while it runs, shared by all SMs.
 #[derive(Clone, Debug)]
-pub struct LaunchContext {
+pub struct KernelLaunch {
     pub(crate) program: Arc<Program>,
-    /// The program's instructions, ready to execute.
-    pub(crate) code: Arc<[Decoded]>,
     pub(crate) grid: Dim3,
     pub(crate) block: Dim3,
     pub(crate) block_threads: u32,
@@ -152,7 +148,7 @@ pub struct LaunchContext {
     pub(crate) wide: Wide,
 }
 
-impl LaunchContext {
+impl KernelLaunch {
     /// Checks a launch and resolves the program's constants.
     pub fn new(program: Arc<Program>, spec: LaunchSpec) -> Result<Self, LaunchError> {
         check_program(&program)?;
@@ -169,7 +165,6 @@ impl LaunchContext {
         let consts = consts.collect::<Result<Vec<u64>, _>>()?;
         let wide = Wide::of_host();
         Ok(Self {
-            code: decode(&program, wide).into(),
             consts32: consts.iter().map(|&v| Lanes32([v as u32; 32])).collect(),
             consts64: consts.iter().map(|&v| Lanes64([v; 32])).collect(),
             grid: spec.grid,
@@ -189,31 +184,6 @@ impl LaunchContext {
             wide,
             program,
         })
-    }
-
-    /// The same launch, executed with those vector instructions alone that the program was compiled
-    /// for. Results are the same: this is for tests that say so.
-    pub fn plainly(mut self) -> Self {
-        self.wide = Wide::Plain;
-        self.code = decode(&self.program, self.wide).into();
-        self
-    }
-
-    /// The same launch of another program with the same constants and parameters, such as a part
-    /// of the kernel. It has no shared memory.
-    ///
-    /// # Panics
-    /// If the constants or the parameters differ in number, or the code is inconsistent.
-    pub fn with_program(&self, program: Arc<Program>) -> Self {
-        assert_eq!(program.consts.len(), self.program.consts.len());
-        assert_eq!(program.param_bytes, self.program.param_bytes);
-        assert_eq!(check_program(&program), Ok(()));
-        Self {
-            code: decode(&program, self.wide).into(),
-            program,
-            shared_bytes: 0,
-            ..self.clone()
-        }
     }
 
     /// The eight bytes at an offset of the parameter buffer.
@@ -274,15 +244,6 @@ impl LaunchContext {
     /// The process.
     pub fn asid(&self) -> u8 {
         self.asid
-    }
-
-    /// How SMs may run its warps ahead of each other.
-    pub fn ahead(&self) -> Ahead {
-        let of_code = self.code.iter().map(|decoded| Ahead::of(decoded.inst.op));
-        match self.checks == Checks::default() {
-            true => of_code.min().unwrap_or(Ahead::Noted),
-            false => Ahead::Never,
-        }
     }
 
     /// Optional checks in force.
@@ -359,7 +320,7 @@ fn check_extent(what: &'static str, size: Dim3, limit: Dim3) -> Result<(), Launc
 }
 
 /// Everything that `step` takes for granted of the code.
-fn check_program(program: &Program) -> Result<(), LaunchError> {
+pub(crate) fn check_program(program: &Program) -> Result<(), LaunchError> {
     let bad = |reason| LaunchError::BadProgram {
         kernel: program.name.clone(),
         reason,

@@ -1,0 +1,39 @@
+//! State spaces and the generic windows onto them.
+
+use warploom_ir::{
+    CONST_BASE, CONST_BYTES, GLOBAL_BASE, LOCAL_WINDOW, LOCAL_WINDOW_BYTES, MemSpace, PARAM_WINDOW,
+    PARAM_WINDOW_BYTES, SHARED_WINDOW, SHARED_WINDOW_BYTES,
+};
+
+/// Start and size of a space's generic window; `None` where generic addresses are the space's own.
+pub(crate) fn window(space: MemSpace) -> Option<(u64, u64)> {
+    match space {
+        MemSpace::Shared => Some((SHARED_WINDOW, SHARED_WINDOW_BYTES)),
+        MemSpace::Local | MemSpace::FrameParam => Some((LOCAL_WINDOW, LOCAL_WINDOW_BYTES)),
+        MemSpace::Param => Some((PARAM_WINDOW, PARAM_WINDOW_BYTES)),
+        MemSpace::Generic | MemSpace::Global | MemSpace::Const => None,
+    }
+}
+
+/// A generic address, or what it is in its space, lies in global memory: the others are lower.
+#[inline]
+pub(crate) const fn is_global(address: u64) -> bool {
+    address >= GLOBAL_BASE
+}
+
+/// The space that a generic address lies in, and the address there.
+#[inline]
+pub(crate) fn resolve(address: u64) -> Option<(MemSpace, u64)> {
+    if is_global(address) {
+        return Some((MemSpace::Global, address));
+    }
+    for space in [MemSpace::Shared, MemSpace::Local, MemSpace::Param] {
+        if let Some((start, bytes)) = window(space)
+            && (start..start + bytes).contains(&address)
+        {
+            return Some((space, address - start));
+        }
+    }
+    let constant = (CONST_BASE..CONST_BASE + CONST_BYTES).contains(&address);
+    constant.then_some((MemSpace::Const, address))
+}
