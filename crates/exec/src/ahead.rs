@@ -12,10 +12,10 @@
 
 use crate::context::LaunchContext;
 use crate::inst::InstExec;
-use crate::memory::address_space::is_global;
 use crate::memory::device::{Allocation, DeviceMemory};
 use crate::memory::effect::{MemEffect, MemKind};
 use crate::memory::span::HalfWarp;
+use crate::memory::state_space::is_global;
 use crate::memory::write_log::{LINE_SHIFT, MemPort, WriteLog};
 use crate::outcome::{Effect, Env, StepOut};
 use crate::state::block::BlockState;

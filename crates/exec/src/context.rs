@@ -3,7 +3,7 @@
 use crate::ahead::Ahead;
 use crate::decode::{Decoded, decode};
 use crate::fault::Checks;
-use crate::host_isa::Wide;
+use crate::host_isa::VectorIsa;
 use crate::launch::{KernelLaunch, LaunchError, LaunchSpec, check_program};
 use std::ops::Deref;
 use std::sync::Arc;
@@ -29,29 +29,29 @@ impl LaunchContext {
     /// Checks a launch, resolves the program's constants and decodes its instructions.
     pub fn new(program: Arc<Program>, spec: LaunchSpec) -> Result<Self, LaunchError> {
         let launch = KernelLaunch::new(program, spec)?;
-        let code = decode(&launch.program, launch.wide).into();
+        let code = decode(&launch.program, launch.isa).into();
         Ok(Self { launch, code })
     }
 
-    /// The same launch, executed with those vector instructions alone that the program was compiled
-    /// for. Results are the same: this is for tests that say so.
-    pub fn plainly(mut self) -> Self {
-        self.launch.wide = Wide::Plain;
-        self.code = decode(&self.launch.program, Wide::Plain).into();
+    /// Returns the same launch, executed only with the vector instructions for which the simulator
+    /// was compiled. Used by tests which show that the results are equal.
+    pub fn with_baseline_isa(mut self) -> Self {
+        self.launch.isa = VectorIsa::Baseline;
+        self.code = decode(&self.launch.program, VectorIsa::Baseline).into();
         self
     }
 
-    /// The same launch of another program with the same constants and parameters, such as a part
-    /// of the kernel. It has no shared memory.
+    /// Returns the same launch for another program with the same constants and parameters, such as
+    /// a part of the kernel. The result has no shared memory.
     ///
     /// # Panics
-    /// If the constants or the parameters differ in number, or the code is inconsistent.
+    /// Panics if the constants or the parameters differ in number, or if the code is inconsistent.
     pub fn with_program(&self, program: Arc<Program>) -> Self {
         assert_eq!(program.consts.len(), self.program.consts.len());
         assert_eq!(program.param_bytes, self.program.param_bytes);
         assert_eq!(check_program(&program), Ok(()));
         Self {
-            code: decode(&program, self.wide).into(),
+            code: decode(&program, self.isa).into(),
             launch: KernelLaunch {
                 program,
                 shared_bytes: 0,
@@ -63,9 +63,10 @@ impl LaunchContext {
     /// How SMs may run its warps ahead of each other.
     pub fn ahead(&self) -> Ahead {
         let of_code = self.code.iter().map(|decoded| Ahead::of(decoded.inst.op));
-        match self.checks == Checks::default() {
-            true => of_code.min().unwrap_or(Ahead::Noted),
-            false => Ahead::Never,
+        if self.checks == Checks::default() {
+            of_code.min().unwrap_or(Ahead::Noted)
+        } else {
+            Ahead::Never
         }
     }
 }

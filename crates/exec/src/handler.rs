@@ -2,20 +2,20 @@
 
 use crate::inst::{Exec, InstExec};
 
-/// A function that executes the instruction of a machine, in the lanes of its mask.
+/// A function that executes an instruction in the lanes of its mask.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Run(unsafe fn(&mut InstExec<'_, '_>) -> Exec);
+pub(crate) struct Handler(unsafe fn(&mut InstExec<'_, '_>) -> Exec);
 
-impl Run {
+impl Handler {
     pub fn plain(function: fn(&mut InstExec<'_, '_>) -> Exec) -> Self {
         Self(function)
     }
 
-    /// A function that needs features of the host.
+    /// Wraps a function that needs features of the host.
     ///
     /// # Safety
-    /// The host has the features that the function needs, and there is nothing else that makes it
-    /// unsafe to call.
+    /// The host must have the features that the function needs, and the function must be safe to
+    /// call otherwise.
     #[cfg(target_arch = "x86_64")]
     #[expect(unsafe_code, reason = "the only way to call what needs a feature")]
     pub unsafe fn featured(function: unsafe fn(&mut InstExec<'_, '_>) -> Exec) -> Self {
@@ -32,15 +32,15 @@ impl Run {
     }
 }
 
-/// Calls a method of a [`InstExec`], which has to be `inline(always)`,
-/// compiled for its launch's [`Wide`]. `fused` after the arguments adds one that says whether a
-/// fused multiply-add is an instruction of the host.
-macro_rules! widely {
+/// Calls an `inline(always)` method of an [`InstExec`] in a version compiled for the vector
+/// instructions of the launch. With `fused` after the arguments, the method receives a further
+/// argument that states whether the host has an instruction for a fused multiply-add.
+macro_rules! vectorized {
     ($machine:ident.$method:ident($($arg:ident: $ty:ty),*)) => {
-        widely!(@ $machine, $method, ($($arg: $ty),*), (), ())
+        vectorized!(@ $machine, $method, ($($arg: $ty),*), (), ())
     };
     ($machine:ident.$method:ident($($arg:ident: $ty:ty),*; fused)) => {
-        widely!(@ $machine, $method, ($($arg: $ty),*), (cfg!(target_feature = "fma")), (true))
+        vectorized!(@ $machine, $method, ($($arg: $ty),*), (cfg!(target_feature = "fma")), (true))
     };
     (@ $machine:ident, $method:ident, ($($arg:ident: $ty:ty),*), ($($fused:expr)?),
         ($($yes:expr)?)) => {{
@@ -53,10 +53,10 @@ macro_rules! widely {
         fn avx2(machine: &mut InstExec<'_, '_>, $($arg: $ty),*) -> Exec {
             machine.$method($($arg,)* $($yes)?)
         }
-        match $machine.ctx.wide {
-            Wide::Plain => plain($machine, $($arg),*),
+        match $machine.ctx.isa {
+            VectorIsa::Baseline => plain($machine, $($arg),*),
             #[cfg(target_arch = "x86_64")]
-            Wide::Avx2(_) => {
+            VectorIsa::Avx2(_) => {
                 #[expect(unsafe_code, reason = "the only way to call what needs a feature")]
                 // SAFETY: that there is an `Avx2` proves that the host has what `avx2` enables.
                 unsafe {
@@ -66,13 +66,13 @@ macro_rules! widely {
         }
     }};
 }
-pub(crate) use widely;
+pub(crate) use vectorized;
 
-/// The [`Run`] that does `$body` with a machine, compiled for a [`Wide`]. What
-/// it calls has to be `inline(always)`. A second name says whether a fused multiply-add is an
-/// instruction of the host.
-macro_rules! run {
-    ($wide:expr, |$machine:ident $(, $fused:ident)?| $body:expr) => {{
+/// Creates the handler that executes `$body`, in a version compiled for the given vector
+/// instructions. The functions that it calls must be `inline(always)`. An optional second name is
+/// bound to whether the host has an instruction for a fused multiply-add.
+macro_rules! handler {
+    ($isa:expr, |$machine:ident $(, $fused:ident)?| $body:expr) => {{
         fn plain($machine: &mut InstExec<'_, '_>) -> Exec {
             $(let $fused = cfg!(target_feature = "fma");)?
             $body
@@ -83,13 +83,13 @@ macro_rules! run {
             $(let $fused = true;)?
             $body
         }
-        match $wide {
-            Wide::Plain => Run::plain(plain),
+        match $isa {
+            VectorIsa::Baseline => Handler::plain(plain),
             #[cfg(target_arch = "x86_64")]
             #[expect(unsafe_code, reason = "the only way to call what needs a feature")]
             // SAFETY: that there is an `Avx2` proves that the host has what `avx2` enables.
-            Wide::Avx2(_) => unsafe { Run::featured(avx2) },
+            VectorIsa::Avx2(_) => unsafe { Handler::featured(avx2) },
         }
     }};
 }
-pub(crate) use run;
+pub(crate) use handler;

@@ -1,28 +1,29 @@
-//! Which of the host's vector instructions the lanes' loops use: chosen when a launch is prepared.
+//! Choice of the host's vector instructions for the loops over lanes, made when a launch is
+//! prepared.
 //!
-//! Lane loops are plain Rust that the compiler vectorises. Where it pays, an operation is compiled
-//! twice: for what every x86-64 has, and for AVX2, FMA and BMI2 (what x86-64-v3 has for them).
-//! Both give the same bits: no operation rounds otherwise, and a fused multiply-add that is put
-//! together from other operations (`fma32`) is as exact as the instruction.
+//! Loops over lanes are plain Rust code that the compiler vectorises. Some operations are compiled
+//! twice: for the baseline of x86-64, and with AVX2, FMA and BMI2 (a part of x86-64-v3). Both
+//! versions give the same bits: no operation rounds differently, and a fused multiply-add that is
+//! composed of other operations (`fma32`) is as exact as the instruction.
 
-/// Vector instructions of the host.
+/// Set of vector instructions of the host.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Wide {
-    /// What the program was compiled for.
-    Plain,
-    /// AVX2, FMA and BMI2 besides.
+pub(crate) enum VectorIsa {
+    /// The instructions for which the simulator was compiled.
+    Baseline,
+    /// In addition AVX2, FMA and BMI2.
     #[cfg(target_arch = "x86_64")]
     Avx2(Avx2),
 }
 
-/// Proof that the host has AVX2, FMA, BMI1 and BMI2: there is none elsewhere.
+/// Proof that the host has AVX2, FMA, BMI1 and BMI2. A value exists only on such hosts.
 #[cfg(target_arch = "x86_64")]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Avx2(());
 
-impl Wide {
-    /// The most that this host has.
-    pub fn of_host() -> Self {
+impl VectorIsa {
+    /// Largest set that this host supports.
+    pub fn detect() -> Self {
         #[cfg(target_arch = "x86_64")]
         if std::is_x86_feature_detected!("avx2")
             && std::is_x86_feature_detected!("fma")
@@ -31,6 +32,6 @@ impl Wide {
         {
             return Self::Avx2(Avx2(()));
         }
-        Self::Plain
+        Self::Baseline
     }
 }

@@ -1,10 +1,11 @@
-//! One instruction in execution: its operands as lane arrays, its results under the lane mask.
+//! Execution state of a warp instruction: access to its operands as arrays of lanes, and to its
+//! destinations under the lane mask.
 
 use crate::fault::{FaultKind, Finding, FindingKind, RawFault};
 use crate::launch::KernelLaunch;
 use crate::memory::write_log::MemPort;
 use crate::numeric::lane_value::{Raw, Val};
-use crate::outcome::Staged;
+use crate::outcome::StagedSources;
 use crate::outcome::{Effect, Env, StepOut};
 use crate::state::block::BlockState;
 use crate::state::registers::{LANE_BITS, blend, mask_of};
@@ -12,11 +13,11 @@ use crate::state::warp::WarpState;
 use warploom_base::{LaneMask, Pc, WARP_SIZE};
 use warploom_ir::{Dst, ExtraOperands, Inst, MemSpace, Src};
 
-/// Result of executing an instruction inside the crate. Faults are boxed: what is seldom there must
-/// not make the result of every instruction go through memory.
+/// Result of executing an instruction inside this crate. Faults are boxed, because a large error
+/// type would force every result through memory.
 pub(crate) type Exec<T = ()> = Result<T, Box<RawFault>>;
 
-/// Everything that one instruction may touch.
+/// Everything that the execution of one warp instruction may access.
 pub(crate) struct InstExec<'a, 'p> {
     pub ctx: &'a KernelLaunch,
     pub block: &'a mut BlockState,
@@ -26,38 +27,42 @@ pub(crate) struct InstExec<'a, 'p> {
     pub out: &'a mut StepOut,
     pub inst: &'a Inst,
     pub pc: Pc,
-    /// [`Decoded::polls`](crate::decode::Decoded::polls).
+    /// True if the instruction ends a loop that may wait for other threads (see
+    /// [`Decoded::polls`](crate::decode::Decoded::polls)).
     pub polls: bool,
-    /// Lanes that take part: the stack's top after the guard.
+    /// Active lanes: those of the stack's top entry for which the guard predicate holds.
     pub mask: LaneMask,
 }
 
 impl<'a> InstExec<'a, '_> {
-    /// Source operand `k` in the width of `R`.
+    /// Source operand `k` in all lanes, in the width of `R`.
     #[inline(always)]
     pub fn src<R: SrcRaw>(&self, k: usize) -> &[R; WARP_SIZE] {
         match self.inst.src[k] {
             Src::Reg(reg) => R::reg(&self.warp.regs, reg.0 as usize),
             Src::Const(index) => R::constant(self.ctx, index as usize),
-            _ => self.rare_src(k),
+            _ => self.other_src(k),
         }
     }
 
+    /// Source operand `k` if it is neither a register nor a constant.
     #[inline(never)]
-    fn rare_src<R: SrcRaw>(&self, k: usize) -> &[R; WARP_SIZE] {
+    fn other_src<R: SrcRaw>(&self, k: usize) -> &[R; WARP_SIZE] {
         match self.inst.src[k] {
             Src::Special(_) => R::staged(&self.out.staged, k),
-            // Predicates are read as masks only: see `src_pred`.
+            // Predicates are read only as masks: see `src_pred`.
             _ => R::zeros(),
         }
     }
 
-    /// Source operand `k` as a lane mask, for predicates.
+    /// Source operand `k` as a lane mask. Used for predicates.
     #[inline(always)]
     pub fn src_pred(&self, k: usize) -> LaneMask {
         self.pred_of(self.inst.src[k])
     }
 
+    /// Any source as a lane mask. For sources that are not predicates, the lanes with a nonzero
+    /// value.
     pub fn pred_of(&self, src: Src) -> LaneMask {
         match src {
             Src::Pred(pred, negated) => {
@@ -72,8 +77,8 @@ impl<'a> InstExec<'a, '_> {
         }
     }
 
-    /// One lane of any source, zero-extended from a slot (64-bit registers need
-    /// [`Self::lane_wide`]).
+    /// Value of any source in one lane, zero-extended from 32 bits. For registers of 64 bits use
+    /// [`Self::lane_wide`].
     pub fn lane_value(&self, src: Src, lane: usize) -> u64 {
         match src {
             Src::Reg(reg) => u64::from(self.warp.regs.r32(reg.0 as usize)[lane]),
@@ -81,7 +86,7 @@ impl<'a> InstExec<'a, '_> {
         }
     }
 
-    /// One lane of any source; registers are read as 64 bits.
+    /// Value of any source in one lane. Registers are read as 64 bits.
     pub fn lane_wide(&self, src: Src, lane: usize) -> u64 {
         match src {
             Src::Reg(reg) => self.warp.regs.r64(reg.0 as usize)[lane],
@@ -95,7 +100,8 @@ impl<'a> InstExec<'a, '_> {
         }
     }
 
-    /// All lanes of a source outside the instruction's own four.
+    /// Values in all lanes of a source that is not among the four operands of the instruction
+    /// itself. `wide` states that a register has 64 bits.
     pub fn gather<R: SrcRaw>(&self, src: Src, wide: bool) -> [R; WARP_SIZE] {
         std::array::from_fn(|lane| {
             let value = if wide {
@@ -107,9 +113,9 @@ impl<'a> InstExec<'a, '_> {
         })
     }
 
-    /// Writes a result to a destination in the lanes that take part.
+    /// Writes a result to a destination register in the active lanes.
     #[inline(always)]
-    pub fn put<R: Raw>(&mut self, dst: Dst, value: &[R; WARP_SIZE]) {
+    pub fn write_reg<R: Raw>(&mut self, dst: Dst, value: &[R; WARP_SIZE]) {
         if let Dst::Reg(reg) = dst {
             blend(
                 R::reg_mut(&mut self.warp.regs, reg.0 as usize),
@@ -119,23 +125,23 @@ impl<'a> InstExec<'a, '_> {
         }
     }
 
-    /// Writes destination 0.
+    /// Writes a result to the first destination register in the active lanes.
     #[inline(always)]
-    pub fn put0<R: Raw>(&mut self, value: &[R; WARP_SIZE]) {
-        self.put(self.inst.dst[0], value);
+    pub fn write_result<R: Raw>(&mut self, value: &[R; WARP_SIZE]) {
+        self.write_reg(self.inst.dst[0], value);
     }
 
-    /// Writes a predicate in the lanes that take part.
+    /// Writes a predicate in the active lanes.
     #[inline(always)]
-    pub fn put_pred(&mut self, dst: Dst, value: LaneMask) {
+    pub fn write_pred(&mut self, dst: Dst, value: LaneMask) {
         if let Dst::Pred(pred) = dst {
             self.warp.regs.set_pred(pred.0 as usize, self.mask, value);
         }
     }
 
-    /// d = f(a)
+    /// Executes d = f(a).
     #[inline(always)]
-    pub fn un<A, D>(&mut self, f: impl Fn(A) -> D) -> Exec
+    pub fn unary<A, D>(&mut self, f: impl Fn(A) -> D) -> Exec
     where
         A: Val<Raw: SrcRaw>,
         D: Val,
@@ -145,13 +151,13 @@ impl<'a> InstExec<'a, '_> {
         for i in 0..WARP_SIZE {
             d[i] = f(A::from_raw(a[i])).to_raw();
         }
-        self.put0(&d);
+        self.write_result(&d);
         Ok(())
     }
 
-    /// d = f(a, b)
+    /// Executes d = f(a, b).
     #[inline(always)]
-    pub fn bin<A, B, D>(&mut self, f: impl Fn(A, B) -> D) -> Exec
+    pub fn binary<A, B, D>(&mut self, f: impl Fn(A, B) -> D) -> Exec
     where
         A: Val<Raw: SrcRaw>,
         B: Val<Raw: SrcRaw>,
@@ -162,13 +168,13 @@ impl<'a> InstExec<'a, '_> {
         for i in 0..WARP_SIZE {
             d[i] = f(A::from_raw(a[i]), B::from_raw(b[i])).to_raw();
         }
-        self.put0(&d);
+        self.write_result(&d);
         Ok(())
     }
 
-    /// d = f(a, b, c)
+    /// Executes d = f(a, b, c).
     #[inline(always)]
-    pub fn tri<A, B, C, D>(&mut self, f: impl Fn(A, B, C) -> D) -> Exec
+    pub fn ternary<A, B, C, D>(&mut self, f: impl Fn(A, B, C) -> D) -> Exec
     where
         A: Val<Raw: SrcRaw>,
         B: Val<Raw: SrcRaw>,
@@ -181,13 +187,13 @@ impl<'a> InstExec<'a, '_> {
         for i in 0..WARP_SIZE {
             d[i] = f(A::from_raw(a[i]), B::from_raw(b[i]), C::from_raw(c[i])).to_raw();
         }
-        self.put0(&d);
+        self.write_result(&d);
         Ok(())
     }
 
-    /// d = f(a, b, c, d)
+    /// Executes d = f(a, b, c, d).
     #[inline(always)]
-    pub fn quad<A, C, D>(&mut self, f: impl Fn(A, A, C, C) -> D) -> Exec
+    pub fn quaternary<A, C, D>(&mut self, f: impl Fn(A, A, C, C) -> D) -> Exec
     where
         A: Val<Raw: SrcRaw>,
         C: Val<Raw: SrcRaw>,
@@ -200,11 +206,11 @@ impl<'a> InstExec<'a, '_> {
             let (c, e) = (C::from_raw(c[i]), C::from_raw(e[i]));
             d[i] = f(A::from_raw(a[i]), A::from_raw(b[i]), c, e).to_raw();
         }
-        self.put0(&d);
+        self.write_result(&d);
         Ok(())
     }
 
-    /// The lanes in which f(a, b) holds.
+    /// Lanes in which f(a, b) holds.
     #[inline(always)]
     pub fn compare<A>(&self, f: impl Fn(A, A) -> bool) -> LaneMask
     where
@@ -219,7 +225,7 @@ impl<'a> InstExec<'a, '_> {
         mask_of(&bits)
     }
 
-    /// The lanes in which f(a) holds.
+    /// Lanes in which f(a) holds.
     #[inline(always)]
     pub fn test<A>(&self, f: impl Fn(A) -> bool) -> LaneMask
     where
@@ -236,25 +242,32 @@ impl<'a> InstExec<'a, '_> {
         (0..WARP_SIZE).fold(0, |mask, i| mask | bit(i))
     }
 
-    /// The operands that did not fit.
-    pub fn extra(&self) -> Exec<&'a ExtraOperands> {
+    /// Operands beyond those that are stored in the instruction itself.
+    pub fn extra_operands(&self) -> Exec<&'a ExtraOperands> {
         let ctx: &'a KernelLaunch = self.ctx;
         let extra = ctx.program.extras.get(self.inst.extra.0 as usize);
         extra.ok_or_else(|| self.illegal())
     }
 
-    /// The operation does not exist for these operands.
+    /// Fault of an operation that does not exist for its operands.
     #[cold]
     pub fn illegal(&self) -> Box<RawFault> {
         RawFault::plain(FaultKind::IllegalInstruction, self.lowest_lane())
     }
 
+    /// Number of the lowest active lane.
     pub fn lowest_lane(&self) -> usize {
         lowest_lane(self.mask)
     }
 
-    /// Notes something suspicious; the first of an instruction counts.
-    pub fn note(&mut self, kind: FindingKind, lane: usize, space: MemSpace, address: u64) {
+    /// Records a finding. Only the first finding of an instruction is kept.
+    pub fn record_finding(
+        &mut self,
+        kind: FindingKind,
+        lane: usize,
+        space: MemSpace,
+        address: u64,
+    ) {
         let finding = Finding {
             kind,
             lane: lane as u8,
@@ -264,21 +277,22 @@ impl<'a> InstExec<'a, '_> {
         self.out.finding.get_or_insert(finding);
     }
 
-    pub fn effect(&mut self, effect: Effect) {
+    /// Reports an effect of the instruction.
+    pub fn set_effect(&mut self, effect: Effect) {
         self.out.effect = effect;
         self.out.halves = None;
     }
 }
 
-/// The lowest lane of a mask, which should have one.
+/// Lowest lane of a mask, which must not be empty.
 pub(crate) fn lowest_lane(mask: LaneMask) -> usize {
     (mask.trailing_zeros() as usize).min(WARP_SIZE - 1)
 }
 
-/// A width in which staged sources (special registers) can be read.
+/// A register width in which all kinds of source operands can be read.
 pub(crate) trait SrcRaw: Raw {
     fn constant(ctx: &KernelLaunch, index: usize) -> &[Self; WARP_SIZE];
-    fn staged(staged: &Staged, k: usize) -> &[Self; WARP_SIZE];
+    fn staged(staged: &StagedSources, k: usize) -> &[Self; WARP_SIZE];
 }
 
 impl SrcRaw for u32 {
@@ -287,7 +301,7 @@ impl SrcRaw for u32 {
         &ctx.consts32[index].0
     }
 
-    fn staged(staged: &Staged, k: usize) -> &[u32; WARP_SIZE] {
+    fn staged(staged: &StagedSources, k: usize) -> &[u32; WARP_SIZE] {
         &staged.narrow[k].0
     }
 }
@@ -298,7 +312,7 @@ impl SrcRaw for u64 {
         &ctx.consts64[index].0
     }
 
-    fn staged(staged: &Staged, k: usize) -> &[u64; WARP_SIZE] {
+    fn staged(staged: &StagedSources, k: usize) -> &[u64; WARP_SIZE] {
         &staged.wide[k].0
     }
 }

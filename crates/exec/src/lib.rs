@@ -1,14 +1,19 @@
-//! What instructions do: warp-wide values, memory images, atomics. Knows no cycle.
+//! Functional execution of instructions, without any notion of time.
 //!
-//! A [`LaunchContext`] holds what a grid shares; [`BlockState`] and [`WarpState`] hold what runs.
-//! [`step()`] executes one instruction of one warp and says what the timing must know of it: lanes,
-//! addresses, barriers. Stores go to the SM's [`WriteLog`] and reach [`DeviceMemory`] when it is
-//! committed; atomics on global memory can be left to the memory system ([`AtomicMode::Deferred`]).
+//! A [`LaunchContext`] holds the data that all blocks of a grid share. [`BlockState`] and
+//! [`WarpState`] hold the state of running blocks and warps. [`step()`] executes one instruction of
+//! one warp and reports what the timing needs: lanes, addresses and barrier arrivals. Stores are
+//! recorded in the SM's [`WriteLog`] and reach [`DeviceMemory`] when the log is committed. Atomic
+//! operations on global memory can be deferred to the memory system ([`AtomicMode::Deferred`]).
 //!
-//! Semantics are those of the PTX ISA, bit by bit, and those of a GPU where that differs or says
-//! nothing (`docs/hardware.md`); where NVIDIA promises only error bounds, results lie within them
-//! and are the same on every machine. Faults of the simulated program are results
-//! ([`Fault`]), never panics.
+//! Results follow the PTX ISA bit by bit. Where a GPU differs from the ISA, or the ISA leaves a
+//! result open, they follow the GPU (`docs/hardware.md`). Where NVIDIA documents only error bounds,
+//! results are within these bounds and equal on every host. Faults of the simulated program are
+//! results of a run ([`Fault`]) and never panics.
+//!
+//! The modules are sorted by subject: `ops` implements the instructions, `state` holds the state of
+//! warps and blocks, `memory` holds memory contents, textures and pending stores, and `numeric`
+//! implements arithmetic on single values.
 
 #![allow(
     clippy::needless_range_loop,
@@ -41,13 +46,15 @@ pub use functional::{
     run_grid_observed,
 };
 pub use launch::{KernelLaunch, LaunchError, LaunchSpec, MAX_BLOCK_THREADS};
-pub use memory::atomic::{AtomicAct, AtomicBatch, AtomicDst, AtomicMode, apply_atomic, atom_bytes};
+pub use memory::atomic::{
+    AtomicAction, AtomicBatch, AtomicDst, AtomicMode, apply_atomic, atom_bytes,
+};
 pub use memory::device::{
     ALLOC_ALIGN, AccessCheck, Allocation, DeviceMemory, MemoryError, PAGE_BYTES, PROTECTED_BYTES,
 };
 pub use memory::effect::{MemEffect, MemKind};
-pub use memory::mipmap::Detail;
-pub use memory::module::{ModuleImage, load_module};
+pub use memory::mipmap::MipmapSettings;
+pub use memory::module::{LoadedModule, load_module};
 pub use memory::span::HalfWarp;
 pub use memory::texture::{AddressMode, ChannelKind, Texture, TextureTable};
 pub use memory::write_log::{MemPort, WriteLog};

@@ -1,6 +1,5 @@
 //! Memory: contents, allocations, pending stores, textures, atomic operations on values.
 
-pub(crate) mod address_space;
 pub(crate) mod atomic;
 pub(crate) mod device;
 pub(crate) mod effect;
@@ -9,5 +8,6 @@ pub(crate) mod mipmap;
 pub(crate) mod module;
 mod printed;
 pub(crate) mod span;
+pub(crate) mod state_space;
 pub(crate) mod texture;
 pub(crate) mod write_log;

@@ -1,4 +1,4 @@
-//! What instructions do: one file a group of operations, each a set of methods of
+//! Implementation of the instructions: a file for each group of operations, which adds methods to
 //! [`InstExec`](crate::inst::InstExec).
 
 pub(crate) mod access;
@@ -30,8 +30,8 @@ mod warp;
 mod warp_sync;
 
 use crate::fault::{FaultKind, RawFault};
-use crate::handler::widely;
-use crate::host_isa::Wide;
+use crate::handler::vectorized;
+use crate::host_isa::VectorIsa;
 use crate::inst::{Exec, InstExec};
 use crate::ops::convert::Cvt;
 use crate::outcome::Effect;
@@ -41,8 +41,8 @@ use warploom_ir::{
 };
 
 impl InstExec<'_, '_> {
-    /// Everything but control flow and what [`crate::decode`] has functions for, for at least one
-    /// lane.
+    /// Executes an operation that neither changes control flow nor has a handler of its own (see
+    /// [`crate::decode`]). At least one lane is active.
     pub fn operate(&mut self) -> Exec {
         match self.inst.op {
             Op::Nop | Op::Brkpt | Op::Nanosleep | Op::CopyCommit | Op::CopyWait(_) => Ok(()),
@@ -83,11 +83,11 @@ impl InstExec<'_, '_> {
             Op::Pack { part, whole } => self.pack(part, whole),
             Op::Unpack { part, whole } => self.unpack(part, whole),
             Op::Int(op, ty) => self.int_bin_packed(op, ty == IntTy::S16x2),
-            Op::IntUn(op, ty) => widely!(self.int_un(op: IntUn, ty: IntTy)),
-            // Their packed types do not exist.
+            Op::IntUn(op, ty) => vectorized!(self.int_un(op: IntUn, ty: IntTy)),
+            // Packed types of these operations do not exist.
             Op::Mul(..) | Op::Mad(..) | Op::Shr(_) => Err(self.illegal()),
-            Op::Mul24(hi, ty) => widely!(self.mul24(hi: bool, ty: IntTy)),
-            Op::Mad24(hi, sat, ty) => widely!(self.mad24(hi: bool, sat: bool, ty: IntTy)),
+            Op::Mul24(hi, ty) => vectorized!(self.mul24(hi: bool, ty: IntTy)),
+            Op::Mad24(hi, sat, ty) => vectorized!(self.mad24(hi: bool, sat: bool, ty: IntTy)),
             Op::Sad(ty) => self.sad(ty),
             Op::AddC { cin, cout, ty } => self.add_carry(cin, cout, ty),
             Op::SubC { cin, cout, ty } => self.sub_carry(cin, cout, ty),
@@ -99,34 +99,36 @@ impl InstExec<'_, '_> {
             } => self.mad_carry(half, cin, cout, ty),
             Op::Dp4a(a, b) => self.dp4a(a, b),
             Op::Dp2a(hi, a, b) => self.dp2a(hi, a, b),
-            Op::Bfe(ty) => widely!(self.bfe(ty: IntTy)),
-            Op::Bfi(width) => widely!(self.bfi(width: Width)),
+            Op::Bfe(ty) => vectorized!(self.bfe(ty: IntTy)),
+            Op::Bfi(width) => vectorized!(self.bfi(width: Width)),
             Op::Bmsk(clamp) => self.bmsk(clamp),
             Op::Szext(clamp, ty) => self.szext(clamp, ty),
             Op::Fns => self.fns(),
-            Op::Not(width) => widely!(self.not(width: Width)),
+            Op::Not(width) => vectorized!(self.not(width: Width)),
             Op::Cnot(width) => self.cnot(width),
             Op::LogicPred(op) => self.logic_pred(op),
-            Op::Lop3(table, how) => widely!(self.lop3(table: u8, how: Combine)),
+            Op::Lop3(table, how) => vectorized!(self.lop3(table: u8, how: Combine)),
             Op::Shf(left, wrap) => self.shf(left, wrap),
             Op::Prmt(mode) => self.prmt(mode),
             Op::Float(op, ty, mods) => {
-                widely!(self.float_bin(op: FloatBin, ty: FloatTy, mods: FloatMods))
+                vectorized!(self.float_bin(op: FloatBin, ty: FloatTy, mods: FloatMods))
             }
-            Op::Fma(ty, mods) => widely!(self.fma(ty: FloatTy, mods: FloatMods; fused)),
+            Op::Fma(ty, mods) => vectorized!(self.fma(ty: FloatTy, mods: FloatMods; fused)),
             Op::FloatUn(op, ty, mods) => {
-                widely!(self.float_un(op: FloatUn, ty: FloatTy, mods: FloatMods))
+                vectorized!(self.float_un(op: FloatUn, ty: FloatTy, mods: FloatMods))
             }
-            Op::FloatMinMax(how, ty) => widely!(self.float_min_max(how: FloatMinMax, ty: FloatTy)),
+            Op::FloatMinMax(how, ty) => {
+                vectorized!(self.float_min_max(how: FloatMinMax, ty: FloatTy))
+            }
             Op::Copysign(ty) => self.copysign(ty),
             Op::Testp(kind, ty) => self.testp(kind, ty),
             Op::Setp(cmp, how, ty, ftz) => {
-                widely!(self.setp(cmp: Cmp, how: Combine, ty: Ty, ftz: bool))
+                vectorized!(self.setp(cmp: Cmp, how: Combine, ty: Ty, ftz: bool))
             }
             Op::Set(cmp, how, ty, ftz, dst) => {
-                widely!(self.set(cmp: Cmp, how: Combine, ty: Ty, ftz: bool, dst: SetDst))
+                vectorized!(self.set(cmp: Cmp, how: Combine, ty: Ty, ftz: bool, dst: SetDst))
             }
-            Op::Selp(width) => widely!(self.selp(width: Width)),
+            Op::Selp(width) => vectorized!(self.selp(width: Width)),
             Op::Slct { width, float, ftz } => self.slct(width, float, ftz),
             Op::Cvt {
                 to,
@@ -142,7 +144,7 @@ impl InstExec<'_, '_> {
                     ftz,
                     sat,
                 };
-                widely!(self.cvt(cvt: Cvt))
+                vectorized!(self.cvt(cvt: Cvt))
             }
             Op::CvtPack2 { to, round, relu } => self.cvt_pack2(to, round, relu),
             Op::CvtPackInt { to, .. } => self.cvt_pack_int(to),
@@ -159,10 +161,10 @@ impl InstExec<'_, '_> {
             Op::Cvta(space, to, width) => self.cvta(space, to, width),
             Op::Isspacep(space) => self.isspacep(space),
             Op::Ld(space, ty, cache_op) => {
-                widely!(self.load(space: MemSpace, ty: MemTy, cache_op: CacheOp))
+                vectorized!(self.load(space: MemSpace, ty: MemTy, cache_op: CacheOp))
             }
             Op::St(space, ty, cache_op) => {
-                widely!(self.store(space: MemSpace, ty: MemTy, cache_op: CacheOp))
+                vectorized!(self.store(space: MemSpace, ty: MemTy, cache_op: CacheOp))
             }
             Op::Atom(space, op, ty) => self.atomic(space, op, ty),
             Op::Tex {
@@ -170,7 +172,7 @@ impl InstExec<'_, '_> {
                 lod,
                 texel,
                 coord,
-            } => widely!(self.texture(geom: TexGeom, lod: TexLod, texel: TexTy, coord: TexTy)),
+            } => vectorized!(self.texture(geom: TexGeom, lod: TexLod, texel: TexTy, coord: TexTy)),
             Op::Tld4 {
                 channel,
                 geom,
@@ -184,8 +186,9 @@ impl InstExec<'_, '_> {
         }
     }
 
+    /// Reports an effect as the whole result of an operation.
     fn tell(&mut self, effect: Effect) -> Exec {
-        self.effect(effect);
+        self.set_effect(effect);
         Ok(())
     }
 }

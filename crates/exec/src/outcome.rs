@@ -1,4 +1,4 @@
-//! What one instruction sees of its surroundings, and what it reports to the timing.
+//! Environment in which an instruction executes, and its report to the timing.
 
 use crate::fault::Finding;
 use crate::memory::atomic::{AtomicBatch, AtomicMode};
@@ -10,29 +10,31 @@ use crate::state::stack::Divergence;
 use warploom_base::{LaneMask, Pc, WARP_SIZE};
 use warploom_ir::Scope;
 
-/// Where and when an instruction runs: what special registers show.
+/// Values that an instruction reads from its surroundings: the SM, the clock and the execution
+/// mode.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Env {
-    /// `%smid`
+    /// Number of the SM on which the warp runs (`%smid`).
     pub sm: u16,
-    /// `%nsmid`
+    /// Number of SMs of the GPU (`%nsmid`).
     pub n_sm: u16,
-    /// `%warpid`: the warp's place in the SM.
+    /// Number of the warp's slot in the SM (`%warpid`).
     pub warp_slot: u16,
-    /// `%nwarpid`: places for warps in an SM.
+    /// Number of warp slots in an SM (`%nwarpid`).
     pub n_warps: u16,
-    /// `%clock64`: cycles of the SM.
+    /// Cycles of the SM's clock since the start (`%clock`, `%clock64`).
     pub clock: u64,
-    /// Clock of the SM in kHz, for `%globaltimer`; 0 counts a nanosecond a cycle.
+    /// Frequency of the SM's clock in kHz, from which `%globaltimer` is derived. With 0, one cycle
+    /// counts as one nanosecond.
     pub clock_khz: u64,
-    /// When atomics on global memory take effect.
+    /// Time at which atomic operations on global memory take effect.
     pub atomics: AtomicMode,
-    /// What lanes that went different ways may do for each other.
+    /// Rule for scheduling the splits of a diverged warp.
     pub divergence: Divergence,
 }
 
 impl Env {
-    /// `%globaltimer`: nanoseconds.
+    /// Value of `%globaltimer` in nanoseconds.
     pub(crate) fn nanoseconds(&self) -> u64 {
         match self.clock_khz {
             0 => self.clock,
@@ -41,50 +43,54 @@ impl Env {
     }
 }
 
-/// What an instruction does besides changing registers.
+/// Effect of an instruction beyond writing registers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Effect {
-    /// Nothing.
+    /// The instruction has no further effect.
     #[default]
     None,
-    /// A memory access.
+    /// The instruction accesses memory.
     Memory(MemEffect),
-    /// Arrival at a block barrier: report it to [`BlockState::barriers`].
+    /// The warp arrived at a block barrier. The caller reports the arrival to
+    /// [`BlockState::barriers`](crate::BlockState::barriers).
     Barrier(BarrierArrival),
-    /// All lanes that a `bar.warp.sync` names are there.
+    /// All lanes named by a `bar.warp.sync` have arrived.
     WarpBarrier,
-    /// Every lane of the warp that has not ended waits for another one: the warp never goes on.
+    /// Every lane that has not exited waits for another lane, so the warp can never continue.
     Stuck,
-    /// A fence.
+    /// A memory fence of the given scope.
     Membar(Scope),
-    /// Some lanes ended; the whole warp if [`WarpState::is_done`].
+    /// Some lanes exited. The warp has finished if [`WarpState::is_done`](crate::WarpState::is_done)
+    /// holds.
     Exit,
 }
 
-/// What `step` reports. Reuse one: nothing is allocated.
+/// Report of [`step`](crate::step()). Callers reuse one report for all steps, so that a step
+/// allocates nothing.
 #[derive(Clone, Debug)]
 #[repr(align(64))]
 pub struct StepOut {
-    /// The instruction executed.
+    /// Program counter of the executed instruction.
     pub pc: Pc,
-    /// Lanes in which it took effect.
+    /// Lanes in which the instruction took effect.
     pub active: LaneMask,
-    /// Lanes of the stack's top entry, before the guard.
+    /// Lanes of the stack's top entry, before the guard predicate was applied.
     pub stack_active: LaneMask,
-    /// What else it did.
+    /// Effect of the instruction beyond writing registers.
     pub effect: Effect,
-    /// Byte addresses of a memory effect, in its space; valid in the lanes of `active`. Local: in
-    /// the thread's own local memory. Textures: in global memory, the first texel read. A prefetch
-    /// has no effect, but its addresses stand here too.
+    /// Byte address of each lane of a memory effect, within the state space of the effect. Only
+    /// lanes of `active` are valid. Local addresses are relative to the thread's local memory. A
+    /// texture fetch reports the global address of its first texel. A prefetch has no memory
+    /// effect, but its addresses are reported here as well.
     pub addrs: [u64; WARP_SIZE],
-    /// How the words of the two halves of a warp lie, where a memory effect in global or shared
-    /// memory is seen to be one of all lanes on aligned words.
+    /// Layout of the words that each half of the warp accesses. Present if all 32 lanes access
+    /// aligned words of global or shared memory in one of the usual layouts.
     pub halves: Option<[HalfWarp; 2]>,
-    /// A deferred atomic; valid when its mask is not empty.
+    /// Deferred atomic operation. Valid if its lane mask is not empty.
     pub atomic: AtomicBatch,
-    /// Something suspicious, when the launch asks for checks.
+    /// Suspicious behaviour found by the optional checks of the launch.
     pub finding: Option<Finding>,
-    pub(crate) staged: Staged,
+    pub(crate) staged: StagedSources,
 }
 
 impl Default for StepOut {
@@ -98,20 +104,20 @@ impl Default for StepOut {
             halves: None,
             atomic: AtomicBatch::default(),
             finding: None,
-            staged: Staged::default(),
+            staged: StagedSources::default(),
         }
     }
 }
 
-/// Sources of the running instruction that are neither registers nor constants, in both widths.
-/// They stay with whoever steps warps: no warp needs them for longer than its instruction.
+/// Values of the source operands that are special registers, in both widths. The buffer belongs to
+/// the caller that steps warps, since its contents are needed for one instruction only.
 #[derive(Clone, Debug)]
-pub(crate) struct Staged {
+pub(crate) struct StagedSources {
     pub narrow: [Lanes32; 4],
     pub wide: [Lanes64; 4],
 }
 
-impl Default for Staged {
+impl Default for StagedSources {
     fn default() -> Self {
         Self {
             narrow: [Lanes32::ZERO; 4],

@@ -1,4 +1,4 @@
-//! One warp instruction.
+//! Execution of one instruction of a warp, and the reports of its faults and findings.
 
 use crate::context::LaunchContext;
 use crate::decode::Decoded;
@@ -13,11 +13,14 @@ use crate::state::warp::WarpState;
 use warploom_base::{LaneMask, Pc, WARP_SIZE};
 use warploom_ir::{Inst, MemSpace};
 
-/// Executes the instruction at the warp's pc for its active lanes and moves the warp on.
+/// Executes the next instruction of a warp for its active lanes and advances the warp.
 ///
-/// Lanes that have to wait for others of their warp execute nothing, which takes a call, too: other
-/// lanes run next. A warp that is done, or waits at a barrier that has not released it, must not be
-/// stepped: the call does nothing then.
+/// A call in which lanes start to wait for other lanes of their warp executes nothing in them; the
+/// next call runs other lanes. The call does nothing if the warp has finished or waits at a barrier
+/// that has not released it.
+///
+/// # Errors
+/// Returns a [`Fault`] if the simulated program cannot continue.
 #[inline(always)]
 pub fn step(
     ctx: &LaunchContext,
@@ -58,6 +61,7 @@ pub fn step(
     machine.execute(decoded).map_err(|raw| machine.fault(&raw))
 }
 
+/// Lanes in which the guard predicate of an instruction holds.
 #[inline(always)]
 fn guard_mask(inst: &Inst, warp: &WarpState) -> LaneMask {
     match inst.guard {
@@ -72,19 +76,20 @@ fn guard_mask(inst: &Inst, warp: &WarpState) -> LaneMask {
 impl InstExec<'_, '_> {
     #[inline(always)]
     fn execute(&mut self, decoded: &Decoded) -> Exec {
-        if decoded.special {
+        if decoded.reads_special {
             self.stage_sources();
         }
-        if decoded.control {
-            return decoded.run.call(self);
+        if decoded.sets_pc {
+            return decoded.handler.call(self);
         }
         if self.mask != 0 {
-            decoded.run.call(self)?;
+            decoded.handler.call(self)?;
         }
         self.fall_through();
         Ok(())
     }
 
+    /// Completes a fault with its place, its address and the text of a failed assertion.
     #[cold]
     fn fault(&mut self, raw: &RawFault) -> Fault {
         let failed = raw.kind == FaultKind::Assertion;
@@ -94,7 +99,7 @@ impl InstExec<'_, '_> {
     }
 }
 
-/// Fills in where a fault happened and what its address is near to.
+/// Completes a fault with its place and a description of its address.
 #[cold]
 fn fault(
     ctx: &KernelLaunch,
@@ -122,6 +127,7 @@ fn fault(
     }
 }
 
+/// Place in the program at which a lane executes the instruction at `pc`.
 fn place(ctx: &KernelLaunch, block: &BlockState, warp: &WarpState, pc: Pc, lane: usize) -> Place {
     let program = &ctx.program;
     let function = program
@@ -144,6 +150,7 @@ fn place(ctx: &KernelLaunch, block: &BlockState, warp: &WarpState, pc: Pc, lane:
     }
 }
 
+/// Description of the allocation nearest to an address, or of the size of its state space.
 fn nearest(ctx: &KernelLaunch, image: &DeviceMemory, space: MemSpace, address: u64) -> String {
     match space {
         MemSpace::Shared => format!("the block has {} bytes of shared memory", ctx.shared_bytes),
@@ -158,7 +165,8 @@ fn nearest(ctx: &KernelLaunch, image: &DeviceMemory, space: MemSpace, address: u
     }
 }
 
-/// The full report of a finding that [`step`] noted for this warp's last instruction.
+/// Complete report of the finding of a warp's last [`step`]. Returns `None` if that step found
+/// nothing.
 pub fn report_finding(
     ctx: &LaunchContext,
     block: &BlockState,

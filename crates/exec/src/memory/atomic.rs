@@ -1,5 +1,5 @@
-//! Atomic operations on memory: what one lane does to one value, and batches of them that the
-//! memory system applies in its own order.
+//! Atomic operations on memory: the operation of one lane on one value, and batches that the memory
+//! system applies in its own order.
 
 use crate::ahead::StoredLines;
 use crate::memory::device::DeviceMemory;
@@ -9,52 +9,53 @@ use crate::numeric::softfloat::Format;
 use warploom_base::{LaneMask, WARP_SIZE, lanes_of};
 use warploom_ir::{AtomOp, AtomTy, FloatMinMax, Reg, Round};
 
-/// When atomics on global memory take effect.
+/// Time at which atomic operations on global memory take effect.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum AtomicMode {
-    /// Within `step`, in lane order; but for those of the heap, which leave a batch in every mode.
+    /// Within [`step`](crate::step()), in the order of lanes. Operations on the heap form a batch
+    /// even in this mode.
     #[default]
     Immediate,
-    /// When the memory system calls [`apply_atomic`].
+    /// Later, when the memory system calls [`apply_atomic`].
     Deferred,
 }
 
-/// Register that receives the old values.
+/// Destination register of the old values.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct AtomicDst {
-    /// First slot.
+    /// First slot of the register.
     pub reg: Reg,
-    /// Two slots of 64-bit lanes, else one.
+    /// True for lanes of 64 bits, which occupy two slots.
     pub wide: bool,
 }
 
-/// What an atomic instruction does.
+/// Operation of a batch.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum AtomicAct {
-    /// Combines a value in memory with its operands.
+pub enum AtomicAction {
+    /// Combines values in memory with the operands.
     Combine(AtomOp, AtomTy),
-    /// Takes memory from the process's heap: the first operand says how much.
-    Take,
-    /// Gives memory back to it: the first operand is its address.
-    Give,
+    /// Allocates bytes of the process's heap. The first operand is their number.
+    HeapAlloc,
+    /// Frees a part of the process's heap. The first operand is its address.
+    HeapFree,
 }
 
-/// One atomic instruction on global memory, not yet applied.
+/// An atomic instruction on global memory that was not yet applied.
 #[derive(Clone, Debug)]
 pub struct AtomicBatch {
-    /// Process.
+    /// Identifier of the process's address space.
     pub asid: u8,
-    /// What it does.
-    pub act: AtomicAct,
-    /// Lanes that take part; 0: no batch.
+    /// Operation of the instruction.
+    pub act: AtomicAction,
+    /// Lanes that take part. The batch is empty if there are none.
     pub mask: LaneMask,
-    /// Destination; `None` for `red`.
+    /// Destination of the old values. `None` for `red`.
     pub dst: Option<AtomicDst>,
-    /// Byte addresses, checked.
+    /// Address of each lane. The addresses were checked.
     pub addrs: [u64; WARP_SIZE],
-    /// First operand per lane (`cas`: the value compared).
+    /// First operand of each lane. For `cas`, the value to compare with.
     pub a: [u64; WARP_SIZE],
-    /// Second operand per lane (`cas`: the new value).
+    /// Second operand of each lane. For `cas`, the new value.
     pub b: [u64; WARP_SIZE],
 }
 
@@ -62,7 +63,7 @@ impl Default for AtomicBatch {
     fn default() -> Self {
         Self {
             asid: 0,
-            act: AtomicAct::Combine(AtomOp::Add, AtomTy::U32),
+            act: AtomicAction::Combine(AtomOp::Add, AtomTy::U32),
             mask: 0,
             dst: None,
             addrs: [0; WARP_SIZE],
@@ -73,14 +74,14 @@ impl Default for AtomicBatch {
 }
 
 impl AtomicBatch {
-    /// Adds the lines of memory on which these of its lanes act.
+    /// Adds the lines of memory on which the given lanes of the batch operate.
     pub fn mark_lines(&self, lanes: LaneMask, lines: &mut StoredLines) {
-        // It is aligned, and reaches over the end of no line.
+        // An operand is aligned and therefore inside one line.
         lanes_of(lanes & self.mask).for_each(|lane| lines.insert(self.addrs[lane] >> LINE_SHIFT));
     }
 }
 
-/// Bytes of an atomic type.
+/// Size of an atomic type in bytes.
 pub fn atom_bytes(ty: AtomTy) -> u8 {
     match ty {
         AtomTy::B16 | AtomTy::F16 | AtomTy::Bf16 => 2,
@@ -89,8 +90,8 @@ pub fn atom_bytes(ty: AtomTy) -> u8 {
     }
 }
 
-/// Applies the lanes `lanes` of a batch, lowest lane first, and returns the old values (valid in
-/// those lanes; narrow types zero-extended).
+/// Applies the lanes `lanes` of a batch, lowest lane first, and returns their old values. Only
+/// these lanes are valid. Narrow types are zero-extended.
 pub fn apply_atomic(
     memory: &mut DeviceMemory,
     batch: &AtomicBatch,
@@ -99,14 +100,15 @@ pub fn apply_atomic(
     let mut old = [0; WARP_SIZE];
     for lane in lanes_of(lanes & batch.mask) {
         old[lane] = match batch.act {
-            AtomicAct::Combine(op, ty) => apply_lane(memory, batch, lane, op, ty),
-            AtomicAct::Take => memory.heap_take(batch.asid, batch.a[lane]),
-            AtomicAct::Give => memory.heap_give(batch.asid, batch.a[lane]),
+            AtomicAction::Combine(op, ty) => apply_lane(memory, batch, lane, op, ty),
+            AtomicAction::HeapAlloc => memory.heap_alloc(batch.asid, batch.a[lane]),
+            AtomicAction::HeapFree => memory.heap_free(batch.asid, batch.a[lane]),
         };
     }
     old
 }
 
+/// Applies the operation of one lane and returns the old value.
 fn apply_lane(
     memory: &mut DeviceMemory,
     batch: &AtomicBatch,
@@ -123,8 +125,8 @@ fn apply_lane(
     old
 }
 
-/// What one lane's atomic leaves in memory, from the old value and its operands. `ftz`: f32
-/// additions flush subnormals, as they do on global memory (not on shared memory).
+/// New value of a memory location after one lane's atomic operation. `ftz` flushes subnormal
+/// numbers in f32 additions, as hardware does for global memory but not for shared memory.
 pub(crate) fn combine(op: AtomOp, ty: AtomTy, old: u64, a: u64, b: u64, ftz: bool) -> u64 {
     match op {
         AtomOp::And => old & a,
@@ -173,6 +175,7 @@ fn half_format(ty: AtomTy) -> Format {
     }
 }
 
+/// Sum of two values of an atomic type.
 fn add(ty: AtomTy, old: u64, a: u64, ftz: bool) -> u64 {
     match ty {
         AtomTy::F32 => {
@@ -194,6 +197,7 @@ fn add(ty: AtomTy, old: u64, a: u64, ftz: bool) -> u64 {
     }
 }
 
+/// Minimum or maximum of two values of an atomic type.
 fn min_max(ty: AtomTy, max: bool, old: u64, a: u64) -> u64 {
     let first = match ty {
         AtomTy::S32 => (old as i32).cmp(&(a as i32)),

@@ -1,200 +1,117 @@
-//! Device memory: what the bytes are. Sparse pages, so that only touched memory costs, and a table
-//! of allocations, so that accesses can be checked. Global and constant memory live here.
+//! Device memory: the contents of global and constant memory, and the table of allocations against
+//! which accesses are checked. Pages are sparse, so that only touched memory takes space on the
+//! host.
 //!
-//! Invariants: pages are removed with their address space only; an untouched page reads as zero;
-//! allocations of one address space never overlap and are placed in the order of the calls, as
-//! GPGPU-Sim places them; a global page is marked as live exactly while one live allocation holds
+//! Invariants: pages are released only with their address space. An untouched page reads as zero.
+//! Allocations of one address space never overlap and are placed in the order of the calls, as
+//! GPGPU-Sim places them. A global page is marked as live exactly while one live allocation covers
 //! all of it, so that most accesses are checked without a search.
 
+mod address_space;
+mod services;
+
+pub use address_space::PAGE_BYTES;
+pub(crate) use address_space::block_of;
+
 use crate::ahead::Notes;
-use crate::memory::heap::Heap;
-use crate::memory::printed::Printed;
+use address_space::{AddressSpace, LIVE, NO_PAGE, NUMBER, page_parts, page_spans};
 use warploom_base::Digest;
 use warploom_ir::{CONST_BASE, CONST_BYTES, GLOBAL_BASE};
 
-/// Bytes of a page.
-pub const PAGE_BYTES: usize = 1 << PAGE_SHIFT;
-const PAGE_SHIFT: u32 = 16;
-const DIRECTORY_SHIFT: u32 = 12;
-const DIRECTORY_LEN: usize = 1 << DIRECTORY_SHIFT;
-/// An entry of a directory: the page's number, and whether one live allocation holds all of it.
-const NUMBER: u32 = u32::MAX >> 1;
-const LIVE: u32 = !NUMBER;
-/// The number of a page that nobody has touched.
-const NO_PAGE: u32 = NUMBER;
-
-/// Bytes of what a GPU protects as one: CUDA maps memory in pieces of 2 MiB (the granularity that
-/// `cuMemGetAllocationGranularity` tells).
+/// Granularity in bytes at which a GPU protects memory. CUDA maps memory in units of 2 MiB (the
+/// granularity that `cuMemGetAllocationGranularity` reports).
 pub const PROTECTED_BYTES: u64 = 2 << 20;
 
 /// Alignment of global allocations in bytes.
 pub const ALLOC_ALIGN: u64 = 256;
 
-/// Bytes of a heap where nobody says otherwise (`cudaLimitMallocHeapSize`).
-const HEAP_BYTES: u64 = 8 << 20;
-
-/// A request to the memory's owner that cannot be met.
+/// Reason for which a request of the host to device memory fails.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum MemoryError {
-    /// No room left.
+    /// The requested bytes do not fit.
     #[error("{requested} bytes do not fit: {free} of {capacity} bytes of {space} memory are free")]
     OutOfMemory {
-        /// Bytes asked for.
+        /// Number of bytes requested.
         requested: u64,
-        /// Bytes left.
+        /// Number of free bytes.
         free: u64,
-        /// Size of the memory.
+        /// Capacity of the memory in bytes.
         capacity: u64,
-        /// "global" or "constant".
+        /// Kind of memory: "global" or "constant".
         space: &'static str,
     },
-    /// `free` of an address that is not the start of a live allocation.
+    /// The address passed to `free` is not the start of a live allocation.
     #[error("{address:#x} is not the start of a live allocation")]
     NotAllocated {
-        /// The address.
+        /// Address passed to `free`.
         address: u64,
     },
-    /// The heap's size is to change when it is there already.
+    /// The size of the heap cannot change after the heap was created.
     #[error("the heap is there already, of {bytes} bytes; set its size before the first launch")]
     HeapInUse {
-        /// Its size.
+        /// Size of the heap in bytes.
         bytes: u64,
     },
-    /// A host access outside every live allocation.
+    /// The host accesses bytes that are not inside one live allocation.
     #[error("{bytes} bytes at {address:#x} are not inside one live allocation")]
     OutOfBounds {
-        /// First byte.
+        /// Address of the first byte.
         address: u64,
-        /// Number of bytes.
+        /// Number of bytes accessed.
         bytes: u64,
     },
 }
 
-/// One allocation.
+/// An allocation of global or constant memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Allocation {
-    /// First byte.
+    /// Address of the first byte.
     pub base: u64,
-    /// Bytes.
+    /// Number of bytes allocated.
     pub bytes: u64,
-    /// Not freed yet.
+    /// True until the allocation is freed.
     pub live: bool,
 }
 
-type Directory = [u32; DIRECTORY_LEN];
-
-#[derive(Clone, Debug)]
-struct AddressSpace {
-    /// Pages in two levels: `directories[page >> 12][page & 4095]`.
-    directories: Vec<Option<Box<Directory>>>,
-    /// By base address.
-    allocations: Vec<Allocation>,
-    next_global: u64,
-    next_const: u64,
-    printed: Printed,
-    heap: Option<Heap>,
-    heap_bytes: u64,
-}
-
+/// Contents of one page.
 #[derive(Clone, Debug)]
 struct Page {
     data: Box<[u8; PAGE_BYTES]>,
-    /// One bit per byte, when the memory tracks initialisation.
+    /// Bit mask of the bytes that were written. Present if the memory tracks initialisation.
     written: Option<Box<[u64]>>,
 }
 
-/// The contents of global and constant memory of every process, by address-space id.
+/// Contents of the global and constant memory of every process, indexed by address-space
+/// identifier.
 #[derive(Clone, Debug)]
 pub struct DeviceMemory {
     spaces: Vec<AddressSpace>,
     pages: Vec<Page>,
-    /// Pages that no address space has any more, zero.
+    /// Pages that belong to no address space any more. Their contents are zero.
     unused: Vec<u32>,
     capacity: u64,
     allocated: u64,
     track: bool,
-    /// Kernels may access whatever shares a page of protection with something allocated.
-    by_pages: bool,
+    /// True if kernels may access any address that shares a protection unit with an allocation.
+    coarse_protection: bool,
     /// Who accessed what, while SMs run ahead of each other.
     pub(crate) notes: Notes,
 }
 
-/// Result of checking an access against the allocation table.
+/// Result of checking an access against the table of allocations.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum AccessCheck {
-    /// Inside one live allocation.
+    /// The access is inside one live allocation.
     Ok,
-    /// Inside one freed allocation.
+    /// The access is inside one freed allocation.
     Freed,
-    /// Not inside one allocation.
+    /// The access is not inside one allocation.
     Outside,
 }
 
-impl AddressSpace {
-    fn new() -> Self {
-        Self {
-            directories: Vec::new(),
-            allocations: Vec::new(),
-            next_global: GLOBAL_BASE,
-            next_const: CONST_BASE,
-            printed: Printed::default(),
-            heap: None,
-            heap_bytes: HEAP_BYTES,
-        }
-    }
-
-    /// The directory's entry of an address, if there is a directory.
-    #[inline(always)]
-    fn entry(&self, address: u64) -> Option<u32> {
-        let page = address >> PAGE_SHIFT;
-        let directory = self.directories.get((page >> DIRECTORY_SHIFT) as usize)?;
-        Some(directory.as_deref()?[page as usize % DIRECTORY_LEN])
-    }
-
-    fn entry_mut(&mut self, address: u64) -> &mut u32 {
-        let page = address >> PAGE_SHIFT;
-        let outer = (page >> DIRECTORY_SHIFT) as usize;
-        if self.directories.len() <= outer {
-            self.directories.resize(outer + 1, None);
-        }
-        let directory =
-            self.directories[outer].get_or_insert_with(|| Box::new([NO_PAGE; DIRECTORY_LEN]));
-        &mut directory[page as usize % DIRECTORY_LEN]
-    }
-
-    #[inline(always)]
-    fn page(&self, address: u64) -> Option<u32> {
-        let number = self.entry(address)? & NUMBER;
-        (number != NO_PAGE).then_some(number)
-    }
-
-    /// An allocation begins or ends to be live: so do the pages of which it holds all.
-    fn mark(&mut self, allocation: Allocation) {
-        const PAGE: u64 = PAGE_BYTES as u64;
-        let Allocation { base, bytes, live } = allocation;
-        let (first, end) = (base.next_multiple_of(PAGE), (base + bytes) / PAGE * PAGE);
-        for page in (first..end).step_by(PAGE_BYTES) {
-            let entry = self.entry_mut(page);
-            *entry = (*entry & NUMBER) | if live { LIVE } else { 0 };
-        }
-    }
-
-    /// The allocation that starts last at or before `address`.
-    #[inline]
-    fn candidate(&self, address: u64) -> Option<&Allocation> {
-        self.allocations.get(self.candidate_number(address)?)
-    }
-
-    /// Its number.
-    #[inline]
-    fn candidate_number(&self, address: u64) -> Option<usize> {
-        let after = self.allocations.partition_point(|a| a.base <= address);
-        after.checked_sub(1)
-    }
-}
-
 impl DeviceMemory {
-    /// Empty memory with room for `capacity` bytes of global allocations (all processes together).
+    /// Creates empty memory with room for `capacity` bytes of global allocations, shared by all
+    /// processes.
     pub fn new(capacity: u64) -> Self {
         Self {
             spaces: vec![AddressSpace::new()],
@@ -203,13 +120,12 @@ impl DeviceMemory {
             capacity,
             allocated: 0,
             track: false,
-            by_pages: false,
+            coarse_protection: false,
             notes: Notes::default(),
         }
     }
 
-    /// Empties the address space of a process: its allocations are gone, and a new program may take
-    /// its place.
+    /// Removes all allocations of a process, so that another program can use its address space.
     pub fn forget(&mut self, asid: u8) {
         let Some(space) = self.spaces.get_mut(usize::from(asid)) else {
             return;
@@ -231,18 +147,18 @@ impl DeviceMemory {
         }
     }
 
-    /// From now on, remember which bytes were written (by the host or by kernels). Call it before
-    /// the first allocation: earlier writes are not known.
+    /// Starts to record which bytes the host or kernels write. Must be called before the first
+    /// allocation, since earlier writes are unknown.
     pub fn track_initialised(&mut self) {
         self.track = true;
     }
 
-    /// From now on only what lies outside every page of [`PROTECTED_BYTES`] with something
-    /// allocated is an access out of bounds, as on a GPU. Else everything outside an allocation is.
-    /// The page in front of all allocations may be read, too: on a GPU a context has memory of its
-    /// own around them.
+    /// Makes out-of-bounds checks as coarse as those of a GPU: an access is a fault only if no
+    /// allocation shares its unit of [`PROTECTED_BYTES`]. Reads of the unit before the first
+    /// allocation are allowed as well, since the context of a GPU has memory of its own there. By
+    /// default, every access outside of an allocation is a fault.
     pub fn protect_pages(&mut self) {
-        self.by_pages = true;
+        self.coarse_protection = true;
     }
 
     fn space_mut(&mut self, asid: u8) -> &mut AddressSpace {
@@ -253,70 +169,19 @@ impl DeviceMemory {
         &mut self.spaces[index]
     }
 
-    /// Appends what a kernel of a process prints.
-    pub(crate) fn print(&mut self, asid: u8, text: Box<[u8]>) {
-        self.space_mut(asid).printed.push(text);
-    }
-
-    /// Takes what the kernels of a process have printed, oldest first.
-    pub fn take_printed(&mut self, asid: u8) -> Vec<u8> {
-        self.space_mut(asid).printed.take()
-    }
-
-    /// From now on at most so many bytes are kept that kernels of a process print: the newest.
-    pub fn limit_printed(&mut self, asid: u8, bytes: u64) {
-        self.space_mut(asid).printed.limit(bytes);
-    }
-
-    /// Makes a process's heap, unless it is there.
-    pub fn open_heap(&mut self, asid: u8) -> Result<(), MemoryError> {
-        let space = self.space_mut(asid);
-        let bytes = space.heap_bytes;
-        if space.heap.is_none() {
-            let lock = self.alloc(asid, bytes.saturating_add(ALLOC_ALIGN))?;
-            self.space_mut(asid).heap = Some(Heap::new(lock, lock + ALLOC_ALIGN, bytes));
-        }
-        Ok(())
-    }
-
-    /// Says how many bytes a process's heap will have.
-    pub fn limit_heap(&mut self, asid: u8, bytes: u64) -> Result<(), MemoryError> {
-        let space = self.space_mut(asid);
-        if space.heap.is_some() && space.heap_bytes != bytes {
-            let bytes = space.heap_bytes;
-            return Err(MemoryError::HeapInUse { bytes });
-        }
-        space.heap_bytes = bytes;
-        Ok(())
-    }
-
-    pub(crate) fn heap(&self, asid: u8) -> Option<&Heap> {
-        self.spaces.get(usize::from(asid))?.heap.as_ref()
-    }
-
-    /// Takes bytes from a process's heap; 0 where there are none.
-    pub(crate) fn heap_take(&mut self, asid: u8, bytes: u64) -> u64 {
-        let heap = &mut self.space_mut(asid).heap;
-        heap.as_mut().map_or(0, |heap| heap.take(bytes))
-    }
-
-    /// Gives bytes back.
-    pub(crate) fn heap_give(&mut self, asid: u8, address: u64) -> u64 {
-        if let Some(heap) = &mut self.space_mut(asid).heap {
-            heap.give(address);
-        }
-        0
-    }
-
-    /// Bytes from an address to the end of its allocation; 0 where nothing is allocated.
+    /// Number of bytes from an address to the end of its allocation, or 0 if the address is in no
+    /// allocation.
     pub fn bytes_from(&self, asid: u8, address: u64) -> u64 {
         let space = self.spaces.get(asid as usize);
         let found = space.and_then(|space| space.candidate(address));
         found.map_or(0, |a| (a.base + a.bytes).saturating_sub(address))
     }
 
-    /// Allocates global memory, aligned to [`ALLOC_ALIGN`], and returns its address. Zero bytes
-    /// take one unit, so that addresses stay distinct.
+    /// Allocates global memory, aligned to [`ALLOC_ALIGN`], and returns its address. An allocation
+    /// of zero bytes occupies one alignment unit, so that addresses are distinct.
+    ///
+    /// # Errors
+    /// Returns [`MemoryError::OutOfMemory`] if the bytes do not fit.
     pub fn alloc(&mut self, asid: u8, bytes: u64) -> Result<u64, MemoryError> {
         let padded = bytes
             .max(1)
@@ -345,7 +210,10 @@ impl DeviceMemory {
         Ok(base)
     }
 
-    /// Allocates constant memory with the given alignment (a power of two) and returns its address.
+    /// Allocates constant memory with the given alignment, a power of two, and returns its address.
+    ///
+    /// # Errors
+    /// Returns [`MemoryError::OutOfMemory`] if the bytes do not fit.
     pub fn alloc_const(&mut self, asid: u8, bytes: u64, align: u64) -> Result<u64, MemoryError> {
         let space = self.space_mut(asid);
         let base = space.next_const.next_multiple_of(align.max(1));
@@ -371,8 +239,11 @@ impl DeviceMemory {
         Ok(base)
     }
 
-    /// Frees a global allocation. Its addresses are not given out again, so that later uses are
-    /// found.
+    /// Frees a global allocation. Its addresses are never allocated again, so that later uses are
+    /// detected.
+    ///
+    /// # Errors
+    /// Returns [`MemoryError::NotAllocated`] if no live allocation starts at `address`.
     pub fn free(&mut self, asid: u8, address: u64) -> Result<(), MemoryError> {
         let missing = MemoryError::NotAllocated { address };
         let space = self.spaces.get_mut(asid as usize).ok_or(missing.clone())?;
@@ -402,30 +273,33 @@ impl DeviceMemory {
         (address - allocation.base < allocation.bytes).then_some((number, allocation))
     }
 
-    /// The allocations of a process, by address.
+    /// Allocations of a process, sorted by address.
     pub fn allocations(&self, asid: u8) -> &[Allocation] {
         self.spaces
             .get(asid as usize)
             .map_or(&[], |s| &s.allocations)
     }
 
-    /// Is the access `[address, address + bytes)` inside one live allocation, or, where pages are
-    /// protected, in a page with one?
+    /// Checks whether the bytes `[address, address + bytes)` are inside one live allocation. If
+    /// protection is coarse (see [`Self::protect_pages`]), a live allocation in the same protection
+    /// unit suffices.
     #[inline]
     pub fn check(&self, asid: u8, address: u64, bytes: u64) -> AccessCheck {
         match self.check_exactly(asid, address, bytes) {
             AccessCheck::Ok => AccessCheck::Ok,
-            _ if self.by_pages && self.shares_page(asid, address) => AccessCheck::Ok,
+            _ if self.coarse_protection && self.shares_page(asid, address) => AccessCheck::Ok,
             outside => outside,
         }
     }
 
-    /// May a kernel read this address, in front of all global allocations? It finds zeros there.
+    /// True if a kernel may read this address before the first global allocation. Such reads return
+    /// zero.
     #[cold]
-    pub(crate) fn reads_front(&self, address: u64) -> bool {
-        self.by_pages && (GLOBAL_BASE - PROTECTED_BYTES..GLOBAL_BASE).contains(&address)
+    pub(crate) fn may_read_before_globals(&self, address: u64) -> bool {
+        self.coarse_protection && (GLOBAL_BASE - PROTECTED_BYTES..GLOBAL_BASE).contains(&address)
     }
 
+    /// Checks whether bytes are inside one live allocation.
     #[inline]
     fn check_exactly(&self, asid: u8, address: u64, bytes: u64) -> AccessCheck {
         let Some(a) = self
@@ -435,7 +309,7 @@ impl DeviceMemory {
         else {
             return AccessCheck::Outside;
         };
-        // `candidate` starts at or before the address.
+        // The start of `candidate` is at or before the address.
         let offset = address - a.base;
         if bytes > a.bytes || offset > a.bytes - bytes {
             AccessCheck::Outside
@@ -446,8 +320,8 @@ impl DeviceMemory {
         }
     }
 
-    /// Something allocated lies in the same page of protection. An access is aligned to its size,
-    /// so that it lies in one page.
+    /// True if a live allocation shares the protection unit of an address. An access is aligned to
+    /// its size and therefore inside one unit.
     #[cold]
     fn shares_page(&self, asid: u8, address: u64) -> bool {
         let start = address & !(PROTECTED_BYTES - 1);
@@ -465,15 +339,16 @@ impl DeviceMemory {
             .any(|a| a.live)
     }
 
-    /// The live allocation around `address`, as (first byte, byte after the last).
+    /// Live allocation that contains `address`, as (address of the first byte, address after the
+    /// last byte).
     #[inline]
     pub(crate) fn live_range(&self, asid: u8, address: u64) -> Option<(u64, u64)> {
         let a = self.spaces.get(asid as usize)?.candidate(address)?;
         (a.live && address - a.base < a.bytes).then_some((a.base, a.base + a.bytes))
     }
 
-    /// The page of an address: whether all of it is inside one live allocation (smaller allocations
-    /// have no such page), and its bytes, if it has been touched.
+    /// Page of an address: whether one live allocation covers all of it (smaller allocations cover
+    /// no page), and its contents if it was touched.
     #[inline(always)]
     pub(crate) fn page(&self, asid: u8, address: u64) -> (bool, Option<&[u8; PAGE_BYTES]>) {
         let space = self.spaces.get(usize::from(asid));
@@ -484,7 +359,7 @@ impl DeviceMemory {
         (entry & LIVE != 0, page.map(|page| &*page.data))
     }
 
-    /// The allocation nearest to an address, in words.
+    /// Describes the allocation nearest to an address.
     pub fn nearest(&self, asid: u8, address: u64) -> String {
         let distance = |a: &Allocation| {
             if address < a.base {
@@ -499,12 +374,14 @@ impl DeviceMemory {
         }
     }
 
+    /// Contents of the page of an address. `None` if the page was never touched.
     #[inline(always)]
     pub(crate) fn page_data(&self, asid: u8, address: u64) -> Option<&[u8; PAGE_BYTES]> {
         let page = self.spaces.get(asid as usize)?.page(address)?;
         Some(&self.pages[page as usize].data)
     }
 
+    /// Number of the page of an address, which is created if necessary.
     fn page_index(&mut self, asid: u8, address: u64) -> usize {
         let new_page = self.unused.last().copied();
         let new_page = new_page.unwrap_or(self.pages.len() as u32);
@@ -524,15 +401,14 @@ impl DeviceMemory {
         new_page as usize
     }
 
-    /// The bytes from an address to the end of its aligned block of 16, as [`Self::read_raw`] gives
-    /// them; zeros behind.
+    /// Bytes from an address to the end of its aligned block of 16, followed by zeros.
     #[inline]
     pub(crate) fn read_block(&self, asid: u8, address: u64) -> [u8; 16] {
         let page = self.page_data(asid, address);
         page.map_or([0; 16], |page| block_of(page, address))
     }
 
-    /// Reads bytes without checks; what was never written reads as zero.
+    /// Reads bytes without checks. Bytes that were never written are zero.
     pub(crate) fn read_raw(&self, asid: u8, address: u64, out: &mut [u8]) {
         for (at, part) in page_parts(address, out.len()) {
             let offset = at as usize & (PAGE_BYTES - 1);
@@ -544,7 +420,7 @@ impl DeviceMemory {
         }
     }
 
-    /// Writes bytes without checks. Callers have checked the range: pages appear on demand.
+    /// Writes bytes without checks, and creates pages on demand. The caller has checked the range.
     #[inline]
     pub(crate) fn write_raw(&mut self, asid: u8, address: u64, bytes: &[u8]) {
         if !self.write_in_page(asid, address, bytes) {
@@ -552,7 +428,8 @@ impl DeviceMemory {
         }
     }
 
-    /// `write_raw`, if the bytes lie in one page that is there and nobody asks what was written.
+    /// Writes bytes if they are inside one existing page and writes are not tracked. Returns false
+    /// otherwise.
     #[inline(always)]
     fn write_in_page(&mut self, asid: u8, address: u64, bytes: &[u8]) -> bool {
         let offset = address as usize & (PAGE_BYTES - 1);
@@ -565,13 +442,14 @@ impl DeviceMemory {
             return false;
         };
         match <&[u8; 4]>::try_from(bytes) {
-            // Mostly a word, which is one store.
+            // A word is the usual size. It becomes a single store.
             Ok(word) => target.copy_from_slice(word),
             Err(_) => target.copy_from_slice(bytes),
         }
         true
     }
 
+    /// Writes bytes that may be in several pages or in pages that do not exist.
     #[inline(never)]
     fn write_in_pages(&mut self, asid: u8, address: u64, bytes: &[u8]) {
         for (at, part) in page_parts(address, bytes.len()) {
@@ -585,7 +463,7 @@ impl DeviceMemory {
         }
     }
 
-    /// Were all these bytes written? Always true when the memory does not track it.
+    /// True if all of the given bytes were written, or if the memory does not track writes.
     pub(crate) fn is_written(&self, asid: u8, address: u64, bytes: usize) -> bool {
         if !self.track {
             return true;
@@ -604,6 +482,7 @@ impl DeviceMemory {
         })
     }
 
+    /// Checks that an access of the host is inside one live allocation.
     fn host_check(&self, asid: u8, address: u64, bytes: u64) -> Result<(), MemoryError> {
         match self.check_exactly(asid, address, bytes) {
             AccessCheck::Ok => Ok(()),
@@ -611,21 +490,30 @@ impl DeviceMemory {
         }
     }
 
-    /// Host read of bytes inside one live allocation.
+    /// Reads bytes of one live allocation for the host.
+    ///
+    /// # Errors
+    /// Returns [`MemoryError::OutOfBounds`] if the bytes are not inside one live allocation.
     pub fn read(&self, asid: u8, address: u64, out: &mut [u8]) -> Result<(), MemoryError> {
         self.host_check(asid, address, out.len() as u64)?;
         self.read_raw(asid, address, out);
         Ok(())
     }
 
-    /// Host write of bytes inside one live allocation.
+    /// Writes bytes of one live allocation for the host.
+    ///
+    /// # Errors
+    /// Returns [`MemoryError::OutOfBounds`] if the bytes are not inside one live allocation.
     pub fn write(&mut self, asid: u8, address: u64, bytes: &[u8]) -> Result<(), MemoryError> {
         self.host_check(asid, address, bytes.len() as u64)?;
         self.write_raw(asid, address, bytes);
         Ok(())
     }
 
-    /// Host fill (`cudaMemset`) inside one live allocation.
+    /// Fills `len` bytes of one live allocation for the host (`cudaMemset`).
+    ///
+    /// # Errors
+    /// Returns [`MemoryError::OutOfBounds`] if the bytes are not inside one live allocation.
     pub fn fill(&mut self, asid: u8, address: u64, byte: u8, len: u64) -> Result<(), MemoryError> {
         self.host_check(asid, address, len)?;
         let chunk = vec![byte; len.min(PAGE_BYTES as u64) as usize];
@@ -638,13 +526,13 @@ impl DeviceMemory {
         Ok(())
     }
 
-    /// Bytes of pages in use: what the contents cost.
+    /// Bytes of host memory that the contents occupy.
     pub fn resident_bytes(&self) -> u64 {
         self.pages.len() as u64 * PAGE_BYTES as u64
     }
 
-    /// Adds the contents of every live allocation to a digest. Parts that are all zero count the
-    /// same whether they were touched or not, and cost nothing if they were not.
+    /// Adds the contents of every live allocation to a digest. Pages that are zero count the same
+    /// whether or not they were touched, and untouched pages take no time.
     pub fn digest(&self, digest: &mut Digest) {
         for (asid, space) in self.spaces.iter().enumerate() {
             for a in space.allocations.iter().filter(|a| a.live) {
@@ -656,6 +544,7 @@ impl DeviceMemory {
         }
     }
 
+    /// Adds bytes of one page to a digest unless all are zero.
     fn digest_part(&self, asid: u8, address: u64, len: usize, digest: &mut Digest) {
         let Some(page) = self.page_data(asid, address) else {
             return;
@@ -668,6 +557,7 @@ impl DeviceMemory {
     }
 }
 
+/// Describes the position of an address relative to an allocation.
 fn nearest_text(a: &Allocation, address: u64) -> String {
     let state = if a.live { "live" } else { "freed" };
     let place = if address < a.base {
@@ -683,43 +573,12 @@ fn nearest_text(a: &Allocation, address: u64) -> String {
     )
 }
 
-/// Splits a byte range at page boundaries: (address, bytes).
-fn page_spans(address: u64, len: u64) -> impl Iterator<Item = (u64, usize)> {
-    let mut done = 0;
-    std::iter::from_fn(move || {
-        if done == len {
-            return None;
-        }
-        let at = address + done;
-        let room = PAGE_BYTES as u64 - (at & (PAGE_BYTES as u64 - 1));
-        let part = room.min(len - done);
-        done += part;
-        Some((at, part as usize))
-    })
-}
-
-/// The bytes of a page from an address to the end of its aligned block of 16; zeros behind.
-#[inline(always)]
-pub(crate) fn block_of(page: &[u8; PAGE_BYTES], address: u64) -> [u8; 16] {
-    let offset = address as usize & (PAGE_BYTES - 16);
-    let mut block = [0; 16];
-    block.copy_from_slice(&page[offset..offset + 16]);
-    (u128::from_le_bytes(block) >> (address % 16 * 8)).to_le_bytes()
-}
-
-/// Splits a byte range at page boundaries: (address, range of the buffer).
-fn page_parts(address: u64, len: usize) -> impl Iterator<Item = (u64, std::ops::Range<usize>)> {
-    page_spans(address, len as u64).map(move |(at, part)| {
-        let start = (at - address) as usize;
-        (at, start..start + part)
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::{DeviceMemory, PAGE_BYTES};
 
-    /// Pages are marked as live exactly where the table of allocations says so, written or not.
+    /// Pages are marked as live exactly where the table of allocations says so, whether or not they
+    /// were written.
     #[test]
     fn live_pages_are_those_of_one_live_allocation() {
         const PAGE: u64 = PAGE_BYTES as u64;

@@ -1,35 +1,36 @@
-//! What a memory instruction does.
+//! Memory access that an instruction reports to the timing.
 
 use warploom_ir::{CacheOp, MemSpace};
 
-/// What a memory instruction does.
+/// Kind of access that a memory instruction makes.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum MemKind {
-    /// Reads.
+    /// The instruction reads memory.
     Load,
-    /// Writes.
+    /// The instruction writes memory.
     Store,
-    /// Reads and writes at once.
+    /// The instruction reads and writes memory in one indivisible step.
     Atomic,
-    /// Reads through the texture path.
+    /// The instruction reads memory through the texture path.
     Texture,
 }
 
-/// A memory access of a warp; addresses per lane are in [`StepOut::addrs`].
+/// A memory access of a warp. The address of each lane is in
+/// [`StepOut::addrs`](crate::StepOut::addrs).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct MemEffect {
-    /// Space that the address was resolved to. Should lanes differ: that of the lowest, but of an
-    /// atomic global memory, if any is there.
+    /// State space of the access. If the lanes of a generic access differ, the space is that of the
+    /// lowest lane; for an atomic operation it is global memory if any lane accesses global memory.
     pub space: MemSpace,
-    /// What it does.
+    /// Kind of the access.
     pub kind: MemKind,
-    /// Bytes per lane: all elements of a vector.
+    /// Bytes accessed by each lane, including all elements of a vector.
     pub bytes: u8,
-    /// Cache operator.
+    /// Cache operator of the instruction.
     pub cache_op: CacheOp,
-    /// An atomic returns its old value (`atom`, not `red`).
+    /// True if the instruction returns a value to registers. False for stores and for `red`.
     pub returns: bool,
-    /// Lanes' addresses may lie in several spaces: in global memory those from
-    /// [`GLOBAL_BASE`](warploom_ir::GLOBAL_BASE) on.
+    /// True if lanes may access different state spaces. Addresses from
+    /// [`GLOBAL_BASE`](warploom_ir::GLOBAL_BASE) on are then in global memory.
     pub mixed: bool,
 }

@@ -1,41 +1,46 @@
-//! Mipmaps: which levels of a texture a fetch reads, and how they are mixed (CUDA C++ Programming
-//! Guide, "Texture Fetching"; OpenGL's rule for the level of gradients).
+//! Mipmaps: textures with several levels, and the choice of the levels that a fetch reads (CUDA C++
+//! Programming Guide, "Texture Fetching"; OpenGL's rule for the level of detail of gradients).
 
 use crate::memory::texture::Texture;
 use crate::memory::texture::weight;
 
-/// How levels are chosen.
+/// Settings for the choice of mipmap levels.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Detail {
-    /// The two levels around the level of detail are mixed; else the nearer one is read.
+pub struct MipmapSettings {
+    /// True if the two levels around the level of detail are blended, false if the nearer one is
+    /// read.
     pub linear: bool,
-    /// Added to the level of detail.
+    /// Bias that is added to the level of detail.
     pub bias: f32,
-    /// Least level of detail.
-    pub least: f32,
-    /// Largest level of detail.
-    pub most: f32,
+    /// Minimum level of detail.
+    pub min_level: f32,
+    /// Maximum level of detail.
+    pub max_level: f32,
 }
 
-/// A texture in several sizes.
+/// A texture with several levels.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Mipmap {
-    /// The largest first; at least one.
+    /// Levels, of which there is at least one, the largest first.
     pub levels: Vec<Texture>,
-    pub detail: Detail,
+    pub detail: MipmapSettings,
 }
 
 impl Mipmap {
-    /// The level to read, and the weight of the one behind it.
+    /// Level to read, and the weight of the level after it.
     pub fn levels_of(&self, detail: f32) -> (usize, f64) {
-        let Detail {
+        let MipmapSettings {
             linear,
             bias,
-            least,
-            most,
+            min_level,
+            max_level,
         } = self.detail;
         let last = (self.levels.len() - 1) as f32;
-        let level = (detail + bias).max(least).min(most).max(0.0).min(last);
+        let level = (detail + bias)
+            .max(min_level)
+            .min(max_level)
+            .max(0.0)
+            .min(last);
         if !linear {
             return ((level + 0.5).floor().min(last) as usize, 0.0);
         }
@@ -43,13 +48,16 @@ impl Mipmap {
         (lower as usize, weight(level - lower))
     }
 
-    /// The level of detail of gradients along x and y of the picture, in texture coordinates.
+    /// Level of detail for gradients along x and y of the picture, in texture coordinates.
     pub fn detail_of(&self, gradients: [[f32; 3]; 2]) -> f32 {
         let base = &self.levels[0];
         let length = |gradient: [f32; 3]| {
-            let texels = |axis: usize| match base.normalized {
-                true => gradient[axis] * base.extent(axis) as f32,
-                false => gradient[axis],
+            let texels = |axis: usize| {
+                if base.normalized {
+                    gradient[axis] * base.extent(axis) as f32
+                } else {
+                    gradient[axis]
+                }
             };
             (0..3).map(|axis| texels(axis).powi(2)).sum::<f32>().sqrt()
         };
@@ -60,10 +68,10 @@ impl Mipmap {
 
 #[cfg(test)]
 mod tests {
-    use super::{Detail, Mipmap};
+    use super::{Mipmap, MipmapSettings};
     use crate::memory::texture::{AddressMode, ChannelKind, Texture};
 
-    fn mipmap(detail: Detail) -> Mipmap {
+    fn mipmap(detail: MipmapSettings) -> Mipmap {
         let level = |width: u32| Texture {
             base: 0,
             width,
@@ -84,25 +92,25 @@ mod tests {
         }
     }
 
-    const PLAIN: Detail = Detail {
+    const PLAIN: MipmapSettings = MipmapSettings {
         linear: false,
         bias: 0.0,
-        least: 0.0,
-        most: 99.0,
+        min_level: 0.0,
+        max_level: 99.0,
     };
 
     #[test]
     fn the_nearer_level_is_read() {
-        let levels = |detail: Detail, at: f32| mipmap(detail).levels_of(at);
+        let levels = |detail: MipmapSettings, at: f32| mipmap(detail).levels_of(at);
         for (at, level) in [(-1.0, 0), (0.0, 0), (0.49, 0), (0.5, 1), (1.4, 1), (9.0, 2)] {
             assert_eq!(levels(PLAIN, at), (level, 0.0), "{at}");
         }
         assert_eq!(levels(PLAIN, f32::NAN), (0, 0.0));
-        let biased = Detail { bias: 1.0, ..PLAIN };
+        let biased = MipmapSettings { bias: 1.0, ..PLAIN };
         assert_eq!(levels(biased, 0.0), (1, 0.0));
-        let bounded = Detail {
-            least: 1.0,
-            most: 1.0,
+        let bounded = MipmapSettings {
+            min_level: 1.0,
+            max_level: 1.0,
             ..PLAIN
         };
         assert_eq!((levels(bounded, 0.0).0, levels(bounded, 5.0).0), (1, 1));
@@ -110,7 +118,7 @@ mod tests {
 
     #[test]
     fn levels_are_mixed_by_parts_of_256() {
-        let linear = Detail {
+        let linear = MipmapSettings {
             linear: true,
             ..PLAIN
         };

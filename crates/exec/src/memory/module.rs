@@ -1,21 +1,24 @@
-//! Putting a module's variables into device memory.
+//! Allocation and initialisation of a module's variables in device memory.
 
 use crate::memory::device::{DeviceMemory, MemoryError};
 use warploom_ir::{GlobalVar, ModuleIr};
 
-/// Where a loaded module's variables lie.
+/// Addresses of a loaded module's variables.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ModuleImage {
+pub struct LoadedModule {
     /// Address of each variable, in the order of [`ModuleIr::globals`].
     pub globals: Vec<u64>,
 }
 
-/// Allocates a module's variables and writes their initial values.
+/// Allocates the variables of a module in the address space `asid` and writes their initial values.
+///
+/// # Errors
+/// Returns [`MemoryError::OutOfMemory`] if a variable does not fit.
 pub fn load_module(
     module: &ModuleIr,
     memory: &mut DeviceMemory,
     asid: u8,
-) -> Result<ModuleImage, MemoryError> {
+) -> Result<LoadedModule, MemoryError> {
     let place = |var: &GlobalVar| {
         if var.constant {
             memory.alloc_const(asid, var.bytes, var.align)
@@ -29,14 +32,14 @@ pub fn load_module(
         .map(place)
         .collect::<Result<Vec<u64>, _>>()?;
     for (var, &address) in module.globals.iter().zip(&globals) {
-        // Variables without a value are zero, not uninitialised.
+        // Variables without an initial value are zero rather than uninitialised.
         memory.fill(asid, address, 0, var.bytes)?;
         memory.write(asid, address, &initial_bytes(var, &globals))?;
     }
-    Ok(ModuleImage { globals })
+    Ok(LoadedModule { globals })
 }
 
-/// Initial bytes with addresses filled in.
+/// Initial bytes of a variable, with the addresses of other variables filled in.
 fn initial_bytes(var: &GlobalVar, globals: &[u64]) -> Vec<u8> {
     let mut bytes = var.init.clone();
     bytes.truncate(var.bytes as usize);

@@ -1,12 +1,13 @@
-//! What kernels have printed and nobody has taken yet: a ring, as CUDA has it ("Formatted Output"
-//! of the CUDA C++ Programming Guide). Where it is full, the oldest texts go.
+//! Buffer of text that kernels have printed and the host has not yet read. It is a ring, as in CUDA
+//! ("Formatted Output" in the CUDA C++ Programming Guide): if it is full, the oldest texts are
+//! dropped.
 
 use std::collections::VecDeque;
 
-/// Bytes of the ring where nobody says otherwise (`cudaLimitPrintfFifoSize`).
+/// Default capacity of the buffer in bytes (`cudaLimitPrintfFifoSize`).
 const STANDARD_BYTES: u64 = 1 << 20;
 
-/// The texts of one process.
+/// Printed texts of one process.
 #[derive(Clone, Debug)]
 pub(crate) struct Printed {
     texts: VecDeque<Box<[u8]>>,
@@ -32,6 +33,7 @@ impl Printed {
         self.shrink();
     }
 
+    /// Drops the oldest texts until the rest fits.
     fn shrink(&mut self) {
         while self.bytes > self.limit {
             let oldest = self.texts.pop_front();
@@ -39,13 +41,13 @@ impl Printed {
         }
     }
 
-    /// From now on the ring has so many bytes.
+    /// Sets the capacity of the buffer.
     pub fn limit(&mut self, bytes: u64) {
         self.limit = bytes;
         self.shrink();
     }
 
-    /// Takes all texts, oldest first.
+    /// Removes and returns all texts, oldest first.
     pub fn take(&mut self) -> Vec<u8> {
         self.bytes = 0;
         let texts = std::mem::take(&mut self.texts);

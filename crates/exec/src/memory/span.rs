@@ -1,45 +1,47 @@
-//! Where the addresses of a warp's lanes lie, found without a branch for each: in two halves of
-//! words, as they mostly do, or in the aligned block around them.
+//! Range and layout of the addresses of a warp's lanes, computed without a branch for each lane.
+//! Usually each half of the warp has a regular layout. Otherwise the range is the aligned block
+//! around all addresses.
 
 use crate::memory::device::PAGE_BYTES;
 use crate::state::registers::LANE_BITS;
 use std::hint::black_box;
 use warploom_base::{LaneMask, WARP_SIZE, lanes_of};
 
-/// Bytes of a word.
+/// Size of a word in bytes.
 const WORD: u64 = 4;
-/// Lanes of half a warp.
+/// Number of lanes of half a warp.
 pub(crate) const HALF: usize = WARP_SIZE / 2;
 
-/// Where the addresses of a warp's active lanes lie.
+/// Range and layout of the addresses of a warp's active lanes.
 #[derive(Clone, Copy)]
 pub(crate) struct Span {
-    /// At or below the first byte.
+    /// Address at or before the first byte.
     pub low: u64,
-    /// Behind the last byte.
+    /// Address after the last byte.
     pub high: u64,
-    /// All addresses or-ed: the alignment that they share.
+    /// Bitwise OR of all addresses, which shows their common alignment.
     pub bits: u64,
-    /// How all 32 lanes' words lie, if it is in one of the usual ways.
+    /// Layout of the words of all 32 lanes, if it is a regular one.
     pub halves: Option<[HalfWarp; 2]>,
 }
 
-/// The words of half a warp: at one address for all, or one behind the other.
+/// Layout of the words of half a warp: either consecutive words, or the same word in all lanes.
 #[derive(Clone, Copy, Debug)]
 pub struct HalfWarp {
-    /// Address of the first lane's.
+    /// Address of the first lane's word.
     pub first: u64,
-    /// One behind the other.
+    /// True if the words are consecutive.
     pub row: bool,
 }
 
 impl HalfWarp {
+    /// Address after the last word.
     #[inline(always)]
     fn end(self) -> u64 {
         self.first + if self.row { HALF as u64 * WORD } else { WORD }
     }
 
-    /// Reads its words from all the words of a memory.
+    /// Reads the words of the half warp from a memory that is given as words.
     #[inline(always)]
     pub(crate) fn read(self, words: &[u32], lanes: &mut [u32]) {
         let at = self.first as usize / WORD as usize;
@@ -53,22 +55,23 @@ impl HalfWarp {
 }
 
 impl Span {
-    /// All 32 lanes take part and their words follow each other without gaps.
+    /// True if all 32 lanes are active and their words are consecutive.
     #[inline(always)]
     pub fn is_row(&self) -> bool {
         self.halves
             .is_some_and(|[a, b]| a.row && b.row && b.first == a.end())
     }
 
+    /// True if the range is inside one page.
     #[inline(always)]
     pub fn is_in_one_page(&self) -> bool {
         let page = |address: u64| address / PAGE_BYTES as u64;
         page(self.low) == page(self.high - 1)
     }
 
-    /// Where the words lie, else the aligned block around all addresses: what differs between them
-    /// says how large it is, without a search for the least and the greatest. For aligned accesses
-    /// of up to `align` bytes.
+    /// Layout of the words, or otherwise the aligned block around all addresses. The bits in which
+    /// the addresses differ give the size of the block without a search for the minimum and the
+    /// maximum. Suitable for aligned accesses of up to `align` bytes.
     #[inline(always)]
     pub fn around(addrs: &[u64; WARP_SIZE], mask: LaneMask, align: u64) -> Self {
         if mask == LaneMask::MAX
@@ -88,7 +91,7 @@ impl Span {
         }
     }
 
-    /// From the least address to the end of the greatest.
+    /// Range from the minimum address to the end of the access at the maximum address.
     #[inline(never)]
     pub fn exact(addrs: &[u64; WARP_SIZE], mask: LaneMask, bytes: u64) -> Self {
         let (mut low, mut high, mut bits) = (u64::MAX, 0, 0);
@@ -105,16 +108,16 @@ impl Span {
         }
     }
 
-    /// The span of words in two halves, found without branches. Addresses near the end of the
-    /// address space are left to the general way.
+    /// Range of words with a regular layout in each half of the warp, computed without branches.
+    /// Addresses near the end of the address space are left to the general method.
     #[inline(always)]
     fn of_halves(addrs: &[u64; WARP_SIZE]) -> Option<Self> {
         let [a, b] = [0, HALF].map(|lane| HalfWarp {
             first: addrs[lane],
             row: addrs[lane + 1] == addrs[lane].wrapping_add(WORD),
         });
-        // What the compiler would see through here, such as that the first lane is like itself, it
-        // would make an exception of, and vectors bear none.
+        // `black_box` hides constants from the compiler. Otherwise it would treat single lanes as
+        // special cases, which prevents vectorisation.
         let (addrs, row) = (black_box(addrs), black_box(&ROW));
         let steps = [a, b].map(|half| black_box(0u64.wrapping_sub(half.row.into())));
         let mut unlike = 0;
@@ -132,7 +135,7 @@ impl Span {
     }
 }
 
-/// Where the words of half a warp lie behind the first, if they follow each other.
+/// Offset in bytes of each of half a warp's consecutive words from the first.
 const ROW: [u64; HALF] = {
     let mut row = [0; HALF];
     let mut lane = 0;
@@ -143,7 +146,7 @@ const ROW: [u64; HALF] = {
     row
 };
 
-/// The bits in which some active lane's address is unlike `first`.
+/// Bits in which the address of any active lane differs from `first`.
 #[inline(always)]
 fn differing_bits(addrs: &[u64; WARP_SIZE], first: u64, mask: LaneMask) -> u64 {
     let mut differ = 0;
@@ -165,15 +168,18 @@ mod tests {
     use super::{HALF, Span, WORD};
     use warploom_base::{LaneMask, Rng, WARP_SIZE};
 
-    /// Addresses of words: in halves, some with a lane that is unlike the others, or anywhere.
+    /// Word addresses with a regular layout, some with one irregular lane, or random ones.
     fn any_addresses(rng: &mut Rng) -> [u64; WARP_SIZE] {
         let reach = 1 << (3 + rng.below(29));
         let bases = [(); 2].map(|()| u64::from(rng.below(reach)) * WORD);
         let steps = [(); 2].map(|()| u64::from(rng.below(3)) * WORD);
         let scattered = rng.below(4) == 0;
-        let mut addrs = std::array::from_fn(|lane| match scattered {
-            true => u64::from(rng.below(reach)) * WORD,
-            false => bases[lane / HALF] + (lane % HALF) as u64 * steps[lane / HALF],
+        let mut addrs = std::array::from_fn(|lane| {
+            if scattered {
+                u64::from(rng.below(reach)) * WORD
+            } else {
+                bases[lane / HALF] + (lane % HALF) as u64 * steps[lane / HALF]
+            }
         });
         if rng.below(4) == 0 {
             addrs[rng.below(32) as usize] += WORD;
@@ -181,8 +187,8 @@ mod tests {
         addrs
     }
 
-    /// A span holds what it is of, is in one page exactly if that is, and halves are where their
-    /// lanes are.
+    /// A range contains its addresses and is inside one page exactly if the addresses are. Layouts
+    /// reproduce the addresses of their lanes.
     #[test]
     fn spans_hold_their_addresses() {
         let mut rng = Rng::new(5);

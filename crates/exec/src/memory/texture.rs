@@ -1,80 +1,82 @@
-//! Textures: bindings, formats, addressing modes (CUDA C++ Programming Guide, "Texture Fetching").
+//! Textures: bindings, formats and addressing modes (CUDA C++ Programming Guide, "Texture
+//! Fetching").
 //!
-//! A texture is pitch-linear memory. Linear filtering takes weights of 8 fractional bits, as the
-//! hardware does. Textures in several sizes are in `mipmap`.
+//! A texture is stored in pitch-linear memory. Linear filtering uses weights with 8 fractional
+//! bits, as the hardware does. The module `mipmap` describes textures with several levels.
 
-use crate::memory::mipmap::{Detail, Mipmap};
+use crate::memory::mipmap::{Mipmap, MipmapSettings};
 use crate::numeric::float::widen;
 use crate::numeric::softfloat::Format;
 use std::collections::BTreeMap;
 use warploom_base::WARP_SIZE;
 use warploom_ir::TexQuery;
 
-/// What happens to coordinates outside the texture.
+/// Treatment of coordinates outside of a texture.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum AddressMode {
-    /// Repeats. Normalized coordinates only, else as `Clamp`.
+    /// Repeats the texture. Acts like `Clamp` for coordinates that are not normalized.
     Wrap,
-    /// Repeats, every second time mirrored. Normalized coordinates only, else as `Clamp`.
+    /// Repeats the texture and mirrors every second repetition. Acts like `Clamp` for coordinates
+    /// that are not normalized.
     Mirror,
-    /// The nearest texel inside.
+    /// Uses the nearest texel inside the texture.
     #[default]
     Clamp,
-    /// Zero.
+    /// Returns the border colour, which is zero by default.
     Border,
 }
 
-/// Kind of a texel's channels in memory.
+/// Representation of a texel's channels in memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ChannelKind {
-    /// Signed integer.
+    /// Signed integers of the channel width.
     Signed,
-    /// Unsigned integer.
+    /// Unsigned integers of the channel width.
     Unsigned,
-    /// Signed integer read as a float in [-1, 1].
+    /// Signed integers that are read as floats in [-1, 1].
     SignedNormalized,
-    /// Unsigned integer read as a float in [0, 1].
+    /// Unsigned integers that are read as floats in [0, 1].
     UnsignedNormalized,
-    /// f16 or f32, by width.
+    /// Floats: f16 or f32, depending on the width of a channel.
     Float,
 }
 
-/// One bound texture.
+/// A texture that is bound to a handle.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Texture {
     /// Address of the first texel in global memory.
     pub base: u64,
-    /// Texels in x.
+    /// Number of texels in x.
     pub width: u32,
-    /// Texels in y (1 for one dimension).
+    /// Number of texels in y, 1 for one-dimensional textures.
     pub height: u32,
-    /// Texels in z (1 for one and two dimensions).
+    /// Number of texels in z, 1 for one- and two-dimensional textures.
     pub depth: u32,
-    /// Layers of an array (cube maps: six per cube), else 1.
+    /// Number of layers of an array, else 1. Each cube of a cube map has six layers.
     pub layers: u32,
-    /// Bytes from one row to the next.
+    /// Distance in bytes between consecutive rows.
     pub pitch: u32,
-    /// Channels of a texel: 1, 2 or 4 (a power of two).
+    /// Number of channels of a texel: 1, 2 or 4.
     pub channels: u8,
-    /// Bits of a channel: 8, 16 or 32.
+    /// Number of bits of a channel: 8, 16 or 32.
     pub channel_bits: u8,
-    /// Kind of the channels.
+    /// Representation of the channels.
     pub kind: ChannelKind,
-    /// Coordinates run from 0 to 1.
+    /// True if coordinates range from 0 to 1.
     pub normalized: bool,
-    /// For x, y and z.
+    /// Addressing modes of x, y and z.
     pub address: [AddressMode; 3],
-    /// Linear filtering, else the nearest texel.
+    /// True for linear filtering, false for the nearest texel.
     pub linear: bool,
 }
 
-/// The textures that handles name. Handle 0 names none.
+/// Table of bound textures, indexed by handle. Handle 0 names no texture.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TextureTable {
     textures: Vec<Texture>,
-    /// By handle: those with several levels.
+    /// Textures with several levels, by handle.
     mipmaps: BTreeMap<u64, Mipmap>,
-    /// By handle: colours of borders that are not zero.
+    /// Border colours that are not zero, by handle.
     borders: BTreeMap<u64, [u32; 4]>,
 }
 
@@ -85,9 +87,9 @@ impl TextureTable {
         self.textures.len() as u64
     }
 
-    /// Binds a texture in several sizes, the largest first, and returns its handle; 0 if there is
-    /// none.
-    pub fn bind_mipmap(&mut self, levels: Vec<Texture>, detail: Detail) -> u64 {
+    /// Binds a texture with several levels, the largest first, and returns its handle. Returns 0 if
+    /// there are no levels.
+    pub fn bind_mipmap(&mut self, levels: Vec<Texture>, detail: MipmapSettings) -> u64 {
         let Some(largest) = levels.first() else {
             return 0;
         };
@@ -96,27 +98,29 @@ impl TextureTable {
         handle
     }
 
-    /// Says the colour of a texture's border: floats by their bits, or integers where its texels
-    /// are read as such.
-    pub fn colour_border(&mut self, handle: u64, colour: [u32; 4]) {
+    /// Sets the border colour of a texture. Channels are the bits of floats, or integers if texels
+    /// are read as integers.
+    pub fn set_border_colour(&mut self, handle: u64, colour: [u32; 4]) {
         self.borders.insert(handle, colour);
     }
 
+    /// True if any bound texture has several levels.
     pub(crate) fn has_mipmaps(&self) -> bool {
         !self.mipmaps.is_empty()
     }
 
+    /// Levels of a texture, if it has several.
     pub(crate) fn mipmap(&self, handle: u64) -> Option<&Mipmap> {
         self.mipmaps.get(&handle)
     }
 
-    /// Levels of a texture.
+    /// Number of levels of a texture.
     pub(crate) fn levels(&self, handle: u64) -> u32 {
         let mipmap = self.mipmap(handle);
         mipmap.map_or(1, |mipmap| mipmap.levels.len() as u32)
     }
 
-    /// The texel of a texture's border.
+    /// Texel that is read outside of a texture with a border.
     #[inline]
     pub(crate) fn border(&self, handle: u64, texture: &Texture) -> Texel {
         if self.borders.is_empty() {
@@ -126,17 +130,18 @@ impl TextureTable {
         colour.map_or([0.0; 4], |colour| texture.border(*colour))
     }
 
-    /// The texture that a handle names.
+    /// Texture with the given handle. `None` if the handle names no texture.
     pub fn get(&self, handle: u64) -> Option<&Texture> {
         self.textures
             .get(usize::try_from(handle).ok()?.checked_sub(1)?)
     }
 }
 
-/// A texel's four channels: floats, or integers by their bits.
+/// The four channels of a texel: floats, or the values of integers.
 pub(crate) type Texel = [f64; 4];
 
-/// Normalized channels of 8 bits: a division for each would be most of a fetch.
+/// Values of normalized 8-bit channels. A table avoids a division for each, which would take most
+/// of the time of a fetch.
 const PARTS_OF_255: [f64; 256] = {
     let mut parts = [0.0; 256];
     let mut raw = 0;
@@ -147,11 +152,12 @@ const PARTS_OF_255: [f64; 256] = {
     parts
 };
 
-/// `x.floor()`, but for the sign of zero: without SSE4.1, which not every host has, that is a call
-/// for each lane.
+/// Rounds like `x.floor()`, except for the sign of zero. Without SSE4.1, which not every host has,
+/// `floor` is a function call for each lane.
 #[inline(always)]
 pub(crate) fn floor(x: f32) -> f32 {
-    // From here on f32 holds whole numbers only: a sum with it is rounded to one.
+    // From this magnitude on, f32 holds only whole numbers, so that adding it rounds to a whole
+    // number.
     const WHOLE: f32 = (1 << 23) as f32;
     let nearest = ((x.abs() + WHOLE) - WHOLE).copysign(x);
     let below = nearest - if nearest > x { 1.0 } else { 0.0 };
@@ -164,23 +170,25 @@ pub(crate) fn weight(fraction: f32) -> f64 {
     f64::from(floor(fraction * 256.0 + 0.5)) / 256.0
 }
 
-/// Bytes of a tile: a line of the texture cache in every configuration that GPGPU-Sim tests.
+/// Size of a tile in bytes: a line of the texture cache in every configuration that GPGPU-Sim
+/// tests.
 const TILE_BYTES: u64 = 128;
-/// Bytes from one tile to the next.
+/// Distance in bytes between the starts of consecutive tiles.
 const TILE_STRIDE: u64 = 64;
 
-/// Texels of a tile in x: 16 of one or two bytes, half as many with every fourfold size. All as
-/// powers of two.
+/// Width of a tile: 16 texels of one or two bytes, and half as many for each fourfold size.
+/// Argument and result are binary logarithms.
 fn tile_width_log2(texel_bytes: u32) -> u32 {
     4 - texel_bytes / 2
 }
 
 impl Texture {
+    /// Size of a texel in bytes.
     pub(crate) fn texel_bytes(&self) -> usize {
         self.channels as usize * self.channel_bits as usize / 8
     }
 
-    /// Texels on an axis.
+    /// Number of texels on an axis.
     #[inline]
     pub(crate) fn extent(&self, axis: usize) -> u32 {
         let texels = match axis {
@@ -191,13 +199,15 @@ impl Texture {
         texels.max(1)
     }
 
-    /// Bytes from a texel to the next one in x, y and z, and from a layer to the next one.
+    /// Distances in bytes between neighbouring texels in x, y and z, and between consecutive
+    /// layers.
     pub(crate) fn strides(&self) -> ([u64; 3], u64) {
         let slice = u64::from(self.pitch) * u64::from(self.height);
         let strides = [self.texel_bytes() as u64, self.pitch.into(), slice];
         (strides, slice.wrapping_mul(self.depth.into()))
     }
 
+    /// Address of a texel inside the texture.
     pub(crate) fn address_of(&self, place: [u32; 3], layer: u32) -> u64 {
         let (strides, to_layer) = self.strides();
         let start = self.base.wrapping_add(to_layer.wrapping_mul(layer.into()));
@@ -207,16 +217,17 @@ impl Texture {
         })
     }
 
-    /// Address of a texel as the caches see it. GPGPU-Sim keeps textures of two dimensions in tiles
-    /// of a line's size (`gpgpu_ptx_sim_bindTextureToArray`, `tex_impl`), whatever the order in
-    /// which the functional model stores them. Tiles are 128 bytes but stand 64 apart, there and
-    /// here: lower rows of a tile share addresses with upper rows of the next.
+    /// Address of a texel as the caches see it. GPGPU-Sim stores two-dimensional textures in tiles
+    /// of the size of a line (`gpgpu_ptx_sim_bindTextureToArray`, `tex_impl`), independently of the
+    /// order in which its functional model stores them. Tiles have 128 bytes but begin every 64
+    /// bytes, in GPGPU-Sim and here. The lower rows of a tile therefore share addresses with the
+    /// upper rows of the next one.
     pub(crate) fn cached_address_of(&self, place: [u32; 3], layer: u32, dims: usize) -> u64 {
         if dims != 2 || self.layers > 1 {
             return self.address_of(place, layer);
         }
         let (x, y) = (u64::from(place[0]), u64::from(place[1]));
-        // All are powers of two.
+        // All sizes are powers of two.
         let texel = self.texel_bytes().ilog2();
         let tile_width = tile_width_log2(texel);
         let tile_height = TILE_BYTES.ilog2() - tile_width - texel;
@@ -226,7 +237,7 @@ impl Texture {
         self.base + TILE_STRIDE * tile + (inside << texel)
     }
 
-    /// Coordinates in texels, brought inside by wrapping or mirroring where that applies.
+    /// Converts coordinates to texels, and applies wrapping or mirroring to normalized coordinates.
     pub(crate) fn scale(&self, axis: usize, lanes: &mut [f32; WARP_SIZE]) {
         if !self.normalized {
             return;
@@ -249,7 +260,7 @@ impl Texture {
         }
     }
 
-    /// A texel's number inside the texture, `None`: the border.
+    /// Index of a texel after the addressing mode is applied. `None` stands for the border.
     #[inline]
     pub(crate) fn inside(&self, axis: usize, i: i64, fetch: bool) -> Option<u32> {
         let last = i64::from(self.extent(axis)) - 1;
@@ -258,14 +269,14 @@ impl Texture {
         }
         match self.address[axis] {
             AddressMode::Border => None,
-            // Fetches from linear memory give zero outside.
+            // Fetches from linear memory return zero outside of it.
             _ if fetch && axis == 0 && self.height == 1 => None,
             AddressMode::Wrap if self.normalized => Some(i.rem_euclid(last + 1) as u32),
             _ => Some(i.clamp(0, last) as u32),
         }
     }
 
-    /// The texel that these bytes begin with.
+    /// Decodes the texel at the start of the bytes.
     #[inline(always)]
     pub(crate) fn decode(&self, bytes: &[u8; 16]) -> Texel {
         let [x, y, z, w] = match (self.kind, self.channel_bits) {
@@ -275,7 +286,7 @@ impl Texture {
             }
             _ => self.any_channels(bytes),
         };
-        // Channels that the format lacks: zero, and one for the last.
+        // Missing channels are zero, except the last one, which is one.
         match self.channels {
             1 => [x, 0.0, 0.0, 1.0],
             2 => [x, y, 0.0, 1.0],
@@ -283,6 +294,7 @@ impl Texture {
         }
     }
 
+    /// Decodes the channels of any format.
     fn any_channels(&self, bytes: &[u8; 16]) -> Texel {
         let size = self.channel_bits as usize / 8;
         let mut parts = bytes.chunks_exact(size);
@@ -295,6 +307,7 @@ impl Texture {
         })
     }
 
+    /// Decodes one channel of a texel.
     fn channel(&self, raw: u32) -> f64 {
         let unused = 32 - u32::from(self.channel_bits);
         let signed = f64::from((raw << unused) as i32 >> unused);
@@ -309,7 +322,7 @@ impl Texture {
         }
     }
 
-    /// A colour as texels of this format have it: channels that it lacks are zero.
+    /// Border colour as a texel of this format. Channels that the format lacks are zero.
     fn border(&self, colour: [u32; 4]) -> Texel {
         let mut texel = [0.0; 4];
         let channels = texel.iter_mut().zip(colour);
@@ -326,6 +339,7 @@ impl Texture {
         texel
     }
 
+    /// Result of `txq` and `suq`.
     pub(crate) fn query(&self, query: TexQuery) -> u32 {
         let mode = |axis: usize| match self.address[axis] {
             AddressMode::Wrap => 0,
@@ -338,7 +352,7 @@ impl Texture {
             TexQuery::Height => self.height,
             TexQuery::Depth => self.depth,
             TexQuery::ChannelDataType => self.channel_type(),
-            // OpenCL's CL_R, CL_RG, CL_RGBA, which PTX uses.
+            // OpenCL's constants CL_R, CL_RG and CL_RGBA, which PTX uses.
             TexQuery::ChannelOrder => match self.channels {
                 1 => 0x10b0,
                 2 => 0x10b2,
@@ -355,7 +369,7 @@ impl Texture {
         }
     }
 
-    /// OpenCL's channel data types, which PTX uses.
+    /// OpenCL's channel data type, which PTX uses.
     fn channel_type(&self) -> u32 {
         let step = self.channel_bits.trailing_zeros() - 3;
         match self.kind {

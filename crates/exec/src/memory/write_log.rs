@@ -1,8 +1,9 @@
-//! Stores of one SM that the others do not see yet.
+//! Stores of one SM that other SMs do not see yet.
 //!
-//! While SMs run ahead of each other within an epoch, each reads the memory image as it was when
-//! the epoch began, plus its own stores. At the epoch's end the logs are committed in order of
-//! cycle, then SM, so that results do not depend on the order in which SMs ran.
+//! While SMs run independently within an epoch, each reads memory as it was at the start of the
+//! epoch, plus its own stores. At the end of the epoch the logs are committed in the order of
+//! cycles, and of SMs within a cycle. Results therefore do not depend on the order in which the
+//! host ran the SMs.
 
 use crate::ahead::StoredLines;
 use crate::memory::device::{DeviceMemory, PAGE_BYTES, block_of};
@@ -10,21 +11,21 @@ use rustc_hash::FxHashMap;
 
 pub(crate) const LINE_SHIFT: u32 = 7;
 const LINE_BYTES: usize = 1 << LINE_SHIFT;
-/// Words of the filter in front of the line table.
+/// Number of words of the filter that precedes the table of lines.
 const FILTER_WORDS: usize = 64;
 
-/// One run of contiguous bytes that one instruction stored.
+/// Contiguous bytes that one instruction stored.
 #[derive(Clone, Copy, Debug)]
 struct Run {
     cycle: u64,
     address: u64,
-    /// Start in `bytes`.
+    /// Index in `bytes` of the first byte.
     at: u32,
     len: u32,
     asid: u8,
 }
 
-/// What one lane printed.
+/// Text that one lane printed.
 #[derive(Clone, Debug)]
 struct Print {
     cycle: u64,
@@ -32,27 +33,29 @@ struct Print {
     text: Box<[u8]>,
 }
 
-/// The newest own bytes of one 128-byte line.
+/// Latest bytes that the SM stored to one line of 128 bytes.
 #[derive(Clone, Debug)]
 struct Line {
     data: [u8; LINE_BYTES],
     mask: u128,
 }
 
-/// Stores of one SM in the running epoch, in program order.
+/// Stores of one SM in the current epoch, in program order.
 #[derive(Clone, Debug)]
 pub struct WriteLog {
     runs: Vec<Run>,
     prints: Vec<Print>,
-    /// Stores already visible to all.
+    /// Number of runs that are already visible to all SMs.
     committed: usize,
     bytes: Vec<u8>,
-    /// So many of `bytes` are in `lines`, which few epochs need: those that load what they stored.
+    /// Number of `bytes` that are entered in `lines`. Only epochs that load bytes which they stored
+    /// need the lines.
     in_lines: u32,
     lines: Vec<Line>,
     index: FxHashMap<(u8, u64), u32>,
     filter: [u64; FILTER_WORDS],
-    /// The line stored to last, by key and slot: most stores of an epoch follow each other.
+    /// Key and index of the line that was last used. Most stores of an epoch are to the same line
+    /// as the previous one.
     last: Option<((u8, u64), u32)>,
 }
 
@@ -72,13 +75,15 @@ impl Default for WriteLog {
     }
 }
 
+/// Word and bit of the filter for a line.
 #[inline]
 fn filter_bit(line: u64) -> (usize, u64) {
     let bit = line as usize % (FILTER_WORDS * 64);
     (bit / 64, 1 << (bit % 64))
 }
 
-/// Splits a byte range at line boundaries: (line number, offset in the line, range of the buffer).
+/// Splits a byte range at line boundaries into (line number, offset in the line, range of the
+/// buffer).
 fn line_parts(
     address: u64,
     len: usize,
@@ -96,35 +101,36 @@ fn line_parts(
     })
 }
 
-/// The lines that a byte range touches.
+/// Numbers of the lines that a byte range touches.
 #[inline]
 fn lines_of(address: u64, len: usize) -> std::ops::RangeInclusive<u64> {
     address >> LINE_SHIFT..=(address + len as u64 - 1) >> LINE_SHIFT
 }
 
 impl WriteLog {
-    /// An empty log.
+    /// Creates an empty log.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Nothing was stored or printed in this epoch.
+    /// True if nothing was stored or printed in this epoch.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.runs.is_empty() && self.prints.is_empty()
     }
 
-    /// Stored bytes held.
+    /// Number of stored bytes in the log.
     pub fn len_bytes(&self) -> usize {
         self.bytes.len()
     }
 
-    /// Where the next store will stand.
+    /// Position of the next store in the log.
     pub(crate) fn position(&self) -> u32 {
         self.bytes.len() as u32
     }
 
-    /// The stores of cycle `cycle` that are not visible to all yet and stand before `position`.
+    /// Copy of the stores of cycle `cycle` that are before `position` and not yet visible to all
+    /// SMs.
     pub(crate) fn waiting_before(&self, cycle: u64, position: u32) -> Self {
         let mut log = Self::new();
         for run in &self.runs[self.committed..] {
@@ -137,14 +143,14 @@ impl WriteLog {
         log
     }
 
-    /// The cycle of the oldest store, or text printed, that is not visible to all yet.
+    /// Cycle of the oldest store or printed text that is not yet visible to all SMs.
     pub fn oldest(&self) -> Option<u64> {
         let stored = self.runs.get(self.committed).map(|run| run.cycle);
         let printed = self.prints.first().map(|print| print.cycle);
         stored.into_iter().chain(printed).min()
     }
 
-    /// Adds the lines of the stores that are not visible to all yet.
+    /// Adds the lines of all stores that are not yet visible to all SMs.
     pub fn mark_lines(&self, lines: &mut StoredLines) {
         for run in &self.runs[self.committed..] {
             lines_of(run.address, run.len as usize).for_each(|line| lines.insert(line));
@@ -160,13 +166,13 @@ impl WriteLog {
         }
     }
 
-    /// Brings all stored bytes into their lines, where loads look for them.
+    /// Enters all stored bytes in their lines, in which loads look for them.
     fn fill_lines(&mut self) {
         if self.in_lines == self.position() {
             return;
         }
         let done = self.in_lines;
-        // The last of those that were done may have gone on: all of it once more does no harm.
+        // The last entered run may have grown. Entering all of it again is harmless.
         let first = self.runs.partition_point(|run| run.at + run.len <= done);
         for number in first..self.runs.len() {
             self.add_to_lines(self.runs[number]);
@@ -174,6 +180,7 @@ impl WriteLog {
         self.in_lines = self.position();
     }
 
+    /// Enters the bytes of a run in their lines.
     fn add_to_lines(&mut self, run: Run) {
         for (line, offset, part) in line_parts(run.address, run.len as usize) {
             let slot = self.line_slot(run.asid, line);
@@ -184,7 +191,7 @@ impl WriteLog {
         }
     }
 
-    /// `store` of an aligned word.
+    /// Records a store of one aligned word.
     #[inline(always)]
     fn store_word(&mut self, asid: u8, cycle: u64, address: u64, word: [u8; 4]) {
         debug_assert!(address.is_multiple_of(4), "{address:#x} is not aligned");
@@ -193,7 +200,7 @@ impl WriteLog {
         self.filter[word] |= bit;
     }
 
-    /// Appends to the last run if the bytes follow it in the same cycle.
+    /// Appends bytes to the last run if they continue it in the same cycle, or else as a new run.
     #[inline(always)]
     fn push_run(&mut self, asid: u8, cycle: u64, address: u64, bytes: &[u8]) {
         let at = self.bytes.len() as u32;
@@ -215,7 +222,7 @@ impl WriteLog {
         });
     }
 
-    /// Where a line is among `lines`, from now on.
+    /// Index of a line in `lines`, which is created if necessary.
     fn line_slot(&mut self, asid: u8, line: u64) -> usize {
         let key = (asid, line);
         if let Some((last, slot)) = self.last
@@ -235,6 +242,7 @@ impl WriteLog {
         slot as usize
     }
 
+    /// Line with the given key, if the SM stored to it and the store is entered.
     fn find_line(&self, key: (u8, u64)) -> Option<&Line> {
         let slot = match self.last {
             Some((last, slot)) if last == key => slot,
@@ -243,7 +251,8 @@ impl WriteLog {
         Some(&self.lines[slot as usize])
     }
 
-    /// May `[address, address + len)` hold own bytes? False answers are certain.
+    /// True if any of the bytes `[address, address + len)` may be in the log. A false result is
+    /// certain.
     #[inline]
     pub(crate) fn may_touch(&self, address: u64, len: usize) -> bool {
         if self.runs.is_empty() {
@@ -255,7 +264,8 @@ impl WriteLog {
         })
     }
 
-    /// Lays the own bytes over what was read from the image. All of them must be in lines.
+    /// Replaces bytes read from memory by those that the SM stored. All stores must be entered in
+    /// lines.
     fn overlay(&self, asid: u8, address: u64, out: &mut [u8]) {
         debug_assert_eq!(self.in_lines, self.position(), "stores that are in no line");
         for (line, offset, part) in line_parts(address, out.len()) {
@@ -270,7 +280,7 @@ impl WriteLog {
         }
     }
 
-    /// Are all these bytes among the own stores?
+    /// True if the SM stored all of the given bytes.
     fn covers(&mut self, asid: u8, address: u64, len: usize) -> bool {
         self.fill_lines();
         line_parts(address, len).all(|(line, offset, part)| {
@@ -280,14 +290,15 @@ impl WriteLog {
         })
     }
 
-    /// Makes all stores visible, oldest first, and empties the log.
+    /// Makes all stores visible to all SMs, oldest first, and empties the log.
     pub fn commit(&mut self, memory: &mut DeviceMemory) {
         self.commit_until(u64::MAX, memory);
     }
 
-    /// Makes the stores of cycles up to `cycle` visible to all, and forgets all stores once every
-    /// one is. Committing several SMs' logs cycle by cycle, SMs in order, gives shared memory one
-    /// defined order of stores: by (cycle, SM, program). What is printed has the same order.
+    /// Makes the stores of cycles up to `cycle` visible to all SMs, and empties the log once all
+    /// stores are visible. If the logs of several SMs are committed cycle by cycle, and in the
+    /// order of SMs within a cycle, stores have one defined order: by cycle, SM and program.
+    /// Printed texts have the same order.
     pub fn commit_until(&mut self, cycle: u64, memory: &mut DeviceMemory) {
         let due = self.prints.partition_point(|print| print.cycle <= cycle);
         for print in self.prints.drain(..due) {
@@ -306,13 +317,14 @@ impl WriteLog {
         }
     }
 
+    /// Writes the bytes of one run to memory.
     fn apply(&self, run: usize, memory: &mut DeviceMemory) {
         let run = &self.runs[run];
         let bytes = &self.bytes[run.at as usize..(run.at + run.len) as usize];
         memory.write_raw(run.asid, run.address, bytes);
     }
 
-    /// Forgets all stores; keeps the room.
+    /// Empties the log and keeps its capacity.
     fn clear(&mut self) {
         if self.runs.is_empty() {
             return;
@@ -328,15 +340,15 @@ impl WriteLog {
     }
 }
 
-/// One SM's view of device memory while it executes: the image of the epoch's start and its own
-/// stores.
+/// View that one SM has of device memory while it executes: the contents at the start of the epoch
+/// and its own stores.
 #[derive(Debug)]
 pub struct MemPort<'a> {
     /// Memory as all SMs see it.
     pub image: &'a DeviceMemory,
-    /// This SM's own stores.
+    /// Stores of this SM that are not yet visible to all.
     pub log: &'a mut WriteLog,
-    /// Cycle that new stores carry.
+    /// Cycle of new stores.
     pub now: u64,
 }
 
@@ -350,12 +362,12 @@ impl MemPort<'_> {
         }
     }
 
-    /// Before a [`Self::reader`]: brings what this SM stored to where that finds it.
+    /// Enters this SM's stores in their lines. Must be called before a [`Self::reader`] is used.
     pub(crate) fn prepare_reader(&mut self) {
         self.log.fill_lines();
     }
 
-    /// For reads of few bytes that are mostly near each other.
+    /// Creates a reader for small accesses that are usually close to each other.
     pub(crate) fn reader(&self, asid: u8) -> FewReader<'_> {
         FewReader {
             port: self,
@@ -366,8 +378,8 @@ impl MemPort<'_> {
         }
     }
 
-    /// The first bytes of the result are checked `bytes` bytes, at most 16, as this SM sees them.
-    /// All that it stored must be in lines.
+    /// Reads `bytes` checked bytes, at most 16, as this SM sees them. The remaining bytes of the
+    /// result are unspecified. All stores must be entered in lines.
     #[inline]
     fn read_few(&self, asid: u8, address: u64, bytes: usize) -> [u8; 16] {
         let mut few = if (address % 16) as usize + bytes > 16 {
@@ -383,18 +395,18 @@ impl MemPort<'_> {
         few
     }
 
-    /// Stores checked bytes.
+    /// Records a store of checked bytes.
     pub(crate) fn write(&mut self, asid: u8, address: u64, bytes: &[u8]) {
         self.log.store(asid, self.now, address, bytes);
     }
 
-    /// Stores a checked, aligned word.
+    /// Records a store of a checked, aligned word.
     #[inline(always)]
     pub(crate) fn write_word(&mut self, asid: u8, address: u64, word: [u8; 4]) {
         self.log.store_word(asid, self.now, address, word);
     }
 
-    /// Prints a text.
+    /// Records text that a lane printed.
     pub(crate) fn print(&mut self, asid: u8, text: Vec<u8>) {
         self.log.prints.push(Print {
             cycle: self.now,
@@ -403,26 +415,26 @@ impl MemPort<'_> {
         });
     }
 
-    /// Were all these bytes written by somebody?
+    /// True if all of the given bytes were written by the host, by a kernel or by this SM.
     pub(crate) fn is_written(&mut self, asid: u8, address: u64, bytes: usize) -> bool {
         (address..address + bytes as u64)
             .all(|at| self.image.is_written(asid, at, 1) || self.log.covers(asid, at, 1))
     }
 }
 
-/// Reads few bytes at a time; most begin in the page in which the last one began.
+/// Reader for small accesses, most of which begin in the same page as the previous one.
 pub(crate) struct FewReader<'m> {
     port: &'m MemPort<'m>,
     asid: u8,
-    /// The SM has stores of its own.
+    /// True if the SM has stores of its own.
     own: bool,
-    /// The last page: its number, and what it holds if it was written.
+    /// Number of the last page. The field `page` holds its contents if it was touched.
     number: u64,
     page: Option<&'m [u8; PAGE_BYTES]>,
 }
 
 impl FewReader<'_> {
-    /// As [`MemPort::read_few`].
+    /// Reads bytes like [`MemPort::read_few`].
     #[inline(always)]
     pub(crate) fn read(&mut self, address: u64, bytes: usize) -> [u8; 16] {
         if self.own || (address % 16) as usize + bytes > 16 {
@@ -442,7 +454,8 @@ mod tests {
     use super::{MemPort, WriteLog};
     use crate::memory::device::{DeviceMemory, PAGE_BYTES};
 
-    /// Within a block of 16 bytes and across its end, written or not, stored by the SM or not.
+    /// Small reads within a block of 16 bytes and across its end, of bytes written or not by the
+    /// host and by the SM.
     #[test]
     fn few_bytes_are_those_of_any_read() {
         let mut image = DeviceMemory::new(1 << 16);
@@ -467,7 +480,7 @@ mod tests {
         }
     }
 
-    /// Runs that go on after they were looked at, across lines and over older bytes.
+    /// Runs that grow after they were entered, across lines and over older bytes.
     #[test]
     fn a_load_finds_what_was_stored_since_the_last() {
         let mut image = DeviceMemory::new(1 << 16);
@@ -491,7 +504,7 @@ mod tests {
         }
     }
 
-    /// Stores that wait and come before a position; the cycle of the oldest one that waits.
+    /// Pending stores before a position, and the cycle of the oldest pending store.
     #[test]
     fn a_log_knows_what_waits() {
         let mut image = DeviceMemory::new(1 << 16);
@@ -501,7 +514,7 @@ mod tests {
         log.store(0, 7, base, &[1; 4]);
         log.store(0, 8, base, &[2; 2]);
         let position = log.position();
-        // It follows the last one in memory and in time, as one run.
+        // The store continues the previous one in memory and in time, so that both form one run.
         log.store(0, 8, base + 2, &[3; 2]);
         assert_eq!(log.oldest(), Some(7));
         log.commit_until(7, &mut image);
@@ -521,13 +534,13 @@ mod tests {
         assert_eq!(read_before(0), [1; 4]);
         assert_eq!(read_before(1), [2, 2, 1, 1]);
         assert_eq!(read_before(2), [2, 2, 3, 3]);
-        // Those of later cycles came behind, wherever they stand.
+        // Stores of later cycles are excluded, whatever their position.
         assert_eq!(read(&mut log.waiting_before(7, position[2])), [1; 4]);
         log.commit(&mut image);
         assert_eq!(log.oldest(), None);
     }
 
-    /// Page after page, written or not, from a reader that goes on.
+    /// Reads of several pages, written or not, by one reader.
     #[test]
     fn a_reader_follows_its_address() {
         const PAGE: u64 = PAGE_BYTES as u64;

@@ -1,10 +1,10 @@
-//! The transcendental functions, computed in f64 by short series and rounded once to f32: far
-//! inside the error bounds that NVIDIA documents, and the same on every machine, because only IEEE
-//! additions and multiplications take part. Coefficients are computed, not typed in.
+//! Transcendental functions, computed in f64 by short series and rounded once to f32. Results are
+//! far inside the error bounds that NVIDIA documents. They are the same on every host, because only
+//! IEEE additions and multiplications are used. Coefficients are computed rather than typed in.
 
 use std::f64::consts::{FRAC_2_PI, LN_2, LOG2_E};
 
-/// 1/n!
+/// The reciprocal of n factorial.
 const fn inverse_factorial(n: u32) -> f64 {
     let mut product = 1.0;
     let mut i = 2;
@@ -15,7 +15,8 @@ const fn inverse_factorial(n: u32) -> f64 {
     1.0 / product
 }
 
-/// Terms of the exponential's Taylor series: |x| <= ln(2)/2, so the rest is below 2^-40.
+/// Coefficients of the Taylor series of the exponential. For |x| <= ln(2)/2 the remainder is below
+/// 2^-40.
 const EXP: [f64; 12] = {
     let mut c = [0.0; 12];
     let mut n = 0;
@@ -26,10 +27,12 @@ const EXP: [f64; 12] = {
     c
 };
 
-/// Odd and even terms of sine and cosine, signs included, for |x| <= pi/4: the rest is below 2^-50.
+/// Coefficients of the series of sine and cosine with their signs. For |x| <= pi/4 the remainder is
+/// below 2^-50.
 const SIN: [f64; 8] = trigonometric(1);
 const COS: [f64; 8] = trigonometric(0);
 
+/// Every second coefficient of the exponential's series from `first` on, with alternating signs.
 const fn trigonometric(first: u32) -> [f64; 8] {
     let mut c = [0.0; 8];
     let mut i = 0;
@@ -41,7 +44,8 @@ const fn trigonometric(first: u32) -> [f64; 8] {
     c
 }
 
-/// Terms 1/(2n+1) of the inverse hyperbolic tangent, for |s| <= 0.172: the rest is below 2^-45.
+/// Coefficients 1/(2n+1) of the inverse hyperbolic tangent. For |s| <= 0.172 the remainder is below
+/// 2^-45.
 const ATANH: [f64; 9] = {
     let mut c = [0.0; 9];
     let mut n = 0;
@@ -52,6 +56,7 @@ const ATANH: [f64; 9] = {
     c
 };
 
+/// Value of a polynomial, given its coefficients from the constant one up.
 #[inline(always)]
 fn polynomial<const N: usize>(c: &[f64; N], x: f64) -> f64 {
     let mut sum = c[N - 1];
@@ -63,12 +68,12 @@ fn polynomial<const N: usize>(c: &[f64; N], x: f64) -> f64 {
     sum
 }
 
-/// Adding and subtracting this rounds an f64 below 2^51 to an integer.
+/// Number whose addition and subtraction rounds an f64 below 2^51 to an integer.
 const ROUNDER: f64 = 1.5 * (1u64 << 52) as f64;
 const F64_BIAS: u64 = 1023;
 
-/// The nearest integer of an f64 below 2^51, as a float and as a (wrapping) integer. Without the
-/// conversions between float and integer that keep a loop from vectorising.
+/// Nearest integer of an f64 below 2^51, as a float and as a wrapping integer. Avoids conversions
+/// between float and integer, which keep a loop from being vectorised.
 #[inline(always)]
 fn nearest(x: f64) -> (f64, u64) {
     let biased = x + ROUNDER;
@@ -78,10 +83,10 @@ fn nearest(x: f64) -> (f64, u64) {
     )
 }
 
-/// 2^x.
+/// Two to the power of `x`, for all values of `x`.
 #[inline(always)]
 pub fn ex2(x: f32) -> f32 {
-    // Beyond these exponents the result is 0 or infinity anyway.
+    // The result is 0 or infinity beyond these exponents.
     let x = f64::from(x).clamp(-200.0, 200.0);
     let (whole, exponent) = nearest(x);
     let fraction = polynomial(&EXP, (x - whole) * LN_2);
@@ -89,7 +94,7 @@ pub fn ex2(x: f32) -> f32 {
     (fraction * scale) as f32
 }
 
-/// log2(x), for every sign and size.
+/// Binary logarithm, for values of any sign and magnitude.
 #[inline(always)]
 pub(crate) fn lg2(x: f32) -> f32 {
     let bits = f64::from(x).to_bits();
@@ -111,14 +116,15 @@ pub(crate) fn lg2(x: f32) -> f32 {
     }
 }
 
-/// Beyond this the one-step reduction of [`sine`] loses bits; `libm` reduces with a long pi.
+/// Magnitude beyond which the one-step argument reduction of [`sine`] loses bits. `libm` reduces
+/// larger arguments with more digits of pi.
 pub(crate) const NEAR: f32 = 4096.0;
 
-/// pi/2 in two parts: the first has 33 significant bits, so that its multiples below 2^20 are
-/// exact.
+/// The number pi/2 in two parts. The first has 33 significant bits, so that its multiples below
+/// 2^20 are exact.
 const HALF_PI_HIGH: f64 = f64::from_bits(std::f64::consts::FRAC_PI_2.to_bits() & !((1 << 20) - 1));
 const HALF_PI_LOW: f64 = {
-    // pi/2 beyond f64: FRAC_PI_2 + 6.123233995736766e-17.
+    // Part of pi/2 that f64 cannot hold: pi/2 = FRAC_PI_2 + 6.123233995736766e-17.
     const BELOW: f64 = 6.123_233_995_736_766e-17;
     (std::f64::consts::FRAC_PI_2 - HALF_PI_HIGH) + BELOW
 };
@@ -140,7 +146,7 @@ pub(crate) fn sine(x: f32, quarter: u64) -> f32 {
     }) as f32
 }
 
-/// sin(x).
+/// Sine of any argument in radians.
 pub(crate) fn sin(x: f32) -> f32 {
     if x.abs() < NEAR {
         sine(x, 0)
@@ -149,7 +155,7 @@ pub(crate) fn sin(x: f32) -> f32 {
     }
 }
 
-/// cos(x).
+/// Cosine of any argument in radians.
 pub(crate) fn cos(x: f32) -> f32 {
     if x.abs() < NEAR {
         sine(x, 1)
@@ -158,12 +164,12 @@ pub(crate) fn cos(x: f32) -> f32 {
     }
 }
 
-/// tanh(x).
+/// Hyperbolic tangent of any argument.
 pub(crate) fn tanh(x: f32) -> f32 {
     libm::tanh(f64::from(x)) as f32
 }
 
-/// 1/sqrt(x); -0 gives -infinity.
+/// Reciprocal square root. The result for -0 is -infinity.
 #[inline(always)]
 pub(crate) fn rsqrt(x: f32) -> f32 {
     let value = (1.0 / f64::from(x).sqrt()) as f32;
@@ -174,7 +180,8 @@ pub(crate) fn rsqrt(x: f32) -> f32 {
     }
 }
 
-/// `div.approx.f32`: the quotient, but 0 (or NaN) for divisors of 2^126 and more.
+/// Result of `div.approx.f32`: the quotient, except that finite divisors beyond 2^126 give 0 or
+/// NaN.
 #[inline(always)]
 pub(crate) fn div(a: f32, b: f32) -> f32 {
     const HUGE: f32 = f32::from_bits((126 + 127) << 23);
@@ -188,14 +195,15 @@ pub(crate) fn div(a: f32, b: f32) -> f32 {
     }
 }
 
-/// Keeps the upper 32 bits of an f64, rounded to nearest.
+/// Rounds an f64 to its upper 32 bits, to nearest.
 fn upper_word(x: f64) -> f64 {
     let bits = x.to_bits();
     let rounded = bits + 0x7fff_ffff + (bits >> 32 & 1);
     f64::from_bits(rounded & !0xffff_ffff)
 }
 
-/// `rcp.approx.ftz.f64` and `rsqrt.approx.ftz.f64`: of the upper word only, subnormals as zero.
+/// Evaluates `f` for the upper word of an f64, with subnormal numbers flushed to zero, as
+/// `rcp.approx.ftz.f64` and `rsqrt.approx.ftz.f64` do.
 fn gross(x: f64, f: impl Fn(f64) -> f64) -> f64 {
     let x = f64::from_bits(x.to_bits() & !0xffff_ffff);
     let x = if x.is_subnormal() {
@@ -212,12 +220,12 @@ fn gross(x: f64, f: impl Fn(f64) -> f64) -> f64 {
     }
 }
 
-/// `rcp.approx.ftz.f64`.
+/// Result of the instruction `rcp.approx.ftz.f64`.
 pub(crate) fn rcp_f64(x: f64) -> f64 {
     gross(x, |x| 1.0 / x)
 }
 
-/// `rsqrt.approx.ftz.f64`.
+/// Result of the instruction `rsqrt.approx.ftz.f64`.
 pub(crate) fn rsqrt_f64(x: f64) -> f64 {
     gross(x, |x| {
         if x == 0.0 {
@@ -233,7 +241,7 @@ mod tests {
     use super::*;
     use warploom_base::Rng;
 
-    /// Error in units of the last place of the exact value's f32.
+    /// Error in units of the last place of the exact value rounded to f32.
     fn ulps(got: f32, exact: f64) -> f64 {
         let nearest = exact as f32;
         let unit = if nearest.abs() < f32::MIN_POSITIVE {
@@ -251,7 +259,7 @@ mod tests {
         (0..200_000).map(move |_| (rng.unit_f32() * 2.0 - 1.0) * range)
     }
 
-    /// Documented: 2 units in the last place over the full range.
+    /// Documented bound: 2 units in the last place over the full range.
     #[test]
     fn ex2_stays_within_its_bound() {
         for x in samples(150.0).chain(samples(1.0)) {
@@ -273,7 +281,7 @@ mod tests {
         assert!(ex2(f32::NAN).is_nan());
     }
 
-    /// Documented: absolute error 2^-22 in (0.5, 2), relative 2^-22 elsewhere.
+    /// Documented bounds: absolute error 2^-22 in (0.5, 2), and relative error 2^-22 elsewhere.
     #[test]
     fn lg2_stays_within_its_bound() {
         let mut rng = Rng::new(22);
@@ -297,7 +305,7 @@ mod tests {
         assert_eq!(lg2(1.0).to_bits(), 0);
     }
 
-    /// Documented: absolute error 2^-20.5 in [-2pi, 2pi]. Ours holds for every argument.
+    /// Documented bound: absolute error 2^-20.5 in [-2pi, 2pi]. Here it holds for every argument.
     #[test]
     fn sine_and_cosine_stay_within_their_bounds() {
         for x in samples(6.3).chain(samples(4000.0)).chain(samples(1.0e9)) {
@@ -310,7 +318,7 @@ mod tests {
         assert_eq!((sin(tiny), cos(tiny)), (tiny, 1.0));
     }
 
-    /// Documented: relative error 2^-11 for tanh; 2^-22.9 for rsqrt.
+    /// Documented bounds: relative error 2^-11 for tanh, and 2^-22.9 for rsqrt.
     #[test]
     fn tanh_and_rsqrt_stay_within_their_bounds() {
         for x in samples(10.0) {

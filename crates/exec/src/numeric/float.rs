@@ -1,16 +1,16 @@
 //! Arithmetic of single floating-point values: the rules of PTX for NaNs, subnormal numbers,
 //! minimum and maximum, and the narrow formats.
 
-use crate::numeric::softfloat as soft;
+use crate::numeric::softfloat;
 use crate::numeric::softfloat::Format;
 use warploom_ir::{FloatMinMax, FloatTy, Round, TestKind};
 
-/// f32's NaN.
+/// Canonical NaN of f32.
 pub(crate) const NAN32: f32 = f32::from_bits(0x7fff_ffff);
 pub(crate) const SIGN32: u32 = 1 << 31;
 const EXPONENT32: u32 = 0x7f80_0000;
 
-/// `.ftz` on an input or a result.
+/// Applies `.ftz` to an operand or a result.
 #[inline(always)]
 pub(crate) fn flush<const FTZ: bool>(x: f32) -> f32 {
     let bits = x.to_bits();
@@ -22,8 +22,8 @@ pub(crate) fn flush<const FTZ: bool>(x: f32) -> f32 {
     if FTZ { f32::from_bits(flushed) } else { x }
 }
 
-/// The canonical NaN for any NaN. On the bits: for a compiler the NaN of an operation has no bits
-/// of its own, so it may drop a choice between that NaN and another.
+/// Replaces any NaN by the canonical NaN. The function works on bits because the compiler treats
+/// the bits of a NaN as unspecified and may drop a choice between two NaNs.
 #[inline(always)]
 pub(crate) fn canonical(x: f32) -> f32 {
     let bits = x.to_bits();
@@ -31,27 +31,28 @@ pub(crate) fn canonical(x: f32) -> f32 {
     f32::from_bits(if nan { NAN32.to_bits() } else { bits })
 }
 
-/// [0, 1]; NaN and -0 give +0.
+/// Clamps a value to [0, 1]. NaN and -0 become +0.
 #[inline(always)]
 pub(crate) fn saturate(x: f32) -> f32 {
     let low = if x > 0.0 { x } else { 0.0 };
     if low < 1.0 { low } else { 1.0 }
 }
 
+/// Clamps a value to [0, 1]. NaN and -0 become +0.
 pub(crate) fn saturate64(x: f64) -> f64 {
     let low = if x > 0.0 { x } else { 0.0 };
     if low < 1.0 { low } else { 1.0 }
 }
 
-/// Sum with all its bits below the 53rd pressed into the last one ("round to odd"): a later
-/// rounding to 51 bits or fewer is then the only one.
+/// Sum rounded to odd: the last of its 53 bits is set if any lower bit of the exact sum is. A later
+/// rounding to 51 bits or fewer then has the effect of a single rounding.
 #[inline(always)]
 pub(crate) fn add_to_odd(p: f64, c: f64) -> f64 {
     let s = p + c;
     let part = s - p;
     let error = (p - (s - part)) + (c - part);
     let bits = s.to_bits();
-    // An infinite or NaN sum has a NaN error, which is not above zero.
+    // An infinite sum or a NaN has a NaN as error, which is not above zero.
     let inexact = error.abs() > 0.0 && bits & 1 == 0;
     let outward = (error > 0.0) == (s > 0.0);
     let odd = if outward {
@@ -62,8 +63,8 @@ pub(crate) fn add_to_odd(p: f64, c: f64) -> f64 {
     f64::from_bits(if inexact { odd } else { bits })
 }
 
-/// a x b + c with one rounding to nearest; `fused` where the host has an instruction for it. The
-/// product is exact in f64.
+/// Value of a x b + c with one rounding to nearest. `fused` states that the host has an instruction
+/// for it. The product is exact in f64.
 #[inline(always)]
 pub(crate) fn fma32(a: f32, b: f32, c: f32, fused: bool) -> f32 {
     if fused {
@@ -72,10 +73,11 @@ pub(crate) fn fma32(a: f32, b: f32, c: f32, fused: bool) -> f32 {
     add_to_odd(f64::from(a) * f64::from(b), f64::from(c)) as f32
 }
 
-/// The NaN of an f64 operation, if the result is one.
+/// Result of an f64 operation, with the specified NaN if the result is a NaN.
 #[inline(always)]
 pub(crate) fn nan64(result: f64, operands: &[f64]) -> f64 {
-    // NaNs that operations give are quiet. On the bits, as in `canonical`.
+    // NaNs that operations return are quiet. The test is on bits for the reason given at
+    // `canonical`.
     const QUIET_NAN: u64 = 0x7ff8 << 48;
     const QUIET: u64 = 1 << 51;
     if result.to_bits() & QUIET_NAN != QUIET_NAN {
@@ -85,11 +87,12 @@ pub(crate) fn nan64(result: f64, operands: &[f64]) -> f64 {
     f64::from_bits(first.map_or(Format::F64.nan, |x| x.to_bits() | QUIET))
 }
 
-/// Result bits of a soft operation on f64.
+/// Result of a software operation on f64, with the specified NaN if the result is a NaN.
 pub(crate) fn or_nan64(bits: Option<u64>, operands: &[f64]) -> f64 {
     bits.map_or_else(|| nan64(f64::NAN, operands), f64::from_bits)
 }
 
+/// Result of a software operation on f32, with the canonical NaN if the result is a NaN.
 pub(crate) fn or_nan32(bits: Option<u64>) -> f32 {
     bits.map_or(NAN32, |b| f32::from_bits(b as u32))
 }
@@ -121,26 +124,27 @@ pub(crate) fn widen(bits: u16, format: Format) -> f64 {
     if bits >> 15 == 1 { -value } else { value }
 }
 
-/// Rounds to a 16-bit float.
+/// Rounds a value to a 16-bit float.
 pub(crate) fn narrow(value: f64, format: Format, round: Round) -> u16 {
-    soft::convert(value.to_bits(), Format::F64, format, round).unwrap_or(format.nan) as u16
+    softfloat::convert(value.to_bits(), Format::F64, format, round).unwrap_or(format.nan) as u16
 }
 
-/// `.ftz` on a 16-bit float.
+/// Applies `.ftz` to a 16-bit float.
 pub(crate) fn flush16(bits: u16, format: Format, ftz: bool) -> u16 {
-    if ftz && soft::is_subnormal(bits.into(), format) {
+    if ftz && softfloat::is_subnormal(bits.into(), format) {
         bits & 0x8000
     } else {
         bits
     }
 }
 
-/// `.relu` on a 16-bit float: NaN stays.
+/// Applies `.relu` to a 16-bit float. A NaN is kept.
 pub(crate) fn relu16(bits: u16, format: Format, relu: bool) -> u16 {
-    let negative = bits & 0x8000 != 0 && !soft::is_nan(bits.into(), format);
+    let negative = bits & 0x8000 != 0 && !softfloat::is_nan(bits.into(), format);
     if relu && negative { 0 } else { bits }
 }
 
+/// Minimum or maximum of two f32.
 pub(crate) fn min_max32<const FTZ: bool>(how: FloatMinMax, a: f32, b: f32) -> f32 {
     let (a, b) = (flush::<FTZ>(a), flush::<FTZ>(b));
     let sign = (a.to_bits() ^ b.to_bits()) & SIGN32;
@@ -155,7 +159,7 @@ pub(crate) fn min_max32<const FTZ: bool>(how: FloatMinMax, a: f32, b: f32) -> f3
             _ => xor_sign(if a.is_nan() { b } else { a }, sign, how.xorsign_abs),
         };
     }
-    // As integers with the sign's meaning, -0 is below +0.
+    // If the bits are taken as sign and magnitude, -0 is below +0.
     let key = |x: f32| (x.to_bits() as i32) ^ ((x.to_bits() as i32 >> 31) & i32::MAX);
     let a_first = if how.max {
         key(a) >= key(b)
@@ -165,6 +169,7 @@ pub(crate) fn min_max32<const FTZ: bool>(how: FloatMinMax, a: f32, b: f32) -> f3
     xor_sign(if a_first { a } else { b }, sign, how.xorsign_abs)
 }
 
+/// Replaces the sign of a result by that of `.xorsign`, if `apply`.
 fn xor_sign(x: f32, sign: u32, apply: bool) -> f32 {
     if apply {
         f32::from_bits(x.to_bits() & !SIGN32 | sign)
@@ -173,6 +178,7 @@ fn xor_sign(x: f32, sign: u32, apply: bool) -> f32 {
     }
 }
 
+/// Minimum or maximum of two f64.
 pub(crate) fn min_max64(how: FloatMinMax, a: f64, b: f64) -> f64 {
     if a.is_nan() || b.is_nan() {
         return match (a.is_nan() && b.is_nan(), how.nan) {
@@ -189,7 +195,7 @@ pub(crate) fn min_max64(how: FloatMinMax, a: f64, b: f64) -> f64 {
     if a_first { a } else { b }
 }
 
-/// Minimum or maximum of 16-bit floats. Any two of them compare like the f32 they widen to.
+/// Minimum or maximum of two 16-bit floats, which compare like the f32 to which they are widened.
 pub(crate) fn min_max16(how: FloatMinMax, format: Format, a: u16, b: u16) -> u16 {
     let (a, b) = (flush16(a, format, how.ftz), flush16(b, format, how.ftz));
     let [x, y] = [a, b].map(|bits| widen(bits, format) as f32);
@@ -201,22 +207,23 @@ pub(crate) fn min_max16(how: FloatMinMax, format: Format, a: u16, b: u16) -> u16
     }
 }
 
+/// True if a value belongs to the class that `testp` tests.
 pub(crate) fn test(kind: TestKind, bits: u64, format: Format) -> bool {
-    let nan = soft::is_nan(bits, format);
+    let nan = softfloat::is_nan(bits, format);
     let infinite = bits & !(format.zero(true)) == format.infinity(false);
-    let subnormal = soft::is_subnormal(bits, format);
+    let subnormal = softfloat::is_subnormal(bits, format);
     match kind {
         TestKind::Finite => !nan && !infinite,
         TestKind::Infinite => infinite,
         TestKind::Number => !nan,
         TestKind::NotANumber => nan,
-        // Zeros count as normal.
+        // Zeros count as normal numbers.
         TestKind::Normal => !nan && !infinite && !subnormal,
         TestKind::Subnormal => subnormal,
     }
 }
 
-/// `.ftz` decided when it runs.
+/// Applies `.ftz` if `ftz` is set at run time.
 pub(crate) fn flush_if(ftz: bool, x: f32) -> f32 {
     if ftz { flush::<true>(x) } else { x }
 }
@@ -226,7 +233,7 @@ mod tests {
     use super::*;
     use warploom_base::Rng;
 
-    /// Operands whose exponents lie close, so that cancellation and ties occur.
+    /// Operands with close exponents, so that cancellation and ties occur.
     fn operand(rng: &mut Rng) -> f32 {
         let bits = rng.next_u32();
         f32::from_bits(match rng.below(4) {
@@ -242,7 +249,7 @@ mod tests {
         let mut rng = Rng::new(31);
         for _ in 0..3_000_000 {
             let (a, b, c) = (operand(&mut rng), operand(&mut rng), operand(&mut rng));
-            // Sums near a tie: c is close to -a*b or to half a unit of it.
+            // Sums close to a tie: c is near -a*b or half a unit from it.
             let c = if rng.below(4) == 0 { -(a * b) } else { c };
             let (got, want) = (fma32(a, b, c, false), a.mul_add(b, c));
             let same = got.to_bits() == want.to_bits() || (got.is_nan() && want.is_nan());
@@ -272,7 +279,7 @@ mod tests {
         }
     }
 
-    /// Half-precision products and sums by way of f64 against the soft ones.
+    /// Half-precision products and sums through f64 agree with the software ones.
     #[test]
     fn half_fma_rounds_once() {
         let mut rng = Rng::new(32);
@@ -282,7 +289,7 @@ mod tests {
                 let load = |x| widen(x, format);
                 let got = narrow(add_to_odd(load(a) * load(b), load(c)), format, Round::Near);
                 let [a, b, c] = [a, b, c].map(u64::from);
-                let want = soft::fma(a, b, c, format, Round::Near).unwrap_or(format.nan);
+                let want = softfloat::fma(a, b, c, format, Round::Near).unwrap_or(format.nan);
                 assert_eq!(u64::from(got), want, "{a:x} {b:x} {c:x}");
             }
         }

@@ -1,10 +1,10 @@
-//! How register bits become typed values and back. 8- and 16-bit types read the low bits of a slot
-//! and never trust the rest.
+//! Conversion between register bits and typed values. Types of 8 and 16 bits use the low bits of a
+//! slot and ignore the others.
 
 use crate::state::registers::RegFile;
 use warploom_base::WARP_SIZE;
 
-/// A width of register lanes: 32 or 64 bits.
+/// Width of a lane's register: 32 or 64 bits.
 pub(crate) trait Raw: Copy + Default + 'static {
     fn reg(regs: &RegFile, slot: usize) -> &[Self; WARP_SIZE];
     fn reg_mut(regs: &mut RegFile, slot: usize) -> &mut [Self; WARP_SIZE];
@@ -48,7 +48,7 @@ impl Raw for u64 {
     }
 }
 
-/// A typed lane value.
+/// A typed value of one lane.
 pub(crate) trait Val: Copy {
     type Raw: Raw;
     fn from_raw(raw: Self::Raw) -> Self;
@@ -124,7 +124,7 @@ macro_rules! int_vals {
     )+};
 }
 
-/// What integer types have in common.
+/// Operations that all integer types share.
 pub(crate) trait Int: Val + Ord {
     type Wide: Copy;
     const BITS: u32;
@@ -134,16 +134,17 @@ pub(crate) trait Int: Val + Ord {
     fn mul(self, b: Self) -> Self;
     fn mul_wide(self, b: Self) -> Self::Wide;
     fn mul_high(self, b: Self) -> Self;
-    /// Division by zero gives all ones, the least value by -1 itself: what hardware gives
-    /// (`docs/hardware.md`); PTX leaves it open.
+    /// Quotient. Division by zero gives all ones, and the minimum divided by -1 gives the minimum,
+    /// as on hardware (`docs/hardware.md`). PTX leaves both undefined.
     fn div(self, b: Self) -> Self;
-    /// The remainder by zero is all ones, too.
+    /// Remainder, which is all ones for a division by zero.
     fn rem(self, b: Self) -> Self;
     fn carrying_add(self, b: Self, carry: bool) -> (Self, bool);
     fn borrowing_sub(self, b: Self, borrow: bool) -> (Self, bool);
-    /// Shift right by any amount: beyond the width only copies of the sign (or zeros) remain.
+    /// Shift to the right by any amount. For amounts beyond the width, only copies of the sign bit
+    /// (or zeros) remain.
     fn shr_clamped(self, n: u32) -> Self;
-    /// The value's bits, zero-extended.
+    /// Bits of the value, zero-extended to 64 bits.
     fn bits(self) -> u64;
 }
 
@@ -182,8 +183,8 @@ impl Val for f64 {
     }
 }
 
-/// Runs `$body` with `$T` standing for the Rust type of a scalar integer type; `$packed` handles
-/// the packed types.
+/// Evaluates `$body` with `$T` as the Rust type of a scalar integer type, or `$packed` for packed
+/// types.
 macro_rules! with_int {
     ($ty:expr, $T:ident => $body:expr, packed => $packed:expr) => {
         match $ty {
@@ -225,7 +226,7 @@ macro_rules! with_int {
 }
 pub(crate) use with_int;
 
-/// Runs `$body` with `$T` standing for the unsigned type of a width.
+/// Evaluates `$body` with `$T` as the unsigned Rust type of a width.
 macro_rules! with_width {
     ($width:expr, $T:ident => $body:expr) => {
         match $width {

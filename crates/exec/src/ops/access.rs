@@ -1,4 +1,5 @@
-//! One memory access of a warp: addresses, checks, and the bytes of single lanes.
+//! Parts of a memory access that all memory instructions share: addresses, checks, and the bytes of
+//! single lanes.
 
 use crate::fault::{FaultKind, FindingKind, RawFault};
 use crate::inst::{Exec, InstExec};
@@ -10,21 +11,22 @@ use crate::state::registers::map_lanes;
 use warploom_base::{LaneMask, lanes_of};
 use warploom_ir::{CONST_BASE, CONST_BYTES, CacheOp, MemSpace, MemTy, Src};
 
-/// Most bytes that one lane moves: PTX has no longer vectors.
+/// Maximum number of bytes that one lane moves: the size of PTX's longest vectors.
 pub(crate) const LANE_BYTES: usize = 32;
 
-/// One access of all lanes, after its addresses are known.
+/// Properties of a memory access that all lanes share.
 #[derive(Clone, Copy)]
 pub(crate) struct Access {
     pub space: MemSpace,
     pub kind: MemKind,
-    /// Bytes of a lane.
+    /// Number of bytes that each lane accesses.
     pub bytes: usize,
-    /// The address must be a multiple of this.
+    /// Alignment of the address in bytes.
     pub align: u64,
 }
 
 impl Access {
+    /// Access to the elements of a memory type.
     pub fn new(space: MemSpace, kind: MemKind, ty: MemTy) -> Self {
         let bytes = ty.bytes as usize * ty.count as usize;
         let align = bytes.next_power_of_two() as u64;
@@ -36,13 +38,14 @@ impl Access {
         }
     }
 
+    /// Returns the same access in another state space.
     pub fn within(self, space: MemSpace) -> Self {
         Self { space, ..self }
     }
 }
 
 impl InstExec<'_, '_> {
-    /// Fills `out.addrs` with base plus offset in every lane.
+    /// Sets `out.addrs` to base plus offset in every lane.
     #[inline(always)]
     pub(crate) fn addresses(&mut self) {
         let offset = self.inst.imm;
@@ -55,12 +58,13 @@ impl InstExec<'_, '_> {
         };
     }
 
+    /// Reports an access whose lanes are all in one state space.
     #[inline(always)]
     pub(crate) fn memory_effect(&mut self, access: Access, cache_op: CacheOp, returns: bool) {
         self.effect_of(access, cache_op, returns, false);
     }
 
-    /// The same where lanes' addresses may lie in several spaces, if `mixed`.
+    /// Reports an access whose lanes may be in several state spaces if `mixed`.
     #[inline(always)]
     pub(crate) fn effect_of(
         &mut self,
@@ -73,7 +77,7 @@ impl InstExec<'_, '_> {
             space, kind, bytes, ..
         } = access;
         let bytes = bytes as u8;
-        self.effect(Effect::Memory(MemEffect {
+        self.set_effect(Effect::Memory(MemEffect {
             space,
             kind,
             bytes,
@@ -83,6 +87,7 @@ impl InstExec<'_, '_> {
         }));
     }
 
+    /// Fault of one lane's access.
     pub(crate) fn memory_fault(
         &self,
         kind: FaultKind,
@@ -93,8 +98,9 @@ impl InstExec<'_, '_> {
         RawFault::memory(kind, lane, access.space, address, access.bytes as u32)
     }
 
-    /// Are all lanes aligned and inside one live allocation, and is nothing looked for? `live` says
-    /// that they are in one page that is.
+    /// True if all lanes are aligned and inside one live allocation, and uninitialised loads are
+    /// not checked. `live` states that one allocation covers the whole page that contains all
+    /// lanes.
     #[inline(always)]
     pub(crate) fn one_allocation(&self, span: &Span, access: Access, live: bool) -> bool {
         span.bits & (access.align - 1) == 0
@@ -102,7 +108,8 @@ impl InstExec<'_, '_> {
             && (live || self.inside_allocation(access.bytes as u64))
     }
 
-    /// The same where an allocation ends within a page, or lanes access several pages.
+    /// Checks the exact range of all lanes, for accesses to several pages or to a page in which an
+    /// allocation ends.
     #[inline(never)]
     fn inside_allocation(&self, bytes: u64) -> bool {
         let span = Span::exact(&self.out.addrs, self.mask, bytes);
@@ -110,18 +117,20 @@ impl InstExec<'_, '_> {
         range.is_some_and(|(start, end)| start <= span.low && span.high <= end)
     }
 
-    /// Where the active lanes' addresses lie.
+    /// Range of the active lanes' addresses.
     #[inline(always)]
     pub(crate) fn span(&self, access: Access) -> Span {
         Span::around(&self.out.addrs, self.mask, access.align)
     }
 
-    /// May some lane read what this SM stored and has not committed?
+    /// True if any lane may read bytes that this SM stored and has not committed.
     #[inline(always)]
     pub(crate) fn own_stores(&self, span: &Span, access: Access) -> bool {
         !self.port.log.is_empty() && self.may_touch_own(span.low, span.high, access.bytes)
     }
 
+    /// Checks the filter of the log, by range if the lanes are close to each other and by lane
+    /// otherwise.
     #[inline(never)]
     fn may_touch_own(&self, low: u64, high: u64, bytes: usize) -> bool {
         const DENSE: u64 = 4096;
@@ -132,7 +141,7 @@ impl InstExec<'_, '_> {
         lanes_of(self.mask).any(|lane| log.may_touch(self.out.addrs[lane], bytes))
     }
 
-    /// May this lane make this access?
+    /// Checks a lane's access for bounds, alignment and write permission.
     pub(crate) fn check(&self, access: Access, lane: usize) -> Exec {
         let (address, bytes) = (self.out.addrs[lane], access.bytes as u64);
         let fault = |kind| Err(self.memory_fault(kind, access, lane));
@@ -147,7 +156,8 @@ impl InstExec<'_, '_> {
                     AccessCheck::Ok => true,
                     AccessCheck::Freed => return fault(FaultKind::Freed),
                     AccessCheck::Outside => {
-                        access.kind == MemKind::Load && self.port.image.reads_front(address)
+                        access.kind == MemKind::Load
+                            && self.port.image.may_read_before_globals(address)
                     }
                 }
             }
@@ -205,6 +215,7 @@ impl InstExec<'_, '_> {
         }
     }
 
+    /// Records a finding if a lane loads bytes that were never written.
     pub(crate) fn look_for_uninitialised(&mut self, access: Access, lane: usize) {
         if !self.ctx.checks.uninitialised {
             return;
@@ -218,10 +229,11 @@ impl InstExec<'_, '_> {
             _ => self.port.is_written(self.ctx.asid, address, bytes),
         };
         if !written {
-            self.note(FindingKind::Uninitialised, lane, access.space, address);
+            self.record_finding(FindingKind::Uninitialised, lane, access.space, address);
         }
     }
 
+    /// Records a finding if lanes access shared memory in a race with another warp.
     pub(crate) fn look_for_races(&mut self, access: Access, lanes: LaneMask) {
         let Some(races) = &mut self.block.barriers.races else {
             return;
@@ -237,13 +249,13 @@ impl InstExec<'_, '_> {
                 let finding = FindingKind::SharedRace {
                     other_warp: other_warp as u16,
                 };
-                self.note(finding, lane, access.space, address);
+                self.record_finding(finding, lane, access.space, address);
                 return;
             }
         }
     }
 
-    /// Are all lanes inside shared memory and aligned, and is nothing looked for?
+    /// True if all lanes are aligned and inside shared memory, and no checks are active.
     #[inline(always)]
     pub(crate) fn plain_shared(&self, span: &Span, access: Access) -> bool {
         let checks = self.ctx.checks.uninitialised || self.ctx.checks.shared_races;
@@ -253,14 +265,15 @@ impl InstExec<'_, '_> {
         span.high <= self.block.shared.len() as u64 || self.inside_shared(access.bytes as u64)
     }
 
-    /// The same where the block around all addresses is larger than shared memory.
+    /// Checks the exact range of all lanes, if the aligned block around them exceeds shared memory.
     #[inline(never)]
     fn inside_shared(&self, bytes: u64) -> bool {
         let span = Span::exact(&self.out.addrs, self.mask, bytes);
         span.high <= self.block.shared.len() as u64
     }
 
-    /// One aligned word of local memory at the same place in all lanes: one row.
+    /// Row of local memory that holds an aligned word at the same address in all lanes. `None` for
+    /// other accesses.
     #[inline(always)]
     pub(crate) fn uniform_row(&self, access: Access, ty: MemTy) -> Option<usize> {
         let first = self.out.addrs[self.lowest_lane()];

@@ -1,27 +1,29 @@
-//! State spaces and the generic windows onto them.
+//! Conversion between generic addresses and addresses of state spaces.
 
 use crate::fault::FaultKind;
-use crate::handler::Run;
-use crate::host_isa::Wide;
+use crate::handler::Handler;
+use crate::host_isa::VectorIsa;
 use crate::inst::{Exec, InstExec};
-use crate::memory::address_space::{is_global, resolve, window};
 use crate::memory::span::Span;
+use crate::memory::state_space::{is_global, resolve, window};
 use crate::ops::access::Access;
 use crate::ops::moves::mov;
 use warploom_base::{LaneMask, lanes_of};
 use warploom_ir::{MemSpace, Src, Width};
 
-/// What converts between a space's own addresses and generic ones, where these are the same.
-pub(crate) fn cvta(space: MemSpace, width: Width, wide: Wide) -> Option<Run> {
+/// Handler of `cvta` for spaces whose addresses equal the generic ones, so that the conversion is a
+/// copy.
+pub(crate) fn cvta(space: MemSpace, width: Width, isa: VectorIsa) -> Option<Handler> {
     let own = match width {
         Width::B64 => Width::B64,
         _ => Width::B32,
     };
-    window(space).is_none().then(|| mov(own, wide)).flatten()
+    window(space).is_none().then(|| mov(own, isa)).flatten()
 }
 
 impl InstExec<'_, '_> {
-    /// If all lanes' generic addresses lie in one space: turns them into addresses of that space.
+    /// Converts generic addresses to addresses of one state space, if all lanes are in the same
+    /// space.
     pub(crate) fn uniform_space(&mut self) -> Option<MemSpace> {
         if is_global(Span::around(&self.out.addrs, self.mask, 1).low) {
             return Some(MemSpace::Global);
@@ -44,7 +46,8 @@ impl InstExec<'_, '_> {
         Some(space)
     }
 
-    /// Resolves generic addresses lane by lane; the lowest lane's space comes first.
+    /// Converts generic addresses lane by lane. Returns the lanes of each space, that of the lowest
+    /// lane first.
     pub(crate) fn split_spaces(&mut self, access: Access) -> Exec<[(MemSpace, LaneMask); 5]> {
         let spaces = [
             MemSpace::Global,
@@ -57,7 +60,7 @@ impl InstExec<'_, '_> {
         for lane in lanes_of(self.mask) {
             let address = self.out.addrs[lane];
             let Some((space, own)) = resolve(address) else {
-                return Err(self.memory_fault(FaultKind::NoSpace, access, lane));
+                return Err(self.memory_fault(FaultKind::NoStateSpace, access, lane));
             };
             self.out.addrs[lane] = own;
             let group = groups.iter_mut().find(|group| group.0 == space);
@@ -67,17 +70,19 @@ impl InstExec<'_, '_> {
         Ok(groups)
     }
 
-    /// Generic address from a space's own (`to` false) or the other way.
+    /// Executes `cvta`: from an address of a space to a generic one, or in the other direction if
+    /// `to`.
     pub fn cvta(&mut self, space: MemSpace, to: bool, width: Width) -> Exec {
         let start = window(space).map_or(0, |(start, _)| start);
         let shift = if to { start.wrapping_neg() } else { start };
         if width == Width::B64 {
-            self.un(|a: u64| a.wrapping_add(shift))
+            self.unary(|a: u64| a.wrapping_add(shift))
         } else {
-            self.un(|a: u32| a.wrapping_add(shift as u32))
+            self.unary(|a: u32| a.wrapping_add(shift as u32))
         }
     }
 
+    /// Executes the instruction `isspacep`.
     pub fn isspacep(&mut self, space: MemSpace) -> Exec {
         let wide = self.inst.wide_addr || !matches!(self.inst.src[0], Src::Reg(_));
         let inside = |address: u64| resolve(address).is_some_and(|found| found.0 == space);
@@ -86,7 +91,7 @@ impl InstExec<'_, '_> {
         } else {
             self.test(|address: u32| inside(address.into()))
         };
-        self.put_pred(self.inst.dst[0], holds);
+        self.write_pred(self.inst.dst[0], holds);
         Ok(())
     }
 }

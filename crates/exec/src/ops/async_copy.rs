@@ -1,8 +1,9 @@
-//! Asynchronous copies and barrier objects in shared memory (PTX ISA, "Asynchronous Copy",
+//! Asynchronous copies and barrier objects in shared memory (PTX ISA, "Asynchronous Copy" and
 //! "mbarrier").
 //!
-//! A barrier object is 8 bytes whose meaning PTX leaves open. Here: the arrivals that the running
-//! phase still waits for, those that a phase expects, and the number of phases that have ended.
+//! PTX leaves the contents of the 8 bytes of a barrier object open. Here they hold the arrivals
+//! that the current phase still waits for, the arrivals that each phase expects, and the number of
+//! completed phases.
 
 use crate::inst::{Exec, InstExec};
 use crate::memory::effect::MemKind;
@@ -10,11 +11,11 @@ use crate::ops::access::Access;
 use warploom_base::{WARP_SIZE, lanes_of};
 use warploom_ir::{CacheOp, MbarrierOp, MemSpace, Src};
 
-/// Bits of a count (PTX ISA: at most 2^20 - 1).
+/// Number of bits of an arrival count (PTX ISA: at most 2^20 - 1).
 const COUNT_BITS: u32 = 20;
 const COUNT: u64 = (1 << COUNT_BITS) - 1;
 
-/// A barrier object, or the state that an arrival gives.
+/// Decoded barrier object, or the state that an arrival returns.
 #[derive(Clone, Copy)]
 struct Barrier {
     pending: u64,
@@ -36,7 +37,7 @@ impl Barrier {
         phase | (self.expected & COUNT) << COUNT_BITS | self.pending & COUNT
     }
 
-    /// Takes arrivals; with the last one the phase ends and the next begins.
+    /// Records arrivals. The last expected arrival completes the phase, and the next one begins.
     fn arrive(&mut self, count: u64, drop: bool) {
         if drop {
             self.expected = self.expected.wrapping_sub(count);
@@ -50,7 +51,8 @@ impl Barrier {
 }
 
 impl InstExec<'_, '_> {
-    /// Copies `bytes` of each lane from global to shared memory; what its size leaves out is zero.
+    /// Executes `cp.async`: copies `bytes` bytes of each lane from global to shared memory. Bytes
+    /// beyond the source size are zero.
     pub fn copy_async(&mut self, bytes: u8, wide: bool, cache: CacheOp) -> Exec {
         self.addresses();
         let bytes = usize::from(bytes);
@@ -92,11 +94,11 @@ impl InstExec<'_, '_> {
         Ok(())
     }
 
-    /// An operation on a barrier object, one lane after the other.
+    /// Executes an operation on barrier objects, one lane after the other.
     pub fn mbarrier(&mut self, space: MemSpace, op: MbarrierOp) -> Exec {
         let operands = self.barrier_operands(op);
         if op == MbarrierOp::PendingCount {
-            self.put0(&operands.map(|state| Barrier::new(state).pending as u32));
+            self.write_result(&operands.map(|state| Barrier::new(state).pending as u32));
             return Ok(());
         }
         self.addresses();
@@ -131,12 +133,12 @@ impl InstExec<'_, '_> {
                 &barrier.bits().to_le_bytes(),
             );
         }
-        self.put0(&states);
-        self.put_pred(self.inst.dst[0], passed);
+        self.write_result(&states);
+        self.write_pred(self.inst.dst[0], passed);
         Ok(())
     }
 
-    /// Counts, states or parities; a count that is not written is 1.
+    /// Counts, states or parities of all lanes. A missing count is 1.
     fn barrier_operands(&self, op: MbarrierOp) -> [u64; WARP_SIZE] {
         match (op, self.inst.src[1]) {
             (_, Src::None) => [1; WARP_SIZE],
@@ -146,7 +148,7 @@ impl InstExec<'_, '_> {
     }
 }
 
-/// Changes a barrier; true if the phase asked for has ended.
+/// Applies an operation to a barrier object. Returns true if the tested phase has completed.
 fn change(barrier: &mut Barrier, op: MbarrierOp, operand: u64) -> bool {
     match op {
         MbarrierOp::Init => {

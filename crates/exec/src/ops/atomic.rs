@@ -1,7 +1,7 @@
-//! Atomic instructions.
+//! Atomic instructions on memory.
 
 use crate::inst::{Exec, InstExec};
-use crate::memory::atomic::{AtomicAct, AtomicDst, AtomicMode, atom_bytes, combine};
+use crate::memory::atomic::{AtomicAction, AtomicDst, AtomicMode, atom_bytes, combine};
 use crate::memory::effect::MemKind;
 use crate::ops::access::Access;
 use crate::state::registers::map_lanes;
@@ -9,7 +9,7 @@ use warploom_base::{LaneMask, WARP_SIZE, lanes_of};
 use warploom_ir::{AtomOp, AtomTy, CacheOp, Dst, MemSpace};
 
 impl InstExec<'_, '_> {
-    /// Operands of an atomic in every lane.
+    /// Source operand `k` of an atomic instruction in every lane, zero-extended to 64 bits.
     fn atomic_operand(&self, k: usize, ty: AtomTy) -> [u64; WARP_SIZE] {
         if atom_bytes(ty) == 8 {
             *self.src::<u64>(k)
@@ -18,6 +18,7 @@ impl InstExec<'_, '_> {
         }
     }
 
+    /// Executes `atom` and `red`.
     pub fn atomic(&mut self, space: MemSpace, op: AtomOp, ty: AtomTy) -> Exec {
         self.addresses();
         let bytes = atom_bytes(ty);
@@ -42,7 +43,8 @@ impl InstExec<'_, '_> {
             }
         }
         let returns = self.inst.dst[0] != Dst::None;
-        // What acts in memory later has to come there, whatever the other lanes do.
+        // If any lane accesses global memory, the timing must send the access there, whatever the
+        // other lanes access.
         let is_global = |group: &(MemSpace, LaneMask)| group.0 == MemSpace::Global && group.1 != 0;
         let (first, _) = groups.iter().copied().find(is_global).unwrap_or(groups[0]);
         let mixed = space == MemSpace::Generic;
@@ -53,28 +55,32 @@ impl InstExec<'_, '_> {
             if lanes == 0 {
                 continue;
             }
-            self.combine_lanes(access, (op, ty), lanes, [&a, &b]);
+            self.combine_lanes(access, op, ty, lanes, &a, &b);
         }
         Ok(())
     }
 
-    /// Combines values with memory at the addresses of `out.addrs`: now, or when its owner does.
+    /// Combines values with memory at the addresses of `out.addrs`, either now or when the memory
+    /// system applies the batch.
     pub(crate) fn combine_lanes(
         &mut self,
         access: Access,
-        (op, ty): (AtomOp, AtomTy),
+        op: AtomOp,
+        ty: AtomTy,
         lanes: LaneMask,
-        [a, b]: [&[u64; WARP_SIZE]; 2],
+        a: &[u64; WARP_SIZE],
+        b: &[u64; WARP_SIZE],
     ) {
         if access.space == MemSpace::Global && self.env.atomics == AtomicMode::Deferred {
             let dst = self.atomic_dst(ty);
-            self.defer_atomic(AtomicAct::Combine(op, ty), dst, lanes, a, b);
+            self.defer_atomic(AtomicAction::Combine(op, ty), dst, lanes, a, b);
         } else {
             self.look_for_races(access, lanes);
             self.atomic_now(access, op, ty, lanes, a, b);
         }
     }
 
+    /// Destination register of the old values. `None` if the instruction has no destination.
     pub(crate) fn atomic_dst(&self, ty: AtomTy) -> Option<AtomicDst> {
         match self.inst.dst[0] {
             Dst::Reg(reg) => Some(AtomicDst {
@@ -85,10 +91,10 @@ impl InstExec<'_, '_> {
         }
     }
 
-    /// Leaves an atomic on the addresses of `out.addrs` to the memory's owner.
+    /// Leaves an atomic operation on the addresses of `out.addrs` to the memory system.
     pub(crate) fn defer_atomic(
         &mut self,
-        act: AtomicAct,
+        act: AtomicAction,
         dst: Option<AtomicDst>,
         lanes: LaneMask,
         a: &[u64; WARP_SIZE],
@@ -101,6 +107,7 @@ impl InstExec<'_, '_> {
         batch.addrs = self.out.addrs;
     }
 
+    /// Applies an atomic operation at once.
     fn atomic_now(
         &mut self,
         access: Access,

@@ -1,14 +1,15 @@
-//! Logic, shifts, bit fields, byte permutation.
+//! Logic operations, shifts, bit fields and byte permutation.
 
-use crate::handler::{Run, run};
-use crate::host_isa::Wide;
+use crate::handler::{Handler, handler};
+use crate::host_isa::VectorIsa;
 use crate::inst::{Exec, InstExec};
 use crate::numeric::lane_value::{Int, with_int, with_width};
 use warploom_base::WARP_SIZE;
 use warploom_ir::{Combine, IntTy, Logic, PrmtMode, Width};
 
-/// Position and length of a field. Only their lowest 8 bits count; hardware has the 64-bit forms
-/// take all 32 bits instead, and beyond 255 nothing changes any more (`docs/hardware.md`).
+/// Position and length of a bit field. Only their lowest 8 bits count. For the 64-bit forms,
+/// hardware uses all 32 bits instead, where values beyond 255 have the effect of 255
+/// (`docs/hardware.md`).
 fn place(pos: u32, len: u32, bits: u32) -> (u32, u32) {
     match bits {
         64 => (pos.min(0xff), len.min(0xff)),
@@ -16,7 +17,8 @@ fn place(pos: u32, len: u32, bits: u32) -> (u32, u32) {
     }
 }
 
-/// `bfe`: `len` bits of `a` from `pos`, the highest of them (or of `a`) extended if signed.
+/// Result of `bfe`: `len` bits of `a` from `pos`. For signed types, the highest of these bits (or
+/// of `a`) is extended.
 fn bfe(a: u64, pos: u32, len: u32, bits: u32, signed: bool) -> u64 {
     let ((pos, len), msb) = (place(pos, len, bits), bits - 1);
     let sign_at = (pos + len).saturating_sub(1).min(msb);
@@ -33,7 +35,7 @@ fn bfe(a: u64, pos: u32, len: u32, bits: u32, signed: bool) -> u64 {
     }
 }
 
-/// `bfi`: `b` with `len` bits from `pos` replaced by those of `a`.
+/// Result of `bfi`: `b` with `len` bits from `pos` replaced by the low bits of `a`.
 fn bfi(a: u64, b: u64, pos: u32, len: u32, bits: u32) -> u64 {
     let (pos, len) = place(pos, len, bits);
     let taken = len.min(bits.saturating_sub(pos));
@@ -44,7 +46,7 @@ fn bfi(a: u64, b: u64, pos: u32, len: u32, bits: u32) -> u64 {
     (b & !mask) | (a << pos & mask)
 }
 
-/// `bmsk`: `width` ones from `start`.
+/// Result of `bmsk`: `width` ones from `start`.
 fn bmsk(start: u32, width: u32, clamp: bool) -> u32 {
     let (a, b) = (start & 31, width & 31);
     let low = if clamp && start >= 32 {
@@ -57,7 +59,7 @@ fn bmsk(start: u32, width: u32, clamp: bool) -> u32 {
     low & !high
 }
 
-/// `szext`: the low `width` bits of `a`, sign- or zero-extended.
+/// Result of `szext`: the low `width` bits of `a`, sign- or zero-extended.
 pub(crate) fn szext(a: u32, width: u32, clamp: bool, signed: bool) -> u32 {
     let n = width & 31;
     let whole = clamp && width >= 32;
@@ -66,7 +68,8 @@ pub(crate) fn szext(a: u32, width: u32, clamp: bool, signed: bool) -> u32 {
     (a & !above) | if sign { above } else { 0 }
 }
 
-/// `fns`: position of the |offset|-th set bit from `base`, upwards or downwards, or all ones.
+/// Result of `fns`: the position of the |offset|-th set bit from `base`, upward or downward. All
+/// ones if there is none.
 fn fns(mask: u32, base: u32, offset: i32) -> u32 {
     let base = base & 31;
     if offset == 0 {
@@ -86,7 +89,7 @@ fn fns(mask: u32, base: u32, offset: i32) -> u32 {
     found.unwrap_or(u32::MAX)
 }
 
-/// `lop3`: bit `i` of the table is the result for (a, b, c) = the bits of `i`.
+/// Result of `lop3`: bit `i` of the table is the result for the bits (a, b, c) of the number `i`.
 #[inline(always)]
 fn lop3(a: u32, b: u32, c: u32, terms: &[u32; 8]) -> u32 {
     let low = (!a & !b & !c & terms[0]) | (!a & !b & c & terms[1]);
@@ -95,6 +98,7 @@ fn lop3(a: u32, b: u32, c: u32, terms: &[u32; 8]) -> u32 {
     low | high | (a & b & !c & terms[6]) | (a & b & c & terms[7])
 }
 
+/// Result of `shf`: a funnel shift of the pair (b, a) by c.
 fn shf(a: u32, b: u32, c: u32, left: bool, wrap: bool) -> u32 {
     let n = if wrap { c & 31 } else { c.min(32) };
     let both = u64::from(b) << 32 | u64::from(a);
@@ -105,7 +109,7 @@ fn shf(a: u32, b: u32, c: u32, left: bool, wrap: bool) -> u32 {
     }
 }
 
-/// Byte numbers that a `prmt` mode takes, from result byte 0 up, one nibble each.
+/// Selector of a `prmt` mode: the indices of the bytes from result byte 0 up, one nibble each.
 fn prmt_selector(mode: PrmtMode, c: u32) -> u32 {
     let i = (c & 3) as usize;
     match mode {
@@ -119,6 +123,7 @@ fn prmt_selector(mode: PrmtMode, c: u32) -> u32 {
     }
 }
 
+/// Result of the instruction `prmt`.
 fn prmt(a: u32, b: u32, c: u32, mode: PrmtMode) -> u32 {
     let both = u64::from(b) << 32 | u64::from(a);
     let selector = prmt_selector(mode, c);
@@ -131,7 +136,7 @@ fn prmt(a: u32, b: u32, c: u32, mode: PrmtMode) -> u32 {
     u32::from_le_bytes([byte(0), byte(1), byte(2), byte(3)])
 }
 
-/// Combines a comparison with a predicate operand.
+/// Combines the result of a comparison with a predicate operand.
 #[inline(always)]
 pub(crate) fn combine(how: Combine, value: u32, c: u32) -> u32 {
     match how {
@@ -142,6 +147,7 @@ pub(crate) fn combine(how: Combine, value: u32, c: u32) -> u32 {
     }
 }
 
+/// Result of a logic operation on two lane masks.
 fn logic_mask(op: Logic, a: u32, b: u32) -> u32 {
     match op {
         Logic::And => a & b,
@@ -150,87 +156,100 @@ fn logic_mask(op: Logic, a: u32, b: u32) -> u32 {
     }
 }
 
-/// What executes d = a op b, bit by bit.
-pub(crate) fn logic(op: Logic, width: Width, wide: Wide) -> Option<Run> {
+/// Handler of a bitwise operation.
+pub(crate) fn logic(op: Logic, width: Width, isa: VectorIsa) -> Option<Handler> {
     Some(match (op, width) {
-        (Logic::And, Width::B64) => run!(wide, |m| m.bin(|a: u64, b: u64| a & b)),
-        (Logic::Or, Width::B64) => run!(wide, |m| m.bin(|a: u64, b: u64| a | b)),
-        (Logic::Xor, Width::B64) => run!(wide, |m| m.bin(|a: u64, b: u64| a ^ b)),
-        (Logic::And, _) => run!(wide, |m| m.bin(|a: u32, b: u32| a & b)),
-        (Logic::Or, _) => run!(wide, |m| m.bin(|a: u32, b: u32| a | b)),
-        (Logic::Xor, _) => run!(wide, |m| m.bin(|a: u32, b: u32| a ^ b)),
+        (Logic::And, Width::B64) => handler!(isa, |m| m.binary(|a: u64, b: u64| a & b)),
+        (Logic::Or, Width::B64) => handler!(isa, |m| m.binary(|a: u64, b: u64| a | b)),
+        (Logic::Xor, Width::B64) => handler!(isa, |m| m.binary(|a: u64, b: u64| a ^ b)),
+        (Logic::And, _) => handler!(isa, |m| m.binary(|a: u32, b: u32| a & b)),
+        (Logic::Or, _) => handler!(isa, |m| m.binary(|a: u32, b: u32| a | b)),
+        (Logic::Xor, _) => handler!(isa, |m| m.binary(|a: u32, b: u32| a ^ b)),
     })
 }
 
-/// What executes a shift left.
-pub(crate) fn shl(width: Width, wide: Wide) -> Option<Run> {
+/// Handler of a left shift.
+pub(crate) fn shl(width: Width, isa: VectorIsa) -> Option<Handler> {
     Some(
-        with_width!(width, T => run!(wide, |m| m.bin(|a: T, n: u32| {
+        with_width!(width, T => handler!(isa, |m| m.binary(|a: T, n: u32| {
             if n >= T::BITS { 0 } else { a << n }
         }))),
     )
 }
 
-/// What executes a shift right.
-pub(crate) fn shr(ty: IntTy, wide: Wide) -> Option<Run> {
+/// Handler of a right shift. `None` for packed types.
+pub(crate) fn shr(ty: IntTy, isa: VectorIsa) -> Option<Handler> {
     let run = with_int!(
-        ty, T => run!(wide, |m| m.bin(|a: T, n: u32| a.shr_clamped(n))),
+        ty, T => handler!(isa, |m| m.binary(|a: T, n: u32| a.shr_clamped(n))),
         packed => return None
     );
     Some(run)
 }
 
 impl InstExec<'_, '_> {
+    /// Executes the instruction `bfe`.
     #[inline(always)]
     pub fn bfe(&mut self, ty: IntTy) -> Exec {
         match ty {
-            IntTy::U32 => self.tri(|a: u32, b: u32, c: u32| bfe(a.into(), b, c, 32, false) as u32),
-            IntTy::S32 => self.tri(|a: u32, b: u32, c: u32| bfe(a.into(), b, c, 32, true) as u32),
-            IntTy::U64 => self.tri(|a: u64, b: u32, c: u32| bfe(a, b, c, 64, false)),
-            IntTy::S64 => self.tri(|a: u64, b: u32, c: u32| bfe(a, b, c, 64, true)),
+            IntTy::U32 => {
+                self.ternary(|a: u32, b: u32, c: u32| bfe(a.into(), b, c, 32, false) as u32)
+            }
+            IntTy::S32 => {
+                self.ternary(|a: u32, b: u32, c: u32| bfe(a.into(), b, c, 32, true) as u32)
+            }
+            IntTy::U64 => self.ternary(|a: u64, b: u32, c: u32| bfe(a, b, c, 64, false)),
+            IntTy::S64 => self.ternary(|a: u64, b: u32, c: u32| bfe(a, b, c, 64, true)),
             _ => Err(self.illegal()),
         }
     }
 
+    /// Executes the instruction `bfi`.
     #[inline(always)]
     pub fn bfi(&mut self, width: Width) -> Exec {
         match width {
-            Width::B32 => {
-                self.quad(|a: u32, b: u32, c: u32, d: u32| bfi(a.into(), b.into(), c, d, 32) as u32)
-            }
-            Width::B64 => self.quad(|a: u64, b: u64, c: u32, d: u32| bfi(a, b, c, d, 64)),
+            Width::B32 => self.quaternary(|a: u32, b: u32, c: u32, d: u32| {
+                bfi(a.into(), b.into(), c, d, 32) as u32
+            }),
+            Width::B64 => self.quaternary(|a: u64, b: u64, c: u32, d: u32| bfi(a, b, c, d, 64)),
             _ => Err(self.illegal()),
         }
     }
 
+    /// Executes the instruction `bmsk`.
     pub fn bmsk(&mut self, clamp: bool) -> Exec {
-        self.bin(|a: u32, b: u32| bmsk(a, b, clamp))
+        self.binary(|a: u32, b: u32| bmsk(a, b, clamp))
     }
 
+    /// Executes the instruction `szext`.
     pub fn szext(&mut self, clamp: bool, ty: IntTy) -> Exec {
         let signed = ty == IntTy::S32;
-        self.bin(|a: u32, b: u32| szext(a, b, clamp, signed))
+        self.binary(|a: u32, b: u32| szext(a, b, clamp, signed))
     }
 
+    /// Executes the instruction `fns`.
     pub fn fns(&mut self) -> Exec {
-        self.tri(fns)
+        self.ternary(fns)
     }
 
+    /// Executes the instruction `not`.
     #[inline(always)]
     pub fn not(&mut self, width: Width) -> Exec {
-        with_width!(width, T => self.un(|a: T| !a))
+        with_width!(width, T => self.unary(|a: T| !a))
     }
 
+    /// Executes the instruction `cnot`.
     pub fn cnot(&mut self, width: Width) -> Exec {
-        with_width!(width, T => self.un(|a: T| T::from(a == 0)))
+        with_width!(width, T => self.unary(|a: T| T::from(a == 0)))
     }
 
+    /// Executes a logic operation on predicates.
     pub fn logic_pred(&mut self, op: Logic) -> Exec {
         let value = logic_mask(op, self.src_pred(0), self.src_pred(1));
-        self.put_pred(self.inst.dst[0], value);
+        self.write_pred(self.inst.dst[0], value);
         Ok(())
     }
 
+    /// Executes the instruction `lop3`.
     #[inline(always)]
     pub fn lop3(&mut self, table: u8, how: Combine) -> Exec {
         let terms = std::array::from_fn(|i| if table >> i & 1 == 1 { u32::MAX } else { 0 });
@@ -240,17 +259,19 @@ impl InstExec<'_, '_> {
             d[i] = lop3(a[i], b[i], c[i], &terms);
         }
         let with = self.src_pred(3);
-        self.put0(&d);
+        self.write_result(&d);
         let nonzero = (0..WARP_SIZE).fold(0, |m, i| m | u32::from(d[i] != 0) << i);
-        self.put_pred(self.inst.dst[1], combine(how, nonzero, with));
+        self.write_pred(self.inst.dst[1], combine(how, nonzero, with));
         Ok(())
     }
 
+    /// Executes the instruction `shf`.
     pub fn shf(&mut self, left: bool, wrap: bool) -> Exec {
-        self.tri(|a: u32, b: u32, c: u32| shf(a, b, c, left, wrap))
+        self.ternary(|a: u32, b: u32, c: u32| shf(a, b, c, left, wrap))
     }
 
+    /// Executes the instruction `prmt`.
     pub fn prmt(&mut self, mode: PrmtMode) -> Exec {
-        self.tri(|a: u32, b: u32, c: u32| prmt(a, b, c, mode))
+        self.ternary(|a: u32, b: u32, c: u32| prmt(a, b, c, mode))
     }
 }

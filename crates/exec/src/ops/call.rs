@@ -1,8 +1,4 @@
-//! The stack of every thread: frames of functions that may be called again before they return, and
-//! what `alloca` takes.
-//!
-//! A call makes a frame at the stack's end and keeps the caller's registers aside; the return gives
-//! both back. Frames have addresses, so that pointers into them stay right however deep calls go.
+//! Calls, returns and `alloca`: operations on the call stacks of a warp's threads.
 
 use crate::fault::{FaultKind, RawFault};
 use crate::inst::{Exec, InstExec};
@@ -10,37 +6,41 @@ use crate::state::registers::blend;
 use warploom_base::{LaneMask, WARP_SIZE, lanes_of};
 use warploom_ir::{Callee, Src, Width};
 
-/// Alignment of frames.
+/// Alignment of frames in bytes.
 const FRAME_ALIGN: u32 = 16;
 
 impl InstExec<'_, '_> {
-    /// Enters a function with `lanes`: its frame is made and its parameters are copied.
+    /// Enters a function with `lanes`: allocates its frame and copies its parameters.
     pub(crate) fn enter(&mut self, callee: &Callee, lanes: LaneMask) -> Exec {
-        let from = self.warp.frame_start(callee.from_moving);
+        let from = self.warp.stacks.frame_start(callee.from_moving);
         if let Some(frame) = &callee.frame {
             let free = self.warp.stacks.end.0;
             let start = free.map(|end| end.next_multiple_of(FRAME_ALIGN));
             let more = |lane: usize| u64::from(start[lane] - free[lane] + frame.bytes);
             let end = self.grown(lanes, more)?;
-            self.warp.keep(frame, lanes);
+            let warp = &mut *self.warp;
+            warp.stacks.save(&warp.regs, frame, lanes);
             blend(&mut self.warp.stacks.base.0, &start, lanes);
             blend(&mut self.warp.stacks.end.0, &end, lanes);
         }
-        let to = self.warp.frame_start(callee.frame.is_some());
+        let to = self.warp.stacks.frame_start(callee.frame.is_some());
         self.copy_frames(&callee.copies_in, &from, &to, lanes);
         Ok(())
     }
 
-    /// Leaves it: its results are copied and its frame is gone.
+    /// Leaves a function with `lanes`: copies its results and frees its frame.
     pub(crate) fn leave(&mut self, callee: &Callee, lanes: LaneMask) {
-        let from = self.warp.frame_start(callee.frame.is_some());
+        let from = self.warp.stacks.frame_start(callee.frame.is_some());
         if let Some(frame) = &callee.frame {
-            self.warp.give_back(frame, lanes);
+            let warp = &mut *self.warp;
+            warp.stacks
+                .restore(&mut warp.regs, frame, lanes, warp.exited);
         }
-        let to = self.warp.frame_start(callee.from_moving);
+        let to = self.warp.stacks.frame_start(callee.from_moving);
         self.copy_frames(&callee.copies_out, &from, &to, lanes);
     }
 
+    /// Copies bytes between the frames of caller and callee.
     fn copy_frames(
         &mut self,
         copies: &[(u32, u32, u32)],
@@ -59,7 +59,7 @@ impl InstExec<'_, '_> {
         }
     }
 
-    /// Where the stacks of `lanes` end when each has `more` bytes.
+    /// End of the stacks of `lanes` after each grows by `more` bytes. An overflow is a fault.
     fn grown(&self, lanes: LaneMask, more: impl Fn(usize) -> u64) -> Exec<[u32; WARP_SIZE]> {
         let mut ends = self.warp.stacks.end.0;
         let limit = self.ctx.program.local_end();
@@ -73,6 +73,7 @@ impl InstExec<'_, '_> {
         Ok(ends)
     }
 
+    /// Source operand `k`, an amount or an address of the stack, in 64 bits.
     fn stack_operand(&self, k: usize, width: Width) -> [u64; WARP_SIZE] {
         match (width, self.inst.src[k]) {
             (Width::B64, _) | (_, Src::Const(_)) => *self.src::<u64>(k),
@@ -80,13 +81,15 @@ impl InstExec<'_, '_> {
         }
     }
 
+    /// Writes an address of the stack to the destination.
     fn put_address(&mut self, width: Width, value: &[u32; WARP_SIZE]) {
         match width {
-            Width::B64 => self.put0(&value.map(u64::from)),
-            _ => self.put0(value),
+            Width::B64 => self.write_result(&value.map(u64::from)),
+            _ => self.write_result(value),
         }
     }
 
+    /// Executes the instruction `alloca`.
     pub fn alloca(&mut self, width: Width) -> Exec {
         let (bytes, align) = (self.stack_operand(0, width), self.stack_operand(1, width));
         let mut starts = self.warp.stacks.end.0;
@@ -103,13 +106,15 @@ impl InstExec<'_, '_> {
         Ok(())
     }
 
+    /// Executes the instruction `stacksave`.
     pub fn stack_save(&mut self, width: Width) -> Exec {
         let ends = self.warp.stacks.end.0;
         self.put_address(width, &ends);
         Ok(())
     }
 
-    /// The stack's end goes back to where it was; elsewhere it cannot go.
+    /// Executes `stackrestore`: frees everything that was allocated after the saved end. An end
+    /// beyond the current one is a fault.
     pub fn stack_restore(&mut self, width: Width) -> Exec {
         let wanted = self.stack_operand(0, width);
         let mut ends = self.warp.stacks.end.0;

@@ -1,7 +1,7 @@
-//! Comparison and selection.
+//! Comparison and selection instructions.
 
-use crate::handler::{Run, run};
-use crate::host_isa::Wide;
+use crate::handler::{Handler, handler};
+use crate::host_isa::VectorIsa;
 use crate::inst::{Exec, InstExec};
 use crate::numeric::float::{flush, format_of, widen};
 use crate::numeric::lane_value::{with_int, with_width};
@@ -9,8 +9,8 @@ use crate::ops::bits::combine;
 use warploom_base::{LaneMask, WARP_SIZE};
 use warploom_ir::{Cmp, Combine, FloatTy, IntTy, Op, SetDst, Ty, Width};
 
-/// Signed or unsigned order as the type has it; `lo`, `ls`, `hi`, `hs` come with unsigned types
-/// only.
+/// Lanes in which two integers are in the given order. The orders `lo`, `ls`, `hi` and `hs` occur
+/// only with unsigned types.
 macro_rules! ordered {
     ($m:expr, $cmp:expr, $T:ty) => {
         match $cmp {
@@ -26,7 +26,7 @@ macro_rules! ordered {
     };
 }
 
-/// The same of two integers.
+/// True if two integers are in the given order.
 pub(crate) fn holds<T: PartialOrd>(cmp: Cmp, a: T, b: T) -> bool {
     match cmp {
         Cmp::Eq | Cmp::Equ => a == b,
@@ -40,7 +40,8 @@ pub(crate) fn holds<T: PartialOrd>(cmp: Cmp, a: T, b: T) -> bool {
     }
 }
 
-/// Floats: `...u` hold when an operand is NaN. `$load` flushes or widens.
+/// Lanes in which two floating-point values are in the given order. Orders ending in `u` also hold
+/// if an operand is NaN. `$load` flushes or widens an operand.
 macro_rules! float_ordered {
     ($m:expr, $cmp:expr, $T:ty, $load:expr) => {{
         let load = $load;
@@ -63,27 +64,28 @@ macro_rules! float_ordered {
     }};
 }
 
-/// What executes `setp` of the types that kernels compare.
-pub(crate) fn setp(ty: Ty, wide: Wide) -> Option<Run> {
+/// Handler of `setp` for the types that kernels compare frequently.
+pub(crate) fn setp(ty: Ty, isa: VectorIsa) -> Option<Handler> {
     Some(match ty {
-        Ty::Bits(Width::B32) => run!(wide, |m| m.setp_of(Ty::Bits(Width::B32))),
-        Ty::Bits(Width::B64) => run!(wide, |m| m.setp_of(Ty::Bits(Width::B64))),
-        Ty::Int(IntTy::U32) => run!(wide, |m| m.setp_of(Ty::Int(IntTy::U32))),
-        Ty::Int(IntTy::S32) => run!(wide, |m| m.setp_of(Ty::Int(IntTy::S32))),
-        Ty::Int(IntTy::U64) => run!(wide, |m| m.setp_of(Ty::Int(IntTy::U64))),
-        Ty::Int(IntTy::S64) => run!(wide, |m| m.setp_of(Ty::Int(IntTy::S64))),
-        Ty::Float(FloatTy::F32) => run!(wide, |m| m.setp_of(Ty::Float(FloatTy::F32))),
+        Ty::Bits(Width::B32) => handler!(isa, |m| m.setp_of(Ty::Bits(Width::B32))),
+        Ty::Bits(Width::B64) => handler!(isa, |m| m.setp_of(Ty::Bits(Width::B64))),
+        Ty::Int(IntTy::U32) => handler!(isa, |m| m.setp_of(Ty::Int(IntTy::U32))),
+        Ty::Int(IntTy::S32) => handler!(isa, |m| m.setp_of(Ty::Int(IntTy::S32))),
+        Ty::Int(IntTy::U64) => handler!(isa, |m| m.setp_of(Ty::Int(IntTy::U64))),
+        Ty::Int(IntTy::S64) => handler!(isa, |m| m.setp_of(Ty::Int(IntTy::S64))),
+        Ty::Float(FloatTy::F32) => handler!(isa, |m| m.setp_of(Ty::Float(FloatTy::F32))),
         _ => return None,
     })
 }
 
-/// Two elements in a register.
+/// True if a type has two elements in a register.
 fn is_packed(ty: Ty) -> bool {
     matches!(ty, Ty::Float(FloatTy::F16x2 | FloatTy::Bf16x2))
 }
 
 impl InstExec<'_, '_> {
-    /// Lanes in which the comparison holds; for packed types of the lower and the upper elements.
+    /// Lanes in which a comparison holds: of the lower elements and of the upper elements of a
+    /// packed type. Both are equal for other types.
     #[allow(
         clippy::neg_cmp_op_on_partial_ord,
         reason = "the unordered comparisons are the negated opposite ones"
@@ -100,7 +102,7 @@ impl InstExec<'_, '_> {
                 let format = format_of(ty);
                 let load = |bits: u16| {
                     let value = widen(bits, format);
-                    // 2^-14 is the least normal f16; bf16 comparisons have no `.ftz`.
+                    // The smallest normal f16 is 2^-14. Comparisons of bf16 have no `.ftz`.
                     let tiny = value.abs() < f64::from_bits((1023 - 14) << 52);
                     if ftz && ty != FloatTy::Bf16 && tiny {
                         0.0
@@ -116,6 +118,7 @@ impl InstExec<'_, '_> {
         (mask, mask)
     }
 
+    /// Executes the instruction `setp`.
     #[inline(always)]
     pub fn setp(&mut self, cmp: Cmp, how: Combine, ty: Ty, ftz: bool) -> Exec {
         let (low, high) = self.holds(cmp, ty, ftz);
@@ -127,12 +130,12 @@ impl InstExec<'_, '_> {
                 [low, second].map(|mask| combine(how, mask, c))
             }
         };
-        self.put_pred(self.inst.dst[0], low);
-        self.put_pred(self.inst.dst[1], second);
+        self.write_pred(self.inst.dst[0], low);
+        self.write_pred(self.inst.dst[1], second);
         Ok(())
     }
 
-    /// `setp` of one type.
+    /// Executes `setp` for a type that is known at compile time.
     #[inline(always)]
     fn setp_of(&mut self, ty: Ty) -> Exec {
         match self.inst.op {
@@ -141,13 +144,14 @@ impl InstExec<'_, '_> {
         }
     }
 
+    /// Executes the instruction `set`.
     #[inline(always)]
     pub fn set(&mut self, cmp: Cmp, how: Combine, ty: Ty, ftz: bool, dst: SetDst) -> Exec {
         let c = self.src_pred(2);
         let (low, high) = self.holds(cmp, ty, ftz);
         let (low, high) = (combine(how, low, c), combine(how, high, c));
         let (one, packed) = match dst {
-            // Two elements make two results, also in an integer.
+            // Two elements have two results, even in an integer destination.
             SetDst::U32 | SetDst::S32 if is_packed(ty) => (0xffff, true),
             SetDst::U32 | SetDst::S32 => (u32::MAX, false),
             SetDst::U16 => (0xffff, false),
@@ -162,10 +166,11 @@ impl InstExec<'_, '_> {
             let upper = if packed { pick(high, lane) << 16 } else { 0 };
             pick(low, lane) | upper
         });
-        self.put0(&d);
+        self.write_result(&d);
         Ok(())
     }
 
+    /// Executes the instruction `selp`.
     #[inline(always)]
     pub fn selp(&mut self, width: Width) -> Exec {
         let choose = self.src_pred(2);
@@ -176,15 +181,16 @@ impl InstExec<'_, '_> {
         }
     }
 
-    /// d = chosen lanes of a, the others of b.
+    /// Executes d = a in the chosen lanes, and d = b in the others.
     #[inline(always)]
     fn select<R: crate::inst::SrcRaw>(&mut self, choose: LaneMask) -> Exec {
         let mut d = *self.src::<R>(1);
         crate::state::registers::blend(&mut d, self.src::<R>(0), choose);
-        self.put0(&d);
+        self.write_result(&d);
         Ok(())
     }
 
+    /// Executes the instruction `slct`.
     pub fn slct(&mut self, width: Width, float: bool, ftz: bool) -> Exec {
         let c = self.src::<u32>(2);
         let choose = (0..WARP_SIZE).fold(0, |mask: LaneMask, lane| {

@@ -1,10 +1,10 @@
-//! Control flow: branches, calls, returns, ends, barriers.
+//! Control flow: branches, calls, returns, exits and block barriers.
 
 use crate::fault::{FaultKind, RawFault};
 use crate::inst::{Exec, InstExec};
-use crate::ops::warp_sync::{Meeting, Part};
+use crate::ops::warp_sync::{SyncOutcome, SyncPart};
 use crate::outcome::Effect;
-use crate::state::barrier::{BarrierArrival, PendingBarrier};
+use crate::state::barrier::{BarrierArrival, PendingBarrier, ReductionTarget};
 use crate::state::spin::JumpBack;
 use crate::state::stack::{BranchOrder, Choice, Divergence, Returned};
 use crate::state::warp::Pending;
@@ -12,11 +12,12 @@ use warploom_base::{LaneMask, Pc, WARP_SIZE, lanes_of};
 use warploom_ir::{BarrierKind, Op, Src};
 
 impl InstExec<'_, '_> {
+    /// Program counter after the instruction.
     pub(crate) fn next(&self) -> Pc {
         Pc(self.pc.0 + 1)
     }
 
-    /// Lets the top entry go on behind the instruction, all lanes alike.
+    /// Moves all lanes of the top entry past the instruction.
     #[inline(always)]
     pub fn fall_through(&mut self) {
         let next = self.next();
@@ -25,7 +26,8 @@ impl InstExec<'_, '_> {
         }
     }
 
-    /// Drops finished entries of the stack; where that leaves a split that waits, another one runs.
+    /// Pops entries that have reached their reconvergence point. If the new top waits, another
+    /// split runs.
     pub(crate) fn settle(&mut self) {
         self.settle_top();
         if self.warp.stack.top_waits() {
@@ -33,7 +35,8 @@ impl InstExec<'_, '_> {
         }
     }
 
-    /// Drops finished entries of the stack; ended calls copy their results.
+    /// Pops entries that have reached their reconvergence point, and copies the results of calls
+    /// that ended.
     pub(crate) fn settle_top(&mut self) {
         while let Some(returned) = self.warp.stack.settle() {
             let lanes = returned.lanes & !self.warp.exited;
@@ -41,6 +44,7 @@ impl InstExec<'_, '_> {
         }
     }
 
+    /// Copies the results of lanes that returned from a call.
     pub(crate) fn returned(&mut self, from: Returned, lanes: LaneMask) {
         let ctx = self.ctx;
         let inst = &ctx.program.insts[from.call.index()];
@@ -50,8 +54,9 @@ impl InstExec<'_, '_> {
         }
     }
 
-    /// Where an instruction's lanes go: those of its guard to `target`, the others onwards.
-    fn part(&mut self, target: Pc) {
+    /// Executes a branch: the lanes of the guard go to `target`, the others to the next
+    /// instruction.
+    fn branch_to(&mut self, target: Pc) {
         let all = self.warp.active_mask();
         let (taken, next) = (self.mask, self.next());
         if taken == all || (taken != 0 && target == next) {
@@ -66,7 +71,7 @@ impl InstExec<'_, '_> {
         }
     }
 
-    /// All lanes of the top entry jump.
+    /// Moves all lanes of the top entry to `target`.
     #[inline(always)]
     fn jump(&mut self, target: Pc) {
         if self.warp.stack.advance(target) {
@@ -77,8 +82,8 @@ impl InstExec<'_, '_> {
         }
     }
 
-    /// Lanes have jumped back. Where the machine lets every lane make progress and these are a part
-    /// of the warp that spins, other lanes run.
+    /// Records a backward jump. If splits make progress independently and this split spins, another
+    /// split runs.
     #[inline(always)]
     fn jumped_back(&mut self, target: Pc) {
         if self.warp.stack.count_jump() && self.env.divergence == Divergence::Independent {
@@ -86,6 +91,7 @@ impl InstExec<'_, '_> {
         }
     }
 
+    /// Checks whether the loop that ends at this instruction spins.
     #[inline(never)]
     fn watch_loop(&mut self, target: Pc) {
         let jump = JumpBack {
@@ -94,14 +100,14 @@ impl InstExec<'_, '_> {
             polls: self.polls,
         };
         if self.warp.is_spinning(jump) {
-            self.give_way();
+            self.yield_to_other_split();
         }
     }
 
-    /// The running split spins: some lanes leave a place where they wait to meet others, and the
-    /// split runs that has not run for longest.
+    /// Lets another split run because the running one spins: some lanes are released from a
+    /// reconvergence point, and the split that has not run for the longest time is chosen.
     #[cold]
-    fn give_way(&mut self) {
+    fn yield_to_other_split(&mut self) {
         let other = Choice::OldestBut(self.warp.active_mask());
         self.release(0);
         while !self.run_another(other) && self.release(0) {}
@@ -110,8 +116,9 @@ impl InstExec<'_, '_> {
         }
     }
 
-    /// Parts the top entry's lanes into groups. For [`BranchOrder::TakenFirst`] the last group runs
-    /// first; for the other order they are sorted by their highest lane, which runs last.
+    /// Splits the lanes of the top entry into groups. With [`BranchOrder::TakenFirst`] the last
+    /// group runs first. With the other order, the groups are sorted so that the one with the
+    /// highest lane runs last.
     fn diverge(&mut self, groups: &mut [(Pc, LaneMask)]) {
         if self.ctx.branch_order == BranchOrder::HighestLaneLast {
             groups.sort_unstable_by_key(|&(_, lanes)| lanes.leading_zeros());
@@ -121,13 +128,15 @@ impl InstExec<'_, '_> {
         self.settle();
     }
 
+    /// Executes the instruction `bra`.
     pub fn branch(&mut self) -> Exec {
-        self.part(Pc(self.inst.imm as u32));
+        self.branch_to(Pc(self.inst.imm as u32));
         Ok(())
     }
 
+    /// Executes the instruction `brx.idx`.
     pub fn branch_table(&mut self) -> Exec {
-        let targets = &self.extra()?.targets;
+        let targets = &self.extra_operands()?.targets;
         let index = *self.src::<u32>(0);
         let beyond = lanes_of(self.mask).find(|&lane| index[lane] as usize >= targets.len());
         if let Some(lane) = beyond {
@@ -167,6 +176,7 @@ impl InstExec<'_, '_> {
         Ok(())
     }
 
+    /// Executes a direct call.
     pub fn call(&mut self) -> Exec {
         if self.mask == 0 {
             self.fall_through();
@@ -182,8 +192,8 @@ impl InstExec<'_, '_> {
         Ok(())
     }
 
-    /// Lanes that call other functions than the lowest one call them afterwards, by the same
-    /// instruction.
+    /// Executes an indirect call. The lanes that call the same function as the lowest lane enter it
+    /// first. The other lanes execute the instruction again afterwards.
     pub fn call_indirect(&mut self) -> Exec {
         if self.mask == 0 {
             self.fall_through();
@@ -194,7 +204,7 @@ impl InstExec<'_, '_> {
         let alike = |lane: &usize| addresses[*lane] == addresses[first];
         let lanes = lanes_of(self.mask).filter(alike);
         let lanes = lanes.fold(0, |mask: LaneMask, lane| mask | 1 << lane);
-        let mut callees = self.extra()?.callees.iter().zip(0..);
+        let mut callees = self.extra_operands()?.callees.iter().zip(0..);
         let Some((callee, nth)) = callees.find(|(c, _)| c.address == addresses[first]) else {
             return Err(RawFault::plain(FaultKind::BadCallee, first));
         };
@@ -209,21 +219,23 @@ impl InstExec<'_, '_> {
         Ok(())
     }
 
+    /// Executes `ret`. In the kernel itself, lanes that return exit.
     pub fn ret(&mut self) -> Exec {
         if !self.warp.stack.is_called() {
             return self.exit();
         }
-        self.part(crate::state::stack::FUNCTION_END);
+        self.branch_to(crate::state::stack::FUNCTION_END);
         Ok(())
     }
 
+    /// Executes the instruction `exit`.
     pub fn exit(&mut self) -> Exec {
         let stays = self.warp.active_mask() & !self.mask != 0;
         if self.mask != 0 {
             self.warp.exited |= self.mask;
             self.warp.stack.exit(self.mask);
             self.wake();
-            self.effect(Effect::Exit);
+            self.set_effect(Effect::Exit);
         }
         if stays {
             self.fall_through();
@@ -233,6 +245,7 @@ impl InstExec<'_, '_> {
         Ok(())
     }
 
+    /// Executes a block barrier (`bar`, `barrier`).
     pub fn barrier(&mut self) -> Exec {
         let Op::Barrier(kind) = self.inst.op else {
             return Err(self.illegal());
@@ -251,14 +264,14 @@ impl InstExec<'_, '_> {
         if id >= self.ctx.barriers || !whole {
             return Err(RawFault::plain(FaultKind::BadBarrier, lane));
         }
-        let meeting = self.meet();
-        let (lanes, votes) = match &meeting {
-            Meeting::Waits => return Ok(()),
-            Meeting::Here => (self.mask, self.src_pred(2) & self.mask),
-            Meeting::Joint(joint) => (joint.lanes(), self.votes(joint, 2)),
+        let outcome = self.synchronize();
+        let (lanes, votes) = match &outcome {
+            SyncOutcome::Waiting => return Ok(()),
+            SyncOutcome::Complete => (self.mask, self.src_pred(2) & self.mask),
+            SyncOutcome::Joint(joint) => (joint.lanes(), self.votes(joint, 2)),
         };
         if kind != BarrierKind::Arrive {
-            self.await_barrier(kind, id as u8, &meeting);
+            self.await_barrier(kind, id as u8, &outcome);
         }
         let arrival = BarrierArrival {
             kind,
@@ -267,24 +280,26 @@ impl InstExec<'_, '_> {
             lanes,
             votes,
         };
-        self.effect(Effect::Barrier(arrival));
-        self.go_on(&meeting);
+        self.set_effect(Effect::Barrier(arrival));
+        self.advance_synchronized(&outcome);
         Ok(())
     }
 
-    /// The warp waits for a block barrier, whose result goes where each lane's instruction says.
-    fn await_barrier(&mut self, kind: BarrierKind, id: u8, meeting: &Meeting) {
-        let (lanes, dst) = (self.mask, self.inst.dst[0]);
-        self.warp.pending = Some(Pending::Barrier(PendingBarrier {
-            kind,
-            id,
-            lanes,
-            dst,
-        }));
+    /// Makes the warp wait at a block barrier. The result of a reduction goes to the destination of
+    /// each lane's own instruction.
+    fn await_barrier(&mut self, kind: BarrierKind, id: u8, outcome: &SyncOutcome) {
+        let target = ReductionTarget {
+            lanes: self.mask,
+            dst: self.inst.dst[0],
+        };
+        self.warp.pending = Some(Pending::Barrier(PendingBarrier { kind, id, target }));
         self.warp.pending_at = self.pc;
-        if let Meeting::Joint(joint) = meeting {
+        if let SyncOutcome::Joint(joint) = outcome {
             let others = joint.parts[1..].iter();
-            let of = |part: &Part| (part.lanes, self.ctx.program.insts[part.pc.index()].dst[0]);
+            let of = |part: &SyncPart| ReductionTarget {
+                lanes: part.lanes,
+                dst: self.ctx.program.insts[part.pc.index()].dst[0],
+            };
             self.warp.pending_parts.extend(others.map(of));
         }
     }

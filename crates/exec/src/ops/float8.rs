@@ -1,28 +1,28 @@
-//! Conversions to and from floating-point numbers of 8 bits (PTX ISA 9.7.9.21), two in a register.
+//! Conversions to and from 8-bit floating-point numbers (PTX ISA 9.7.9.21), two in a register.
 //!
-//! e5m2 is a small IEEE format. e4m3 has no infinities and one NaN, so that its largest numbers
-//! have an exponent of all ones. Scaled by 2^-8 its numbers are those of a format with an exponent
-//! of 5 bits that encodes them alike, and that [`soft`] can round to.
+//! The format e5m2 is a small IEEE format. The format e4m3 has no infinities and a single NaN, so
+//! that its largest numbers have an exponent of all ones. Scaled by 2^-8, its numbers are those of
+//! a format with a 5-bit exponent that has the same encoding and to which [`softfloat`] can round.
 
 use crate::inst::{Exec, InstExec};
 use crate::numeric::float::relu16;
-use crate::numeric::softfloat as soft;
+use crate::numeric::softfloat;
 use crate::numeric::softfloat::{Finite, Format, Num};
 use warploom_ir::{Float8, FloatTy, Round};
 
 const SIGN: u16 = 0x80;
 const MAGNITUDE: u16 = 0x7f;
-/// Both formats' NaN; e5m2 has others, too.
+/// NaN of both formats. e5m2 has further NaNs.
 const NAN: u16 = 0x7f;
 
-/// What stands for one of the formats in [`soft`].
+/// Representation of one of the formats in [`softfloat`].
 struct Layout {
     format: Format,
-    /// Exponent of what numbers are scaled by.
+    /// Exponent of the factor by which numbers are scaled.
     scale: i32,
-    /// The largest number.
+    /// Magnitude of the largest number.
     most: u16,
-    /// The first magnitude that is no number.
+    /// Smallest magnitude that is not a number.
     above: u16,
 }
 
@@ -44,6 +44,7 @@ const fn layout(of: Float8) -> Layout {
     }
 }
 
+/// The value multiplied by a power of two.
 fn scaled(value: Num, by: i32) -> Num {
     match value {
         Num::Finite(finite) => Num::Finite(Finite {
@@ -54,6 +55,7 @@ fn scaled(value: Num, by: i32) -> Num {
     }
 }
 
+/// True if the sign of a value is negative. NaNs count as positive.
 fn is_negative(value: Num) -> bool {
     match value {
         Num::Nan => false,
@@ -62,7 +64,7 @@ fn is_negative(value: Num) -> bool {
     }
 }
 
-/// Rounds to nearest; what is too large becomes the largest number (`.satfinite`).
+/// Rounds a value to nearest. A value that is too large becomes the largest number (`.satfinite`).
 fn encode(value: Num, to: Float8, relu: bool) -> u16 {
     let layout = layout(to);
     let negative = is_negative(value);
@@ -70,10 +72,11 @@ fn encode(value: Num, to: Float8, relu: bool) -> u16 {
         return 0;
     }
     let value = scaled(value, layout.scale);
-    let Some(bits) = soft::encode(value, layout.format, Round::Near) else {
+    let Some(bits) = softfloat::encode(value, layout.format, Round::Near) else {
         return NAN;
     };
-    // The format in `soft` may have a bit more than 8: its magnitude is taken apart from its sign.
+    // The format in `softfloat` may have more than 8 bits. Its magnitude is therefore separated
+    // from its sign.
     let magnitude = bits & !layout.format.zero(true);
     let magnitude = magnitude.min(layout.most.into()) as u16;
     if negative {
@@ -83,28 +86,32 @@ fn encode(value: Num, to: Float8, relu: bool) -> u16 {
     }
 }
 
-/// The f16, which holds every number exactly.
+/// Converts an 8-bit number to f16, which represents every such number exactly.
 fn decode(bits: u16, from: Float8, relu: bool) -> u16 {
     let layout = layout(from);
     let magnitude = bits & MAGNITUDE;
     if magnitude >= layout.above {
         return Format::F16.nan as u16;
     }
-    let value = scaled(soft::unpack(magnitude.into(), layout.format), -layout.scale);
-    let f16 = soft::encode(value, Format::F16, Round::Near).unwrap_or(Format::F16.nan) as u16;
+    let value = scaled(
+        softfloat::unpack(magnitude.into(), layout.format),
+        -layout.scale,
+    );
+    let f16 = softfloat::encode(value, Format::F16, Round::Near).unwrap_or(Format::F16.nan) as u16;
     let sign = if bits & SIGN != 0 { 0x8000 } else { 0 };
     relu16(f16 | sign, Format::F16, relu)
 }
 
 impl InstExec<'_, '_> {
+    /// Executes `cvt` from f32 or f16x2 to two 8-bit numbers.
     pub fn cvt_to_float8(&mut self, to: Float8, from: FloatTy, relu: bool) -> Exec {
-        let byte = move |bits: u64, format| encode(soft::unpack(bits, format), to, relu);
+        let byte = move |bits: u64, format| encode(softfloat::unpack(bits, format), to, relu);
         match from {
-            FloatTy::F32 => self.bin(|a: u32, b: u32| {
+            FloatTy::F32 => self.binary(|a: u32, b: u32| {
                 let [a, b] = [a, b].map(|bits| byte(bits.into(), Format::F32));
                 a << 8 | b
             }),
-            FloatTy::F16x2 => self.un(|a: u32| {
+            FloatTy::F16x2 => self.unary(|a: u32| {
                 let [a, b] = [a >> 16, a & 0xffff].map(|bits| byte(bits.into(), Format::F16));
                 a << 8 | b
             }),
@@ -112,8 +119,9 @@ impl InstExec<'_, '_> {
         }
     }
 
+    /// Executes `cvt` from two 8-bit numbers to f16x2.
     pub fn cvt_from_float8(&mut self, from: Float8, relu: bool) -> Exec {
-        self.un(|a: u16| {
+        self.unary(|a: u16| {
             let [high, low] = [a >> 8, a & 0xff].map(|bits| decode(bits, from, relu));
             u32::from(high) << 16 | u32::from(low)
         })

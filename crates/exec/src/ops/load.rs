@@ -1,7 +1,7 @@
-//! Loads.
+//! Load instructions (`ld`) in all state spaces.
 
-use crate::handler::{Run, run};
-use crate::host_isa::Wide;
+use crate::handler::{Handler, handler};
+use crate::host_isa::VectorIsa;
 use crate::inst::{Exec, InstExec};
 use crate::memory::device::PAGE_BYTES;
 use crate::memory::effect::MemKind;
@@ -13,10 +13,10 @@ use std::hint::black_box;
 use warploom_base::{LaneMask, WARP_SIZE, lanes_of};
 use warploom_ir::{CacheOp, Dst, MemSpace, MemTy, Op, Src};
 
-/// Words of a page.
+/// Number of words in a page.
 const PAGE_WORDS: usize = PAGE_BYTES / 4;
 
-/// Extends an element to the register that receives it.
+/// Extends an element to the width of its register.
 #[inline(always)]
 fn extend(raw: u64, ty: MemTy) -> u64 {
     let unused = 64 - 8 * u32::from(ty.bytes.min(8));
@@ -27,7 +27,7 @@ fn extend(raw: u64, ty: MemTy) -> u64 {
     }
 }
 
-/// `N` bytes at an offset in a page, as a number. Offsets are multiples of `N`.
+/// Bytes of a page at an offset that is a multiple of `N`, as a number.
 #[inline(always)]
 fn page_word<const N: usize>(page: &[u8; PAGE_BYTES], address: u64) -> u64 {
     let offset = address as usize & (PAGE_BYTES - N);
@@ -36,7 +36,7 @@ fn page_word<const N: usize>(page: &[u8; PAGE_BYTES], address: u64) -> u64 {
     u64::from_le_bytes(raw)
 }
 
-/// `N` bytes of shared memory as a number; zero for lanes that do not take part and point outside.
+/// Bytes of shared memory as a number. Inactive lanes may point outside and give zero.
 #[inline(always)]
 fn shared_word<const N: usize>(shared: &[u8], address: u64) -> u64 {
     let at = address as usize;
@@ -47,8 +47,9 @@ fn shared_word<const N: usize>(shared: &[u8], address: u64) -> u64 {
     u64::from_le_bytes(raw)
 }
 
-/// One word per lane of a memory's, in halves or from anywhere. Where the result is used it should
-/// be hidden in a `black_box`: else the compiler keeps each lane in a register of its own.
+/// Loads one word per lane, either by the layout of each half of the warp or from arbitrary
+/// addresses. The result should be hidden in a `black_box`, because otherwise the compiler keeps
+/// each lane in a register of its own.
 #[inline(always)]
 fn words_of(
     words: &[u32],
@@ -62,7 +63,7 @@ fn words_of(
         high.read(words, &mut d[HALF..]);
         return d;
     }
-    // From memory: taking addresses out of vectors takes longer.
+    // Addresses are read from memory, since extracting them from vector registers takes longer.
     let addrs = black_box(addrs);
     for lane in 0..WARP_SIZE {
         d[lane] = u32::from_le(word(addrs[lane]));
@@ -70,20 +71,20 @@ fn words_of(
     d
 }
 
-/// What executes a load of one word, or of a parameter.
-pub(crate) fn load(space: MemSpace, ty: MemTy, wide: Wide) -> Option<Run> {
+/// Handler of a load of one word, or of a parameter. `None` for other loads.
+pub(crate) fn load(space: MemSpace, ty: MemTy, isa: VectorIsa) -> Option<Handler> {
     Some(match space {
-        MemSpace::Param => run!(wide, |m| m.load_as(MemSpace::Param, None)),
+        MemSpace::Param => handler!(isa, |m| m.load_as(MemSpace::Param, None)),
         _ if !is_word(ty) => return None,
-        MemSpace::Generic => run!(wide, |m| m.load_as(MemSpace::Generic, Some(WORD))),
-        MemSpace::Global => run!(wide, |m| m.load_as(MemSpace::Global, Some(WORD))),
-        MemSpace::Shared => run!(wide, |m| m.load_as(MemSpace::Shared, Some(WORD))),
+        MemSpace::Generic => handler!(isa, |m| m.load_as(MemSpace::Generic, Some(WORD))),
+        MemSpace::Global => handler!(isa, |m| m.load_as(MemSpace::Global, Some(WORD))),
+        MemSpace::Shared => handler!(isa, |m| m.load_as(MemSpace::Shared, Some(WORD))),
         _ => return None,
     })
 }
 
 impl InstExec<'_, '_> {
-    /// Load of a type that may be known where this is compiled.
+    /// Executes a load whose type may be known at compile time.
     #[inline(always)]
     fn load_as(&mut self, space: MemSpace, ty: Option<MemTy>) -> Exec {
         match self.inst.op {
@@ -92,6 +93,7 @@ impl InstExec<'_, '_> {
         }
     }
 
+    /// Executes the instruction `ld`.
     #[inline(always)]
     pub fn load(&mut self, space: MemSpace, ty: MemTy, cache_op: CacheOp) -> Exec {
         self.addresses();
@@ -120,7 +122,7 @@ impl InstExec<'_, '_> {
         }
     }
 
-    /// The lanes of a load that go to global memory, and whose addresses are there already.
+    /// Repeats a load in its lanes of global memory, whose addresses are already resolved.
     pub fn load_again(&mut self) -> Exec {
         match self.inst.op {
             Op::Ld(_, ty, _) => self.load_slowly(MemSpace::Global, ty),
@@ -128,14 +130,15 @@ impl InstExec<'_, '_> {
         }
     }
 
-    /// Lane by lane. What an access is it works out anew: it would have to lie in memory for all.
+    /// Executes a load lane by lane. The access is computed anew, because passing it would force
+    /// all callers to keep it in memory.
     #[inline(never)]
     fn load_slowly(&mut self, space: MemSpace, ty: MemTy) -> Exec {
         let access = Access::new(space, MemKind::Load, ty);
         self.load_lanes(access, ty, self.mask)
     }
 
-    /// Generic addresses of several spaces: each space's lanes on their own.
+    /// Executes a load from generic addresses of several spaces, one space at a time.
     #[inline(never)]
     fn load_mixed(&mut self, ty: MemTy, cache_op: CacheOp) -> Exec {
         let access = Access::new(MemSpace::Generic, MemKind::Load, ty);
@@ -149,27 +152,30 @@ impl InstExec<'_, '_> {
         Ok(())
     }
 
-    /// Load from one allocation, of which no own store covers what is read.
+    /// Loads from one allocation, if no store of the SM overlaps the loaded bytes. Returns false
+    /// otherwise.
     #[inline(always)]
     fn load_global(&mut self, access: Access, ty: MemTy) -> bool {
         let span = self.span(access);
         let one_page = span.is_in_one_page();
-        let (live, page) = match one_page {
-            true => self.port.image.page(self.ctx.asid, span.low),
-            false => (false, None),
+        let (live, page) = if one_page {
+            self.port.image.page(self.ctx.asid, span.low)
+        } else {
+            (false, None)
         };
         if !self.one_allocation(&span, access, live) || self.own_stores(&span, access) {
             return false;
         }
         self.out.halves = span.halves;
-        match one_page {
-            true => self.load_page(&span, page, ty),
-            false => self.load_pages(ty),
+        if one_page {
+            self.load_page(&span, page, ty)
+        } else {
+            self.load_pages(ty)
         }
         true
     }
 
-    /// Lanes' elements from wherever they are: each lies in one page.
+    /// Loads elements from several pages. Each element is inside one page.
     fn load_pages(&mut self, ty: MemTy) {
         fn word<const N: usize>(m: &InstExec<'_, '_>, at: u64) -> u64 {
             let page = m.port.image.page_data(m.ctx.asid, at);
@@ -183,6 +189,7 @@ impl InstExec<'_, '_> {
         }
     }
 
+    /// Loads elements from one page, which is untouched if `page` is `None`.
     #[inline(always)]
     fn load_page(&mut self, span: &Span, page: Option<&[u8; PAGE_BYTES]>, ty: MemTy) {
         const UNTOUCHED: &[u8; PAGE_BYTES] = &[0; PAGE_BYTES];
@@ -195,11 +202,11 @@ impl InstExec<'_, '_> {
                 first: half.first % PAGE_BYTES as u64,
                 ..half
             };
-            // Lanes that do not take part may point to other pages.
+            // Inactive lanes may point to other pages.
             let word = |at: u64| words[at as usize / 4 % PAGE_WORDS];
             let halves = span.halves.map(|halves| halves.map(within));
             let value = words_of(words, halves, &self.out.addrs, word);
-            return self.put0(black_box(&value));
+            return self.write_result(black_box(&value));
         }
         match ty.bytes {
             1 => self.load_elements::<1>(ty, |_, at| page_word::<1>(page, at)),
@@ -209,7 +216,7 @@ impl InstExec<'_, '_> {
         }
     }
 
-    /// Loads every element with `word`, which takes an address and reads `N` bytes there.
+    /// Loads every element with `word`, which reads `N` bytes at an address.
     #[inline(always)]
     fn load_elements<const N: usize>(&mut self, ty: MemTy, word: impl Fn(&Self, u64) -> u64) {
         for element in 0..ty.count as usize {
@@ -221,19 +228,19 @@ impl InstExec<'_, '_> {
                     let address = self.out.addrs[lane].wrapping_add(at);
                     d[lane] = extend(word(self, address), ty);
                 }
-                self.put(dst, &d);
+                self.write_reg(dst, &d);
             } else {
                 let mut d = [0u32; WARP_SIZE];
                 for lane in 0..WARP_SIZE {
                     let address = self.out.addrs[lane].wrapping_add(at);
                     d[lane] = extend(word(self, address), ty) as u32;
                 }
-                self.put(dst, &d);
+                self.write_reg(dst, &d);
             }
         }
     }
 
-    /// Load from shared memory when nothing is looked for.
+    /// Loads from shared memory if no checks are active. Returns false otherwise.
     #[inline(always)]
     fn load_shared(&mut self, access: Access, ty: MemTy) -> bool {
         let span = self.span(access);
@@ -244,10 +251,10 @@ impl InstExec<'_, '_> {
         if is_word(ty)
             && let Ok(words) = bytemuck::try_cast_slice::<u8, u32>(&self.block.shared)
         {
-            // Lanes that do not take part may point outside.
+            // Inactive lanes may point outside of shared memory.
             let word = |at: u64| words.get(at as usize / 4).copied().unwrap_or(0);
             let value = words_of(words, span.halves, &self.out.addrs, word);
-            self.put0(black_box(&value));
+            self.write_result(black_box(&value));
             return true;
         }
         match ty.bytes {
@@ -259,6 +266,7 @@ impl InstExec<'_, '_> {
         true
     }
 
+    /// Destination of one element of a vector.
     fn element_dst(&self, ty: MemTy, element: usize) -> Dst {
         if ty.count == 1 {
             return self.inst.dst[0];
@@ -270,7 +278,8 @@ impl InstExec<'_, '_> {
             .unwrap_or(Dst::None)
     }
 
-    /// Kernel parameters at one address for all lanes, the usual case.
+    /// Loads a kernel parameter from the same address in all lanes, which is the usual case.
+    /// Returns false otherwise.
     #[inline(always)]
     fn load_param(&mut self, access: Access, ty: MemTy) -> bool {
         if matches!(self.inst.src[0], Src::Reg(_)) {
@@ -295,29 +304,30 @@ impl InstExec<'_, '_> {
         true
     }
 
-    /// Writes an element in all lanes.
+    /// Writes the same element in all lanes.
     #[inline(never)]
     fn put_number(&mut self, dst: Dst, bytes: &[u8], ty: MemTy) {
         let mut raw = [0; 8];
         raw[..bytes.len()].copy_from_slice(bytes);
         let value = extend(u64::from_le_bytes(raw), ty);
         if ty.wide_reg {
-            self.put(dst, &[value; WARP_SIZE]);
+            self.write_reg(dst, &[value; WARP_SIZE]);
         } else {
-            self.put(dst, &[value as u32; WARP_SIZE]);
+            self.write_reg(dst, &[value as u32; WARP_SIZE]);
         }
     }
 
+    /// Loads one word of local memory from the same address in all lanes. Returns false otherwise.
     fn load_local(&mut self, access: Access, ty: MemTy) -> bool {
         let Some(row) = self.uniform_row(access, ty) else {
             return false;
         };
         let value = self.warp.local.get(row).copied().unwrap_or(Lanes32::ZERO);
-        self.put0(&value.0);
+        self.write_result(&value.0);
         true
     }
 
-    /// Any load, lane by lane.
+    /// Executes any load lane by lane.
     fn load_lanes(&mut self, access: Access, ty: MemTy, lanes: LaneMask) -> Exec {
         let mut data = [[0u8; LANE_BYTES]; WARP_SIZE];
         for lane in lanes_of(lanes) {
@@ -338,9 +348,9 @@ impl InstExec<'_, '_> {
                 extend(u64::from_le_bytes(raw), ty)
             };
             if ty.wide_reg {
-                self.put::<u64>(dst, &std::array::from_fn(word));
+                self.write_reg::<u64>(dst, &std::array::from_fn(word));
             } else {
-                self.put::<u32>(dst, &std::array::from_fn(|lane| word(lane) as u32));
+                self.write_reg::<u32>(dst, &std::array::from_fn(|lane| word(lane) as u32));
             }
         }
         self.mask = outer;

@@ -1,10 +1,11 @@
 //! Matrices that the lanes of a warp hold together (PTX ISA, "Warp-Level Matrix Multiply-Accumulate
 //! Instructions").
 //!
-//! What the ISA leaves open: an element of the result begins with c and takes the products in the
-//! order of k, each with one rounding to nearest even: to f32 where multiplicands have 32 bits or
-//! fewer, also for halves as results, which are rounded at the end; to f64 where they have 64.
-//! Nothing is flushed. Of lanes that do not take part the registers are read as they are.
+//! Where the ISA leaves the arithmetic open, an element of the result starts with c and adds the
+//! products in the order of k, each with one rounding to nearest even. Multiplicands of up to 32
+//! bits are accumulated in f32. This includes f16 results, which are rounded at the end.
+//! Multiplicands of 64 bits are accumulated in f64. Nothing is flushed. Registers of inactive lanes
+//! are read as they are.
 
 use crate::fault::FaultKind;
 use crate::inst::{Exec, InstExec};
@@ -16,16 +17,17 @@ use warploom_base::{LaneMask, WARP_SIZE, lanes_of};
 use warploom_ir::matrix::{AccTy, Fragment, MatRule, MatTy, Mma};
 use warploom_ir::{CacheOp, Dst, MemSpace, Round, Src};
 
-/// Elements of the largest multiplicand: `mma.m16n8k64`.
+/// Number of elements of the largest multiplicand: `mma.m16n8k64`.
 const MULTIPLICAND: usize = 16 * 64;
-/// Elements of the largest result: `wmma.m16n16k16`, four of `mma.m8n8k4`.
+/// Number of elements of the largest result: `wmma.m16n16k16`, or four results of `mma.m8n8k4`.
 const RESULT: usize = 16 * 16;
-/// Rows of a matrix of `ldmatrix`, and its columns.
+/// Number of rows and columns of an `ldmatrix` matrix.
 const EIGHT: usize = 8;
 
-/// Low bits of a tf32 that count for nothing.
+/// Low bits of a tf32, which are ignored.
 const TF32_UNUSED: u32 = (1 << 13) - 1;
 
+/// Value of a floating-point multiplicand.
 fn decode_f32(ty: MatTy, bits: u64) -> f32 {
     match ty {
         MatTy::F16 => widen(bits as u16, Format::F16) as f32,
@@ -34,6 +36,7 @@ fn decode_f32(ty: MatTy, bits: u64) -> f32 {
     }
 }
 
+/// Value of an integer multiplicand.
 fn decode_int(ty: MatTy, bits: u64) -> i64 {
     match ty {
         MatTy::S8 => i64::from(bits as i8),
@@ -42,6 +45,7 @@ fn decode_int(ty: MatTy, bits: u64) -> i64 {
     }
 }
 
+/// Value of a floating-point accumulator.
 fn acc_f32(ty: AccTy, bits: u64) -> f32 {
     match ty {
         AccTy::F16 => widen(bits as u16, Format::F16) as f32,
@@ -49,6 +53,7 @@ fn acc_f32(ty: AccTy, bits: u64) -> f32 {
     }
 }
 
+/// Bits of a floating-point result.
 fn acc_bits(ty: AccTy, value: f32) -> u64 {
     match ty {
         AccTy::F16 => narrow(f64::from(value), Format::F16, Round::Near).into(),
@@ -56,6 +61,7 @@ fn acc_bits(ty: AccTy, value: f32) -> u64 {
     }
 }
 
+/// Product of two integer elements under the instruction's rule.
 fn bits_of(rule: MatRule, a: i64, b: i64) -> i64 {
     let bits = match rule {
         MatRule::Multiply => return a * b,
@@ -65,14 +71,14 @@ fn bits_of(rule: MatRule, a: i64, b: i64) -> i64 {
     (bits as u32).count_ones().into()
 }
 
-/// The operands of a product, element by element.
+/// Elements of the operands of a product.
 struct Operands<T> {
     a: [T; MULTIPLICAND],
     b: [T; MULTIPLICAND],
     c: [T; RESULT],
 }
 
-/// Adds to c, for each of the products side by side.
+/// Adds the products to c, for each of the independent products of the instruction.
 fn multiply<T: Copy>(mma: &Mma, of: &mut Operands<T>, step: impl Fn(T, T, T) -> T) {
     let (m, n, k) = (mma.m, mma.n, mma.a().cols);
     for part in 0..mma.products() {
@@ -90,9 +96,10 @@ fn multiply<T: Copy>(mma: &Mma, of: &mut Operands<T>, step: impl Fn(T, T, T) -> 
 }
 
 impl InstExec<'_, '_> {
+    /// Executes `mma` and `wmma.mma`.
     #[inline(always)]
     pub fn mma(&mut self, fused: bool) -> Exec {
-        let extra = self.extra()?;
+        let extra = self.extra_operands()?;
         let Some(mma) = &extra.matrix else {
             return Err(self.illegal());
         };
@@ -117,7 +124,7 @@ impl InstExec<'_, '_> {
         }
     }
 
-    /// Collects the operands from the lanes' registers.
+    /// Collects the operands from the registers of all lanes.
     fn operands<T: Copy + Default>(
         &self,
         mma: &Mma,
@@ -147,6 +154,7 @@ impl InstExec<'_, '_> {
         Ok(of)
     }
 
+    /// Collects the elements of one fragment from the registers of all lanes.
     fn collect<T>(
         &self,
         fragment: &Fragment,
@@ -167,7 +175,7 @@ impl InstExec<'_, '_> {
         }
     }
 
-    /// Writes the result to the lanes' registers; `bits` gives an element's.
+    /// Writes the result to the registers of all lanes. `bits` returns the bits of an element.
     fn put_result(&mut self, mma: &Mma, dsts: &[Dst], bits: impl Fn(usize) -> u64) -> Exec {
         let fragment = mma.accumulator(0);
         if dsts.len() != fragment.registers() {
@@ -179,16 +187,17 @@ impl InstExec<'_, '_> {
                 let part = |nth| bits(fragment.place(lane, register * per + nth));
                 (0..per).fold(0, |all, nth| all | part(nth) << (nth * fragment.bits))
             });
-            match fragment.wide() {
-                true => self.put(dst, &value),
-                false => self.put(dst, &value.map(|bits| bits as u32)),
+            if fragment.wide() {
+                self.write_reg(dst, &value)
+            } else {
+                self.write_reg(dst, &value.map(|bits| bits as u32))
             }
         }
         Ok(())
     }
 
-    /// Addresses of the rows of `count` matrices, checked: those of lanes that are asked for none
-    /// become other lanes', so that they cost nothing.
+    /// Computes and checks the addresses of the rows of `count` matrices. Lanes without a row are
+    /// given the address of another lane, so that they cause no memory traffic.
     fn rows(&mut self, space: MemSpace, kind: MemKind, count: usize) -> Exec<Access> {
         let rows = count * EIGHT;
         if !(1..=WARP_SIZE).contains(&rows) {
@@ -217,13 +226,14 @@ impl InstExec<'_, '_> {
         Ok(access)
     }
 
+    /// Records a finding if a lane loads uninitialised bytes.
     fn look_for_uninitialised_if_load(&mut self, access: Access, lane: usize) {
         if access.kind == MemKind::Load {
             self.look_for_uninitialised(access, lane);
         }
     }
 
-    /// Generic addresses that must be of shared memory become addresses there.
+    /// Converts generic addresses to addresses of shared memory. Other addresses are faults.
     pub(crate) fn only_shared(&mut self, access: Access) -> Exec {
         let groups = self.split_spaces(access)?;
         let mut strays = groups
@@ -233,13 +243,14 @@ impl InstExec<'_, '_> {
             None => Ok(()),
             Some((_, lanes)) => {
                 let lane = lanes.trailing_zeros() as usize;
-                Err(self.memory_fault(FaultKind::NoSpace, access, lane))
+                Err(self.memory_fault(FaultKind::NoStateSpace, access, lane))
             }
         }
     }
 
+    /// Executes the instruction `ldmatrix`.
     pub fn load_matrix(&mut self, space: MemSpace, turned: bool) -> Exec {
-        let dsts = &self.extra()?.dsts;
+        let dsts = &self.extra_operands()?.dsts;
         self.rows(space, MemKind::Load, dsts.len())?;
         let mut rows = [[0; 2 * EIGHT]; WARP_SIZE];
         for lane in lanes_of(self.mask & LaneMask::MAX >> (WARP_SIZE - dsts.len() * EIGHT)) {
@@ -255,13 +266,14 @@ impl InstExec<'_, '_> {
                 };
                 u32::from(half(1)) << 16 | u32::from(half(0))
             });
-            self.put(dst, &value);
+            self.write_reg(dst, &value);
         }
         Ok(())
     }
 
+    /// Executes the instruction `stmatrix`.
     pub fn store_matrix(&mut self, space: MemSpace, turned: bool) -> Exec {
-        let srcs = &self.extra()?.srcs;
+        let srcs = &self.extra_operands()?.srcs;
         self.rows(space, MemKind::Store, srcs.len())?;
         let mut rows = [[0; 2 * EIGHT]; WARP_SIZE];
         for (nth, &src) in srcs.iter().enumerate() {
@@ -279,6 +291,7 @@ impl InstExec<'_, '_> {
         Ok(())
     }
 
+    /// Executes `movmatrix`: transposes a matrix of 8 by 8.
     pub fn turn_matrix(&mut self) -> Exec {
         let from = *self.src::<u32>(0);
         let value: [u32; WARP_SIZE] = std::array::from_fn(|lane| {
@@ -288,21 +301,22 @@ impl InstExec<'_, '_> {
             };
             half(1) << 16 | half(0)
         });
-        self.put0(&value);
+        self.write_result(&value);
         Ok(())
     }
 }
 
-/// Row and column of a lane's `k`-th element of a matrix of 8 by 8.
+/// Row and column of a lane's `k`-th element of a matrix of 8 by 8, transposed if `turned`.
 fn eighth(lane: usize, k: usize, turned: bool) -> (usize, usize) {
     let (group, pair) = (lane / 4, lane % 4 * 2 + k);
     if turned { (pair, group) } else { (group, pair) }
 }
 
-/// The bits of an s32 result.
+/// Bits of an s32 result, saturated if the instruction asks for it.
 fn integer(mma: &Mma, value: i64) -> u64 {
-    match mma.satfinite {
-        true => value.clamp(i32::MIN.into(), i32::MAX.into()) as u64 & u64::from(u32::MAX),
-        false => value as u64 & u64::from(u32::MAX),
+    if mma.satfinite {
+        value.clamp(i32::MIN.into(), i32::MAX.into()) as u64 & u64::from(u32::MAX)
+    } else {
+        value as u64 & u64::from(u32::MAX)
     }
 }

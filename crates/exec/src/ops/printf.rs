@@ -1,26 +1,26 @@
-//! What a `printf` in a kernel writes: C's rules (ISO C, "The fprintf function") where CUDA has
-//! them, with glibc's texts for what C leaves open. The CUDA C++ Programming Guide ("Formatted
-//! Output") says that the host formats, that an argument beyond the 32nd is not taken and that its
-//! directive stays as it is.
+//! Formatted output of `printf` in kernels. The rules are those of C (ISO C, "The fprintf
+//! function") as far as CUDA adopts them, with glibc's output where C leaves it open. According to
+//! the CUDA C++ Programming Guide ("Formatted Output"), the host formats the text, and at most 32
+//! arguments are used. A directive whose arguments exceed them is printed unchanged.
 
 use crate::inst::Exec;
 use std::ops::Range;
 
-/// Most arguments that are taken.
+/// Maximum number of arguments.
 const MOST_ARGUMENTS: u32 = 32;
-/// Longest field and longest precision: what is beyond is cut off, so that no text grows out of
-/// all bounds.
+/// Maximum width of a field and maximum precision. Larger values are reduced, so that the text
+/// remains bounded.
 const LONGEST: usize = u16::MAX as usize;
 
-/// Where arguments come from.
+/// Source of the arguments of a `printf`.
 pub(crate) trait Arguments {
-    /// The next argument, of 4 or 8 bytes.
+    /// Reads the next argument, of 4 or 8 bytes.
     fn next(&mut self, bytes: u64) -> Exec<u64>;
-    /// Bytes of a string up to its end, at most so many.
+    /// Reads a string up to its terminating zero, at most `most` bytes.
     fn string(&mut self, address: u64, most: usize) -> Exec<Vec<u8>>;
 }
 
-/// One `%...` of a format.
+/// A conversion directive of a format, which begins with `%`.
 #[derive(Clone, Debug, Default)]
 struct Directive {
     left: bool,
@@ -30,20 +30,20 @@ struct Directive {
     zeros: bool,
     width: Option<Count>,
     precision: Option<Count>,
-    /// Bytes of an integer.
+    /// Size of an integer argument in bytes.
     size: u64,
     conversion: u8,
 }
 
-/// A number in a directive.
+/// Field width or precision in a directive.
 #[derive(Clone, Copy, Debug)]
 enum Count {
     Given(usize),
-    /// `*`
+    /// The value is the next argument (`*`).
     Argument,
 }
 
-/// Formats a text; gives it with the number of arguments taken.
+/// Formats a text. Returns it with the number of arguments used.
 pub(crate) fn format(text: &[u8], arguments: &mut impl Arguments) -> Exec<(Vec<u8>, u32)> {
     let (mut out, mut taken) = (Vec::with_capacity(text.len()), 0);
     let mut at = 0;
@@ -67,7 +67,8 @@ pub(crate) fn format(text: &[u8], arguments: &mut impl Arguments) -> Exec<(Vec<u
     Ok((out, taken))
 }
 
-/// The directive at a `%` and where it stands; none if it is unknown.
+/// Parses the directive at a `%`. Returns it with its range in the text, or without a directive if
+/// it is unknown.
 fn parse(text: &[u8], start: usize) -> (Option<Directive>, Range<usize>) {
     let mut at = start + 1;
     let mut directive = Directive {
@@ -99,6 +100,7 @@ fn parse(text: &[u8], start: usize) -> (Option<Directive>, Range<usize>) {
     (known.then_some(directive), start..at + 1)
 }
 
+/// Parses a field width or a precision.
 fn count(text: &[u8], at: &mut usize) -> Option<Count> {
     if text.get(*at) == Some(&b'*') {
         *at += 1;
@@ -113,7 +115,8 @@ fn count(text: &[u8], at: &mut usize) -> Option<Count> {
     number.map(Count::Given)
 }
 
-/// Bytes of the integers that a directive is about: `long` is that of 64-bit Linux.
+/// Size in bytes of the integer that a directive's length modifier denotes. `long` has the size of
+/// 64-bit Linux.
 fn size(text: &[u8], at: &mut usize) -> u64 {
     let mut size = 4;
     while let Some(letter) = text.get(*at) {
@@ -129,7 +132,7 @@ fn size(text: &[u8], at: &mut usize) -> u64 {
 }
 
 impl Directive {
-    /// Arguments that it takes.
+    /// Number of arguments that the directive uses.
     fn arguments(&self) -> u32 {
         let counts = [self.width, self.precision];
         let given = |count: &&Option<Count>| matches!(count, Some(Count::Argument));
@@ -137,6 +140,7 @@ impl Directive {
         own + counts.iter().filter(given).count() as u32
     }
 
+    /// Reads the arguments of the directive and appends its text.
     fn write(mut self, arguments: &mut impl Arguments, out: &mut Vec<u8>) -> Exec {
         let width = match self.width {
             None => 0,
@@ -150,7 +154,7 @@ impl Directive {
         let precision = match self.precision {
             None => None,
             Some(Count::Given(precision)) => Some(precision),
-            // Below zero is as if there was none.
+            // A negative precision counts as absent.
             Some(Count::Argument) => {
                 let precision = arguments.next(4)? as i32;
                 usize::try_from(precision).ok().map(|p| p.min(LONGEST))
@@ -197,16 +201,18 @@ impl Directive {
         Ok(())
     }
 
-    /// A text in its field.
+    /// Appends a text, padded to the width of its field.
     fn plain(&self, width: usize, text: Vec<u8>, out: &mut Vec<u8>) -> Exec {
         let missing = std::iter::repeat_n(b' ', width.saturating_sub(text.len()));
-        match self.left {
-            true => out.extend(text.into_iter().chain(missing)),
-            false => out.extend(missing.chain(text)),
+        if self.left {
+            out.extend(text.into_iter().chain(missing))
+        } else {
+            out.extend(missing.chain(text))
         }
         Ok(())
     }
 
+    /// Sign of a number, as the flags of the directive require.
     fn sign(&self, negative: bool) -> &'static str {
         match (negative, self.plus, self.space) {
             (true, ..) => "-",
@@ -216,7 +222,7 @@ impl Directive {
         }
     }
 
-    /// Sign or mark of the base, and digits.
+    /// Sign or base prefix, and digits, of an integer.
     fn integer(&self, raw: u64, precision: Option<usize>) -> (String, String) {
         let unused = 64 - 8 * self.size as u32;
         let unsigned = raw << unused >> unused;
@@ -246,7 +252,7 @@ impl Directive {
         (prefix, digits)
     }
 
-    /// Sign, and digits.
+    /// Sign or base prefix, and digits, of a floating-point number.
     fn float(&self, value: f64, precision: Option<usize>) -> (String, String) {
         let mut prefix = self.sign(value.is_sign_negative()).to_owned();
         let size = value.abs();
@@ -272,13 +278,14 @@ impl Directive {
 fn string(address: u64, precision: Option<usize>, arguments: &mut impl Arguments) -> Exec<Vec<u8>> {
     const NULL: &[u8] = b"(null)";
     match (address, precision) {
-        // As glibc does: all or nothing.
+        // A null pointer is printed completely or not at all, as in glibc.
         (0, Some(0..=5)) => Ok(Vec::new()),
         (0, _) => Ok(NULL.to_vec()),
         _ => arguments.string(address, precision.unwrap_or(usize::MAX)),
     }
 }
 
+/// Digits of the conversion `%f`.
 fn fixed(value: f64, precision: usize, alternate: bool) -> String {
     let point = if alternate && precision == 0 { "." } else { "" };
     format!("{value:.precision$}{point}")
@@ -291,11 +298,13 @@ fn rounded(value: f64, precision: usize) -> (String, i32) {
     (digits.to_owned(), exponent.parse().unwrap_or(0))
 }
 
+/// Digits followed by an exponent of at least `width` digits.
 fn with_exponent(digits: &str, letter: char, exponent: i32, width: usize) -> String {
     let sign = if exponent < 0 { '-' } else { '+' };
     format!("{digits}{letter}{sign}{:0width$}", exponent.unsigned_abs())
 }
 
+/// Digits of the conversion `%e`.
 fn scientific(value: f64, precision: usize, alternate: bool) -> String {
     let (mut digits, exponent) = rounded(value, precision);
     if alternate && precision == 0 {
@@ -304,20 +313,26 @@ fn scientific(value: f64, precision: usize, alternate: bool) -> String {
     with_exponent(&digits, 'e', exponent, 2)
 }
 
-/// `%g`: fixed or scientific, whichever C prefers, without zeros at the end.
+/// Digits of `%g`: fixed or scientific notation by C's rule, without trailing zeros.
 fn shorter(value: f64, precision: usize, alternate: bool) -> String {
     let precision = precision.max(1);
     let (digits, exponent) = rounded(value, precision - 1);
-    let trim = |digits: String| match digits.contains('.') && !alternate {
-        true => digits
-            .trim_end_matches('0')
-            .trim_end_matches('.')
-            .to_owned(),
-        false => digits,
+    let trim = |digits: String| {
+        if digits.contains('.') && !alternate {
+            digits
+                .trim_end_matches('0')
+                .trim_end_matches('.')
+                .to_owned()
+        } else {
+            digits
+        }
     };
-    let point = |digits: String| match alternate && !digits.contains('.') {
-        true => digits + ".",
-        false => digits,
+    let point = |digits: String| {
+        if alternate && !digits.contains('.') {
+            digits + "."
+        } else {
+            digits
+        }
     };
     if (-4..precision as i64).contains(&i64::from(exponent)) {
         let behind = (precision as i64 - 1 - i64::from(exponent)) as usize;
@@ -326,16 +341,17 @@ fn shorter(value: f64, precision: usize, alternate: bool) -> String {
     with_exponent(&point(trim(digits)), 'e', exponent, 2)
 }
 
-/// `%a` behind its `0x`: one digit before the point, of a subnormal number 0.
+/// Digits of `%a` after its `0x`. The digit before the point is 0 for subnormal numbers.
 fn hexadecimal(value: f64, precision: Option<usize>, alternate: bool) -> String {
     const FRACTION: u32 = f64::MANTISSA_DIGITS - 1;
     const DIGITS: usize = FRACTION as usize / 4;
     let bits = value.to_bits();
     let (fraction, field) = (bits & ((1 << FRACTION) - 1), (bits >> FRACTION) as i32);
     let normal = field != 0;
-    let exponent = match value == 0.0 {
-        true => 0,
-        false => field.max(1) - (f64::MAX_EXP - 1),
+    let exponent = if value == 0.0 {
+        0
+    } else {
+        field.max(1) - (f64::MAX_EXP - 1)
     };
     let mut whole = u64::from(normal) << FRACTION | fraction;
     let mut places = DIGITS;

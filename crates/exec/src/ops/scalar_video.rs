@@ -1,35 +1,38 @@
-//! Video instructions on one lane, after the pseudo code of the PTX ISA ("Scalar Video
-//! Instructions"): parts are extended to the source's sign, the result is exact, then clamped, then
-//! combined with the third operand.
+//! Video instructions on one element, following the pseudo code of the PTX ISA ("Scalar Video
+//! Instructions"). Parts of registers are extended with the source's sign. The result is computed
+//! exactly, then clamped and combined with the third operand.
 
 use crate::inst::{Exec, InstExec};
 use crate::ops::bits::szext;
 use crate::ops::compare::holds;
 use warploom_ir::{Addend, Part, ScalarVideo, ScalarVideoOp, Second, VideoMad};
 
-/// A part of a register with its sign.
+/// Part of a register, extended with or without its sign.
 fn selected(value: u32, part: Part, signed: bool) -> i64 {
     let (bits, shift) = part.extent();
     let value = szext(value >> shift, bits, true, signed);
     extended(value, signed)
 }
 
-/// A word with or without its sign.
+/// A word, extended with or without its sign.
 fn extended(value: u32, signed: bool) -> i64 {
-    match signed {
-        true => i64::from(value as i32),
-        false => i64::from(value),
+    if signed {
+        i64::from(value as i32)
+    } else {
+        i64::from(value)
     }
 }
 
-/// The amount of a shift: wrapped to 5 bits, or at most 32.
+/// Shift amount, reduced to 5 bits or limited to 32.
 fn amount(b: i64, wrap: bool) -> u32 {
-    match wrap {
-        true => b as u32 & 31,
-        false => b.min(32) as u32,
+    if wrap {
+        b as u32 & 31
+    } else {
+        b.min(32) as u32
     }
 }
 
+/// Exact result of an operation.
 fn operate(op: ScalarVideoOp, a: i64, b: i64) -> i128 {
     let (wide, other) = (i128::from(a), i128::from(b));
     match op {
@@ -44,19 +47,21 @@ fn operate(op: ScalarVideoOp, a: i64, b: i64) -> i128 {
     }
 }
 
-/// Clamped to what so many bits hold.
+/// Clamps a value to the range of an integer of `bits` bits.
 fn saturated(value: i128, bits: u32, signed: bool) -> i128 {
-    match signed {
-        true => value.clamp(-(1 << (bits - 1)), (1 << (bits - 1)) - 1),
-        false => value.clamp(0, (1 << bits) - 1),
+    if signed {
+        value.clamp(-(1 << (bits - 1)), (1 << (bits - 1)) - 1)
+    } else {
+        value.clamp(0, (1 << bits) - 1)
     }
 }
 
-/// The low 33 bits with their sign: as wide as the ISA's results are before they are combined.
+/// Low 33 bits, sign-extended: the width of the ISA's results before they are combined.
 fn narrowed(value: i128) -> i64 {
     (value as i64) << 31 >> 31
 }
 
+/// Result of an instruction.
 fn video(op: ScalarVideoOp, how: ScalarVideo, a: u32, b: u32, c: u32) -> u32 {
     let (x, y) = (
         selected(a, how.a, how.a_signed),
@@ -79,6 +84,7 @@ fn video(op: ScalarVideoOp, how: ScalarVideo, a: u32, b: u32, c: u32) -> u32 {
     (combined as u32) << shift & mask | c & !mask
 }
 
+/// Result of the instruction `vmad`.
 fn multiply_add(how: VideoMad, a: u32, b: u32, c: u32) -> u32 {
     let product =
         i128::from(selected(a, how.a, how.a_signed)) * i128::from(selected(b, how.b, how.b_signed));
@@ -100,13 +106,15 @@ fn multiply_add(how: VideoMad, a: u32, b: u32, c: u32) -> u32 {
 }
 
 impl InstExec<'_, '_> {
+    /// Executes a video instruction on one element.
     pub fn scalar_video(&mut self, op: ScalarVideoOp) -> Exec {
         let how = ScalarVideo::of_imm(self.inst.imm);
-        self.tri(|a, b, c| video(op, how, a, b, c))
+        self.ternary(|a, b, c| video(op, how, a, b, c))
     }
 
+    /// Executes the instruction `vmad`.
     pub fn video_mad(&mut self) -> Exec {
         let how = VideoMad::of_imm(self.inst.imm);
-        self.tri(|a, b, c| multiply_add(how, a, b, c))
+        self.ternary(|a, b, c| multiply_add(how, a, b, c))
     }
 }

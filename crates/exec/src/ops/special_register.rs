@@ -1,4 +1,4 @@
-//! Special registers.
+//! Values of special registers.
 
 use crate::inst::InstExec;
 use crate::state::registers::map_lanes;
@@ -6,7 +6,7 @@ use warploom_base::WARP_SIZE;
 use warploom_ir::{SpecialReg, Src};
 
 impl InstExec<'_, '_> {
-    /// Computes the sources that are not registers or constants, for [`InstExec::src`].
+    /// Computes the source operands that are special registers, for [`InstExec::src`].
     #[inline(never)]
     pub fn stage_sources(&mut self) {
         for k in 0..self.inst.src.len() {
@@ -51,7 +51,7 @@ impl InstExec<'_, '_> {
             S::NtidX => block.x,
             S::NtidY => block.y,
             S::NtidZ => block.z,
-            // Without cluster launches a cluster is one block.
+            // Cluster launches are not supported, so that a cluster is one block.
             S::CtaidX | S::ClusterIdX => ctaid.x,
             S::CtaidY | S::ClusterIdY => ctaid.y,
             S::CtaidZ | S::ClusterIdZ => ctaid.z,

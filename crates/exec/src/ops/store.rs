@@ -1,7 +1,7 @@
-//! Stores.
+//! Store instructions (`st`) in all state spaces.
 
-use crate::handler::{Run, run};
-use crate::host_isa::Wide;
+use crate::handler::{Handler, handler};
+use crate::host_isa::VectorIsa;
 use crate::inst::{Exec, InstExec};
 use crate::memory::effect::MemKind;
 use crate::ops::access::{Access, LANE_BYTES};
@@ -9,12 +9,12 @@ use crate::state::registers::{blend, map_lanes};
 use warploom_base::{LaneMask, WARP_SIZE, lanes_of};
 use warploom_ir::{CacheOp, GLOBAL_BASE, MemSpace, MemTy, Op, Src};
 
-/// One 32-bit element in a 32-bit register.
+/// True for one 32-bit element in a 32-bit register.
 pub(crate) fn is_word(ty: MemTy) -> bool {
     ty.bytes == 4 && ty.count == 1 && !ty.wide_reg
 }
 
-/// The usual word.
+/// Memory type of one 32-bit element.
 pub(crate) const WORD: MemTy = MemTy {
     bytes: 4,
     count: 1,
@@ -22,18 +22,19 @@ pub(crate) const WORD: MemTy = MemTy {
     wide_reg: false,
 };
 
-/// What executes a store of one word.
-pub(crate) fn store(space: MemSpace, ty: MemTy, wide: Wide) -> Option<Run> {
+/// Handler of a store of one word. `None` for other stores.
+pub(crate) fn store(space: MemSpace, ty: MemTy, isa: VectorIsa) -> Option<Handler> {
     Some(match space {
         _ if !is_word(ty) => return None,
-        MemSpace::Generic => run!(wide, |m| m.store_word(MemSpace::Generic)),
-        MemSpace::Global => run!(wide, |m| m.store_word(MemSpace::Global)),
-        MemSpace::Shared => run!(wide, |m| m.store_word(MemSpace::Shared)),
+        MemSpace::Generic => handler!(isa, |m| m.store_word(MemSpace::Generic)),
+        MemSpace::Global => handler!(isa, |m| m.store_word(MemSpace::Global)),
+        MemSpace::Shared => handler!(isa, |m| m.store_word(MemSpace::Shared)),
         _ => return None,
     })
 }
 
 impl InstExec<'_, '_> {
+    /// Executes a store of one word to a space that is known at compile time.
     #[inline(always)]
     fn store_word(&mut self, space: MemSpace) -> Exec {
         match self.inst.op {
@@ -42,6 +43,7 @@ impl InstExec<'_, '_> {
         }
     }
 
+    /// Executes the instruction `st`.
     #[inline(always)]
     pub fn store(&mut self, space: MemSpace, ty: MemTy, cache_op: CacheOp) -> Exec {
         self.addresses();
@@ -64,13 +66,14 @@ impl InstExec<'_, '_> {
         }
     }
 
-    /// Lane by lane: see [`Self::load_slowly`].
+    /// Executes a store lane by lane. The access is computed anew, as in [`Self::load_slowly`].
     #[inline(never)]
     fn store_slowly(&mut self, space: MemSpace, ty: MemTy) -> Exec {
         let access = Access::new(space, MemKind::Store, ty);
         self.store_lanes(access, ty, self.mask)
     }
 
+    /// Executes a store to generic addresses of several spaces, one space at a time.
     #[inline(never)]
     fn store_mixed(&mut self, ty: MemTy, cache_op: CacheOp) -> Exec {
         let access = Access::new(MemSpace::Generic, MemKind::Store, ty);
@@ -84,7 +87,7 @@ impl InstExec<'_, '_> {
         Ok(())
     }
 
-    /// The values to store, side by side per lane.
+    /// Bytes to store in each lane, with all elements of a vector side by side.
     #[inline(always)]
     fn store_data(&self, ty: MemTy) -> [[u8; LANE_BYTES]; WARP_SIZE] {
         let mut data = [[0u8; LANE_BYTES]; WARP_SIZE];
@@ -104,7 +107,8 @@ impl InstExec<'_, '_> {
         data
     }
 
-    /// Stores within one page of global memory.
+    /// Stores to one page of global memory. Returns false if the access is not inside one
+    /// allocation and one page.
     #[inline(always)]
     fn store_page(&mut self, access: Access, ty: MemTy) -> bool {
         let span = self.span(access);
@@ -130,7 +134,7 @@ impl InstExec<'_, '_> {
         true
     }
 
-    /// Checked words to global memory, lane by lane.
+    /// Stores checked words to global memory lane by lane.
     fn store_words(&mut self, asid: u8, words: &[u32; WARP_SIZE]) {
         for lane in lanes_of(self.mask) {
             let address = self.out.addrs[lane];
@@ -139,7 +143,7 @@ impl InstExec<'_, '_> {
         }
     }
 
-    /// Checked stores to global memory: neighbouring lanes go to the log as one run.
+    /// Stores checked elements to global memory. Adjacent lanes form one run in the log.
     fn store_runs(&mut self, access: Access, ty: MemTy) {
         let (asid, data) = (self.ctx.asid, self.store_data(ty));
         let mut run = [0u8; LANE_BYTES * WARP_SIZE];
@@ -159,6 +163,8 @@ impl InstExec<'_, '_> {
         self.port.write(asid, start, &run[..len]);
     }
 
+    /// Stores one word of local memory to the same address in all lanes. Returns false for other
+    /// stores.
     fn store_local(&mut self, access: Access, ty: MemTy) -> bool {
         let Some(row) = self.uniform_row(access, ty) else {
             return false;
@@ -169,6 +175,7 @@ impl InstExec<'_, '_> {
         true
     }
 
+    /// Executes any store lane by lane.
     fn store_lanes(&mut self, access: Access, ty: MemTy, lanes: LaneMask) -> Exec {
         for lane in lanes_of(lanes) {
             self.check(access, lane)?;
@@ -182,7 +189,7 @@ impl InstExec<'_, '_> {
         Ok(())
     }
 
-    /// One-word stores to shared memory when nothing is looked for.
+    /// Stores one word per lane to shared memory if no checks are active. Returns false otherwise.
     #[inline(always)]
     fn store_shared(&mut self, access: Access, ty: MemTy) -> bool {
         if !is_word(ty) {
@@ -206,6 +213,7 @@ impl InstExec<'_, '_> {
         true
     }
 
+    /// Source operand of one element of a vector.
     fn element_src(&self, ty: MemTy, element: usize) -> Src {
         if ty.count == 1 {
             return self.inst.src[1];

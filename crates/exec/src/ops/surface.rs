@@ -1,6 +1,6 @@
-//! Surfaces (PTX ISA, "Surface Instructions"; CUDA C++ Programming Guide, "Surface Memory"): arrays
-//! that kernels read, write and reduce, by a position in bytes or in samples in a row, and by rows,
-//! slices and layers.
+//! Surface instructions (PTX ISA, "Surface Instructions"; CUDA C++ Programming Guide, "Surface
+//! Memory"). Kernels read, write and reduce elements of arrays. The first coordinate counts bytes
+//! or samples in a row; further coordinates select the row, slice and layer.
 
 use crate::fault::{FaultKind, RawFault};
 use crate::inst::{Exec, InstExec};
@@ -15,16 +15,17 @@ use warploom_ir::{
     AtomOp, AtomTy, CacheOp, Dst, MemSpace, MemTy, Round, Src, SurfAct, SurfEdge, TexGeom,
 };
 
-/// What an access touches at its place.
+/// Size and unit of an access to a surface.
 #[derive(Clone, Copy)]
 struct Reach {
-    /// Bytes that the first coordinate counts.
+    /// Number of bytes by which the first coordinate advances.
     step: u32,
-    /// Bytes from the place on that must be inside.
+    /// Number of bytes that must be inside the surface.
     bytes: u32,
 }
 
 impl Reach {
+    /// An access of the given number of bytes, addressed in bytes.
     fn bytes(bytes: usize) -> Self {
         Self {
             step: 1,
@@ -32,6 +33,7 @@ impl Reach {
         }
     }
 
+    /// An access to one sample, addressed in samples.
     fn sample(surface: &Texture) -> Self {
         let bytes = surface.texel_bytes() as u32;
         Self { step: bytes, bytes }
@@ -39,17 +41,19 @@ impl Reach {
 }
 
 impl Texture {
+    /// Size of a channel in bytes.
     fn channel_bytes(&self) -> usize {
         usize::from(self.channel_bits / 8)
     }
 
-    /// Address of the element at a position in a row, a row, a slice and a layer, all inside.
+    /// Address of an element, given its position in the row, row, slice and layer. All must be
+    /// inside the surface.
     fn surface_address(&self, [x, y, z]: [u32; 3], layer: u32, step: u32) -> u64 {
         self.address_of([0, y, z], layer) + u64::from(x) * u64::from(step)
     }
 
-    /// The place of an access, or the nearest one inside, and whether that is the same. `None` if
-    /// no row is as long as the access.
+    /// Address of an access, and whether it is inside the surface. An access outside is moved to
+    /// the nearest position inside. `None` if the access is longer than a row.
     fn surface_place(&self, at: [i32; 3], layer: i32, reach: Reach) -> Option<(u64, bool)> {
         let row = self.width.saturating_mul(self.texel_bytes() as u32);
         let last = [
@@ -65,11 +69,11 @@ impl Texture {
         Some((self.surface_address(place, nearest, reach.step), same))
     }
 
-    /// Bits of a channel that a formatted store gives a value. The PTX ISA ("sust") tells what the
-    /// value is (f32, u32 or s32, by the surface's format) and that it is converted, not how. These
-    /// are the rules that Direct3D has for GPUs ("Data Conversion Rules"): integers and normalized
-    /// values are clamped, normalized ones rounded to the nearest (halves away from zero, NaN to
-    /// zero), and f16 is rounded towards zero.
+    /// Bits of a channel for a value that a formatted store writes. The PTX ISA ("sust") specifies
+    /// the type of the value (f32, u32 or s32, depending on the format) and that it is converted,
+    /// but not the conversion. These are the rules of Direct3D ("Data Conversion Rules"). Integers
+    /// and normalized values are clamped. Normalized values are rounded to nearest, ties away from
+    /// zero, and NaN becomes zero. f16 is rounded toward zero.
     fn encode(&self, value: u32) -> u32 {
         let most = u32::MAX >> (32 - u32::from(self.channel_bits));
         let high = (most >> 1) as i32;
@@ -90,8 +94,9 @@ impl Texture {
         }
     }
 
-    /// What a reduction of `ty` takes a sample for: an integer of the format's kind, which must be
-    /// as wide as it, or two of 32 bits as one of 64.
+    /// Type of a reduction of `ty` on samples of this surface: an integer type of the format's
+    /// signedness. The channels must have 32 bits, of which a 64-bit reduction combines two. `None`
+    /// if the format does not fit.
     fn reduced_as(&self, ty: AtomTy) -> Option<AtomTy> {
         let wide = ty == AtomTy::B64;
         let fits = self.channel_bits == 32 && self.texel_bytes() >= atom_bytes(ty).into();
@@ -104,7 +109,7 @@ impl Texture {
     }
 }
 
-/// Position, row and slice, and the layer, of coordinates in the order of PTX.
+/// Position, row and slice, and the layer, from coordinates in the order of PTX.
 fn position(geom: TexGeom, c: &[i32; 4]) -> ([i32; 3], i32) {
     match geom {
         TexGeom::D1 => ([c[0], 0, 0], 0),
@@ -115,7 +120,7 @@ fn position(geom: TexGeom, c: &[i32; 4]) -> ([i32; 3], i32) {
     }
 }
 
-/// Where an instruction accesses surfaces.
+/// Geometry, boundary rule and coordinate operands of a surface instruction.
 #[derive(Clone, Copy)]
 struct Site<'a> {
     geom: TexGeom,
@@ -123,6 +128,7 @@ struct Site<'a> {
     coords: &'a [Src],
 }
 
+/// An aligned access to global memory.
 fn access(kind: MemKind, bytes: usize) -> Access {
     Access {
         space: MemSpace::Global,
@@ -135,8 +141,9 @@ fn access(kind: MemKind, bytes: usize) -> Access {
 type Data = [[u8; LANE_BYTES]; WARP_SIZE];
 
 impl InstExec<'_, '_> {
+    /// Executes `suld`, `sust` and `sured`.
     pub fn surface(&mut self, act: SurfAct, geom: TexGeom, edge: SurfEdge) -> Exec {
-        let extra = self.extra()?;
+        let extra = self.extra_operands()?;
         let coords = extra.srcs.len().checked_sub(act.values().into());
         let (coords, values) = extra.srcs.split_at(coords.ok_or_else(|| self.illegal())?);
         let site = Site { geom, edge, coords };
@@ -146,16 +153,16 @@ impl InstExec<'_, '_> {
             SurfAct::StoreSample(_) => self.store_samples(site, values),
             SurfAct::Reduce(op, ty) => {
                 let reach = Reach::bytes(atom_bytes(ty).into());
-                self.reduce_surface(site, |_| reach, (op, ty), values)
+                self.reduce_surface(site, |_| reach, op, ty, values)
             }
             SurfAct::ReduceSample(op, ty) => {
                 let ty = self.sample_type(ty)?;
-                self.reduce_surface(site, Reach::sample, (op, ty), values)
+                self.reduce_surface(site, Reach::sample, op, ty, values)
             }
         }
     }
 
-    /// Fills in the addresses of an access. Returns the lanes that make it.
+    /// Computes the addresses of an access. Returns the lanes that make it.
     fn surface_addresses(
         &mut self,
         site: Site<'_>,
@@ -174,7 +181,7 @@ impl InstExec<'_, '_> {
             match (place, site.edge) {
                 (Some((_, true)), _) | (Some(_), SurfEdge::Clamp) => lanes |= 1 << lane,
                 (_, SurfEdge::Zero) => {}
-                // What is longer than a row has no place to be clamped to.
+                // An access that is longer than a row cannot be clamped.
                 (_, SurfEdge::Trap) | (None, SurfEdge::Clamp) => {
                     return Err(RawFault::plain(FaultKind::OutsideSurface, lane));
                 }
@@ -183,7 +190,7 @@ impl InstExec<'_, '_> {
         Ok(lanes)
     }
 
-    /// Tells of an access by some lanes, after it was checked in each.
+    /// Checks an access in each of the given lanes and reports it.
     fn surface_effect(&mut self, access: Access, lanes: LaneMask) -> Exec {
         for lane in lanes_of(lanes) {
             self.check(access, lane)?;
@@ -194,14 +201,15 @@ impl InstExec<'_, '_> {
         Ok(())
     }
 
+    /// Executes the instruction `suld.b`.
     fn load_surface(&mut self, site: Site<'_>, ty: MemTy, dsts: &[Dst]) -> Exec {
         let access = Access::new(MemSpace::Global, MemKind::Load, ty);
         if access.bytes > LANE_BYTES {
             return Err(self.illegal());
         }
         let lanes = self.surface_addresses(site, |_| Reach::bytes(access.bytes))?;
-        // Lanes outside get zero and access nothing: they follow one that does, so that they cost
-        // nothing.
+        // Lanes outside read zero without an access. They are given the address of a lane inside,
+        // so that they cause no memory traffic.
         for lane in lanes_of(self.mask & !lanes) {
             if lanes != 0 {
                 self.out.addrs[lane] = self.out.addrs[lanes.trailing_zeros() as usize];
@@ -221,14 +229,16 @@ impl InstExec<'_, '_> {
                 raw[..bytes].copy_from_slice(&data[lane][nth * bytes..][..bytes]);
                 u64::from_le_bytes(raw)
             });
-            match ty.wide_reg {
-                true => self.put(dst, &element),
-                false => self.put(dst, &element.map(|bits| bits as u32)),
+            if ty.wide_reg {
+                self.write_reg(dst, &element)
+            } else {
+                self.write_reg(dst, &element.map(|bits| bits as u32))
             }
         }
         Ok(())
     }
 
+    /// Executes the instruction `sust.b`.
     fn store_surface(&mut self, site: Site<'_>, ty: MemTy, values: &[Src]) -> Exec {
         let access = Access::new(MemSpace::Global, MemKind::Store, ty);
         if access.bytes > LANE_BYTES {
@@ -253,8 +263,8 @@ impl InstExec<'_, '_> {
         Ok(())
     }
 
-    /// A formatted store. Channels that it gives no value stay as they are: the PTX ISA lets them
-    /// have any.
+    /// Executes `sust.p`, a formatted store. Channels without a value are left unchanged. The PTX
+    /// ISA allows any value for them.
     fn store_samples(&mut self, site: Site<'_>, values: &[Src]) -> Exec {
         let lanes = self.surface_addresses(site, Reach::sample)?;
         self.out.active = lanes;
@@ -271,7 +281,7 @@ impl InstExec<'_, '_> {
             self.check(access(MemKind::Store, sizes[lane]), lane)?;
         }
         if lanes != 0 {
-            // Lanes may have surfaces of different formats.
+            // The surfaces of different lanes may have different formats.
             let widest = sizes.into_iter().max().unwrap_or(0);
             self.memory_effect(access(MemKind::Store, widest), CacheOp::Default, false);
         }
@@ -282,7 +292,7 @@ impl InstExec<'_, '_> {
         Ok(())
     }
 
-    /// The type of a reduction of samples, which all lanes' surfaces share.
+    /// Type of a reduction on samples, which the surfaces of all lanes must share.
     fn sample_type(&self, ty: AtomTy) -> Exec<AtomTy> {
         let mut shared = None;
         for lane in lanes_of(self.mask) {
@@ -294,11 +304,13 @@ impl InstExec<'_, '_> {
         shared.flatten().ok_or_else(|| self.illegal())
     }
 
+    /// Executes the instruction `sured`.
     fn reduce_surface(
         &mut self,
         site: Site<'_>,
         reach: impl Fn(&Texture) -> Reach,
-        (op, ty): (AtomOp, AtomTy),
+        op: AtomOp,
+        ty: AtomTy,
         values: &[Src],
     ) -> Exec {
         let bytes = usize::from(atom_bytes(ty));
@@ -314,7 +326,7 @@ impl InstExec<'_, '_> {
             _ => self.gather::<u32>(value, false).map(u64::from),
         };
         if lanes != 0 {
-            self.combine_lanes(access, (op, ty), lanes, [&value, &[0; WARP_SIZE]]);
+            self.combine_lanes(access, op, ty, lanes, &value, &[0; WARP_SIZE]);
         }
         Ok(())
     }

@@ -1,19 +1,20 @@
-//! Functions of CUDA's system that kernels call: `vprintf`, `__assertfail`, `malloc`, `free`.
+//! System functions that kernels call: `vprintf`, `__assertfail`, `malloc` and `free`.
 
 use crate::fault::{Assertion, FaultKind, RawFault};
 use crate::inst::{Exec, InstExec};
-use crate::memory::address_space::resolve;
-use crate::memory::atomic::AtomicAct;
+use crate::memory::atomic::AtomicAction;
 use crate::memory::effect::MemKind;
+use crate::memory::state_space::resolve;
 use crate::ops::access::Access;
 use crate::ops::printf::{Arguments, format};
 use warploom_base::{WARP_SIZE, lanes_of};
 use warploom_ir::{AtomTy, CacheOp, MemSpace, SystemCall};
 
-/// What `vprintf` gives for a format that is not there (CUDA C++ Programming Guide).
+/// Result of `vprintf` for a null format (CUDA C++ Programming Guide).
 const NO_FORMAT: i32 = -1;
 
 impl InstExec<'_, '_> {
+    /// Executes a call of a system function.
     pub fn system(&mut self, call: SystemCall) -> Exec {
         match call {
             SystemCall::Print => self.print(),
@@ -21,17 +22,17 @@ impl InstExec<'_, '_> {
                 let lane = self.lowest_lane();
                 Err(RawFault::plain(FaultKind::Assertion, lane))
             }
-            SystemCall::Malloc => self.heap_call(AtomicAct::Take),
+            SystemCall::Malloc => self.heap_call(AtomicAction::HeapAlloc),
             SystemCall::Free => {
                 self.check_frees()?;
-                self.heap_call(AtomicAct::Give)
+                self.heap_call(AtomicAction::HeapFree)
             }
         }
     }
 
-    /// An atomic on the heap's lock. It is the memory owner's in every mode: the heap is one for
-    /// all SMs.
-    fn heap_call(&mut self, act: AtomicAct) -> Exec {
+    /// Executes `malloc` or `free` as an atomic operation on the lock of the heap. All SMs share
+    /// the heap, so that the owner of the memory applies the operation in every mode.
+    fn heap_call(&mut self, act: AtomicAction) -> Exec {
         let heap = self.port.image.heap(self.ctx.asid);
         let lock = heap.ok_or_else(|| self.illegal())?.lock;
         self.out.addrs = [lock; WARP_SIZE];
@@ -48,7 +49,8 @@ impl InstExec<'_, '_> {
         Ok(())
     }
 
-    /// Every lane's address is nothing, or a part of the heap that no other lane gives back.
+    /// Checks that the address in every lane is null or an allocated part of the heap that no other
+    /// lane frees.
     fn check_frees(&self) -> Exec {
         let addresses = self.src::<u64>(0);
         let heap = self.port.image.heap(self.ctx.asid);
@@ -56,7 +58,7 @@ impl InstExec<'_, '_> {
             let address = addresses[lane];
             let mut lower = lanes_of(self.mask & ((1 << lane) - 1));
             let twice = lower.any(|other| addresses[other] == address);
-            let known = heap.is_some_and(|heap| heap.has(address));
+            let known = heap.is_some_and(|heap| heap.is_allocated(address));
             if address != 0 && (twice || !known) {
                 let kind = FaultKind::BadFree;
                 return Err(RawFault::memory(kind, lane, MemSpace::Global, address, 0));
@@ -65,7 +67,7 @@ impl InstExec<'_, '_> {
         Ok(())
     }
 
-    /// `vprintf`, one lane after the other.
+    /// Executes `vprintf`, one lane after the other.
     fn print(&mut self) -> Exec {
         let (formats, buffers) = (*self.src::<u64>(0), *self.src::<u64>(1));
         let mut counts = [0; WARP_SIZE];
@@ -84,11 +86,11 @@ impl InstExec<'_, '_> {
             self.port.print(self.ctx.asid, text);
             counts[lane] = count;
         }
-        self.put0(&counts);
+        self.write_result(&counts);
         Ok(())
     }
 
-    /// What the failed assertion of a lane says. What cannot be read is left empty.
+    /// Texts of the failed assertion of a lane. Texts that cannot be read are empty.
     pub fn assertion(&mut self, lane: usize) -> Assertion {
         let mut text = |k: usize| {
             let address = self.src::<u64>(k)[lane];
@@ -106,7 +108,7 @@ impl InstExec<'_, '_> {
         }
     }
 
-    /// Bytes at a generic address up to one that is 0, at most so many.
+    /// Bytes at a generic address up to a terminating zero, at most `most`.
     fn string(&mut self, lane: usize, address: u64, most: usize) -> Exec<Vec<u8>> {
         let mut text = Vec::new();
         while text.len() < most {
@@ -120,6 +122,7 @@ impl InstExec<'_, '_> {
         Ok(text)
     }
 
+    /// Reads bytes of one lane at a generic address.
     fn read_generic(&mut self, lane: usize, address: u64, out: &mut [u8]) -> Exec {
         let access = Access {
             space: MemSpace::Generic,
@@ -129,7 +132,7 @@ impl InstExec<'_, '_> {
         };
         self.out.addrs[lane] = address;
         let Some((space, own)) = resolve(address) else {
-            return Err(self.memory_fault(FaultKind::NoSpace, access, lane));
+            return Err(self.memory_fault(FaultKind::NoStateSpace, access, lane));
         };
         self.out.addrs[lane] = own;
         self.check(access.within(space), lane)?;
@@ -138,7 +141,7 @@ impl InstExec<'_, '_> {
     }
 }
 
-/// The arguments of one lane, one behind the other, each at a multiple of its size.
+/// Arguments of one lane, stored consecutively and each aligned to its size.
 struct Buffer<'m, 'a, 'p> {
     machine: &'m mut InstExec<'a, 'p>,
     lane: usize,

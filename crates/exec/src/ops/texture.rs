@@ -1,5 +1,5 @@
-//! Texture fetches of a warp, in steps over its lanes: coordinates, texels' numbers on each axis,
-//! texels and their mean (CUDA C++ Programming Guide, "Texture Fetching").
+//! Texture fetches of a warp. Each step handles all lanes: coordinates, texel indices on each axis,
+//! texels and their weighted mean (CUDA C++ Programming Guide, "Texture Fetching").
 
 use crate::fault::{FaultKind, RawFault};
 use crate::inst::{Exec, InstExec};
@@ -16,28 +16,28 @@ use warploom_ir::{CacheOp, Dst, MemSpace, Round, Src, TexGeom, TexLod, TexQuery,
 
 pub(crate) type Lanes<T> = [T; WARP_SIZE];
 
-/// Coordinates of a warp.
+/// Texture coordinates of all lanes of a warp.
 pub(crate) struct Coordinates {
     position: [Lanes<f32>; 3],
-    /// The texels themselves, if coordinates are integers: f32 holds them exactly up to 2^24 only.
+    /// Texel indices, if coordinates are integers. f32 represents integers exactly only up to 2^24.
     pub fetched: Option<[Lanes<i64>; 3]>,
     layer: Lanes<u32>,
-    /// Dimensions in use.
+    /// Number of dimensions in use.
     dims: usize,
 }
 
-/// What lanes that fetch from one texture have in common.
+/// State of a fetch by lanes that use the same texture.
 pub(crate) struct Fetch<'a> {
     pub texture: &'a Texture,
     pub texel_bytes: usize,
-    /// [`Texture::strides`].
+    /// Distances in bytes between neighbouring texels, see [`Texture::strides`].
     strides: [u64; 3],
     to_layer: u64,
-    /// The allocation that it begins in: what lies there need not be looked up for each texel.
+    /// Allocation that contains the start of the texture. Texels inside need no further check.
     live: (u64, u64),
-    /// Fetches whole texels by number.
+    /// True if texels are fetched by index and not filtered.
     whole: bool,
-    /// What is read outside where that is a border.
+    /// Texel that is read at a border.
     border: Texel,
     pub lanes: LaneMask,
 }
@@ -51,7 +51,7 @@ impl Fetch<'_> {
         self.texture.base.wrapping_add(offset)
     }
 
-    /// Bytes from the first texel on an axis to this one, `None`: the border.
+    /// Offset in bytes of a texel on an axis. `None` stands for the border.
     #[inline(always)]
     fn offset(&self, axis: usize, i: i64) -> Option<u64> {
         let inside = self.texture.inside(axis, i, self.whole)?;
@@ -59,12 +59,13 @@ impl Fetch<'_> {
     }
 }
 
-/// Lower neighbours' numbers and upper neighbours' weights, by axis.
+/// Index of the lower neighbouring texel and weight of the upper one, on each axis.
 struct Neighbours {
     lower: [Lanes<i64>; 3],
     upper_weight: [Lanes<f64>; 3],
 }
 
+/// Neighbouring texels of all lanes for linear filtering.
 #[inline(always)]
 fn neighbours(scaled: &[Lanes<f32>; 3], dims: usize) -> Neighbours {
     let mut all = Neighbours {
@@ -82,7 +83,7 @@ fn neighbours(scaled: &[Lanes<f32>; 3], dims: usize) -> Neighbours {
     all
 }
 
-/// Coordinates in texels, brought inside by wrapping or mirroring where that applies.
+/// Coordinates in texels, after wrapping or mirroring of normalized coordinates.
 #[inline(always)]
 fn scaled(texture: &Texture, c: &Coordinates) -> [Lanes<f32>; 3] {
     let mut all = c.position;
@@ -92,7 +93,7 @@ fn scaled(texture: &Texture, c: &Coordinates) -> [Lanes<f32>; 3] {
     all
 }
 
-/// Numbers of the texels that positions lie in.
+/// Indices of the texels that contain the coordinates.
 #[inline(always)]
 fn nearest(c: &Coordinates, scaled: &[Lanes<f32>; 3]) -> [Lanes<i64>; 3] {
     c.fetched.unwrap_or_else(|| {
@@ -119,7 +120,7 @@ pub(crate) fn texel_bits(value: f64, kind: ChannelKind, texel: TexTy) -> u32 {
     }
 }
 
-/// Face of a cube map and the coordinates on it, from 0 to 1 (OpenGL's face order).
+/// Face of a cube map and the coordinates on it, from 0 to 1, in OpenGL's order of faces.
 fn cube_face([x, y, z]: [f32; 3]) -> (u32, f32, f32) {
     let (ax, ay, az) = (x.abs(), y.abs(), z.abs());
     let (face, s, t, major) = if ax >= ay && ax >= az {
@@ -143,7 +144,7 @@ fn cube_face([x, y, z]: [f32; 3]) -> (u32, f32, f32) {
 }
 
 impl Coordinates {
-    /// From a direction to a place on one of six faces, each a layer.
+    /// Converts directions to positions on one of six faces, each of which is a layer.
     fn onto_faces(&mut self) {
         for lane in 0..WARP_SIZE {
             let (face, s, t) = cube_face(self.position.map(|axis| axis[lane]));
@@ -156,6 +157,7 @@ impl Coordinates {
 }
 
 impl<'a> InstExec<'a, '_> {
+    /// Texture named by the handle of a lane.
     pub(crate) fn bound(&self, lane: usize) -> Exec<&'a Texture> {
         let handle = self.lane_wide(self.inst.src[0], lane);
         let ctx: &'a crate::launch::KernelLaunch = self.ctx;
@@ -163,7 +165,7 @@ impl<'a> InstExec<'a, '_> {
         texture.ok_or_else(|| RawFault::plain(FaultKind::BadTexture, lane))
     }
 
-    /// A 32-bit operand of all lanes.
+    /// Operand of 32 bits in all lanes.
     pub(crate) fn words(&self, src: Option<&Src>) -> Lanes<u32> {
         match src {
             Some(Src::Reg(reg)) => *self.warp.regs.r32(reg.0 as usize),
@@ -172,6 +174,7 @@ impl<'a> InstExec<'a, '_> {
         }
     }
 
+    /// Coordinates of a fetch in all lanes.
     #[inline(always)]
     pub(crate) fn coordinates(&self, geom: TexGeom, coord: TexTy, srcs: &[Src]) -> Coordinates {
         let (layered, dims) = match geom {
@@ -216,7 +219,8 @@ impl<'a> InstExec<'a, '_> {
         c
     }
 
-    /// The texture of the first of these lanes, and those behind it that fetch from the same.
+    /// Fetch of the texture that the first of the given lanes uses, by it and the directly
+    /// following lanes with the same handle.
     pub(crate) fn fetch(&self, lanes: LaneMask, whole: bool) -> Exec<Fetch<'a>> {
         let first = lanes.trailing_zeros() as usize;
         let texture = self.bound(first)?;
@@ -227,6 +231,7 @@ impl<'a> InstExec<'a, '_> {
         Ok(self.fetch_of(texture, lanes, whole, handles[first]))
     }
 
+    /// Fetch of a given texture by given lanes.
     #[inline(always)]
     fn fetch_of(
         &self,
@@ -249,7 +254,7 @@ impl<'a> InstExec<'a, '_> {
         }
     }
 
-    /// What lanes fetch from one level of a texture.
+    /// Fetches texels from one level of a texture.
     pub(crate) fn sample_level(
         &mut self,
         texture: &'a Texture,
@@ -262,7 +267,7 @@ impl<'a> InstExec<'a, '_> {
         self.sample(&fetch, c, put)
     }
 
-    /// One texel inside the texture.
+    /// Reads a texel inside the texture.
     #[inline(always)]
     fn texel(
         &self,
@@ -279,7 +284,7 @@ impl<'a> InstExec<'a, '_> {
         Ok(fetch.texture.decode(&reader.read(address, bytes)))
     }
 
-    /// May a texel be read that lies outside the allocation in which its texture begins?
+    /// Checks a texel outside of the allocation that contains the start of its texture.
     #[cold]
     fn check_texel(&self, address: u64, bytes: usize, lane: usize) -> Exec {
         let kind = match self.port.image.check(self.ctx.asid, address, bytes as u64) {
@@ -291,12 +296,13 @@ impl<'a> InstExec<'a, '_> {
         Err(RawFault::memory(kind, lane, space, address, bytes as u32))
     }
 
-    /// The texel of these numbers from `base` on, zero at the border.
+    /// Reads the texel with the given indices, relative to the address `base`, or the border.
     fn texel_or_border(
         &self,
         fetch: &Fetch<'_>,
         reader: &mut FewReader<'_>,
-        (base, at): (u64, &[i64]),
+        base: u64,
+        at: &[i64],
         lane: usize,
     ) -> Exec<Texel> {
         let mut address = base;
@@ -309,13 +315,14 @@ impl<'a> InstExec<'a, '_> {
         self.texel(fetch, reader, address, lane)
     }
 
-    /// Mean of the texels around a position of `DIMS` dimensions.
+    /// Weighted mean of the texels around a position in `DIMS` dimensions.
     #[inline]
     fn mean<const DIMS: usize>(
         &self,
         fetch: &Fetch<'_>,
         reader: &mut FewReader<'_>,
-        (base, around): (u64, &Neighbours),
+        base: u64,
+        around: &Neighbours,
         lane: usize,
     ) -> Exec<Texel> {
         let mut offsets = [[None; 2]; DIMS];
@@ -337,9 +344,10 @@ impl<'a> InstExec<'a, '_> {
                 address = address.wrapping_add(offsets[axis][side].unwrap_or(0));
                 border |= offsets[axis][side].is_none();
             }
-            let texel = match border {
-                true => fetch.border,
-                false => self.texel(fetch, reader, address, lane)?,
+            let texel = if border {
+                fetch.border
+            } else {
+                self.texel(fetch, reader, address, lane)?
             };
             for channel in 0..4 {
                 sum[channel] += weight * texel[channel];
@@ -348,7 +356,7 @@ impl<'a> InstExec<'a, '_> {
         Ok(sum)
     }
 
-    /// Addresses of the texels that fetches start from, for the timing.
+    /// Reports the address of each lane's first texel for the timing.
     fn note_addresses(&mut self, fetch: &Fetch<'_>, c: &Coordinates, nearest: &[Lanes<i64>; 3]) {
         for lane in lanes_of(fetch.lanes) {
             let mut place = [0; 3];
@@ -361,7 +369,7 @@ impl<'a> InstExec<'a, '_> {
         }
     }
 
-    /// What the lanes of one texture fetch.
+    /// Fetches the texels of all lanes that use the same texture.
     #[inline(always)]
     fn sample(
         &mut self,
@@ -377,30 +385,34 @@ impl<'a> InstExec<'a, '_> {
         if !fetch.texture.linear || fetch.whole {
             for lane in lanes_of(fetch.lanes) {
                 let (base, at) = (fetch.layer(c, lane), nearest.map(|axis| axis[lane]));
-                let from = (base, &at[..c.dims]);
-                put(lane, self.texel_or_border(fetch, &mut reader, from, lane)?);
+                let at = &at[..c.dims];
+                put(
+                    lane,
+                    self.texel_or_border(fetch, &mut reader, base, at, lane)?,
+                );
             }
             return Ok(());
         }
         let around = neighbours(&scaled, c.dims);
         for lane in lanes_of(fetch.lanes) {
-            let from = (fetch.layer(c, lane), &around);
+            let base = fetch.layer(c, lane);
             let texel = match c.dims {
-                1 => self.mean::<1>(fetch, &mut reader, from, lane),
-                2 => self.mean::<2>(fetch, &mut reader, from, lane),
-                _ => self.mean::<3>(fetch, &mut reader, from, lane),
+                1 => self.mean::<1>(fetch, &mut reader, base, &around, lane),
+                2 => self.mean::<2>(fetch, &mut reader, base, &around, lane),
+                _ => self.mean::<3>(fetch, &mut reader, base, &around, lane),
             };
             put(lane, texel?);
         }
         Ok(())
     }
 
+    /// Executes the instruction `tex`.
     #[inline(always)]
     pub fn texture(&mut self, geom: TexGeom, lod: TexLod, texel: TexTy, coord: TexTy) -> Exec {
         if self.ctx.textures.has_mipmaps() {
-            return self.mipmapped((geom, lod), (texel, coord));
+            return self.texture_with_levels(geom, lod, texel, coord);
         }
-        let extra = self.extra()?;
+        let extra = self.extra_operands()?;
         let c = self.coordinates(geom, coord, &extra.srcs);
         let mut d = [[0; WARP_SIZE]; 4];
         let (mut bytes, mut left) = (0, self.mask);
@@ -414,16 +426,17 @@ impl<'a> InstExec<'a, '_> {
             bytes = bytes.max(fetch.texel_bytes);
             left &= !fetch.lanes;
         }
-        self.finish_texture(texel, (bytes, d), &extra.dsts);
+        self.finish_texture(texel, bytes, d, &extra.dsts);
         Ok(())
     }
 
-    /// Puts the channels of all lanes where they go.
+    /// Reports the access and writes the channels of all lanes to the destinations.
     #[inline(always)]
     pub(crate) fn finish_texture(
         &mut self,
         texel: TexTy,
-        (bytes, mut d): (usize, [Lanes<u32>; 4]),
+        bytes: usize,
+        mut d: [Lanes<u32>; 4],
         dsts: &[Dst],
     ) {
         self.texture_effect(bytes);
@@ -434,12 +447,13 @@ impl<'a> InstExec<'a, '_> {
             }
         }
         for (&dst, d) in dsts.iter().zip(&d) {
-            self.put(dst, d);
+            self.write_reg(dst, d);
         }
     }
 
+    /// Reports a texture access.
     fn texture_effect(&mut self, bytes: usize) {
-        self.effect(Effect::Memory(MemEffect {
+        self.set_effect(Effect::Memory(MemEffect {
             space: MemSpace::Global,
             kind: MemKind::Texture,
             bytes: bytes as u8,
@@ -449,8 +463,9 @@ impl<'a> InstExec<'a, '_> {
         }));
     }
 
+    /// Executes the instruction `tld4`.
     pub fn texture_gather(&mut self, channel: u8, geom: TexGeom, texel: TexTy) -> Exec {
-        let extra = self.extra()?;
+        let extra = self.extra_operands()?;
         let c = self.coordinates(geom, TexTy::F32, &extra.srcs);
         let mut d = [[0; WARP_SIZE]; 4];
         let (mut bytes, mut left) = (0, self.mask);
@@ -465,19 +480,19 @@ impl<'a> InstExec<'a, '_> {
         }
         self.texture_effect(bytes);
         for (&dst, d) in extra.dsts.iter().zip(&d) {
-            self.put(dst, d);
+            self.write_reg(dst, d);
         }
         Ok(())
     }
 
-    /// The four texels around the position of each lane.
+    /// Fetches the four texels around the position of each lane.
     fn gather_texels(
         &mut self,
         fetch: &Fetch<'_>,
         c: &Coordinates,
         mut put: impl FnMut(usize, usize, Texel),
     ) -> Exec {
-        // Counter-clockwise from the lower left: (x, y+1), (x+1, y+1), (x+1, y), (x, y).
+        // Counter-clockwise order from the lower left: (x, y+1), (x+1, y+1), (x+1, y), (x, y).
         const CORNERS: [(i64, i64); 4] = [(0, 1), (1, 1), (1, 0), (0, 0)];
         let scaled = scaled(fetch.texture, c);
         self.note_addresses(fetch, c, &nearest(c, &scaled));
@@ -489,14 +504,15 @@ impl<'a> InstExec<'a, '_> {
             let [x, y, _] = around.lower.map(|axis| axis[lane]);
             for (corner, (dx, dy)) in CORNERS.into_iter().enumerate() {
                 let at = [x.saturating_add(dx), y.saturating_add(dy), 0];
-                let from = (base, &at[..c.dims]);
-                let texel = self.texel_or_border(fetch, &mut reader, from, lane)?;
+                let at = &at[..c.dims];
+                let texel = self.texel_or_border(fetch, &mut reader, base, at, lane)?;
                 put(lane, corner, texel);
             }
         }
         Ok(())
     }
 
+    /// Executes `txq` and `suq`.
     pub fn texture_query(&mut self, query: TexQuery) -> Exec {
         let mut d = [0u32; WARP_SIZE];
         for lane in lanes_of(self.mask) {
@@ -506,7 +522,7 @@ impl<'a> InstExec<'a, '_> {
                 other => self.bound(lane)?.query(other),
             };
         }
-        self.put0(&d);
+        self.write_result(&d);
         Ok(())
     }
 }

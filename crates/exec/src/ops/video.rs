@@ -1,18 +1,20 @@
-//! Video instructions on lanes of a register (PTX ISA 9.7.19).
+//! Video instructions on several elements of a register (PTX ISA 9.7.19).
 
 use crate::inst::{Exec, InstExec};
 use crate::ops::bits::szext;
 use crate::ops::compare::holds;
 use warploom_ir::{Video, VideoOp, VideoParts};
 
+/// Clamps a value to the range of an element.
 fn saturated(value: i32, bits: u32, signed: bool) -> i32 {
-    match signed {
-        true => value.clamp(-(1 << (bits - 1)), (1 << (bits - 1)) - 1),
-        false => value.clamp(0, (1 << bits) - 1),
+    if signed {
+        value.clamp(-(1 << (bits - 1)), (1 << (bits - 1)) - 1)
+    } else {
+        value.clamp(0, (1 << bits) - 1)
     }
 }
 
-/// Of lanes, whose sums and differences fit.
+/// Result for one element. Sums and differences of elements do not overflow.
 fn operate(op: VideoOp, a: i32, b: i32) -> i32 {
     match op {
         VideoOp::Add => a + b,
@@ -20,13 +22,14 @@ fn operate(op: VideoOp, a: i32, b: i32) -> i32 {
         VideoOp::AbsDiff => (a - b).abs(),
         VideoOp::Min => a.min(b),
         VideoOp::Max => a.max(b),
-        // Halves go away from zero.
+        // Halves are rounded away from zero.
         VideoOp::Average if a + b >= 0 => (a + b + 1) >> 1,
         VideoOp::Average => (a + b) >> 1,
         VideoOp::Set(cmp) => i32::from(holds(cmp, a, b)),
     }
 }
 
+/// Result of an instruction.
 fn video(video: Video, parts: VideoParts, a: u32, b: u32, c: u32) -> u32 {
     let bits = 32 / video.lanes.count();
     let both = u64::from(b) << 32 | u64::from(a);
@@ -37,9 +40,10 @@ fn video(video: Video, parts: VideoParts, a: u32, b: u32, c: u32) -> u32 {
     let result = |lane| {
         let (x, y) = (of(0, lane, video.a_signed), of(1, lane, video.b_signed));
         let value = operate(video.op, x, y);
-        match video.sat {
-            true => saturated(value, bits, video.d_signed),
-            false => value,
+        if video.sat {
+            saturated(value, bits, video.d_signed)
+        } else {
+            value
         }
     };
     let lanes = (0..video.lanes.count()).filter(|&lane| parts.writes(lane));
@@ -53,8 +57,9 @@ fn video(video: Video, parts: VideoParts, a: u32, b: u32, c: u32) -> u32 {
 }
 
 impl InstExec<'_, '_> {
+    /// Executes a video instruction on two or four elements.
     pub fn video(&mut self, how: Video) -> Exec {
         let parts = VideoParts::of_imm(self.inst.imm);
-        self.tri(|a, b, c| video(how, parts, a, b, c))
+        self.ternary(|a, b, c| video(how, parts, a, b, c))
     }
 }

@@ -1,11 +1,12 @@
-//! Operations across the lanes of a warp. Lanes that come together ([`crate::meet`]) execute them
-//! together, each by its own member mask; old forms without a mask are those of the lanes that are
-//! active. A shuffle from a lane that does not take part reads that lane's register as it is.
+//! Operations across the lanes of a warp. Lanes that arrive together ([`crate::ops::warp_sync`])
+//! execute an operation together, each with its own member mask. Old forms without a mask involve
+//! all active lanes. A shuffle that reads an inactive lane returns the contents of that lane's
+//! register.
 
-use crate::handler::widely;
-use crate::host_isa::Wide;
+use crate::handler::vectorized;
+use crate::host_isa::VectorIsa;
 use crate::inst::{Exec, InstExec};
-use crate::ops::warp_sync::{Joint, Meeting, Part};
+use crate::ops::warp_sync::{JointGroup, SyncOutcome, SyncPart};
 use crate::outcome::Effect;
 use crate::state::member_mask::mask_operand;
 use crate::state::registers::map_lanes;
@@ -16,19 +17,19 @@ use warploom_ir::{Inst, IntTy, Op, ReduxOp, ShflMode, Src, VoteMode, Width};
 struct Operands<'a> {
     /// Lanes that execute the operation.
     lanes: LaneMask,
-    /// Member masks, by lane; without one the members are all lanes.
+    /// Member mask of each lane. Without masks, all lanes are members.
     masks: Option<&'a [u32; WARP_SIZE]>,
     a: &'a [u32; WARP_SIZE],
     b: &'a [u32; WARP_SIZE],
     c: &'a [u32; WARP_SIZE],
-    /// The first operand in 64 bits, of operations that have one.
+    /// First operand in 64 bits, for operations that use it.
     wide: &'a [u64; WARP_SIZE],
     /// Lanes whose predicate is true.
     votes: LaneMask,
 }
 
 impl Operands<'_> {
-    /// Calls `put` with each set of members and the lanes that name it.
+    /// Calls `put` for each distinct set of members, with the lanes whose mask names that set.
     fn by_members(&self, mut put: impl FnMut(LaneMask, LaneMask)) {
         let Some(masks) = self.masks else {
             return put(self.lanes, self.lanes);
@@ -44,7 +45,7 @@ impl Operands<'_> {
     }
 }
 
-/// Results of all lanes: a word and a predicate, of which an operation may have one or both.
+/// Results of all lanes. Operations use the word, the predicate or both.
 struct Results {
     words: [u32; WARP_SIZE],
     truth: LaneMask,
@@ -56,16 +57,19 @@ impl Results {
         truth: 0,
     };
 
+    /// Sets the results of some lanes.
     fn put(&mut self, lanes: LaneMask, word: u32, truth: LaneMask) {
         lanes_of(lanes).for_each(|lane| self.words[lane] = word);
         self.truth |= truth & lanes;
     }
 }
 
+/// Lane mask with all lanes set or none.
 fn truth(yes: bool) -> LaneMask {
     if yes { LaneMask::MAX } else { 0 }
 }
 
+/// Results of `vote` in all lanes.
 fn vote(mode: VoteMode, of: &Operands<'_>) -> Results {
     let mut results = Results::NONE;
     of.by_members(|members, lanes| {
@@ -81,6 +85,7 @@ fn vote(mode: VoteMode, of: &Operands<'_>) -> Results {
     results
 }
 
+/// Results of `match` in all lanes.
 fn match_lanes(any: bool, of: &Operands<'_>) -> Results {
     let mut results = Results::NONE;
     of.by_members(|members, lanes| {
@@ -99,6 +104,7 @@ fn match_lanes(any: bool, of: &Operands<'_>) -> Results {
     results
 }
 
+/// Results of `shfl` in all lanes.
 #[inline(always)]
 fn shuffle(mode: ShflMode, of: &Operands<'_>) -> Results {
     let mut results = Results::NONE;
@@ -110,6 +116,7 @@ fn shuffle(mode: ShflMode, of: &Operands<'_>) -> Results {
     results
 }
 
+/// Results of `redux` in all lanes.
 fn redux(op: ReduxOp, ty: IntTy, of: &Operands<'_>) -> Results {
     let mut results = Results::NONE;
     of.by_members(|members, lanes| {
@@ -120,6 +127,7 @@ fn redux(op: ReduxOp, ty: IntTy, of: &Operands<'_>) -> Results {
     results
 }
 
+/// Results of `elect` in all lanes.
 fn elect(of: &Operands<'_>) -> Results {
     let mut results = Results::NONE;
     of.by_members(|members, lanes| {
@@ -129,6 +137,7 @@ fn elect(of: &Operands<'_>) -> Results {
     results
 }
 
+/// Results of any operation across lanes.
 #[inline(always)]
 fn results(op: Op, of: &Operands<'_>) -> Results {
     match op {
@@ -141,7 +150,8 @@ fn results(op: Op, of: &Operands<'_>) -> Results {
     }
 }
 
-/// The lane that a shuffle reads, and whether it lies within the segment.
+/// Lane that a shuffle reads, and whether it is inside the segment. A lane outside reads its own
+/// register.
 fn shuffle_source(mode: ShflMode, lane: u32, b: u32, c: u32) -> (usize, bool) {
     let (offset, clamp, segment) = (b & 31, c & 31, c >> 8 & 31);
     let highest = (lane & segment) | (clamp & !segment);
@@ -149,7 +159,7 @@ fn shuffle_source(mode: ShflMode, lane: u32, b: u32, c: u32) -> (usize, bool) {
     let (source, inside) = match mode {
         ShflMode::Up => {
             let source = lane.wrapping_sub(offset);
-            // For `.up` the clamp is the segment's lowest lane.
+            // For `.up`, the clamp is the lowest lane of the segment.
             (source, source as i32 >= highest as i32)
         }
         ShflMode::Down => (lane + offset, lane + offset <= highest),
@@ -162,6 +172,7 @@ fn shuffle_source(mode: ShflMode, lane: u32, b: u32, c: u32) -> (usize, bool) {
     (if inside { source & 31 } else { lane } as usize, inside)
 }
 
+/// Combines two values in a reduction.
 fn reduce(op: ReduxOp, ty: IntTy, a: u32, b: u32) -> u32 {
     let signed = ty == IntTy::S32;
     match op {
@@ -177,27 +188,28 @@ fn reduce(op: ReduxOp, ty: IntTy, a: u32, b: u32) -> u32 {
 }
 
 impl InstExec<'_, '_> {
-    /// An operation of the warp's lanes, in the lanes that come together for it.
+    /// Executes an operation across the lanes of the warp that arrive together for it.
     pub fn warp_op(&mut self) -> Exec {
         if self.mask == 0 {
             self.fall_through();
             return Ok(());
         }
-        let meeting = self.meet();
-        match &meeting {
-            Meeting::Here => self.operate_here(),
-            Meeting::Joint(joint) => self.operate_jointly(joint),
-            Meeting::Waits => return Ok(()),
+        let outcome = self.synchronize();
+        match &outcome {
+            SyncOutcome::Complete => self.operate_in_split(),
+            SyncOutcome::Joint(joint) => self.operate_in_splits(joint),
+            SyncOutcome::Waiting => return Ok(()),
         }
         if self.inst.op == Op::BarWarp {
-            self.effect(Effect::WarpBarrier);
+            self.set_effect(Effect::WarpBarrier);
         }
-        self.go_on(&meeting);
+        self.advance_synchronized(&outcome);
         Ok(())
     }
 
+    /// Executes an operation in the lanes of the running split.
     #[inline(always)]
-    fn operate_here(&mut self) {
+    fn operate_in_split(&mut self) {
         let op = self.inst.op;
         let mask = mask_operand(op).filter(|&k| self.inst.src[k] != Src::None);
         let none = [0; WARP_SIZE];
@@ -218,15 +230,15 @@ impl InstExec<'_, '_> {
                 votes: self.src_pred(0),
             },
         );
-        self.put0(&results.words);
-        self.put_pred(self.inst.dst[0], results.truth);
-        self.put_pred(self.inst.dst[1], results.truth);
+        self.write_result(&results.words);
+        self.write_pred(self.inst.dst[0], results.truth);
+        self.write_pred(self.inst.dst[1], results.truth);
     }
 
-    /// Executes the operation in lanes of several splits, each with the operands of its own
+    /// Executes an operation in lanes of several splits, each with the operands of its own
     /// instruction.
     #[cold]
-    fn operate_jointly(&mut self, joint: &Joint) {
+    fn operate_in_splits(&mut self, joint: &JointGroup) {
         let wide = matches!(self.inst.op, Op::Match(_, Width::B64));
         let operand = |k: usize| map_lanes(&self.gathered(joint, k, false), |v| v as u32);
         let (a, b, c) = (operand(0), operand(1), operand(2));
@@ -246,18 +258,21 @@ impl InstExec<'_, '_> {
         for part in &joint.parts {
             let dst = self.ctx.program.insts[part.pc.index()].dst;
             self.mask = part.lanes;
-            self.put(dst[0], &results.words);
-            self.put_pred(dst[0], results.truth);
-            self.put_pred(dst[1], results.truth);
+            self.write_reg(dst[0], &results.words);
+            self.write_pred(dst[0], results.truth);
+            self.write_pred(dst[1], results.truth);
         }
     }
 
-    /// Source operand `k` of lanes that execute an operation together. Registers of other lanes are
-    /// as this instruction names them.
-    fn gathered(&self, joint: &Joint, k: usize, wide: bool) -> [u64; WARP_SIZE] {
-        let read = |inst: &Inst, lane: usize| match wide {
-            true => self.lane_wide(inst.src[k], lane),
-            false => self.lane_value(inst.src[k], lane),
+    /// Values of source operand `k` in lanes that execute an operation together. For other lanes,
+    /// the register named by this instruction is read.
+    fn gathered(&self, joint: &JointGroup, k: usize, wide: bool) -> [u64; WARP_SIZE] {
+        let read = |inst: &Inst, lane: usize| {
+            if wide {
+                self.lane_wide(inst.src[k], lane)
+            } else {
+                self.lane_value(inst.src[k], lane)
+            }
         };
         let mut values = std::array::from_fn(|lane| read(self.inst, lane));
         for part in &joint.parts {
@@ -267,39 +282,40 @@ impl InstExec<'_, '_> {
         values
     }
 
-    /// Lanes whose predicate in source operand `k` is true, of those that execute together.
-    pub(crate) fn votes(&self, joint: &Joint, k: usize) -> LaneMask {
-        let of = |part: &Part| {
+    /// Lanes among those executing together whose predicate in source operand `k` is true.
+    pub(crate) fn votes(&self, joint: &JointGroup, k: usize) -> LaneMask {
+        let of = |part: &SyncPart| {
             let inst = &self.ctx.program.insts[part.pc.index()];
             self.pred_of(inst.src[k]) & part.lanes
         };
         joint.parts.iter().fold(0, |votes, part| votes | of(part))
     }
 
-    /// An operation on matrices that all lanes of the warp hold together.
+    /// Executes an operation on matrices that all lanes of the warp hold together.
     pub fn matrix_op(&mut self) -> Exec {
         if self.mask == 0 {
             self.fall_through();
             return Ok(());
         }
-        let meeting = self.meet();
-        match &meeting {
-            Meeting::Here => {}
-            Meeting::Joint(joint) => self.mask = joint.lanes(),
-            Meeting::Waits => return Ok(()),
+        let outcome = self.synchronize();
+        match &outcome {
+            SyncOutcome::Complete => {}
+            SyncOutcome::Joint(joint) => self.mask = joint.lanes(),
+            SyncOutcome::Waiting => return Ok(()),
         }
         match self.inst.op {
-            Op::Mma(_) => widely!(self.mma(; fused)),
+            Op::Mma(_) => vectorized!(self.mma(; fused)),
             Op::LdMatrix(space, turned) => self.load_matrix(space, turned),
             Op::StMatrix(space, turned) => self.store_matrix(space, turned),
             _ => self.turn_matrix(),
         }?;
-        self.go_on(&meeting);
+        self.advance_synchronized(&outcome);
         Ok(())
     }
 
+    /// Executes the instruction `activemask`.
     pub fn activemask(&mut self) -> Exec {
-        self.put0(&[self.mask; WARP_SIZE]);
+        self.write_result(&[self.mask; WARP_SIZE]);
         Ok(())
     }
 }

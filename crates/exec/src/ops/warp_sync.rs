@@ -1,82 +1,83 @@
-//! Instructions at which lanes of a warp wait for each other: operations with a member mask
-//! (`shfl.sync` and its kin), products of matrices, block barriers.
+//! Instructions at which the lanes of a warp wait for each other: operations with a member mask
+//! (such as `shfl.sync`), matrix products and block barriers.
 //!
-//! A lane waits until every lane that its mask names, and that has not ended, executes the same
-//! operation: at the same instruction, or at another one where the other lane has the same mask or
-//! names it, too. (The PTX ISA asks for "the same qualifiers and same membermask value" and leaves
-//! other masks undefined; programs rely on each lane's own mask.) Lanes that come together execute
-//! the operation together. A block barrier waits for all lanes of the warp and then counts the warp
-//! as arrived (PTX ISA, `barrier`).
+//! A lane waits until every unexited lane named by its mask executes the same operation. The other
+//! lane may execute it at another instruction if it has the same mask or names the waiting lane.
+//! (The PTX ISA asks for "the same qualifiers and same membermask value" and leaves other masks
+//! undefined, but programs rely on each lane's own mask.) Lanes that arrive together execute the
+//! operation together. A block barrier first waits for all lanes of the warp and then counts the
+//! warp as arrived (PTX ISA, `barrier`).
 
 use crate::fault::FindingKind;
 use crate::inst::{InstExec, lowest_lane};
 use crate::outcome::Effect;
-use crate::state::member_mask::{WaitsFor, mask_operand, named_by, waits_for};
+use crate::state::member_mask::{WaitSet, mask_operand, named_by, wait_set};
 use crate::state::stack::{Choice, Released};
 use crate::state::warp::Pending;
 use smallvec::SmallVec;
 use warploom_base::{LaneMask, Pc, WARP_SIZE, lanes_of};
 use warploom_ir::{Inst, MemSpace, Src};
 
-/// Lanes at one instruction.
+/// Lanes that execute an operation at one instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Part {
+pub(crate) struct SyncPart {
     pub pc: Pc,
     pub lanes: LaneMask,
 }
 
-/// Lanes that execute an instruction together: those of the running split first, then those of
-/// splits that waited.
-pub(crate) type Parts = SmallVec<[Part; 4]>;
+/// Lanes that execute an operation together. The part of the running split is the first one; the
+/// parts of splits that waited follow.
+pub(crate) type SyncParts = SmallVec<[SyncPart; 4]>;
 
-/// Lanes of several splits execute an operation.
+/// Lanes of several splits that execute an operation together.
 #[derive(Clone, Debug)]
-pub(crate) struct Joint {
-    /// The parts that execute, the running split first.
-    pub parts: Parts,
-    /// Lanes of the running split that wait on.
+pub(crate) struct JointGroup {
+    /// Executing parts, that of the running split first.
+    pub parts: SyncParts,
+    /// Lanes of the running split that keep waiting.
     stays: LaneMask,
 }
 
-impl Joint {
-    /// All lanes that execute.
+impl JointGroup {
+    /// Lanes of all executing parts.
     pub fn lanes(&self) -> LaneMask {
         self.parts.iter().fold(0, |lanes, part| lanes | part.lanes)
     }
 }
 
-/// What becomes of an instruction that waits for lanes.
+/// Outcome of synchronising the lanes of an instruction.
 #[derive(Clone, Debug)]
-pub(crate) enum Meeting {
-    /// All lanes are there: those that the instruction's guard lets execute.
-    Here,
-    /// Some are there in other splits or at other instructions, or some of the split stay.
-    Joint(Joint),
-    /// The lanes wait: nothing is executed.
-    Waits,
+pub(crate) enum SyncOutcome {
+    /// All lanes are present in the running split and execute the instruction under its guard.
+    Complete,
+    /// Some lanes are in other splits or at other instructions, or some lanes of the split keep
+    /// waiting.
+    Joint(JointGroup),
+    /// The lanes wait, and nothing is executed.
+    Waiting,
 }
 
-/// Lanes at instructions that meet, and whom they wait for.
-struct Gathering {
-    parts: Parts,
+/// Lanes at instructions that synchronise with each other, and the lanes for which each waits.
+struct SyncCandidates {
+    parts: SyncParts,
     lanes: LaneMask,
-    /// By lane of `lanes`: the lanes that it waits for.
+    /// For each of `lanes`, the lanes for which it waits.
     masks: [LaneMask; WARP_SIZE],
-    /// By lane of `lanes`: its part.
+    /// For each of `lanes`, the index of its part.
     part: [u8; WARP_SIZE],
 }
 
-impl Gathering {
-    /// A lane that names another one can execute the operation together with it.
+impl SyncCandidates {
+    /// True if a lane can execute the operation together with the lane `named` by its mask.
     fn agree(&self, lane: usize, named: usize) -> bool {
         let pc = |lane: usize| self.parts[usize::from(self.part[lane])].pc;
         let mask = self.masks[named];
         pc(lane) == pc(named) || mask == self.masks[lane] || mask >> lane & 1 == 1
     }
 
-    /// The lanes that have to execute the operation together with one, and those of them that are
-    /// not there. `tied`: a lane takes along also lanes of its split that name it, or another lane
-    /// of the group.
+    /// Returns the lanes that must execute the operation together with `lane`, and those among them
+    /// that have not arrived. If `tied`, the group also includes lanes of the same split that name
+    /// a lane of the group.
     fn group(&self, lane: usize, tied: bool) -> (LaneMask, LaneMask) {
         let (mut group, mut missing): (LaneMask, LaneMask) = (1 << lane, 0);
         loop {
@@ -101,8 +102,8 @@ impl Gathering {
         }
     }
 
-    /// Those of `lanes` whose groups are complete, with the groups' other lanes; and the lanes that
-    /// the others wait for.
+    /// Returns the lanes of `lanes` whose groups are complete, together with the other lanes of
+    /// these groups, and the lanes that the remaining groups lack.
     fn complete(&self, lanes: LaneMask) -> (LaneMask, LaneMask) {
         let absent = self.masks[lowest_lane(lanes)] & !self.lanes;
         if absent != 0 && self.is_uniform(lanes) {
@@ -125,22 +126,22 @@ impl Gathering {
         (ready, missing)
     }
 
-    /// Lanes have the same mask.
+    /// True if all of the given lanes have the same mask.
     fn is_uniform(&self, lanes: LaneMask) -> bool {
         let mask = self.masks[lowest_lane(lanes)];
         lanes_of(lanes).all(|lane| self.masks[lane] == mask)
     }
 
-    /// The lanes that a lane names, and those that these name, if all are there: they need no
-    /// others, whoever else names them.
+    /// Returns a lane's group without the lanes that merely name it, if all of the group has
+    /// arrived, and 0 otherwise. Such a group can execute, whichever other lanes name it.
     fn own_group(&self, lane: usize) -> LaneMask {
         let (group, absent) = self.group(lane, false);
         if absent == 0 { group } else { 0 }
     }
 
-    /// The parts as far as they consist of `lanes`.
-    fn parts_of(&self, lanes: LaneMask) -> Parts {
-        let of = |part: &Part| Part {
+    /// SyncParts restricted to the given lanes.
+    fn parts_of(&self, lanes: LaneMask) -> SyncParts {
+        let of = |part: &SyncPart| SyncPart {
             lanes: part.lanes & lanes,
             ..*part
         };
@@ -150,67 +151,70 @@ impl Gathering {
 }
 
 impl InstExec<'_, '_> {
-    /// Brings the lanes of the instruction together with those for which they wait. Where some of
-    /// them can execute it and others not, the mask becomes that of the former. After
-    /// [`Meeting::Waits`] the warp is elsewhere already; else the caller executes and calls
-    /// [`Self::go_on`].
+    /// Synchronises the lanes of the instruction with those for which they wait. If only some of
+    /// the lanes can execute, the mask is reduced to them. After [`SyncOutcome::Waiting`] another split
+    /// is already at the top. Otherwise the caller executes the instruction and then calls
+    /// [`Self::advance_synchronized`].
     #[inline(always)]
-    pub fn meet(&mut self) -> Meeting {
+    pub fn synchronize(&mut self) -> SyncOutcome {
         if self.mask == self.warp.unexited() && !self.checks_lanes() {
-            return Meeting::Here;
+            return SyncOutcome::Complete;
         }
-        self.meet_apart()
+        self.synchronize_diverged()
     }
 
+    /// True if the launch checks how lanes reach barriers and warp-wide operations.
     fn checks_lanes(&self) -> bool {
         self.ctx.checks.barrier_divergence
     }
 
+    /// Synchronises the lanes of a diverged warp.
     #[inline(never)]
-    fn meet_apart(&mut self) -> Meeting {
+    fn synchronize_diverged(&mut self) -> SyncOutcome {
         if mask_operand(self.inst.op).is_some_and(|k| self.inst.src[k] == Src::None) {
-            return Meeting::Here;
+            return SyncOutcome::Complete;
         }
         if !self.checks_lanes() && self.has_all_named() {
-            return Meeting::Here;
+            return SyncOutcome::Complete;
         }
-        let gathering = self.gather_lanes();
-        self.note_masks(&gathering);
+        let gathering = self.sync_candidates();
+        self.check_masks(&gathering);
         let (ready, missing) = gathering.complete(self.mask);
         if ready & self.mask == 0 {
             return self.wait_for(missing);
         }
         let parts = gathering.parts_of(ready);
         if parts.len() == 1 && ready == self.mask {
-            return Meeting::Here;
+            return SyncOutcome::Complete;
         }
         let stays = self.mask & !ready;
         self.mask &= ready;
         self.out.active = ready;
-        Meeting::Joint(Joint { parts, stays })
+        SyncOutcome::Joint(JointGroup { parts, stays })
     }
 
-    /// All lanes that the masks name are in this split.
+    /// True if all lanes that the masks name are in the running split.
     fn has_all_named(&self) -> bool {
-        let named = named_by(self.warp, self.ctx, self.inst, self.mask);
+        let named = named_by(&self.warp.regs, self.ctx, self.inst, self.mask);
         named & self.warp.unexited() & !self.mask == 0
     }
 
-    /// Lanes have ended: splits look again that have a lane all of whose named lanes wait
-    /// somewhere.
+    /// Called after lanes exited. Lets splits check again whether they can continue if some lane of
+    /// theirs no longer misses any lane.
     pub(crate) fn wake(&mut self) {
         if self.warp.stack.any_waits() {
             self.wake_complete();
         }
     }
 
+    /// Wakes the splits with a lane whose named lanes all wait somewhere.
     #[cold]
     fn wake_complete(&mut self) {
         let waiting = self.warp.stack.waiting();
         let waiting = waiting.fold(0, |all: LaneMask, (_, lanes)| all | lanes);
         let absent = self.warp.unexited() & !waiting;
         let complete = |&(pc, lanes): &(Pc, LaneMask)| {
-            let how = waits_for(&self.ctx.program.insts[pc.index()]);
+            let how = wait_set(&self.ctx.program.insts[pc.index()]);
             lanes_of(lanes).any(|lane| self.named(how, pc, lane) & absent == 0)
         };
         let complete = self.warp.stack.waiting().filter(complete);
@@ -218,46 +222,47 @@ impl InstExec<'_, '_> {
         self.warp.stack.wake(lanes);
     }
 
-    /// Lanes go on behind an instruction that they have executed together. Those of its split that
-    /// had to stay wait.
+    /// Moves lanes past an instruction that they executed together. Lanes of the split that could
+    /// not execute it keep waiting.
     #[inline(always)]
-    pub fn go_on(&mut self, meeting: &Meeting) {
-        match meeting {
-            Meeting::Here => self.fall_through(),
-            Meeting::Joint(joint) => self.go_on_jointly(joint),
-            Meeting::Waits => {}
+    pub fn advance_synchronized(&mut self, outcome: &SyncOutcome) {
+        match outcome {
+            SyncOutcome::Complete => self.fall_through(),
+            SyncOutcome::Joint(joint) => self.advance_joint(joint),
+            SyncOutcome::Waiting => {}
         }
     }
 
     #[cold]
-    fn go_on_jointly(&mut self, joint: &Joint) {
+    fn advance_joint(&mut self, joint: &JointGroup) {
         for part in &joint.parts[1..] {
-            self.warp.stack.pass(part.pc, part.lanes);
+            self.warp.stack.advance_waiting(part.pc, part.lanes);
         }
         if joint.stays == 0 {
             self.warp.stack.advance(self.next());
         } else {
-            self.warp.stack.stay(joint.stays, self.next());
+            self.warp.stack.split_off_rest(joint.stays, self.next());
             self.warp.stack.wait();
         }
-        self.warp.stack.unite();
+        self.warp.stack.merge_splits();
         self.settle();
     }
 
-    /// Lanes that stand at instructions which meet with this one, and whom they wait for.
-    fn gather_lanes(&self) -> Gathering {
-        let own = Part {
+    /// Collects the lanes at instructions that synchronise with this one, and the lanes for which
+    /// they wait.
+    fn sync_candidates(&self) -> SyncCandidates {
+        let own = SyncPart {
             pc: self.pc,
             lanes: self.mask,
         };
-        let how = waits_for(self.inst);
+        let how = wait_set(self.inst);
         let waiting = self.warp.stack.waiting();
-        let waiting = waiting.map(|(pc, lanes)| Part { pc, lanes });
-        let parts: Parts = [own]
+        let waiting = waiting.map(|(pc, lanes)| SyncPart { pc, lanes });
+        let parts: SyncParts = [own]
             .into_iter()
-            .chain(waiting.filter(|part| self.meets_with(how, part)))
+            .chain(waiting.filter(|part| self.synchronizes_with(how, part)))
             .collect();
-        let mut gathering = Gathering {
+        let mut gathering = SyncCandidates {
             lanes: 0,
             masks: [0; WARP_SIZE],
             part: [0; WARP_SIZE],
@@ -273,12 +278,13 @@ impl InstExec<'_, '_> {
         gathering
     }
 
-    fn meets_with(&self, how: WaitsFor, part: &Part) -> bool {
+    /// True if lanes waiting at another instruction can execute the operation of this one.
+    fn synchronizes_with(&self, how: WaitSet, part: &SyncPart) -> bool {
         let other = &self.ctx.program.insts[part.pc.index()];
         match how {
-            WaitsFor::Aligned => part.pc == self.pc,
-            WaitsFor::Named(_) => other.op == self.inst.op,
-            WaitsFor::Block => {
+            WaitSet::Aligned => part.pc == self.pc,
+            WaitSet::Named(_) => other.op == self.inst.op,
+            WaitSet::Block => {
                 let barrier = |inst: &Inst, lanes: LaneMask| {
                     let of = |k: usize| self.lane_value(inst.src[k], lowest_lane(lanes));
                     (inst.op, of(0), of(1))
@@ -288,42 +294,44 @@ impl InstExec<'_, '_> {
         }
     }
 
-    /// The lanes that a lane at `pc` waits for.
-    fn named(&self, how: WaitsFor, pc: Pc, lane: usize) -> LaneMask {
+    /// Lanes for which a lane waits at the instruction `pc`.
+    fn named(&self, how: WaitSet, pc: Pc, lane: usize) -> LaneMask {
         match how {
-            WaitsFor::Named(k) => {
+            WaitSet::Named(k) => {
                 let inst = &self.ctx.program.insts[pc.index()];
                 self.lane_value(inst.src[k], lane) as LaneMask
             }
-            WaitsFor::Aligned | WaitsFor::Block => LaneMask::MAX,
+            WaitSet::Aligned | WaitSet::Block => LaneMask::MAX,
         }
     }
 
-    /// The lanes wait for `missing` ones, while another split runs. If none can, lanes that wait to
-    /// meet others leave; if there are none, the warp never goes on.
+    /// Lets the lanes wait for the `missing` ones while another split runs. If no split can run,
+    /// lanes are released from reconvergence points. If there are none either, the warp can never
+    /// continue.
     #[cold]
-    fn wait_for(&mut self, missing: LaneMask) -> Meeting {
+    fn wait_for(&mut self, missing: LaneMask) -> SyncOutcome {
         if self.checks_lanes() {
-            let kind = match waits_for(self.inst) {
-                WaitsFor::Block => FindingKind::BarrierDivergence,
-                _ => FindingKind::LanesApart,
+            let kind = match wait_set(self.inst) {
+                WaitSet::Block => FindingKind::BarrierDivergence,
+                _ => FindingKind::LateLanes,
             };
-            self.note(kind, self.lowest_lane(), MemSpace::Shared, 0);
+            self.record_finding(kind, self.lowest_lane(), MemSpace::Shared, 0);
         }
         self.out.active = 0;
-        self.warp.stack.stay(self.mask, self.next());
+        self.warp.stack.split_off_rest(self.mask, self.next());
         self.warp.stack.wait();
         while !self.run_another(Choice::Youngest) {
             if !self.release(missing) {
                 self.warp.pending = Some(Pending::Stuck);
-                self.effect(Effect::Stuck);
+                self.set_effect(Effect::Stuck);
                 break;
             }
         }
-        Meeting::Waits
+        SyncOutcome::Waiting
     }
 
-    /// Lets lanes leave a meeting place, those of `wanted` rather than others.
+    /// Releases lanes from a reconvergence point, preferably some of `wanted`. Returns false if no
+    /// lanes can be released.
     pub(crate) fn release(&mut self, wanted: LaneMask) -> bool {
         match self.warp.stack.release(wanted) {
             None => false,
@@ -335,7 +343,7 @@ impl InstExec<'_, '_> {
         }
     }
 
-    /// Another split than the top runs, if one can.
+    /// Moves a split that can run to the top. Returns false if there is none.
     pub(crate) fn run_another(&mut self, choice: Choice) -> bool {
         while self.warp.stack.choose(choice) {
             self.settle_top();
@@ -346,7 +354,8 @@ impl InstExec<'_, '_> {
         false
     }
 
-    /// The top waits: another split runs, or one that waits looks again.
+    /// Handles a waiting top entry: another split runs, or a waiting split checks again whether it
+    /// can continue.
     #[cold]
     pub(crate) fn resume(&mut self) {
         if !self.run_another(Choice::Youngest) {
@@ -354,21 +363,22 @@ impl InstExec<'_, '_> {
         }
     }
 
-    /// Notes masks that the ISA leaves undefined, where that is asked for.
-    fn note_masks(&mut self, gathering: &Gathering) {
+    /// Records member masks whose behaviour the ISA leaves undefined, if the launch asks for this
+    /// check.
+    fn check_masks(&mut self, gathering: &SyncCandidates) {
         if !self.checks_lanes() || mask_operand(self.inst.op).is_none() {
             return;
         }
         let masks = &gathering.masks;
         let without = |&lane: &usize| masks[lane] >> lane & 1 == 0;
         if let Some(lane) = lanes_of(self.mask).find(without) {
-            self.note(FindingKind::MaskWithoutLane, lane, MemSpace::Shared, 0);
+            self.record_finding(FindingKind::LaneNotInMask, lane, MemSpace::Shared, 0);
         }
         let differs = |&lane: &usize| {
             lanes_of(self.mask & masks[lane]).any(|other| masks[other] != masks[lane])
         };
         if let Some(lane) = lanes_of(self.mask).find(differs) {
-            self.note(FindingKind::MasksDiffer, lane, MemSpace::Shared, 0);
+            self.record_finding(FindingKind::MasksDiffer, lane, MemSpace::Shared, 0);
         }
     }
 }

@@ -1,69 +1,79 @@
-//! Barriers of a block (`bar`, `barrier`). Counting is by warp: its lanes wait for each other first
-//! (see `meet.rs`), then the warp arrives as a whole (PTX ISA, `barrier`).
+//! Barriers of a block (`bar`, `barrier`). Arrivals are counted by warp: the lanes of a warp first
+//! wait for each other (see [`crate::ops::warp_sync`]), then the warp arrives as a whole (PTX ISA,
+//! `barrier`).
 
 use crate::state::race::RaceTable;
 use warploom_base::{LaneMask, lanes_of};
 use warploom_ir::{BarrierKind, Dst};
 
-/// Named barriers of a block.
+/// Number of named barriers of a block.
 pub const BARRIERS: usize = 16;
 
-/// A warp at a barrier, as `step` reports it.
+/// Arrival of a warp at a barrier, as [`step`](crate::step()) reports it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct BarrierArrival {
-    /// What the instruction does.
+    /// Kind of the barrier instruction.
     pub kind: BarrierKind,
     /// Number of the barrier, below [`BARRIERS`].
     pub id: u8,
-    /// Threads that must arrive, a multiple of 32; `None`: all of the block.
+    /// Number of threads that must arrive, a multiple of 32. `None` stands for all threads of the
+    /// block.
     pub threads: Option<u32>,
-    /// Lanes that arrive.
+    /// Lanes that arrive with the warp.
     pub lanes: LaneMask,
-    /// Arriving lanes whose predicate is true (reductions).
+    /// Arriving lanes whose predicate is true, for barrier reductions.
     pub votes: LaneMask,
 }
 
-/// What an arrival brings about.
+/// Consequence of an arrival for the arriving warp.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum BarrierOutcome {
-    /// The warp waits.
+    /// The arriving warp must wait.
     Wait,
-    /// The warp goes on at once (`arrive`), nobody is released.
+    /// The warp continues at once (`barrier.arrive`), and no warp is released.
     Continue,
-    /// The barrier completes.
+    /// The barrier completes with this arrival.
     Release(BarrierRelease),
 }
 
-/// A completed barrier.
+/// Warps that a completed barrier releases, and the result of its reduction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct BarrierRelease {
     /// Number of the barrier.
     pub id: u8,
-    /// Warps of the block that waited and go on, by index in the block; the arriving warp is among
-    /// them unless it only arrived.
+    /// Warps that waited and now continue, one bit for each index in the block. The warp that
+    /// arrived last is included unless its instruction was `barrier.arrive`.
     pub warps: u64,
-    /// Threads whose predicate was true.
+    /// Number of threads whose predicate was true.
     pub count: u32,
-    /// Every arriving thread's predicate was true.
+    /// True if the predicate of every arriving thread was true.
     pub all: bool,
-    /// Some arriving thread's predicate was true.
+    /// True if the predicate of any arriving thread was true.
     pub any: bool,
 }
 
-/// Where the result of a reduction goes, kept by the waiting warp.
+/// Barrier at which a warp waits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct PendingBarrier {
     pub kind: BarrierKind,
     pub id: u8,
+    /// Lanes that wait at the instruction of the running split, and the destination of the result.
+    pub target: ReductionTarget,
+}
+
+/// Lanes that wait at one barrier instruction, and the destination of a reduction's result.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct ReductionTarget {
     pub lanes: LaneMask,
     pub dst: Dst,
 }
 
+/// Arrivals at one barrier.
 #[derive(Clone, Copy, Debug)]
 struct Barrier {
     arrived: u64,
     waiting: u64,
-    /// Warps that must arrive; 0: all unexited ones.
+    /// Number of warps that must arrive. 0 stands for all unexited warps.
     expected: u32,
     count: u32,
     all: bool,
@@ -81,13 +91,13 @@ impl Barrier {
     };
 }
 
-/// The sixteen barriers of one block.
+/// Barriers of one block.
 #[derive(Clone, Debug)]
 pub struct BarrierTable {
     barriers: [Barrier; BARRIERS],
-    /// Warps that have not exited.
+    /// Warps that have not exited, one bit for each index in the block.
     live: u64,
-    /// Races on shared memory, when they are looked for: barriers order accesses.
+    /// Tracker of races on shared memory, if the launch checks them. Barriers order accesses.
     pub(crate) races: Option<Box<RaceTable>>,
 }
 
@@ -102,7 +112,7 @@ impl Default for BarrierTable {
 }
 
 impl BarrierTable {
-    /// No arrivals; `warps` warps live.
+    /// Clears all arrivals for a block of `warps` unexited warps.
     pub fn reset(&mut self, warps: u32) {
         self.barriers = [Barrier::IDLE; BARRIERS];
         self.live = if warps >= 64 {
@@ -112,7 +122,7 @@ impl BarrierTable {
         };
     }
 
-    /// A warp (by index in the block) arrives.
+    /// Records the arrival of a warp, given by its index in the block.
     pub fn arrive(&mut self, warp: u32, arrival: &BarrierArrival) -> BarrierOutcome {
         let blocks = !matches!(arrival.kind, BarrierKind::Arrive);
         if let Some(races) = &mut self.races {
@@ -145,6 +155,7 @@ impl BarrierTable {
         complete.then(|| self.complete(id))
     }
 
+    /// Resets a barrier and describes the warps that it releases.
     fn complete(&mut self, id: u8) -> BarrierRelease {
         let done = std::mem::replace(&mut self.barriers[id as usize], Barrier::IDLE);
         let Barrier {
@@ -167,8 +178,8 @@ impl BarrierTable {
         release
     }
 
-    /// A warp exits: barriers that waited only for it complete. To those with a thread count its
-    /// end is no arrival. Calls `released` for each completed barrier.
+    /// Records that a warp exited. Barriers that waited only for this warp complete, and `released`
+    /// is called for each of them. For a barrier with a thread count, the exit is not an arrival.
     pub fn warp_exited(&mut self, warp: u32, mut released: impl FnMut(BarrierRelease)) {
         self.live &= !(1 << warp);
         for id in 0..BARRIERS as u8 {
@@ -180,22 +191,22 @@ impl BarrierTable {
         }
     }
 
-    /// Warps that wait at a barrier.
+    /// Warps that wait at a barrier, one bit for each index in the block.
     pub fn waiting(&self, id: u8) -> u64 {
         self.barriers[id as usize].waiting
     }
 
-    /// Warps that have not exited.
+    /// Warps that have not exited, one bit for each index in the block.
     pub fn live(&self) -> u64 {
         self.live
     }
 
-    /// Live warps that a barrier still waits for.
+    /// Unexited warps that have not arrived at a barrier, one bit for each index in the block.
     pub fn missing(&self, id: u8) -> u64 {
         self.live & !self.barriers[id as usize].arrived
     }
 
-    /// What a barrier waits for, in words.
+    /// Describes for which warps a barrier waits.
     pub fn describe(&self, id: u8) -> String {
         let barrier = &self.barriers[id as usize];
         let missing = self.missing(id);

@@ -1,28 +1,31 @@
-//! The state that a block's warps share.
+//! State shared by the warps of a block.
 
 use crate::launch::KernelLaunch;
 use crate::state::barrier::BarrierTable;
 use crate::state::race::RaceTable;
 use warploom_base::Dim3;
 
-/// A block in execution: its place in the grid, shared memory, barriers.
+/// A block in execution: its index in the grid, its shared memory and its barriers.
 #[derive(Clone, Debug, Default)]
 pub struct BlockState {
     pub(crate) ctaid: Dim3,
     pub(crate) shared: Vec<u8>,
-    /// One bit per shared byte that was written, when that is checked.
+    /// Bit mask of the bytes of shared memory that were written. Empty unless uninitialised loads
+    /// are checked.
     pub(crate) shared_written: Vec<u64>,
-    /// Barriers; the caller reports arrivals and exits to it.
+    /// Barriers of the block. The caller of [`step`](crate::step()) reports arrivals and exits to
+    /// this table.
     pub barriers: BarrierTable,
 }
 
 impl BlockState {
-    /// A block that is not running; `reset` it before use.
+    /// Creates a block that does not run. Call [`Self::reset`] before use.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Becomes block `ctaid` of a launch at its start. Shared memory is zero.
+    /// Turns the state into that of block `ctaid` of a launch at its start. Shared memory becomes
+    /// zero.
     pub fn reset(&mut self, ctx: &KernelLaunch, ctaid: Dim3) {
         self.ctaid = ctaid;
         let bytes = ctx.shared_bytes as usize;
@@ -41,22 +44,24 @@ impl BlockState {
         self.barriers.races = races;
     }
 
-    /// Place in the grid.
+    /// Index of the block in the grid (`%ctaid`).
     pub fn ctaid(&self) -> Dim3 {
         self.ctaid
     }
 
-    /// Shared memory.
+    /// Contents of the block's shared memory.
     pub fn shared(&self) -> &[u8] {
         &self.shared
     }
 
+    /// Records that bytes of shared memory were written.
     pub(crate) fn mark_written(&mut self, at: usize, bytes: usize) {
         if !self.shared_written.is_empty() {
             (at..at + bytes).for_each(|b| self.shared_written[b / 64] |= 1 << (b % 64));
         }
     }
 
+    /// True if all of the given bytes of shared memory were written.
     pub(crate) fn is_written(&self, at: usize, bytes: usize) -> bool {
         (at..at + bytes).all(|b| self.shared_written[b / 64] >> (b % 64) & 1 == 1)
     }

@@ -1,30 +1,31 @@
-//! Which lanes an instruction of a warp waits for.
+//! Sets of lanes for which an instruction of a warp waits.
 
 use crate::launch::KernelLaunch;
-use crate::state::registers::LANE_BITS;
-use crate::state::warp::WarpState;
+use crate::state::registers::{LANE_BITS, RegFile};
 use warploom_base::{LaneMask, WARP_SIZE};
 use warploom_ir::{Inst, Op, Src};
 
-/// Whom an instruction waits for, and with which other instructions it meets.
+/// Set of lanes for which an instruction waits, and the instructions at which these may be.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum WaitsFor {
-    /// The lanes of the mask in a source operand, at instructions with the same operation.
+pub(crate) enum WaitSet {
+    /// Lanes of the mask in the given source operand, at instructions with the same operation.
     Named(usize),
     /// All lanes, at the same instruction (`.aligned`).
     Aligned,
-    /// All lanes, at barriers of the same number and thread count.
+    /// All lanes, at barriers with the same number and thread count.
     Block,
 }
 
-pub(crate) fn waits_for(inst: &Inst) -> WaitsFor {
+/// Set of lanes for which an instruction waits.
+pub(crate) fn wait_set(inst: &Inst) -> WaitSet {
     match inst.op {
-        Op::Barrier(_) => WaitsFor::Block,
-        op => mask_operand(op).map_or(WaitsFor::Aligned, WaitsFor::Named),
+        Op::Barrier(_) => WaitSet::Block,
+        op => mask_operand(op).map_or(WaitSet::Aligned, WaitSet::Named),
     }
 }
 
-/// The source operand that holds an operation's member mask.
+/// Index of the source operand that holds an operation's member mask. `None` if the operation has
+/// no mask.
 pub(crate) fn mask_operand(op: Op) -> Option<usize> {
     match op {
         Op::Shfl(_) => Some(3),
@@ -34,21 +35,21 @@ pub(crate) fn mask_operand(op: Op) -> Option<usize> {
     }
 }
 
-/// The lanes that some lanes of a warp name at an instruction. Of masks in special registers it
-/// says all.
+/// Union of the member masks of some lanes at an instruction. If the mask is in a special register,
+/// the result contains all lanes.
 #[inline(always)]
 pub(crate) fn named_by(
-    warp: &WarpState,
+    regs: &RegFile,
     ctx: &KernelLaunch,
     inst: &Inst,
     lanes: LaneMask,
 ) -> LaneMask {
-    let WaitsFor::Named(k) = waits_for(inst) else {
+    let WaitSet::Named(k) = wait_set(inst) else {
         return LaneMask::MAX;
     };
     match inst.src[k] {
         Src::Reg(reg) => {
-            let masks = warp.regs.r32(reg.0 as usize);
+            let masks = regs.r32(reg.0 as usize);
             let of = |lane: usize| {
                 if lanes & LANE_BITS[lane] == 0 {
                     0

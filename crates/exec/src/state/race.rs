@@ -1,6 +1,7 @@
-//! Races on shared memory, found by happens-before over barriers (vector clocks, as in FastTrack,
-//! Flanagan and Freund, PLDI 2009), at warp granularity. Accesses that warps order by other means
-//! (flags with fences) are reported too, which is why the check is made on request only.
+//! Detection of races on shared memory by the happens-before order of barriers, at warp
+//! granularity. The method uses vector clocks, as FastTrack does (Flanagan and Freund, PLDI 2009).
+//! Accesses that warps order by other means, such as flags with fences, are reported too. The check
+//! is therefore made only on request.
 
 use crate::memory::effect::MemKind;
 use crate::state::barrier::{BARRIERS, BarrierRelease};
@@ -8,7 +9,7 @@ use std::ops::Range;
 
 const NOBODY: u32 = u32::MAX;
 
-/// Who touched a byte last, and at which of its own times.
+/// Last access to a byte: the warp and the value of its own clock.
 #[derive(Clone, Copy, Debug)]
 struct Touch {
     warp: u32,
@@ -22,22 +23,22 @@ const UNTOUCHED: Touch = Touch {
     atomic: false,
 };
 
-/// The last write and the last reads of a byte. Of the reads the last two by different warps are
-/// kept: enough to find a write that races with any reader but one already found.
+/// Last write and last reads of a byte. Of the reads, the last two by different warps are kept.
+/// They suffice to find a write that races with a reader other than one already reported.
 #[derive(Clone, Copy, Debug)]
 struct Cell {
     write: Touch,
     reads: [Touch; 2],
 }
 
-/// Clocks of a block's warps and the last accesses of every shared byte.
+/// Vector clocks of a block's warps, and the last accesses to every byte of shared memory.
 #[derive(Clone, Debug)]
 pub(crate) struct RaceTable {
     warps: usize,
     cells: Vec<Cell>,
-    /// `seen[w][v]`: the latest time of warp `v` that warp `w` knows to be over.
+    /// Latest time of warp `v` that warp `w` knows to have passed, at index `w * warps + v`.
     seen: Vec<u32>,
-    /// What the warps that arrived at each barrier know, all together.
+    /// Vector clock of each barrier: the maximum of the clocks of the arrived warps.
     gathered: Vec<u32>,
 }
 
@@ -56,12 +57,12 @@ impl RaceTable {
             seen: vec![0; warps * warps],
             gathered: vec![0; BARRIERS * warps],
         };
-        // Every warp's own clock starts at 1: time 0 is known to all.
+        // The clock of every warp starts at 1, so that all warps know time 0.
         (0..warps).for_each(|w| table.seen[w * warps + w] = 1);
         table
     }
 
-    /// Records an access; returns another warp that it races with.
+    /// Records an access. Returns another warp whose access races with it, if there is one.
     pub fn access(&mut self, warp: u32, bytes: Range<usize>, kind: MemKind) -> Option<u32> {
         let row = &self.seen[warp as usize * self.warps..][..self.warps];
         let time = row[warp as usize];
@@ -92,7 +93,7 @@ impl RaceTable {
         race
     }
 
-    /// A warp arrives at a barrier: what it did so far is part of what the barrier orders.
+    /// Records that a warp arrived at a barrier, which orders the warp's earlier accesses.
     pub fn arrive(&mut self, warp: u32, id: u8) {
         let (w, n) = (warp as usize, self.warps);
         for v in 0..n {
@@ -102,7 +103,8 @@ impl RaceTable {
         self.seen[w * n + w] += 1;
     }
 
-    /// A barrier completes: the warps that waited know all that was done before it.
+    /// Records that a barrier completed: the released warps know everything that was done before
+    /// it.
     pub fn release(&mut self, release: &BarrierRelease) {
         let n = self.warps;
         let start = release.id as usize * n;

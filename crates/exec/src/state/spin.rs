@@ -1,28 +1,30 @@
-//! Finds out that a part of a warp spins: it goes round a loop and nothing changes, while other
-//! lanes of the warp wait for it. What it waits for may be theirs to do.
+//! Detection of spinning splits: a part of a warp that repeats a loop without changing anything
+//! while other lanes of the warp wait for it. The loop may wait for something that only those lanes
+//! can do.
 //!
-//! A loop spins when it comes back to a state in which it was before: the same registers, the same
-//! local memory, the same places of all lanes. States are compared at a few rounds after doubling
-//! intervals, so that a loop that computes is hardly slowed down. A loop that counts its rounds
-//! never comes back to a state. It is taken for one that spins after many rounds if it polls
-//! (atomics that return a value, volatile loads), and after very many if not.
+//! A loop spins if the warp returns to an earlier state: the same registers, local memory and
+//! positions of all lanes. States are compared in a few iterations at doubling intervals, so that a
+//! loop that computes is hardly slowed down. A loop that counts its iterations never repeats a
+//! state. It is taken as spinning after many iterations if it polls (by volatile loads or atomic
+//! operations that return a value), and after a still larger number otherwise.
 
 use warploom_base::{Digest, Pc};
 
-/// Rounds before states are compared.
+/// Iterations before states are compared.
 const FIRST: u32 = 32;
-/// Rounds for which a state is compared with the one kept: the longest period found.
+/// Iterations for which a state is compared with the stored one: the longest period that is
+/// detected.
 const PERIOD: u32 = 16;
-/// Rounds after which a loop spins, whatever its state.
+/// Iterations after which a loop is taken as spinning, whatever its state.
 const MOST: u32 = 1 << 18;
-/// Rounds after which a loop that polls spins, whatever its state.
+/// Iterations after which a polling loop is taken as spinning, whatever its state.
 const MOST_POLLING: u32 = 1 << 11;
-/// Rounds after which a loop spins that has been found to spin before.
+/// Iterations after which a loop is taken as spinning if it was found to spin before.
 const MOST_AGAIN: u32 = FIRST;
-/// Nested loops that are watched.
+/// Maximum number of nested loops that are watched.
 const DEPTH: usize = 16;
 
-/// A jump back: its target, its own place, and whether the loop between them polls.
+/// A backward jump: its target, its own program counter, and whether the loop between them polls.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct JumpBack {
     pub start: Pc,
@@ -36,14 +38,14 @@ impl JumpBack {
     }
 }
 
-/// A loop that a part of the warp goes round.
+/// A loop that a part of the warp executes repeatedly.
 #[derive(Clone, Copy, Debug)]
 struct Loop {
     jump: JumpBack,
     rounds: u32,
-    /// Round in which the state is looked at next.
+    /// Iteration in which the state is compared next.
     next: u32,
-    /// Round in which `state` was kept.
+    /// Iteration in which `state` was stored.
     kept_at: u32,
     state: u64,
 }
@@ -59,7 +61,7 @@ impl Loop {
         }
     }
 
-    /// Another round ends, in this state. True if the loop spins.
+    /// Counts an iteration that ends in the given state. Returns true if the loop spins.
     fn round(&mut self, most: u32, state: impl FnOnce() -> u64) -> bool {
         self.rounds += 1;
         if self.rounds >= most {
@@ -82,11 +84,11 @@ impl Loop {
     }
 }
 
-/// The loops that a part of a warp goes round, each within the one before.
+/// Loops that a part of the warp executes, each nested in the previous one.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SpinWatch {
     loops: Vec<Loop>,
-    /// The end of the loop that was last found to spin.
+    /// Program counter at the end of the loop that was last found to spin.
     known: Option<Pc>,
 }
 
@@ -97,12 +99,12 @@ impl SpinWatch {
         self.known = None;
     }
 
-    /// Lanes have met: the rounds before that do not count.
+    /// Forgets the iterations counted so far, because lanes have reconverged.
     pub fn restart(&mut self) {
         self.loops.clear();
     }
 
-    /// Adds what decides when a loop spins to a digest.
+    /// Adds the state that decides when a loop counts as spinning to a digest.
     pub fn digest(&self, digest: &mut Digest) {
         for each in &self.loops {
             digest.u64(each.jump.end.0.into());
@@ -112,7 +114,8 @@ impl SpinWatch {
         digest.u64(self.known.map_or(u64::MAX, |end| end.0.into()));
     }
 
-    /// The running split has jumped back, in this state. True if the loop spins.
+    /// Records that the running split jumped backward in the given state. Returns true if the loop
+    /// spins.
     pub fn jumped(&mut self, jump: JumpBack, state: impl FnOnce() -> u64) -> bool {
         while self.loops.last().is_some_and(|l| !l.jump.contains(&jump)) {
             self.loops.pop();
@@ -150,7 +153,7 @@ mod tests {
         }
     }
 
-    /// The round in which a loop is found to spin whose state at a round is `state`.
+    /// Iteration in which a loop is found to spin, given its state in each iteration.
     fn found(watch: &mut SpinWatch, polls: bool, state: impl Fn(u32) -> u64) -> Option<u32> {
         let jump = JumpBack {
             polls,
@@ -171,7 +174,7 @@ mod tests {
         assert_eq!(first(period(PERIOD)), Some(FIRST + PERIOD));
     }
 
-    /// A loop that settles into its period late.
+    /// A loop that reaches its periodic states late.
     #[test]
     fn a_loop_may_begin_with_other_states() {
         assert_eq!(first(|round| u64::from(round.min(100))), Some(129));
@@ -186,8 +189,8 @@ mod tests {
         assert_eq!(polling, Some(MOST_POLLING));
     }
 
-    /// Rounds of loops one after the other do not add up, nor do those of an inner loop that is
-    /// entered again; an outer loop that spins is found whatever is within.
+    /// Iterations of consecutive loops do not add up, nor do those of an inner loop that is entered
+    /// again. An outer loop that spins is found whatever its inner loops do.
     #[test]
     fn rounds_count_by_loop() {
         let mut watch = SpinWatch::default();

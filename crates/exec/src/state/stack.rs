@@ -1,15 +1,18 @@
-//! Divergence by the immediate post-dominator stack (Fung et al., MICRO 2007), as GPGPU-Sim keeps
-//! it.
+//! Stack of splits with which a warp executes divergent control flow: the immediate post-dominator
+//! scheme of Fung et al. (MICRO 2007), as GPGPU-Sim implements it.
 //!
-//! The top entry executes. Where lanes part, the top entry becomes the place where they meet again
-//! and one entry per group goes on top; a group that reaches its meeting place is dropped. A call
-//! pushes an entry of its own; returns of parted lanes meet at its end.
+//! The top entry executes. A divergent branch turns the top entry into a *reconvergence entry*,
+//! whose program counter is the branch's reconvergence point, and pushes one entry for each group
+//! of lanes that takes a common path. An entry is popped when it reaches its reconvergence point. A
+//! call pushes an entry of its own, and lanes that return separately reconverge at the end of the
+//! callee.
 //!
-//! Invariant: the entries, bottom first, are a forest in preorder. An entry's lanes contain those
-//! of the entries that stem from it, which follow it, and lanes of other entries after it are
-//! disjoint from its own. So every entry that is followed by a disjoint one is a leaf: a *split*,
-//! whose lanes can execute. The top is a leaf. `stack/splits.rs` lets another leaf come to the top
-//! where one has to wait; kernels in which no lanes wait for each other never go there.
+//! Invariant: the entries, from bottom to top, are a forest in preorder. The lanes of an entry
+//! contain those of its descendants, which follow it directly. The lanes of all later entries are
+//! disjoint from its own. An entry that is followed by a disjoint entry is therefore a leaf. A leaf
+//! is a *split*: its lanes can execute. The top entry is a leaf. The module `splits` moves another
+//! leaf to the top when a split has to wait. Kernels in which no lanes wait for each other never
+//! use it.
 
 mod splits;
 
@@ -17,81 +20,83 @@ pub(crate) use splits::{Choice, Released};
 
 use warploom_base::{LaneMask, Pc};
 
-/// Where no further instruction is: paths meet only at the function's end.
+/// Program counter that denotes the end of a function. No instruction follows it.
 pub(crate) const FUNCTION_END: Pc = Pc(u32::MAX);
 
-/// Which group of a divergent branch runs first.
+/// Order in which the groups of a divergent branch run.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum BranchOrder {
-    /// The taken path (GPGPU-Sim 4.x).
+    /// The lanes that take the branch run first (GPGPU-Sim 4.x).
     #[default]
     TakenFirst,
-    /// The group that holds the highest active lane runs last (GPGPU-Sim 3.2.x).
+    /// The group that contains the highest active lane runs last (GPGPU-Sim 3.2.x).
     HighestLaneLast,
 }
 
-/// What lanes of a warp that went different ways may do for each other.
+/// Rule for scheduling the splits of a diverged warp.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Divergence {
-    /// A split runs until it meets others, ends or waits at a barrier or an operation of the warp
-    /// (GPUs before Volta). Splits that spin keep the others from running.
+    /// A split runs until it reconverges, exits, or waits at a barrier or a warp-wide operation
+    /// (GPUs before Volta). A spinning split keeps the others from running.
     Stack,
-    /// Every split makes progress, also while another one spins (Volta and later).
+    /// Every split makes progress, even while another split spins (Volta and later).
     #[default]
     Independent,
 }
 
-/// One entry of the stack, for reports.
+/// An entry of the SIMT stack, for reports.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct StackEntry {
-    /// Next instruction of the lanes; `None`: the function's end.
+    /// Program counter of the next instruction. `None` stands for the end of the function.
     pub pc: Option<Pc>,
-    /// Where they meet the others; `None`: the function's end.
+    /// Reconvergence point of the entry. `None` stands for the end of the function.
     pub reconverge: Option<Pc>,
-    /// The lanes.
+    /// Lanes of the entry.
     pub lanes: LaneMask,
-    /// The entry of a call: instruction of the call.
+    /// Program counter of the call that pushed the entry, if a call did.
     pub call: Option<Pc>,
-    /// The lanes wait for others at the instruction.
+    /// True if the lanes wait at the instruction for other lanes of the warp.
     pub waits: bool,
 }
 
+/// An entry of the SIMT stack.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Entry {
-    /// Next instruction. Of an entry with others that stem from it: where those meet.
+    /// Program counter of the next instruction. For an entry with descendants, this is the point at
+    /// which they reconverge.
     pc: Pc,
-    /// Where the lanes meet those of the entry below.
+    /// Point at which the lanes reconverge with those of the entry below.
     rpc: Pc,
     lanes: LaneMask,
-    /// The call that made the entry.
+    /// Program counter of the call that pushed the entry, if a call did.
     call: Option<Pc>,
-    /// Which of the functions that the call may reach.
+    /// Index of the callee among the functions that the call may reach.
     callee: u16,
-    /// The lanes stand at an instruction that waits for other lanes of the warp.
+    /// True if the lanes wait at the instruction for other lanes of the warp.
     waits: bool,
 }
 
-/// A call that ended: its lanes copy results as the call instruction says.
+/// A call that ended. The results of its lanes are copied as the call instruction describes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Returned {
     pub call: Pc,
-    /// Which of the functions that it may reach.
+    /// Index of the callee among the functions that the call may reach.
     pub callee: u16,
     pub lanes: LaneMask,
 }
 
-/// A part of a warp that keeps jumping back while other lanes wait for it.
+/// A split that jumps backward repeatedly while other lanes wait for it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Spin {
-    /// Jumps back since the last change of the stack.
+    /// Number of backward jumps since the stack last changed.
     pub jumps: u64,
-    /// Lanes that spin.
+    /// Lanes of the spinning split.
     pub lanes: LaneMask,
-    /// Where they spin.
+    /// Program counter at which these lanes spin.
     pub pc: Pc,
-    /// Lanes that wait.
+    /// Lanes that wait meanwhile.
     pub waiting: LaneMask,
-    /// Where these wait.
+    /// Program counter at which the lanes wait. `None` stands for the end of the function.
     pub wait_pc: Option<Pc>,
 }
 
@@ -106,17 +111,19 @@ impl Entry {
     };
 }
 
-/// The stack of one warp. Every instruction that executes looks at the top, which therefore is not
-/// in the list. It has no lanes only when no entry is left, or until [`Self::settle`].
+/// SIMT stack of one warp.
+///
+/// Every executed instruction reads the top entry, which is therefore stored outside of the list. The
+/// top has no lanes if the stack is empty, or temporarily until [`Self::settle`] is called.
 #[derive(Clone, Debug)]
 pub(crate) struct SimtStack {
     top: Entry,
-    /// The others, bottom first.
+    /// Entries below the top, from bottom to top.
     below: Vec<Entry>,
-    /// Jumps back since the last change, as far as they can be counted.
+    /// Number of backward jumps since the last change, saturating.
     jumps: u32,
-    /// All lanes have met since this was last asked for.
-    met: bool,
+    /// True if all lanes have reconverged since [`Self::take_reconverged`] was last called.
+    reconverged: bool,
 }
 
 impl Default for SimtStack {
@@ -125,17 +132,18 @@ impl Default for SimtStack {
             top: Entry::EMPTY,
             below: Vec::new(),
             jumps: 0,
-            met: false,
+            reconverged: false,
         }
     }
 }
 
+/// Program counter for a report, `None` for the end of the function.
 fn known(pc: Pc) -> Option<Pc> {
     (pc != FUNCTION_END).then_some(pc)
 }
 
 impl SimtStack {
-    /// All lanes of `lanes` at the kernel's first instruction.
+    /// Puts all of `lanes` at the first instruction of the kernel.
     pub fn reset(&mut self, lanes: LaneMask) {
         self.below.clear();
         self.jumps = 0;
@@ -145,57 +153,58 @@ impl SimtStack {
         };
     }
 
-    /// Next instruction and lanes of the top entry, if there is one.
+    /// Program counter and lanes of the top entry. `None` if the stack is empty.
     #[inline(always)]
     pub fn top(&self) -> Option<(Pc, LaneMask)> {
         let Entry { pc, lanes, .. } = self.top;
         (lanes != 0).then_some((pc, lanes))
     }
 
-    /// The top's lanes are in a function that the kernel called.
+    /// True if the lanes of the top entry are inside a function that the kernel called.
     pub fn is_called(&self) -> bool {
         let lanes = self.top.lanes;
         let around = |e: &Entry| e.call.is_some() && e.lanes & lanes != 0;
         around(&self.top) || self.below.iter().any(around)
     }
 
-    /// All lanes of the top entry go on at `pc`. Returns true when they met others or returned:
-    /// then call [`Self::settle`] until it yields nothing.
+    /// Moves all lanes of the top entry to `pc`. Returns true if the entry reached its
+    /// reconvergence point. The caller then calls [`Self::settle`] until it returns `None`.
     #[inline(always)]
     pub fn advance(&mut self, pc: Pc) -> bool {
         self.top.pc = pc;
         pc == self.top.rpc
     }
 
-    /// Counts a jump back, if a part of the warp has made it.
+    /// Counts a backward jump if only a part of the warp made it. Returns true in this case.
     pub fn count_jump(&mut self) -> bool {
         let partly = !self.below.is_empty();
         self.jumps = self.jumps.saturating_add(partly.into());
         partly
     }
 
-    /// Whether all lanes have met since the last call.
-    pub fn take_met(&mut self) -> bool {
-        std::mem::take(&mut self.met)
+    /// Returns true if all lanes have reconverged since the previous call.
+    pub fn take_reconverged(&mut self) -> bool {
+        std::mem::take(&mut self.reconverged)
     }
 
-    /// The lanes of the top entry wait for others.
+    /// True if the lanes of the top entry wait for other lanes.
     #[inline(always)]
     pub fn top_waits(&self) -> bool {
         self.top.waits
     }
 
-    /// Some lanes wait for others.
+    /// True if any lanes wait for other lanes.
     pub fn any_waits(&self) -> bool {
         self.top.waits || self.below.iter().any(|entry| entry.waits)
     }
 
-    /// Parts the lanes of the top entry. `groups` are (next pc, lanes), pushed in this order, the
-    /// last one runs first; together they are the top's lanes.
+    /// Splits the lanes of the top entry into groups of (next program counter, lanes), which
+    /// together are the lanes of the entry. The groups are pushed in this order, so that the last
+    /// one runs first.
     pub fn diverge(&mut self, groups: &[(Pc, LaneMask)], reconverge: Option<Pc>) {
         self.jumps = 0;
         let rpc = reconverge.unwrap_or(FUNCTION_END);
-        // Else the entry below is already where the lanes meet.
+        // Otherwise the entry below is already the reconvergence entry.
         if self.top.rpc != rpc || self.top.call.is_some() {
             self.top.pc = rpc;
             self.below.push(self.top);
@@ -215,13 +224,14 @@ impl SimtStack {
         }
     }
 
-    /// The entry below becomes the top.
+    /// Makes the entry below the top.
     fn pop(&mut self) {
         self.top = self.below.pop().unwrap_or(Entry::EMPTY);
     }
 
-    /// A call by `lanes` of the top entry, of the `callee`-th function that it may reach; all of
-    /// the entry's lanes go on behind the call afterwards.
+    /// Enters a function with `lanes` of the top entry. `callee` is the index of the function among
+    /// those that the call may reach. All lanes of the top entry continue after the call once it
+    /// has ended.
     pub fn call(&mut self, call: Pc, target: Pc, callee: u16, lanes: LaneMask) {
         self.top.pc = Pc(call.0 + 1);
         self.below.push(self.top);
@@ -235,8 +245,8 @@ impl SimtStack {
         };
     }
 
-    /// Drops top entries whose lanes are where they meet others. Yields each call that ended, one
-    /// at a time.
+    /// Pops top entries that have reached their reconvergence point. Returns the next call that
+    /// ended thereby, or `None` if the top entry can execute.
     pub fn settle(&mut self) -> Option<Returned> {
         loop {
             let top = self.top;
@@ -246,7 +256,7 @@ impl SimtStack {
             }
             self.jumps = 0;
             self.pop();
-            self.met |= self.below.is_empty();
+            self.reconverged |= self.below.is_empty();
             if let Some(call) = top.call {
                 return Some(Returned {
                     call,
@@ -257,7 +267,7 @@ impl SimtStack {
         }
     }
 
-    /// Lanes end. Entries left without lanes go when they come to the top.
+    /// Removes lanes that exit. Entries without lanes are popped when they reach the top.
     pub fn exit(&mut self, lanes: LaneMask) {
         self.jumps = 0;
         self.top.lanes &= !lanes;
@@ -266,12 +276,12 @@ impl SimtStack {
         }
     }
 
-    /// Entries.
+    /// Number of entries including the top.
     pub fn len(&self) -> usize {
         self.below.len() + usize::from(self.top.lanes != 0)
     }
 
-    /// The entries, bottom first.
+    /// Entries from bottom to top.
     pub fn entries(&self) -> impl DoubleEndedIterator<Item = StackEntry> + '_ {
         let top = (self.top.lanes != 0).then_some(&self.top);
         self.below.iter().chain(top).map(|e| StackEntry {
@@ -283,7 +293,7 @@ impl SimtStack {
         })
     }
 
-    /// The spinning part, if any lanes jump back while others wait.
+    /// Description of the spinning split, if lanes jump backward while others wait.
     pub fn spin(&self) -> Option<Spin> {
         let (below, top) = (self.below.last()?, &self.top);
         let waiting = self.below.iter().fold(0, |m, e| m | e.lanes) & !top.lanes;

@@ -1,10 +1,10 @@
-//! The state of one warp: registers, predicates, carry, stack, local memory.
+//! State of one warp: registers, predicates, carry flags, SIMT stack and local memory.
 
 use crate::launch::KernelLaunch;
 use crate::memory::atomic::AtomicDst;
-use crate::state::barrier::{BarrierRelease, BarrierTable, PendingBarrier};
+use crate::state::barrier::{BarrierRelease, BarrierTable, PendingBarrier, ReductionTarget};
 use crate::state::block::BlockState;
-use crate::state::call_stack::Stacks;
+use crate::state::call_stack::CallStacks;
 use crate::state::member_mask::named_by;
 use crate::state::registers::{Lanes32, RegFile, blend, map_lanes};
 use crate::state::spin::{JumpBack, SpinWatch};
@@ -13,40 +13,44 @@ use std::fmt::Write as _;
 use warploom_base::{Digest, Dim3, LaneMask, Pc, WARP_SIZE, fetch_ahead, lanes_of};
 use warploom_ir::{BarrierKind, Dst};
 
-/// A warp in execution. What every instruction looks at comes first, in two lines of the host's
-/// cache: in a machine of hundreds of warps they are seldom close to the core.
+/// A warp in execution.
+///
+/// The fields that every instruction reads come first and fill two cache lines of the host. With
+/// hundreds of warps they are rarely in the nearest cache.
 #[derive(Clone, Debug)]
 #[repr(C, align(128))]
 pub struct WarpState {
     pub(crate) stack: SimtStack,
     pub(crate) regs: RegFile,
     pub(crate) pending: Option<Pending>,
-    /// The condition code's carry, one bit per lane.
+    /// Carry flag of the condition code, one bit per lane.
     pub(crate) carry: LaneMask,
     pub(crate) exited: LaneMask,
-    /// Lanes that exist: all but in the last warp of a block.
+    /// Lanes that have a thread. All 32, except in the last warp of a block.
     pub(crate) present: LaneMask,
-    /// Local memory: word `w` of all lanes at `local[w]`. Grows up to the program's frame.
+    /// Local memory: word `w` of all lanes is `local[w]`. Grows up to the size of the program's
+    /// frame.
     pub(crate) local: Vec<Lanes32>,
-    /// Bytes of local memory that were written, one mask of lanes per byte, when checked.
+    /// Lanes that have written each byte of local memory. Empty unless uninitialised loads are
+    /// checked.
     pub(crate) local_written: Vec<LaneMask>,
     pub(crate) tid: [Lanes32; 3],
     pub(crate) warp_index: u32,
-    pub(crate) stacks: Stacks,
-    /// The instruction of the barrier at which the warp waits.
+    pub(crate) stacks: CallStacks,
+    /// Program counter of the barrier at which the warp waits.
     pub(crate) pending_at: Pc,
-    /// Where the result of the barrier goes for which the warp waits, of lanes that came to it at
-    /// other instructions.
-    pub(crate) pending_parts: Vec<(LaneMask, Dst)>,
+    /// Lanes that arrived at the pending barrier through other instructions, with the destination
+    /// of the reduction's result in each.
+    pub(crate) pending_parts: Vec<ReductionTarget>,
     pub(crate) spins: SpinWatch,
 }
 
-/// Why a warp cannot execute anything.
+/// Reason for which a warp cannot execute anything.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Pending {
-    /// It waits at a block barrier.
+    /// The warp waits at a block barrier.
     Barrier(PendingBarrier),
-    /// Each of its lanes waits for another one.
+    /// Each lane waits for another lane.
     Stuck,
 }
 
@@ -65,7 +69,7 @@ impl Default for WarpState {
             tid: [Lanes32::ZERO; 3],
             warp_index: 0,
             pending: None,
-            stacks: Stacks::EMPTY,
+            stacks: CallStacks::EMPTY,
             pending_at: Pc(0),
             pending_parts: Vec::new(),
             spins: SpinWatch::default(),
@@ -74,14 +78,15 @@ impl Default for WarpState {
 }
 
 impl WarpState {
-    /// A warp that is done; `reset` it before use.
+    /// Creates a finished warp. Call [`Self::reset`] before use.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Becomes warp `warp_index` of a block at its start. Registers and local memory are zero.
+    /// Turns the state into that of warp `warp_index` of a block at its start. Registers and local
+    /// memory become zero.
     pub fn reset(&mut self, ctx: &KernelLaunch, _block: &BlockState, warp_index: u32) {
-        // One slot more than the code uses: a 64-bit view of any slot stays inside.
+        // One slot more than the code uses, so that a 64-bit view of any slot stays inside.
         self.regs.reset(
             ctx.program.reg_slots as usize + 1,
             ctx.program.preds as usize,
@@ -109,11 +114,11 @@ impl WarpState {
         self.set_threads(ctx.block, ctx.block.point(first.into()));
     }
 
-    /// Lanes run the threads of a block from `first` on, in order.
+    /// Assigns the threads of a block to the lanes in order, starting with `first`.
     fn set_threads(&mut self, block: Dim3, first: Dim3) {
         let [x, y, z] = &mut self.tid;
         if first.x + WARP_SIZE as u32 <= block.x {
-            // In one row, as mostly.
+            // The usual case: all lanes are in one row of the block.
             for lane in 0..WARP_SIZE {
                 x.0[lane] = first.x + lane as u32;
             }
@@ -127,8 +132,8 @@ impl WarpState {
         }
     }
 
-    /// Becomes a warp of the given threads, at most 32, in lanes from 0 on. They need not exist in
-    /// the block: for asking what a thread would do.
+    /// Turns the state into that of a warp with the given threads, at most 32, assigned to lanes
+    /// from 0 on. The threads need not exist in the block. Used to ask what a thread would do.
     pub fn reset_to(&mut self, ctx: &KernelLaunch, block: &BlockState, threads: &[Dim3]) {
         self.reset(ctx, block, 0);
         self.present = ((1_u64 << threads.len().min(WARP_SIZE)) - 1) as LaneMask;
@@ -140,43 +145,43 @@ impl WarpState {
         }
     }
 
-    /// It will execute soon: fetches the two lines of the host's cache that every instruction looks
-    /// at.
+    /// Prefetches the two cache lines of the host that every instruction reads. Called before the
+    /// warp executes.
     #[inline(always)]
     pub fn fetch_ahead(&self) {
         fetch_ahead(&self.stack);
         fetch_ahead(&self.pending);
     }
 
-    /// Next instruction, `None` when every lane ended.
+    /// Program counter of the next instruction. `None` if every lane has exited.
     #[inline(always)]
     pub fn pc(&self) -> Option<Pc> {
         self.stack.top().map(|(pc, _)| pc)
     }
 
-    /// Lanes that execute the next instruction, before its guard.
+    /// Lanes that execute the next instruction, before its guard predicate is applied.
     #[inline(always)]
     pub fn active_mask(&self) -> LaneMask {
         self.stack.top().map_or(0, |(_, lanes)| lanes)
     }
 
-    /// Every lane ended.
+    /// True if every lane has exited.
     #[inline(always)]
     pub fn is_done(&self) -> bool {
         self.stack.top().is_none()
     }
 
-    /// Lanes that exist and have not ended.
+    /// Lanes that have a thread which has not exited.
     pub fn unexited(&self) -> LaneMask {
         self.present & !self.exited
     }
 
-    /// Index in the block.
+    /// Index of the warp in its block.
     pub fn warp_index(&self) -> u32 {
         self.warp_index
     }
 
-    /// Thread in the block that a lane runs.
+    /// Index in the block of the thread that a lane runs.
     pub fn thread(&self, lane: usize) -> Dim3 {
         Dim3::new(
             self.tid[0].0[lane],
@@ -185,7 +190,8 @@ impl WarpState {
         )
     }
 
-    /// Stores the old values of a deferred atomic in its destination.
+    /// Writes the old values that a deferred atomic operation returned to its destination register,
+    /// in the lanes of `mask`.
     pub fn write_atomic_result(&mut self, dst: AtomicDst, mask: LaneMask, old: &[u64; WARP_SIZE]) {
         let slot = dst.reg.0 as usize;
         if dst.wide {
@@ -195,18 +201,19 @@ impl WarpState {
         }
     }
 
-    /// Each of the warp's lanes that have not ended waits for another one of them: the warp never
-    /// goes on.
+    /// True if each lane that has not exited waits for another of these lanes, so that the warp can
+    /// never continue.
     pub fn is_stuck(&self) -> bool {
         self.pending == Some(Pending::Stuck)
     }
 
-    /// The warp can execute nothing now, though it has not ended.
+    /// True if the warp cannot execute anything now although it has not finished.
     pub fn is_pending(&self) -> bool {
         self.pending.is_some()
     }
 
-    /// A barrier at which the warp waited completed: reductions write their destination.
+    /// Releases the warp from the barrier at which it waits and writes the result of a barrier
+    /// reduction. Does nothing if the warp waits at another barrier.
     pub fn finish_barrier(&mut self, release: &BarrierRelease) {
         let Some(Pending::Barrier(barrier)) = self.pending else {
             return;
@@ -215,18 +222,20 @@ impl WarpState {
             return;
         }
         self.pending = None;
-        self.put_reduced(barrier.kind, (barrier.lanes, barrier.dst), release);
+        self.write_reduction(barrier.kind, barrier.target, release);
         while let Some(part) = self.pending_parts.pop() {
-            self.put_reduced(barrier.kind, part, release);
+            self.write_reduction(barrier.kind, part, release);
         }
     }
 
-    fn put_reduced(
+    /// Writes the result of a barrier reduction to one destination.
+    fn write_reduction(
         &mut self,
         kind: BarrierKind,
-        (lanes, dst): (LaneMask, Dst),
+        target: ReductionTarget,
         release: &BarrierRelease,
     ) {
+        let ReductionTarget { lanes, dst } = target;
         let truth = |yes: bool| if yes { LaneMask::MAX } else { 0 };
         match (kind, dst) {
             (BarrierKind::RedPopc, Dst::Reg(reg)) => {
@@ -243,10 +252,10 @@ impl WarpState {
         }
     }
 
-    /// The running split, which has just jumped back, spins.
+    /// Records a backward jump of the running split. Returns true if the split spins.
     pub(crate) fn is_spinning(&mut self, jump: JumpBack) -> bool {
         let mut watch = std::mem::take(&mut self.spins);
-        if self.stack.take_met() {
+        if self.stack.take_reconverged() {
             watch.restart();
         }
         let spins = watch.jumped(jump, || self.state());
@@ -254,18 +263,20 @@ impl WarpState {
         spins
     }
 
-    /// Makes room for local memory up to `rows` words. Untouched words read as zero.
+    /// Extends local memory to at least `rows` words per lane. New words are zero.
     pub(crate) fn grow_local(&mut self, rows: usize) {
         if self.local.len() < rows {
             self.local.resize(rows, Lanes32::ZERO);
         }
     }
 
+    /// Byte of a lane's local memory. Bytes that were never written are zero.
     pub(crate) fn local_byte(&self, lane: usize, at: usize) -> u8 {
         let row = self.local.get(at / 4);
         row.map_or(0, |row| row.0[lane].to_le_bytes()[at % 4])
     }
 
+    /// Writes a byte of a lane's local memory.
     pub(crate) fn set_local_byte(&mut self, lane: usize, at: usize, byte: u8) {
         self.grow_local(at / 4 + 1);
         let word = &mut self.local[at / 4].0[lane];
@@ -274,6 +285,7 @@ impl WarpState {
         *word = u32::from_le_bytes(bytes);
     }
 
+    /// Records that a lane has written bytes of its local memory.
     pub(crate) fn mark_local(&mut self, lane: usize, at: usize, bytes: usize) {
         if self.local_written.len() < at + bytes {
             self.local_written.resize(at + bytes, 0);
@@ -283,6 +295,7 @@ impl WarpState {
             .for_each(|lanes| *lanes |= 1 << lane);
     }
 
+    /// True if a lane has written all of the given bytes of its local memory.
     pub(crate) fn local_is_written(&self, lane: usize, at: usize, bytes: usize) -> bool {
         let written = |at| {
             self.local_written
@@ -292,25 +305,25 @@ impl WarpState {
         (at..at + bytes).all(written)
     }
 
-    /// The entries of the divergence stack, bottom first.
+    /// Entries of the SIMT stack, from bottom to top.
     pub fn stack(&self) -> Vec<StackEntry> {
         self.stack.entries().collect()
     }
 
-    /// Entries of the divergence stack.
+    /// Number of entries of the SIMT stack.
     pub fn stack_depth(&self) -> usize {
         self.stack.len()
     }
 
-    /// Lanes that jump back again and again while others of the warp wait for them: after very many
-    /// jumps, a spin lock within the warp is likely, which such a stack cannot run.
+    /// Lanes that repeatedly jump backward while other lanes of the warp wait for them. After very
+    /// many jumps a spin lock within the warp is likely, which a stack without independent progress
+    /// cannot execute.
     pub fn spin(&self) -> Option<Spin> {
         self.stack.spin()
     }
 
-    /// A number that two equal states of the warp share: registers, predicates, place, and how long
-    /// its splits have spun. A warp that comes back to a state while nothing else changes will do
-    /// so for ever.
+    /// Hash of the warp's state, including how long its splits have spun. Equal states have equal
+    /// hashes. A warp that returns to a state while nothing else changes repeats it forever.
     pub fn fingerprint(&self) -> u64 {
         let mut digest = Digest::new();
         digest.u64(self.state());
@@ -318,7 +331,7 @@ impl WarpState {
         digest.finish()
     }
 
-    /// A number that two states share that differ at most in how long splits have spun.
+    /// Hash of the warp's state, without how long its splits have spun.
     fn state(&self) -> u64 {
         let mut digest = Digest::new();
         self.regs.digest(&mut digest);
@@ -333,8 +346,8 @@ impl WarpState {
         digest.finish()
     }
 
-    /// What the warp waits for, in words: the barrier of its block, or what
-    /// [`Self::describe`] says.
+    /// Describes the reason for which the warp waits: the barrier of its block, or the text of
+    /// [`Self::describe`].
     pub fn describe_wait(&self, ctx: &KernelLaunch, barriers: &BarrierTable) -> String {
         match self.pending {
             Some(Pending::Barrier(at)) => format!(
@@ -342,7 +355,7 @@ impl WarpState {
                 lane_list(
                     self.pending_parts
                         .iter()
-                        .fold(at.lanes, |all, part| all | part.0)
+                        .fold(at.target.lanes, |all, part| all | part.lanes)
                 ),
                 ctx.line(self.pending_at),
                 barriers.describe(at.id)
@@ -351,7 +364,8 @@ impl WarpState {
         }
     }
 
-    /// Where the warp is, in words: which lanes run, which wait for them and where, with PTX lines.
+    /// Describes the position of the warp with PTX lines: the lanes that run, and the lanes that
+    /// wait for them.
     pub fn describe(&self, ctx: &KernelLaunch) -> String {
         let mut text = String::new();
         let mut inner: LaneMask = 0;
@@ -383,10 +397,10 @@ impl WarpState {
         text
     }
 
-    /// Whom lanes wait for that stand at `pc`.
+    /// Describes for which lanes the lanes waiting at `pc` wait.
     fn waited_for(&self, ctx: &KernelLaunch, pc: Option<Pc>, lanes: LaneMask) -> String {
         let inst = pc.and_then(|pc| ctx.program.insts.get(pc.index()));
-        let missing = inst.map_or(0, |inst| named_by(self, ctx, inst, lanes)) & !lanes;
+        let missing = inst.map_or(0, |inst| named_by(&self.regs, ctx, inst, lanes)) & !lanes;
         match missing & self.unexited() {
             0 => "for the others".to_owned(),
             missing => format!("for lanes {}", lane_list(missing)),
@@ -394,7 +408,7 @@ impl WarpState {
     }
 }
 
-/// The lanes of a mask as ranges: `0-7, 12`.
+/// Formats the lanes of a mask as ranges, such as `0-7, 12`.
 fn lane_list(mask: LaneMask) -> String {
     let mut ranges: Vec<(usize, usize)> = Vec::new();
     for lane in lanes_of(mask) {
@@ -403,9 +417,12 @@ fn lane_list(mask: LaneMask) -> String {
             _ => ranges.push((lane, lane)),
         }
     }
-    let text = |&(first, last): &(usize, usize)| match first == last {
-        true => first.to_string(),
-        false => format!("{first}-{last}"),
+    let text = |&(first, last): &(usize, usize)| {
+        if first == last {
+            first.to_string()
+        } else {
+            format!("{first}-{last}")
+        }
     };
     ranges.iter().map(text).collect::<Vec<_>>().join(", ")
 }
@@ -415,7 +432,8 @@ mod tests {
     use super::WarpState;
     use warploom_base::{Dim3, WARP_SIZE};
 
-    /// Each lane's thread comes after that of the lane before, also past the block's end.
+    /// Each lane runs the thread that follows the thread of the previous lane, also past the end of
+    /// the block.
     #[test]
     fn lanes_run_threads_in_order() {
         for block in [

@@ -1,61 +1,63 @@
-//! Splits of a diverged warp that wait for each other: which one runs instead, who goes on without
-//! whom, who runs together again.
+//! Splits of a diverged warp that wait for each other: the choice of the split that runs instead,
+//! the release of lanes from a reconvergence point, and the merging of splits at the same
+//! instruction.
 //!
-//! Everything here works on the entries of a [`SimtStack`] as the forest that its invariant says
-//! they are. It is needed only where a split has to wait for lanes that are elsewhere: at an
-//! operation of the warp, at a block barrier, or because it spins. Sources: `docs/divergence.md`.
+//! All functions treat the entries of a [`SimtStack`] as the forest that its invariant describes.
+//! They are needed only if a split waits for lanes elsewhere: at a warp-wide operation, at a block
+//! barrier, or because it spins. Sources: `docs/divergence.md`.
 
 use super::{Entry, FUNCTION_END, Returned, SimtStack};
 use warploom_base::{LaneMask, Pc};
 
-/// Lanes that leave a place where they wait for others of their warp to meet them.
+/// Lanes that leave a reconvergence point at which they waited for other lanes of their warp.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Released {
-    /// They are a split of their own.
+    /// The lanes form a split of their own.
     Split,
-    /// They had returned from a function before the others: the call has ended for them.
+    /// The lanes had returned from a function before the others. For them the call has ended.
     Returned(Returned),
 }
 
-/// Which of the splits that can run is taken.
+/// Choice among the splits that can run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Choice {
-    /// The one that ran last, as the stack would.
+    /// The split that ran last, as on a stack.
     Youngest,
-    /// The one that has not run for longest, of those without lanes of the mask.
+    /// The split that has not run for the longest time, among those without lanes of the mask.
     OldestBut(LaneMask),
 }
 
 impl SimtStack {
-    /// Changes the list of all entries, bottom first; the last one is the top afterwards.
+    /// Applies a change to the list of all entries, from bottom to top. The last one then becomes
+    /// the top.
     fn edit<R>(&mut self, change: impl FnOnce(&mut Vec<Entry>) -> R) -> R {
         self.below.push(self.top);
         self.below.retain(|entry| entry.lanes != 0);
         let result = change(&mut self.below);
         self.top = self.below.pop().unwrap_or(Entry::EMPTY);
-        self.met |= self.below.is_empty();
+        self.reconverged |= self.below.is_empty();
         result
     }
 
-    /// The top's lanes wait for others at its instruction.
+    /// Marks the top entry as waiting for other lanes at its instruction.
     pub fn wait(&mut self) {
         self.top.waits = true;
     }
 
-    /// Parts the top's lanes: `lanes` remain at the top's instruction, the others go to `next`,
-    /// the instruction after it, where all of them meet again.
-    pub fn stay(&mut self, lanes: LaneMask, next: Pc) {
+    /// Splits the lanes of the top entry: `lanes` remain at its instruction. The others continue at
+    /// `next`, the instruction after it, where all of them reconverge.
+    pub fn split_off_rest(&mut self, lanes: LaneMask, next: Pc) {
         let (pc, gone) = (self.top.pc, self.top.lanes & !lanes);
         if lanes != 0 && gone != 0 {
             self.diverge(&[(next, gone), (pc, lanes)], Some(next));
         }
     }
 
-    /// Brings a split that can run to the top, if there is one. Finished entries may then stand at
-    /// the top: the caller settles them.
+    /// Moves a split that can run to the top. Returns false if there is none. The caller must
+    /// settle the stack, since the top may be an entry that has reached its reconvergence point.
     pub fn choose(&mut self, choice: Choice) -> bool {
         self.edit(|list| {
-            normalise(list);
+            normalize(list);
             let mut can_run = (0..list.len()).filter(|&at| is_leaf(list, at) && !list[at].waits);
             let chosen = match choice {
                 Choice::Youngest => can_run.next_back(),
@@ -65,7 +67,7 @@ impl SimtStack {
         })
     }
 
-    /// Lets the youngest split that waits look again whether it can go on.
+    /// Lets the youngest waiting split check again whether it can continue.
     pub fn retry(&mut self) {
         self.edit(|list| {
             let waits = |&at: &usize| is_leaf(list, at) && list[at].waits;
@@ -76,29 +78,32 @@ impl SimtStack {
         });
     }
 
-    /// Lets lanes leave a place where they wait to meet others: of the last place in the list at
-    /// which some of `wanted` are, else of the last one at which any are.
+    /// Releases lanes from a reconvergence point at which they wait for others. Takes the last
+    /// entry in the list whose waiting lanes include some of `wanted`, or else the last one with
+    /// any waiting lanes. Returns `None` if no lanes can be released.
     pub fn release(&mut self, wanted: LaneMask) -> Option<Released> {
         self.edit(|list| {
             let of = |wanted: LaneMask| {
                 let some = |&at: &usize| {
-                    !is_leaf(list, at) && at_meeting(list, at) & wanted != 0 && can_leave(list, at)
+                    !is_leaf(list, at)
+                        && waiting_at_reconvergence(list, at) & wanted != 0
+                        && can_release(list, at)
                 };
                 (0..list.len()).rfind(some)
             };
             let at = of(wanted).or_else(|| of(LaneMask::MAX))?;
-            Some(leave_meeting(list, at))
+            Some(release_waiting(list, at))
         })
     }
 
-    /// Splits with some of these lanes look again whether they can go on.
+    /// Lets all splits that contain some of `lanes` check again whether they can continue.
     pub fn wake(&mut self, lanes: LaneMask) {
         let some = |entry: &&mut Entry| entry.lanes & lanes != 0;
         let woken = self.below.iter_mut().filter(some);
         woken.for_each(|entry| entry.waits = false);
     }
 
-    /// Splits that wait besides the top, with where they are.
+    /// Waiting splits other than the top, with their program counters.
     pub fn waiting(&self) -> impl Iterator<Item = (Pc, LaneMask)> + '_ {
         let waits = |entry: &&Entry| entry.waits && entry.lanes != 0;
         self.below
@@ -107,9 +112,9 @@ impl SimtStack {
             .map(|entry| (entry.pc, entry.lanes))
     }
 
-    /// Lanes that waited at `pc` besides the top have executed the instruction together with it and
-    /// go on behind it; those of the entry that have not stay.
-    pub fn pass(&mut self, pc: Pc, lanes: LaneMask) {
+    /// Moves lanes that waited at `pc`, in a split other than the top, past the instruction that
+    /// they executed together with the top. The other lanes of the split keep waiting.
+    pub fn advance_waiting(&mut self, pc: Pc, lanes: LaneMask) {
         let next = Pc(pc.0 + 1);
         let passes = |e: &Entry| e.waits && e.pc == pc && e.lanes & lanes != 0;
         let Some(at) = self.below.iter().position(passes) else {
@@ -132,12 +137,12 @@ impl SimtStack {
         self.below.insert(at + 1, rest);
     }
 
-    /// Lets splits at one place run together, and drops those that have come to where they meet
-    /// others.
-    pub fn unite(&mut self) {
+    /// Merges splits at the same instruction and removes entries that have reached their
+    /// reconvergence point.
+    pub fn merge_splits(&mut self) {
         self.edit(|list| {
             let top = list.last().map_or(0, |top| top.lanes);
-            normalise(list);
+            normalize(list);
             if let Some(at) =
                 (0..list.len()).rfind(|&at| is_leaf(list, at) && list[at].lanes & top != 0)
             {
@@ -147,32 +152,33 @@ impl SimtStack {
     }
 }
 
-/// The end of the entries that stem from one.
+/// Index after the last descendant of an entry.
 fn end_of(list: &[Entry], at: usize) -> usize {
     let apart = |e: &Entry| e.lanes & list[at].lanes == 0;
     let stem = list[at + 1..].iter().position(apart);
     stem.map_or(list.len(), |count| at + 1 + count)
 }
 
+/// True if an entry has no descendants.
 fn is_leaf(list: &[Entry], at: usize) -> bool {
     end_of(list, at) == at + 1
 }
 
-/// The entry from which one stems.
+/// Index of the parent of an entry.
 fn parent_of(list: &[Entry], at: usize) -> Option<usize> {
     list[..at]
         .iter()
         .rposition(|e| e.lanes & list[at].lanes != 0)
 }
 
-/// Lanes of an entry that are where those that stem from it meet.
-fn at_meeting(list: &[Entry], at: usize) -> LaneMask {
+/// Lanes of an entry that have reached the point at which its descendants reconverge.
+fn waiting_at_reconvergence(list: &[Entry], at: usize) -> LaneMask {
     let stem = list[at + 1..end_of(list, at)].iter();
     list[at].lanes & !stem.fold(0, |lanes, e| lanes | e.lanes)
 }
 
-/// Makes an entry the last one, with all from which it stems before it and everything else as
-/// ordered as before.
+/// Moves an entry to the end of the list. Its ancestors stay before it, and the order of all other
+/// entries is kept.
 fn bring_to_end(list: &mut [Entry], mut at: usize) {
     let mut start = 0;
     while start < list.len() {
@@ -191,13 +197,14 @@ fn bring_to_end(list: &mut [Entry], mut at: usize) {
     }
 }
 
-/// Drops leaves that are where they meet others and unites splits at one place, as long as there
-/// are any.
-fn normalise(list: &mut Vec<Entry>) {
-    while drop_met(list) || unite_two(list) {}
+/// Removes leaves that have reached their reconvergence point and merges splits at the same
+/// instruction until nothing changes.
+fn normalize(list: &mut Vec<Entry>) {
+    while pop_reconverged(list) || merge_pair(list) {}
 }
 
-fn drop_met(list: &mut Vec<Entry>) -> bool {
+/// Removes one leaf that has reached its reconvergence point. Returns false if there is none.
+fn pop_reconverged(list: &mut Vec<Entry>) -> bool {
     let met = |&at: &usize| {
         let e = &list[at];
         e.pc == e.rpc && e.call.is_none() && is_leaf(list, at) && parent_of(list, at).is_some()
@@ -206,11 +213,12 @@ fn drop_met(list: &mut Vec<Entry>) -> bool {
     found.map(|at| list.remove(at)).is_some()
 }
 
-/// Unites two splits at one place that are within the same calls.
-fn unite_two(list: &mut Vec<Entry>) -> bool {
+/// Merges two splits at the same instruction and within the same calls. Returns false if there are
+/// none.
+fn merge_pair(list: &mut Vec<Entry>) -> bool {
     let runs = |at: usize| is_leaf(list, at) && !list[at].waits && list[at].call.is_none();
     let pair = (0..list.len()).filter(|&a| runs(a)).find_map(|a| {
-        let same = |&b: &usize| runs(b) && list[a].pc == list[b].pc && can_unite(list, a, b);
+        let same = |&b: &usize| runs(b) && list[a].pc == list[b].pc && can_merge(list, a, b);
         (a + 1..list.len()).find(same).map(|b| (a, b))
     });
     let Some((a, b)) = pair else { return false };
@@ -233,14 +241,14 @@ fn unite_two(list: &mut Vec<Entry>) -> bool {
     true
 }
 
-/// No call has been entered by one of two splits without the other.
-fn can_unite(list: &[Entry], a: usize, b: usize) -> bool {
+/// True if no call was entered by only one of two splits.
+fn can_merge(list: &[Entry], a: usize, b: usize) -> bool {
     let lanes = list[a].lanes | list[b].lanes;
     let apart = |e: &&Entry| e.lanes & lanes != 0 && e.lanes & lanes != lanes;
     list.iter().filter(apart).all(|e| e.call.is_none())
 }
 
-/// The call within which an entry is, itself included.
+/// Index of the innermost call that contains an entry, which may be the entry itself.
 fn call_around(list: &[Entry], mut at: usize) -> Option<usize> {
     while list[at].call.is_none() {
         at = parent_of(list, at)?;
@@ -248,17 +256,18 @@ fn call_around(list: &[Entry], mut at: usize) -> Option<usize> {
     Some(at)
 }
 
-/// Lanes that wait at the meeting place of an entry could go on there.
-fn can_leave(list: &[Entry], at: usize) -> bool {
+/// True if lanes that wait at the reconvergence point of an entry's descendants can continue from
+/// there.
+fn can_release(list: &[Entry], at: usize) -> bool {
     list[at].pc != FUNCTION_END || call_around(list, at).is_some()
 }
 
-/// Lets the lanes at the meeting place of an entry go on without the others.
-fn leave_meeting(list: &mut Vec<Entry>, mut at: usize) -> Released {
-    let lanes = at_meeting(list, at);
+/// Releases the lanes that wait at the reconvergence point of an entry's descendants.
+fn release_waiting(list: &mut Vec<Entry>, mut at: usize) -> Released {
+    let lanes = waiting_at_reconvergence(list, at);
     if list[at].pc != FUNCTION_END {
         if list[at].call.is_some() {
-            at = part_from_call(list, at);
+            at = add_reconvergence_entry(list, at);
         }
         list[at].lanes &= !lanes;
         let (place, entry) = (end_of(list, at), list[at]);
@@ -277,9 +286,9 @@ fn leave_meeting(list: &mut Vec<Entry>, mut at: usize) -> Released {
     })
 }
 
-/// Makes an entry of its own for the place where lanes of a call meet, so that the call keeps one
-/// entry, in which all of its lanes are. Returns the new entry's place.
-fn part_from_call(list: &mut Vec<Entry>, at: usize) -> usize {
+/// Adds a reconvergence entry below a call's entry, so that the call keeps one entry with all of
+/// its lanes. Returns the index of the new entry.
+fn add_reconvergence_entry(list: &mut Vec<Entry>, at: usize) -> usize {
     let meeting = Entry {
         pc: list[at].pc,
         lanes: list[at].lanes,
@@ -303,13 +312,13 @@ mod tests {
         stack
     }
 
-    /// Lanes go different ways: the last of the groups runs.
+    /// Splits the top entry into groups, of which the last one runs.
     fn part(stack: &mut SimtStack, groups: &[(u32, LaneMask)], meet: Option<u32>) {
         let groups: Vec<_> = groups.iter().map(|&(pc, lanes)| (Pc(pc), lanes)).collect();
         stack.diverge(&groups, meet.map(Pc));
     }
 
-    /// Entries as (next instruction, lanes), bottom first.
+    /// Entries as (next instruction, lanes), from bottom to top.
     fn entries(stack: &SimtStack) -> Vec<(u32, LaneMask)> {
         let all = stack.below.iter().chain([&stack.top]);
         all.map(|e| (e.pc.0, e.lanes)).collect()
@@ -364,8 +373,9 @@ mod tests {
         let mut stack = warp();
         part(&mut stack, &[(10, 0b0001), (20, 0b1110)], Some(90));
         part(&mut stack, &[(10, 0b0010), (40, 0b1100)], Some(80));
-        stack.unite();
-        // The lanes at 10 meet the others at 90; those at 40 meet nobody at 80 any more.
+        stack.merge_splits();
+        // The lanes at 10 reconverge with the others at 90. The lanes at 40 no longer reconverge
+        // with any at 80.
         assert_eq!(entries(&stack), [(90, 15), (10, 3), (80, 12), (40, 12)]);
         assert_eq!(stack.below[1].rpc, Pc(90));
     }
@@ -413,7 +423,7 @@ mod tests {
         assert!(!stack.is_called());
     }
 
-    /// The call keeps one entry, so that its lanes can run together again.
+    /// The call keeps one entry, so that its lanes can be merged again.
     #[test]
     fn lanes_leave_a_place_in_a_function_within_their_call() {
         let mut stack = warp();
@@ -428,7 +438,7 @@ mod tests {
         );
         stack.advance(Pc(60));
         stack.wake(0b1110);
-        stack.unite();
+        stack.merge_splits();
         assert_eq!(stack.top(), Some((Pc(60), 0b1111)));
         assert!(stack.is_called());
     }
@@ -439,11 +449,11 @@ mod tests {
         part(&mut stack, &[(20, 0b0001), (10, 0b1110)], Some(90));
         stack.wait();
         assert!(stack.choose(Choice::Youngest));
-        stack.pass(Pc(10), 0b0110);
+        stack.advance_waiting(Pc(10), 0b0110);
         assert_eq!(entries(&stack), [(90, 15), (11, 14), (10, 8), (20, 1)]);
         assert_eq!(stack.waiting().collect::<Vec<_>>(), [(Pc(10), 0b1000)]);
-        stack.pass(Pc(10), 0b1000);
-        stack.unite();
+        stack.advance_waiting(Pc(10), 0b1000);
+        stack.merge_splits();
         assert_eq!(entries(&stack), [(90, 15), (11, 14), (20, 1)]);
     }
 }

@@ -1,11 +1,12 @@
-//! State spaces and the generic windows onto them.
+//! State spaces and their windows in the generic address space.
 
 use warploom_ir::{
     CONST_BASE, CONST_BYTES, GLOBAL_BASE, LOCAL_WINDOW, LOCAL_WINDOW_BYTES, MemSpace, PARAM_WINDOW,
     PARAM_WINDOW_BYTES, SHARED_WINDOW, SHARED_WINDOW_BYTES,
 };
 
-/// Start and size of a space's generic window; `None` where generic addresses are the space's own.
+/// Start and size of a state space's window in the generic address space. `None` if generic
+/// addresses equal the addresses of the space.
 pub(crate) fn window(space: MemSpace) -> Option<(u64, u64)> {
     match space {
         MemSpace::Shared => Some((SHARED_WINDOW, SHARED_WINDOW_BYTES)),
@@ -15,13 +16,15 @@ pub(crate) fn window(space: MemSpace) -> Option<(u64, u64)> {
     }
 }
 
-/// A generic address, or what it is in its space, lies in global memory: the others are lower.
+/// True if an address is in global memory. The windows of all other spaces are below it, and so are
+/// their own addresses.
 #[inline]
 pub(crate) const fn is_global(address: u64) -> bool {
     address >= GLOBAL_BASE
 }
 
-/// The space that a generic address lies in, and the address there.
+/// State space of a generic address, and the address in that space. `None` if the address is in no
+/// space.
 #[inline]
 pub(crate) fn resolve(address: u64) -> Option<(MemSpace, u64)> {
     if is_global(address) {
