@@ -53,7 +53,8 @@ pub fn guess_tlp(kernel: &Kernel, gpu: &GpuSpec, max_tlp: u32, guess: &Guess) ->
     opt_tlp(&segments, warps, max_tlp, &machine)
 }
 
-/// Returns latency and issue interval of an instruction, which depend on its operation and type.
+/// Returns latency and issue interval of an instruction, which depend on its operation and type
+/// (docs/model/sm.md, Instruction classes).
 fn timing(inst: &Instruction, units: &UnitSpecs) -> OpTiming {
     const SIMPLE: OpTiming = OpTiming {
         latency_cycles: 1,

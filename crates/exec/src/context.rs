@@ -64,7 +64,7 @@ impl LaunchContext {
     pub fn ahead(&self) -> Ahead {
         let of_code = self.code.iter().map(|decoded| Ahead::of(decoded.inst.op));
         if self.checks == Checks::default() {
-            of_code.min().unwrap_or(Ahead::Noted)
+            of_code.min().unwrap_or(Ahead::Kept)
         } else {
             Ahead::Never
         }

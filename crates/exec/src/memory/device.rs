@@ -13,7 +13,6 @@ mod services;
 pub use address_space::PAGE_BYTES;
 pub(crate) use address_space::block_of;
 
-use crate::ahead::Notes;
 use address_space::{AddressSpace, LIVE, NO_PAGE, NUMBER, page_parts, page_spans};
 use warploom_base::Digest;
 use warploom_ir::{CONST_BASE, CONST_BYTES, GLOBAL_BASE};
@@ -94,8 +93,6 @@ pub struct DeviceMemory {
     track: bool,
     /// True if kernels may access any address that shares a protection unit with an allocation.
     coarse_protection: bool,
-    /// Who accessed what, while SMs run ahead of each other.
-    pub(crate) notes: Notes,
 }
 
 /// Result of checking an access against the table of allocations.
@@ -121,7 +118,6 @@ impl DeviceMemory {
             allocated: 0,
             track: false,
             coarse_protection: false,
-            notes: Notes::default(),
         }
     }
 
@@ -257,20 +253,6 @@ impl DeviceMemory {
         space.mark(allocation);
         self.allocated -= allocation.bytes.max(1).next_multiple_of(ALLOC_ALIGN);
         Ok(())
-    }
-
-    /// Processes that have an address space.
-    pub(crate) fn spaces(&self) -> usize {
-        self.spaces.len()
-    }
-
-    /// The allocation that an address is in, with its number.
-    #[inline]
-    pub(crate) fn holding(&self, asid: u8, address: u64) -> Option<(usize, &Allocation)> {
-        let space = self.spaces.get(usize::from(asid))?;
-        let number = space.candidate_number(address)?;
-        let allocation = &space.allocations[number];
-        (address - allocation.base < allocation.bytes).then_some((number, allocation))
     }
 
     /// Allocations of a process, sorted by address.

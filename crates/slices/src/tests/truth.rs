@@ -9,7 +9,8 @@ use warploom_exec::{
     BlockState, DeviceMemory, Env, LaunchContext, LaunchSpec, MemPort, StepOut, WarpState,
     WriteLog, step,
 };
-use warploom_ir::{Program, lower};
+use warploom_ir::Program;
+use warploom_lower::lower;
 
 /// The number of words of the input array, all of which are small.
 pub const WORDS: usize = 1024;

@@ -92,14 +92,8 @@ impl AddressSpace {
     /// Last allocation that starts at or before `address`.
     #[inline]
     pub fn candidate(&self, address: u64) -> Option<&Allocation> {
-        self.allocations.get(self.candidate_number(address)?)
-    }
-
-    /// Index of the last allocation that starts at or before `address`.
-    #[inline]
-    pub fn candidate_number(&self, address: u64) -> Option<usize> {
         let after = self.allocations.partition_point(|a| a.base <= address);
-        after.checked_sub(1)
+        self.allocations.get(after.checked_sub(1)?)
     }
 }
 
