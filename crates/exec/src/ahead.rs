@@ -3,6 +3,7 @@
 //! in lines that they read.
 
 use crate::block::BlockState;
+use crate::fault::Checks;
 use crate::launch::LaunchContext;
 use crate::log::{LINE_SHIFT, MemPort, WriteLog};
 use crate::machine::Machine;
@@ -17,25 +18,34 @@ use warploom_ir::{MemSpace, Op};
 /// Bytes of the words of half a warp that lie in a row.
 const HALF_ROW: u64 = WARP_SIZE as u64 / 2 * 4;
 
-/// Whether SMs may execute an instruction, or all of a kernel, before others have come to its cycle.
+/// How far SMs may run ahead of each other at an instruction, or in a whole kernel.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Ahead {
-    /// Not at all.
+    /// Not at all: SMs and the memory system advance cycle by cycle.
     Never,
-    /// While what they load is kept, to be loaded again, and what atomics bring back is not read
-    /// before these have acted.
-    Kept,
+    /// Up to the cycle in which the instruction issues: it needs memory with all stores and atomics
+    /// of earlier cycles, because what it reads cannot be read again later.
+    Settled,
+    /// Past the instruction. A load from global memory can be repeated, and the result of an atomic
+    /// arrives later.
+    Repeated,
 }
 
 impl Ahead {
-    pub(crate) fn of(op: Op) -> Self {
+    /// The rule for an instruction of a launch with these checks.
+    pub(crate) fn of(op: Op, checks: Checks) -> Self {
+        let shared = |space| space == MemSpace::Shared;
         match op {
-            Op::LdMatrix(space, _) | Op::StMatrix(space, _) if space != MemSpace::Shared => {
-                Self::Never
+            // Texture requests skip the delay before L2 that lets the memory system run ahead.
+            Op::Tex { .. } | Op::Tld4 { .. } => Self::Never,
+            Op::Surf { .. } | Op::CopyAsync { .. } | Op::System(_) => Self::Settled,
+            Op::LdMatrix(space, _) | Op::StMatrix(space, _) if !shared(space) => Self::Settled,
+            Op::Mbarrier(space, _) if !shared(space) => Self::Settled,
+            // Whether bytes were written is checked when the load issues.
+            Op::Ld(space, ..) | Op::Atom(space, ..) if checks.uninitialised && !shared(space) => {
+                Self::Settled
             }
-            Op::CopyAsync { .. } | Op::Mbarrier(..) | Op::System(_) => Self::Never,
-            Op::Tex { .. } | Op::Tld4 { .. } | Op::Surf { .. } => Self::Never,
-            _ => Self::Kept,
+            _ => Self::Repeated,
         }
     }
 }

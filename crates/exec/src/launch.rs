@@ -276,13 +276,21 @@ impl LaunchContext {
         self.asid
     }
 
-    /// How SMs may run its warps ahead of each other.
+    /// How far SMs may run ahead of each other in the kernel: as its most demanding instruction
+    /// allows.
     pub fn ahead(&self) -> Ahead {
-        let of_code = self.code.iter().map(|decoded| Ahead::of(decoded.inst.op));
-        match self.checks == Checks::default() {
-            true => of_code.min().unwrap_or(Ahead::Kept),
-            false => Ahead::Never,
-        }
+        let of_code = self.code.iter().map(|decoded| self.ahead_of(decoded));
+        of_code.min().unwrap_or(Ahead::Repeated)
+    }
+
+    /// True if the instruction needs memory with all stores and atomics of earlier cycles.
+    pub fn needs_settled(&self, pc: Pc) -> bool {
+        let decoded = self.code.get(pc.index());
+        decoded.is_some_and(|decoded| self.ahead_of(decoded) == Ahead::Settled)
+    }
+
+    fn ahead_of(&self, decoded: &Decoded) -> Ahead {
+        Ahead::of(decoded.inst.op, self.checks)
     }
 
     /// Optional checks in force.

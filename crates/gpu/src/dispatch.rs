@@ -149,6 +149,15 @@ impl InFlight {
         }
     }
 
+    /// Timed blocks before the next gap that are not among those that the block policy looks at.
+    fn before_gap(&self) -> u64 {
+        let open = self.timing.as_ref().map(|timing| {
+            let open = timing.stretches.open(self.next_rank, self.blocks);
+            open.end - open.start
+        });
+        open.unwrap_or(self.blocks - self.next_rank)
+    }
+
     /// Ranks that come next and are not timed.
     #[inline]
     fn gap(&self) -> Option<Range<u64>> {

@@ -6,9 +6,10 @@ mod support;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use support::{Ahead, Grid, Seen, kernel, run_together, spec};
+use support::{Ahead, Drawn, Grid, Seen, kernel, run_drawn, run_together, spec};
 use warploom_base::Cycle;
 use warploom_config::{Base, Multiprogram, resolve};
+use warploom_gpu::Stretches;
 use warploom_ir::Program;
 
 /// More blocks than SMs, and fewer than would fit; more than fit; more than fit, of so many warps
@@ -187,6 +188,71 @@ setp.lt.u32 %p1, %r6, 8;
 st.global.u32 [%rd3], %r5;
 ";
 
+/// Words of the next block come to shared memory by asynchronous copies.
+const COPIED: &str = "\
+.shared .align 8 .b8 own[2048];
+mov.u32 %r8, own;
+mad.lo.u32 %r8, %r2, 8, %r8;
+L:
+cp.async.ca.shared.global [%r8], [%rd2], 4;
+cp.async.commit_group;
+mad.lo.u32 %r5, %r5, 3, %r6;
+cp.async.wait_group 0;
+ld.shared.u32 %r7, [%r8];
+mad.lo.u32 %r5, %r5, 3, %r7;
+st.global.u32 [%rd1], %r5;
+add.u32 %r6, %r6, 1;
+setp.lt.u32 %p1, %r6, 12;
+@%p1 bra L;
+st.global.u32 [%rd3], %r5;
+";
+
+/// Threads arrive at a barrier object of their block and look whether a phase has ended.
+const ARRIVED: &str = "\
+.shared .align 8 .b64 barrier;
+setp.eq.u32 %p1, %r2, 0;
+@%p1 mbarrier.init.shared.b64 [barrier], 100;
+bar.sync 0;
+L:
+mbarrier.arrive.shared.b64 %rd6, [barrier];
+ld.global.u32 %r7, [%rd2];
+mad.lo.u32 %r5, %r5, 3, %r7;
+st.global.u32 [%rd1], %r5;
+mbarrier.test_wait.shared.b64 %p1, [barrier], %rd6;
+selp.b32 %r7, 3, 7, %p1;
+mad.lo.u32 %r5, %r5, 3, %r7;
+add.u32 %r6, %r6, 1;
+setp.lt.u32 %p1, %r6, 12;
+@%p1 bra L;
+st.global.u32 [%rd3], %r5;
+";
+
+/// Every round the first thread of a block prints what the next block stored last.
+const PRINTED: &str = "\
+.local .align 8 .b8 l[16];
+st.local.u32 [l], 681253;
+L:
+ld.global.u32 %r7, [%rd2];
+mad.lo.u32 %r5, %r5, 3, %r7;
+st.global.u32 [%rd1], %r5;
+st.local.u32 [l+8], %r7;
+setp.ne.u32 %p1, %r2, 0;
+@%p1 bra N;
+mov.u64 %rd5, l;
+cvta.local.u64 %rd5, %rd5;
+add.u64 %rd6, %rd5, 8;
+{
+.param .b64 f; st.param.b64 [f], %rd5;
+.param .b64 v; st.param.b64 [v], %rd6;
+.param .b32 r; call.uni (r), vprintf, (f, v);
+ld.param.b32 %r7, [r];
+}
+N:
+add.u32 %r6, %r6, 1;
+setp.lt.u32 %p1, %r6, 20;
+@%p1 bra L;
+";
+
 /// What some block loads from nowhere in the end.
 const FAULT: &str = "\
 setp.eq.u32 %p1, %r1, 31;
@@ -329,6 +395,42 @@ fn spells_with_atomics_are_as_steps() {
             "{}",
             seen.counters.device.atomics
         );
+    }
+}
+
+/// Instructions that read memory when they issue wait until it is as it should be.
+#[test]
+fn spells_with_copies_and_prints_are_as_steps() {
+    check_spells(COPIED);
+    check_spells(ARRIVED);
+    for seen in check_spells(PRINTED) {
+        let lines = seen.printed.split(|byte| *byte == b'\n');
+        assert_eq!(lines.count(), 2 * 75 * 20 + 1);
+    }
+}
+
+/// Blocks between which others are left out run in spells, too, but near a gap.
+#[test]
+fn spells_of_sampled_launches_are_as_steps() {
+    let kernels = [(program(&apart(&in_place())), (600, 64))];
+    let kind = Drawn {
+        stretches: Some(Stretches {
+            from: 0,
+            to: u64::MAX,
+            timed: 250,
+            period: 300,
+        }),
+        ..Drawn::default()
+    };
+    for gpu in GPUS {
+        let spec = spec(gpu);
+        let (expected, _) = run_drawn(&spec, &kernels, &kind, (1, false));
+        for threads in [1, 2] {
+            let (seen, ahead) = run_drawn(&spec, &kernels, &kind, (threads, true));
+            let (spells, all) = (ahead.in_spells, seen.at);
+            assert!(3 * spells > all, "{gpu}: {spells} of {all}");
+            assert!(seen == expected, "{gpu}, {threads} threads");
+        }
     }
 }
 

@@ -76,6 +76,13 @@ impl Kept {
         self.arrived = self.arrived.max(at);
     }
 
+    /// An instruction of cycle `now` reads what cannot be repeated.
+    pub fn arrive_before(&mut self, now: Cycle) {
+        if self.is_open(now) {
+            self.arrive(now);
+        }
+    }
+
     /// Whether the SM has to stand in front of issue in cycle `now`.
     #[inline]
     pub fn stops(&mut self, now: Cycle) -> bool {

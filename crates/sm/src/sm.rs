@@ -110,6 +110,8 @@ pub struct Sm {
     pub(crate) tracer: Option<Box<Tracer>>,
     /// What it loads while it runs some cycles at a stretch.
     pub(crate) kept: Kept,
+    /// Some loaded kernel has instructions that need settled memory.
+    needs_settled: bool,
     pub(crate) flights: FlightPool,
     pub(crate) schedulers: Vec<Scheduler>,
     pub(crate) blocks: Vec<BlockSlot>,
@@ -269,6 +271,7 @@ impl Sm {
             gained_room: false,
             tracer: None,
             kept: Kept::default(),
+            needs_settled: false,
             context,
             starts: VecDeque::new(),
             warps_started: 0,
@@ -288,11 +291,13 @@ impl Sm {
         let slot = image.slot.index();
         debug_assert!(self.kernels[slot].is_none(), "kernel slot {slot} is taken");
         self.kernels[slot] = Some(image);
+        self.find_settled_kernels();
     }
 
     /// Forgets a kernel whose blocks have all ended.
     pub fn unload_kernel(&mut self, slot: KernelSlot) {
         self.kernels[slot.index()] = None;
+        self.find_settled_kernels();
         self.give_back_l1d();
     }
 
@@ -517,6 +522,9 @@ impl Sm {
                 let steps = u64::from(self.collector_steps);
                 self.read_operands(self.counters.active_cycles * steps, steps);
             }
+        }
+        if self.needs_settled && self.is_next_settled() {
+            self.kept.arrive_before(now);
         }
         if self.kept.stops(now) {
             return;

@@ -333,7 +333,7 @@ impl Gpu {
     /// In how many of so many cycles no kernel can end, nor the blocks of one for which others wait
     /// all be given out.
     fn lasting(&self, cycles: Cycle) -> Cycle {
-        if !self.dispatcher.has_more_than(cycles) {
+        if !self.dispatcher.has_more_than(cycles, self.spell.issues) {
             return 0;
         }
         let kernels = self.dispatcher.in_flight();

@@ -6,9 +6,9 @@ use crate::kept::Others;
 use crate::ldst::image_of;
 use crate::passage::FarEnd;
 use std::sync::Arc;
-use warploom_base::{Cycle, KernelSlot, WarpSlot};
+use warploom_base::{Cycle, KernelSlot, Pc, WarpSlot};
 use warploom_config::GpuSpec;
-use warploom_exec::DeviceMemory;
+use warploom_exec::{Ahead, DeviceMemory};
 use warploom_mem::Request;
 use warploom_mem::cache::Cache;
 
@@ -35,6 +35,28 @@ impl Sm {
             pc.map_or(0, |pc| u64::from(image.fewest_to_end[pc.index()]))
         });
         left.sum()
+    }
+
+    /// Notes whether any loaded kernel has instructions that need settled memory.
+    pub(super) fn find_settled_kernels(&mut self) {
+        let kernels = self.kernels.iter().flatten();
+        let mut rules = kernels.map(|image| image.launch.ahead());
+        self.needs_settled = rules.any(|rule| rule == Ahead::Settled);
+    }
+
+    /// True if a warp may issue an instruction in this cycle that needs settled memory.
+    #[inline(never)]
+    pub(super) fn is_next_settled(&self) -> bool {
+        let warps = &self.warps;
+        let may_issue = warps.buffered & warps.clear & !warps.waiting();
+        let mut slots = warploom_policy::warps_of(may_issue).map(WarpSlot::index);
+        slots.any(|slot| {
+            let launch = &image_of(&self.kernels, warps.track[slot].kernel).launch;
+            let Some(Pc(first)) = warps.exec[slot].pc() else {
+                return false;
+            };
+            (0..self.max_issue_per_warp).any(|nth| launch.needs_settled(Pc(first + nth)))
+        })
     }
 
     /// In cycle `now` something may have to wait for credits. Where there are none that needs no
