@@ -1,10 +1,10 @@
 //! Atomic operations on memory: what one lane does to one value, and batches of them that the
 //! memory system applies in its own order.
 
-use crate::ahead::StoredLines;
 use crate::float_ops::{canonical, flush_if, min_max16, nan64, narrow, widen};
 use crate::log::LINE_SHIFT;
 use crate::memory::DeviceMemory;
+use crate::replay::StoredLines;
 use crate::soft::Format;
 use warploom_base::{LaneMask, WARP_SIZE, lanes_of};
 use warploom_ir::{AtomOp, AtomTy, FloatMinMax, Reg, Round};

@@ -1,11 +1,11 @@
 //! A launch: what stays the same for all blocks of a grid. Validated once, then read by every
 //! [`step()`](crate::step()).
 
-use crate::ahead::Ahead;
 use crate::barrier::BARRIERS;
 use crate::decode::{Decoded, decode};
 use crate::fault::Checks;
 use crate::regs::{Lanes32, Lanes64};
+use crate::replay::Lookahead;
 use crate::stack::BranchOrder;
 use crate::texture::TextureTable;
 use crate::wide::Wide;
@@ -278,19 +278,19 @@ impl LaunchContext {
 
     /// How far SMs may run ahead of each other in the kernel: as its most demanding instruction
     /// allows.
-    pub fn ahead(&self) -> Ahead {
-        let of_code = self.code.iter().map(|decoded| self.ahead_of(decoded));
-        of_code.min().unwrap_or(Ahead::Repeated)
+    pub fn lookahead(&self) -> Lookahead {
+        let of_code = self.code.iter().map(|decoded| self.lookahead_of(decoded));
+        of_code.min().unwrap_or(Lookahead::Repeated)
     }
 
     /// True if the instruction needs memory with all stores and atomics of earlier cycles.
     pub fn needs_settled(&self, pc: Pc) -> bool {
         let decoded = self.code.get(pc.index());
-        decoded.is_some_and(|decoded| self.ahead_of(decoded) == Ahead::Settled)
+        decoded.is_some_and(|decoded| self.lookahead_of(decoded) == Lookahead::Settled)
     }
 
-    fn ahead_of(&self, decoded: &Decoded) -> Ahead {
-        Ahead::of(decoded.inst.op, self.checks)
+    fn lookahead_of(&self, decoded: &Decoded) -> Lookahead {
+        Lookahead::of(decoded.inst.op, self.checks)
     }
 
     /// Optional checks in force.

@@ -16,7 +16,6 @@
 )]
 
 mod access;
-mod ahead;
 pub mod approx;
 mod async_ops;
 mod atomic;
@@ -49,6 +48,7 @@ mod printed;
 mod printf;
 mod race;
 mod regs;
+mod replay;
 mod scalar_video;
 mod soft;
 mod space;
@@ -69,7 +69,6 @@ mod warp;
 mod warp_ops;
 mod wide;
 
-pub use ahead::{Ahead, Loaded, Pages, StoredLines};
 pub use atomic::{AtomicAct, AtomicBatch, AtomicDst, AtomicMode, apply_atomic, atom_bytes};
 pub use barrier::{BARRIERS, BarrierArrival, BarrierOutcome, BarrierRelease, BarrierTable};
 pub use block::BlockState;
@@ -87,6 +86,7 @@ pub use memory::{
 };
 pub use mipmap::Detail;
 pub use module::{ModuleImage, load_module};
+pub use replay::{LoadRecord, Lookahead, Pages, StoredLines};
 pub use span::HalfWarp;
 pub use stack::{BranchOrder, Divergence, Spin, StackEntry};
 pub use step::{Effect, Env, MemEffect, MemKind, StepOut, report_finding, step};

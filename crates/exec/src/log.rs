@@ -1,11 +1,11 @@
-//! Stores of one SM that the others do not see yet.
+//! Stores of one SM that other SMs do not see yet.
 //!
-//! While SMs run ahead of each other within an epoch, each reads the memory image as it was when
-//! the epoch began, plus its own stores. At the epoch's end the logs are committed in order of
-//! cycle, then SM, so that results do not depend on the order in which SMs ran.
+//! In a step or window each SM reads the memory image as it was at the beginning, plus its own
+//! stores. At the end the logs are committed in order of cycle, then SM, so that results do not
+//! depend on the order in which SMs ran.
 
-use crate::ahead::StoredLines;
 use crate::memory::{DeviceMemory, PAGE_BYTES, block_of};
+use crate::replay::StoredLines;
 use rustc_hash::FxHashMap;
 
 pub(crate) const LINE_SHIFT: u32 = 7;

@@ -1,16 +1,16 @@
-//! When no block can be given to an SM, so that parts of the machine may run ahead of each other.
+//! When no block can be given to an SM, so that the host may run a window.
 
 use super::{Dispatcher, InFlight};
 use warploom_base::{BitSet, Cycle, SmId};
-use warploom_exec::Ahead;
+use warploom_exec::Lookahead;
 use warploom_policy::{BlockScheduler, Multiprogram, SmFilter};
 use warploom_sm::Sm;
 
 impl Dispatcher {
     /// There are kernels in flight, whose blocks SMs may run ahead of each other, and no SM can be
     /// given any as long as none ends.
-    pub fn may_begin_spell(&self) -> bool {
-        let plain = |kernel: &InFlight| kernel.ahead > Ahead::Never;
+    pub fn may_begin_window(&self) -> bool {
+        let plain = |kernel: &InFlight| kernel.lookahead > Lookahead::Never;
         let none_fits = self.open.is_empty() || !self.in_flight().any(InFlight::has_waiting);
         !self.changed && none_fits && !self.slots.is_empty() && self.in_flight().all(plain)
     }

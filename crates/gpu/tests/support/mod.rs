@@ -70,10 +70,10 @@ pub struct Drawn {
     pub checks: Checks,
 }
 
-/// Cycles of a run that were run in spells.
+/// Cycles of a run that were run in windows.
 #[derive(Clone, Copy)]
 pub struct Ahead {
-    pub in_spells: Cycle,
+    pub in_windows: Cycle,
 }
 
 /// Runs two launches of each of several kernels at once, with so many threads, in steps or `ahead`.
@@ -152,8 +152,8 @@ pub fn run_drawn(
         printed: memory.take_printed(0),
         findings: gpu.take_findings(),
     };
-    let in_spells = gpu.cycles_in_spells();
-    (seen, Ahead { in_spells })
+    let in_windows = gpu.cycles_in_windows();
+    (seen, Ahead { in_windows })
 }
 
 /// A surface and texture of the first allocation, which handle 1 names.
