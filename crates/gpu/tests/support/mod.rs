@@ -14,7 +14,7 @@ use warploom_exec::{
     AddressMode, ChannelKind, Checks, DeviceMemory, FindingReport, LaunchContext, LaunchSpec,
     Texture, TextureTable,
 };
-use warploom_gpu::{Gpu, KernelLaunch, PartCounters, Probe, Stop, Stretches};
+use warploom_gpu::{Gpu, KernelLaunch, PartCounters, Probe, Stretches};
 use warploom_ir::{GLOBAL_BASE, Program};
 
 /// Bytes of each of the two allocations, one behind the other.
@@ -51,6 +51,7 @@ pub fn spec(gpu: &str) -> GpuSpec {
 /// All that there is to see at the end of a run.
 #[derive(PartialEq, Debug)]
 pub struct Seen {
+    /// Why the machine stopped, if not at the end.
     pub fault: Option<String>,
     pub at: Cycle,
     pub counters: PartCounters,
@@ -132,8 +133,7 @@ pub fn run_drawn(
             };
             match done {
                 Ok(()) => {}
-                Err(Stop::Fault(found)) => fault = Some(format!("{found:?}")),
-                Err(stop) => panic!("{stop:?}"),
+                Err(stop) => fault = Some(format!("{stop:?}")),
             }
             left -= gpu.take_ended().len();
         }
