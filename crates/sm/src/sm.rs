@@ -1,8 +1,8 @@
 //! One SM: its state, its cycle, and how it runs ahead by a step of several cycles.
 //!
 //! Stages run back to front within a cycle, so that each sees what the stage before it left in
-//! the cycle before (model page, section 3). A cycle in which nothing can happen until a known
-//! time is skipped together with those that follow; counters are the same either way.
+//! the cycle before (docs/model/sm.md, Pipeline order). A cycle in which nothing can happen until a
+//! known time is skipped together with those that follow; counters are the same either way.
 
 mod describe;
 
