@@ -29,6 +29,7 @@ use warploom_mem::dram::DramChannel;
 use warploom_mem::partition::SubPartition;
 use warploom_policy::{Check, Decision, DeviceView, OwnPolicies, SmFilter};
 use warploom_sm::{BlockNeeds, KernelContexts, KernelCounters, KernelImage, Sm, physical_base};
+use warploom_stats::Counters;
 use warploom_stats::trace::Trace;
 
 /// Core cycles that one step may skip, so that a caller who watches progress sees some.
@@ -705,6 +706,7 @@ impl Gpu {
                 .iter()
                 .map(DramChannel::detail)
                 .collect(),
+            network_details: [*requests.detail(), *replies.detail()],
             requests: *requests.counters(),
             replies: *replies.counters(),
         }

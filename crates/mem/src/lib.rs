@@ -18,4 +18,4 @@ mod request;
 #[cfg(test)]
 mod testing;
 
-pub use request::{AccessKind, Reply, Request};
+pub use request::{ACCESS_KINDS, AccessKind, Reply, Request};

@@ -49,12 +49,28 @@ impl AccessKind {
         | 1 << Self::L1WriteBack.index()
         | 1 << Self::L2WriteBack.index();
 
-    /// Position in counters.
+    /// Position in counters, in the order of [`ACCESS_KINDS`].
     #[inline]
     pub const fn index(self) -> usize {
         self as usize
     }
 }
+
+/// Labels of access kinds in counters, in the order of [`AccessKind`].
+pub const ACCESS_KINDS: &[&str] = &[
+    "global_read",
+    "global_write",
+    "global_atomic",
+    "local_read",
+    "local_write",
+    "const_read",
+    "texture_read",
+    "inst_read",
+    "l1_write_back",
+    "l2_write_back",
+    "l2_write_allocate",
+    "l1_write_allocate",
+];
 
 /// One memory transaction. Plain data: the issuer finds its own records by `token`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -268,7 +284,32 @@ const _: () = assert!(
 #[cfg(test)]
 mod tests {
     use crate::testing::{read, write};
-    use crate::{AccessKind, Request};
+    use crate::{ACCESS_KINDS, AccessKind, Request};
+
+    /// A label is its kind's name in lower case, with words apart.
+    #[test]
+    fn kinds_are_labelled_in_their_order() {
+        use AccessKind as K;
+        let kinds = [
+            K::GlobalRead,
+            K::GlobalWrite,
+            K::GlobalAtomic,
+            K::LocalRead,
+            K::LocalWrite,
+            K::ConstRead,
+            K::TextureRead,
+            K::InstRead,
+            K::L1WriteBack,
+            K::L2WriteBack,
+            K::L2WriteAllocate,
+            K::L1WriteAllocate,
+        ];
+        assert_eq!(kinds.len(), AccessKind::COUNT);
+        for (kind, label) in kinds.into_iter().zip(ACCESS_KINDS) {
+            assert_eq!(format!("{kind:?}").to_lowercase(), label.replace('_', ""));
+            assert_eq!(ACCESS_KINDS[kind.index()], *label);
+        }
+    }
 
     #[test]
     fn a_request_knows_its_bytes_within_their_line() {

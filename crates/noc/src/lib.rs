@@ -7,6 +7,7 @@
 //! output and virtual channel keep their order; nothing allocates once queues and the packets in
 //! flight have reached their most.
 
+mod counters;
 mod fly;
 mod local;
 mod random;
@@ -16,9 +17,11 @@ mod store;
 mod testing;
 mod turns;
 
+pub use counters::{Direction, NocCounters, NocDetail};
 pub use saturation::{saturated_throughput, sustainable};
 pub use store::PacketId;
 
+use counters::Counted;
 use fly::{Few, Fly, Many, is_small};
 use local::LocalCrossbar;
 use random::RandomCrossbar;
@@ -27,33 +30,6 @@ use turns::TurnCrossbar;
 use warploom_base::bits;
 use warploom_config::{NocKind, NocSpec};
 use warploom_mem::Request;
-
-/// Counters of one network.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct NocCounters {
-    /// Network cycles.
-    pub cycles: u64,
-    /// Packets injected.
-    pub packets: u64,
-    /// Flits that crossed the switch.
-    pub flits: u64,
-    /// Bytes of packets that crossed the switch.
-    pub bytes: u64,
-    /// Heads that wanted an output another input got, summed over cycles (fly: over the switch's
-    /// steps).
-    pub conflicts: u64,
-    /// Packets inside, buffers included, summed over cycles: the same as each packet's time inside,
-    /// summed over packets.
-    pub packet_cycles: u64,
-    /// Of the local crossbars: cycles with a packet at an input.
-    pub active_cycles: u64,
-    /// Of the local crossbars: packets at inputs at the end of a cycle, summed over cycles.
-    pub input_packet_cycles: u64,
-    /// Of the local crossbars: packets at outputs at the end of a cycle, summed over cycles.
-    pub output_packet_cycles: u64,
-    /// Of the local crossbars: outputs without room as their turn came, summed over cycles.
-    pub full_output_cycles: u64,
-}
 
 /// Outputs of a network at which a packet waits, for `each_member`.
 #[derive(Clone, Copy, Debug)]
@@ -86,7 +62,7 @@ pub struct Network {
     store: Store,
     /// Packets inside, outputs included.
     inside: u64,
-    counters: NocCounters,
+    counted: Counted,
 }
 
 #[derive(Clone, Debug)]
@@ -135,7 +111,7 @@ impl Network {
             flit_bytes: spec.flit_bytes,
             store: Store::new(16 * inputs),
             inside: 0,
-            counters: NocCounters::default(),
+            counted: Counted::default(),
         }
     }
 
@@ -254,13 +230,13 @@ impl Network {
     #[inline]
     pub fn enter_late(&mut self, input: usize, packet: (PacketId, u32), cycles: u64) {
         self.enter(input, packet);
-        self.counters.packet_cycles += cycles;
+        self.counted.counters.packet_cycles += cycles;
     }
 
     #[inline]
     fn put_in(&mut self, input: usize, packet: (PacketId, u32)) {
         self.inside += 1;
-        self.counters.packets += 1;
+        self.counted.counters.packets += 1;
         match &mut self.kind {
             Kind::Fly(fly) => fly.inject(input, packet, &mut self.store),
             _ => self.put_in_elsewhere(input, packet),
@@ -294,18 +270,25 @@ impl Network {
     /// One network cycle.
     #[inline]
     pub fn cycle(&mut self) {
-        self.counters.cycles += 1;
-        self.counters.packet_cycles += self.inside;
+        self.counted.counters.cycles += 1;
+        self.counted.counters.packet_cycles += self.inside;
         match &mut self.kind {
             _ if self.inside == 0 => self.skip_kind(1),
-            Kind::Fly(fly) => fly.cycle(&mut self.store, &mut self.counters),
+            Kind::Fly(fly) => fly.cycle(&mut self.store, &mut self.counted.counters),
             _ => self.cycle_elsewhere(),
         }
     }
 
     #[inline(never)]
     fn cycle_elsewhere(&mut self) {
-        each_kind!(&mut self.kind, net => net.cycle(&mut self.store, &mut self.counters));
+        let (store, counted) = (&mut self.store, &mut self.counted);
+        match &mut self.kind {
+            Kind::Random(net) => net.cycle(store, &mut counted.counters),
+            Kind::Local(net) => net.cycle(store, counted),
+            Kind::Turns(net) => net.cycle(store, counted),
+            Kind::Fly(net) => net.cycle(store, &mut counted.counters),
+            Kind::LargeFly(net) => net.cycle(store, &mut counted.counters),
+        }
     }
 
     #[inline(never)]
@@ -316,7 +299,7 @@ impl Network {
     /// Accounts for cycles not run while idle.
     pub fn skip(&mut self, cycles: u64) {
         debug_assert!(self.is_idle(), "packets cannot skip cycles");
-        self.counters.cycles += cycles;
+        self.counted.counters.cycles += cycles;
         self.skip_kind(cycles);
     }
 
@@ -376,8 +359,13 @@ impl Network {
         self.inside == 0
     }
 
-    /// Counters so far.
+    /// Statistics so far.
     pub fn counters(&self) -> &NocCounters {
-        &self.counters
+        &self.counted.counters
+    }
+
+    /// Statistics so far that local crossbars alone count; 0 of other networks.
+    pub fn detail(&self) -> &NocDetail {
+        &self.counted.detail
     }
 }

@@ -5,7 +5,7 @@
 //! Outputs choose in order of their number, so an input whose head was taken may send its next
 //! packet to a later output in the same cycle.
 
-use crate::NocCounters;
+use crate::counters::Counted;
 use crate::store::{PacketId, Store};
 use warploom_base::{BitSet, FixedQueue};
 use warploom_config::NocSpec;
@@ -66,24 +66,24 @@ impl LocalCrossbar {
         self.wanted.insert(output);
     }
 
-    pub(crate) fn cycle(&mut self, store: &mut Store, counters: &mut NocCounters) {
-        counters.active_cycles += u64::from(self.at_inputs > 0);
-        counters.full_output_cycles += self.full_outputs;
+    pub(crate) fn cycle(&mut self, store: &mut Store, counted: &mut Counted) {
+        counted.detail.active_cycles += u64::from(self.at_inputs > 0);
+        counted.detail.full_output_cycles += self.full_outputs;
         // As they stand before any of them moves, as 4.2 counts them: what comes to the front in
         // this cycle is no conflict of this cycle.
-        counters.conflicts += self.heads - u64::from(self.wanted.len());
+        counted.counters.conflicts += self.heads - u64::from(self.wanted.len());
         let mut from = 0;
         while let Some(output) = self.wanted.at_or_after(from) {
             from = output + 1;
             if !self.outputs[output].is_full() {
-                self.grant(output, store, counters);
+                self.grant(output, store, counted);
             }
         }
-        counters.input_packet_cycles += self.at_inputs;
-        counters.output_packet_cycles += self.at_outputs;
+        counted.detail.input_packet_cycles += self.at_inputs;
+        counted.detail.output_packet_cycles += self.at_outputs;
     }
 
-    fn grant(&mut self, output: usize, store: &Store, counters: &mut NocCounters) {
+    fn grant(&mut self, output: usize, store: &Store, counted: &mut Counted) {
         let Some(input) = self.wanted_by[output].in_turn(self.next[output]) else {
             return;
         };
@@ -103,8 +103,8 @@ impl LocalCrossbar {
         self.at_inputs -= 1;
         self.at_outputs += 1;
         self.full_outputs += u64::from(self.outputs[output].is_full());
-        counters.flits += 1;
-        counters.bytes += u64::from(store.parcel(id).bytes);
+        counted.counters.flits += 1;
+        counted.counters.bytes += u64::from(store.parcel(id).bytes);
     }
 
     pub(crate) fn skip(&mut self, _cycles: u64) {}
@@ -127,7 +127,7 @@ impl LocalCrossbar {
 #[cfg(test)]
 mod tests {
     use super::LocalCrossbar;
-    use crate::NocCounters;
+    use crate::counters::Counted;
     use crate::store::Store;
     use crate::testing::packet;
 
@@ -135,7 +135,7 @@ mod tests {
     struct Bench {
         net: LocalCrossbar,
         store: Store,
-        counters: NocCounters,
+        counted: Counted,
         ports: usize,
     }
 
@@ -146,7 +146,7 @@ mod tests {
             Self {
                 net: LocalCrossbar::new(&spec, ports, ports),
                 store: Store::new(8),
-                counters: NocCounters::default(),
+                counted: Counted::default(),
                 ports,
             }
         }
@@ -159,7 +159,7 @@ mod tests {
         /// One cycle; what came to each output.
         fn cycle(&mut self) -> Vec<Option<u32>> {
             let Self { net, store, .. } = self;
-            net.cycle(store, &mut self.counters);
+            net.cycle(store, &mut self.counted);
             let came = |output| net.pop(output, store).map(|id| store.content(id).token);
             (0..self.ports).map(came).collect()
         }
@@ -175,8 +175,11 @@ mod tests {
         let came: Vec<_> = (0..6).map(|_| bench.cycle()[1]).collect();
         assert_eq!(came, [0, 1, 2, 10, 11, 12].map(Some));
         // Three heads want the output, then always three again, then two, then one.
-        assert_eq!(bench.counters.conflicts, 2 + 2 + 2 + 2 + 1);
-        assert_eq!((bench.counters.flits, bench.counters.bytes), (6, 6 * 40));
+        assert_eq!(bench.counted.counters.conflicts, 2 + 2 + 2 + 2 + 1);
+        assert_eq!(
+            (bench.counted.counters.flits, bench.counted.counters.bytes),
+            (6, 6 * 40)
+        );
     }
 
     /// Outputs choose in order, so that what was behind a head may leave in the cycle of the head,
@@ -200,11 +203,11 @@ mod tests {
             bench.inject(input, token, output);
         }
         assert_eq!(bench.cycle(), [Some(0), Some(1), None]);
-        assert_eq!(bench.counters.conflicts, 1);
+        assert_eq!(bench.counted.counters.conflicts, 1);
         assert_eq!(bench.cycle()[1], Some(10));
-        assert_eq!(bench.counters.conflicts, 2);
+        assert_eq!(bench.counted.counters.conflicts, 2);
         assert_eq!(bench.cycle()[1], Some(20));
-        assert_eq!(bench.counters.conflicts, 2);
+        assert_eq!(bench.counted.counters.conflicts, 2);
     }
 
     /// Nobody empties output 0 of two. A packet a cycle goes over until it is full; the rest stay
@@ -219,17 +222,20 @@ mod tests {
                 bench.inject(1, 0, 0);
                 sent += 1;
             }
-            bench.net.cycle(&mut bench.store, &mut bench.counters);
+            bench.net.cycle(&mut bench.store, &mut bench.counted);
             let over = cycle.min(room);
             inputs += sent - over;
             outputs += over;
         }
-        assert_eq!(bench.counters.active_cycles, room + 10);
-        assert_eq!(bench.counters.full_output_cycles, 10);
-        assert_eq!(bench.counters.input_packet_cycles, inputs);
-        assert_eq!(bench.counters.output_packet_cycles, outputs);
+        assert_eq!(bench.counted.detail.active_cycles, room + 10);
+        assert_eq!(bench.counted.detail.full_output_cycles, 10);
+        assert_eq!(bench.counted.detail.input_packet_cycles, inputs);
+        assert_eq!(bench.counted.detail.output_packet_cycles, outputs);
         assert!(bench.net.pop(0, &mut bench.store).is_some());
-        bench.net.cycle(&mut bench.store, &mut bench.counters);
-        assert_eq!(bench.counters.full_output_cycles, 10, "there is room again");
+        bench.net.cycle(&mut bench.store, &mut bench.counted);
+        assert_eq!(
+            bench.counted.detail.full_output_cycles, 10,
+            "there is room again"
+        );
     }
 }

@@ -2,8 +2,7 @@
 //! replies take to come back. GPGPU-Sim 4.2 prints it; nothing else depends on it. Results have it
 //! by SM only, and leave it out of their digest.
 
-use crate::counters::ACCESS_KINDS;
-use warploom_mem::AccessKind;
+use warploom_mem::{ACCESS_KINDS, AccessKind};
 use warploom_stats::{LOG2_BINS, Peak, declare_stats};
 
 /// Most warp schedulers of an SM.

@@ -13,7 +13,7 @@ mod tags;
 mod texture;
 mod upkeep;
 
-pub use counters::CacheCounters;
+pub use counters::{CacheCounters, CacheGroup, FAIL_REASONS, OUTCOMES};
 pub use texture::TextureCache;
 
 use crate::{AccessKind, Request};
@@ -66,6 +66,23 @@ pub enum AccessOutcome {
     SectorMiss,
     /// Not taken; try again next cycle.
     ReservationFail(FailReason),
+}
+
+impl AccessOutcome {
+    /// Position of failed attempts in counters.
+    pub(crate) const RESERVATION_FAIL: usize = 4;
+
+    /// Position in counters, in the order of [`OUTCOMES`].
+    #[inline]
+    pub const fn index(self) -> usize {
+        match self {
+            Self::Hit => 0,
+            Self::HitReserved => 1,
+            Self::Miss => 2,
+            Self::SectorMiss => 3,
+            Self::ReservationFail(_) => Self::RESERVATION_FAIL,
+        }
+    }
 }
 
 /// Result of an access.
@@ -720,16 +737,15 @@ impl Cache {
     /// `count` of a hit.
     #[inline]
     fn count_hit(&mut self, (kind, kernel): (AccessKind, KernelSlot)) {
-        self.counters.hit[kind.index()] += 1;
+        self.counters.count_hit(kind);
         if let Some(own) = self.by_kernel.get_mut(kernel.index()) {
-            own.hit[kind.index()] += 1;
+            own.count_hit(kind);
         }
     }
 
     /// Counts attempts that were not made because they would have failed like the one before.
     pub fn count_failed(&mut self, kind: AccessKind, reason: FailReason, attempts: u64) {
-        self.counters.reservation_fail[kind.index()] += attempts;
-        self.counters.fail[kind.index()][reason as usize] += attempts;
+        self.counters.count_failed(kind, reason, attempts);
     }
 
     /// Counts and times a hit without looking at tags (an ideal cache).

@@ -310,7 +310,7 @@ impl Cache {
         let slot = match room {
             Room::Merge(entry) => {
                 self.mshrs.merge(entry, waiting);
-                self.counters.mshr_hit[down.index()] += 1;
+                self.counters.count_merged(down);
                 return Ok(evicts);
             }
             Room::New(slot) => slot,

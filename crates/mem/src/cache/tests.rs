@@ -297,7 +297,7 @@ fn reasons_of_failure() {
     let counters = no_merge.counters();
     assert_eq!((counters.accesses(), counters.misses()), (1, 1));
     assert_eq!(counters.reservation_fails(), 1);
-    assert_eq!(counters.fail[GlobalRead.index()], [0, 0, 0, 1, 0]);
+    assert_eq!(counters.fails[GlobalRead.index()], [0, 0, 0, 1, 0]);
 }
 
 #[test]
@@ -322,7 +322,7 @@ fn merged_requests_are_answered_in_order_once_the_whole_line_is_here() {
             .outcome;
         assert_eq!(found, if token == 1 { Miss } else { HitReserved });
     }
-    assert_eq!(cache.counters().mshr_hit[GlobalRead.index()], 2);
+    assert_eq!(cache.counters().mshr_hits(GlobalRead), 2);
     let down = cache.pop_miss().expect("one request goes down");
     assert_eq!((down.addr, down.bytes, down.sectors), (0, 128, 15));
     for _ in 0..4 {

@@ -486,7 +486,7 @@ impl Banks {
             self.active &= !bit;
             bank.activate_at = bank.activate_at.max(now + t.rp);
             self.quiet_at = self.quiet_at.max(now + t.rp);
-            counters.n_pre += 1;
+            counters.precharges += 1;
         } else {
             self.needs.activate &= !bit;
             self.row[at] = bank.row;
@@ -501,7 +501,7 @@ impl Banks {
             self.need_column(at, now + 1);
             let longest = t.rrd.max(t.rcd).max(t.rcdwr).max(t.ras).max(t.rc);
             self.quiet_at = self.quiet_at.max(now + longest);
-            counters.n_act += 1;
+            counters.activates += 1;
         }
         self.rows_wake_at = 0;
         self.first = self.wrap(at as u32 + 1);
@@ -541,10 +541,10 @@ impl Banks {
 #[inline]
 fn count_column(counters: &mut DramCounters, kind: AccessKind) {
     match kind {
-        AccessKind::L2WriteBack => counters.n_wr_bk += 1,
-        AccessKind::L2WriteAllocate => counters.n_rd_l2_alloc += 1,
-        kind if kind.is_write() => counters.n_write += 1,
-        _ => counters.n_rd += 1,
+        AccessKind::L2WriteBack => counters.write_backs += 1,
+        AccessKind::L2WriteAllocate => counters.allocate_reads += 1,
+        kind if kind.is_write() => counters.writes += 1,
+        _ => counters.reads += 1,
     }
 }
 

@@ -263,7 +263,7 @@ impl Device {
             };
             self.enter(pending);
             self.delayed.drop_oldest();
-            self.counters.n_req += 1;
+            self.counters.requests += 1;
         }
     }
 
@@ -332,10 +332,10 @@ impl Device {
             counters.queue_max.note(self.waiting.count());
         }
         DramCounters {
-            n_cmd: now,
-            n_nop: now - self.commands,
-            active: self.banks.active_cycles(now),
-            busy: self.banks.timing().burst * counters.columns(),
+            cycles: now,
+            idle_commands: now - self.commands,
+            active_cycles: self.banks.active_cycles(now),
+            data_cycles: self.banks.timing().burst * counters.columns(),
             queue_occupancy: self.waiting.sum(now),
             ..counters
         }

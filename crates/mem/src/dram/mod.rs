@@ -6,6 +6,7 @@
 
 mod arbiter;
 mod banks;
+mod counters;
 mod detail;
 mod device;
 mod inside;
@@ -18,81 +19,12 @@ use crate::address::{AddressDecoder, Nearby};
 use crate::hash::{Ipoly, xor};
 use crate::partition::SubPartition;
 use arbiter::Arbiter;
+pub use counters::DramCounters;
 pub use detail::{BANKS, BUS_USES, COLUMN_WAITS, DramDetail, MAX_BANKS, WHOLE_SHARE};
 use device::{Device, MOST_AHEAD, Room};
 use inside::{Pending, Requests, Ticket};
 use warploom_base::{Cycle, FixedQueue};
 use warploom_config::{BankIndex, GpuSpec};
-use warploom_stats::{LOG2_BINS, Peak, log2_bin};
-
-/// Counters of a channel, with GPGPU-Sim's names.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct DramCounters {
-    /// Command cycles (`n_cmd`).
-    pub n_cmd: u64,
-    /// Cycles without a command (`n_nop`).
-    pub n_nop: u64,
-    /// Activates.
-    pub n_act: u64,
-    /// Precharges.
-    pub n_pre: u64,
-    /// Requests taken.
-    pub n_req: u64,
-    /// Column reads, but for those that L2 makes for a write.
-    pub n_rd: u64,
-    /// Column reads that L2 makes for a write (`n_rd_L2_A`).
-    pub n_rd_l2_alloc: u64,
-    /// Column writes that are not write-backs.
-    pub n_write: u64,
-    /// Column writes of write-backs.
-    pub n_wr_bk: u64,
-    /// Data-bus cycles in use, the numerator of bandwidth utilisation: bursts x burst length /
-    /// data ratio.
-    pub busy: u64,
-    /// Cycles with work or a running timer (`n_activity`).
-    pub active: u64,
-    /// Requests to the row that their bank had open (or had last).
-    pub row_hits: u64,
-    /// Requests to another row.
-    pub row_misses: u64,
-    /// The part of `row_hits` that reads.
-    pub row_hits_read: u64,
-    /// The part of `row_misses` that reads.
-    pub row_misses_read: u64,
-    /// Sum over cycles of requests in the scheduler.
-    pub queue_occupancy: u64,
-    /// Most requests in the scheduler at once, so far in the run.
-    pub queue_max: Peak,
-    /// Core cycles from a request's arrival to its bank, summed over requests.
-    pub wait_cycles: u64,
-    /// The longest of those times so far in the run.
-    pub wait_cycles_max: Peak,
-    /// Requests by the logarithm of that time.
-    pub waits: [u64; LOG2_BINS.len()],
-}
-
-impl DramCounters {
-    /// Column commands.
-    fn columns(&self) -> u64 {
-        self.n_rd + self.n_rd_l2_alloc + self.n_write + self.n_wr_bk
-    }
-
-    /// A bank got a request, to the row that it had open or not.
-    fn assigned(&mut self, pending: &Pending, hit: bool, now_core: Cycle) {
-        let read = u64::from(!pending.ticket.kind.is_write());
-        if hit {
-            self.row_hits += 1;
-            self.row_hits_read += read;
-        } else {
-            self.row_misses += 1;
-            self.row_misses_read += read;
-        }
-        let waited = now_core - pending.arrived_at;
-        self.wait_cycles += waited;
-        self.wait_cycles_max.note(waited);
-        self.waits[log2_bin(waited)] += 1;
-    }
-}
 
 /// How a bank's number is hashed.
 #[derive(Clone, Debug)]

@@ -49,16 +49,16 @@ impl Bench {
         let mut commands = Vec::new();
         while self.channel.now < last {
             let before = self.counters();
-            self.channel.cycle(before.n_cmd, &mut self.sides);
-            if self.counters().n_nop == before.n_nop {
-                commands.push(before.n_cmd);
+            self.channel.cycle(before.cycles, &mut self.sides);
+            if self.counters().idle_commands == before.idle_commands {
+                commands.push(before.cycles);
             }
             for side in &mut self.sides {
                 while side.next_event(0).is_some() {
                     side.cycle(0);
                 }
                 while let Some(reply) = side.pop_reply() {
-                    self.answered.push((before.n_cmd, reply.addr));
+                    self.answered.push((before.cycles, reply.addr));
                 }
             }
         }
@@ -90,8 +90,8 @@ fn one_read_takes_activate_rcd_cl() {
     bench.run(26);
     assert_eq!(bench.answered, [(25, at(0, 1, 0))]);
     let c = bench.counters();
-    assert_eq!((c.n_act, c.n_pre, c.n_rd, c.n_write), (1, 0, 1, 0));
-    assert_eq!((c.n_cmd, c.n_nop, c.busy), (26, 24, 2));
+    assert_eq!((c.activates, c.precharges, c.reads, c.writes), (1, 0, 1, 0));
+    assert_eq!((c.cycles, c.idle_commands, c.data_cycles), (26, 24, 2));
 }
 
 #[test]
@@ -121,7 +121,10 @@ fn another_row_waits_for_ras_and_precharge() {
     // Precharge at tRAS = 28, activate at max(28 + tRP = 40, tRC = 40), read tRCD later.
     assert_eq!(bench.run(60), [0, 12, 28, 40, 52]);
     let c = bench.counters();
-    assert_eq!((c.n_act, c.n_pre, c.row_hits, c.row_misses), (2, 1, 0, 2));
+    assert_eq!(
+        (c.activates, c.precharges, c.row_hits, c.row_misses),
+        (2, 1, 0, 2)
+    );
 }
 
 /// Where the bandwidth of those two reads goes. Until the first column (12), and from the second
@@ -168,9 +171,9 @@ fn banks_are_told_apart() {
     assert_eq!(of(9), [1, 0, 2, 1, 0], "64-byte atoms");
     assert_eq!(of(1), [0; 5]);
     let c = bench.counters();
-    assert_eq!(detail.reads.iter().sum::<u64>(), c.n_rd);
-    assert_eq!(detail.writes.iter().sum::<u64>(), c.n_write);
-    assert_eq!(detail.bus.iter().sum::<u64>(), c.n_cmd);
+    assert_eq!(detail.reads.iter().sum::<u64>(), c.reads);
+    assert_eq!(detail.writes.iter().sum::<u64>(), c.writes);
+    assert_eq!(detail.bus.iter().sum::<u64>(), c.cycles);
     let busy: u64 = detail.request_cycles.iter().sum();
     // The last column's own cycle is one in which the bank has its request, too.
     let requests: u64 = detail.requests.iter().sum();
@@ -256,7 +259,10 @@ fn buses_of_the_two_versions() {
         let before = bench.counters();
         bench.run(13);
         let after = bench.counters();
-        (after.n_rd - before.n_rd, after.n_act - before.n_act)
+        (
+            after.reads - before.reads,
+            after.activates - before.activates,
+        )
     };
     assert_eq!(commands(ModelStyle::V4, true), (1, 1), "a bus each");
     assert_eq!(
@@ -282,13 +288,13 @@ fn hits_reach_the_peak_of_the_data_bus() {
             bench.send(AccessKind::GlobalRead, at(bank, 1, column), 64);
             next += 1;
         }
-        let cycle = bench.counters().n_cmd + 1;
+        let cycle = bench.counters().cycles + 1;
         bench.run(cycle);
     }
     let c = bench.counters();
-    let utilisation = c.busy as f64 / c.n_cmd as f64;
+    let utilisation = c.data_cycles as f64 / c.cycles as f64;
     assert!(utilisation > 0.99, "{utilisation}");
-    assert_eq!(c.n_act, 4);
+    assert_eq!(c.activates, 4);
 }
 
 #[test]
@@ -299,7 +305,7 @@ fn write_backs_end_here_and_writes_are_acknowledged() {
     bench.run(60);
     assert_eq!(bench.answered.len(), 1);
     let c = bench.counters();
-    assert_eq!((c.n_wr_bk, c.n_write), (2, 1));
+    assert_eq!((c.write_backs, c.writes), (2, 1));
     assert!(bench.channel.is_idle());
 }
 
@@ -311,12 +317,12 @@ fn skipping_idle_cycles_changes_nothing() {
     let mut skipped = walked.channel.clone();
     assert!(skipped.is_idle());
     for step in [3, 1000] {
-        walked.run(walked.counters().n_cmd + step);
+        walked.run(walked.counters().cycles + step);
         skipped.skip(step);
         assert_eq!(skipped.counters(), walked.counters());
     }
     assert_eq!(
-        walked.counters().active,
+        walked.counters().active_cycles,
         40,
         "tRC = 40 is the longest timer"
     );
@@ -340,9 +346,9 @@ fn both_configurations_drain_random_traffic() {
                 reads += usize::from(kind == AccessKind::GlobalRead);
                 bench.send(kind, addr, 32);
             }
-            bench.run(bench.counters().n_cmd + 1);
+            bench.run(bench.counters().cycles + 1);
         }
-        bench.run(bench.counters().n_cmd + 20_000);
+        bench.run(bench.counters().cycles + 20_000);
         assert_eq!(bench.answered.len(), reads);
         assert!(bench.channel.is_idle() && bench.sent > 500);
     }

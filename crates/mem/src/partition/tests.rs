@@ -131,10 +131,12 @@ fn inexact_halves_of_a_constant_line_share_a_miss() {
     sub.push(100, &Request::new(AccessKind::ConstRead, 0, 64));
     while reply_at(&mut sub, 100, 200).is_some() {}
     let l2 = sub.l2_counters().expect("an L2");
-    let kind = AccessKind::ConstRead.index();
-    assert_eq!((l2.miss[kind], l2.sector_miss[kind]), (1, 1));
-    assert_eq!((l2.hit[kind], l2.hit_reserved[kind]), (1, 1));
-    assert_eq!(l2.mshr_hit[kind], 1, "of the first two alone");
+    use AccessOutcome::{Hit, HitReserved, Miss, SectorMiss};
+    let kind = AccessKind::ConstRead;
+    for outcome in [Miss, SectorMiss, Hit, HitReserved] {
+        assert_eq!(l2.of_kind(kind, outcome), 1, "{outcome:?}");
+    }
+    assert_eq!(l2.mshr_hits(kind), 1, "of the first two alone");
 }
 
 #[test]
@@ -144,7 +146,7 @@ fn writes_are_acknowledged_by_l2() {
     let (now, reply) = reply_at(&mut sub, 0, 100).expect("an acknowledgement");
     assert_eq!((now, reply.kind), (21, AccessKind::GlobalWrite));
     let l2 = sub.l2_counters().expect("an L2");
-    assert_eq!(l2.miss[AccessKind::GlobalWrite.index()], 1);
+    assert_eq!(l2.of_kind(AccessKind::GlobalWrite, AccessOutcome::Miss), 1);
 }
 
 #[test]
