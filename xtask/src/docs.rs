@@ -117,7 +117,8 @@ fn policies() -> String {
          Generated from the policies' tables. Choose one with `--set KEY=NAME`; its settings are\n\
          keys `NAME.SETTING` of `keys.md`. `warploom list policies` prints the same. State is\n\
          what a policy keeps beyond what any SM keeps (the ages of warps, for example); bits are\n\
-         those of `gtx480`. To add one: `docs/adding-a-policy.md`.\n\n\
+         those of `gtx480`. Replacement policies are listed for L1D; the key of every other cache takes\n\
+         the same names. To add one: `docs/adding-a-policy.md`.\n\n\
          | key | name | what it does | source | state | bits | work of a choice |\n\
          |---|---|---|---|---|---|---|\n",
     );
@@ -134,6 +135,19 @@ fn policies() -> String {
             facts.state,
             policy.storage(&gtx480),
             facts.complexity,
+        );
+    }
+    for policy in warploom_mem::cache::cache_policies(&gtx480) {
+        let _ = writeln!(
+            text,
+            "| `{}` | `{}` | {} | {} | {} | {} | {} |",
+            policy.key,
+            policy.name,
+            policy.about,
+            policy.source,
+            policy.state,
+            policy.storage,
+            policy.complexity,
         );
     }
     text

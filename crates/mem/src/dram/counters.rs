@@ -1,6 +1,6 @@
 //! Statistics of a channel that results show summed over channels.
 
-use super::inside::Pending;
+use super::in_flight::Pending;
 use warploom_base::Cycle;
 use warploom_stats::{LOG2_BINS, Peak, declare_stats, log2_bin};
 

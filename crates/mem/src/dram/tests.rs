@@ -1,4 +1,4 @@
-//! A channel under test, driven cycle by cycle: nothing at t-1, done at t.
+//! A channel driven cycle by cycle: a command is absent in cycle t-1 and issued in cycle t.
 
 use super::*;
 use crate::testing::{fermi_spec, volta_spec};
@@ -6,10 +6,10 @@ use crate::{AccessKind, Request};
 use warploom_base::{ChannelId, SubPartitionId};
 use warploom_config::ModelStyle;
 
-/// A channel without the fixed delay and L2 banks that only pass on.
+/// A channel without the fixed delay, and L2 banks that only pass requests on.
 struct Bench {
     channel: DramChannel,
-    sides: Vec<SubPartition>,
+    l2_banks: Vec<SubPartition>,
     sent: usize,
     answered: Vec<(u64, u64)>,
 }
@@ -18,22 +18,22 @@ impl Bench {
     fn new(mut spec: GpuSpec) -> Self {
         spec.partition.dram_latency_cycles = 0;
         spec.partition.l2.enabled = false;
-        let side = |id| SubPartition::new(&spec, SubPartitionId::new(id), 0);
+        let l2_bank = |id| SubPartition::new(&spec, SubPartitionId::new(id), 0);
         Self {
             channel: DramChannel::new(&spec),
-            sides: vec![side(0), side(1)],
+            l2_banks: vec![l2_bank(0), l2_bank(1)],
             sent: 0,
             answered: Vec::new(),
         }
     }
 
-    /// Hands a request to the scheduler, around queues.
+    /// Hands a request to the scheduler, past all queues.
     fn send(&mut self, kind: AccessKind, addr: u64, bytes: u16) {
         // The only channel's L2 banks have the first numbers.
-        let side = self.channel.decoder.sub_partition(addr).index();
+        let l2_bank = self.channel.decoder.sub_partition(addr).index();
         let request = Request::new(kind, addr, bytes);
-        let ticket = self.channel.requests.add(&request, side as u8);
-        self.channel.arbiter.borrow(side);
+        let ticket = self.channel.requests.add(&request, l2_bank as u8);
+        self.channel.arbiter.borrow(l2_bank);
         let pending = self.channel.place(addr, ticket, 0);
         self.channel.device.enter(pending);
         self.channel.device.wake();
@@ -49,15 +49,15 @@ impl Bench {
         let mut commands = Vec::new();
         while self.channel.now < last {
             let before = self.counters();
-            self.channel.cycle(before.cycles, &mut self.sides);
+            self.channel.cycle(before.cycles, &mut self.l2_banks);
             if self.counters().idle_commands == before.idle_commands {
                 commands.push(before.cycles);
             }
-            for side in &mut self.sides {
-                while side.next_event(0).is_some() {
-                    side.cycle(0);
+            for l2_bank in &mut self.l2_banks {
+                while l2_bank.next_event(0).is_some() {
+                    l2_bank.cycle(0);
                 }
-                while let Some(reply) = side.pop_reply() {
+                while let Some(reply) = l2_bank.pop_reply() {
                     self.answered.push((before.cycles, reply.addr));
                 }
             }
@@ -127,10 +127,10 @@ fn another_row_waits_for_ras_and_precharge() {
     );
 }
 
-/// Where the bandwidth of those two reads goes. Until the first column (12), and from the second
-/// activate (40) until the second (52), a request waits for tRCD behind its open row. A column uses
-/// the bus for tCCD = 2 cycles. The second request gets the bank in 13, in time for the rest of the
-/// first's; from 14 to 39 it waits for its row. From 54 on there is nothing.
+/// Use of the data bus during those two reads. Up to the first column (12), and from the second
+/// activate (40) up to the second column (52), a request to an open row waits for tRCD. A column uses
+/// the bus for tCCD = 2 cycles. The second request gets the bank in cycle 13, while the bus is still in
+/// use; from 14 to 39 it waits for its row. From 54 on the bus is idle.
 #[test]
 fn every_cycle_of_the_bus_has_a_use() {
     let mut bench = Bench::new(fermi_spec());
@@ -148,8 +148,8 @@ fn every_cycle_of_the_bus_has_a_use() {
     assert_eq!((detail.open_groups, detail.write_shares), (24, 0));
 }
 
-/// The same by bank: requests, rows, and how long the bank was at it (0 to 12 and 13 to 52). Rows
-/// begin as number 0, so that the first request changes it, too.
+/// Counts of those two reads by bank: requests, row changes, and cycles with a request (0 to 12 and 13
+/// to 52). The last row of a bank is 0 at first, so that the first request changes it, too.
 #[test]
 fn banks_are_told_apart() {
     let mut bench = Bench::new(fermi_spec());
@@ -180,7 +180,8 @@ fn banks_are_told_apart() {
     assert_eq!(detail.busy_banks, busy + requests);
 }
 
-/// A read behind a write waits for the turnaround, alone once its own row and group are ready.
+/// A read after a write waits for the turnaround, and for nothing else once its own row and group are
+/// ready.
 #[test]
 fn turnarounds_are_waited_for() {
     let mut bench = Bench::new(fermi_spec());
@@ -354,8 +355,8 @@ fn both_configurations_drain_random_traffic() {
     }
 }
 
-/// A channel that works in every cycle counts the same as one that rests while it can, whenever
-/// they are asked.
+/// A channel that runs every cycle has the same statistics, at any time, as one that skips cycles in
+/// which nothing happens.
 #[test]
 fn rest_changes_nothing() {
     let mut apart = fermi_spec();
@@ -389,8 +390,8 @@ fn rest_changes_nothing() {
     }
 }
 
-/// The device does not run ahead where what it returns may find no room, for then its data pipe
-/// stands still.
+/// The device does not run ahead where its replies may find no room, because its data pipe stalls
+/// then.
 #[test]
 fn it_runs_ahead_only_with_room_for_replies() {
     let mut spec = fermi_spec();
@@ -407,7 +408,7 @@ fn it_runs_ahead_only_with_room_for_replies() {
             bench.channel.run_ahead(now, &vec![1; most]);
             cycles_ahead += u32::from(bench.channel.device.is_ahead_of(now));
             // L2 takes the first reply, and no other.
-            bench.channel.cycle(now, &mut bench.sides);
+            bench.channel.cycle(now, &mut bench.l2_banks);
         }
         assert!(!bench.channel.device.is_ahead_of(80));
         (cycles_ahead, bench.counters(), bench.channel.detail())
