@@ -51,7 +51,8 @@ pub fn guess_tlp(kernel: &Kernel, gpu: &GpuSpec, max_tlp: u32, guess: &Guess) ->
     opt_tlp(&segments, warps, max_tlp, &machine)
 }
 
-/// Latency and interval of an instruction's unit, by operation and type (model page, section 3.6).
+/// Latency and interval of an instruction's unit, by operation and type
+/// (docs/model/sm.md, Instruction classes).
 fn timing(inst: &Instruction, units: &UnitSpecs) -> OpTiming {
     const SIMPLE: OpTiming = OpTiming {
         latency_cycles: 1,

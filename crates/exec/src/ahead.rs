@@ -1,142 +1,23 @@
-//! What an SM that runs ahead of others must know about global memory.
-//!
-//! A store is visible to other SMs from the next cycle on. SMs that run ahead of each other keep
-//! their stores in their logs until they meet, which nobody can tell as long as no SM loads what
-//! another one has stored meanwhile. So every load and store notes in what allocation it was:
-//! where both were, SMs have to meet again in every cycle, and the loads of the last one are
-//! repeated once the stores before it are visible ([`Loaded::repeat`]).
-//!
-//! Invariants: who comes second to an allocation sees the first one's note, on whatever thread
-//! either runs, so that of a load and a store one always tells; notes are only ever forgotten when
-//! every store is visible.
+//! Loads from global memory that an SM has executed before it is known what others store in the
+//! cycles before. Once that is visible they are executed again ([`Loaded::repeat`]) if any of it lies
+//! in lines that they read.
 
 use crate::block::BlockState;
 use crate::launch::LaunchContext;
 use crate::log::{LINE_SHIFT, MemPort, WriteLog};
 use crate::machine::Machine;
-use crate::memory::{Allocation, DeviceMemory};
+use crate::memory::DeviceMemory;
 use crate::space::is_global;
 use crate::span::HalfWarp;
-use crate::step::{Effect, Env, MemEffect, MemKind, StepOut};
+use crate::step::{Effect, Env, MemEffect, StepOut};
 use crate::warp::WarpState;
-use std::sync::atomic::{AtomicU8, Ordering};
 use warploom_base::{LaneMask, Pc, WARP_SIZE, bits, lanes_of};
 use warploom_ir::{MemSpace, Op};
 
 /// Bytes of the words of half a warp that lie in a row.
 const HALF_ROW: u64 = WARP_SIZE as u64 / 2 * 4;
 
-const LOADED: u8 = 1;
-const STORED: u8 = 2;
-
-/// Loads and stores since notes were last forgotten.
-#[derive(Debug, Default)]
-pub(crate) struct Notes {
-    /// By address space and allocation.
-    spaces: Vec<Vec<AtomicU8>>,
-}
-
-/// A copy of memory begins without notes: they are of those who run in it.
-impl Clone for Notes {
-    fn clone(&self) -> Self {
-        Self::default()
-    }
-}
-
-impl Notes {
-    /// Room for so many allocations of a space; notes of those that had room stay.
-    fn make_room(&mut self, space: usize, allocations: usize) {
-        if self.spaces.len() <= space {
-            self.spaces.resize_with(space + 1, Vec::new);
-        }
-        let notes = &mut self.spaces[space];
-        if notes.len() < allocations {
-            notes.resize_with(allocations, AtomicU8::default);
-        }
-    }
-
-    fn forget(&mut self) {
-        self.spaces.clear();
-    }
-
-    /// Notes an access. Returns whether there were both loads and stores.
-    #[inline]
-    fn note(&self, space: u8, allocation: usize, bit: u8) -> bool {
-        let notes = self.spaces.get(usize::from(space));
-        let Some(notes) = notes.and_then(|notes| notes.get(allocation)) else {
-            // Allocated since there was room: whoever was there before is not known.
-            return true;
-        };
-        let mut seen = notes.load(Ordering::Relaxed);
-        if seen & bit == 0 {
-            seen = notes.fetch_or(bit, Ordering::Relaxed) | bit;
-        }
-        seen == LOADED | STORED
-    }
-}
-
-impl DeviceMemory {
-    /// From now on accesses may be noted.
-    pub fn take_notes(&mut self) {
-        for space in 0..self.spaces() {
-            let allocations = self.allocations(space as u8).len();
-            self.notes.make_room(space, allocations);
-        }
-    }
-
-    /// Forgets which accesses there were. Every store is visible.
-    pub fn forget_notes(&mut self) {
-        self.notes.forget();
-    }
-
-    /// Notes a warp's access to global memory. Returns whether an allocation that it touches has
-    /// been both loaded from and stored to.
-    pub fn note_access(
-        &self,
-        asid: u8,
-        access: &MemEffect,
-        lanes: LaneMask,
-        out: &StepOut,
-    ) -> bool {
-        let bit = match access.kind {
-            MemKind::Load => LOADED,
-            _ => STORED,
-        };
-        let (bytes, addrs) = (u64::from(access.bytes), &out.addrs);
-        let first = addrs[lanes.trailing_zeros() as usize % WARP_SIZE];
-        if let Some((at, allocation)) = self.holding(asid, first)
-            && hold_all(allocation, addrs, lanes, bytes)
-        {
-            return self.notes.note(asid, at, bit);
-        }
-        let noted = |lane: usize| match self.holding(asid, addrs[lane]) {
-            Some((at, _)) => self.notes.note(asid, at, bit),
-            // What shares a page of protection with an allocation.
-            None => true,
-        };
-        // Each lane is noted, whatever the others have told.
-        lanes_of(lanes).filter(|lane| noted(*lane)).count() > 0
-    }
-}
-
-/// Every lane's bytes lie in an allocation.
-fn hold_all(
-    allocation: &Allocation,
-    addrs: &[u64; WARP_SIZE],
-    lanes: LaneMask,
-    bytes: u64,
-) -> bool {
-    let mut furthest = 0;
-    for (lane, address) in addrs.iter().enumerate() {
-        let offset = address.wrapping_sub(allocation.base);
-        furthest = furthest.max(if lanes >> lane & 1 == 1 { offset } else { 0 });
-    }
-    furthest
-        .checked_add(bytes)
-        .is_some_and(|end| end <= allocation.bytes)
-}
-
-/// How SMs may execute an instruction, or all of a kernel, ahead of others.
+/// Whether SMs may execute an instruction, or all of a kernel, before others have come to its cycle.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Ahead {
     /// Not at all.
@@ -144,22 +25,17 @@ pub enum Ahead {
     /// While what they load is kept, to be loaded again, and what atomics bring back is not read
     /// before these have acted.
     Kept,
-    /// Also while no more is known than in what allocations they load and store: what it does to
-    /// global memory is a plain load or store.
-    Noted,
 }
 
 impl Ahead {
     pub(crate) fn of(op: Op) -> Self {
         match op {
-            Op::Ld(space, ..) | Op::St(space, ..) if space == MemSpace::Generic => Self::Kept,
-            Op::Atom(space, ..) if space != MemSpace::Shared => Self::Kept,
             Op::LdMatrix(space, _) | Op::StMatrix(space, _) if space != MemSpace::Shared => {
                 Self::Never
             }
             Op::CopyAsync { .. } | Op::Mbarrier(..) | Op::System(_) => Self::Never,
             Op::Tex { .. } | Op::Tld4 { .. } | Op::Surf { .. } => Self::Never,
-            _ => Self::Noted,
+            _ => Self::Kept,
         }
     }
 }
@@ -368,64 +244,6 @@ impl Loaded {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use warploom_ir::{AtomOp, AtomTy, CacheOp, MemTy};
-
-    const BASE_BYTES: u64 = 512;
-
-    /// Memory of two allocations, one behind the other, ready for notes.
-    fn memory() -> (DeviceMemory, u64) {
-        let mut memory = DeviceMemory::new(1 << 16);
-        let base = memory.alloc(0, BASE_BYTES).expect("room");
-        assert_eq!(memory.alloc(0, BASE_BYTES), Ok(base + BASE_BYTES));
-        memory.take_notes();
-        (memory, base)
-    }
-
-    /// Notes an access of the lowest lanes to these words.
-    fn note(memory: &DeviceMemory, kind: MemKind, words: &[u64]) -> bool {
-        let mut out = StepOut::default();
-        // Lanes that do not take part may point anywhere.
-        out.addrs.fill(u64::MAX);
-        out.addrs[..words.len()].copy_from_slice(words);
-        let access = MemEffect {
-            space: MemSpace::Global,
-            kind,
-            bytes: 4,
-            cache_op: CacheOp::Default,
-            returns: false,
-            mixed: false,
-        };
-        memory.note_access(0, &access, (1 << words.len()) - 1, &out)
-    }
-
-    /// Whoever comes second tells, also where a warp touches both allocations or the last word.
-    #[test]
-    fn of_a_load_and_a_store_one_tells() {
-        for (first, second) in [
-            (MemKind::Load, MemKind::Store),
-            (MemKind::Store, MemKind::Load),
-        ] {
-            let (mut memory, base) = memory();
-            let last = base + BASE_BYTES - 4;
-            assert!(!note(&memory, first, &[base, base + 8]));
-            assert!(!note(&memory, first, &[last]));
-            assert!(!note(&memory, second, &[last + 4]), "another allocation");
-            assert!(note(&memory, second, &[last]));
-            assert!(note(&memory, first, &[last + 4, base]), "from then on");
-            memory.forget_notes();
-            memory.take_notes();
-            assert!(!note(&memory, second, &[base, last + 4]));
-            assert!(note(&memory, first, &[last + 4]), "both were noted");
-        }
-    }
-
-    /// What was allocated since there was room for notes tells: nobody knows better.
-    #[test]
-    fn without_room_for_notes_all_tell() {
-        let (mut memory, _) = memory();
-        let late = memory.alloc(0, 64).expect("room");
-        assert!(note(&memory, MemKind::Load, &[late]));
-    }
 
     /// A load where something was stored is found, by its line and by its page, however its words
     /// lie; most others are not.
@@ -468,28 +286,5 @@ mod tests {
         stored.clear();
         assert!(!Loaded::of(7, &StepOut::default(), &log).may_touch(&stored));
         assert!(!stored.pages().meet(&Pages([u64::MAX; Pages::WORDS])));
-    }
-
-    #[test]
-    fn plain_loads_and_stores_run_ahead_of_most() {
-        let word = MemTy {
-            bytes: 4,
-            count: 1,
-            signed: false,
-            wide_reg: false,
-        };
-        let load = |space| Op::Ld(space, word, CacheOp::Default);
-        let add = |space| Op::Atom(space, AtomOp::Add, AtomTy::U32);
-        for (op, ahead) in [
-            (Op::Nop, Ahead::Noted),
-            (load(MemSpace::Global), Ahead::Noted),
-            (load(MemSpace::Generic), Ahead::Kept),
-            (add(MemSpace::Shared), Ahead::Noted),
-            (add(MemSpace::Global), Ahead::Kept),
-            (add(MemSpace::Generic), Ahead::Kept),
-            (Op::LdMatrix(MemSpace::Generic, false), Ahead::Never),
-        ] {
-            assert_eq!(Ahead::of(op), ahead, "{op:?}");
-        }
     }
 }

@@ -280,7 +280,7 @@ impl LaunchContext {
     pub fn ahead(&self) -> Ahead {
         let of_code = self.code.iter().map(|decoded| Ahead::of(decoded.inst.op));
         match self.checks == Checks::default() {
-            true => of_code.min().unwrap_or(Ahead::Noted),
+            true => of_code.min().unwrap_or(Ahead::Kept),
             false => Ahead::Never,
         }
     }

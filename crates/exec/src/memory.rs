@@ -6,7 +6,6 @@
 //! GPGPU-Sim places them; a global page is marked as live exactly while one live allocation holds
 //! all of it, so that most accesses are checked without a search.
 
-use crate::ahead::Notes;
 use crate::heap::Heap;
 use crate::printed::Printed;
 use warploom_base::Digest;
@@ -115,8 +114,6 @@ pub struct DeviceMemory {
     track: bool,
     /// Kernels may access whatever shares a page of protection with something allocated.
     by_pages: bool,
-    /// Who accessed what, while SMs run ahead of each other.
-    pub(crate) notes: Notes,
 }
 
 /// Result of checking an access against the allocation table.
@@ -204,7 +201,6 @@ impl DeviceMemory {
             allocated: 0,
             track: false,
             by_pages: false,
-            notes: Notes::default(),
         }
     }
 
@@ -386,20 +382,6 @@ impl DeviceMemory {
         space.mark(allocation);
         self.allocated -= allocation.bytes.max(1).next_multiple_of(ALLOC_ALIGN);
         Ok(())
-    }
-
-    /// Processes that have an address space.
-    pub(crate) fn spaces(&self) -> usize {
-        self.spaces.len()
-    }
-
-    /// The allocation that an address is in, with its number.
-    #[inline]
-    pub(crate) fn holding(&self, asid: u8, address: u64) -> Option<(usize, &Allocation)> {
-        let space = self.spaces.get(usize::from(asid))?;
-        let number = space.candidate_number(address)?;
-        let allocation = &space.allocations[number];
-        (address - allocation.base < allocation.bytes).then_some((number, allocation))
     }
 
     /// The allocations of a process, by address.

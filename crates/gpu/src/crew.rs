@@ -3,7 +3,6 @@
 //! a line crosses once a step.
 
 use crate::backlog::Backlogs;
-use crate::mail::{Inbox, Mail, Posted};
 use crate::memory::Seen;
 use crate::workers::OwnLine;
 use std::ops::Range;
@@ -99,6 +98,49 @@ impl Arrived {
     }
 }
 
+/// What SMs sent.
+#[derive(Default)]
+struct Posted {
+    /// SM by SM, the oldest first.
+    packets: Vec<Outgoing>,
+    /// The numbers of those that sent any, in order, with how many.
+    by: Vec<(u32, u32)>,
+}
+
+impl Posted {
+    /// Makes room for so many packets.
+    fn reserve(&mut self, packets: usize) {
+        self.packets.reserve(packets);
+        self.by.reserve(packets);
+    }
+
+    fn clear(&mut self) {
+        self.packets.clear();
+        self.by.clear();
+    }
+
+    /// Takes what an SM sent, by number.
+    #[inline]
+    fn take_from(&mut self, number: u32, sm: &mut Sm) {
+        let before = self.packets.len();
+        sm.take_sent(|packet| self.packets.push(*packet));
+        let count = self.packets.len() - before;
+        if count > 0 {
+            self.by.push((number, count as u32));
+        }
+    }
+
+    /// Calls `f` with each packet and the number of its SM.
+    #[inline]
+    fn for_each(&self, mut f: impl FnMut(usize, &Outgoing)) {
+        let mut packets = self.packets.iter();
+        for &(number, count) in &self.by {
+            let its = packets.by_ref().take(count as usize);
+            its.for_each(|packet| f(number as usize, packet));
+        }
+    }
+}
+
 /// Where an SM is at the end of a round.
 #[derive(Clone, Copy)]
 pub(crate) struct Reached {
@@ -128,10 +170,6 @@ pub(crate) struct Crew {
     /// By place: where each has loaded from, as far as that is not settled, where [`Crew::post`]
     /// put it there. It is seldom asked for.
     loaded: Vec<Pages>,
-    /// While SMs run ahead, by place: what was new of each when it ran last, and when it wakes.
-    latest: OwnLine<Vec<News>>,
-    /// It has run the next step already.
-    ahead: bool,
     /// Where it says what its SMs have not taken, in rounds.
     backlogs: Arc<Backlogs>,
 }
@@ -149,7 +187,6 @@ impl Crew {
         };
         crew.loaded.reserve_exact(most);
         crew.forget_loads();
-        crew.latest.reserve_exact(most);
         crew.orders.awake.reserve_exact(most);
         crew.orders.turns.reserve_exact(most);
         crew.results.news.reserve_exact(most);
@@ -168,7 +205,6 @@ impl Crew {
 
     /// Which SMs run in the next step, by number.
     pub fn order(&mut self, awake: &[u32]) {
-        debug_assert!(!self.ahead || self.orders.awake == awake, "they have run");
         // Most steps are of the SMs of the last one: a line that is not written stays where it is.
         if self.orders.awake != awake {
             self.orders.awake.clear();
@@ -178,7 +214,6 @@ impl Crew {
 
     /// What its SMs run in the next round.
     pub fn order_round(&mut self, turns: &[Turn]) {
-        debug_assert!(!self.ahead, "they have run");
         let orders = &mut *self.orders;
         orders.awake.clear();
         orders.awake.extend(turns.iter().map(|turn| turn.sm as u32));
@@ -203,23 +238,6 @@ impl Crew {
     #[inline]
     pub fn rests(&self) -> bool {
         self.orders.awake.is_empty()
-    }
-
-    /// It has run the next step already: what came of it is there.
-    #[inline]
-    pub fn is_ahead(&self) -> bool {
-        self.ahead
-    }
-
-    /// The step that it had run is over.
-    pub fn forget_ahead(&mut self) {
-        self.ahead = false;
-    }
-
-    /// Some of its SMs run in the step, and have not yet.
-    #[inline]
-    pub fn has_to_run(&self) -> bool {
-        !self.ahead && !self.rests()
     }
 
     /// Something for an SM, by number.
@@ -356,98 +374,6 @@ impl Crew {
         self.sms[number].take_sent(|packet| f(number, packet));
     }
 
-    /// Its SMs will run ahead. `news`: of all SMs, by number.
-    pub fn begin_sprint(&mut self, news: &[News]) {
-        let range = self.range();
-        self.latest.clear();
-        self.latest.extend_from_slice(&news[range]);
-    }
-
-    /// Runs cycle after cycle, from `from` on, as `mail` grants them. `wait` returns once it is
-    /// known whether a cycle may be run.
-    pub fn sprint(&mut self, mail: &Mail, step: Step<'_>, mut wait: impl FnMut(Cycle) -> bool) {
-        self.deliver();
-        let mut now = step.from;
-        while wait(now) {
-            let calls = self.run_ahead(now, step.memory, mail);
-            now += 1;
-            mail.has_run(now);
-            if calls {
-                return;
-            }
-        }
-    }
-
-    /// One cycle of those SMs that are awake in it, after what comes for them. Returns whether any
-    /// calls for a meeting.
-    pub fn run_ahead(&mut self, now: Cycle, memory: &DeviceMemory, mail: &Mail) -> bool {
-        let mut out = mail.outbox(now);
-        out.clear();
-        self.open(&mut mail.inbox(now), now);
-        let first = self.orders.first;
-        for (place, (sm, news)) in self.sms.iter_mut().zip(&mut *self.latest.0).enumerate() {
-            if news.wake_at > now {
-                continue;
-            }
-            sm.run(now, now + 1, memory);
-            *news = sm.news(now + 1);
-            let number = (first + place) as u32;
-            out.flags |= news.flags;
-            out.ran.push((number, news.waiting));
-            if news.flags.sent() {
-                out.posted.take_from(number, sm);
-            }
-        }
-        out.flags.calls_for_meeting()
-    }
-
-    /// Hands out what has come for cycle `now`, and wakes those for whom it has.
-    fn open(&mut self, inbox: &mut Inbox, now: Cycle) {
-        for (number, arrival) in inbox.drain(..) {
-            let place = number as usize - self.orders.first;
-            let news = &mut self.latest[place];
-            match arrival {
-                Arrival::Reply(at, _) => news.reply(at),
-                Arrival::Credits(_) => news.wake_for_credits(now),
-                Arrival::CreditsFrom(at, _) => news.wake_for_credits(at),
-            }
-            self.sms[place].receive(arrival);
-        }
-    }
-
-    /// SMs have met in cycle `now`. Says what is new of its SMs, by number: the cycle in which
-    /// those wake that have run it already is that one, and what they did waits for the step.
-    /// Returns what any of them had in its last cycle.
-    pub fn end_sprint(&mut self, now: Cycle, mail: &Mail, news: &mut [News]) -> Flags {
-        // One without SMs has run nothing.
-        self.ahead = mail.done() > now && !self.sms.is_empty();
-        if !self.ahead {
-            self.open(&mut mail.inbox(now), now);
-        }
-        news[self.range()].copy_from_slice(&self.latest);
-        if !self.ahead {
-            return mail.outbox(now - 1).flags;
-        }
-        let (first, mut out) = (self.orders.first, mail.outbox(now));
-        self.orders.awake.clear();
-        self.results.news.clear();
-        for (number, _) in out.ran.drain(..) {
-            news[number as usize].wake_at = now;
-            self.orders.awake.push(number);
-            let latest = self.latest[number as usize - first];
-            self.results.news.push(latest);
-        }
-        std::mem::swap(&mut self.results.posted, &mut out.posted);
-        out.flags.only_shares()
-    }
-
-    /// Repeats the loads of SMs in cycle `at`, if they have run it last.
-    pub fn repeat_loads(&mut self, at: Cycle, memory: &DeviceMemory) {
-        for sm in &mut self.sms {
-            sm.repeat_loads(at, memory);
-        }
-    }
-
     /// Puts what SMs sent, and in a round where they have loaded from, where the stepping thread
     /// finds it without a look at them.
     pub fn post(&mut self, is_round: bool) {
@@ -473,7 +399,6 @@ impl Crew {
         if !self.rests() {
             self.orders.arrived.clear();
         }
-        self.ahead = false;
         let ran = self.orders.awake.iter().map(|number| *number as usize);
         ran.zip(self.results.news.iter().copied())
     }
@@ -597,20 +522,6 @@ mod tests {
         left.shift(right, true);
         assert_eq!((left.range(), right.range()), (0..3, 3..5));
         assert_eq!(waiting(&mut crews), [0, 0, 31, 2, 3]);
-    }
-
-    /// It may have been told to run, but has nothing that has.
-    #[test]
-    fn a_crew_without_sms_is_never_ahead() {
-        for (end, ahead) in [(2, false), (3, true)] {
-            let mut crew = crew(2, end);
-            let mail = Mail::default();
-            mail.open(5);
-            mail.has_run(7);
-            crew.begin_sprint(&[News::default(); 5]);
-            crew.end_sprint(6, &mail, &mut [News::default(); 5]);
-            assert_eq!(crew.is_ahead(), ahead);
-        }
     }
 
     /// Packets are there once, from the SMs themselves or from where they were posted; a crew that

@@ -10,8 +10,8 @@
 //! | resources | what the SM has left | `fits` |
 //! | block choice | `gpu.block_scheduler` | `give_block_of` |
 //!
-//! At most one block a cluster and cycle; clusters in turn, and in each its SMs (model page,
-//! section 2).
+//! At most one block a cluster and cycle; clusters in turn, and in each its SMs
+//! (docs/model/machine.md, Block dispatch).
 
 mod launch;
 mod rest;

@@ -6,10 +6,6 @@
 //! (cycle, partition). So results depend neither on the order in which SMs run nor on the number
 //! of threads.
 //!
-//! With more than one thread and steps of a cycle, SMs do not meet after each as long as nothing
-//! comes up for which they must (`machine/sprint.rs`): a crew runs its next cycle as soon as what
-//! comes over the links in it is known.
-//!
 //! With steps of a cycle, parts of the machine run up to 32 cycles one after the other as long as
 //! nothing comes up for which they must not (`machine/spell.rs`), so that each stays in the host's
 //! caches meanwhile. With more than one thread, SMs meet where blocks end and once a spell.
@@ -24,9 +20,7 @@ mod crew;
 mod dispatch;
 mod domain;
 mod footprints;
-mod lead;
 mod machine;
-mod mail;
 mod memory;
 mod monitor;
 mod probe;

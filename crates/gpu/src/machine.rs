@@ -1,14 +1,13 @@
 //! The machine: one step after the other, with what must happen in between in a fixed order.
 
+mod advance;
 mod commit;
 mod spell;
-mod sprint;
 
 use crate::conservation::Ledger;
 use crate::counters::{BankPart, DeviceCounters, PartCounters, SmPart};
 use crate::dispatch::{Dispatcher, InFlight, KernelEnd, KernelLaunch};
 use crate::footprints::{SliceCache, Touches};
-use crate::lead::FarEnd;
 use crate::memory::{Later, MemorySystem, Receive};
 use crate::monitor::Monitor;
 use crate::probe::{Part, Probe};
@@ -16,8 +15,8 @@ use crate::recorder::{Recorder, Recording};
 use crate::sms::{Alone, SmArray};
 use crate::stretches::Stretches;
 use crate::watchdog::{Stuck, Watchdog};
+use advance::Far;
 use spell::Spell;
-use sprint::Sharing;
 use std::ops::Range;
 use std::sync::Arc;
 use warploom_base::{Cycle, KernelSlot, SmId, each_member};
@@ -64,8 +63,6 @@ pub enum Stop {
 struct Pending {
     stores: bool,
     fault: bool,
-    /// An SM has loaded what another stores.
-    shares: bool,
 }
 
 /// A GPU.
@@ -85,8 +82,6 @@ pub struct Gpu {
     recorder: Option<Recorder>,
     /// Where contexts are switched as the load allows.
     monitor: Option<Monitor>,
-    /// Whether SMs may run ahead of each other, as far as memory is concerned.
-    sharing: Sharing,
     /// SMs with stores to make visible, and the cycle of the oldest one.
     storing: Vec<(Cycle, usize)>,
     /// Where SMs are that run some cycles at a stretch.
@@ -139,7 +134,6 @@ impl Gpu {
             probe,
             recorder: None,
             monitor: Monitor::of(&spec),
-            sharing: Sharing::default(),
             storing: Vec::with_capacity(spec.gpu.sms as usize),
             spell: Spell::new(&spec, memory.most_apart()),
             memory,
@@ -175,10 +169,6 @@ impl Gpu {
     /// has checked with [`BlockNeeds::blocks_per_sm`].
     pub fn launch(&mut self, launch: KernelLaunch, device: &DeviceMemory) -> KernelSlot {
         self.check_leaks();
-        if self.is_idle() && self.sharing != Sharing::Unknown {
-            self.stop_watching();
-            self.sharing = Sharing::Unknown;
-        }
         let slot = self.dispatcher.free_slot().expect("a free slot");
         let slot = KernelSlot::new(slot);
         let blocks = launch.context.grid().count();
@@ -337,7 +327,7 @@ impl Gpu {
     /// The end of the step that starts now. Steps in which nothing can happen are taken at once.
     fn step_end(&self) -> Cycle {
         let length = Cycle::from(self.spec.gpu.link_cycles.max(1));
-        if !self.memory.is_idle() || self.sms.are_ahead() {
+        if !self.memory.is_idle() {
             return self.now + length;
         }
         let next = self
@@ -358,9 +348,6 @@ impl Gpu {
     /// What happens between steps once packets have crossed.
     fn settle(&mut self, pending: Pending, device: &mut DeviceMemory) -> Result<(), Stop> {
         self.commit(pending, device);
-        if pending.shares {
-            self.stop_watching();
-        }
         self.end_step(pending.fault)
     }
 
@@ -423,7 +410,11 @@ impl Gpu {
         let now = self.now;
         let (sms, mut far) = self.far_end();
         if all.sent() {
-            sms.for_each_sent(|index, sent| far.take(index, sent));
+            let Far { memory, ledger } = &mut far;
+            sms.for_each_sent(|index, sent| {
+                ledger.sent(index, &sent.request);
+                memory.take(index, sent);
+            });
         }
         far.memory
             .take_credits(|index, flits| sms.credit(index, now, flits));
@@ -434,7 +425,6 @@ impl Gpu {
         Pending {
             stores: all.stored(),
             fault: all.fault(),
-            shares: all.shares(),
         }
     }
 
@@ -479,7 +469,6 @@ impl Gpu {
 
     fn end_kernels(&mut self) {
         while let Some((slot, kernel)) = self.dispatcher.take_finished() {
-            debug_assert!(!self.sms.are_ahead(), "some have run the cycle after");
             let slot = KernelSlot::new(slot);
             let end = self.kernel_end(slot, &kernel, kernel.last_end);
             self.ended.push(end);

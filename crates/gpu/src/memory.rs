@@ -1,8 +1,8 @@
 //! The memory system: both networks, L2 partitions, DRAM channels, in their clock domains.
 //!
-//! Order of work within a core cycle (model page, section 1): replies to SMs, replies into the
-//! network, DRAM, L2 with its input, networks. Domains of other clocks run as often per core
-//! cycle as their clocks' ratio says, by exact integer accumulation.
+//! Order of work within a core cycle (docs/model/machine.md, Order within a cycle): replies to SMs,
+//! replies into the network, DRAM, L2 with its input, networks. Domains of other clocks run as
+//! often per core cycle as their clocks' ratio says, by exact integer accumulation.
 
 mod apart;
 mod back;
@@ -262,18 +262,6 @@ impl MemorySystem {
             f(sm, std::mem::take(&mut self.freed_flits[sm]));
         });
         self.freed.clear();
-    }
-
-    /// See [`Back::note_waiting`].
-    #[inline]
-    pub fn note_waiting(&mut self, sm: usize, replies: u32) {
-        self.back_mut().note_waiting(sm, replies);
-    }
-
-    /// See [`Back::end_exchange`].
-    #[inline]
-    pub fn end_exchange(&mut self) {
-        self.back_mut().end_exchange();
     }
 
     /// Nothing is anywhere behind the links.
@@ -537,12 +525,12 @@ mod tests {
             .expect("an answer")
     }
 
-    /// Order of work in a cycle (section 1): replies to SMs, replies into the network, DRAM, L2
-    /// with its input, network. A request crosses the link and the network in cycle `link`, for the
-    /// networks come last; L2 takes it in the next, and the fixed delay begins. At its end L2 puts
-    /// it into its queue, after it has looked into that, so that it is looked up in the cycle
-    /// after; its reply enters the network in the next, for replies enter before L2 runs, and
-    /// reaches the port in the one after that, for SMs take theirs first.
+    /// Order of work in a cycle (docs/model/machine.md): replies to SMs, replies into the network,
+    /// DRAM, L2 with its input, network. A request crosses the link and the network in cycle
+    /// `link`, for the networks come last; L2 takes it in the next, and the fixed delay begins. At
+    /// its end L2 puts it into its queue, after it has looked into that, so that it is looked up in
+    /// the cycle after; its reply enters the network in the next, for replies enter before L2 runs,
+    /// and reaches the port in the one after that, for SMs take theirs first.
     #[test]
     fn work_is_done_in_gpgpusims_order() {
         let spec = volta();

@@ -7,11 +7,9 @@
 use crate::backlog::Backlogs;
 use crate::balance::Balance;
 use crate::crew::{Crew, Reached, Step, Turn};
-use crate::lead::FarEnd;
 use crate::memory::{Errand, Parcel};
 use crate::workers::Workers;
 use std::cmp::Reverse;
-use std::ops::Range;
 use std::sync::Arc;
 use warploom_base::{Cycle, bits, each_member};
 use warploom_exec::{DeviceMemory, StoredLines};
@@ -26,10 +24,6 @@ impl Numbers {
     /// None, of so many.
     fn new(sms: usize) -> Self {
         Self(vec![0; sms.div_ceil(64)].into())
-    }
-
-    fn insert(&mut self, number: usize) {
-        self.0[number / 64] |= 1 << (number % 64);
     }
 
     fn is_empty(&self) -> bool {
@@ -333,12 +327,9 @@ impl SmArray {
             return;
         }
         if self.ran.is_empty() {
-            self.crews.iter_mut().for_each(Crew::forget_ahead);
             return beside(None);
         }
-        if !self.are_ahead()
-            && let Some((giver, taker)) = self.balance.due(self.workers.waited())
-        {
+        if let Some((giver, taker)) = self.balance.due(self.workers.waited()) {
             self.shift(giver, taker);
         }
         self.order();
@@ -351,61 +342,19 @@ impl SmArray {
         }
     }
 
-    /// Some SMs have run the next cycle already: it has to be a step of its own.
-    #[inline]
-    pub fn are_ahead(&self) -> bool {
-        self.crews.iter().any(Crew::is_ahead)
-    }
-
     /// Another thread can run the back of the memory system.
     #[inline]
     pub fn can_send_back(&self) -> bool {
-        self.workers.can_sprint()
+        self.workers.are_awake()
     }
 
-    /// SMs can run ahead of each other.
-    #[inline]
-    pub fn can_sprint(&self) -> bool {
-        self.workers.can_sprint() && !self.are_ahead()
-    }
-
-    /// By thread: the numbers of its SMs.
-    pub fn crews(&self) -> impl Iterator<Item = Range<usize>> {
-        self.crews.iter().map(Crew::range)
-    }
-
-    /// Before SMs run ahead, and before anybody asks which crews have what: a thread that has too
-    /// much to do gives an SM to another.
+    /// A thread that has too much to do gives an SM to another.
     pub fn even_out(&mut self) {
-        if self.can_sprint()
+        if self.can_send_back()
             && let Some((giver, taker)) = self.balance.due(self.workers.waited())
         {
             self.shift(giver, taker);
         }
-    }
-
-    /// SMs run ahead from cycle `from` to `end` at most. Returns the cycle in which they meet: the
-    /// SMs of the last step are those that ran in the one before and whose crews have not run it
-    /// already.
-    pub fn sprint(
-        &mut self,
-        (from, end): (Cycle, Cycle),
-        memory: &DeviceMemory,
-        far: &mut impl FarEnd,
-    ) -> Cycle {
-        for crew in &mut self.crews {
-            crew.begin_sprint(&self.news);
-        }
-        let step = Step {
-            from,
-            to: end,
-            round: None,
-            memory,
-        };
-        let (met, waits) = self.workers.sprint(step, &mut self.crews, &self.homes, far);
-        self.balance.note_cycles((met - from) as u32, waits);
-        self.end_sprint(met);
-        met
     }
 
     /// Where there are several threads, each runs its SMs of a round, as `turns` says, in order of
@@ -475,31 +424,6 @@ impl SmArray {
         let cycles = cycles as u32;
         if let Some(own) = self.workers.end_spell(cycles) {
             self.balance.note_spell(cycles, own, self.workers.waited());
-        }
-    }
-
-    fn end_sprint(&mut self, met: Cycle) {
-        self.flags = Flags::default();
-        self.ran.0.fill(0);
-        for (crew, mail) in self.crews.iter_mut().zip(self.workers.mails()) {
-            let flags = crew.end_sprint(met, mail, &mut self.news);
-            self.flags |= flags;
-            if crew.is_ahead() {
-                continue;
-            }
-            for &(number, _) in &mail.outbox(met - 1).ran {
-                self.ran.insert(number as usize);
-            }
-        }
-    }
-
-    /// Repeats the loads of cycle `at` of the crews that have run the next step already, or of
-    /// those that have not.
-    pub fn repeat_loads(&mut self, at: Cycle, memory: &DeviceMemory, of_ahead: bool) {
-        for crew in &mut self.crews {
-            if crew.is_ahead() == of_ahead {
-                crew.repeat_loads(at, memory);
-            }
         }
     }
 

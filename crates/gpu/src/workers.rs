@@ -19,8 +19,6 @@ use warploom_exec::DeviceMemory;
 use warploom_sm::Others;
 
 use crate::crew::{Crew, Step};
-use crate::lead::{FarEnd, Lead};
-use crate::mail::{Inbox, Mail};
 use crate::memory::Errand;
 use crate::retreat::{Pace, Retreat};
 use desk::Desk;
@@ -63,8 +61,6 @@ struct Call {
     nth: AtomicU64,
     from: AtomicU64,
     to: AtomicU64,
-    /// The step is one in which SMs run ahead.
-    sprint: AtomicBool,
     /// [`Step::round`]: [`NO_ROUND`] for none; `from` is when the spell began.
     settled: AtomicU64,
     /// Lent for the step.
@@ -90,7 +86,6 @@ pub(crate) struct Seat {
     call: OwnLine<Call>,
     report: OwnLine<Report>,
     desk: OwnLine<Desk>,
-    mail: Mail,
 }
 
 /// What threads share.
@@ -125,7 +120,12 @@ impl Shared {
                 continue;
             }
             seen = current();
-            self.attempt(|| seat.call.answer(|step, crew| self.act(seat, step, crew)));
+            self.attempt(|| {
+                seat.call.answer(|step, crew| {
+                    crew.run(step);
+                    crew.post(step.round.is_some());
+                })
+            });
             seat.report.done.store(seen, Ordering::Release);
         }
     }
@@ -139,41 +139,16 @@ impl Shared {
         }
     }
 
-    /// A step of a crew, or cycles in which it runs ahead.
-    fn act(&self, seat: &Seat, step: Step<'_>, crew: &mut Crew) {
-        if !seat.call.sprint.load(Ordering::Relaxed) {
-            crew.run(step);
-            return crew.post(step.round.is_some());
-        }
-        crew.sprint(&seat.mail, step, |now| {
-            let known = || seat.mail.may_run(now).is_some();
-            // Not asleep, even before a retreat: it will be told that there is no more to run.
-            let turns = wait_until(self.spins, known, std::thread::yield_now);
-            if turns > 0 {
-                seat.report.add_waited(turns);
-            }
-            seat.mail.may_run(now) == Some(true)
-        });
-    }
-
     /// Calls workers to a step of their crews, but for those whose crew has nothing to do in it.
     /// Crews and memory are lent to them until what is returned is dropped.
-    fn call<'a>(
-        &'a self,
-        step: Step<'a>,
-        sprint: bool,
-        crews: &'a mut [Crew],
-        nth: u64,
-    ) -> Called<'a> {
+    fn call<'a>(&'a self, step: Step<'a>, crews: &'a mut [Crew], nth: u64) -> Called<'a> {
         for (seat, crew) in self.seats.iter().zip(crews) {
-            if sprint || crew.has_to_run() {
-                seat.call.set(step, sprint, crew, nth);
+            if !crew.rests() {
+                seat.call.set(step, crew, nth);
             }
         }
         Called {
             seats: &self.seats,
-            failed: &self.failed,
-            sprint,
             spins: self.spins,
             nth,
         }
@@ -191,8 +166,7 @@ impl Shared {
 
 impl Call {
     /// Calls the worker to the `nth` step.
-    fn set(&self, step: Step<'_>, sprint: bool, crew: &mut Crew, nth: u64) {
-        self.sprint.store(sprint, Ordering::Relaxed);
+    fn set(&self, step: Step<'_>, crew: &mut Crew, nth: u64) {
         self.from.store(step.from, Ordering::Relaxed);
         self.to.store(step.to, Ordering::Relaxed);
         let settled = step.round.map_or(NO_ROUND, |others| others.settled);
@@ -262,28 +236,11 @@ fn rest(is_short: bool, give_way: impl FnOnce()) {
 /// Workers that were called to a step. Ends when they are done, also when the caller unwinds.
 pub(crate) struct Called<'a> {
     seats: &'a [Seat],
-    failed: &'a AtomicBool,
-    sprint: bool,
     spins: u32,
     nth: u64,
 }
 
 impl Called<'_> {
-    /// By worker: its mail.
-    pub fn mails(&self) -> impl Iterator<Item = &Mail> {
-        self.seats.iter().map(|seat| &seat.mail)
-    }
-
-    /// A worker has come to grief.
-    fn failed(&self) -> bool {
-        self.failed.load(Ordering::Relaxed)
-    }
-
-    /// Waits until every worker has run the cycles before `end`. One that panicked never has.
-    pub fn wait_for_cycles(&self, end: Cycle) -> Wait {
-        self.wait_for(|seat| seat.mail.done() >= end || self.is_done(seat))
-    }
-
     fn is_done(&self, seat: &Seat) -> bool {
         // One that was not called has nothing to do.
         seat.call.nth.load(Ordering::Relaxed) != self.nth
@@ -355,9 +312,6 @@ impl Wait {
 
 impl Drop for Called<'_> {
     fn drop(&mut self) {
-        if self.sprint {
-            self.mails().for_each(Mail::close);
-        }
         self.wait();
     }
 }
@@ -371,10 +325,6 @@ pub(crate) struct Workers {
     retreat: Retreat,
     /// What the stepping thread has waited for in the spell.
     waits: Wait,
-    /// The stepping thread's own.
-    mail: Mail,
-    /// By thread: what comes for its SMs in the next cycle.
-    coming: Vec<Inbox>,
 }
 
 impl Workers {
@@ -399,62 +349,14 @@ impl Workers {
             nth: 0,
             retreat: Retreat::new(),
             waits: Wait::default(),
-            mail: Mail::default(),
-            coming: vec![Inbox::new(); threads + 1],
             shared,
         }
     }
 
-    /// SMs can run ahead of each other: there are workers, and they have cores.
+    /// There are workers, and they have cores.
     #[inline]
-    pub fn can_sprint(&self) -> bool {
+    pub fn are_awake(&self) -> bool {
         !self.threads.is_empty() && self.retreat.is_over()
-    }
-
-    /// By thread, the stepping one first: what it has for its crew.
-    pub fn mails(&self) -> impl Iterator<Item = &Mail> {
-        let others = self.shared.seats.iter().map(|seat| &seat.mail);
-        std::iter::once(&self.mail).chain(others)
-    }
-
-    /// SMs run ahead, from the beginning of `step` to its end at most; `homes`: by SM, the thread
-    /// that runs it. Returns the cycle in which they meet, and in how many this thread waited.
-    pub fn sprint(
-        &mut self,
-        step: Step<'_>,
-        crews: &mut [Crew],
-        homes: &[usize],
-        far: &mut impl FarEnd,
-    ) -> (Cycle, u32) {
-        self.nth += 1;
-        self.mails().for_each(|mail| mail.open(step.from));
-        let Some((own, others)) = crews.split_first_mut() else {
-            unreachable!("the stepping thread has a crew");
-        };
-        own.deliver();
-        let called = self.shared.call(step, true, others, self.nth);
-        let mut lead = Lead::new(step, (own, &self.mail), &called, homes, &mut self.coming);
-        let (mut now, mut waits) = (step.from, 0);
-        loop {
-            if now > step.from {
-                self.retreat.begin_step();
-                let wait = called.wait_for_cycles(now);
-                waits += u32::from(wait.any());
-                let lost = retreats(&mut self.retreat, &self.shared, &wait);
-                if lead.collect(now - 1, far).calls_for_meeting() || lost || called.failed() {
-                    break;
-                }
-            }
-            if now == step.to {
-                break;
-            }
-            lead.run_far_end(now, far);
-            lead.run_own(now);
-            now += 1;
-        }
-        drop(called);
-        self.rethrow();
-        (now, waits)
     }
 
     /// One step: the first crew runs on this thread, after `beside` and before `behind`, each other
@@ -480,7 +382,7 @@ impl Workers {
         let Some((own, others)) = crews.split_first_mut() else {
             unreachable!("the stepping thread has a crew");
         };
-        let called = self.shared.call(step, false, others, self.nth);
+        let called = self.shared.call(step, others, self.nth);
         beside();
         own.run(step);
         behind(own);
@@ -501,7 +403,7 @@ impl Workers {
     /// The first worker does this beside steps. Requires that there is one that does not sleep, and
     /// that it has none to do.
     pub fn send(&mut self, errand: Errand) {
-        debug_assert!(self.can_sprint(), "workers sleep");
+        debug_assert!(self.are_awake(), "workers sleep");
         self.shared.seats[0].desk.put(errand);
     }
 
@@ -527,7 +429,7 @@ impl Workers {
         };
         own.run(step);
         behind(own);
-        for crew in others.iter_mut().filter(|crew| crew.has_to_run()) {
+        for crew in others.iter_mut().filter(|crew| !crew.rests()) {
             crew.run(step);
             crew.post(step.round.is_some());
         }
@@ -698,7 +600,7 @@ mod tests {
         for nth in 0..20 {
             let (from, end) = (100 * nth, 100 * (nth + 1));
             // A worker that was not scheduled may sleep for some steps.
-            let sends = workers.can_sprint();
+            let sends = workers.are_awake();
             assert!(sends || nth > 0);
             let errand = system.send_back(from, end).expect("it is here");
             let mut here = match sends {

@@ -236,8 +236,8 @@ fn apart(body: &str) -> String {
     fewer.replace(STEP, &STEP.repeat(15))
 }
 
-/// Half of the cycles are in spells, or a third where there are several threads, which have other
-/// ways to run ahead; and what is seen is the same as without.
+/// Half of the cycles are in spells, or a third where there are several threads; and what is seen is
+/// the same as without.
 fn check_spells(body: &str) -> [Seen; 2] {
     check_spells_of(body, WIDE)
 }
@@ -281,16 +281,6 @@ fn a_fault_stops_all_in_the_same_cycle() {
 #[test]
 fn blocks_begin_while_others_are_ahead() {
     check(APART, MANY);
-}
-
-/// Where nothing is shared, SMs do run ahead: the machine goes on by many cycles at once. Where it
-/// is, it goes on by one as soon as that is known.
-#[test]
-fn sms_run_ahead_while_nothing_is_shared() {
-    let program = program(APART);
-    // Workers without cores keep SMs from running ahead for a time.
-    let mut runs = (0..20).map(|_| run(GPUS[0], &program, FEW, (3, true)).1.longest);
-    assert!(runs.any(|longest| longest > 8));
 }
 
 /// In spells SMs run many cycles at a stretch, whether or not they load what others store, until

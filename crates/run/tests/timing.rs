@@ -1,5 +1,5 @@
 //! The machine's timing against formulas: small kernels whose cycles can be worked out by hand
-//! from the specification (model page, sections 3.5, 3.6 and 4).
+//! from the specification (docs/model/sm.md, docs/model/load-store.md).
 
 use std::ops::ControlFlow;
 use warploom_base::Dim3;

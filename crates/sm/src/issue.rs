@@ -1,4 +1,4 @@
-//! Issue (model page, section 3.3): each scheduler asks its policy for a warp among those whose
+//! Issue (docs/model/sm.md, Issue): each scheduler asks its policy for a warp among those whose
 //! next instruction is decoded, passes the scoreboard and finds its pipe free. The instruction
 //! executes functionally here; everything after is time.
 
@@ -340,9 +340,6 @@ impl Sm {
         }
         if self.out.finding.is_some() {
             self.keep_finding(w, memory);
-        }
-        if self.watched.is_some() {
-            self.watch_issue(slot, now, memory);
         }
         Ok(())
     }

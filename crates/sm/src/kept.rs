@@ -6,6 +6,7 @@
 //! for the SM stands in front of issue in the cycle in which one has all that it waited for, until
 //! it is as it should be.
 
+use crate::context::Place;
 use crate::ldst::image_of;
 use crate::sm::Sm;
 use warploom_base::{Cycle, WarpSlot};
@@ -176,5 +177,15 @@ impl Sm {
             self.repeat(self.place(load.owner), &load.what, memory);
         }
         self.kept = kept;
+    }
+
+    /// Repeats a load of the warp in a place.
+    fn repeat(&mut self, place: Place, load: &Loaded, memory: &DeviceMemory) {
+        let track = self.warps.track[place];
+        let image = image_of(&self.kernels, track.kernel);
+        let block = &mut self.blocks[track.block.index()].state;
+        let warp = &mut self.warps.exec[place];
+        let state = (&image.launch, block, warp);
+        load.repeat(state, memory, &self.log, &mut self.out);
     }
 }

@@ -1,5 +1,5 @@
 //! The load/store unit: shared memory, constant, texture and data caches, and the path around
-//! them (model page, section 4).
+//! them (docs/model/load-store.md).
 //!
 //! Order within a cycle: write-back arbitration, replies, caches' way down, then the instruction
 //! in the dispatch register tries its path. Every transaction of a load is counted in its record;

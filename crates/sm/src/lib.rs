@@ -42,7 +42,6 @@ mod switching;
 mod tracing;
 mod units;
 mod warps;
-mod watched;
 
 pub use blocks::Resources;
 pub use context::ContextCounters;

@@ -11,7 +11,6 @@ const GAINED_ROOM: u32 = 1 << 2;
 const STORED: u32 = 1 << 3;
 const FAULT: u32 = 1 << 4;
 const WAITS_FOR_CREDITS: u32 = 1 << 5;
-const SHARES: u32 = 1 << 6;
 
 /// What an SM has, or any of several.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -52,24 +51,6 @@ impl Flags {
     #[inline]
     pub const fn fault(self) -> bool {
         self.0 & FAULT != 0
-    }
-
-    /// An SM that is watched has touched what SMs both load and store.
-    #[inline]
-    pub const fn shares(self) -> bool {
-        self.0 & SHARES != 0
-    }
-
-    /// Of all that there may be, only that an SM [shares](Self::shares) what it touches.
-    #[must_use]
-    pub const fn only_shares(self) -> Self {
-        Self(self.0 & SHARES)
-    }
-
-    /// Something for which SMs that run ahead have to meet.
-    #[inline]
-    pub const fn calls_for_meeting(self) -> bool {
-        self.0 & (FINISHED | GAINED_ROOM | FAULT | SHARES) != 0
     }
 }
 
@@ -150,7 +131,7 @@ impl Sm {
             );
         // Seldom is there any of the rest, for which one look is enough then.
         let none = self.finished.is_empty() & !self.gained_room;
-        if !(none & self.fault.is_none() & !self.is_watched()) {
+        if !(none & self.fault.is_none()) {
             flags |= self.rare_news();
         }
         News {
@@ -166,7 +147,6 @@ impl Sm {
         flag(!self.finished.is_empty(), FINISHED)
             | flag(self.gained_room, GAINED_ROOM)
             | flag(self.fault.is_some(), FAULT)
-            | flag(self.shares(), SHARES)
     }
 }
 

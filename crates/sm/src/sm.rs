@@ -1,8 +1,8 @@
 //! One SM: its state, its cycle, and how it runs ahead by a step of several cycles.
 //!
 //! Stages run back to front within a cycle, so that each sees what the stage before it left in
-//! the cycle before (model page, section 3). A cycle in which nothing can happen until a known
-//! time is skipped together with those that follow; counters are the same either way.
+//! the cycle before (docs/model/sm.md, Pipeline order). A cycle in which nothing can happen until a
+//! known time is skipped together with those that follow; counters are the same either way.
 
 mod ahead;
 mod describe;
@@ -22,7 +22,6 @@ use crate::link::{Arrival, Link, Outgoing};
 use crate::tracing::Tracer;
 use crate::units::Units;
 use crate::warps::Warps;
-use crate::watched::Watched;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use warploom_base::{BlockId, Cycle, KernelSlot, Pc, SmId, WarpSlot};
@@ -109,8 +108,6 @@ pub struct Sm {
     pub(crate) context: Option<Box<Contexts>>,
     /// What warps do, where a timeline is wanted.
     pub(crate) tracer: Option<Box<Tracer>>,
-    /// Accesses to global memory, while SMs run ahead of each other.
-    pub(crate) watched: Option<Box<Watched>>,
     /// What it loads while it runs some cycles at a stretch.
     pub(crate) kept: Kept,
     pub(crate) flights: FlightPool,
@@ -271,7 +268,6 @@ impl Sm {
             moved: Vec::with_capacity(2 * contexts),
             gained_room: false,
             tracer: None,
-            watched: None,
             kept: Kept::default(),
             context,
             starts: VecDeque::new(),

@@ -7,31 +7,57 @@ use warploom_config::gpgpusim::{Class, Request, import};
 use warploom_config::{Base, GpuSpec, find, resolve};
 use warploom_diag::Source;
 use warploom_run::launch_file::read;
+use warploom_workloads::{Target, preset_of_paper};
 
 /// Which GPU, and what to change of it.
 #[derive(clap::Args)]
 pub struct GpuArgs {
-    /// Preset (`warploom list gpus`), TOML file or GPGPU-Sim's gpgpusim.config
-    #[arg(long, value_name = "PRESET-or-FILE", default_value = STANDARD)]
-    pub gpu: String,
+    /// Preset (`warploom list gpus`), TOML file or GPGPU-Sim's gpgpusim.config; without it the
+    /// machine of the paper for a paper's benchmark such as crat/CFD, else gtx480
+    #[arg(long, value_name = "PRESET-or-FILE")]
+    pub gpu: Option<String>,
     /// Change one key, for example `sm.warp_scheduler=lrr`; may be repeated
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub sets: Vec<String>,
 }
 
-/// What stands for no `--gpu`.
+/// The preset of targets that belong to no paper.
 const STANDARD: &str = "gtx480";
 
 impl GpuArgs {
-    /// Another machine than the standard one was asked for.
+    /// True if a machine or a key of one was asked for.
     pub fn given(&self) -> bool {
-        self.gpu != STANDARD || !self.sets.is_empty()
+        self.gpu.is_some() || !self.sets.is_empty()
     }
 
-    /// The specification.
-    pub fn spec(&self) -> Result<GpuSpec, Failure> {
-        spec(&self.gpu, &self.sets)
+    /// The preset or file for these targets: `--gpu`, or the machine of the paper whose benchmarks
+    /// all of them are, which is then noted on standard error, or the standard one.
+    pub fn name(&self, targets: &[String]) -> String {
+        let paper = preset_of(targets);
+        if let (None, Some(preset)) = (&self.gpu, paper) {
+            note(&format!(
+                "note: {} on {preset}, the machine of the paper; --gpu names another\n",
+                targets.join(" ")
+            ));
+        }
+        let given = self.gpu.as_deref();
+        given.or(paper).unwrap_or(STANDARD).to_owned()
     }
+
+    /// The specification for these targets.
+    pub fn spec(&self, targets: &[String]) -> Result<GpuSpec, Failure> {
+        spec(&self.name(targets), &self.sets)
+    }
+}
+
+/// The machine of the one paper whose benchmarks all targets are.
+fn preset_of(targets: &[String]) -> Option<&'static str> {
+    let mut presets = targets.iter().map(|target| {
+        let (paper, _) = target.split_once('/')?;
+        Target::resolve(target).ok().and(preset_of_paper(paper))
+    });
+    let first = presets.next()??;
+    presets.all(|preset| preset == Some(first)).then_some(first)
 }
 
 /// The specification of a preset or file with changes.

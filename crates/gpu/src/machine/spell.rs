@@ -61,8 +61,8 @@ const fn next_multiple(now: Cycle, cycles: Cycle) -> Cycle {
 }
 
 /// The cycle in which the machine stops for a fault in cycle `now`. However it is run, nothing of
-/// it has run further: the back of the memory system may have run the next spell, and a crew the
-/// cycle behind that.
+/// it has run further: the back of the memory system may have run the next spell. The cycle behind
+/// that stays, so that runs with faults end where they always have.
 pub(super) const fn stop_behind(now: Cycle) -> Cycle {
     next_multiple(now, MOST) + MOST + 1
 }
@@ -290,7 +290,7 @@ impl Gpu {
             return None;
         }
         let end = self.end_behind(now, limit)?;
-        if self.memory.is_idle() && self.sms.next_wake() > now || self.sms.are_ahead() {
+        if self.memory.is_idle() && self.sms.next_wake() > now {
             return None;
         }
         if !self.dispatcher.may_begin_spell() {
@@ -714,7 +714,7 @@ mod tests {
     fn launch(blocks: u32) -> KernelLaunch {
         let source = Source::new("k.ptx", PTX);
         let (module, _) = warploom_ptx::load(&source).unwrap_or_else(|e| panic!("{e:?}"));
-        let ir = warploom_ir::lower(&module, &source).unwrap_or_else(|e| panic!("{e:?}"));
+        let ir = warploom_lower::lower(&module, &source).unwrap_or_else(|e| panic!("{e:?}"));
         let program = Arc::new(ir.kernels.into_iter().next().expect("one kernel"));
         let spec = LaunchSpec {
             grid: Dim3::linear(blocks),

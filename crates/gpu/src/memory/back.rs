@@ -147,14 +147,6 @@ impl Back {
         }
     }
 
-    /// An SM that ran in the last step had not taken so many replies at its end, beside those that
-    /// have come since.
-    #[inline]
-    pub(super) fn note_waiting(&mut self, sm: usize, replies: u32) {
-        let untaken = &mut self.untaken[sm];
-        untaken.all = replies + untaken.fresh;
-    }
-
     /// SMs have taken replies since the last exchange. `waiting`: by SM, those of before that it
     /// has not taken, if that is known.
     pub(super) fn note_untaken(&mut self, waiting: impl Fn(usize) -> Option<u32>) {

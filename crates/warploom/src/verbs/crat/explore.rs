@@ -30,7 +30,7 @@ pub struct Choice {
 
 /// Looks at the design space. Without a block size there is only the point that was asked for.
 pub fn choose(args: &Args, subject: &Subject) -> Result<Choice, Failure> {
-    let gpu = args.gpu.spec()?;
+    let gpu = args.gpu.spec(&[])?;
     let Some(kernel) = subject.kernel()? else {
         return without_block(args, subject, &gpu);
     };
