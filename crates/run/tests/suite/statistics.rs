@@ -236,3 +236,14 @@ fn the_three_classes_and_the_issued_add_up() {
     assert_eq!(total("sm.fetches_by_cycles."), statistics["sm.fetches"]);
     assert_eq!(total("sm.packets_sent."), statistics["noc_to_l2.packets"]);
 }
+
+/// The digest names counters that exist: a name that is mistyped would stand for 0 for ever.
+#[test]
+fn the_digest_names_counters_of_the_machine() {
+    let named = warploom_gpu::MachineCounters::default().named();
+    for name in warploom_stats::DIGEST_COUNTERS {
+        let row = format!("{name}.");
+        let exists = |(other, _): &&(String, u64)| other == name || other.starts_with(&row);
+        assert!(named.iter().any(|each| exists(&each)), "{name}");
+    }
+}
