@@ -20,6 +20,7 @@ mod lower;
 pub mod matrix;
 mod op;
 mod operands;
+mod pending;
 pub mod pressure;
 mod program;
 mod scalar_video;
