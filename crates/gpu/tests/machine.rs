@@ -55,7 +55,7 @@ fn program(body: &str) -> Arc<Program> {
     );
     let source = Source::new("traffic.ptx", text);
     let (module, _) = warploom_ptx::load(&source).unwrap_or_else(|e| panic!("{e:?}"));
-    let ir = warploom_ir::lower(&module, &source).unwrap_or_else(|e| panic!("{e:?}"));
+    let ir = warploom_lower::lower(&module, &source).unwrap_or_else(|e| panic!("{e:?}"));
     Arc::new(ir.kernels.into_iter().next().expect("one kernel"))
 }
 
@@ -303,7 +303,7 @@ fn clock_domains_keep_their_ratio() {
         counters
             .channels
             .iter()
-            .all(|channel| channel.n_cmd == dram)
+            .all(|channel| channel.cycles == dram)
     );
 }
 

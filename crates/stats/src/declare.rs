@@ -1,63 +1,63 @@
-//! What a declared statistic is, and the macro that declares a struct of them.
+//! Declarations of statistics, and the macro that declares a struct of counters.
 
-/// Labels of a counter per number of active lanes, from 1 to 32 (GPGPU-Sim's W1 to W32).
+/// Labels of a counter by number of active lanes, from 1 to 32 (GPGPU-Sim's W1 to W32).
 pub const LANE_COUNTS: &[&str] = &[
     "w1", "w2", "w3", "w4", "w5", "w6", "w7", "w8", "w9", "w10", "w11", "w12", "w13", "w14", "w15",
     "w16", "w17", "w18", "w19", "w20", "w21", "w22", "w23", "w24", "w25", "w26", "w27", "w28",
     "w29", "w30", "w31", "w32",
 ];
 
-/// What one step of a counter stands for.
+/// Unit of a statistic: what an increment by one stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     /// Clock cycles of the domain that the sentence names.
     Cycles,
-    /// Cycles of every scheduler or unit added up.
+    /// Cycles summed over all schedulers or units.
     Slots,
-    /// Warp instructions: one for up to 32 lanes.
+    /// Warp instructions: one for up to 32 lanes of a warp.
     WarpInstructions,
     /// Thread instructions: one for each active lane.
     ThreadInstructions,
-    /// Accesses to a cache or memory by the part above it.
+    /// Accesses of a cache or memory by the level above it.
     Accesses,
-    /// Requests and replies between parts.
+    /// Requests and replies between parts of the machine.
     Requests,
-    /// Packets on the interconnect.
+    /// Packets that cross the network.
     Packets,
-    /// Flits on the interconnect.
+    /// Flits that cross the network.
     Flits,
-    /// Commands to DRAM.
+    /// Commands that DRAM executes.
     Commands,
-    /// Bytes.
+    /// Bytes of 8 bits.
     Bytes,
-    /// Threads.
+    /// Threads of a kernel.
     Threads,
-    /// Warps.
+    /// Warps of 32 threads.
     Warps,
-    /// Thread blocks.
+    /// Thread blocks of a grid.
     Blocks,
-    /// Streaming multiprocessors.
+    /// Streaming multiprocessors (SMs) of the machine.
     Sms,
-    /// Kernel launches.
+    /// Launches of a kernel.
     Kernels,
-    /// Things that happened, named by the sentence.
+    /// Events of the kind that the sentence names.
     Events,
-    /// A number between 0 and 1.
+    /// Number between 0 and 1.
     Fraction,
-    /// Stalls per core cycle, of all parts together: may exceed 1.
+    /// Stalls per core cycle, summed over all parts; may exceed 1.
     StallsPerCycle,
     /// Thread instructions per core cycle.
     InstructionsPerCycle,
-    /// Seconds of the machine that simulates.
+    /// Seconds of real time on the host.
     Seconds,
-    /// Simulated core cycles per second of the machine that simulates.
+    /// Simulated core cycles per second of real time.
     CyclesPerSecond,
-    /// Simulated warp instructions per second of the machine that simulates.
+    /// Simulated warp instructions per second of real time.
     WarpInstructionsPerSecond,
 }
 
 impl Unit {
-    /// The unit in words.
+    /// Name of the unit in words.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Cycles => "cycles",
@@ -86,67 +86,86 @@ impl Unit {
     }
 }
 
-/// One declared statistic.
+/// Declaration of one statistic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StatMeta {
-    /// Stable name, group included: `sm.issued`.
+    /// Stable name within its group: `issued`. [`StatTable::name`] gives the full name.
     pub name: &'static str,
-    /// Unit.
+    /// Unit of the value.
     pub unit: Unit,
-    /// What it counts, as one sentence or more; may begin with a blank from the doc comment.
+    /// Sentences that say what is counted; may begin with a blank from the doc comment.
     pub raw_sentence: &'static str,
-    /// The same statistic's name in GPGPU-Sim, where there is one.
-    pub gpgpusim: Option<&'static str>,
+    /// Names of the same statistic in GPGPU-Sim: none, or one for each group of the struct, in the
+    /// order of [`Counters::TABLES`].
+    pub gpgpusim: &'static [&'static str],
     /// Names of an array's elements, outermost dimension first; empty for a plain counter.
     pub labels: &'static [&'static [&'static str]],
-    /// It is a [`Peak`]: the largest value so far in the run. Its name ends in [`PEAK_SUFFIX`], no
-    /// other's does.
+    /// True for a [`Peak`], the largest value so far in the run. The names of peaks, and only
+    /// these, end in [`PEAK_SUFFIX`].
     pub is_peak: bool,
 }
 
-/// Ends the names of [`Peak`]s, so that a result's reader knows what does not add up.
+/// Suffix of the names of [`Peak`]s, by which a reader of results knows what does not add up.
 pub const PEAK_SUFFIX: &str = "_max";
 
 impl StatMeta {
-    /// What it counts.
+    /// Sentence that says what is counted.
     pub const fn sentence(&self) -> &'static str {
         self.raw_sentence.trim_ascii()
     }
+}
 
-    /// Name of one array element: `l1d.accesses.load.hit`.
-    pub fn element_name(&self, at: &[usize]) -> String {
-        let mut name = self.name.to_owned();
-        for (labels, &i) in self.labels.iter().zip(at) {
+/// Declarations of the statistics of one group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StatTable {
+    /// First word of every full name; empty for the figures computed from counters.
+    pub group: &'static str,
+    /// Position of the group among those of its struct, for [`StatMeta::gpgpusim`].
+    pub nth: usize,
+    /// The statistics in order of declaration.
+    pub stats: &'static [StatMeta],
+}
+
+impl StatTable {
+    /// Full name of a statistic of the group: `l1d.accesses`.
+    pub fn name(&self, meta: &StatMeta) -> String {
+        match self.group {
+            "" => meta.name.to_owned(),
+            group => format!("{group}.{}", meta.name),
+        }
+    }
+
+    /// Full name of one array element: `l1d.accesses.load.hit`. `at` is its position, outermost
+    /// dimension first.
+    pub fn element_name(&self, meta: &StatMeta, at: &[usize]) -> String {
+        let mut name = self.name(meta);
+        for (labels, &i) in meta.labels.iter().zip(at) {
             name.push('.');
             name.push_str(labels[i]);
         }
         name
     }
-}
 
-/// The statistics of one group, as declared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct StatTable {
-    /// First word of every name.
-    pub group: &'static str,
-    /// The statistics in order of declaration.
-    pub stats: &'static [StatMeta],
+    /// Name of a statistic of the group in GPGPU-Sim, where there is one.
+    pub fn gpgpusim(&self, meta: &StatMeta) -> Option<&'static str> {
+        meta.gpgpusim.get(self.nth).copied()
+    }
 }
 
 /// An integer counter or an array of counters.
 pub trait Counter {
-    /// Nothing counted.
+    /// Value before anything is counted.
     const ZERO: Self;
-    /// Does not add up.
+    /// True for a maximum, which does not add up.
     const IS_PEAK: bool = false;
-    /// Adds another's counts.
+    /// Adds the counts of another counter.
     fn add(&mut self, other: &Self);
-    /// Takes away the counts of an earlier moment. Panics if `earlier` counted more.
+    /// Subtracts the counts of an earlier time. Panics if `earlier` counted more.
     fn subtract(&mut self, earlier: &Self);
-    /// Calls `f` with the position and value of every element, in order; `at` is the position
-    /// reached so far.
+    /// Calls `f` with position and value of every element, in order. `at` is the position of this
+    /// counter within the array that contains it.
     fn visit(&self, at: &mut Vec<usize>, f: &mut dyn FnMut(&[usize], u64));
-    /// Sizes of the dimensions, outermost first.
+    /// Appends the sizes of the dimensions, outermost first.
     fn shape(shape: &mut Vec<usize>);
 }
 
@@ -169,13 +188,13 @@ impl Counter for u64 {
     fn shape(_: &mut Vec<usize>) {}
 }
 
-/// The largest value seen since the run began: merging takes the larger one, and a difference keeps
-/// it, so that a kernel or a window shows the largest value up to its end.
+/// Largest value since the run began. Merging takes the larger value. A difference keeps the value,
+/// so that a kernel or a window shows the largest value up to its end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Peak(pub u64);
 
 impl Peak {
-    /// Takes a value in.
+    /// Raises the peak to `value`, if that is larger.
     #[inline]
     pub fn note(&mut self, value: u64) {
         self.0 = self.0.max(value);
@@ -200,7 +219,7 @@ impl Counter for Peak {
     fn shape(_: &mut Vec<usize>) {}
 }
 
-/// Labels of [`log2_bin`]'s bins, by their smallest value.
+/// Labels of the bins of [`log2_bin`], named by the smallest value of each.
 pub const LOG2_BINS: &[&str] = &[
     "from_0",
     "from_2",
@@ -220,8 +239,8 @@ pub const LOG2_BINS: &[&str] = &[
     "from_32768",
 ];
 
-/// The bin of a value: the position of its highest bit, with everything from 32,768 on in the last
-/// bin. Values 0 and 1 share the first.
+/// Bin of a value: the position of its highest bit. The last bin has all values from 32,768 on, the
+/// first has 0 and 1.
 #[inline]
 pub const fn log2_bin(value: u64) -> usize {
     let bin = (value | 1).ilog2() as usize;
@@ -263,32 +282,40 @@ impl<C: Counter, const N: usize> Counter for [C; N] {
     }
 }
 
-/// A struct of declared counters.
+/// Struct of counters declared by [`declare_stats!`](crate::declare_stats).
 pub trait Counters: Clone + Default {
-    /// The declarations.
-    const TABLE: StatTable;
+    /// The declarations, once for each group that the struct is counted in.
+    const TABLES: &'static [StatTable];
 
-    /// Adds another's counts: SMs into a GPU, windows into a run.
+    /// The declarations under the first group, for structs that have one group.
+    const TABLE: StatTable = Self::TABLES[0];
+
+    /// Adds the counts of another struct, as of an SM to those of the GPU.
     fn merge(&mut self, other: &Self);
 
-    /// What was counted since `earlier`, which must be a former state of the same counters.
+    /// Returns the counts since `earlier`, which must be an earlier state of the same counters.
     fn since(&self, earlier: &Self) -> Self;
 
-    /// Calls `f` with the declaration, position (empty for a plain counter) and value of every
-    /// counter, in order of declaration.
+    /// Calls `f` with declaration, position (empty for a plain counter) and value of every counter,
+    /// in order of declaration.
     fn visit(&self, f: &mut dyn FnMut(&'static StatMeta, &[usize], u64));
 
-    /// Sizes of every counter's dimensions, in order of declaration.
+    /// Sizes of the dimensions of every counter, in order of declaration.
     fn shapes() -> Vec<Vec<usize>>;
 
-    /// Every counter by its full name, in order of declaration.
+    /// Every counter by its full name under the first group, in order of declaration.
     fn named(&self) -> Vec<(String, u64)> {
+        self.named_in(&Self::TABLE)
+    }
+
+    /// Every counter by its full name under a group of [`Self::TABLES`], in order of declaration.
+    fn named_in(&self, table: &StatTable) -> Vec<(String, u64)> {
         let mut all = Vec::new();
-        self.visit(&mut |meta, at, value| all.push((meta.element_name(at), value)));
+        self.visit(&mut |meta, at, value| all.push((table.element_name(meta, at), value)));
         all
     }
 
-    /// The values alone, in the same order.
+    /// Values of all counters, in order of declaration.
     fn values(&self) -> Vec<u64> {
         let mut all = Vec::new();
         self.visit(&mut |_, _, value| all.push(value));
@@ -299,9 +326,11 @@ pub trait Counters: Clone + Default {
 /// Declares a struct of counters.
 ///
 /// A field is `name: type = unit;`, its type `u64`, [`Peak`] or arrays of them. The doc comment is
-/// the
-/// statistic's sentence. `as "name"` gives GPGPU-Sim's name for it; `by [LABELS, ...]` names the
-/// elements of an array, one list of strings a dimension, outermost first.
+/// the statistic's sentence. `as "name"` gives GPGPU-Sim's name for it; `by [LABELS, ...]` names
+/// the elements of an array, one list of strings a dimension, outermost first.
+///
+/// A struct that several parts of the machine count in, each under a group of its own, lists the
+/// groups: `in "l1d", "l2"`. Then `as "name" | "name"` has GPGPU-Sim's name for each group.
 ///
 /// ```
 /// use warploom_stats::{Counters, declare_stats};
@@ -309,7 +338,7 @@ pub trait Counters: Clone + Default {
 /// const OUTCOMES: &[&str] = &["hit", "miss"];
 ///
 /// declare_stats! {
-///     /// What a cache counted.
+///     /// Counters of a cache.
 ///     pub struct CacheStats in "l1d" {
 ///         /// Cycles in which the data port moved data.
 ///         pub port_busy: u64 = Cycles;
@@ -326,14 +355,14 @@ pub trait Counters: Clone + Default {
 macro_rules! declare_stats {
     (
         $(#[$meta:meta])*
-        $vis:vis struct $name:ident in $group:literal {$(
+        $vis:vis struct $name:ident in $($group:literal),+ {$(
             $(#[doc = $doc:literal])+
             $field_vis:vis $field:ident: $ty:ty = $unit:ident
-                $(, as $gpgpusim:literal)? $(, by [$($labels:expr),+ $(,)?])? ;
+                $(, as $($gpgpusim:literal)|+)? $(, by [$($labels:expr),+ $(,)?])? ;
         )+}
     ) => {
         $(#[$meta])*
-        // As declared: what is declared together is counted together.
+        // Keeps the order of declaration, so that counters declared together share cache lines.
         #[repr(C)]
         #[derive(Clone, Debug, PartialEq, Eq)]
         $vis struct $name {$(
@@ -348,16 +377,16 @@ macro_rules! declare_stats {
         }
 
         impl $crate::Counters for $name {
-            const TABLE: $crate::StatTable = $crate::StatTable {
-                group: $group,
-                stats: &[$($crate::StatMeta {
-                    name: concat!($group, ".", stringify!($field)),
+            const TABLES: &'static [$crate::StatTable] = &{
+                const STATS: &[$crate::StatMeta] = &[$($crate::StatMeta {
+                    name: stringify!($field),
                     unit: $crate::Unit::$unit,
                     raw_sentence: concat!($($doc),+),
-                    gpgpusim: $crate::declare_stats!(@option $($gpgpusim)?),
+                    gpgpusim: &[$($($gpgpusim),+)?],
                     labels: &[$($($labels),+)?],
                     is_peak: <$ty as $crate::Counter>::IS_PEAK,
-                }),+],
+                }),+];
+                $crate::tables([$($group),+], STATS)
             };
 
             fn merge(&mut self, other: &Self) {
@@ -371,7 +400,7 @@ macro_rules! declare_stats {
             }
 
             fn visit(&self, f: &mut dyn FnMut(&'static $crate::StatMeta, &[usize], u64)) {
-                let mut metas = <Self as $crate::Counters>::TABLE.stats.iter();
+                let mut metas = <Self as $crate::Counters>::TABLES[0].stats.iter();
                 let mut at = ::std::vec::Vec::new();
                 $(
                     let meta = metas.next().expect("one declaration per field");
@@ -388,6 +417,37 @@ macro_rules! declare_stats {
             }
         }
     };
-    (@option) => { ::core::option::Option::None };
-    (@option $value:literal) => { ::core::option::Option::Some($value) };
+}
+
+/// One table for each group of a struct, all with the same statistics.
+///
+/// # Panics
+/// At compile time, where a statistic has GPGPU-Sim's name for some groups and not for others.
+#[doc(hidden)]
+pub const fn tables<const N: usize>(
+    groups: [&'static str; N],
+    stats: &'static [StatMeta],
+) -> [StatTable; N] {
+    let mut at = 0;
+    while at < stats.len() {
+        let names = stats[at].gpgpusim.len();
+        assert!(
+            names == 0 || names == N,
+            "one GPGPU-Sim name for each group"
+        );
+        at += 1;
+    }
+    let any = StatTable {
+        group: "",
+        nth: 0,
+        stats,
+    };
+    let mut tables = [any; N];
+    let mut nth = 0;
+    while nth < N {
+        tables[nth].group = groups[nth];
+        tables[nth].nth = nth;
+        nth += 1;
+    }
+    tables
 }
