@@ -1,6 +1,6 @@
 //! Loads from global memory that an SM has executed before it is known what others store in the
-//! cycles before. Once that is visible they are executed again ([`Loaded::repeat`]) if any of it lies
-//! in lines that they read.
+//! cycles before. Once that is visible they are executed again ([`Loaded::repeat`]) if any of it
+//! lies in lines that they read.
 
 use crate::context::LaunchContext;
 use crate::inst::InstExec;
@@ -18,7 +18,8 @@ use warploom_ir::{MemSpace, Op};
 /// Bytes of the words of half a warp that lie in a row.
 const HALF_ROW: u64 = WARP_SIZE as u64 / 2 * 4;
 
-/// Whether SMs may execute an instruction, or all of a kernel, before others have come to its cycle.
+/// Whether SMs may execute an instruction, or all of a kernel, before others have come to its
+/// cycle.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Ahead {
     /// Not at all.
