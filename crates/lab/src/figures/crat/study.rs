@@ -9,7 +9,8 @@ use crate::spec::{Input, Machine, RunSpec, SEED};
 use std::sync::Arc;
 use warploom_config::GpuSpec;
 use warploom_crat::{
-    Candidate, Costs, Exploration, Guess, Kernel, Point, Search, Spill, explore, guess_tlp,
+    CacheAssumption, Candidate, Costs, Exploration, Kernel, Point, Search, Spill, estimate_tlp,
+    explore,
 };
 use warploom_microbench::spill_costs;
 use warploom_regalloc::{Options, Typing};
@@ -276,11 +277,11 @@ impl Study {
 
     /// The best TLP guessed from the code, with the share of hits that MaxTLP has.
     pub fn guess(&self, max: &Solution) -> u32 {
-        let guess = Guess {
+        let cache = CacheAssumption {
             hit_ratio: hit_rate(max).unwrap_or(0.0),
             at_tlp: max.point.tlp,
         };
-        guess_tlp(&self.kernel, &self.spec, self.default.tlp, &guess)
+        estimate_tlp(&self.kernel, &self.spec, self.default.tlp, &cache)
     }
 
     /// Everything, once it is there.
