@@ -1,15 +1,14 @@
-//! Files that come to be whole or not at all.
+//! Atomic writing of files: whole or not at all.
 
 use std::io::{self, Write};
 use std::path::Path;
 use tempfile::{Builder, NamedTempFile};
 
-/// Writes a file by way of a temporary one beside it: an older one is replaced when the new one is
-/// complete. A link leads to what it names; devices and pipes, which cannot be replaced, are
-/// written to.
+/// Writes a file through a temporary file in the same folder, which replaces an older file when it
+/// is complete. A link is followed. Devices and pipes cannot be replaced and are written directly.
 ///
 /// # Errors
-/// What the system says, also when `write` fails: an older file is then as it was.
+/// Errors of the operating system. An older file then stays as it was, also if `write` fails.
 pub fn write_whole(
     path: &Path,
     write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
@@ -29,7 +28,7 @@ pub fn write_whole(
     Ok(())
 }
 
-/// A new file with the permissions that a plain one would have.
+/// A temporary file with the permissions of a newly created file.
 fn temporary(folder: &Path) -> io::Result<NamedTempFile> {
     let mut builder = Builder::new();
     #[cfg(unix)]

@@ -1,4 +1,4 @@
-//! A launch file as a host program.
+//! Executes a launch file as a host program.
 
 use super::bind::{BoundArg, Limits, bind};
 use super::compare::compare;
@@ -15,7 +15,7 @@ use warploom_base::{Digest, Rng};
 use warploom_diag::{Diagnostic, Diagnostics, Source, Span, Style};
 use warploom_ir::ModuleIr;
 
-/// A launch file with its module and data at hand.
+/// A launch file with its module and the contents of its data files.
 #[derive(Clone, Debug)]
 pub struct LaunchFile {
     source: Source,
@@ -31,7 +31,7 @@ pub struct LaunchFile {
 struct Buffer {
     element: Element,
     shape: Vec<u64>,
-    /// Contents of its `.npy` file.
+    /// Contents of its `.npy` file, if it has one.
     contents: Option<Vec<u8>>,
 }
 
@@ -49,7 +49,7 @@ impl LaunchFile {
     /// Reads a launch file, its module and its data files.
     ///
     /// # Errors
-    /// Every problem of the file, or files that cannot be read.
+    /// All problems of the file, or of files that cannot be read.
     pub fn load(path: &Path) -> Result<Self, InputErrors> {
         let source = read(path)?;
         let plan = parse(&source)?;
@@ -64,7 +64,7 @@ impl LaunchFile {
         Self::new(source, plan, folder, module)
     }
 
-    /// Digest of the file, its module and its data files: equal digests run the same.
+    /// Digest of the file, its module and its data files. Equal digests give equal runs.
     pub fn digest(&self) -> String {
         let mut digest = Digest::new();
         digest.str(self.source.text()).str(self.module.text());
@@ -79,11 +79,11 @@ impl LaunchFile {
         digest.hex()
     }
 
-    /// A plan made from elsewhere: `source` holds the places that it names, `folder` is where its
-    /// paths start.
+    /// Creates a launch file from a plan. The places in the plan refer to `source`, and its paths
+    /// are relative to `folder`.
     ///
     /// # Errors
-    /// Data files that cannot be read or do not fit.
+    /// If data files cannot be read or do not fit.
     pub fn new(
         source: Source,
         plan: Plan,
@@ -110,12 +110,12 @@ impl LaunchFile {
         })
     }
 
-    /// The PTX text.
+    /// Text of the module.
     pub fn module(&self) -> &Source {
         &self.module
     }
 
-    /// Compiles the module and fits the launches to its kernels and to the GPU.
+    /// Compiles the module and binds the launches to its kernels and to the GPU.
     ///
     /// # Errors
     /// Problems of the PTX, or launches that do not fit.
@@ -130,7 +130,8 @@ impl LaunchFile {
         self.bind(ir, refused, limits)
     }
 
-    /// The program of a compiled module. `refused` names kernels that cannot run, with the reason.
+    /// Creates the program for a compiled module. `refused` names kernels that cannot run, with the
+    /// reason.
     ///
     /// # Errors
     /// Launches of refused kernels, with the reasons, or launches that do not fit.
@@ -191,7 +192,7 @@ impl LaunchFile {
     }
 }
 
-/// A file's array, or a problem at `place`.
+/// Loads the array of a file, or reports a problem at `place`.
 fn load(path: &str, folder: &Path, place: Span, diagnostics: &mut Diagnostics) -> Option<Array> {
     npy::load(&folder.join(path))
         .map_err(|why| {
@@ -239,13 +240,13 @@ fn expected(plan: &ExpectPlan, folder: &Path, diagnostics: &mut Diagnostics) -> 
     }
 }
 
-/// The host program of a launch file: copies its buffers, launches in order, writes the dumps,
-/// checks the expectations.
+/// The host program of a launch file. It copies buffers, launches kernels in order, writes dumps,
+/// and checks expectations.
 #[derive(Debug)]
 pub struct LaunchProgram {
     file: LaunchFile,
     args: Vec<Vec<BoundArg>>,
-    /// Taken by the first action.
+    /// Compiled module and refused kernels. The first action takes them.
     compiled: Option<(ModuleIr, Vec<(String, String)>)>,
     module: ModuleId,
     addresses: Vec<DevicePtr>,
@@ -291,7 +292,7 @@ impl LaunchProgram {
         }
     }
 
-    /// The contents of a buffer, named in the plan and so known to exist.
+    /// Contents of a buffer whose name was checked.
     fn contents(&self, name: &str, device: &Device) -> Result<Array, HostError> {
         let (at, buffer) = self.file.buffer(name).expect("bound to a buffer");
         let mut bytes = vec![0; buffer.bytes() as usize];
@@ -363,7 +364,7 @@ fn expected_value(plan: &ExpectPlan, array: Option<&Array>, i: usize) -> Number 
     }
 }
 
-/// The bytes of a buffer that is neither zero nor from a file.
+/// Bytes of a buffer with generated contents.
 fn generate(init: &Init, buffer: &Buffer) -> Vec<u8> {
     let mut out = Vec::with_capacity(buffer.bytes() as usize);
     let mut put = |number: Number| {
@@ -392,9 +393,10 @@ fn generate(init: &Init, buffer: &Buffer) -> Vec<u8> {
         } => {
             let mut rng = Rng::new(*seed);
             let mut number = || mean + deviation * rng.normal_f64();
-            match float {
-                true => (0..count).for_each(|_| put(Number::Float(number()))),
-                false => (0..count).for_each(|_| put(saturated(buffer.element, number()))),
+            if float {
+                (0..count).for_each(|_| put(Number::Float(number())))
+            } else {
+                (0..count).for_each(|_| put(saturated(buffer.element, number())))
             }
         }
     }
@@ -410,13 +412,14 @@ fn uniform(rng: &mut Rng, low: Number, high: Number, float: bool) -> Number {
     Number::Float(low + (high - low) * rng.unit_f64())
 }
 
-/// The whole number nearest to `value` that an integer type holds.
+/// The integer nearest to `value` that the type can represent.
 fn saturated(element: Element, value: f64) -> Number {
     let bits = element.bytes() * 8;
     let signed = element.name().starts_with('i');
-    let (least, most) = match signed {
-        true => (-(1i128 << (bits - 1)), (1i128 << (bits - 1)) - 1),
-        false => (0, (1i128 << bits) - 1),
+    let (least, most) = if signed {
+        (-(1i128 << (bits - 1)), (1i128 << (bits - 1)) - 1)
+    } else {
+        (0, (1i128 << bits) - 1)
     };
     Number::Int((value.round() as i128).clamp(least, most))
 }
