@@ -1,4 +1,4 @@
-//! `--gpu` and `--set`.
+//! Options `--gpu` and `--set`.
 
 use crate::failure::Failure;
 use crate::output::{error_style, note};
@@ -8,51 +8,52 @@ use warploom_config::{Base, GpuSpec, find, resolve};
 use warploom_diag::Source;
 use warploom_run::launch_file::read;
 
-/// Which GPU, and what to change of it.
+/// Choice of the GPU, and changes to it.
 #[derive(clap::Args)]
 pub struct GpuArgs {
     /// Preset (`warploom list gpus`), TOML file or GPGPU-Sim's gpgpusim.config
     #[arg(long, value_name = "PRESET-or-FILE", default_value = STANDARD)]
     pub gpu: String,
-    /// Change one key, for example `sm.warp_scheduler=lrr`; may be repeated
+    /// Change a key, for example `sm.warp_scheduler=lrr`; may be repeated
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub sets: Vec<String>,
 }
 
-/// What stands for no `--gpu`.
+/// Preset that applies without `--gpu`.
 const STANDARD: &str = "gtx480";
 
 impl GpuArgs {
-    /// Another machine than the standard one was asked for.
+    /// True if another machine than the default was requested.
     pub fn given(&self) -> bool {
         self.gpu != STANDARD || !self.sets.is_empty()
     }
 
-    /// The specification.
+    /// Specification of the GPU.
     pub fn spec(&self) -> Result<GpuSpec, Failure> {
         spec(&self.gpu, &self.sets)
     }
 }
 
-/// The specification of a preset or file with changes.
+/// Specification of a preset or file with changes.
 pub fn spec(gpu: &str, sets: &[String]) -> Result<GpuSpec, Failure> {
     Ok(resolve(&base(gpu)?, sets)?)
 }
 
-/// A preset or file.
+/// The preset or file with this name.
 pub fn base(gpu: &str) -> Result<Base, Failure> {
     let path = Path::new(gpu);
-    // No preset's name has a folder in it, so that one cannot be meant.
+    // No preset's name contains a folder, so such a name is a file.
     let named_as_file =
         [".toml", ".config"].iter().any(|end| gpu.ends_with(end)) || path.components().count() > 1;
     let is_file = named_as_file || (find(gpu).is_none() && path.is_file());
-    Ok(match is_file {
-        true => Base::Text(preset_text(read(path)?)?),
-        false => Base::Preset(gpu.to_owned()),
+    Ok(if is_file {
+        Base::Text(preset_text(read(path)?)?)
+    } else {
+        Base::Preset(gpu.to_owned())
     })
 }
 
-/// A file as a preset's text: itself, or what is imported from GPGPU-Sim's options.
+/// Contents of a file as a preset's text: the file itself, or the import of GPGPU-Sim's options.
 fn preset_text(file: Source) -> Result<Source, Failure> {
     if !is_options(&file) {
         return Ok(file);
@@ -76,15 +77,15 @@ fn preset_text(file: Source) -> Result<Source, Failure> {
     Ok(Source::new(format!("{name}, imported"), imported.toml))
 }
 
-/// Whether a file holds options and not TOML, in which nothing begins with `-`.
+/// True if a file contains options. A line of TOML never begins with `-`.
 fn is_options(file: &Source) -> bool {
     let mut lines = file.text().lines().map(str::trim_start);
     let first = lines.find(|line| !line.is_empty() && !line.starts_with('#'));
     file.name().ends_with(".config") || first.is_some_and(|line| line.starts_with('-'))
 }
 
-/// Name of an imported machine: the file's without its ending, or its folder's where the file is
-/// called as GPGPU-Sim wants it.
+/// Name of an imported machine: that of the file without its extension, or that of its folder if
+/// the file has GPGPU-Sim's usual name.
 pub fn name_of(config: &Path) -> String {
     let absolute = std::path::absolute(config).unwrap_or_else(|_| config.to_owned());
     let name = match absolute.file_name() {
@@ -96,7 +97,7 @@ pub fn name_of(config: &Path) -> String {
     })
 }
 
-/// The file at `path`, seen from the folder of the file `from`.
+/// The file at `path`, relative to the folder of the file `from`.
 pub fn file_beside(from: &str, path: &str) -> Result<Source, String> {
     let folder = Path::new(from).parent().unwrap_or(Path::new(""));
     read(&folder.join(path)).map_err(|error| {

@@ -1,4 +1,4 @@
-//! Standard output, files, and what is known of the terminal.
+//! Standard output, files, and properties of the terminal.
 
 use crate::failure::Failure;
 use serde::Serialize;
@@ -7,7 +7,7 @@ use std::path::Path;
 use warploom_diag::Style;
 use warploom_run::write_whole;
 
-/// Prints to standard output. A reader that stops reading (`| head`) is no failure.
+/// Prints to standard output. It is no failure if the reader stops reading (`| head`).
 pub fn print(text: &str) -> Result<(), Failure> {
     let mut out = std::io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
@@ -18,9 +18,9 @@ pub fn print(text: &str) -> Result<(), Failure> {
     }
 }
 
-/// Tells something on standard error.
+/// Prints a note to standard error.
 pub fn note(text: &str) {
-    // Nothing is left to tell if standard error is gone.
+    // If standard error is closed, nothing can be reported.
     let _ = std::io::stderr().write_all(text.as_bytes());
 }
 
@@ -36,7 +36,7 @@ pub fn json(value: &impl Serialize) -> String {
     text
 }
 
-/// Writes a file. It replaces an older one only when it is complete.
+/// Writes a file. It replaces an older file only when it is complete.
 pub fn write_file(path: &Path, text: &str) -> Result<(), Failure> {
     write_whole(path, |out| out.write_all(text.as_bytes())).map_err(|error| {
         let shown = path.display();
@@ -46,7 +46,7 @@ pub fn write_file(path: &Path, text: &str) -> Result<(), Failure> {
     })
 }
 
-/// Refuses a file in a folder that there is not, before the work whose result it is for.
+/// Checks that a file's folder exists, before the work whose result it will contain.
 pub fn check_folder(path: &Path) -> Result<(), Failure> {
     match path
         .parent()
@@ -62,7 +62,7 @@ pub fn check_folder(path: &Path) -> Result<(), Failure> {
     }
 }
 
-/// Columns of the terminal that standard output goes to; `None` when it goes elsewhere.
+/// Number of columns of the terminal, or `None` if standard output is not a terminal.
 pub fn width() -> Option<u16> {
     let stdout = std::io::stdout();
     if !stdout.is_terminal() {
@@ -71,16 +71,17 @@ pub fn width() -> Option<u16> {
     terminal_size::terminal_size_of(stdout).map(|(width, _)| width.0)
 }
 
-/// How problems are drawn on standard error: with colours on a terminal, unless `NO_COLOR` is set.
+/// Style of problems on standard error: with colours on a terminal, unless `NO_COLOR` is set.
 pub fn error_style() -> Style {
     let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    match std::io::stderr().is_terminal() && !plain {
-        true => Style::Coloured,
-        false => Style::Plain,
+    if std::io::stderr().is_terminal() && !plain {
+        Style::Coloured
+    } else {
+        Style::Plain
     }
 }
 
-/// The command line as one would type it again.
+/// The command line as a user would type it.
 pub fn command_line() -> String {
     let args = std::env::args_os().skip(1);
     let words = args.map(|word| quoted(&word.to_string_lossy()));
@@ -90,12 +91,13 @@ pub fn command_line() -> String {
         .join(" ")
 }
 
-/// A word in the form that a shell reads as one word.
+/// A word, quoted so that a shell reads it as one word.
 pub fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || "-_=+./:,@%".contains(c);
-    match !word.is_empty() && word.chars().all(plain) {
-        true => word.to_owned(),
-        false => format!("'{}'", word.replace('\'', "'\\''")),
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', "'\\''"))
     }
 }
 

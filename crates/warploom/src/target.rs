@@ -1,4 +1,4 @@
-//! What `run` runs: a workload, a launch file, or a PTX file.
+//! Targets of `run`: a workload, a launch file, or a PTX file.
 
 use crate::failure::Failure;
 use crate::gpu::GpuArgs;
@@ -14,10 +14,10 @@ use warploom_run::launch_file::{LaunchFile, Limits};
 use warploom_stats::result::RunReport;
 use warploom_workloads::{Size, Target, UnknownTarget, all, architecture};
 
-/// Which input of a workload.
+/// Choice of a workload's input.
 #[derive(clap::Args)]
 pub struct WorkloadArgs {
-    /// Size of a workload: test, small or paper
+    /// Size of a workload's inputs: test, small or paper
     #[arg(long, value_name = "test|small|paper", default_value_t = Size::Small)]
     pub size: Size,
     /// Seed of a workload's inputs
@@ -25,7 +25,7 @@ pub struct WorkloadArgs {
     pub seed: u64,
 }
 
-/// One target on one machine, for verbs that look closely at a single run.
+/// A target on a machine, for verbs that examine a single run.
 #[derive(clap::Args)]
 pub struct TargetArgs {
     /// Workload (`warploom list workloads`), launch file (*.toml) or PTX file (*.ptx)
@@ -34,7 +34,7 @@ pub struct TargetArgs {
     workload: WorkloadArgs,
     #[command(flatten)]
     gpu: GpuArgs,
-    /// Threads that simulate; the result is the same for any number
+    /// Number of simulator threads; the result is the same for any number
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = crate::verbs::run::threads)]
     pub threads: usize,
     #[command(flatten)]
@@ -42,14 +42,14 @@ pub struct TargetArgs {
 }
 
 impl TargetArgs {
-    /// The result that the target names, if it is one, and its machine.
+    /// The stored result that the target names, if it is one, and its machine.
     pub fn kept(&self) -> Result<Option<(GpuSpec, RunReport)>, Failure> {
         if !kept::is_kept(&self.target) {
             return Ok(None);
         }
         if self.gpu.given() {
             return Err(Failure::Input(format!(
-                "{} brings its machine with it; leave --gpu and --set out",
+                "{} contains its machine; leave --gpu and --set out",
                 self.target
             )));
         }
@@ -68,7 +68,7 @@ impl TargetArgs {
     }
 }
 
-/// The host program of a target.
+/// Host program of a target.
 pub fn program(
     target: &str,
     size: Size,
@@ -85,7 +85,7 @@ pub fn program(
     }
 }
 
-/// The same as something that can run any number of times, on any machine.
+/// An input that can run any number of times, on any machine.
 pub fn input(target: &str, size: Size, seed: u64, launch: &LaunchArgs) -> Result<Input, Failure> {
     let Some(file) = launch_file(target, launch)? else {
         return Input::workload(target, size, seed).map_err(|unknown| refusal(target, &unknown));
@@ -106,7 +106,7 @@ pub fn input(target: &str, size: Size, seed: u64, launch: &LaunchArgs) -> Result
     ))
 }
 
-/// The launch file that a target is or stands for, unless it is a workload.
+/// The launch file that a target is or corresponds to, unless it is a workload.
 fn launch_file(target: &str, launch: &LaunchArgs) -> Result<Option<LaunchFile>, Failure> {
     if target.ends_with(".ptx") {
         return launch.launch_file(target).map(Some);
@@ -117,9 +117,10 @@ fn launch_file(target: &str, launch: &LaunchArgs) -> Result<Option<LaunchFile>, 
              which `{target}` is not; leave them out"
         )));
     }
-    match target.ends_with(".toml") {
-        true => Ok(Some(LaunchFile::load(Path::new(target))?)),
-        false => Ok(None),
+    if target.ends_with(".toml") {
+        Ok(Some(LaunchFile::load(Path::new(target))?))
+    } else {
+        Ok(None)
     }
 }
 
@@ -127,7 +128,7 @@ fn refusal(target: &str, unknown: &UnknownTarget) -> Failure {
     Failure::Input(format!("{unknown}{}", hint(target)))
 }
 
-/// What was probably meant by a name that is no target.
+/// Suggestion for a name that is not a target.
 fn hint(target: &str) -> String {
     let name = target.split([':', '@']).next().unwrap_or(target);
     match nearest(name, all().iter().map(|workload| workload.name)) {
