@@ -23,7 +23,7 @@ const UNITS: u32 = 8;
 pub(super) struct Chip {
     pub(super) columns: u32,
     pub(super) rows: u32,
-    /// Watts a cell.
+    /// Watts of each cell.
     pub(super) power: Vec<f32>,
     /// Kelvins at time 0.
     pub(super) temperature: Vec<f32>,

@@ -15,7 +15,7 @@ pub(crate) const WORKLOAD: WorkloadInfo = WorkloadInfo {
     name: "hotspot",
     suite: Suite::Rodinia,
     sentence: "Heat on a chip: a five-point stencil that takes two steps a launch in shared memory.",
-    source: "Rodinia, hotspot; HS in GPUDuet and Chen 2016, HST in 002, HOT in 003",
+    source: "Rodinia, hotspot; HS in GPUDuet and Chen 2016, HST in CRAT, HOT in Warped-Slicer",
     notes: include_str!("notes.md"),
     ptx: include_str!("kernel.ptx"),
     kernels: &[KernelInfo {

@@ -9,7 +9,7 @@ use crate::program::{alloc_output, alloc_zeroed, load};
 
 const BINS: usize = 1024;
 
-/// What comes next.
+/// Next action of the program.
 #[derive(Clone, Copy)]
 pub(super) enum Stage {
     Histogram,

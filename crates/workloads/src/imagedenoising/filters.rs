@@ -18,7 +18,7 @@ pub(super) struct Image {
     colours: Vec<Colour>,
 }
 
-/// What is added up over a window.
+/// Sums over a window.
 #[derive(Default)]
 struct Sums {
     colour: Colour,

@@ -88,7 +88,7 @@ fn program(request: &Request) -> Box<dyn HostProgram> {
     })
 }
 
-/// What comes next.
+/// Next action of the program.
 #[derive(Clone, Copy)]
 enum Stage {
     Start,
@@ -147,9 +147,10 @@ impl Run {
         let points = Points::generate(points(request.size) as usize, request.seed);
         let module = load(device, &WORKLOAD)?;
         let records = device.alloc_slice(&points.records)?;
-        let columns = match request.wants(INVERT) {
-            true => alloc_output::<f32>(device, points.records.len())?,
-            false => device.alloc_slice(&points.columns())?,
+        let columns = if request.wants(INVERT) {
+            alloc_output::<f32>(device, points.records.len())?
+        } else {
+            device.alloc_slice(&points.columns())?
         };
         let membership = vec![NOWHERE; points.count()];
         Ok(Self {

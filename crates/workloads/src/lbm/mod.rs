@@ -39,7 +39,7 @@ pub(crate) const WORKLOAD: WorkloadInfo = WorkloadInfo {
     ],
 };
 
-/// One for each size: the extents are part of the code.
+/// PTX entries by size; the extents are part of the code.
 static ENTRIES: [&str; 3] = [
     "stream_collide_24x16x10",
     "stream_collide_56x48x40",

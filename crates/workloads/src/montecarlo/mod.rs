@@ -55,7 +55,7 @@ const SUMS_TOLERANCE: Tolerance = Tolerance {
     absolute: 1e-3,
 };
 
-/// Options and samples.
+/// Numbers of options and samples.
 fn extents(size: Size) -> (u32, u32) {
     size.pick((20, 2_048), (64, 16_384), (258, 1 << 18))
 }

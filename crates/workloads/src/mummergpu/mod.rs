@@ -16,7 +16,7 @@ pub(crate) const WORKLOAD: WorkloadInfo = WorkloadInfo {
     name: "mummergpu",
     suite: Suite::Ispass2009,
     sentence: "Longest matches of DNA reads in a genome, down its suffix tree through textures.",
-    source: "ISPASS-2009 benchmarks, MUM (M. Schatz et al., 2007); MUMmerGPU in 001, MUM in 002",
+    source: "ISPASS-2009 benchmarks, MUM (M. Schatz et al., 2007); MUMmerGPU in Do et al. 2017, MUM in CRAT",
     notes: include_str!("notes.md"),
     ptx: include_str!("kernel.ptx"),
     kernels: &[KernelInfo {

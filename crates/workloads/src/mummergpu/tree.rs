@@ -4,9 +4,9 @@
 use super::layout::texel;
 use std::collections::VecDeque;
 
-/// No node.
+/// Number that denotes no node.
 pub(super) const NONE: u32 = 0;
-/// The root.
+/// Number of the root.
 pub(super) const ROOT: u32 = 1;
 /// Ends a text; occurs nowhere else.
 const END: u8 = b'$';

@@ -40,7 +40,7 @@ const FIRST: &str = "mvt_kernel1";
 const SECOND: &str = "mvt_kernel2";
 const BLOCK: u32 = 256;
 
-/// Rows and columns.
+/// Number of rows and columns.
 fn extent(size: Size) -> u32 {
     size.pick(200, 500, 4096)
 }

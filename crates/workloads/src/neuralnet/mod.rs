@@ -127,7 +127,7 @@ fn plan(device: &mut Device, request: &Request) -> Result<Plan, HostError> {
     }))
 }
 
-/// A layer's launch.
+/// Launch of a layer.
 struct Run {
     name: &'static str,
     layer: Layer,

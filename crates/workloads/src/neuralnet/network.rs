@@ -35,7 +35,7 @@ pub(super) struct Layer {
     pub weights: Vec<f32>,
 }
 
-/// All layers.
+/// Layers of the network, in order.
 pub(super) struct Network {
     pub layers: [Layer; LAYERS],
 }

@@ -43,7 +43,7 @@ const UPPER: &str = "needle_1";
 const LOWER: &str = "needle_2";
 /// Side of a tile.
 const TILE: u32 = 16;
-/// What a gap costs.
+/// Cost of a gap.
 const PENALTY: i32 = 10;
 
 /// Tiles along the matrix's side.

@@ -68,7 +68,7 @@ fn disk() -> impl Iterator<Item = (i32, i32)> {
     all.filter(|(x, y)| x * x + y * y < RADIUS * RADIUS)
 }
 
-/// What resampling works from.
+/// Input of the resampling.
 pub(super) struct Marks {
     /// Sums of the weights up to each particle, rising to 1.
     pub(super) cumulative: Vec<f64>,
@@ -116,7 +116,7 @@ impl Filter {
         Marks { cumulative, marks }
     }
 
-    /// What the kernel does.
+    /// Computes the kernel's result.
     pub(super) fn resample(&mut self, marks: &Marks) {
         let reached = |mark: &f64| marks.cumulative.partition_point(|weight| weight < mark);
         let last = self.x.len() - 1;

@@ -72,7 +72,7 @@ fn program(request: &Request) -> Box<dyn HostProgram> {
 struct Program {
     run: Run,
     seed: u64,
-    /// The next frame.
+    /// Number of the next frame.
     frame: u32,
     state: Option<State>,
 }

@@ -1,4 +1,4 @@
-//! What both matrix products share: square matrices of small integers, exact in any order.
+//! Shared parts of both matrix products: square matrices of small integers, exact in any order.
 
 use warploom_base::Dim3;
 use warploom_run::{Arg, Device, HostError, HostProgram};
@@ -11,13 +11,13 @@ use crate::program::{Plan, Sequence, alloc_output, load};
 pub(super) struct Product {
     pub workload: &'static WorkloadInfo,
     pub entry: &'static str,
-    /// Registers a thread.
+    /// Number of registers per thread.
     pub registers: u32,
 }
 
 const TILE: u32 = 16;
 
-/// Rows and columns.
+/// Number of rows and columns.
 pub(super) fn extent(size: Size) -> u32 {
     size.pick(64, 128, 256)
 }

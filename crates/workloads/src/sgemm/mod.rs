@@ -11,7 +11,7 @@ pub(crate) const WORKLOAD: WorkloadInfo = WorkloadInfo {
     name: "sgemm",
     suite: Suite::Parboil,
     sentence: "C = alpha A B^T + beta C, sixteen sums a thread in registers.",
-    source: "Parboil, sgemm; MM in Warped-Slicer, SGM in 002",
+    source: "Parboil, sgemm; MM in Warped-Slicer, SGM in CRAT",
     notes: include_str!("notes.md"),
     ptx: include_str!("kernel.ptx"),
     kernels: &[KernelInfo {

@@ -18,7 +18,7 @@ pub(crate) const WORKLOAD: WorkloadInfo = WorkloadInfo {
     name: "spmv",
     suite: Suite::Parboil,
     sentence: "Sparse matrix times vector in jagged diagonals: streamed rows, gathered vector.",
-    source: "Parboil, spmv; SPMV in GPUDuet and CRAT, MVP in 003",
+    source: "Parboil, spmv; SPMV in GPUDuet and CRAT, MVP in Warped-Slicer",
     notes: include_str!("notes.md"),
     ptx: include_str!("kernel.ptx"),
     kernels: &[

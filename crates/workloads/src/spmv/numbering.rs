@@ -3,7 +3,7 @@
 /// Two-way table of nodes and their numbers. Nodes count from 1 along both axes; those on the
 /// boundary have none.
 pub(super) struct Numbering {
-    /// By number.
+    /// Nodes in the order of their numbers.
     nodes: Vec<(u32, u32)>,
     /// By place in the grid of all nodes, the boundary's included.
     numbers: Vec<u32>,
@@ -11,7 +11,7 @@ pub(super) struct Numbering {
     side: u32,
 }
 
-/// No number yet.
+/// Value of a node without a number.
 const NONE: u32 = u32::MAX;
 
 impl Numbering {

@@ -10,7 +10,7 @@ const HOMOGENEOUS: usize = 128;
 /// Ellipses that lie over each other.
 const SHAPES: usize = 24;
 
-/// Row major.
+/// An image, row major.
 #[derive(Clone)]
 pub(super) struct Image {
     pub(super) columns: usize,
@@ -87,7 +87,7 @@ impl Image {
         ]
     }
 
-    /// One iteration, by the kernels' operations.
+    /// Computes one iteration with the kernels' operations.
     pub(super) fn diffused(&self) -> Self {
         let speckle = self.speckle();
         let places = (0..self.rows).flat_map(|y| (0..self.columns).map(move |x| (x, y)));

@@ -48,7 +48,7 @@ const DIFFUSION: &str = "srad_cuda_2";
 const TILE: u32 = 16;
 const ITERATIONS: u32 = 2;
 
-/// Columns and rows.
+/// Numbers of columns and rows.
 fn sides(size: Size) -> (u32, u32) {
     size.pick((96, 64), (384, 256), (2048, 2048))
 }
@@ -76,7 +76,7 @@ fn program(request: &Request) -> Box<dyn HostProgram> {
 struct Program {
     sides: (u32, u32),
     seed: u64,
-    /// Launches made.
+    /// Number of launches made.
     done: u32,
     run: Option<Run>,
 }

@@ -5,7 +5,7 @@
 pub(super) struct Graph {
     /// Where each node's neighbours start, and the end of the last ones.
     pub rows: Vec<i32>,
-    /// Neighbours.
+    /// Neighbours of all nodes.
     pub columns: Vec<i32>,
     /// Level of every node: active ones have the current level, others -1.
     pub levels: Vec<i32>,
@@ -41,7 +41,7 @@ impl Graph {
         }
     }
 
-    /// What a step makes: the next level of every node that an active one reaches and that has
+    /// Result of a step: the next level for every node that an active one reaches and that has
     /// none, and for every active node the sum of its neighbours' levels.
     pub fn expand(&self, current: i32) -> (Vec<i32>, Vec<i32>) {
         let mut next = vec![0; self.levels.len()];

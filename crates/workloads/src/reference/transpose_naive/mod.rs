@@ -32,7 +32,7 @@ pub(crate) const WORKLOAD: WorkloadInfo = WorkloadInfo {
 const TILE: u32 = 32;
 const ROWS: u32 = 8;
 
-/// Rows and columns.
+/// Number of rows and columns.
 fn extent(size: Size) -> u32 {
     size.pick(128, 256, 512)
 }
