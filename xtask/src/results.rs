@@ -148,7 +148,11 @@ fn row(claim: &Claim, judged: Option<&Judged<'_>>) -> String {
             claim.place
         );
     };
-    let figure = format!("[{}]({}/{}.svg)", page.figure, page.paper, page.figure);
+    let kind = match page.charts.is_empty() {
+        true => "csv",
+        false => "svg",
+    };
+    let figure = format!("[{}]({}/{}.{kind})", page.figure, page.paper, page.figure);
     let scale = match page.scale.as_str() {
         "paper" | "" => String::new(),
         scale => format!(" at scale {scale}"),

@@ -3,8 +3,9 @@
 //! A load's way is a list of [`Stage`]s, each a few edges of one or more clocks. Where all clocks
 //! are equal their sum is the latency; else it depends on where the clocks' edges lie, and
 //! [`GpuSpec::walk`] follows them: a domain of `f` kHz has had floor((c + 1) f / core) edges by the
-//! end of core cycle `c`, and within a core cycle the parts work in a fixed order (model page,
-//! section 1): replies out of the network, replies into it, DRAM, L2, the network itself.
+//! end of core cycle `c`, and within a core cycle the parts work in a fixed order
+//! (docs/model/machine.md, Order within a cycle): replies out of the network, replies into it,
+//! DRAM, L2, the network itself.
 
 use crate::spec::{GpuSpec, ModelStyle, NocKind, NocSpec};
 
@@ -97,7 +98,8 @@ impl GpuSpec {
     }
 
     /// An arithmetic instruction with one register source whose unit takes `latency` cycles: its
-    /// result slot arrives after `latency`, goes to EX_WB and is written (model page, 3.6).
+    /// result slot arrives after `latency`, goes to EX_WB and is written
+    /// (docs/model/sm.md, Execution units).
     pub fn arithmetic(&self, latency: u32) -> Vec<Stage> {
         vec![
             self.collect(),
@@ -234,8 +236,9 @@ impl GpuSpec {
         Stage::new("decode and issue", [Edge::Core(cycles)], how)
     }
 
-    /// Issue, collector, operands, dispatch: three steps of the collectors (model page, 3.5). In
-    /// 3.2.2 the load/store unit steps them, as often as itself.
+    /// Issue, collector, operands, dispatch: three steps of the collectors
+    /// (docs/model/sm.md, Operand collectors). In 3.2.2 the load/store unit steps them, as often as
+    /// itself.
     fn collect(&self) -> Stage {
         let (steps, ports) = (self.sm.collectors.steps_per_cycle, self.sm.mem_unit_ports);
         let steps = match self.gpu.style {

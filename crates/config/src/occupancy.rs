@@ -59,7 +59,7 @@ pub struct BlockNeeds {
 }
 
 impl BlockNeeds {
-    /// Needs of a block of `threads` threads (model page, section 2).
+    /// Needs of a block of `threads` threads (docs/model/machine.md, Occupancy).
     pub fn new(threads: u32, registers_per_thread: u32, shared_bytes: u32, spec: &SmSpec) -> Self {
         let threads = threads.next_multiple_of(32);
         let granted = registers_per_thread.next_multiple_of(spec.register_granularity.max(1));

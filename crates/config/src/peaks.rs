@@ -8,7 +8,7 @@ use crate::spec::{Coalescing, GpuSpec, ModelStyle, NocKind, OpTiming, SmSpec, Un
 
 /// Lanes of a warp.
 const LANES: u32 = 32;
-/// Instructions that one step of fetch and decode brings (model page, section 3.1).
+/// Instructions that one step of fetch and decode brings (docs/model/sm.md, Fetch and decode).
 const INSTRUCTIONS_PER_FETCH: u32 = 2;
 /// Bytes of a register of a warp: a 32-bit word a lane.
 const REGISTER_BYTES: u32 = 4 * LANES;
@@ -150,8 +150,8 @@ impl GpuSpec {
         }
     }
 
-    /// The unit that f64 runs on: in 3.x SP, in 4.x DP or, without one, SFU (model page,
-    /// section 3.3).
+    /// The unit that f64 runs on: in 3.x SP, in 4.x DP or, without one, SFU
+    /// (docs/model/sm.md, Instruction classes).
     pub fn f64_unit(&self) -> UnitSpec {
         let units = &self.sm.units;
         match self.gpu.style {

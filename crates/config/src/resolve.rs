@@ -57,7 +57,10 @@ fn add_preset_argument(layers: &mut Layers, name: &str) {
 }
 
 fn unknown_preset(name: &str, place: Span) -> Diagnostic {
-    let near = nearest(name, PRESETS.iter().map(|preset| preset.name));
+    let folded = name.to_lowercase();
+    let contains = |preset: &&str| !folded.is_empty() && preset.contains(&folded);
+    let names = || PRESETS.iter().map(|preset| preset.name);
+    let near = nearest(name, names()).or_else(|| names().find(contains));
     Diagnostic::error(
         "unknown-preset",
         place,

@@ -53,7 +53,7 @@ pub struct ClockSpec {
 }
 
 /// Which generation of GPGPU-Sim's SM the model follows where the two differ
-/// (model page, section 11).
+/// (docs/model/README.md, Versions).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ModelStyle {
     /// GPGPU-Sim 3.2.x: what the five papers ran on.
@@ -209,7 +209,7 @@ pub enum Divergence {
     Independent,
 }
 
-/// Coalescing rules (model page, section 4.1).
+/// Coalescing rules (docs/model/load-store.md, Coalescing).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Coalescing {
     /// Segments of 32, 64 or 128 bytes by access size, shrunk to the part in use.
@@ -366,7 +366,7 @@ pub enum Replacement {
     Fifo,
 }
 
-/// Write policies (model page, section 5).
+/// Write policies (docs/model/caches.md, Write policies).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WritePolicy {
     /// Never written.
@@ -506,7 +506,7 @@ pub struct PartitionSpec {
     pub channel_index: ChannelIndex,
 }
 
-/// Address decoding by masks (formats page, section 1.4).
+/// Address decoding by masks (docs/model/partition.md, Address decoding).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AddressMap {
     /// Bit at which the channel's number is inserted.

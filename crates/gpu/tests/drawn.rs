@@ -1,6 +1,7 @@
-//! Kernels drawn at random, whose threads race for the same words in all ways that may be run
-//! ahead: what comes of them is the same in steps and ahead, on one thread and on two, on machines
-//! drawn at random too. `WARPLOOM_DRAWN=FIRST..END` runs other cases than those that always run.
+//! Kernels drawn at random, whose threads race for the same words. Each is run step by step, and in
+//! windows on one thread and on two, on a machine drawn at random: cycles, counters, memory, printed
+//! text and findings of checks have to be equal. `WARPLOOM_DRAWN=FIRST..END` runs other cases than
+//! those that always run.
 
 mod support;
 
@@ -8,21 +9,24 @@ use std::fmt::Write;
 use std::ops::Range;
 use std::sync::Arc;
 
-use support::{Grid, kernel, run_timed};
+use support::{Drawn, Grid, kernel, run_drawn};
 use warploom_base::Rng;
 use warploom_config::{Base, Context, GpuSpec, resolve};
+use warploom_exec::Checks;
 use warploom_gpu::Stretches;
 use warploom_ir::Program;
 
 /// Cases that run where nobody asks for others.
 const CASES: Range<u64> = 0..16;
 
-/// `%rd1`: the first allocation; `%rd2`: the thread's own word of shared memory, as a generic
-/// address, and `%r3` as one of its own; `%r4`: the thread's number; `%r5` and `%r6` are computed
-/// with, `%r8` counts.
+/// Registers: `%rd1` is the first allocation, `%rd2` the generic address of the thread's own eight
+/// bytes of shared memory, `%r3` their address in that space, `%r4` the thread's number, `%r8` the
+/// round, `%rd6` the handle of a texture and surface of the first allocation. Kernels compute with `%r5` and `%r6`. Local memory holds the format `%d` at byte 16 and
+/// the argument of a print at byte 24.
 const BEGIN: &str = "\
 .shared .align 8 .b8 own[2048];
-.local .align 8 .b8 l[16];
+.shared .align 8 .b64 barrier;
+.local .align 8 .b8 l[32];
 ld.param.u64 %rd1, [buf];
 mov.u32 %r1, %ctaid.x;
 mov.u32 %r2, %tid.x;
@@ -34,10 +38,19 @@ cvt.u64.u32 %rd2, %r3;
 cvta.shared.u64 %rd2, %rd2;
 st.shared.u32 [%r3], %r4;
 st.local.u32 [l], %r4;
+st.local.u32 [l+16], 681253;
 mad.lo.u32 %r5, %r4, 2654435761, 17;
 xor.b32 %r6, %r4, 12345;
 mov.u32 %r8, 0;
+mov.u64 %rd6, 1;
 L:
+";
+
+/// Before any operation on the barrier object.
+const BEGIN_BARRIER: &str = "\
+setp.eq.u32 %p1, %r2, 0;
+@%p1 mbarrier.init.shared.b64 [barrier], 40;
+bar.sync 0;
 ";
 
 const END: &str = "\
@@ -121,6 +134,72 @@ const OTHERS: [&str; 12] = [
     "membar.gl;",
 ];
 
+/// Instructions that neither load nor store registers as the others do. Each kernel has some of
+/// them or none.
+const SPECIALS: [&[&str]; 6] = [
+    &[
+        "tex.1d.v4.u32.s32 {%r7, %r10, %r11, %r12}, [%rd6, {%r9}];",
+        "shr.u32 %r9, %r9, 2;\ntex.1d.v4.u32.s32 {%r7, %r10, %r11, %r12}, [%rd6, {%r9}];",
+    ],
+    &[
+        "cp.async.ca.shared.global [%r3], [%rd3], 8;",
+        "cp.async.ca.shared.global [%r3], [%rd3], 4;\ncp.async.commit_group;\n\
+         cp.async.wait_group 0;\nld.shared.u32 %r7, [%r3];",
+        "cp.async.wait_all;",
+        "@%p2 cp.async.ca.shared.global [own+128], [%rd3], 4;\nld.shared.u32 %r7, [own+128];",
+        "ld.shared.u32 %r7, [%r3];",
+    ],
+    &[
+        "mbarrier.arrive.shared.b64 %rd4, [barrier];",
+        "mbarrier.test_wait.shared.b64 %p1, [barrier], %rd4;\nselp.b32 %r7, 3, 7, %p1;",
+        "mbarrier.arrive.noComplete.shared.b64 %rd4, [barrier], 1;",
+        "mbarrier.test_wait.parity.shared.b64 %p1, [barrier], 1;\nselp.b32 %r7, 5, 9, %p1;",
+    ],
+    &[
+        "@!%p2 bra N;\nshr.u32 %r10, %r2, 2;\nsetp.ne.u32 %p1, %r8, %r10;\n@%p1 bra N;\n\
+         ld.global.u32 %r7, [%rd3];\nst.local.u32 [l+24], %r7;\nmov.u64 %rd4, l;\n\
+         cvta.local.u64 %rd4, %rd4;\nadd.u64 %rd5, %rd4, 24;\nadd.u64 %rd4, %rd4, 16;\n\
+         {\n.param .b64 f; st.param.b64 [f], %rd4;\n.param .b64 v; st.param.b64 [v], %rd5;\n\
+         .param .b32 r; call.uni (r), vprintf, (f, v);\nld.param.b32 %r7, [r];\n}\nN:",
+    ],
+    &["setp.ne.u32 %p1, %r8, 1;\n@%p1 bra N;\nmov.u64 %rd4, 16;\n\
+         {\n.param .b64 n; st.param.b64 [n], %rd4;\n.param .b64 r; \
+         call.uni (r), malloc, (n);\nld.param.b64 %rd4, [r];\n}\n\
+         setp.eq.u64 %p1, %rd4, 0;\n@%p1 bra N;\nst.u32 [%rd4], %r5;\nld.u32 %r7, [%rd4];\n\
+         @!%p2 bra N;\n\
+         {\n.param .b64 a; st.param.b64 [a], %rd4;\ncall.uni free, (a);\n}\nN:"],
+    &[
+        "suld.b.1d.b32.clamp %r7, [%rd6, {%r9}];",
+        "sust.b.1d.b32.clamp [%rd6, {%r9}], %r5;",
+    ],
+];
+
+/// A drawn body: what its kernel may do besides plain instructions, and its text so far.
+struct Body<'a> {
+    rng: &'a mut Rng,
+    specials: Option<&'static [&'static str]>,
+    labels: u32,
+    text: String,
+}
+
+impl Body<'_> {
+    /// One of the special instructions, if the kernel has any. Returns whether it has.
+    fn special(&mut self) -> bool {
+        let Some(specials) = self.specials.filter(|_| self.rng.below(4) == 0) else {
+            return false;
+        };
+        point(self.rng, &mut self.text);
+        let which = one_of(self.rng, specials);
+        self.labels += 1;
+        let label = format!("N{}", self.labels);
+        let named = which.replace(" N;", &format!(" {label};"));
+        let named = named.replace("\nN:", &format!("\n{label}:"));
+        let _ = writeln!(self.text, "{named}");
+        self.text.push_str("mad.lo.u32 %r5, %r5, 5, %r7;\n");
+        true
+    }
+}
+
 /// One thing that a thread does.
 fn act(rng: &mut Rng, text: &mut String) {
     let kind = rng.below(10);
@@ -148,26 +227,41 @@ fn act(rng: &mut Rng, text: &mut String) {
 /// What threads of a kernel do in each round: some of it in a part of the lanes, or behind a
 /// barrier.
 fn body(rng: &mut Rng) -> String {
-    let mut text = String::from("mov.u32 %r7, 1;\nsetp.ne.u32 %p2, %r2, 5;\n");
-    for label in 0..2 + rng.below(5) {
-        let some = rng.below(4) == 0;
+    let specials = SPECIALS.get(rng.below(2 * SPECIALS.len() as u32) as usize);
+    let mut body = Body {
+        rng,
+        specials: specials.copied(),
+        labels: 0,
+        text: String::from("mov.u32 %r7, 1;\nmov.u64 %rd4, 0;\nsetp.ne.u32 %p2, %r2, 5;\n"),
+    };
+    for label in 0..2 + body.rng.below(5) {
+        let some = body.rng.below(4) == 0;
         if some {
-            let _ = writeln!(text, "@!%p2 bra S{label};");
+            let _ = writeln!(body.text, "@!%p2 bra S{label};");
         }
-        (0..1 + rng.below(4)).for_each(|_| act(rng, &mut text));
+        for _ in 0..1 + body.rng.below(4) {
+            if !body.special() {
+                act(body.rng, &mut body.text);
+            }
+        }
         if some {
-            let _ = writeln!(text, "S{label}:");
-        } else if rng.below(4) == 0 {
-            text.push_str("bar.sync 0;\n");
+            let _ = writeln!(body.text, "S{label}:");
+        } else if body.rng.below(4) == 0 {
+            body.text.push_str("bar.sync 0;\n");
         }
     }
-    text
+    body.text
 }
 
 fn draw_kernel(rng: &mut Rng) -> (String, Grid) {
     let rounds = 2 + rng.below(8);
     let end = END.replace("ROUNDS", &rounds.to_string());
-    let text = format!("{BEGIN}{}{end}", body(rng));
+    let body = body(rng);
+    let begin = match body.contains("mbarrier") {
+        true => BEGIN.replace("L:\n", &format!("{BEGIN_BARRIER}L:\n")),
+        false => BEGIN.to_owned(),
+    };
+    let text = format!("{begin}{body}{end}");
     let warps = 1 << rng.below(4);
     (text, (1 + rng.below(320 / warps), 32 * warps))
 }
@@ -182,6 +276,17 @@ fn draw_stretches(rng: &mut Rng) -> Option<Stretches> {
         period: timed + u64::from(rng.below(20)),
     };
     (rng.below(4) == 0).then_some(stretches)
+}
+
+/// Mostly nothing is checked.
+fn draw_checks(rng: &mut Rng) -> Checks {
+    let mut on = |of: u32| rng.below(of) == 0;
+    let any = on(6);
+    Checks {
+        uninitialised: on(3) && any,
+        shared_races: on(2) && any,
+        barrier_divergence: on(2) && any,
+    }
 }
 
 fn draw_gpu(rng: &mut Rng) -> (String, Vec<String>) {
@@ -234,30 +339,38 @@ fn draw_spec(rng: &mut Rng) -> (String, GpuSpec) {
 }
 
 /// What comes of a case is the same however it is run. Returns the share of its cycles that are run
-/// in spells on one thread.
+/// in windows on one thread.
 fn check(seed: u64) -> f64 {
     let mut rng = Rng::new(seed);
     let (gpu, spec) = draw_spec(&mut rng);
     // Where contexts are switched kernels run one by one.
-    let others = rng.below(2) * rng.below(2) * u32::from(spec.sm.context == Context::Resident);
+    let others = rng.below(2) * rng.below(3) * u32::from(spec.sm.context == Context::Resident);
     let drawn = (0..=others).map(|_| draw_kernel(&mut rng));
     let drawn: Vec<(String, Grid)> = drawn.collect();
     let kernels: Vec<(Arc<Program>, Grid)> = drawn
         .iter()
         .map(|(text, grid)| (kernel(text), *grid))
         .collect();
-    let stretches = draw_stretches(&mut rng);
-    let run = |how| run_timed(&spec, &kernels, stretches, how);
+    let launch = Drawn {
+        stretches: draw_stretches(&mut rng),
+        checks: draw_checks(&mut rng),
+    };
+    let run = |how| run_drawn(&spec, &kernels, &launch, how);
     let (expected, _) = run((1, false));
+    assert!(
+        expected.fault.is_none(),
+        "{seed} on {gpu}, {launch:?}, does not end: {:?}\n{drawn:#?}",
+        expected.fault
+    );
     let mut share = 0.0;
     for threads in [1, 2] {
         let (seen, ahead) = run((threads, true));
         if threads == 1 {
-            share = ahead.in_spells as f64 / seen.at as f64;
+            share = ahead.in_windows as f64 / seen.at as f64;
         }
         assert!(
             seen == expected,
-            "{seed} on {gpu}, {threads} threads, {stretches:?}, ends in {} instead of {}:\n{drawn:#?}",
+            "{seed} on {gpu}, {threads} threads, {launch:?}, ends in {} instead of {}:\n{drawn:#?}",
             seen.at,
             expected.at
         );
@@ -280,5 +393,5 @@ fn cases() -> Range<u64> {
 fn what_races_comes_out_the_same_however_it_is_run() {
     let shares: Vec<f64> = cases().map(check).collect();
     let mean = shares.iter().sum::<f64>() / shares.len() as f64;
-    assert!(mean > 0.25, "{mean} of the cycles are in spells");
+    assert!(mean > 0.25, "{mean} of the cycles are in windows");
 }

@@ -179,7 +179,7 @@ pub struct SourcePos {
 }
 
 /// What kind of work an instruction is: the model decides unit and latency from it.
-/// Names follow GPGPU-Sim's opcode classes (model page, section 3.6).
+/// Names follow GPGPU-Sim's opcode classes (docs/model/sm.md, Instruction classes).
 #[allow(missing_docs, reason = "named after the work")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum InstClass {

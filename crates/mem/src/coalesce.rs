@@ -1,5 +1,5 @@
-//! From the addresses of a warp's lanes to memory transactions (model page, section 4.1), and
-//! bank conflicts of shared memory (4.2).
+//! From the addresses of a warp's lanes to memory transactions
+//! (docs/model/load-store.md, Coalescing), and bank conflicts of shared memory.
 
 mod banks;
 mod words;

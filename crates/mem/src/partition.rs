@@ -1,5 +1,5 @@
-//! A sub-partition: one L2 bank with its queues, between the network and a DRAM channel (model
-//! page, section 8).
+//! A sub-partition: one L2 bank with its queues, between the network and a DRAM channel
+//! (docs/model/partition.md, Cycle of an L2 bank).
 
 mod input;
 

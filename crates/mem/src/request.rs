@@ -4,7 +4,7 @@ use crate::cache::sectors_from;
 use crate::coalesce::sectors_of;
 use warploom_base::{Cycle, KernelSlot, SmId};
 
-/// Why memory is accessed: GPGPU-Sim's access types (formats page, section 4).
+/// Why memory is accessed: GPGPU-Sim's access types (docs/model/formats.md, Access types).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum AccessKind {
     /// Global load.

@@ -19,13 +19,52 @@ pub fn write_whole(
     if std::fs::metadata(path).is_ok_and(is_special) {
         return write(&mut std::fs::File::options().write(true).open(path)?);
     }
-    let folder = path
-        .parent()
-        .filter(|folder| !folder.as_os_str().is_empty());
-    let mut file = temporary(folder.unwrap_or(Path::new(".")))?;
+    let mut file = temporary(folder_of(path))?;
     write(&mut file)?;
     file.persist(path).map_err(|error| error.error)?;
     Ok(())
+}
+
+/// Checks that [`write_whole`] can replace `path` now, and changes nothing.
+///
+/// # Errors
+/// `path` is a folder, or its folder is missing or refuses new files.
+pub fn probe_output(path: &Path) -> io::Result<()> {
+    let linked = std::fs::canonicalize(path);
+    let path = linked.as_deref().unwrap_or(path);
+    match std::fs::metadata(path) {
+        Ok(meta) if meta.is_dir() => Err(io::ErrorKind::IsADirectory.into()),
+        Ok(meta) if !meta.is_file() => std::fs::File::options().write(true).open(path).map(|_| ()),
+        _ if !folder_of(path).is_dir() => {
+            let missing = format!("there is no folder {}", folder_of(path).display());
+            Err(io::Error::new(io::ErrorKind::NotFound, missing))
+        }
+        // The error contains the name of the temporary file, which would confuse a user.
+        _ => match temporary(folder_of(path)) {
+            Ok(_) => Ok(()),
+            Err(error) => Err(error.kind().into()),
+        },
+    }
+}
+
+/// True if both paths lead to one file, through links or not.
+#[must_use]
+pub fn is_same_file(a: &Path, b: &Path) -> bool {
+    let real = |path: &Path| {
+        let folder = std::fs::canonicalize(folder_of(path)).ok()?;
+        std::fs::canonicalize(path)
+            .ok()
+            .or_else(|| Some(folder.join(path.file_name()?)))
+    };
+    real(a).is_some_and(|a| real(b) == Some(a))
+}
+
+/// The folder that contains a file.
+fn folder_of(path: &Path) -> &Path {
+    let folder = path.parent();
+    folder
+        .filter(|folder| !folder.as_os_str().is_empty())
+        .unwrap_or(Path::new("."))
 }
 
 /// A temporary file with the permissions of a newly created file.
@@ -41,7 +80,7 @@ fn temporary(folder: &Path) -> io::Result<NamedTempFile> {
 
 #[cfg(test)]
 mod tests {
-    use super::write_whole;
+    use super::{is_same_file, probe_output, write_whole};
     use std::io::Error;
     use std::path::Path;
 
@@ -63,6 +102,31 @@ mod tests {
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
         assert!(write(&folder.path().join("no/out.json"), "").is_err());
         assert!(write(folder.path(), "").is_err());
+    }
+
+    #[test]
+    fn a_probe_finds_what_cannot_be_written_and_leaves_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("out.json");
+        assert!(probe_output(&path).is_ok());
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+        std::fs::write(&path, "kept").unwrap();
+        assert!(probe_output(&path).is_ok());
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "kept");
+        assert!(probe_output(folder.path()).is_err());
+        assert!(probe_output(&folder.path().join("no/out.json")).is_err());
+    }
+
+    #[test]
+    fn one_file_is_known_under_all_its_paths() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        std::fs::create_dir(path("in")).unwrap();
+        assert!(is_same_file(&path("a"), &path("in/../a")), "missing files");
+        assert!(!is_same_file(&path("a"), &path("b")));
+        std::fs::write(path("a"), "").unwrap();
+        assert!(is_same_file(&path("a"), &path("in/../a")));
+        assert!(!is_same_file(&path("a"), &path("no/a")));
     }
 
     #[cfg(unix)]

@@ -24,7 +24,7 @@ mod written;
 
 pub use compile::compile;
 pub use device::{Device, DeviceError, DevicePtr, ModuleId, Scalar};
-pub use files::write_whole;
+pub use files::{is_same_file, probe_output, write_whole};
 pub use functional::{FirstBlocks, FunctionalRun};
 pub use host::{Arg, Check, HostAction, HostError, HostProgram, Launch, Stopped};
 pub use mix::{Again, Participant};
@@ -33,6 +33,8 @@ pub use params::ArgError;
 pub use printer::Printer;
 pub use session::{Options, Progress, RunError, Session, Timed, TimedBlocks};
 pub use substitute::Substituted;
-pub use warploom_exec::{AddressMode, ChannelKind, Checks, Detail, FaultKind, Texture, approx};
+pub use warploom_exec::{
+    AddressMode, ChannelKind, Checks, FaultKind, MipmapSettings, Texture, approx,
+};
 pub use warploom_gpu::{Part, Probe};
 pub use warploom_policy::OwnPolicies;

@@ -1,5 +1,5 @@
 //! Compares the machine's timing with formulas: cycles of small kernels can be worked out by hand
-//! from the specification.
+//! from the specification (docs/model/sm.md, docs/model/load-store.md).
 
 use std::ops::ControlFlow;
 use warploom_base::Dim3;

@@ -1,4 +1,4 @@
-//! Operand collectors and register-file banks (model page, section 3.5).
+//! Operand collectors and register-file banks (docs/model/sm.md, Operand collectors).
 //!
 //! An issued instruction waits in the input register of its pipe, takes a free collector, reads
 //! its source registers one bank access a cycle each, and leaves for the pipe's output register.

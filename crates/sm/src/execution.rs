@@ -1,5 +1,5 @@
 //! Function units take instructions from the collectors, and their results go to the registers
-//! (model page, section 3.6).
+//! (docs/model/sm.md, Execution units).
 
 use crate::image::Pipe;
 use crate::ldst::image_of;

@@ -1,5 +1,5 @@
-//! Fetch and decode (model page, section 3.1): one fetch buffer an SM, two instructions a fetch,
-//! one warp tried a cycle.
+//! Fetch and decode (docs/model/sm.md, Fetch and decode): one fetch buffer an SM, two instructions
+//! a fetch, one warp tried a cycle.
 //!
 //! Fetch knows nothing of branches: it goes on with the next instruction in the program. The
 //! scheduler that comes to the warp finds another path in its buffer, empties it and tells fetch

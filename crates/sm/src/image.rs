@@ -370,7 +370,7 @@ fn time(facts: &InstFacts, spec: &SmSpec, style: ModelStyle, lists: &mut Vec<u16
     let timing = timing_of(facts.class, &spec.units);
     let mut bank_reads = facts.bank_reads.clone();
     if style == ModelStyle::V4 {
-        // 4.2 reads a register that stands twice among the sources once (section 3.5).
+        // 4.2 reads a register that stands twice among the sources once.
         bank_reads.sort_unstable();
         bank_reads.dedup();
     }
@@ -414,7 +414,7 @@ fn own_banks(spec: &SmSpec) -> u32 {
     }
 }
 
-/// Loads whose result the two-level scheduler calls long (model page, section 3.2).
+/// Loads whose result the two-level scheduler calls long (docs/model/sm.md, Scoreboard).
 fn is_long(class: InstClass) -> bool {
     match class {
         InstClass::Load(space) => space != MemClass::Shared,
@@ -423,7 +423,7 @@ fn is_long(class: InstClass) -> bool {
     }
 }
 
-/// Issue's choice of a pipe (model page, section 3.3).
+/// Issue's choice of a pipe (docs/model/sm.md, Instruction classes).
 fn pipe_of(class: InstClass, units: &UnitSpecs, style: ModelStyle) -> Pipe {
     use InstClass as C;
     match class {
@@ -453,7 +453,7 @@ fn in_proportion(timing: OpTiming, eighths: u8) -> OpTiming {
     }
 }
 
-/// Latency and interval by class (model page, section 3.6).
+/// Latency and interval by class (docs/model/sm.md, Instruction classes).
 fn timing_of(class: InstClass, units: &UnitSpecs) -> OpTiming {
     use InstClass as C;
     const SIMPLE: OpTiming = OpTiming {

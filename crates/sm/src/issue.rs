@@ -1,4 +1,4 @@
-//! Issue (model page, section 3.3): each scheduler asks its policy for a warp among those whose
+//! Issue (docs/model/sm.md, Issue): each scheduler asks its policy for a warp among those whose
 //! next instruction is decoded, passes the scoreboard and finds its pipe free. The instruction
 //! executes functionally here; everything after is time.
 
@@ -341,9 +341,6 @@ impl Sm {
         if self.out.finding.is_some() {
             self.keep_finding(w, memory);
         }
-        if self.watched.is_some() {
-            self.watch_issue(slot, now, memory);
-        }
         Ok(())
     }
 
@@ -503,9 +500,9 @@ impl Sm {
             .expect("issue checks for a free record");
         let is_global = effect.space == MemSpace::Global || effect.mixed;
         let loads = effect.kind == MemKind::Load && is_global;
-        let keeps = loads && self.kept.is_open(self.env.clock);
+        let keeps = loads && self.replay.records(self.env.clock);
         if keeps {
-            self.keep_load(slot, self.env.clock);
+            self.record_load(slot, self.env.clock);
         }
         let settles_at = if keeps { self.env.clock } else { 0 };
         let path = self.path_of(&effect);

@@ -1,5 +1,5 @@
 //! The load/store unit: shared memory, constant, texture and data caches, and the path around
-//! them (model page, section 4).
+//! them (docs/model/load-store.md).
 //!
 //! Order within a cycle: write-back arbitration, replies, caches' way down, then the instruction
 //! in the dispatch register tries its path. Every transaction of a load is counted in its record;
@@ -445,7 +445,7 @@ impl Sm {
         self.at_rest = false;
         let slot = self.place(inst.warp.0);
         if inst.kind == AccessKind::GlobalAtomic {
-            self.kept.arrive(inst.settles_at);
+            self.replay.require(inst.settles_at);
             self.write_old_values(slot);
         }
         self.warps.track[slot].atomics -= 1;
@@ -476,7 +476,7 @@ impl Sm {
             return self.complete_wherever(id);
         }
         let inst = self.ldst.insts[id.0];
-        self.kept.arrive(inst.settles_at);
+        self.replay.require(inst.settles_at);
         let slot = inst.warp.index();
         let image = image_of(&self.kernels, inst.kernel);
         if let Some(group) = inst.copy {
@@ -491,7 +491,7 @@ impl Sm {
     #[cold]
     fn complete_wherever(&mut self, id: MemId) {
         let inst = self.ldst.insts[id.0];
-        self.kept.arrive(inst.settles_at);
+        self.replay.require(inst.settles_at);
         let slot = self.place(inst.warp.0);
         let image = image_of(&self.kernels, inst.kernel);
         self.warps.clear_pending(slot, image.at(inst.pc), image);

@@ -1,5 +1,6 @@
 //! Function units: a dispatch register that holds an instruction for its initiation interval, a
-//! pipeline of its latency, and a result bus shared by all (model page, section 3.6).
+//! pipeline of its latency, and a result bus shared by all
+//! (docs/model/sm.md, Execution units).
 //!
 //! Nothing moves from stage to stage here: a unit's result slot and the result bus are tables by
 //! the cycle in which a result arrives, and finished instructions wait in a wheel of cycles.

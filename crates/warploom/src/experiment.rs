@@ -66,15 +66,14 @@ pub fn make_folder(folder: &Path) -> Result<(), Failure> {
     })
 }
 
-/// Writes a page as `DIR/PAPER/FIGURE.json`, `.csv` and `.svg`. Returns their paths.
+/// Writes a page as `DIR/PAPER/FIGURE.json`, `.csv` and, if it has a chart, `.svg`. Returns their
+/// paths.
 pub fn write_page(folder: &Path, page: &Page) -> Result<Vec<PathBuf>, Failure> {
     let folder = folder.join(&page.paper);
     make_folder(&folder)?;
-    let contents = [
-        ("json", json(page)),
-        ("csv", page.table.csv()),
-        ("svg", svg(&page.charts)),
-    ];
+    let chart = (!page.charts.is_empty()).then(|| ("svg", svg(&page.charts)));
+    let texts = [("json", json(page)), ("csv", page.table.csv())];
+    let contents = texts.into_iter().chain(chart);
     let mut paths = Vec::new();
     for (kind, text) in contents {
         let path = folder.join(format!("{}.{kind}", page.figure));

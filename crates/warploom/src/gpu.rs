@@ -7,31 +7,58 @@ use warploom_config::gpgpusim::{Class, Request, import};
 use warploom_config::{Base, GpuSpec, find, resolve};
 use warploom_diag::Source;
 use warploom_run::launch_file::read;
+use warploom_workloads::{Target, preset_of_paper};
 
 /// Choice of the GPU, and changes to it.
 #[derive(clap::Args)]
 pub struct GpuArgs {
-    /// Preset (`warploom list gpus`), TOML file or GPGPU-Sim's gpgpusim.config
-    #[arg(long, value_name = "PRESET-or-FILE", default_value = STANDARD)]
-    pub gpu: String,
+    /// Preset (`warploom list gpus`), TOML file or GPGPU-Sim's gpgpusim.config [default: the
+    /// paper's machine for a paper's benchmark such as crat/CFD, otherwise gtx480]
+    #[arg(long, value_name = "PRESET-or-FILE")]
+    pub gpu: Option<String>,
     /// Change a key, for example `sm.warp_scheduler=lrr`; may be repeated
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub sets: Vec<String>,
 }
 
-/// Preset that applies without `--gpu`.
+/// Preset for targets that do not belong to a paper.
 const STANDARD: &str = "gtx480";
 
 impl GpuArgs {
-    /// True if another machine than the default was requested.
+    /// True if the options choose a machine or change a key.
     pub fn given(&self) -> bool {
-        self.gpu != STANDARD || !self.sets.is_empty()
+        self.gpu.is_some() || !self.sets.is_empty()
     }
 
-    /// Specification of the GPU.
-    pub fn spec(&self) -> Result<GpuSpec, Failure> {
-        spec(&self.gpu, &self.sets)
+    /// Preset or file for these targets. If `--gpu` is absent and all targets are benchmarks of
+    /// one paper, it is that paper's machine, and a note is printed to standard error. Otherwise
+    /// it is the standard preset.
+    pub fn name(&self, targets: &[String]) -> String {
+        let paper = preset_of(targets);
+        if let (None, Some(preset)) = (&self.gpu, paper) {
+            note(&format!(
+                "note: {} on {preset}, the paper's machine; --gpu chooses another\n",
+                targets.join(" ")
+            ));
+        }
+        let given = self.gpu.as_deref();
+        given.or(paper).unwrap_or(STANDARD).to_owned()
     }
+
+    /// The specification for these targets.
+    pub fn spec(&self, targets: &[String]) -> Result<GpuSpec, Failure> {
+        spec(&self.name(targets), &self.sets)
+    }
+}
+
+/// The machine of the one paper whose benchmarks all targets are.
+fn preset_of(targets: &[String]) -> Option<&'static str> {
+    let mut presets = targets.iter().map(|target| {
+        let (paper, _) = target.split_once('/')?;
+        Target::resolve(target).ok().and(preset_of_paper(paper))
+    });
+    let first = presets.next()??;
+    presets.all(|preset| preset == Some(first)).then_some(first)
 }
 
 /// Specification of a preset or file with changes.

@@ -124,10 +124,12 @@ impl LaunchArgs {
                  --grid 16 --block 256 --arg f32[4096]=iota`, or a launch file{example}"
             ))
         };
-        let kernel = self
-            .kernel
-            .as_deref()
-            .ok_or_else(|| missing("kernel", &kernels(&module)))?;
+        let names = kernels(&module);
+        let kernel = match (&self.kernel, names.as_slice()) {
+            (Some(kernel), _) => kernel,
+            (None, [only]) => only,
+            (None, names) => return Err(missing("kernel", &kernel_list(names))),
+        };
         let grid = self.grid.as_deref().ok_or_else(|| missing("grid", ""))?;
         let block = self.block.as_deref().ok_or_else(|| missing("block", ""))?;
         let text = self.toml(path, kernel, grid, block);
@@ -192,17 +194,16 @@ impl LaunchArgs {
     }
 }
 
-/// List of the kernels of a module for a hint, or an empty text if the module cannot be read.
-fn kernels(module: &Source) -> String {
-    let Ok(ir) = warploom_run::compile(module) else {
-        return String::new();
-    };
-    let names: Vec<_> = ir
-        .kernels
-        .iter()
-        .map(|kernel| kernel.name.as_str())
-        .collect();
-    match names.as_slice() {
+/// Names of a module's kernels that can run. Empty if the module does not compile.
+fn kernels(module: &Source) -> Vec<String> {
+    let compiled = warploom_run::compile(module);
+    let kernels = compiled.map(|ir| ir.kernels).unwrap_or_default();
+    kernels.iter().map(|kernel| kernel.name.clone()).collect()
+}
+
+/// List of kernels for a hint.
+fn kernel_list(kernels: &[String]) -> String {
+    match kernels {
         [] => "; it has no kernel that can run".to_owned(),
         names => format!("; it has {}", names.join(", ")),
     }

@@ -3,9 +3,9 @@
 use crate::failure::Failure;
 use serde::Serialize;
 use std::io::{ErrorKind, IsTerminal, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use warploom_diag::Style;
-use warploom_run::write_whole;
+use warploom_run::{is_same_file, probe_output, write_whole};
 
 /// Prints to standard output. It is no failure if the reader stops reading (`| head`).
 pub fn print(text: &str) -> Result<(), Failure> {
@@ -38,28 +38,45 @@ pub fn json(value: &impl Serialize) -> String {
 
 /// Writes a file. It replaces an older file only when it is complete.
 pub fn write_file(path: &Path, text: &str) -> Result<(), Failure> {
-    write_whole(path, |out| out.write_all(text.as_bytes())).map_err(|error| {
-        let shown = path.display();
-        Failure::Input(format!(
-            "cannot write {shown}: {error}; give a path in a folder that exists and is writable"
-        ))
-    })
+    let written = write_whole(path, |out| out.write_all(text.as_bytes()));
+    written.map_err(|error| Failure::Output(cannot_write(path, &error)))
 }
 
-/// Checks that a file's folder exists, before the work whose result it will contain.
-pub fn check_folder(path: &Path) -> Result<(), Failure> {
-    match path
-        .parent()
-        .filter(|folder| !folder.as_os_str().is_empty())
-    {
-        Some(folder) if !folder.is_dir() => Err(Failure::Input(format!(
-            "cannot write {}: there is no folder {}; give a path in a folder that exists and is \
-             writable",
-            path.display(),
-            folder.display()
-        ))),
-        _ => Ok(()),
+/// Output file that an option names, or `None` if the option is absent.
+pub type OutputFile<'a> = (&'static str, Option<&'a Path>);
+
+/// Refuses output files that cannot be written, that the command reads, or that another option
+/// also writes. Commands call it before the work whose result the files will contain.
+pub fn check_outputs(outputs: &[OutputFile], inputs: &[PathBuf]) -> Result<(), Failure> {
+    let given = outputs.iter();
+    let given: Vec<_> = given
+        .filter_map(|(option, path)| Some((option, (*path)?)))
+        .collect();
+    for (at, (option, path)) in given.iter().enumerate() {
+        let shown = path.display();
+        if inputs.iter().any(|input| is_same_file(input, path)) {
+            return Err(Failure::Input(format!(
+                "{option} would overwrite {shown}, which this command reads; give another path"
+            )));
+        }
+        let is_special = std::fs::metadata(path).is_ok_and(|meta| !meta.is_file());
+        let earlier = given[..at].iter();
+        let mut twice = earlier.filter(|(_, other)| !is_special && is_same_file(other, path));
+        if let Some((other, _)) = twice.next() {
+            return Err(Failure::Input(format!(
+                "{other} and {option} would both write {shown}; give each a separate path"
+            )));
+        }
+        probe_output(path).map_err(|error| Failure::Input(cannot_write(path, &error)))?;
     }
+    Ok(())
+}
+
+fn cannot_write(path: &Path, error: &std::io::Error) -> String {
+    format!(
+        "cannot write {}: {error}; give a path in a folder that exists and is writable",
+        path.display()
+    )
 }
 
 /// Number of columns of the terminal, or `None` if standard output is not a terminal.

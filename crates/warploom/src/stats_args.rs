@@ -2,7 +2,7 @@
 //! written.
 
 use crate::failure::Failure;
-use crate::output::{check_folder, json, write_file};
+use crate::output::{check_outputs, json, print, write_file};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use warploom_report::{Rows, series_csv, statistics_csv};
@@ -79,10 +79,14 @@ impl StatsArgs {
     }
 
     /// Refuses options that a run without timing cannot fulfil, and options without effect.
-    pub fn check(&self, functional: bool, json: bool) -> Result<(), Failure> {
-        for path in [&self.stats, &self.csv, &self.series].into_iter().flatten() {
-            check_folder(path)?;
-        }
+    /// `inputs` are the files that the command reads; outputs must not overwrite them.
+    pub fn check(&self, functional: bool, json: bool, inputs: &[PathBuf]) -> Result<(), Failure> {
+        let outputs = [
+            ("--stats", self.stats.as_deref()),
+            ("--csv", self.csv.as_deref()),
+            ("--series", self.series.as_deref()),
+        ];
+        check_outputs(&outputs, inputs)?;
         let shown = json || self.stats.is_some() || self.csv.is_some() || self.series.is_some();
         if !self.per.is_empty() && !shown {
             return Err(Failure::Input(
@@ -141,16 +145,30 @@ impl StatsArgs {
         }
     }
 
-    /// Writes the requested files, and removes from the result what was not requested.
-    pub fn write(&self, result: &mut RunReport) -> Result<(), Failure> {
+    /// Prints the result as rendered by `shown`, and writes the requested files. The result is
+    /// printed even if a file cannot be written.
+    pub fn hand_out(
+        &self,
+        mut result: RunReport,
+        shown: impl FnOnce(&RunReport) -> String,
+    ) -> Result<(), Failure> {
         let rows = self.rows();
         let kernels = result.kernels.iter_mut().map(|kernel| &mut kernel.figures);
         kernels.for_each(|figures| keep_parts(figures, rows));
         keep_parts(&mut result.totals.figures, rows);
-        if let Some(path) = &self.series
-            && let Some(series) = result.series.take()
-        {
-            write_file(path, &series_text(path, result, &series))?;
+        let series = match self.series {
+            Some(_) => result.series.take(),
+            None => None,
+        };
+        let printed = print(&shown(&result));
+        let written = self.write(&result, series.as_ref());
+        printed.and(written)
+    }
+
+    fn write(&self, result: &RunReport, series: Option<&Series>) -> Result<(), Failure> {
+        let rows = self.rows();
+        if let (Some(path), Some(series)) = (&self.series, series) {
+            write_file(path, &series_text(path, result, series))?;
         }
         if let Some(path) = &self.csv {
             write_file(path, &statistics_csv(result, rows))?;

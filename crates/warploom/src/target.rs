@@ -5,12 +5,12 @@ use crate::gpu::GpuArgs;
 use crate::kept;
 use crate::launch_args::LaunchArgs;
 use crate::output::error_style;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use warploom_config::GpuSpec;
 use warploom_diag::nearest;
 use warploom_lab::Input;
 use warploom_run::HostProgram;
-use warploom_run::launch_file::{LaunchFile, Limits};
+use warploom_run::launch_file::{LaunchFile, Limits, parse, read};
 use warploom_stats::result::RunReport;
 use warploom_workloads::{Size, Target, UnknownTarget, all, architecture};
 
@@ -42,6 +42,15 @@ pub struct TargetArgs {
 }
 
 impl TargetArgs {
+    fn targets(&self) -> &[String] {
+        std::slice::from_ref(&self.target)
+    }
+
+    /// Files that the command reads.
+    pub fn files(&self) -> Vec<PathBuf> {
+        files(self.targets(), self.gpu.gpu.as_deref())
+    }
+
     /// The stored result that the target names, if it is one, and its machine.
     pub fn kept(&self) -> Result<Option<(GpuSpec, RunReport)>, Failure> {
         if !kept::is_kept(&self.target) {
@@ -61,11 +70,27 @@ impl TargetArgs {
 
     /// The machine, and the host program to run on it.
     pub fn load(&self) -> Result<(GpuSpec, Box<dyn HostProgram>), Failure> {
-        let gpu = self.gpu.spec()?;
+        let gpu = self.gpu.spec(self.targets())?;
         let WorkloadArgs { size, seed } = self.workload;
         let program = program(&self.target, size, seed, &self.launch, &gpu)?;
         Ok((gpu, program))
     }
+}
+
+/// Files that the command reads for these targets and this GPU: launch files and the files that
+/// they name, PTX files, stored results, and a GPU's file. Names of workloads and presets are
+/// included but match no file.
+pub fn files(targets: &[String], gpu: Option<&str>) -> Vec<PathBuf> {
+    let named = targets.iter().map(String::as_str).chain(gpu);
+    let mut files: Vec<PathBuf> = named.map(PathBuf::from).collect();
+    for target in targets.iter().filter(|target| target.ends_with(".toml")) {
+        let path = Path::new(target);
+        let folder = path.parent().unwrap_or(Path::new(""));
+        // Loading the file reports its problems.
+        let plan = read(path).and_then(|source| parse(&source));
+        files.extend(plan.map(|plan| plan.inputs(folder)).unwrap_or_default());
+    }
+    files
 }
 
 /// Host program of a target.
@@ -125,7 +150,46 @@ fn launch_file(target: &str, launch: &LaunchArgs) -> Result<Option<LaunchFile>, 
 }
 
 fn refusal(target: &str, unknown: &UnknownTarget) -> Failure {
-    Failure::Input(format!("{unknown}{}", hint(target)))
+    Failure::Input(match file_refusal(target) {
+        Some(refusal) => refusal,
+        None => format!("{unknown}{}", hint(target)),
+    })
+}
+
+/// Refusal with a remedy for a file or folder that is not a target, or `None` if it is not a path.
+fn file_refusal(target: &str) -> Option<String> {
+    let path = Path::new(target);
+    let ends = |endings: &[&str]| {
+        let ending = path.extension().and_then(|ending| ending.to_str());
+        ending.is_some_and(|ending| endings.contains(&ending.to_lowercase().as_str()))
+    };
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+    if ends(&["cu", "cuh", "cpp", "cc", "c"]) {
+        return Some(format!(
+            "{target} is source code; Warploom runs PTX\n  \
+             = help: one kernel: `nvcc -ptx -arch=compute_75 {target} -o {stem}.ptx`, then \
+             `warploom run {stem}.ptx --grid 16 --block 256 --arg ...`\n  \
+             = help: a whole program: `nvcc -cudart shared {target} -o {stem}`, then `warploom app \
+             ./{stem}`"
+        ));
+    }
+    if ends(&["cubin", "fatbin", "o", "a"]) {
+        return Some(format!(
+            "{target} holds machine code; Warploom runs PTX\n  \
+             = help: compile to PTX with `nvcc -ptx`; a linked program runs with `warploom app`"
+        ));
+    }
+    if path.is_dir() {
+        return Some(format!(
+            "{target} is a folder\n  = help: name a file in it (*.toml, *.ptx), or a workload"
+        ));
+    }
+    path.is_file().then(|| {
+        format!(
+            "{target} is neither a launch file (*.toml) nor a PTX file (*.ptx)\n  \
+             = help: a CUDA program runs with `warploom app {target}`"
+        )
+    })
 }
 
 /// Suggestion for a name that is not a target.

@@ -215,6 +215,10 @@ fn reproduce_lists_makes_and_writes_figures() {
     );
     assert!(!page["summary"].as_object().unwrap().is_empty());
     assert!(read("out/duet/fig3b.svg").contains("Karol"));
+    make("slicer/storage");
+    assert!(read("out/slicer/storage.csv").lines().count() > 1);
+    let picture = folder.path().join("out/slicer/storage.svg");
+    assert!(!picture.exists(), "a figure without a chart has no picture");
     let args = [
         "reproduce",
         "duet/fig3b",

@@ -2,6 +2,7 @@
 //! is compared with snapshots. Commands that access files run in folders of their own.
 
 mod app;
+mod examples;
 mod support;
 
 use support::{json, output, refusal, warploom_in};
@@ -404,6 +405,10 @@ fn a_launch_file_runs_checks_and_dumps() {
     // The dumped output is the expected output of the next run.
     let expect = "buffer = \"c\"\nnpy = \"c.npy\"";
     let again = VECTOR_ADD.replace("buffer = \"b\"\nconstant = 0.5", expect);
+    std::fs::write(folder.path().join("run.toml"), &again).unwrap();
+    let refused = refusal(folder.path(), 2, &["run", "run.toml"]);
+    assert!(refused.contains("error[dump-overwrites]"), "{refused}");
+    let again = again.replace("[[dump]]\nbuffer = \"c\"\nnpy = \"c.npy\"", "");
     std::fs::write(folder.path().join("run.toml"), again).unwrap();
     let ran = warploom_in(folder.path(), &["run", "run.toml", "--json"]);
     assert_eq!(ran.status, 0, "{}{}", ran.out, ran.err);
@@ -440,6 +445,47 @@ fn what_a_mix_cannot_do_is_said() {
         "{}",
         ran.out
     );
+}
+
+#[test]
+fn no_output_replaces_an_input_or_another_output() {
+    let folder = folder_with("", "");
+    std::fs::write(folder.path().join("k.cu"), "__global__ void k() {}").unwrap();
+    std::fs::create_dir(folder.path().join("inputs")).unwrap();
+    let kernel = ["--grid", "1", "--block", "32", "--stats", "kernel.ptx"];
+    let refused = |args: &[&str]| refusal(folder.path(), 2, args);
+    insta::assert_snapshot!(
+        [
+            refused(&["run", "run.toml", "--stats", "run.toml"]),
+            refused(&["run", "run.toml", "--csv", "inputs/../kernel.ptx"]),
+            refused(&[&["run", "kernel.ptx"], &kernel[..]].concat()),
+            refused(&["run", "run.toml", "--stats", "a", "--csv", "a"]),
+            refused(&["trace", "run.toml", "-o", "run.toml"]),
+            refused(&["run", "run.toml", "--stats", "inputs"]),
+            refused(&["run", "k.cu"]),
+            refused(&["run", "inputs"]),
+            refused(&["run", "./k.cubin"]),
+            refused(&["run", "bfs", "--gpu", "QV100"]),
+        ]
+        .join("")
+    );
+    let text = std::fs::read_to_string(folder.path().join("run.toml")).unwrap();
+    assert_eq!(text, VECTOR_ADD);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_does_not_take_the_result_away() {
+    let folder = folder_with("", "");
+    let ran = warploom_in(folder.path(), &["run", "run.toml", "--stats", "/dev/full"]);
+    assert_eq!(ran.status, 1, "{}", ran.err);
+    assert!(ran.out.contains("check b passed"), "{}", ran.out);
+    assert!(ran.err.contains("cannot write /dev/full"), "{}", ran.err);
+    let dump = folder_with("npy = \"c.npy\"", "npy = \"/dev/full\"");
+    let ran = warploom_in(dump.path(), &["run", "run.toml"]);
+    assert_eq!(ran.status, 1, "{}", ran.err);
+    let said = "check c FAILED: the dump `/dev/full` cannot be written";
+    assert!(ran.out.contains(said), "{}", ran.out);
 }
 
 #[test]
@@ -711,7 +757,7 @@ fn results_are_the_same_twice_and_for_any_number_of_threads() {
 }
 
 #[test]
-fn an_abbreviation_of_a_paper_brings_its_registers() {
+fn an_abbreviation_of_a_paper_brings_its_registers_and_machine() {
     let registers = |target: &str| {
         let args = [
             "run",
@@ -722,8 +768,16 @@ fn an_abbreviation_of_a_paper_brings_its_registers() {
             "100",
             "--json",
         ];
-        json(&output(&args))["kernels"][0]["registers_per_thread"].clone()
+        let ran = warploom_in(std::path::Path::new("."), &args);
+        let result = json(&ran.out);
+        let registers = result["kernels"][0]["registers_per_thread"].clone();
+        (registers, result["gpu"]["name"].clone(), ran.err)
     };
-    assert_eq!(registers("slicer/MVP"), 16);
-    assert_ne!(registers("spmv"), 16);
+    let (count, gpu, note) = registers("slicer/MVP");
+    assert_eq!((count, gpu), (16.into(), "fermi-slicer".into()));
+    let said = "note: slicer/MVP on fermi-slicer, the machine of the paper; --gpu names another\n";
+    assert_eq!(note, said);
+    let (count, gpu, note) = registers("spmv");
+    assert_ne!(count, 16);
+    assert_eq!((gpu, note), ("gtx480".into(), String::new()));
 }

@@ -22,6 +22,19 @@ pub fn aliases() -> impl Iterator<Item = &'static Alias> {
     papers.into_iter().flatten()
 }
 
+/// Preset of the machine on which a paper's figures are made; the one of most figures where there
+/// are several.
+pub fn preset_of_paper(paper: &str) -> Option<&'static str> {
+    Some(match paper {
+        "duet" => "maxwell-duet",
+        "cooperative" => "gtx480",
+        "crat" => "fermi-crat",
+        "slicer" => "fermi-slicer",
+        "locality" => "fermi-locality",
+        _ => return None,
+    })
+}
+
 const fn alias(
     paper: &'static str,
     abbreviation: &'static str,

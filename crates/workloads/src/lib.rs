@@ -71,7 +71,7 @@ mod streamcluster;
 mod transpose;
 mod vectoradd;
 
-pub use alias::{Alias, aliases};
+pub use alias::{Alias, aliases, preset_of_paper};
 pub use character::{COLUMNS, Character, characters};
 pub use facts::{Facts, Registers, facts, papers_of};
 pub use info::{

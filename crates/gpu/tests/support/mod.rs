@@ -10,13 +10,18 @@ use std::sync::Arc;
 use warploom_base::{Cycle, Dim3};
 use warploom_config::{GpuSpec, preset};
 use warploom_diag::Source;
-use warploom_exec::{DeviceMemory, LaunchContext, LaunchSpec};
-use warploom_gpu::{Gpu, KernelLaunch, PartCounters, Probe, Stop, Stretches};
+use warploom_exec::{
+    AddressMode, ChannelKind, Checks, DeviceMemory, FindingReport, LaunchContext, LaunchSpec,
+    Texture, TextureTable,
+};
+use warploom_gpu::{Gpu, KernelLaunch, PartCounters, Probe, Stretches};
 use warploom_ir::{GLOBAL_BASE, Program};
 
 /// Bytes of each of the two allocations, one behind the other.
 const BYTES: u64 = 1 << 16;
 const REGISTERS: u32 = 16;
+/// Bytes that kernels may take by `malloc`.
+const HEAP_BYTES: u64 = 1 << 17;
 
 /// Blocks and threads of each.
 pub type Grid = (u32, u32);
@@ -24,13 +29,17 @@ pub type Grid = (u32, u32);
 /// A kernel of these instructions, with the address of the first allocation as `buf`.
 pub fn kernel(body: &str) -> Arc<Program> {
     let text = format!(
-        ".version 7.0\n.target sm_50\n.address_size 64\n\
+        ".version 7.0\n.target sm_80\n.address_size 64\n\
+         .extern .func (.param .b32 r) vprintf(.param .b64 f, .param .b64 v);\n\
+         .extern .func (.param .b64 r) malloc(.param .b64 n);\n\
+         .extern .func free(.param .b64 a);\n\
          .visible .entry k(.param .u64 buf) {{\n\
          .reg .b32 %r<16>; .reg .b64 %rd<8>; .reg .pred %p<3>;\n{body}ret;\n}}\n"
     );
     let source = Source::new("ahead.ptx", text);
     let (module, _) = warploom_ptx::load(&source).unwrap_or_else(|e| panic!("{e:?}"));
-    let ir = warploom_ir::lower(&module, &source).unwrap_or_else(|e| panic!("{e:?}"));
+    let ir = warploom_lower::lower(&module, &source).unwrap_or_else(|e| panic!("{e:?}"));
+    assert!(ir.refused.is_empty(), "{:?}", ir.refused);
     Arc::new(ir.kernels.into_iter().next().expect("one kernel"))
 }
 
@@ -42,18 +51,30 @@ pub fn spec(gpu: &str) -> GpuSpec {
 /// All that there is to see at the end of a run.
 #[derive(PartialEq, Debug)]
 pub struct Seen {
+    /// Why the machine stopped, if not at the end.
     pub fault: Option<String>,
     pub at: Cycle,
     pub counters: PartCounters,
     pub memory: Vec<u8>,
+    /// What kernels printed.
+    pub printed: Vec<u8>,
+    /// What the checks of launches found.
+    pub findings: Vec<FindingReport>,
 }
 
-/// How cycles were run that were not steps: the most that the machine went on by at once while a
-/// kernel ran, and those in spells.
+/// How launches are made, besides their kernels.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Drawn {
+    /// Blocks that are timed, if not all. Each gap fills some of what is loaded from with the
+    /// number of its first block.
+    pub stretches: Option<Stretches>,
+    pub checks: Checks,
+}
+
+/// Cycles of a run that were run in windows.
 #[derive(Clone, Copy)]
 pub struct Ahead {
-    pub longest: Cycle,
-    pub in_spells: Cycle,
+    pub in_windows: Cycle,
 }
 
 /// Runs two launches of each of several kernels at once, with so many threads, in steps or `ahead`.
@@ -62,18 +83,20 @@ pub fn run_together(
     kernels: &[(Arc<Program>, Grid)],
     how: (usize, bool),
 ) -> (Seen, Ahead) {
-    run_timed(gpu, kernels, None, how)
+    run_drawn(gpu, kernels, &Drawn::default(), how)
 }
 
-/// The same with gaps in each kernel, if it is timed in `stretches`. Each fills some of what is
-/// loaded from with the number of its first block.
-pub fn run_timed(
+/// The same with launches of a kind.
+pub fn run_drawn(
     gpu: &GpuSpec,
     kernels: &[(Arc<Program>, Grid)],
-    stretches: Option<Stretches>,
+    kind: &Drawn,
     (threads, ahead): (usize, bool),
 ) -> (Seen, Ahead) {
     let mut memory = DeviceMemory::new(1 << 20);
+    if kind.checks.uninitialised {
+        memory.track_initialised();
+    }
     let buffer = memory.alloc(0, BYTES).expect("room");
     assert_eq!(buffer, GLOBAL_BASE);
     let second = memory.alloc(0, BYTES).expect("room");
@@ -85,12 +108,15 @@ pub fn run_timed(
     memory
         .write(0, second, &inputs[BYTES as usize..])
         .expect("room");
+    memory.limit_heap(0, HEAP_BYTES).expect("it is not there");
+    memory.open_heap(0).expect("room");
     let mut gpu = Gpu::new(gpu.clone(), threads, Probe::default());
-    let (mut fault, mut longest) = (None, 0);
+    let mut fault = None;
     for _ in 0..2 {
         for (program, grid) in kernels {
-            let slot = gpu.launch(launch(program, *grid, &gpu, buffer), &memory);
-            if let Some(stretches) = stretches {
+            let launch = launch(program, *grid, (&gpu, kind.checks), buffer);
+            let slot = gpu.launch(launch, &memory);
+            if let Some(stretches) = kind.stretches {
                 gpu.time_only(slot, stretches);
             }
         }
@@ -101,16 +127,13 @@ pub fn run_timed(
                 filled.expect("it is there");
                 gpu.pass_gap(slot);
             }
-            let before = gpu.now();
             let done = match ahead {
                 true => gpu.advance(&mut memory, Cycle::MAX),
                 false => gpu.step(&mut memory, Cycle::MAX),
             };
-            longest = longest.max(gpu.now() - before);
             match done {
                 Ok(()) => {}
-                Err(Stop::Fault(found)) => fault = Some(format!("{found:?}")),
-                Err(stop) => panic!("{stop:?}"),
+                Err(stop) => fault = Some(format!("{stop:?}")),
             }
             left -= gpu.take_ended().len();
         }
@@ -126,18 +149,47 @@ pub fn run_timed(
         at: gpu.now(),
         counters: gpu.part_counters(),
         memory: all,
+        printed: memory.take_printed(0),
+        findings: gpu.take_findings(),
     };
-    let in_spells = gpu.cycles_in_spells();
-    (seen, Ahead { longest, in_spells })
+    let in_windows = gpu.cycles_in_windows();
+    (seen, Ahead { in_windows })
 }
 
-fn launch(program: &Arc<Program>, (blocks, threads): Grid, gpu: &Gpu, buffer: u64) -> KernelLaunch {
+/// A surface and texture of the first allocation, which handle 1 names.
+fn textures(buffer: u64) -> TextureTable {
+    let mut textures = TextureTable::default();
+    textures.bind(Texture {
+        base: buffer,
+        width: BYTES as u32 / 4,
+        height: 1,
+        depth: 1,
+        layers: 1,
+        pitch: BYTES as u32,
+        channels: 1,
+        channel_bits: 32,
+        kind: ChannelKind::Unsigned,
+        normalized: false,
+        address: [AddressMode::Clamp; 3],
+        linear: false,
+    });
+    textures
+}
+
+fn launch(
+    program: &Arc<Program>,
+    (blocks, threads): Grid,
+    (gpu, checks): (&Gpu, Checks),
+    buffer: u64,
+) -> KernelLaunch {
     let spec = LaunchSpec {
         grid: Dim3::linear(blocks),
         block: Dim3::linear(threads),
         max_shared_bytes: gpu.spec().sm.max_shared_bytes_per_block,
         barriers: gpu.spec().sm.barriers_per_block,
         params: buffer.to_le_bytes().to_vec(),
+        textures: Arc::new(textures(buffer)),
+        checks,
         ..LaunchSpec::default()
     };
     let context = LaunchContext::new(Arc::clone(program), spec);

@@ -1,4 +1,4 @@
-//! Caches: tags, miss handling, write policies and ports, without data (model page, section 5).
+//! Caches: tags, miss handling, write policies and ports, without data (docs/model/caches.md).
 //!
 //! A cache takes accesses, keeps what must go down in its miss queue, takes replies, and gives
 //! back the requests that waited for them. Ports are kept as the cycle at which they are free, so

@@ -1,4 +1,4 @@
-//! What hits and misses do under each policy (the matrix of the model page, section 5).
+//! What hits and misses do under each policy (docs/model/caches.md, Write policies).
 
 use super::mshr::{Fill, Room};
 use super::tags::Probe;

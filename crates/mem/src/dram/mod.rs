@@ -1,5 +1,5 @@
-//! DRAM channels: arbitration between L2 banks, fixed latency, scheduler, banks and buses (model
-//! page, sections 8 and 9).
+//! DRAM channels: arbitration between L2 banks, fixed latency, scheduler, banks and buses
+//! (docs/model/dram.md).
 //!
 //! Invariant: the device (`device.rs`) is where its channel is, or ahead of it, by no more core
 //! cycles than the fixed latency and by fewer command cycles than there is room for replies.

@@ -1,6 +1,7 @@
 //! Structure of a launch file, with the place of each part in the text.
 
 use super::element::{Element, Number};
+use std::path::{Path, PathBuf};
 use warploom_base::Dim3;
 use warploom_diag::Span;
 
@@ -17,6 +18,29 @@ pub struct Plan {
     pub expects: Vec<ExpectPlan>,
     /// Outputs to be written.
     pub dumps: Vec<DumpPlan>,
+}
+
+impl Plan {
+    /// Files that the plan reads: its module, then the data of buffers and of expectations. Paths
+    /// start at `folder`, the launch file's.
+    #[must_use]
+    pub fn inputs(&self, folder: &Path) -> Vec<PathBuf> {
+        let buffers = self.buffers.iter().filter_map(|buffer| match &buffer.init {
+            Init::Npy(path) => Some(path),
+            _ => None,
+        });
+        let expects = self
+            .expects
+            .iter()
+            .filter_map(|expect| match &expect.expected {
+                Expected::Npy(path) => Some(path),
+                Expected::Constant(_) => None,
+            });
+        let names = std::iter::once(&self.module.0)
+            .chain(buffers)
+            .chain(expects);
+        names.map(|name| folder.join(name)).collect()
+    }
 }
 
 /// A buffer in device memory.

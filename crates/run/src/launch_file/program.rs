@@ -9,6 +9,7 @@ use super::parse::{parse, product, read};
 use super::plan::*;
 use crate::compile::compile;
 use crate::device::{Device, DevicePtr, ModuleId};
+use crate::files::{is_same_file, probe_output};
 use crate::host::{Arg, Check, HostAction, HostError, HostProgram, Launch};
 use std::path::{Path, PathBuf};
 use warploom_base::{Digest, Rng};
@@ -99,6 +100,7 @@ impl LaunchFile {
         let expected = expects
             .map(|expect| expected(expect, &folder, &mut diagnostics))
             .collect();
+        check_dumps(&source, &plan, &folder, &mut diagnostics);
         InputErrors::check(&source, diagnostics)?;
         Ok(Self {
             source,
@@ -136,11 +138,20 @@ impl LaunchFile {
     /// # Errors
     /// Launches of refused kernels, with the reasons, or launches that do not fit.
     pub(super) fn bind(
-        self,
+        mut self,
         ir: ModuleIr,
         refused: Vec<(String, String)>,
         limits: Limits,
     ) -> Result<LaunchProgram, InputErrors> {
+        let names = ir.kernels.iter().map(|kernel| kernel.name.as_str());
+        let names: Vec<&str> = names
+            .chain(refused.iter().map(|(kernel, _)| kernel.as_str()))
+            .collect();
+        for launch in &mut self.plan.launches {
+            if let Some(name) = of_source_name(&launch.kernel.0, &names) {
+                launch.kernel.0 = name.to_owned();
+            }
+        }
         let launched = |kernel: &str| self.plan.launches.iter().any(|l| l.kernel.0 == kernel);
         let reasons = refused.iter().filter(|(kernel, _)| launched(kernel));
         let reasons: Vec<String> = reasons
@@ -162,6 +173,7 @@ impl LaunchFile {
             addresses: Vec::new(),
             next: 0,
             synchronised: false,
+            failed_dumps: Vec::new(),
         })
     }
 
@@ -189,6 +201,38 @@ impl LaunchFile {
                 diagnostics.push(problem.help("save as many values as the buffer has elements"));
             }
         }
+    }
+}
+
+/// Finds the only kernel whose function has this name in the source. C++ mangles a name with its
+/// length, for example `_Z9transposePfS_` for `transpose`. Returns `None` if a kernel has the name
+/// itself, or if the source has several such functions.
+pub(super) fn of_source_name<'a>(name: &str, kernels: &[&'a str]) -> Option<&'a str> {
+    let part = format!("{}{name}", name.len());
+    let mangled = |kernel: &&&str| kernel.starts_with("_Z") && kernel.contains(&part);
+    let mut found = kernels.iter().filter(mangled);
+    match (kernels.contains(&name), found.next(), found.next()) {
+        (false, Some(one), None) => Some(one),
+        _ => None,
+    }
+}
+
+/// Refuses dumps to files that the run reads, and two dumps to the same file.
+fn check_dumps(source: &Source, plan: &Plan, folder: &Path, diagnostics: &mut Diagnostics) {
+    let mut inputs = plan.inputs(folder);
+    inputs.push(PathBuf::from(source.name()));
+    for (at, dump) in plan.dumps.iter().enumerate() {
+        let path = folder.join(&dump.path);
+        let earlier = plan.dumps[..at].iter().map(|dump| folder.join(&dump.path));
+        let message = if inputs.iter().any(|input| is_same_file(input, &path)) {
+            format!("`{}` is a file that this run reads", dump.path)
+        } else if earlier.into_iter().any(|other| is_same_file(&other, &path)) {
+            format!("`{}` is the file of another dump", dump.path)
+        } else {
+            continue;
+        };
+        let problem = Diagnostic::error("dump-overwrites", dump.place, message);
+        diagnostics.push(problem.help("write another path"));
     }
 }
 
@@ -252,6 +296,8 @@ pub struct LaunchProgram {
     addresses: Vec<DevicePtr>,
     next: usize,
     synchronised: bool,
+    /// Dumps that could not be written at the end of the run.
+    failed_dumps: Vec<Check>,
 }
 
 impl LaunchProgram {
@@ -259,6 +305,7 @@ impl LaunchProgram {
         let Some((ir, refused)) = self.compiled.take() else {
             return Ok(());
         };
+        self.probe_dumps()?;
         device.note_input(self.file.module.text());
         self.module = device.load(self.file.module.name(), ir, refused)?;
         for (plan, buffer) in self.file.plan.buffers.iter().zip(&mut self.file.buffers) {
@@ -304,15 +351,32 @@ impl LaunchProgram {
         })
     }
 
-    fn dump(&self, device: &Device) -> Result<(), HostError> {
+    /// Refuses dumps that cannot be written, before anything runs for them.
+    fn probe_dumps(&self) -> Result<(), HostError> {
         for plan in &self.file.plan.dumps {
-            let array = self.contents(&plan.buffer.0, device)?;
-            npy::store(&self.file.folder.join(&plan.path), &array).map_err(|error| {
+            probe_output(&self.file.folder.join(&plan.path)).map_err(|error| {
                 let message = format!("`{}` cannot be written: {error}", plan.path);
                 let problem = Diagnostic::error("no-dump", plan.place, message)
                     .help("paths start at the launch file's folder, which must be writable");
                 HostError::Input(InputErrors::one(&self.file.source, problem).to_string())
             })?;
+        }
+        Ok(())
+    }
+
+    /// Writes the dumps. One that cannot be written is a failed check, so that the result of the
+    /// run is not lost with it.
+    fn dump(&mut self, device: &Device) -> Result<(), HostError> {
+        for plan in &self.file.plan.dumps {
+            let array = self.contents(&plan.buffer.0, device)?;
+            if let Err(error) = npy::store(&self.file.folder.join(&plan.path), &array) {
+                self.failed_dumps.push(Check {
+                    name: plan.buffer.0.clone(),
+                    passed: false,
+                    detail: format!("the dump `{}` cannot be written: {error}", plan.path),
+                    compared: 0,
+                });
+            }
         }
         Ok(())
     }
@@ -350,7 +414,9 @@ impl HostProgram for LaunchProgram {
                 compared: (got.bytes.len() / got.element.bytes()) as u64,
             })
         };
-        expects.map(check).collect()
+        let mut checks = expects.map(check).collect::<Result<Vec<_>, HostError>>()?;
+        checks.append(&mut self.failed_dumps.clone());
+        Ok(checks)
     }
 }
 

@@ -324,3 +324,13 @@ fn buffers_are_bound_to_parameters_as_wide_as_addresses() {
     let refused = bound(wide, "u32").unwrap_err().to_string();
     assert!(refused.contains("error["), "{refused}");
 }
+
+#[test]
+fn a_kernel_is_found_by_the_name_in_its_source() {
+    let names = ["_Z9transposePfS_ii", "_Z4copyPf", "_Z4copyPd", "plain"];
+    let found = |name| super::program::of_source_name(name, &names);
+    assert_eq!(found("transpose"), Some(names[0]));
+    assert_eq!(found("copy"), None, "two functions have the name");
+    assert_eq!(found("spose"), None);
+    assert_eq!(found("plain"), None, "it is the kernel's own name");
+}

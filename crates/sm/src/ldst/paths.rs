@@ -1,5 +1,5 @@
 //! The ways of a memory instruction in the dispatch register: one try a cycle, each of which sends
-//! what its part of the machine takes (model page, sections 4.2 and 4.3).
+//! what its part of the machine takes (docs/model/load-store.md, Paths).
 
 use super::{Blocked, Cause, Ldst, MemInst, Try, image_of};
 use crate::flight::MemId;

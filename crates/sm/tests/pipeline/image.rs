@@ -1,5 +1,5 @@
 //! What the pipeline knows of an instruction before it runs: pipe, latency, interval, lists of
-//! registers (sections 3.2, 3.3, 3.5 and 3.6 of the model's description).
+//! registers (docs/model/sm.md, Instruction classes).
 
 use crate::dut::image;
 use warploom_base::{KernelSlot, Pc};

@@ -1,5 +1,5 @@
 //! The load/store unit of an SM as a device under test: which way accesses go, and what waits for
-//! their replies (sections 4 and 10 of the model's description).
+//! their replies (docs/model/load-store.md, Cycle of the unit).
 
 use crate::dut::{Dut, fermi};
 use warploom_config::preset;

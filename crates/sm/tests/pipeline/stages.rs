@@ -1,5 +1,5 @@
 //! The SM as a device under test: in which cycle what issues, leaves or ends. Formulas stand
-//! beside the tests; sections are those of the model's description that the crate follows.
+//! beside the tests (docs/model/sm.md).
 
 use crate::dut::{Dut, fermi};
 use warploom_base::Cycle;

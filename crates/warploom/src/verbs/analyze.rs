@@ -1,7 +1,7 @@
 //! The verb `warploom analyze`.
 
 use crate::failure::Failure;
-use crate::output::{command_line, print, print_json, write_file};
+use crate::output::{check_outputs, command_line, print, print_json, write_file};
 use crate::simulate::simulate;
 use crate::target::TargetArgs;
 use std::path::PathBuf;
@@ -58,6 +58,7 @@ pub struct Args {
 }
 
 pub fn run(args: &Args) -> Result<ExitCode, Failure> {
+    check_outputs(&[("--svg", args.svg.as_deref())], &args.subject.files())?;
     let (gpu, result) = match args.subject.kept()? {
         Some(kept) => kept,
         None => make(args)?,
@@ -66,13 +67,13 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
     let Some(analysis) = analyze(&machine, &result) else {
         return nothing_to_analyze(args, &result);
     };
+    if args.json {
+        print_json(&analysis)?;
+    } else {
+        print(&analysis_report(&analysis))?;
+    }
     if let Some(path) = &args.svg {
         write_file(path, &svg(&analysis_chart(&analysis)))?;
-    }
-    if args.json {
-        print_json(&analysis)?
-    } else {
-        print(&analysis_report(&analysis))?
     }
     Ok(ExitCode::from(u8::from(!result.succeeded())))
 }

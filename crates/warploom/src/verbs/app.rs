@@ -8,7 +8,7 @@ mod registers;
 use super::run::CheckKind;
 use crate::failure::Failure;
 use crate::gpu::GpuArgs;
-use crate::output::{check_folder, command_line, note, print};
+use crate::output::{check_outputs, command_line, note, print};
 use std::ffi::OsString;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -133,13 +133,14 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
         print(&format!("{}\n", library_path()?.0.display()))?;
         return Ok(ExitCode::SUCCESS);
     }
-    for path in [&args.stats, &args.trace, &args.report]
-        .into_iter()
-        .flatten()
-    {
-        check_folder(path)?;
-    }
+    let outputs = [
+        ("--stats", args.stats.as_deref()),
+        ("--trace", args.trace.as_deref()),
+        ("--report", args.report.as_deref()),
+    ];
     let (program, arguments) = args.program.split_first().expect("clap asked for one");
+    let inputs = [PathBuf::from(program), PathBuf::from(args.gpu.name(&[]))];
+    check_outputs(&outputs, &inputs)?;
     let path = find(Path::new(program))?;
     let file = read(&path)?;
     let facts = check(&path, &file)?;
@@ -192,7 +193,7 @@ fn settings(args: &Args) -> Result<Settings, Failure> {
     };
     Ok(Settings {
         // The program may change its folder, so files are read now.
-        gpu: args.gpu.spec()?.to_toml(),
+        gpu: args.gpu.spec(&[])?.to_toml(),
         set: Vec::new(),
         functional: args.functional,
         threads: args.threads,
@@ -241,7 +242,7 @@ fn read(path: &Path) -> Result<Vec<u8>, Failure> {
 fn capability_of(args: &Args) -> Result<u32, Failure> {
     match args.capability {
         Some(told) => Ok(told),
-        None => Ok(warploom_app::capability(&args.gpu.spec()?)),
+        None => Ok(warploom_app::capability(&args.gpu.spec(&[])?)),
     }
 }
 

@@ -4,7 +4,7 @@ use crate::experiment::{RunnerArgs, experiment, tell_failures, write_page};
 use crate::failure::Failure;
 use crate::gpu::{GpuArgs, base};
 use crate::launch_args::LaunchArgs;
-use crate::output::{command_line, print, print_json, write_file};
+use crate::output::{check_outputs, command_line, print, print_json, write_file};
 use crate::target::{self, WorkloadArgs};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -81,6 +81,13 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
             "--vary names `{key}` twice; write all its values after one --vary"
         )));
     }
+    let outputs = [
+        ("--csv", args.csv.as_deref()),
+        ("--svg", args.svg.as_deref()),
+    ];
+    let target = std::slice::from_ref(&args.target);
+    let gpu = args.gpu.name(target);
+    check_outputs(&outputs, &target::files(target, Some(&gpu)))?;
     let comparison = Comparison {
         input: target::input(
             &args.target,
@@ -88,8 +95,8 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
             args.workload.seed,
             &args.launch,
         )?,
-        gpu: args.gpu.gpu.clone(),
-        base: base(&args.gpu.gpu)?,
+        base: base(&gpu)?,
+        gpu,
         sets: args.gpu.sets.clone(),
         vary: args.vary.clone(),
         max_cycles: args.max_cycles,
@@ -114,6 +121,11 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
 }
 
 fn give(args: &Args, page: &Page) -> Result<(), Failure> {
+    if args.json {
+        print_json(page)?;
+    } else {
+        print(&page_report(page))?;
+    }
     if let Some(path) = &args.csv {
         write_file(path, &page.table.csv())?;
     }
@@ -123,11 +135,7 @@ fn give(args: &Args, page: &Page) -> Result<(), Failure> {
     if let Some(folder) = &args.output {
         write_page(folder, page)?;
     }
-    if args.json {
-        print_json(page)
-    } else {
-        print(&page_report(page))
-    }
+    Ok(())
 }
 
 #[cfg(test)]

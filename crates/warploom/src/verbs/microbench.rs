@@ -62,7 +62,7 @@ struct Result {
 }
 
 pub fn run(args: &Args) -> std::result::Result<ExitCode, Failure> {
-    let gpu = args.gpu.spec()?;
+    let gpu = args.gpu.spec(&[])?;
     let benchmarks = chosen(&args.names)?;
     let results = benchmarks.into_iter().map(|b| result(b, &gpu));
     let report = Report {

@@ -2,7 +2,7 @@
 
 use crate::experiment::{RunnerArgs, experiment, tell_failures, write_page};
 use crate::failure::Failure;
-use crate::gpu::{GpuArgs, base};
+use crate::gpu::{GpuArgs, base, spec};
 use crate::launch_args::LaunchArgs;
 use crate::output::{command_line, print, print_json};
 use crate::target::{self, WorkloadArgs};
@@ -52,15 +52,16 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
     let inputs = args.targets.iter();
     let inputs = inputs
         .map(|name| target::input(name, args.workload.size, args.workload.seed, &args.launch));
+    let gpu = args.gpu.name(&args.targets);
     let request = OracleRequest {
         inputs: inputs.collect::<Result<_, _>>()?,
-        gpu: args.gpu.gpu.clone(),
-        base: base(&args.gpu.gpu)?,
+        base: base(&gpu)?,
+        gpu: gpu.clone(),
         sets: args.gpu.sets.clone(),
         alone_cycles: args.alone_cycles,
     };
     request.check()?;
-    if args.gpu.spec()?.sm.context != Context::Resident {
+    if spec(&gpu, &args.gpu.sets)?.sm.context != Context::Resident {
         return Err(Failure::Input(RunError::MixWithContexts.to_string()));
     }
     let command = command_line();

@@ -79,10 +79,12 @@ struct Row {
 pub fn run(args: &Args) -> Result<ExitCode, Failure> {
     let source = read(Path::new(&args.file))?;
     let report = report(&source, args)?;
-    match args.json {
-        true => print_json(&report)?,
-        false if args.switch_points => print(&switch_points::text(&report))?,
-        false => print(&text(&report))?,
+    if args.json {
+        print_json(&report)?;
+    } else if args.switch_points {
+        print(&switch_points::text(&report))?;
+    } else {
+        print(&text(&report))?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -90,7 +92,7 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
 fn report(source: &Source, args: &Args) -> Result<Report, Failure> {
     let wrong = |why: Diagnostics| Failure::Ptx(why.render(source, error_style()));
     let (module, _warnings) = warploom_ptx::load(source).map_err(wrong)?;
-    let lowered = warploom_ir::lower(&module, source).map_err(wrong)?;
+    let lowered = warploom_lower::lower(&module, source).map_err(wrong)?;
     if let Some((_, why)) = lowered.refused.first() {
         return Err(wrong(why.clone()));
     }

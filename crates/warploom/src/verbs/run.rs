@@ -158,7 +158,8 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
         }
         return all::run(args, &gpu);
     }
-    args.stats.check(args.functional, args.json)?;
+    let inputs = target::files(&args.targets, args.gpu.gpu.as_deref());
+    args.stats.check(args.functional, args.json, &inputs)?;
     if let Some(option) = args.timed.by_blocks() {
         args.stats.refuse_parts(option)?;
     }
@@ -181,16 +182,16 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
         command: command_line(),
         ..Options::default()
     };
-    let mut result = simulate(gpu, options, program.as_mut())?;
+    let result = simulate(gpu, options, program.as_mut())?;
     args.timed.check(&result)?;
     let lines = args.stats.gpgpusim_stats.then(|| gpgpusim_report(&result));
-    args.stats.write(&mut result)?;
-    print(&match lines {
+    let status = ExitCode::from(u8::from(!result.succeeded()));
+    args.stats.hand_out(result, |result| match lines {
         Some(lines) => lines,
-        None if args.json => json(&result),
-        None => run_report(&result),
+        None if args.json => json(result),
+        None => run_report(result),
     })?;
-    Ok(ExitCode::from(u8::from(!result.succeeded())))
+    Ok(status)
 }
 
 fn what_can_be_run() -> String {

@@ -201,7 +201,7 @@ fn of_file(args: &Args) -> Result<Report, Failure> {
 fn lower(source: &Source) -> Result<Vec<Program>, Failure> {
     let wrong = |why: Diagnostics| Failure::Ptx(why.render(source, error_style()));
     let (module, _warnings) = warploom_ptx::load(source).map_err(wrong)?;
-    let lowered = warploom_ir::lower(&module, source).map_err(wrong)?;
+    let lowered = warploom_lower::lower(&module, source).map_err(wrong)?;
     match lowered.refused.into_iter().next() {
         Some((_, why)) => Err(wrong(why)),
         None => Ok(lowered.kernels),
@@ -210,7 +210,7 @@ fn lower(source: &Source) -> Result<Vec<Program>, Failure> {
 
 /// Report on the kernels of a host program, with their first launches.
 fn of_launches(args: &Args) -> Result<Report, Failure> {
-    let gpu = args.gpu.spec()?;
+    let gpu = args.gpu.spec(std::slice::from_ref(&args.target))?;
     let mut program = target::program(&args.target, args.size, args.seed, &args.launch, &gpu)?;
     let mut look = Look {
         at: &args.at,

@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use crate::kept::is_kept;
-use crate::output::{command_line, print, print_json, write_file};
+use crate::output::{check_outputs, command_line, print, print_json, write_file};
 use crate::simulate::simulate_traced;
 use crate::target::TargetArgs;
 use serde::Serialize;
@@ -65,6 +65,7 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
             args.subject.target
         )));
     }
+    check_outputs(&[("--output", Some(&args.output))], &args.subject.files())?;
     let (gpu, mut program) = args.subject.load()?;
     let options = Options {
         threads: args.subject.threads,

@@ -71,7 +71,7 @@ impl Run {
         })
     }
 
-    /// The launch of a stage, with what it needs copied, and the stage after it.
+    /// Launch of a stage, the copies before it, and the next stage.
     pub(super) fn launch(
         &mut self,
         device: &mut Device,

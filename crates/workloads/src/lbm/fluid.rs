@@ -24,14 +24,14 @@ const VELOCITIES: [[isize; 3]; 19] = [
     [-1, 0, 1],
     [-1, 0, -1],
 ];
-/// The array behind the velocities' that holds flags.
+/// Index of the array of flags, after the arrays of velocities.
 const FLAGS: usize = VELOCITIES.len();
 const OBSTACLE: u32 = 1;
 const ACCELERATED: u32 = 2;
 const OMEGA: f32 = 1.95;
 /// Cells by which rows are padded, and layers by which arrays are.
 const PADDING: (usize, usize) = (8, 4);
-/// Layers before the first array and behind the last.
+/// Number of layers before the first array and after the last.
 const MARGIN: usize = 2;
 /// Largest deviation of a cell's density from 1.
 const RIPPLE: f32 = 0.02;

@@ -62,7 +62,7 @@ fn program(request: &Request) -> Box<dyn HostProgram> {
     Sequence::boxed(move |device| plan(device, &request))
 }
 
-/// Without the first kernel C is random and has no product behind it.
+/// Without the first kernel, C is random and not a product.
 fn plan(device: &mut Device, request: &Request) -> Result<Plan, HostError> {
     let [ni, nj, nk, nl] = extents(request.size);
     let mut rng = Rng::new(request.seed);

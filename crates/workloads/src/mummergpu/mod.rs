@@ -98,7 +98,7 @@ fn plan(device: &mut Device, size: Size, seed: u64) -> Result<Plan, HostError> {
     }))
 }
 
-/// Every read with a mark before it and a 0 behind it.
+/// All reads, each with a mark before it and a 0 after it.
 fn store(reads: &[Vec<u8>]) -> Vec<u8> {
     let marked = |read: &Vec<u8>| [b"q", &read[..], &[0]].concat();
     reads.iter().flat_map(marked).collect()

@@ -84,7 +84,7 @@ fn program(request: &Request) -> Box<dyn HostProgram> {
     Sequence::boxed(move |device| plan(device, &request))
 }
 
-/// A layer that runs alone takes the reference's inputs; without it, only what it needs is made.
+/// A layer that runs alone takes its inputs from the reference, which is computed only as far as needed.
 fn plan(device: &mut Device, request: &Request) -> Result<Plan, HostError> {
     let (images, hidden) = extents(request.size);
     let network = Network::generate(hidden as usize, request.seed);

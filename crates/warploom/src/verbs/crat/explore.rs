@@ -30,7 +30,7 @@ pub struct Choice {
 
 /// Chooses a point of the design space. Without a block size there is only the requested point.
 pub fn choose(args: &Args, subject: &Subject) -> Result<Choice, Failure> {
-    let gpu = args.gpu.spec()?;
+    let gpu = args.gpu.spec(&[])?;
     let Some(kernel) = subject.kernel()? else {
         return without_block(args, subject, &gpu);
     };

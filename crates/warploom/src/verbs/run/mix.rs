@@ -3,7 +3,7 @@
 use super::Args;
 use crate::failure::Failure;
 use crate::gpu::spec;
-use crate::output::{command_line, json, note, print};
+use crate::output::{command_line, json, note};
 use crate::simulate::{printing, shown};
 use crate::target;
 use std::path::Path;
@@ -65,7 +65,7 @@ impl MixArgs {
             Some(policy) => sets.push(format!("gpu.multiprogram={policy}")),
             None => {}
         }
-        spec(&args.gpu.gpu, &sets)
+        spec(&args.gpu.name(&args.targets), &sets)
     }
 
     /// Refuses options that a file with a list of programs specifies itself.
@@ -169,7 +169,10 @@ pub(super) fn listed(target: &str) -> Result<Option<Vec<ProcessPlan>>, Failure> 
 /// Runs the programs at once.
 pub(super) fn run(args: &Args, gpu: &GpuSpec, plans: &[ProcessPlan]) -> Result<ExitCode, Failure> {
     refuse(args)?;
-    args.stats.check(false, args.json)?;
+    let targets: Vec<String> = plans.iter().map(|plan| plan.target.clone()).collect();
+    let mut files = target::files(&args.targets, args.gpu.gpu.as_deref());
+    files.extend(target::files(&targets, None));
+    args.stats.check(false, args.json, &files)?;
     if plans.len() > MOST_PROGRAMS {
         return Err(Failure::Input(format!(
             "{} programs are too many; at most {MOST_PROGRAMS} run at once, each with an address \
@@ -202,13 +205,15 @@ pub(super) fn run(args: &Args, gpu: &GpuSpec, plans: &[ProcessPlan]) -> Result<E
     if !alone.is_empty() && result.outcome == Outcome::Finished {
         result.compare_with_alone(&alone);
     }
-    args.stats.write(&mut result)?;
-    print(&if args.json {
-        json(&result)
-    } else {
-        run_report(&result)
+    let status = ExitCode::from(u8::from(!result.succeeded()));
+    args.stats.hand_out(result, |result| {
+        if args.json {
+            json(result)
+        } else {
+            run_report(result)
+        }
     })?;
-    Ok(ExitCode::from(u8::from(!result.succeeded())))
+    Ok(status)
 }
 
 /// Runs each program alone for `cycles` cycles.
