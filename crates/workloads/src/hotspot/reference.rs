@@ -1,4 +1,4 @@
-//! Time steps over the whole grid, without tiles.
+//! Reference: time steps over the whole grid, without tiles.
 
 use super::input::Chip;
 
@@ -59,7 +59,7 @@ mod tests {
 
     #[test]
     fn diffusion_keeps_the_sum_of_temperatures() {
-        // Without power, and with the loss to ambient known, exchange between cells cancels.
+        // Without power and with a known loss to ambient, the exchange between cells cancels.
         let mut chip = Chip::generate(24, 24, 2);
         chip.power.fill(0.0);
         let c = chip.conductance();
