@@ -348,6 +348,6 @@ mod tests {
         assert_eq!(serde_json::from_str::<Table>(&text).unwrap(), table());
         let unknown = text.replace("\"ratio\":0.5", "\"ration\":0.5");
         let error = serde_json::from_str::<Table>(&unknown).unwrap_err();
-        assert!(error.to_string().contains("`ration` is no column"));
+        assert!(error.to_string().contains("`ration` is not a column"));
     }
 }

@@ -197,7 +197,7 @@ fn samples(text: &mut String, run: &RunReport) {
         }
         let all = match sample.estimate {
             Some(estimate) => format!(
-                "estimate for all {}, IPC {:.1}",
+                "estimate for all: {}, IPC {:.1}",
                 interval(&estimate),
                 sample.thread_instructions as f64 / estimate.cycles.max(1.0),
             ),
@@ -206,7 +206,7 @@ fn samples(text: &mut String, run: &RunReport) {
         let _ = writeln!(text, "{name}: {timed} of {blocks} blocks timed; {all}");
     }
     if let Some(estimate) = run.totals.estimate.filter(|_| run.kernels.len() > 1) {
-        let _ = writeln!(text, "estimate for all launches {}", interval(&estimate));
+        let _ = writeln!(text, "estimate for all launches: {}", interval(&estimate));
     }
     text.push('\n');
 }

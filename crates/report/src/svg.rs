@@ -11,6 +11,7 @@ use plotters::coord::Shift;
 use plotters::coord::types::RangedCoordf64;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
+use std::ops::Range;
 
 const WIDTH: u32 = 920;
 const NARROW_WIDTH: u32 = 420;
@@ -147,7 +148,7 @@ fn bars(area: &Area<'_>, chart: &BarChart) -> Drawn {
         .flat_map(|mark| mark.values.iter().copied());
     let groups = chart.groups.len().max(1) as f64;
     let top = top_of(&chart.axis, values.chain(marked));
-    let mut plane = plane(area, below, (0.0, groups), (0.0, top))?;
+    let mut plane = plane(area, below, 0.0..groups, 0.0..top)?;
     plane
         .configure_mesh()
         .disable_x_mesh()
@@ -215,12 +216,12 @@ fn lines(area: &Area<'_>, chart: &LineChart) -> Drawn {
     let xs = points.clone().map(|(x, _)| at(*x));
     let (first, last) = xs.fold((f64::MAX, f64::MIN), |(a, b), x| (a.min(x), b.max(x)));
     let across = if first < last {
-        (first, last)
+        first..last
     } else {
-        (first.min(0.0), first.max(1.0))
+        first.min(0.0)..first.max(1.0)
     };
     let top = top_of(&chart.y, points.map(|(_, y)| *y));
-    let mut plane = plane(area, below, across, (chart.y.min, top))?;
+    let mut plane = plane(area, below, across, chart.y.min..top)?;
     plane
         .configure_mesh()
         .max_light_lines(0)
@@ -294,17 +295,12 @@ fn text_width(text: &str) -> i32 {
     text.chars().count() as i32 * CHARACTER
 }
 
-fn plane<'a>(
-    area: &Area<'a>,
-    head: i32,
-    (left, right): (f64, f64),
-    (bottom, top): (f64, f64),
-) -> Drawn<Plane<'a>> {
+fn plane<'a>(area: &Area<'a>, head: i32, x: Range<f64>, y: Range<f64>) -> Drawn<Plane<'a>> {
     let below = area.margin(head, MARGIN, MARGIN, MARGIN + 6);
     ChartBuilder::on(&below)
         .x_label_area_size(X_LABELS)
         .y_label_area_size(Y_LABELS)
-        .build_cartesian_2d(left..right, bottom..top)
+        .build_cartesian_2d(x, y)
 }
 
 /// Largest value on an axis.

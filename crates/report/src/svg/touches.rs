@@ -86,7 +86,7 @@ fn panel(area: &Area<'_>, map: &TouchMap) -> Drawn {
     let below = head(area, &map.title, &names, &[])?;
     let [left, right, top, bottom] = map.shown();
     // Row numbers increase downwards, as in the thesis's figures.
-    let mut plane = plane(area, below, (left, right), (bottom, top))?;
+    let mut plane = plane(area, below, left..right, bottom..top)?;
     plane
         .configure_mesh()
         .max_light_lines(0)
