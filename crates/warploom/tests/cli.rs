@@ -440,7 +440,7 @@ fn what_a_mix_cannot_do_is_said() {
     assert_eq!(ran.status, 0, "{}{}", ran.out, ran.err);
     assert!(ran.out.contains("slowdown"), "{}", ran.out);
     assert_eq!(
-        ran.out.matches(" by fewer blocks x ").count(),
+        ran.out.matches(" (fewer blocks) x ").count(),
         2,
         "{}",
         ran.out
@@ -775,7 +775,7 @@ fn an_abbreviation_of_a_paper_brings_its_registers_and_machine() {
     };
     let (count, gpu, note) = registers("slicer/MVP");
     assert_eq!((count, gpu), (16.into(), "fermi-slicer".into()));
-    let said = "note: slicer/MVP on fermi-slicer, the machine of the paper; --gpu names another\n";
+    let said = "note: slicer/MVP on fermi-slicer, the paper's machine; --gpu chooses another\n";
     assert_eq!(note, said);
     let (count, gpu, note) = registers("spmv");
     assert_ne!(count, 16);

@@ -251,7 +251,7 @@ fn a_page_leaves_out_what_is_no_figure_and_says_so() {
     );
     assert!(
         ran.err
-            .starts_with("warning: results/duet/notes.json is no figure"),
+            .starts_with("warning: results/duet/notes.json is not a figure"),
         "{}",
         ran.err
     );

@@ -54,8 +54,8 @@ fn accesses_have_slices_or_reasons() {
     ];
     let launched = warploom_in(folder.path(), &[&launch[..], &["--svg", "t.svg"]].concat());
     assert_eq!((launched.status, launched.err.as_str()), (0, ""));
-    let (_, behind) = launched.out.split_once("\nfirst launch").unwrap();
-    insta::assert_snapshot!(format!("{}\nfirst launch{behind}", ran.out));
+    let (_, rest) = launched.out.split_once("\nfirst launch").unwrap();
+    insta::assert_snapshot!(format!("{}\nfirst launch{rest}", ran.out));
     let picture = fs::read_to_string(folder.path().join("t.svg")).unwrap();
     // Four blocks in each of two arrays are filled and framed.
     assert_eq!(picture.matches("opacity=\"0.35\"").count(), 8);

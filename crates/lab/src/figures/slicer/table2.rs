@@ -7,6 +7,7 @@ use crate::figures::FigureInfo;
 use crate::runs::Runs;
 use crate::verdict::Judged;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use warploom_config::{GpuSpec, preset};
 use warploom_report::page::{Cell, Table};
 use warploom_stats::result::{ProcessReport, RunReport};
