@@ -12,7 +12,6 @@ use crate::memory::MemorySystem;
 use crate::monitor::Monitor;
 use crate::probe::Probe;
 use crate::recorder::{Recorder, Recording};
-
 use crate::stretches::Stretches;
 use crate::watchdog::{Stuck, Watchdog};
 use std::ops::Range;

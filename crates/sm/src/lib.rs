@@ -43,8 +43,8 @@ mod warps;
 pub use blocks::Resources;
 pub use context::ContextCounters;
 pub use counters::{
-    ACCESS_KINDS, KernelCounters, LANE_SPACES, LDST_STAGES, LDST_STALLS, LaneSpace, LdstStage,
-    LdstStall, SLOT_CAUSES, SlotCause, SmCounters,
+    KernelCounters, LANE_SPACES, LDST_STAGES, LDST_STALLS, LaneSpace, LdstStage, LdstStall,
+    SLOT_CAUSES, SlotCause, SmCounters,
 };
 pub use detail::{
     ISSUES, MAX_SCHEDULERS, PACKET_BYTES, PACKET_SIZES, SCHEDULERS, SmDetail, WARP_SLOTS,

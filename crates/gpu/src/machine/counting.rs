@@ -9,6 +9,7 @@ use warploom_mem::dram::DramChannel;
 use warploom_mem::partition::SubPartition;
 use warploom_policy::SmFilter;
 use warploom_sm::KernelCounters;
+use warploom_stats::Counters;
 
 impl Gpu {
     /// What was counted of the kernels in a slot: by all SMs, and of accesses by each SM and bank.
@@ -140,6 +141,7 @@ impl Gpu {
                 .iter()
                 .map(DramChannel::detail)
                 .collect(),
+            network_details: [*requests.detail(), *replies.detail()],
             requests: *requests.counters(),
             replies: *replies.counters(),
         }

@@ -1,10 +1,11 @@
-//! Where a channel's bandwidth goes: what the banks wait for, cycle by cycle (`dram_t::cycle`).
+//! Use of the data bus: for each cycle without data, the constraints that banks wait for
+//! (`dram_t::cycle`).
 
 use super::{Banks, Members, Needs};
 use crate::dram::detail::{BusUse, ColumnWait, DramDetail};
 use crate::dram::pipe::DataPipe;
 
-/// Bits in each byte: not every host has an instruction for that.
+/// Number of ones of each byte: not every host counts them with an instruction.
 const BITS: [u8; 256] = {
     let mut bits = [0; 256];
     let mut byte = 1;
@@ -15,7 +16,7 @@ const BITS: [u8; 256] = {
     bits
 };
 
-/// Banks in a mask. Channels mostly have few.
+/// Number of banks in a mask. Most channels have at most 16.
 #[inline]
 const fn banks_in(mask: u64) -> u64 {
     if mask >> 16 != 0 {
@@ -25,16 +26,16 @@ const fn banks_in(mask: u64) -> u64 {
 }
 
 impl Banks {
-    /// Counts banks whose column command could go out.
+    /// Counts the banks of `ready`, whose column command could be issued.
     #[inline]
     pub(super) fn count_ready(ready: u64, counts: &mut DramDetail) {
         counts.ready_banks += banks_in(ready);
         counts.ready_cycles += u64::from(ready != 0);
     }
 
-    /// Counts what the data bus waited for before cycle `to`. Whatever changes an answer to that,
-    /// commands, work for a bank and the pipe's standing still, comes after this. Cycles in which
-    /// the bus is used follow from the number of column commands.
+    /// Counts the waits of the data bus before cycle `to`. Must be called before every change that
+    /// they depend on: a command, work for a bank, a cycle in which the pipe is held up. Cycles in
+    /// which the bus is used follow from the number of column commands.
     #[inline]
     pub(in crate::dram) fn settle_bus(
         &mut self,
@@ -49,7 +50,8 @@ impl Banks {
         }
     }
 
-    /// The whole of what is counted before cycle `now`, in which so many column commands went out.
+    /// Completes the counts of the cycles before `now`, in which `columns` column commands were
+    /// issued.
     pub(in crate::dram) fn sum_up(
         &self,
         (now, columns): (u64, u64),
@@ -63,7 +65,7 @@ impl Banks {
         *idle = now - *used - *column_wait - *row_wait;
     }
 
-    /// Cycles before `now` with work or a running timer.
+    /// Number of cycles before `now` with work or a running timer.
     pub(in crate::dram) fn active_cycles(&self, now: u64) -> u64 {
         let idle = if self.is_idle() {
             self.idle_activity(now)
@@ -73,12 +75,12 @@ impl Banks {
         self.census.busy_cycles(now) + self.idle_activity + idle
     }
 
-    /// Cycles before `now` in which a timer ran, since all banks went idle.
+    /// Number of cycles before `now`, since all banks went idle, in which a timer ran.
     pub(super) fn idle_activity(&self, now: u64) -> u64 {
         self.quiet_at.clamp(self.idle_from, now) - self.idle_from
     }
 
-    /// Counts cycles from the first up to the second of them, in which the bus is not used.
+    /// Counts the waits of the cycles from `from` up to `to`, in which the bus is not used.
     fn count_waits(&self, (from, to): (u64, u64), pipe: &DataPipe, counts: &mut DramDetail) {
         use ColumnWait as W;
         let (open, writes) = (self.census.open(), self.census.writes);

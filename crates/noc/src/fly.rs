@@ -1,10 +1,10 @@
-//! A one-stage butterfly: one router with a port for each node, as BookSim's `fly` with n = 1
-//! behaves under GPGPU-Sim.
+//! One-stage butterfly: one router with a port for each node, as BookSim's `fly` with n = 1 behaves
+//! under GPGPU-Sim (docs/model/network.md, Butterfly).
 //!
-//! The way of a flit: injection buffer, channel, input buffer of a virtual channel, switch, output
-//! queue, channel, ejection buffer, boundary buffer. A channel takes two cycles from end to end,
-//! credits take as long. Packets hold an output's virtual channel from head to tail. Per cycle a
-//! node injects and ejects one flit.
+//! Path of a flit: injection buffer, channel, input buffer of a virtual channel, switch, output
+//! queue, channel, ejection buffer, boundary buffer. A channel takes two cycles from end to end, for
+//! flits and for credits. A packet holds a virtual channel of its output from head to tail. A node
+//! injects and ejects one flit a cycle.
 
 mod credits;
 mod departures;
@@ -15,7 +15,7 @@ mod router;
 mod sinks;
 
 use crate::NocCounters;
-use crate::store::{Line, PacketId, Store};
+use crate::store::{PacketId, PacketQueue, Store};
 use credits::Credits;
 use lanes::{Counts, LANES, both, count, subtract};
 pub(crate) use ports::{Few, Many};
@@ -25,25 +25,26 @@ use sinks::Sinks;
 use warploom_base::{Cycle, each_member};
 use warploom_config::NocSpec;
 
-/// Cycles that a flit or credit takes over a channel.
+/// Cycles of a flit or credit over a channel.
 const CHANNEL: usize = 2;
-/// Steps of the router's pipeline before the switch: virtual channel, switch allocation.
+/// Steps of the router's pipeline before the switch: allocation of virtual channel and of switch.
 const ALLOCATION_STEPS: u32 = 2;
 
-/// A node's side of an input port.
+/// Node at an input port.
 #[derive(Clone, Debug)]
 struct Source {
-    /// Packets of which no flit has been sent, where they have a choice of virtual channels. Where
-    /// there is one, the router's input is told of them at once, and the rest of this is unused.
-    packets: Line,
-    /// Flits left of the packet that is being sent.
+    /// Packets of which no flit has been sent, in networks with several virtual channels. With one
+    /// virtual channel, packets go to the router's input queue at once, and the fields of this struct
+    /// are unused.
+    packets: PacketQueue,
+    /// Number of flits left of the packet that is being sent.
     left: u32,
-    /// Its virtual channel, or that of the last packet.
+    /// Virtual channel of that packet, or of the last one.
     channel: u32,
 }
 
-/// The network. In each cycle what came over the channels is taken before anything is sent, so that
-/// as many places for it as a channel takes cycles are enough.
+/// The network. In each cycle, arrivals over the channels are taken before anything is sent, so that
+/// a channel needs as many slots as it takes cycles.
 #[derive(Clone, Debug)]
 pub(crate) struct Fly<P: Ports> {
     channels: u32,
@@ -51,29 +52,29 @@ pub(crate) struct Fly<P: Ports> {
     speedup_percent: u32,
     speedup_credit: u32,
     sources: P::Table<Source>,
-    /// By input: flits in the injection buffer.
+    /// Number of flits in the injection buffer, by input.
     flits: Counts<P>,
-    /// Lanes of these in use, by sixteen.
+    /// Number of groups of sixteen inputs.
     lanes: usize,
-    /// Inputs with flits to send, where they have a choice of virtual channels.
+    /// Inputs with flits to send, in networks with several virtual channels.
     sending: P::Set,
-    /// Flits that a source may still send, by input and virtual channel.
+    /// Number of flits that a source may still send, by input and virtual channel.
     credits: Credits<P>,
-    /// By virtual channel of an input: flits on their way to it, by the cycle.
+    /// Flits on the channels to the router, by cycle, and by input and virtual channel.
     to_router: [Counts<P>; CHANNEL],
     router: Router<P>,
     sinks: Sinks<P>,
-    /// Steps of the router that a flit takes over the switch.
+    /// Steps of the router for a flit over the switch.
     switch_steps: u32,
     now: Cycle,
 }
 
-/// Cycles until so many steps of the router are done. A cycle does `percent` hundredths of a step,
-/// and `credit` hundredths are left of this one.
+/// Cycles until `steps` steps of the router are done. A cycle does `percent` hundredths of a step, and
+/// `credit` hundredths are left of the present one.
 #[inline]
 const fn crossing(steps: u32, credit: u32, percent: u32) -> u32 {
     let left = (100 * steps).saturating_sub(credit);
-    // Mostly one cycle is enough, which is seen without dividing.
+    // The usual case of one cycle needs no division.
     if left <= percent {
         (left > 0) as u32
     } else {
@@ -81,7 +82,7 @@ const fn crossing(steps: u32, credit: u32, percent: u32) -> u32 {
     }
 }
 
-/// So many inputs and outputs are few.
+/// True if a network of this size fits [`Few`] ports.
 pub(crate) fn is_small(spec: &NocSpec, inputs: usize, outputs: usize) -> bool {
     let speedup = spec.input_speedup.max(spec.output_speedup);
     let each = spec.virtual_channels.max(speedup) as usize;
@@ -93,7 +94,7 @@ impl<P: Ports> Fly<P> {
         let channels = spec.virtual_channels as usize;
         let switch_steps = spec.hop_cycles.saturating_sub(ALLOCATION_STEPS).max(1);
         let source = Source {
-            packets: Line::EMPTY,
+            packets: PacketQueue::EMPTY,
             left: 0,
             channel: spec.virtual_channels - 1,
         };
@@ -117,7 +118,7 @@ impl<P: Ports> Fly<P> {
         }
     }
 
-    /// Flits in an input's buffer.
+    /// Number of flits in an input's injection buffer.
     #[inline]
     fn waiting(&self, input: usize) -> u32 {
         self.flits[input].into()
@@ -128,21 +129,22 @@ impl<P: Ports> Fly<P> {
         self.waiting(input) + flits <= self.injection_buffer
     }
 
-    /// See [`crate::Network::stays_full`]: a flit a cycle leaves the buffer, behind what goes in.
+    /// Answers [`crate::Network::stays_full`]: one flit a cycle leaves the buffer.
     #[inline]
     pub(crate) fn stays_full(&self, input: usize, flits: u32, cycles: u32) -> bool {
         let left = cycles.saturating_sub(1);
         self.waiting(input) + flits > self.injection_buffer + left
     }
 
-    /// See [`crate::Network::entrance`]: flits with a choice of virtual channels hang on more.
+    /// Answers [`crate::Network::entrance`], in networks with one virtual channel: with several, more
+    /// than credits decides.
     #[inline]
     pub(crate) fn entrance(&self, input: usize) -> Option<(u32, u32)> {
         let passes = self.credits.left(input);
         (self.channels == 1).then_some((self.waiting(input), passes))
     }
 
-    /// See [`crate::Network::has_passed`].
+    /// Answers [`crate::Network::has_passed`].
     #[inline]
     pub(crate) fn has_passed(&self, input: usize) -> bool {
         self.to_router[self.now as usize % CHANNEL][input] > 0
@@ -182,7 +184,7 @@ impl<P: Ports> Fly<P> {
         self.router.departures.count(self.now, counters);
     }
 
-    /// One step of the router.
+    /// Runs one step of the router.
     #[inline]
     fn step(&mut self, store: &mut Store, counters: &mut NocCounters) {
         let cycles = crossing(self.switch_steps, self.speedup_credit, self.speedup_percent);
@@ -195,7 +197,7 @@ impl<P: Ports> Fly<P> {
         self.router.step(around, counters);
     }
 
-    /// A cycle begins. Credits that crossed their channels are taken.
+    /// Begins a cycle: takes the credits that have crossed their channels.
     #[inline(always)]
     fn begin(&mut self) {
         self.now += 1;
@@ -203,7 +205,7 @@ impl<P: Ports> Fly<P> {
         self.router.credits.arrive();
     }
 
-    /// Each node sends one flit, if its virtual channel has room.
+    /// Sends one flit of each node, if its virtual channel has room.
     #[inline]
     fn send(&mut self, store: &mut Store) {
         if self.channels == 1 {
@@ -221,7 +223,7 @@ impl<P: Ports> Fly<P> {
         });
     }
 
-    /// The same where each has one virtual channel.
+    /// `send` in networks with one virtual channel.
     #[inline]
     fn send_alone(&mut self) {
         let to_router = &mut self.to_router[self.now as usize % CHANNEL];
@@ -234,7 +236,8 @@ impl<P: Ports> Fly<P> {
         }
     }
 
-    /// Virtual channel of the packet being sent, or one for the next packet.
+    /// Virtual channel with room for the next flit of an input: that of the packet that is being sent,
+    /// or one for the next packet.
     fn channel_to_send(&self, input: usize) -> Option<u32> {
         let Source { left, channel, .. } = self.sources[input];
         let has_room = |channel: &u32| self.credits.any(self.index(input, *channel));
@@ -255,16 +258,16 @@ impl<P: Ports> Fly<P> {
         let index = self.index(input, channel);
         let source = &mut self.sources[input];
         if source.left == 0
-            && let Some((id, parcel)) = source.packets.pop(store)
+            && let Some((id, header)) = source.packets.pop(store)
         {
-            (source.left, source.channel) = (parcel.flits, channel);
+            (source.left, source.channel) = (header.flits, channel);
             self.router.announce(index, id, store);
         }
         source.left -= 1;
         self.pass_flit(input, index);
     }
 
-    /// A flit goes over the channel.
+    /// Puts a flit on the channel.
     #[inline]
     fn pass_flit(&mut self, input: usize, index: usize) {
         self.credits.take(index);
@@ -273,7 +276,7 @@ impl<P: Ports> Fly<P> {
         self.sending.remove_if(input, self.flits[input] == 0);
     }
 
-    /// Cycles without a packet inside: credits come home.
+    /// Passes cycles without a packet in the network; credits on their way arrive.
     pub(crate) fn skip(&mut self, cycles: u64) {
         (0..cycles.min(CHANNEL as u64)).for_each(|_| self.begin());
         let credit =
@@ -281,7 +284,7 @@ impl<P: Ports> Fly<P> {
         self.speedup_credit = (credit % 100) as u32;
     }
 
-    /// Outputs from 64 `index` on at which a packet waits, as bits.
+    /// Outputs from 64 x `index` on at which a packet waits, one bit each.
     #[inline]
     pub(crate) fn arrived(&self, index: usize) -> u64 {
         self.sinks.arrived(index)
@@ -308,8 +311,8 @@ mod tests {
 
     const PORTS: usize = 6;
 
-    /// What comes out when, of random traffic of which some waits at the outputs, and what is
-    /// counted.
+    /// Runs random traffic, part of which waits at the outputs. Returns (cycle, output, token) of each
+    /// packet that leaves, and the statistics.
     fn run<P: Ports>(spec: &NocSpec, ports: u32) -> (Vec<(u32, usize, u32)>, NocCounters) {
         let mut net = Fly::<P>::new(spec, ports as usize, ports as usize);
         let (mut store, mut counters) = (Store::new(8), NocCounters::default());
@@ -340,10 +343,10 @@ mod tests {
         (came, counters)
     }
 
-    /// A flit passes from a source's buffer in each cycle in which one is sure to, however full the
-    /// network is; what is sure in a cycle is so in the next, less that flit.
+    /// A flit passes from a source's buffer in each cycle for which `entrance` predicts one, however
+    /// full the network is; the prediction of the next cycle is at most that flit smaller.
     #[test]
-    fn as_many_flits_pass_as_are_sure_to() {
+    fn as_many_flits_pass_as_are_predicted() {
         let fermi = warploom_config::preset("gtx480");
         let fermi = fermi.unwrap_or_else(|errors| panic!("{errors}")).noc;
         let mut net = Fly::<Few>::new(&fermi, PORTS, PORTS);
@@ -380,12 +383,12 @@ mod tests {
         assert!(sure > 100 && unsure > 100, "{sure} {unsure}");
     }
 
-    /// A network of few ports does what the same one does whose tables may have any size.
+    /// A network with tables for few ports behaves like the same network with tables of any size.
     #[test]
-    fn few_ports_are_as_any_number() {
+    fn few_ports_behave_like_many() {
         let fermi = warploom_config::preset("gtx480");
         let fermi = fermi.unwrap_or_else(|errors| panic!("{errors}")).noc;
-        // Also so many that they are more than are counted at a time.
+        // Also more ports than are counted at once.
         for (ports, virtual_channels, internal_speedup_percent) in [
             (6, 1, 200),
             (6, 1, 150),

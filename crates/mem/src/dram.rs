@@ -1,14 +1,16 @@
 //! DRAM channels: arbitration between L2 banks, fixed latency, scheduler, banks and buses
 //! (docs/model/dram.md).
 //!
-//! Invariant: the device (`device.rs`) is where its channel is, or ahead of it, by no more core
-//! cycles than the fixed latency and by fewer command cycles than there is room for replies.
+//! Invariant: the device (`device.rs`) has run as many cycles as its channel or more: at most as
+//! many core cycles more as the fixed latency has, and fewer command cycles than there is room for
+//! replies.
 
 mod arbiter;
 mod banks;
+mod counters;
 mod detail;
 mod device;
-mod inside;
+mod in_flight;
 mod pipe;
 mod scheduler;
 mod tally;
@@ -18,83 +20,14 @@ use crate::address::{AddressDecoder, Nearby};
 use crate::hash::{Ipoly, xor};
 use crate::partition::SubPartition;
 use arbiter::Arbiter;
+pub use counters::DramCounters;
 pub use detail::{BANKS, BUS_USES, COLUMN_WAITS, DramDetail, MAX_BANKS, WHOLE_SHARE};
 use device::{Device, MOST_AHEAD, Room};
-use inside::{Pending, Requests, Ticket};
+use in_flight::{InFlight, Pending, Ticket};
 use warploom_base::{Cycle, FixedQueue};
 use warploom_config::{BankIndex, GpuSpec};
-use warploom_stats::{LOG2_BINS, Peak, log2_bin};
 
-/// Counters of a channel, with GPGPU-Sim's names.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct DramCounters {
-    /// Command cycles (`n_cmd`).
-    pub n_cmd: u64,
-    /// Cycles without a command (`n_nop`).
-    pub n_nop: u64,
-    /// Activates.
-    pub n_act: u64,
-    /// Precharges.
-    pub n_pre: u64,
-    /// Requests taken.
-    pub n_req: u64,
-    /// Column reads, but for those that L2 makes for a write.
-    pub n_rd: u64,
-    /// Column reads that L2 makes for a write (`n_rd_L2_A`).
-    pub n_rd_l2_alloc: u64,
-    /// Column writes that are not write-backs.
-    pub n_write: u64,
-    /// Column writes of write-backs.
-    pub n_wr_bk: u64,
-    /// Data-bus cycles in use, the numerator of bandwidth utilisation: bursts x burst length /
-    /// data ratio.
-    pub busy: u64,
-    /// Cycles with work or a running timer (`n_activity`).
-    pub active: u64,
-    /// Requests to the row that their bank had open (or had last).
-    pub row_hits: u64,
-    /// Requests to another row.
-    pub row_misses: u64,
-    /// The part of `row_hits` that reads.
-    pub row_hits_read: u64,
-    /// The part of `row_misses` that reads.
-    pub row_misses_read: u64,
-    /// Sum over cycles of requests in the scheduler.
-    pub queue_occupancy: u64,
-    /// Most requests in the scheduler at once, so far in the run.
-    pub queue_max: Peak,
-    /// Core cycles from a request's arrival to its bank, summed over requests.
-    pub wait_cycles: u64,
-    /// The longest of those times so far in the run.
-    pub wait_cycles_max: Peak,
-    /// Requests by the logarithm of that time.
-    pub waits: [u64; LOG2_BINS.len()],
-}
-
-impl DramCounters {
-    /// Column commands.
-    fn columns(&self) -> u64 {
-        self.n_rd + self.n_rd_l2_alloc + self.n_write + self.n_wr_bk
-    }
-
-    /// A bank got a request, to the row that it had open or not.
-    fn assigned(&mut self, pending: &Pending, hit: bool, now_core: Cycle) {
-        let read = u64::from(!pending.ticket.kind.is_write());
-        if hit {
-            self.row_hits += 1;
-            self.row_hits_read += read;
-        } else {
-            self.row_misses += 1;
-            self.row_misses_read += read;
-        }
-        let waited = now_core - pending.arrived_at;
-        self.wait_cycles += waited;
-        self.wait_cycles_max.note(waited);
-        self.waits[log2_bin(waited)] += 1;
-    }
-}
-
-/// How a bank's number is hashed.
+/// Hash of a bank's number.
 #[derive(Clone, Debug)]
 enum BankHash {
     Linear,
@@ -102,28 +35,28 @@ enum BankHash {
     Ipoly(Ipoly),
 }
 
-/// A DRAM channel with the arbitration between its L2 banks. What every cycle needs comes first, as
-/// it lies in memory.
+/// A DRAM channel with the arbitration between its L2 banks. Fields that every cycle needs come
+/// first in memory.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub struct DramChannel {
     /// Command cycles so far.
     now: u64,
-    /// Before this command cycle no request comes out of the device, and none waits to be returned.
+    /// Command cycle before which no request leaves the device, and none waits to be returned.
     quiet_until: u64,
-    requests: Requests,
+    requests: InFlight,
     returns: FixedQueue<Ticket>,
     arbiter: Arbiter,
     latency_cycles: Cycle,
     bank_count: u32,
     decoder: AddressDecoder,
     bank_hash: BankHash,
-    /// By L2 bank: bank and row of the address that came last.
+    /// DRAM bank and row of the last address, by L2 bank.
     places: Box<[Nearby<(u32, u32)>]>,
     device: Device,
 }
 
-/// Replies that wait where the specification sets no limit.
+/// Room for replies where the specification sets no limit.
 const UNLIMITED_RETURNS: usize = 1024;
 
 impl DramChannel {
@@ -136,7 +69,7 @@ impl DramChannel {
         Self {
             now: 0,
             quiet_until: Cycle::MAX,
-            requests: Requests::new(128),
+            requests: InFlight::new(128),
             returns: FixedQueue::new(match dram.return_queue {
                 0 => UNLIMITED_RETURNS,
                 n => n as usize,
@@ -155,16 +88,18 @@ impl DramChannel {
         }
     }
 
-    /// One DRAM cycle: returns one finished request to its L2 bank, steps the banks, takes one
-    /// request from the L2 banks into the latency queue and one from there into the scheduler.
-    /// `banks` are this channel's sub-partitions in order.
+    /// Runs one command cycle in core cycle `now_core`: returns one finished request to its L2 bank,
+    /// steps the banks, takes one request from the L2 banks into the fixed delay and one from there
+    /// into the scheduler. `banks` are this channel's sub-partitions in order.
     pub fn cycle(&mut self, now_core: Cycle, banks: &mut [SubPartition]) {
         let banks_each = banks.len();
         Self::cycle_all(std::slice::from_mut(self), (now_core, 1), banks, banks_each);
     }
 
-    /// So many DRAM cycles of all channels, of which each has as many L2 banks.
-    // One call for all of them: most have work, and each would save and restore all registers.
+    /// Runs `cycles` command cycles of all channels in core cycle `now_core`. Each channel has
+    /// `banks_each` of the L2 banks.
+    // One call for all channels: most have work, and a call each would save and restore all
+    // registers each time.
     #[inline(never)]
     pub fn cycle_all(
         all: &mut [Self],
@@ -199,8 +134,8 @@ impl DramChannel {
         }
     }
 
-    /// Up to command cycle `end`, all in core cycle `now_core`, nothing happens but for what L2
-    /// sends.
+    /// True if nothing happens before command cycle `end`, requests of L2 apart. All cycles are in
+    /// core cycle `now_core`.
     #[inline(always)]
     fn is_calm_until(&self, end: u64, now_core: Cycle) -> bool {
         end <= self.quiet_until && self.device.is_calm_until(end, now_core)
@@ -212,7 +147,7 @@ impl DramChannel {
         if self.returns.is_full() {
             self.stand();
         } else if let Some(finished) = self.device.take_ended(self.now) {
-            self.arbiter.give_back(finished.side.into());
+            self.arbiter.give_back(finished.l2_bank.into());
             self.requests.remove(finished);
         }
         if self.latency_cycles == 0 {
@@ -227,17 +162,17 @@ impl DramChannel {
         self.look_ahead();
     }
 
-    /// Nothing that is to be returned can come out of the device.
+    /// Holds the device's data pipe up for a cycle: there is no room for another reply.
     #[cold]
     fn stand(&mut self) {
         debug_assert!(
             !self.device.is_ahead_of(self.now),
-            "ahead without room for what it may return"
+            "the device is ahead without room for its replies"
         );
         self.device.stand();
     }
 
-    /// A cycle of the device, in which it may take at once what L2 sends.
+    /// Runs a cycle of the device where requests of L2 reach the scheduler without delay.
     #[inline(never)]
     fn work_without_delay(&mut self, now_core: Cycle, banks: &mut [SubPartition]) {
         self.device.work(now_core);
@@ -245,7 +180,8 @@ impl DramChannel {
         self.device.end_cycle(now_core);
     }
 
-    /// What has left the device waits to be returned, and the oldest that waits is.
+    /// Queues a request that leaves the device as a reply, and returns the oldest reply to its L2
+    /// bank.
     #[inline(always)]
     fn return_one(&mut self, banks: &mut [SubPartition]) {
         if let Some(finished) = self.device.take_returned(self.now) {
@@ -254,44 +190,45 @@ impl DramChannel {
         let Some(&ticket) = self.returns.front() else {
             return;
         };
-        let side = usize::from(ticket.side);
-        let bank = &mut banks[side];
+        let l2_bank = usize::from(ticket.l2_bank);
+        let bank = &mut banks[l2_bank];
         if bank.can_take_from_dram() {
             self.returns.drop_oldest();
-            self.arbiter.give_back(side);
+            self.arbiter.give_back(l2_bank);
             bank.push_from_dram(self.requests.remove(ticket));
         }
     }
 
-    /// One request from the L2 banks enters the fixed delay.
+    /// Takes one request from the L2 banks into the fixed delay.
     #[inline(always)]
     fn take_one(&mut self, now_core: Cycle, banks: &mut [SubPartition]) {
-        // Requests that must wait are not looked at: they have left the host's nearest caches.
+        // Requests that cannot be taken are not looked at: they have left the host's nearest caches.
         let room = self.device.room_in(self.now);
         if room == Room::NONE {
             return;
         }
-        for side in self.arbiter.order() {
-            let bank = &mut banks[side];
+        for l2_bank in self.arbiter.order() {
+            let bank = &mut banks[l2_bank];
             let Some(request) = bank.dram_front() else {
                 continue;
             };
-            if !bank.can_take_from_dram() | !self.arbiter.has_credit(side) {
+            if !bank.can_take_from_dram() | !self.arbiter.has_credit(l2_bank) {
                 continue;
             }
             if room.is_for(request.kind.is_write()) {
-                let ticket = self.requests.add(request, side as u8);
+                let ticket = self.requests.add(request, l2_bank as u8);
                 let arrives_at = now_core + self.latency_cycles;
                 let pending = self.place(request.addr, ticket, arrives_at);
                 self.device.delay(arrives_at, pending);
-                self.arbiter.borrow(side);
+                self.arbiter.borrow(l2_bank);
                 bank.drop_dram();
             }
             return;
         }
     }
 
-    /// Finds how long nothing will come out of the device, and fetches the request that does next.
+    /// Finds the cycle before which nothing leaves the device, and prefetches the next request that
+    /// does.
     #[inline]
     fn look_ahead(&mut self) {
         if let Some(ticket) = self.device.next_out() {
@@ -303,9 +240,10 @@ impl DramChannel {
         };
     }
 
-    /// The device runs ahead: `ticks` are the command cycles of each core cycle from the next on,
-    /// which is `from`. As far as what L2 sends meanwhile cannot reach it, if all that it may
-    /// return finds room. Until the channel has caught up, nobody asks for counters.
+    /// Runs the device ahead of the channel. `ticks` has the number of command cycles of each core
+    /// cycle from `from`, the next one, on. The device runs as far as requests that L2 sends
+    /// meanwhile cannot reach it, provided that there is room for all its replies. Statistics must
+    /// not be asked for until the channel has caught up.
     pub fn run_ahead(&mut self, from: Cycle, ticks: &[u32]) {
         let reached = ticks.len().min(self.latency_cycles as usize);
         let ticks = &ticks[..reached];
@@ -322,7 +260,7 @@ impl DramChannel {
     }
 
     fn place(&mut self, addr: u64, ticket: Ticket, arrived_at: Cycle) -> Pending {
-        let place = &mut self.places[usize::from(ticket.side)];
+        let place = &mut self.places[usize::from(ticket.l2_bank)];
         let (bank, row) = place.of(addr, |addr| {
             let (bank, row) = self.decoder.bank_and_row(addr);
             let bank = match &self.bank_hash {
@@ -340,27 +278,27 @@ impl DramChannel {
         }
     }
 
-    /// Nothing inside; timers may still run.
+    /// True if no request is in the channel; timers may still run.
     #[inline]
     pub fn is_idle(&self) -> bool {
         self.requests.is_empty()
     }
 
-    /// Nothing inside, but for the fixed delay.
+    /// True if every request in the channel is in the fixed delay.
     #[inline]
     fn is_quiet(&self) -> bool {
         self.requests.len() == self.device.delayed()
     }
 
-    /// Accounts for `cycles` DRAM cycles that were not run because `next_event` said so, exactly
-    /// as if `cycle` had run with nothing to take.
+    /// Accounts for `cycles` command cycles that were not run because of `next_event`, exactly as if
+    /// `cycle` had run with nothing to take.
     pub fn skip(&mut self, cycles: u64) {
         self.now += cycles;
         self.device.come_to(self.now);
     }
 
-    /// Earliest core cycle at which `cycle` does anything but count, if the L2 banks have nothing
-    /// for it before; `None` when only they can wake it.
+    /// Earliest core cycle at which `cycle` does more than count, if the L2 banks send no request
+    /// before; `None` if only such a request can wake the channel.
     #[inline]
     pub fn next_event(&self, now_core: Cycle) -> Option<Cycle> {
         if !self.is_quiet() {
@@ -370,20 +308,20 @@ impl DramChannel {
         due_at.map(|due_at| due_at.max(now_core))
     }
 
-    /// Counters so far.
+    /// Statistics so far that are summed over channels.
     pub fn counters(&self) -> DramCounters {
         debug_assert!(self.is_idle() || !self.device.is_ahead_of(self.now));
         self.device.counters(self.now)
     }
 
-    /// More of them.
+    /// Statistics so far that results have by channel only.
     pub fn detail(&self) -> DramDetail {
         debug_assert!(self.is_idle() || !self.device.is_ahead_of(self.now));
         self.device.detail(self.now)
     }
 }
 
-/// No L2 bank has a request for the channel.
+/// True if no L2 bank has a request for the channel.
 #[inline]
 fn nothing_waits(banks: &[SubPartition]) -> bool {
     !banks.iter().any(SubPartition::has_for_dram)
