@@ -20,7 +20,7 @@ const STORE: &str = "crates/lab/src/store.rs";
 const PROCESS: &str = "crates/cudart/src/process.rs";
 /// The only file with a clock, which detects long waits. It decides which thread runs an SM, but no
 /// result.
-const WAITS: &str = "crates/gpu/src/workers.rs";
+const WAITS: &str = "crates/gpu/src/host/wait.rs";
 /// Folders and files whose prose is not rewritten yet. The list only shrinks.
 const OLD_PROSE: &[&str] = &[
     "CHANGELOG.md",
