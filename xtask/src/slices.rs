@@ -122,7 +122,8 @@ fn page(rows: &str, whole: &Tally, blocks: u64) -> String {
          - *covered*: issued addresses that were computed in advance.\n\
          - *loop approximations*: addresses of regular accesses in loop iterations that the \
          slice does not\n  execute. Either data decides how often the loop runs (then the first \
-         iteration is known), or the\n  loops of a warp are cut after 4,096 instructions of the slice.\n\
+         iteration is known), or the\n  loops of a warp are cut after 4,096 instructions of \
+         the slice.\n\
          - *wrong*: computed addresses that were not issued. Outside of these approximations there \
          must be none.\n\n\
          Addresses that are neither covered nor approximated depend on data.\n\n\

@@ -1,12 +1,6 @@
-<<<<<<< HEAD:crates/exec/src/ahead.rs
-//! Loads from global memory that an SM has executed before it is known what others store in the
-//! cycles before. Once that is visible they are executed again ([`Loaded::repeat`]) if any of it
-//! lies in lines that they read.
-=======
-//! Loads from global memory that an SM executes before other SMs have run the cycles before. Once the
-//! stores of those cycles are visible, a load that read one of their lines is executed again
+//! Loads from global memory that an SM executes before other SMs have run the cycles before. Once
+//! the stores of those cycles are visible, a load that read one of their lines is executed again
 //! ([`LoadRecord::repeat`]).
->>>>>>> main:crates/exec/src/replay.rs
 
 use crate::context::LaunchContext;
 use crate::fault::Checks;
@@ -25,12 +19,7 @@ use warploom_ir::{MemSpace, Op};
 /// Bytes of the words of half a warp that lie in a row.
 const HALF_ROW: u64 = WARP_SIZE as u64 / 2 * 4;
 
-<<<<<<< HEAD:crates/exec/src/ahead.rs
-/// Whether SMs may execute an instruction, or all of a kernel, before others have come to its
-/// cycle.
-=======
 /// How far SMs may run ahead of each other at an instruction, or in a whole kernel.
->>>>>>> main:crates/exec/src/replay.rs
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Lookahead {
     /// Not at all: SMs and the memory system advance cycle by cycle.

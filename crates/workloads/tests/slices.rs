@@ -1,5 +1,5 @@
-//! Address slices against what workloads issue: of two blocks a launch here, of more in
-//! `cargo xtask slices`.
+//! Compares address slices with the addresses that workloads issue: for two blocks of each launch
+//! here, and for more in `cargo xtask slices`.
 
 use warploom_config::preset;
 use warploom_run::{Options, Session};
@@ -38,7 +38,8 @@ fn no_prediction_is_wrong() {
     }
 }
 
-/// Workloads without data-dependent addresses are known whole, a traversal of a graph is not.
+/// Workloads without data-dependent addresses are covered completely, and a traversal of a graph is
+/// not.
 #[test]
 fn coverage_is_that_of_the_algorithms() {
     for name in ["vectoradd", "transpose", "hotspot", "srad", "matrixmul"] {

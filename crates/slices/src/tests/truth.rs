@@ -99,7 +99,7 @@ fn empty(slices: &Slices) -> Vec<[Vec<u64>; 32]> {
 pub fn compare(program: &Program, bench: &mut Bench) -> (usize, usize) {
     let slices = Arc::new(Slices::new(program));
     let mut predictor = Predictor::new(slices.clone(), &bench.launch);
-    let (mut predicted, mut issued) = (0, 0);
+    let (mut covered, mut issued) = (0, 0);
     let grid = bench.launch.grid();
     for block in 0..grid.count() {
         let ctaid = grid.point(block);
@@ -121,13 +121,13 @@ pub fn compare(program: &Program, bench: &mut Bench) -> (usize, usize) {
                          predicted {predicted:x?}\nreal {real:x?}\n{program}\n{}",
                         slices.program
                     );
-                    predicted += usize::from(access.is_regular()) * real.len();
+                    covered += usize::from(access.is_regular()) * real.len();
                     issued += real.len();
                 }
             }
         }
     }
-    (predicted, issued)
+    (covered, issued)
 }
 
 /// Returns whether the addresses satisfy the guarantee of the access's coverage.
