@@ -3,18 +3,18 @@
 
 use warploom_config::preset;
 use warploom_run::{Options, Session};
-use warploom_slices::{Tally, Truth};
+use warploom_slices::{PredictionCheck, Tally};
 use warploom_workloads::{Size, Target, all};
 
-fn truth(name: &str) -> Truth {
+fn truth(name: &str) -> PredictionCheck {
     let session = Session::new(preset("gtx480").unwrap(), Options::default());
-    let mut truth = Truth::new(2);
+    let mut truth = PredictionCheck::new(2);
     let mut program = Target::resolve(name).unwrap().program(Size::Test, 1);
     session.run_observed(program.as_mut(), &mut truth).unwrap();
     truth
 }
 
-fn sum(truth: &Truth) -> Tally {
+fn sum(truth: &PredictionCheck) -> Tally {
     let mut sum = Tally::default();
     for kernel in truth.kernels() {
         kernel.tallies.iter().for_each(|tally| sum.add(tally));

@@ -1,6 +1,7 @@
 //! Tests of policies in the whole machine: they act where they should, their own counts are exact,
 //! and results depend neither on threads nor on skipped cycles.
 
+mod caches;
 mod youngest_first;
 
 use std::ops::ControlFlow;

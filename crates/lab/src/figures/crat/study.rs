@@ -9,7 +9,8 @@ use crate::spec::{Input, MachineVariant, RunSpec, SEED};
 use std::sync::Arc;
 use warploom_config::GpuSpec;
 use warploom_crat::{
-    Candidate, Costs, Exploration, Guess, Kernel, Point, Search, Spill, explore, guess_tlp,
+    CacheAssumption, Candidate, Costs, Exploration, Kernel, Point, Search, Spill, estimate_tlp,
+    explore,
 };
 use warploom_microbench::spill_costs;
 use warploom_regalloc::{Options, Typing};
@@ -275,11 +276,11 @@ impl Study {
 
     /// The best TLP as guessed from the code, with the hit rate of MaxTLP.
     pub fn guess(&self, max: &Solution) -> u32 {
-        let guess = Guess {
+        let cache = CacheAssumption {
             hit_ratio: hit_rate(max).unwrap_or(0.0),
             at_tlp: max.point.tlp,
         };
-        guess_tlp(&self.kernel, &self.spec, self.default.tlp, &guess)
+        estimate_tlp(&self.kernel, &self.spec, self.default.tlp, &cache)
     }
 
     /// All solutions, or `None` while runs are missing.

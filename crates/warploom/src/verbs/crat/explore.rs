@@ -4,7 +4,9 @@ use super::{Args, Spill, Subject, TlpArg, options};
 use crate::failure::Failure;
 use serde::Serialize;
 use warploom_config::GpuSpec;
-use warploom_crat::{Candidate, Costs, Guess, Kernel, Point, Search, explore, guess_tlp};
+use warploom_crat::{
+    CacheAssumption, Candidate, Costs, Kernel, Point, Search, estimate_tlp, explore,
+};
 use warploom_microbench::spill_costs;
 use warploom_regalloc::space::min_registers;
 use warploom_regalloc::{Demand, Options};
@@ -83,11 +85,11 @@ fn guessed(
     let registers = kernel.fewest_registers(&search.unlimited(), kernel.default_registers);
     let registers = registers.map_err(|why| subject.refusal(why))?;
     let max_tlp = kernel.blocks_per_sm(registers.min(gpu.sm.max_registers_per_thread), gpu);
-    let guess = Guess {
+    let cache = CacheAssumption {
         hit_ratio: args.hit_ratio,
         at_tlp: max_tlp,
     };
-    Ok(guess_tlp(kernel, gpu, max_tlp, &guess))
+    Ok(estimate_tlp(kernel, gpu, max_tlp, &cache))
 }
 
 fn without_block(args: &Args, subject: &Subject, gpu: &GpuSpec) -> Result<Choice, Failure> {

@@ -38,7 +38,7 @@ pub fn spilled_rows(report: &Report, source: &Source) -> Vec<SpilledRow> {
 
 fn row(spilled: &Spilled, source: &Source) -> SpilledRow {
     let home = match spilled.home {
-        Home::Remade => "made again".to_owned(),
+        Home::Rematerialized => "made again".to_owned(),
         Home::Local(offset) => format!("local+{offset}"),
         Home::Shared(offset) => format!("shared+{offset}"),
     };
