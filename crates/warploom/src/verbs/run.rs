@@ -32,7 +32,7 @@ Examples:
   warploom run duet/CONV --size paper --sample 10  one of ten blocks timed, cycles of all estimated
   warploom run hotspot --blocks 0..120             time the first 120 blocks
   warploom run crat/CFD --allocate 42 --gpu fermi-crat
-                                                   with 42 registers a thread, spills included
+                                                   with 42 registers per thread, spills included
   warploom run my.toml --check shared-races,uninitialised
   warploom run my.toml --stats result.json         a launch file; the result kept
   warploom run bfs --csv bfs.csv --per sm          counters of every kernel and SM as a table
