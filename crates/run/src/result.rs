@@ -50,6 +50,7 @@ impl Summary {
             processes: Vec::new(),
             decisions: Vec::new(),
             totals: MachineCounters::default(),
+            energy: None,
             parts: None,
             series: None,
             sm_filter_checks: Vec::new(),
@@ -124,6 +125,7 @@ impl Summary {
             start,
             end,
             columns: recording.columns.into_iter().filter(counted).collect(),
+            watts: BTreeMap::new(),
         });
     }
 

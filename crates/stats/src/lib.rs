@@ -11,6 +11,7 @@
 //! the same result; what is counted adds up, and only a [`Peak`] does not.
 
 mod declare;
+pub mod energy;
 mod metrics;
 pub mod mix;
 mod registry;

@@ -8,6 +8,7 @@
 //! cycles and shared statistics, never the time taken or the command.
 
 use crate::PEAK_SUFFIX;
+use crate::energy::EnergyReport;
 use crate::mix::{MixFigures, SlowdownCauses, Turnaround};
 use crate::sample::{Estimate, SampleReport};
 use serde::{Deserialize, Serialize};
@@ -329,6 +330,9 @@ pub struct Figures {
     pub stalls: BTreeMap<String, f64>,
     /// Every counter of the registry by its name.
     pub statistics: Counts,
+    /// Energy, where an energy preset was given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub energy: Option<EnergyReport>,
     /// The same apart by SM and by memory partition, where it was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parts: Option<Parts>,
@@ -373,7 +377,7 @@ pub struct Parts {
 
 /// A time series: what was counted in each window. A window ends with the first step of the
 /// machine (`gpu.link_cycles`) that reaches its length.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Series {
     /// Length that was asked for, in core cycles.
     pub window_cycles: u64,
@@ -384,6 +388,10 @@ pub struct Series {
     /// Counts of each window by the registry's names, with `sm3:`, `bank0:` or `channel1:` before
     /// those of one part; what is 0 in every window is left out.
     pub columns: BTreeMap<String, Vec<u64>>,
+    /// Mean power in watts in each window, by component and in all (`total`), where an energy
+    /// preset was given.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub watts: BTreeMap<String, Vec<f64>>,
 }
 
 /// One launch.
@@ -562,6 +570,7 @@ mod tests {
             contention: ContentionFigures::new(30, 150, 100),
             stalls: shares([("issued", 1), ("scoreboard", 3)]),
             statistics: [("sm.cycles".to_owned(), 100)].into(),
+            energy: None,
             parts: None,
         };
         RunReport {
