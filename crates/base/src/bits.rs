@@ -1,6 +1,7 @@
-//! A set of small numbers with search in turn: ports of a network, SMs of a machine.
+//! Sets of small numbers with round-robin search: ports of a network, SMs of a machine.
 
-/// Runs a block for every member of a set, upwards. The block may remove the member at hand.
+/// Runs a block for every member of a set, in ascending order. The block may remove the current
+/// member.
 #[macro_export]
 macro_rules! each_member {
     ($set:expr, $member:ident => $body:block) => {
@@ -13,7 +14,7 @@ macro_rules! each_member {
     };
 }
 
-/// Runs a block for every bit of a word, upwards.
+/// Runs a block for every set bit of a word, in ascending order.
 #[macro_export]
 macro_rules! each_bit {
     ($word:expr, $bit:ident => $body:block) => {
@@ -26,14 +27,14 @@ macro_rules! each_bit {
     };
 }
 
-/// What holds of the first, the second, and so on, as bits from the lowest on; at most 64.
+/// Packs up to 64 booleans into a word, the first one into the lowest bit.
 #[inline]
 pub fn bits(held: impl DoubleEndedIterator<Item = bool>) -> u64 {
     held.rev().fold(0, |bits, held| bits << 1 | u64::from(held))
 }
 
-/// Numbers below a bound fixed at construction. Most bounds are small, and such a set's bits are at
-/// hand.
+/// A set of numbers below a bound fixed at construction. A set with a bound up to 64 needs no
+/// allocation.
 #[derive(Clone, Debug)]
 pub struct BitSet {
     first: u64,
@@ -42,7 +43,7 @@ pub struct BitSet {
 }
 
 impl BitSet {
-    /// No number below `bound`.
+    /// Creates an empty set of numbers below `bound`.
     pub fn new(bound: usize) -> Self {
         Self {
             first: 0,
@@ -50,7 +51,7 @@ impl BitSet {
         }
     }
 
-    /// The word of a number.
+    /// Word that holds the bit of `number`.
     #[inline]
     fn word_of(&mut self, number: usize) -> &mut u64 {
         match number / 64 {
@@ -59,19 +60,19 @@ impl BitSet {
         }
     }
 
-    /// Takes a number in.
+    /// Adds `number` to the set.
     #[inline]
     pub fn insert(&mut self, number: usize) {
         *self.word_of(number) |= 1 << (number % 64);
     }
 
-    /// Leaves a number out.
+    /// Removes `number` from the set.
     #[inline]
     pub fn remove(&mut self, number: usize) {
         *self.word_of(number) &= !(1 << (number % 64));
     }
 
-    /// Sixteen numbers from `first` on, which divides by sixteen, are in it where their bit is set.
+    /// Sets the membership of the sixteen numbers from `first` on, which must be a multiple of 16.
     #[inline]
     pub fn put(&mut self, first: usize, bits: u16) {
         let word = self.word_of(first);
@@ -79,17 +80,17 @@ impl BitSet {
         *word = *word & !(0xffff << at) | u64::from(bits) << at;
     }
 
-    /// Leaves all out.
+    /// Removes all numbers from the set.
     #[inline]
     pub fn clear(&mut self) {
         self.first = 0;
-        // Mostly there are none, for which a call takes long.
+        // Skips the call for the usual set of one word.
         if !self.others.is_empty() {
             self.others.fill(0);
         }
     }
 
-    /// Takes all members of `other`, which has the same bound.
+    /// Moves all members of `other`, which has the same bound, into this set.
     #[inline]
     pub fn take(&mut self, other: &mut Self) {
         self.first |= std::mem::take(&mut other.first);
@@ -98,13 +99,13 @@ impl BitSet {
         }
     }
 
-    /// Words of the set, for `each_member`.
+    /// Number of words of the set, for `each_member`.
     #[inline]
     pub fn words(&self) -> usize {
         1 + self.others.len()
     }
 
-    /// Members from 64 `index` on, as bits.
+    /// Members from 64 `index` to 64 `index` + 63, as bits.
     #[inline]
     pub fn word(&self, index: usize) -> u64 {
         match index {
@@ -113,26 +114,26 @@ impl BitSet {
         }
     }
 
-    /// A number is in it.
+    /// True if the set contains `number`.
     #[inline]
     pub fn contains(&self, number: usize) -> bool {
         self.word(number / 64) >> (number % 64) & 1 != 0
     }
 
-    /// No number is in it.
+    /// True if the set contains no number.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.first == 0 && self.others.iter().all(|&word| word == 0)
     }
 
-    /// How many numbers are in it.
+    /// Count of numbers in the set.
     #[inline]
     pub fn len(&self) -> u32 {
         let others = self.others.iter().map(|word| word.count_ones());
         self.first.count_ones() + others.sum::<u32>()
     }
 
-    /// First member from `from` upwards.
+    /// First member that is at least `from`.
     #[inline]
     pub fn at_or_after(&self, from: usize) -> Option<usize> {
         if from < 64 {
@@ -144,7 +145,7 @@ impl BitSet {
         self.others_at_or_after(from.max(64))
     }
 
-    /// The same where `from` is at least 64.
+    /// First member that is at least `from`, which is 64 or more.
     #[inline]
     fn others_at_or_after(&self, from: usize) -> Option<usize> {
         for index in from / 64..self.words() {
@@ -156,7 +157,8 @@ impl BitSet {
         None
     }
 
-    /// First member from `from`, which is below the bound, upwards, then from zero.
+    /// Round-robin search: the first member that is at least `from`, else the first member. `from`
+    /// must be below the bound.
     #[inline]
     pub fn in_turn(&self, from: usize) -> Option<usize> {
         if self.others.is_empty() {
@@ -172,7 +174,7 @@ impl BitSet {
 mod tests {
     use super::BitSet;
 
-    /// Sets of one word and of several are the same to whoever uses them.
+    /// Sets of one word and of several words behave alike.
     #[test]
     fn small_and_large_sets_agree() {
         let (mut small, mut large) = (BitSet::new(64), BitSet::new(65));

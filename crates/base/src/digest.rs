@@ -1,4 +1,4 @@
-//! Digests that name inputs, configurations and results. XXH3, 64 bits: stable across machines.
+//! Digests of inputs, configurations and results: XXH3 with 64 bits, the same on every machine.
 
 use xxhash_rust::xxh3::Xxh3;
 
@@ -7,18 +7,18 @@ use xxhash_rust::xxh3::Xxh3;
 pub struct Digest(Xxh3);
 
 impl Digest {
-    /// An empty digest.
+    /// Creates an empty digest.
     pub fn new() -> Self {
         Self(Xxh3::new())
     }
 
-    /// Adds bytes; callers that add variable lengths add the length first.
+    /// Adds bytes. Callers that add data of variable length must add the length first.
     pub fn bytes(&mut self, bytes: &[u8]) -> &mut Self {
         self.0.update(bytes);
         self
     }
 
-    /// Adds one integer.
+    /// Adds one integer of 64 bits.
     pub fn u64(&mut self, value: u64) -> &mut Self {
         self.bytes(&value.to_le_bytes())
     }
@@ -28,12 +28,12 @@ impl Digest {
         self.u64(text.len() as u64).bytes(text.as_bytes())
     }
 
-    /// The digest of all that was added.
+    /// Returns the digest of everything added so far.
     pub fn finish(&self) -> u64 {
         self.0.digest()
     }
 
-    /// The digest as sixteen hexadecimal digits.
+    /// Returns the digest as sixteen hexadecimal digits.
     pub fn hex(&self) -> String {
         format!("{:016x}", self.finish())
     }

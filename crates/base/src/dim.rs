@@ -1,33 +1,33 @@
-//! Sizes and positions in the three dimensions of a grid or a block.
+//! Sizes and positions in the three dimensions of a grid or of a block.
 
-/// Three extents (or coordinates), x fastest.
+/// Extents or coordinates in three dimensions; x is the fastest.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, Default)]
 pub struct Dim3 {
-    /// Fastest dimension.
+    /// Extent of the fastest dimension.
     pub x: u32,
-    /// Middle dimension.
+    /// Extent of the middle dimension.
     pub y: u32,
-    /// Slowest dimension.
+    /// Extent of the slowest dimension.
     pub z: u32,
 }
 
 impl Dim3 {
-    /// Three extents.
+    /// Creates a size of three extents.
     pub const fn new(x: u32, y: u32, z: u32) -> Self {
         Self { x, y, z }
     }
 
-    /// `x` in the fastest dimension, 1 in the others.
+    /// Creates a size of `x` in the fastest dimension and 1 in the others.
     pub const fn linear(x: u32) -> Self {
         Self::new(x, 1, 1)
     }
 
-    /// Number of points.
+    /// Product of the three extents.
     pub const fn count(self) -> u64 {
         self.x as u64 * self.y as u64 * self.z as u64
     }
 
-    /// Coordinates of the point with the given x-fastest rank.
+    /// Coordinates of the point with rank `rank` in x-fastest order.
     pub const fn point(self, rank: u64) -> Self {
         let (x, y) = (self.x as u64, self.y as u64);
         Self::new(
@@ -37,7 +37,7 @@ impl Dim3 {
         )
     }
 
-    /// The point with the next x-fastest rank.
+    /// Coordinates of the point after `point` in x-fastest order.
     #[inline]
     pub const fn after(self, point: Self) -> Self {
         let Self { x, y, z } = point;

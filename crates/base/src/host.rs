@@ -1,7 +1,7 @@
-//! The host's caches.
+//! Control of the host's data caches.
 
-/// Fetches the first line of a value into the host's nearest cache, where it will be looked at soon
-/// but not at once: in some hundred instructions. Nothing else comes of it.
+/// Prefetches the first cache line of `value` into the host's first-level cache. Worthwhile for a
+/// value that is read some hundred instructions later; has no other effect.
 #[inline(always)]
 pub fn fetch_ahead<T: ?Sized>(value: &T) {
     #[cfg(target_arch = "x86_64")]

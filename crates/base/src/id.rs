@@ -1,6 +1,6 @@
-//! Typed indices. One type per table, so that an SM's number is never used as a warp's.
+//! Typed indices: one type for each table, so that the number of an SM cannot stand for a warp.
 
-/// Declares index types around an integer with `new`, `index` and `Display`.
+/// Declares index types around an integer, with `new`, `index` and `Display`.
 #[macro_export]
 macro_rules! define_id {
     ($($(#[$meta:meta])* $name:ident($int:ty) = $prefix:literal;)+) => {$(
@@ -9,13 +9,14 @@ macro_rules! define_id {
         pub struct $name(pub $int);
 
         impl $name {
-            /// The index for a position in its table. Panics if the position does not fit.
+            /// Creates the index of a position in the table. Panics in debug builds if the position
+            /// does not fit the integer.
             #[inline]
             pub fn new(index: usize) -> Self {
                 debug_assert!(index <= <$int>::MAX as usize);
                 Self(index as $int)
             }
-            /// Position in its table.
+            /// Position in the table that the index refers to.
             #[inline]
             pub const fn index(self) -> usize {
                 self.0 as usize
@@ -31,18 +32,18 @@ macro_rules! define_id {
 }
 
 define_id! {
-    /// A streaming multiprocessor.
+    /// Number of a streaming multiprocessor.
     SmId(u16) = "sm";
-    /// A warp's place in one SM (physical slot).
+    /// Number of a warp slot of one SM.
     WarpSlot(u16) = "warp";
-    /// A thread block's place in one SM (physical slot).
+    /// Number of a block slot of one SM.
     BlockId(u16) = "block";
-    /// A kernel in flight on the GPU.
+    /// Number of a kernel in flight on the GPU.
     KernelSlot(u8) = "kernel";
-    /// A DRAM channel with its controller.
+    /// Number of a DRAM channel with its controller.
     ChannelId(u16) = "channel";
-    /// One L2 bank: a sub-partition of a memory channel.
+    /// Number of an L2 bank: a sub-partition of a memory channel.
     SubPartitionId(u16) = "partition";
-    /// Position of an instruction in a kernel's flat code.
+    /// Position of an instruction in the flat code of a kernel.
     Pc(u32) = "pc";
 }

@@ -1,17 +1,17 @@
 //! Lane masks: bit `i` stands for lane `i` of a warp.
 
-/// Threads in a warp.
+/// Number of threads in a warp.
 pub const WARP_SIZE: usize = 32;
-/// One bit per lane of a warp.
+/// Set of lanes of a warp, one bit for each lane.
 pub type LaneMask = u32;
-/// All 32 lanes.
+/// Mask of all 32 lanes.
 pub const FULL_MASK: LaneMask = u32::MAX;
 
-/// Iterates over the set lanes, lowest first.
+/// Iterator over the lanes of a mask, lowest first.
 #[derive(Clone, Copy, Debug)]
 pub struct LaneIter(LaneMask);
 
-/// The set lanes of `mask`, lowest first.
+/// Returns an iterator over the lanes of `mask`, lowest first.
 #[inline]
 pub fn lanes_of(mask: LaneMask) -> LaneIter {
     LaneIter(mask)

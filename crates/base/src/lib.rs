@@ -26,5 +26,5 @@ pub use rect::Rect;
 pub use rng::Rng;
 pub use timed_queue::TimedQueue;
 
-/// A point in time of one clock domain, in that domain's cycles.
+/// Time of one clock domain, counted in cycles of that domain.
 pub type Cycle = u64;

@@ -1,19 +1,19 @@
-//! A first-in first-out queue of fixed capacity. Allocates once, at the first push; never grows.
+//! First-in first-out queue of fixed capacity. It allocates at the first push and never grows.
 
-/// Ring buffer; `push` on a full queue is our bug and panics. What is in its slots besides the
-/// `len` entries from `head` on means nothing.
+/// Ring buffer of fixed capacity. A `push` on a full queue is a bug of the caller and panics. Only
+/// the `len` slots from `head` on hold entries; the contents of the others are stale.
 #[derive(Clone, Debug)]
 pub struct FixedQueue<T> {
-    /// None before the first push, then the least power of two that is at least `capacity`.
+    /// Empty before the first push, then `capacity` slots rounded up to a power of two.
     slots: Box<[T]>,
-    // Half words, for queues lie by the dozen in what is looked at in every simulated cycle.
+    // 32 bits each: dozens of queues lie in structures that are read in every simulated cycle.
     capacity: u32,
     head: u32,
     len: u32,
 }
 
 impl<T: Copy> FixedQueue<T> {
-    /// An empty queue for at most `capacity` entries (at least one).
+    /// Creates an empty queue for at most `capacity` entries. Panics if `capacity` is 0.
     pub fn new(capacity: usize) -> Self {
         assert!(capacity > 0, "a queue needs room for one entry");
         Self {
@@ -24,25 +24,25 @@ impl<T: Copy> FixedQueue<T> {
         }
     }
 
-    /// Entries held.
+    /// Number of entries in the queue.
     #[inline]
     pub fn len(&self) -> usize {
         self.len as usize
     }
 
-    /// Nothing held.
+    /// True if the queue has no entry.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// No room left.
+    /// True if the queue has no room left.
     #[inline]
     pub fn is_full(&self) -> bool {
         self.len == self.capacity
     }
 
-    /// Entries that still fit.
+    /// Number of entries that still fit.
     #[inline]
     pub fn room(&self) -> usize {
         (self.capacity - self.len) as usize
@@ -53,12 +53,12 @@ impl<T: Copy> FixedQueue<T> {
         at & (self.slots.len() as u32).wrapping_sub(1)
     }
 
-    /// Adds at the back, where it may be changed. Panics when full: callers test `is_full` first.
+    /// Appends an entry and returns a reference to it. Panics if the queue is full.
     #[inline(always)]
     pub fn push(&mut self, value: T) -> &mut T {
         let at = self.take_place();
         if at >= self.slots.len() {
-            // A copy, so that what is pushed need not lie in memory for this.
+            // Passes a copy, so that `value` itself can stay in registers.
             self.allocate(&[value]);
             return &mut self.slots[at];
         }
@@ -67,7 +67,7 @@ impl<T: Copy> FixedQueue<T> {
         slot
     }
 
-    /// The place behind the newest entry, which has one from now on.
+    /// Slot of a new newest entry, which counts as part of the queue from now on.
     #[inline(always)]
     fn take_place(&mut self) -> usize {
         assert!(!self.is_full(), "push on a full queue of {}", self.capacity);
@@ -76,15 +76,15 @@ impl<T: Copy> FixedQueue<T> {
         at
     }
 
-    /// The newest entry, of which there must be one, stays or is taken back. Nobody can tell: no
-    /// branch.
+    /// Removes the newest entry unless `stays`. The queue must not be empty. Branch-free, because
+    /// the outcome is unpredictable where this is called.
     #[inline]
     pub fn keep_newest_if(&mut self, stays: bool) {
         debug_assert!(!self.is_empty());
         self.len -= u32::from(!stays);
     }
 
-    /// Makes the slots, all of them holding the first value.
+    /// Allocates the slots and fills all of them with the first value.
     #[cold]
     #[inline(never)]
     fn allocate(&mut self, [value]: &[T; 1]) {
@@ -92,7 +92,7 @@ impl<T: Copy> FixedQueue<T> {
         self.slots = vec![*value; self.capacity.next_power_of_two() as usize].into();
     }
 
-    /// Oldest entry.
+    /// Returns the oldest entry, if any.
     #[inline]
     pub fn front(&self) -> Option<&T> {
         if self.len == 0 {
@@ -102,7 +102,7 @@ impl<T: Copy> FixedQueue<T> {
         }
     }
 
-    /// Oldest entry, mutable.
+    /// Returns the oldest entry, if any, to be changed.
     #[inline]
     pub fn front_mut(&mut self) -> Option<&mut T> {
         if self.len == 0 {
@@ -112,7 +112,7 @@ impl<T: Copy> FixedQueue<T> {
         }
     }
 
-    /// Removes the oldest entry.
+    /// Removes and returns the oldest entry, if any.
     #[inline]
     pub fn pop(&mut self) -> Option<T> {
         if self.len == 0 {
@@ -123,17 +123,17 @@ impl<T: Copy> FixedQueue<T> {
         Some(value)
     }
 
-    /// Removes the oldest entry, of which there must be one, unseen.
+    /// Removes the oldest entry without reading it. The queue must not be empty.
     #[inline]
     pub fn drop_oldest(&mut self) {
         self.len -= 1;
-        // A queue that is mostly empty stays in the same lines of the host's cache. Nobody can tell
-        // when it is: no branch.
+        // An emptied queue restarts at slot 0, so that it stays in the same host cache lines.
+        // Branch-free, because that is unpredictable.
         let stays = u32::from(self.len != 0).wrapping_neg();
         self.head = self.wrap(self.head + 1) & stays;
     }
 
-    /// Entries from oldest to youngest.
+    /// Iterates over the entries from the oldest to the newest.
     pub fn iter(&self) -> impl Iterator<Item = &T> {
         (0..self.len).map(|i| &self.slots[self.wrap(self.head + i) as usize])
     }

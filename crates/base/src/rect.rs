@@ -1,20 +1,20 @@
-//! Rectangles of cache lines: what a block touches of an array (Chen, NTU thesis 2016, 3.3.1).
+//! Rectangles of cache lines that a block touches in an array (Chen, NTU thesis 2016, 3.3.1).
 
-/// A stretch of columns and rows of an array, in units of cache lines and of rows.
+/// Rectangle of an array; columns are counted in cache lines, rows in rows of the array.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Rect {
-    /// First line in a row.
+    /// First cache line within a row.
     pub x: i32,
-    /// First row.
+    /// First row of the rectangle.
     pub y: i32,
-    /// Lines.
+    /// Number of cache lines in a row.
     pub width: u32,
-    /// Rows.
+    /// Number of rows of the rectangle.
     pub height: u32,
 }
 
 impl Rect {
-    /// One line.
+    /// Creates a rectangle of one line.
     pub fn line(x: i32, y: i32) -> Self {
         Self {
             x,
@@ -24,7 +24,7 @@ impl Rect {
         }
     }
 
-    /// The smallest rectangle that holds both.
+    /// Returns the smallest rectangle that contains both.
     pub fn hull(self, other: Self) -> Self {
         let (x, y) = (self.x.min(other.x), self.y.min(other.y));
         let right = self.right().max(other.right());
@@ -37,14 +37,14 @@ impl Rect {
         }
     }
 
-    /// Lines that both touch (Fig. 3.9).
+    /// Number of cache lines that both contain (Fig. 3.9).
     pub fn overlap(&self, other: &Self) -> u64 {
         let wide = self.right().min(other.right()) - i64::from(self.x.max(other.x));
         let high = self.bottom().min(other.bottom()) - i64::from(self.y.max(other.y));
         wide.max(0) as u64 * high.max(0) as u64
     }
 
-    /// Lines that it holds.
+    /// Number of cache lines in the rectangle.
     pub fn area(&self) -> u64 {
         u64::from(self.width) * u64::from(self.height)
     }

@@ -1,19 +1,20 @@
-//! A seeded generator whose stream is part of the project's contract: inputs and arbitration are
-//! the same on every machine and in every version. SplitMix64 (Steele, Lea, Flood, OOPSLA 2014).
+//! Seeded generator of random numbers: SplitMix64 (Steele, Lea, Flood, OOPSLA 2014). Its stream is
+//! part of the project's contract, because inputs and arbitration must be the same on every
+//! machine and in every version.
 
-/// Seeded generator. Equal seeds give equal streams, for ever.
+/// Seeded generator. Equal seeds give equal streams in all versions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rng {
     state: u64,
 }
 
 impl Rng {
-    /// A generator for `seed`.
+    /// Creates a generator from `seed`.
     pub const fn new(seed: u64) -> Self {
         Self { state: seed }
     }
 
-    /// 64 uniform bits.
+    /// Returns 64 uniform random bits.
     pub const fn next_u64(&mut self) -> u64 {
         self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.state;
@@ -22,28 +23,29 @@ impl Rng {
         z ^ (z >> 31)
     }
 
-    /// 32 uniform bits.
+    /// Returns 32 uniform random bits.
     pub const fn next_u32(&mut self) -> u32 {
         (self.next_u64() >> 32) as u32
     }
 
-    /// Uniform in `0..bound` (`bound` > 0), by multiply-shift; the bias is below 2^-32.
+    /// Returns a uniform number in `0..bound` by multiply-shift; the bias is below 2^-32. `bound`
+    /// must not be 0.
     pub const fn below(&mut self, bound: u32) -> u32 {
         ((self.next_u32() as u64 * bound as u64) >> 32) as u32
     }
 
-    /// Uniform in [0, 1) with 24 random bits.
+    /// Returns a uniform number in [0, 1) with 24 random bits.
     pub fn unit_f32(&mut self) -> f32 {
         (self.next_u32() >> 8) as f32 * (1.0 / (1 << 24) as f32)
     }
 
-    /// Uniform in [0, 1) with 53 random bits.
+    /// Returns a uniform number in [0, 1) with 53 random bits.
     pub fn unit_f64(&mut self) -> f64 {
         (self.next_u64() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
     }
 
-    /// Standard normal by the sum of twelve uniforms (Irwin-Hall): only additions, so the bits
-    /// do not depend on a maths library.
+    /// Returns a standard normal number, approximated by the sum of twelve uniform ones
+    /// (Irwin-Hall). Only additions are used, so that the bits do not depend on a maths library.
     pub fn normal_f64(&mut self) -> f64 {
         (0..12).map(|_| self.unit_f64()).sum::<f64>() - 6.0
     }

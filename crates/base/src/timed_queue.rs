@@ -1,24 +1,24 @@
-//! A queue of what may not leave before its cycle.
+//! First-in first-out queue whose entries may not leave before a given cycle.
 
 use crate::Cycle;
 
-/// The queue. Entries leave in order of arrival, each from its own cycle on. The oldest one's is
-/// kept at hand, so that a look at a queue that must wait is a comparison.
+/// Queue of entries that leave in order of arrival, each not before its own cycle. The cycle of the
+/// oldest entry is cached, so that one comparison tells whether the queue must wait.
 #[derive(Clone, Debug)]
 pub struct TimedQueue<T> {
-    /// Cycle of the oldest entry; `Cycle::MAX` without one.
+    /// Cycle of the oldest entry; `Cycle::MAX` if there is none.
     due_at: Cycle,
-    /// A power of two of them, or none before the first push. What is in them besides the `len`
-    /// entries from `head` on means nothing.
+    /// Slots, a power of two of them, or none before the first push. Only the `len` slots from
+    /// `head` on hold entries.
     slots: Box<[(Cycle, T)]>,
     head: usize,
     len: usize,
-    /// How many slots to begin with.
+    /// Number of slots to begin with.
     expected: usize,
 }
 
 impl<T: Copy> TimedQueue<T> {
-    /// An empty queue, with room for as many entries as are expected.
+    /// Creates an empty queue that grows when it has more than `expected` entries.
     pub fn new(expected: usize) -> Self {
         Self {
             due_at: Cycle::MAX,
@@ -29,49 +29,49 @@ impl<T: Copy> TimedQueue<T> {
         }
     }
 
-    /// Entries held.
+    /// Number of entries in the queue.
     #[inline]
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Nothing held.
+    /// True if the queue has no entry.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.due_at == Cycle::MAX
     }
 
-    /// Cycle from which the oldest entry may leave; `None` without one.
+    /// Cycle from which the oldest entry may leave; `None` if there is none.
     #[inline]
     pub fn due_at(&self) -> Option<Cycle> {
         (!self.is_empty()).then_some(self.due_at)
     }
 
-    /// The same, `Cycle::MAX` without one.
+    /// Cycle from which the oldest entry may leave; `Cycle::MAX` if there is none.
     #[inline]
     pub fn due_or_never(&self) -> Cycle {
         self.due_at
     }
 
-    /// The oldest entry may leave in cycle `now`.
+    /// True if the oldest entry may leave in cycle `now`.
     #[inline]
     pub fn is_due(&self, now: Cycle) -> bool {
         now >= self.due_at
     }
 
-    /// The oldest entry, if it may leave in cycle `now`.
+    /// Returns the oldest entry, if it may leave in cycle `now`.
     #[inline]
     pub fn due(&self, now: Cycle) -> Option<&T> {
         self.is_due(now).then(|| &self.slots[self.head].1)
     }
 
-    /// The entry that `behind` others came before, and its cycle.
+    /// Returns the entry with `older` older entries before it, with its cycle, if there is one.
     #[inline]
-    pub fn nth(&self, behind: usize) -> Option<&(Cycle, T)> {
-        (behind < self.len).then(|| &self.slots[self.place(behind)])
+    pub fn nth(&self, older: usize) -> Option<&(Cycle, T)> {
+        (older < self.len).then(|| &self.slots[self.place(older)])
     }
 
-    /// Adds an entry that may leave from cycle `at` on, and may be changed where it waits.
+    /// Appends an entry that may leave from cycle `at` on, and returns a reference to it.
     #[inline(always)]
     pub fn push(&mut self, at: Cycle, entry: T) -> &mut T {
         if self.len == self.slots.len() {
@@ -87,13 +87,13 @@ impl<T: Copy> TimedQueue<T> {
         &mut slot.1
     }
 
-    /// Slot of the entry that `behind` others came before.
+    /// Slot of the entry with `older` older entries before it.
     #[inline]
-    fn place(&self, behind: usize) -> usize {
-        (self.head + behind) & (self.slots.len() - 1)
+    fn place(&self, older: usize) -> usize {
+        (self.head + older) & (self.slots.len() - 1)
     }
 
-    /// Makes twice as many slots, the new ones holding `any`.
+    /// Doubles the number of slots and fills the new ones with `any`.
     #[cold]
     #[inline(never)]
     fn grow(&mut self, any: &(Cycle, T)) {
@@ -105,7 +105,7 @@ impl<T: Copy> TimedQueue<T> {
         (self.slots, self.head) = (slots.into(), 0);
     }
 
-    /// Takes the oldest entry, if it may leave in cycle `now`.
+    /// Removes and returns the oldest entry, if it may leave in cycle `now`.
     #[inline]
     pub fn take_due(&mut self, now: Cycle) -> Option<T> {
         let entry = *self.due(now)?;
@@ -113,11 +113,11 @@ impl<T: Copy> TimedQueue<T> {
         Some(entry)
     }
 
-    /// Drops the oldest entry, of which there must be one.
+    /// Removes the oldest entry without reading it. The queue must not be empty.
     #[inline]
     pub fn drop_oldest(&mut self) {
         self.len -= 1;
-        // A queue that is mostly empty stays in the same lines of the host's cache.
+        // An emptied queue restarts at slot 0, so that it stays in the same host cache lines.
         self.head = if self.len == 0 { 0 } else { self.place(1) };
         let due_at = self.slots[self.head].0;
         self.due_at = if self.len == 0 { Cycle::MAX } else { due_at };
@@ -144,7 +144,7 @@ mod tests {
             [Some((9, 'b')), Some((7, 'c')), None]
         );
         assert_eq!((queue.take_due(5), queue.due_at()), (Some('a'), Some(9)));
-        assert_eq!(queue.take_due(8), None, "'c' waits behind 'b'");
+        assert_eq!(queue.take_due(8), None, "'c' waits for 'b'");
         let mut take = || queue.take_due(last);
         assert_eq!((take(), take(), take()), (Some('b'), Some('c'), None));
         assert!(queue.is_empty());

@@ -1,49 +1,49 @@
-//! What is wrong, where, and what to do about it.
+//! Diagnostics: what is wrong with an input, where, and what to do about it.
 
 use crate::Span;
 
-/// How bad it is.
+/// Severity of a diagnostic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Severity {
     /// The input is refused.
     Error,
-    /// The input is taken, but probably not as meant.
+    /// The input is accepted, but probably not as intended.
     Warning,
 }
 
-/// A place with a few words.
+/// Place in a text with a short explanation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Label {
-    /// The place.
+    /// Place that the label marks.
     pub span: Span,
-    /// What is to be seen there; may be empty.
+    /// Explanation of the place; may be empty.
     pub text: String,
 }
 
-/// One problem with a source text.
+/// One problem in a source text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
-    /// How bad it is.
+    /// Severity of the problem.
     pub severity: Severity,
-    /// Stable short name of the kind of problem, e.g. `undefined-name`; for tests and searches.
+    /// Stable short name of the kind of problem, such as `undefined-name`; for tests and searches.
     pub code: &'static str,
-    /// What is wrong, one line without a full stop.
+    /// Description of the problem: one line without a full stop.
     pub message: String,
-    /// Where it is wrong.
+    /// Place of the problem.
     pub primary: Label,
-    /// Other places that explain it, e.g. the first declaration of a duplicate.
+    /// Other places that explain it, such as the first declaration of a duplicate.
     pub secondary: Vec<Label>,
-    /// What to do, one line each.
+    /// Remedies, one line each.
     pub help: Vec<String>,
 }
 
 impl Diagnostic {
-    /// A problem that makes the input unusable.
+    /// Creates an error: the input cannot be used.
     pub fn error(code: &'static str, span: Span, message: impl Into<String>) -> Self {
         Self::new(Severity::Error, code, span, message.into())
     }
 
-    /// A problem that the input can be used in spite of.
+    /// Creates a warning: the input can be used nevertheless.
     pub fn warning(code: &'static str, span: Span, message: impl Into<String>) -> Self {
         Self::new(Severity::Warning, code, span, message.into())
     }
@@ -63,14 +63,14 @@ impl Diagnostic {
         }
     }
 
-    /// Sets the words at the primary place.
+    /// Sets the explanation of the primary place.
     #[must_use]
     pub fn label(mut self, text: impl Into<String>) -> Self {
         self.primary.text = text.into();
         self
     }
 
-    /// Adds another place.
+    /// Adds another place with an explanation.
     #[must_use]
     pub fn and(mut self, span: Span, text: impl Into<String>) -> Self {
         self.secondary.push(Label {
@@ -80,14 +80,14 @@ impl Diagnostic {
         self
     }
 
-    /// Adds a remedy.
+    /// Adds a remedy to the diagnostic.
     #[must_use]
     pub fn help(mut self, text: impl Into<String>) -> Self {
         self.help.push(text.into());
         self
     }
 
-    /// Adds a remedy if there is one.
+    /// Adds a remedy, if there is one.
     #[must_use]
     pub fn maybe_help(self, text: Option<String>) -> Self {
         match text {
@@ -97,8 +97,8 @@ impl Diagnostic {
     }
 }
 
-/// Diagnostics in the order in which they were found. Keeps the first [`Diagnostics::LIMIT`] and
-/// counts the rest, so that a hopeless input costs bounded memory.
+/// Collection of diagnostics in the order in which they were found. It keeps the first
+/// [`Diagnostics::LIMIT`] and counts the rest, so that memory stays bounded for any input.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Diagnostics {
     kept: Vec<Diagnostic>,
@@ -107,15 +107,15 @@ pub struct Diagnostics {
 }
 
 impl Diagnostics {
-    /// How many are kept.
+    /// Largest number of diagnostics that are kept.
     pub const LIMIT: usize = 200;
 
-    /// None yet.
+    /// Creates an empty collection.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds one.
+    /// Adds one diagnostic.
     pub fn push(&mut self, diagnostic: Diagnostic) {
         self.errors += usize::from(diagnostic.severity == Severity::Error);
         if self.kept.len() < Self::LIMIT {
@@ -125,7 +125,7 @@ impl Diagnostics {
         }
     }
 
-    /// Adds all of another collection behind its own.
+    /// Appends all diagnostics of another collection.
     pub fn append(&mut self, other: Self) {
         let errors = self.errors + other.errors;
         let dropped = self.dropped + other.dropped;
@@ -135,38 +135,38 @@ impl Diagnostics {
         self.errors = errors;
     }
 
-    /// Whether a further one would only be counted. Whoever spends time on hints need not.
+    /// True if a further diagnostic would only be counted, so that hints for it would be wasted.
     pub fn is_full(&self) -> bool {
         self.kept.len() >= Self::LIMIT
     }
 
-    /// Puts them in the order of the text; those of one place keep their order.
+    /// Sorts the diagnostics by place in the text; those of one place keep their order.
     pub fn sort(&mut self) {
         self.kept
             .sort_by_key(|diagnostic| diagnostic.primary.span.start);
     }
 
-    /// Whether the input is unusable.
+    /// True if there is an error: the input cannot be used.
     pub fn has_errors(&self) -> bool {
         self.errors > 0
     }
 
-    /// Number of errors, dropped ones included.
+    /// Number of errors, including dropped ones.
     pub fn error_count(&self) -> usize {
         self.errors
     }
 
-    /// Whether there is nothing to say.
+    /// True if the collection is empty.
     pub fn is_empty(&self) -> bool {
         self.kept.is_empty()
     }
 
-    /// Those that are kept.
+    /// Iterates over the diagnostics that were kept.
     pub fn iter(&self) -> std::slice::Iter<'_, Diagnostic> {
         self.kept.iter()
     }
 
-    /// How many were found but not kept.
+    /// Number of diagnostics that were found but not kept.
     pub fn dropped(&self) -> usize {
         self.dropped
     }

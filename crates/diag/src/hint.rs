@@ -1,15 +1,16 @@
-//! Nearest-name hints.
+//! Hints for mistyped names: the nearest known name.
 
-/// The candidate that a mistyped `name` most likely meant; `None` when nothing is close.
+/// Returns the candidate that a mistyped `name` most likely meant; `None` if no candidate is close.
 ///
-/// Close means within a third of the name's length, at least one edit, transpositions counting
-/// one; letter case counts nothing. Ties go to the candidate that comes first.
+/// A candidate is close if its edit distance is at most a third of the length of `name`, or 1.
+/// A transposition counts as one edit; letter case does not count. Of equally close candidates the
+/// first is returned.
 pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let folded = name.to_lowercase();
     let limit = (folded.chars().count() / 3).max(1);
     let mut best: Option<(usize, &str)> = None;
     for candidate in candidates {
-        // The length difference bounds the distance from below, and is much cheaper.
+        // The difference of lengths is a lower bound of the distance and much cheaper.
         if candidate.len().abs_diff(folded.len()) > limit || candidate == name {
             continue;
         }

@@ -1,10 +1,11 @@
 //! Source text, spans and diagnostics with a caret and a remedy.
 //!
-//! A reader of user input (PTX, TOML) collects [`Diagnostic`]s into [`Diagnostics`] while it goes
-//! on reading, and whoever owns the terminal renders them. Nothing here prints.
+//! A reader of user input (PTX, TOML) collects [`Diagnostic`]s in [`Diagnostics`] and continues to
+//! read. The program that owns the terminal renders them. Nothing in this crate prints.
 //!
-//! Invariants: offsets are bytes, lines and columns count from 1, columns count characters. A
-//! span that points outside its text or into the middle of a character is moved, never a panic.
+//! Invariants: offsets are in bytes; lines and columns are numbered from 1; columns count
+//! characters. A span that points outside its text, or into the middle of a character, is moved to
+//! a valid place and never causes a panic.
 
 mod diagnostic;
 mod hint;

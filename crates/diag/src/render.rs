@@ -1,16 +1,16 @@
-//! Diagnostics as text, in the style of rustc: message, `file:line:column`, the source line with
-//! carets, remedies.
+//! Rendering of diagnostics as text in the style of rustc: message, `file:line:column`, the source
+//! line with carets, remedies.
 
 use crate::{Diagnostic, Diagnostics, Label, Severity, Source, Span};
 use annotate_snippets::{Annotation, AnnotationKind, Group, Level, Origin, Renderer, Snippet};
 use std::ops::Range;
 
-/// How diagnostics are drawn.
+/// Style in which diagnostics are rendered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Style {
-    /// Plain text.
+    /// Plain text without escape sequences.
     Plain,
-    /// With ANSI colours.
+    /// Text with ANSI colour sequences.
     Coloured,
 }
 
@@ -24,7 +24,8 @@ impl Style {
 }
 
 impl Diagnostic {
-    /// Draws it, with the source lines that it points to and without a line break at the end.
+    /// Renders the diagnostic with the source lines that it points to, without a line break at the
+    /// end.
     pub fn render(&self, source: &Source, style: Style) -> String {
         style.renderer().render(&[self.report(source)])
     }
@@ -43,7 +44,7 @@ impl Diagnostic {
         let title = level.primary_title(self.message.as_str()).id(self.code);
         let group = match excerpt(source, &labels) {
             Some(snippet) => title.element(snippet),
-            // Too far apart for one excerpt: one each.
+            // Places too far apart for one excerpt get one excerpt each.
             None => labels
                 .iter()
                 .fold(Group::with_title(title), |group, label| {
@@ -63,11 +64,11 @@ impl Diagnostic {
 
 type Marked<'a> = (AnnotationKind, &'a Label);
 
-/// Longest excerpt in bytes. Drawing takes time in proportion to it, and a diagnostic in a file
-/// that is one long line should not.
+/// Longest excerpt in bytes. It bounds the time of rendering, which is proportional to the excerpt,
+/// for a file that is one long line.
 const MAX_EXCERPT: u32 = 1 << 14;
 
-/// The lines that hold all of the labels, marked; `None` when they are too long.
+/// Excerpt of the lines that contain all labels, with their marks; `None` if it is too long.
 fn excerpt<'a>(source: &'a Source, labels: &[Marked<'a>]) -> Option<Snippet<'a, Annotation<'a>>> {
     let spans = labels.iter().map(|(_, label)| source.clamp(label.span));
     let (lines, first_line) = source.lines_around(spans.reduce(Span::to)?);
@@ -82,7 +83,7 @@ fn excerpt<'a>(source: &'a Source, labels: &[Marked<'a>]) -> Option<Snippet<'a, 
     Some(snippet.path(source.name()).annotations(marks))
 }
 
-/// The place alone, for a line too long to show.
+/// Place of a label without an excerpt, for a line that is too long to show.
 fn place<'a>(source: &'a Source, label: &Label) -> Origin<'a> {
     let position = source.position(label.span.start);
     Origin::path(source.name())
@@ -95,7 +96,8 @@ fn relative(span: Span, base: Span) -> Range<usize> {
 }
 
 impl Diagnostics {
-    /// Draws all of them, a blank line between, ending with a line break unless there are none.
+    /// Renders all diagnostics, separated by blank lines. The text ends with a line break unless it
+    /// is empty.
     pub fn render(&self, source: &Source, style: Style) -> String {
         let renderer = style.renderer();
         let mut text = String::new();

@@ -1,23 +1,23 @@
-//! One text with a name, and places in it.
+//! Source texts with names, and places in them.
 
 use std::fmt;
 
-/// Half-open byte range in one source text.
+/// Half-open range of bytes in a source text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Span {
-    /// First byte.
+    /// Offset of the first byte.
     pub start: u32,
-    /// One past the last byte.
+    /// Offset after the last byte.
     pub end: u32,
 }
 
 impl Span {
-    /// The range from `start` to `end`.
+    /// Creates the range from `start` to `end`.
     pub const fn new(start: u32, end: u32) -> Self {
         Self { start, end }
     }
 
-    /// The smallest range that holds both.
+    /// Returns the smallest range that contains both.
     #[must_use]
     pub fn to(self, other: Self) -> Self {
         Self {
@@ -26,7 +26,7 @@ impl Span {
         }
     }
 
-    /// An empty range behind this one: where something is missing.
+    /// Returns an empty range after this one, to mark a place where something is missing.
     #[must_use]
     pub const fn after(self) -> Self {
         Self {
@@ -36,12 +36,12 @@ impl Span {
     }
 }
 
-/// A place as people count: both from 1, columns in characters.
+/// Line and column of a place, both numbered from 1; columns count characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Position {
-    /// Line.
+    /// Line number from 1.
     pub line: u32,
-    /// Character in the line.
+    /// Character within the line, from 1.
     pub column: u32,
 }
 
@@ -51,21 +51,21 @@ impl fmt::Display for Position {
     }
 }
 
-/// Why bytes cannot be a source text.
+/// Reason why bytes cannot be read as a source text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SourceError {
-    /// Not UTF-8: a binary file, or another encoding.
+    /// The bytes are not UTF-8: a binary file, or another encoding.
     NotText {
         /// Name of the file.
         name: String,
-        /// First byte that fits no character.
+        /// Offset of the first byte that is not UTF-8.
         offset: usize,
     },
-    /// Longer than [`Source::MAX_LEN`].
+    /// The text is longer than [`Source::MAX_LEN`].
     TooLong {
         /// Name of the file.
         name: String,
-        /// Its length in bytes.
+        /// Length of the file in bytes.
         len: usize,
     },
 }
@@ -89,7 +89,7 @@ impl fmt::Display for SourceError {
 
 impl std::error::Error for SourceError {}
 
-/// A text with its name and the places of its lines.
+/// Text with its name and the offsets of its lines.
 #[derive(Clone, Debug)]
 pub struct Source {
     name: String,
@@ -98,10 +98,10 @@ pub struct Source {
 }
 
 impl Source {
-    /// Longest text in bytes: offsets are 32 bits wide.
+    /// Longest text in bytes; offsets have 32 bits.
     pub const MAX_LEN: usize = u32::MAX as usize - 1;
 
-    /// A text that the program itself holds.
+    /// Creates a source from a text of the program itself.
     ///
     /// # Panics
     /// If `text` is longer than [`Source::MAX_LEN`]; files go through [`Source::from_bytes`].
@@ -122,10 +122,10 @@ impl Source {
         }
     }
 
-    /// A text read from outside.
+    /// Creates a source from bytes read from outside, such as a file.
     ///
     /// # Errors
-    /// When the bytes are not UTF-8 or too many.
+    /// If the bytes are not UTF-8, or too many.
     pub fn from_bytes(name: impl Into<String>, bytes: Vec<u8>) -> Result<Self, SourceError> {
         let name = name.into();
         if bytes.len() > Self::MAX_LEN {
@@ -143,12 +143,12 @@ impl Source {
         }
     }
 
-    /// Its name, usually a path as the user gave it.
+    /// Name of the text, usually a path as the user gave it.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The whole text.
+    /// The text as a whole.
     pub fn text(&self) -> &str {
         &self.text
     }
@@ -158,7 +158,7 @@ impl Source {
         self.line_starts.len() as u32
     }
 
-    /// Line and column of a byte offset; one past the end is where the text ends.
+    /// Line and column of a byte offset. An offset after the end is taken for the end of the text.
     pub fn position(&self, offset: u32) -> Position {
         let offset = self.floor(offset);
         let line = self.line_index(offset);
@@ -170,7 +170,7 @@ impl Source {
         }
     }
 
-    /// Text of a line, counted from 1, without its line break; `None` beyond the last.
+    /// Text of a line, numbered from 1, without its line break; `None` after the last line.
     pub fn line(&self, line: u32) -> Option<&str> {
         let index = (line as usize).checked_sub(1)?;
         let start = *self.line_starts.get(index)? as usize;
@@ -178,13 +178,13 @@ impl Source {
         Some(text.strip_suffix('\r').unwrap_or(text))
     }
 
-    /// Text of a span, moved outwards to whole characters and into the text.
+    /// Text of a span, after `clamp`.
     pub fn slice(&self, span: Span) -> &str {
         let span = self.clamp(span);
         &self.text[span.start as usize..span.end as usize]
     }
 
-    /// The span moved into the text and outwards to whole characters.
+    /// Moves a span into the text and extends it to whole characters.
     pub(crate) fn clamp(&self, span: Span) -> Span {
         let start = self.floor(span.start);
         let mut end = span.end.max(start).min(self.text.len() as u32);
@@ -194,13 +194,13 @@ impl Source {
         Span { start, end }
     }
 
-    /// The byte range of the lines that hold a span, and the first line's number from 1.
+    /// Byte range of the lines that contain a span, and the number of the first line, from 1.
     pub(crate) fn lines_around(&self, span: Span) -> (Span, u32) {
         let span = self.clamp(span);
         let (first, last) = (self.line_index(span.start), self.line_index(span.end));
         let next = self.line_starts.get(last + 1);
         let mut end = next.map_or(self.text.len() as u32, |next| next - 1);
-        // The carriage return is part of the line break, unless the span takes it in.
+        // A carriage return is part of the line break, unless the span contains it.
         if end > span.end && self.text[..end as usize].ends_with('\r') {
             end -= 1;
         }

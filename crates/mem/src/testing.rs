@@ -1,5 +1,5 @@
-//! Specifications for tests: the memory side of GPGPU-Sim's GTX480 and QV100 configurations (model
-//! page, section 12). What belongs to SMs is of no account here.
+//! Specifications for tests: the memory side of the configurations that GPGPU-Sim ships for the
+//! GTX 480 and the Quadro V100. The settings of SMs do not matter here.
 
 use crate::{AccessKind, Request};
 use warploom_config::*;

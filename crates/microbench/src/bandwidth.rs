@@ -1,13 +1,13 @@
-//! Bandwidths seen by one SM.
+//! Bandwidths that one SM sees.
 
 use crate::kernel::memory_base;
 use crate::rate::{COUNT, Leaves, Repeated, figure, own};
 use crate::{Answer, Benchmark, Family, Figure, Trouble, short};
 use warploom_config::{Coalescing, GpuSpec, NocKind};
 
-/// Bytes that a warp's four-byte access moves.
+/// Bytes that a warp moves with an access of four bytes per lane.
 const WARP_BYTES: u32 = 128;
-/// Header of a packet in bytes.
+/// Size of a packet's header in bytes.
 const HEADER: u32 = 8;
 const SECTOR: u32 = 32;
 
@@ -69,7 +69,7 @@ pub(crate) const BENCHMARKS: &[Benchmark] = &[
     }),
     row(
         "l2-read-bandwidth",
-        "loads past L1D that hit L2: the network's port to the SM",
+        "loads that bypass L1D and hit L2: the port of the network to the SM",
         |gpu| {
             let measured = global(gpu, "ld.global.cg.u32", APART)?;
             let bytes = match gpu.sm.coalescing {
@@ -81,7 +81,7 @@ pub(crate) const BENCHMARKS: &[Benchmark] = &[
     ),
     row(
         "l2-write-bandwidth",
-        "stores that hit L2: the network's port from the SM",
+        "stores that hit L2: the port of the network from the SM",
         |gpu| {
             let measured = global(gpu, "st.global.u32", APART)?;
             let bytes = match gpu.sm.coalescing {
@@ -100,8 +100,8 @@ fn peaked(figure: Figure, peak: f64) -> Answer {
     })
 }
 
-/// Two loads in the collectors at once that read the same bank of registers cost a cycle: of warps
-/// in no order, one in as many as there are banks.
+/// Adds register-bank conflicts to the tolerance. Two loads in the collectors that read the same
+/// bank cost a cycle. For warps in random order that is one load in as many as there are banks.
 fn with_conflicts(gpu: &GpuSpec, figure: Figure) -> Figure {
     let split = if gpu.sm.sub_cores {
         gpu.sm.schedulers
@@ -121,19 +121,20 @@ fn with_conflicts(gpu: &GpuSpec, figure: Figure) -> Figure {
     }
 }
 
-/// Bytes from one warp's lines to the next's: more than a warp's lines, a multiple of 256 prime to
-/// the usual numbers of channels, so that warps that go in step go to different ones.
+/// Distance of the lines of neighbouring warps in bytes: longer than the lines of a warp, and 256
+/// times a number that is prime to usual numbers of channels, so that warps in lockstep use
+/// different channels.
 const APART: u64 = 23 * 256;
 
-/// Lines of a warp.
+/// Number of lines of a warp.
 const LINES: usize = 40;
 
-/// Bytes from a warp's first line to that of its `i`-th access.
+/// Offset in bytes of the line of a warp's `i`-th access.
 fn line(i: usize) -> usize {
     WARP_BYTES as usize * (i % LINES)
 }
 
-/// Accesses of whole lines, `apart` bytes between the warps' first.
+/// Measures accesses of whole lines; the first lines of warps are `apart` bytes apart.
 fn global(gpu: &GpuSpec, operation: &str, apart: u64) -> Result<f64, Trouble> {
     let base = format!("add.u64 %rd2, %rd2, {}", memory_base()?);
     let place = format!("mad.wide.u32 %rd2, %r2, {apart}, %rd2");
@@ -148,7 +149,7 @@ fn global(gpu: &GpuSpec, operation: &str, apart: u64) -> Result<f64, Trouble> {
         true => format!("{operation} [%rd2+{}], %r1", line(i)),
         false => format!("{operation} %r{}, [%rd2+{}]", own(i), line(i)),
     };
-    // To the line of the last store, so that it takes the same way.
+    // A load from the line of the last store, so that it takes the same path.
     let behind = || format!("ld.global.cg.u32 %r16, [%rd2+{}]", line(COUNT as usize - 1));
     Repeated {
         setup: &setup,
@@ -161,7 +162,8 @@ fn global(gpu: &GpuSpec, operation: &str, apart: u64) -> Result<f64, Trouble> {
     .interval(gpu)
 }
 
-/// Packets that carry `bytes` of data each through the network's port of one SM.
+/// Compares `measured` with the rate of packets with `bytes` of data each through the port of one
+/// SM.
 fn through_port(gpu: &GpuSpec, measured: f64, bytes: u32) -> Answer {
     let noc = &gpu.noc;
     let flits = (HEADER + bytes).div_ceil(noc.flit_bytes);
@@ -185,7 +187,7 @@ fn through_port(gpu: &GpuSpec, measured: f64, bytes: u32) -> Answer {
         }
     };
     let ratio = f64::from(gpu.clocks.core_khz) / f64::from(gpu.clocks.noc_khz);
-    // The SM sends and takes at most one packet a core cycle.
+    // An SM sends and receives at most one packet per core cycle.
     let packet = (cycles * ratio).max(1.0);
     let packets = f64::from(WARP_BYTES / bytes);
     let how = format!(

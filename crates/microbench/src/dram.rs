@@ -1,6 +1,6 @@
-//! What one DRAM channel delivers: one warp whose lanes load from addresses that the benchmark
-//! chose by where they lie, one request a core cycle. Twice as many requests take longer by what
-//! the additional ones take.
+//! Bandwidth of one DRAM channel. The lanes of one warp load from addresses that the benchmark
+//! chooses by their place in DRAM, one request per core cycle. The difference between a list of
+//! requests and one of twice the length is the time of the additional requests.
 
 use crate::kernel::{Code, Kernel};
 use crate::memory::{Places, bank_of};
@@ -9,9 +9,9 @@ use std::collections::BTreeMap;
 use warploom_config::{ChannelIndex, GpuSpec};
 use warploom_mem::address::Location;
 
-/// Requests of the short list of row misses; the long one has twice as many.
+/// Number of requests of the short list of row misses; the long list has twice as many.
 const MISSES: usize = 128;
-/// Lanes of the warp.
+/// Number of lanes of the warp.
 const LANES: usize = 32;
 
 const fn row(
@@ -31,17 +31,19 @@ const fn row(
 pub(crate) const BENCHMARKS: &[Benchmark] = &[
     row(
         "dram-bank-stream",
-        "reads of whole rows of one bank, one row after the other",
+        "reads of whole rows of one bank, row after row",
         |gpu| {
             let places = Places::new(gpu)?;
             if gpu.partition.channel_index == ChannelIndex::Random {
-                return Ok(Answer::Absent("a row's addresses are scattered at random"));
+                return Ok(Answer::Absent(
+                    "the addresses of a row are scattered at random",
+                ));
             }
             let rows = rows_of_a_bank(places.all(), 4);
-            // A row that the list of addresses ends in may not be whole.
+            // The last row of the list may be incomplete.
             let in_row = rows.values().next().map_or(0, Vec::len);
-            // Few enough not to fill the queue before L2: it would close the way in until the fixed
-            // delay has run dry, and then stand empty for as long.
+            // The requests must not fill the queue before L2. A full queue would block the input
+            // until the fixed delay is empty, and would then be empty for as long.
             let requests = in_row.next_multiple_of(LANES);
             let list: Vec<_> = rows.into_values().flatten().take(2 * requests).collect();
             let per_row = row_cycles(gpu, in_row as u32);
@@ -62,7 +64,7 @@ pub(crate) const BENCHMARKS: &[Benchmark] = &[
     ),
 ];
 
-/// Addresses of the first `count` rows of the first one's bank, by row.
+/// Addresses by row: the first `count` rows of the bank of the first address.
 fn rows_of_a_bank(
     places: impl Iterator<Item = (u64, Location)>,
     count: usize,
@@ -81,10 +83,10 @@ fn rows_of_a_bank(
     rows
 }
 
-/// Command cycles from one activation of a bank to the next when `requests` requests are served
-/// between them: RCD to the first column, the columns, the last one's way to the precharge
-/// (a cycle until the next request is scheduled, the burst, RTPL), no less than RAS, and RP; and no
-/// less than RC.
+/// Command cycles between two activates of a bank with `requests` requests between them. The sum is
+/// RCD to the first column, the further columns, the time from the last column to the precharge (a
+/// cycle until the next request is scheduled, the burst, RTPL), at least RAS, and RP. The result is
+/// at least RC.
 fn row_cycles(gpu: &GpuSpec, requests: u32) -> (f64, String) {
     let (dram, t) = (&gpu.dram, &gpu.dram.timing);
     let columns = requests * gpu.dram_fetch_bytes().div_ceil(gpu.dram_atom_bytes());
@@ -101,7 +103,7 @@ fn row_cycles(gpu: &GpuSpec, requests: u32) -> (f64, String) {
     (f64::from(cycles), how)
 }
 
-/// The rate at which the second half of `list` is served, when a request takes `cycles`.
+/// Measures the rate of the second half of `list`, in which a request takes `cycles`.
 fn figure(gpu: &GpuSpec, list: &[u64], cycles: f64, how: &str) -> Result<Answer, Trouble> {
     let half = list.len() / 2 / LANES * LANES;
     let more = span(gpu, &list[..2 * half])? - span(gpu, &list[..half])?;
@@ -109,8 +111,8 @@ fn figure(gpu: &GpuSpec, list: &[u64], cycles: f64, how: &str) -> Result<Answer,
     let bytes = f64::from(gpu.dram_fetch_bytes());
     let measured = bytes * half as f64 / (more * ratio);
     let implied = bytes / cycles;
-    // Each of the four readings of the clock may lie anywhere between two of DRAM's edges, and one
-    // of the lists may find a row open at its start.
+    // Each of the four readings of the clock lies anywhere between two edges of the DRAM clock, and
+    // one of the lists may find a row open at its start.
     let slack = 2.0 * ratio.max(1.0) + f64::from(gpu.dram.timing.rp);
     let arithmetic = format!(
         "{bytes} bytes / {} cycles; {how}; {half} requests in {} cycles, of which start and end may \
@@ -126,7 +128,7 @@ fn figure(gpu: &GpuSpec, list: &[u64], cycles: f64, how: &str) -> Result<Answer,
     }))
 }
 
-/// Core cycles from the first request to the last reply.
+/// Measures the core cycles from the first request to the last reply.
 fn span(gpu: &GpuSpec, list: &[u64]) -> Result<f64, Trouble> {
     let loads = list.len() / LANES;
     let mut code = Code::default();
@@ -150,7 +152,7 @@ fn span(gpu: &GpuSpec, list: &[u64]) -> Result<f64, Trouble> {
             16 + i
         ));
     }
-    // One wait for each load, none for another.
+    // Waits for each load by itself.
     for i in 0..loads {
         code.push(format!("add.u32 %r{}, %r{}, 1", 16 + i, 16 + i));
     }

@@ -1,4 +1,4 @@
-//! Latencies and rates of the function units.
+//! Latencies and rates of the execution units.
 
 use crate::memory::Chain;
 use crate::rate::{Leaves, Repeated, figure, own};
@@ -149,7 +149,7 @@ const fn rate(
     }
 }
 
-/// The rate that issue, stage widths, units and result bus let through.
+/// Measures the rate of an instruction, which issue, stage widths, units and result bus limit.
 fn repeated(
     gpu: &GpuSpec,
     instruction: &dyn Fn(usize) -> String,
@@ -189,7 +189,7 @@ fn repeated(
 
 type Set = fn(&CollectorSpec) -> CollectorSet;
 
-/// Collectors of integer instructions.
+/// Set of the collectors of integer instructions.
 fn int_set(gpu: &GpuSpec) -> Set {
     match gpu.sm.units.int.count {
         0 => |c| c.sp,
@@ -197,7 +197,7 @@ fn int_set(gpu: &GpuSpec) -> Set {
     }
 }
 
-/// Collectors of f64 instructions.
+/// Set of the collectors of f64 instructions.
 fn f64_set(gpu: &GpuSpec) -> Set {
     match gpu.gpu.style {
         ModelStyle::V3 => int_set(gpu),
@@ -206,7 +206,7 @@ fn f64_set(gpu: &GpuSpec) -> Set {
     }
 }
 
-/// Instructions that pass the collectors of a pipe, and the general ones, in a core cycle.
+/// Instructions per core cycle that the collectors of a pipe and the general ones let pass.
 fn collector_ports(gpu: &GpuSpec, set: Set) -> u32 {
     let collectors = &gpu.sm.collectors;
     let sets = [set(collectors), collectors.general];
@@ -214,9 +214,9 @@ fn collector_ports(gpu: &GpuSpec, set: Set) -> u32 {
     sets.map(ports).iter().sum::<u32>() * collectors.steps_per_cycle
 }
 
-/// 3.x asks the schedulers in a fixed order (docs/model/sm.md, Issue): where units take less than
-/// all schedulers issue, the last may get nothing until the others have ended, and then has as much
-/// to do alone. The least rate that leaves, and why.
+/// Least rate if one scheduler starves, with the reason. 3.x runs the schedulers in a fixed order
+/// (docs/model/sm.md, Issue). Where units take less than all schedulers issue, the last scheduler
+/// may issue nothing until the others have ended, and then does the same work alone.
 fn starved(gpu: &GpuSpec, peak: f64) -> (f64, String) {
     let schedulers = f64::from(gpu.sm.schedulers);
     let alone = peak.min(f64::from(gpu.sm.max_issue_per_warp));

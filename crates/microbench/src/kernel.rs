@@ -1,4 +1,4 @@
-//! Kernels as text, and one run of one of them.
+//! Kernels as text, and their execution.
 
 use crate::Trouble;
 use std::fmt::Write as _;
@@ -11,31 +11,31 @@ use warploom_run::{
 };
 use warploom_stats::result::Outcome;
 
-/// Device memory that a kernel may read and write, zero at the start, in bytes.
+/// Size in bytes of the device memory that a kernel may access; it is zero at the start.
 pub(crate) const MEMORY_BYTES: u64 = 1 << 28;
-/// Bytes of shared memory of a block.
+/// Size in bytes of the shared memory of a block.
 const SHARED_BYTES: u32 = 8192;
 
-/// A kernel and its launch.
+/// Kernel with the facts of its launch.
 pub(crate) struct Kernel {
-    /// Statements. `%rd0` is to hold `[out]`.
+    /// Statements of the kernel. `%rd0` must hold `[out]`.
     pub body: String,
     pub blocks: u32,
     pub threads: u32,
-    /// 64-bit numbers that the parameter `table` points to.
+    /// Numbers of 64 bits that the parameter `table` points to.
     pub table: Vec<u64>,
-    /// 64-bit numbers in memory: address and value.
+    /// Numbers of 64 bits in memory: address and value.
     pub cells: Vec<(u64, u64)>,
-    /// 32-bit numbers that the kernel writes to `out`.
+    /// Count of the 32-bit numbers that the kernel writes to `out`.
     pub results: usize,
 }
 
-/// What a run gave.
+/// Results of a run.
 pub(crate) struct Run {
     pub results: Vec<u32>,
 }
 
-/// First byte of the memory that a kernel may use: the device's first allocation.
+/// Address of the memory that a kernel may use: the first allocation of the device.
 pub(crate) fn memory_base() -> Result<u64, Trouble> {
     Ok(Device::new(2 * MEMORY_BYTES, 0)
         .alloc(MEMORY_BYTES)
@@ -45,7 +45,7 @@ pub(crate) fn memory_base() -> Result<u64, Trouble> {
 }
 
 impl Kernel {
-    /// One warp.
+    /// Creates a kernel of one warp.
     pub fn warp(body: String, results: usize) -> Self {
         Self {
             body,
@@ -69,14 +69,14 @@ impl Kernel {
         )
     }
 
-    /// Runs it.
+    /// Runs the kernel on a machine.
     pub fn run(&self, gpu: &GpuSpec) -> Result<Run, Trouble> {
         let mut host = Host {
             kernel: self,
             out: None,
             results: Vec::new(),
         };
-        // What L2 holds at the start is the kernels' own business.
+        // The kernels themselves decide what L2 holds.
         let mut gpu = gpu.clone();
         gpu.gpu.copies_warm_l2 = false;
         let session = Session::new(gpu, Options::default());
@@ -90,7 +90,7 @@ impl Kernel {
     }
 }
 
-/// A row of 32-bit integers: the texture `t`.
+/// Creates the texture `t`: a row of 32-bit integers.
 fn row(base: DevicePtr) -> Texture {
     Texture {
         base: base.0,
@@ -148,24 +148,24 @@ impl HostProgram for Host<'_> {
     }
 }
 
-/// Statements, counted, so that pairs of them can be put into one fetch.
+/// Statements with their count, so that two of them can be placed in one fetch.
 #[derive(Default)]
 pub(crate) struct Code {
     pub text: String,
     count: usize,
 }
 
-/// Instructions that one fetch brings (docs/model/sm.md, Fetch and decode).
+/// Number of instructions in one fetch (docs/model/sm.md, Fetch and decode).
 pub(crate) const PER_FETCH: usize = 2;
 
 impl Code {
-    /// Adds one statement.
+    /// Appends one statement.
     pub fn push(&mut self, statement: impl AsRef<str>) {
         let _ = writeln!(self.text, "{};", statement.as_ref());
         self.count += 1;
     }
 
-    /// Adds several statements.
+    /// Appends several statements.
     pub fn extend<S: AsRef<str>>(&mut self, statements: impl IntoIterator<Item = S>) {
         statements.into_iter().for_each(|s| self.push(s));
     }
@@ -174,7 +174,7 @@ impl Code {
         let _ = writeln!(self.text, "{name}:");
     }
 
-    /// Fills up until the next statement is the first of a group of `group` instructions.
+    /// Pads until the next statement is the first one of a group of `group` instructions.
     pub fn align(&mut self, group: usize) {
         while !self.count.is_multiple_of(group) {
             self.push("mov.u32 %r15, 0");

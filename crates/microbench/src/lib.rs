@@ -1,12 +1,12 @@
 //! Micro-benchmarks of a simulated machine.
 //!
-//! Each is a small kernel that one part of the machine limits, a figure taken from its run, and the
-//! figure that the machine's specification implies, with the arithmetic. Latencies and intervals
-//! that the specification fixes must be equal to the last cycle; rates and bandwidths may miss
-//! theirs by what the start and the end of a kernel take, and never exceed the peak, by nothing.
+//! A benchmark is a small kernel that one part of the machine limits, with a measured figure and
+//! the figure that the specification of the machine implies, including the arithmetic. Latencies
+//! and intervals must agree to the cycle. Rates and bandwidths may be lower by the time of the
+//! start and the end of a kernel, and never exceed the peak.
 //!
-//! A benchmark is a row of [`all`]; `warploom microbench`, `warploom list microbenchmarks`, the
-//! tests and the documentation come from there.
+//! Each benchmark is a row of [`all`], from which `warploom microbench`, `warploom list
+//! microbenchmarks`, the tests and the documentation are made.
 
 mod bandwidth;
 mod dram;
@@ -23,62 +23,62 @@ pub use spills::{SpillCosts, spill_costs};
 use warploom_config::GpuSpec;
 use warploom_run::RunError;
 
-/// What a benchmark is about.
+/// Family of benchmarks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Family {
-    /// Latencies of loads.
+    /// Latencies of loads from each level of memory.
     Memory,
-    /// Bandwidths.
+    /// Bandwidths that one SM sees.
     Bandwidth,
-    /// A DRAM channel.
+    /// Bandwidth of a DRAM channel.
     Dram,
-    /// Latencies and rates of function units.
+    /// Latencies and rates of execution units.
     Units,
-    /// Conflicts, atomics, barriers, instruction supply.
+    /// Conflicts in shared memory, atomics, barriers, instruction supply.
     Sync,
 }
 
-/// One benchmark.
+/// Micro-benchmark of one part of the machine.
 pub struct Benchmark {
-    /// Its name.
+    /// Name of the benchmark.
     pub name: &'static str,
-    /// What it belongs to.
+    /// Family of the benchmark.
     pub family: Family,
-    /// What it measures.
+    /// Description of the accesses or instructions measured.
     pub about: &'static str,
-    /// Unit of its figures.
+    /// Unit of the figures.
     pub unit: &'static str,
     measure: fn(&GpuSpec) -> Result<Answer, Trouble>,
 }
 
-/// What a benchmark found.
+/// Answer of a benchmark on a machine.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Answer {
-    /// Figures.
+    /// Measured and implied figures.
     Figure(Figure),
-    /// The machine has no such part: why.
+    /// Reason why the machine has no such figure.
     Absent(&'static str),
 }
 
-/// A measurement beside what the specification implies.
+/// Measured figure with the one that the specification implies.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Figure {
-    /// On the simulated machine.
+    /// Figure measured on the simulated machine.
     pub measured: f64,
-    /// By the specification.
+    /// Figure implied by the specification.
     pub implied: f64,
-    /// Most by which the two may differ, by the arithmetic.
+    /// Largest allowed difference of the two, by the arithmetic.
     pub tolerance: f64,
-    /// How far apart the two are at most, over all single measurements.
+    /// Largest difference of the two over all single measurements.
     pub difference: f64,
-    /// What can never be exceeded, where there is such a figure.
+    /// Peak that no measurement can exceed, if there is one.
     pub peak: Option<f64>,
-    /// How the implied figure and the tolerance come about, with the numbers.
+    /// Derivation of the implied figure and of the tolerance, with the numbers.
     pub arithmetic: String,
 }
 
 impl Figure {
-    /// One measurement.
+    /// Creates a figure of one measurement.
     pub fn new(measured: f64, implied: f64, tolerance: f64, arithmetic: String) -> Self {
         Self {
             measured,
@@ -90,9 +90,9 @@ impl Figure {
         }
     }
 
-    /// The measurement is what the specification implies.
+    /// True if the measurement agrees with the specification.
     pub fn agrees(&self) -> bool {
-        // Means of integers: anything beyond rounding is a difference.
+        // The figures are means of integers, so that anything beyond rounding is a difference.
         const ROUNDING: f64 = 1e-9;
         let within = self.difference <= self.tolerance + ROUNDING;
         within
@@ -102,30 +102,30 @@ impl Figure {
     }
 }
 
-/// Why a benchmark could not be run.
+/// Error that prevented a benchmark.
 #[derive(Debug, thiserror::Error)]
 pub enum Trouble {
     /// The machine refused the kernel.
     #[error(transparent)]
     Run(#[from] RunError),
-    /// The kernel did not end as it should.
-    #[error("the micro-benchmark's kernel did not finish: {0}")]
+    /// The kernel did not end normally.
+    #[error("the kernel of the micro-benchmark did not finish: {0}")]
     Outcome(String),
 }
 
 impl Benchmark {
-    /// Runs it on a machine.
+    /// Runs the benchmark on a machine.
     pub fn measure(&self, gpu: &GpuSpec) -> Result<Answer, Trouble> {
         (self.measure)(gpu)
     }
 }
 
-/// The benchmark of that name.
+/// Finds the benchmark with a name.
 pub fn find(name: &str) -> Option<&'static Benchmark> {
     all().find(|benchmark| benchmark.name == name)
 }
 
-/// Every benchmark, family by family.
+/// Iterates over all benchmarks, family by family.
 pub fn all() -> impl Iterator<Item = &'static Benchmark> {
     let families = [
         memory::BENCHMARKS,
@@ -137,7 +137,7 @@ pub fn all() -> impl Iterator<Item = &'static Benchmark> {
     families.into_iter().flatten()
 }
 
-/// A figure with at most two digits after the point, three below one.
+/// Formats a figure with at most two digits after the point, or three below 1.
 pub fn short(value: f64) -> String {
     let text = if value.abs() < 1.0 {
         format!("{value:.3}")

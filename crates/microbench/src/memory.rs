@@ -1,9 +1,9 @@
-//! Latencies of the levels of memory: one warp, each load's address being what the load before
-//! brought.
+//! Latencies of the levels of memory: one warp follows pointers, so that each load needs the result
+//! of the one before it.
 //!
-//! After every load stands a reading of the clock. It does not wait for the load, but the next load
-//! does, so two readings are a latency apart. Loads go twice through the same code: what the
-//! first time brings into caches is there the second time, the instructions among it.
+//! A reading of the clock follows every load. It does not wait for the load, but the next load
+//! does, so that two readings are one latency apart. The same code runs twice: the first pass fills
+//! the caches, including those of instructions, and the second pass is measured.
 
 use crate::kernel::{Code, Kernel, MEMORY_BYTES, PER_FETCH, memory_base};
 use crate::{Answer, Benchmark, Family, Figure, Trouble, short};
@@ -12,11 +12,11 @@ use warploom_base::ChannelId;
 use warploom_config::{Edge, GpuSpec, Row, Stage};
 use warploom_mem::address::{AddressDecoder, Location};
 
-/// Loads of a chain.
+/// Number of loads in a chain.
 const LOADS: usize = 10;
-/// Register of the `i`-th reading of the clock. Readings are written while links read and write
-/// theirs, which must lie in other banks: a chain's have the number 10 and, of textures, 14, 18 and
-/// 22, and the number of banks is a multiple of four.
+/// Register of the `i`-th reading of the clock. Readings are written while links use their own
+/// registers, which must be in other banks. A chain uses register 10, and with textures also 14, 18
+/// and 22; the number of banks is a multiple of four.
 const fn clock_register(i: usize) -> usize {
     16 + i / 2 * 4 + i % 2
 }
@@ -38,14 +38,14 @@ const fn row(
 pub(crate) const BENCHMARKS: &[Benchmark] = &[
     row(
         "constant-latency",
-        "load from the constant cache, hit",
+        "load that hits the constant cache",
         |gpu| {
             let chain = Chain::of("mov.u64 %rd10, c", "ld.const.u64 %rd10, [%rd10]");
             chain.figure(gpu, &gpu.constant_hit())
         },
     ),
     row("texture-latency", "texture read that hits", |gpu| {
-        // Registers of one bank, and of none that a reading of the clock is written to.
+        // These registers are in banks that no reading of the clock is written to.
         let registers = [10, 14, 18, 22];
         let names = registers.map(|register| format!("%r{register}")).join(", ");
         let link = format!("tex.1d.v4.s32.s32 {{{names}}}, [t, {{%r10}}]");
@@ -76,7 +76,7 @@ pub(crate) const BENCHMARKS: &[Benchmark] = &[
             pointers("ld.global.nc.u64 %rd10, [%rd10]", &[memory_base()?]).figure(gpu, &stages)
         },
     ),
-    row("l2-latency", "load past L1D that hits L2", |gpu| {
+    row("l2-latency", "load that bypasses L1D and hits L2", |gpu| {
         pointers("ld.global.cg.u64 %rd10, [%rd10]", &[memory_base()?]).figure(gpu, &gpu.l2_hit())
     }),
     row(
@@ -96,28 +96,29 @@ pub(crate) const BENCHMARKS: &[Benchmark] = &[
     ),
 ];
 
-/// Dependent instructions.
+/// Chain of dependent instructions.
 pub(crate) struct Chain {
-    /// Before all.
+    /// Statements at the start of the kernel.
     pub setup: Vec<String>,
-    /// Before each of the two times.
+    /// Statements at the start of each of the two passes.
     pub start: Vec<String>,
-    /// The instructions, each needing what the one before brought.
+    /// Instructions, each of which needs the result of the one before it.
     pub links: Vec<String>,
-    /// What memory holds.
+    /// Contents of memory: address and value.
     pub cells: Vec<(u64, u64)>,
-    /// They act the second time only.
+    /// True if the instructions take effect in the second pass only.
     pub second_only: bool,
-    /// Instructions at the start that are not measured.
+    /// Number of instructions at the start that are not measured.
     pub skip: usize,
-    /// Threads.
+    /// Number of threads.
     pub lanes: u32,
-    /// The clock is read before each instead of after it: for what holds the warp back itself.
+    /// True if the clock is read before each instruction, for instructions that stall the warp
+    /// itself.
     pub clock_first: bool,
 }
 
 impl Chain {
-    /// `LOADS` times the same instruction.
+    /// Creates a chain of `LOADS` equal instructions.
     pub fn of(start: &str, link: &str) -> Self {
         Self {
             setup: Vec::new(),
@@ -164,7 +165,8 @@ impl Chain {
         code
     }
 
-    /// Runs the chain; every link measured must take what the stages say from where it began.
+    /// Runs the chain and compares every measured link with the cycles that the stages imply from
+    /// its start.
     pub fn figure(&self, gpu: &GpuSpec, stages: &[Stage]) -> Result<Answer, Trouble> {
         let kernel = Kernel {
             threads: self.lanes,
@@ -172,19 +174,19 @@ impl Chain {
             ..Kernel::warp(self.code().text, self.links.len())
         };
         let clocks = kernel.run(gpu)?.results;
-        // What the last link brings is dead: its register may be the last reading's, too. Where the
-        // clock is read first, the first link still waits for its start.
+        // The result of the last link is dead, so that its register may be that of the last
+        // reading. If the clock is read first, the first link still waits for its start.
         let pairs = clocks[..clocks.len() - 1]
             .windows(2)
             .skip(self.skip.max(usize::from(self.clock_first)));
         let pairs = pairs.map(|pair| (pair[0], pair[1]));
-        // The second instruction of a pair issues in the cycle after the first, or with it.
+        // The second instruction of a pair issues with the first one, or in the next cycle.
         let apart = i64::from(gpu.sm.max_issue_per_warp < 2);
         Ok(Answer::Figure(if self.clock_first {
             let mut all = vec![Stage {
-                what: "the clock's reading before it",
+                what: "reading of the clock before it",
                 edges: vec![Edge::Core(1)],
-                how: "1; issued with it, the wait until its register is written".to_owned(),
+                how: "1; if issued together, until its register is written".to_owned(),
             }];
             all.extend_from_slice(stages);
             Figure::walked(gpu, &all, pairs, 0)
@@ -195,8 +197,8 @@ impl Chain {
 }
 
 impl Figure {
-    /// Pairs of clock readings: from `offset` cycles after the first of each, the stages must end
-    /// as many cycles after the second.
+    /// Compares pairs of readings of the clock with the stages, which begin `offset` cycles after
+    /// the first reading and must end `offset` cycles after the second.
     pub(crate) fn walked(
         gpu: &GpuSpec,
         stages: &[Stage],
@@ -227,7 +229,7 @@ fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// The stages with the cycles that each takes, a mean over the starts.
+/// Formats the stages with the cycles that each takes, as a mean over the starts.
 fn arithmetic(gpu: &GpuSpec, stages: &[Stage], starts: &[u64]) -> String {
     let mut sums = vec![0; stages.len()];
     for &start in starts {
@@ -242,7 +244,7 @@ fn arithmetic(gpu: &GpuSpec, stages: &[Stage], starts: &[u64]) -> String {
     parts.join(" + ")
 }
 
-/// Instructions that follow pointers through `addresses`, from the last back to the first.
+/// Creates a chain that follows pointers through `addresses`, and from the last back to the first.
 pub(crate) fn pointers(link: &str, addresses: &[u64]) -> Chain {
     let next = addresses.iter().cycle().skip(1);
     let mut cells: Vec<_> = addresses.iter().copied().zip(next.copied()).collect();
@@ -261,26 +263,26 @@ fn dram(gpu: &GpuSpec, row: Row) -> Result<Answer, Trouble> {
     }
     let chain = Chain {
         second_only: true,
-        // The first load finds the bank closed, whatever the others find.
+        // The first load finds the bank closed in any case.
         skip: usize::from(row != Row::Closed),
         ..pointers("ld.global.cg.u64 %rd10, [%rd10]", &addresses)
     };
     chain.figure(gpu, &gpu.dram_load(row))
 }
 
-/// Where code and parameters lie for the caches: banks that the kernel itself opens rows of.
+/// Addresses of code and parameters: the kernel itself opens rows of their banks.
 const OTHERS: [(u64, u64); 3] = [
     (0xF000_0000, 1 << 14),
     (0x0400_0000, 1 << 8),
     (0x1000_0000, 1 << 8),
 ];
 
-/// Addresses by where they lie in DRAM.
+/// Addresses by their place in DRAM.
 pub(crate) struct Places {
     decoder: AddressDecoder,
     base: u64,
     step: u64,
-    /// Banks in which something else has a row open.
+    /// Banks in which code or parameters have a row open.
     taken: BTreeSet<(ChannelId, u32)>,
 }
 
@@ -299,12 +301,12 @@ impl Places {
         })
     }
 
-    /// Addresses that L2 fetches one by one, with their places.
+    /// Addresses in steps of what L2 fetches at once, with their places.
     pub fn all(&self) -> impl Iterator<Item = (u64, Location)> {
         self.every(self.step)
     }
 
-    /// Addresses of which no two are in one column of what the map interleaves.
+    /// Addresses in steps of the bytes that the address map keeps together.
     pub fn chunks(&self) -> impl Iterator<Item = (u64, Location)> {
         self.every(256)
     }
@@ -316,7 +318,8 @@ impl Places {
             .filter(|(_, at)| !self.taken.contains(&bank_of(at)))
     }
 
-    /// `count` addresses of which each finds its bank in the state `row`, but for the first.
+    /// Returns `count` addresses, each of which finds its bank in state `row`, except for the
+    /// first.
     fn addresses(&self, row: Row, count: usize) -> Vec<u64> {
         let mut found: Vec<(u64, Location)> = Vec::new();
         let step = if row == Row::Hit { self.step } else { 256 };

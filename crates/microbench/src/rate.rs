@@ -1,49 +1,49 @@
-//! Rates of one SM: as many warps as a block may have repeat an instruction that does not depend on
-//! the ones shortly before, once to fill the caches and once between two readings of the clock.
+//! Rates of one SM. All warps of a block repeat an instruction that does not depend on the previous
+//! ones, once to fill the caches and once between two readings of the clock.
 //!
-//! What is counted has passed the part that limits between the first reading and the last: a warp
-//! reads the clock before its first instruction issues and after the result of its last has
-//! arrived. No rate can therefore exceed the part's peak, and start and end, in which the part
-//! stands idle, make it less.
+//! A warp reads the clock before its first instruction issues, and again after the result of its
+//! last one has arrived. All counted instructions therefore pass the limiting part between the
+//! first and the last reading. The rate cannot exceed the peak of the part, and it is lower because
+//! the part is idle at the start and at the end.
 
 use crate::kernel::{Code, Kernel};
 use crate::{Figure, Trouble, short};
 use warploom_config::{GpuSpec, Stage, WarpScheduler};
 
-/// Threads of the block.
+/// Number of threads of the block.
 const THREADS: u32 = 512;
-/// Warps of the block.
+/// Number of warps of the block.
 const WARPS: u32 = THREADS / 32;
-/// Instructions of a warp: many, and their code fits into 2 KiB, the smallest instruction cache of
+/// Number of instructions of a warp. Their code fits into 2 KiB, the smallest instruction cache of
 /// the presets.
 pub(crate) const COUNT: u32 = 192;
-/// Results of a warp under way.
+/// Number of results of a warp that may be pending.
 const AHEAD: u32 = 24;
-/// First of the registers of results.
+/// Number of the first register for results.
 const FIRST: u32 = 16;
-/// Statements of a warp between its readings of the clock and around them that are not counted: the
-/// readings, and one that waits for the last result.
+/// Statements of a warp that are executed but not counted: two readings of the clock, and one that
+/// waits for the last result.
 const OTHERS: u32 = 3;
 
-/// Register of the `i`-th result: an instruction waits for the one that wrote it last.
+/// Register of the `i`-th result. An instruction waits for the one that last wrote its register.
 pub(crate) fn own(i: usize) -> u32 {
     FIRST + i as u32 % AHEAD
 }
 
-/// What an instruction leaves.
+/// Result of a repeated instruction.
 pub(crate) enum Leaves {
-    /// `%r` and the number that [`own`] gives.
+    /// Integer in `%r` with the number from [`own`].
     Integer,
-    /// `%f` and that number.
+    /// Number of 32 bits in `%f` with that number.
     Single,
-    /// `%d` and that number.
+    /// Number of 64 bits in `%d` with that number.
     Double,
-    /// Something in memory. A load that follows the store on its way and gives `%r16`.
+    /// Value in memory, with a load into `%r16` that takes the same path as the store.
     Stored(String),
 }
 
 impl Leaves {
-    /// A statement that waits for the register and keeps what is in it.
+    /// Statement that waits for the register and uses its value.
     fn read(&self, register: u32) -> String {
         match self {
             Self::Integer | Self::Stored(_) => format!("add.u32 %r5, %r5, %r{register}"),
@@ -52,7 +52,7 @@ impl Leaves {
         }
     }
 
-    /// Statements that wait for the last instruction.
+    /// Statements that wait for the last repeated instruction.
     fn wait(&self) -> Vec<String> {
         match self {
             Self::Stored(load) => vec![load.clone(), self.read(FIRST)],
@@ -60,7 +60,7 @@ impl Leaves {
         }
     }
 
-    /// Registers that are read in the end: results that nothing reads would share one register and
+    /// Registers that are read at the end. Results that nothing reads would share one register and
     /// wait for each other.
     fn registers(&self) -> std::ops::Range<u32> {
         match self {
@@ -70,7 +70,7 @@ impl Leaves {
     }
 }
 
-/// What repeats: statements to prepare, the `i`-th of the instructions, and what that leaves.
+/// Repeated instruction: statements that prepare it, the `i`-th instance, and its result.
 pub(crate) struct Repeated<'a> {
     pub setup: &'a [&'a str],
     pub instruction: &'a dyn Fn(usize) -> String,
@@ -96,7 +96,7 @@ impl Repeated<'_> {
         (0..COUNT as usize).for_each(|i| code.push((self.instruction)(i)));
         code.extend(self.leaves.wait());
         code.push("mov.u32 %r4, %clock");
-        // Nobody fetches what follows, which no cache has yet, while others are measured.
+        // No warp fetches the following code, which no cache holds yet, while others are measured.
         code.push("bar.sync 0");
         code.push("add.u32 %r0, %r0, 1");
         code.push("setp.lt.u32 %p2, %r0, 2");
@@ -110,13 +110,13 @@ impl Repeated<'_> {
         code
     }
 
-    /// Core cycles of one instruction of one warp.
+    /// Measures the core cycles of one instruction of one warp.
     pub fn interval(&self, gpu: &GpuSpec) -> Result<f64, Trouble> {
         let kernel = Kernel {
             threads: THREADS,
             ..Kernel::warp(self.code().text, 2 * WARPS as usize)
         };
-        // Which warp goes first is not what is measured, but all should end together.
+        // The order of warps is not measured, and all should end together.
         let mut gpu = gpu.clone();
         gpu.sm.warp_scheduler = WarpScheduler::Lrr;
         let clocks = kernel.run(&gpu)?.results;
@@ -127,8 +127,8 @@ impl Repeated<'_> {
     }
 }
 
-/// A rate in `amount` per instruction, of which each takes `implied_interval` of the part that
-/// limits, and its warp `wait` until the next may depend on it.
+/// Computes the figure of a rate, in `amount` per instruction. An instruction takes
+/// `implied_interval` cycles of the limiting part, and its warp waits `wait` for its result.
 pub(crate) fn figure(
     gpu: &GpuSpec,
     measured_interval: f64,
@@ -156,21 +156,21 @@ pub(crate) fn figure(
     )
 }
 
-/// Core cycles in which the part stands idle at the start and at the end: one instruction's way,
-/// the fetch of the next, and all warps' statements that are not counted.
+/// Core cycles in which the part is idle at the start and at the end: the latency of one
+/// instruction, the fetch of the next one, and the statements of all warps that are not counted.
 fn edges(gpu: &GpuSpec, wait: &[Stage]) -> f64 {
     let fetch = crate::sync::pair(gpu);
     let others = gpu.instructions_per_cycle(gpu.int_unit(), gpu.sm.units.int_timing.add);
     (gpu.walk(wait, 0) + gpu.walk(&fetch, 0)) as f64 + f64::from(WARPS * OTHERS) / others
 }
 
-/// Core cycles in which the part waits for warps that are left alone at the end, and why.
+/// Core cycles in which the part waits for warps that are left alone at the end, with the reason.
 ///
-/// Of the collectors with their operands the one behind that which was sent last goes first, where
-/// sub-cores have their own the first one (docs/model/sm.md, Operand collectors): an instruction
-/// may wait until no other comes, and its warp with it. In the worst case one warp of each
-/// scheduler does all of its work after the others, and the part stands idle for one wait in every
-/// [`AHEAD`] of them.
+/// Of the collectors with all operands, the one after the last that was sent goes first, or with
+/// sub-cores the first one (docs/model/sm.md, Operand collectors): an instruction, and with it its
+/// warp, may wait until no other instruction arrives. In the worst case one warp of each scheduler
+/// does all of its work after the others, and the part is idle for one wait in every
+/// [`AHEAD`] instructions.
 fn left_alone(gpu: &GpuSpec, wait: f64) -> (f64, String) {
     let schedulers = gpu.sm.schedulers.min(WARPS);
     let turns = f64::from(COUNT / AHEAD);

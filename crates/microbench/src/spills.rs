@@ -1,25 +1,26 @@
-//! What an access of a spilled value costs: the latencies of local and of shared memory, measured
-//! as those of other levels are (CRAT, section 6).
+//! Costs of accesses of spilled values: the latencies of local and shared memory, measured like
+//! those of other levels (CRAT, section 6).
 
 use crate::memory::Chain;
 use crate::{Answer, Trouble, find};
 use warploom_config::GpuSpec;
 
-/// Core cycles from an access to the first instruction that needs its result, on an idle machine.
+/// Costs in core cycles from an access to the first instruction that needs its result, on an idle
+/// machine.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SpillCosts {
-    /// A word of local memory that is in the cache that local memory has.
+    /// Cost of a word of local memory that is in its cache.
     pub local: f64,
-    /// A word of shared memory, without conflicts.
+    /// Cost of a word of shared memory without conflicts.
     pub shared: f64,
 }
 
-/// Measures both.
+/// Measures both costs on a machine.
 ///
 /// # Errors
-/// When the machine refuses a benchmark's kernel.
+/// If the machine refuses the kernel of a benchmark.
 pub fn spill_costs(gpu: &GpuSpec) -> Result<SpillCosts, Trouble> {
-    // Each load waits for the register that the one before writes: the words of a 64-bit pointer
+    // Each load waits for the register that the previous one writes. The words of a 64-bit pointer
     // lie in two lines of local memory, so that following pointers would take two accesses.
     let chain = Chain::of("mov.u64 %rd10, l", "ld.local.u32 %r10, [%rd10]");
     let shared = find("shared-latency").expect("a benchmark of the table");

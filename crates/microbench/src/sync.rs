@@ -22,27 +22,27 @@ const fn row(
 pub(crate) const BENCHMARKS: &[Benchmark] = &[
     row(
         "shared-conflict-2",
-        "load from shared memory, 2 words a bank",
+        "load from shared memory, 2 words per bank",
         |gpu| conflict(gpu, 2),
     ),
     row(
         "shared-conflict-4",
-        "load from shared memory, 4 words a bank",
+        "load from shared memory, 4 words per bank",
         |gpu| conflict(gpu, 4),
     ),
     row(
         "shared-conflict-8",
-        "load from shared memory, 8 words a bank",
+        "load from shared memory, 8 words per bank",
         |gpu| conflict(gpu, 8),
     ),
     row(
         "shared-conflict-16",
-        "load from shared memory, 16 words a bank",
+        "load from shared memory, 16 words per bank",
         |gpu| conflict(gpu, 16),
     ),
     row(
         "shared-conflict-32",
-        "load from shared memory, 32 words a bank",
+        "load from shared memory, 32 words per bank",
         |gpu| conflict(gpu, 32),
     ),
     row(
@@ -83,9 +83,9 @@ pub(crate) const BENCHMARKS: &[Benchmark] = &[
     ),
 ];
 
-/// Two instructions that wait for nothing and the fetch of the next two.
+/// Stages of two instructions without dependences, up to the issue of the next two.
 pub(crate) fn pair(gpu: &GpuSpec) -> Vec<Stage> {
-    // Both are of one kind: where a pair must be of two, the other waits a cycle.
+    // Both use the same unit: if a pair must use different ones, the second waits a cycle.
     let together = gpu.sm.max_issue_per_warp > 1 && !gpu.sm.dual_issue_different_units;
     let second = u32::from(!together);
     vec![
@@ -98,8 +98,8 @@ pub(crate) fn pair(gpu: &GpuSpec) -> Vec<Stage> {
     ]
 }
 
-/// Lane `i` loads the word `ways` x `i`: that many distinct words in each bank that is used, as
-/// long as there are lanes for it.
+/// Measures a load in which lane `i` accesses word `ways` x `i`. Each bank in use then has `ways`
+/// distinct words, as far as there are lanes.
 fn conflict(gpu: &GpuSpec, ways: u32) -> Result<Answer, Trouble> {
     let step = match ways {
         2 => "mul.wide.u32 %rd10, %r2, 8",
@@ -132,11 +132,12 @@ fn conflict(gpu: &GpuSpec, ways: u32) -> Result<Answer, Trouble> {
     chain.figure(gpu, &gpu.shared_load(cycles))
 }
 
-/// Lines measured.
+/// Number of lines measured.
 const LINES: usize = 9;
 
-/// Code of twice the cache's size, run twice: LRU has dropped every line before it is needed again,
-/// and L2 has it. The last instruction of a line and the first of the next read the clock.
+/// Measures a miss of L1I with code of twice the cache's size, run twice: LRU evicts every line
+/// before it is needed again, and L2 keeps it. The last instruction of a line and the first of the
+/// next one read the clock.
 fn l1i_miss(gpu: &GpuSpec) -> Result<Answer, Trouble> {
     let cache = &gpu.l1i;
     if gpu.sm.perfect_inst_const_cache || !cache.enabled {

@@ -1,11 +1,11 @@
-//! Every benchmark on every preset: what is measured is what the specification implies, and the
-//! documentation says so.
+//! Every benchmark on every preset: the measured figure is the one that the specification implies,
+//! and the documentation states it.
 
 use std::path::Path;
 use warploom_config::{GpuSpec, PRESETS, preset};
 use warploom_microbench::{Answer, Row, markdown, measure};
 
-/// What is wrong with a row, with the arithmetic.
+/// Message about a row whose figures disagree, with the arithmetic.
 fn complaint(row: &Row) -> Option<String> {
     let place = format!("{} {}", row.gpu, row.benchmark.name);
     match &row.answer {

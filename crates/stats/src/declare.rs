@@ -1,63 +1,63 @@
-//! What a declared statistic is, and the macro that declares a struct of them.
+//! Declarations of statistics, and the macro that declares a struct of counters.
 
-/// Labels of a counter per number of active lanes, from 1 to 32 (GPGPU-Sim's W1 to W32).
+/// Labels of a counter by number of active lanes, from 1 to 32 (GPGPU-Sim's W1 to W32).
 pub const LANE_COUNTS: &[&str] = &[
     "w1", "w2", "w3", "w4", "w5", "w6", "w7", "w8", "w9", "w10", "w11", "w12", "w13", "w14", "w15",
     "w16", "w17", "w18", "w19", "w20", "w21", "w22", "w23", "w24", "w25", "w26", "w27", "w28",
     "w29", "w30", "w31", "w32",
 ];
 
-/// What one step of a counter stands for.
+/// Unit of a statistic: what an increment by one stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     /// Clock cycles of the domain that the sentence names.
     Cycles,
-    /// Cycles of every scheduler or unit added up.
+    /// Cycles summed over all schedulers or units.
     Slots,
-    /// Warp instructions: one for up to 32 lanes.
+    /// Warp instructions: one for up to 32 lanes of a warp.
     WarpInstructions,
     /// Thread instructions: one for each active lane.
     ThreadInstructions,
-    /// Accesses to a cache or memory by the part above it.
+    /// Accesses of a cache or memory by the level above it.
     Accesses,
-    /// Requests and replies between parts.
+    /// Requests and replies between parts of the machine.
     Requests,
-    /// Packets on the interconnect.
+    /// Packets that cross the network.
     Packets,
-    /// Flits on the interconnect.
+    /// Flits that cross the network.
     Flits,
-    /// Commands to DRAM.
+    /// Commands that DRAM executes.
     Commands,
-    /// Bytes.
+    /// Bytes of 8 bits.
     Bytes,
-    /// Threads.
+    /// Threads of a kernel.
     Threads,
-    /// Warps.
+    /// Warps of 32 threads.
     Warps,
-    /// Thread blocks.
+    /// Thread blocks of a grid.
     Blocks,
-    /// Streaming multiprocessors.
+    /// Streaming multiprocessors (SMs) of the machine.
     Sms,
-    /// Kernel launches.
+    /// Launches of a kernel.
     Kernels,
-    /// Things that happened, named by the sentence.
+    /// Events of the kind that the sentence names.
     Events,
-    /// A number between 0 and 1.
+    /// Number between 0 and 1.
     Fraction,
-    /// Stalls per core cycle, of all parts together: may exceed 1.
+    /// Stalls per core cycle, summed over all parts; may exceed 1.
     StallsPerCycle,
     /// Thread instructions per core cycle.
     InstructionsPerCycle,
-    /// Seconds of the machine that simulates.
+    /// Seconds of real time on the host.
     Seconds,
-    /// Simulated core cycles per second of the machine that simulates.
+    /// Simulated core cycles per second of real time.
     CyclesPerSecond,
-    /// Simulated warp instructions per second of the machine that simulates.
+    /// Simulated warp instructions per second of real time.
     WarpInstructionsPerSecond,
 }
 
 impl Unit {
-    /// The unit in words.
+    /// Name of the unit in words.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Cycles => "cycles",
@@ -86,34 +86,34 @@ impl Unit {
     }
 }
 
-/// One declared statistic.
+/// Declaration of one statistic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StatMeta {
-    /// Stable name, group included: `sm.issued`.
+    /// Stable name, including the group: `sm.issued`.
     pub name: &'static str,
-    /// Unit.
+    /// Unit of the value.
     pub unit: Unit,
-    /// What it counts, as one sentence or more; may begin with a blank from the doc comment.
+    /// Sentences that say what is counted; may begin with a blank from the doc comment.
     pub raw_sentence: &'static str,
-    /// The same statistic's name in GPGPU-Sim, where there is one.
+    /// Name of the same statistic in GPGPU-Sim, if it has one.
     pub gpgpusim: Option<&'static str>,
-    /// Names of an array's elements, outermost dimension first; empty for a plain counter.
+    /// Names of the elements of an array, outermost dimension first; empty for a plain counter.
     pub labels: &'static [&'static [&'static str]],
-    /// It is a [`Peak`]: the largest value so far in the run. Its name ends in [`PEAK_SUFFIX`], no
-    /// other's does.
+    /// True for a [`Peak`], the largest value so far in the run. The names of peaks, and only
+    /// these, end in [`PEAK_SUFFIX`].
     pub is_peak: bool,
 }
 
-/// Ends the names of [`Peak`]s, so that a result's reader knows what does not add up.
+/// Suffix of the names of [`Peak`]s, by which a reader of results knows what does not add up.
 pub const PEAK_SUFFIX: &str = "_max";
 
 impl StatMeta {
-    /// What it counts.
+    /// Sentence that says what is counted.
     pub const fn sentence(&self) -> &'static str {
         self.raw_sentence.trim_ascii()
     }
 
-    /// Name of one array element: `l1d.accesses.load.hit`.
+    /// Name of an element of an array, such as `l1d.accesses.load.hit`.
     pub fn element_name(&self, at: &[usize]) -> String {
         let mut name = self.name.to_owned();
         for (labels, &i) in self.labels.iter().zip(at) {
@@ -124,29 +124,29 @@ impl StatMeta {
     }
 }
 
-/// The statistics of one group, as declared.
+/// Declarations of the statistics of one group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StatTable {
-    /// First word of every name.
+    /// First word of every name in the group.
     pub group: &'static str,
-    /// The statistics in order of declaration.
+    /// Statistics in order of declaration.
     pub stats: &'static [StatMeta],
 }
 
 /// An integer counter or an array of counters.
 pub trait Counter {
-    /// Nothing counted.
+    /// Value before anything is counted.
     const ZERO: Self;
-    /// Does not add up.
+    /// True for a maximum, which does not add up.
     const IS_PEAK: bool = false;
-    /// Adds another's counts.
+    /// Adds the counts of another counter.
     fn add(&mut self, other: &Self);
-    /// Takes away the counts of an earlier moment. Panics if `earlier` counted more.
+    /// Subtracts the counts of an earlier time. Panics if `earlier` counted more.
     fn subtract(&mut self, earlier: &Self);
-    /// Calls `f` with the position and value of every element, in order; `at` is the position
-    /// reached so far.
+    /// Calls `f` with position and value of every element, in order. `at` is the position of this
+    /// counter within the array that contains it.
     fn visit(&self, at: &mut Vec<usize>, f: &mut dyn FnMut(&[usize], u64));
-    /// Sizes of the dimensions, outermost first.
+    /// Appends the sizes of the dimensions, outermost first.
     fn shape(shape: &mut Vec<usize>);
 }
 
@@ -169,13 +169,13 @@ impl Counter for u64 {
     fn shape(_: &mut Vec<usize>) {}
 }
 
-/// The largest value seen since the run began: merging takes the larger one, and a difference keeps
-/// it, so that a kernel or a window shows the largest value up to its end.
+/// Largest value since the run began. Merging takes the larger value. A difference keeps the value,
+/// so that a kernel or a window shows the largest value up to its end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Peak(pub u64);
 
 impl Peak {
-    /// Takes a value in.
+    /// Raises the peak to `value`, if that is larger.
     #[inline]
     pub fn note(&mut self, value: u64) {
         self.0 = self.0.max(value);
@@ -200,7 +200,7 @@ impl Counter for Peak {
     fn shape(_: &mut Vec<usize>) {}
 }
 
-/// Labels of [`log2_bin`]'s bins, by their smallest value.
+/// Labels of the bins of [`log2_bin`], named by the smallest value of each.
 pub const LOG2_BINS: &[&str] = &[
     "from_0",
     "from_2",
@@ -220,8 +220,8 @@ pub const LOG2_BINS: &[&str] = &[
     "from_32768",
 ];
 
-/// The bin of a value: the position of its highest bit, with everything from 32,768 on in the last
-/// bin. Values 0 and 1 share the first.
+/// Bin of a value: the position of its highest bit. The last bin has all values from 32,768 on, the
+/// first has 0 and 1.
 #[inline]
 pub const fn log2_bin(value: u64) -> usize {
     let bin = (value | 1).ilog2() as usize;
@@ -263,32 +263,32 @@ impl<C: Counter, const N: usize> Counter for [C; N] {
     }
 }
 
-/// A struct of declared counters.
+/// Struct of counters declared by [`declare_stats!`](crate::declare_stats).
 pub trait Counters: Clone + Default {
-    /// The declarations.
+    /// Declarations of the counters.
     const TABLE: StatTable;
 
-    /// Adds another's counts: SMs into a GPU, windows into a run.
+    /// Adds the counts of another struct, as of an SM to those of the GPU.
     fn merge(&mut self, other: &Self);
 
-    /// What was counted since `earlier`, which must be a former state of the same counters.
+    /// Returns the counts since `earlier`, which must be an earlier state of the same counters.
     fn since(&self, earlier: &Self) -> Self;
 
-    /// Calls `f` with the declaration, position (empty for a plain counter) and value of every
-    /// counter, in order of declaration.
+    /// Calls `f` with declaration, position (empty for a plain counter) and value of every counter,
+    /// in order of declaration.
     fn visit(&self, f: &mut dyn FnMut(&'static StatMeta, &[usize], u64));
 
-    /// Sizes of every counter's dimensions, in order of declaration.
+    /// Sizes of the dimensions of every counter, in order of declaration.
     fn shapes() -> Vec<Vec<usize>>;
 
-    /// Every counter by its full name, in order of declaration.
+    /// Full names and values of all counters, in order of declaration.
     fn named(&self) -> Vec<(String, u64)> {
         let mut all = Vec::new();
         self.visit(&mut |meta, at, value| all.push((meta.element_name(at), value)));
         all
     }
 
-    /// The values alone, in the same order.
+    /// Values of all counters, in order of declaration.
     fn values(&self) -> Vec<u64> {
         let mut all = Vec::new();
         self.visit(&mut |_, _, value| all.push(value));
@@ -298,10 +298,9 @@ pub trait Counters: Clone + Default {
 
 /// Declares a struct of counters.
 ///
-/// A field is `name: type = unit;`, its type `u64`, [`Peak`] or arrays of them. The doc comment is
-/// the
-/// statistic's sentence. `as "name"` gives GPGPU-Sim's name for it; `by [LABELS, ...]` names the
-/// elements of an array, one list of strings a dimension, outermost first.
+/// A field is `name: type = unit;`. Its type is `u64`, [`Peak`] or an array of these. Its doc
+/// comment is the sentence of the statistic. `as "name"` gives the name in GPGPU-Sim. `by [LABELS,
+/// ...]` names the elements of an array: one list of strings for each dimension, outermost first.
 ///
 /// ```
 /// use warploom_stats::{Counters, declare_stats};
@@ -309,7 +308,7 @@ pub trait Counters: Clone + Default {
 /// const OUTCOMES: &[&str] = &["hit", "miss"];
 ///
 /// declare_stats! {
-///     /// What a cache counted.
+///     /// Counters of a cache.
 ///     pub struct CacheStats in "l1d" {
 ///         /// Cycles in which the data port moved data.
 ///         pub port_busy: u64 = Cycles;
@@ -333,7 +332,7 @@ macro_rules! declare_stats {
         )+}
     ) => {
         $(#[$meta])*
-        // As declared: what is declared together is counted together.
+        // Keeps the order of declaration, so that counters declared together share cache lines.
         #[repr(C)]
         #[derive(Clone, Debug, PartialEq, Eq)]
         $vis struct $name {$(

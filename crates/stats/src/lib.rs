@@ -1,14 +1,14 @@
-//! Statistics: declared once with a stable name, a unit and a sentence; counted in plain structs
-//! of integers; recorded in windows; written in the schema of a result file.
+//! Statistics: declared once with a stable name, a unit and a sentence, counted in plain structs of
+//! integers, recorded in windows, and written in the schema of a result file.
 //!
-//! A part of the machine declares its counters with [`declare_stats!`]. That gives a struct of
-//! integers (so counting is an addition), a merge, a difference, and a constant table that
-//! `list stats`, the generated documentation and the audit read. The registry of the program is
-//! the concatenation of those tables.
+//! A part of the machine declares its counters with [`declare_stats!`]. The macro makes a struct of
+//! integers, so that counting is an addition, functions to merge and to subtract, and a constant
+//! table. `list stats`, the generated documentation and the audit read the tables, and the registry
+//! of the program is their concatenation.
 //!
-//! Invariants: a statistic's name is lower-case words joined by dots and never changes its
-//! meaning; every statistic has a sentence; integers only, so that merging in any order gives
-//! the same result; what is counted adds up, and only a [`Peak`] does not.
+//! Invariants: the name of a statistic consists of lower-case words joined by dots and never
+//! changes its meaning. Every statistic has a sentence. Counters are integers, so that merging in
+//! any order gives the same result. All counters add up except for a [`Peak`].
 
 mod declare;
 pub mod energy;

@@ -1,5 +1,5 @@
-//! The figures of a result that are computed from counters, declared like counters so that
-//! `list stats` shows them. Their names are the paths of the result's keys.
+//! Metrics that a result computes from counters. They are declared like counters, so that
+//! `list stats` shows them; their names are the paths of the keys of a result.
 
 use crate::{StatMeta, StatTable, Unit};
 
@@ -19,7 +19,7 @@ const fn metric(
     }
 }
 
-/// Figures given per kernel and for the whole run.
+/// Metrics of each kernel and of the whole run.
 pub const METRICS: StatTable = StatTable {
     group: "",
     stats: &[

@@ -1,67 +1,67 @@
-//! Metrics of programs that run at once: how much of their speed alone they keep (Eyerman and
-//! Eeckhout, IEEE Micro 28(3), 2008; Warped-Slicer, sections V.A and V.F).
+//! Metrics of programs that run concurrently, relative to their speed alone (Eyerman and Eeckhout,
+//! IEEE Micro 28(3), 2008; Warped-Slicer, sections V.A and V.F).
 
 use crate::result::{ProcessReport, ratio};
 use serde::{Deserialize, Serialize};
 
-/// The same work of one program, alone and in a mix, in cycles; neither is 0.
+/// Core cycles of the same work of one program, alone and in a mix; neither is 0.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Turnaround {
-    /// Alone on the machine.
+    /// Cycles alone on the machine.
     pub alone: f64,
-    /// From its start to its end in the mix.
+    /// Cycles from start to end in the mix.
     pub mixed: f64,
 }
 
 impl Turnaround {
-    /// Its speed in the mix over that alone.
+    /// Speed in the mix over speed alone.
     pub fn speedup(self) -> f64 {
         self.alone / self.mixed
     }
 
-    /// Its time in the mix over that alone.
+    /// Time in the mix over time alone.
     pub fn slowdown(self) -> f64 {
         self.mixed / self.alone
     }
 }
 
-/// What a mix came to, over what its programs do alone.
+/// Metrics of a mix, relative to its programs alone.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct MixFigures {
-    /// Thread instructions of all programs per core cycle, until the last has ended.
+    /// Thread instructions of all programs per core cycle, until the last program has ended.
     pub total_ipc: f64,
-    /// By program: time in the mix over time alone for the same work.
+    /// Time in the mix over time alone for the same work, by program.
     pub slowdowns: Vec<f64>,
-    /// System throughput, or weighted speedup: sum of the speedups over running alone.
+    /// System throughput, or weighted speedup: the sum of the speedups over running alone.
     pub stp: f64,
-    /// Average normalised turnaround time: mean of the slowdowns.
+    /// Average normalised turnaround time: the mean of the slowdowns.
     pub antt: f64,
-    /// The smallest speedup over running alone: fairness.
+    /// Smallest speedup over running alone, a measure of fairness.
     pub minimum_speedup: f64,
-    /// Harmonic mean of the speedups.
+    /// Harmonic mean of the speedups over running alone.
     pub harmonic_mean: f64,
-    /// By program: what its slowdown is made of, where the runs alone are at hand.
+    /// Factors of each slowdown, by program, if results of the runs alone are known.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub causes: Vec<SlowdownCauses>,
 }
 
-/// Why a program takes longer in a mix than alone: its slowdown is `room` times `pace`.
+/// Factors of the slowdown of a program in a mix: the slowdown is `room` times `pace`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SlowdownCauses {
-    /// Registers that its blocks hold alone over those that they hold in the mix, means over its
-    /// time: what it loses by having fewer blocks. None where it holds none.
+    /// Mean number of registers that the program's blocks hold alone over that in the mix: the loss
+    /// by fewer blocks. `None` if the program holds none.
     pub room: Option<f64>,
-    /// Instructions that it executes a cycle and register held, alone over those in the mix: what
-    /// it loses by slower blocks, beside others on their SM or for the memory that all share.
+    /// Instructions per cycle and register held, alone over those in the mix: the loss by slower
+    /// blocks, which share an SM or the memory system.
     pub pace: Option<f64>,
-    /// Its hit rate in L1D alone.
+    /// Hit rate of L1D alone.
     pub l1d_hit_rate_alone: Option<f64>,
-    /// Its hit rate in L2 alone.
+    /// Hit rate of L2 alone.
     pub l2_hit_rate_alone: Option<f64>,
 }
 
 impl SlowdownCauses {
-    /// Of the same program alone and in a mix.
+    /// Computes the factors from the reports of the same program alone and in a mix.
     pub fn of(alone: &ProcessReport, mixed: &ProcessReport) -> Self {
         let held = |p: &ProcessReport| ratio(p.register_cycles, p.cycles);
         let room = held(alone)
@@ -80,7 +80,8 @@ impl SlowdownCauses {
 }
 
 impl MixFigures {
-    /// Of at least one program. `instructions` and `cycles` are those of the whole mix.
+    /// Computes the metrics of at least one program. `instructions` and `cycles` are those of the
+    /// whole mix.
     pub fn new(instructions: u64, cycles: u64, programs: &[Turnaround]) -> Self {
         let count = programs.len() as f64;
         let slowdowns: Vec<f64> = programs.iter().map(|p| p.slowdown()).collect();
@@ -103,7 +104,8 @@ mod tests {
     use super::{MixFigures, SlowdownCauses, Turnaround};
     use crate::result::{CacheFigures, ProcessReport};
 
-    /// Eyerman and Eeckhout's definitions on two programs, one twice and one four times as slow.
+    /// Definitions of Eyerman and Eeckhout for two programs, one 2 and one 4 times as slow as
+    /// alone.
     #[test]
     fn figures_follow_their_definitions() {
         let program = |mixed| Turnaround {
@@ -123,7 +125,7 @@ mod tests {
         assert_eq!(mix, expected);
     }
 
-    /// A program by itself loses nothing; two that share perfectly have the throughput of two.
+    /// A single program has a speedup of 1; two that share perfectly have a throughput of 2.
     #[test]
     fn bounds() {
         let same = Turnaround {
@@ -136,7 +138,7 @@ mod tests {
         assert_eq!(MixFigures::new(14, 7, &[same, same]).stp, 2.0);
     }
 
-    /// Three times as long: half of the blocks, each of which does two thirds.
+    /// Slowdown of 3: half of the blocks, each at two thirds of the speed.
     #[test]
     fn a_slowdown_is_room_times_pace() {
         let alone = ProcessReport {

@@ -1,22 +1,22 @@
-//! Lists and checks the tables that the program's parts declare.
+//! Lists and checks the tables of statistics that the parts of the program declare.
 
 use crate::{Counters, PEAK_SUFFIX, StatMeta, StatTable};
 use std::collections::BTreeSet;
 
-/// One line of `list stats`.
+/// Line of the table of `list stats`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StatRow {
-    /// Name; an array's dimensions are shown by their labels: `sm.stalls.{idle,scoreboard}`.
+    /// Name; dimensions of an array are shown by their labels: `sm.stalls.{idle,scoreboard}`.
     pub name: String,
-    /// Unit in words.
+    /// Name of the unit.
     pub unit: &'static str,
-    /// What it counts.
+    /// Sentence that says what is counted.
     pub sentence: &'static str,
-    /// GPGPU-Sim's name, where there is one.
+    /// Name in GPGPU-Sim, if it has one.
     pub gpgpusim: Option<&'static str>,
 }
 
-/// The tables as lines, in order of declaration.
+/// Lines of the tables, in order of declaration.
 pub fn rows(tables: &[StatTable]) -> Vec<StatRow> {
     let stats = tables.iter().flat_map(|table| table.stats);
     stats.map(row).collect()
@@ -36,7 +36,7 @@ fn row(meta: &StatMeta) -> StatRow {
     }
 }
 
-/// Labels in braces; long lists by their ends.
+/// Labels in braces; of a long list only the first and the last one.
 fn dimension(labels: &[&str]) -> String {
     match labels {
         [first, .., last] if labels.len() > 8 => format!("{{{first}..{last}}}"),
@@ -44,9 +44,9 @@ fn dimension(labels: &[&str]) -> String {
     }
 }
 
-/// What is wrong with the tables, one line a problem: names that are not lower-case words joined
-/// by dots or not in their group, names used twice, peaks not named as such, sentences missing or
-/// unfinished, labels that do not name an element each. Empty when all is well.
+/// Checks the tables and returns the problems, one line each: names that are not lower-case words
+/// joined by dots, are not in their group or occur twice, peaks not named as such, missing or
+/// incomplete sentences, labels that are not distinct words. Empty if there is no problem.
 pub fn audit(tables: &[StatTable]) -> Vec<String> {
     let mut problems = Vec::new();
     let mut seen = BTreeSet::new();
@@ -102,8 +102,8 @@ fn is_word(word: &str) -> bool {
             .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
 }
 
-/// Problems of one struct of counters that its table alone cannot show: dimensions without as
-/// many labels as elements.
+/// Checks what the table of a struct of counters does not show: whether each dimension has as many
+/// labels as elements. Returns the problems, one line each.
 pub fn audit_shapes<C: Counters>() -> Vec<String> {
     let shapes = C::shapes();
     let stats = C::TABLE.stats.iter().zip(shapes);

@@ -1,11 +1,11 @@
-//! The schema of a run's result: what `run --json` prints and a results store keeps.
+//! Schema of the result of a run, which `run --json` prints and a store of results keeps.
 //!
-//! A dot in a key's documented name is a level of nesting: `l1d.hit_rate` is the member
-//! `hit_rate` of the object `l1d`. Only `statistics` and `config` are flat maps: their keys are
-//! the registry's names and the configuration's keys as one would type them.
+//! A dot in the documented name of a key is a level of nesting: `l1d.hit_rate` is the member
+//! `hit_rate` of the object `l1d`. Only `statistics` and `config` are flat maps: their keys are the
+//! names of the registry and the keys of the configuration as they are written.
 //!
-//! Invariants: maps are ordered; a rate of nothing is `null`, not 0; the digest covers outputs,
-//! cycles and shared statistics, never the time taken or the command.
+//! Invariants: maps are ordered. A rate without a base is `null`, not 0. The digest covers outputs,
+//! cycles and shared statistics, but neither the time taken nor the command.
 
 use crate::PEAK_SUFFIX;
 use crate::energy::EnergyReport;
@@ -15,52 +15,52 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use warploom_base::Dim3;
 
-/// A finished run.
+/// Result of a finished run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunReport {
-    /// What produced the result.
+    /// Program that produced the result.
     pub program: Program,
-    /// The command line.
+    /// Command line of the run.
     pub command: String,
-    /// The machine.
+    /// Simulated machine of the run.
     pub gpu: Gpu,
-    /// Digest of the configuration in full.
+    /// Digest of the whole configuration.
     pub config_digest: String,
     /// Digest of the input: modules, launches, initial buffers.
     pub input_digest: String,
-    /// How the run ended.
+    /// Way in which the run ended.
     pub outcome: Outcome,
-    /// Launches in order of their launch.
+    /// Kernels in order of their launch.
     pub kernels: Vec<KernelReport>,
-    /// Programs of a run of several, or of one that runs to a target.
+    /// Programs of a run, if it has several or runs to a target.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub processes: Vec<ProcessReport>,
-    /// What the multiprogramming policy decided while they ran.
+    /// Decisions of the multiprogramming policy.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub decisions: Vec<DecisionReport>,
-    /// What they came to over running alone, where that is known.
+    /// Metrics of the programs relative to running alone, if these are known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mix: Option<MixFigures>,
-    /// The same figures over the whole run.
+    /// Figures of the whole run.
     pub totals: Totals,
-    /// Time that the simulation took, in seconds.
+    /// Real time of the simulation in seconds.
     pub wall_seconds: f64,
     /// Simulated core cycles over `wall_seconds`.
     pub cycles_per_second: f64,
     /// Simulated warp instructions over `wall_seconds`.
     pub warp_instructions_per_second: f64,
-    /// What was counted in each window of cycles, where it was asked for.
+    /// Counts of each window of cycles, if these were requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub series: Option<Series>,
-    /// What the SM filter saw and chose, where it watches the machine.
+    /// Observations and choices of the SM filter, if it observes the machine.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sm_filter_checks: Vec<SmFilterCheck>,
-    /// Cache lines that blocks share, where it was asked for.
+    /// Cache lines that blocks share, if this was requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sharing: Option<Sharing>,
     /// Comparisons of outputs with references.
     pub checks: Vec<CheckReport>,
-    /// What the checks asked for found in the simulated program, one finding a line; not errors.
+    /// Findings of the requested checks in the simulated program, one line each; not errors.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<String>,
     /// Digest of outputs, cycles and shared statistics.
@@ -68,8 +68,8 @@ pub struct RunReport {
 }
 
 impl RunReport {
-    /// Notes what the programs came to, each of which does alone in `alone` the work that it did
-    /// here.
+    /// Adds the metrics relative to running alone. `alone` has a report of each program alone with
+    /// the same work as in this run.
     pub fn compare_with_alone(&mut self, alone: &[ProcessReport]) {
         let pairs = || alone.iter().zip(&self.processes);
         let programs: Vec<Turnaround> = pairs()
@@ -87,98 +87,98 @@ impl RunReport {
         });
     }
 
-    /// The run ended by itself or where it was asked to, and every check made passed.
+    /// True if the run ended normally or at the requested limit, and all checks passed.
     pub fn succeeded(&self) -> bool {
         let ended = matches!(self.outcome, Outcome::Finished | Outcome::CycleLimit { .. });
         ended && self.checks.iter().all(|check| check.passed)
     }
 }
 
-/// What produced a result.
+/// Program that produced a result.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Program {
-    /// `warploom`.
+    /// Name of the program: `warploom`.
     pub name: String,
-    /// Version.
+    /// Version of the program.
     pub version: String,
 }
 
-/// The simulated machine.
+/// Simulated machine with its configuration.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Gpu {
-    /// Preset's name.
+    /// Name of the preset.
     pub name: String,
-    /// Every key of the configuration with its value.
+    /// Values of all keys of the configuration.
     pub config: BTreeMap<String, ConfigValue>,
 }
 
-/// A value of the configuration.
+/// Value of a key of the configuration.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum ConfigValue {
-    /// A switch.
+    /// Value of a switch.
     Bool(bool),
-    /// A number.
+    /// Value of a whole number.
     Integer(i64),
-    /// A number with a fraction.
+    /// Value of a number with a fraction.
     Float(f64),
-    /// A name out of a list.
+    /// Name out of a list.
     Text(String),
 }
 
-/// How a run ended.
+/// Way in which a run ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Outcome {
-    /// The program came to its end.
+    /// The program ran to its end.
     Finished,
     /// `--max-cycles` was reached; outputs were not checked.
     CycleLimit {
-        /// The limit.
+        /// Limit in core cycles.
         cycles: u64,
     },
-    /// A kernel did what no GPU allows.
+    /// A kernel did something that no GPU allows.
     Fault {
-        /// What, where, and what to do.
+        /// Description with place and remedy.
         message: String,
     },
-    /// An assertion of a kernel does not hold.
+    /// An assertion of a kernel failed.
     Assertion(Box<FailedAssertion>),
-    /// Nothing can go on any more.
+    /// No part of the machine can make progress.
     Deadlock {
-        /// What each part waits for.
+        /// Description of what each part waits for.
         message: String,
     },
-    /// Warps spin on what nobody left can change.
+    /// Warps spin on values that no running warp can change.
     Livelock {
-        /// What each part waits for.
+        /// Description of what each part waits for.
         message: String,
     },
 }
 
-/// An assertion that does not hold.
+/// Assertion of a kernel that failed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FailedAssertion {
-    /// What, and where.
+    /// Description with the place.
     pub message: String,
-    /// What the program has written.
+    /// Expression as the program wrote it.
     pub expression: String,
-    /// The file that it stands in.
+    /// Source file of the assertion.
     pub file: String,
-    /// The line.
+    /// Line of the assertion.
     pub line: u32,
-    /// The function.
+    /// Function of the assertion.
     pub function: String,
-    /// The kernel.
+    /// Name of the kernel.
     pub kernel: String,
-    /// The block.
+    /// Coordinates of the block.
     pub block: Size,
-    /// The thread in the block: the lowest one of its warp.
+    /// Coordinates of the thread in its block: the lowest one of its warp.
     pub thread: Size,
 }
 
 impl Outcome {
-    /// The same, its message naming the program that it is of.
+    /// Prefixes the message with the name of the program.
     #[must_use]
     pub fn of_program(mut self, name: &str) -> Self {
         let message = match &mut self {
@@ -192,7 +192,7 @@ impl Outcome {
         self
     }
 
-    /// What went wrong in the simulated program.
+    /// Description of what went wrong in the simulated program, if anything did.
     pub fn message(&self) -> Option<&str> {
         match self {
             Self::Finished | Self::CycleLimit { .. } => None,
@@ -204,7 +204,7 @@ impl Outcome {
     }
 }
 
-/// A size in three dimensions, as `[x, y, z]`.
+/// Size in three dimensions, as `[x, y, z]`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Size(pub [u32; 3]);
 
@@ -224,15 +224,15 @@ impl std::fmt::Display for Size {
     }
 }
 
-/// What a cache did.
+/// Figures of a cache or of all caches of a kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CacheFigures {
-    /// Hits over accesses.
+    /// Hits over accesses; `None` without accesses.
     pub hit_rate: Option<f64>,
 }
 
 impl CacheFigures {
-    /// From counts; no accesses make no rate.
+    /// Computes the figures from counts.
     pub fn new(hits: u64, accesses: u64) -> Self {
         Self {
             hit_rate: ratio(hits, accesses),
@@ -240,15 +240,16 @@ impl CacheFigures {
     }
 }
 
-/// What DRAM did.
+/// Figures of all DRAM channels together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct DramFigures {
-    /// Command cycles in which data moved, over all channels.
+    /// Fraction of the command cycles of all channels in which data moved.
     pub utilisation: Option<f64>,
 }
 
 impl DramFigures {
-    /// From cycles with data on the bus and all cycles, over all channels.
+    /// Computes the figures from busy cycles of the data bus and all command cycles, both summed
+    /// over channels.
     pub fn new(busy: u64, cycles: u64) -> Self {
         Self {
             utilisation: ratio(busy, cycles),
@@ -256,19 +257,18 @@ impl DramFigures {
     }
 }
 
-/// Stalls where SMs' traffic meets memory's limits, over core cycles: the ratios with which Do et
-/// al. 2017, section 6, tells who gains from throttling. Summed over partitions, so they may exceed
-/// 1.
+/// Stalls at the memory system per core cycle: the ratios by which Do et al. 2017, section 6,
+/// predict which kernels gain from throttling. They are summed over partitions and may exceed 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ContentionFigures {
-    /// L2 cycles in which a partition could not take a request, over core cycles.
+    /// L2 cycles in which a partition could not take a request, per core cycle.
     pub dram_full: Option<f64>,
-    /// Network cycles in which a reply could not enter the network, over core cycles.
+    /// Network cycles in which a reply could not enter the network, per core cycle.
     pub noc_to_sm: Option<f64>,
 }
 
 impl ContentionFigures {
-    /// From counts of stalls and core cycles.
+    /// Computes the figures from counts of stalls and core cycles.
     pub fn new(dram_full_stalls: u64, reply_stalls: u64, cycles: u64) -> Self {
         Self {
             dram_full: ratio(dram_full_stalls, cycles),
@@ -277,38 +277,39 @@ impl ContentionFigures {
     }
 }
 
-/// A look of the SM filter at the machine, and what it chose.
+/// Observation of the machine by the SM filter, and its choice.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SmFilterCheck {
-    /// Core cycle.
+    /// Core cycle of the observation.
     pub cycle: u64,
-    /// Stalls of DRAM and of the network to the SMs, over core cycles, since the look before.
+    /// Stalls of DRAM and of the reply network per core cycle, since the previous observation.
     pub contention: f64,
-    /// SMs that may take blocks from then on.
+    /// Number of SMs that may take blocks from this cycle on.
     pub sms: u32,
 }
 
-/// Which blocks of a launch touch the same lines of global memory, summed over launches: counted on
-/// an execution, so whatever addresses hang on. A block counts a line once.
+/// Lines of global memory that several blocks of a launch touch, summed over launches. They are
+/// counted during an execution, so that all addresses are known. A block counts a line once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sharing {
-    /// Lines of 128 bytes that blocks touch, summed over blocks.
+    /// Lines of 128 bytes that a block touches, summed over blocks.
     pub lines: u64,
-    /// Those that at least one other block of the launch touches too.
+    /// Lines that at least one other block of the launch also touches.
     pub shared: u64,
-    /// Those that the next block in the grid's order touches too.
+    /// Lines that the next block in the order of the grid also touches.
     pub with_next: u64,
-    /// Those that the block one row of the grid below touches too; 0 in grids of one row or column.
+    /// Lines that the block in the next row of the grid also touches; 0 in grids of one row or
+    /// column.
     pub with_below: u64,
-    /// Those of `shared` that neither a block next in order, before or after, nor one a row of the
-    /// grid above or below touches.
+    /// Lines of `shared` that neither the previous or next block in order nor the block in the
+    /// previous or next row of the grid touches.
     pub far: u64,
 }
 
-/// Figures of a stretch of simulated time: a kernel or the whole run.
+/// Figures of a kernel or of the whole run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Figures {
-    /// Core cycles.
+    /// Simulated core cycles.
     pub cycles: u64,
     /// Instructions issued, one for up to 32 lanes.
     pub warp_instructions: u64,
@@ -316,33 +317,32 @@ pub struct Figures {
     pub thread_instructions: u64,
     /// Thread instructions per core cycle.
     pub ipc: f64,
-    /// L1 data caches.
+    /// Figures of all L1 data caches.
     pub l1d: CacheFigures,
-    /// L2.
+    /// Figures of all L2 banks.
     pub l2: CacheFigures,
-    /// DRAM.
+    /// Figures of all DRAM channels.
     pub dram: DramFigures,
-    /// Stalls of memory and network; `None` for a kernel that shared the machine.
+    /// Stalls at the memory system; `None` for a kernel that shared the machine.
     #[serde(default)]
     pub contention: ContentionFigures,
-    /// Shares of the scheduler cycles by cause, issue included; they sum to 1. Empty for a kernel
-    /// that shared the machine.
+    /// Fractions of the scheduler cycles by cause, including issue; their sum is 1. Empty for a
+    /// kernel that shared the machine.
     pub stalls: BTreeMap<String, f64>,
-    /// Every counter of the registry by its name.
+    /// Counters of the registry by name.
     pub statistics: Counts,
     /// Energy, where an energy preset was given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub energy: Option<EnergyReport>,
-    /// The same apart by SM and by memory partition, where it was asked for.
+    /// Counters of each SM and memory partition, if these were requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parts: Option<Parts>,
 }
 
-/// Counters of the registry by their names; those that are 0 are left out.
+/// Counters of the registry by name; counters that are 0 are left out.
 pub type Counts = BTreeMap<String, u64>;
 
-/// Adds counts of a later stretch of time, or of another part: peaks take the larger value, all
-/// others add up.
+/// Adds counts of a later time or of another part: peaks take the larger value, all others add up.
 pub fn accumulate(sum: &mut Counts, more: &Counts) {
     for (name, value) in more {
         let total = sum.entry(name.clone()).or_default();
@@ -353,40 +353,46 @@ pub fn accumulate(sum: &mut Counts, more: &Counts) {
     }
 }
 
-/// Whether a counter of this name, or the array that it is an element of, is a [`crate::Peak`].
+/// True if `name` is the name of a [`crate::Peak`], or of an element of an array of them.
 pub fn is_peak(name: &str) -> bool {
     name.split('.').any(|word| word.ends_with(PEAK_SUFFIX))
 }
 
-/// Counters of one kind of part, in the order of the parts' numbers.
+/// Counters of each part of the machine, by kind of part and in the order of its numbers.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Parts {
-    /// By SM: the pipeline and its caches.
+    /// Counters of each SM: pipeline and caches.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sms: Vec<Counts>,
-    /// By L2 bank (sub-partition): its edges and L2.
+    /// Counters of each L2 bank (sub-partition), with its queues.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub banks: Vec<Counts>,
-    /// By memory channel: DRAM. Bank `b` belongs to channel `b * channels / banks`.
+    /// Counters of the DRAM of each channel. Bank `b` belongs to channel `b * channels / banks`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub channels: Vec<Counts>,
-    /// By network, towards L2 and towards SMs: the local crossbar's buffers.
+    /// Counters of the network towards L2 and of that towards SMs: buffers of the local crossbar.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub networks: Vec<Counts>,
 }
 
+<<<<<<< HEAD
 /// A time series: what was counted in each window. A window ends with the first step of the
 /// machine (`gpu.link_cycles`) that reaches its length.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+=======
+/// Time series: counts of each window. A window ends with the first step of the machine
+/// (`gpu.link_cycles`) that reaches its length.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+>>>>>>> main
 pub struct Series {
-    /// Length that was asked for, in core cycles.
+    /// Requested length of a window in core cycles.
     pub window_cycles: u64,
-    /// First core cycle of each window.
+    /// First core cycle of each window in order.
     pub start: Vec<u64>,
-    /// Core cycle after the last of each window.
+    /// Core cycle after the last one of each window.
     pub end: Vec<u64>,
-    /// Counts of each window by the registry's names, with `sm3:`, `bank0:` or `channel1:` before
-    /// those of one part; what is 0 in every window is left out.
+    /// Counts of each window by name, with a prefix such as `sm3:`, `bank0:` or `channel1:` for
+    /// those of one part. Counters that are 0 in every window are left out.
     pub columns: BTreeMap<String, Vec<u64>>,
     /// Mean power in watts in each window, by component and in all (`total`), where an energy
     /// preset was given.
@@ -394,12 +400,12 @@ pub struct Series {
     pub watts: BTreeMap<String, Vec<f64>>,
 }
 
-/// One launch.
+/// Result of one launch of a kernel.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct KernelReport {
-    /// Kernel's name in its module.
+    /// Name of the kernel in its module.
     pub name: String,
-    /// Blocks.
+    /// Blocks of the grid.
     pub grid: Size,
     /// Threads of a block.
     pub block: Size,
@@ -409,136 +415,138 @@ pub struct KernelReport {
     pub shared_bytes: u32,
     /// Blocks that fit one SM at a time.
     pub blocks_per_sm: u32,
-    /// What keeps that number down: `threads`, `registers`, `shared-memory`, `block-slots`,
+    /// Resource that limits this number: `threads`, `registers`, `shared-memory`, `block-slots`,
     /// `grid` or `cap`.
     pub occupancy_limit: String,
-    /// Registers' worth of storage that a warp takes while it is switched out (`sm.context`), of
-    /// `registers_per_thread`; none where it never waits for global memory nor at a barrier.
+    /// Storage of a warp that is switched out (`sm.context`), in registers per thread; `None` if
+    /// the kernel never waits for global memory or at a barrier.
     pub context_registers: Option<u32>,
-    /// How contexts were switched, where `sm.context` says so.
+    /// Context switching of the kernel, if `sm.context` enables it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<ContextReport>,
-    /// What it did: where others were in flight meanwhile, what can be told apart of it.
+    /// Figures of the kernel; if others were in flight at the same time, only those that are
+    /// counted by kernel.
     #[serde(flatten)]
     pub figures: Figures,
-    /// Whose it is and when it ran, where kernels may run at once.
+    /// Process and times of the kernel, if kernels may run concurrently.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub concurrent: Option<Concurrent>,
-    /// Which of its blocks were timed, where a part was asked for.
+    /// Blocks that were timed, if sampling was requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sample: Option<SampleReport>,
 }
 
-/// Whose a kernel is that may run beside others, and when it ran.
+/// Process and times of a kernel that may run concurrently with others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Concurrent {
-    /// Position in `processes`.
+    /// Index of the process in `processes`.
     pub process: u32,
-    /// Stream of the process.
+    /// Stream of the process, by number.
     pub stream: u32,
     /// Core cycle of its launch.
     pub launched_at: u64,
     /// Core cycle in which its first block started.
     pub started_at: u64,
-    /// It was halted because its process had reached its target.
+    /// True if the kernel was halted because its process had reached its target.
     pub halted: bool,
 }
 
-/// What became of one program of several.
+/// Result of one program of a run with several.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ProcessReport {
-    /// Its name.
+    /// Name of the program.
     pub name: String,
-    /// Core cycle in which it started.
+    /// Core cycle in which the program started.
     pub arrived_at: u64,
-    /// Core cycle in which it ended or reached its target; none if the run was cut before.
+    /// Core cycle in which the program ended or reached its target; `None` if the run ended
+    /// earlier.
     pub ended_at: Option<u64>,
-    /// Thread instructions that it was to reach.
+    /// Target of the program in thread instructions, if it has one.
     pub target: Option<u64>,
-    /// Times that its program came to its end.
+    /// Number of times that the program ran to its end.
     pub runs: u64,
-    /// Kernels that ended.
+    /// Number of kernels that ended.
     pub launches: u64,
-    /// Warp instructions, those issued before it was halted included.
+    /// Warp instructions, including those issued before a kernel was halted.
     pub warp_instructions: u64,
-    /// Thread instructions from its start to its end.
+    /// Thread instructions from start to end.
     pub thread_instructions: u64,
-    /// Core cycles from its start to its end.
+    /// Core cycles from start to end.
     pub cycles: u64,
     /// Thread instructions per core cycle of that time.
     pub ipc: f64,
-    /// L1 data caches, its own accesses.
+    /// Figures of the L1 data caches for accesses of this program.
     pub l1d: CacheFigures,
-    /// L2, its own accesses.
+    /// Figures of L2 for accesses of this program.
     pub l2: CacheFigures,
-    /// Accesses of L2.
+    /// L2 accesses of this program.
     pub l2_accesses: u64,
-    /// Cycles of function units' intake that its instructions took, by kind of unit.
+    /// Initiation intervals of the program's instructions, summed in cycles, by kind of unit.
     pub pipe_cycles: BTreeMap<String, u64>,
-    /// 32-bit registers that its blocks held, times the core cycles for which they did.
+    /// Sum over core cycles of the 32-bit registers that the program's blocks held.
     pub register_cycles: u64,
-    /// The same of bytes of shared memory.
+    /// Sum over core cycles of the bytes of shared memory that the program's blocks held.
     pub shared_byte_cycles: u64,
-    /// Its blocks that an SM took while it held a block of another process.
+    /// Number of the program's blocks that started on an SM with a block of another process.
     #[serde(default)]
     pub joined_blocks: u64,
 }
 
-/// A decision of the multiprogramming policy.
+/// Decision of the multiprogramming policy.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DecisionReport {
-    /// Core cycle.
+    /// Core cycle of the decision.
     pub cycle: u64,
-    /// `profile`, `shared` or `spatial`.
+    /// Kind of the decision: `profile`, `shared` or `spatial`.
     pub verdict: String,
-    /// Processes of the kernels that it is about.
+    /// Processes of the kernels concerned, as indices in `processes`.
     pub processes: Vec<u32>,
-    /// Blocks on an SM of each, where SMs are shared.
+    /// Blocks of each kernel on an SM, if SMs are shared.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub blocks: Vec<u32>,
-    /// What each is expected to do with 1, 2, 3 blocks on an SM, in parts of its best.
+    /// Predicted performance of each kernel with 1, 2, 3 ... blocks on an SM, relative to its best.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub curves: Vec<Vec<f64>>,
 }
 
-/// How the contexts of a kernel were switched.
+/// Context switching of a kernel.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ContextReport {
-    /// Most blocks on an SM above `blocks_per_sm`.
+    /// Largest number of blocks on an SM above `blocks_per_sm`.
     pub extra_blocks: u32,
-    /// What goes alone: `warp` or `block`.
+    /// Unit of switching: `warp` or `block`.
     pub level: String,
-    /// L1D had to hold contexts.
+    /// True if L1D held contexts.
     pub l1d: bool,
-    /// Why there are no extra blocks.
+    /// Reason why there are no extra blocks, if there are none.
     pub refusal: Option<String>,
 }
 
-/// The whole run.
+/// Figures of the whole run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Totals {
-    /// Launches.
+    /// Number of launches.
     pub launches: u64,
-    /// What they did together.
+    /// Figures of all launches together.
     #[serde(flatten)]
     pub figures: Figures,
-    /// Cycles of all launches where not all blocks of some were timed.
+    /// Estimated cycles of all launches, if blocks of some were not timed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub estimate: Option<Estimate>,
 }
 
-/// One comparison of an output with its reference.
+/// Comparison of an output with its reference.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CheckReport {
-    /// What was compared.
+    /// Name of the output.
     pub name: String,
-    /// It agreed.
+    /// True if the output agreed with the reference.
     pub passed: bool,
-    /// The first difference, or what was compared.
+    /// Description of the first difference, or of what was compared.
     pub detail: String,
 }
 
-/// Shares of counts by cause, in a form that sums to 1; nothing counted gives no shares.
+/// Fractions of counts by cause, whose sum is 1; empty if all counts are 0.
 pub fn shares<'a>(counts: impl IntoIterator<Item = (&'a str, u64)>) -> BTreeMap<String, f64> {
     let counts: Vec<_> = counts.into_iter().collect();
     let total: u64 = counts.iter().map(|(_, count)| count).sum();
@@ -549,12 +557,13 @@ pub fn shares<'a>(counts: impl IntoIterator<Item = (&'a str, u64)>) -> BTreeMap<
     counts.into_iter().map(share).collect()
 }
 
-/// `part / whole`, unless there is no whole.
+/// Quotient of `part` and `whole`; `None` if `whole` is 0.
 pub fn ratio(part: u64, whole: u64) -> Option<f64> {
     (whole != 0).then(|| part as f64 / whole as f64)
 }
 
 #[cfg(test)]
+<<<<<<< HEAD
 mod tests {
     use super::*;
 
@@ -709,3 +718,6 @@ mod tests {
         assert!(shares([("a", 0)]).is_empty());
     }
 }
+=======
+mod tests;
+>>>>>>> main

@@ -1,43 +1,44 @@
-//! Launches of which not all blocks were timed: what was, and what all would have taken.
+//! Sampled launches, of which not all blocks were timed, and the estimate of the cycles of all.
 //!
-//! The estimate takes every stretch of timed blocks for one observation of how many core cycles a
-//! block adds to the launch, and the stretches for independent of each other: its interval is
-//! Student's, as for any mean of few observations. It knows nothing of blocks that were not seen.
+//! Each stretch of timed blocks is one observation of the core cycles that a block adds to the
+//! launch. Stretches are taken as independent of each other, so that the confidence interval is
+//! Student's for a mean of few observations. The estimate knows nothing of blocks outside of them.
 
 use serde::{Deserialize, Serialize};
 
-/// Which blocks of a launch were timed.
+/// Report of the blocks of a launch that were timed.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SampleReport {
-    /// Blocks that were timed; cycles and counters are of them. All, if the grid was too small for
-    /// stretches.
+    /// Number of blocks that were timed, which cycles and counters refer to. All blocks, if the
+    /// grid was too small for stretches.
     pub blocks_timed: u64,
-    /// Blocks that were executed, those among them: all, unless the run ended before.
+    /// Number of blocks that were executed, timed or not: all, unless the run ended earlier.
     pub blocks: u64,
-    /// Blocks of the grid.
+    /// Number of blocks of the grid.
     #[serde(default)]
     pub grid_blocks: u64,
-    /// Thread instructions of all of them.
+    /// Thread instructions of all blocks executed.
     pub thread_instructions: u64,
-    /// What all would have taken, if enough stretches were timed to say so, the launch came to its
-    /// end, and no other was in flight meanwhile.
+    /// Estimated cycles of all blocks. Present if enough stretches were timed, the launch ended,
+    /// and no other launch was in flight at the same time.
     pub estimate: Option<Estimate>,
 }
 
-/// Core cycles that were not all simulated.
+/// Estimated core cycles of a launch of which not all blocks were timed.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Estimate {
-    /// Expected core cycles.
+    /// Expected number of core cycles.
     pub cycles: f64,
-    /// Half the width of the 95 % confidence interval around them.
+    /// Half of the width of the 95 % confidence interval.
     pub margin: f64,
-    /// Stretches that the estimate rests on.
+    /// Number of stretches that were observed.
     pub stretches: u64,
 }
 
 impl Estimate {
-    /// What `skipped` blocks add to `cycles`, from the cycles that a block added in each of some
-    /// stretches. `None` from fewer than two.
+    /// Estimates the cycles of a launch with `skipped` blocks beside those that took `cycles`.
+    /// `per_block` has the cycles that a block added in each stretch; `None` if there are fewer
+    /// than two stretches.
     pub fn new(cycles: u64, skipped: u64, per_block: &[f64]) -> Option<Self> {
         let n = per_block.len();
         if n < 2 {
@@ -53,7 +54,7 @@ impl Estimate {
         })
     }
 
-    /// Cycles known and estimated, one after the other.
+    /// Sum of `known` cycles and of the estimated cycles of launches, which run one after another.
     pub fn sum(known: u64, parts: &[Self]) -> Self {
         Self {
             cycles: known as f64 + parts.iter().map(|part| part.cycles).sum::<f64>(),
@@ -62,21 +63,22 @@ impl Estimate {
         }
     }
 
-    /// The margin as a share of the cycles.
+    /// Margin as a fraction of the cycles.
     pub fn relative_margin(&self) -> f64 {
         self.margin / self.cycles.max(1.0)
     }
 }
 
-/// The 97.5 % quantile of Student's t distribution for some degrees of freedom, at least one.
+/// Quantile of 97.5 % of Student's t distribution for at least one degree of freedom.
 fn quantile(freedom: usize) -> f64 {
-    /// For 1 to 30, to three digits, as any table has them.
+    /// Quantiles for 1 to 30 degrees of freedom, to three digits.
     const TABLE: [f64; 30] = [
         12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160,
         2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056,
         2.052, 2.048, 2.045, 2.042,
     ];
-    // Cornish and Fisher's first terms around the normal quantile: three digits above 30.
+    // First terms of the Cornish-Fisher expansion around the normal quantile, exact to three digits
+    // above 30.
     let (z, n) = (1.959_964, freedom as f64);
     let further = z + (z * z * z + z) / (4.0 * n);
     TABLE.get(freedom - 1).copied().unwrap_or(further)

@@ -1,33 +1,33 @@
-//! What warps do over time, for timelines: changes of their states, with the core cycle.
+//! Timelines of warps: changes of their activities, with the core cycle.
 
-/// What a warp does.
+/// Activity of a warp in a timeline.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Activity {
-    /// There is no warp.
+    /// No warp is there.
     #[default]
     None,
-    /// It can issue, or waits for a result that is soon there.
+    /// The warp can issue, or waits for a result of an execution unit.
     Runs,
-    /// Its next instruction waits for a load from beyond shared memory.
+    /// The next instruction waits for a load other than from shared memory.
     WaitsForMemory,
-    /// It waits at a barrier.
+    /// The warp waits at a barrier.
     WaitsAtBarrier,
-    /// It waits behind a fence or for an atomic.
+    /// The warp waits for a fence or for an atomic.
     WaitsForOrder,
-    /// It has ended; its last stores are on their way.
+    /// The warp has ended; something of it, such as a store, is outstanding.
     Ends,
-    /// Its context moves out.
+    /// The context of the warp moves out.
     MovesOut,
-    /// It is switched out and waits.
+    /// The warp is switched out and waits.
     Out,
-    /// It is switched out and could go on.
+    /// The warp is switched out and could continue.
     OutReady,
-    /// Its context moves in.
+    /// The context of the warp moves in.
     MovesIn,
 }
 
 impl Activity {
-    /// Its name in a timeline; `None` where there is nothing to show.
+    /// Name of the activity in a timeline; `None` if there is nothing to show.
     pub const fn name(self) -> Option<&'static str> {
         Some(match self {
             Self::None => return None,
@@ -44,28 +44,28 @@ impl Activity {
     }
 }
 
-/// A warp's row in a timeline begins to show something else.
+/// Change of the activity that a row of a timeline shows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TraceEvent {
-    /// Core cycle.
+    /// Core cycle of the change.
     pub at: u64,
-    /// SM.
+    /// Number of the SM.
     pub sm: u16,
-    /// Warp slot of the SM, or warp context where contexts are switched.
+    /// Warp slot of the SM, or warp context if contexts are switched.
     pub row: u16,
     /// Rank of the block in its grid.
     pub block: u64,
-    /// Number of the warp in its block.
+    /// Number of the warp within its block.
     pub warp: u32,
-    /// What it does from now on.
+    /// Activity from this cycle on.
     pub activity: Activity,
 }
 
-/// A run's timeline: events in order of SM, then of time.
+/// Timeline of a run: events in order of SM, then of time.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Trace {
-    /// Changes.
+    /// Changes of activities.
     pub events: Vec<TraceEvent>,
-    /// Core cycle at which it ends.
+    /// Core cycle at which the timeline ends.
     pub end: u64,
 }

@@ -1,17 +1,17 @@
-//! Time series: what was counted in each window of a fixed number of cycles.
+//! Time series: counts of windows with a fixed number of cycles.
 
 use crate::Counters;
 use warploom_base::Cycle;
 
-/// Counters at one moment, of one part or of many.
+/// State of the counters of one or of several parts at one time.
 pub trait Snapshot: Clone + Default {
-    /// What was counted since `earlier`, a former state of the same counters or the default.
+    /// Returns the counts since `earlier`, an earlier state of the same counters or the default.
     fn since(&self, earlier: &Self) -> Self;
 
-    /// Every counter by its full name, always the same names in the same order.
+    /// Full names and values of all counters; names and order are always the same.
     fn named(&self) -> Vec<(String, u64)>;
 
-    /// The values alone, in the same order.
+    /// Values of all counters, in the order of `named`.
     fn values(&self) -> Vec<u64>;
 }
 
@@ -29,19 +29,19 @@ impl<C: Counters> Snapshot for C {
     }
 }
 
-/// What was counted between two moments.
+/// Counts of one window of time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Window<S> {
-    /// First cycle.
+    /// First cycle of the window.
     pub start: Cycle,
-    /// One past the last cycle.
+    /// Cycle after the last one of the window.
     pub end: Cycle,
-    /// Counts within it.
+    /// Counts within the window.
     pub counts: S,
 }
 
-/// Cuts running counters into windows. The windows' counts add up to the last state recorded; a
-/// [`crate::Peak`] is the largest value up to the window's end.
+/// Recorder that divides running counters into windows. The counts of the windows add up to the
+/// last state recorded. A [`crate::Peak`] is the largest value up to the end of the window.
 #[derive(Clone, Debug)]
 pub struct Windows<S> {
     cycles_per_window: Cycle,
@@ -51,7 +51,8 @@ pub struct Windows<S> {
 }
 
 impl<S: Snapshot> Windows<S> {
-    /// A recorder with windows of `cycles_per_window` cycles (at least one), from cycle 0.
+    /// Creates a recorder with windows of `cycles_per_window` cycles, from cycle 0 on. Panics if
+    /// that is 0.
     pub fn new(cycles_per_window: Cycle) -> Self {
         assert!(cycles_per_window > 0, "a window has at least one cycle");
         Self {
@@ -62,14 +63,15 @@ impl<S: Snapshot> Windows<S> {
         }
     }
 
-    /// The cycle at whose beginning the running window is complete.
+    /// Cycle at whose beginning the current window is complete.
     #[inline]
     pub fn due(&self) -> Cycle {
         self.start + self.cycles_per_window
     }
 
-    /// Closes the running window at the beginning of cycle `now`, counters standing at `total`.
-    /// Called when `now` reaches [`Self::due`], and once at the end for what is left.
+    /// Closes the current window at the beginning of cycle `now`, at which the counters are
+    /// `total`. To be called when `now` reaches [`Self::due`], and once at the end for the last
+    /// window.
     pub fn close(&mut self, now: Cycle, total: &S) {
         if now == self.start {
             return;
@@ -83,12 +85,12 @@ impl<S: Snapshot> Windows<S> {
         self.at_start = total.clone();
     }
 
-    /// Complete windows, oldest first.
+    /// Windows closed so far, oldest first.
     pub fn windows(&self) -> &[Window<S>] {
         &self.windows
     }
 
-    /// The same by column: each counter's name with its value in every window.
+    /// Windows by column: the name of each counter with its value in every window.
     pub fn columns(&self) -> Vec<(String, Vec<u64>)> {
         let Some(first) = self.windows.first() else {
             return Vec::new();
