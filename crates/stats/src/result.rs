@@ -375,15 +375,9 @@ pub struct Parts {
     pub networks: Vec<Counts>,
 }
 
-<<<<<<< HEAD
-/// A time series: what was counted in each window. A window ends with the first step of the
-/// machine (`gpu.link_cycles`) that reaches its length.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-=======
 /// Time series: counts of each window. A window ends with the first step of the machine
 /// (`gpu.link_cycles`) that reaches its length.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
->>>>>>> main
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Series {
     /// Requested length of a window in core cycles.
     pub window_cycles: u64,
