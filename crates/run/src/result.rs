@@ -50,7 +50,6 @@ impl Summary {
             processes: Vec::new(),
             decisions: Vec::new(),
             totals: MachineCounters::default(),
-            energy: None,
             parts: None,
             series: None,
             sm_filter_checks: Vec::new(),
@@ -125,7 +124,7 @@ impl Summary {
             start,
             end,
             columns: recording.columns.into_iter().filter(counted).collect(),
-            watts: BTreeMap::new(),
+            watts: std::collections::BTreeMap::new(),
         });
     }
 
@@ -291,6 +290,7 @@ pub(crate) fn figures(cycles: u64, counters: &MachineCounters) -> Figures {
         ),
         stalls: shares(causes),
         statistics: counts(counters.named()),
+        energy: None,
         parts: None,
     }
 }
