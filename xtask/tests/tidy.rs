@@ -11,8 +11,8 @@ const MAX_COLUMNS: usize = 100;
 
 /// Crates that know neither files nor clocks: all below `run`, and those that only compute.
 const PURE: &[&str] = &[
-    "base", "diag", "stats", "config", "ptx", "ir", "regalloc", "exec", "policy", "mem", "noc",
-    "sm", "gpu", "report",
+    "base", "diag", "stats", "config", "ptx", "ir", "lower", "regalloc", "exec", "policy", "mem",
+    "noc", "sm", "gpu", "report",
 ];
 /// The one file of `lab` that reads and writes.
 const STORE: &str = "crates/lab/src/store.rs";

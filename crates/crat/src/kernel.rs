@@ -58,7 +58,7 @@ impl Kernel {
         name: &str,
         block: [u32; 3],
     ) -> Result<Self, Refusal> {
-        let lowered = warploom_ir::lower(&module, source)?;
+        let lowered = warploom_lower::lower(&module, source)?;
         let mut refused = lowered.refused.into_iter();
         if let Some((_, why)) = refused.find(|(refused, _)| refused == name) {
             return Err(Refusal::Program(why));

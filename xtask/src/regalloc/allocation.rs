@@ -34,7 +34,7 @@ impl Program {
 
     /// By kernel: registers of a launch that names none.
     pub fn estimates(&self) -> Result<BTreeMap<String, u32>> {
-        let lowered = warploom_ir::lower(&self.module, &self.source);
+        let lowered = warploom_lower::lower(&self.module, &self.source);
         let lowered = lowered.map_err(|why| self.error(&why))?;
         let of = |kernel: warploom_ir::Program| (kernel.name, kernel.registers_per_thread);
         Ok(lowered.kernels.into_iter().map(of).collect())

@@ -8,7 +8,8 @@ use warploom_exec::{
     BlockState, DeviceMemory, Env, LaunchContext, LaunchSpec, MemPort, StepOut, WarpState,
     WriteLog, step,
 };
-use warploom_ir::{Program, lower};
+use warploom_ir::Program;
+use warploom_lower::lower;
 
 /// Words of the array that kernels read, all small.
 pub const WORDS: usize = 1024;
