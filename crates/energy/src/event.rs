@@ -52,13 +52,8 @@ impl Event {
     pub const ALL: &'static [Self] = &[
         event!("decode", Decode, "Warp instructions decoded.", |a| a
             .count("sm.decoded")),
-        event!(
-            "schedule",
-            Scheduler,
-            "Warp instructions decoded, without an instruction that is decoded together with a \
-             floating-point one before it and is none itself.",
-            |a| a.count("sm.decoded_to_schedule")
-        ),
+        event!("schedule", Scheduler, "Warp instructions decoded.", |a| a
+            .count("sm.decoded")),
         event!("l1i_hit", L1i, "Fetches that hit.", |a| a
             .hits("l1i", &FETCH)),
         event!("l1i_miss", L1i, "Fetches that miss.", |a| a

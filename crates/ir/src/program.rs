@@ -5,6 +5,7 @@ use crate::contexts::UNIT_BYTES;
 use crate::inst::{Dst, Inst, Reg, Src};
 use crate::matrix::Mma;
 use crate::op::{Op, SystemCall};
+use crate::unit::Unit;
 use std::ops::Range;
 use warploom_base::Pc;
 use warploom_diag::Diagnostics;
@@ -241,6 +242,10 @@ pub enum MemClass {
 pub struct InstFacts {
     /// Kind of work.
     pub class: InstClass,
+    /// The execution unit whose energy it uses; none of branches, barriers and accesses to memory.
+    pub unit: Option<Unit>,
+    /// Source operands that are no registers.
+    pub other_operands: u8,
     /// Scoreboard entries read, guard and address registers included (see [`Program::score_len`]).
     pub reads: Vec<u16>,
     /// Scoreboard entries written.
