@@ -1,6 +1,7 @@
 //! The validated specification of a GPU. Defaults and meanings follow GPGPU-Sim 3.2.2's GTX480
 //! configuration unless a key says otherwise.
 
+use crate::cache_policies::{L1dAllocation, Replacement};
 use crate::policies::{BlockScheduler, Context, Multiprogram, SmFilter, WarpScheduler};
 
 /// A whole GPU.
@@ -136,6 +137,8 @@ pub struct SmSpec {
     pub warp_scheduler: WarpScheduler,
     /// What is done with warps that wait long.
     pub context: Context,
+    /// Reads that miss L1D and take a line of it.
+    pub l1d_allocation: L1dAllocation,
     /// Instructions one scheduler may take from one warp in a cycle.
     pub max_issue_per_warp: u32,
     /// The second instruction of a dual issue must use another kind of unit.
@@ -355,15 +358,6 @@ pub struct CacheSpec {
     pub port_bytes: u32,
     /// Share of dirty lines in percent below which clean lines are replaced first (4.x).
     pub write_ratio_percent: u32,
-}
-
-/// Replacement policies.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Replacement {
-    /// Least recently used.
-    Lru,
-    /// First in first out.
-    Fifo,
 }
 
 /// Write policies (docs/model/caches.md, Write policies).
