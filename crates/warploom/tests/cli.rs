@@ -2,6 +2,7 @@
 //! compared with snapshots; commands that touch files run in a folder of their own.
 
 mod app;
+mod energy;
 mod examples;
 mod support;
 
