@@ -1,8 +1,11 @@
-//! The command as a user meets it: help, lists, errors with their exit status, runs. Text is
-//! compared with snapshots; commands that touch files run in a folder of their own.
+//! Tests of the command from a user's view: help, lists, errors with their exit status, runs. Text
+//! is compared with snapshots. Commands that access files run in folders of their own.
 
 mod app;
+mod check;
+mod energy;
 mod examples;
+mod runs;
 mod support;
 
 use support::{json, output, refusal, warploom_in};
@@ -106,7 +109,7 @@ fn a_gpu_has_a_data_sheet() {
     assert!((rate(&narrow["noc"]["per_direction"]) - 307.2).abs() < 1e-6);
 }
 
-/// A folder `SM2_GTX480` with GPGPU-Sim 4.2's configuration of that name, with `more` behind it.
+/// A folder `SM2_GTX480` with GPGPU-Sim 4.2's configuration of that name, followed by `more`.
 fn gpgpusim_folder(more: &str) -> tempfile::TempDir {
     let files = concat!(env!("CARGO_MANIFEST_DIR"), "/../config/testdata/gpgpusim/");
     let text = |name: &str| std::fs::read_to_string(format!("{files}{name}")).unwrap();
@@ -294,7 +297,8 @@ fn bad_usage_is_refused_with_status_2() {
     );
 }
 
-/// Outputs are right whichever launches are timed, and the result has those that are.
+/// Outputs are correct for any selection of timed launches, and the result contains those that are
+/// timed.
 #[test]
 fn kernels_are_timed_by_name() {
     let run = |more: &[&str]| {
@@ -401,7 +405,7 @@ fn a_launch_file_runs_checks_and_dumps() {
     let dumped = std::fs::read(folder.path().join("c.npy")).unwrap();
     let last = f32::from_le_bytes(dumped[dumped.len() - 4..].try_into().unwrap());
     assert_eq!(last, 999.5);
-    // What was dumped is what must come out the next time.
+    // The dumped output is the expected output of the next run.
     let expect = "buffer = \"c\"\nnpy = \"c.npy\"";
     let again = VECTOR_ADD.replace("buffer = \"b\"\nconstant = 0.5", expect);
     std::fs::write(folder.path().join("run.toml"), &again).unwrap();
@@ -439,7 +443,7 @@ fn what_a_mix_cannot_do_is_said() {
     assert_eq!(ran.status, 0, "{}{}", ran.out, ran.err);
     assert!(ran.out.contains("slowdown"), "{}", ran.out);
     assert_eq!(
-        ran.out.matches(" by fewer blocks x ").count(),
+        ran.out.matches(" (fewer blocks) x ").count(),
         2,
         "{}",
         ran.out
@@ -509,191 +513,6 @@ fn what_would_come_to_nothing_is_refused() {
     insta::assert_snapshot!(messages.map(refused).join("\n"));
 }
 
-/// What no GPU could run is the file's fault, what only this one cannot is not.
-#[test]
-fn check_tells_wrong_from_unsupported() {
-    let folder = tempfile::tempdir().unwrap();
-    let head = ".version 7.0\n.target sm_90\n.address_size 64\n.visible .entry k() {\n";
-    let status = |body: &str| {
-        std::fs::write(
-            folder.path().join("k.ptx"),
-            format!("{head}{body}\nret;\n}}\n"),
-        )
-        .unwrap();
-        warploom_in(folder.path(), &["check", "k.ptx"]).status
-    };
-    assert_eq!(status("DONE:"), 0);
-    assert_eq!(status("bra DUNE;\nDONE:"), 2);
-    assert_eq!(status("wgmma.fence.sync.aligned;"), 1);
-}
-
-/// A function that no kernel reaches refuses none, but is told of.
-#[test]
-fn check_tells_of_functions_that_no_kernel_reaches() {
-    let folder = tempfile::tempdir().unwrap();
-    let check = |body: &str| {
-        let text = format!(
-            ".version 8.0\n.target sm_90\n.address_size 64\n.func f() {{\n{body}\nret;\n}}\n\
-             .visible .entry k() {{ ret; }}\n"
-        );
-        std::fs::write(folder.path().join("k.ptx"), text).unwrap();
-        let launch = [
-            "run", "k.ptx", "--kernel", "k", "--grid", "1", "--block", "1",
-        ];
-        assert_eq!(warploom_in(folder.path(), &launch).status, 0, "{body}");
-        let ran = warploom_in(folder.path(), &["check", "k.ptx"]);
-        (ran.status, ran.out)
-    };
-    assert_eq!(check("").0, 0);
-    let (status, out) = check("add.s32 %r1, %r1, 1;");
-    assert!(
-        status == 2 && out.contains("`%r1` is not declared"),
-        "{out}"
-    );
-}
-
-/// Bodies that no GPU takes (as `ptxas` 13.5 says), and some that only this simulator does not.
-#[test]
-fn check_refuses_what_run_refuses_in_the_same_words() {
-    let folder = tempfile::tempdir().unwrap();
-    let bodies = [
-        "shl.s32 %r1, %r2, 1;",
-        "add.rn.sat.ftz.u32 %f1, %f2, %f2;",
-        "add.s32 %r1, %f1, %r2;",
-        "sqrt.f32 %f1, %f2;",
-        "div.f32 %f1, %f2, %f2;",
-        "cvt.f32.s32 %r1, %r2;",
-        "mad.f32 %f1, %f1, %f1, %f1;",
-        "st.const.u32 [c], %r1;",
-        "add.frob.s32 %r1, %r1, %r1;",
-        "frob.s32 %r1, %r1;",
-        "mov.u32 %r1, %nowhere;",
-        "bra nowhere;",
-        "add.s32 %r1, %r1",
-        "wgmma.fence.sync.aligned;",
-        "cp.async.bulk.wait_group 0;",
-    ];
-    let kernels = bodies.iter().enumerate().map(|(nth, body)| {
-        format!(".visible .entry k{nth}() {{ .reg .f32 %f<3>; .reg .b32 %r<3>;\n{body}\nret; }}\n")
-    });
-    let head = ".version 8.0\n.target sm_90\n.address_size 64\n.const .u32 c;\n";
-    let text = format!(
-        "{head}{}.visible .entry good() {{ ret; }}\n",
-        kernels.collect::<String>()
-    );
-    std::fs::write(folder.path().join("k.ptx"), text).unwrap();
-    let checked = warploom_in(folder.path(), &["check", "k.ptx", "--json"]);
-    assert_eq!(checked.status, 2, "{}", checked.err);
-    let report = json(&checked.out);
-    assert_eq!(report["kernels"][0]["name"], "good");
-    let refused = report["refused"].as_array().unwrap();
-    assert_eq!(refused.len(), bodies.len());
-    for row in refused {
-        let (kernel, reason) = (&row["kernel"], row["reason"].as_str().unwrap().trim_end());
-        let kernel = kernel.as_str().unwrap();
-        let launch = [
-            "run", "k.ptx", "--kernel", kernel, "--grid", "1", "--block", "1",
-        ];
-        let ran = warploom_in(folder.path(), &launch);
-        assert_eq!(ran.status, 2, "{kernel}");
-        assert!(ran.err.contains(reason), "{kernel}: {}\n{reason}", ran.err);
-    }
-    let launch = [
-        "run", "k.ptx", "--kernel", "good", "--grid", "1", "--block", "1",
-    ];
-    assert_eq!(warploom_in(folder.path(), &launch).status, 0);
-}
-
-/// With queues as short as they may be, what is in flight still moves.
-#[test]
-fn the_shortest_queues_let_programs_end() {
-    let least = [
-        ("gtx480", "l1d.miss_queue=2"),
-        ("gtx480", "l2.miss_queue=3"),
-        ("gtx480", "noc.boundary_buffer=5"),
-        ("qv100-volta", "l1d.miss_queue=2"),
-        ("qv100-volta", "l2.miss_queue=2"),
-        ("rtx3070-ampere", "l1d.miss_queue=2"),
-    ];
-    for (gpu, set) in least {
-        for workload in ["spmv", "histogram"] {
-            output(&[
-                "run", workload, "--size", "test", "--gpu", gpu, "--set", set,
-            ]);
-        }
-    }
-}
-
-/// A file cannot be loaded whose variables have no room.
-#[test]
-fn check_loads_what_run_loads() {
-    let folder = tempfile::tempdir().unwrap();
-    let text = ".version 8.0\n.target sm_90\n.address_size 64\n\
-        .const .b8 c[536870912];\n.visible .entry k() { ret; }\n";
-    std::fs::write(folder.path().join("k.ptx"), text).unwrap();
-    let checked = warploom_in(folder.path(), &["check", "k.ptx"]);
-    let launch = [
-        "run", "k.ptx", "--kernel", "k", "--grid", "1", "--block", "1",
-    ];
-    let ran = warploom_in(folder.path(), &launch);
-    assert_eq!((checked.status, ran.status), (2, 2));
-    assert!(checked.err.contains("constant") && ran.err.contains(checked.err.trim()));
-}
-
-#[test]
-fn a_wrong_output_is_status_1() {
-    let folder = folder_with("buffer = \"b\"\nconstant", "buffer = \"c\"\nconstant");
-    let ran = warploom_in(folder.path(), &["run", "run.toml"]);
-    assert_eq!(ran.status, 1, "{}", ran.err);
-    let check = "check c FAILED: 999 of 1000 differ, first at 1: 1.5 instead of 0.5";
-    assert!(ran.out.contains(check), "{}", ran.out);
-}
-
-#[test]
-fn a_fault_is_status_1() {
-    let folder = folder_with("\"c\", 1000]", "\"c\", 1024]");
-    let ran = warploom_in(folder.path(), &["run", "run.toml"]);
-    assert_eq!(ran.status, 1, "{}{}", ran.out, ran.err);
-    assert!(
-        ran.out.contains("FAULT: ") && ran.out.contains("vector_add"),
-        "{}",
-        ran.out
-    );
-}
-
-#[test]
-fn a_cycle_limit_that_was_asked_for_is_no_failure() {
-    let ran = output(&["run", "vectoradd", "--size", "test", "--max-cycles", "50"]);
-    assert!(ran.contains("stopped at --max-cycles 50"), "{ran}");
-}
-
-#[test]
-fn a_ptx_file_runs_from_the_command_line() {
-    let folder = folder_with("", "");
-    let launch = [
-        "run",
-        "kernel.ptx",
-        "--kernel",
-        "vector_add",
-        "--grid",
-        "4",
-        "--block",
-        "256",
-    ];
-    let inputs = ["--arg", "f32[1000]=iota", "--arg", "f32[1000]=0.5"];
-    let others = ["--arg", "f32[1000]", "--arg", "1000", "--json"];
-    let ran = warploom_in(
-        folder.path(),
-        &[&launch[..], &inputs[..], &others[..]].concat(),
-    );
-    assert_eq!(ran.status, 0, "{}", ran.err);
-    let result = json(&ran.out);
-    assert_eq!(result["kernels"][0]["grid"], serde_json::json!([4, 1, 1]));
-    // The same launch as the file's: the same memory in the end, so the same digest.
-    let file = warploom_in(folder.path(), &["run", "run.toml", "--json"]);
-    assert_eq!(result["digest"], json(&file.out)["digest"]);
-}
-
 #[test]
 fn bad_launches_from_the_command_line_are_refused() {
     let folder = folder_with("", "");
@@ -728,53 +547,4 @@ fn bad_launches_from_the_command_line_are_refused() {
         ]
         .join("\n")
     );
-}
-
-#[test]
-fn results_are_the_same_twice_and_for_any_number_of_threads() {
-    let folder = tempfile::tempdir().unwrap();
-    let run = |threads: &str, file: &str| {
-        let target = ["run", "transpose", "--size", "test"];
-        let options = ["--threads", threads, "--stats", file];
-        let ran = warploom_in(folder.path(), &[&target[..], &options[..]].concat());
-        assert_eq!(ran.status, 0, "{}{}", ran.out, ran.err);
-        json(&std::fs::read_to_string(folder.path().join(file)).unwrap())
-    };
-    let first = run("1", "1.json");
-    assert_eq!(first["digest"], run("1", "1.json")["digest"]);
-    assert_eq!(first["digest"], run("2", "2.json")["digest"]);
-    let stalls = first["totals"]["stalls"].as_object().unwrap().values();
-    let sum: f64 = stalls.map(|share| share.as_f64().unwrap()).sum();
-    assert!((sum - 1.0).abs() < 1e-9, "{sum}");
-    let command = first["command"].as_str().unwrap();
-    assert!(
-        command.starts_with("warploom run transpose --size test"),
-        "{command}"
-    );
-}
-
-#[test]
-fn an_abbreviation_of_a_paper_brings_its_registers_and_machine() {
-    let registers = |target: &str| {
-        let args = [
-            "run",
-            target,
-            "--size",
-            "test",
-            "--max-cycles",
-            "100",
-            "--json",
-        ];
-        let ran = warploom_in(std::path::Path::new("."), &args);
-        let result = json(&ran.out);
-        let registers = result["kernels"][0]["registers_per_thread"].clone();
-        (registers, result["gpu"]["name"].clone(), ran.err)
-    };
-    let (count, gpu, note) = registers("slicer/MVP");
-    assert_eq!((count, gpu), (16.into(), "fermi-slicer".into()));
-    let said = "note: slicer/MVP on fermi-slicer, the machine of the paper; --gpu names another\n";
-    assert_eq!(note, said);
-    let (count, gpu, note) = registers("spmv");
-    assert_ne!(count, 16);
-    assert_eq!((gpu, note), ("gtx480".into(), String::new()));
 }

@@ -1,5 +1,7 @@
 //! Tests of single instructions and of small programs, on the lanes of one warp.
 
+mod atomic;
+mod barrier;
 mod convert;
 mod divergence;
 mod float;

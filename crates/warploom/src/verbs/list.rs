@@ -1,4 +1,4 @@
-//! `warploom list`.
+//! The verb `warploom list`.
 
 use crate::failure::Failure;
 use crate::output::{print, print_json, width};
@@ -17,22 +17,24 @@ Examples:
   warploom list figures
   warploom list stats --json";
 
-/// List everything there is of a kind, each with what it is and where it comes from
+/// List everything of a kind, with descriptions and sources
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// What to list
+    /// Kind of things to list
     what: Kind,
-    /// Print as JSON
+    /// Print the list as JSON
     #[arg(long)]
     json: bool,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
 enum Kind {
-    /// Presets for --gpu
+    /// Presets of GPUs for --gpu
     Gpus,
-    /// Workloads for run
+    /// Energy presets for --energy
+    Energy,
+    /// Workloads for the verb run
     Workloads,
     /// Schedulers and other policies: the key that chooses them, source, storage, complexity
     Policies,
@@ -40,7 +42,7 @@ enum Kind {
     Stats,
     /// Figures of the papers for reproduce
     Figures,
-    /// Micro-benchmarks for microbench
+    /// Micro-benchmarks for the verb microbench
     Microbenchmarks,
 }
 
@@ -53,6 +55,7 @@ struct Columns {
 pub fn run(args: &Args) -> Result<ExitCode, Failure> {
     let Columns { header, rows } = match args.what {
         Kind::Gpus => gpus(),
+        Kind::Energy => energy(),
         Kind::Workloads => workloads(),
         Kind::Policies => policies(),
         Kind::Stats => stats(),
@@ -79,6 +82,17 @@ fn gpus() -> Columns {
     Columns {
         header: &["name", "about"],
         rows: warploom_config::PRESETS.iter().map(row).collect(),
+    }
+}
+
+fn energy() -> Columns {
+    let row = |row: &warploom_energy::Row| {
+        let preset = warploom_energy::find(row.name).expect("it is in the list");
+        vec![row.name.to_owned(), row.gpus.join(", "), preset.about]
+    };
+    Columns {
+        header: &["name", "gpus", "about"],
+        rows: warploom_energy::PRESETS.iter().map(row).collect(),
     }
 }
 
@@ -119,7 +133,8 @@ fn workloads() -> Columns {
     }
 }
 
-/// What was measured of a workload by itself, and then of the papers' benchmarks where it differs.
+/// Measurement of a workload on its own, followed by those of the papers' benchmarks where they
+/// differ.
 fn measured(workload: &str, what: fn(&Character) -> &'static str) -> String {
     let of = |row: &Character| {
         let target = Target::resolve(row.target);
@@ -135,7 +150,7 @@ fn measured(workload: &str, what: fn(&Character) -> &'static str) -> String {
     all.join("; ")
 }
 
-/// Storage is that of the papers' baseline machine.
+/// Table of policies. Storage is that on the papers' baseline machine.
 fn policies() -> Columns {
     let gtx480 = warploom_config::preset("gtx480").expect("a test resolves every preset");
     let row = |policy: warploom_policy::PolicyInfo| {

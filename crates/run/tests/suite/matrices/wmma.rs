@@ -1,5 +1,5 @@
-//! `wmma`: whole matrices from memory and back, in both orders, with lines further apart than they
-//! are long.
+//! Tests of `wmma`: whole matrices from memory and back, in both orders, with a stride that exceeds
+//! the length of a line.
 
 use super::*;
 
@@ -8,20 +8,21 @@ struct Case {
     shape: (usize, usize, usize),
     from: Ty,
     acc: [Ty; 2],
-    /// a, b, c and d lie in columns.
+    /// Whether a, b, c and d are stored by columns.
     columns: [bool; 4],
 }
 
-/// Elements between the beginnings of two lines.
+/// Number of elements between the beginnings of two lines.
 fn stride(inner: usize, ty: Ty) -> usize {
     inner + 128 / ty.bits
 }
 
-/// Words of a matrix in memory, and how far its lines lie apart.
+/// Words of a matrix in memory, and its stride.
 fn in_memory(matrix: &Matrix, ty: Ty, columns: bool) -> (Vec<u32>, usize) {
-    let (lines, inner) = match columns {
-        true => (matrix.cols, matrix.rows),
-        false => (matrix.rows, matrix.cols),
+    let (lines, inner) = if columns {
+        (matrix.cols, matrix.rows)
+    } else {
+        (matrix.rows, matrix.cols)
     };
     let stride = stride(inner, ty);
     let mut words = vec![0; (lines * stride * ty.bits).div_ceil(256) * 8];
@@ -46,7 +47,7 @@ fn order(columns: bool) -> &'static str {
     if columns { "col" } else { "row" }
 }
 
-/// Registers of a lane (PTX ISA, "Matrix Fragments for WMMA").
+/// Number of a lane's registers (PTX ISA, "Matrix Fragments for WMMA").
 fn registers(case: &Case, elements: usize) -> usize {
     match case.from {
         F16 => 8,
@@ -101,13 +102,7 @@ fn check(case: Case, space: &str) {
     assert!(first <= 40);
     let results = m * n * case.acc[0].bits / 32 / case.acc[0].bits.max(32);
     let d = list(name_of(case.acc[0]), 40, results);
-    let types = match case.from {
-        F16 => format!("{}.{}", case.acc[0].name, case.acc[1].name),
-        from => format!(
-            "{0}.{1}.{1}.{2}",
-            case.acc[0].name, from.name, case.acc[1].name
-        ),
-    };
+    let types = types(&case);
     let rule = if case.from == B1 { ".xor.popc" } else { "" };
     let orders = format!("{}.{}", order(ca), order(cb));
     text += &format!(
@@ -130,11 +125,7 @@ fn check(case: Case, space: &str) {
         &input,
         (lines * apart * case.acc[0].bits).div_ceil(32),
     );
-    let product: fn(i32, i32) -> i32 = match case.from {
-        B1 => |a, b| a ^ b,
-        _ => |a, b| a * b,
-    };
-    let wanted = expected(&a, &b, &c, product);
+    let wanted = expected(&a, &b, &c, product(&case));
     for row in 0..m {
         for col in 0..n {
             let at = place((row, col), cd, apart);
@@ -149,7 +140,24 @@ fn check(case: Case, space: &str) {
     }
 }
 
-/// Copies the input into shared memory, whose address `%r62` gets.
+/// Types in the name of a case's `wmma.mma`.
+fn types(case: &Case) -> String {
+    let [d, c] = case.acc.map(|ty| ty.name);
+    match case.from {
+        F16 => format!("{d}.{c}"),
+        from => format!("{d}.{0}.{0}.{c}", from.name),
+    }
+}
+
+/// Product of two elements: an exclusive or of bits, or a multiplication.
+fn product(case: &Case) -> fn(i32, i32) -> i32 {
+    match case.from {
+        B1 => |a, b| a ^ b,
+        _ => |a, b| a * b,
+    }
+}
+
+/// Code that copies the input into shared memory, with its address in `%r62`.
 fn into_shared(words: usize) -> String {
     assert!(words <= 2048);
     let copy = |first: usize| {
