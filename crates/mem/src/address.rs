@@ -13,13 +13,13 @@ use warploom_config::{ChannelIndex, GpuSpec};
 /// Location of an address in memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Location {
-    /// Memory channel.
+    /// Memory channel of the address.
     pub channel: ChannelId,
     /// L2 bank, numbered over the whole GPU: channel x banks per channel + local number.
     pub sub_partition: SubPartitionId,
     /// DRAM bank within the channel, before any bank hash.
     pub bank: u32,
-    /// DRAM row.
+    /// DRAM row within the bank.
     pub row: u32,
     /// Byte column within the row.
     pub column: u32,

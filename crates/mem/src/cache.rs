@@ -505,7 +505,7 @@ impl Cache {
         self.misses.is_empty() && self.mshrs.is_empty()
     }
 
-    /// Statistics so far.
+    /// Statistics counted so far.
     pub fn counters(&self) -> &CacheCounters {
         &self.counters
     }

@@ -16,7 +16,7 @@ const LINE: u64 = 128;
 /// Lanes of half a warp.
 const HALF: usize = WARP_SIZE / 2;
 
-/// One memory transaction of a warp instruction.
+/// A memory transaction of a warp instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Transaction {
     /// Address of the first byte: a multiple of `bytes`.
@@ -43,7 +43,7 @@ impl Transactions {
     /// Largest number of transactions of one instruction: four local words of each of 32 lanes.
     pub const CAPACITY: usize = 128;
 
-    /// An empty list.
+    /// An empty list of transactions.
     pub const fn new() -> Self {
         const EMPTY: Transaction = Transaction {
             addr: 0,
@@ -70,7 +70,7 @@ impl Transactions {
         self.len == 0
     }
 
-    /// Empties the list.
+    /// Removes all transactions from the list.
     #[inline]
     pub const fn clear(&mut self) {
         self.len = 0;
@@ -517,7 +517,7 @@ pub struct LocalMap {
     pub padded_block_threads: u32,
     /// Number of blocks that fit an SM.
     pub blocks_per_sm: u32,
-    /// Number of SMs.
+    /// Number of SMs of the GPU.
     pub sms: u32,
 }
 

@@ -60,7 +60,7 @@ pub struct DramChannel {
 const UNLIMITED_RETURNS: usize = 1024;
 
 impl DramChannel {
-    /// An idle channel.
+    /// An idle channel of `spec`.
     pub fn new(spec: &GpuSpec) -> Self {
         let dram = &spec.dram;
         let decoder = AddressDecoder::new(spec);

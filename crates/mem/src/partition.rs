@@ -28,8 +28,8 @@ declare_stats! {
         pub arrival_cycles_max: Peak = Cycles, as "max_icnt2mem_latency";
         /// Packets by the logarithm of that time.
         pub packets_by_cycles: [u64; 16] = Packets, as "icnt2mem_lat_table", by [LOG2_BINS];
-        /// The same for packets that were split by sector, counted once for each request made of
-        /// them: where GPGPU-Sim splits a packet its averagemflatency begins anew.
+        /// Core cycles to arrival of packets that were split by sector, counted once for each request
+        /// made of them: where GPGPU-Sim splits a packet its averagemflatency begins anew.
         pub split_cycles: u64 = Cycles;
         /// Requests made of those packets: a sectored L2 takes one a sector.
         pub requests: u64 = Requests;
@@ -42,7 +42,7 @@ declare_stats! {
     }
 }
 
-/// One L2 bank with its queues. Fields that a cycle without work needs come first in memory.
+/// An L2 bank with its queues. Fields that a cycle without work needs come first in memory.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub struct SubPartition {
@@ -399,7 +399,7 @@ impl SubPartition {
         self.has_l2.then(|| self.l2.counters())
     }
 
-    /// Statistics so far.
+    /// Statistics counted so far.
     pub fn counters(&self) -> PartitionCounters {
         PartitionCounters {
             cycles: self.now - self.copied,

@@ -6,9 +6,9 @@ declare_stats! {
     /// Statistics of one network. [`Direction`] names the groups.
     #[derive(Copy)]
     pub struct NocCounters in "noc_to_l2", "noc_to_sm" {
-        /// Network cycles.
+        /// Cycles of the network clock.
         pub cycles: u64 = Cycles;
-        /// Packets injected.
+        /// Packets injected into the network.
         pub packets: u64 = Packets, as "Req_Network_injected_packets_num" | "Reply_Network_injected_packets_num";
         /// Flits that crossed the switch.
         pub flits: u64 = Flits;

@@ -144,7 +144,7 @@ impl<P: Ports> Fly<P> {
         (self.channels == 1).then_some((self.waiting(input), passes))
     }
 
-    /// Answers [`crate::Network::has_passed`].
+    /// Answers [`crate::Network::has_passed`] for an input.
     #[inline]
     pub(crate) fn has_passed(&self, input: usize) -> bool {
         self.to_router[self.now as usize % CHANNEL][input] > 0

@@ -52,7 +52,7 @@ impl Arrived<'_> {
     }
 }
 
-/// One direction of the interconnect.
+/// Network of one direction of the interconnect.
 #[derive(Clone, Debug)]
 pub struct Network {
     kind: Kind,
@@ -362,7 +362,7 @@ impl Network {
         self.inside == 0
     }
 
-    /// Statistics so far.
+    /// Statistics counted so far.
     pub fn counters(&self) -> &NocCounters {
         &self.counted.counters
     }

@@ -10,7 +10,7 @@ use crate::store::{PacketId, Store};
 use warploom_base::{BitSet, FixedQueue};
 use warploom_config::NocSpec;
 
-/// The crossbar.
+/// Crossbar with queues at inputs and outputs.
 #[derive(Clone, Debug)]
 pub(crate) struct LocalCrossbar {
     inputs: Box<[FixedQueue<PacketId>]>,

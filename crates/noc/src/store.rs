@@ -140,7 +140,7 @@ impl PacketQueue {
         (!self.is_empty()).then_some(PacketId(self.first))
     }
 
-    /// Appends a packet.
+    /// Appends a packet to the queue.
     #[inline]
     pub(crate) fn push(&mut self, store: &mut Store, id: PacketId) {
         if self.is_empty() {

@@ -9,12 +9,12 @@ use crate::store::{PacketId, Store};
 use warploom_base::{BitSet, FixedQueue};
 use warploom_config::NocSpec;
 
-/// The crossbar.
+/// Crossbar with queues at inputs and outputs.
 #[derive(Clone, Debug)]
 pub(crate) struct TurnCrossbar {
     inputs: Box<[FixedQueue<PacketId>]>,
     outputs: Box<[FixedQueue<PacketId>]>,
-    /// Inputs with packets.
+    /// Inputs that have packets.
     waiting: BitSet,
     /// Outputs that took a packet in the running cycle.
     taken: BitSet,

@@ -73,7 +73,7 @@ impl CacheCounters {
         self.misses() + self.pending_hits() + self.hits()
     }
 
-    /// Accesses that hit.
+    /// Number of accesses that hit.
     pub fn hits(&self) -> u64 {
         self.of(AccessOutcome::Hit)
     }

@@ -6,7 +6,7 @@ use crate::Request;
 use crate::request::InLine;
 use warploom_base::FixedQueue;
 
-/// Both queues, the oldest request first.
+/// Miss queue and outlet, the oldest request first.
 #[derive(Clone, Debug)]
 pub(super) struct Misses {
     ring: FixedQueue<InLine>,

@@ -5,7 +5,7 @@ use crate::request_arena::{NONE, RequestArena};
 use crate::{AccessKind, Request};
 use warploom_base::{FixedQueue, fetch_ahead};
 
-/// One line on its way with the first request that waits for it. An entry has a cache line of the
+/// A line on its way with the first request that waits for it. An entry has a cache line of the
 /// host to itself, because it has left the nearest caches when its fill comes.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]

@@ -64,7 +64,7 @@ pub(super) struct Tags {
     stride: usize,
     /// Words of marks for the ways in use.
     words: usize,
-    /// One byte of each line's number, eight ways to a word.
+    /// A byte of each line's number, eight ways to a word.
     marks: Box<[u64]>,
     lines: Box<[Line]>,
     counts: Box<[SetCount]>,
@@ -183,7 +183,7 @@ impl Tags {
         self.dirty_lines
     }
 
-    /// Ways in use.
+    /// Number of ways in use.
     pub(super) fn ways(&self) -> u32 {
         self.ways as u32
     }

@@ -38,7 +38,7 @@ pub struct TextureCache {
 }
 
 impl TextureCache {
-    /// An empty cache.
+    /// An empty cache of `spec`.
     pub fn new(spec: &CacheSpec) -> Self {
         // A line is allocated as a whole, whatever parts its data come in.
         let whole_lines = CacheSpec {
@@ -181,7 +181,7 @@ impl TextureCache {
         self.tags.clear(|_| true);
     }
 
-    /// Statistics so far.
+    /// Statistics counted so far.
     pub fn counters(&self) -> &CacheCounters {
         &self.counters
     }

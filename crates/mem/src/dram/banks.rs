@@ -68,7 +68,7 @@ struct Group {
 #[repr(C)]
 pub(super) struct Banks {
     needs: Needs,
-    /// Banks without work.
+    /// Banks without work, one bit each.
     idle: u64,
     /// Cycle before which no command can be issued unless a bank gets work.
     wake_at: u64,

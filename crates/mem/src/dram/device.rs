@@ -23,7 +23,7 @@ pub(super) const MOST_AHEAD: usize = 256;
 pub(super) struct Room(u8);
 
 impl Room {
-    /// Room for neither.
+    /// Room for neither reads nor writes.
     pub(super) const NONE: Self = Self(0);
 
     #[inline]
@@ -292,13 +292,13 @@ impl Device {
         self.pipe.stand();
     }
 
-    /// Calls [`DataPipe::take_returned`].
+    /// Calls [`DataPipe::take_returned`] of the pipe.
     #[inline]
     pub(super) fn take_returned(&mut self, now: u64) -> Option<Ticket> {
         self.pipe.take_returned(now)
     }
 
-    /// Calls [`DataPipe::take_ended`].
+    /// Calls [`DataPipe::take_ended`] of the pipe.
     #[inline]
     pub(super) fn take_ended(&mut self, now: u64) -> Option<Ticket> {
         self.pipe.take_ended(now)

@@ -116,7 +116,7 @@ pub(super) struct Input {
     due_at: Cycle,
     /// Number of requests that have left the delay and are not taken.
     waiting: u32,
-    /// Largest such number.
+    /// Largest number of such requests.
     size: u32,
     /// Number of requests of the packet at `leaving` that are in the delay.
     in_delay: u32,

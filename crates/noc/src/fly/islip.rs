@@ -217,7 +217,7 @@ mod tests {
         }
     }
 
-    /// Where each input requests one output, `match_one` leads to the same matches in every round.
+    /// With one request of each input, `match_one` leads to the same matches in every round.
     #[test]
     fn single_requests_need_no_accepting() {
         let (mut long, mut short) = (Islip::<Many>::new(4, 3), Islip::<Many>::new(4, 3));
@@ -236,7 +236,7 @@ mod tests {
         }
     }
 
-    /// Of two channels of one input, the one that goes before is granted, in either order of requests.
+    /// The channel of an input that goes before the other is granted, in either order of requests.
     #[test]
     fn channels_of_an_input_take_turns() {
         for order in [[4, 5], [5, 4]] {

@@ -44,7 +44,7 @@ const fn split(value: u32, by: u32) -> (u32, u32) {
     }
 }
 
-/// The router.
+/// Router with its input queues.
 #[derive(Clone, Debug)]
 pub(super) struct Router<P: Ports> {
     channels: u32,
