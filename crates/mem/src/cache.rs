@@ -459,8 +459,8 @@ impl Cache {
         self.counters.fill_port_busy += cycles;
     }
 
-    /// Place for a fill: the line reserved at the miss, or a line reserved now. `None` if no line of
-    /// the set can be replaced.
+    /// Place for a fill: the line reserved at the miss, or a line reserved now. `None` if no line
+    /// of the set can be replaced.
     #[inline]
     fn line_to_fill(&mut self, now: Cycle, line: u64, fill: &Fill) -> Option<u32> {
         if self.rules.allocate == AllocatePolicy::OnMiss {

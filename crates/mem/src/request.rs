@@ -81,8 +81,8 @@ pub struct Request {
     pub byte_mask: u128,
     /// Core cycle of issue, modulo 2^32.
     pub issued_at: u32,
-    /// Number of the MSHR that waits for the reply, in the cache that sent a read down; returned with
-    /// the reply. [`NO_ENTRY`](Self::NO_ENTRY) if no cache waits.
+    /// Number of the MSHR that waits for the reply, in the cache that sent a read down; returned
+    /// with the reply. [`NO_ENTRY`](Self::NO_ENTRY) if no cache waits.
     pub entry: u32,
     /// Core cycle, modulo 2^32, in which the reply entered the network; 0 before. In a read that L2
     /// sends to DRAM, the place of the line to fill.

@@ -14,7 +14,8 @@ declare_stats! {
         pub flits: u64 = Flits;
         /// Bytes of the packets that crossed the switch.
         pub bytes: u64 = Bytes;
-        /// Heads that wanted an output another input got, summed over cycles (of a butterfly, over the steps of its router).
+        /// Heads that wanted an output another input got, summed over cycles (of a butterfly, over
+        /// the steps of its router).
         pub conflicts: u64 = Events;
         /// Packets inside, summed over cycles: the time that packets spend inside.
         pub packet_cycles: u64 = Cycles;

@@ -1,5 +1,5 @@
-//! Store of the packets whose numbers the queues of a network hold. A packet stays in one place from
-//! `lodge` to `release`. Its request and its header share one cache line of the host.
+//! Store of the packets whose numbers the queues of a network hold. A packet stays in one place
+//! from `lodge` to `release`. Its request and its header share one cache line of the host.
 
 use warploom_base::{define_id, fetch_ahead};
 use warploom_mem::Request;

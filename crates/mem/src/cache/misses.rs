@@ -1,6 +1,6 @@
-//! Requests of a cache for the level below: the miss queue and, in a cache with an outlet, the queue
-//! of the stage that follows. Both share one ring, so that a request moves from one to the other
-//! without a copy.
+//! Requests of a cache for the level below: the miss queue and, in a cache with an outlet, the
+//! queue of the stage that follows. Both share one ring, so that a request moves from one to the
+//! other without a copy.
 
 use crate::Request;
 use crate::request::InLine;

@@ -376,8 +376,9 @@ impl Tags {
         base + way
     }
 
-    /// Replaces a line of `set` and reserves a sector of the new one. Returns the place, and whether
-    /// the replaced line is dirty ([`Self::evicted`] describes it then). Requires `Probe::Miss`.
+    /// Replaces a line of `set` and reserves a sector of the new one. Returns the place, and
+    /// whether the replaced line is dirty ([`Self::evicted`] describes it then). Requires
+    /// `Probe::Miss`.
     pub(super) fn allocate(&mut self, set: u32, line: u64, sector: u8, now: Cycle) -> (u32, bool) {
         let at = self.victim(set);
         let before = self.lines[at].state;

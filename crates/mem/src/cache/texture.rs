@@ -62,7 +62,8 @@ impl TextureCache {
         self.tags.seed(seed);
     }
 
-    /// Offers a request. Those with `HitReserved` and `Miss` are answered by `next_ready`, in order.
+    /// Offers a request. Those with `HitReserved` and `Miss` are answered by `next_ready`, in
+    /// order.
     pub fn access(&mut self, now: Cycle, request: &Request) -> Access {
         let outcome = self.offer(now, request);
         self.counters.count(request.kind, outcome);
