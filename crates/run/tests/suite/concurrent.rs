@@ -1,0 +1,6 @@
+//! Tests of streams and processes: which operations run at once, in which order, and how results
+//! distinguish them.
+
+mod processes;
+mod script;
+mod streams;

@@ -1,0 +1,328 @@
+//! Tests of errors in the simulated program, which are results with their place: in timed runs and
+//! in runs without timing.
+
+use std::ops::ControlFlow;
+use warploom_base::Dim3;
+use warploom_config::{Base, preset, resolve};
+use warploom_run::{
+    Arg, Check, Checks, Device, HostAction, HostError, HostProgram, Launch, Options, Session,
+};
+use warploom_stats::result::{Outcome, RunReport};
+
+struct OneKernel {
+    body: &'static str,
+    block: u32,
+    launched: bool,
+}
+
+impl HostProgram for OneKernel {
+    fn next(&mut self, device: &mut Device) -> Result<HostAction, HostError> {
+        if std::mem::replace(&mut self.launched, true) {
+            return Ok(HostAction::Done);
+        }
+        let ptx = format!(
+            ".version 7.0\n.target sm_50\n.address_size 64\n\
+             .visible .entry k(.param .u64 buf) {{\n\
+             .reg .pred %p<4>; .reg .b32 %r<16>; .reg .b64 %rd<8>;\n\
+             .shared .align 4 .b8 s[1024];\n\
+             ld.param.u64 %rd1, [buf]; cvta.to.global.u64 %rd1, %rd1;\n\
+             mov.u32 %r1, %tid.x; mul.wide.u32 %rd2, %r1, 4; add.s64 %rd3, %rd1, %rd2;\n{}\nret;\n}}\n",
+            self.body
+        );
+        let module = device.load_ptx("test.ptx", &ptx)?;
+        let buffer = device.alloc(256)?;
+        device.fill(buffer, 0, 128)?;
+        let (grid, block) = (Dim3::linear(1), Dim3::linear(self.block));
+        Ok(HostAction::Launch(Launch::new(
+            module,
+            "k",
+            grid,
+            block,
+            vec![Arg::Pointer(buffer)],
+        )))
+    }
+
+    fn checks(&mut self, _: &Device) -> Result<Vec<Check>, HostError> {
+        Ok(Vec::new())
+    }
+}
+
+fn run(body: &'static str, block: u32, functional: bool, checks: Checks) -> RunReport {
+    run_on("gtx480", body, block, functional, checks)
+}
+
+fn run_on(
+    gpu: &str,
+    body: &'static str,
+    block: u32,
+    functional: bool,
+    checks: Checks,
+) -> RunReport {
+    let options = Options {
+        functional,
+        checks,
+        ..Options::default()
+    };
+    let session = Session::new(preset(gpu).expect("a built-in preset"), options);
+    let mut program = OneKernel {
+        body,
+        block,
+        launched: false,
+    };
+    session
+        .run(&mut program, &mut |_| ControlFlow::Continue(()))
+        .expect("a sound launch")
+}
+
+/// Runs both ways and returns the messages of both ends.
+fn messages(body: &'static str, block: u32) -> [String; 2] {
+    [false, true].map(
+        |functional| match run(body, block, functional, Checks::default()).outcome {
+            Outcome::Fault { message }
+            | Outcome::Deadlock { message }
+            | Outcome::Livelock { message } => message,
+            other => panic!("{other:?}"),
+        },
+    )
+}
+
+fn check(body: &'static str, block: u32, parts: &[&str]) {
+    for message in messages(body, block) {
+        for part in parts {
+            assert!(message.contains(part), "`{part}` is not in: {message}");
+        }
+    }
+}
+
+#[test]
+fn a_store_out_of_bounds_names_line_block_thread_and_allocation() {
+    let parts = [
+        "kernel `k`",
+        "line 9",
+        "block (0, 0, 0)",
+        "thread (2, 0, 0)",
+        "256 bytes",
+    ];
+    check("st.global.u32 [%rd3+248], %r1;", 32, &parts);
+}
+
+#[test]
+fn a_misaligned_load_is_a_fault() {
+    check(
+        "ld.global.u32 %r2, [%rd3+2];",
+        32,
+        &["isaligned", "line 9", "thread (0, 0, 0)"],
+    );
+}
+
+#[test]
+fn a_trap_is_a_fault() {
+    check(
+        "setp.eq.u32 %p1, %r1, 5;\n@%p1 trap;",
+        32,
+        &["trap", "line 10", "thread (5, 0, 0)"],
+    );
+}
+
+#[test]
+fn warps_at_different_barriers_are_a_deadlock() {
+    let body = "setp.lt.u32 %p1, %r1, 32;\n@%p1 bra W;\nbar.sync 1, 64;\nret;\nW:\nbar.sync 2, 64;";
+    check(body, 64, &["barrier 1", "barrier 2"]);
+}
+
+/// The loop's end is the reconvergence point. Lane 0 takes the lock and waits there for the others,
+/// which spin for ever on a GPU before Volta.
+#[test]
+fn a_spin_lock_within_a_warp_needs_progress_among_lanes() {
+    let body = "SPIN:\natom.global.cas.b32 %r2, [%rd1], 0, 1;\nsetp.ne.u32 %p1, %r2, 0;\n@%p1 bra SPIN;\n\
+                mov.u32 %r3, 0;\natom.global.exch.b32 %r4, [%rd1], %r3;";
+    let outcome = |gpu, functional| run_on(gpu, body, 32, functional, Checks::default()).outcome;
+    let Outcome::Livelock { message } = outcome("gtx480", false) else {
+        panic!("{:?}", outcome("gtx480", false))
+    };
+    for part in ["spin at line 11; lanes", "wait at line 13 for them"] {
+        assert!(message.contains(part), "`{part}` is not in: {message}");
+    }
+    for gpu in ["qv100-volta", "rtx2060-turing", "rtx3070-ampere"] {
+        assert_eq!(outcome(gpu, false), Outcome::Finished, "{gpu}");
+    }
+    assert_eq!(outcome("gtx480", true), Outcome::Finished);
+}
+
+/// Backward jumps may lead to the reconvergence point, or separate lanes. Odd and even lanes loop
+/// on different paths, and lane 0, which holds the lock, never runs.
+#[test]
+fn lanes_may_spin_in_several_ways() {
+    let lock = "and.b32 %r3, %r1, 1;\nsetp.eq.u32 %p2, %r3, 1;\nH:\natom.global.cas.b32 %r2, [%rd1], 0, 1;\n\
+                setp.ne.u32 %p1, %r2, 0;\n@%p1 bra R;\n\
+                atom.global.exch.b32 %r4, [%rd1], 0;\nbra D;\nR:\n\
+                @%p2 bra S;\nmov.u32 %r5, 20;\nbra H;\nS:\nmov.u32 %r5, 40;\nbra H;\nD:";
+    let flag = "and.b32 %r3, %r1, 1;\nsetp.eq.u32 %p2, %r3, 1;\nsetp.eq.u32 %p1, %r1, 0;\n@%p1 bra P;\nW:\n\
+                ld.volatile.global.u32 %r2, [%rd1+128];\nsetp.ne.u32 %p3, %r2, 0;\n@%p3 bra D;\n\
+                @%p2 bra A;\nbra W;\nA:\nbra W;\nP:\nst.volatile.global.u32 [%rd1+128], 1;\nD:";
+    for body in [lock, flag] {
+        for (gpu, functional) in [("qv100-volta", false), ("gtx480", true)] {
+            let report = run_on(gpu, body, 32, functional, Checks::default());
+            assert_eq!(report.outcome, Outcome::Finished, "{gpu}");
+        }
+    }
+}
+
+/// Instructions that lanes of several splits execute together count for all of them.
+#[test]
+fn lanes_that_wait_count_as_executing() {
+    let together = "shfl.sync.idx.b32 %r2, %r1, 1, 31, -1;";
+    let apart = "setp.lt.u32 %p1, %r1, 16;\n@%p1 bra A;\nshfl.sync.idx.b32 %r2, %r1, 1, 31, -1;\nbra E;\nA:\n\
+                 shfl.sync.idx.b32 %r2, %r1, 1, 31, -1;\nE:";
+    let count = |body| {
+        let report = run(body, 32, false, Checks::default());
+        report.totals.figures.thread_instructions
+    };
+    // In addition, all lanes execute the comparison, and half of them each of two branches.
+    assert_eq!(count(apart), count(together) + 32 + 16 + 16);
+}
+
+/// A loop that counts its iterations never returns to an earlier state.
+#[test]
+fn a_spin_loop_may_count_its_rounds() {
+    let body = "mov.u32 %r5, 0;\nSPIN:\nadd.u32 %r5, %r5, 1;\natom.global.cas.b32 %r2, [%rd1], 0, 1;\n\
+                setp.ne.u32 %p1, %r2, 0;\n@%p1 bra SPIN;\natom.global.exch.b32 %r4, [%rd1], 0;\n\
+                st.global.u32 [%rd3+128], %r5;";
+    let functional = run(body, 32, true, Checks::default());
+    assert_eq!(functional.outcome, Outcome::Finished);
+}
+
+/// Lane 0 ends the wait of the others at once or never.
+#[test]
+fn lanes_that_wait_for_one_that_never_comes_are_a_deadlock() {
+    let body = "setp.eq.u32 %p1, %r1, 0;\n@%p1 bra A;\nbar.warp.sync 0xffffffff;\nbra E;\nA:\n\
+                shfl.sync.idx.b32 %r2, %r1, 1, 31, 0xffffffff;\nE:";
+    let parts = [
+        "`k`",
+        "lanes 0 wait at line 14 for lanes 1-31",
+        "lanes 1-31 wait at line 11 for lanes 0",
+    ];
+    check(body, 32, &parts);
+    let ends = "setp.eq.u32 %p1, %r1, 0;\n@%p1 bra A;\nbar.warp.sync 0xffffffff;\nbra E;\nA:\n\
+                ret;\nE:";
+    for functional in [false, true] {
+        let report = run(ends, 32, functional, Checks::default());
+        assert_eq!(report.outcome, Outcome::Finished);
+    }
+}
+
+#[test]
+fn the_end_of_a_warp_is_no_arrival_at_a_counted_barrier() {
+    let body = "setp.ge.u32 %p1, %r1, 32;\n@%p1 bra E;\nbar.sync 1, 128;\nE:";
+    let part = "lanes 0-31 wait at the barrier in line 11; barrier 1 waits for 3 more warps, but every \
+                warp that has not ended has arrived";
+    check(body, 64, &[part]);
+}
+
+/// Differences between lanes that meet, and lanes that arrive late, are findings on request.
+#[test]
+fn waits_of_lanes_are_found_on_request() {
+    let find = |body| {
+        let checks = Checks {
+            barrier_divergence: true,
+            ..Checks::default()
+        };
+        let report = run(body, 32, true, checks);
+        assert_eq!(report.outcome, Outcome::Finished);
+        report.findings
+    };
+    let arms = "setp.lt.u32 %p1, %r1, 16;\n@%p1 bra A;\nbar.warp.sync -1;\nbra E;\nA:\nbar.warp.sync -1;\nE:";
+    let others = find(arms);
+    assert_eq!(others.len(), 1, "{others:?}");
+    assert!(
+        others[0].contains("lanes wait for others of the warp") && others[0].contains("line 14")
+    );
+    let own = "add.u32 %r2, %r1, 1;\nmov.u32 %r3, 1;\nshl.b32 %r3, %r3, %r2;\nsub.u32 %r3, %r3, 1;\n\
+               vote.sync.ballot.b32 %r4, 1, %r3;";
+    let differ = find(own);
+    assert_eq!(differ.len(), 1, "{differ:?}");
+    assert!(differ[0].contains("member masks that differ") && differ[0].contains("line 13"));
+    let without = find("bar.warp.sync 0xfffffffe;");
+    assert_eq!(without.len(), 1, "{without:?}");
+    assert!(without[0].contains("without the lane") && without[0].contains("thread (0, 0, 0)"));
+    assert!(find("bar.warp.sync -1;\nbar.sync 0;").is_empty());
+}
+
+/// A kernel in which no lanes wait for each other takes the same cycles on both kinds of machine.
+#[test]
+fn progress_among_lanes_costs_nothing_where_none_waits() {
+    let body = "and.b32 %r2, %r1, 7;\nadd.u32 %r2, %r2, 40;\nL:\nsub.u32 %r2, %r2, 1;\n\
+                and.b32 %r3, %r2, 1;\nsetp.eq.u32 %p2, %r3, 0;\n@%p2 bra M;\n\
+                add.u32 %r4, %r4, %r2;\nM:\n\
+                setp.ne.u32 %p1, %r2, 0;\n@%p1 bra L;\nst.global.u32 [%rd3], %r4;";
+    let cycles = |divergence: &str| {
+        let set = format!("sm.divergence={divergence}");
+        let spec = resolve(&Base::Preset("gtx480".to_owned()), &[set]);
+        let session = Session::new(spec.expect("a machine"), Options::default());
+        let mut program = OneKernel {
+            body,
+            block: 32,
+            launched: false,
+        };
+        let report = session.run(&mut program, &mut |_| ControlFlow::Continue(()));
+        report.expect("a sound launch").totals.figures.cycles
+    };
+    assert_eq!(cycles("stack"), cycles("independent"));
+}
+
+#[test]
+fn a_long_loop_is_no_livelock() {
+    // 40,000 iterations without a store, with one more iteration for each lane.
+    let body =
+        "add.u32 %r2, %r1, 40000;\nL:\nsub.u32 %r2, %r2, 1;\nsetp.ne.u32 %p1, %r2, 0;\n@%p1 bra L;";
+    let timed = run(body, 32, false, Checks::default());
+    assert_eq!(timed.outcome, Outcome::Finished);
+    assert!(
+        timed.totals.figures.cycles > 400_000,
+        "long enough for the watchdog to look"
+    );
+}
+
+#[test]
+fn loads_of_what_nobody_wrote_are_found_on_request() {
+    let body = "ld.global.u32 %r2, [%rd3+124];\nst.global.u32 [%rd3], %r2;";
+    let asked = Checks {
+        uninitialised: true,
+        ..Checks::default()
+    };
+    for functional in [false, true] {
+        let report = run(body, 32, functional, asked);
+        assert_eq!(report.outcome, Outcome::Finished);
+        let [finding] = report.findings.as_slice() else {
+            panic!("{:?}", report.findings)
+        };
+        assert!(
+            finding.contains("uninitialised") && finding.contains("thread (1, 0, 0)"),
+            "{finding}"
+        );
+        assert!(
+            run(body, 32, functional, Checks::default())
+                .findings
+                .is_empty()
+        );
+    }
+}
+
+#[test]
+fn races_on_shared_memory_are_found_on_request() {
+    let race = "mov.u32 %r2, s;\nst.shared.u32 [%r2], %r1;\nld.shared.u32 %r3, [%r2];\nst.global.u32 [%rd1], %r3;";
+    let asked = Checks {
+        shared_races: true,
+        ..Checks::default()
+    };
+    for functional in [false, true] {
+        let findings = run(race, 64, functional, asked).findings;
+        assert!(
+            findings.iter().any(|f| f.contains("race on shared memory")),
+            "{findings:?}"
+        );
+    }
+    let ordered = "mov.u32 %r2, s;\nshl.b32 %r4, %r1, 2;\nadd.u32 %r4, %r4, %r2;\n\
+                   st.shared.u32 [%r4], %r1;\nbar.sync 0;\nld.shared.u32 %r3, [%r2];\nst.global.u32 [%rd1], %r3;";
+    assert!(run(ordered, 64, false, asked).findings.is_empty());
+}

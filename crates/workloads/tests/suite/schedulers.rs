@@ -1,0 +1,47 @@
+//! Tests that outputs do not depend on the scheduler: every workload runs, timed, under four of
+//! them. `cargo xtask workloads --check` does the same with every variant at size `small`.
+
+use std::ops::ControlFlow;
+use std::thread;
+
+use warploom_config::{Base, resolve};
+use warploom_run::{Options, Session};
+use warploom_stats::result::Outcome;
+use warploom_workloads::{Size, Target, all};
+
+#[test]
+fn outputs_are_right_under_four_schedulers() {
+    thread::scope(|scope| {
+        for (warps, blocks) in [
+            ("lrr", "bcs"),
+            ("gto", "locality"),
+            ("two-level", "rr"),
+            ("locality", "locality"),
+        ] {
+            scope.spawn(move || demand_all(warps, blocks));
+        }
+    });
+}
+
+fn demand_all(scheduler: &str, blocks: &str) {
+    let settings = [
+        format!("sm.warp_scheduler={scheduler}"),
+        format!("gpu.block_scheduler={blocks}"),
+    ];
+    let gpu = resolve(&Base::Preset("gtx480".to_owned()), &settings);
+    let gpu = gpu.unwrap_or_else(|errors| panic!("{errors}"));
+    let session = Session::new(gpu, Options::default());
+    for workload in all() {
+        let name = workload.name;
+        let mut program = Target::resolve(name).unwrap().program(Size::Test, 1);
+        let result = session
+            .run(program.as_mut(), &mut |_| ControlFlow::Continue(()))
+            .unwrap();
+        assert_eq!(result.outcome, Outcome::Finished, "{name}, {scheduler}");
+        assert!(!result.checks.is_empty(), "{name}");
+        for check in &result.checks {
+            let what = format!("{name}, {scheduler}: {}: {}", check.name, check.detail);
+            assert!(check.passed, "{what}");
+        }
+    }
+}
