@@ -1,4 +1,4 @@
-//! Results of accesses.
+//! Results of accesses to a cache.
 
 /// Reason why a cache does not take an access in this cycle.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

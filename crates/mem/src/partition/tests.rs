@@ -322,8 +322,8 @@ fn ticks(now: Cycle) -> u32 {
     [1, 2, 1, 0, 1][now as usize % 5]
 }
 
-/// Observable effects of random traffic: replies with their cycles and, after every so many cycles,
-/// statistics. `ahead`: DRAM runs ahead up to those cycles.
+/// Observable effects of random traffic: replies with their cycles and, after every `stretch`
+/// cycles, statistics. `ahead`: DRAM runs ahead up to those cycles.
 fn watch(spec: &GpuSpec, (seed, lines): (u64, u32), stretch: Cycle, ahead: bool) -> Vec<String> {
     let requests = traffic(spec, seed, 300, lines);
     let mut bench = Bench::new(spec.clone());

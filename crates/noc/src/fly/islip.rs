@@ -1,6 +1,6 @@
-//! One iteration of iSLIP, as BookSim's allocators do it: outputs grant, inputs accept, both in
-//! round-robin order, and pointers move where a grant is accepted (N. McKeown, IEEE/ACM
-//! Transactions on Networking 7(2), 1999).
+//! Allocator with one iteration of iSLIP, as BookSim's allocators do it: outputs grant, inputs
+//! accept, both in round-robin order, and pointers move where a grant is accepted (N. McKeown,
+//! IEEE/ACM Transactions on Networking 7(2), 1999).
 
 use super::ports::{PortSet, PortTable, Ports};
 
