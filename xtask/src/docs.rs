@@ -67,10 +67,10 @@ fn microbench() -> Page {
 fn gpus() -> String {
     let mut text = String::from(
         "# GPUs\n\n\
-         Generated from the presets. `--gpu NAME` chooses one, `warploom show gpu NAME` prints\n\
-         its whole data sheet. Registers and shared memory are of an SM; bandwidths are peaks, of\n\
-         the interconnect in each direction; latencies are core cycles of a load on an idle\n\
-         machine.\n\n\
+         Generated from the presets. `--gpu NAME` selects a preset, and `warploom show gpu NAME`\n\
+         prints its data sheet. Registers and shared memory are per SM. Bandwidths are peak\n\
+         values; that of the interconnect is per direction. Latencies are those of a load on an\n\
+         idle machine in core cycles.\n\n\
          | name | SMs | core MHz | warps | schedulers | registers | shared KB | L1D KB | L2 KB \
          | f32 GFLOP/s | interconnect GB/s | L2 GB/s | DRAM GB/s | L2 latency | DRAM latency |\n\
          |---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n",

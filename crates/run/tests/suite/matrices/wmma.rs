@@ -102,13 +102,7 @@ fn check(case: Case, space: &str) {
     assert!(first <= 40);
     let results = m * n * case.acc[0].bits / 32 / case.acc[0].bits.max(32);
     let d = list(name_of(case.acc[0]), 40, results);
-    let types = match case.from {
-        F16 => format!("{}.{}", case.acc[0].name, case.acc[1].name),
-        from => format!(
-            "{0}.{1}.{1}.{2}",
-            case.acc[0].name, from.name, case.acc[1].name
-        ),
-    };
+    let types = types(&case);
     let rule = if case.from == B1 { ".xor.popc" } else { "" };
     let orders = format!("{}.{}", order(ca), order(cb));
     text += &format!(
@@ -131,11 +125,7 @@ fn check(case: Case, space: &str) {
         &input,
         (lines * apart * case.acc[0].bits).div_ceil(32),
     );
-    let product: fn(i32, i32) -> i32 = match case.from {
-        B1 => |a, b| a ^ b,
-        _ => |a, b| a * b,
-    };
-    let wanted = expected(&a, &b, &c, product);
+    let wanted = expected(&a, &b, &c, product(&case));
     for row in 0..m {
         for col in 0..n {
             let at = place((row, col), cd, apart);
@@ -147,6 +137,23 @@ fn check(case: Case, space: &str) {
                 "{case:?} {space}: {row}, {col}"
             );
         }
+    }
+}
+
+/// Types in the name of a case's `wmma.mma`.
+fn types(case: &Case) -> String {
+    let [d, c] = case.acc.map(|ty| ty.name);
+    match case.from {
+        F16 => format!("{d}.{c}"),
+        from => format!("{d}.{0}.{0}.{c}", from.name),
+    }
+}
+
+/// Product of two elements: an exclusive or of bits, or a multiplication.
+fn product(case: &Case) -> fn(i32, i32) -> i32 {
+    match case.from {
+        B1 => |a, b| a ^ b,
+        _ => |a, b| a * b,
     }
 }
 
