@@ -29,8 +29,6 @@ const OLD_PROSE: &[&str] = &[
     "crates/config/",
     "crates/exec/",
     "crates/gpu/",
-    "crates/mem/",
-    "crates/noc/",
     "crates/policy/",
     "crates/sm/",
     "crates/stats/",

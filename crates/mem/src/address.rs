@@ -13,13 +13,13 @@ use warploom_config::{ChannelIndex, GpuSpec};
 /// Location of an address in memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Location {
-    /// Memory channel.
+    /// Memory channel of the address.
     pub channel: ChannelId,
     /// L2 bank, numbered over the whole GPU: channel x banks per channel + local number.
     pub sub_partition: SubPartitionId,
     /// DRAM bank within the channel, before any bank hash.
     pub bank: u32,
-    /// DRAM row.
+    /// DRAM row within the bank.
     pub row: u32,
     /// Byte column within the row.
     pub column: u32,
@@ -241,8 +241,8 @@ impl AddressDecoder {
         SubPartitionId::new(self.hashed(addr, split, rest) as usize)
     }
 
-    /// Partition address: the address without the bits that choose channel and L2 bank. It gives the
-    /// set of L2.
+    /// Partition address: the address without the bits that choose channel and L2 bank. It gives
+    /// the set of L2.
     #[inline]
     pub fn partition_addr(&self, addr: u64) -> u64 {
         let (quotient, _) = self.split(addr);
@@ -262,8 +262,8 @@ pub(crate) struct Nearby<T> {
 }
 
 impl<T: Copy> Nearby<T> {
-    /// A memory for decoders that ignore the `low_bits` lowest bits. `any` is a placeholder until the
-    /// first address.
+    /// A memory for decoders that ignore the `low_bits` lowest bits. `any` is a placeholder until
+    /// the first address.
     pub(crate) fn new(low_bits: u32, any: T) -> Self {
         Self {
             low: (1 << low_bits) - 1,

@@ -459,8 +459,8 @@ impl Cache {
         self.counters.fill_port_busy += cycles;
     }
 
-    /// Place for a fill: the line reserved at the miss, or a line reserved now. `None` if no line of
-    /// the set can be replaced.
+    /// Place for a fill: the line reserved at the miss, or a line reserved now. `None` if no line
+    /// of the set can be replaced.
     #[inline]
     fn line_to_fill(&mut self, now: Cycle, line: u64, fill: &Fill) -> Option<u32> {
         if self.rules.allocate == AllocatePolicy::OnMiss {
@@ -505,7 +505,7 @@ impl Cache {
         self.misses.is_empty() && self.mshrs.is_empty()
     }
 
-    /// Statistics so far.
+    /// Statistics counted so far.
     pub fn counters(&self) -> &CacheCounters {
         &self.counters
     }

@@ -16,7 +16,7 @@ const LINE: u64 = 128;
 /// Lanes of half a warp.
 const HALF: usize = WARP_SIZE / 2;
 
-/// One memory transaction of a warp instruction.
+/// A memory transaction of a warp instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Transaction {
     /// Address of the first byte: a multiple of `bytes`.
@@ -43,7 +43,7 @@ impl Transactions {
     /// Largest number of transactions of one instruction: four local words of each of 32 lanes.
     pub const CAPACITY: usize = 128;
 
-    /// An empty list.
+    /// An empty list of transactions.
     pub const fn new() -> Self {
         const EMPTY: Transaction = Transaction {
             addr: 0,
@@ -70,7 +70,7 @@ impl Transactions {
         self.len == 0
     }
 
-    /// Empties the list.
+    /// Removes all transactions from the list.
     #[inline]
     pub const fn clear(&mut self) {
         self.len = 0;
@@ -133,8 +133,8 @@ impl Transactions {
         self.len += 1;
     }
 
-    /// Adds `len` bytes at `addr` for some lanes, over all segments that they touch, up to the end of
-    /// the address space.
+    /// Adds `len` bytes at `addr` for some lanes, over all segments that they touch, up to the end
+    /// of the address space.
     fn add(&mut self, segment_bytes: u64, lanes: LaneMask, addr: u64, len: u64) {
         let (mut at, last) = (addr, addr.saturating_add(len - 1));
         loop {
@@ -182,9 +182,9 @@ impl Transactions {
         lanes
     }
 
-    /// Replaces the list by the transactions of `keys`. Branch-free, because the end of a segment is
-    /// unpredictable: the transaction is written after each lane, over the one before if the segment
-    /// is the same.
+    /// Replaces the list by the transactions of `keys`. Branch-free, because the end of a segment
+    /// is unpredictable: the transaction is written after each lane, over the one before if the
+    /// segment is the same.
     fn of_lanes(&mut self, keys: &Keys, size: u64, len: u64, addrs: &[u64; WARP_SIZE]) {
         self.len = 0;
         let mut last = Transaction::default();
@@ -212,8 +212,8 @@ impl Transactions {
         transaction.lanes |= lanes;
     }
 
-    /// Adds contiguous accesses of `count` lanes from lane `from` on. Requires that they are aligned
-    /// to their length.
+    /// Adds contiguous accesses of `count` lanes from lane `from` on. Requires that they are
+    /// aligned to their length.
     fn add_row(&mut self, segment_bytes: u64, from: u32, first: u64, len: u64, count: u64) {
         let end = first + len * count;
         let len_bits = len.trailing_zeros();
@@ -280,8 +280,8 @@ const PARTS: [(u8, u8); 16] = {
     parts
 };
 
-/// Shrinks a transaction to the part in use. A segment is at most a line, so that the part in use of
-/// a smaller segment lies within it.
+/// Shrinks a transaction to the part in use. A segment is at most a line, so that the part in use
+/// of a smaller segment lies within it.
 #[inline]
 fn shrink(transaction: &mut Transaction) {
     let (offset, bytes) = PARTS[usize::from(transaction.sectors & 15)];
@@ -360,8 +360,8 @@ fn bytes_within(segment: u64, segment_bytes: u64, addr: u64, len: u64) -> u128 {
     byte_mask(from, last - from + 1)
 }
 
-/// Coalesces each of `parts` equal parts of a warp by itself (GT200: halves). `coalesce` does so for
-/// the lanes that it is given. The transactions of the first part come first in the list.
+/// Coalesces each of `parts` equal parts of a warp by itself (GT200: halves). `coalesce` does so
+/// for the lanes that it is given. The transactions of the first part come first in the list.
 #[inline]
 pub fn in_parts(
     parts: u32,
@@ -410,7 +410,8 @@ pub fn coalesce(
         left &= !out.add_even(size, len, 0, addrs, left);
     }
     if left != 0 {
-        // Rows of blocks that are 16 threads wide, and the halves that GT200 coalesces by themselves.
+        // Rows of blocks that are 16 threads wide, and the halves that GT200 coalesces by
+        // themselves.
         for from in [0, HALF] {
             let half: &[u64; HALF] = addrs[from..].first_chunk().expect("half a warp");
             left &= !out.add_even(size, len, from, half, left);
@@ -440,8 +441,8 @@ const fn aligned_bytes(addr: u64, len: u64) -> u128 {
     if addr & 64 == 0 { half } else { half << 64 }
 }
 
-/// Coalesces an atomic: like `coalesce`, but lanes on the same bytes go to separate transactions, the
-/// lowest lanes to those that come first in the list.
+/// Coalesces an atomic: like `coalesce`, but lanes on the same bytes go to separate transactions,
+/// the lowest lanes to those that come first in the list.
 pub fn coalesce_atomic(
     rule: Coalescing,
     skips_l1: bool,
@@ -517,7 +518,7 @@ pub struct LocalMap {
     pub padded_block_threads: u32,
     /// Number of blocks that fit an SM.
     pub blocks_per_sm: u32,
-    /// Number of SMs.
+    /// Number of SMs of the GPU.
     pub sms: u32,
 }
 

@@ -60,7 +60,7 @@ pub struct DramChannel {
 const UNLIMITED_RETURNS: usize = 1024;
 
 impl DramChannel {
-    /// An idle channel.
+    /// An idle channel of `spec`.
     pub fn new(spec: &GpuSpec) -> Self {
         let dram = &spec.dram;
         let decoder = AddressDecoder::new(spec);
@@ -88,9 +88,9 @@ impl DramChannel {
         }
     }
 
-    /// Runs one command cycle in core cycle `now_core`: returns one finished request to its L2 bank,
-    /// steps the banks, takes one request from the L2 banks into the fixed delay and one from there
-    /// into the scheduler. `banks` are this channel's sub-partitions in order.
+    /// Runs one command cycle in core cycle `now_core`: returns one finished request to its L2
+    /// bank, steps the banks, takes one request from the L2 banks into the fixed delay and one from
+    /// there into the scheduler. `banks` are this channel's sub-partitions in order.
     pub fn cycle(&mut self, now_core: Cycle, banks: &mut [SubPartition]) {
         let banks_each = banks.len();
         Self::cycle_all(std::slice::from_mut(self), (now_core, 1), banks, banks_each);
@@ -202,7 +202,8 @@ impl DramChannel {
     /// Takes one request from the L2 banks into the fixed delay.
     #[inline(always)]
     fn take_one(&mut self, now_core: Cycle, banks: &mut [SubPartition]) {
-        // Requests that cannot be taken are not looked at: they have left the host's nearest caches.
+        // Requests that cannot be taken are not looked at: they have left the host's nearest
+        // caches.
         let room = self.device.room_in(self.now);
         if room == Room::NONE {
             return;
@@ -290,8 +291,8 @@ impl DramChannel {
         self.requests.len() == self.device.delayed()
     }
 
-    /// Accounts for `cycles` command cycles that were not run because of `next_event`, exactly as if
-    /// `cycle` had run with nothing to take.
+    /// Accounts for `cycles` command cycles that were not run because of `next_event`, exactly as
+    /// if `cycle` had run with nothing to take.
     pub fn skip(&mut self, cycles: u64) {
         self.now += cycles;
         self.device.come_to(self.now);

@@ -40,8 +40,8 @@ impl Ipoly {
         Self { parity, degree }
     }
 
-    /// Number of upper bits that take part: GPGPU-Sim's tables stop at 13, 15 and 19 bits for 16, 32
-    /// and 64 numbers; for other counts all bits of an address do.
+    /// Number of upper bits that take part: GPGPU-Sim's tables stop at 13, 15 and 19 bits for 16,
+    /// 32 and 64 numbers; for other counts all bits of an address do.
     const fn upper_bits(degree: usize) -> u32 {
         match degree {
             4 => 13,

@@ -5,7 +5,8 @@
 //! delays) have reached the length that a load needs. Addresses are physical: processes share
 //! caches without sharing lines.
 //!
-//! The pages of docs/model describe the model with its sources. Facts about GPGPU-Sim are those of `accel-sim/gpgpu-sim_distribution` at 667834cf.
+//! The pages of docs/model describe the model with its sources. Facts about GPGPU-Sim are those of
+//! `accel-sim/gpgpu-sim_distribution` at 667834cf.
 
 pub mod address;
 pub mod cache;

@@ -28,8 +28,8 @@ declare_stats! {
         pub arrival_cycles_max: Peak = Cycles, as "max_icnt2mem_latency";
         /// Packets by the logarithm of that time.
         pub packets_by_cycles: [u64; 16] = Packets, as "icnt2mem_lat_table", by [LOG2_BINS];
-        /// The same for packets that were split by sector, counted once for each request made of
-        /// them: where GPGPU-Sim splits a packet its averagemflatency begins anew.
+        /// Core cycles to arrival of packets that were split by sector, counted once for each
+        /// request made of them: where GPGPU-Sim splits a packet its averagemflatency begins anew.
         pub split_cycles: u64 = Cycles;
         /// Requests made of those packets: a sectored L2 takes one a sector.
         pub requests: u64 = Requests;
@@ -42,14 +42,14 @@ declare_stats! {
     }
 }
 
-/// One L2 bank with its queues. Fields that a cycle without work needs come first in memory.
+/// An L2 bank with its queues. Fields that a cycle without work needs come first in memory.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub struct SubPartition {
     /// L2 bank. Where there is no L2, its outlet alone is used.
     l2: Cache,
-    /// L2 cycles so far, plus one for each sector that copies brought, so that these have an order of
-    /// use.
+    /// L2 cycles so far, plus one for each sector that copies brought, so that these have an order
+    /// of use.
     now: Cycle,
     /// Number of sectors that copies brought.
     copied: u64,
@@ -113,7 +113,8 @@ impl SubPartition {
         self.input.room() >= self.packet_room
     }
 
-    /// Fixed delay of a packet before L2 in core cycles. Texture packets that are not split skip it.
+    /// Fixed delay of a packet before L2 in core cycles. Texture packets that are not split skip
+    /// it.
     #[inline]
     pub fn delay(&self) -> Cycle {
         self.rop_cycles
@@ -146,8 +147,8 @@ impl SubPartition {
         Self::cycle_all(std::slice::from_mut(self), now_core);
     }
 
-    /// Runs one L2 cycle of at most 64 sub-partitions. Returns, as bits, those whose input could take
-    /// no packet before it.
+    /// Runs one L2 cycle of at most 64 sub-partitions. Returns, as bits, those whose input could
+    /// take no packet before it.
     // One call for all sub-partitions: most have work, and a call each would save and restore all
     // registers each time.
     #[inline(never)]
@@ -399,7 +400,7 @@ impl SubPartition {
         self.has_l2.then(|| self.l2.counters())
     }
 
-    /// Statistics so far.
+    /// Statistics counted so far.
     pub fn counters(&self) -> PartitionCounters {
         PartitionCounters {
             cycles: self.now - self.copied,

@@ -7,21 +7,21 @@ use warploom_base::{Cycle, KernelSlot, SmId};
 /// Reason of a memory access: GPGPU-Sim's access types (docs/model/formats.md, Access types).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum AccessKind {
-    /// Global load.
+    /// Load from global memory.
     GlobalRead,
-    /// Global store.
+    /// Store to global memory.
     GlobalWrite,
     /// Atomic on global memory: read and written at the partition.
     GlobalAtomic,
-    /// Local load.
+    /// Load from local memory.
     LocalRead,
-    /// Local store.
+    /// Store to local memory.
     LocalWrite,
-    /// Constant cache miss.
+    /// Miss of a constant cache.
     ConstRead,
-    /// Texture cache miss.
+    /// Miss of a texture cache.
     TextureRead,
-    /// Instruction fetch.
+    /// Miss of an instruction cache.
     InstRead,
     /// Dirty line leaving an L1.
     L1WriteBack,
@@ -72,7 +72,7 @@ pub const ACCESS_KINDS: &[&str] = &[
     "l1_write_allocate",
 ];
 
-/// One memory transaction. The issuer finds its own record by `token`.
+/// A memory transaction. The issuer finds its own record by `token`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Request {
     /// Address of the first byte.
@@ -81,17 +81,17 @@ pub struct Request {
     pub byte_mask: u128,
     /// Core cycle of issue, modulo 2^32.
     pub issued_at: u32,
-    /// Number of the MSHR that waits for the reply, in the cache that sent a read down; returned with
-    /// the reply. [`NO_ENTRY`](Self::NO_ENTRY) if no cache waits.
+    /// Number of the MSHR that waits for the reply, in the cache that sent a read down; returned
+    /// with the reply. [`NO_ENTRY`](Self::NO_ENTRY) if no cache waits.
     pub entry: u32,
     /// Core cycle, modulo 2^32, in which the reply entered the network; 0 before. In a read that L2
     /// sends to DRAM, the place of the line to fill.
     pub returned_at: u32,
     /// Number chosen by the issuer, returned with the reply.
     pub token: u32,
-    /// Bytes asked for.
+    /// Number of bytes requested.
     pub bytes: u16,
-    /// Issuing SM.
+    /// SM that issues the request.
     pub sm: SmId,
     /// Reason of the access.
     pub kind: AccessKind,
@@ -99,7 +99,7 @@ pub struct Request {
     pub sectors: u8,
     /// Slot of the kernel that the access belongs to.
     pub kernel: KernelSlot,
-    /// Address space (process).
+    /// Address space: the process of the access.
     pub asid: u8,
 }
 
@@ -118,7 +118,7 @@ pub struct Reply {
     pub returned_at: u32,
     /// Number chosen by the issuer.
     pub token: u32,
-    /// Bytes asked for.
+    /// Number of bytes requested.
     pub bytes: u16,
     /// SM that receives the reply.
     pub sm: SmId,
@@ -128,7 +128,7 @@ pub struct Reply {
     pub sectors: u8,
     /// Slot of the kernel that the access belongs to.
     pub kernel: KernelSlot,
-    /// Address space (process).
+    /// Address space: the process of the access.
     pub asid: u8,
 }
 

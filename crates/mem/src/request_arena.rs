@@ -21,11 +21,11 @@ struct Slot {
 
 const _: () = assert!(size_of::<Slot>() == 64, "a cache line of the host");
 
-/// The arena.
+/// Arena of requests with free slots.
 #[derive(Clone, Debug)]
 pub(crate) struct RequestArena {
     slots: Vec<Slot>,
-    /// First free slot.
+    /// First of the free slots.
     free: u32,
 }
 

@@ -1,5 +1,5 @@
-//! Host time of simulated events of the memory system of preset `gtx480`: coalescing, cache accesses,
-//! and core cycles of networks, L2 and DRAM under saturating loads.
+//! Host time of simulated events of the memory system of preset `gtx480`: coalescing, cache
+//! accesses, and core cycles of networks, L2 and DRAM under saturating loads.
 //!
 //! `cargo run --release -p warploom-noc --example speed`
 

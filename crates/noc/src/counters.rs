@@ -6,15 +6,16 @@ declare_stats! {
     /// Statistics of one network. [`Direction`] names the groups.
     #[derive(Copy)]
     pub struct NocCounters in "noc_to_l2", "noc_to_sm" {
-        /// Network cycles.
+        /// Cycles of the network clock.
         pub cycles: u64 = Cycles;
-        /// Packets injected.
+        /// Packets injected into the network.
         pub packets: u64 = Packets, as "Req_Network_injected_packets_num" | "Reply_Network_injected_packets_num";
         /// Flits that crossed the switch.
         pub flits: u64 = Flits;
         /// Bytes of the packets that crossed the switch.
         pub bytes: u64 = Bytes;
-        /// Heads that wanted an output another input got, summed over cycles (of a butterfly, over the steps of its router).
+        /// Heads that wanted an output another input got, summed over cycles (of a butterfly, over
+        /// the steps of its router).
         pub conflicts: u64 = Events;
         /// Packets inside, summed over cycles: the time that packets spend inside.
         pub packet_cycles: u64 = Cycles;

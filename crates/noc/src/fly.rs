@@ -2,9 +2,9 @@
 //! under GPGPU-Sim (docs/model/network.md, Butterfly).
 //!
 //! Path of a flit: injection buffer, channel, input buffer of a virtual channel, switch, output
-//! queue, channel, ejection buffer, boundary buffer. A channel takes two cycles from end to end, for
-//! flits and for credits. A packet holds a virtual channel of its output from head to tail. A node
-//! injects and ejects one flit a cycle.
+//! queue, channel, ejection buffer, boundary buffer. A channel takes two cycles from end to end,
+//! for flits and for credits. A packet holds a virtual channel of its output from head to tail. A
+//! node injects and ejects one flit a cycle.
 
 mod credits;
 mod departures;
@@ -34,8 +34,8 @@ const ALLOCATION_STEPS: u32 = 2;
 #[derive(Clone, Debug)]
 struct Source {
     /// Packets of which no flit has been sent, in networks with several virtual channels. With one
-    /// virtual channel, packets go to the router's input queue at once, and the fields of this struct
-    /// are unused.
+    /// virtual channel, packets go to the router's input queue at once, and the fields of this
+    /// struct are unused.
     packets: PacketQueue,
     /// Number of flits left of the packet that is being sent.
     left: u32,
@@ -43,8 +43,8 @@ struct Source {
     channel: u32,
 }
 
-/// The network. In each cycle, arrivals over the channels are taken before anything is sent, so that
-/// a channel needs as many slots as it takes cycles.
+/// The network. In each cycle, arrivals over the channels are taken before anything is sent, so
+/// that a channel needs as many slots as it takes cycles.
 #[derive(Clone, Debug)]
 pub(crate) struct Fly<P: Ports> {
     channels: u32,
@@ -69,8 +69,8 @@ pub(crate) struct Fly<P: Ports> {
     now: Cycle,
 }
 
-/// Cycles until `steps` steps of the router are done. A cycle does `percent` hundredths of a step, and
-/// `credit` hundredths are left of the present one.
+/// Cycles until `steps` steps of the router are done. A cycle does `percent` hundredths of a step,
+/// and `credit` hundredths are left of the present one.
 #[inline]
 const fn crossing(steps: u32, credit: u32, percent: u32) -> u32 {
     let left = (100 * steps).saturating_sub(credit);
@@ -136,15 +136,15 @@ impl<P: Ports> Fly<P> {
         self.waiting(input) + flits > self.injection_buffer + left
     }
 
-    /// Answers [`crate::Network::entrance`], in networks with one virtual channel: with several, more
-    /// than credits decides.
+    /// Answers [`crate::Network::entrance`], in networks with one virtual channel: with several,
+    /// more than credits decides.
     #[inline]
     pub(crate) fn entrance(&self, input: usize) -> Option<(u32, u32)> {
         let passes = self.credits.left(input);
         (self.channels == 1).then_some((self.waiting(input), passes))
     }
 
-    /// Answers [`crate::Network::has_passed`].
+    /// Answers [`crate::Network::has_passed`] for an input.
     #[inline]
     pub(crate) fn has_passed(&self, input: usize) -> bool {
         self.to_router[self.now as usize % CHANNEL][input] > 0
@@ -236,8 +236,8 @@ impl<P: Ports> Fly<P> {
         }
     }
 
-    /// Virtual channel with room for the next flit of an input: that of the packet that is being sent,
-    /// or one for the next packet.
+    /// Virtual channel with room for the next flit of an input: that of the packet that is being
+    /// sent, or one for the next packet.
     fn channel_to_send(&self, input: usize) -> Option<u32> {
         let Source { left, channel, .. } = self.sources[input];
         let has_room = |channel: &u32| self.credits.any(self.index(input, *channel));
@@ -311,8 +311,8 @@ mod tests {
 
     const PORTS: usize = 6;
 
-    /// Runs random traffic, part of which waits at the outputs. Returns (cycle, output, token) of each
-    /// packet that leaves, and the statistics.
+    /// Runs random traffic, part of which waits at the outputs. Returns (cycle, output, token) of
+    /// each packet that leaves, and the statistics.
     fn run<P: Ports>(spec: &NocSpec, ports: u32) -> (Vec<(u32, usize, u32)>, NocCounters) {
         let mut net = Fly::<P>::new(spec, ports as usize, ports as usize);
         let (mut store, mut counters) = (Store::new(8), NocCounters::default());
@@ -343,8 +343,8 @@ mod tests {
         (came, counters)
     }
 
-    /// A flit passes from a source's buffer in each cycle for which `entrance` predicts one, however
-    /// full the network is; the prediction of the next cycle is at most that flit smaller.
+    /// A flit passes from a source's buffer in each cycle for which `entrance` predicts one,
+    /// however full the network is; the prediction of the next cycle is at most that flit smaller.
     #[test]
     fn as_many_flits_pass_as_are_predicted() {
         let fermi = warploom_config::preset("gtx480");

@@ -52,7 +52,7 @@ impl Arrived<'_> {
     }
 }
 
-/// One direction of the interconnect.
+/// Network of one direction of the interconnect.
 #[derive(Clone, Debug)]
 pub struct Network {
     kind: Kind,
@@ -115,8 +115,8 @@ impl Network {
         }
     }
 
-    /// An empty network from partitions to SMs. Where the ports of both sides are numbered together,
-    /// SMs come first (`LocalInterconnect`), which are the outputs here.
+    /// An empty network from partitions to SMs. Where the ports of both sides are numbered
+    /// together, SMs come first (`LocalInterconnect`), which are the outputs here.
     pub fn of_replies(spec: &NocSpec, inputs: usize, outputs: usize, seed: u64) -> Self {
         let mut network = Self::new(spec, inputs, outputs, seed);
         if let Kind::Turns(turns) = &mut network.kind {
@@ -146,8 +146,8 @@ impl Network {
         }
     }
 
-    /// True if `flits` flits surely have not all entered the input's buffer after `cycles` cycles; a
-    /// false answer says nothing. Requires that they enter as soon as there is room.
+    /// True if `flits` flits surely have not all entered the input's buffer after `cycles` cycles;
+    /// a false answer says nothing. Requires that they enter as soon as there is room.
     #[inline]
     pub fn stays_full(&self, input: usize, flits: u32, cycles: u32) -> bool {
         match &self.kind {
@@ -210,8 +210,8 @@ impl Network {
         })
     }
 
-    /// Stores a packet of `bytes` bytes for an output until it enters, or is released without having
-    /// entered. Returns the packet and its number of flits.
+    /// Stores a packet of `bytes` bytes for an output until it enters, or is released without
+    /// having entered. Returns the packet and its number of flits.
     #[inline]
     pub fn lodge(&mut self, output: usize, request: &Request, bytes: u32) -> (PacketId, u32) {
         let flits = self.flits_of(bytes);
@@ -219,8 +219,8 @@ impl Network {
         (id, flits)
     }
 
-    /// Puts a stored packet with its number of flits into an input's buffer. Requires `has_room` for
-    /// them.
+    /// Puts a stored packet with its number of flits into an input's buffer. Requires `has_room`
+    /// for them.
     #[inline]
     pub fn enter(&mut self, input: usize, (id, flits): (PacketId, u32)) {
         debug_assert!(self.has_room(input, flits), "no room at {input}");
@@ -228,8 +228,8 @@ impl Network {
         self.put_in(input, (id, flits));
     }
 
-    /// `enter` for a packet that entered before the last `cycles` cycles: it counts as inside during
-    /// them, and no flit of it could have moved.
+    /// `enter` for a packet that entered before the last `cycles` cycles: it counts as inside
+    /// during them, and no flit of it could have moved.
     #[inline]
     pub fn enter_late(&mut self, input: usize, packet: (PacketId, u32), cycles: u64) {
         self.enter(input, packet);
@@ -362,7 +362,7 @@ impl Network {
         self.inside == 0
     }
 
-    /// Statistics so far.
+    /// Statistics counted so far.
     pub fn counters(&self) -> &NocCounters {
         &self.counted.counters
     }

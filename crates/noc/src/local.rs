@@ -1,16 +1,17 @@
-//! Built-in crossbar of GPGPU-Sim 4.x: a packet is one flit, inputs and outputs have queues, and each
-//! output takes one packet a cycle from the inputs in round-robin order (one iteration of iSLIP:
-//! N. McKeown, IEEE/ACM Transactions on Networking 7(2), 1999; docs/model/network.md, Local crossbar).
+//! Built-in crossbar of GPGPU-Sim 4.x: a packet is one flit, inputs and outputs have queues, and
+//! each output takes one packet a cycle from the inputs in round-robin order (one iteration of
+//! iSLIP: N. McKeown, IEEE/ACM Transactions on Networking 7(2), 1999; docs/model/network.md, Local
+//! crossbar).
 //!
-//! Outputs choose in order of their numbers, so that an input whose head was taken may send its next
-//! packet to a later output in the same cycle.
+//! Outputs choose in order of their numbers, so that an input whose head was taken may send its
+//! next packet to a later output in the same cycle.
 
 use crate::counters::Counted;
 use crate::store::{PacketId, Store};
 use warploom_base::{BitSet, FixedQueue};
 use warploom_config::NocSpec;
 
-/// The crossbar.
+/// Crossbar with queues at inputs and outputs.
 #[derive(Clone, Debug)]
 pub(crate) struct LocalCrossbar {
     inputs: Box<[FixedQueue<PacketId>]>,
@@ -213,8 +214,8 @@ mod tests {
         assert_eq!(bench.counted.counters.conflicts, 2);
     }
 
-    /// Output 0 of two is never emptied. A packet a cycle crosses until the output is full; the other
-    /// packets stay at the input.
+    /// Output 0 of two is never emptied. A packet a cycle crosses until the output is full; the
+    /// other packets stay at the input.
     #[test]
     fn buffers_are_counted_as_they_fill() {
         let mut bench = Bench::new(2);

@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 use warploom_base::{BitSet, FixedQueue, Rng};
 use warploom_config::NocSpec;
 
-/// An output.
+/// An output of the crossbar.
 #[derive(Clone, Debug)]
 struct Output {
     /// Cycle from which the output can be connected again.
@@ -23,7 +23,7 @@ struct Output {
     chosen: u32,
 }
 
-/// The crossbar.
+/// Crossbar with queues at inputs and outputs.
 #[derive(Clone, Debug)]
 pub(crate) struct RandomCrossbar {
     output_room: usize,
@@ -32,7 +32,7 @@ pub(crate) struct RandomCrossbar {
     inputs: Box<[FixedQueue<PacketId>]>,
     /// Cycle from which an input can be connected again, by input.
     input_free_at: Box<[u64]>,
-    /// Inputs with packets.
+    /// Inputs that have packets.
     waiting: BitSet,
     outputs: Box<[Output]>,
     rng: Rng,

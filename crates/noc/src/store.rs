@@ -1,5 +1,5 @@
-//! Store of the packets whose numbers the queues of a network hold. A packet stays in one place from
-//! `lodge` to `release`. Its request and its header share one cache line of the host.
+//! Store of the packets whose numbers the queues of a network hold. A packet stays in one place
+//! from `lodge` to `release`. Its request and its header share one cache line of the host.
 
 use warploom_base::{define_id, fetch_ahead};
 use warploom_mem::Request;
@@ -140,7 +140,7 @@ impl PacketQueue {
         (!self.is_empty()).then_some(PacketId(self.first))
     }
 
-    /// Appends a packet.
+    /// Appends a packet to the queue.
     #[inline]
     pub(crate) fn push(&mut self, store: &mut Store, id: PacketId) {
         if self.is_empty() {

@@ -1,4 +1,4 @@
-//! Packets for tests.
+//! Packets for the tests of networks.
 
 use warploom_mem::{AccessKind, Request};
 

@@ -9,12 +9,12 @@ use crate::store::{PacketId, Store};
 use warploom_base::{BitSet, FixedQueue};
 use warploom_config::NocSpec;
 
-/// The crossbar.
+/// Crossbar with queues at inputs and outputs.
 #[derive(Clone, Debug)]
 pub(crate) struct TurnCrossbar {
     inputs: Box<[FixedQueue<PacketId>]>,
     outputs: Box<[FixedQueue<PacketId>]>,
-    /// Inputs with packets.
+    /// Inputs that have packets.
     waiting: BitSet,
     /// Outputs that took a packet in the running cycle.
     taken: BitSet,
@@ -162,8 +162,8 @@ mod tests {
         assert_eq!(counted.detail.output_packet_cycles, 6);
     }
 
-    /// Replies: SMs are ports 0 and 1, the inputs of the partitions 2 and 3. The order begins at input
-    /// 0 in cycles 0, 1 and 2, at input 1 in cycle 3, and so on.
+    /// Replies: SMs are ports 0 and 1, the inputs of the partitions 2 and 3. The order begins at
+    /// input 0 in cycles 0, 1 and 2, at input 1 in cycle 3, and so on.
     #[test]
     fn in_the_network_of_replies_sms_are_counted_first() {
         let packets = [(0, 0), (0, 1), (0, 2), (0, 3), (1, 10), (1, 11)];

@@ -24,7 +24,7 @@ pub struct MissView<'a> {
     pub request: &'a Request,
     /// Warp that reads, by its slot of the SM.
     pub warp: WarpSlot,
-    /// Instruction that reads.
+    /// Instruction that makes the read.
     pub pc: Pc,
 }
 
@@ -42,7 +42,7 @@ trait Allocate {
 pub struct AllocationInfo {
     /// Name in the configuration.
     pub name: &'static str,
-    /// Description.
+    /// Description of the policy.
     pub facts: Facts<GpuSpec>,
 }
 

@@ -30,12 +30,14 @@ pub const FAIL_REASONS: &[&str] = &[
 declare_stats! {
     /// Statistics of one cache, or of all caches of a kind. [`CacheGroup`] names the groups.
     pub struct CacheCounters in "l1d", "l1i", "l1c", "l1t", "l2" {
-        /// Accesses by outcome and kind, summed over the caches; retries after a failed reservation count again, merged ones count twice.
+        /// Accesses by outcome and kind, summed over the caches; retries after a failed reservation
+        /// count again, merged ones count twice.
         pub accesses: [[u64; AccessKind::COUNT]; OUTCOMES.len()] = Accesses,
             as "Total_core_cache_stats_breakdown" | "L1I_total_cache_accesses" | "L1C_total_cache_accesses" | "L1T_total_cache_accesses" | "L2_cache_stats_breakdown",
             by [OUTCOMES, ACCESS_KINDS];
         /// Failed attempts by kind and reason.
-        pub fails: [[u64; FailReason::COUNT]; AccessKind::COUNT] = Accesses, by [ACCESS_KINDS, FAIL_REASONS];
+        pub fails: [[u64; FailReason::COUNT]; AccessKind::COUNT] = Accesses,
+            by [ACCESS_KINDS, FAIL_REASONS];
         /// Cycles in which the data port moved data.
         pub data_port_busy: u64 = Cycles;
         /// Cycles in which the data port moved data of hits, and not of lines that leave.
@@ -73,7 +75,7 @@ impl CacheCounters {
         self.misses() + self.pending_hits() + self.hits()
     }
 
-    /// Accesses that hit.
+    /// Number of accesses that hit.
     pub fn hits(&self) -> u64 {
         self.of(AccessOutcome::Hit)
     }

@@ -31,7 +31,7 @@ pub struct CachePolicyInfo {
     /// Configuration key that chooses the policy. Replacement policies are listed under
     /// `l1d.replacement`; every other cache has the same key under its own name.
     pub key: &'static str,
-    /// Name there.
+    /// Name of the policy under that key.
     pub name: &'static str,
     /// Effect of the policy, in a sentence.
     pub about: &'static str,
@@ -39,7 +39,7 @@ pub struct CachePolicyInfo {
     pub source: &'static str,
     /// State that the policy needs, as a formula.
     pub state: &'static str,
-    /// That state for the data cache of a machine: `1536 per SM`.
+    /// Size of the state for the data cache of a machine: `1536 per SM`.
     pub storage: String,
     /// Work of a choice.
     pub complexity: &'static str,

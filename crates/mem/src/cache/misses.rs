@@ -1,12 +1,12 @@
-//! Requests of a cache for the level below: the miss queue and, in a cache with an outlet, the queue
-//! of the stage that follows. Both share one ring, so that a request moves from one to the other
-//! without a copy.
+//! Requests of a cache for the level below: the miss queue and, in a cache with an outlet, the
+//! queue of the stage that follows. Both share one ring, so that a request moves from one to the
+//! other without a copy.
 
 use crate::Request;
 use crate::request::InLine;
 use warploom_base::FixedQueue;
 
-/// Both queues, the oldest request first.
+/// Miss queue and outlet, the oldest request first.
 #[derive(Clone, Debug)]
 pub(super) struct Misses {
     ring: FixedQueue<InLine>,

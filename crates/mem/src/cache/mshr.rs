@@ -5,7 +5,7 @@ use crate::request_arena::{NONE, RequestArena};
 use crate::{AccessKind, Request};
 use warploom_base::{FixedQueue, fetch_ahead};
 
-/// One line on its way with the first request that waits for it. An entry has a cache line of the
+/// A line on its way with the first request that waits for it. An entry has a cache line of the
 /// host to itself, because it has left the nearest caches when its fill comes.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
@@ -92,7 +92,8 @@ pub(super) enum Room {
     Full,
 }
 
-/// The MSHRs of a cache. In memory, the fields that tell whether there is something to do come first.
+/// The MSHRs of a cache. In memory, the fields that tell whether there is something to do come
+/// first.
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub(super) struct Mshrs {
@@ -112,7 +113,8 @@ pub(super) struct Mshrs {
 }
 
 impl Mshrs {
-    /// MSHRs for `entries` lines or sectors of `atom_bytes` bytes, with up to `merge` requests each.
+    /// MSHRs for `entries` lines or sectors of `atom_bytes` bytes, with up to `merge` requests
+    /// each.
     pub(super) fn new(entries: u32, merge: u32, atom_bytes: u16) -> Self {
         let most_entries = entries as usize;
         debug_assert!(atom_bytes.is_power_of_two(), "a line or sector");
@@ -159,8 +161,8 @@ impl Mshrs {
         self.in_use == 0
     }
 
-    /// Starts an entry for `bytes` bytes at `addr`, and returns its number. Requires that `room` has
-    /// answered `Room::New(slot)`, and that nothing has changed since.
+    /// Starts an entry for `bytes` bytes at `addr`, and returns its number. Requires that `room`
+    /// has answered `Room::New(slot)`, and that nothing has changed since.
     #[inline(always)]
     pub(super) fn start(
         &mut self,
@@ -176,8 +178,8 @@ impl Mshrs {
         };
         let entry = &mut self.entries[index as usize];
         self.free_entry = entry.last;
-        // Stored in its final place at once: hosts are slow to load a value as a whole that was just
-        // stored in parts.
+        // Stored in its final place at once: hosts are slow to load a value as a whole that was
+        // just stored in parts.
         entry.first = *request;
         debug_assert!(fill.set <= SET, "a set of a cache");
         let sector = u32::from(fill.sector) << SECTOR_SHIFT;

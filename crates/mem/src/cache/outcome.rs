@@ -1,4 +1,4 @@
-//! Results of accesses.
+//! Results of accesses to a cache.
 
 /// Reason why a cache does not take an access in this cycle.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -29,7 +29,9 @@ impl FailReason {
     }
 }
 
-/// What became of an access.
+/// Outcome of an access.
+///
+/// [`ReservationFail`](Self::ReservationFail) alone leaves the access to be tried again.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum AccessOutcome {
     /// The sector is present.
@@ -64,7 +66,7 @@ impl AccessOutcome {
 /// Result of an access.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Access {
-    /// What became of the access. A read with `HitReserved`, `Miss` or `SectorMiss` is answered
+    /// Outcome of the access. A read with `HitReserved`, `Miss` or `SectorMiss` is answered
     /// later by `next_ready`, unless `sent` is [`Sent::Bypass`].
     pub outcome: AccessOutcome,
     /// Requests that the access sent down.
@@ -86,7 +88,7 @@ impl Access {
 /// fits two registers of the host.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Sent {
-    /// No request.
+    /// No request at all.
     #[default]
     Nothing,
     /// The access itself, a write: its reply comes from below.

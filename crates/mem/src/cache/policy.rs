@@ -331,8 +331,8 @@ impl Cache {
         Ok(evicts)
     }
 
-    /// Reserves the line or sector that a miss needs. Returns its place, and whether a dirty line was
-    /// replaced.
+    /// Reserves the line or sector that a miss needs. Returns its place, and whether a dirty line
+    /// was replaced.
     #[inline(always)]
     fn take_line(&mut self, place: Place, probe: Probe) -> (u32, bool) {
         let Place {

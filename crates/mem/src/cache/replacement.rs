@@ -31,7 +31,7 @@ pub(super) type Rank = u64;
 /// Bits of a rank.
 pub(super) const RANK_BITS: u32 = 40;
 
-/// The largest rank.
+/// Largest rank of a line.
 pub(super) const LAST_RANK: Rank = (1 << RANK_BITS) - 1;
 
 /// Fills of which a bimodal policy treats one like the policy that it is a variant of: the papers'
@@ -51,7 +51,7 @@ fn rank_of(now: Cycle) -> Rank {
 pub struct ReplacementInfo {
     /// Name in the configuration.
     pub name: &'static str,
-    /// Description.
+    /// Description of the policy.
     pub facts: Facts<CacheSpec>,
 }
 
@@ -120,7 +120,7 @@ macro_rules! policies {
                 }
             }
 
-            /// See [`Replace::seed`].
+            /// Calls [`Replace::seed`] of the policy.
             pub(super) fn seed(&mut self, seed: u64) {
                 match self {
                     Self::$First(policy) => policy.seed(seed),
@@ -128,7 +128,7 @@ macro_rules! policies {
                 }
             }
 
-            /// See [`Replace::on_hit`].
+            /// Calls [`Replace::on_hit`] of the policy.
             #[inline]
             pub(super) fn on_hit(&mut self, rank: Rank, now: Cycle) -> Rank {
                 match self {
@@ -145,7 +145,7 @@ macro_rules! policies {
                 }
             }
 
-            /// See [`Replace::on_fill`].
+            /// Calls [`Replace::on_fill`] of the policy.
             #[inline]
             pub(super) fn on_fill(&mut self, set: u32, now: Cycle) -> Rank {
                 match self {

@@ -35,7 +35,7 @@ pub(super) struct Rules {
     pub(super) atom_sectors: u8,
     /// Mask of a sector's number: 0 where there are no sectors.
     pub(super) sector_bits: u8,
-    /// `write` is `WritePolicy::ReadOnly`.
+    /// True if `write` is `WritePolicy::ReadOnly`.
     pub(super) read_only: bool,
     /// Global writes go down, whether they hit or miss.
     pub(super) sends_global_writes: bool,

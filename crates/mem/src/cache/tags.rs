@@ -64,7 +64,7 @@ pub(super) struct Tags {
     stride: usize,
     /// Words of marks for the ways in use.
     words: usize,
-    /// One byte of each line's number, eight ways to a word.
+    /// A byte of each line's number, eight ways to a word.
     marks: Box<[u64]>,
     lines: Box<[Line]>,
     counts: Box<[SetCount]>,
@@ -183,7 +183,7 @@ impl Tags {
         self.dirty_lines
     }
 
-    /// Ways in use.
+    /// Number of ways in use.
     pub(super) fn ways(&self) -> u32 {
         self.ways as u32
     }
@@ -376,8 +376,9 @@ impl Tags {
         base + way
     }
 
-    /// Replaces a line of `set` and reserves a sector of the new one. Returns the place, and whether
-    /// the replaced line is dirty ([`Self::evicted`] describes it then). Requires `Probe::Miss`.
+    /// Replaces a line of `set` and reserves a sector of the new one. Returns the place, and
+    /// whether the replaced line is dirty ([`Self::evicted`] describes it then). Requires
+    /// `Probe::Miss`.
     pub(super) fn allocate(&mut self, set: u32, line: u64, sector: u8, now: Cycle) -> (u32, bool) {
         let at = self.victim(set);
         let before = self.lines[at].state;

@@ -19,8 +19,8 @@ fn cache(change: impl FnOnce(&mut CacheSpec)) -> Cache {
 /// Bytes to the next line of the same set.
 const SET: u64 = 4 * 128;
 
-/// Takes all requests for the level below, answers the reads among them, and returns (kind, address,
-/// bytes) of each.
+/// Takes all requests for the level below, answers the reads among them, and returns (kind,
+/// address, bytes) of each.
 fn settle(cache: &mut Cache, now: Cycle) -> Vec<(AccessKind, u64, u16)> {
     let mut sent = Vec::new();
     while let Some(down) = cache.pop_miss() {
@@ -99,8 +99,8 @@ fn write_hits_by_policy() {
     }
 }
 
-/// Writes `bytes` bytes to an empty cache. Returns the result, the requests sent down, and the outcome
-/// of a read that follows.
+/// Writes `bytes` bytes to an empty cache. Returns the result, the requests sent down, and the
+/// outcome of a read that follows.
 fn write_miss(
     allocate: WriteAllocate,
     policy: WritePolicy,
@@ -466,8 +466,8 @@ fn invalidating_empties_the_cache_and_flushing_only_dirty_lines() {
     assert_eq!(cache.access(3, &read(128, 128)).outcome, Miss);
 }
 
-/// An outstanding miss delays the emptying; then dirty lines are written back one by one as the queue
-/// has room, until no line is left.
+/// An outstanding miss delays the emptying; then dirty lines are written back one by one as the
+/// queue has room, until no line is left.
 #[test]
 fn emptying_waits_for_misses_and_writes_dirty_lines_back() {
     let mut cache = cache(|spec| spec.write = WritePolicy::WriteBack);

@@ -38,7 +38,7 @@ pub struct TextureCache {
 }
 
 impl TextureCache {
-    /// An empty cache.
+    /// An empty cache of `spec`.
     pub fn new(spec: &CacheSpec) -> Self {
         // A line is allocated as a whole, whatever parts its data come in.
         let whole_lines = CacheSpec {
@@ -62,7 +62,8 @@ impl TextureCache {
         self.tags.seed(seed);
     }
 
-    /// Offers a request. Those with `HitReserved` and `Miss` are answered by `next_ready`, in order.
+    /// Offers a request. Those with `HitReserved` and `Miss` are answered by `next_ready`, in
+    /// order.
     pub fn access(&mut self, now: Cycle, request: &Request) -> Access {
         let outcome = self.offer(now, request);
         self.counters.count(request.kind, outcome);
@@ -181,7 +182,7 @@ impl TextureCache {
         self.tags.clear(|_| true);
     }
 
-    /// Statistics so far.
+    /// Statistics counted so far.
     pub fn counters(&self) -> &CacheCounters {
         &self.counters
     }

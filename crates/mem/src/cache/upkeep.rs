@@ -20,9 +20,9 @@ impl Cache {
         self.tags.clear(|is_dirty| is_dirty);
     }
 
-    /// Runs one cycle of emptying the cache, so that its memory can serve another use: a dirty line is
-    /// written back on behalf of `cause`, if there is room. Returns true when no line is left, and
-    /// none is outstanding or on its way.
+    /// Runs one cycle of emptying the cache, so that its memory can serve another use: a dirty line
+    /// is written back on behalf of `cause`, if there is room. Returns true when no line is left,
+    /// and none is outstanding or on its way.
     pub fn empty(&mut self, now: Cycle, cause: &Request) -> bool {
         if !self.is_idle() || self.has_ready() {
             return false;

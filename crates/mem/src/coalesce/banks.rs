@@ -11,8 +11,8 @@ pub enum SharedRule {
     FirstWord,
     /// Accesses of different words conflict; every word of a lane's access counts.
     EveryWord,
-    /// All accesses conflict, whatever their word, except those of one word that is broadcast (GT200);
-    /// only the first word of each lane's access counts.
+    /// All accesses conflict, whatever their word, except those of one word that is broadcast
+    /// (GT200); only the first word of each lane's access counts.
     OneBroadcast,
 }
 
@@ -27,8 +27,8 @@ impl SharedRule {
     }
 }
 
-/// Cycles that a shared-memory access takes: for each of `parts` parts of the warp the largest number
-/// of conflicting accesses to one of `banks` banks (at most 64), at least 1 in all.
+/// Cycles that a shared-memory access takes: for each of `parts` parts of the warp the largest
+/// number of conflicting accesses to one of `banks` banks (at most 64), at least 1 in all.
 pub fn shared_conflict_cycles(
     banks: u32,
     parts: u32,
@@ -93,8 +93,8 @@ fn of_pattern(banks: u32, addrs: &[u64; WARP_SIZE]) -> Option<u32> {
     Some((WARP_SIZE as u32 >> period_bits).max(1))
 }
 
-/// Serves one word of each bank: the first one wanted. `left` has, for each word of a lane's access,
-/// the lanes that still want it.
+/// Serves one word of each bank: the first one wanted. `left` has, for each word of a lane's
+/// access, the lanes that still want it.
 #[inline]
 fn serve_words(banks: u32, addrs: &[u64; WARP_SIZE], left: &mut [LaneMask; MOST_PIECES]) {
     let banks = u64::from(banks);
@@ -117,8 +117,8 @@ fn serve_words(banks: u32, addrs: &[u64; WARP_SIZE], left: &mut [LaneMask; MOST_
     }
 }
 
-/// Largest number of accesses in one bank. Accesses of the broadcast word count once: the first word,
-/// by bank and address, that several lanes want.
+/// Largest number of accesses in one bank. Accesses of the broadcast word count once: the first
+/// word, by bank and address, that several lanes want.
 fn most_accesses(banks: u32, addrs: &[u64; WARP_SIZE], mask: LaneMask) -> u32 {
     let place = |lane: usize| {
         let word = addrs[lane] / 4;

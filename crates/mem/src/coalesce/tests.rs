@@ -165,7 +165,8 @@ fn local_words_of_neighbours_are_neighbours() {
     assert_eq!(out.len(), Transactions::CAPACITY);
 }
 
-/// GT200, a half-warp on 16 banks: one word is broadcast, the first of those that several lanes want.
+/// GT200, a half-warp on 16 banks: one word is broadcast, the first of those that several lanes
+/// want.
 #[test]
 fn one_word_may_be_broadcast() {
     let cycles = |words: [u64; 16]| {
@@ -246,8 +247,8 @@ fn addresses(halves: [HalfWords; 2]) -> [u64; WARP_SIZE] {
 }
 
 proptest! {
-    /// Shortcuts for warps and halves with contiguous accesses give the transactions of lane-by-lane
-    /// coalescing.
+    /// Shortcuts for warps and halves with contiguous accesses give the transactions of
+    /// lane-by-lane coalescing.
     #[test]
     fn accesses_in_step_coalesce_as_others_do(
         firsts in prop::array::uniform2(prop::sample::select(vec![
@@ -299,7 +300,8 @@ proptest! {
         }
     }
 
-    /// `halves_conflict_cycles` gives the cycles of `shared_conflict_cycles` for the same addresses.
+    /// `halves_conflict_cycles` gives the cycles of `shared_conflict_cycles` for the same
+    /// addresses.
     #[test]
     fn words_of_halves_conflict_as_addresses_do(
         firsts in prop::array::uniform2(0_u64..150),

@@ -56,8 +56,8 @@ pub fn halves_conflict_cycles(banks: u32, halves: [HalfWords; 2]) -> Option<u32>
     }
     let [(low, low_words), (high, high_words)] = halves.map(HalfWords::words);
     let banks = u64::from(banks);
-    // The words of one half lie in different banks. A bank has two words if the halves overlap modulo
-    // the number of banks without overlapping in addresses.
+    // The words of one half lie in different banks. A bank has two words if the halves overlap
+    // modulo the number of banks without overlapping in addresses.
     let (above, below) = (high.wrapping_sub(low), low.wrapping_sub(high));
     let share_words = (above < low_words) | (below < high_words);
     let share_banks = (above % banks < low_words) | (below % banks < high_words);

@@ -93,7 +93,7 @@ mod tests {
         assert!(arbiter.has_credit(0) && !arbiter.has_credit(1));
     }
 
-    /// One of its own, and 2 + 4 + 2 - 1 shared.
+    /// An L2 bank has one credit of its own, and 2 + 4 + 2 - 1 are shared.
     #[test]
     fn a_queue_of_writes_is_lent_out_too() {
         let mut spec = DramSpec {

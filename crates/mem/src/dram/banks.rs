@@ -68,7 +68,7 @@ struct Group {
 #[repr(C)]
 pub(super) struct Banks {
     needs: Needs,
-    /// Banks without work.
+    /// Banks without work, one bit each.
     idle: u64,
     /// Cycle before which no command can be issued unless a bank gets work.
     wake_at: u64,
@@ -509,8 +509,8 @@ impl Banks {
         self.first = self.wrap(at as u32 + 1);
     }
 
-    /// A cycle after `now` before which no column command can be issued. The constraints of all banks
-    /// are usually the longest; single banks are looked at only once those are over.
+    /// A cycle after `now` before which no column command can be issued. The constraints of all
+    /// banks are usually the longest; single banks are looked at only once those are over.
     #[inline]
     fn columns_wake_at(&self, now: u64) -> u64 {
         let shared = |needs: u64, at: u64| match needs {
@@ -550,7 +550,8 @@ fn count_column(counters: &mut DramCounters, kind: AccessKind) {
     }
 }
 
-/// First step, counted from `from` on and below `count`, for which bank `first + step` is in `mask`.
+/// First step, counted from `from` on and below `count`, for which bank `first + step` is in
+/// `mask`.
 #[inline]
 fn next_in_turn(mask: u64, first: u32, from: u32, count: u32) -> Option<u32> {
     if from >= count {

@@ -12,15 +12,15 @@ declare_stats! {
         pub cycles: u64 = Cycles, as "n_cmd";
         /// Command cycles without a command.
         pub idle_commands: u64 = Cycles, as "n_nop";
-        /// Rows opened.
+        /// Rows opened by activate commands.
         pub activates: u64 = Commands, as "n_act";
-        /// Rows closed.
+        /// Rows closed by precharge commands.
         pub precharges: u64 = Commands, as "n_pre";
         /// Requests taken by the schedulers.
         pub requests: u64 = Requests, as "n_req";
-        /// Column reads.
+        /// Column reads that are not for write misses of L2.
         pub reads: u64 = Commands, as "n_rd";
-        /// Column reads of lines that L2 reads because of a write miss; `reads` has the others.
+        /// Column reads of lines that L2 reads because of a write miss.
         pub allocate_reads: u64 = Commands, as "n_rd_L2_A";
         /// Column writes that are not write-backs.
         pub writes: u64 = Commands, as "n_write";

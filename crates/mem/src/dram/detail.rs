@@ -9,7 +9,7 @@ use warploom_stats::{Peak, declare_stats};
 /// Largest number of banks of a channel.
 pub const MAX_BANKS: usize = 64;
 
-/// Labels of banks.
+/// Labels of DRAM banks by number.
 pub const BANKS: &[&str] = &[
     "bank_0", "bank_1", "bank_2", "bank_3", "bank_4", "bank_5", "bank_6", "bank_7", "bank_8",
     "bank_9", "bank_10", "bank_11", "bank_12", "bank_13", "bank_14", "bank_15", "bank_16",
@@ -92,7 +92,7 @@ declare_stats! {
         /// Command cycles in which a bank had a request, counted when its last column command goes
         /// out.
         pub request_cycles: [u64; MAX_BANKS] = Cycles, as "n_cmd less bk0: ...i", by [BANKS];
-        /// Requests by bank.
+        /// Requests assigned to each bank.
         pub requests: [u64; MAX_BANKS] = Requests, by [BANKS];
         /// Requests to another row than the one before, by bank.
         pub row_changes: [u64; MAX_BANKS] = Requests, by [BANKS];
@@ -140,7 +140,7 @@ impl Detail {
         }
     }
 
-    /// All counts.
+    /// All counts, those by bank included.
     pub fn all(&self) -> DramDetail {
         let mut all = self.counts.clone();
         for (at, bank) in self.banks.iter().enumerate() {

@@ -23,7 +23,7 @@ pub(super) const MOST_AHEAD: usize = 256;
 pub(super) struct Room(u8);
 
 impl Room {
-    /// Room for neither.
+    /// Room for neither reads nor writes.
     pub(super) const NONE: Self = Self(0);
 
     #[inline]
@@ -120,8 +120,8 @@ impl Device {
         self.now < self.calm_until && now_core < self.leaves_at
     }
 
-    /// True if the device has run up to command cycle `end`, or nothing happens until then; `end` is
-    /// in core cycle `now_core`.
+    /// True if the device has run up to command cycle `end`, or nothing happens until then; `end`
+    /// is in core cycle `now_core`.
     #[inline]
     pub(super) fn is_calm_until(&self, end: u64, now_core: Cycle) -> bool {
         self.now >= end || end <= self.calm_until && now_core < self.leaves_at
@@ -137,8 +137,8 @@ impl Device {
         }
     }
 
-    /// Passes the cycles up to command cycle `end`, which is before core cycle `end_core`, if nothing
-    /// happens in them. Returns whether it did.
+    /// Passes the cycles up to command cycle `end`, which is before core cycle `end_core`, if
+    /// nothing happens in them. Returns whether it did.
     pub(super) fn try_rest_until(&mut self, end: u64, end_core: Cycle) -> bool {
         let rests = end <= self.calm_until && end_core <= self.leaves_at;
         if rests {
@@ -292,13 +292,13 @@ impl Device {
         self.pipe.stand();
     }
 
-    /// Calls [`DataPipe::take_returned`].
+    /// Calls [`DataPipe::take_returned`] of the pipe.
     #[inline]
     pub(super) fn take_returned(&mut self, now: u64) -> Option<Ticket> {
         self.pipe.take_returned(now)
     }
 
-    /// Calls [`DataPipe::take_ended`].
+    /// Calls [`DataPipe::take_ended`] of the pipe.
     #[inline]
     pub(super) fn take_ended(&mut self, now: u64) -> Option<Ticket> {
         self.pipe.take_ended(now)

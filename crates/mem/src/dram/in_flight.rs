@@ -32,9 +32,9 @@ impl Ticket {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Pending {
     pub(super) ticket: Ticket,
-    /// DRAM bank.
+    /// DRAM bank, after hashing.
     pub(super) bank: u32,
-    /// DRAM row.
+    /// DRAM row within the bank.
     pub(super) row: u32,
     /// Core cycle in which the request left the fixed delay.
     pub(super) arrived_at: Cycle,

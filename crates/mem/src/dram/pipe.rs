@@ -83,8 +83,8 @@ impl DataPipe {
         (self.last_exit + self.stood).saturating_sub(self.longest)
     }
 
-    /// True if there is no room for another command's data in cycle `now`, in which the pipe did not
-    /// stall.
+    /// True if there is no room for another command's data in cycle `now`, in which the pipe did
+    /// not stall.
     #[inline]
     pub(super) fn is_full(&self, now: u64) -> bool {
         now < self.room_at()

@@ -76,7 +76,8 @@ impl Scheduler {
         }
     }
 
-    /// True if `take` may have a request for the banks of `idle`, or change between reads and writes.
+    /// True if `take` may have a request for the banks of `idle`, or change between reads and
+    /// writes.
     #[inline]
     pub(super) fn may_give(&self, idle: u64) -> bool {
         match self.writes {
@@ -198,9 +199,9 @@ impl Queue {
         }
     }
 
-    /// Takes the request to serve next. FR-FCFS: the bank is the first without work (`idle`, one bit
-    /// each) in order from `first`; the request is the bank's oldest one to its open row (`rows`),
-    /// else its oldest. FCFS: the oldest request of all, once its bank has no work.
+    /// Takes the request to serve next. FR-FCFS: the bank is the first without work (`idle`, one
+    /// bit each) in order from `first`; the request is the bank's oldest one to its open row
+    /// (`rows`), else its oldest. FCFS: the oldest request of all, once its bank has no work.
     #[inline]
     fn take(&mut self, idle: u64, first: u32, rows: &[u32]) -> Option<Pending> {
         if !self.may_give(idle) {

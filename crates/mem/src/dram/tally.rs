@@ -12,7 +12,7 @@ pub(super) struct Tally {
 }
 
 impl Tally {
-    /// The present count.
+    /// The count at present.
     #[inline]
     pub(super) fn count(&self) -> u64 {
         self.count

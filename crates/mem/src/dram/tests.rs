@@ -128,9 +128,9 @@ fn another_row_waits_for_ras_and_precharge() {
 }
 
 /// Use of the data bus during those two reads. Up to the first column (12), and from the second
-/// activate (40) up to the second column (52), a request to an open row waits for tRCD. A column uses
-/// the bus for tCCD = 2 cycles. The second request gets the bank in cycle 13, while the bus is still in
-/// use; from 14 to 39 it waits for its row. From 54 on the bus is idle.
+/// activate (40) up to the second column (52), a request to an open row waits for tRCD. A column
+/// uses the bus for tCCD = 2 cycles. The second request gets the bank in cycle 13, while the bus is
+/// still in use; from 14 to 39 it waits for its row. From 54 on the bus is idle.
 #[test]
 fn every_cycle_of_the_bus_has_a_use() {
     let mut bench = Bench::new(fermi_spec());
@@ -148,8 +148,8 @@ fn every_cycle_of_the_bus_has_a_use() {
     assert_eq!((detail.open_groups, detail.write_shares), (24, 0));
 }
 
-/// Counts of those two reads by bank: requests, row changes, and cycles with a request (0 to 12 and 13
-/// to 52). The last row of a bank is 0 at first, so that the first request changes it, too.
+/// Counts of those two reads by bank: requests, row changes, and cycles with a request (0 to 12 and
+/// 13 to 52). The last row of a bank is 0 at first, so that the first request changes it, too.
 #[test]
 fn banks_are_told_apart() {
     let mut bench = Bench::new(fermi_spec());
@@ -180,8 +180,8 @@ fn banks_are_told_apart() {
     assert_eq!(detail.busy_banks, busy + requests);
 }
 
-/// A read after a write waits for the turnaround, and for nothing else once its own row and group are
-/// ready.
+/// A read after a write waits for the turnaround, and for nothing else once its own row and group
+/// are ready.
 #[test]
 fn turnarounds_are_waited_for() {
     let mut bench = Bench::new(fermi_spec());
@@ -355,8 +355,8 @@ fn both_configurations_drain_random_traffic() {
     }
 }
 
-/// A channel that runs every cycle has the same statistics, at any time, as one that skips cycles in
-/// which nothing happens.
+/// A channel that runs every cycle has the same statistics, at any time, as one that skips cycles
+/// in which nothing happens.
 #[test]
 fn rest_changes_nothing() {
     let mut apart = fermi_spec();

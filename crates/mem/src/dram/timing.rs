@@ -9,21 +9,21 @@ pub(super) struct Timing {
     pub(super) ccd: u64,
     /// Column to column, same bank group.
     pub(super) ccdl: u64,
-    /// Activate to activate.
+    /// Activate to activate, any bank.
     pub(super) rrd: u64,
-    /// Activate to read.
+    /// Activate to read, same bank.
     pub(super) rcd: u64,
-    /// Activate to write.
+    /// Activate to write, same bank.
     pub(super) rcdwr: u64,
-    /// Activate to precharge.
+    /// Activate to precharge, same bank.
     pub(super) ras: u64,
-    /// Precharge to activate.
+    /// Precharge to activate, same bank.
     pub(super) rp: u64,
     /// Activate to activate, same bank.
     pub(super) rc: u64,
-    /// Read to write.
+    /// Read to write, any bank.
     pub(super) rtw: u64,
-    /// Write to read.
+    /// Write to read, any bank.
     pub(super) wtr: u64,
     /// Write to precharge, same bank.
     pub(super) wtp: u64,
@@ -31,9 +31,9 @@ pub(super) struct Timing {
     pub(super) rtp: u64,
     /// Read to precharge, same bank group.
     pub(super) rtpl: u64,
-    /// Read to data.
+    /// Read command to its data.
     pub(super) cl: u64,
-    /// Write to data.
+    /// Write command to its data.
     pub(super) wl: u64,
     /// Data-bus cycles of one column command.
     pub(super) burst: u64,

@@ -99,8 +99,8 @@ impl Packet {
     }
 }
 
-/// Sectors for which a split packet makes requests: the dirty sectors of a write-back, and for other
-/// kinds the sectors of the bytes that the packet spans.
+/// Sectors for which a split packet makes requests: the dirty sectors of a write-back, and for
+/// other kinds the sectors of the bytes that the packet spans.
 fn sectors_to_ask(packet: &Request) -> u8 {
     match packet.kind {
         AccessKind::L1WriteBack => packet.sectors,
@@ -116,7 +116,7 @@ pub(super) struct Input {
     due_at: Cycle,
     /// Number of requests that have left the delay and are not taken.
     waiting: u32,
-    /// Largest such number.
+    /// Largest number of such requests.
     size: u32,
     /// Number of requests of the packet at `leaving` that are in the delay.
     in_delay: u32,
@@ -206,8 +206,8 @@ impl Input {
         }
         let place = self.place(self.end);
         let new = &mut self.packets[place];
-        // Stored in its final place at once: hosts are slow to load a value as a whole that was just
-        // stored in parts.
+        // Stored in its final place at once: hosts are slow to load a value as a whole that was
+        // just stored in parts.
         (new.whole, new.due_at) = (*packet, due_at);
         (new.step, new.parts, new.left) = (0, 1, 1);
         new.splits = self.splitting.splits(packet);

@@ -57,8 +57,8 @@ fn texture_skips_the_delay() {
     assert_eq!(reply_at(&mut sub, 100, 200).map(|r| r.0), Some(103));
 }
 
-/// GPGPU-Sim 4.2 knows a texture request by its instruction, which the parts of a line that a sectored
-/// L2 splits do not have.
+/// GPGPU-Sim 4.2 knows a texture request by its instruction, which the parts of a line that a
+/// sectored L2 splits do not have.
 #[test]
 fn a_texture_line_that_is_split_waits_for_the_delay() {
     let line = Request::new(AccessKind::TextureRead, 0, 128);
@@ -94,8 +94,8 @@ fn a_packet_is_split_into_sectors_that_are_answered_one_by_one() {
     }
 }
 
-/// Worked by hand from GPGPU-Sim 4.2's source: the parts of a write at line + 64 get line + 128 and line + 160;
-/// both parts of a constant line get its first address.
+/// Worked by hand from GPGPU-Sim 4.2's source: the parts of a write at line + 64 get line + 128 and
+/// line + 160; both parts of a constant line get its first address.
 #[test]
 fn inexact_sectors_are_misplaced_as_in_gpgpusim() {
     let mut spec = fermi_spec();
@@ -322,8 +322,8 @@ fn ticks(now: Cycle) -> u32 {
     [1, 2, 1, 0, 1][now as usize % 5]
 }
 
-/// Observable effects of random traffic: replies with their cycles and, after every so many cycles,
-/// statistics. `ahead`: DRAM runs ahead up to those cycles.
+/// Observable effects of random traffic: replies with their cycles and, after every `stretch`
+/// cycles, statistics. `ahead`: DRAM runs ahead up to those cycles.
 fn watch(spec: &GpuSpec, (seed, lines): (u64, u32), stretch: Cycle, ahead: bool) -> Vec<String> {
     let requests = traffic(spec, seed, 300, lines);
     let mut bench = Bench::new(spec.clone());

@@ -77,8 +77,9 @@ impl<P: Ports> Departures<P> {
         &mut self.coming[place]
     }
 
-    /// Adds a flit of virtual channel `index` of an output that has crossed the switch in cycle `over`.
-    /// Returns the arrivals of its cycle, for [`Coming::end`] if it is the last of a packet.
+    /// Adds a flit of virtual channel `index` of an output that has crossed the switch in cycle
+    /// `over`. Returns the arrivals of its cycle, for [`Coming::end`] if it is the last of a
+    /// packet.
     #[inline]
     pub(super) fn push(&mut self, output: usize, index: usize, over: Cycle) -> &mut Coming<P> {
         let leaves = over.max(self.free_at[output]);
@@ -127,8 +128,8 @@ mod tests {
     use crate::NocCounters;
 
     /// Flits of an output leave in order, one a cycle, and not before they have crossed the switch;
-    /// flits of other outputs do so at the same time. They are counted when they leave, and arrive a
-    /// channel later.
+    /// flits of other outputs do so at the same time. They are counted when they leave, and arrive
+    /// a channel later.
     #[test]
     fn an_output_sends_one_flit_a_cycle() {
         let mut departures = Departures::<Few>::new(3, 1);
@@ -154,8 +155,8 @@ mod tests {
         assert_eq!(seen, expected);
     }
 
-    /// Flits leave one a cycle also where they are more than the table has cycles, and some are in it
-    /// already.
+    /// Flits leave one a cycle also where they are more than the table has cycles, and some are in
+    /// it already.
     #[test]
     fn an_output_may_be_busy_for_long() {
         let mut departures = Departures::<Few>::new(2, 1);

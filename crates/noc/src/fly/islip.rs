@@ -1,6 +1,6 @@
-//! One iteration of iSLIP, as BookSim's allocators do it: outputs grant, inputs accept, both in
-//! round-robin order, and pointers move where a grant is accepted (N. McKeown, IEEE/ACM Transactions
-//! on Networking 7(2), 1999).
+//! Allocator with one iteration of iSLIP, as BookSim's allocators do it: outputs grant, inputs
+//! accept, both in round-robin order, and pointers move where a grant is accepted (N. McKeown,
+//! IEEE/ACM Transactions on Networking 7(2), 1999).
 
 use super::ports::{PortSet, PortTable, Ports};
 
@@ -74,8 +74,8 @@ impl<P: Ports> Islip<P> {
         }
     }
 
-    /// Adds requests of all of `inputs`, each of which is its own channel, for `output`. There must be
-    /// no other requests for it.
+    /// Adds requests of all of `inputs`, each of which is its own channel, for `output`. There must
+    /// be no other requests for it.
     #[inline]
     pub(super) fn request_all(&mut self, inputs: &P::Set, output: u32) {
         if let Some(first) = inputs.in_turn(self.grant_turn[output as usize] as usize) {
@@ -88,8 +88,8 @@ impl<P: Ports> Islip<P> {
         }
     }
 
-    /// Matches `output` with one of `inputs`, as requests, grant and acceptance would. Requires that
-    /// none of them requests another output, so that a granted input accepts.
+    /// Matches `output` with one of `inputs`, as requests, grant and acceptance would. Requires
+    /// that none of them requests another output, so that a granted input accepts.
     #[inline]
     pub(super) fn match_one(&mut self, inputs: &P::Set, output: u32) -> Option<u32> {
         let turn = &mut self.grant_turn[output as usize];
@@ -98,8 +98,8 @@ impl<P: Ports> Islip<P> {
         Some(first)
     }
 
-    /// Lets each input accept one of its grants, and calls `matched` with (channel, output). Returns
-    /// the number of matches.
+    /// Lets each input accept one of its grants, and calls `matched` with (channel, output).
+    /// Returns the number of matches.
     pub(super) fn allocate(&mut self, mut matched: impl FnMut(u32, u32)) -> u32 {
         let outputs = self.outputs;
         for output in self.granting.drain(..) {
@@ -217,7 +217,7 @@ mod tests {
         }
     }
 
-    /// Where each input requests one output, `match_one` leads to the same matches in every round.
+    /// With one request of each input, `match_one` leads to the same matches in every round.
     #[test]
     fn single_requests_need_no_accepting() {
         let (mut long, mut short) = (Islip::<Many>::new(4, 3), Islip::<Many>::new(4, 3));
@@ -236,7 +236,7 @@ mod tests {
         }
     }
 
-    /// Of two channels of one input, the one that goes before is granted, in either order of requests.
+    /// The channel of an input that goes before the other is granted, in either order of requests.
     #[test]
     fn channels_of_an_input_take_turns() {
         for order in [[4, 5], [5, 4]] {

@@ -1,5 +1,5 @@
-//! Counts by port in vectors of sixteen lanes: operations on all ports of a side are carried out for
-//! sixteen ports at once and without branches.
+//! Counts by port in vectors of sixteen lanes: operations on all ports of a side are carried out
+//! for sixteen ports at once and without branches.
 //!
 //! Each loop over lanes does one operation, which compilers turn into vector instructions.
 

@@ -1,12 +1,12 @@
-//! Router: input-queued, with virtual channels, and one iteration of iSLIP each for virtual channels
-//! and for the switch (BookSim's `iq` router).
+//! Router: input-queued, with virtual channels, and one iteration of iSLIP each for virtual
+//! channels and for the switch (BookSim's `iq` router).
 //!
 //! A step evaluates every stage on the state that the step before left, and then updates it: a head
 //! gets a virtual channel of its output in one step, requests the switch from the next step on, and
 //! crosses in the step after that.
 //!
-//! Flits at inputs are not stored one by one: the flits of a virtual channel are in order, so that a
-//! queue of packets and a number of flits identify them.
+//! Flits at inputs are not stored one by one: the flits of a virtual channel are in order, so that
+//! a queue of packets and a number of flits identify them.
 
 use super::credits::Credits;
 use super::departures::Departures;
@@ -29,8 +29,8 @@ struct InputChannel {
     packets: PacketQueue,
     /// Virtual channel of its output that the first packet holds; [`NONE`] if it holds none.
     holds: u32,
-    /// Number of flits of the first packet that have not crossed the switch; set when the packet makes
-    /// its request.
+    /// Number of flits of the first packet that have not crossed the switch; set when the packet
+    /// makes its request.
     left: u32,
 }
 
@@ -44,7 +44,7 @@ const fn split(value: u32, by: u32) -> (u32, u32) {
     }
 }
 
-/// The router.
+/// Router with its input queues.
 #[derive(Clone, Debug)]
 pub(super) struct Router<P: Ports> {
     channels: u32,
@@ -146,7 +146,8 @@ impl<P: Ports> Router<P> {
         }
     }
 
-    /// Makes an input channel active that has a flit again, or makes the request of its first packet.
+    /// Makes an input channel active that has a flit again, or makes the request of its first
+    /// packet.
     #[inline]
     fn begin(&mut self, at: usize, store: &Store) {
         if self.inputs[at].holds == NONE {
@@ -279,8 +280,8 @@ impl<P: Ports> Router<P> {
     }
 
     /// Sends a flit of every active input channel that has a credit. With one virtual channel, a
-    /// packet that holds it makes the only request for the switch at its output and at its input, so
-    /// that all are matched.
+    /// packet that holds it makes the only request for the switch at its output and at its input,
+    /// so that all are matched.
     fn send_all(&mut self, around: &mut Around<'_, P>) {
         each_member!(self.active, at => {
             let output = self.inputs[at].holds as usize;

@@ -1,5 +1,6 @@
-//! Nodes at output ports: flits enter an ejection buffer and move on, one a cycle, into the boundary
-//! buffer while that has room; a packet can be taken when its last flit is in the boundary buffer.
+//! Nodes at output ports: flits enter an ejection buffer and move on, one a cycle, into the
+//! boundary buffer while that has room; a packet can be taken when its last flit is in the boundary
+//! buffer.
 
 use super::PacketId;
 use super::departures::Coming;
@@ -14,8 +15,8 @@ use warploom_config::NocSpec;
 pub(super) struct Sinks<P: Ports> {
     channels: u32,
     boundary_buffer: u16,
-    /// Packets that have crossed the switch, in the order of their last flits, by output and virtual
-    /// channel.
+    /// Packets that have crossed the switch, in the order of their last flits, by output and
+    /// virtual channel.
     packets: P::Table<PacketQueue>,
     /// Number of flits in the ejection buffer, usually none.
     ejection: Counts<P>,
@@ -60,9 +61,9 @@ impl<P: Ports> Sinks<P> {
         packets.push(store, id);
     }
 
-    /// Moves the flits that come over the channels in this cycle, at most one for each sink, into the
-    /// ejection buffers, and one flit of each ejection buffer into the boundary buffer, if there is
-    /// room. Returns credits for the latter.
+    /// Moves the flits that come over the channels in this cycle, at most one for each sink, into
+    /// the ejection buffers, and one flit of each ejection buffer into the boundary buffer, if
+    /// there is room. Returns credits for the latter.
     #[inline]
     pub(super) fn eject(&mut self, coming: &mut Coming<P>, credits: &mut Counts<P>) {
         for index in 0..self.lanes {

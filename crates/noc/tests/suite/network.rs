@@ -93,9 +93,10 @@ fn what_stays_full_does() {
     }
 }
 
-/// Random packets at the inputs of a butterfly. At input 0 two packets come together now and then; the
-/// second one enters up to `most` cycles late, as long as there are flits before it. Returns the
-/// packets that leave with their cycles and the statistics, as text, and the number of late packets.
+/// Random packets at the inputs of a butterfly. At input 0 two packets come together now and then;
+/// the second one enters up to `most` cycles late, as long as there are flits before it. Returns
+/// the packets that leave with their cycles and the statistics, as text, and the number of late
+/// packets.
 fn run_late(most: u64) -> (Vec<String>, usize) {
     let mut net = Network::new(&spec(NocKind::Fly), 4, 4, 1);
     let (mut rng, mut seen) = (Rng::new(5), Vec::new());

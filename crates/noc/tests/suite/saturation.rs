@@ -51,9 +51,9 @@ fn crossbar(ports: usize) -> f64 {
     delivered as f64 / (CYCLES * ports) as f64
 }
 
-/// The paper's model by itself: every input has a head packet; in each slot every wanted output takes
-/// one of the heads that want it, at random, and a packet for an output drawn at random becomes the
-/// new head.
+/// The paper's model by itself: every input has a head packet; in each slot every wanted output
+/// takes one of the heads that want it, at random, and a packet for an output drawn at random
+/// becomes the new head.
 fn model(ports: usize) -> f64 {
     let mut rng = Rng::new(3);
     let mut draw = |below: usize| rng.below(below as u32) as usize;

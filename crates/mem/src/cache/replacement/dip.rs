@@ -17,7 +17,7 @@ const CONSTITUENCY: u32 = 32;
 /// Rank between those of lines that were used and those of lines inserted as least recently used.
 const MIDDLE: Rank = 1 << (RANK_BITS - 1);
 
-/// Whose insertion a set follows.
+/// Role of a set in the choice between the two insertions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Role {
     /// Always inserts as most recently used; its misses count against that.

@@ -1,4 +1,4 @@
-//! First in, first out.
+//! Replacement of the line that came first.
 
 use super::{Facts, Rank, Replace, rank_of, way_bits};
 use warploom_base::Cycle;

@@ -1,4 +1,4 @@
-//! Least recently used.
+//! Replacement of the least recently used line.
 
 use super::{Facts, Rank, Replace, bits_a_way, rank_of, way_bits};
 use warploom_base::Cycle;

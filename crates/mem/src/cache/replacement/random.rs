@@ -1,4 +1,4 @@
-//! Random replacement.
+//! Replacement of a random line.
 
 use super::{Facts, Rank, Replace};
 use crate::cache::tags::Ways;

@@ -23,7 +23,7 @@ impl Index {
         }
     }
 
-    /// Number of sets.
+    /// Number of sets of the cache.
     #[inline]
     pub(super) fn sets(&self) -> u32 {
         self.sets

@@ -36,7 +36,7 @@ pub(super) struct State {
     pub(super) modified_on_fill: u8,
     /// Sectors that become readable when their fill comes.
     pub(super) readable_on_fill: u8,
-    /// [`BYTES`] and [`BYTES_ON_FILL`].
+    /// Flags [`BYTES`] and [`BYTES_ON_FILL`].
     pub(super) flags: u8,
     /// Sectors that a read finds; follows from the other fields.
     pub(super) readable: u8,
@@ -67,7 +67,7 @@ impl State {
         self.reserved | self.valid | self.modified
     }
 
-    /// Recomputes `readable`.
+    /// Recomputes `readable` from the other fields.
     #[inline]
     pub(super) fn settle(&mut self) {
         self.readable = (self.valid | self.modified & !self.unreadable) & !self.reserved;
@@ -129,7 +129,7 @@ impl Line {
         self.order >> WAY_BITS & LAST_RANK
     }
 
-    /// Changes the rank.
+    /// Changes the rank of the line.
     #[inline]
     pub(super) fn set_rank(&mut self, rank: Rank) {
         debug_assert!((1..=LAST_RANK).contains(&rank), "rank {rank}");

@@ -101,8 +101,8 @@ impl Pair {
     }
 }
 
-/// A dirty line is written back with the bytes that were written since it came, whatever lines were in
-/// its place before.
+/// A dirty line is written back with the bytes that were written since it came, whatever lines were
+/// in its place before.
 #[test]
 fn a_line_is_written_back_as_it_was_written() {
     let spec = CacheSpec {

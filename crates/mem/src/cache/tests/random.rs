@@ -156,8 +156,8 @@ proptest! {
         }
     }
 
-    /// The short paths, for a write to a present sector and for a fill of a sector that was not written
-    /// meanwhile, do what the general ones do.
+    /// The short paths, for a write to a present sector and for a fill of a sector that was not
+    /// written meanwhile, do what the general ones do.
     #[test]
     fn short_paths_do_what_general_ones_do(steps in steps()) {
         let mut spec = cache_spec(4, 2);

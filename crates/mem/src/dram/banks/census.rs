@@ -7,7 +7,7 @@ use crate::dram::tally::Tally;
 /// requests assigned in it: a state that begins with a command counts from the next cycle on.
 #[derive(Clone, Debug)]
 pub(super) struct Census {
-    /// Banks with work.
+    /// Number of banks with work.
     busy: Tally,
     /// Banks whose request finds its row open.
     open: Tally,
@@ -17,9 +17,9 @@ pub(super) struct Census {
     groups: Tally,
     /// Share of `writes` in `open`, in parts of `WHOLE_SHARE`, rounded.
     write_share: Tally,
-    /// One while `busy` is not zero.
+    /// Count of one while `busy` is not zero.
     any_busy: Tally,
-    /// One while `open` is not zero.
+    /// Count of one while `open` is not zero.
     any_open: Tally,
     /// Banks of `open` by group.
     by_group: [u8; MAX_BANKS],
@@ -41,7 +41,7 @@ impl Census {
         }
     }
 
-    /// Banks with work.
+    /// Number of banks with work.
     #[inline]
     pub(super) fn busy(&self) -> u64 {
         self.busy.count()
