@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use warploom_config::{PRESETS, Preset, Sheet};
 use warploom_gpu::registry::TABLES;
-use warploom_stats::METRICS;
+use warploom_stats::{DIGEST_COUNTERS, DIGEST_SET, METRICS};
 use warploom_workloads::{KernelInfo, Variant, all};
 
 /// A page below `docs/generated`.
@@ -174,6 +174,15 @@ fn statistics() -> String {
             row.name, row.unit, row.sentence
         );
     }
+    let names: Vec<String> = DIGEST_COUNTERS.iter().map(|n| format!("- `{n}`")).collect();
+    let _ = write!(
+        text,
+        "\n## Counters in the digest\n\n\
+         The digest of a run, version {DIGEST_SET}, covers the final contents of memory, the kind of\n\
+         outcome, the cycles of every launch and of the run, and these counters, by launch and in all.\n\
+         The name of an array, or of a row of one, stands for the sum of its elements.\n\n{}\n",
+        names.join("\n")
+    );
     text
 }
 

@@ -432,6 +432,7 @@ pub(crate) mod tests {
                 detail: "8,192 values".into(),
             }],
             findings: Vec::new(),
+            digest_set: 2,
             digest: "0123456789abcdef".into(),
         }
     }

@@ -4,8 +4,8 @@
 //! `hit_rate` of the object `l1d`. Only `statistics` and `config` are flat maps: their keys are the
 //! names of the registry and the keys of the configuration as they are written.
 //!
-//! Invariants: maps are ordered. A rate without a base is `null`, not 0. The digest covers outputs,
-//! cycles and shared statistics, but neither the time taken nor the command.
+//! Invariants: maps are ordered. A rate without a base is `null`, not 0. The digest covers what
+//! [`run_digest`](crate::run_digest) names, but neither the time taken nor the command.
 
 use crate::PEAK_SUFFIX;
 use crate::mix::{MixFigures, SlowdownCauses, Turnaround};
@@ -62,8 +62,17 @@ pub struct RunReport {
     /// Findings of the requested checks in the simulated program, one line each; not errors.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<String>,
-    /// Digest of outputs, cycles and shared statistics.
+    /// Version of the definition of `digest` ([`DIGEST_SET`](crate::DIGEST_SET)); 1 in results that
+    /// do not state it.
+    #[serde(default = "first_digest_set")]
+    pub digest_set: u32,
+    /// Digest of memory, outcome, cycles and a named set of counters
+    /// ([`run_digest`](crate::run_digest)).
     pub digest: String,
+}
+
+const fn first_digest_set() -> u32 {
+    1
 }
 
 impl RunReport {
@@ -177,6 +186,18 @@ pub struct FailedAssertion {
 }
 
 impl Outcome {
+    /// Name of the kind of outcome, as it stands in a result.
+    pub const fn kind(&self) -> &'static str {
+        match self {
+            Self::Finished => "finished",
+            Self::CycleLimit { .. } => "cycle-limit",
+            Self::Fault { .. } => "fault",
+            Self::Assertion(_) => "assertion",
+            Self::Deadlock { .. } => "deadlock",
+            Self::Livelock { .. } => "livelock",
+        }
+    }
+
     /// Prefixes the message with the name of the program.
     #[must_use]
     pub fn of_program(mut self, name: &str) -> Self {

@@ -67,6 +67,7 @@ fn report() -> RunReport {
             detail: String::new(),
         }],
         findings: Vec::new(),
+        digest_set: 2,
         digest: "02".into(),
     }
 }
@@ -105,6 +106,7 @@ fn keys_that_stay_are_where_they_are_documented() {
         "/warp_instructions_per_second",
         "/checks/0/name",
         "/checks/0/passed",
+        "/digest_set",
         "/digest",
     ] {
         assert!(json.pointer(path).is_some(), "{path} is missing");
