@@ -27,6 +27,7 @@ mod program;
 mod scalar_video;
 pub mod slots;
 mod surface;
+mod unit;
 mod video;
 
 pub use asynchronous::{CopyWait, MbarrierOp};
@@ -39,4 +40,5 @@ pub use operands::{Code, Var, var_of_dst, var_of_src};
 pub use program::*;
 pub use scalar_video::{Addend, Part, ScalarVideo, ScalarVideoOp, Second, VideoMad};
 pub use surface::{SurfAct, SurfEdge};
+pub use unit::{Unit, other_operands, unit};
 pub use video::{Video, VideoLanes, VideoOp, VideoParts};

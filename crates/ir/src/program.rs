@@ -5,6 +5,7 @@ use crate::contexts::UNIT_BYTES;
 use crate::inst::{Dst, Inst, Reg, Src};
 use crate::matrix::Mma;
 use crate::op::{Op, SystemCall};
+use crate::unit::Unit;
 use std::ops::Range;
 use warploom_base::Pc;
 use warploom_diag::Diagnostics;
@@ -242,6 +243,10 @@ pub enum MemClass {
 pub struct InstFacts {
     /// Class of the instruction.
     pub class: InstClass,
+    /// The execution unit whose energy it uses; none of branches, barriers and accesses to memory.
+    pub unit: Option<Unit>,
+    /// Number of source operands that are no registers.
+    pub other_operands: u8,
     /// Scoreboard entries read, including those of guard and address ([`Program::score_len`]).
     pub reads: Vec<u16>,
     /// Scoreboard entries that it writes.

@@ -14,7 +14,7 @@ use warploom_ir::pressure;
 use warploom_ir::slots::{self, Assignment};
 use warploom_ir::{
     Code, Dst, Extra, ExtraOperands, Frame, Inst, InstFacts, Op, Param, ParamKind, Pred, Program,
-    Reg, STACK_BYTES, SourcePos, Src, Var,
+    Reg, STACK_BYTES, SourcePos, Src, Var, other_operands, unit,
 };
 use warploom_ptx::ast::FunctionDirective;
 use warploom_ptx::tokens::ScalarType;
@@ -374,6 +374,8 @@ fn append(
         let position = source.position(code.spans[at].start);
         program.facts.push(InstFacts {
             class: facts::class(renamed.op),
+            unit: unit(renamed.op),
+            other_operands: other_operands(&view, &renamed),
             reads,
             writes,
             bank_reads,

@@ -126,6 +126,7 @@ impl Summary {
             start,
             end,
             columns: recording.columns.into_iter().filter(counted).collect(),
+            watts: std::collections::BTreeMap::new(),
         });
     }
 
@@ -292,6 +293,7 @@ pub(crate) fn figures(cycles: u64, counters: &MachineCounters) -> Figures {
         ),
         stalls: shares(causes),
         statistics: counts(counters.named()),
+        energy: None,
         parts: None,
     }
 }

@@ -12,6 +12,7 @@
 
 mod declare;
 mod digest_set;
+pub mod energy;
 mod metrics;
 pub mod mix;
 mod registry;

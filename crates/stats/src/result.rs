@@ -8,6 +8,7 @@
 //! [`run_digest`](crate::run_digest) names, but neither the time taken nor the command.
 
 use crate::PEAK_SUFFIX;
+use crate::energy::EnergyReport;
 use crate::mix::{MixFigures, SlowdownCauses, Turnaround};
 use crate::sample::{Estimate, SampleReport};
 use serde::{Deserialize, Serialize};
@@ -351,6 +352,9 @@ pub struct Figures {
     pub stalls: BTreeMap<String, f64>,
     /// Counters of the registry by name.
     pub statistics: Counts,
+    /// Energy, where an energy preset was given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub energy: Option<EnergyReport>,
     /// Counters of each SM and memory partition, if these were requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parts: Option<Parts>,
@@ -394,7 +398,7 @@ pub struct Parts {
 
 /// Time series: counts of each window. A window ends with the first step of the machine
 /// (`gpu.link_cycles`) that reaches its length.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Series {
     /// Requested length of a window in core cycles.
     pub window_cycles: u64,
@@ -405,6 +409,10 @@ pub struct Series {
     /// Counts of each window by name, with a prefix such as `sm3:`, `bank0:` or `channel1:` for
     /// those of one part. Counters that are 0 in every window are left out.
     pub columns: BTreeMap<String, Vec<u64>>,
+    /// Mean power in watts in each window, by component and in all (`total`), where an energy
+    /// preset was given.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub watts: BTreeMap<String, Vec<f64>>,
 }
 
 /// Result of one launch of a kernel.

@@ -3,6 +3,7 @@
 
 mod app;
 mod check;
+mod energy;
 mod examples;
 mod runs;
 mod support;

@@ -98,6 +98,8 @@ impl Builder {
         let line = self.program.insts.len() as u32 + 1;
         self.program.insts.push(inst);
         self.program.facts.push(InstFacts {
+            unit: None,
+            other_operands: 0,
             class: InstClass::Simple,
             reads: Vec::new(),
             writes: Vec::new(),

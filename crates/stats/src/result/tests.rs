@@ -14,6 +14,7 @@ fn report() -> RunReport {
         contention: ContentionFigures::new(30, 150, 100),
         stalls: shares([("issued", 1), ("scoreboard", 3)]),
         statistics: [("sm.cycles".to_owned(), 100)].into(),
+        energy: None,
         parts: None,
     };
     RunReport {
