@@ -178,9 +178,10 @@ fn statistics() -> String {
     let _ = write!(
         text,
         "\n## Counters in the digest\n\n\
-         The digest of a run, version {DIGEST_SET}, covers the final contents of memory, the kind of\n\
-         outcome, the cycles of every launch and of the run, and these counters, by launch and in all.\n\
-         The name of an array, or of a row of one, stands for the sum of its elements.\n\n{}\n",
+         The digest of a run, version {DIGEST_SET}, covers the final contents of memory, the kind\n\
+         of outcome, the cycles of every launch and of the run, and these counters, by launch and\n\
+         in all. The name of an array, or of a row of one, stands for the sum of its elements.\n\n\
+         {}\n",
         names.join("\n")
     );
     text

@@ -1,5 +1,5 @@
-//! `cargo xtask energy`: power of the reference kernels beside what GPGPU-Sim's own power simulation
-//! reported for them, into the table of `docs/energy.md`.
+//! `cargo xtask energy`: writes the table of `docs/energy.md`, which compares the power of the
+//! reference kernels with the power that GPGPU-Sim's own power simulation reported.
 
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;

@@ -27,6 +27,7 @@ const OLD_PROSE: &[&str] = &[
     "benches/",
     "crates/analyze/",
     "crates/config/",
+    "crates/energy/",
     "crates/exec/",
     "crates/gpu/",
     "crates/policy/",

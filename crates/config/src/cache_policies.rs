@@ -23,8 +23,8 @@ macro_rules! replacement_policies {
     };
 }
 
-/// Hands the rows of `sm.l1d_allocation` to a macro. Under the first row's policy, the usual one,
-/// no read asks.
+/// Passes the rows of `sm.l1d_allocation` to a macro. Under the policy of the first row, the usual
+/// one, reads do not consult a policy.
 #[macro_export]
 macro_rules! l1d_allocations {
     ($then:ident) => {

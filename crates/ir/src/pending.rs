@@ -104,7 +104,7 @@ mod tests {
         }
     }
 
-    /// What may be pending before each instruction, by registers.
+    /// Compares the registers that may be pending before each instruction with `expected`.
     fn check(insts: &[Inst], expected: &[&str]) {
         let code = Code {
             insts,

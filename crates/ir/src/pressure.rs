@@ -12,8 +12,8 @@
 //! 5. Add a fixed overhead for the calling convention.
 //!
 //! For 30 kernels (NVRTC 12.9: linear algebra, stencils, reductions, sorting, hashing, f64, calls),
-//! the mean absolute error against `ptxas` 12.9 for sm_50 is 4.5 registers, 18 % of the true number;
-//! a test of `lower` compares them. The main unknown is how far `ptxas` unrolls loops.
+//! the mean absolute error against `ptxas` 12.9 for sm_50 is 4.5 registers, 18 % of the true
+//! number; a test of `lower` compares them. The main unknown is how far `ptxas` unrolls loops.
 
 mod values;
 

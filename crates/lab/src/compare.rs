@@ -221,7 +221,7 @@ fn measured(report: &Arc<RunReport>, speedup: f64) -> [Cell; 7] {
 mod tests {
     use super::{Comparison, Vary};
     use crate::runner::Runner;
-    use crate::runs::{Made, Wanted, make};
+    use crate::runs::{FigureJob, FigureOutcome, make};
     use crate::spec::Input;
     use warploom_config::Base;
     use warploom_report::page::Cell;
@@ -249,7 +249,7 @@ mod tests {
     fn every_combination_is_a_row_and_speedups_are_over_the_first() {
         let comparison = comparison();
         let specs = comparison.runs().unwrap();
-        let wanted = Wanted {
+        let wanted = FigureJob {
             name: comparison.name(),
             make: Box::new(|runs| comparison.make(&specs, runs)),
             page: Box::new(|figure, used| comparison.page(figure, used, "warploom compare")),
@@ -260,7 +260,7 @@ mod tests {
             observer: &|_| (),
         };
         let made = make(&[wanted], &runner).unwrap();
-        let [Made::Page(page)] = made.as_slice() else {
+        let [FigureOutcome::Page(page)] = made.as_slice() else {
             panic!("{made:?}")
         };
         assert_eq!(page.figure, "vectoradd-warp_scheduler-max_blocks_per_sm");

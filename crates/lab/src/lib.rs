@@ -31,7 +31,7 @@ pub use figures::{
 };
 pub use grid::{Config, Expectation, Grid, IPC, Metric, Statement, Workload, geometric_mean, mean};
 pub use runner::{Event, Failed, Results, Runner};
-pub use runs::{Made, Runs, UsedRun, Wanted, make};
+pub use runs::{FigureJob, FigureOutcome, Runs, UsedRun, make};
 pub use spec::{Input, MachineVariant, Mix, RunKey, RunSpec, SEED};
 pub use store::{Store, StoreError};
 pub use verdict::{Judged, POINTS, compare};

@@ -77,7 +77,7 @@ type Make<'a> = dyn Fn(&mut Runs<'_>) -> Option<Figure> + 'a;
 type Paged<'a> = dyn Fn(Figure, &[UsedRun]) -> Page + 'a;
 
 /// A figure to be made from runs.
-pub struct Wanted<'a> {
+pub struct FigureJob<'a> {
     /// Name of the figure in messages.
     pub name: String,
     /// Makes the figure from results; `None` while some are missing.
@@ -86,7 +86,7 @@ pub struct Wanted<'a> {
     pub page: Box<Paged<'a>>,
 }
 
-impl<'a> Wanted<'a> {
+impl<'a> FigureJob<'a> {
     /// A figure of a paper.
     pub fn figure(info: &'a FigureInfo, request: &'a Request) -> Self {
         Self {
@@ -99,7 +99,7 @@ impl<'a> Wanted<'a> {
 
 /// Result of making a figure.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Made {
+pub enum FigureOutcome {
     /// The page of the figure.
     Page(Box<Page>),
     /// Runs on which the figure depends have failed.
@@ -115,9 +115,12 @@ pub enum Made {
 ///
 /// # Errors
 /// If the store fails. Runs that were stored before remain.
-pub fn make(wanted: &[Wanted<'_>], runner: &Runner<'_>) -> Result<Vec<Made>, StoreError> {
+pub fn make(
+    wanted: &[FigureJob<'_>],
+    runner: &Runner<'_>,
+) -> Result<Vec<FigureOutcome>, StoreError> {
     let mut results = Results::default();
-    let mut made: Vec<Option<Made>> = wanted.iter().map(|_| None).collect();
+    let mut made: Vec<Option<FigureOutcome>> = wanted.iter().map(|_| None).collect();
     loop {
         let mut missing = Vec::new();
         for (wanted, made) in wanted.iter().zip(&mut made) {
@@ -136,18 +139,20 @@ pub fn make(wanted: &[Wanted<'_>], runner: &Runner<'_>) -> Result<Vec<Made>, Sto
 }
 
 /// A figure from the available results, or the runs that are missing.
-fn attempt(wanted: &Wanted<'_>, results: &Results) -> Result<Made, Vec<RunSpec>> {
+fn attempt(wanted: &FigureJob<'_>, results: &Results) -> Result<FigureOutcome, Vec<RunSpec>> {
     let mut runs = Runs::new(results);
     let figure = (wanted.make)(&mut runs);
     match figure {
-        Some(figure) => Ok(Made::Page(Box::new((wanted.page)(figure, &runs.used)))),
+        Some(figure) => Ok(FigureOutcome::Page(Box::new((wanted.page)(
+            figure, &runs.used,
+        )))),
         None if !runs.wanted.is_empty() => Err(runs.wanted),
         None => {
             let mut seen = BTreeSet::new();
             runs.failed
                 .retain(|failed| seen.insert(failed.command.clone()));
             assert!(!runs.failed.is_empty(), "{} asked for nothing", wanted.name);
-            Ok(Made::Failed {
+            Ok(FigureOutcome::Failed {
                 name: wanted.name.clone(),
                 runs: runs.failed,
             })
@@ -157,7 +162,7 @@ fn attempt(wanted: &Wanted<'_>, results: &Results) -> Result<Made, Vec<RunSpec>>
 
 #[cfg(test)]
 mod tests {
-    use super::{Made, Runs, Wanted, make};
+    use super::{FigureJob, FigureOutcome, Runs, make};
     use crate::figure::Figure;
     use crate::runner::{Event, Runner};
     use crate::spec::{Input, MachineVariant, RunSpec};
@@ -189,8 +194,8 @@ mod tests {
         })
     }
 
-    fn wanted<'a>(name: &str, make: &'a dyn Fn(&mut Runs<'_>) -> Option<Figure>) -> Wanted<'a> {
-        Wanted {
+    fn wanted<'a>(name: &str, make: &'a dyn Fn(&mut Runs<'_>) -> Option<Figure>) -> FigureJob<'a> {
+        FigureJob {
             name: name.to_owned(),
             make: Box::new(make),
             page: Box::new(|figure, used| figure.into_page(used)),
@@ -198,7 +203,7 @@ mod tests {
     }
 
     /// Pages, and the number of runs that were made.
-    fn made(wanted: &[Wanted<'_>], threads: usize) -> (Vec<Made>, usize) {
+    fn made(wanted: &[FigureJob<'_>], threads: usize) -> (Vec<FigureOutcome>, usize) {
         let runs = AtomicUsize::new(0);
         let observer = |event: Event<'_>| {
             if let Event::Ended { .. } = event {
@@ -218,7 +223,7 @@ mod tests {
     fn runs_may_depend_on_results_and_are_shared() {
         let (alone, runs) = made(&[wanted("one", &staged)], 1);
         assert_eq!(runs, 3);
-        let Made::Page(page) = &alone[0] else {
+        let FigureOutcome::Page(page) = &alone[0] else {
             panic!("{alone:?}")
         };
         assert_eq!(page.runs.len(), 3);
@@ -238,7 +243,7 @@ mod tests {
             Some(Figure::default())
         };
         let (made, _) = made(&[wanted("bad", &broken), wanted("good", &staged)], 2);
-        let [Made::Failed { name, runs }, Made::Page(_)] = made.as_slice() else {
+        let [FigureOutcome::Failed { name, runs }, FigureOutcome::Page(_)] = made.as_slice() else {
             panic!("{made:?}")
         };
         assert_eq!((name.as_str(), runs.len()), ("bad", 1));

@@ -425,7 +425,8 @@ mod tests {
         let text = "
             .version 8.0 .target sm_75, debug .global .align 4 .u32 a [ 2 ] = { 1U , -2 } ; // gone
             .visible .entry k ( .param .u64 .ptr .global p , .param .f32 f ) .maxntid 64
-            { .reg .b32 %r<4>; .reg .pred q; loop: @!q ld.global.v2.u32 { %r1 , _ } , [ %r2 + 0x10 ] ;
+            { .reg .b32 %r<4>; .reg .pred q; loop:
+              @!q ld.global.v2.u32 { %r1 , _ } , [ %r2 + 0x10 ] ;
               { mov.f32 %r3 , 1.0 ; } @q bra loop ; call ( %r1 ) , g , ( %r2 , - 5 ) ; ret ; }";
         let (module, diagnostics) = parse(&Source::new("t", text));
         assert!(diagnostics.is_empty());

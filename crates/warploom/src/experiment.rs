@@ -5,7 +5,7 @@ use crate::output::{json, note, write_file};
 use crate::progress::RunsDisplay;
 use std::path::{Path, PathBuf};
 use warploom_base::Digest;
-use warploom_lab::{Failed, Made, Runner, Store, Wanted, make};
+use warploom_lab::{Failed, FigureJob, FigureOutcome, Runner, Store, make};
 use warploom_report::page::Page;
 use warploom_report::svg;
 
@@ -23,10 +23,10 @@ pub struct RunnerArgs {
 
 /// Makes figures and their runs. With a `folder`, runs are stored there and found again.
 pub fn experiment(
-    wanted: &[Wanted<'_>],
+    wanted: &[FigureJob<'_>],
     args: &RunnerArgs,
     folder: Option<&Path>,
-) -> Result<Vec<Made>, Failure> {
+) -> Result<Vec<FigureOutcome>, Failure> {
     let open = |folder: &Path| -> Result<Store, Failure> {
         make_folder(folder)?;
         Ok(Store::open(&folder.join(STORE), &build()?)?)

@@ -4,7 +4,7 @@ use super::FigureInfo;
 use crate::claims::claims;
 use crate::figure::{Request, Scale};
 use crate::runner::Runner;
-use crate::runs::{Made, Wanted, make};
+use crate::runs::{FigureJob, FigureOutcome, make};
 use warploom_report::page::Page;
 
 /// Makes figures without storing runs. Panics if a figure cannot be made.
@@ -12,7 +12,7 @@ pub(super) fn pages(infos: &[&FigureInfo]) -> Vec<Page> {
     let request = Request { scale: Scale::Test };
     let wanted: Vec<_> = infos
         .iter()
-        .map(|info| Wanted::figure(info, &request))
+        .map(|info| FigureJob::figure(info, &request))
         .collect();
     let runner = Runner {
         store: None,
@@ -20,8 +20,8 @@ pub(super) fn pages(infos: &[&FigureInfo]) -> Vec<Page> {
         observer: &|_| (),
     };
     let page = |made| match made {
-        Made::Page(page) => *page,
-        Made::Failed { name, runs } => panic!("{name}: {runs:?}"),
+        FigureOutcome::Page(page) => *page,
+        FigureOutcome::Failed { name, runs } => panic!("{name}: {runs:?}"),
     };
     let made = make(&wanted, &runner).unwrap();
     made.into_iter().map(page).collect()

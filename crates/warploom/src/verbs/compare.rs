@@ -8,7 +8,7 @@ use crate::output::{check_outputs, command_line, print, print_json, write_file};
 use crate::target::{self, WorkloadArgs};
 use std::path::PathBuf;
 use std::process::ExitCode;
-use warploom_lab::{Comparison, Made, Vary, Wanted};
+use warploom_lab::{Comparison, FigureJob, FigureOutcome, Vary};
 use warploom_report::page::Page;
 use warploom_report::{page_report, svg};
 
@@ -103,15 +103,15 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
     };
     let specs = comparison.runs()?;
     let command = command_line();
-    let wanted = Wanted {
+    let wanted = FigureJob {
         name: comparison.name(),
         make: Box::new(|runs| comparison.make(&specs, runs)),
         page: Box::new(|figure, used| comparison.page(figure, used, &command)),
     };
     for made in experiment(&[wanted], &args.runner, args.output.as_deref())? {
         match made {
-            Made::Page(page) => give(args, &page)?,
-            Made::Failed { name, runs } => {
+            FigureOutcome::Page(page) => give(args, &page)?,
+            FigureOutcome::Failed { name, runs } => {
                 tell_failures(&name, &runs);
                 return Ok(ExitCode::from(1));
             }

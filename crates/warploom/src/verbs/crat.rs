@@ -145,12 +145,12 @@ struct Output {
     opt_tlp: Option<u32>,
     candidates: Vec<Candidate>,
     chosen: explore::Chosen,
-    allocation: Made,
+    allocation: AllocationSummary,
 }
 
 /// The allocation that was written.
 #[derive(Serialize)]
-struct Made {
+struct AllocationSummary {
     registers: u32,
     predicates: u32,
     local_bytes: u32,
@@ -334,7 +334,7 @@ fn output(args: &Args, subject: &Subject, choice: Choice, report: &Report) -> Ou
         opt_tlp: choice.opt_tlp,
         candidates: choice.candidates,
         chosen: choice.chosen,
-        allocation: Made {
+        allocation: AllocationSummary {
             registers: report.registers,
             predicates: report.classes[warploom_regalloc::Class::Pred],
             local_bytes: report.local_bytes,

@@ -9,7 +9,7 @@ use crate::target::{self, WorkloadArgs};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use warploom_config::Context;
-use warploom_lab::{Made, OracleRequest, Wanted, oracle, page};
+use warploom_lab::{FigureJob, FigureOutcome, OracleRequest, oracle, page};
 use warploom_report::page_report;
 use warploom_run::RunError;
 
@@ -67,14 +67,14 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
     let command = command_line();
     let title = format!("The oracle of {}", args.targets.join(" + "));
     let name = args.targets.join("+").replace(['/', ':'], "-");
-    let wanted = Wanted {
+    let wanted = FigureJob {
         name: title.clone(),
         make: Box::new(|runs| oracle(&request, runs)),
         page: Box::new(|figure, used| page(figure, used, "oracle", &name, &title, &command)),
     };
     for made in experiment(&[wanted], &args.runner, args.output.as_deref())? {
         match made {
-            Made::Page(page) => {
+            FigureOutcome::Page(page) => {
                 if let Some(folder) = &args.output {
                     write_page(folder, &page)?;
                 }
@@ -84,7 +84,7 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
                     print(&page_report(&page))?
                 }
             }
-            Made::Failed { name, runs } => {
+            FigureOutcome::Failed { name, runs } => {
                 tell_failures(&name, &runs);
                 return Ok(ExitCode::from(1));
             }

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use warploom_diag::nearest;
 use warploom_lab::{
-    FigureInfo, Made, Request, Scale, UnknownFigure, Wanted, all, by_name_only, find,
+    FigureInfo, FigureJob, FigureOutcome, Request, Scale, UnknownFigure, all, by_name_only, find,
 };
 use warploom_report::{listing, page_report};
 
@@ -47,16 +47,16 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
     };
     let infos = find(name).map_err(|unknown| Failure::Input(refusal(&unknown)))?;
     let request = Request { scale: args.scale };
-    let wanted = infos.iter().map(|info| Wanted::figure(info, &request));
+    let wanted = infos.iter().map(|info| FigureJob::figure(info, &request));
     let wanted: Vec<_> = wanted.collect();
     let (mut pages, mut failed) = (Vec::new(), false);
     for made in experiment(&wanted, &args.runner, Some(&args.output))? {
         match made {
-            Made::Failed { name, runs } => {
+            FigureOutcome::Failed { name, runs } => {
                 tell_failures(&name, &runs);
                 failed = true;
             }
-            Made::Page(page) => {
+            FigureOutcome::Page(page) => {
                 let files = write_page(&args.output, &page)?;
                 if !args.json {
                     let shown = files

@@ -6,8 +6,8 @@ use warploom_config::GpuSpec;
 use warploom_run::{Options, Session};
 use warploom_stats::result::RunReport;
 
-/// One warp reads 160 neighbouring lines in turn, ten times: five lines for each of the 32 sets of
-/// an L1D of four ways.
+/// Kernel whose only warp reads 160 neighbouring lines in turn, ten times: five lines for each of
+/// the 32 sets of an L1D of four ways.
 const CYCLE: &str = "
     mov.u32 %r1, %tid.x;
     mul.lo.u32 %r2, %r1, 128;
@@ -52,8 +52,8 @@ fn l1d_hits(report: &RunReport) -> u64 {
     count(report, "l1d.accesses.hit.global_read")
 }
 
-/// 1,600 reads. A cyclic working set that is larger than a set never hits under LRU and FIFO. BRRIP
-/// and DIP keep about three of five lines.
+/// Among 1,600 reads, a cyclic working set that is larger than a set never hits under LRU and FIFO.
+/// BRRIP and DIP keep about three of five lines.
 #[test]
 fn replacement_of_l1d_acts_on_a_cyclic_working_set() {
     let hits = |policy: &str| {
@@ -79,7 +79,7 @@ fn replacement_policies_are_the_same_always() {
     }
 }
 
-/// Bypasses of all SMs.
+/// Number of bypasses of all SMs.
 fn bypasses(report: &RunReport) -> u64 {
     let parts = report
         .totals
@@ -94,8 +94,9 @@ fn bypasses(report: &RunReport) -> u64 {
     of_sm.sum()
 }
 
-/// With a set of five ways all lines stay: of 1,600 reads 160 miss. Without tokens none takes a
-/// line, and every read goes past L1D, with the tags looked up at once or after a latency.
+/// With a set of five ways all lines stay: of 1,600 reads 160 miss. Without tokens, no read
+/// allocates a line, and every read bypasses L1D. The tags are looked up at once or after a
+/// latency.
 #[test]
 fn reads_of_warps_without_a_token_go_past_l1d() {
     for latency in ["sm.l1d_latency_cycles=0", "sm.l1d_latency_cycles=20"] {
