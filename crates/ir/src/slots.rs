@@ -7,10 +7,11 @@
 //! take over exactly the slots of a source that dies in the same instruction. Destinations and
 //! sources do not overlap otherwise, because an operation may write its first slot before it has
 //! read everything. A register that is read before it is written keeps its slots from the start of
-//! the function. An instruction that names a register or predicate finds no pending result of another
-//! in its slots, on any path of a thread. The scoreboard has one entry for each slot. With the last
-//! invariant an instruction waits only for results of what it names, as in GPGPU-Sim, whose
-//! scoreboard has one entry for each register. `slots/verify.rs` checks an assignment independently.
+//! the function. An instruction that names a register or predicate finds no pending result of
+//! another in its slots, on any path of a thread. The scoreboard has one entry for each slot. With
+//! the last invariant an instruction waits only for results of what it names, as in GPGPU-Sim,
+//! whose scoreboard has one entry for each register. `slots/verify.rs` checks an assignment
+//! independently.
 
 #[cfg(test)]
 mod tests;
