@@ -127,7 +127,7 @@ mod tests {
     const KINDS: &[&str] = &["load", "store", "atomic"];
 
     declare_stats! {
-        /// For the tests.
+        /// Counters for the tests below.
         pub struct Sample in "sample" {
             /// Cycles that passed
             /// in the core domain.
@@ -140,7 +140,7 @@ mod tests {
     declare_stats! {
         /// Three elements, two labels.
         struct Misfit in "misfit" {
-            /// Accesses by kind.
+            /// Accesses by kind of access.
             accesses: [u64; 3] = Accesses, by [LANES];
         }
     }
